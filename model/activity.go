@@ -1,0 +1,67 @@
+package model
+
+import "time"
+
+// ActivityKind is what an entry of the timeline is about.
+type ActivityKind string
+
+// The kinds of the timeline.
+const (
+	ActivityFetch ActivityKind = "fetch"
+	ActivityProbe ActivityKind = "probe"
+	ActivityJob   ActivityKind = "job"
+	ActivityKey   ActivityKind = "key"
+)
+
+// Activity is one entry of the timeline. It holds no secret.
+type Activity struct {
+	ID      int64
+	At      time.Time
+	Kind    ActivityKind
+	Profile string
+	Zone    string
+	URL     string
+	Via     Via
+	Key     string
+	Class   Class // of a fetch or a probe
+	Cause   Cause
+	Status  int
+	Bytes   int64
+	Total   time.Duration
+	// Ref is the identifier of what it is about: a fetch, a job, a key.
+	Ref string
+	// Text is one line that says what happened.
+	Text string
+}
+
+// ActivityFilter narrows the timeline. The zero value is everything.
+type ActivityFilter struct {
+	Words  []string
+	Kind   ActivityKind
+	Class  Class
+	Zone   string
+	Key    string
+	Since  time.Time
+	Limit  int   // at most this many; 0 means 200
+	Before int64 // only entries with a smaller ID, for paging; 0 means from the newest
+}
+
+// ProbeResult is what a test of a proxy login found.
+type ProbeResult struct {
+	Zone     Zone
+	Username string // without the password
+	Proxy    string // host:port that was used
+	Target   string
+	Started  time.Time
+	// ConnectStatus and ConnectHeader are the proxy's own answer.
+	ConnectStatus int
+	ConnectHeader map[string][]string
+	TargetStatus  int
+	// Exits are the exit addresses seen, one per round; Sticky says whether the
+	// rounds within one session kept theirs, when that was tried.
+	Exits     []string
+	Sticky    bool
+	StickyRun bool
+	Timing    Timing
+	Diagnosis Diagnosis
+}

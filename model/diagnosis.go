@@ -1,0 +1,132 @@
+package model
+
+import "time"
+
+// Class is the failure class of an outcome: exactly one per outcome. The five
+// between ok and outside are the operational classes of service.md 7.
+type Class string
+
+// The classes, spelled as the JSON output spells them.
+const (
+	ClassOK               Class = "ok"
+	ClassAccessRestricted Class = "access_restricted"
+	ClassTooFast          Class = "too_fast"
+	ClassCaptcha          Class = "captcha"
+	ClassTimeout          Class = "timeout"
+	ClassParsingDrift     Class = "parsing_drift"
+	ClassOutside          Class = "outside"
+)
+
+// Classes lists every class, ok first.
+func Classes() []Class {
+	return []Class{ClassOK, ClassAccessRestricted, ClassTooFast, ClassCaptcha, ClassTimeout, ClassParsingDrift, ClassOutside}
+}
+
+// Label is the class in words for a screen.
+func (c Class) Label() string {
+	switch c {
+	case ClassOK:
+		return "ok"
+	case ClassAccessRestricted:
+		return "access restricted"
+	case ClassTooFast:
+		return "too fast"
+	case ClassCaptcha:
+		return "CAPTCHA"
+	case ClassTimeout:
+		return "timeout"
+	case ClassParsingDrift:
+		return "parsing drift"
+	case ClassOutside:
+		return "outside the documented classes"
+	default:
+		return string(c)
+	}
+}
+
+// Cause narrows a class. For ClassOutside there always is one.
+type Cause string
+
+// The causes. Those of ClassOutside come first; the rest narrow a documented class.
+const (
+	CauseNone           Cause = ""
+	CauseKeyRejected    Cause = "key_rejected"    // 401
+	CauseLoginRejected  Cause = "login_rejected"  // 407
+	CauseTLSTrust       Cause = "tls_trust"       // the certificate is not trusted
+	CauseNetwork        Cause = "network"         // DNS, connect, reset
+	CauseTargetError    Cause = "target_error"    // the target answered 4xx or 5xx of its own
+	CauseServiceError   Cause = "service_error"   // the service answered 5xx of its own
+	CauseRequestRefused Cause = "request_refused" // 400, 402, 422: the service did not accept the request
+	CauseEmptyBody      Cause = "empty_body"      // success without a body
+	CauseIncomplete     Cause = "incomplete"      // the body ended early
+	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
+
+	CauseMissingPermission Cause = "missing_permission" // 403 from the service about the key
+	CauseSiteBlock         Cause = "site_block"         // 403 from the target
+	CausePolicy            Cause = "policy"             // 403 from the service about the target
+	CauseClientTimeout     Cause = "client_timeout"     // our own deadline
+	CauseServiceTimeout    Cause = "service_timeout"    // the service gave up waiting
+	CauseMissingFields     Cause = "missing_fields"     // required fields not found
+)
+
+// Evidence is one observation that a diagnosis rests on.
+type Evidence struct {
+	// Kind is "status", "service_status", "header", "body", "error" or "timing".
+	Kind string
+	// Text is what was seen, with nothing secret in it. It may hold remote bytes:
+	// sanitise it before it reaches a terminal.
+	Text string
+	// Offset and Length locate a marker in the body, in bytes; Length 0 means the
+	// evidence is not a place in the body.
+	Offset int64
+	Length int64
+}
+
+// Action is a next step that the console can run.
+type Action string
+
+// The actions offered with a diagnosis.
+const (
+	ActionRetry        Action = "retry"         // send again
+	ActionSlowDown     Action = "slow_down"     // lower concurrency, retry after a back-off
+	ActionTryUnlocker  Action = "try_unlocker"  // same URL with an unlocker zone
+	ActionTryBrowser   Action = "try_browser"   // same URL with a browser zone
+	ActionTwin         Action = "twin"          // compare API and Native
+	ActionCheckKey     Action = "check_key"     // open the key in Keys
+	ActionCheckZone    Action = "check_zone"    // check zone and URL in the form
+	ActionCheckLogin   Action = "check_login"   // open the credential in Proxy
+	ActionTrustCA      Action = "trust_ca"      // how to trust the service's CA
+	ActionRaiseTimeout Action = "raise_timeout" // longer client timeout
+	ActionMakeJob      Action = "make_job"      // move heavy work to an async job
+	ActionShowFields   Action = "show_fields"   // look at the missing fields
+	ActionSaveSample   Action = "save_sample"   // store a sample
+	ActionCheckNetwork Action = "check_network" // base URL, proxy host, network
+	ActionFixRequest   Action = "fix_request"   // correct what the service refused
+)
+
+// Step is one piece of handling: what to do, and the action that does it.
+type Step struct {
+	Action Action
+	Text   string
+	// Documented says that service.md 7 recommends it; otherwise it is our advice.
+	Documented bool
+}
+
+// Diagnosis is the verdict over one outcome.
+type Diagnosis struct {
+	Class Class
+	Cause Cause
+	// Summary is one sentence in the operator's language.
+	Summary string
+	// Rule is the name of the rule that decided, for tests and for --json.
+	Rule     string
+	Evidence []Evidence
+	Steps    []Step
+	// Retry says that trying again by itself makes sense for this class; RetryAfter
+	// is what the answer asked for, 0 when it did not.
+	Retry      bool
+	RetryAfter time.Duration
+}
+
+// OK reports success.
+func (d Diagnosis) OK() bool { return d.Class == ClassOK }

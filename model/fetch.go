@@ -1,0 +1,114 @@
+package model
+
+import (
+	"net/http"
+	"time"
+)
+
+// Via is the access method of a fetch (service.md 1).
+type Via string
+
+// The two access methods.
+const (
+	ViaAPI    Via = "api"
+	ViaNative Via = "native"
+)
+
+// String is the method's word on screens.
+func (v Via) String() string {
+	if v == ViaNative {
+		return "Native"
+	}
+	return "API"
+}
+
+// Format is the "format" field of POST /request. The contract shows "raw" only
+// (service.md 4.1); other values belong to a dialect.
+type Format string
+
+// The formats the console offers.
+const (
+	FormatRaw  Format = "raw"
+	FormatJSON Format = "json" // not shown by the contract
+)
+
+// FetchRequest is one fetch as the operator asked for it. Secrets are not in
+// it: the key and the zone's password are taken from their references when the
+// request is written.
+type FetchRequest struct {
+	Zone   Zone
+	URL    string // absolute, http or https
+	Via    Via
+	Format Format
+	// Method, Header and Body go to the target; not shown by the contract for API
+	// Access, so they need a dialect that knows them. Empty means GET.
+	Method string
+	Header http.Header
+	Body   string
+	// Country is a two-letter code or empty; Session a sticky-exit name (Native).
+	Country string
+	Session string
+	// Key names the key of the inventory to use; empty means the profile's.
+	Key string
+	// Timeout bounds one attempt, and Retries says how many tries may follow the
+	// first. Zero Timeout means the product's own; Retries < 0 means the default.
+	Timeout time.Duration
+	Retries int
+}
+
+// Timing is where the time of one attempt went. A negative duration means the
+// phase did not happen or cannot be seen (DNS for an address, TLS for http).
+type Timing struct {
+	DNS, Connect, ProxyConnect, TLS, FirstByte, Transfer, Total time.Duration
+}
+
+// BodyRef says where a body is. A body at or below the threshold is in Bytes,
+// a larger one in the file; Size and SHA256 always describe what was received.
+type BodyRef struct {
+	Bytes  []byte
+	File   string
+	Size   int64
+	SHA256 string // lower-case hex
+	// Cut says that the service sent more than the size cap and the rest was dropped.
+	Cut bool
+	// Incomplete says that the connection ended before the announced length.
+	Incomplete bool
+}
+
+// Attempt is one try of a fetch.
+type Attempt struct {
+	N      int
+	Class  Class
+	Status int           // the target's status, 0 when there was no answer
+	Wait   time.Duration // back-off taken before this attempt
+	Total  time.Duration
+}
+
+// FetchResult is what came of a fetch. There is always a Diagnosis; a failed
+// fetch is a result, not a Go error.
+type FetchResult struct {
+	ID      string // identifier in the journal
+	Request FetchRequest
+	KeyName string // the key that was used (API)
+	Started time.Time
+	// Status is the target's status as far as it is known, ServiceStatus the
+	// service's own (the HTTP status of the API, or of the CONNECT answer).
+	Status        int
+	ServiceStatus int
+	Header        http.Header // the answer's headers as received
+	ProxyHeader   http.Header // headers of the CONNECT answer (Native)
+	ContentType   string
+	Body          BodyRef
+	Exit          string // exit address as the service reports it, or ""
+	Timing        Timing // of the last attempt
+	Attempts      []Attempt
+	Diagnosis     Diagnosis
+}
+
+// WirePreview is the request as it will be written, byte for byte but for the
+// secrets, which are masked.
+type WirePreview struct {
+	Lines []string
+	// Problem says why it cannot be sent as it stands, or is empty.
+	Problem string
+}

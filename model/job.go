@@ -1,0 +1,96 @@
+package model
+
+import "time"
+
+// JobState is where a dataset job stands in the console's ledger. States of
+// jobs are not shown by the contract (service.md 3): accepted and what follows
+// comes from a dialect, what precedes it is the console's own.
+type JobState string
+
+// The states of the ledger.
+const (
+	JobIntent   JobState = "intent"   // written before anything was sent
+	JobSending  JobState = "sending"  // the POST is on its way
+	JobMayHave  JobState = "may_have" // the connection broke after sending: it may have started
+	JobRefused  JobState = "refused"  // the service answered and did not start it
+	JobNotSent  JobState = "not_sent" // it is certain that nothing was sent
+	JobAccepted JobState = "accepted" // an identifier was received
+	JobRunning  JobState = "running"  // the service says it works on it
+	JobReady    JobState = "ready"    // results can be downloaded
+	JobFailed   JobState = "failed"   // the service says it failed
+	JobCanceled JobState = "canceled" // cancelled
+)
+
+// Label is the state in words.
+func (s JobState) Label() string {
+	switch s {
+	case JobMayHave:
+		return "may have started"
+	case JobNotSent:
+		return "not sent"
+	default:
+		return string(s)
+	}
+}
+
+// Final reports whether the state no longer changes by itself.
+func (s JobState) Final() bool {
+	switch s {
+	case JobRefused, JobNotSent, JobReady, JobFailed, JobCanceled:
+		return true
+	default:
+		return false
+	}
+}
+
+// Job is one line of the ledger.
+type Job struct {
+	// ID is the console's own identifier (it exists before the service answers).
+	ID string
+	// Snapshot is the service's identifier, empty until it was received.
+	Snapshot string
+	Profile  string
+	Dataset  string
+	KeyName  string
+	State    JobState
+	// Wire is the service's own word for the state, verbatim, or empty.
+	Wire string
+	// Detail says why, for refused, failed and may_have.
+	Detail string
+	Inputs int
+	// Done and Records are progress counts; -1 means the service did not say.
+	Done    int
+	Records int
+	// Bytes is the size of the downloaded result, File where it is; empty until then.
+	Bytes int64
+	File  string
+
+	Created  time.Time // the intent was written
+	Accepted time.Time
+	Updated  time.Time
+	// Steps is the job's history, oldest first.
+	Steps []JobStep
+}
+
+// JobStep is one entry of a job's history.
+type JobStep struct {
+	At    time.Time
+	State JobState
+	Text  string
+}
+
+// JobInput is one object of the trigger's body (service.md 4.2).
+type JobInput struct {
+	URL string
+	// Extra holds further fields of the row, by name; the contract shows "url" only.
+	Extra map[string]string
+	// Row is the line or record number in the source, from 1.
+	Row int
+}
+
+// TriggerRequest is one POST /datasets/v3/trigger as the operator asked for it.
+type TriggerRequest struct {
+	Dataset string
+	Inputs  []JobInput
+	Key     string // name of the key; empty means the profile's
+}

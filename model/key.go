@@ -1,0 +1,274 @@
+package model
+
+import (
+	"fmt"
+	"time"
+)
+
+// RotationDays is the recommended rotation of a key (service.md 5.4, 8).
+const RotationDays = 90
+
+// SoonDays is how many days before a clock runs out the console calls it soon,
+// unless the operator says otherwise.
+const SoonDays = 14
+
+const day = 24 * time.Hour
+
+// ExpiryKind tells the three things that can be known about a key's expiry.
+type ExpiryKind int
+
+// The zero value is unknown: a key whose expiry nobody recorded is never shown
+// as fresh.
+const (
+	ExpiryUnknown ExpiryKind = iota
+	ExpiryDate
+	ExpiryUnlimited
+)
+
+// Expiry is the "date, or Unlimited" of service.md 2.1, or unknown.
+type Expiry struct {
+	Kind ExpiryKind
+	// At is the moment (UTC) from which requests are rejected; set for ExpiryDate.
+	At time.Time
+}
+
+// Unlimited is the expiry of a key that never expires.
+func Unlimited() Expiry { return Expiry{Kind: ExpiryUnlimited} }
+
+// ExpiresAt is the expiry at a moment.
+func ExpiresAt(t time.Time) Expiry { return Expiry{Kind: ExpiryDate, At: t.UTC()} }
+
+// ParseExpiry reads "Unlimited", a date (2027-01-31, the start of that day in
+// UTC), an RFC 3339 moment, or the empty string for unknown.
+func ParseExpiry(s string) (Expiry, error) {
+	switch s {
+	case "", "unknown":
+		return Expiry{}, nil
+	case "Unlimited", "unlimited":
+		return Unlimited(), nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return ExpiresAt(t), nil
+		}
+	}
+	return Expiry{}, fmt.Errorf("expiry %q: write a date like 2027-01-31, or Unlimited", s)
+}
+
+// String is the form that ParseExpiry reads; unknown is "unknown".
+func (e Expiry) String() string {
+	switch e.Kind {
+	case ExpiryUnlimited:
+		return "Unlimited"
+	case ExpiryDate:
+		if e.At.Equal(e.At.Truncate(day)) {
+			return e.At.Format(time.DateOnly)
+		}
+		return e.At.Format(time.RFC3339)
+	default:
+		return "unknown"
+	}
+}
+
+// ExpiryState is the state of the expiry clock.
+type ExpiryState int
+
+// The states of the expiry clock, from the best to the worst that asks for work.
+const (
+	ExpiryStateValid ExpiryState = iota
+	ExpiryStateUnlimited
+	ExpiryStateUnknown
+	ExpiryStateSoon
+	ExpiryStateExpired
+)
+
+// String is the state's word.
+func (s ExpiryState) String() string {
+	return [...]string{"valid", "unlimited", "unknown", "expires", "expired"}[s]
+}
+
+// State tells where the expiry clock stands at now; within is how long before
+// the end it counts as soon.
+func (e Expiry) State(now time.Time, within time.Duration) ExpiryState {
+	switch e.Kind {
+	case ExpiryUnlimited:
+		return ExpiryStateUnlimited
+	case ExpiryDate:
+		switch left := e.At.Sub(now); {
+		case left <= 0:
+			return ExpiryStateExpired
+		case left <= within:
+			return ExpiryStateSoon
+		default:
+			return ExpiryStateValid
+		}
+	default:
+		return ExpiryStateUnknown
+	}
+}
+
+// DaysLeft is the number of whole days until the expiry, negative when it has
+// passed; ok is false when there is no date.
+func (e Expiry) DaysLeft(now time.Time) (days int, ok bool) {
+	if e.Kind != ExpiryDate {
+		return 0, false
+	}
+	return floorDays(e.At.Sub(now)), true
+}
+
+// RotationState is the state of the 90-day clock.
+type RotationState int
+
+// The states of the rotation clock. Due is the 90th day itself; overdue is past it.
+const (
+	RotationFresh RotationState = iota
+	RotationUnknown
+	RotationSoon
+	RotationDue
+	RotationOverdue
+)
+
+// String is the state's word.
+func (s RotationState) String() string {
+	return [...]string{"fresh", "unknown", "due soon", "due", "overdue"}[s]
+}
+
+// Rotation is the 90-day clock of a key (service.md 5.4). A zero Last is "age
+// unknown", which is never fresh.
+type Rotation struct {
+	// Last is when the key's value was made: its creation or its last refresh (UTC).
+	Last time.Time
+}
+
+// AgeDays is the age of the key's value in whole days; ok is false when unknown.
+func (r Rotation) AgeDays(now time.Time) (days int, ok bool) {
+	if r.Last.IsZero() {
+		return 0, false
+	}
+	return floorDays(now.Sub(r.Last)), true
+}
+
+// DaysLeft is the number of days until the rotation is due; negative once past.
+func (r Rotation) DaysLeft(now time.Time) (days int, ok bool) {
+	age, ok := r.AgeDays(now)
+	return RotationDays - age, ok
+}
+
+// State tells where the rotation clock stands; within is how long before the
+// 90th day it counts as soon.
+func (r Rotation) State(now time.Time, within time.Duration) RotationState {
+	left, ok := r.DaysLeft(now)
+	switch {
+	case !ok:
+		return RotationUnknown
+	case left < 0:
+		return RotationOverdue
+	case left == 0:
+		return RotationDue
+	case time.Duration(left)*day <= within:
+		return RotationSoon
+	default:
+		return RotationFresh
+	}
+}
+
+func floorDays(d time.Duration) int {
+	n := int(d / day)
+	if d < 0 && d%day != 0 {
+		n--
+	}
+	return n
+}
+
+// Duty is what a key is used for; an automated duty must not use ADMIN
+// (service.md 5.4).
+type Duty string
+
+// The duties the inventory knows. Other text is kept and treated as a human duty.
+const (
+	DutyUnknown Duty = ""
+	DutyHuman   Duty = "human"
+	DutyBatch   Duty = "batch job"
+	DutyCI      Duty = "CI"
+	DutyService Duty = "service"
+)
+
+// Automated reports whether the duty runs without a person.
+func (d Duty) Automated() bool { return d == DutyBatch || d == DutyCI || d == DutyService }
+
+// Key is one API key of the inventory. It never holds the key's value.
+type Key struct {
+	Name  string
+	Level Level
+	Duty  Duty
+	// Fingerprint is the first 16 hex digits of the SHA-256 of the value; Last4 its
+	// last four characters. Both are empty until the value was seen once.
+	Fingerprint string
+	Last4       string
+	Expires     Expiry
+	Rotation    Rotation
+	// Secret is a reference to the value ("env:NAME", "keyring:…", "cmd:…",
+	// "file:…", "demo:…"), or empty when the console only tracks the key.
+	Secret string
+	// UsedBy names what uses the key, as far as the console was told or has seen.
+	UsedBy []string
+	Note   string
+}
+
+// KeyState is the state of a key's row: the worse of the two clocks.
+type KeyState int
+
+// The states of a key from the best to the worst.
+const (
+	KeyOK KeyState = iota
+	KeyUnlimited
+	KeyUnknown
+	KeySoon
+	KeyDue
+	KeyOverdue
+	KeyExpired
+)
+
+// String is the state's word in the table.
+func (s KeyState) String() string {
+	return [...]string{"ok", "unlimited", "unknown", "soon", "due", "overdue", "expired"}[s]
+}
+
+// Usable reports whether requests with the key are accepted as far as the
+// clocks tell (service.md 3): only a passed expiry makes a key unusable.
+func (s KeyState) Usable() bool { return s != KeyExpired }
+
+// State is the worse of the key's two clocks at now.
+func (k Key) State(now time.Time, within time.Duration) KeyState {
+	return max(expiryKeyState(k.Expires.State(now, within)), rotationKeyState(k.Rotation.State(now, within)))
+}
+
+func expiryKeyState(s ExpiryState) KeyState {
+	switch s {
+	case ExpiryStateValid:
+		return KeyOK
+	case ExpiryStateUnlimited:
+		return KeyUnlimited
+	case ExpiryStateSoon:
+		return KeySoon
+	case ExpiryStateExpired:
+		return KeyExpired
+	default:
+		return KeyUnknown
+	}
+}
+
+func rotationKeyState(s RotationState) KeyState {
+	switch s {
+	case RotationFresh:
+		return KeyOK
+	case RotationSoon:
+		return KeySoon
+	case RotationDue:
+		return KeyDue
+	case RotationOverdue:
+		return KeyOverdue
+	default:
+		return KeyUnknown
+	}
+}

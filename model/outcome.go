@@ -1,0 +1,62 @@
+package model
+
+import "time"
+
+// Breakage is where an attempt broke before there was an answer. The zero value
+// is "it did not".
+type Breakage string
+
+// The ways an attempt can break.
+const (
+	BreakNone      Breakage = ""
+	BreakDNS       Breakage = "dns"       // a name could not be resolved
+	BreakConnect   Breakage = "connect"   // no connection
+	BreakTLSTrust  Breakage = "tls_trust" // a certificate was not trusted
+	BreakTLS       Breakage = "tls"       // any other TLS fault
+	BreakTimeout   Breakage = "timeout"   // the client's own deadline passed
+	BreakReset     Breakage = "reset"     // the connection ended before the answer was complete
+	BreakMalformed Breakage = "malformed" // the answer was not HTTP, or broke a bound
+)
+
+// Outcome is what one attempt showed, in terms of the domain: a dialect has
+// already translated its headers. Diagnose classifies it.
+type Outcome struct {
+	Via  Via
+	Zone Zone
+	// Broke and BrokeText say where it broke and what the error said; Peer is who
+	// it broke at: "service" (API address or proxy) or "target" (through a tunnel).
+	Broke     Breakage
+	BrokeText string
+	Peer      string
+	// ServiceStatus is the HTTP status of the API, or of the CONNECT answer, or of
+	// the proxy's own refusal; 0 when none was received.
+	ServiceStatus int
+	// TargetStatus is the target's own status; 0 when unknown.
+	TargetStatus int
+	// ServiceCode and ServiceText are the error the service itself reported (from
+	// headers or from a body that is its own), or empty.
+	ServiceCode string
+	ServiceText string
+	// ServiceClass is what the dialect knows the code to mean, or empty: a code of
+	// a dialect is a profile's knowledge, not the contract's.
+	ServiceClass Class
+	ServiceCause Cause
+	// Header holds "Name: value" observations worth citing as evidence.
+	HeaderEvidence []string
+	// ContentType is the answer's type; BodyHead its first bytes (at most 256 KiB);
+	// BodySize all that was received.
+	ContentType string
+	BodyHead    []byte
+	BodySize    int64
+	Incomplete  bool
+	// HeadMethod says that the request asked for no body, so an empty one is no failure.
+	HeadMethod bool
+	// RequiredFields and MissingFields are the target's required fields, when the
+	// operator named any, and those that were not found.
+	RequiredFields []string
+	MissingFields  []string
+	// RetryAfter is what the answer asked for; Elapsed and Timeout are the client's.
+	RetryAfter time.Duration
+	Elapsed    time.Duration
+	Timeout    time.Duration
+}
