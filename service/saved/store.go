@@ -1,0 +1,231 @@
+package saved
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+const (
+	ext = ".toml"
+	// maxFile bounds what is read back: a body of 1 MiB and everything around it.
+	maxFile = 2 << 20
+	// maxList bounds a listing.
+	maxList = 2000
+)
+
+var (
+	// ErrExists says that a request of that name is already there.
+	ErrExists = errors.New("a request of this name is already saved")
+	// ErrNotFound says that there is no request of that name.
+	ErrNotFound = errors.New("no request is saved under this name")
+)
+
+// Store is the folder of saved requests. The zero value is of no use; see New.
+type Store struct{ dir string }
+
+// New is the store in a folder, which is made (0700) when the first request is
+// saved.
+func New(dir string) *Store { return &Store{dir: dir} }
+
+// Entry is one saved request in a listing.
+type Entry struct {
+	Name    string
+	Changed time.Time
+	Request model.FetchRequest
+	// Problem says why the file cannot be opened, or is empty.
+	Problem string
+}
+
+// List reads every saved request, by name. A file that cannot be read is listed
+// with its problem: it is not hidden, and it does not hide the others.
+func (s *Store) List(ctx context.Context) ([]Entry, error) {
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer root.Close()
+	files, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("listing the saved requests: %w", err)
+	}
+	var out []Entry
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), ext)
+		if !ok || f.IsDir() || CheckName(name) != nil {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if len(out) == maxList {
+			break
+		}
+		out = append(out, entry(root, f, name))
+	}
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return out, nil
+}
+
+func entry(root *os.Root, f fs.DirEntry, name string) Entry {
+	e := Entry{Name: name}
+	if st, err := f.Info(); err == nil {
+		e.Changed = st.ModTime()
+	}
+	r, err := read(root, name)
+	if err != nil {
+		e.Problem = err.Error()
+		return e
+	}
+	e.Request = r
+	return e
+}
+
+// Load reads one saved request. ErrNotFound, ErrName, or what is wrong with the
+// file: its line, and what was expected. Only the zone's name is known here; the
+// profile says the rest of it.
+func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error) {
+	if err := CheckName(name); err != nil {
+		return model.FetchRequest{}, err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if err != nil {
+		return model.FetchRequest{}, fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer root.Close()
+	r, err := read(root, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if err != nil {
+		return model.FetchRequest{}, fmt.Errorf("reading %s%s: %w", name, ext, err)
+	}
+	return r, nil
+}
+
+func read(root *os.Root, name string) (model.FetchRequest, error) {
+	f, err := root.Open(name + ext)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	defer f.Close()
+	st, err := f.Stat()
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	if !st.Mode().IsRegular() {
+		return model.FetchRequest{}, errors.New("it is not a plain file")
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	if len(b) > maxFile {
+		return model.FetchRequest{}, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+	}
+	return decode(b)
+}
+
+// Save writes a request under a name, as one step: a reader sees the old file or
+// the new one. Without replace an existing name is ErrExists. omitted names the
+// headers that were left out because they are secrets (see SecretHeader).
+func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, replace bool) (omitted []string, err error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	file, omitted, err := encode(r)
+	if err != nil {
+		return nil, err
+	}
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("saving %s: the request is larger than %d MiB", name, maxFile>>20)
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return nil, fmt.Errorf("making the folder of saved requests: %w", err)
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer root.Close()
+	if !replace {
+		if _, err := root.Lstat(name + ext); err == nil {
+			return nil, fmt.Errorf("%w: %s", ErrExists, name)
+		}
+	}
+	if err := replaceFile(root, name+ext, file); err != nil {
+		return nil, fmt.Errorf("saving %s: %w", name, err)
+	}
+	return omitted, nil
+}
+
+// Remove deletes a saved request.
+func (s *Store) Remove(_ context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if err != nil {
+		return fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer root.Close()
+	if err := root.Remove(name + ext); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: %s", ErrNotFound, name)
+		}
+		return fmt.Errorf("removing %s: %w", name, err)
+	}
+	return nil
+}
+
+// replaceFile writes a temporary file beside the target, flushes it and renames
+// it over, then flushes the folder: after a crash either file is whole.
+func replaceFile(root *os.Root, target string, content []byte) error {
+	temp := "." + rand.Text() + ".tmp"
+	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err == nil {
+		err = f.Sync()
+	}
+	if cerr := f.Close(); err == nil {
+		err = cerr
+	}
+	if err == nil {
+		err = root.Rename(temp, target)
+	}
+	if err != nil {
+		return errors.Join(err, root.Remove(temp))
+	}
+	return syncFolder(root)
+}
+
+func syncFolder(root *os.Root) error {
+	if runtime.GOOS == "windows" { // a folder cannot be flushed there
+		return nil
+	}
+	d, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}

@@ -1,0 +1,248 @@
+package saved
+
+import (
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func full() model.FetchRequest {
+	return model.FetchRequest{
+		Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://lab.test/shop?v=2", Via: model.ViaNative,
+		Format: model.FormatJSON, Method: "POST", Header: http.Header{"X-Trace": {"a", "b"}},
+		Body: "line one\nline \"two\"\n", Country: "de", Session: "a1", Key: "batch-user",
+		Timeout: 45 * time.Second, Retries: 0,
+	}
+}
+
+func TestWhatWasSavedIsReadBackTheSame(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "requests"))
+	want := full()
+	if _, err := s.Save(t.Context(), "shop v2", want, false); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Load(t.Context(), "shop v2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("read back\n%+v\nwant\n%+v", got, want)
+	}
+}
+
+func TestTheLeastRequestTakesTheDefaults(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "least.toml", "zone = \"z\"\nurl = \"http://lab.test/\"\n")
+	got, err := New(dir).Load(t.Context(), "least")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: "http://lab.test/", Via: model.ViaAPI, Format: model.FormatRaw, Retries: -1}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
+
+func TestSecretsStayOutOfTheFile(t *testing.T) {
+	dir := t.TempDir()
+	s := New(dir)
+	r := full()
+	r.Header = http.Header{"Authorization": {"Bearer hunter2"}, "Cookie": {"sid=hunter2"}, "X-Api-Key": {"hunter2"}, "Accept": {"*/*"}}
+	omitted, err := s.Save(t.Context(), "x", r, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"Authorization", "Cookie", "X-Api-Key"}; !reflect.DeepEqual(omitted, want) {
+		t.Errorf("omitted %v, want %v", omitted, want)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, "x.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(b), "hunter2") || !strings.Contains(string(b), "Accept") {
+		t.Errorf("the file is\n%s", b)
+	}
+	r.URL = "http://me:hunter2@lab.test/"
+	if _, err := s.Save(t.Context(), "y", r, false); !errors.Is(err, ErrSecretInURL) {
+		t.Errorf("a URL with a login gives %v, want ErrSecretInURL", err)
+	}
+}
+
+func TestAnExistingNameIsReplacedOnlyWhenAsked(t *testing.T) {
+	s := New(t.TempDir())
+	if _, err := s.Save(t.Context(), "a", full(), false); err != nil {
+		t.Fatal(err)
+	}
+	other := full()
+	other.URL = "http://lab.test/ok"
+	if _, err := s.Save(t.Context(), "a", other, false); !errors.Is(err, ErrExists) {
+		t.Fatalf("second save gives %v, want ErrExists", err)
+	}
+	if _, err := s.Save(t.Context(), "a", other, true); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.Load(t.Context(), "a")
+	if err != nil || got.URL != other.URL {
+		t.Errorf("after replacing: %q, %v", got.URL, err)
+	}
+}
+
+func TestSavingLeavesOnlyTheFileBehindAndKeepsItPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "requests")
+	if _, err := New(dir).Save(t.Context(), "a", full(), false); err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(dir)
+	if err != nil || len(files) != 1 || files[0].Name() != "a.toml" {
+		t.Fatalf("the folder holds %v, %v", files, err)
+	}
+	if runtime.GOOS == "windows" {
+		return // permissions are not bits there
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, filepath.Join(dir, "a.toml"): 0o600} {
+		st, err := os.Stat(path)
+		if err != nil || st.Mode().Perm() != want {
+			t.Errorf("%s has mode %v, %v; want %v", path, st.Mode().Perm(), err, want)
+		}
+	}
+}
+
+func TestAListNamesBrokenFilesAndSkipsForeignOnes(t *testing.T) {
+	dir := t.TempDir()
+	s := New(dir)
+	for _, name := range []string{"b", "A"} {
+		if _, err := s.Save(t.Context(), name, full(), false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(t, dir, "broken.toml", "zone = \n")
+	write(t, dir, "notes.txt", "hello")
+	write(t, dir, ".hidden.toml", "zone = \"z\"\n")
+	list, err := s.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	if want := []string{"A", "b", "broken"}; !reflect.DeepEqual(names, want) {
+		t.Fatalf("names %v, want %v", names, want)
+	}
+	if !strings.Contains(list[2].Problem, "line 1") || list[0].Problem != "" {
+		t.Errorf("problems: %q and %q", list[0].Problem, list[2].Problem)
+	}
+	if list[0].Request.URL != full().URL {
+		t.Errorf("the listed request is %+v", list[0].Request)
+	}
+}
+
+func TestAMissingFolderIsAnEmptyList(t *testing.T) {
+	s := New(filepath.Join(t.TempDir(), "none"))
+	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("list %v, %v", list, err)
+	}
+	if _, err := s.Load(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("load gives %v, want ErrNotFound", err)
+	}
+}
+
+func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
+	for name, c := range map[string]struct{ file, want string }{
+		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `line 2: "ulr" is not a field`},
+		"wrong type":    {"zone = 3\n", "line 1"},
+		"wrong via":     {"via = \"carrier pigeon\"\n", "neither"},
+		"wrong timeout": {"timeout = \"soon\"\n", "write it like 30s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, "x.toml", c.file)
+			_, err := New(dir).Load(t.Context(), "x")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error %v, want it to say %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNamesThatAreNoFileNamesAreRefused(t *testing.T) {
+	s := New(t.TempDir())
+	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "end.", "end ", "con", "NUL.x", "com1", "a\x00", "ü", strings.Repeat("a", 65)} {
+		if _, err := s.Save(t.Context(), name, full(), true); !errors.Is(err, ErrName) {
+			t.Errorf("saving %q gives %v, want ErrName", name, err)
+		}
+		if _, err := s.Load(t.Context(), name); !errors.Is(err, ErrName) {
+			t.Errorf("loading %q gives %v, want ErrName", name, err)
+		}
+		if err := s.Remove(t.Context(), name); !errors.Is(err, ErrName) {
+			t.Errorf("removing %q gives %v, want ErrName", name, err)
+		}
+	}
+}
+
+func TestALinkOutOfTheFolderIsNotFollowed(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("zone = \"stolen\"\nurl = \"http://x/\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(secret, filepath.Join(dir, "link.toml")); err != nil {
+		t.Fatalf("making a link: %v", err)
+	}
+	if r, err := New(dir).Load(t.Context(), "link"); err == nil {
+		t.Errorf("a link out of the folder was read: %+v", r)
+	}
+}
+
+func TestRemovedIsGone(t *testing.T) {
+	s := New(t.TempDir())
+	if _, err := s.Save(t.Context(), "a", full(), false); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remove(t.Context(), "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("removing twice gives %v, want ErrNotFound", err)
+	}
+}
+
+// FuzzDecode: whatever a file holds, reading it ends with a request or an error,
+// and a request that was read is written and read again as the same one.
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte("zone = \"z\"\nurl = \"http://lab.test/\"\n"))
+	f.Add([]byte("via = \"native\"\ntimeout = \"30s\"\nretries = 2\n[headers]\nAccept = [\"*/*\"]\n"))
+	f.Add([]byte("zone = "))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := decode(b)
+		if err != nil {
+			return
+		}
+		again, omitted, err := encode(r)
+		if err != nil || len(omitted) > 0 || r.Retries < -1 {
+			return
+		}
+		back, err := decode(again)
+		if err != nil {
+			t.Fatalf("%+v was written as\n%s\nwhich is not read: %v", r, again, err)
+		}
+		if back.URL != r.URL || back.Zone != r.Zone || back.Body != r.Body || back.Timeout != r.Timeout {
+			t.Fatalf("%+v came back as %+v", r, back)
+		}
+	})
+}
+
+func write(t *testing.T, dir, name, content string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
