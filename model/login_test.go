@@ -1,0 +1,146 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// plainLogin shows the fields, which Login itself never prints.
+func plainLogin(l Login) string {
+	return fmt.Sprintf("%s|%d|%s|%t|%s|%s", l.Host, l.Port, l.Username, l.HasPassword, l.Password, l.Source)
+}
+
+func TestParseLoginReadsTheUsualForms(t *testing.T) {
+	const user = "abc-customer-hl_1-zone-a"
+	tests := []struct{ name, in, want string }{
+		{"a URL", "http://" + user + ":pw@proxy.test:33335", "proxy.test|33335|" + user + "|true|pw|URL"},
+		{"a URL with escapes", "http://" + user + ":p%40%3Aw@proxy.test:33335/", "proxy.test|33335|" + user + "|true|p@:w|URL"},
+		{"a URL without a password", "https://" + user + "@proxy.test", "proxy.test|0|" + user + "|false||URL"},
+		{"a URL without a login", "http://proxy.test:33335", "proxy.test|33335||false||URL"},
+		{"a URL with an IPv6 host", "http://u:p@[::1]:33335", "::1|33335|u|true|p|URL"},
+		{"host first", "proxy.test:33335:" + user + ":pw", "proxy.test|33335|" + user + "|true|pw|host:port:user:password"},
+		{"host first, a password with colons", "proxy.test:33335:" + user + ":p:w:x", "proxy.test|33335|" + user + "|true|p:w:x|host:port:user:password"},
+		{"host first, IPv6", "[::1]:33335:u:p", "::1|33335|u|true|p|host:port:user:password"},
+		{"user first", user + ":pw:proxy.test:33335", "proxy.test|33335|" + user + "|true|pw|user:password:host:port"},
+		{"with an at", user + ":pw@proxy.test:33335", "proxy.test|33335|" + user + "|true|pw|user:password@host:port"},
+		{"with an at in the password", user + ":p@w@proxy.test:33335", "proxy.test|33335|" + user + "|true|p@w|user:password@host:port"},
+		{"with an at and no port", user + ":pw@proxy.test", "proxy.test|0|" + user + "|true|pw|user:password@host:port"},
+		{"a password with an at alone", user + ":p@ss", "|0|" + user + "|true|p@ss|user:password"},
+		{"a login alone", user + ":pw", "|0|" + user + "|true|pw|user:password"},
+		{"a password of digits is no port", user + ":33335", "|0|" + user + "|true|33335|user:password"},
+		{"a password of digits and a colon is no host first", user + ":123:456", "|0|" + user + "|true|123:456|user:password"},
+		{"a host and a port", "proxy.test:33335", "proxy.test|33335||false||host:port"},
+		{"a username", "  " + user + "\n", "|0|" + user + "|false||username"},
+		{"an empty password is one", user + ":", "|0|" + user + "|true||user:password"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l, err := ParseLogin(tt.in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := plainLogin(l); got != tt.want {
+				t.Errorf("got  %s\nwant %s", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestParseLoginRefusalsNeverQuoteTheInput(t *testing.T) {
+	for name, in := range map[string]string{
+		"empty":                     " ",
+		"two lines":                 "abc:hunter2\nabc:hunter2",
+		"a broken URL":              "http://u:hunter2%zz@host:1",
+		"a URL with a wrong port":   "http://u:hunter2@host:99999",
+		"a URL without a host":      "http://",
+		"a URL with a strange host": "http://u:hunter2@h$st:1",
+		"a space in the username":   "a b:hunter2",
+		"a password alone":          ":hunter2",
+		"too long":                  "u:hunter2" + strings.Repeat("x", 5000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := ParseLogin(in)
+			if !errors.Is(err, ErrLogin) {
+				t.Fatalf("error %v", err)
+			}
+			if strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("the refusal quotes the password: %v", err)
+			}
+		})
+	}
+}
+
+func TestLoginNeverPrintsItsPassword(t *testing.T) {
+	l, err := ParseLogin("http://user:hunter2@proxy.test:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("login", "login", l, "in", []any{l})
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("login", "login", l, "in", map[string]any{"l": &l})
+	asJSON, err := json.Marshal(struct{ L Login }{l})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := log.String() + string(asJSON) + fmt.Sprintf("%v %+v %#v %s %q %x %d %v", l, l, l, l, l, l, l, &l) + l.String() + l.GoString()
+	if strings.Contains(all, "hunter2") || strings.Contains(all, fmt.Sprintf("%x", "hunter2")) {
+		t.Errorf("the password is printed: %s", all)
+	}
+	if !strings.Contains(all, "user:••••@proxy.test:1") {
+		t.Errorf("the masked form is missing: %s", all)
+	}
+}
+
+func TestEveryLoginReadsBack(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		user := "abc-customer-hl_1-zone-" + rapid.StringMatching(`[a-z]{1,5}`).Draw(t, "zone")
+		password := rapid.StringMatching(`[!-~]{1,12}`).Draw(t, "password")
+		host := rapid.StringMatching(`[a-z]{1,6}\.test`).Draw(t, "host")
+		port := rapid.IntRange(1, 65535).Draw(t, "port")
+		want := Login{Host: host, Port: port, Username: user, HasPassword: true, Password: password}
+		for form, in := range map[string]string{
+			LoginHostFirst: fmt.Sprintf("%s:%d:%s:%s", host, port, user, password),
+			LoginAt:        fmt.Sprintf("%s:%s@%s:%d", user, password, host, port),
+		} {
+			if strings.Contains(password, "://") || form == LoginHostFirst && strings.Contains(password, "@") {
+				continue // such a password has a second reading
+			}
+			got, err := ParseLogin(in)
+			if err != nil {
+				t.Fatalf("%q: %v", in, err)
+			}
+			want.Source = form
+			if got != want {
+				t.Fatalf("%q: got %s, want %s", in, plainLogin(got), plainLogin(want))
+			}
+		}
+	})
+}
+
+func FuzzParseLogin(f *testing.F) {
+	for _, s := range []string{"http://u:p@h:1", "h:1:u:p", "u:p@h:1", "u:p", "[::1]:1:u:p", ":::@:::", "u:p:h.test:1"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		l, err := ParseLogin(s)
+		if err != nil {
+			if !errors.Is(err, ErrLogin) {
+				t.Fatalf("%q: %v", s, err)
+			}
+			return
+		}
+		if l.Port < 0 || l.Port > 65535 || l.Source == "" || l.Username == "" && l.Host == "" {
+			t.Fatalf("%q: %s", s, plainLogin(l))
+		}
+		if !l.HasPassword && l.Password != "" {
+			t.Fatalf("%q: a password that is not said", s)
+		}
+	})
+}
