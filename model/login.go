@@ -108,7 +108,7 @@ func ParseLogin(s string) (Login, error) {
 }
 
 func splitLogin(s string) (Login, error) {
-	if strings.Contains(s, "://") {
+	if scheme, _, ok := strings.Cut(s, "://"); ok && isScheme(scheme) {
 		return loginFromURL(s)
 	}
 	// The password may hold "@", the host cannot: the last one counts, if what
@@ -188,6 +188,16 @@ func loginUserFirst(s string) (Login, bool) {
 	l := userPassword(s[:before])
 	l.Host, l.Port, l.Source = host, port, LoginUserFirst
 	return l, true
+}
+
+// isScheme tells a URL from a username whose password begins with "//".
+func isScheme(s string) bool {
+	for i := range len(s) {
+		if !isWordByte(s[i]) && !strings.ContainsRune("+.-", rune(s[i])) {
+			return false
+		}
+	}
+	return s != "" && !strings.Contains(s, "-"+wordCustomer+"-")
 }
 
 func loginFromURL(s string) (Login, error) {
