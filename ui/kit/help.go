@@ -1,0 +1,120 @@
+package kit
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// HelpSection is the bindings of one place ("everywhere", "Sandbox").
+type HelpSection struct {
+	Title    string
+	Bindings []Binding
+}
+
+// NewHelp makes the help page from bindings.
+func NewHelp(t *Theme, sections []HelpSection) Overlay {
+	h := &help{theme: t}
+	h.lines = helpLines(t, sections)
+	return h
+}
+
+type help struct {
+	theme *Theme
+	lines []string
+	top   int
+	page  int
+}
+
+func helpLines(t *Theme, sections []HelpSection) []string {
+	var out []string
+	for _, s := range sections {
+		if len(out) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, t.Title.Render(s.Title))
+		group := ""
+		for _, b := range s.Bindings {
+			if len(b.Keys) == 0 {
+				continue
+			}
+			if b.Group != group {
+				group = b.Group
+				out = append(out, "  "+t.Muted.Render(group))
+			}
+			text := b.Help
+			if text == "" {
+				text = b.Label
+			}
+			line := "    " + t.KeyHint.Render(Fit(strings.Join(keyNames(b.Keys), " "), 18)) + " " + text
+			if b.Disabled != "" {
+				line += t.Muted.Render("  (now not: " + b.Disabled + ")")
+			}
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+// KeyName is a key as it is shown: "pgdown" is "PgDn", the rest is spelled as
+// Bubble Tea spells it.
+func KeyName(key string) string {
+	switch key {
+	case "pgdown":
+		return "PgDn"
+	case "pgup":
+		return "PgUp"
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	}
+	if len(key) > 1 && key[0] == 'f' && key[1] >= '1' && key[1] <= '9' {
+		return "F" + key[1:]
+	}
+	return key
+}
+
+func keyNames(keys []string) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = KeyName(k)
+	}
+	return out
+}
+
+func (h *help) Init() tea.Cmd { return nil }
+
+func (h *help) Title() string { return "Keys" }
+
+func (h *help) Size(w, sh int) (int, int) { return min(88, w-4), min(len(h.lines), sh-4) }
+
+func (h *help) Bindings() []Binding {
+	return []Binding{{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: Close{}}}
+}
+
+func (h *help) Update(msg tea.Msg) tea.Cmd {
+	by := 0
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		by, _ = motion(msg.String(), max(h.page, 1), len(h.lines))
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			by = -3
+		} else if msg.Button == tea.MouseWheelDown {
+			by = 3
+		}
+	}
+	h.top = max(min(h.top+by, len(h.lines)-h.page), 0)
+	return nil
+}
+
+func (h *help) Render(w, rows int) string {
+	h.page = rows
+	h.top = max(min(h.top, len(h.lines)-rows), 0)
+	return Block(strings.Join(h.lines[h.top:min(h.top+rows, len(h.lines))], "\n"), w, rows)
+}

@@ -1,0 +1,103 @@
+package kit
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+)
+
+// Session is what the views need to know of the profile in use. It is a value:
+// a change arrives as SessionChanged.
+type Session struct {
+	ProfileName string
+	// Local says that the profile is the embedded emulator.
+	Local bool
+	// Ready says that requests can be sent; until then Problem may say why not,
+	// and an empty Problem means that it is still starting.
+	Ready   bool
+	Problem string
+	// Unverified says that the profile switched certificate checks off.
+	Unverified bool
+	Zones      []model.Zone
+	Keys       []model.Key
+	// Key is the profile's default key; its Name is empty when there is none.
+	Key model.Key
+}
+
+// SessionChanged reaches every view whenever the session does.
+type SessionChanged struct{ Session Session }
+
+// Resized tells every view the size it will be drawn at.
+type Resized struct{ W, H int }
+
+// ToastKind is how loud a toast is.
+type ToastKind int
+
+// An info toast goes by itself after four seconds, a warning after eight, an
+// error stays until it is dismissed.
+const (
+	ToastInfo ToastKind = iota
+	ToastWarn
+	ToastError
+)
+
+// Toast asks the root to show one line. Text is sanitised when it is drawn.
+type Toast struct {
+	Kind ToastKind
+	Text string
+}
+
+// Info shows text for a while.
+func Info(text string) tea.Cmd { return send(Toast{Kind: ToastInfo, Text: text}) }
+
+// Warn shows text for a longer while.
+func Warn(text string) tea.Cmd { return send(Toast{Kind: ToastWarn, Text: text}) }
+
+// Fail shows text until the operator dismisses it. It should say what happened,
+// to what, and what to do.
+func Fail(text string) tea.Cmd { return send(Toast{Kind: ToastError, Text: text}) }
+
+// Open asks the root to put an overlay on top.
+type Open struct{ Overlay Overlay }
+
+// OpenOverlay opens o.
+func OpenOverlay(o Overlay) tea.Cmd { return send(Open{Overlay: o}) }
+
+// Close asks the root to take the topmost overlay away; with Overlay set only
+// that one, wherever it lies.
+type Close struct{ Overlay Overlay }
+
+// CloseOverlay closes the topmost overlay.
+func CloseOverlay() tea.Cmd { return send(Close{}) }
+
+// Goto makes a tab the active one and then gives it Msg, when there is one.
+type Goto struct {
+	View ViewID
+	Msg  tea.Msg
+}
+
+// GotoTab switches to a tab and hands it msg (nil for none).
+func GotoTab(view ViewID, msg tea.Msg) tea.Cmd { return send(Goto{View: view, Msg: msg}) }
+
+// SendTo hands msg to a view, whichever tab is active.
+func SendTo(view ViewID, msg tea.Msg) tea.Cmd { return send(Addressed{View: view, Msg: msg}) }
+
+// Copy asks the root to put text on the clipboard and to say where it went.
+type Copy struct {
+	// What names it in the toast ("body", "curl command").
+	What string
+	Text string
+	// Secret says that the text holds a secret: the toast warns.
+	Secret bool
+}
+
+// CopyText copies text; what names it in the toast.
+func CopyText(what, text string) tea.Cmd { return send(Copy{What: what, Text: text}) }
+
+// CopySecret copies text that holds a secret; the toast says so.
+func CopySecret(what, text string) tea.Cmd { return send(Copy{What: what, Text: text, Secret: true}) }
+
+// Quit asks the root to end the program, by way of the quit guard.
+type Quit struct{}
+
+func send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }

@@ -1,0 +1,192 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// streamInterval bounds a stream to 20 deliveries a second.
+const streamInterval = 50 * time.Millisecond
+
+// Slot is the place for one cancellable load of a view. Starting a new one
+// cancels the one before, and what the old one still delivers is dropped by the
+// root. The zero value is ready; a Slot must not be copied after its first use.
+type Slot struct {
+	gen     int
+	running bool
+	cancel  context.CancelFunc
+}
+
+// Start cancels what runs in the slot and begins a new generation.
+func (s *Slot) Start(parent context.Context) (context.Context, int) {
+	if s.cancel != nil {
+		s.cancel()
+	}
+	ctx, cancel := context.WithCancel(parent)
+	s.gen++
+	s.running, s.cancel = true, cancel
+	return ctx, s.gen
+}
+
+// Current reports whether gen is the slot's newest generation.
+func (s *Slot) Current(gen int) bool { return s.gen == gen }
+
+// Running reports whether the newest load has not delivered its result yet.
+func (s *Slot) Running() bool { return s.running }
+
+// Cancel cancels the load; its result (a cancellation, as a rule) is still
+// delivered, so that the view can show it.
+func (s *Slot) Cancel() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// Drop cancels the load and drops whatever it still delivers.
+func (s *Slot) Drop() {
+	s.Cancel()
+	s.gen++
+	s.running = false
+}
+
+func (s *Slot) finish() {
+	s.running = false
+	s.Cancel() // releases the context's resources
+}
+
+// Addressed is a message for one view. The root opens it: a message of an old
+// generation of its slot is dropped, the others are given to the view's Update
+// one by one, in order.
+type Addressed struct {
+	View ViewID
+	Gen  int
+	Msg  tea.Msg
+
+	slot  *Slot
+	batch []tea.Msg // events that come before Msg
+	more  tea.Cmd   // the next delivery of a stream; nil when this is the last
+}
+
+// Deliver returns the messages for the view and the command that waits for the
+// next ones. Both are empty for a stale message. Only the root calls it (and
+// tests that play the root).
+func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
+	if a.slot != nil {
+		if !a.slot.Current(a.Gen) {
+			return nil, nil
+		}
+		if a.more == nil {
+			a.slot.finish()
+		}
+	}
+	msgs := a.batch
+	if a.Msg != nil {
+		msgs = append(msgs, a.Msg)
+	}
+	return msgs, a.more
+}
+
+// Do runs f in a command with a context of the slot; its message reaches view
+// only while no newer load was started. Call it from Update: it starts the
+// slot's generation at once.
+func Do(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: the address comes first, as in every call of this kind
+	ctx, gen := slot.Start(parent)
+	return func() tea.Msg {
+		return Addressed{View: view, Gen: gen, Msg: f(ctx), slot: slot}
+	}
+}
+
+// Stream runs f in a goroutine that ends with f; what f emits reaches view in
+// order, in at most 20 deliveries a second, and f's own message comes last.
+// emit may be called from any goroutine until f has returned.
+func Stream(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context, emit func(tea.Msg)) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: as in Do
+	ctx, gen := slot.Start(parent)
+	p := &pump{ctx: ctx, view: view, gen: gen, slot: slot, dirty: make(chan struct{}, 1), done: make(chan struct{})}
+	return func() tea.Msg {
+		go p.run(f)
+		return p.next()
+	}
+}
+
+// pump carries a stream's events from the goroutine that runs it to the
+// command that delivers them.
+type pump struct {
+	ctx  context.Context // lives exactly as long as the stream it belongs to
+	view ViewID
+	gen  int
+	slot *Slot
+
+	mu     sync.Mutex
+	events []tea.Msg
+	result tea.Msg
+	panick any // what f panicked with; raised again in the command, where the program restores the terminal
+
+	dirty chan struct{}
+	done  chan struct{}
+	last  time.Time
+}
+
+func (p *pump) run(f func(context.Context, func(tea.Msg)) tea.Msg) {
+	defer close(p.done)
+	defer func() {
+		if r := recover(); r != nil {
+			p.panick = r
+		}
+	}()
+	msg := f(p.ctx, p.emit)
+	p.mu.Lock()
+	p.result = msg
+	p.mu.Unlock()
+}
+
+func (p *pump) emit(msg tea.Msg) {
+	if p.ctx.Err() != nil {
+		return // nobody will take it
+	}
+	p.mu.Lock()
+	p.events = append(p.events, msg)
+	p.mu.Unlock()
+	select {
+	case p.dirty <- struct{}{}:
+	default:
+	}
+}
+
+func (p *pump) next() tea.Msg {
+	select {
+	case <-p.dirty:
+	case <-p.done:
+	}
+	if wait := time.Until(p.last.Add(streamInterval)); wait > 0 {
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-p.done:
+			timer.Stop()
+		}
+	}
+	p.last = time.Now()
+	finished := false
+	select {
+	case <-p.done:
+		finished = true
+	default:
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.panick != nil {
+		panic(fmt.Sprintf("stream of %s: %v", p.view, p.panick))
+	}
+	a := Addressed{View: p.view, Gen: p.gen, slot: p.slot, batch: p.events}
+	p.events = nil
+	if finished {
+		a.Msg = p.result
+	} else {
+		a.more = p.next
+	}
+	return a
+}

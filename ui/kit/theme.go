@@ -1,0 +1,170 @@
+package kit
+
+import (
+	"image/color"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+
+	"zonedeck/model"
+)
+
+// Ink is a text style worked out once, so that drawing a cell is two string
+// joins. The zero value draws the text as it is.
+type Ink struct {
+	style   lipgloss.Style
+	on, off string
+}
+
+// NewInk works out a style. Only text attributes and colours count; borders,
+// padding and widths do not.
+func NewInk(s lipgloss.Style) Ink {
+	on, off, _ := strings.Cut(s.Render("x"), "x")
+	return Ink{style: s, on: on, off: off}
+}
+
+// Render draws one line of text.
+func (i Ink) Render(s string) string {
+	if i.on == "" || s == "" {
+		return s
+	}
+	return i.on + s + i.off
+}
+
+// Style is the lipgloss style behind the ink.
+func (i Ink) Style() lipgloss.Style { return i.style }
+
+// Theme is the set of inks of the program. The root replaces its content in
+// place when the terminal tells its background colour; hold the pointer, not a
+// copy, and keep no drawn text across changes of Version.
+type Theme struct {
+	Version int
+	Dark    bool
+	NoColor bool
+
+	Text, Muted, Strong, Accent       Ink
+	Good, Warn, Bad, Note             Ink
+	Border, BorderFocus, Title        Ink
+	Selected, SelectedBlur            Ink // the cursor row, with and without focus
+	KeyHint, KeyLabel                 Ink
+	TabOn, TabOff, Banner             Ink
+	FieldOn, Placeholder, Cursor      Ink
+	Match, MatchNow, Invisible, LineN Ink
+	Syntax                            SyntaxInks
+}
+
+// SyntaxInks colour the body viewer's tokens.
+type SyntaxInks struct{ Key, String, Number, Word, Punct, Tag, Attr, Comment Ink }
+
+// palette is the colours of one background.
+type palette struct {
+	text, muted, accent, good, warn, bad, note, line, selBack, selText, keyword, str, num color.Color
+}
+
+func darkPalette() palette {
+	return palette{
+		text: lipgloss.Color("#d6deeb"), muted: lipgloss.Color("#8792a6"), accent: lipgloss.Color("#7fb4ff"),
+		good: lipgloss.Color("#7fd88f"), warn: lipgloss.Color("#f0c674"), bad: lipgloss.Color("#ff7b7b"),
+		note: lipgloss.Color("#c3a6ff"), line: lipgloss.Color("#4a5568"), selBack: lipgloss.Color("#26435f"),
+		selText: lipgloss.Color("#ffffff"), keyword: lipgloss.Color("#7fb4ff"), str: lipgloss.Color("#a5d6a7"), num: lipgloss.Color("#f0b27a"),
+	}
+}
+
+func lightPalette() palette {
+	return palette{
+		text: lipgloss.Color("#1f2933"), muted: lipgloss.Color("#5d6b7a"), accent: lipgloss.Color("#1557b0"),
+		good: lipgloss.Color("#1b6e2f"), warn: lipgloss.Color("#8a5a00"), bad: lipgloss.Color("#b3261e"),
+		note: lipgloss.Color("#6a3fb0"), line: lipgloss.Color("#a5b1bf"), selBack: lipgloss.Color("#cfe3fb"),
+		selText: lipgloss.Color("#0b1a2b"), keyword: lipgloss.Color("#1557b0"), str: lipgloss.Color("#1b6e2f"), num: lipgloss.Color("#9a4b00"),
+	}
+}
+
+// NewTheme makes the theme for a dark or light background. With noColor nothing
+// but bold, underline and reverse is used.
+func NewTheme(dark, noColor bool) *Theme {
+	t := &Theme{}
+	t.Set(dark, noColor)
+	return t
+}
+
+// Set replaces the theme's content in place and counts Version up.
+func (t *Theme) Set(dark, noColor bool) {
+	p := lightPalette()
+	if dark {
+		p = darkPalette()
+	}
+	fg := func(c color.Color) lipgloss.Style {
+		if noColor {
+			return lipgloss.NewStyle()
+		}
+		return lipgloss.NewStyle().Foreground(c)
+	}
+	selected := lipgloss.NewStyle().Reverse(true)
+	selectedBlur := lipgloss.NewStyle().Underline(true)
+	if !noColor {
+		selected = lipgloss.NewStyle().Background(p.selBack).Foreground(p.selText).Bold(true)
+		selectedBlur = lipgloss.NewStyle().Foreground(p.accent)
+	}
+	reverse := lipgloss.NewStyle().Reverse(true)
+	*t = Theme{
+		Version: t.Version + 1, Dark: dark, NoColor: noColor,
+		Text: NewInk(fg(p.text)), Muted: NewInk(fg(p.muted)), Strong: NewInk(fg(p.text).Bold(true)), Accent: NewInk(fg(p.accent)),
+		Good: NewInk(fg(p.good)), Warn: NewInk(fg(p.warn)), Bad: NewInk(fg(p.bad).Bold(true)), Note: NewInk(fg(p.note)),
+		Border: NewInk(fg(p.line)), BorderFocus: NewInk(fg(p.accent)), Title: NewInk(fg(p.accent).Bold(true)),
+		Selected: NewInk(selected), SelectedBlur: NewInk(selectedBlur),
+		KeyHint: NewInk(fg(p.accent).Bold(true)), KeyLabel: NewInk(fg(p.muted)),
+		TabOn: NewInk(fg(p.accent).Bold(true)), TabOff: NewInk(fg(p.muted)), Banner: NewInk(fg(p.warn).Bold(true)),
+		FieldOn: NewInk(fg(p.text).Underline(true)), Placeholder: NewInk(fg(p.muted)), Cursor: NewInk(reverse),
+		Match: NewInk(fg(p.warn).Underline(true)), MatchNow: NewInk(fg(p.warn).Reverse(true)),
+		Invisible: NewInk(fg(p.note)), LineN: NewInk(fg(p.line)),
+		Syntax: SyntaxInks{
+			Key: NewInk(fg(p.keyword)), String: NewInk(fg(p.str)), Number: NewInk(fg(p.num)), Word: NewInk(fg(p.note)),
+			Punct: NewInk(fg(p.muted)), Tag: NewInk(fg(p.keyword)), Attr: NewInk(fg(p.note)), Comment: NewInk(fg(p.muted)),
+		},
+	}
+}
+
+// ClassMark is the glyph and the ink of a failure class: colour is never the
+// only signal.
+func (t *Theme) ClassMark(c model.Class) (glyph string, ink Ink) {
+	switch c {
+	case model.ClassOK:
+		return "✓", t.Good
+	case model.ClassTooFast, model.ClassTimeout, model.ClassParsingDrift:
+		return "!", t.Warn
+	case "":
+		return "·", t.Muted
+	default:
+		return "✗", t.Bad
+	}
+}
+
+// KeyMark is the glyph and the ink of a key's state.
+func (t *Theme) KeyMark(s model.KeyState) (glyph string, ink Ink) {
+	switch s {
+	case model.KeyOK:
+		return "✓", t.Good
+	case model.KeyUnlimited, model.KeySoon, model.KeyDue:
+		return "!", t.Warn
+	case model.KeyUnknown:
+		return "?", t.Note
+	default:
+		return "✗", t.Bad
+	}
+}
+
+// JobMark is the glyph and the ink of a job's state.
+func (t *Theme) JobMark(s model.JobState) (glyph string, ink Ink) {
+	switch s {
+	case model.JobReady:
+		return "✓", t.Good
+	case model.JobMayHave:
+		return "!", t.Warn
+	case model.JobRefused, model.JobFailed:
+		return "✗", t.Bad
+	case model.JobCanceled, model.JobNotSent:
+		return "-", t.Muted
+	default:
+		return "●", t.Accent
+	}
+}
