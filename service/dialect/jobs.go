@@ -1,0 +1,149 @@
+package dialect
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+
+	"zonedeck/model"
+)
+
+// ErrNotShown is wrapped by every refusal of something that the contract does
+// not show and the dialect therefore does not do.
+var ErrNotShown = errors.New("the contract does not show it")
+
+// JobPaths are where a dataset job is asked for, relative to the base URL.
+type JobPaths struct {
+	Progress string // GET
+	Snapshot string // GET
+	Cancel   string // POST
+}
+
+// TriggerPath is the path of POST trigger (service.md 4.2); version is the path's
+// version segment (service.md 9), "" for v3.
+func (Dialect) TriggerPath(version string) string { return datasets(version) + "/trigger" }
+
+// TriggerQuery is how the dataset is named. The contract shows no query
+// parameter and no field for it, so Documented sends none: there the dataset is
+// the console's own label.
+func (d Dialect) TriggerQuery(dataset string) url.Values {
+	if !d.brightdata || dataset == "" {
+		return nil
+	}
+	return url.Values{"dataset_id": {dataset}}
+}
+
+// JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):
+// Documented answers with an error that wraps ErrNotShown. id must be as
+// SnapshotID gave it.
+func (d Dialect) JobPaths(version, id string) (JobPaths, error) {
+	if !d.brightdata {
+		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect brightdata, or wait for the webhook", ErrNotShown)
+	}
+	if _, ok := word(id); !ok {
+		return JobPaths{}, fmt.Errorf("snapshot identifier %q cannot stand in a path", clean(id))
+	}
+	base := datasets(version)
+	return JobPaths{
+		Progress: base + "/progress/" + id,
+		Snapshot: base + "/snapshot/" + id,
+		Cancel:   base + "/snapshot/" + id + "/cancel",
+	}, nil
+}
+
+func datasets(version string) string {
+	if _, ok := word(version); !ok {
+		version = "v3"
+	}
+	return "/datasets/" + version
+}
+
+// snapshotNames are the fields an identifier is looked for in. The contract says
+// that an identifier is returned, "a job ID or snapshot ID", and not how the
+// field is called; the first is what public documentation shows.
+var snapshotNames = []string{"snapshot_id", "job_id", "snapshot", "id", "collection_id", "response_id"}
+
+// SnapshotID finds the identifier in the answer to a trigger. body is the whole
+// answer, which the caller has bounded.
+func (d Dialect) SnapshotID(body []byte) (string, bool) {
+	var answer map[string]json.RawMessage
+	if json.Unmarshal(body, &answer) != nil {
+		return "", false
+	}
+	names := snapshotNames
+	if d.brightdata {
+		names = names[:1]
+	}
+	for _, name := range names {
+		var id string
+		if json.Unmarshal(answer[name], &id) == nil {
+			if id, ok := word(id); ok {
+				return id, true
+			}
+		}
+	}
+	return "", false
+}
+
+// Progress is what the service says of a job. Counts are -1 when it says none.
+type Progress struct {
+	State   model.JobState
+	Wire    string // the service's word, "" when it gave none
+	Detail  string
+	Inputs  int
+	Done    int
+	Records int
+}
+
+// ReadProgress reads the answer to a progress call. A word that the dialect does
+// not know means the job is still running: more words are seen on the wire than
+// are documented.
+func (Dialect) ReadProgress(body []byte) (Progress, error) {
+	p := Progress{State: model.JobRunning, Inputs: -1, Done: -1, Records: -1}
+	var answer struct {
+		Status     string `json:"status"`
+		Error      string `json:"error_message"`
+		Err        string `json:"error"`
+		Message    string `json:"message"`
+		Inputs     *int   `json:"inputs"`
+		InputsDone *int   `json:"inputs_done"`
+		Records    *int   `json:"records"`
+	}
+	if err := json.Unmarshal(body, &answer); err != nil {
+		return p, fmt.Errorf("progress: the answer is not the JSON it should be: %q", clean(string(body)))
+	}
+	p.Wire = clean(answer.Status)
+	for _, s := range []string{answer.Error, answer.Err, answer.Message} {
+		if p.Detail == "" {
+			p.Detail = clean(s)
+		}
+	}
+	for _, n := range []struct {
+		from *int
+		to   *int
+	}{{answer.Inputs, &p.Inputs}, {answer.InputsDone, &p.Done}, {answer.Records, &p.Records}} {
+		if n.from != nil && *n.from >= 0 {
+			*n.to = *n.from
+		}
+	}
+	switch {
+	case p.Wire == "ready" || p.Wire == "done":
+		p.State = model.JobReady
+	case p.Wire == "failed":
+		p.State = model.JobFailed
+	case p.Wire == "canceled" || p.Wire == "cancelled":
+		p.State = model.JobCanceled
+	case slices.Contains(failureWords, p.Wire):
+		p.State, p.Detail = model.JobFailed, p.Wire
+	}
+	return p, nil
+}
+
+// failureWords arrive with HTTP 200 where a state is expected, and end the job.
+var failureWords = []string{
+	"Account is suspended", "No data found in discovery", "Snapshot is empty",
+	"Failed to deliver snapshot", "Failed to download response", "Failed to trigger collector",
+	"Internal server error", "Something went wrong. Our team is looking into it.",
+}

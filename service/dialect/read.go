@@ -1,0 +1,192 @@
+package dialect
+
+import (
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// MaxRetryAfter caps what an answer may ask the client to wait.
+const MaxRetryAfter = 5 * time.Minute
+
+// Reading is what the headers of an answer say, in terms of the domain.
+type Reading struct {
+	// TargetStatus is the target's own status as the service reports it, 0 when it
+	// does not.
+	TargetStatus int
+	// Code and Text are the error that the service itself reports; Class and Cause
+	// what the dialect knows the code to mean. Empty when there is none.
+	Code  string
+	Text  string
+	Class model.Class
+	Cause model.Cause
+	// Exit is the exit address as the service reports it, or "".
+	Exit string
+	// RetryAfter is what the answer asks the client to wait, capped.
+	RetryAfter time.Duration
+	// Evidence are the "name: value" lines that this rests on.
+	Evidence []string
+}
+
+// Failed reports whether the service itself reports an error.
+func (r Reading) Failed() bool { return r.Code != "" || r.Text != "" }
+
+// The headers of the dialect BrightData.
+const (
+	headStatus    = "X-Brd-Status-Code"
+	headError     = "X-Brd-Error"
+	headErrorCode = "X-Brd-Error-Code"
+	headErrCode   = "X-Brd-Err-Code"
+	headErrMsg    = "X-Brd-Err-Msg"
+	headIP        = "X-Brd-Ip"
+	headProxy     = "Proxy-Status" // RFC 9209
+	headRetry     = "Retry-After"
+)
+
+// ReadHeader reads the headers of an answer of the service: of the API, of the
+// proxy to CONNECT, or of a page that came through it. now turns a date in
+// Retry-After into a wait.
+func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
+	r := Reading{RetryAfter: retryAfter(h.Get(headRetry), now)}
+	if r.RetryAfter > 0 {
+		r.cite(h, headRetry)
+	}
+	r.cite(h, headProxy)
+	if !d.brightdata {
+		return r
+	}
+	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(headStatus))); err == nil && n >= 100 && n <= 999 {
+		r.TargetStatus = n
+		r.cite(h, headStatus)
+	}
+	r.Exit = exit(h.Get(headIP))
+	r.readError(h)
+	if r.Code != "" {
+		r.Class, r.Cause = meaning(r.Code)
+	}
+	return r
+}
+
+// readError finds the error: the unlocker's headers, then the proxy's, then
+// Proxy-Status, which replaces them in newer answers.
+func (r *Reading) readError(h http.Header) {
+	for _, name := range []string{headErrorCode, headErrCode} {
+		if code, ok := word(strings.TrimSpace(h.Get(name))); ok && r.Code == "" {
+			r.Code = code
+		}
+		r.cite(h, name)
+	}
+	for _, name := range []string{headError, headErrMsg} {
+		if r.Text == "" {
+			r.Text = clean(h.Get(name))
+		}
+		r.cite(h, name)
+	}
+	code, text := proxyStatus(strings.Join(h.Values(headProxy), ", "))
+	if r.Code == "" {
+		r.Code = code
+	}
+	if r.Text == "" {
+		r.Text = text
+	}
+}
+
+func (r *Reading) cite(h http.Header, name string) {
+	if v := h.Get(name); v != "" {
+		r.Evidence = append(r.Evidence, strings.ToLower(name)+": "+clean(v))
+	}
+}
+
+func exit(s string) string {
+	s = strings.TrimSpace(s)
+	if addr, err := netip.ParseAddr(s); err == nil {
+		return addr.WithZone("").String()
+	}
+	s, _ = word(s) // some networks report a name for an exit, not its address
+	return s
+}
+
+// retryAfter reads seconds or an HTTP date.
+func retryAfter(s string, now time.Time) time.Duration {
+	s = strings.TrimSpace(s)
+	var d time.Duration
+	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
+		d = time.Duration(n) * time.Second
+	} else if at, err := http.ParseTime(s); err == nil {
+		d = at.Sub(now)
+	}
+	return min(max(d, 0), MaxRetryAfter)
+}
+
+// RetryAfter reads a Retry-After header as ReadHeader does.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	return retryAfter(h.Get(headRetry), now)
+}
+
+// proxyStatus takes code and text out of a Proxy-Status field (RFC 9209): the
+// last member that reports an error, its details "code: text" or its error.
+func proxyStatus(s string) (code, text string) {
+	for _, member := range splitOutside(s[:min(len(s), 8192)], ',') {
+		var kind, details string
+		for _, p := range splitOutside(member, ';') {
+			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			switch name {
+			case "error":
+				kind = unquote(value)
+			case "details":
+				details = unquote(value)
+			}
+		}
+		if kind == "" && details == "" {
+			continue
+		}
+		code, text = "", clean(details)
+		if c, rest, ok := strings.Cut(details, ":"); ok {
+			if c, ok := word(strings.TrimSpace(c)); ok {
+				code, text = c, clean(rest)
+			}
+		}
+		if text == "" {
+			text = clean(kind)
+		}
+	}
+	return code, text
+}
+
+// splitOutside splits at sep where it stands outside quotes.
+func splitOutside(s string, sep byte) []string {
+	var out []string
+	start, quoted := 0, false
+	for i := 0; i < len(s); i++ {
+		switch {
+		case quoted && s[i] == '\\':
+			i++
+		case s[i] == '"':
+			quoted = !quoted
+		case s[i] == sep && !quoted:
+			out = append(out, s[start:i])
+			start = i + 1
+		}
+	}
+	return append(out, s[start:])
+}
+
+// unquote takes the quotes and backslashes off a structured-field string.
+func unquote(s string) string {
+	s = strings.TrimSpace(s)
+	if len(s) < 2 || s[0] != '"' {
+		return s
+	}
+	var b strings.Builder
+	for i := 1; i < len(s) && s[i] != '"'; i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			i++
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
