@@ -1,0 +1,142 @@
+package service
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// The bounds of the wire. Deadlines of connecting are apart from the attempt's
+// own, so that a dead address shows as one and not as a slow target.
+const (
+	connectTimeout   = 15 * time.Second
+	handshakeTimeout = 15 * time.Second
+	headBytes        = 256 << 10 // an answer's head
+)
+
+// wire makes the transports. Each serves one exchange and keeps no connection.
+type wire struct {
+	// resolver is replaced in tests; nil is the system's.
+	resolver *net.Resolver
+}
+
+// api is the transport of one API call. Certificates are verified whatever the
+// profile says: the profile's "verify = false" is about native access (service.md
+// 5.2 rule 3), and a key does not travel to an address nobody vouches for. The
+// profile's CA is trusted besides the system's.
+func (w *wire) api(p profile.Profile, tr *trace) http.RoundTripper {
+	t := bareTransport()
+	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn, tr: tr}, nil
+	}
+	t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		pool, err := trusted(p.CA)
+		if err != nil {
+			return nil, tr.fault(model.BreakTLS, peerService, err)
+		}
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(addr)
+		return handshake(ctx, tr, conn, &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}, peerService)
+	}
+	return traced{t, tr}
+}
+
+// bareTransport is a transport that speaks HTTP/1.1, keeps no connection, takes
+// no proxy from the environment and inflates nothing.
+func bareTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    -1, // no connection is kept, and no "Connection: close" is sent
+		MaxResponseHeaderBytes: headBytes,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+}
+
+// traced hands a trace's hooks to the exchange.
+type traced struct {
+	rt http.RoundTripper
+	tr *trace
+}
+
+func (t traced) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.rt.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), t.tr.hooks())))
+}
+
+// dial connects to the service: its API or its proxy.
+func (w *wire) dial(ctx context.Context, tr *trace, network, addr string) (net.Conn, error) {
+	d := net.Dialer{Timeout: connectTimeout, Resolver: w.resolver}
+	conn, err := d.DialContext(httptrace.WithClientTrace(ctx, tr.hooks()), network, addr)
+	if err != nil {
+		return nil, tr.dialFault(err, peerService)
+	}
+	return conn, nil
+}
+
+// handshake runs TLS over conn, and closes conn when that fails.
+func handshake(ctx context.Context, tr *trace, conn net.Conn, cfg *tls.Config, peer string) (net.Conn, error) {
+	tr.begin("tls")
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errHandshake)
+	defer cancel()
+	tc := tls.Client(conn, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		if errors.Is(context.Cause(ctx), errHandshake) {
+			err = errHandshake
+		}
+		return nil, tr.tlsFault(err, peer)
+	}
+	tr.end("tls", &tr.t.TLS)
+	return &countedConn{Conn: tc, tr: tr}, nil
+}
+
+var errHandshake = fmt.Errorf("no answer within %s", handshakeTimeout)
+
+// countedConn tells the trace that a byte of the request is about to be written.
+// It sits above TLS, so that a handshake does not count.
+type countedConn struct {
+	net.Conn
+	tr *trace
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	c.tr.writing()
+	return c.Conn.Write(b)
+}
+
+// trusted is the system's roots and the PEM file's certificates; nil means the
+// system's alone.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // a nil pool is how crypto/tls spells "the system's"
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("CA certificate: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("CA certificate %s: it holds no PEM certificate", file)
+	}
+	return pool, nil
+}
