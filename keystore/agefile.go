@@ -1,0 +1,197 @@
+package keystore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"runtime"
+	"strings"
+
+	"filippo.io/age"
+
+	"zonedeck/keystore/textfile"
+)
+
+// Files of file: references are age files (age-encryption.org/v1) for one X25519
+// identity that the console makes and keeps beside the folder. That keeps the
+// values out of backups of the folder, out of searches and off the screen; it
+// does not keep them from somebody who can read both as the same user.
+
+const ageSuffix = ".age"
+
+func (r *Resolver) fromFile(ref Ref) (string, error) {
+	if r.o.SecretsDir == "" {
+		return "", noSecretsDir(ref)
+	}
+	sealed, err := readInside(r.o.SecretsDir, ref.Target()+ageSuffix)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", &SecretError{
+			Ref: ref.Label(), What: "no such file in " + r.o.SecretsDir, Kind: ErrSecretMissing,
+			Fix: "store the secret there first, or choose another reference",
+		}
+	case err != nil:
+		return "", &SecretError{Ref: ref.Label(), What: "the file cannot be read", Kind: ErrSecretUnreachable, Err: err}
+	}
+	id, err := readIdentity(r.o.AgeIdentityFile)
+	if err != nil {
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the key to the secrets folder cannot be used", Kind: ErrSecretUnreachable, Err: err,
+			Fix: "restore it from a backup; without it the folder's files cannot be opened",
+		}
+	}
+	value, err := open(sealed, id)
+	if err != nil {
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the file cannot be decrypted with " + r.o.AgeIdentityFile, Kind: ErrSecretUnusable, Err: err,
+			Fix: "store the secret again",
+		}
+	}
+	return value, nil
+}
+
+func open(sealed []byte, id *age.X25519Identity) (string, error) {
+	plain, err := age.Decrypt(bytes.NewReader(sealed), id)
+	if err != nil {
+		return "", err
+	}
+	b, err := io.ReadAll(io.LimitReader(plain, maxSecret+1))
+	return string(b), err
+}
+
+// toFile encrypts and replaces the file in one step.
+func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
+	if r.o.SecretsDir == "" {
+		return noSecretsDir(ref)
+	}
+	r.files.Lock()
+	defer r.files.Unlock()
+	fault := func(what string, err error) error {
+		return &SecretError{Ref: ref.Label(), What: what, Kind: ErrSecretUnreachable, Err: err}
+	}
+	if err := os.MkdirAll(r.o.SecretsDir, 0o700); err != nil {
+		return fault("the secrets folder cannot be made", err)
+	}
+	unlock, err := textfile.Lock(ctx, r.o.AgeIdentityFile)
+	if err != nil {
+		return fault("the secrets folder is in use", err)
+	}
+	defer unlock()
+	id, err := readIdentity(r.o.AgeIdentityFile)
+	if errors.Is(err, fs.ErrNotExist) {
+		id, err = makeIdentity(r.o.AgeIdentityFile)
+	}
+	if err != nil {
+		return fault("the key to the secrets folder cannot be used", err)
+	}
+	var sealed bytes.Buffer
+	w, err := age.Encrypt(&sealed, id.Recipient())
+	if err != nil {
+		return fault("the secret cannot be encrypted", err)
+	}
+	_, err = io.WriteString(w, s.Reveal())
+	if err := errors.Join(err, w.Close()); err != nil {
+		return fault("the secret cannot be encrypted", err)
+	}
+	if err := writeInside(r.o.SecretsDir, ref.Target()+ageSuffix, sealed.Bytes()); err != nil {
+		return fault("the file cannot be written", err)
+	}
+	return nil
+}
+
+func noSecretsDir(ref Ref) error {
+	return &SecretError{
+		Ref: ref.Label(), What: "there is no folder for secrets", Kind: ErrSecretUnreachable,
+		Fix: "use env:NAME or keyring:service/name",
+	}
+}
+
+// readInside reads a file of the folder; the name cannot lead out of it, not
+// through a symbolic link either.
+func readInside(dir, name string) ([]byte, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxSecret+(4<<10))) // age adds a header and 16 bytes per 64 KiB
+}
+
+// writeInside replaces a file of the folder atomically.
+func writeInside(dir, name string, b []byte) (err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	// The caller holds the folder's lock, so one name for the temporary file is
+	// enough, and one left behind by a crash is simply overwritten.
+	tmp := name + ".new"
+	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return root.Rename(tmp, name)
+}
+
+// readIdentity reads the key file; one that others can read is refused.
+func readIdentity(path string) (*age.X25519Identity, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	fi, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 {
+		return nil, fmt.Errorf("%s can be read by other users: run chmod 600 on it", path)
+	}
+	b, err := io.ReadAll(io.LimitReader(f, 64<<10))
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.Lines(string(b)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, err := age.ParseX25519Identity(line)
+		if err != nil {
+			// The library's error may repeat a part of the line.
+			return nil, fmt.Errorf("%s holds no X25519 identity (AGE-SECRET-KEY-1…)", path)
+		}
+		return id, nil
+	}
+	return nil, fmt.Errorf("%s is empty", path)
+}
+
+func makeIdentity(path string) (*age.X25519Identity, error) {
+	id, err := age.GenerateX25519Identity()
+	if err != nil {
+		return nil, err
+	}
+	text := "# The key to zonedeck's secret files (age, X25519). Keep it private; without it they cannot be opened.\n" +
+		"# public key: " + id.Recipient().String() + "\n" + id.String() + "\n"
+	if err := textfile.Write(path, []byte(text)); err != nil {
+		return nil, err
+	}
+	return id, nil
+}

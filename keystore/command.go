@@ -1,0 +1,86 @@
+package keystore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os/exec"
+	"time"
+)
+
+var errTooMuch = errors.New("more than 64 KiB of output")
+
+// fromCommand runs the command of a cmd: reference and takes its standard output
+// without one final line break. The command gets the console's environment, no
+// standard input and, on Unix, no terminal: a program that wants to ask a
+// question must not draw over the console's screen. Standard error is dropped,
+// because it may hold the secret.
+func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
+	words, err := Words(ref.Target())
+	if err != nil {
+		return "", &SecretError{What: err.Error(), Kind: ErrRefForm}
+	}
+	run, cancel := context.WithTimeout(ctx, r.o.CommandTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(run, words[0], words[1:]...)
+	detach(cmd)
+	// A grandchild that keeps the pipe open must not keep us.
+	cmd.WaitDelay = time.Second
+	out := &bounded{limit: maxSecret}
+	cmd.Stdout = out
+	err = cmd.Run()
+	switch exit, failed := errors.AsType[*exec.ExitError](err); {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("resolving %s: %w", ref.Label(), ctx.Err())
+	case run.Err() != nil:
+		return "", &SecretError{
+			Ref: ref.Label(), What: fmt.Sprintf("the command gave no answer within %s", r.o.CommandTimeout), Kind: ErrSecretUnreachable,
+			Fix: "run it in a shell: it may wait for an unlock or a question",
+		}
+	case out.over:
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the command wrote more than 64 KiB", Kind: ErrSecretUnusable,
+			Fix: "make it print the secret alone",
+		}
+	case failed:
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the command ended with " + exit.String(), Kind: ErrSecretUnreachable,
+			Fix: "run it in a shell to see why; its messages are not shown here because they may hold secrets",
+		}
+	case errors.Is(err, exec.ErrNotFound):
+		return "", &SecretError{
+			Ref: ref.Label(), What: "no such program in PATH", Kind: ErrSecretUnreachable,
+			Fix: "install it, or write its full path",
+		}
+	case err != nil:
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the command did not run", Kind: ErrSecretUnreachable, Err: err,
+			Fix: "run it in a shell to see why",
+		}
+	}
+	value := bytes.TrimSuffix(out.buf.Bytes(), []byte("\n"))
+	value = bytes.TrimSuffix(value, []byte("\r"))
+	if len(value) == 0 {
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the command printed nothing", Kind: ErrSecretMissing,
+			Fix: "make it print the secret on standard output",
+		}
+	}
+	return string(value), nil
+}
+
+// bounded takes at most limit bytes and then fails, which ends the command.
+type bounded struct {
+	buf   bytes.Buffer
+	limit int
+	over  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.buf.Len()+len(p) > b.limit+2 { // the final line break is not counted
+		b.over = true
+		return 0, errTooMuch
+	}
+	return b.buf.Write(p)
+}

@@ -1,0 +1,236 @@
+package keystore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"sync"
+	"time"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// What a caller of an Inventory may decide on.
+var (
+	ErrNoKey     = errors.New("no such key in the inventory")
+	ErrKeyExists = errors.New("the inventory has a key of that name")
+	ErrKeyFields = errors.New("key cannot be recorded")
+)
+
+// Inventory is the list of keys in keys.toml. It holds references and
+// fingerprints, never values.
+//
+// Every change locks the file, reads it anew, changes it and replaces it, so
+// that several consoles do not lose each other's changes. A file that cannot be
+// read is never overwritten.
+type Inventory struct {
+	path string
+
+	mu   sync.Mutex
+	keys []model.Key
+}
+
+// OpenInventory reads the inventory; a missing file is an empty one and is made
+// by the first change. A fault in the file is a *textfile.Error.
+func OpenInventory(path string) (*Inventory, error) {
+	keys, err := readInventory(path)
+	if err != nil {
+		return nil, err
+	}
+	return &Inventory{path: path, keys: keys}, nil
+}
+
+func readInventory(path string) ([]model.Key, error) {
+	var f inventoryFile
+	doc, err := textfile.Read(path, &f)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return f.keys(doc)
+}
+
+// Path is the file.
+func (v *Inventory) Path() string { return v.path }
+
+// List is every key in the order of the file, as of the last read or change.
+func (v *Inventory) List() []model.Key {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return clone(v.keys)
+}
+
+// Get finds a key by name.
+func (v *Inventory) Get(name string) (model.Key, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	i := index(v.keys, name)
+	if i < 0 {
+		return model.Key{}, false
+	}
+	return clone(v.keys[i : i+1])[0], true
+}
+
+// Reload reads the file again, for changes made by another process or by hand.
+// After an error the list is as before.
+func (v *Inventory) Reload() error {
+	keys, err := readInventory(v.path)
+	if err != nil {
+		return err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.keys = keys
+	return nil
+}
+
+// Add records a key. Errors wrap ErrKeyExists or ErrKeyFields where they apply.
+func (v *Inventory) Add(ctx context.Context, k model.Key) error {
+	return v.change(ctx, "adding key", k.Name, func(keys []model.Key) ([]model.Key, error) {
+		if index(keys, k.Name) >= 0 {
+			return nil, ErrKeyExists
+		}
+		k, err := normalise(k)
+		return append(keys, k), err
+	})
+}
+
+// Update changes a key as it is in the file now. It may rename it.
+func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (model.Key, error)) error {
+	return v.change(ctx, "changing key", name, func(keys []model.Key) ([]model.Key, error) {
+		i := index(keys, name)
+		if i < 0 {
+			return nil, ErrNoKey
+		}
+		k, err := f(clone(keys[i : i+1])[0])
+		if err != nil {
+			return nil, err
+		}
+		if k.Name != name && index(keys, k.Name) >= 0 {
+			return nil, fmt.Errorf("renaming to %q: %w", k.Name, ErrKeyExists)
+		}
+		keys[i], err = normalise(k)
+		return keys, err
+	})
+}
+
+// Remove drops a key from the inventory. The key itself and its secret stay
+// where they are: deleting a key is an account-settings action (service.md 4).
+func (v *Inventory) Remove(ctx context.Context, name string) error {
+	return v.change(ctx, "removing key", name, func(keys []model.Key) ([]model.Key, error) {
+		i := index(keys, name)
+		if i < 0 {
+			return nil, ErrNoKey
+		}
+		return slices.Delete(keys, i, i+1), nil
+	})
+}
+
+// RecordRotation notes that the key's value was made anew at r.Last. The
+// fingerprint and last four become those of the new value, or unknown when value
+// is empty: those of the old one no longer hold.
+func (v *Inventory) RecordRotation(ctx context.Context, name string, r model.Rotation, value Secret) error {
+	return v.Update(ctx, name, func(k model.Key) (model.Key, error) {
+		if r.Last.IsZero() {
+			return k, fmt.Errorf("%w: the moment of the rotation is missing", ErrKeyFields)
+		}
+		k.Rotation = r
+		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
+		return k, nil
+	})
+}
+
+// RecordSeen notes the fingerprint of a value the console has resolved. It
+// writes only when that changes something, and leaves the rotation clock alone:
+// a value seen for the first time may be of any age. Changed is true when
+// another value was known before, so that the key was rotated elsewhere.
+func (v *Inventory) RecordSeen(ctx context.Context, name string, value Secret) (changed bool, err error) {
+	k, ok := v.Get(name)
+	if !ok {
+		return false, fmt.Errorf("recording key %q: %w", name, ErrNoKey)
+	}
+	if value.Empty() || k.Fingerprint == value.Fingerprint() {
+		return false, nil
+	}
+	err = v.Update(ctx, name, func(k model.Key) (model.Key, error) {
+		changed = k.Fingerprint != "" && k.Fingerprint != value.Fingerprint()
+		k.Fingerprint, k.Last4 = value.Fingerprint(), value.Last4()
+		return k, nil
+	})
+	return changed, err
+}
+
+// change is the read-modify-write cycle.
+func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) ([]model.Key, error)) error {
+	unlock, err := textfile.Lock(ctx, v.path)
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", doing, name, err)
+	}
+	defer unlock()
+	keys, err := readInventory(v.path)
+	if err == nil {
+		keys, err = f(keys)
+	}
+	if err == nil {
+		err = textfile.Write(v.path, renderInventory(keys))
+	}
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", doing, name, err)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.keys = keys
+	return nil
+}
+
+// normalise checks a key and brings it to what the file can hold: whole seconds,
+// UTC.
+func normalise(k model.Key) (model.Key, error) {
+	if problem := keyNameProblem(k.Name); problem != "" {
+		return k, fmt.Errorf("%w: %s", ErrKeyFields, problem)
+	}
+	if _, err := model.ParseLevel(string(k.Level)); err != nil {
+		return k, fmt.Errorf("%w: %w", ErrKeyFields, err)
+	}
+	if k.Secret != "" {
+		if _, err := ParseRef(k.Secret); err != nil {
+			return k, fmt.Errorf("%w: %w", ErrKeyFields, err)
+		}
+	}
+	if k.Expires.Kind == model.ExpiryDate {
+		k.Expires = model.ExpiresAt(k.Expires.At.Truncate(time.Second))
+	}
+	if !k.Rotation.Last.IsZero() {
+		k.Rotation.Last = k.Rotation.Last.UTC().Truncate(time.Second)
+	}
+	for _, text := range append([]string{string(k.Duty), k.Note}, k.UsedBy...) {
+		if holdsValue(text, k.Fingerprint) {
+			return k, fmt.Errorf("%w: a text field holds the key's value", ErrKeyFields)
+		}
+	}
+	if k.Fingerprint != "" && !isHex16(k.Fingerprint) {
+		return k, fmt.Errorf("%w: a fingerprint is 16 hex digits", ErrKeyFields)
+	}
+	if len([]rune(k.Last4)) > 4 {
+		return k, fmt.Errorf("%w: only the last four characters of a key are recorded", ErrKeyFields)
+	}
+	k.UsedBy = slices.Clone(k.UsedBy)
+	return k, nil
+}
+
+func clone(keys []model.Key) []model.Key {
+	out := slices.Clone(keys)
+	for i := range out {
+		out[i].UsedBy = slices.Clone(out[i].UsedBy)
+	}
+	return out
+}
+
+func index(keys []model.Key, name string) int {
+	return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
+}

@@ -1,0 +1,193 @@
+package keystore
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// inventoryFile is keys.toml.
+type inventoryFile struct {
+	Version int        `toml:"version"`
+	Keys    []keyEntry `toml:"keys"`
+}
+
+type keyEntry struct {
+	Name        string   `toml:"name"`
+	Level       string   `toml:"level"`
+	Duty        string   `toml:"duty"`
+	Expires     string   `toml:"expires"`
+	Rotated     string   `toml:"rotated"`
+	Secret      string   `toml:"secret"`
+	Fingerprint string   `toml:"fingerprint"`
+	Last4       string   `toml:"last4"`
+	UsedBy      []string `toml:"used_by"`
+	Note        string   `toml:"note"`
+}
+
+// inventoryVersion is the form of the file. A file of a later form is refused
+// rather than written back without what it had more.
+const inventoryVersion = 1
+
+const inventoryHeader = `# zonedeck: the key inventory. It holds no secret; "secret" says where one is kept.
+# You may edit it while no console runs a change; comments of your own are not kept.
+#
+# name         how you call the key
+# level        ADMIN, FINANCE, OPS, LIMIT or USER; leave it out when you do not know it
+# duty         "human", "batch job", "CI" or "service"
+# expires      a date (2027-01-31), a moment (2027-01-31T12:00:00Z) or "Unlimited"
+# rotated      when its value was made: creation or last refresh; leave it out when unknown
+# secret       env:NAME, keyring:service/name, file:NAME, cmd:program arguments
+# fingerprint  first 16 hex digits of the value's SHA-256, filled in by zonedeck
+# used_by      what stops working when the key does
+version = 1
+`
+
+func (f inventoryFile) keys(doc textfile.Doc) ([]model.Key, error) {
+	if f.Version > inventoryVersion || f.Version < 0 {
+		return nil, doc.Fault(textfile.At("version"), fmt.Sprintf("the inventory's form is %d", f.Version),
+			"1; it was written by another version of zonedeck")
+	}
+	seen := map[string]bool{}
+	var out []model.Key
+	for i, e := range f.Keys {
+		k, err := e.key(doc, i)
+		if err != nil {
+			return nil, err
+		}
+		if seen[k.Name] {
+			return nil, doc.Fault(textfile.At("keys", i, "name"), fmt.Sprintf("a second key is named %q", k.Name), "every name once")
+		}
+		seen[k.Name] = true
+		out = append(out, k)
+	}
+	return out, nil
+}
+
+func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
+	fault := func(field, msg, expected string) error {
+		return doc.Fault(textfile.At("keys", i, field), msg, expected)
+	}
+	if problem := keyNameProblem(e.Name); problem != "" {
+		return model.Key{}, fault("name", problem, `a line like name = "etl-main"`)
+	}
+	level, err := model.ParseLevel(e.Level)
+	if err != nil {
+		return model.Key{}, fault("level", err.Error(), "a level of service.md 5.3, or no line when it is not known")
+	}
+	expires, err := model.ParseExpiry(e.Expires)
+	if err != nil {
+		return model.Key{}, fault("expires", err.Error(), "")
+	}
+	rotated, err := parseMoment(e.Rotated)
+	if err != nil {
+		return model.Key{}, fault("rotated", err.Error(), "a date like 2026-08-01, or no line when it is not known")
+	}
+	if e.Secret != "" {
+		if _, err := ParseRef(e.Secret); err != nil {
+			return model.Key{}, fault("secret", "secret is "+err.Error(), "")
+		}
+	}
+	if e.Fingerprint != "" && !isHex16(e.Fingerprint) {
+		return model.Key{}, fault("fingerprint", "fingerprint is not 16 hex digits", "no line; zonedeck fills it in")
+	}
+	if len([]rune(e.Last4)) > 4 {
+		return model.Key{}, fault("last4", "last4 has more than four characters", "no line; zonedeck fills it in")
+	}
+	return model.Key{
+		Name: e.Name, Level: level, Duty: model.Duty(e.Duty),
+		Fingerprint: e.Fingerprint, Last4: e.Last4,
+		Expires: expires, Rotation: model.Rotation{Last: rotated},
+		Secret: e.Secret, UsedBy: e.UsedBy, Note: e.Note,
+	}, nil
+}
+
+func renderInventory(keys []model.Key) []byte {
+	var b strings.Builder
+	b.WriteString(inventoryHeader)
+	for _, k := range keys {
+		b.WriteString("\n[[keys]]\n")
+		line := func(name, value string) {
+			if value != "" {
+				fmt.Fprintf(&b, "%-11s = %s\n", name, textfile.Quote(value))
+			}
+		}
+		line("name", k.Name)
+		line("level", string(k.Level))
+		line("duty", string(k.Duty))
+		if k.Expires.Kind != model.ExpiryUnknown {
+			line("expires", k.Expires.String())
+		}
+		line("rotated", formatMoment(k.Rotation.Last))
+		line("secret", k.Secret)
+		line("fingerprint", k.Fingerprint)
+		line("last4", k.Last4)
+		if len(k.UsedBy) > 0 {
+			fmt.Fprintf(&b, "%-11s = %s\n", "used_by", textfile.List(k.UsedBy))
+		}
+		line("note", k.Note)
+	}
+	return []byte(b.String())
+}
+
+// parseMoment reads a date (the start of that day in UTC) or an RFC 3339 moment.
+func parseMoment(s string) (time.Time, error) {
+	if s == "" || s == "unknown" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%q is not a date", s)
+}
+
+func formatMoment(t time.Time) string {
+	switch {
+	case t.IsZero():
+		return ""
+	case t.Equal(t.Truncate(24 * time.Hour)):
+		return t.UTC().Format(time.DateOnly)
+	default:
+		return t.UTC().Format(time.RFC3339)
+	}
+}
+
+// keyNameProblem says what is wrong with a key's name, or nothing.
+func keyNameProblem(name string) string {
+	switch {
+	case name == "":
+		return "the key has no name"
+	case len(name) > 100:
+		return "the key's name is longer than 100 bytes"
+	case strings.TrimSpace(name) != name:
+		return fmt.Sprintf("the key's name %q begins or ends with a space", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return fmt.Sprintf("the key's name %q holds a control character", name)
+	default:
+		return ""
+	}
+}
+
+func isHex16(s string) bool {
+	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// holdsValue reports whether a word of text has the given fingerprint: somebody
+// pasted the key's value into a field for people.
+func holdsValue(text, fingerprint string) bool {
+	if fingerprint == "" {
+		return false
+	}
+	for word := range strings.FieldsSeq(text) {
+		if NewSecret(word).Fingerprint() == fingerprint {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,137 @@
+package keystore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Ref is a reference to a secret, as files and flags write it:
+//
+//	env:NAME               an environment variable
+//	cmd:op read op://x/y   the output of a command (Words says how it is split)
+//	keyring:service/name   the operating system's keyring
+//	file:NAME              an encrypted file in the console's own folder
+//	demo:NAME              a demo key or password of the embedded emulator
+//
+// The zero value refers to nothing.
+type Ref string
+
+// The schemes of a reference.
+const (
+	SchemeEnv     = "env"
+	SchemeCmd     = "cmd"
+	SchemeKeyring = "keyring"
+	SchemeFile    = "file"
+	SchemeDemo    = "demo"
+)
+
+// Schemes lists the schemes in the order in which they are explained.
+func Schemes() []string {
+	return []string{SchemeEnv, SchemeCmd, SchemeKeyring, SchemeFile, SchemeDemo}
+}
+
+// RefForms is what belongs where a reference is expected, in one phrase.
+const RefForms = "env:NAME, keyring:service/name, file:NAME, cmd:program arguments or demo:NAME"
+
+// ErrRefForm is wrapped by every refusal of a reference's form.
+var ErrRefForm = errors.New("not a secret reference")
+
+// ParseRef checks the form of a reference; whether a secret stands behind it is
+// for the Resolver to find out. Errors wrap ErrRefForm and do not repeat the
+// text: what is no reference may be the secret itself, put into the wrong place.
+func ParseRef(s string) (Ref, error) {
+	scheme, rest, ok := strings.Cut(s, ":")
+	if !ok || !slices.Contains(Schemes(), scheme) {
+		return "", fmt.Errorf("%w: write %s; a secret itself is never kept here", ErrRefForm, RefForms)
+	}
+	var problem string
+	switch scheme {
+	case SchemeEnv:
+		if !isEnvName(rest) {
+			problem = "after env: comes the name of a variable, of letters, digits and underscores, not starting with a digit"
+		}
+	case SchemeCmd:
+		if _, err := Words(rest); err != nil {
+			problem = "after cmd: " + err.Error()
+		}
+	case SchemeKeyring:
+		service, name, _ := strings.Cut(rest, "/")
+		if service == "" || name == "" || !printable(rest) {
+			problem = "after keyring: comes service/name"
+		}
+	case SchemeFile:
+		if !isFileName(rest) {
+			problem = "after file: comes a name of at most 64 letters, digits, dots, dashes and underscores, starting with a letter or a digit"
+		}
+	case SchemeDemo:
+		if rest == "" || !printable(rest) {
+			problem = "after demo: comes the name of a demo key or zone"
+		}
+	}
+	if problem != "" {
+		return "", fmt.Errorf("%w: %s", ErrRefForm, problem)
+	}
+	return Ref(s), nil
+}
+
+// Scheme is what stands before the first colon.
+func (r Ref) Scheme() string {
+	scheme, _, _ := strings.Cut(string(r), ":")
+	return scheme
+}
+
+// Target is what stands after the first colon.
+func (r Ref) Target() string {
+	_, rest, _ := strings.Cut(string(r), ":")
+	return rest
+}
+
+// Label names the reference on screens and in errors. Of a command it shows the
+// program only: arguments may carry a token.
+func (r Ref) Label() string {
+	if r.Scheme() != SchemeCmd {
+		return string(r)
+	}
+	words, err := Words(r.Target())
+	if err != nil {
+		return "cmd:…"
+	}
+	if len(words) == 1 {
+		return "cmd:" + words[0]
+	}
+	return "cmd:" + words[0] + " …"
+}
+
+// Storable reports whether the Resolver can put a secret there.
+func (r Ref) Storable() bool { return r.Scheme() == SchemeKeyring || r.Scheme() == SchemeFile }
+
+func isEnvName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+		if !letter && (i == 0 || c < '0' || c > '9') {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isFileName(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i]
+		word := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+		if !word && (i == 0 || c != '.' && c != '-' && c != '_') {
+			return false
+		}
+	}
+	return true
+}
+
+func printable(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '�' })
+}

@@ -1,0 +1,227 @@
+package keystore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"time"
+)
+
+// What a caller may decide on when a reference gives no secret. Every error of a
+// Resolver is a *SecretError that wraps one of them (or ErrRefForm), or wraps the
+// context's error.
+var (
+	// ErrSecretMissing: the back end answered, and there is no secret.
+	ErrSecretMissing = errors.New("secret missing")
+	// ErrSecretUnreachable: the back end did not answer, or not in time.
+	ErrSecretUnreachable = errors.New("secret back end does not answer")
+	// ErrSecretUnusable: there is something, but it cannot be a key or a password.
+	ErrSecretUnusable = errors.New("secret unusable")
+	// ErrNotStorable: the reference's scheme takes no secrets.
+	ErrNotStorable = errors.New("secrets cannot be stored there")
+)
+
+// SecretError says what happened, to which reference, and what to do. It never
+// holds a value or the output of a command.
+type SecretError struct {
+	Ref  string // the reference's label, or empty when the form was wrong
+	What string // what happened
+	Fix  string // what to do
+	Kind error  // one of the sentinels above
+	Err  error  // what the back end said, when it may be shown
+}
+
+// Error is one sentence with its remedy.
+func (e *SecretError) Error() string {
+	var b strings.Builder
+	if e.Ref != "" {
+		b.WriteString(e.Ref)
+		b.WriteString(": ")
+	}
+	b.WriteString(e.What)
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	if e.Fix != "" {
+		b.WriteString("; ")
+		b.WriteString(e.Fix)
+	}
+	return b.String()
+}
+
+// Unwrap gives the kind and the cause.
+func (e *SecretError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Kind}
+	}
+	return []error{e.Kind, e.Err}
+}
+
+// maxSecret bounds a secret in bytes, whatever it comes from.
+const maxSecret = 64 << 10
+
+// Keyring is the part of the operating system's keyring that is used. Get's
+// error wraps ErrSecretMissing when there is no such entry. Calls may hang.
+type Keyring interface {
+	Get(service, name string) (string, error)
+	Set(service, name, value string) error
+}
+
+// ResolverOptions are what a Resolver works with. Every field may be left out.
+type ResolverOptions struct {
+	// Getenv reads the environment; nil means os.Getenv. An empty variable counts
+	// as missing.
+	Getenv func(name string) string
+	// Demo finds the embedded emulator's secrets; nil means that there are none.
+	Demo func(name string) (Secret, bool)
+	// SecretsDir holds the encrypted files of file: references (0700), and
+	// AgeIdentityFile the key to them (0600; empty means SecretsDir + ".key").
+	// An empty SecretsDir turns file: off.
+	SecretsDir      string
+	AgeIdentityFile string
+	// Keyring replaces the operating system's, for tests.
+	Keyring Keyring
+	// KeyringTimeout bounds one call to the keyring (3 s when zero), CommandTimeout
+	// one command (10 s when zero).
+	KeyringTimeout time.Duration
+	CommandTimeout time.Duration
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Resolver finds the secrets behind references. It keeps no secret.
+type Resolver struct {
+	o       ResolverOptions
+	keyring *keyringGate
+	files   sync.Mutex // one writer of the secrets folder at a time in this process
+}
+
+// NewResolver makes a Resolver. It touches neither the disk nor a keyring.
+func NewResolver(o ResolverOptions) *Resolver {
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Keyring == nil {
+		o.Keyring = systemKeyring{}
+	}
+	if o.KeyringTimeout <= 0 {
+		o.KeyringTimeout = 3 * time.Second
+	}
+	if o.CommandTimeout <= 0 {
+		o.CommandTimeout = 10 * time.Second
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.AgeIdentityFile == "" && o.SecretsDir != "" {
+		o.AgeIdentityFile = o.SecretsDir + ".key"
+	}
+	return &Resolver{o: o, keyring: newKeyringGate(o.Keyring, o.KeyringTimeout, o.Now)}
+}
+
+// Resolve gives the secret behind a reference. The value is never empty and has
+// no control characters, so that it fits a header and a login.
+func (r *Resolver) Resolve(ctx context.Context, ref string) (Secret, error) {
+	parsed, err := ParseRef(ref)
+	if err != nil {
+		return Secret{}, &SecretError{What: err.Error(), Kind: ErrRefForm}
+	}
+	if err := ctx.Err(); err != nil {
+		return Secret{}, fmt.Errorf("resolving %s: %w", parsed.Label(), err)
+	}
+	var value string
+	switch parsed.Scheme() {
+	case SchemeEnv:
+		value, err = r.fromEnv(parsed)
+	case SchemeCmd:
+		value, err = r.fromCommand(ctx, parsed)
+	case SchemeKeyring:
+		value, err = r.keyring.get(ctx, parsed)
+	case SchemeFile:
+		value, err = r.fromFile(parsed)
+	case SchemeDemo:
+		value, err = r.fromDemo(parsed)
+	}
+	if err != nil {
+		return Secret{}, err
+	}
+	if err := checkValue(parsed, value); err != nil {
+		return Secret{}, err
+	}
+	return NewSecret(value), nil
+}
+
+// Store puts a secret where a keyring: or file: reference points, replacing what
+// was there.
+func (r *Resolver) Store(ctx context.Context, ref string, s Secret) error {
+	parsed, err := ParseRef(ref)
+	if err != nil {
+		return &SecretError{What: err.Error(), Kind: ErrRefForm}
+	}
+	if !parsed.Storable() {
+		return &SecretError{
+			Ref: parsed.Label(), What: "a secret cannot be stored there by the console", Kind: ErrNotStorable,
+			Fix: "set it where it lives, or use keyring:service/name or file:NAME",
+		}
+	}
+	if err := checkValue(parsed, s.Reveal()); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("storing %s: %w", parsed.Label(), err)
+	}
+	if parsed.Scheme() == SchemeKeyring {
+		return r.keyring.set(ctx, parsed, s)
+	}
+	return r.toFile(ctx, parsed, s)
+}
+
+func (r *Resolver) fromEnv(ref Ref) (string, error) {
+	value := r.o.Getenv(ref.Target())
+	if value == "" {
+		return "", &SecretError{
+			Ref: ref.Label(), What: "the environment variable is not set", Kind: ErrSecretMissing,
+			Fix: "export it before you start zonedeck, or choose another reference",
+		}
+	}
+	return value, nil
+}
+
+func (r *Resolver) fromDemo(ref Ref) (string, error) {
+	if r.o.Demo != nil {
+		if s, ok := r.o.Demo(ref.Target()); ok {
+			return s.Reveal(), nil
+		}
+	}
+	return "", &SecretError{
+		Ref: ref.Label(), What: "the embedded emulator has no such key or zone", Kind: ErrSecretMissing,
+		Fix: "demo: works with the local emulator's own names only",
+	}
+}
+
+// checkValue refuses what cannot be a key or a password. A line break would end
+// a header, and usually means that the wrong thing was stored.
+func checkValue(ref Ref, value string) error {
+	var what string
+	switch {
+	case value == "":
+		return &SecretError{
+			Ref: ref.Label(), What: "the value is empty", Kind: ErrSecretMissing,
+			Fix: "store the key or the password there",
+		}
+	case len(value) > maxSecret:
+		what = "the value is longer than 64 KiB"
+	case !printable(value):
+		what = "the value holds a line break or another control character"
+	default:
+		return nil
+	}
+	return &SecretError{
+		Ref: ref.Label(), What: what, Kind: ErrSecretUnusable,
+		Fix: "store the key or the password alone",
+	}
+}

@@ -1,0 +1,104 @@
+package keystore
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"unicode"
+)
+
+const dots = "••••"
+
+// shortest is the length in characters from which the last four of a value may
+// be shown; of a shorter one they would give away too much.
+const shortest = 12
+
+// Secret is the value of a key or of a password. It prints, encodes and logs as
+// "••••" and the last four characters, or as "••••" alone when it is shorter
+// than twelve. The zero value is no secret.
+//
+// The value sits in a closure, where neither fmt nor anything else that walks
+// values by reflection reaches it, not even through an unexported field of
+// another struct. That makes Secret not comparable with ==; use Equal.
+type Secret struct {
+	reveal func() string
+}
+
+// NewSecret wraps a value; the empty string is no secret.
+func NewSecret(value string) Secret {
+	if value == "" {
+		return Secret{}
+	}
+	return Secret{reveal: func() string { return value }}
+}
+
+// Reveal is the value itself. It is called where a header or a login is
+// written, where a user asks to copy, and nowhere else.
+func (s Secret) Reveal() string {
+	if s.reveal == nil {
+		return ""
+	}
+	return s.reveal()
+}
+
+// Empty reports whether there is no value.
+func (s Secret) Empty() bool { return s.reveal == nil }
+
+// Equal compares two values in constant time.
+func (s Secret) Equal(o Secret) bool {
+	return subtle.ConstantTimeCompare([]byte(s.Reveal()), []byte(o.Reveal())) == 1
+}
+
+// Last4 is the last four characters of the value, or the empty string when the
+// value is shorter than twelve characters or they are not printable.
+func (s Secret) Last4() string {
+	r := []rune(s.Reveal())
+	if len(r) < shortest {
+		return ""
+	}
+	r = r[len(r)-4:]
+	for _, c := range r {
+		if !unicode.IsGraphic(c) || c == unicode.ReplacementChar {
+			return ""
+		}
+	}
+	return string(r)
+}
+
+// Fingerprint is the first 16 hex digits of the value's SHA-256, or the empty
+// string when there is no value. It recognises a key again and gives nothing of
+// a random value away.
+func (s Secret) Fingerprint() string {
+	if s.Empty() {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(s.Reveal()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// String is the mask.
+func (s Secret) String() string {
+	if s.Empty() {
+		return ""
+	}
+	return dots + s.Last4()
+}
+
+// GoString is the mask, for %#v.
+func (s Secret) GoString() string { return s.String() }
+
+// Format writes the mask whatever the verb and the flags are.
+func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
+
+// MarshalJSON is the mask as a JSON string.
+func (s Secret) MarshalJSON() ([]byte, error) { return json.Marshal(s.String()) }
+
+// MarshalText is the mask, for TOML, XML and YAML.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue is the mask, for slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }

@@ -1,0 +1,36 @@
+package textfile
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Error is a fault in a file a person edits. It never carries a value that
+// stood in a field for secrets.
+type Error struct {
+	File string
+	// Line and Column count from 1; 0 means that the place is not known.
+	Line, Column int
+	// Msg says what is wrong there, Expected what belongs there; Expected may be
+	// empty.
+	Msg, Expected string
+}
+
+// Error is "file:line:column: msg; expected …" in one line.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d", e.Line)
+		if e.Column > 0 {
+			fmt.Fprintf(&b, ":%d", e.Column)
+		}
+	}
+	b.WriteString(": ")
+	b.WriteString(e.Msg)
+	if e.Expected != "" {
+		b.WriteString("; expected ")
+		b.WriteString(e.Expected)
+	}
+	return b.String()
+}

@@ -1,0 +1,275 @@
+package profile
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"zonedeck/model"
+)
+
+// Defaults of a profile.
+const (
+	DefaultProxyPort  = 33335        // service.md 8
+	DefaultAPIVersion = "v3"         // service.md 9
+	DefaultDialect    = "documented" // the contract and nothing more
+)
+
+// LocalName names the profile of the embedded emulator; no profile of the
+// configuration may take it.
+const LocalName = "local"
+
+// ErrProfile is wrapped by every refusal of a profile's value.
+var ErrProfile = errors.New("profile")
+
+// Profile is one account at one service, as configuration, environment and flags
+// describe it. It holds references to secrets, never secrets.
+type Profile struct {
+	Name string
+	// BaseURL is the API's address without a trailing slash (service.md 4), or
+	// empty when the profile is for native access alone.
+	BaseURL string
+	// ProxyHost is a name or an address, without a port; empty when the profile is
+	// for API access alone (service.md 5.2).
+	ProxyHost string
+	ProxyPort int
+	// UsernamePrefix is the fixed word a username begins with (service.md 5.2).
+	UsernamePrefix string
+	Account        model.AccountID
+	// Dialect says what is assumed beyond the contract: "documented" (nothing) or
+	// "brightdata".
+	Dialect string
+	// Key names the key of the inventory that is used unless another is picked.
+	Key string
+	// APIVersion is the version segment of the dataset paths (service.md 9).
+	APIVersion string
+	// CA is the path of a PEM file with a certificate to trust besides the
+	// system's, absolute; empty when none is needed (service.md 5.2 rule 3).
+	CA string
+	// Verify is false only where the operator turned certificate checks off.
+	Verify bool
+	Zones  []model.Zone
+	// Local says that this is the embedded emulator.
+	Local bool
+}
+
+// Dialects lists the dialects a profile may name.
+func Dialects() []string { return []string{DefaultDialect, "brightdata"} }
+
+// ProxyAddr is host:port of the proxy, or empty when the profile has none.
+func (p Profile) ProxyAddr() string {
+	if p.ProxyHost == "" {
+		return ""
+	}
+	return net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort))
+}
+
+// Zone finds a zone by name.
+func (p Profile) Zone(name string) (model.Zone, bool) {
+	i := slices.IndexFunc(p.Zones, func(z model.Zone) bool { return string(z.Name) == name })
+	if i < 0 {
+		return model.Zone{}, false
+	}
+	return p.Zones[i], true
+}
+
+// ZoneNames lists the zones' names in the profile's order.
+func (p Profile) ZoneNames() []model.ZoneName {
+	out := make([]model.ZoneName, len(p.Zones))
+	for i, z := range p.Zones {
+		out[i] = z.Name
+	}
+	return out
+}
+
+// Notes are what an operator should know of the profile while using it, one
+// sentence each: certificate checks that are off, a key that travels in clear.
+func (p Profile) Notes() []string {
+	var notes []string
+	if !p.Verify {
+		notes = append(notes, "certificate checks are off for this profile (verify = false): anybody on the way can read along")
+	}
+	if u, err := url.Parse(p.BaseURL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
+		notes = append(notes, "base_url is http: the key travels unencrypted")
+	}
+	return notes
+}
+
+func loopback(host string) bool {
+	if host == "localhost" {
+		return true
+	}
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsLoopback()
+}
+
+// fieldError is a refusal of one field, before it is known where it was written.
+type fieldError struct {
+	field, msg, expected string
+}
+
+func (e *fieldError) Error() string {
+	s := e.field + ": " + e.msg
+	if e.expected != "" {
+		s += "; expected " + e.expected
+	}
+	return s
+}
+
+func (*fieldError) Unwrap() error { return ErrProfile }
+
+// Validate checks every field and how they go together. Errors wrap ErrProfile
+// and name the field.
+func (p Profile) Validate() error {
+	_, err := p.checked()
+	return err
+}
+
+// checked applies defaults and checks everything. The error is a *fieldError or
+// nil.
+func (p Profile) checked() (Profile, error) {
+	if p.ProxyPort == 0 {
+		p.ProxyPort = DefaultProxyPort
+	}
+	if p.APIVersion == "" {
+		p.APIVersion = DefaultAPIVersion
+	}
+	if p.Dialect == "" {
+		p.Dialect = DefaultDialect
+	}
+	for _, check := range []func(*Profile) *fieldError{
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones,
+	} {
+		if fe := check(&p); fe != nil {
+			return p, fe
+		}
+	}
+	return p, nil
+}
+
+func checkName(p *Profile) *fieldError {
+	const expected = "letters, digits, dashes and underscores, at most 64"
+	switch {
+	case p.Name == LocalName && !p.Local:
+		return &fieldError{"name", fmt.Sprintf("the name %q belongs to the embedded emulator", p.Name), "another name"}
+	case p.Name == "" || len(p.Name) > 64 || strings.ContainsFunc(p.Name, func(r rune) bool { return !isBare(r) }):
+		return &fieldError{"name", fmt.Sprintf("%q cannot name a profile", p.Name), expected}
+	}
+	return nil
+}
+
+func isBare(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-'
+}
+
+func checkAddresses(p *Profile) *fieldError {
+	if p.BaseURL == "" && p.ProxyHost == "" {
+		return &fieldError{"base_url", "the profile has neither base_url nor proxy_host", "at least one of the two"}
+	}
+	return nil
+}
+
+func checkBaseURL(p *Profile) *fieldError {
+	if p.BaseURL == "" {
+		return nil
+	}
+	const expected = "an address like https://api.example.com"
+	u, err := url.Parse(p.BaseURL)
+	switch {
+	case err != nil:
+		// The error repeats the text, and a login may stand in it.
+		return &fieldError{"base_url", "this is not an address", expected}
+	case u.User != nil:
+		return &fieldError{"base_url", "a login cannot stand in the address", expected}
+	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return &fieldError{"base_url", fmt.Sprintf("%q is not an absolute http or https address", p.BaseURL), expected}
+	case u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return &fieldError{"base_url", "a query or a fragment cannot stand in the address", expected}
+	}
+	if port := u.Port(); port != "" && !validPort(port) {
+		return &fieldError{"base_url", fmt.Sprintf("the port %s does not exist", port), expected}
+	}
+	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	return nil
+}
+
+func validPort(s string) bool {
+	n, err := strconv.Atoi(s)
+	return err == nil && n > 0 && n < 1<<16
+}
+
+func checkProxy(p *Profile) *fieldError {
+	if p.ProxyPort < 1 || p.ProxyPort > 65535 {
+		return &fieldError{"proxy_port", fmt.Sprintf("the port %d does not exist", p.ProxyPort), "a number from 1 to 65535"}
+	}
+	if p.ProxyHost == "" {
+		return nil
+	}
+	const expected = "a name like proxy.example.com, without scheme and port"
+	h := p.ProxyHost
+	if strings.ContainsFunc(h, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }) || strings.ContainsAny(h, "/@?#") {
+		return &fieldError{"proxy_host", "this is not the name of a host", expected}
+	}
+	if inner, ok := strings.CutPrefix(h, "["); ok {
+		h = strings.TrimSuffix(inner, "]")
+	}
+	if strings.Contains(h, ":") && net.ParseIP(h) == nil {
+		return &fieldError{"proxy_host", "the port goes into proxy_port", expected}
+	}
+	p.ProxyHost = h
+	return nil
+}
+
+func checkLogin(p *Profile) *fieldError {
+	if p.Account != "" {
+		if _, err := model.ParseAccountID(string(p.Account)); err != nil {
+			return &fieldError{"account", err.Error(), "an identifier like hl_1234abcd"}
+		}
+	}
+	if strings.ContainsFunc(p.UsernamePrefix, func(r rune) bool {
+		return r == '-' || r == ':' || unicode.IsSpace(r) || unicode.IsControl(r)
+	}) {
+		return &fieldError{"username_prefix", fmt.Sprintf("%q cannot begin a username", p.UsernamePrefix), "one word without - and :"}
+	}
+	if p.ProxyHost == "" {
+		return nil
+	}
+	if p.Account == "" {
+		return &fieldError{"account", "a profile with proxy_host needs its account", "an identifier like hl_1234abcd"}
+	}
+	if p.UsernamePrefix == "" {
+		return &fieldError{"username_prefix", "a profile with proxy_host needs the word its usernames begin with", "what stands before -customer- in the zone's access details"}
+	}
+	return nil
+}
+
+func checkDialect(p *Profile) *fieldError {
+	if !slices.Contains(Dialects(), p.Dialect) {
+		return &fieldError{"dialect", fmt.Sprintf("unknown dialect %q", p.Dialect), "one of " + strings.Join(Dialects(), ", ")}
+	}
+	return nil
+}
+
+func checkVersion(p *Profile) *fieldError {
+	digits, ok := strings.CutPrefix(p.APIVersion, "v")
+	if !ok || digits == "" || len(digits) > 4 || strings.Trim(digits, "0123456789") != "" {
+		return &fieldError{"api_version", fmt.Sprintf("%q is not a version", p.APIVersion), "a segment like v3"}
+	}
+	return nil
+}
+
+func checkZones(p *Profile) *fieldError {
+	seen := map[model.ZoneName]bool{}
+	for _, z := range p.Zones {
+		if seen[z.Name] {
+			return &fieldError{"zones", fmt.Sprintf("a second zone is named %q", z.Name), "every zone once"}
+		}
+		seen[z.Name] = true
+	}
+	return nil
+}
