@@ -1,0 +1,79 @@
+package activity
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// pageLoaded is the answer for one page.
+type pageLoaded struct {
+	page int
+	rows []model.Activity
+	err  error
+}
+
+// tailFound is the end of a walk to the oldest entry.
+type tailFound struct {
+	starts []int64
+	rows   []model.Activity
+	err    error
+}
+
+// reload forgets the window and reads the newest page.
+func (m *Model) reload() tea.Cmd {
+	m.win = window{}
+	m.walk.Drop()
+	return m.loadPage(0, 0)
+}
+
+func (m *Model) loadPage(page int, before int64) tea.Cmd {
+	f := m.filter.parsed
+	f.Before, f.Limit = before, pageSize
+	journal := m.deps.Journal
+	m.loading = true
+	return kit.Do(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		rows, err := journal.Activity(ctx, f)
+		return pageLoaded{page: page, rows: rows, err: err}
+	})
+}
+
+// more loads the page the cursor wants, unless a load runs already.
+func (m *Model) more() tea.Cmd {
+	if m.load.Running() || m.walk.Running() || !m.loaded {
+		return nil
+	}
+	page, before, ok := m.win.wanted(m.table.Cursor())
+	if !ok {
+		return nil
+	}
+	return m.loadPage(page, before)
+}
+
+// toEnd walks from the last known page to the oldest entry, keeping only where
+// each page begins.
+func (m *Model) toEnd() tea.Cmd {
+	f := m.filter.parsed
+	f.Limit = pageSize
+	starts := append([]int64(nil), m.win.starts...)
+	journal := m.deps.Journal
+	return kit.Do(kit.Activity, &m.walk, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		for {
+			f.Before = starts[len(starts)-1]
+			rows, err := journal.Activity(ctx, f)
+			if err != nil {
+				return tailFound{err: err}
+			}
+			if len(rows) < pageSize {
+				return tailFound{starts: starts, rows: rows}
+			}
+			starts = append(starts, rows[len(rows)-1].ID)
+		}
+	})
+}
+
+func canceled(err error) bool { return errors.Is(err, context.Canceled) }

@@ -1,0 +1,144 @@
+package activity
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// ParseFilter reads what is typed after "/": words that must all occur, and the
+// terms class:, zone:, key:, kind: and since:. since takes a duration back from
+// now ("90m", "2h", "3d", "1w") or a date ("2026-11-20", in now's location).
+// The empty string is everything.
+func ParseFilter(s string, now time.Time) (model.ActivityFilter, error) {
+	var f model.ActivityFilter
+	for term := range strings.FieldsSeq(s) {
+		name, value, ok := strings.Cut(term, ":")
+		if !ok || strings.HasPrefix(value, "//") { // an address is words to look for
+			f.Words = append(f.Words, term)
+			continue
+		}
+		if value == "" {
+			return f, fmt.Errorf("%s: needs a value, as in %s", name, example(name))
+		}
+		if err := apply(&f, name, value, now); err != nil {
+			return f, err
+		}
+	}
+	return f, nil
+}
+
+func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
+	switch name {
+	case "class":
+		c, err := parseClass(value)
+		if err != nil {
+			return err
+		}
+		f.Class = c
+	case "kind":
+		k := model.ActivityKind(value)
+		if !slices.Contains(kinds(), k) {
+			return fmt.Errorf("kind %q is not one of %s", value, join(kinds()))
+		}
+		f.Kind = k
+	case "zone":
+		f.Zone = value
+	case "key":
+		f.Key = value
+	case "since":
+		t, err := parseSince(value, now)
+		if err != nil {
+			return err
+		}
+		f.Since = t
+	default:
+		return fmt.Errorf("%s: is not a term; there are class:, zone:, key:, kind: and since:", name)
+	}
+	return nil
+}
+
+func kinds() []model.ActivityKind {
+	return []model.ActivityKind{model.ActivityFetch, model.ActivityProbe, model.ActivityJob, model.ActivityKey}
+}
+
+// parseClass takes the class as JSON spells it, with "-" for "_" too, and any
+// beginning that means one class only.
+func parseClass(s string) (model.Class, error) {
+	want := strings.ReplaceAll(strings.ToLower(s), "-", "_")
+	var found []model.Class
+	for _, c := range model.Classes() {
+		if string(c) == want {
+			return c, nil
+		}
+		if strings.HasPrefix(string(c), want) {
+			found = append(found, c)
+		}
+	}
+	if len(found) == 1 {
+		return found[0], nil
+	}
+	return "", fmt.Errorf("class %q is not one of %s", s, join(model.Classes()))
+}
+
+func parseSince(s string, now time.Time) (time.Time, error) {
+	if t, err := time.ParseInLocation(time.DateOnly, s, now.Location()); err == nil {
+		return t, nil
+	}
+	d, err := parseSpan(s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("since %q: write 2h, 3d, 1w or a date like 2026-11-20", s)
+	}
+	return now.Add(-d), nil
+}
+
+func parseSpan(s string) (time.Duration, error) {
+	unit := time.Duration(0)
+	switch s[len(s)-1] {
+	case 'd':
+		unit = 24 * time.Hour
+	case 'w':
+		unit = 7 * 24 * time.Hour
+	}
+	if unit == 0 {
+		d, err := time.ParseDuration(s)
+		if err == nil && d <= 0 {
+			err = fmt.Errorf("%s is not a span", s)
+		}
+		return d, err
+	}
+	n, err := strconv.ParseUint(s[:len(s)-1], 10, 16)
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s is not a span", s)
+	}
+	return time.Duration(n) * unit, err
+}
+
+func example(name string) string {
+	switch name {
+	case "class":
+		return "class:captcha"
+	case "zone":
+		return "zone:unlocker_demo"
+	case "key":
+		return "key:batch-user"
+	case "kind":
+		return "kind:fetch"
+	case "since":
+		return "since:2h"
+	default:
+		return name + ":value"
+	}
+}
+
+func join[T ~string](list []T) string {
+	words := make([]string, len(list))
+	for i, s := range list {
+		words[i] = string(s)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,80 @@
+package activity
+
+import (
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Intents of the tab's keys.
+type (
+	openRow     struct{}
+	openFilter  struct{}
+	applyFilter struct{}
+	closeFilter struct{}
+	clearFilter struct{}
+	refresh     struct{}
+	lastRow     struct{}
+	copyMenu    struct{}
+	copyRow     struct{ text, what string }
+)
+
+// Bindings are the tab's keys.
+func (m *Model) Bindings() []kit.Binding {
+	if m.filter.open {
+		return []kit.Binding{
+			{Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
+		}
+	}
+	row, on := m.current()
+	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
+	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "Activity", Intent: copyMenu{}}
+	if !on {
+		open.Disabled, cpy.Disabled = "there is no entry under the cursor", "there is no entry under the cursor"
+	} else if why := cannotOpen(row); why != "" {
+		open.Disabled = why
+	}
+	clr := kit.Binding{Keys: []string{"esc"}, Label: "clear filter", Help: "Show everything again.", Group: "Filter", Intent: clearFilter{}}
+	if m.filter.text == "" {
+		clr.Disabled, clr.Hidden = "no filter is set", true
+	}
+	out := []kit.Binding{
+		open,
+		{Keys: []string{"/"}, Label: "filter", Help: "Filter by words and class:, zone:, key:, kind:, since:2h.", Group: "Filter", Intent: openFilter{}},
+		clr, cpy,
+		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
+		{Keys: []string{"end", "G"}, Label: "oldest", Help: "To the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
+	}
+	for _, b := range kit.MotionBindings() {
+		if !b.Matches("G") {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// cannotOpen says why an entry has nothing to open, or is empty.
+func cannotOpen(a model.Activity) string {
+	switch a.Kind {
+	case model.ActivityFetch, model.ActivityJob, model.ActivityKey:
+		if a.Ref == "" {
+			return "the journal kept no more than this line"
+		}
+		return ""
+	case model.ActivityProbe:
+		if a.Zone == "" {
+			return "the journal kept no more than this line"
+		}
+		return ""
+	default:
+		return "an entry of this kind cannot be opened"
+	}
+}
+
+// current is the entry under the cursor.
+func (m *Model) current() (model.Activity, bool) {
+	if m.table.Len() == 0 {
+		return model.Activity{}, false
+	}
+	return m.win.at(m.table.Cursor())
+}

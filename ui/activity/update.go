@@ -1,0 +1,176 @@
+package activity
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Update takes one message; see kit.View.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.Resized:
+		m.width = msg.W
+		m.filter.input.SetWidth(max(msg.W-8, 10))
+		return nil
+	case pageLoaded:
+		return m.took(msg)
+	case tailFound:
+		return m.tookTail(msg)
+	case refresh:
+		m.table.SetCursor(0)
+		return m.reload()
+	case openRow:
+		return m.open()
+	case lastRow:
+		return m.last()
+	case copyMenu:
+		return m.copyMenu()
+	case copyRow:
+		return kit.CopyText(msg.what, msg.text)
+	case openFilter, applyFilter, closeFilter, clearFilter:
+		return m.updateFilter(msg)
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if m.filter.open {
+			return m.typed(msg)
+		}
+	}
+	if m.table.Update(msg) {
+		return m.more()
+	}
+	return nil
+}
+
+func (m *Model) took(msg pageLoaded) tea.Cmd {
+	m.loading = false
+	if msg.err != nil {
+		if canceled(msg.err) {
+			return nil
+		}
+		m.problem = "The journal could not be read: " + msg.err.Error()
+		if !m.loaded {
+			return nil // the page itself says so
+		}
+		return kit.Fail(m.problem)
+	}
+	m.loaded, m.problem = true, ""
+	m.win.put(msg.page, msg.rows)
+	m.changed()
+	return m.more()
+}
+
+func (m *Model) tookTail(msg tailFound) tea.Cmd {
+	if msg.err != nil {
+		if canceled(msg.err) {
+			return nil
+		}
+		return kit.Fail("The oldest entries could not be read: " + msg.err.Error())
+	}
+	m.win.tail(msg.starts, msg.rows)
+	m.changed()
+	m.table.SetCursor(m.win.n - 1)
+	return m.more()
+}
+
+// changed brings table and strip in line with the window.
+func (m *Model) changed() {
+	m.table.SetRows(m.win.n, m.row)
+	m.strip.counts, m.strip.total = m.win.rates()
+}
+
+func (m *Model) last() tea.Cmd {
+	if !m.loaded || m.win.n == 0 {
+		return nil
+	}
+	if m.win.end {
+		m.table.SetCursor(m.win.n - 1)
+		return m.more()
+	}
+	return m.toEnd()
+}
+
+func (m *Model) open() tea.Cmd {
+	a, ok := m.current()
+	if !ok {
+		return nil
+	}
+	switch a.Kind {
+	case model.ActivityFetch:
+		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: a.Ref})
+	case model.ActivityJob:
+		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: a.Ref})
+	case model.ActivityKey:
+		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: a.Ref})
+	case model.ActivityProbe:
+		return kit.GotoTab(kit.Proxy, kit.OpenLogin{Zone: a.Zone})
+	}
+	return nil
+}
+
+func (m *Model) copyMenu() tea.Cmd {
+	a, ok := m.current()
+	if !ok {
+		return nil
+	}
+	items := []kit.MenuItem{{Key: "l", Label: "line", Note: kit.Cut(kit.Clean(what(a)), 40), Intent: copyRow{text: m.lineText(a), what: "line"}}}
+	if a.URL != "" {
+		items = append(items, kit.MenuItem{Key: "u", Label: "URL", Note: kit.Cut(kit.Clean(a.URL), 40), Intent: copyRow{text: a.URL, what: "URL"}})
+	}
+	if a.Ref != "" {
+		items = append(items, kit.MenuItem{Key: "i", Label: "identifier", Note: kit.Cut(kit.Clean(a.Ref), 40), Intent: copyRow{text: a.Ref, what: "identifier"}})
+	}
+	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+}
+
+func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
+	switch msg.(type) {
+	case openFilter:
+		m.filter.open, m.filter.problem = true, ""
+		m.filter.input.SetValue(m.filter.text)
+		m.filter.input.CursorEnd()
+		return m.filter.input.Focus()
+	case closeFilter:
+		m.filter.open, m.filter.problem = false, ""
+		m.filter.input.Blur()
+		return nil
+	case clearFilter:
+		return m.setFilter("")
+	default:
+		return m.setFilter(m.filter.input.Value())
+	}
+}
+
+// setFilter applies a filter; one that cannot be read keeps the field open and
+// says why.
+func (m *Model) setFilter(text string) tea.Cmd {
+	parsed, err := ParseFilter(text, m.deps.Now())
+	if err != nil {
+		m.filter.problem = err.Error()
+		return nil
+	}
+	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
+	m.filter.open = false
+	m.filter.input.Blur()
+	m.table.Empty = "Nothing matches this filter. esc shows everything again."
+	if text == "" {
+		m.table.Empty = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
+	}
+	m.table.SetCursor(0)
+	return m.reload()
+}
+
+func (m *Model) typed(msg tea.Msg) tea.Cmd {
+	switch k := msg.(type) {
+	case tea.PasteMsg:
+		k.Content = kit.OnlyShown(k.Content)
+		msg = k
+	case tea.KeyPressMsg:
+		k.Text = kit.OnlyShown(k.Text)
+		msg = k
+	}
+	m.filter.problem = ""
+	var cmd tea.Cmd
+	m.filter.input, cmd = m.filter.input.Update(msg)
+	return cmd
+}

@@ -1,0 +1,190 @@
+package activity
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Render draws the tab; see kit.View.
+func (m *Model) Render(w, h int) string {
+	th := m.deps.Theme
+	iw, ih := kit.Inner(w, h)
+	var lines []string
+	if m.filter.open {
+		lines = append(lines, " "+m.filter.input.View())
+		if m.filter.problem != "" {
+			lines = append(lines, th.Bad.Render(" ✗ "+kit.Cut(kit.Clean(m.filter.problem), iw-4)))
+		}
+	}
+	lines = append(lines, m.stripLine(iw))
+	detail := m.detail(iw)
+	body := strings.Join(lines, "\n") + "\n" + m.list(iw, ih-len(lines)-len(detail))
+	for _, l := range detail {
+		body += "\n" + l
+	}
+	return kit.Pane(th, m.heading(), true, w, h, body)
+}
+
+func (m *Model) heading() string {
+	head := "Activity"
+	if m.filter.text != "" {
+		head += " / " + m.filter.text
+	}
+	switch {
+	case !m.loaded || m.win.n == 0:
+	case m.win.end:
+		head += fmt.Sprintf("  %s of %s", kit.Count(m.table.Cursor()+1), kit.Count(m.win.n))
+	default:
+		head += fmt.Sprintf("  %s of %s or more", kit.Count(m.table.Cursor()+1), kit.Count(m.win.n))
+	}
+	if m.walk.Running() {
+		head += "  going to the oldest…"
+	}
+	return head
+}
+
+func (m *Model) list(w, h int) string {
+	th := m.deps.Theme
+	switch {
+	case h <= 0:
+		return ""
+	case !m.loaded && m.problem != "":
+		lines := []string{"", " " + th.Bad.Render("✗ ") + kit.Cut(kit.Clean(m.problem), w-4), "   ctrl+r tries again."}
+		return kit.Block(strings.Join(lines, "\n"), w, h)
+	case !m.loaded:
+		return kit.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
+	}
+	return m.table.Render(th, !m.filter.open, w, h)
+}
+
+// stripLine is the share of each class among the entries in memory.
+func (m *Model) stripLine(w int) string {
+	th := m.deps.Theme
+	if m.strip.total == 0 {
+		return th.Muted.Render(kit.Fit(" no outcomes in view", w))
+	}
+	var b strings.Builder
+	b.WriteString(th.Muted.Render(" last " + kit.Count(m.strip.total) + ":"))
+	for _, c := range model.Classes() {
+		n := m.strip.counts[c]
+		if n == 0 {
+			continue
+		}
+		glyph, ink := th.ClassMark(c)
+		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + fmt.Sprintf(" %d (%d %%)", n, (n*100+m.strip.total/2)/m.strip.total))
+	}
+	return kit.Fit(b.String(), w)
+}
+
+// short is a class in at most 17 cells.
+func short(c model.Class) string {
+	if c == model.ClassOutside {
+		return "outside"
+	}
+	return c.Label()
+}
+
+func (m *Model) row(i int) []kit.Cell {
+	a, ok := m.win.at(i)
+	if !ok {
+		return []kit.Cell{{Text: "…", Ink: m.deps.Theme.Muted}}
+	}
+	th := m.deps.Theme
+	class := kit.Cell{Text: "-", Ink: th.Muted}
+	if a.Class != "" {
+		glyph, ink := th.ClassMark(a.Class)
+		class = kit.Cell{Text: glyph + " " + short(a.Class), Ink: ink}
+	}
+	status, took, via := "-", "-", ""
+	if a.Status > 0 {
+		status = strconv.Itoa(a.Status)
+	}
+	if a.Total > 0 {
+		took = kit.Took(a.Total)
+	}
+	if a.Via != "" {
+		via = a.Via.String()
+	}
+	return []kit.Cell{
+		{Text: m.clock(a), Ink: th.Muted},
+		kit.C(string(a.Kind)), class, kit.C(a.Zone), kit.C(via),
+		{Text: a.Key, Ink: th.Muted},
+		kit.C(status), kit.C(took), kit.C(what(a)),
+	}
+}
+
+// clock is the time of day of today's entries, the date of older ones; the line
+// below the list has both.
+func (m *Model) clock(a model.Activity) string {
+	now := m.deps.Now()
+	at := a.At.In(now.Location())
+	switch {
+	case at.Year() != now.Year():
+		return at.Format("2006-01")
+	case at.YearDay() != now.YearDay():
+		return at.Format("02 Jan")
+	default:
+		return at.Format("15:04:05")
+	}
+}
+
+// what says what an entry is about, in one line.
+func what(a model.Activity) string {
+	switch {
+	case a.Text != "" && a.URL != "" && !strings.Contains(a.Text, a.URL):
+		return a.URL + "  " + a.Text
+	case a.Text != "":
+		return a.Text
+	default:
+		return a.URL
+	}
+}
+
+// detail is the entry under the cursor in full: two lines below the list.
+func (m *Model) detail(w int) []string {
+	a, ok := m.current()
+	if !ok {
+		return nil
+	}
+	th := m.deps.Theme
+	return []string{
+		th.Border.Render(strings.Repeat("─", w)),
+		" " + kit.Cut(kit.Clean(m.lineText(a)), w-2),
+	}
+}
+
+// lineText is an entry with everything that is known of it.
+func (m *Model) lineText(a model.Activity) string {
+	now := m.deps.Now()
+	at := a.At.In(now.Location())
+	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + kit.Ago(a.At, now) + ")", string(a.Kind)}
+	add := func(s string) {
+		if s != "" {
+			parts = append(parts, s)
+		}
+	}
+	add(a.Class.Label())
+	if a.Cause != "" {
+		add(strings.ReplaceAll(string(a.Cause), "_", " "))
+	}
+	if a.Status > 0 {
+		add(strconv.Itoa(a.Status))
+	}
+	add(a.Zone)
+	if a.Via != "" {
+		add(a.Via.String())
+	}
+	add(a.Key)
+	if a.Total > 0 {
+		add(kit.Took(a.Total))
+	}
+	if a.Kind == model.ActivityFetch && a.Status > 0 {
+		add(kit.Bytes(a.Bytes))
+	}
+	add(what(a))
+	return strings.Join(parts, " · ")
+}
