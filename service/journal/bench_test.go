@@ -1,0 +1,113 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// BenchmarkOpenWarm is what every command pays that opens the journal: open an
+// existing file, write one fetch, close.
+func BenchmarkOpenWarm(b *testing.B) {
+	path := filepath.Join(b.TempDir(), "journal.db")
+	j := openTest(b, path)
+	fillRows(b, j, 10_000)
+	b.Run("open", func(b *testing.B) {
+		for range b.N {
+			j, _, err := Open(b.Context(), path, time.Now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.StopTimer()
+			_ = j.Close()
+			b.StartTimer()
+		}
+	})
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+	b.Run("open, keep a fetch, close, alone", func(b *testing.B) {
+		for i := range b.N {
+			j, _, err := Open(b.Context(), path, time.Now)
+			if err != nil {
+				b.Fatal(err)
+			}
+			if err := j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))); err != nil {
+				b.Fatal(err)
+			}
+			if err := j.Close(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+// BenchmarkTimeline asks 10,000 rows the questions the Activity tab asks.
+func BenchmarkTimeline(b *testing.B) {
+	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
+	fillRows(b, j, 10_000)
+	for _, c := range []struct {
+		name string
+		f    model.ActivityFilter
+	}{
+		{"newest 200", model.ActivityFilter{}},
+		{"page in the middle", model.ActivityFilter{Before: 5000}},
+		{"class", model.ActivityFilter{Class: model.ClassCaptcha}},
+		{"zone and words", model.ActivityFilter{Zone: "serp_demo", Words: []string{"shop"}}},
+		{"words found nowhere", model.ActivityFilter{Words: []string{"nowhere"}}},
+		{"since, all of it", model.ActivityFilter{Since: testTime.Add(9990 * time.Second)}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				if _, err := j.Activity(b.Context(), c.f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkPut is one fetch queued for the next group.
+func BenchmarkPut(b *testing.B) {
+	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
+	for i := range b.N {
+		if err := j.PutFetch(b.Context(), "local", sampleFetch(fmt.Sprint(i))); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkLedger is one job written down, on disk, as before a POST.
+func BenchmarkLedger(b *testing.B) {
+	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
+	for range b.N {
+		if _, err := j.BeginJob(b.Context(), model.Job{Dataset: "d"}, ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkJobs lists 1,000 jobs of five steps.
+func BenchmarkJobs(b *testing.B) {
+	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
+	for i := range 1000 {
+		job, err := j.BeginJob(b.Context(), model.Job{Dataset: "d"}, "")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for range 4 {
+			if _, err := j.ChangeJob(b.Context(), job.ID, accept(fmt.Sprint(i))); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		if _, err := j.Jobs(b.Context()); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// The errors a caller decides on. Each is wrapped with what was being done and
+// with the file.
+var (
+	// ErrReadOnly says that the file or its folder cannot be written. A console
+	// can go on without history and without jobs.
+	ErrReadOnly = errors.New("the journal cannot be written")
+	// ErrLocked says that another process kept the file locked for longer than
+	// the wait.
+	ErrLocked = errors.New("the journal is locked by another process")
+	// ErrCorrupt says that the file is damaged. The next Open checks it through
+	// and puts it aside when that is so.
+	ErrCorrupt = errors.New("the journal is damaged")
+	// ErrFull says that the disk is full.
+	ErrFull = errors.New("the disk is full")
+	// ErrTooNew says that a later version of the program wrote the file.
+	ErrTooNew = errors.New("the journal was written by a later version")
+	// ErrLibrary says that the SQLite library is too old to be trusted with WAL.
+	ErrLibrary = errors.New("the SQLite library is too old")
+	// ErrNotFound says that no entry has the identifier.
+	ErrNotFound = errors.New("not in the journal")
+	// ErrClosed says that the journal was closed.
+	ErrClosed = errors.New("the journal is closed")
+)
+
+// fault wraps an error of a statement; damage is noted beside the file so that
+// the next Open looks closely.
+func (j *Journal) fault(doing string, err error) error {
+	err = classify(err)
+	if errors.Is(err, ErrCorrupt) {
+		j.markSuspect()
+	}
+	return fmt.Errorf("%s: %w", doing, err)
+}
+
+// classify puts the typed error in front of SQLite's or the system's own.
+func classify(err error) error {
+	var se *sqlite.Error
+	if errors.As(err, &se) {
+		// The low byte is the primary code, the rest narrows it.
+		switch se.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED:
+			return fmt.Errorf("%w (%w)", ErrLocked, err)
+		case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM:
+			return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+		case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+			return fmt.Errorf("%w (%w)", ErrCorrupt, err)
+		case sqlite3.SQLITE_FULL:
+			return fmt.Errorf("%w (%w)", ErrFull, err)
+		}
+		return err
+	}
+	if errors.Is(err, fs.ErrPermission) || readOnlyFS(err) {
+		return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+	}
+	return err
+}
+
+// markSuspect leaves a note for the next Open. It may not be possible, and then
+// nothing is worse than before.
+func (j *Journal) markSuspect() {
+	if f, err := os.OpenFile(suspectPath(j.path), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
+}
+
+func suspectPath(path string) string { return path + ".suspect" }

@@ -1,0 +1,7 @@
+//go:build !unix
+
+package journal
+
+// readOnlyFS reports whether the file system itself cannot be written; where
+// there is no such error, the refusal is one of permission.
+func readOnlyFS(error) bool { return false }

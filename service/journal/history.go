@@ -1,0 +1,172 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// mask stands for a credential of the target's that a request carried.
+const mask = "••••"
+
+// maskedHeaders are the request headers whose values are credentials by
+// definition; what a request to a target carries in other places is the
+// operator's own content and is kept.
+var maskedHeaders = [...]string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
+
+// KeyEvent is something that happened to a key: created, refreshed, deleted,
+// found rejected, a step of a rotation. It never holds the key's value.
+type KeyEvent struct {
+	At      time.Time // zero means now
+	Profile string
+	Key     string
+	Event   string // one word
+	Text    string
+}
+
+// PutFetch queues a fetch and its line in the timeline. A body in memory is
+// kept in the file, one on disk by its name. The credentials in the request's
+// headers and URL are masked. r.ID must be set; a second fetch of the same id
+// replaces the first.
+func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchResult) error {
+	if r.ID == "" {
+		return errors.New("keeping a fetch: it has no identifier")
+	}
+	a := fetchActivity(profile, r)
+	body := r.Body.Bytes
+	size := r.Body.Size
+	r.Request = masked(r.Request)
+	request, err := json.Marshal(r.Request)
+	if err != nil {
+		return fmt.Errorf("keeping fetch %s: %w", r.ID, err)
+	}
+	r.Request, r.Body.Bytes = model.FetchRequest{}, nil
+	result, err := json.Marshal(r)
+	if err != nil {
+		return fmt.Errorf("keeping fetch %s: %w", r.ID, err)
+	}
+	at := a.At
+	if at.IsZero() {
+		at = j.now()
+		a.At = at
+	}
+	return j.put(ctx, entry{bytes: int64(len(body) + len(request) + len(result)), write: func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx,
+			`INSERT INTO fetches (id, at, request, result, body_file, body_size, body) VALUES (?,?,?,?,?,?,?)
+			 ON CONFLICT (id) DO UPDATE SET at=excluded.at, request=excluded.request, result=excluded.result,
+			 body_file=excluded.body_file, body_size=excluded.body_size, body=excluded.body`,
+			r.ID, micros(at), string(request), string(result), r.Body.File, size, body)
+		if err != nil {
+			return err
+		}
+		return insertActivity(ctx, tx, a)
+	}})
+}
+
+func fetchActivity(profile string, r model.FetchResult) model.Activity {
+	return model.Activity{
+		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
+		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.URL), Via: r.Request.Via, Key: r.KeyName,
+		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
+		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
+	}
+}
+
+// PutProbe queues a proxy test's line in the timeline.
+func (j *Journal) PutProbe(ctx context.Context, profile string, r model.ProbeResult) error {
+	return j.PutActivity(ctx, model.Activity{
+		At: r.Started, Kind: model.ActivityProbe, Profile: profile,
+		Zone: string(r.Zone.Name), URL: maskURL(r.Target), Via: model.ViaNative,
+		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.TargetStatus,
+		Total: r.Timing.Total, Text: r.Diagnosis.Summary,
+	})
+}
+
+// PutActivity queues a line of the timeline; its ID is given when it is
+// written, and a zero At means now.
+func (j *Journal) PutActivity(ctx context.Context, a model.Activity) error {
+	if a.At.IsZero() {
+		a.At = j.now()
+	}
+	return j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		return insertActivity(ctx, tx, a)
+	}})
+}
+
+// PutKeyEvent queues an event of a key and its line in the timeline.
+func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
+	if e.At.IsZero() {
+		e.At = j.now()
+	}
+	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO key_events (at, profile, key, event, text) VALUES (?,?,?,?,?)",
+			micros(e.At), e.Profile, e.Key, e.Event, e.Text)
+		if err != nil {
+			return err
+		}
+		return insertActivity(ctx, tx, model.Activity{
+			At: e.At, Kind: model.ActivityKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
+			Text: strings.TrimSpace(e.Event + " " + e.Text),
+		})
+	}})
+}
+
+func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+	_, err := tx.ExecContext(ctx,
+		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
+		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
+		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+	return err
+}
+
+// words is what a search by words looks through: every text of the line, in
+// lower case.
+func words(a model.Activity) string {
+	return strings.ToLower(strings.Join([]string{
+		string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key,
+		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text,
+	}, "\n"))
+}
+
+// masked is the request without the credentials it carries to its target.
+func masked(r model.FetchRequest) model.FetchRequest {
+	r.URL = maskURL(r.URL)
+	for _, name := range maskedHeaders {
+		if len(r.Header.Values(name)) > 0 {
+			r.Header = r.Header.Clone()
+			break
+		}
+	}
+	for _, name := range maskedHeaders {
+		if len(r.Header.Values(name)) > 0 {
+			r.Header.Set(name, mask)
+		}
+	}
+	return r
+}
+
+// maskURL takes the password out of a URL's user part. A text that is no URL
+// but looks as if it had one loses everything before the "@".
+func maskURL(s string) string {
+	if !strings.Contains(s, "@") {
+		return s
+	}
+	u, err := url.Parse(s)
+	if err != nil {
+		return mask + s[strings.LastIndex(s, "@"):]
+	}
+	if _, has := u.User.Password(); !has {
+		return s
+	}
+	u.User = url.UserPassword(u.User.Username(), "xxxxx")
+	return u.String()
+}

@@ -1,0 +1,315 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/model"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashEnv) != "" {
+		os.Exit(crashChild())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// clock is a clock that moves one second per reading.
+func clock() func() time.Time {
+	var mu sync.Mutex
+	t := testTime
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		t = t.Add(time.Second)
+		return t
+	}
+}
+
+// quick is the settings of tests: a lock is not waited for long.
+func quick() settings {
+	s := defaults()
+	s.busy = 50 * time.Millisecond
+	return s
+}
+
+func openTest(t testing.TB, path string) *Journal {
+	t.Helper()
+	j, notice, err := open(t.Context(), path, clock(), quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notice.Text != "" {
+		t.Fatalf("unexpected notice: %s", notice.Text)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return j
+}
+
+func sampleFetch(id string) model.FetchResult {
+	return model.FetchResult{
+		ID: id, KeyName: "batch-user", Started: testTime,
+		Request: model.FetchRequest{
+			Zone: model.Zone{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "env:ZP"},
+			URL:  "http://lab.test/shop", Via: model.ViaAPI, Format: model.FormatRaw, Timeout: time.Minute,
+			Header: http.Header{"X-Mine": {"1"}},
+		},
+		Status: 200, ServiceStatus: 200, Header: http.Header{"X-Brd-Ip": {"127.0.0.9"}}, ContentType: "text/html",
+		Body:      model.BodyRef{Bytes: []byte("<html>\x00\xff</html>"), Size: 15, SHA256: "ab"},
+		Timing:    model.Timing{DNS: -1, Total: 412 * time.Millisecond},
+		Attempts:  []model.Attempt{{N: 1, Class: model.ClassCaptcha, Status: 200}},
+		Diagnosis: model.Diagnosis{Class: model.ClassCaptcha, Cause: model.CauseNone, Summary: "a challenge came", Rule: "captcha"},
+	}
+}
+
+func TestAFetchComesBackAsItWasPut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j := openTest(t, path)
+	want := sampleFetch("f1")
+	if err := j.PutFetch(t.Context(), "local", want); err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Fetch(t.Context(), "f1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+	if _, err := j.Fetch(t.Context(), "f2"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("unknown id: %v", err)
+	}
+	list, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(list) != 1 {
+		t.Fatalf("timeline: %v, %v", list, err)
+	}
+	a := list[0]
+	if a.Ref != "f1" || a.Class != model.ClassCaptcha || a.Bytes != 15 || a.Total != 412*time.Millisecond || !a.At.Equal(testTime) || a.ID != 1 {
+		t.Errorf("line of the timeline: %+v", a)
+	}
+	if err := j.PutFetch(t.Context(), "local", model.FetchResult{}); err == nil {
+		t.Error("a fetch without an id was taken")
+	}
+}
+
+func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	set := quick()
+	set.interval = time.Hour // only Close writes
+	j, _, err := open(t.Context(), path, clock(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"a", "b"} {
+		if err := j.PutFetch(t.Context(), "local", sampleFetch(id)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.PutFetch(t.Context(), "local", sampleFetch("c")); !errors.Is(err, ErrClosed) {
+		t.Errorf("put after close: %v", err)
+	}
+	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	j = openTest(t, path)
+	for _, id := range []string{"a", "b"} {
+		if _, err := j.Fetch(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}
+
+func TestTheGroupIsWrittenWithoutAnybodyAsking(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	set := quick()
+	set.interval = time.Hour
+	set.groupRows = 3
+	j, _, err := open(t.Context(), path, clock(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	other := openTest(t, path)
+	for range 3 {
+		if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityKey, Text: "x"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	for ctx.Err() == nil { // bounded by the context; each round is a query
+		list, err := other.Activity(ctx, model.ActivityFilter{})
+		if err == nil && len(list) == 3 {
+			return
+		}
+		runtime.Gosched()
+	}
+	t.Fatal("a complete group was not written by the goroutine")
+}
+
+func TestCredentialsOfARequestAreMasked(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	j, _, err := open(t.Context(), path, clock(), quick())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sampleFetch("f1")
+	r.Request.URL = "http://me:hunter2-secret@lab.test/ok"
+	r.Request.Header = http.Header{"Authorization": {"Bearer hunter2-secret"}, "Cookie": {"sid=hunter2-secret"}, "X-Mine": {"kept"}}
+	if err := j.PutFetch(t.Context(), "local", r); err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Fetch(t.Context(), "f1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got.Request.Header.Get("X-Mine") != "kept" || got.Request.Header.Get("Authorization") != mask {
+		t.Errorf("headers: %v", got.Request.Header)
+	}
+	if r.Request.Header.Get("Cookie") != "sid=hunter2-secret" {
+		t.Error("the caller's own header was changed")
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal"} {
+		raw, err := os.ReadFile(name)
+		if err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if strings.Contains(string(raw), "hunter2-secret") {
+			t.Errorf("%s holds a credential", name)
+		}
+	}
+}
+
+func TestMaskURL(t *testing.T) {
+	for _, c := range [][2]string{
+		{"http://lab.test/a@b", "http://lab.test/a@b"},
+		{"http://me:pw@lab.test/", "http://me:xxxxx@lab.test/"},
+		{"http://me@lab.test/", "http://me@lab.test/"},
+		{"http://me:p%zz@lab.test/", "••••@lab.test/"},
+	} {
+		if got := maskURL(c[0]); got != c[1] {
+			t.Errorf("%s: got %s, want %s", c[0], got, c[1])
+		}
+	}
+}
+
+func TestTheFilterNarrows(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	put := func(a model.Activity) {
+		t.Helper()
+		if err := j.PutActivity(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(model.Activity{At: testTime, Kind: model.ActivityFetch, Zone: "a", Key: "k1", Class: model.ClassOK, URL: "http://lab.test/OK", Text: "fine"})
+	put(model.Activity{At: testTime.Add(time.Hour), Kind: model.ActivityFetch, Zone: "b", Key: "k2", Class: model.ClassCaptcha, URL: "http://lab.test/shop", Text: "50% of it"})
+	put(model.Activity{At: testTime.Add(2 * time.Hour), Kind: model.ActivityJob, Zone: "", Key: "k2", Text: "job-1 accepted", Ref: "job-1"})
+	if err := j.PutKeyEvent(t.Context(), KeyEvent{At: testTime.Add(3 * time.Hour), Key: "k1", Event: "refreshed", Text: "the old value is invalid"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.PutProbe(t.Context(), "p", model.ProbeResult{Started: testTime.Add(4 * time.Hour), Zone: model.Zone{Name: "a"}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		f    model.ActivityFilter
+		want []int64
+	}{
+		{"nothing asked gives everything, newest first", model.ActivityFilter{}, []int64{5, 4, 3, 2, 1}},
+		{"kind", model.ActivityFilter{Kind: model.ActivityFetch}, []int64{2, 1}},
+		{"class", model.ActivityFilter{Class: model.ClassCaptcha}, []int64{2}},
+		{"zone", model.ActivityFilter{Zone: "a"}, []int64{5, 1}},
+		{"key", model.ActivityFilter{Key: "k1"}, []int64{4, 1}},
+		{"since", model.ActivityFilter{Since: testTime.Add(2 * time.Hour)}, []int64{5, 4, 3}},
+		{"words without regard to case", model.ActivityFilter{Words: []string{"lab.test/ok"}}, []int64{1}},
+		{"words are all needed", model.ActivityFilter{Words: []string{"LAB", "shop"}}, []int64{2}},
+		{"a percent sign is a percent sign", model.ActivityFilter{Words: []string{"50%"}}, []int64{2}},
+		{"a blank word asks for nothing", model.ActivityFilter{Words: []string{" "}, Zone: "b"}, []int64{2}},
+		{"limit", model.ActivityFilter{Limit: 2}, []int64{5, 4}},
+		{"before", model.ActivityFilter{Before: 4, Limit: 2}, []int64{3, 2}},
+		{"no match", model.ActivityFilter{Zone: "'; DROP TABLE activity; --"}, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			list, err := j.Activity(t.Context(), c.f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []int64
+			for _, a := range list {
+				got = append(got, a.ID)
+			}
+			if !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %v, want %v", got, c.want)
+			}
+		})
+	}
+	events, err := j.KeyEvents(t.Context(), "k1", 10)
+	if err != nil || len(events) != 1 || events[0].Event != "refreshed" {
+		t.Errorf("key events: %v, %v", events, err)
+	}
+}
+
+func TestGoroutinesMayAllUseIt(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 20 {
+				if err := j.PutActivity(t.Context(), model.Activity{Text: "x"}); err != nil {
+					t.Error(err)
+				}
+				job, err := j.BeginJob(t.Context(), model.Job{Dataset: "d"}, "")
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := j.ChangeJob(t.Context(), job.ID, accept("s")); err != nil {
+					t.Error(err)
+				}
+				if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 5}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	jobs, err := j.Jobs(t.Context())
+	if err != nil || len(jobs) != 80 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
+	if err != nil || len(list) != 80 {
+		t.Errorf("%d lines, %v", len(list), err)
+	}
+}
+
+func accept(snapshot string) func(*model.Job) (JobChange, error) {
+	return func(job *model.Job) (JobChange, error) {
+		job.State = model.JobAccepted
+		job.Snapshot = snapshot
+		return JobChange{Step: "snapshot " + snapshot}, nil
+	}
+}

@@ -1,0 +1,148 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// The bounds of a page of the timeline.
+const (
+	defaultPage = 200
+	maxPage     = 10_000
+)
+
+// Activity is one page of the timeline, newest first, narrowed by f. Words are
+// looked for without regard to case, all of them, in every text of a line. What
+// was put before the call is in the answer.
+func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+	const doing = "reading the timeline"
+	if err := j.flush(ctx); err != nil {
+		return nil, err
+	}
+	where, args := narrow(f)
+	limit := f.Limit
+	if limit <= 0 {
+		limit = defaultPage
+	}
+	limit = min(limit, maxPage)
+	rows, err := j.r.QueryContext(ctx, `SELECT id, at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text
+		FROM activity`+where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+	if err != nil {
+		return nil, j.fault(doing, err)
+	}
+	defer rows.Close()
+	list := make([]model.Activity, 0, min(limit, defaultPage))
+	for rows.Next() {
+		var a model.Activity
+		var at, total int64
+		if err := rows.Scan(&a.ID, &at, &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
+			&a.Status, &a.Bytes, &total, &a.Ref, &a.Text); err != nil {
+			return nil, j.fault(doing, err)
+		}
+		a.At, a.Total = fromMicros(at), time.Duration(total)
+		list = append(list, a)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, j.fault(doing, err)
+	}
+	return list, nil
+}
+
+// narrow is the filter as SQL.
+func narrow(f model.ActivityFilter) (string, []any) {
+	var terms []string
+	var args []any
+	add := func(term string, arg any) {
+		terms = append(terms, term)
+		args = append(args, arg)
+	}
+	if f.Before > 0 {
+		add("id < ?", f.Before)
+	}
+	if f.Kind != "" {
+		add("kind = ?", string(f.Kind))
+	}
+	if f.Class != "" {
+		add("class = ?", string(f.Class))
+	}
+	if f.Zone != "" {
+		add("zone = ?", f.Zone)
+	}
+	if f.Key != "" {
+		add("key = ?", f.Key)
+	}
+	if !f.Since.IsZero() {
+		add("at >= ?", micros(f.Since))
+	}
+	for _, w := range f.Words {
+		if w = strings.ToLower(strings.TrimSpace(w)); w != "" {
+			add("instr(words, ?) > 0", w)
+		}
+	}
+	if len(terms) == 0 {
+		return "", nil
+	}
+	return " WHERE " + strings.Join(terms, " AND "), args
+}
+
+// Fetch is a fetch as it was put, with the request's credentials masked. A
+// large body is a file's name, and the file may be gone by now.
+func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, error) {
+	doing := "reading fetch " + id
+	if err := j.flush(ctx); err != nil {
+		return model.FetchResult{}, err
+	}
+	var request, result string
+	var body []byte
+	err := j.r.QueryRowContext(ctx, "SELECT request, result, body FROM fetches WHERE id = ?", id).Scan(&request, &result, &body)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.FetchResult{}, fmt.Errorf("fetch %s: %w", id, ErrNotFound)
+	}
+	if err != nil {
+		return model.FetchResult{}, j.fault(doing, err)
+	}
+	var r model.FetchResult
+	if err := json.Unmarshal([]byte(result), &r); err != nil {
+		return model.FetchResult{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	if err := json.Unmarshal([]byte(request), &r.Request); err != nil {
+		return model.FetchResult{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	r.Body.Bytes = body
+	return r, nil
+}
+
+// KeyEvents is what happened to a key, newest first, at most limit events.
+func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEvent, error) {
+	const doing = "reading the events of a key"
+	if err := j.flush(ctx); err != nil {
+		return nil, err
+	}
+	rows, err := j.r.QueryContext(ctx,
+		"SELECT at, profile, key, event, text FROM key_events WHERE key = ? ORDER BY id DESC LIMIT ?", key, limit)
+	if err != nil {
+		return nil, j.fault(doing, err)
+	}
+	defer rows.Close()
+	var list []KeyEvent
+	for rows.Next() {
+		var e KeyEvent
+		var at int64
+		if err := rows.Scan(&at, &e.Profile, &e.Key, &e.Event, &e.Text); err != nil {
+			return nil, j.fault(doing, err)
+		}
+		e.At = fromMicros(at)
+		list = append(list, e)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, j.fault(doing, err)
+	}
+	return list, nil
+}

@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// entry is one queued piece of history: what to write, and how much of the
+// queue's memory it takes.
+type entry struct {
+	write func(context.Context, *sql.Tx) error
+	bytes int64
+}
+
+// queue gathers history so that many entries share one commit. Its goroutine
+// begins with the first entry (a command that only reads never starts it) and
+// ends with close.
+type queue struct {
+	mu      sync.Mutex
+	pending []entry
+	bytes   int64
+	running bool
+	closed  bool
+	lost    int // entries given up because the file could not be written for long
+	err     error
+
+	hurry chan struct{} // a group is complete
+	stop  chan struct{}
+	done  chan struct{}
+
+	flushing sync.Mutex // one group at a time, in order
+}
+
+func (q *queue) init() {
+	q.hurry = make(chan struct{}, 1)
+	q.stop = make(chan struct{})
+	q.done = make(chan struct{})
+}
+
+// put queues an entry. It waits for the disk only when the queue is full.
+func (j *Journal) put(ctx context.Context, e entry) error {
+	q := &j.queue
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return ErrClosed
+	}
+	q.pending = append(q.pending, e)
+	q.bytes += e.bytes
+	if !q.running {
+		q.running = true
+		go j.gather()
+	}
+	complete := len(q.pending) >= j.set.groupRows || q.bytes >= j.set.maxBytes
+	overfull := len(q.pending) >= j.set.maxRows || q.bytes >= 8*j.set.maxBytes
+	q.mu.Unlock()
+	if overfull {
+		return j.flush(ctx)
+	}
+	if complete {
+		select {
+		case q.hurry <- struct{}{}:
+		default: // it was told already
+		}
+	}
+	return nil
+}
+
+// gather is the queue's goroutine: it commits a group when it is complete or
+// the interval is over, until close stops it.
+func (j *Journal) gather() {
+	q := &j.queue
+	defer close(q.done)
+	tick := time.NewTicker(j.set.interval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-q.stop:
+			return
+		case <-q.hurry:
+		case <-tick.C:
+		}
+		// The error stays in q.err for close to report; the entries stay queued.
+		_ = j.flush(context.Background())
+	}
+}
+
+// flush commits what is queued. When it fails, the entries are queued again, up
+// to the bound of the queue.
+func (j *Journal) flush(ctx context.Context) error {
+	q := &j.queue
+	q.flushing.Lock()
+	defer q.flushing.Unlock()
+	q.mu.Lock()
+	group, size := q.pending, q.bytes
+	q.pending, q.bytes = nil, 0
+	q.mu.Unlock()
+	if len(group) == 0 {
+		return nil
+	}
+	err := j.write(ctx, grouped, "writing history", func(ctx context.Context, tx *sql.Tx) error {
+		for _, e := range group {
+			if err := e.write(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.err = err
+	if err == nil {
+		return nil
+	}
+	if len(group)+len(q.pending) > 2*j.set.maxRows || size+q.bytes > 16*j.set.maxBytes {
+		q.lost += len(group)
+		return err
+	}
+	q.pending = append(group, q.pending...)
+	q.bytes += size
+	return err
+}
+
+// close ends the goroutine and writes the rest.
+func (q *queue) close(j *Journal) error {
+	q.mu.Lock()
+	if q.closed {
+		q.mu.Unlock()
+		return nil
+	}
+	q.closed = true
+	running := q.running
+	q.mu.Unlock()
+	if running {
+		close(q.stop)
+		<-q.done
+	}
+	err := j.flush(context.Background())
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if n := q.lost + len(q.pending); n > 0 {
+		return errors.Join(fmt.Errorf("%d entries of history were not written", n), err)
+	}
+	return err
+}

@@ -1,0 +1,65 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+
+	"zonedeck/model"
+)
+
+// salvage carries the jobs that a damaged file still gives away into the new
+// one and returns how many. A billed job is worth the attempt; history is not
+// carried over. Whatever cannot be read ends the attempt quietly, because the
+// file is kept and the notice says how many jobs came along.
+func (j *Journal) salvage(ctx context.Context, kept string) int {
+	old, err := connect(kept, j.set, "_pragma", "query_only(1)")
+	if err != nil {
+		return 0
+	}
+	defer old.Close()
+	old.SetMaxOpenConns(1)
+	jobs, numbers := readable(ctx, old)
+	carried := 0
+	for i, job := range jobs {
+		n := numbers[i]
+		err := j.write(ctx, full, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+", digest, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'','')",
+				n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Detail, job.Inputs,
+				job.Done, job.Records, job.Bytes, job.File, micros(job.Created), micros(job.Accepted), micros(job.Updated))
+			if err != nil {
+				return err
+			}
+			return insertStep(ctx, tx, n, model.JobStep{At: j.now(), State: job.State, Text: "carried over from a damaged journal"})
+		})
+		if err == nil {
+			carried++
+		}
+	}
+	return carried
+}
+
+// readable reads jobs until the damage.
+func readable(ctx context.Context, old *sql.DB) ([]model.Job, []int64) {
+	rows, err := old.QueryContext(ctx, "SELECT "+jobColumns+" FROM jobs ORDER BY n")
+	if err != nil {
+		return nil, nil
+	}
+	defer rows.Close()
+	var jobs []model.Job
+	var numbers []int64
+	for rows.Next() {
+		job, err := scanJob(rows)
+		if err != nil {
+			break
+		}
+		n, err := parseJobID(job.ID)
+		if err != nil {
+			break
+		}
+		jobs, numbers = append(jobs, job), append(numbers, n)
+	}
+	if rows.Err() != nil {
+		return jobs, numbers // the damage: what came before it counts
+	}
+	return jobs, numbers
+}
