@@ -1,0 +1,67 @@
+package fields
+
+import (
+	"errors"
+	"slices"
+	"testing"
+)
+
+const page = `<!doctype html><html><head><meta name="sku" content="A1"></head><body>
+<div class="product"><h2 class="name"> Kettle </h2><span class="price">12.50</span><span class="stock"></span>
+<img class="photo" src="/k.png"></div></body></html>`
+
+func TestFieldsAreFoundByWhatTheAnswerIs(t *testing.T) {
+	for _, c := range []struct {
+		name, contentType, body string
+		paths, missing          []string
+	}{
+		{"text of an element", "text/html", page, []string{".name", ".price"}, nil},
+		{"an attribute stands for an element without text", "text/html; charset=utf-8", page, []string{`meta[name=sku]`, ".photo"}, nil},
+		{"an empty element is missing", "text/html", page, []string{".stock"}, []string{".stock"}},
+		{"changed markup is missing", "text/html", page, []string{".price", ".cost"}, []string{".cost"}},
+		{"JSON by path", "application/json", `{"items":[{"price":1}],"name":"x"}`, []string{"items.0.price", "name"}, nil},
+		{"a JSON null and an empty text are missing", "application/json", `{"a":null,"b":""}`, []string{"a", "b"}, []string{"a", "b"}},
+		{"JSON without a content type", "", ` {"a":false}`, []string{"a", "c"}, []string{"c"}},
+		{"broken JSON holds nothing", "application/json", `{"a":1`, []string{"a"}, []string{"a"}},
+		{"nothing at all", "text/html", "", []string{"p"}, []string{"p"}},
+		{"no fields asked for", "text/html", page, nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			found, err := Find(c.contentType, []byte(c.body), c.paths)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := Missing(found); !slices.Equal(got, c.missing) {
+				t.Errorf("missing %q, want %q (found %+v)", got, c.missing, found)
+			}
+		})
+	}
+}
+
+func TestPathsAreChecked(t *testing.T) {
+	for _, good := range []string{".price", "#a > b", "items.0.price", "a:not(.b)"} {
+		if err := Validate(good); err != nil {
+			t.Errorf("Validate(%q) = %v", good, err)
+		}
+	}
+	for _, bad := range []string{"", "  ", "<b>", "a >> (", "{"} {
+		if err := Validate(bad); !errors.Is(err, ErrField) {
+			t.Errorf("Validate(%q) = %v, want ErrField", bad, err)
+		}
+	}
+}
+
+func FuzzFind(f *testing.F) {
+	f.Add("text/html", []byte(page), ".price")
+	f.Add("application/json", []byte(`{"a":[1,2,{"b":"c"}]}`), "a.#.b")
+	f.Add("", []byte("[[[["), "@this|@pretty")
+	f.Fuzz(func(t *testing.T, contentType string, body []byte, path string) {
+		found, err := Find(contentType, body, []string{path})
+		if err != nil {
+			return
+		}
+		if len(found) != 1 || found[0].Path != path || len(found[0].Value) > maxValue || found[0].Found == (found[0].Value == "") {
+			t.Errorf("%+v", found)
+		}
+	})
+}
