@@ -50,6 +50,9 @@ type FetchRequest struct {
 	Session string
 	// Key names the key of the inventory to use; empty means the profile's.
 	Key string
+	// Required names the fields that a good answer holds: a CSS selector for HTML, a
+	// path like "items.0.price" for JSON. Missing ones make it parsing drift.
+	Required []string
 	// Timeout bounds one attempt, and Retries says how many tries may follow the
 	// first. Zero Timeout means the product's own; Retries < 0 means the default.
 	Timeout time.Duration
@@ -84,6 +87,14 @@ type Attempt struct {
 	Total  time.Duration
 }
 
+// Field is one required field of an answer, as it was found or not.
+type Field struct {
+	Path  string // as FetchRequest.Required spells it
+	Found bool
+	// Value is the beginning of what was found (remote bytes), at most 256 bytes.
+	Value string
+}
+
 // FetchResult is what came of a fetch. There is always a Diagnosis; a failed
 // fetch is a result, not a Go error.
 type FetchResult struct {
@@ -99,6 +110,7 @@ type FetchResult struct {
 	ProxyHeader   http.Header // headers of the CONNECT answer (Native)
 	ContentType   string
 	Body          BodyRef
+	Fields        []Field
 	Exit          string // exit address as the service reports it, or ""
 	Timing        Timing // of the last attempt
 	Attempts      []Attempt
