@@ -1,0 +1,192 @@
+package keystore
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore/textfile"
+)
+
+// What a caller of Rotations may decide on.
+var (
+	ErrNoRotation  = errors.New("no such rotation")
+	ErrRotationNow = errors.New("the key is already being rotated")
+	// ErrRotationFile: a record on disk cannot be read. It stays as it is.
+	ErrRotationFile = errors.New("rotation record cannot be read")
+)
+
+// Rotations keeps the records of rotations, one JSON file each (0600), in a
+// folder beside the inventory.
+type Rotations struct {
+	dir string
+}
+
+// OpenRotations uses the records in a folder, which is made by the first of them.
+func OpenRotations(dir string) *Rotations { return &Rotations{dir: dir} }
+
+// maxRotation bounds one record in bytes.
+const maxRotation = 1 << 20
+
+// List is every record, the newest first. A record that cannot be read is left
+// out of it and named in the error, which wraps ErrRotationFile; the others are
+// still returned.
+func (r *Rotations) List() ([]RotationPlan, error) {
+	entries, err := os.ReadDir(r.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("listing rotations: %w", err)
+	}
+	var out []RotationPlan
+	var errs []error
+	for _, e := range entries {
+		id, ok := strings.CutSuffix(e.Name(), ".json")
+		if !ok || !isFileName(id) || !e.Type().IsRegular() {
+			continue
+		}
+		p, err := r.Get(id)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		out = append(out, p)
+	}
+	slices.SortStableFunc(out, func(a, b RotationPlan) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.ID, b.ID))
+	})
+	return out, errors.Join(errs...)
+}
+
+// Running finds the rotation of a key that is not over.
+func (r *Rotations) Running(key string) (RotationPlan, bool, error) {
+	plans, err := r.List()
+	for _, p := range plans {
+		if p.Key == key && !p.Over() {
+			return p, true, err
+		}
+	}
+	return RotationPlan{}, false, err
+}
+
+// Get reads one record. Errors wrap ErrNoRotation or ErrRotationFile.
+func (r *Rotations) Get(id string) (RotationPlan, error) {
+	path, err := r.file(id)
+	if err != nil {
+		return RotationPlan{}, err
+	}
+	f, err := os.Open(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return RotationPlan{}, fmt.Errorf("%w: %s", ErrNoRotation, id)
+	case err != nil:
+		return RotationPlan{}, fmt.Errorf("%w: %w", ErrRotationFile, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, maxRotation))
+	if err != nil {
+		return RotationPlan{}, fmt.Errorf("%w: %w", ErrRotationFile, err)
+	}
+	p, err := decodeRotation(b)
+	if err == nil && p.ID != id {
+		err = errors.New("its id is not the file's name")
+	}
+	if err != nil {
+		return RotationPlan{}, fmt.Errorf("%w: %s: %w", ErrRotationFile, path, err)
+	}
+	return p, nil
+}
+
+// decodeRotation reads a record strictly: one of a later form is refused rather
+// than written back without what it had more. Steps in another order than the
+// console's would make the order it enforces meaningless, so they are refused.
+func decodeRotation(b []byte) (RotationPlan, error) {
+	var p RotationPlan
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&p); err != nil {
+		return RotationPlan{}, err
+	}
+	if p.Method != RotateByNewKey && p.Method != RotateByRefresh {
+		return RotationPlan{}, fmt.Errorf("unknown method %q", p.Method)
+	}
+	if !slices.EqualFunc(p.Steps, steps(p.Method), func(a, b RotationStep) bool { return a.Kind == b.Kind }) {
+		return RotationPlan{}, fmt.Errorf("its steps are not those of a rotation by %s", p.Method)
+	}
+	return p, nil
+}
+
+// Start keeps a new plan. It refuses, with ErrRotationNow, a second rotation of a
+// key that is being rotated.
+func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
+	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
+		if _, running, err := r.Running(p.Key); err != nil {
+			return err
+		} else if running {
+			return ErrRotationNow
+		}
+		if path, err := r.file(p.ID); err != nil {
+			return err
+		} else if _, err := os.Lstat(path); err == nil {
+			return fmt.Errorf("%w: it was begun in this very second", ErrRotationNow)
+		}
+		return r.write(p)
+	})
+}
+
+// Update changes a plan as it is on disk now, and returns what it became.
+func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) (RotationPlan, error)) (RotationPlan, error) {
+	var after RotationPlan
+	err := r.locked(ctx, "recording rotation "+id, func() error {
+		before, err := r.Get(id)
+		if err != nil {
+			return err
+		}
+		after, err = f(before)
+		if err != nil {
+			return err
+		}
+		after.ID = before.ID
+		return r.write(after)
+	})
+	return after, err
+}
+
+func (r *Rotations) locked(ctx context.Context, doing string, f func() error) error {
+	unlock, err := textfile.Lock(ctx, filepath.Join(r.dir, "rotations"))
+	if err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	defer unlock()
+	if err := f(); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return nil
+}
+
+func (r *Rotations) write(p RotationPlan) error {
+	path, err := r.file(p.ID)
+	if err != nil {
+		return err
+	}
+	b, err := json.MarshalIndent(p, "", "  ")
+	if err != nil {
+		return err
+	}
+	return textfile.Write(path, append(b, '\n'))
+}
+
+// file is the path of a record; an id is never a way out of the folder.
+func (r *Rotations) file(id string) (string, error) {
+	if !isFileName(id) {
+		return "", fmt.Errorf("%w: %q", ErrNoRotation, id)
+	}
+	return filepath.Join(r.dir, id+".json"), nil
+}

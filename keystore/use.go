@@ -1,0 +1,84 @@
+package keystore
+
+import (
+	"fmt"
+	"time"
+
+	"zonedeck/model"
+)
+
+// CheckUse says what speaks against using a key for something, at the moment it
+// is picked: the matrix of service.md 5.3, the ban on ADMIN in automated jobs
+// (5.4) and the two clocks. Errors mean that the request would be refused or
+// breaks a rule; nothing means go ahead.
+func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []Finding {
+	if automated && !k.Duty.Automated() {
+		k.Duty = model.DutyBatch
+	}
+	if !automated {
+		k.Duty = model.DutyHuman
+	}
+	rules := map[string]LintRule{}
+	for _, r := range LintRules() {
+		rules[r.Name] = r
+	}
+	var out []Finding
+	if f, hit := permissionFinding(k, c); hit {
+		out = append(out, f)
+	}
+	names := []string{RuleAdminAutomated, RuleLevelNotForJobs, RuleLevelUnknown, RuleExpired, RuleExpiresSoon, RuleRotationOverdue}
+	for _, name := range names {
+		r := rules[name]
+		if text, fix, hit := r.check(lintCase{k, []model.Key{k}, now, soon}); hit {
+			out = append(out, r.finding(k, text, fix))
+		}
+	}
+	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
+		out = append(out, Finding{
+			Rule: RuleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: AreaPermission,
+			Text: "ADMIN may do more than this needs", Fix: "a USER key is enough for proxies and the API", Source: "service.md 5.4",
+		})
+	}
+	return out
+}
+
+// permissionFinding reads the matrix for a capability.
+func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
+	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Source: "service.md 5.3"}
+	switch k.Level.Permission(c) {
+	case model.PermNo:
+		f.Text = fmt.Sprintf("%s has no %s", k.Level, capability(c))
+		f.Fix = "pick a key of level " + levelsWith(c)
+	case model.PermPartial:
+		f.Rule, f.Severity = RuleLevelPartial, SeverityWarn
+		f.Text = fmt.Sprintf("%s has %s for %s only", k.Level, capability(c), "proxy passwords and IP allow/deny lists")
+		f.Fix = "for anything else pick a key of level " + levelsWith(c)
+	default:
+		return Finding{}, false
+	}
+	return f, true
+}
+
+func capability(c model.Capability) string {
+	switch c {
+	case model.CapBilling:
+		return "access to billing"
+	case model.CapSettings:
+		return "access to product settings"
+	default:
+		return "proxy and API use"
+	}
+}
+
+// levelsWith names the levels that have a capability in full, least privilege
+// first.
+func levelsWith(c model.Capability) string {
+	switch c {
+	case model.CapBilling:
+		return "FINANCE or ADMIN"
+	case model.CapSettings:
+		return "OPS or ADMIN"
+	default:
+		return "USER or OPS"
+	}
+}
