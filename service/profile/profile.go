@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 )
 
@@ -266,6 +267,14 @@ func checkVersion(p *Profile) *fieldError {
 func checkZones(p *Profile) *fieldError {
 	seen := map[model.ZoneName]bool{}
 	for _, z := range p.Zones {
+		if _, err := model.ParseZoneName(string(z.Name)); err != nil {
+			return &fieldError{"zones", err.Error(), "the name the zone was created with"}
+		}
+		if z.Password != "" {
+			if _, err := keystore.ParseRef(z.Password); err != nil {
+				return &fieldError{"zones", fmt.Sprintf("the password of zone %q is %s", z.Name, err), ""}
+			}
+		}
 		if seen[z.Name] {
 			return &fieldError{"zones", fmt.Sprintf("a second zone is named %q", z.Name), "every zone once"}
 		}

@@ -1,0 +1,142 @@
+package profile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+// ErrProfileExists: the configuration has a profile of that name.
+var ErrProfileExists = errors.New("the configuration has a profile of that name")
+
+// AddProfile appends a profile to config.toml, which is made when it is missing.
+// What stands there stays, comments included; the first profile also becomes the
+// default. The profile is checked, and so is the text before it replaces the
+// old; a file with a fault is not touched. Errors wrap ErrProfileExists,
+// ErrProfile or a *ConfigError where they apply.
+func AddProfile(ctx context.Context, path string, p Profile) error {
+	p, err := p.checked()
+	if err != nil {
+		return fmt.Errorf("adding profile %q: %w", p.Name, err)
+	}
+	return edit(ctx, path, "adding profile", p.Name, func(old []byte, f File) ([]byte, error) {
+		if _, ok := f.profiles[p.Name]; ok {
+			return nil, ErrProfileExists
+		}
+		text := old
+		if f.fallback == "" && len(f.profiles) == 0 {
+			text = withDefault(text, p.Name)
+		}
+		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+			text = append(text, '\n')
+		}
+		return append(text, render(p)...), nil
+	})
+}
+
+// SetDefault makes a profile the default, keeping the rest of the file. The name
+// LocalName stands for the embedded emulator.
+func SetDefault(ctx context.Context, path, name string) error {
+	return edit(ctx, path, "making the default profile", name, func(old []byte, f File) ([]byte, error) {
+		if _, ok := f.profiles[name]; !ok && name != LocalName {
+			return nil, ErrNoSuchProfile
+		}
+		return withDefault(old, name), nil
+	})
+}
+
+// edit is the read-modify-write cycle under the file's lock.
+func edit(ctx context.Context, path, doing, name string, change func(old []byte, f File) ([]byte, error)) error {
+	err := func() error {
+		unlock, err := textfile.Lock(ctx, path)
+		if err != nil {
+			return err
+		}
+		defer unlock()
+		old, err := os.ReadFile(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		f, err := parse(path, old)
+		if err != nil {
+			return err
+		}
+		text, err := change(bytes.Clone(old), f)
+		if err != nil {
+			return err
+		}
+		if _, err := parse(path, text); err != nil {
+			// The file says the same in another form, such as profiles = {…}.
+			return fmt.Errorf("the result would not be valid, add it by hand: %w", err)
+		}
+		return textfile.Write(path, text)
+	}()
+	if err != nil {
+		return fmt.Errorf("%s %q: %w", doing, name, err)
+	}
+	return nil
+}
+
+// withDefault replaces the default_profile line, or writes one at the top, where
+// no table can be open yet.
+func withDefault(text []byte, name string) []byte {
+	line := "default_profile = " + textfile.Quote(name)
+	lines := strings.Split(string(text), "\n")
+	for i, l := range lines {
+		trimmed := strings.TrimSpace(l)
+		if strings.HasPrefix(trimmed, "[") {
+			break
+		}
+		if key, value, ok := strings.Cut(trimmed, "="); ok && strings.TrimSpace(key) == "default_profile" {
+			if _, comment, ok := strings.Cut(value, "#"); ok {
+				line += "  #" + comment
+			}
+			lines[i] = line
+			return []byte(strings.Join(lines, "\n"))
+		}
+	}
+	return append([]byte(line+"\n"), text...)
+}
+
+func render(p Profile) []byte {
+	var b strings.Builder
+	field := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%s = %s\n", name, textfile.Quote(value))
+		}
+	}
+	fmt.Fprintf(&b, "\n[profiles.%s]\n", p.Name)
+	field("base_url", p.BaseURL)
+	if p.ProxyHost != "" {
+		field("proxy_host", p.ProxyHost)
+		fmt.Fprintf(&b, "proxy_port = %d\n", p.ProxyPort)
+	}
+	field("username_prefix", p.UsernamePrefix)
+	field("account", string(p.Account))
+	field("dialect", p.Dialect)
+	field("key", p.Key)
+	field("api_version", p.APIVersion)
+	field("ca", p.CA)
+	if !p.Verify {
+		b.WriteString("verify = false\n")
+	}
+	for _, z := range p.Zones {
+		fmt.Fprintf(&b, "\n[[profiles.%s.zones]]\n", p.Name)
+		field("name", string(z.Name))
+		if z.Product != model.ProductUnknown {
+			field("product", string(z.Product))
+		}
+		if z.IdentityVerified {
+			b.WriteString("identity_verified = true\n")
+		}
+		field("password", z.Password)
+	}
+	return []byte(b.String())
+}
