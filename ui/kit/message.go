@@ -101,3 +101,7 @@ func CopySecret(what, text string) tea.Cmd { return send(Copy{What: what, Text: 
 type Quit struct{}
 
 func send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
+
+// Tick reaches the active view once a second, so that ages and elapsed times
+// stay true.
+type Tick struct{}

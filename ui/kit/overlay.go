@@ -21,8 +21,11 @@ type ConfirmSpec struct {
 
 // Confirm opens the question.
 func Confirm(t *Theme, spec ConfirmSpec) tea.Cmd {
-	return OpenOverlay(&confirm{theme: t, spec: spec})
+	return OpenOverlay(NewConfirm(t, spec))
 }
+
+// NewConfirm makes the question without opening it.
+func NewConfirm(t *Theme, spec ConfirmSpec) Overlay { return &confirm{theme: t, spec: spec} }
 
 type confirm struct {
 	theme *Theme

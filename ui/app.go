@@ -1,0 +1,271 @@
+package ui
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+
+	"zonedeck/ui/kit"
+)
+
+// Tab is one tab, in the order of the number keys.
+type Tab struct {
+	ID   kit.ViewID
+	View kit.View
+}
+
+// Deps is what the root is built from.
+type Deps struct {
+	// Ctx ends with the program: the wiring cancels it after Run has returned,
+	// and with it every load of every view.
+	Ctx   context.Context
+	Now   func() time.Time
+	Theme *kit.Theme
+	Tabs  []Tab
+	// Session is what is known before the first message.
+	Session kit.Session
+	// Start runs beside the first paint (start the emulator, open the journal);
+	// its message is handled like any other: a kit.SessionChanged, a kit.Toast.
+	Start tea.Cmd
+	// Commands are palette entries that belong to no tab ("add account"). Their
+	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd.
+	Commands []kit.Binding
+	// Clipboard puts text on the native clipboard and names it; nil when there is
+	// none, then OSC 52 alone is used.
+	Clipboard func(ctx context.Context, text string) (where string, err error)
+	// FixedTheme keeps the theme as it is instead of asking the terminal for its
+	// background colour.
+	FixedTheme bool
+}
+
+// App is the root model.
+type App struct {
+	deps    Deps
+	theme   *kit.Theme
+	tabs    []Tab
+	active  int
+	session kit.Session
+	w, h    int
+	stack   []layer
+	toasts  toasts
+	noMouse bool
+	// quitAsked is the overlay of the quit question while it is open.
+	quitAsked kit.Overlay
+	frame     frame
+}
+
+// layer is an overlay and the moment it appeared.
+type layer struct {
+	overlay kit.Overlay
+	opened  time.Time
+}
+
+// tick is the once-a-second beat that keeps ages and elapsed times true.
+type tick struct{}
+
+// New makes the root model. Deps.Tabs must not be empty.
+func New(deps Deps) *App {
+	if deps.Theme == nil {
+		deps.Theme = kit.NewTheme(true, false)
+	}
+	if deps.Now == nil {
+		deps.Now = time.Now
+	}
+	return &App{deps: deps, theme: deps.Theme, tabs: deps.Tabs, session: deps.Session, frame: frame{dirty: true}}
+}
+
+// Options are the program options the console is run with.
+func Options(ctx context.Context) []tea.ProgramOption {
+	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(120)}
+}
+
+// Init starts every view and what runs beside the first paint.
+func (a *App) Init() tea.Cmd {
+	cmds := []tea.Cmd{a.deps.Start, beat()}
+	if !a.deps.FixedTheme && !a.theme.NoColor {
+		cmds = append(cmds, tea.RequestBackgroundColor)
+	}
+	for _, t := range a.tabs {
+		cmds = append(cmds, t.View.Init(), t.View.Update(kit.SessionChanged{Session: a.session}))
+	}
+	return tea.Batch(append(cmds, a.focus())...)
+}
+
+func beat() tea.Cmd {
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} })
+}
+
+// Update takes one message. It never blocks.
+func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	a.frame.dirty = true
+	return a, a.handle(msg)
+}
+
+func (a *App) handle(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.Addressed:
+		return a.deliver(msg)
+	case tea.KeyPressMsg:
+		return a.key(msg)
+	case tea.PasteMsg:
+		return a.target().Update(msg)
+	case tea.MouseClickMsg, tea.MouseWheelMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg:
+		return a.mouse(msg)
+	case tea.WindowSizeMsg:
+		a.w, a.h = msg.Width, msg.Height
+		return a.broadcast(kit.Resized{W: a.w, H: bodyHeight(a.h)})
+	case tea.BackgroundColorMsg:
+		if !a.deps.FixedTheme {
+			a.theme.Set(msg.IsDark(), a.theme.NoColor)
+		}
+	case tea.ColorProfileMsg:
+		if msg.Profile <= colorprofile.ASCII && !a.theme.NoColor {
+			a.theme.Set(a.theme.Dark, true)
+		}
+	case kit.SessionChanged:
+		a.session = msg.Session
+		return a.broadcast(msg)
+	case tick:
+		return tea.Batch(beat(), a.view().Update(kit.Tick{}))
+	case toastGone:
+		a.toasts.drop(msg.id)
+	case copied:
+		return a.addToast(msg.toast())
+	default:
+		cmd, _ := a.own(msg)
+		return cmd
+	}
+	return nil
+}
+
+// own handles the messages that any part may send to the root; ok is false for
+// others.
+func (a *App) own(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+	switch msg := msg.(type) {
+	case kit.Toast:
+		return a.addToast(msg), true
+	case kit.Open:
+		return a.open(msg.Overlay), true
+	case kit.Close:
+		a.close(msg.Overlay)
+	case kit.Goto:
+		return a.goTo(msg), true
+	case kit.Copy:
+		return a.copyOut(msg), true
+	case kit.Quit:
+		return a.quit(), true
+	case quitNow:
+		return tea.Quit, true
+	case runBinding:
+		return a.run(msg), true
+	case intent:
+		return a.act(msg), true
+	case tea.Cmd:
+		return msg, true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+// deliver opens an addressed message and hands what is still wanted to its view.
+func (a *App) deliver(msg kit.Addressed) tea.Cmd {
+	msgs, more := msg.Deliver()
+	cmds := []tea.Cmd{more}
+	for _, m := range msgs {
+		if msg.View == "" {
+			cmds = append(cmds, a.handle(m))
+			continue
+		}
+		for _, t := range a.tabs {
+			if t.ID == msg.View {
+				cmds = append(cmds, t.View.Update(m))
+			}
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+func (a *App) broadcast(msg tea.Msg) tea.Cmd {
+	cmds := make([]tea.Cmd, 0, len(a.tabs))
+	for _, t := range a.tabs {
+		cmds = append(cmds, t.View.Update(msg))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (a *App) view() kit.View { return a.tabs[a.active].View }
+
+// target is what gets keys and pastes: the top overlay or the active view.
+func (a *App) target() kit.View {
+	if n := len(a.stack); n > 0 {
+		return a.stack[n-1].overlay
+	}
+	return a.view()
+}
+
+func (a *App) open(o kit.Overlay) tea.Cmd {
+	if o == nil {
+		return nil
+	}
+	a.stack = append(a.stack, layer{overlay: o, opened: a.deps.Now()})
+	return o.Init()
+}
+
+// close takes away the given overlay, or the topmost one for nil.
+func (a *App) close(o kit.Overlay) {
+	for i := len(a.stack) - 1; i >= 0; i-- {
+		if o == nil || a.stack[i].overlay == o {
+			if a.stack[i].overlay == a.quitAsked {
+				a.quitAsked = nil
+			}
+			a.stack = append(a.stack[:i:i], a.stack[i+1:]...)
+			return
+		}
+	}
+}
+
+func (a *App) goTo(msg kit.Goto) tea.Cmd {
+	for i, t := range a.tabs {
+		if t.ID != msg.View {
+			continue
+		}
+		cmd := a.activate(i)
+		if msg.Msg == nil {
+			return cmd
+		}
+		return tea.Batch(cmd, t.View.Update(msg.Msg))
+	}
+	return nil
+}
+
+func (a *App) activate(i int) tea.Cmd {
+	if i < 0 || i >= len(a.tabs) || i == a.active {
+		return nil
+	}
+	if f, ok := a.view().(kit.Focuser); ok {
+		f.Blur()
+	}
+	a.active = i
+	return a.focus()
+}
+
+func (a *App) focus() tea.Cmd {
+	if f, ok := a.view().(kit.Focuser); ok {
+		return f.Focus()
+	}
+	return nil
+}
+
+// running is the number of pieces of work in flight over all views.
+func (a *App) running() int {
+	n := 0
+	for _, t := range a.tabs {
+		if w, ok := t.View.(kit.Worker); ok {
+			n += w.Running()
+		}
+	}
+	return n
+}

@@ -1,0 +1,249 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// maxHints is how many keys the status line names.
+const maxHints = 7
+
+// frame is what was drawn last.
+type frame struct {
+	dirty bool
+	text  string
+	tabs  []span // where the tabs' words are in the title line
+}
+
+type span struct{ from, to int }
+
+func bodyHeight(h int) int { return max(h-2, 0) }
+
+func (a *App) tooSmall() bool { return a.w < kit.MinWidth || a.h < kit.MinHeight }
+
+// View draws the screen; between messages it is the text of last time.
+func (a *App) View() tea.View {
+	if a.frame.dirty {
+		a.frame.text = a.draw()
+		a.frame.dirty = false
+	}
+	v := tea.NewView(a.frame.text)
+	v.AltScreen = true
+	v.WindowTitle = "zonedeck"
+	if !a.noMouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
+	return v
+}
+
+func (a *App) draw() string {
+	if a.w <= 0 || a.h <= 0 {
+		return ""
+	}
+	if a.tooSmall() {
+		return kit.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
+	}
+	body := kit.Block(a.view().Render(a.w, bodyHeight(a.h)), a.w, bodyHeight(a.h))
+	for _, l := range a.stack {
+		body = a.drawOverlay(body, l.overlay)
+	}
+	body = a.drawToasts(body)
+	return a.titleLine() + "\n" + body + "\n" + a.statusLine()
+}
+
+func (a *App) drawOverlay(body string, o kit.Overlay) string {
+	h := bodyHeight(a.h)
+	ow, oh := o.Size(a.w, h)
+	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
+	box := kit.Pane(a.theme, o.Title(), true, ow+2, oh+2, o.Render(ow, oh))
+	return kit.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
+}
+
+func (a *App) drawToasts(body string) string {
+	shown := a.toasts.shown()
+	for i, t := range shown {
+		glyph, ink := "i", a.theme.Accent
+		switch t.Kind {
+		case kit.ToastWarn:
+			glyph, ink = "!", a.theme.Warn
+		case kit.ToastError:
+			glyph, ink = "✗", a.theme.Bad
+		}
+		tail := ""
+		if t.Kind == kit.ToastError {
+			tail = "  ctrl+x dismisses"
+		}
+		lines := kit.WrapText(kit.Clean(t.Text)+tail, a.w-8)
+		if len(lines) > 3 {
+			lines = append(lines[:2:2], kit.Cut(lines[2]+"…", a.w-8))
+		}
+		wide := 0
+		for _, l := range lines {
+			wide = max(wide, kit.Width(l))
+		}
+		var b strings.Builder
+		for n, l := range lines {
+			if n > 0 {
+				b.WriteByte('\n')
+				glyph = " "
+			}
+			b.WriteString(ink.Render(" " + glyph + " " + kit.Fit(l, wide) + " "))
+		}
+		above := 0
+		for _, later := range shown[i+1:] {
+			above += min(len(kit.WrapText(kit.Clean(later.Text)+tail, a.w-8)), 3)
+		}
+		body = kit.Over(body, b.String(), a.w-wide-5, bodyHeight(a.h)-len(lines)-above)
+	}
+	return body
+}
+
+// titleLine is profile, tabs and the key in use with its state. What does not
+// fit is said in fewer words, the tabs last.
+func (a *App) titleLine() string {
+	t := a.theme
+	tabs := make([]string, len(a.tabs))
+	wide := 0
+	for i, tab := range a.tabs {
+		tabs[i] = strconv.Itoa(i+1) + " " + tab.View.Title()
+		if i == a.active {
+			tabs[i] = "[" + tabs[i] + "]"
+		}
+		wide += kit.Width(tabs[i])
+	}
+	gap := 2
+	if a.w < kit.StackBelow {
+		gap = 1
+	}
+	wide += gap * (len(tabs) - 1)
+	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-4)
+	lead := a.w - wide - kit.Width(right) - 1
+	at := min(max((a.w-wide)/2, kit.Width(left)+2), max(lead-1, 0))
+	var b strings.Builder
+	b.WriteString(kit.Fit(left, at))
+	a.frame.tabs = a.frame.tabs[:0]
+	for i, word := range tabs {
+		if i > 0 {
+			b.WriteString(kit.Fit("", gap))
+			at += gap
+		}
+		ink := t.TabOff
+		if i == a.active {
+			ink = t.TabOn
+		}
+		b.WriteString(ink.Render(word))
+		a.frame.tabs = append(a.frame.tabs, span{at, at + kit.Width(word)})
+		at += kit.Width(word)
+	}
+	return kit.Fit(b.String()+kit.FitRight(right, max(a.w-at-1, 0)), a.w)
+}
+
+// fitting picks the longest pair of words that fits w.
+func fitting(left, right []string, w int) (l, r string) {
+	for i := range max(len(left), len(right)) {
+		l, r = left[min(i, len(left)-1)], right[min(i, len(right)-1)]
+		if kit.Width(l)+kit.Width(r) <= w {
+			return l, r
+		}
+	}
+	return kit.Cut(l, max(w-kit.Width(r), 0)), r
+}
+
+// profileWords are the forms of the profile's name, longest first.
+func (a *App) profileWords() []string {
+	t, s := a.theme, a.session
+	name, short := t.Text.Render(kit.Clean(s.ProfileName)), t.Text.Render(kit.Clean(s.ProfileName))
+	if s.Local {
+		name, short = t.Banner.Render("LOCAL EMULATOR"), t.Banner.Render("LOCAL")
+	}
+	if s.Unverified {
+		name += t.Bad.Render(" · TLS not verified")
+		short += t.Bad.Render(" !TLS")
+	}
+	return []string{" " + t.Title.Render("zonedeck") + t.Muted.Render(" · ") + name, " " + name, " " + short}
+}
+
+// keyWords are the forms of the key in use, longest first.
+func (a *App) keyWords() []string {
+	t, s := a.theme, a.session
+	switch {
+	case s.Problem != "":
+		return []string{t.Bad.Render("✗ not ready"), t.Bad.Render("✗")}
+	case !s.Ready:
+		return []string{t.Muted.Render("starting …"), t.Muted.Render("…")}
+	case s.Key.Name == "":
+		return []string{t.Warn.Render("! no key"), t.Warn.Render("!")}
+	}
+	now := a.deps.Now()
+	state := s.Key.State(now, model.SoonDays*24*hour)
+	glyph, ink := t.KeyMark(state)
+	name := kit.Clean(s.Key.Name)
+	long := t.Text.Render(name) + " " + t.Muted.Render(s.Key.Level.String()+" · "+keyClock(s.Key, state, now)) + " " + ink.Render(glyph)
+	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(kit.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
+}
+
+// statusLine is the hints of what has the focus on the left, and what runs on
+// the right.
+func (a *App) statusLine() string {
+	t := a.theme
+	right := t.Muted.Render("unpriced · ")
+	if n := a.running(); n > 0 {
+		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
+	} else {
+		right += t.Muted.Render("0 running")
+	}
+	if s, ok := a.view().(kit.Statuser); ok && s.Status() != "" {
+		right = t.Muted.Render(kit.Clean(s.Status())+" · ") + right
+	}
+	if a.noMouse {
+		right = t.Warn.Render("mouse off · ") + right
+	}
+	right += " "
+	room := a.w - kit.Width(right) - 1
+	var b strings.Builder
+	used, n := 1, 0
+	b.WriteByte(' ')
+	for _, h := range a.hints() {
+		word := kit.KeyName(h.Key()) + " " + h.Label
+		need := kit.Width(word)
+		if n > 0 {
+			need += 3
+		}
+		if n == maxHints || used+need > room {
+			break
+		}
+		if n > 0 {
+			b.WriteString(t.Muted.Render(" · "))
+		}
+		label := t.KeyLabel
+		if h.Disabled != "" {
+			label = t.LineN
+		}
+		b.WriteString(t.KeyHint.Render(kit.KeyName(h.Key())) + " " + label.Render(h.Label))
+		used += need
+		n++
+	}
+	return kit.Edge(b.String(), right, a.w)
+}
+
+// hints are the bindings for the status line: what has the focus, then help.
+func (a *App) hints() []kit.Binding {
+	v := a.target()
+	typing := capturing(v)
+	var out []kit.Binding
+	for _, b := range v.Bindings() {
+		if !b.Hidden && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
+			out = append(out, b)
+		}
+	}
+	if len(a.stack) == 0 && !typing {
+		out = append(out, kit.Binding{Keys: []string{"?"}, Label: "help"})
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+package ui
+
+import (
+	"strconv"
+	"time"
+
+	"zonedeck/model"
+)
+
+const hour = time.Hour
+
+// keyClock says in a few words how long a key is good for: the sooner of its
+// two clocks.
+func keyClock(k model.Key, state model.KeyState, now time.Time) string {
+	left, ok := k.Rotation.DaysLeft(now)
+	if e, dated := k.Expires.DaysLeft(now); dated && (!ok || e < left) {
+		left, ok = e, true
+	}
+	switch {
+	case state == model.KeyUnknown, !ok:
+		return "age unknown"
+	case state == model.KeyExpired:
+		return "expired"
+	case left < 0:
+		return strconv.Itoa(-left) + " d over"
+	case left == 0:
+		return "due today"
+	default:
+		return strconv.Itoa(left) + " d left"
+	}
+}

@@ -1,0 +1,250 @@
+package ui
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// guardTime is how long a dialog that popped up ignores keys.
+const guardTime = 150 * time.Millisecond
+
+// intent is what the root's own bindings mean.
+type intent int
+
+const (
+	intentPalette intent = iota
+	intentHelp
+	intentMouse
+	intentDismiss
+	intentTab // intentTab+i goes to tab i
+)
+
+// quitNow ends the program without asking.
+type quitNow struct{}
+
+// runBinding is a binding picked in the palette.
+type runBinding struct {
+	view    kit.ViewID // empty for the root's
+	binding kit.Binding
+}
+
+// Bindings are the root's own keys; they come before the active view's.
+func (a *App) Bindings() []kit.Binding {
+	const group = "Everywhere"
+	out := make([]kit.Binding, 0, len(a.tabs)+6)
+	for i, t := range a.tabs {
+		out = append(out, kit.Binding{
+			Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Group: group, Hidden: true,
+			Help: "Go to " + t.View.Title() + ".", Intent: intentTab + intent(i),
+		})
+	}
+	none := ""
+	if !a.toasts.dismissable() {
+		none = "no message is shown"
+	}
+	return append(out,
+		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "All keys that mean something now.", Group: group, Intent: intentHelp},
+		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by its name.", Group: group, Intent: intentPalette, Hidden: true},
+		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Group: group, Intent: intentMouse, Hidden: true},
+		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Group: group, Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
+		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Group: group, Intent: kit.Quit{}, Hidden: true},
+		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Group: group, Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
+	)
+}
+
+// key routes a key press. The order is fixed: quit guard, top overlay, text
+// capture in the active view, global bindings, active view.
+func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
+	name := k.String()
+	if name == "ctrl+c" {
+		return a.quit()
+	}
+	if a.tooSmall() {
+		if name == "q" {
+			return a.quit()
+		}
+		return nil
+	}
+	if n := len(a.stack); n > 0 {
+		top := a.stack[n-1]
+		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() && a.deps.Now().Sub(top.opened) < guardTime {
+			return nil
+		}
+		return a.keyIn(top.overlay, k, name, nil)
+	}
+	view := a.view()
+	if capturing(view) {
+		return a.keyIn(view, k, name, a.Bindings())
+	}
+	if b, ok := kit.Find(a.Bindings(), name, false); ok {
+		return a.meant(nil, b)
+	}
+	if name == "esc" && a.toasts.dismissable() && !acts(view, name) {
+		a.toasts.dismiss()
+		return nil
+	}
+	return a.keyIn(view, k, name, nil)
+}
+
+// keyIn gives a key to a view: to its matching binding, to one of the fallback
+// bindings, or to its Update as it is.
+func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.Binding) tea.Cmd {
+	typing := capturing(v)
+	if b, ok := kit.Find(v.Bindings(), name, typing); ok {
+		return a.meant(v, b)
+	}
+	if b, ok := kit.Find(fallback, name, typing); ok {
+		return a.meant(nil, b)
+	}
+	return v.Update(k)
+}
+
+// meant carries out a binding, or says why it cannot act now.
+func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
+	if b.Disabled != "" {
+		return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: kit.KeyName(b.Key()) + " " + b.Label + ": " + b.Disabled})
+	}
+	if cmd, ok := a.own(b.Intent); ok {
+		return cmd
+	}
+	if v == nil || b.Intent == nil {
+		return nil
+	}
+	return v.Update(b.Intent)
+}
+
+func capturing(v kit.View) bool {
+	c, ok := v.(kit.Capturer)
+	return ok && c.CapturingText()
+}
+
+func acts(v kit.View, key string) bool {
+	b, ok := kit.Find(v.Bindings(), key, false)
+	return ok && b.Disabled == ""
+}
+
+func (a *App) act(i intent) tea.Cmd {
+	switch i {
+	case intentPalette:
+		return a.open(a.palette())
+	case intentHelp:
+		return a.open(kit.NewHelp(a.theme, a.helpSections()))
+	case intentMouse:
+		a.noMouse = !a.noMouse
+		if a.noMouse {
+			return a.addToast(kit.Toast{Text: "the mouse belongs to the terminal now; m takes it back"})
+		}
+		return a.addToast(kit.Toast{Text: "the mouse works in the console"})
+	case intentDismiss:
+		a.toasts.dismiss()
+		return nil
+	default:
+		return a.activate(int(i - intentTab))
+	}
+}
+
+func (a *App) run(r runBinding) tea.Cmd {
+	if r.view == "" {
+		return a.meant(nil, r.binding)
+	}
+	for _, t := range a.tabs {
+		if t.ID == r.view {
+			return a.meant(t.View, r.binding)
+		}
+	}
+	return nil
+}
+
+// quit ends the program; with work in flight it asks, once.
+func (a *App) quit() tea.Cmd {
+	n := a.running()
+	if n == 0 || a.quitAsked != nil {
+		return tea.Quit
+	}
+	ask := kit.NewConfirm(a.theme, kit.ConfirmSpec{
+		Title:  "Quit",
+		Body:   fmt.Sprintf("%s in flight. Quitting cancels it; what was already sent may still be billed, and the ledger keeps it.", pieces(n)),
+		Yes:    "quit",
+		Intent: quitNow{},
+	})
+	a.quitAsked = ask
+	return a.open(ask)
+}
+
+func pieces(n int) string {
+	if n == 1 {
+		return "1 piece of work is"
+	}
+	return strconv.Itoa(n) + " pieces of work are"
+}
+
+func (a *App) palette() kit.Overlay {
+	var choices []kit.Choice
+	add := func(view kit.ViewID, note string, bs []kit.Binding) {
+		for _, b := range bs {
+			if b.Label == "" || b.Group == "Move" || b.Group == "Form" {
+				continue
+			}
+			text := b.Label
+			if b.Help != "" {
+				note = b.Help
+			}
+			choices = append(choices, kit.Choice{
+				Text: text, Note: note, Key: kit.KeyName(b.Key()), Disabled: b.Disabled,
+				Pick: func() tea.Msg { return runBinding{view: view, binding: b} },
+			})
+		}
+	}
+	t := a.tabs[a.active]
+	add(t.ID, "", t.View.Bindings())
+	add("", "", a.deps.Commands)
+	add("", "", a.Bindings())
+	return kit.NewFinder(a.theme, "Commands", "type a command", choices)
+}
+
+func (a *App) helpSections() []kit.HelpSection {
+	v := a.view()
+	return []kit.HelpSection{
+		{Title: v.Title(), Bindings: v.Bindings()},
+		{Title: "Everywhere", Bindings: a.Bindings()},
+	}
+}
+
+// mouse hands mouse messages on, with coordinates relative to the active view;
+// a click on a tab's word goes there.
+func (a *App) mouse(msg tea.Msg) tea.Cmd {
+	if len(a.stack) > 0 {
+		if wheel, ok := msg.(tea.MouseWheelMsg); ok {
+			return a.target().Update(wheel)
+		}
+		return nil
+	}
+	switch m := msg.(type) {
+	case tea.MouseClickMsg:
+		if m.Y == 0 {
+			for i, r := range a.frame.tabs {
+				if m.X >= r.from && m.X < r.to {
+					return a.activate(i)
+				}
+			}
+			return nil
+		}
+		m.Y--
+		return a.view().Update(m)
+	case tea.MouseWheelMsg:
+		m.Y--
+		return a.view().Update(m)
+	case tea.MouseReleaseMsg:
+		m.Y--
+		return a.view().Update(m)
+	case tea.MouseMotionMsg:
+		m.Y--
+		return a.view().Update(m)
+	}
+	return nil
+}

@@ -1,0 +1,124 @@
+package ui
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// How long toasts stay; errors have no end of their own.
+const (
+	infoTime = 4 * time.Second
+	warnTime = 8 * time.Second
+	// maxToasts is how many are shown; more errors than that wait.
+	maxToasts = 3
+	// maxKept bounds the errors nobody dismisses: the oldest goes.
+	maxKept = 50
+	// osc52Limit is where terminals begin to refuse what OSC 52 brings.
+	osc52Limit = 74_000
+)
+
+type toast struct {
+	id int
+	kit.Toast
+}
+
+// toasts is the list of what is shown, oldest first.
+type toasts struct {
+	list []toast
+	next int
+}
+
+type toastGone struct{ id int }
+
+func (a *App) addToast(t kit.Toast) tea.Cmd {
+	id := a.toasts.add(t)
+	switch t.Kind {
+	case kit.ToastInfo:
+		return tea.Tick(infoTime, func(time.Time) tea.Msg { return toastGone{id} })
+	case kit.ToastWarn:
+		return tea.Tick(warnTime, func(time.Time) tea.Msg { return toastGone{id} })
+	default:
+		return nil
+	}
+}
+
+// add shows a toast; one with the same words is renewed instead of repeated.
+func (t *toasts) add(k kit.Toast) int {
+	t.next++
+	for i, old := range t.list {
+		if old.Toast == k {
+			t.list = append(t.list[:i:i], t.list[i+1:]...)
+			break
+		}
+	}
+	t.list = append(t.list, toast{id: t.next, Toast: k})
+	if len(t.list) > maxKept {
+		t.list = t.list[1:]
+	}
+	return t.next
+}
+
+func (t *toasts) drop(id int) {
+	for i, old := range t.list {
+		if old.id == id {
+			t.list = append(t.list[:i:i], t.list[i+1:]...)
+			return
+		}
+	}
+}
+
+func (t *toasts) dismissable() bool { return len(t.list) > 0 }
+
+// dismiss takes the newest away.
+func (t *toasts) dismiss() {
+	if n := len(t.list); n > 0 {
+		t.list = t.list[:n-1]
+	}
+}
+
+// shown is what there is room for: the newest ones.
+func (t *toasts) shown() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }
+
+// copied is the outcome of a copy.
+type copied struct {
+	kit.Copy
+	native string
+	err    error
+}
+
+// copyOut sends text to the terminal (OSC 52) and to the native clipboard.
+func (a *App) copyOut(c kit.Copy) tea.Cmd {
+	native, ctx := a.deps.Clipboard, a.deps.Ctx
+	return tea.Sequence(tea.SetClipboard(c.Text), func() tea.Msg {
+		done := copied{Copy: c}
+		if native != nil {
+			done.native, done.err = native(ctx, c.Text)
+		}
+		done.Text = fmt.Sprint(len(c.Text)) // the length is all that is needed from here on
+		return done
+	})
+}
+
+func (c copied) toast() kit.Toast {
+	n := 0
+	_, _ = fmt.Sscan(c.Text, &n)
+	size := kit.Bytes(int64(n))
+	text := fmt.Sprintf("copied %s: %s to the terminal (OSC 52)", c.What, size)
+	kind := kit.ToastInfo
+	switch {
+	case c.native != "" && c.err == nil:
+		text += " and to " + c.native
+	case n > osc52Limit:
+		kind = kit.ToastWarn
+		text += "; many terminals refuse more than 74 KB"
+	}
+	if c.Secret {
+		kind = kit.ToastWarn
+		text += "; it holds a secret"
+	}
+	return kit.Toast{Kind: kind, Text: text}
+}
