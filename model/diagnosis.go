@@ -56,7 +56,7 @@ const (
 	CauseNetwork        Cause = "network"         // DNS, connect, reset
 	CauseTargetError    Cause = "target_error"    // the target answered 4xx or 5xx of its own
 	CauseServiceError   Cause = "service_error"   // the service answered 5xx of its own
-	CauseRequestRefused Cause = "request_refused" // 400, 402, 422: the service did not accept the request
+	CauseRequestRefused Cause = "request_refused" // 400, 402, 422 and other 4xx of the service: it did not accept the request
 	CauseEmptyBody      Cause = "empty_body"      // success without a body
 	CauseIncomplete     Cause = "incomplete"      // the body ended early
 	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
@@ -68,6 +68,28 @@ const (
 	CauseServiceTimeout    Cause = "service_timeout"    // the service gave up waiting
 	CauseMissingFields     Cause = "missing_fields"     // required fields not found
 )
+
+// Causes lists the causes that the class can have, in the order in which they
+// are declared. ClassOutside always has one of them, ClassTimeout and
+// ClassParsingDrift too; ClassAccessRestricted may have none, when the answer
+// does not tell whose refusal it is; the others never have one.
+func (c Class) Causes() []Cause {
+	switch c {
+	case ClassAccessRestricted:
+		return []Cause{CauseMissingPermission, CauseSiteBlock, CausePolicy}
+	case ClassTimeout:
+		return []Cause{CauseClientTimeout, CauseServiceTimeout}
+	case ClassParsingDrift:
+		return []Cause{CauseMissingFields}
+	case ClassOutside:
+		return []Cause{
+			CauseKeyRejected, CauseLoginRejected, CauseTLSTrust, CauseNetwork, CauseTargetError, CauseServiceError,
+			CauseRequestRefused, CauseEmptyBody, CauseIncomplete, CauseUnrecognised,
+		}
+	default:
+		return nil
+	}
+}
 
 // Evidence is one observation that a diagnosis rests on.
 type Evidence struct {

@@ -1,0 +1,278 @@
+package model
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Bounds of what a diagnosis quotes.
+const (
+	maxQuote   = 300 // bytes of a remote text
+	maxHeaders = 8
+	maxFields  = 20
+)
+
+// RuleNote describes one rule of Diagnose, for help and documents.
+type RuleNote struct {
+	Name string
+	// Class and Cause are the verdict; Class is empty for the one rule that takes
+	// what a dialect says.
+	Class  Class
+	Cause  Cause
+	Reason string
+}
+
+// DiagnosisRules lists the rules of Diagnose in the order in which they are
+// tried: the first that matches decides.
+func DiagnosisRules() []RuleNote {
+	notes := make([]RuleNote, 0, len(rules))
+	for _, r := range rules {
+		notes = append(notes, RuleNote{Name: r.name, Class: r.class, Cause: r.cause, Reason: r.reason})
+	}
+	return notes
+}
+
+// Diagnose gives an outcome exactly one class (service.md 7) with the evidence
+// it rests on and what to do next. It is total: any status and any bytes have a
+// class, and time is linear in the body. It is pure and safe for concurrent use.
+func Diagnose(o Outcome) Diagnosis {
+	f := newFacts(o)
+	for _, r := range rules {
+		if !r.when(&f) {
+			continue
+		}
+		d := Diagnosis{Class: r.class, Cause: r.cause, Rule: r.name}
+		if r.class == "" {
+			d.Class, d.Cause = f.dialectVerdict()
+		}
+		d.Summary = r.say(&f)
+		d.Evidence = f.evidence(d.Class)
+		d.Retry = retries(d.Class, d.Cause, &f, r.again)
+		if d.Retry {
+			d.RetryAfter = max(o.RetryAfter, 0)
+		}
+		d.Steps = steps(d, &f)
+		return d
+	}
+	// Not reached: the last rule matches everything, which a test holds.
+	return Diagnosis{Class: ClassOutside, Cause: CauseUnrecognised}
+}
+
+// facts is an outcome with what follows from it, made once for all rules.
+type facts struct {
+	Outcome
+	page page
+	// own is the status by which the service itself refused, whether it is the
+	// answer's own or the one it reports inside a 200; 0 when it did not.
+	own int
+	// target is the target's status as far as it is the target's; 0 when unknown.
+	target int
+	// answer is the status of what came as the page: the target's, or the
+	// service's 2xx when the target's is unknown.
+	answer int
+	// reported says that the service reported an error of its own.
+	reported bool
+	// answered says that an answer began: what broke, broke within it.
+	answered bool
+}
+
+func newFacts(o Outcome) facts {
+	f := facts{Outcome: o, page: scanPage(o.ContentType, o.BodyHead, o.BodySize)}
+	f.reported = o.ServiceCode != "" || o.ServiceText != ""
+	f.target = o.TargetStatus
+	switch {
+	case o.ServiceStatus >= 400 && o.ServiceStatus == o.TargetStatus && !f.reported:
+		// The service passed the target's status on as its own.
+	case o.ServiceStatus >= 400:
+		f.own = o.ServiceStatus
+	case f.reported && o.TargetStatus >= 400:
+		f.own, f.target = o.TargetStatus, 0
+	}
+	f.answer = f.target
+	if f.answer == 0 && o.Via != ViaNative && isSuccess(o.ServiceStatus) {
+		f.answer = o.ServiceStatus
+	}
+	f.answered = f.answer != 0 || f.own != 0
+	return f
+}
+
+func isSuccess(status int) bool { return status >= 200 && status < 300 }
+
+// either reports whether the service or the target answered with the status.
+func (f *facts) either(status int) bool { return f.own == status || f.target == status }
+
+// empty reports whether there is nothing to use in the body: no bytes, or
+// nothing but white space.
+func (f *facts) empty() bool {
+	if f.BodySize > int64(len(f.BodyHead)) {
+		return false
+	}
+	for _, c := range f.BodyHead {
+		if !isBlank(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// aboutPermission reports whether the service said that a permission is missing
+// for the key: by its dialect, or in a 403 of the API itself, whose texts are
+// about the key. The error body is not shown by the contract (service.md 7).
+func (f *facts) aboutPermission() bool {
+	if f.ServiceClass == ClassAccessRestricted && f.ServiceCause == CauseMissingPermission {
+		return true
+	}
+	if f.Via == ViaNative || f.ServiceStatus != http.StatusForbidden {
+		return false
+	}
+	if containsFold(f.ServiceText, "permission") {
+		return true
+	}
+	// A short text that is no page is the service's own.
+	return len(f.BodyHead) < 4<<10 && !looksLikeHTML(f.BodyHead) && containsFold(string(f.BodyHead), "permission")
+}
+
+func containsFold(s, lower string) bool { return strings.Contains(strings.ToLower(s), lower) }
+
+// challengeHeader finds a header by which a defence names its own answer.
+func (f *facts) challengeHeader() (string, bool) {
+	for _, h := range f.HeaderEvidence {
+		name, value, _ := strings.Cut(h, ":")
+		if slices.Contains(challengeHeaders, strings.ToLower(strings.TrimSpace(name)+":"+strings.TrimSpace(value))) {
+			return h, true
+		}
+	}
+	return "", false
+}
+
+// dialectVerdict is what the dialect says, brought into the form that holds for
+// every diagnosis: a cause where the class has one, none where it has none.
+func (f *facts) dialectVerdict() (Class, Cause) {
+	causes := f.ServiceClass.Causes()
+	switch {
+	case slices.Contains(causes, f.ServiceCause):
+		return f.ServiceClass, f.ServiceCause
+	case f.ServiceClass == ClassOutside:
+		return ClassOutside, CauseServiceError
+	case f.ServiceClass == ClassTimeout:
+		return ClassTimeout, CauseServiceTimeout
+	case f.ServiceClass == ClassParsingDrift:
+		return ClassParsingDrift, CauseMissingFields
+	default:
+		return f.ServiceClass, CauseNone
+	}
+}
+
+// retries says whether trying again by itself makes sense. Refusals (401, 403,
+// 407, 400) and CAPTCHAs stay what they are, so they never do.
+func retries(class Class, cause Cause, f *facts, again bool) bool {
+	switch class {
+	case ClassTooFast, ClassTimeout:
+		return true
+	case ClassOutside:
+	default:
+		return false
+	}
+	switch cause {
+	case CauseNetwork:
+		return again
+	case CauseServiceError:
+		return f.own == http.StatusBadGateway || f.own == http.StatusServiceUnavailable
+	case CauseTargetError:
+		return f.target == http.StatusBadGateway || f.target == http.StatusServiceUnavailable || f.target == http.StatusGatewayTimeout
+	default:
+		return false
+	}
+}
+
+// evidence lists what was seen, the statuses first. Every range lies within the body.
+func (f *facts) evidence(class Class) []Evidence {
+	var all []Evidence
+	add := func(kind, text string) {
+		if text != "" {
+			all = append(all, Evidence{Kind: kind, Text: quote(text)})
+		}
+	}
+	if f.ServiceStatus != 0 {
+		add("service_status", statusText(f.ServiceStatus)+" from the service")
+	}
+	if f.TargetStatus != 0 {
+		from := " from the target"
+		if f.target == 0 {
+			from = " reported by the service"
+		}
+		add("status", statusText(f.TargetStatus)+from)
+	}
+	if f.reported {
+		add("error", strings.TrimSpace("the service says: "+strings.TrimSpace(f.ServiceCode+" "+f.ServiceText)))
+	}
+	if f.Broke != BreakNone {
+		add("error", strings.TrimSpace(fmt.Sprintf("%s (%s) %s", f.Broke, peerText(f.Peer), f.BrokeText)))
+	}
+	for _, h := range f.HeaderEvidence[:min(len(f.HeaderEvidence), maxHeaders)] {
+		add("header", h)
+	}
+	if class == ClassCaptcha || f.page.challenge() {
+		for _, m := range f.page.marks {
+			all = append(all, Evidence{Kind: "body", Text: fmt.Sprintf("%q: %s", m.text, m.of), Offset: int64(m.offset), Length: int64(m.length)})
+		}
+	}
+	if class == ClassParsingDrift {
+		for _, name := range f.MissingFields[:min(len(f.MissingFields), maxFields)] {
+			add("body", fmt.Sprintf("required field %q was not found", quote(name)))
+		}
+	}
+	if f.Incomplete {
+		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
+	} else if isSuccess(f.answer) && f.empty() {
+		add("body", fmt.Sprintf("the body has %d bytes and nothing in it", f.BodySize))
+	}
+	if class == ClassTooFast && f.RetryAfter > 0 {
+		add("timing", fmt.Sprintf("the answer asks to wait %v", f.RetryAfter))
+	}
+	if class == ClassTimeout && f.Elapsed > 0 {
+		add("timing", f.timing())
+	}
+	return all
+}
+
+func (f *facts) timing() string {
+	if f.Timeout > 0 {
+		return fmt.Sprintf("%v passed; the client's limit is %v", f.Elapsed.Round(time.Millisecond), f.Timeout)
+	}
+	return fmt.Sprintf("%v passed", f.Elapsed.Round(time.Millisecond))
+}
+
+func statusText(status int) string {
+	if text := http.StatusText(status); text != "" {
+		return fmt.Sprintf("%d %s", status, text)
+	}
+	return fmt.Sprintf("%d", status)
+}
+
+func peerText(peer string) string {
+	switch peer {
+	case "service":
+		return "at the service"
+	case "target":
+		return "at the target"
+	default:
+		return "peer not known"
+	}
+}
+
+// quote cuts a remote text at a rune's boundary.
+func quote(s string) string {
+	if len(s) <= maxQuote {
+		return s
+	}
+	cut := maxQuote
+	for cut > maxQuote-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}

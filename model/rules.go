@@ -1,0 +1,302 @@
+package model
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// rule is one line of the classification. The first whose when holds decides.
+type rule struct {
+	name  string
+	class Class // empty: as the dialect says
+	cause Cause
+	// reason says why the rule is right, for help and documents.
+	reason string
+	when   func(*facts) bool
+	// say is the summary: one sentence in the operator's language, with nothing
+	// remote in it.
+	say func(*facts) string
+	// again says, for a network cause, that the same request may well succeed.
+	again bool
+}
+
+// rules is the whole classification, in order: statuses that mean one thing
+// wherever they come from, then what the dialect knows, then what the body
+// shows, then what broke, then what is left of the statuses.
+var rules = slices.Concat(refusalRules, knowledgeRules, breakageRules, answerRules)
+
+func always(text string) func(*facts) string { return func(*facts) string { return text } }
+
+// refusalRules: any 403 is an access restriction and any 429 is sending too
+// fast (service.md 7), whatever else the answer shows.
+var refusalRules = []rule{
+	{
+		name: "target_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
+		reason: "403 is the signal for access restriction (service.md 7); this one is the target's own",
+		when:   func(f *facts) bool { return f.target == http.StatusForbidden },
+		say:    always("The site itself refuses this request (403)."),
+	},
+	{
+		name: "permission_403", class: ClassAccessRestricted, cause: CauseMissingPermission,
+		reason: "403 from the service that speaks of a permission: the key's level does not allow this call (service.md 5.3, 7)",
+		when:   func(f *facts) bool { return f.own == http.StatusForbidden && f.aboutPermission() },
+		say:    always("The service says that the key lacks the permission for this call (403)."),
+	},
+	{
+		name: "policy_403", class: ClassAccessRestricted, cause: CausePolicy,
+		reason: "403 by which the proxy refused the target, or that a dialect or an error code inside the answer marks as policy",
+		when: func(f *facts) bool {
+			return f.own == http.StatusForbidden &&
+				(f.Via == ViaNative || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
+		},
+		say: always("The service does not let this zone reach this target (403)."),
+	},
+	{
+		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
+		reason: "403 from the API whose body is a challenge page: the page is the target's, passed on",
+		when:   func(f *facts) bool { return f.own == http.StatusForbidden && f.page.challenge() },
+		say:    always("The site blocks this request with a challenge page (403)."),
+	},
+	{
+		name: "service_403", class: ClassAccessRestricted,
+		reason: "403 from the API that does not say whose it is: the key's permission, the zone or the site (service.md 7 names all three)",
+		when:   func(f *facts) bool { return f.own == http.StatusForbidden },
+		say:    always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
+	},
+	{
+		name: "too_fast_429", class: ClassTooFast,
+		reason: "429 is the signal for sending too fast (service.md 7), from the service or from the target",
+		when:   func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
+		say: func(f *facts) string {
+			who := "The site"
+			if f.own == http.StatusTooManyRequests {
+				who = "The service"
+			}
+			if f.RetryAfter > 0 {
+				return fmt.Sprintf("%s says that requests come too fast (429) and asks to wait %v.", who, f.RetryAfter)
+			}
+			return who + " says that requests come too fast (429)."
+		},
+	},
+	{
+		name: "login_407", class: ClassOutside, cause: CauseLoginRejected,
+		reason: "407 means that the proxy did not accept the login (username or password of service.md 5.2)",
+		when: func(f *facts) bool {
+			return f.own == http.StatusProxyAuthRequired || f.Via == ViaNative && f.own == http.StatusUnauthorized
+		},
+		say: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.own) },
+	},
+	{
+		name: "key_401", class: ClassOutside, cause: CauseKeyRejected,
+		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by service.md 7; 401 is what HTTP says)",
+		when: func(f *facts) bool {
+			return f.Via != ViaNative && f.own == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
+		},
+		say: always("The service rejected the API key (401)."),
+	},
+}
+
+// knowledgeRules: what a dialect or a challenge page tells.
+var knowledgeRules = []rule{
+	{
+		name:   "dialect",
+		reason: "the service reported an error code that the profile's dialect knows",
+		when: func(f *facts) bool {
+			switch f.ServiceClass {
+			case ClassAccessRestricted, ClassTooFast, ClassCaptcha, ClassTimeout, ClassParsingDrift, ClassOutside:
+				return true
+			default:
+				return false
+			}
+		},
+		say: func(f *facts) string {
+			class, cause := f.dialectVerdict()
+			if cause == CauseNone {
+				return fmt.Sprintf("The service reports an error that means: %s.", class.Label())
+			}
+			return fmt.Sprintf("The service reports an error that means: %s, %s.", class.Label(), strings.ReplaceAll(string(cause), "_", " "))
+		},
+	},
+	{
+		name: "captcha_header", class: ClassCaptcha,
+		reason: "a header by which the target's bot defence names its own answer, whatever the status",
+		when:   func(f *facts) bool { _, ok := f.challengeHeader(); return ok },
+		say:    always("The target answered with a bot challenge, not with the page."),
+	},
+	{
+		name: "captcha_page", class: ClassCaptcha,
+		reason: "the body is a challenge page by its structure, whatever the status: a CAPTCHA with 200 is a failure",
+		when:   func(f *facts) bool { return f.page.challenge() },
+		say:    always("The target shows a CAPTCHA instead of the page."),
+	},
+}
+
+// breakageRules: the attempt broke.
+var breakageRules = []rule{
+	{
+		name: "client_timeout", class: ClassTimeout, cause: CauseClientTimeout,
+		reason: "the client's own deadline passed (service.md 7: slow target, heavy browser run, or short client timeout)",
+		when:   func(f *facts) bool { return f.Broke == BreakTimeout },
+		say: func(f *facts) string {
+			if f.Timeout > 0 {
+				return fmt.Sprintf("No complete answer within the client's limit of %v.", f.Timeout)
+			}
+			return "No complete answer within the client's limit."
+		},
+	},
+	{
+		name: "tls_trust", class: ClassOutside, cause: CauseTLSTrust,
+		reason: "a certificate that the client does not trust; residential and unlocker zones without identity check need the service's CA (service.md 5.2 rule 3)",
+		when:   func(f *facts) bool { return f.Broke == BreakTLSTrust },
+		say: func(f *facts) string {
+			switch {
+			case f.Via == ViaNative && f.Zone.NeedsCA():
+				return "The certificate is not trusted: this zone needs the service's CA certificate."
+			case f.Peer == "target":
+				return "The certificate that was presented for the target is not trusted."
+			default:
+				return "The service's certificate is not trusted."
+			}
+		},
+	},
+	{
+		name: "no_connection", class: ClassOutside, cause: CauseNetwork, again: true,
+		reason: "a name did not resolve or nobody accepted the connection, so there was no answer",
+		when:   func(f *facts) bool { return f.Broke == BreakDNS || f.Broke == BreakConnect },
+		say: func(f *facts) string {
+			if f.Broke == BreakDNS {
+				return "The name of " + peerNoun(f.Peer) + " could not be resolved."
+			}
+			return "No connection to " + peerNoun(f.Peer) + "."
+		},
+	},
+	{
+		name: "reset_before_answer", class: ClassOutside, cause: CauseNetwork, again: true,
+		reason: "the connection ended before an answer began",
+		when:   func(f *facts) bool { return f.Broke == BreakReset && !f.answered },
+		say: func(f *facts) string {
+			return "The connection to " + peerNoun(f.Peer) + " ended before there was an answer."
+		},
+	},
+	{
+		name: "tls_fault", class: ClassOutside, cause: CauseNetwork,
+		reason: "a TLS fault that is not about trust, such as a peer that does not speak TLS: the same again gives the same",
+		when:   func(f *facts) bool { return f.Broke == BreakTLS },
+		say:    func(f *facts) string { return "TLS with " + peerNoun(f.Peer) + " could not be set up." },
+	},
+	{
+		name: "malformed_answer", class: ClassOutside, cause: CauseNetwork,
+		reason: "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
+		when:   func(f *facts) bool { return f.Broke == BreakMalformed },
+		say: func(f *facts) string {
+			return "What " + peerNoun(f.Peer) + " sent is not an HTTP answer that can be used."
+		},
+	},
+}
+
+func peerNoun(peer string) string {
+	switch peer {
+	case "service":
+		return "the service"
+	case "target":
+		return "the target"
+	default:
+		return "the other side"
+	}
+}
+
+// answerRules: there is an answer, and nothing above is true of it.
+var answerRules = []rule{
+	{
+		name: "service_timeout", class: ClassTimeout, cause: CauseServiceTimeout,
+		reason: "408 or 504 from the service: it gave up waiting for the target",
+		when:   func(f *facts) bool { return f.own == http.StatusRequestTimeout || f.own == http.StatusGatewayTimeout },
+		say:    func(f *facts) string { return fmt.Sprintf("The service gave up waiting for the target (%d).", f.own) },
+	},
+	{
+		name: "service_5xx", class: ClassOutside, cause: CauseServiceError,
+		reason: "a 5xx of the service itself; error codes are not shown by the contract (service.md 7)",
+		when:   func(f *facts) bool { return f.own >= 500 && f.own < 600 },
+		say:    func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.own) },
+	},
+	{
+		name: "request_refused", class: ClassOutside, cause: CauseRequestRefused,
+		reason: "400, 402 or 422 from the service: it did not accept the request (a field, the zone's name, the account's balance)",
+		when: func(f *facts) bool {
+			return f.own == http.StatusBadRequest || f.own == http.StatusPaymentRequired || f.own == http.StatusUnprocessableEntity
+		},
+		say: func(f *facts) string { return fmt.Sprintf("The service did not accept the request (%d).", f.own) },
+	},
+	{
+		name: "request_refused_4xx", class: ClassOutside, cause: CauseRequestRefused,
+		reason: "any other 4xx of the service, such as 404 for a wrong base URL: the request was not carried out",
+		when:   func(f *facts) bool { return f.own >= 400 && f.own < 500 },
+		say:    func(f *facts) string { return fmt.Sprintf("The service did not carry out the request (%d).", f.own) },
+	},
+	{
+		name: "service_reported", class: ClassOutside, cause: CauseServiceError,
+		reason: "the service reported an error of its own beside a status that looks like success: the truth is in the report",
+		when:   func(f *facts) bool { return f.reported },
+		say:    always("The service reports an error although the status looks like success."),
+	},
+	{
+		name: "target_error", class: ClassOutside, cause: CauseTargetError,
+		reason: "the target answered with an error status of its own",
+		when:   func(f *facts) bool { return f.target >= 400 },
+		say:    func(f *facts) string { return fmt.Sprintf("The target answered with an error (%d).", f.target) },
+	},
+	{
+		name: "incomplete", class: ClassOutside, cause: CauseIncomplete,
+		reason: "the answer began and its body ended early: what is there cannot be relied on",
+		when:   func(f *facts) bool { return f.answered && (f.Incomplete || f.Broke == BreakReset) },
+		say:    func(f *facts) string { return fmt.Sprintf("The body ended early, after %d bytes.", f.BodySize) },
+	},
+	{
+		name: "redirect", class: ClassOK,
+		reason: "the target answered with 3xx: an answer of the target, complete as it is, which the console does not follow by itself",
+		when:   func(f *facts) bool { return f.Broke == BreakNone && f.target >= 300 && f.target < 400 },
+		say:    func(f *facts) string { return fmt.Sprintf("The target answered %s.", statusText(f.target)) },
+	},
+	{
+		name: "no_body_expected", class: ClassOK,
+		reason: "2xx to a request that asks for no body, or 204 or 205, which have none",
+		when: func(f *facts) bool {
+			return f.Broke == BreakNone && isSuccess(f.answer) &&
+				(f.HeadMethod || f.answer == http.StatusNoContent || f.answer == http.StatusResetContent)
+		},
+		say: func(f *facts) string { return fmt.Sprintf("The target answered %s.", statusText(f.answer)) },
+	},
+	{
+		name: "empty_body", class: ClassOutside, cause: CauseEmptyBody,
+		reason: "success without a body, or with nothing but white space, is a failure: there is no page",
+		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && f.empty() },
+		say: func(f *facts) string {
+			return fmt.Sprintf("The answer says success (%d) and has nothing in it.", f.answer)
+		},
+	},
+	{
+		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,
+		reason: "the page came and required fields are not in it (service.md 7: the target's structure changed and extraction silently breaks)",
+		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },
+		say: func(f *facts) string {
+			if total := len(f.RequiredFields); total >= len(f.MissingFields) {
+				return fmt.Sprintf("The page came, but %d of its %d required fields were not found.", len(f.MissingFields), total)
+			}
+			return fmt.Sprintf("The page came, but %d required fields were not found.", len(f.MissingFields))
+		},
+	},
+	{
+		name: "ok", class: ClassOK,
+		reason: "2xx with a body, no sign of a challenge, and every required field that was named",
+		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) },
+		say:    func(f *facts) string { return fmt.Sprintf("The page came: %s.", statusText(f.answer)) },
+	},
+	{
+		name: "unrecognised", class: ClassOutside, cause: CauseUnrecognised,
+		reason: "nothing above fits; the evidence shows what there is",
+		when:   func(*facts) bool { return true },
+		say:    always("The console does not recognise this outcome."),
+	},
+}

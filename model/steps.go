@@ -1,0 +1,138 @@
+package model
+
+import (
+	"fmt"
+	"strings"
+)
+
+// steps is the handling of a diagnosis. What service.md 7 recommends is marked
+// Documented; the rest is our advice. Texts are complete by themselves, and a
+// step that cannot help (an unlocker zone where one is in use) is left out.
+func steps(d Diagnosis, f *facts) []Step {
+	var out []Step
+	switch d.Class {
+	case ClassOK:
+		return nil
+	case ClassAccessRestricted:
+		out = restrictedSteps(d.Cause, f)
+	case ClassTooFast:
+		out = []Step{{Action: ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}}
+	case ClassCaptcha:
+		out = append(productSteps(f, "use a product made for protected pages"),
+			Step{Action: ActionSlowDown, Text: "slow down", Documented: true},
+			Step{Action: ActionTwin, Text: "compare API and Native for this URL"})
+	case ClassTimeout:
+		out = []Step{
+			{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true},
+			{Action: ActionMakeJob, Text: "move heavy work to an async job", Documented: true},
+		}
+	case ClassParsingDrift:
+		out = []Step{
+			{Action: ActionShowFields, Text: "look at the fields that are missing: " + fieldList(f.MissingFields), Documented: true},
+			{Action: ActionSaveSample, Text: "store this page as a sample to compare with", Documented: true},
+		}
+	default:
+		out = outsideSteps(d.Cause, f)
+	}
+	if d.Retry {
+		out = append(out, retryStep(d))
+	}
+	return out
+}
+
+// restrictedSteps orders "check zone, key permission and URL; consider the
+// unlocker or the browser product" (service.md 7) by what is known of the cause.
+func restrictedSteps(cause Cause, f *facts) []Step {
+	key := Step{Action: ActionCheckKey, Text: "check that the key's level permits this call", Documented: true}
+	zone := Step{Action: ActionCheckZone, Text: "check the zone and the URL", Documented: true}
+	if f.Via == ViaNative {
+		key = Step{Action: ActionCheckLogin, Text: "check the login and what its zone permits", Documented: true}
+	}
+	products := productSteps(f, "consider a product made for protected pages")
+	twin := Step{Action: ActionTwin, Text: "compare API and Native for this URL"}
+	switch cause {
+	case CauseMissingPermission:
+		return []Step{key, zone}
+	case CausePolicy:
+		return append(append([]Step{zone}, products...), key)
+	case CauseSiteBlock:
+		return append(append([]Step{}, products...), zone, twin)
+	default:
+		return append(append([]Step{zone, key}, products...), twin)
+	}
+}
+
+// productSteps offers the products that the zone is not already.
+func productSteps(f *facts, why string) []Step {
+	var out []Step
+	if f.Zone.Product != ProductUnlocker {
+		out = append(out, Step{Action: ActionTryUnlocker, Text: why + ": try an unlocker zone", Documented: true})
+	}
+	if f.Zone.Product != ProductBrowser {
+		out = append(out, Step{Action: ActionTryBrowser, Text: why + ": try a browser zone", Documented: true})
+	}
+	return out
+}
+
+// outsideSteps are all our advice: service.md 7 says nothing of these.
+func outsideSteps(cause Cause, f *facts) []Step {
+	switch cause {
+	case CauseKeyRejected:
+		return []Step{{Action: ActionCheckKey, Text: "check the key: its value, its expiry, and whether someone refreshed it"}}
+	case CauseLoginRejected:
+		return []Step{{Action: ActionCheckLogin, Text: "check the login: prefix, account, zone and the zone's password"}}
+	case CauseTLSTrust:
+		text := "see whose certificate it is, and trust its CA only if it is the one you expect"
+		if f.Via == ViaNative && f.Zone.NeedsCA() {
+			text = "trust the service's CA certificate: this zone needs it without an identity check (service.md 5.2 rule 3)"
+		}
+		return []Step{{Action: ActionTrustCA, Text: text}}
+	case CauseNetwork:
+		return []Step{{Action: ActionCheckNetwork, Text: "check the base URL, the proxy host and port, and the network"}}
+	case CauseRequestRefused:
+		return []Step{
+			{Action: ActionFixRequest, Text: "correct what the service names in its answer"},
+			{Action: ActionCheckZone, Text: "check that the zone's name is written as the service has it"},
+		}
+	case CauseTargetError:
+		return []Step{
+			{Action: ActionCheckZone, Text: "check the URL: the target itself answers with an error"},
+			{Action: ActionTwin, Text: "compare API and Native for this URL"},
+		}
+	case CauseEmptyBody:
+		return append(productAdvice(f), Step{Action: ActionTwin, Text: "compare API and Native for this URL"})
+	case CauseIncomplete:
+		return []Step{{Action: ActionRetry, Text: "send it again: what came is not the whole body"}}
+	case CauseServiceError:
+		return []Step{{Action: ActionTwin, Text: "see whether the other access method answers"}}
+	default:
+		return []Step{{Action: ActionTwin, Text: "compare API and Native for this URL"}}
+	}
+}
+
+// productAdvice is productSteps where the contract recommends nothing.
+func productAdvice(f *facts) []Step {
+	out := productSteps(f, "the page may need one that renders")
+	for i := range out {
+		out[i].Documented = false
+	}
+	return out
+}
+
+// retryStep: capping retries is documented for timeouts, backing off for too
+// fast (service.md 7, 8); elsewhere trying again is our advice.
+func retryStep(d Diagnosis) Step {
+	s := Step{Action: ActionRetry, Text: "try again, a few times at most", Documented: d.Class == ClassTimeout || d.Class == ClassTooFast}
+	if d.RetryAfter > 0 {
+		s.Text = fmt.Sprintf("try again after %v, as the answer asks", d.RetryAfter)
+	}
+	return s
+}
+
+func fieldList(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return quote(strings.Join(names, ", "))
+	}
+	return quote(strings.Join(names[:most], ", ")) + fmt.Sprintf(" and %d more", len(names)-most)
+}
