@@ -49,9 +49,11 @@ func (c *Client) callAPI(ctx context.Context, call apiCall) (resp *http.Response
 		tr.held()
 		return nil, tr, err
 	}
-	if err := c.gates.rate(call.KeyName).Wait(ctx); err != nil {
-		tr.held()
-		return nil, tr, waitError(ctx, err)
+	if !call.Profile.Local {
+		if err := c.gates.rate(call.KeyName).Wait(ctx); err != nil {
+			tr.held()
+			return nil, tr, waitError(ctx, err)
+		}
 	}
 	req, err := call.request(ctx, call.Key.Reveal())
 	if err != nil {
@@ -59,7 +61,7 @@ func (c *Client) callAPI(ctx context.Context, call apiCall) (resp *http.Response
 		return nil, tr, err
 	}
 	tr.restart()
-	resp, err = c.wire.api(call.Profile, tr).RoundTrip(req)
+	resp, err = c.wire.api(ctx, call.Profile, tr).RoundTrip(req)
 	if err != nil {
 		err = tr.broke(ctx, err, peerService)
 		return nil, tr, fmt.Errorf("%s %s: %w", call.Method, call.Path, err)

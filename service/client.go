@@ -102,6 +102,13 @@ func (c *Client) newID(prefix string) string {
 		strconv.FormatInt(c.o.Now().UnixMilli(), 36), strconv.FormatUint(c.uint64n(1<<40), 36))
 }
 
+// ErrRequest is wrapped by every RequestError.
+var ErrRequest = errors.New("the request cannot be sent as it stands")
+
+// ErrNotShown is wrapped by every refusal of something that the contract does not
+// show and the profile's dialect therefore does not do.
+var ErrNotShown = dialect.ErrNotShown
+
 // RequestError says that a request cannot be sent as it stands: nothing was
 // sent. Field names the form's field it belongs to: "zone", "url", "via", "key",
 // "format", "method", "headers", "body", "country", "session", "password",
@@ -122,8 +129,13 @@ func (e *RequestError) Error() string {
 	return e.Field + ": " + e.Msg + ": " + e.Err.Error()
 }
 
-// Unwrap gives the cause.
-func (e *RequestError) Unwrap() error { return e.Err }
+// Unwrap gives ErrRequest and the cause.
+func (e *RequestError) Unwrap() []error {
+	if e.Err == nil {
+		return []error{ErrRequest}
+	}
+	return []error{ErrRequest, e.Err}
+}
 
 func badField(field, format string, args ...any) *RequestError {
 	return &RequestError{Field: field, Msg: fmt.Sprintf(format, args...)}

@@ -34,16 +34,18 @@ type wire struct {
 // profile says: the profile's "verify = false" is about native access (service.md
 // 5.2 rule 3), and a key does not travel to an address nobody vouches for. The
 // profile's CA is trusted besides the system's.
-func (w *wire) api(p profile.Profile, tr *trace) http.RoundTripper {
+//
+// ctx is the exchange's own: net/http hands its dialers one that may outlive it.
+func (w *wire) api(ctx context.Context, p profile.Profile, tr *trace) http.RoundTripper {
 	t := bareTransport()
-	t.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+	t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		conn, err := w.dial(ctx, tr, network, addr)
 		if err != nil {
 			return nil, err
 		}
 		return &countedConn{Conn: conn, tr: tr}, nil
 	}
-	t.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		pool, err := trusted(p.CA)
 		if err != nil {
 			return nil, tr.fault(model.BreakTLS, peerService, err)

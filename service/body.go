@@ -1,0 +1,191 @@
+package service
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"zonedeck/model"
+)
+
+// headSize is how much of a body a diagnosis looks at, in bytes.
+const headSize = 256 << 10
+
+// progressStep is how many bytes go by between two reports of progress.
+const progressStep = 256 << 10
+
+// sink keeps a body: in memory up to a threshold, then in a file of its own, up
+// to a cap. It is written to by one goroutine.
+type sink struct {
+	memory, limit int64
+	dir, name     string // the file, named by the console alone
+
+	buf  bytes.Buffer
+	file *os.File
+	head []byte
+	sum  hash.Hash
+	size int64
+	cut  bool
+	// disk says why the body could not go on in a file.
+	disk error
+}
+
+// errCap ends a copy at the cap.
+var errCap = errors.New("the body is above the size cap")
+
+func (c *Client) newSink(name string) *sink {
+	return &sink{memory: c.o.MemoryBody, limit: c.o.BodyCap, dir: c.o.BodiesDir, name: name + ".body", sum: sha256.New()}
+}
+
+// Write keeps p, or as much of it as the cap allows. It fails with errCap once
+// the body has to be cut.
+func (s *sink) Write(p []byte) (int, error) {
+	take := p
+	if room := s.limit - s.size; int64(len(take)) > room {
+		take, s.cut = take[:room], true
+	}
+	if err := s.keep(take); err != nil {
+		s.disk, s.cut = err, true
+		return 0, errCap
+	}
+	s.sum.Write(take)
+	s.size += int64(len(take))
+	if room := headSize - len(s.head); room > 0 {
+		s.head = append(s.head, take[:min(room, len(take))]...)
+	}
+	if s.cut {
+		return len(take), errCap
+	}
+	return len(p), nil
+}
+
+func (s *sink) keep(p []byte) error {
+	if s.file == nil && s.size+int64(len(p)) <= s.memory {
+		s.buf.Write(p)
+		return nil
+	}
+	if s.file == nil {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	_, err := s.file.Write(p)
+	return err
+}
+
+// spill moves what memory holds into the file.
+func (s *sink) spill() error {
+	if s.dir == "" {
+		return errors.New("no folder for bodies is set")
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, s.name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(s.buf.Bytes()); err != nil {
+		f.Close()
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	s.file, s.buf = f, bytes.Buffer{}
+	return nil
+}
+
+// finish closes the file and says what was kept.
+func (s *sink) finish() model.BodyRef {
+	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
+	if s.file == nil {
+		ref.Bytes = s.buf.Bytes()
+		return ref
+	}
+	ref.File = s.file.Name()
+	if err := s.file.Close(); err != nil && s.disk == nil {
+		s.disk = err
+	}
+	return ref
+}
+
+// drop forgets the body and removes its file.
+func (s *sink) drop() {
+	if s.file != nil {
+		s.file.Close()
+		_ = os.Remove(s.file.Name()) // it is in the cache; who cleans that up finds it
+	}
+}
+
+// discard removes a body that nothing refers to any more.
+func discard(b model.BodyRef) {
+	if b.File != "" {
+		_ = os.Remove(b.File)
+	}
+}
+
+// open gives the body's bytes again.
+func openBody(b model.BodyRef) (io.ReadCloser, error) {
+	if b.File == "" {
+		return io.NopCloser(bytes.NewReader(b.Bytes)), nil
+	}
+	return os.Open(b.File)
+}
+
+// received is a body as it came.
+type received struct {
+	ref  model.BodyRef
+	head []byte
+	// err is why the reading ended before the body did: nil, or an error of the
+	// connection. notes are observations worth showing.
+	err   error
+	notes []model.Evidence
+}
+
+// receive reads a body to its end. on hears of the bytes as they come; it may be
+// nil.
+func (c *Client) receive(r io.Reader, name string, on func(n int64)) received {
+	s := c.newSink(name)
+	src := io.Reader(&reporter{r: r, on: on})
+	_, err := io.Copy(s, src)
+	got := received{ref: s.finish(), head: s.head}
+	switch {
+	case err == nil:
+	case errors.Is(err, errCap) && s.disk != nil:
+		got.note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, s.disk)
+	case errors.Is(err, errCap):
+		got.note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)
+	case errors.Is(err, errInflates):
+		got.ref.Cut = true
+		got.note("error", "%v; the rest was dropped", err)
+	default:
+		got.ref.Incomplete, got.err = true, err
+	}
+	return got
+}
+
+func (g *received) note(kind, format string, args ...any) {
+	g.notes = append(g.notes, model.Evidence{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// reporter tells of the bytes that pass, every progressStep.
+type reporter struct {
+	r    io.Reader
+	on   func(n int64)
+	n    int64
+	told int64
+}
+
+func (r *reporter) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.n += int64(n)
+	if r.on != nil && r.n-r.told >= progressStep {
+		r.told = r.n
+		r.on(r.n)
+	}
+	return n, err
+}

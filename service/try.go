@@ -1,0 +1,212 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+)
+
+// try is what one attempt showed.
+type try struct {
+	outcome     model.Outcome
+	header      http.Header
+	proxyHeader http.Header
+	body        received
+	exit        string
+	timing      model.Timing
+}
+
+// outcomeOf begins the outcome of an attempt.
+func (f *flight) outcomeOf() model.Outcome {
+	return model.Outcome{
+		Via: f.r.Via, Zone: f.r.Zone, Timeout: f.timeout,
+		HeadMethod: strings.EqualFold(f.r.Method, http.MethodHead),
+	}
+}
+
+// broken fills an outcome from an exchange that broke. An error that is no
+// breakage comes back: the caller's cancellation, a request that cannot be sent.
+func broken(o *model.Outcome, tr *trace, err error) error {
+	var ce *callError
+	if !errors.As(err, &ce) {
+		return err
+	}
+	o.Broke, o.BrokeText, o.Peer = ce.Broke, ce.Error(), ce.Peer
+	o.Elapsed = tr.Timing().Total
+	return nil
+}
+
+// read fills an outcome from what a dialect read in an answer's headers.
+func read(o *model.Outcome, r dialect.Reading) {
+	if r.TargetStatus != 0 {
+		o.TargetStatus = r.TargetStatus
+	}
+	if o.ServiceCode == "" && o.ServiceText == "" {
+		o.ServiceCode, o.ServiceText = r.Code, r.Text
+		o.ServiceClass, o.ServiceCause = r.Class, r.Cause
+	}
+	o.RetryAfter = max(o.RetryAfter, r.RetryAfter)
+	o.HeaderEvidence = append(o.HeaderEvidence, r.Evidence...)
+}
+
+// tryAPI is one attempt by API Access (service.md 4.1).
+func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
+	body, err := f.d.Request(f.r)
+	if err != nil {
+		return try{}, &RequestError{Field: "url", Err: err}
+	}
+	t := try{outcome: f.outcomeOf()}
+	resp, tr, err := f.c.callAPI(ctx, apiCall{
+		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
+		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
+	})
+	if err != nil {
+		t.timing = tr.Timing()
+		return t, broken(&t.outcome, tr, err)
+	}
+	defer resp.Body.Close()
+	o := &t.outcome
+	o.ServiceStatus, o.ContentType, t.header = resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header
+	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
+	read(o, reading)
+	t.exit = reading.Exit
+	t.body = f.receive(resp, now)
+	f.ended(ctx, &t, tr)
+	switch good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; {
+	case !good && o.ServiceText == "":
+		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.head)
+	case good && o.TargetStatus == 0 && !reading.Failed():
+		// The contract does not show where the target's status stands. An answer
+		// that passes the page on stands for the target's own.
+		o.TargetStatus = o.ServiceStatus
+	}
+	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.ref.Cut && t.body.ref.Size > 0 {
+		f.unwrap(&t, now)
+	}
+	o.BodyHead, o.BodySize = t.body.head, t.body.ref.Size
+	return t, nil
+}
+
+// receive reads the body of an answer and tells of its progress.
+func (f *flight) receive(resp *http.Response, now model.Attempt) received {
+	f.on(FetchEvent{Phase: PhaseReceiving, Attempt: now})
+	return f.c.receive(resp.Body, fmt.Sprintf("%s-%d", f.id, now.N), func(n int64) {
+		f.on(FetchEvent{Phase: PhaseReceiving, Attempt: now, Bytes: n})
+	})
+}
+
+// ended completes timing and outcome once the body was read, or broke off.
+func (f *flight) ended(ctx context.Context, t *try, tr *trace) {
+	tr.done()
+	t.timing = tr.Timing()
+	o := &t.outcome
+	o.Elapsed, o.Incomplete = t.timing.Total, t.body.ref.Incomplete
+	if t.body.err == nil {
+		return
+	}
+	o.BrokeText = t.body.err.Error()
+	if errors.Is(context.Cause(ctx), errAttemptTimeout) {
+		o.Broke, o.BrokeText, o.Peer = model.BreakTimeout, errAttemptTimeout.Error(), peerService
+	}
+	t.body.note("error", "the body ended early after %d bytes: %s", t.body.ref.Size, o.BrokeText)
+}
+
+// unwrap replaces the answer to format "json" by the page that it holds. An
+// answer that is not such an object stays as it is.
+func (f *flight) unwrap(t *try, now model.Attempt) {
+	src, err := openBody(t.body.ref)
+	if err != nil {
+		t.body.note("error", "the answer could not be read back: %v", err)
+		return
+	}
+	defer src.Close()
+	page := f.c.newSink(fmt.Sprintf("%s-%d-page", f.id, now.N))
+	w, err := dialect.Unwrap(src, page)
+	if err != nil && !page.cut {
+		page.drop()
+		t.body.note("error", "format json: %v; the answer is shown as it came", err)
+		return
+	}
+	discard(t.body.ref)
+	incomplete := t.body.ref.Incomplete
+	t.body.ref, t.body.head = page.finish(), page.head
+	t.body.ref.Incomplete = incomplete
+	if w.StatusCode != 0 {
+		t.outcome.TargetStatus = w.StatusCode
+	}
+	if w.Header == nil {
+		return
+	}
+	t.outcome.ContentType = w.Header.Get("Content-Type")
+	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.c.o.Now()))
+	for name, values := range t.header { // what the service itself said stays in sight
+		if _, ok := w.Header[name]; !ok && strings.HasPrefix(name, "X-") {
+			w.Header[name] = values
+		}
+	}
+	t.header = w.Header
+}
+
+// tryNative is one attempt by Native Access (service.md 5.2).
+func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) {
+	t := try{outcome: f.outcomeOf()}
+	resp, tun, tr, err := f.c.native(ctx, f.p, f.login, f.r)
+	o := &t.outcome
+	t.proxyHeader = tun.Header
+	if tun.Status != 0 {
+		t.exit = f.readTunnel(o, tun)
+	}
+	if err != nil {
+		t.timing = tr.Timing()
+		o.Elapsed = t.timing.Total
+		if errors.Is(err, errRefused) {
+			return t, nil
+		}
+		return t, broken(o, tr, err)
+	}
+	defer resp.Body.Close()
+	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
+	read(o, reading)
+	if reading.Exit != "" {
+		t.exit = reading.Exit
+	}
+	o.ContentType, t.header = resp.Header.Get("Content-Type"), resp.Header
+	ownAnswer := resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed()
+	switch {
+	case ownAnswer:
+		o.ServiceStatus, t.proxyHeader = resp.StatusCode, resp.Header
+	case o.TargetStatus == 0:
+		o.TargetStatus = resp.StatusCode
+	}
+	t.body = f.receive(resp, now)
+	f.ended(ctx, &t, tr)
+	if ownAnswer && o.ServiceText == "" {
+		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.head)
+	}
+	if !f.p.Verify && tun.Status != 0 {
+		t.body.note("tls", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
+	}
+	o.BodyHead, o.BodySize = t.body.head, t.body.ref.Size
+	return t, nil
+}
+
+// readTunnel fills an outcome from the proxy's answer to CONNECT and gives the
+// exit it names.
+func (f *flight) readTunnel(o *model.Outcome, tun tunnel) string {
+	o.ServiceStatus = tun.Status
+	reading := f.d.ReadHeader(tun.Header, f.c.o.Now())
+	if !tun.refused() { // an open tunnel is no error, whatever else it says
+		reading.Code, reading.Text, reading.Class, reading.Cause, reading.TargetStatus = "", "", "", "", 0
+		reading.RetryAfter = 0
+	}
+	read(o, reading)
+	if tun.refused() && o.ServiceText == "" {
+		o.ServiceText = dialect.ErrorText(tun.Header.Get("Content-Type"), tun.Body)
+	}
+	return reading.Exit
+}
