@@ -70,6 +70,9 @@ func New(deps Deps) *App {
 	if deps.Theme == nil {
 		deps.Theme = kit.NewTheme(true, false)
 	}
+	if deps.Ctx == nil {
+		deps.Ctx = context.Background()
+	}
 	if deps.Now == nil {
 		deps.Now = time.Now
 	}
@@ -83,7 +86,7 @@ func Options(ctx context.Context) []tea.ProgramOption {
 
 // Init starts every view and what runs beside the first paint.
 func (a *App) Init() tea.Cmd {
-	cmds := []tea.Cmd{a.deps.Start, beat()}
+	cmds := []tea.Cmd{a.deps.Start, a.beat()}
 	if !a.deps.FixedTheme && !a.theme.NoColor {
 		cmds = append(cmds, tea.RequestBackgroundColor)
 	}
@@ -93,9 +96,7 @@ func (a *App) Init() tea.Cmd {
 	return tea.Batch(append(cmds, a.focus())...)
 }
 
-func beat() tea.Cmd {
-	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tick{} })
-}
+func (a *App) beat() tea.Cmd { return kit.After(a.deps.Ctx, time.Second, tick{}) }
 
 // Update takes one message. It never blocks.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
@@ -128,7 +129,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		a.session = msg.Session
 		return a.broadcast(msg)
 	case tick:
-		return tea.Batch(beat(), a.view().Update(kit.Tick{}))
+		return tea.Batch(a.beat(), a.view().Update(kit.Tick{}))
 	case toastGone:
 		a.toasts.drop(msg.id)
 	case copied:

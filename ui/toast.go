@@ -38,9 +38,9 @@ func (a *App) addToast(t kit.Toast) tea.Cmd {
 	id := a.toasts.add(t)
 	switch t.Kind {
 	case kit.ToastInfo:
-		return tea.Tick(infoTime, func(time.Time) tea.Msg { return toastGone{id} })
+		return kit.After(a.deps.Ctx, infoTime, toastGone{id})
 	case kit.ToastWarn:
-		return tea.Tick(warnTime, func(time.Time) tea.Msg { return toastGone{id} })
+		return kit.After(a.deps.Ctx, warnTime, toastGone{id})
 	default:
 		return nil
 	}

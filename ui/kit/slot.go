@@ -190,3 +190,17 @@ func (p *pump) next() tea.Msg {
 	}
 	return a
 }
+
+// After delivers msg after d, or nothing when ctx ends before.
+func After(ctx context.Context, d time.Duration, msg tea.Msg) tea.Cmd {
+	return func() tea.Msg {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+			return msg
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

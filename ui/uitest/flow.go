@@ -1,0 +1,255 @@
+package uitest
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/vt"
+)
+
+// pace is the fake time that passes before each key: a person's, and longer
+// than a dialog that popped up ignores keys.
+const pace = 200 * time.Millisecond
+
+// slack is the fake time left to timers that know no context; what is still
+// waiting after it is a leak, and synctest says so.
+const slack = 15 * time.Second
+
+// Screen is a program under test and the terminal it draws on. Its methods are
+// for the test's own goroutine, inside the synctest bubble of Start.
+type Screen struct {
+	t    *testing.T
+	prog *tea.Program
+	done chan error
+	mu   sync.Mutex // guards emu: the program writes from its own goroutine
+	emu  *vt.Emulator
+	// expected are the error toasts the test announced.
+	expected []string
+	ended    bool
+}
+
+// Start runs m on a terminal of w×h cells and waits until it is idle. It must
+// be called inside synctest.Test. When the test ends the program is quit, and
+// an error toast (a line with "✗ … ctrl+x dismisses") that ExpectToast did not
+// announce fails the test.
+func Start(t *testing.T, m tea.Model, w, h int) *Screen {
+	t.Helper()
+	s := &Screen{t: t, emu: vt.NewEmulator(w, h), done: make(chan error, 1)}
+	if _, err := s.emu.WriteString("\x1b[20h"); err != nil { // the renderer writes bare \n to what is no tty
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, s.emu) }() // its answers must be read, or Write blocks
+	s.prog = tea.NewProgram(m, tea.WithInput(nil), tea.WithOutput(s),
+		tea.WithWindowSize(w, h), tea.WithoutSignalHandler(), tea.WithFPS(120),
+		tea.WithEnvironment([]string{"TERM=xterm-256color"}), tea.WithColorProfile(colorprofile.TrueColor))
+	go func() {
+		_, err := s.prog.Run()
+		s.done <- err
+	}()
+	s.Settle()
+	t.Cleanup(s.end)
+	return s
+}
+
+// Write is the program's output; it is not for tests.
+func (s *Screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.emu.Write(p)
+}
+
+func (s *Screen) end() {
+	// The test's context has been cancelled by now, and with it the loads of the
+	// views; what they still say is of no interest.
+	if !s.ended {
+		s.prog.Quit()
+		<-s.done
+		s.ended = true
+	}
+	s.pass(slack)
+	synctest.Wait()
+	if c, ok := s.emu.InputPipe().(io.Closer); ok {
+		_ = c.Close()
+	}
+}
+
+// Settle waits until nothing moves any more, including one drawn frame.
+func (s *Screen) Settle() {
+	synctest.Wait()
+	s.pass(20 * time.Millisecond) // a frame at 60 and at 120 per second
+	synctest.Wait()
+}
+
+// pass lets fake time go by.
+func (s *Screen) pass(d time.Duration) {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	<-timer.C
+}
+
+// After lets d go by on the fake clock and waits until the program is idle.
+func (s *Screen) After(d time.Duration) {
+	s.t.Helper()
+	s.pass(d)
+	s.Settle()
+	s.checkErrors()
+}
+
+// Press types keys as tea.KeyPressMsg.String spells them ("enter", "ctrl+j",
+// "G", "space"), one after the other at a person's pace, and waits after each.
+func (s *Screen) Press(keys ...string) {
+	s.t.Helper()
+	for _, k := range keys {
+		s.pass(pace)
+		s.PressFast(k)
+	}
+}
+
+// PressFast types one key without letting time go by before it.
+func (s *Screen) PressFast(key string) {
+	s.t.Helper()
+	s.Send(Key(key))
+}
+
+// Type types text character by character.
+func (s *Screen) Type(text string) {
+	s.t.Helper()
+	s.pass(pace)
+	for _, r := range text {
+		s.prog.Send(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	s.Settle()
+	s.checkErrors()
+}
+
+// Paste pastes text as a terminal with bracketed paste does.
+func (s *Screen) Paste(text string) {
+	s.t.Helper()
+	s.Send(tea.PasteMsg{Content: text})
+}
+
+// Send hands the program any message and waits until it is idle.
+func (s *Screen) Send(msg tea.Msg) {
+	s.t.Helper()
+	s.prog.Send(msg)
+	s.Settle()
+	s.checkErrors()
+}
+
+// Resize changes the size of the terminal.
+func (s *Screen) Resize(w, h int) {
+	s.t.Helper()
+	s.mu.Lock()
+	s.emu.Resize(w, h)
+	s.mu.Unlock()
+	s.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
+// Screen is what is on the terminal now: one line per row, blanks at the end
+// of a row cut.
+func (s *Screen) Screen() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return trim(s.emu.String())
+}
+
+// CellAt is one cell with its style; nil outside the screen.
+func (s *Screen) CellAt(x, y int) *uv.Cell {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.emu.CellAt(x, y); c != nil {
+		return c.Clone()
+	}
+	return nil
+}
+
+// Has reports whether text is on the screen.
+func (s *Screen) Has(text string) bool { return strings.Contains(s.Screen(), text) }
+
+// Expect fails the test unless every text is on the screen.
+func (s *Screen) Expect(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		if screen := s.Screen(); !strings.Contains(screen, text) {
+			s.t.Fatalf("%q is not on the screen:\n%s", text, screen)
+		}
+	}
+}
+
+// ExpectNot fails the test when one of the texts is on the screen.
+func (s *Screen) ExpectNot(texts ...string) {
+	s.t.Helper()
+	for _, text := range texts {
+		if screen := s.Screen(); strings.Contains(screen, text) {
+			s.t.Fatalf("%q is on the screen:\n%s", text, screen)
+		}
+	}
+}
+
+// AllowError announces an error toast: call it before the step that brings it.
+func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
+
+// ExpectToast fails the test unless a message with text is shown.
+func (s *Screen) ExpectToast(text string) {
+	s.t.Helper()
+	s.Expect(text)
+}
+
+// dismissHint stands in every error toast and nowhere else.
+const dismissHint = "ctrl+x dismisses"
+
+func (s *Screen) checkErrors() {
+	s.t.Helper()
+	screen := s.Screen()
+	if !strings.Contains(screen, dismissHint) {
+		return
+	}
+	for _, text := range s.expected {
+		if strings.Contains(screen, text) {
+			return
+		}
+	}
+	s.t.Fatalf("an error nobody expected:\n%s", screen)
+}
+
+// Ended waits for the program to end by itself and returns its error; it fails
+// the test when the program is still running after a minute of fake time.
+func (s *Screen) Ended() error {
+	s.t.Helper()
+	timer := time.NewTimer(time.Minute)
+	defer timer.Stop()
+	select {
+	case err := <-s.done:
+		s.ended = true
+		return err
+	case <-timer.C:
+		s.t.Fatalf("the program is still running:\n%s", s.Screen())
+		return nil
+	}
+}
+
+// Running reports whether the program has not ended.
+func (s *Screen) Running() bool {
+	select {
+	case err := <-s.done:
+		s.done <- err
+		return false
+	default:
+		return true
+	}
+}
+
+func trim(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " \t\r")
+	}
+	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
