@@ -1,0 +1,251 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// maxWatches bounds how many jobs are followed at a time: polling hundreds of
+// them at once would itself be "sending too fast" (service.md 7).
+const maxWatches = 8
+
+// previewRecords is how many records a preview reads.
+const previewRecords = 100
+
+// What commands come back with. An empty err is success.
+type (
+	jobsLoaded struct {
+		jobs []model.Job
+		err  string
+	}
+	jobChanged struct{ job model.Job }
+	watchEnded struct {
+		id      string
+		job     model.Job
+		err     string
+		stopped bool // by the operator, or by the end of the program
+	}
+	triggered struct {
+		dataset, digest string
+		job             model.Job
+		err             string
+	}
+	cancelled struct {
+		job model.Job
+		err string
+	}
+	downloadProgress struct{ done int64 }
+	downloaded       struct {
+		name string
+		job  model.Job
+		err  string
+	}
+	recordsLoaded struct {
+		table model.RecordTable
+		err   string
+	}
+
+	// doCancel and doDownload are the answers of a question and of a menu.
+	doCancel   struct{ job model.Job }
+	doDownload struct {
+		job    model.Job
+		format string
+	}
+)
+
+func (m *Model) load() tea.Cmd {
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.ledger.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		jobs, err := l.Jobs(ctx)
+		if err != nil {
+			return jobsLoaded{err: err.Error()}
+		}
+		return jobsLoaded{jobs: jobs}
+	})
+}
+
+// follow starts to watch the newest jobs that still change, as far as there is
+// room. One that ended with an error waits for the operator.
+func (m *Model) follow() tea.Cmd {
+	var cmds []tea.Cmd
+	room := maxWatches - m.watching()
+	for _, j := range m.ledger.jobs {
+		if room <= 0 {
+			break
+		}
+		if m.work.watches[j.ID] != nil || !watchable(j) || m.whyNotAsk(j) != "" {
+			continue
+		}
+		cmds = append(cmds, m.startWatch(j.ID))
+		room--
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) startWatch(id string) tea.Cmd {
+	w := m.work.watches[id]
+	if w == nil {
+		w = &watch{}
+		m.work.watches[id] = w
+	}
+	w.on, w.err = true, ""
+	l := m.deps.Ledger
+	return kit.Stream(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		job, err := l.Watch(ctx, id, func(j model.Job) { emit(jobChanged{job: j}) })
+		if err != nil {
+			return watchEnded{id: id, err: err.Error(), stopped: errors.Is(err, context.Canceled)}
+		}
+		return watchEnded{id: id, job: job}
+	})
+}
+
+// watchEnded takes a job's last word, and gives the room to the next one.
+func (m *Model) watchEnded(msg watchEnded) tea.Cmd {
+	w := m.work.watches[msg.id]
+	if w == nil {
+		return nil
+	}
+	w.on, w.err = false, msg.err
+	if msg.err != "" {
+		if msg.stopped {
+			return nil
+		}
+		return tea.Batch(m.follow(), kit.Warn("following "+m.nameOf(msg.id)+" ended: "+msg.err+" (f follows it again)"))
+	}
+	before := m.stateOf(msg.id)
+	m.put(msg.job)
+	cmds := []tea.Cmd{m.follow()}
+	if before != msg.job.State || !before.Final() {
+		cmds = append(cmds, m.announce(msg.job))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) announce(j model.Job) tea.Cmd {
+	switch j.State {
+	case model.JobReady:
+		return kit.Info("job " + jobName(j) + " is ready: d downloads, p shows its first records")
+	case model.JobFailed:
+		return kit.Fail("job " + jobName(j) + " failed: " + orWord(j.Detail, "the service gave no reason"))
+	default:
+		return kit.Info("job " + jobName(j) + ": " + j.State.Label())
+	}
+}
+
+func (m *Model) stateOf(id string) model.JobState {
+	for _, j := range m.ledger.jobs {
+		if j.ID == id {
+			return j.State
+		}
+	}
+	return ""
+}
+
+func (m *Model) nameOf(id string) string {
+	for _, j := range m.ledger.jobs {
+		if j.ID == id {
+			return jobName(j)
+		}
+	}
+	return id
+}
+
+func (m *Model) trigger(r model.TriggerRequest, sum string) tea.Cmd {
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		job, err := l.Trigger(ctx, r)
+		out := triggered{dataset: r.Dataset, digest: sum, job: job}
+		if err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
+}
+
+func (m *Model) askCancel(j model.Job) tea.Cmd {
+	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		Title: "Cancel the job?",
+		Body: fmt.Sprintf("%s on dataset %s, %d inputs, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be taken up again.",
+			jobName(j), kit.Clean(j.Dataset), j.Inputs, j.State.Label()),
+		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
+	})
+}
+
+func (m *Model) cancelJob(j model.Job) tea.Cmd {
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		job, err := l.CancelJob(ctx, j.ID)
+		if err != nil {
+			return cancelled{job: j, err: err.Error()}
+		}
+		return cancelled{job: job}
+	})
+}
+
+func (m *Model) askFormat(j model.Job) tea.Cmd {
+	item := func(key, format, note string) kit.MenuItem {
+		return kit.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
+	}
+	return kit.OpenMenu(m.deps.Theme, "Download "+jobName(j)+" as", kit.Jobs, []kit.MenuItem{
+		item("j", "JSON", "one array"),
+		item("n", "NDJSON", "one record a line"),
+		item("c", "CSV", "flat, for a sheet"),
+	})
+}
+
+func (m *Model) download(d doDownload) tea.Cmd {
+	l := m.deps.Ledger
+	m.work.downloading, m.work.got = d.job.ID, 0
+	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		job, err := l.Download(ctx, d.job.ID, d.format, "", func(done int64) { emit(downloadProgress{done: done}) })
+		out := downloaded{name: jobName(d.job), job: job}
+		if err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
+}
+
+func (m *Model) openPreview(j model.Job) tea.Cmd {
+	m.preview.open, m.preview.job, m.preview.err = true, j, ""
+	m.preview.records, m.preview.column = model.RecordTable{}, 0
+	m.layPreview()
+	l := m.deps.Ledger
+	return kit.Do(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		table, err := l.Records(ctx, j.ID, previewRecords)
+		if err != nil {
+			return recordsLoaded{err: err.Error()}
+		}
+		return recordsLoaded{table: table}
+	})
+}
+
+func (m *Model) copyMenu(j model.Job) tea.Cmd {
+	copyItem := func(key, what, text string) kit.MenuItem {
+		it := kit.MenuItem{Key: key, Label: what, Note: kit.Clean(kit.Cut(text, 40)), Intent: kit.Copy{What: what, Text: text}}
+		if text == "" {
+			it.Disabled = "there is none"
+		}
+		return it
+	}
+	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []kit.MenuItem{
+		copyItem("s", "snapshot", j.Snapshot),
+		copyItem("i", "ledger id", j.ID),
+		copyItem("f", "file", j.File),
+		copyItem("w", "watch command", "zonedeck jobs watch "+j.ID),
+	})
+}
+
+func orWord(s, word string) string {
+	if s == "" {
+		return word
+	}
+	return s
+}

@@ -1,0 +1,274 @@
+package jobs_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// flow runs a test on the fake clock.
+func flow(t *testing.T, f *fakeLedger, dialect string, w, h int, body func(s *uitest.Screen)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		now := time.Now()
+		for i := range f.jobs { // ages are given relative to the start
+			f.jobs[i].Created = now.Add(-time.Duration(i) * time.Hour)
+		}
+		body(start(t, f, dialect, w, h))
+	})
+}
+
+// fillDialog opens the dialog and fills it with rows for gd_products.
+func fillDialog(s *uitest.Screen, rows string) {
+	s.Press("n")
+	s.Type("gd_products")
+	s.Press("tab", "tab", "enter")
+	s.Paste(rows)
+}
+
+func readyJob() model.Job {
+	return model.Job{ID: "job-9", Snapshot: "sd_9", Profile: "acme", Dataset: "gd_products", KeyName: "etl", State: model.JobReady, Inputs: 20, Done: 20, Records: 20}
+}
+
+func TestBadRowsAreNamedAndNothingIsSent(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1\nftp://x\nnonsense")
+		s.Press("ctrl+s")
+		s.Expect("2 rows of what was pasted cannot be used; nothing was sent", `row 2: "ftp://x"`, `row 3: "nonsense"`, "check the inputs")
+		s.Press("ctrl+s")
+		if len(f.triggered) != 0 {
+			t.Fatal("bad rows were sent")
+		}
+	})
+}
+
+func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("launch 1 inputs")
+		s.Press("enter")
+		s.Paste("\nnonsense")
+		s.Expect("check the inputs")
+		s.Press("ctrl+s")
+		s.Expect("row 2")
+		if len(f.triggered) != 0 {
+			t.Fatal("unchecked rows were sent")
+		}
+	})
+}
+
+func TestTheSameInputsWithinTheHourAskFirst(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		for range 2 {
+			fillDialog(s, "https://a.test/1\nhttps://a.test/2")
+			s.Press("ctrl+s", "ctrl+s")
+		}
+		s.Expect("Launch the same inputs again?", "billed a second time")
+		if len(f.triggered) != 1 {
+			t.Fatalf("%d triggers before the answer, want 1", len(f.triggered))
+		}
+		s.Press("n")
+		s.Expect("New job")
+		s.Press("ctrl+s", "y")
+		s.ExpectNot("New job")
+		if len(f.triggered) != 2 {
+			t.Fatalf("%d triggers after yes, want 2", len(f.triggered))
+		}
+		s.After(2 * time.Hour)
+		fillDialog(s, "https://a.test/2\nhttps://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		if len(f.triggered) != 3 {
+			t.Fatalf("%d triggers, want 3: two hours later nothing is asked", len(f.triggered))
+		}
+	})
+}
+
+func TestAKeyThatMayNotIsRefusedBeforeAnythingIsSent(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("esc", "down", "enter")
+		s.Type("billing")
+		s.Expect("FINANCE has no proxy and API use")
+		s.Press("enter")
+		s.Expect("billing", "FINANCE")
+		if len(f.triggered) != 0 {
+			t.Fatal("it was sent")
+		}
+	})
+}
+
+func TestInputsFromAFile(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_products")
+		s.Press("tab", "space", "tab", "enter")
+		s.Type("missing.csv")
+		s.Press("ctrl+s")
+		s.Expect("open missing.csv: no such file", "Nothing was sent")
+		s.Press("enter", "ctrl+u")
+		s.Type("urls.txt")
+		s.Press("ctrl+s")
+		s.Expect("2 inputs from urls.txt")
+		s.Press("ctrl+s")
+		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
+			t.Fatalf("triggered %+v", f.triggered)
+		}
+	})
+}
+
+func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
+	f := &fakeLedger{answer: func(j model.Job) (model.Job, error) {
+		j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset after 412 bytes were sent"
+		return j, nil
+	}}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.AllowError("may have started")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("! may have started", "never sent a second time by itself", "connection reset after 412 bytes")
+		if len(f.triggered) != 1 || len(f.watched) != 0 {
+			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), len(f.watched))
+		}
+	})
+}
+
+func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 40, Done: 3, Records: 3}}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("c")
+		s.Expect("sd_1 on dataset gd_products, 40 inputs", "may be billed")
+		s.Press("n")
+		if len(f.canceled) != 0 {
+			t.Fatal("cancelled after no")
+		}
+		s.Press("c", "y")
+		if len(f.canceled) != 1 {
+			t.Fatal("not cancelled after yes")
+		}
+		s.Expect("- canceled")
+		s.Press("c")
+		s.ExpectToast("the job is canceled")
+	})
+}
+
+func TestDownloadAndPreview(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, records: model.RecordTable{
+		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 2}, {Name: "price", Type: "number", Filled: 1}},
+		Rows:    [][]string{{"A \x1b[31mred\x1b[0m chair", "12.5"}, {"A table", ""}},
+		Total:   20,
+	}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("p")
+		s.Expect("Records of sd_9", "first 2 of 20", "title text 100 %", "! price number 50 %", "A ␛[31mred", "A table")
+		t.Log(s.Screen())
+		s.Press("l")
+		s.ExpectNot("A table")
+		s.Press("esc", "d")
+		s.Expect("NDJSON")
+		s.Press("n")
+		if len(f.formats) != 1 || f.formats[0] != "ndjson" {
+			t.Fatalf("formats %v", f.formats)
+		}
+		s.ExpectToast("18.2 KB · /tmp/downloads/job-9.json")
+	})
+}
+
+func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{
+		{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobAccepted, Inputs: 4, Done: -1, Records: -1},
+	}}
+	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
+		s.Expect("not followed: the contract shows no way")
+		s.Press("c")
+		s.ExpectToast("the contract shows no way to ask for a job's state or result")
+		if len(f.watched) != 0 {
+			t.Fatal("it was followed")
+		}
+	})
+}
+
+func TestOnlyAFewJobsAreFollowedAtATimeAndAllInTheEnd(t *testing.T) {
+	f := &fakeLedger{}
+	for i := range 20 {
+		id := string(rune('a' + i))
+		f.jobs = append(f.jobs, model.Job{ID: id, Snapshot: "sd_" + id, Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4, Done: 0, Records: 0})
+	}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		if n := len(f.watched); n != 8 {
+			t.Fatalf("%d jobs are followed at once, want 8", n)
+		}
+		s.After(time.Minute)
+		if n := len(f.watched); n != 20 {
+			t.Fatalf("%d jobs were followed in the end, want 20", n)
+		}
+		if screen := s.Screen(); strings.Contains(screen, "running  ") && strings.Contains(screen, "●") {
+			t.Fatalf("jobs still run:\n%s", screen)
+		}
+	})
+}
+
+func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "staging", Ready: true}})
+		if f.stopped != 1 {
+			t.Fatalf("%d watches stopped, want 1", f.stopped)
+		}
+		s.Expect("it belongs to profile")
+	})
+}
+
+func TestALedgerThatCannotBeReadSaysSoAndRecovers(t *testing.T) {
+	f := &fakeLedger{listErr: errors.New("database is locked")}
+	flow(t, f, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("The ledger cannot be read: database is locked", "r reads it again")
+		f.listErr = nil
+		f.jobs = []model.Job{readyJob()}
+		s.Press("r")
+		s.Expect("✓ ready")
+		f.listErr = errors.New("disk gone")
+		s.AllowError("disk gone")
+		s.Press("r")
+		s.Expect("✓ ready")
+	})
+}
+
+func TestQuittingAsksWhileALaunchIsOnItsWay(t *testing.T) {
+	f := &fakeLedger{slow: 10 * time.Second}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Press("ctrl+c")
+		s.Expect("in flight")
+		if !s.Running() {
+			t.Fatal("it quit without asking")
+		}
+	})
+}
+
+func TestLayouts(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {60, 16}, {200, 60}} {
+		f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Dataset: "gd_reviews", State: model.JobMayHave, Inputs: 50, Done: -1, Records: -1, KeyName: "etl", Profile: "acme"}}}
+		flow(t, f, "brightdata", size[0], size[1], func(s *uitest.Screen) {
+			s.Expect("✓ ready", "! may have started")
+			s.Press("j", "tab")
+			s.Expect("▌")
+			t.Log("\n" + s.Screen())
+			s.Press("z", "n", "esc", "esc")
+			s.Resize(70, 20)
+			s.Expect("may have started")
+		})
+	}
+}

@@ -1,0 +1,212 @@
+package jobs_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui"
+	"zonedeck/ui/jobs"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// fakeLedger plays the service. Its jobs run for a few seconds of fake time.
+type fakeLedger struct {
+	mu        sync.Mutex
+	jobs      []model.Job
+	triggered []model.TriggerRequest
+	watched   []string
+	stopped   int // watches that ended by their context
+	canceled  []string
+	formats   []string
+	// answer is what a trigger comes to.
+	answer  func(model.Job) (model.Job, error)
+	records model.RecordTable
+	listErr error
+	slow    time.Duration // of a trigger
+}
+
+func (f *fakeLedger) Jobs(context.Context) ([]model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.Job(nil), f.jobs...), f.listErr
+}
+
+func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
+	if err := wait(ctx, f.slow); err != nil {
+		return model.Job{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.triggered = append(f.triggered, r)
+	now := time.Now()
+	j := model.Job{
+		ID: fmt.Sprintf("job-%d", len(f.triggered)), Snapshot: fmt.Sprintf("sd_%d", len(f.triggered)), Profile: "acme", Dataset: r.Dataset,
+		KeyName: r.Key, State: model.JobAccepted, Inputs: len(r.Inputs), Records: -1, Done: 0, Created: now, Updated: now,
+		Steps: []model.JobStep{{At: now, State: model.JobIntent, Text: "written before sending"}, {At: now, State: model.JobAccepted, Text: "snapshot received"}},
+	}
+	if f.answer != nil {
+		var err error
+		if j, err = f.answer(j); err != nil {
+			return model.Job{}, err
+		}
+	}
+	f.jobs = append(f.jobs, j)
+	return j, nil
+}
+
+func (f *fakeLedger) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
+	f.mu.Lock()
+	f.watched = append(f.watched, id)
+	var j model.Job
+	for _, o := range f.jobs {
+		if o.ID == id {
+			j = o
+		}
+	}
+	f.mu.Unlock()
+	j.State = model.JobRunning
+	for done := 1; done < 4; done++ {
+		if err := wait(ctx, 2*time.Second); err != nil {
+			f.mu.Lock()
+			f.stopped++
+			f.mu.Unlock()
+			return j, err
+		}
+		j.Done, j.Records = done*j.Inputs/4, done*j.Inputs/4
+		on(j)
+	}
+	if err := wait(ctx, 2*time.Second); err != nil {
+		return j, err
+	}
+	j.State, j.Done, j.Records = model.JobReady, j.Inputs, j.Inputs
+	return j, nil
+}
+
+func (f *fakeLedger) CancelJob(_ context.Context, id string) (model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.canceled = append(f.canceled, id)
+	for i := range f.jobs {
+		if f.jobs[i].ID == id {
+			f.jobs[i].State = model.JobCanceled
+			return f.jobs[i], nil
+		}
+	}
+	return model.Job{}, errors.New("no such job")
+}
+
+func (f *fakeLedger) Download(_ context.Context, id, format, _ string, on func(int64)) (model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.formats = append(f.formats, format)
+	on(500)
+	for i := range f.jobs {
+		if f.jobs[i].ID == id {
+			f.jobs[i].File, f.jobs[i].Bytes = "/tmp/downloads/"+id+".json", 18200
+			return f.jobs[i], nil
+		}
+	}
+	return model.Job{}, errors.New("no such job")
+}
+
+func (f *fakeLedger) Records(context.Context, string, int) (model.RecordTable, error) {
+	return f.records, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// readLines stands for service.ReadInputs: one URL a line.
+func readLines(r io.Reader, _ string) ([]model.JobInput, []jobs.InputProblem, error) {
+	var inputs []model.JobInput
+	var problems []jobs.InputProblem
+	s := bufio.NewScanner(r)
+	for row := 1; s.Scan(); row++ {
+		if !strings.HasPrefix(s.Text(), "http") {
+			problems = append(problems, jobs.InputProblem{Row: row, Text: fmt.Sprintf("%q is not an absolute http(s) URL", s.Text())})
+			continue
+		}
+		inputs = append(inputs, model.JobInput{URL: s.Text(), Row: row})
+	}
+	return inputs, problems, s.Err()
+}
+
+func testKeys() []model.Key {
+	now := time.Now()
+	fresh := model.Rotation{Last: now.AddDate(0, 0, -5)}
+	expires := model.ExpiresAt(now.AddDate(0, 2, 0))
+	return []model.Key{
+		{Name: "etl", Level: model.LevelUser, Duty: model.DutyBatch, Expires: expires, Rotation: fresh},
+		{Name: "billing", Level: model.LevelFinance, Duty: model.DutyHuman, Expires: expires, Rotation: fresh},
+	}
+}
+
+func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	view := jobs.New(jobs.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: readLines,
+		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
+		OpenFile: func(path string) (io.ReadCloser, error) {
+			if path != "urls.txt" {
+				return nil, fmt.Errorf("open %s: no such file", path)
+			}
+			return io.NopCloser(strings.NewReader("https://a.test/1\nhttps://a.test/2\n")), nil
+		},
+	})
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}},
+		Session: kit.Session{ProfileName: "acme", Ready: true, Keys: testKeys(), Key: testKeys()[0]},
+	})
+	return uitest.Start(t, app, w, h)
+}
+
+func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeLedger{}
+		s := start(t, f, "brightdata", 120, 40)
+		s.Expect("no jobs yet: n launches one")
+		s.Press("n")
+		s.Expect("New job", "check the inputs", "Nothing is sent yet")
+		s.Type("gd_products")
+		s.Press("tab", "tab", "enter")
+		s.Paste("https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
+		t.Log(s.Screen())
+		s.Press("ctrl+s")
+		s.Expect("4 inputs from what was pasted", "key etl USER", "cost unpriced", "launch 4 inputs")
+		if len(f.triggered) != 0 {
+			t.Fatal("the check sent something")
+		}
+		s.PressFast("ctrl+s")
+		s.Expect("accepted", "sd_1", "gd_products")
+		s.ExpectNot("New job")
+		s.After(5 * time.Second)
+		s.Expect("running", "2 of 4")
+		t.Log(s.Screen())
+		s.After(10 * time.Second)
+		s.Expect("✓ ready", "4 of 4")
+		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 4 || f.triggered[0].Key != "etl" {
+			t.Fatalf("triggered %+v", f.triggered)
+		}
+	})
+}

@@ -1,0 +1,114 @@
+package jobs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// jobName is what a job is called on the screen: the service's identifier where
+// there is one, because that is what the operator will look for elsewhere.
+func jobName(j model.Job) string {
+	if j.Snapshot != "" {
+		return kit.Clean(j.Snapshot)
+	}
+	return "-"
+}
+
+// count is a number the service may not have said.
+func count(n int) string {
+	if n < 0 {
+		return "-"
+	}
+	return strconv.Itoa(n)
+}
+
+// age is a duration in its largest unit: 8s, 2m, 1h, 3d.
+func age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < time.Minute:
+		return strconv.Itoa(int(d/time.Second)) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d/time.Minute)) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d/time.Hour)) + "h"
+	default:
+		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
+	}
+}
+
+// watchable reports whether there is something to ask the service about the job.
+func watchable(j model.Job) bool {
+	return j.Snapshot != "" && !j.State.Final()
+}
+
+// progress is the share done, from 0 to 1; known is false when the service did
+// not say how far it is.
+func progress(j model.Job) (share float64, known bool) {
+	if j.State == model.JobReady {
+		return 1, true
+	}
+	if j.Done < 0 || j.Inputs <= 0 {
+		return 0, false
+	}
+	return min(1, float64(j.Done)/float64(j.Inputs)), true
+}
+
+// bar draws a share in w cells.
+func bar(share float64, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	full := max(0, min(w, int(share*float64(w)+0.5)))
+	return strings.Repeat("▇", full) + strings.Repeat("░", w-full)
+}
+
+// progressLine is "143 of 200  ▇▇▇▇░░  71 %".
+func progressLine(j model.Job, w int) string {
+	share, known := progress(j)
+	if !known {
+		return fmt.Sprintf("%d inputs · the service does not say how many are done", j.Inputs)
+	}
+	done := j.Done
+	if j.State == model.JobReady || done < 0 {
+		done = j.Inputs
+	}
+	left := fmt.Sprintf("%d of %d", done, j.Inputs)
+	right := fmt.Sprintf("%d %%", int(share*100))
+	room := w - kit.Width(left) - kit.Width(right) - 4
+	if room < 4 {
+		return left + "  " + right
+	}
+	return left + "  " + bar(share, min(room, 40)) + "  " + right
+}
+
+// advice says what to do about a job that needs the operator; empty when
+// nothing does.
+func advice(j model.Job) []string {
+	switch j.State {
+	case model.JobMayHave:
+		return []string{
+			"The connection broke after the request was sent, so the service may have started (and bill) this job.",
+			"It is never sent a second time by itself. Look for it in the service's own list of jobs, or wait for its webhook;",
+			"only if it is not there: n launches the same inputs anew.",
+		}
+	case model.JobNotSent:
+		return []string{"Nothing was sent and nothing is billed. n launches it anew."}
+	case model.JobRefused:
+		return []string{"The service answered and did not start it. Correct what it names, then n launches it anew."}
+	case model.JobFailed:
+		return []string{"The service gave it up. Try a few of its URLs in the Sandbox (1) before launching it again."}
+	default:
+		return nil
+	}
+}
+
+// cost is what a launch will cost. Rates are not part of the contract, and the
+// console has none until the operator sets one.
+const cost = "unpriced"

@@ -1,0 +1,136 @@
+package jobs
+
+import (
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// intent is what a key of the tab means.
+type intent int
+
+const (
+	intentNew intent = iota
+	intentOpen
+	intentDownload
+	intentPreview
+	intentCancel
+	intentFollow
+	intentReload
+	intentCopy
+	intentNextPane
+	intentPrevPane
+	intentZoom
+	intentBack
+	intentLeft
+	intentRight
+)
+
+// Bindings are the keys as they mean something now.
+func (m *Model) Bindings() []kit.Binding {
+	if m.preview.open {
+		return append([]kit.Binding{
+			{Keys: []string{"esc", "p"}, Label: "back", Help: "Back to the jobs.", Group: "Records", Intent: intentBack},
+			{Keys: []string{"right", "l"}, Label: "columns", Help: "One column to the right.", Group: "Records", Intent: intentRight},
+			{Keys: []string{"left", "h"}, Label: "columns back", Help: "One column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
+			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
+		}, kit.MotionBindings()...)
+	}
+	out := []kit.Binding{
+		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
+		{Keys: []string{"enter"}, Label: "open", Help: "Look at the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
+		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
+		{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)},
+		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
+		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
+		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
+		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane},
+		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
+		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
+	}
+	if m.ring.At == paneDetail || m.ring.Zoomed {
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
+	}
+	return append(out, kit.MotionBindings()...)
+}
+
+// noResults is why nothing can be asked about a job with the contract alone.
+const noResults = "the contract shows no way to ask for a job's state or result; a profile with dialect \"brightdata\" can"
+
+// documentedOnly reports whether the profile knows the contract and no more.
+func (m *Model) documentedOnly() bool { return m.profile.Dialect == profile.DefaultDialect }
+
+// whyNot is the reason why an intent cannot act on the selected job; empty when
+// it can.
+func (m *Model) whyNot(i intent) string {
+	if i == intentNew {
+		return m.whyNotLaunch()
+	}
+	j, ok := m.selected()
+	if !ok {
+		return "there is no job"
+	}
+	switch i {
+	case intentOpen, intentCopy:
+		return ""
+	case intentDownload, intentPreview:
+		return m.whyNotFetch(j, i)
+	case intentCancel:
+		switch {
+		case j.State.Final():
+			return "the job is " + j.State.Label()
+		case m.work.cancel.Running():
+			return "a cancel is on its way"
+		}
+		return m.whyNotAsk(j)
+	case intentFollow:
+		switch w := m.work.watches[j.ID]; {
+		case j.State.Final():
+			return "the job is " + j.State.Label()
+		case w != nil && w.on:
+			return "it is followed already"
+		}
+		return m.whyNotAsk(j)
+	}
+	return ""
+}
+
+func (m *Model) whyNotLaunch() string {
+	switch {
+	case m.session.Problem != "":
+		return m.session.Problem
+	case !m.session.Ready:
+		return "the service is still starting"
+	case m.work.trigger.Running():
+		return "a job is being launched"
+	}
+	return ""
+}
+
+// whyNotAsk is why the service cannot be asked about a job.
+func (m *Model) whyNotAsk(j model.Job) string {
+	switch {
+	case j.Snapshot == "":
+		return "no identifier was received for this job"
+	case j.Profile != "" && j.Profile != m.session.ProfileName:
+		return "it belongs to profile " + j.Profile
+	case !m.session.Ready:
+		return m.whyNotLaunch()
+	case m.documentedOnly():
+		return noResults
+	}
+	return ""
+}
+
+func (m *Model) whyNotFetch(j model.Job, i intent) string {
+	switch {
+	case j.File != "" && i == intentPreview:
+		return "" // it is on this disk
+	case j.State != model.JobReady:
+		return "the job is " + j.State.Label() + ", not ready"
+	case i == intentDownload && m.work.download.Running():
+		return "a download is running"
+	}
+	return m.whyNotAsk(j)
+}

@@ -1,0 +1,325 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Fields of the dialog.
+const (
+	fieldDataset = "dataset"
+	fieldSource  = "source"
+	fieldPaste   = "paste"
+	fieldPath    = "path"
+	fieldKey     = "key"
+	fieldCheck   = "check"
+
+	sourcePaste = "paste"
+	sourceFile  = "file"
+)
+
+// launch is the dialog for a new job. It goes in two steps: the first reads and
+// checks every row, the second sends. A change of any field goes back to the
+// first, so that what is sent is what was checked.
+type launch struct {
+	dialog *kit.FormDialog
+	form   *kit.Form
+	slot   kit.Slot
+	// checked is what the first step found; valid only while ready.
+	checked checkedInputs
+	ready   bool
+	agreed  bool // the operator wants the same inputs again
+}
+
+// checkedInputs is what came of reading the inputs.
+type checkedInputs struct {
+	source   string
+	inputs   []model.JobInput
+	problems []InputProblem
+	err      string
+}
+
+type (
+	// inputsRead is the result of the first step.
+	inputsRead struct{ checkedInputs }
+	// launchAgain is the operator's yes to the same inputs within the hour.
+	launchAgain struct{}
+)
+
+func (m *Model) newJob(urls []string) tea.Cmd {
+	if why := m.whyNotLaunch(); why != "" {
+		return kit.Warn("new job: " + why)
+	}
+	l := &launch{}
+	l.form = kit.NewForm(
+		m.deps.Theme,
+		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "gd_products", Help: "The dataset's identifier.", Check: checkDataset},
+		kit.Field{Name: fieldSource, Label: "Inputs", Kind: kit.FieldChoice, Value: sourcePaste, Options: []kit.Option{
+			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
+		}},
+		kit.Field{
+			Name: fieldPaste, Label: "Rows", Kind: kit.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
+			Placeholder: "one URL a line, or CSV, JSON, NDJSON with url", Help: "One URL a line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
+		},
+		kit.Field{Name: fieldPath, Label: "File", Kind: kit.FieldText, Hidden: true, Placeholder: "inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
+		kit.Field{Name: fieldKey, Label: "Key", Kind: kit.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		kit.Field{Name: fieldCheck, Label: "Check", Kind: kit.FieldNote},
+	)
+	l.dialog = kit.NewFormDialog(m.deps.Theme, "New job", l.form)
+	l.dialog.Width = 78
+	l.dialog.OnChange = func(*kit.Form) { l.changed(m) }
+	l.dialog.OnSubmit = func(*kit.Form) tea.Cmd { return m.submit() }
+	l.setSession(m, m.session)
+	l.changed(m)
+	m.dialog = l
+	return kit.OpenOverlay(l.dialog)
+}
+
+func checkDataset(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return errors.New("name the dataset, for example gd_products")
+	case strings.ContainsAny(s, " /?&#"):
+		return errors.New("an identifier has no spaces and none of / ? & #")
+	}
+	return nil
+}
+
+func notBlank(text string) func(string) error {
+	return func(s string) error {
+		if strings.TrimSpace(s) == "" {
+			return errors.New(text)
+		}
+		return nil
+	}
+}
+
+func (l *launch) setSession(m *Model, s kit.Session) {
+	options := make([]kit.Option, 0, len(s.Keys))
+	for _, k := range s.Keys {
+		o := kit.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.deps.Now(), model.SoonDays*24*time.Hour).String()}
+		if f, bad := forbidden(k, m.deps.Now()); bad {
+			o.Disabled = f.Text
+		}
+		options = append(options, o)
+	}
+	l.form.SetOptions(fieldKey, options)
+}
+
+// changed keeps the fields in step and takes the check back.
+func (l *launch) changed(m *Model) {
+	file := l.form.Value(fieldSource) == sourceFile
+	l.form.SetHidden(fieldPaste, file)
+	l.form.SetHidden(fieldPath, !file)
+	l.ready, l.agreed = false, false
+	l.dialog.Submit = "check the inputs"
+	l.dialog.Problem = ""
+	l.slot.Drop()
+	l.dialog.Busy = false
+	l.note("Nothing is sent yet: the rows are checked first.", m.lint(l.form.Value(fieldKey)))
+}
+
+// note is the text at the foot of the form.
+func (l *launch) note(lines ...string) {
+	kept := lines[:0]
+	for _, s := range lines {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	l.form.SetValue(fieldCheck, strings.Join(kept, "\n"))
+}
+
+// keyNamed finds a key of the session; an empty name is the profile's key.
+func (m *Model) keyNamed(name string) model.Key {
+	for _, k := range m.session.Keys {
+		if k.Name == name {
+			return k
+		}
+	}
+	return m.session.Key
+}
+
+// lint says what is wrong with using a key for this, or nothing.
+func (m *Model) lint(name string) string {
+	var out []string
+	for _, f := range keystore.CheckUse(m.keyNamed(name), model.CapUse, false, m.deps.Now()) {
+		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
+	}
+	return strings.Join(out, "\n")
+}
+
+// submit is ctrl+s in the dialog: check first, then send.
+func (m *Model) submit() tea.Cmd {
+	l := m.dialog
+	if l == nil {
+		return nil
+	}
+	if !l.ready {
+		return m.readInputs(l)
+	}
+	if f, bad := forbidden(m.keyNamed(l.form.Value(fieldKey)), m.deps.Now()); bad {
+		l.form.SetError(fieldKey, f.Text+"; "+f.Fix)
+		return nil
+	}
+	dataset := strings.TrimSpace(l.form.Value(fieldDataset))
+	sum := digest(dataset, l.checked.inputs)
+	if at, again := m.launchedRecently(sum); again && !l.agreed {
+		return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+			Title: "Launch the same inputs again?",
+			Body: fmt.Sprintf("The same %d inputs went to dataset %s at %s. A second job is billed a second time.",
+				len(l.checked.inputs), kit.Clean(dataset), kit.When(at, m.deps.Now())),
+			Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
+		})
+	}
+	l.dialog.Busy = true
+	return m.trigger(model.TriggerRequest{Dataset: dataset, Inputs: l.checked.inputs, Key: l.form.Value(fieldKey)}, sum)
+}
+
+func (m *Model) launchedRecently(sum string) (time.Time, bool) {
+	at, ok := m.launched[sum]
+	return at, ok && m.deps.Now().Sub(at) < recent
+}
+
+func (m *Model) readInputs(l *launch) tea.Cmd {
+	l.dialog.Busy = true
+	read, open := m.deps.ReadInputs, m.deps.OpenFile
+	text, path := l.form.Value(fieldPaste), strings.TrimSpace(l.form.Value(fieldPath))
+	file := l.form.Value(fieldSource) == sourceFile
+	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(context.Context) tea.Msg {
+		out := inputsRead{checkedInputs{source: "what was pasted"}}
+		var r io.Reader = bytes.NewReader([]byte(text))
+		kind := ""
+		if file {
+			f, err := open(path)
+			if err != nil {
+				out.err = err.Error()
+				return out
+			}
+			defer f.Close()
+			r, kind, out.source = f, strings.TrimPrefix(filepath.Ext(path), "."), path
+		}
+		var err error
+		if out.inputs, out.problems, err = read(r, kind); err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
+}
+
+// dialogResult takes what concerns the dialog and the questions.
+func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
+	switch msg := msg.(type) {
+	case inputsRead:
+		if m.dialog != nil {
+			m.dialog.inputsRead(m, msg.checkedInputs)
+		}
+	case launchAgain:
+		if m.dialog != nil {
+			m.dialog.agreed = true
+			return m.submit(), true
+		}
+	case doCancel:
+		return m.cancelJob(msg.job), true
+	case doDownload:
+		return m.download(msg), true
+	case kit.Copy:
+		return func() tea.Msg { return msg }, true
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (l *launch) inputsRead(m *Model, c checkedInputs) {
+	l.dialog.Busy = false
+	l.checked = c
+	bad, warned := 0, 0
+	for _, p := range c.problems {
+		if p.Warning {
+			warned++
+		} else {
+			bad++
+		}
+	}
+	switch {
+	case c.err != "":
+		l.dialog.Problem = c.err
+		l.note("Nothing was sent.")
+	case bad > 0:
+		l.dialog.Problem = fmt.Sprintf("%d rows of %s cannot be used; nothing was sent", bad, c.source)
+		l.note(problemLines(c.problems))
+	case len(c.inputs) == 0:
+		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
+		l.note()
+	default:
+		l.ready = true
+		l.dialog.Submit = fmt.Sprintf("launch %d inputs", len(c.inputs))
+		k := m.keyNamed(l.form.Value(fieldKey))
+		l.note(fmt.Sprintf("✓ %d inputs from %s · key %s %s · cost %s", len(c.inputs), c.source, orWord(k.Name, "of the profile"), k.Level, cost),
+			problemLines(c.problems), m.lint(l.form.Value(fieldKey)))
+	}
+}
+
+// failed shows why a launch did not even begin.
+func (l *launch) failed(text string) {
+	l.dialog.Busy = false
+	l.dialog.Problem = text
+}
+
+func (m *Model) closeDialog() tea.Cmd {
+	if m.dialog == nil {
+		return nil
+	}
+	d := m.dialog.dialog
+	m.dialog = nil
+	return func() tea.Msg { return kit.Close{Overlay: d} }
+}
+
+// maxProblems is how many bad rows are named; the rest are counted.
+const maxProblems = 6
+
+func problemLines(problems []InputProblem) string {
+	var out []string
+	for i, p := range problems {
+		if i == maxProblems {
+			out = append(out, fmt.Sprintf("… and %d more", len(problems)-i))
+			break
+		}
+		mark := "✗"
+		if p.Warning {
+			mark = "!"
+		}
+		out = append(out, fmt.Sprintf("%s row %d: %s", mark, p.Row, p.Text))
+	}
+	return strings.Join(out, "\n")
+}
+
+// forbidden is the finding that forbids a key for a launch, if there is one.
+func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
+		if f.Severity == keystore.SeverityError {
+			return f, true
+		}
+	}
+	return keystore.Finding{}, false
+}
+
+func severityMark(f keystore.Finding) string {
+	if f.Severity == keystore.SeverityError {
+		return "✗"
+	}
+	return "!"
+}

@@ -1,0 +1,180 @@
+package jobs
+
+import (
+	"context"
+	"io"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// Ledger is what the tab asks of the service. Every call may block and is made
+// in a command.
+type Ledger interface {
+	Jobs(ctx context.Context) ([]model.Job, error)
+	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
+	Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error)
+	CancelJob(ctx context.Context, jobID string) (model.Job, error)
+	Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error)
+	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
+}
+
+// Deps are the tab's parts, all of them required.
+type Deps struct {
+	// Ctx ends the tab's work when the program ends.
+	Ctx   context.Context //nolint:containedctx // the tab lives as long as the program
+	Now   func() time.Time
+	Theme *kit.Theme
+	// Profile is the profile in use. It does no I/O; it is called when the session
+	// changes.
+	Profile func() profile.Profile
+	// Ledger is the service.
+	Ledger Ledger
+	// ReadInputs reads and checks rows: service.ReadInputs.
+	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []InputProblem, error)
+	// OpenFile opens a file of inputs: os.Open. It is called in a command.
+	OpenFile func(path string) (io.ReadCloser, error)
+}
+
+// Panes of the tab, in the order of tab.
+const (
+	paneList = iota
+	paneDetail
+)
+
+// ledger is the list and what is known of its loading.
+type ledger struct {
+	jobs   []model.Job // newest first
+	table  kit.Table
+	loaded bool
+	err    string
+	slot   kit.Slot
+}
+
+// work is what is in flight.
+type work struct {
+	watches  map[string]*watch
+	trigger  kit.Slot
+	cancel   kit.Slot
+	download kit.Slot
+	// downloading is the job that is downloaded, got its bytes so far.
+	downloading string
+	got         int64
+}
+
+// watch is one job that is followed. It keeps the reason when it ended early.
+type watch struct {
+	slot kit.Slot
+	on   bool
+	err  string
+}
+
+// preview is the table of a job's first records.
+type preview struct {
+	open    bool
+	job     model.Job
+	records model.RecordTable
+	table   kit.Table
+	column  int // first column drawn, for tables wider than the screen
+	err     string
+	slot    kit.Slot
+}
+
+// Model is the tab. Use New.
+type Model struct {
+	deps    Deps
+	session kit.Session
+	profile profile.Profile
+	ledger  ledger
+	work    work
+	preview preview
+	ring    kit.Ring
+	// detailTop is the first line of the detail pane that is drawn.
+	detailTop int
+	dialog    *launch // nil while no dialog is open
+	// launched remembers what this console launched, by digest, to ask before the
+	// same inputs go out again.
+	launched map[string]time.Time
+	// want is a job to put the cursor on once the ledger has it.
+	want string
+	w, h int
+}
+
+// New makes the tab.
+func New(d Deps) *Model {
+	m := &Model{deps: d, ring: kit.Ring{N: 2}, launched: map[string]time.Time{}}
+	m.work.watches = map[string]*watch{}
+	m.ledger.table.Columns = []kit.Column{
+		{Title: "STATE", Width: 18},
+		{Title: "JOB", Width: 12, Flex: true},
+		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},
+		{Title: "INPUTS", Width: 6, Right: true, Priority: 3},
+		{Title: "RECORDS", Width: 7, Right: true, Priority: 1},
+		{Title: "AGE", Width: 4, Right: true},
+		{Title: "KEY", Width: 10, Priority: 4},
+	}
+	m.preview.table.Empty = "the result holds no records"
+	m.fill()
+	return m
+}
+
+// Init loads the ledger: it is on disk and needs no session.
+func (m *Model) Init() tea.Cmd { return m.load() }
+
+// Title is the tab's word.
+func (m *Model) Title() string { return "Jobs" }
+
+// Focus reloads the ledger, because another process may have written to it.
+func (m *Model) Focus() tea.Cmd { return m.load() }
+
+// Blur has nothing to stop: what is followed stays followed.
+func (m *Model) Blur() {}
+
+// Running counts the work that quitting would interrupt. A watch is not among
+// it: the job goes on at the service, and the ledger finds it again.
+func (m *Model) Running() int {
+	n := 0
+	for _, s := range []*kit.Slot{&m.work.trigger, &m.work.cancel, &m.work.download} {
+		if s.Running() {
+			n++
+		}
+	}
+	return n
+}
+
+// Status says how many jobs are followed, and how far a download is.
+func (m *Model) Status() string {
+	if m.work.download.Running() {
+		return "download " + kit.Bytes(m.work.got)
+	}
+	switch n := m.watching(); n {
+	case 0:
+		return ""
+	case 1:
+		return "1 job followed"
+	default:
+		return kit.Count(n) + " jobs followed"
+	}
+}
+
+func (m *Model) watching() int {
+	n := 0
+	for _, w := range m.work.watches {
+		if w.on {
+			n++
+		}
+	}
+	return n
+}
+
+// selected is the job under the cursor.
+func (m *Model) selected() (model.Job, bool) {
+	if at := m.ledger.table.Cursor(); at < len(m.ledger.jobs) {
+		return m.ledger.jobs[at], true
+	}
+	return model.Job{}, false
+}

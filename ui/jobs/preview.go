@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/ui/kit"
+)
+
+// Widths of the preview's columns, in cells.
+const (
+	minColumn = 8
+	maxColumn = 32
+	sampled   = 20 // rows a column's width is taken from
+)
+
+// layPreview lays the columns out, from the first one the operator wants to see.
+func (m *Model) layPreview() {
+	p := &m.preview
+	r := p.records
+	p.table.Columns = nil
+	for i := p.column; i < len(r.Columns); i++ {
+		width := max(minColumn, kit.Width(kit.Clean(r.Columns[i].Name)))
+		for _, row := range r.Rows[:min(sampled, len(r.Rows))] {
+			if i < len(row) {
+				width = max(width, kit.Width(kit.Clean(row[i])))
+			}
+		}
+		// The columns on the right go first when there is no room for all.
+		p.table.Columns = append(p.table.Columns, kit.Column{Title: r.Columns[i].Name, Width: min(width, maxColumn), Priority: i - p.column})
+	}
+	from := p.column
+	p.table.SetRows(len(r.Rows), func(i int) []kit.Cell {
+		row := r.Rows[i]
+		cells := make([]kit.Cell, 0, len(row))
+		for _, v := range row[min(from, len(row)):] {
+			cells = append(cells, kit.C(v))
+		}
+		return cells
+	})
+}
+
+func (m *Model) renderPreview(w, h int) string {
+	t, p := m.deps.Theme, &m.preview
+	iw, ih := kit.Inner(w, h)
+	title := "Records of " + jobName(p.job) + " · " + p.job.Dataset
+	var body string
+	switch {
+	case p.err != "":
+		body = strings.Join(m.wrapped("The records cannot be shown: "+p.err+". esc goes back.", iw-2), "\n")
+	case p.slot.Running():
+		body = "\n " + t.Muted.Render("reading the first records…")
+	case len(p.records.Columns) == 0:
+		body = "\n " + t.Muted.Render("the result holds no records")
+	default:
+		title += fmt.Sprintf(" · first %d", len(p.records.Rows))
+		if p.records.Total >= 0 {
+			title += fmt.Sprintf(" of %d", p.records.Total)
+		}
+		foot := m.columnLines(iw, max(1, ih/3))
+		body = kit.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
+	}
+	return kit.Pane(t, title, true, w, h, body)
+}
+
+// columnLines is what is known of every column: its type and how often it is
+// filled, in at most limit lines.
+func (m *Model) columnLines(w, limit int) []string {
+	t, r := m.deps.Theme, m.preview.records
+	var items []string
+	for i, c := range r.Columns {
+		text := fmt.Sprintf("%s %s %d %%", kit.Clean(kit.Cut(c.Name, maxColumn)), c.Type, int(r.FillRate(i)*100))
+		if c.Filled < len(r.Rows) {
+			text = t.Warn.Render("! " + text)
+		} else {
+			text = t.Muted.Render(text)
+		}
+		items = append(items, text)
+	}
+	var lines []string
+	line := t.Muted.Render(" filled  ")
+	for i, it := range items {
+		if kit.Width(line)+kit.Width(it)+3 > w {
+			lines = append(lines, line)
+			line = strings.Repeat(" ", 9)
+			if len(lines) == limit {
+				lines[limit-1] = kit.Cut(lines[limit-1], w-14) + t.Muted.Render(fmt.Sprintf(" +%d columns", len(items)-i))
+				return lines
+			}
+		}
+		line += it + "   "
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,289 @@
+package jobs
+
+import (
+	"fmt"
+	"slices"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Update takes intents, results and motion keys.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.SessionChanged:
+		return m.setSession(msg.Session)
+	case kit.Resized:
+		m.w, m.h = msg.W, msg.H
+		return nil
+	case kit.OpenJob:
+		return m.open(msg.ID)
+	case kit.NewJob:
+		return m.newJob(msg.URLs)
+	case kit.Tick:
+		return nil // drawing anew is all that a beat is for: ages
+	case intent:
+		return m.act(msg)
+	case tea.KeyPressMsg, tea.MouseWheelMsg:
+		m.move(msg)
+		return nil
+	}
+	if cmd, ok := m.dialogResult(msg); ok {
+		return cmd
+	}
+	return m.result(msg)
+}
+
+// setSession takes a new profile. Jobs of other profiles stay in the list, but
+// only this one's can be followed.
+func (m *Model) setSession(s kit.Session) tea.Cmd {
+	changed := s.ProfileName != m.session.ProfileName
+	m.session, m.profile = s, m.deps.Profile()
+	if changed {
+		for _, w := range m.work.watches {
+			w.slot.Drop()
+			w.on = false
+		}
+		m.work.watches = map[string]*watch{}
+	}
+	if m.dialog != nil {
+		m.dialog.setSession(m, s)
+	}
+	return m.follow()
+}
+
+func (m *Model) act(i intent) tea.Cmd {
+	job, ok := m.selected()
+	switch i {
+	case intentNew:
+		return m.newJob(nil)
+	case intentReload:
+		return m.load()
+	case intentNextPane:
+		m.ring.Next()
+	case intentPrevPane:
+		m.ring.Prev()
+	case intentZoom:
+		m.ring.Zoomed = !m.ring.Zoomed
+	case intentBack:
+		m.back()
+	case intentLeft, intentRight:
+		m.shift(i)
+	}
+	if !ok {
+		return nil
+	}
+	switch i {
+	case intentOpen:
+		m.ring.At = paneDetail
+		m.detailTop = 0
+	case intentDownload:
+		return m.askFormat(job)
+	case intentPreview:
+		return m.openPreview(job)
+	case intentCancel:
+		return m.askCancel(job)
+	case intentFollow:
+		return m.startWatch(job.ID)
+	case intentCopy:
+		return m.copyMenu(job)
+	}
+	return nil
+}
+
+func (m *Model) back() {
+	switch {
+	case m.preview.open:
+		m.preview.open = false
+		m.preview.slot.Drop()
+	case m.ring.Zoomed:
+		m.ring.Zoomed = false
+	default:
+		m.ring.At = paneList
+	}
+}
+
+func (m *Model) move(msg tea.Msg) {
+	switch {
+	case m.preview.open:
+		m.preview.table.Update(msg)
+	case m.ring.At == paneList:
+		before := m.ledger.table.Cursor()
+		m.ledger.table.Update(msg)
+		if m.ledger.table.Cursor() != before {
+			m.detailTop = 0
+		}
+	default:
+		m.detailTop = max(0, m.detailTop+scrollBy(msg))
+	}
+}
+
+// scrollBy reads a motion key for the detail pane, which has no cursor.
+func scrollBy(msg tea.Msg) int {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			return -1
+		case "down", "j":
+			return 1
+		case "pgup", "ctrl+u", "ctrl+b":
+			return -10
+		case "pgdown", "ctrl+d", "ctrl+f", "space":
+			return 10
+		case "home", "g":
+			return -1 << 20
+		}
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			return -3
+		}
+		if msg.Button == tea.MouseWheelDown {
+			return 3
+		}
+	}
+	return 0
+}
+
+func (m *Model) shift(i intent) {
+	if !m.preview.open {
+		return
+	}
+	by := 1
+	if i == intentLeft {
+		by = -1
+	}
+	m.preview.column = max(0, min(m.preview.column+by, len(m.preview.records.Columns)-1))
+	m.layPreview()
+}
+
+// result takes what a command came back with.
+func (m *Model) result(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case jobsLoaded:
+		return m.setJobs(msg)
+	case jobChanged:
+		m.put(msg.job)
+	case watchEnded:
+		return m.watchEnded(msg)
+	case triggered:
+		return m.triggered(msg)
+	case cancelled:
+		if msg.err != "" {
+			return kit.Fail("cancel " + jobName(msg.job) + ": " + msg.err)
+		}
+		m.put(msg.job)
+		return kit.Info("job " + jobName(msg.job) + ": " + msg.job.State.Label())
+	case downloadProgress:
+		m.work.got = msg.done
+	case downloaded:
+		return m.downloaded(msg)
+	case recordsLoaded:
+		m.preview.err = msg.err
+		m.preview.records = msg.table
+		m.layPreview()
+	}
+	return nil
+}
+
+func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
+	m.ledger.err = msg.err
+	if msg.err != "" {
+		if len(m.ledger.jobs) > 0 { // there is something to show: it stays
+			return kit.Fail("read the ledger: " + msg.err)
+		}
+		m.ledger.loaded = true
+		return nil
+	}
+	m.ledger.loaded = true
+	m.ledger.jobs = slices.Clone(msg.jobs)
+	m.fill()
+	m.toWanted()
+	return m.follow()
+}
+
+// put replaces a job by its newer state, or adds it.
+func (m *Model) put(j model.Job) {
+	i := slices.IndexFunc(m.ledger.jobs, func(o model.Job) bool { return o.ID == j.ID })
+	if i < 0 {
+		m.ledger.jobs = append(m.ledger.jobs, j)
+	} else {
+		m.ledger.jobs[i] = j
+	}
+	m.fill()
+	m.toWanted()
+}
+
+// fill sorts the jobs, newest first, and hands them to the table.
+func (m *Model) fill() {
+	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
+	m.ledger.table.Empty = m.emptyText()
+	m.ledger.table.SetRowsKeyed(len(m.ledger.jobs), func(i int) string { return m.ledger.jobs[i].ID }, m.row)
+}
+
+func (m *Model) emptyText() string {
+	if !m.ledger.loaded {
+		return "reading the ledger…"
+	}
+	return "no jobs yet: n launches one"
+}
+
+func (m *Model) toWanted() {
+	if m.want == "" {
+		return
+	}
+	for i, j := range m.ledger.jobs {
+		if j.ID == m.want {
+			m.ledger.table.SetCursor(i)
+			m.want = ""
+			return
+		}
+	}
+}
+
+// open puts the cursor on a job another tab named.
+func (m *Model) open(id string) tea.Cmd {
+	m.preview.open = false
+	m.ring.At, m.detailTop = paneDetail, 0
+	m.want = id
+	m.toWanted()
+	if m.want == "" {
+		return nil
+	}
+	return m.load()
+}
+
+func (m *Model) triggered(msg triggered) tea.Cmd {
+	if msg.err != "" {
+		if m.dialog != nil {
+			m.dialog.failed(msg.err)
+			return nil
+		}
+		return kit.Fail("launch " + msg.dataset + ": " + msg.err)
+	}
+	m.launched[msg.digest] = m.deps.Now()
+	m.want = msg.job.ID
+	m.put(msg.job)
+	m.ring.At = paneList
+	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
+	switch msg.job.State {
+	case model.JobMayHave:
+		cmds = append(cmds, kit.Fail("job on "+msg.job.Dataset+" may have started: "+msg.job.Detail+"; it is not sent again"))
+	case model.JobRefused, model.JobNotSent:
+		cmds = append(cmds, kit.Fail("job on "+msg.job.Dataset+": "+msg.job.State.Label()+": "+msg.job.Detail))
+	default:
+		cmds = append(cmds, kit.Info("launched "+jobName(msg.job)))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) downloaded(msg downloaded) tea.Cmd {
+	m.work.downloading = ""
+	if msg.err != "" {
+		return kit.Fail("download " + msg.name + ": " + msg.err)
+	}
+	m.put(msg.job)
+	return kit.Info(fmt.Sprintf("%s · %s", kit.Bytes(msg.job.Bytes), msg.job.File))
+}

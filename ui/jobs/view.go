@@ -1,0 +1,166 @@
+package jobs
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Render draws the list beside the detail, or above it on narrow screens; the
+// preview and a zoomed pane take the whole tab.
+func (m *Model) Render(w, h int) string {
+	t := m.deps.Theme
+	switch {
+	case m.preview.open:
+		return m.renderPreview(w, h)
+	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
+		return kit.Pane(t, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
+	case m.ring.Zoomed && m.ring.At == paneDetail:
+		return m.renderDetail(w, h)
+	case m.ring.Zoomed:
+		return m.renderList(w, h)
+	case w < kit.StackBelow:
+		parts := kit.Split(h, 1, 1)
+		return kit.Stack(m.renderList(w, parts[0]), m.renderDetail(w, parts[1]))
+	default:
+		parts := kit.Split(w, 3, 2)
+		return kit.Row(m.renderList(parts[0], h), m.renderDetail(parts[1], h))
+	}
+}
+
+func (m *Model) renderList(w, h int) string {
+	focused := m.ring.At == paneList
+	iw, ih := kit.Inner(w, h)
+	title := "Jobs"
+	if n := len(m.ledger.jobs); n > 0 {
+		title = fmt.Sprintf("Jobs (%d)", n)
+	}
+	return kit.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
+}
+
+func (m *Model) row(i int) []kit.Cell {
+	j, t := m.ledger.jobs[i], m.deps.Theme
+	glyph, ink := t.JobMark(j.State)
+	return []kit.Cell{
+		{Text: glyph + " " + j.State.Label(), Ink: ink},
+		kit.C(jobName(j)), kit.C(j.Dataset), kit.C(strconv.Itoa(j.Inputs)), kit.C(count(j.Records)),
+		{Text: kit.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
+		kit.C(j.KeyName),
+	}
+}
+
+func (m *Model) renderDetail(w, h int) string {
+	t, focused := m.deps.Theme, m.ring.At == paneDetail
+	iw, ih := kit.Inner(w, h)
+	j, ok := m.selected()
+	if !ok {
+		return kit.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("a job's history stands here"))
+	}
+	lines := m.detail(j, iw-2)
+	top := max(0, min(m.detailTop, len(lines)-ih))
+	m.detailTop = top
+	var b strings.Builder
+	for _, l := range lines[top:min(top+ih, len(lines))] {
+		b.WriteString(" " + l + "\n")
+	}
+	title := jobName(j) + " · " + j.Dataset
+	if more := len(lines) - top - ih; more > 0 {
+		title += fmt.Sprintf(" · %d lines more", more)
+	}
+	return kit.Pane(t, title, focused, w, h, b.String())
+}
+
+// detail is the text of the detail pane, without a frame.
+func (m *Model) detail(j model.Job, w int) []string {
+	t, now := m.deps.Theme, m.deps.Now()
+	glyph, ink := t.JobMark(j.State)
+	head := ink.Render(glyph + " " + j.State.Label())
+	if j.Wire != "" && j.Wire != string(j.State) {
+		head += t.Muted.Render(" (the service says " + kit.Clean(j.Wire) + ")")
+	}
+	out := []string{head}
+	if !j.State.Final() && j.State != model.JobMayHave || j.State == model.JobReady {
+		out = append(out, progressLine(j, w))
+	}
+	if j.ID == m.work.downloading {
+		out = append(out, "downloading · "+kit.Bytes(m.work.got))
+	}
+	if j.Detail != "" {
+		out = append(out, m.wrapped(j.Detail, w)...)
+	}
+	for _, a := range advice(j) {
+		for _, l := range m.wrapped(a, w) {
+			out = append(out, t.Warn.Render(l))
+		}
+	}
+	out = append(out, m.notes(j, w)...)
+	out = append(out, "")
+	for _, s := range j.Steps {
+		_, ink := t.JobMark(s.State)
+		line := t.Muted.Render(kit.Clock(s.At, now)) + "  " + ink.Render(kit.Fit(s.State.Label(), 9)) + "  "
+		indent := strings.Repeat(" ", kit.Width(line))
+		for i, l := range m.wrapped(s.Text, max(w-kit.Width(line), 12)) {
+			if i == 0 {
+				out = append(out, line+l)
+			} else {
+				out = append(out, indent+l)
+			}
+		}
+	}
+	return append(out, m.facts(j, w)...)
+}
+
+// notes say what the console does about the job now, and what it cannot do.
+func (m *Model) notes(j model.Job, w int) []string {
+	t := m.deps.Theme
+	var text string
+	watched := m.work.watches[j.ID]
+	switch why := m.whyNotAsk(j); {
+	case j.State.Final() || j.State == model.JobMayHave:
+		return nil
+	case watched != nil && watched.on:
+		text = "followed: the service is asked now and then until the state is final"
+	case watched != nil && watched.err != "":
+		text = "not followed any more: " + watched.err + " · f follows it again"
+	case why != "":
+		text = "not followed: " + why
+	case watchable(j):
+		text = "waits its turn to be followed · f follows it now"
+	default:
+		return nil
+	}
+	out := m.wrapped(text, w)
+	for i := range out {
+		out[i] = t.Muted.Render(out[i])
+	}
+	return out
+}
+
+// facts are the identifiers and files, one a line.
+func (m *Model) facts(j model.Job, w int) []string {
+	t := m.deps.Theme
+	out := []string{""}
+	add := func(name, value string) {
+		if value != "" {
+			out = append(out, t.Muted.Render(kit.Fit(name, 10))+kit.Cut(kit.Clean(value), w-10))
+		}
+	}
+	add("snapshot", j.Snapshot)
+	add("ledger id", j.ID)
+	add("profile", j.Profile)
+	add("key", j.KeyName)
+	add("created", kit.When(j.Created, m.deps.Now()))
+	if j.File != "" {
+		add("size", kit.Bytes(j.Bytes))
+		add("file", j.File)
+	}
+	add("cost", cost)
+	return out
+}
+
+func (m *Model) wrapped(s string, w int) []string {
+	return kit.WrapText(kit.CleanLines(s), max(w, 8))
+}
