@@ -1,0 +1,150 @@
+package emulator
+
+import (
+	"crypto/subtle"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+const maxControlBytes = 64 << 10
+
+// controlHandler is what the contract calls account-settings actions (service.md 2.1,
+// 2.2, 3). The interface is this emulator's own.
+func (s *Server) controlHandler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, a action, h http.HandlerFunc) {
+		mux.HandleFunc(pattern, s.withControl(a, h))
+	}
+	handle("GET /ready", actKeys, func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, http.StatusOK, basisControl, s.Ready())
+	})
+	handle("GET /keys", actKeys, func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, http.StatusOK, basisControl, map[string]any{"keys": withoutValues(s.account.listKeys())})
+	})
+	handle("POST /keys", actKeys, s.handleCreateKey)
+	handle("POST /keys/{name}/refresh", actKeys, func(w http.ResponseWriter, r *http.Request) {
+		k, err := s.account.refreshKey(r.PathValue("name"))
+		s.answerControl(w, http.StatusOK, k, err)
+	})
+	handle("DELETE /keys/{name}", actKeys, func(w http.ResponseWriter, r *http.Request) {
+		name := r.PathValue("name")
+		s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.deleteKey(name))
+	})
+	handle("GET /zones", actZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
+		answerJSON(w, http.StatusOK, basisControl, map[string]any{"zones": s.account.listZones()})
+	})
+	handle("POST /zones/{name}/password", actZonePasswords, func(w http.ResponseWriter, r *http.Request) {
+		z, err := s.account.newPassword(r.PathValue("name"))
+		s.answerControl(w, http.StatusOK, z, err)
+	})
+	return mux
+}
+
+// withoutValues: a value is shown once, at creation (service.md 2.1). The scenario's
+// plain ones are in Ready, where the demo hands them out.
+func withoutValues(keys []Key) []Key {
+	for i := range keys {
+		keys[i].Value = ""
+	}
+	return keys
+}
+
+// withControl checks the control token and, where the caller acts as a key, that the
+// key's level permits the action (service.md 5.3).
+func (s *Server) withControl(a action, next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if subtle.ConstantTimeCompare([]byte(bearer(r.Header)), []byte(s.controlToken)) != 1 {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			answerError(w, http.StatusUnauthorized, "the control token is missing or wrong")
+			return
+		}
+		if value := r.Header.Get("X-Acting-Key"); value != "" {
+			k, err := s.account.authenticate(value)
+			if err != nil {
+				answerError(w, http.StatusUnauthorized, "acting key: "+err.Error())
+				return
+			}
+			if !k.Level.permits(a) {
+				answerError(w, http.StatusForbidden, fmt.Sprintf("level %s does not permit this", k.Level))
+				return
+			}
+		}
+		next(w, r)
+	}
+}
+
+func answerError(w http.ResponseWriter, status int, text string) {
+	answerJSON(w, status, basisControl, map[string]string{"error": text})
+}
+
+func (s *Server) answerControl(w http.ResponseWriter, status int, v any, err error) {
+	switch {
+	case errors.Is(err, errNoSuchKey), errors.Is(err, errNoSuchZone):
+		answerError(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, errKeyExists):
+		answerError(w, http.StatusConflict, err.Error())
+	case err != nil:
+		s.log.Error("an account change was not kept", "error", err)
+		answerError(w, http.StatusInternalServerError, "the change could not be kept")
+	default:
+		answerJSON(w, status, basisControl, v)
+	}
+}
+
+func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
+	body, err := readBody(w, r, maxControlBytes)
+	if err != nil {
+		answerError(w, http.StatusBadRequest, "the body could not be read")
+		return
+	}
+	name, level, duty, expires, err := parseNewKey(body)
+	if err != nil {
+		answerError(w, http.StatusBadRequest, err.Error())
+		return
+	}
+	k, err := s.account.createKey(name, level, duty, expires)
+	s.answerControl(w, http.StatusCreated, k, err)
+}
+
+// parseNewKey reads {"name", "level", "expires", "duty"}. expires is a date, an RFC
+// 3339 moment or "Unlimited" (a zero time); it has to be said.
+func parseNewKey(b []byte) (name string, level Level, duty string, expires time.Time, err error) {
+	var fields map[string]string
+	if err := json.Unmarshal(b, &fields); err != nil {
+		return "", "", "", time.Time{}, errors.New("body must be a JSON object of strings")
+	}
+	for _, field := range sortedKeys(fields) {
+		switch field {
+		case "name", "level", "duty", "expires":
+		default:
+			return "", "", "", time.Time{}, fmt.Errorf("%s is not a field of a key", field)
+		}
+	}
+	name, level, duty = fields["name"], Level(fields["level"]), fields["duty"]
+	if !keyName.MatchString(name) {
+		return "", "", "", time.Time{}, errors.New("name must be 1 to 64 letters, digits, '.', '_' or '-'")
+	}
+	if !level.valid() {
+		return "", "", "", time.Time{}, errors.New("level must be ADMIN, FINANCE, OPS, LIMIT or USER")
+	}
+	if len(duty) > 64 {
+		return "", "", "", time.Time{}, errors.New("duty is longer than 64 bytes")
+	}
+	expires, err = parseExpires(fields["expires"])
+	return name, level, duty, expires, err
+}
+
+func parseExpires(v string) (time.Time, error) {
+	if v == "Unlimited" {
+		return time.Time{}, nil
+	}
+	for _, layout := range [...]string{time.DateOnly, time.RFC3339} {
+		if t, err := time.Parse(layout, v); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, errors.New("expires must be a date like 2027-01-31, or Unlimited")
+}

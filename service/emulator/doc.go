@@ -1,0 +1,17 @@
+// Package emulator is the embedded local service: the HTTP API, the proxy for
+// native access, the account settings and a small web site to fetch, as
+// docs/service.md describes them, on loopback sockets.
+//
+// It serves people without an account, `zonedeck emulate`, and the tests. Only the
+// wiring in ui/cli and tests import it, and it imports nothing of zonedeck: client
+// and server agree through the wire alone. What the contract calls "not shown"
+// follows the public documentation of a service of this kind, or is an assumption;
+// each answer's x-emulator-basis header says which.
+//
+// A [Server] is safe for concurrent use; every goroutine it starts has ended when
+// [Server.Shutdown] returns.
+//
+// What is not there yet: asynchronous fetches, webhooks, page rendering, parsed
+// search results, unlocking (an unlocker zone passes the target's answer on as it
+// is). Requests that ask for these are refused by the field's name.
+package emulator

@@ -1,0 +1,196 @@
+package exits
+
+import (
+	"cmp"
+	"errors"
+	"hash/fnv"
+	"net/netip"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+)
+
+// PerCountry is how many exits a network has in a country.
+const PerCountry = 14
+
+// maxSessions bounds the sessions a pool remembers.
+const maxSessions = 10_000
+
+// Refusals of [Pool.Pick].
+var (
+	// ErrNotAllocated is an address that is not one of the zone's own.
+	ErrNotAllocated = errors.New("the address is not allocated to the zone")
+	// ErrSessionLost is a session whose exit is gone, when the login asked for a
+	// refusal rather than a new exit.
+	ErrSessionLost = errors.New("no peer available: the session's exit is gone")
+)
+
+// defaultCountries are used in turn when a login chooses none.
+var defaultCountries = [...]string{"us", "de", "gb", "jp", "br"}
+
+// networks numbers the products: the second octet of their exits is base + number.
+var networks = [...]string{
+	"datacenter", "isp", "residential", "mobile", "unlocker", "serp", "browser", "crawl",
+	"scrapers", "datasets", "discover", "deep_lookup", "agent",
+}
+
+const networkBase = 10
+
+// idle is how long a session's exit is kept without use (public documentation).
+func idle(product string) time.Duration {
+	switch product {
+	case "residential":
+		return 5 * time.Minute
+	case "isp":
+		return 7 * time.Minute
+	case "mobile":
+		return 10 * time.Minute
+	default:
+		return time.Minute
+	}
+}
+
+// Want is what a login or an API call asks of its exit.
+type Want struct {
+	Zone, Product string
+	Country       string
+	// Place is everything else that pins a region (state, city, zip, …), joined: a
+	// session is lost when it changes.
+	Place   string
+	Session string
+	Const   bool
+	IP      string
+	// GIP names a dedicated group; the same name always has the same exit.
+	GIP    string
+	Direct bool
+}
+
+// Exit is the address a fetch leaves from.
+type Exit struct {
+	Addr    netip.Addr
+	Country string
+}
+
+// Bound reports whether traffic to a target at the given address really leaves from
+// the exit's address; otherwise the exit is simulated.
+func (e Exit) Bound(target netip.Addr) bool {
+	return runtime.GOOS == "linux" && target.Is4() && target.IsLoopback() && e.Addr.IsLoopback()
+}
+
+type sessionKey struct{ zone, session string }
+
+type session struct {
+	exit           Exit
+	country, place string
+	used           time.Time
+}
+
+// Pool hands out exits.
+type Pool struct {
+	now func() time.Time
+
+	mu       sync.Mutex
+	turn     map[string]int // per zone and country
+	sessions map[sessionKey]session
+}
+
+// NewPool makes a pool that reads the time from now.
+func NewPool(now func() time.Time) *Pool {
+	return &Pool{now: now, turn: map[string]int{}, sessions: map[sessionKey]session{}}
+}
+
+// Pick chooses the exit for one fetch. The error is [ErrNotAllocated] or
+// [ErrSessionLost].
+func (p *Pool) Pick(w Want) (Exit, error) {
+	if w.Direct {
+		return Exit{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
+	}
+	if w.IP != "" {
+		a, err := netip.ParseAddr(w.IP)
+		if err != nil || !slices.Contains(Allocated(w.Product), a) {
+			return Exit{}, ErrNotAllocated
+		}
+		return Exit{Addr: a, Country: defaultCountries[0]}, nil
+	}
+	if w.GIP != "" {
+		h := fnv.New32a()
+		h.Write([]byte(w.Zone + "/" + w.GIP))
+		country := cmp.Or(w.Country, defaultCountries[0])
+		return Exit{Addr: address(w.Product, country, int(h.Sum32()%PerCountry)), Country: country}, nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if w.Session == "" {
+		return p.next(w), nil
+	}
+	now := p.now()
+	k := sessionKey{w.Zone, w.Session}
+	s, known := p.sessions[k]
+	if known && (now.Sub(s.used) > idle(w.Product) || s.country != w.Country || s.place != w.Place) {
+		delete(p.sessions, k)
+		if w.Const {
+			return Exit{}, ErrSessionLost
+		}
+		known = false
+	}
+	if !known {
+		p.makeRoom()
+		s = session{exit: p.next(w), country: w.Country, place: w.Place}
+	}
+	s.used = now
+	p.sessions[k] = s
+	return s.exit, nil
+}
+
+// makeRoom forgets the longest unused session once the bound is reached.
+func (p *Pool) makeRoom() {
+	if len(p.sessions) < maxSessions {
+		return
+	}
+	var oldest sessionKey
+	var at time.Time
+	for k, s := range p.sessions {
+		if at.IsZero() || s.used.Before(at) {
+			oldest, at = k, s.used
+		}
+	}
+	delete(p.sessions, oldest)
+}
+
+func (p *Pool) next(w Want) Exit {
+	country := w.Country
+	turnKey := w.Zone + "/" + country
+	n := p.turn[turnKey]
+	p.turn[turnKey] = n + 1
+	if country == "" {
+		country = defaultCountries[n%len(defaultCountries)]
+		n /= len(defaultCountries)
+	}
+	return Exit{Addr: address(w.Product, country, n%PerCountry), Country: country}
+}
+
+// Allocated lists the addresses that -ip- may name: zones of the datacenter and ISP
+// networks own theirs, the other products own none.
+func Allocated(product string) []netip.Addr {
+	if product != "datacenter" && product != "isp" {
+		return nil
+	}
+	out := make([]netip.Addr, PerCountry)
+	for i := range out {
+		out[i] = address(product, defaultCountries[0], i)
+	}
+	return out
+}
+
+// address is 127.(base+network).x.y, where x.y counts country and exit: 676 pairs of
+// letters times 16 fit into two octets.
+func address(product, country string, n int) netip.Addr {
+	network := max(slices.Index(networks[:], product), 0)
+	c := 0
+	if len(country) == 2 {
+		c = (int(country[0]-'a')%26)*26 + int(country[1]-'a')%26
+	}
+	v := c*16 + n + 1
+	return netip.AddrFrom4([4]byte{127, byte(networkBase + network), byte(v >> 8), byte(v)})
+}

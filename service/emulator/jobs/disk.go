@@ -1,0 +1,167 @@
+package jobs
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strings"
+)
+
+const (
+	metaName    = "job.json"
+	inputName   = "input.ndjson"
+	recordsName = "records.ndjson"
+	tempPrefix  = ".new-"
+)
+
+// idForm is what newID makes; folders of any other name are not jobs.
+func idForm() *regexp.Regexp { return regexp.MustCompile(`^` + idPrefix + `[a-z2-7]{16}$`) }
+
+func (e *Engine) folder(id string) string { return filepath.Join(e.conf.Dir, id) }
+
+// load reads the folder. A job that cannot be read is kept aside under a new name.
+func (e *Engine) load() error {
+	if err := os.MkdirAll(e.conf.Dir, 0o700); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(e.conf.Dir)
+	if err != nil {
+		return err
+	}
+	isID := idForm()
+	for _, entry := range entries {
+		name := entry.Name()
+		if strings.HasPrefix(name, tempPrefix) {
+			// A trigger that was never answered: nobody knows the job.
+			if err := os.RemoveAll(e.folder(name)); err != nil {
+				return err
+			}
+			continue
+		}
+		if !entry.IsDir() || !isID.MatchString(name) {
+			continue
+		}
+		j := &job{engine: e, id: name, dir: e.folder(name)}
+		if err := j.load(); err != nil {
+			aside := fmt.Sprintf("%s.corrupt-%s", name, e.conf.Now().UTC().Format("20060102T150405.000000000"))
+			if err := os.Rename(e.folder(name), e.folder(aside)); err != nil {
+				return err
+			}
+			e.notes = append(e.notes, fmt.Sprintf("job %s could not be read (%v); it is kept as jobs/%s", name, err, aside))
+			continue
+		}
+		e.jobs[name] = j
+	}
+	return nil
+}
+
+func (j *job) load() error {
+	b, err := os.ReadFile(filepath.Join(j.dir, metaName))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(b, &j.meta); err != nil {
+		return err
+	}
+	if _, ok := datasetOf(j.meta.Dataset); !ok {
+		return fmt.Errorf("dataset %q is unknown", j.meta.Dataset)
+	}
+	if j.meta.Inputs < 0 || j.meta.Inputs > MaxInputs {
+		return fmt.Errorf("%d inputs", j.meta.Inputs)
+	}
+	return nil
+}
+
+// create writes a job's folder under a temporary name, syncs it and renames it, so
+// that it is there as a whole or not at all.
+func (e *Engine) create(j *job, urls []string) (err error) {
+	tmp := e.folder(tempPrefix + j.id)
+	if err := os.Mkdir(tmp, 0o700); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.RemoveAll(tmp) // the error that counts is already on its way
+		}
+	}()
+	if err := writeInputs(filepath.Join(tmp, inputName), urls); err != nil {
+		return err
+	}
+	if err := writeMeta(tmp, j.meta); err != nil { // syncs the folder, too
+		return err
+	}
+	if err := os.Rename(tmp, j.dir); err != nil {
+		return err
+	}
+	return syncDir(e.conf.Dir)
+}
+
+func writeInputs(path string, urls []string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := bufio.NewWriter(f)
+	enc := json.NewEncoder(w)
+	for _, u := range urls {
+		if err := enc.Encode(input{u}); err != nil {
+			return err
+		}
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	return f.Sync()
+}
+
+func writeMeta(dir string, m meta) error {
+	b, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(dir, ".job-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(b, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(dir, metaName))
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the error that counts is already on its way
+		return err
+	}
+	return syncDir(dir)
+}
+
+// syncFile makes what was written durable; a file nobody made has nothing to lose.
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// syncDir makes a rename durable. Windows has no such call and needs none.
+func syncDir(dir string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

@@ -1,0 +1,14 @@
+// Package jobs runs the emulator's dataset jobs (service.md 2.4, 4.2): it fetches
+// each input's page, extracts records, and keeps both on disk so that a job survives
+// the process.
+//
+// The emulator's API calls it. An [Engine] is safe for concurrent use; its goroutines
+// have ended when [Engine.Close] returns.
+//
+// On disk a job is a folder named by its id: input.ndjson (one input a line, written
+// once), records.ndjson (one line per finished input, in the order they finished) and
+// job.json (its state, replaced atomically). The whole folder appears in one rename
+// after it was synced. A process that dies leaves at worst half a last line in
+// records.ndjson; the next one cuts it off and does the inputs that have no line, so
+// no record is lost and none comes twice.
+package jobs

@@ -1,0 +1,9 @@
+// Package lab is the small web site that the emulator fetches: one page for each
+// way a fetch can end (fine, forbidden, too fast, CAPTCHA, slow, empty, broken)
+// and a shop whose markup changes on demand.
+//
+// The emulator serves it and resolves lab.test to it; nothing else calls it. The
+// handler keeps no state and is safe for concurrent use. [Split] tells TLS from
+// plain connections on one port, so that http and https addresses both work
+// whatever port they name.
+package lab

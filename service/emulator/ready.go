@@ -1,0 +1,36 @@
+package emulator
+
+import "slices"
+
+// Ready is the object that `zonedeck emulate --json` prints: where the emulator
+// listens and the demo account's logins.
+type Ready struct {
+	SchemaVersion int `json:"schema_version"`
+	// API and Control are base URLs, Proxy is host:port.
+	API   string `json:"api"`
+	Proxy string `json:"proxy"`
+	// Lab is the site's address through the emulator, LabDirect its loopback address.
+	Lab       string `json:"lab"`
+	LabDirect string `json:"lab_direct"`
+	// CA is the path of the certificate authority's PEM, CAPEM its content.
+	CA             string   `json:"ca"`
+	CAPEM          string   `json:"ca_pem"`
+	Control        string   `json:"control"`
+	ControlToken   string   `json:"control_token"`
+	Account        string   `json:"account"`
+	UsernamePrefix string   `json:"username_prefix"`
+	Keys           []Key    `json:"keys"`
+	Zones          []Zone   `json:"zones"`
+	Notes          []string `json:"notes"`
+	PID            int      `json:"pid"`
+}
+
+// Ready tells where the emulator listens and the keys and zones as they are now. A
+// key that was created or refreshed at run time has no value here: it was shown once.
+func (s *Server) Ready() Ready {
+	r := s.ready
+	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)
+	r.Keys = s.account.listKeys()
+	r.Zones = s.account.listZones()
+	return r
+}
