@@ -136,6 +136,12 @@ func (f *facts) aboutPermission() bool {
 	return len(f.BodyHead) < 4<<10 && !looksLikeHTML(f.BodyHead) && containsFold(string(f.BodyHead), "permission")
 }
 
+// blockedBySite reports whether the dialect reads the service's error as a
+// defence of the target.
+func (f *facts) blockedBySite() bool {
+	return f.ServiceClass == ClassCaptcha || f.ServiceClass == ClassAccessRestricted && f.ServiceCause == CauseSiteBlock
+}
+
 func containsFold(s, lower string) bool { return strings.Contains(strings.ToLower(s), lower) }
 
 // challengeHeader finds a header by which a defence names its own answer.

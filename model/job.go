@@ -82,7 +82,8 @@ type JobStep struct {
 // JobInput is one object of the trigger's body (service.md 4.2).
 type JobInput struct {
 	URL string
-	// Extra holds further fields of the row, by name; the contract shows "url" only.
+	// Extra holds further fields of the row by name, each value as JSON text
+	// (`"de"`, `20`); the contract shows "url" only.
 	Extra map[string]string
 	// Row is the line or record number in the source, from 1.
 	Row int

@@ -45,6 +45,12 @@ var refusalRules = []rule{
 		say:    always("The service says that the key lacks the permission for this call (403)."),
 	},
 	{
+		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
+		reason: "403 from the service whose body is a challenge page, or whose code the dialect reads as a block by the site: it is the site's, passed on",
+		when:   func(f *facts) bool { return f.own == http.StatusForbidden && (f.blockedBySite() || f.page.challenge()) },
+		say:    always("The site blocks this request (403), as the service passes it on."),
+	},
+	{
 		name: "policy_403", class: ClassAccessRestricted, cause: CausePolicy,
 		reason: "403 by which the proxy refused the target, or that a dialect or an error code inside the answer marks as policy",
 		when: func(f *facts) bool {
@@ -52,12 +58,6 @@ var refusalRules = []rule{
 				(f.Via == ViaNative || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
 		},
 		say: always("The service does not let this zone reach this target (403)."),
-	},
-	{
-		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason: "403 from the API whose body is a challenge page: the page is the target's, passed on",
-		when:   func(f *facts) bool { return f.own == http.StatusForbidden && f.page.challenge() },
-		say:    always("The site blocks this request with a challenge page (403)."),
 	},
 	{
 		name: "service_403", class: ClassAccessRestricted,

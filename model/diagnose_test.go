@@ -1,0 +1,371 @@
+package model
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// corpusDir holds one response per file: what it shows, the outcome, what is
+// wanted, and the body.
+const corpusDir = "../testdata/diagnosis"
+
+// corpusOutcome is an Outcome as the corpus writes it.
+type corpusOutcome struct {
+	Via           Via      `json:"via"`
+	Product       Product  `json:"product"`
+	Verified      bool     `json:"identity_verified"`
+	Broke         Breakage `json:"broke"`
+	BrokeText     string   `json:"broke_text"`
+	Peer          string   `json:"peer"`
+	ServiceStatus int      `json:"service_status"`
+	TargetStatus  int      `json:"target_status"`
+	Code          string   `json:"code"`
+	Text          string   `json:"text"`
+	ServiceClass  Class    `json:"service_class"`
+	ServiceCause  Cause    `json:"service_cause"`
+	Headers       []string `json:"headers"`
+	ContentType   string   `json:"content_type"`
+	Incomplete    bool     `json:"incomplete"`
+	Head          bool     `json:"head"`
+	Required      []string `json:"required"`
+	Missing       []string `json:"missing"`
+	RetryAfter    string   `json:"retry_after"`
+	Elapsed       string   `json:"elapsed"`
+	Timeout       string   `json:"timeout"`
+}
+
+type corpusWant struct {
+	Class      Class            `json:"class"`
+	Cause      Cause            `json:"cause"`
+	Rule       string           `json:"rule"`
+	Retry      *bool            `json:"retry"`
+	RetryAfter string           `json:"retry_after"`
+	Summary    string           `json:"summary"`
+	Steps      []Action         `json:"steps"`
+	Evidence   []corpusEvidence `json:"evidence"`
+	NoBody     bool             `json:"no_body"`
+}
+
+// corpusEvidence asks for one piece of evidence: a text within it, or the bytes
+// of the body at which it points.
+type corpusEvidence struct {
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+	At   string `json:"at"`
+}
+
+type corpusCase struct {
+	name    string
+	outcome Outcome
+	want    corpusWant
+}
+
+func loadCorpus(tb testing.TB) []corpusCase {
+	tb.Helper()
+	files, err := filepath.Glob(filepath.Join(corpusDir, "*.txtar"))
+	if err != nil || len(files) == 0 {
+		tb.Fatalf("no corpus in %s: %v", corpusDir, err)
+	}
+	cases := make([]corpusCase, 0, len(files))
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		cases = append(cases, readCase(tb, strings.TrimSuffix(filepath.Base(file), ".txtar"), text))
+	}
+	return cases
+}
+
+// readCase reads one file: a line that says what it shows, then the sections
+// "-- outcome.json --", "-- want.json --" and, when there is a body, "-- body --".
+func readCase(tb testing.TB, name string, text []byte) corpusCase {
+	tb.Helper()
+	shows, rest, ok := bytes.Cut(text, []byte("-- outcome.json --\n"))
+	outcome, rest, ok2 := bytes.Cut(rest, []byte("-- want.json --\n"))
+	want, body, _ := bytes.Cut(rest, []byte("-- body --\n"))
+	if len(bytes.TrimSpace(shows)) == 0 || !ok || !ok2 {
+		tb.Fatalf("%s does not say what it shows, or lacks a section", name)
+	}
+	c := corpusCase{name: name}
+	var in corpusOutcome
+	strictJSON(tb, name, outcome, &in)
+	strictJSON(tb, name, want, &c.want)
+	body = bytes.ReplaceAll(body, []byte("{{prose}}"), prose())
+	c.outcome = Outcome{
+		Via: in.Via, Zone: Zone{Name: "z", Product: in.Product, IdentityVerified: in.Verified},
+		Broke: in.Broke, BrokeText: in.BrokeText, Peer: in.Peer,
+		ServiceStatus: in.ServiceStatus, TargetStatus: in.TargetStatus,
+		ServiceCode: in.Code, ServiceText: in.Text, ServiceClass: in.ServiceClass, ServiceCause: in.ServiceCause,
+		HeaderEvidence: in.Headers, ContentType: in.ContentType, BodyHead: body, BodySize: int64(len(body)),
+		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,
+		RetryAfter: duration(tb, in.RetryAfter), Elapsed: duration(tb, in.Elapsed), Timeout: duration(tb, in.Timeout),
+	}
+	return c
+}
+
+func strictJSON(tb testing.TB, name string, b []byte, to any) {
+	tb.Helper()
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		tb.Fatalf("%s: %v", name, err)
+	}
+}
+
+func duration(tb testing.TB, s string) time.Duration {
+	tb.Helper()
+	if s == "" {
+		return 0
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return d
+}
+
+// prose is more text than a challenge page has.
+func prose() []byte {
+	var b bytes.Buffer
+	for i := range 160 {
+		fmt.Fprintf(&b, "<p>Chair number %d is made of oak and stands in the garden.</p>\n", i)
+	}
+	return b.Bytes()
+}
+
+func TestCorpusIsClassified(t *testing.T) {
+	cases := loadCorpus(t)
+	if len(cases) < 60 {
+		t.Errorf("%d cases, fewer than 60", len(cases))
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			d := Diagnose(c.outcome)
+			if d.Class != c.want.Class || d.Cause != c.want.Cause || d.Rule != c.want.Rule {
+				t.Fatalf("got %s/%s by %s, want %s/%s by %s\nevidence %+v", d.Class, d.Cause, d.Rule, c.want.Class, c.want.Cause, c.want.Rule, d.Evidence)
+			}
+			if problem := wellFormed(d, c.outcome); problem != "" {
+				t.Error(problem)
+			}
+			if c.want.Retry != nil && d.Retry != *c.want.Retry {
+				t.Errorf("retry %t", d.Retry)
+			}
+			if want := duration(t, c.want.RetryAfter); d.RetryAfter != want {
+				t.Errorf("retry after %v, want %v", d.RetryAfter, want)
+			}
+			if !strings.Contains(d.Summary, c.want.Summary) {
+				t.Errorf("summary %q does not say %q", d.Summary, c.want.Summary)
+			}
+			if got := actions(d.Steps); c.want.Steps != nil && !slices.Equal(got, c.want.Steps) {
+				t.Errorf("steps %v, want %v", got, c.want.Steps)
+			}
+			for _, want := range c.want.Evidence {
+				if !slices.ContainsFunc(d.Evidence, func(e Evidence) bool { return want.in(e, c.outcome.BodyHead) }) {
+					t.Errorf("no evidence %+v in %+v", want, d.Evidence)
+				}
+			}
+			if c.want.NoBody && slices.ContainsFunc(d.Evidence, func(e Evidence) bool { return e.Kind == "body" }) {
+				t.Errorf("evidence in the body of an ordinary page: %+v", d.Evidence)
+			}
+		})
+	}
+}
+
+func (want corpusEvidence) in(e Evidence, body []byte) bool {
+	if e.Kind != want.Kind || !strings.Contains(e.Text, want.Text) {
+		return false
+	}
+	return want.At == "" || e.Length > 0 && string(body[e.Offset:e.Offset+e.Length]) == want.At
+}
+
+func actions(steps []Step) []Action {
+	var out []Action
+	for _, s := range steps {
+		out = append(out, s.Action)
+	}
+	return out
+}
+
+func TestCorpusCoversEveryClassCauseAndRule(t *testing.T) {
+	seen := map[string]bool{}
+	for _, c := range loadCorpus(t) {
+		seen["class "+string(c.want.Class)] = true
+		seen["cause "+string(c.want.Cause)] = true
+		seen["rule "+c.want.Rule] = true
+	}
+	var need []string
+	for _, class := range Classes() {
+		need = append(need, "class "+string(class))
+		for _, cause := range class.Causes() {
+			need = append(need, "cause "+string(cause))
+		}
+	}
+	for _, r := range DiagnosisRules() {
+		need = append(need, "rule "+r.Name)
+	}
+	for _, n := range need {
+		if !seen[n] {
+			t.Errorf("the corpus has no case for %s", n)
+		}
+	}
+}
+
+// wellFormed says what is wrong with a diagnosis, whatever the outcome was.
+func wellFormed(d Diagnosis, o Outcome) string {
+	causes := d.Class.Causes()
+	switch {
+	case !slices.Contains(Classes(), d.Class):
+		return fmt.Sprintf("unknown class %q", d.Class)
+	case d.Cause == CauseNone && len(causes) > 0 && d.Class != ClassAccessRestricted:
+		return fmt.Sprintf("%s without a cause", d.Class)
+	case d.Cause != CauseNone && !slices.Contains(causes, d.Cause):
+		return fmt.Sprintf("%s with the cause %q", d.Class, d.Cause)
+	case d.Summary == "" || d.Rule == "":
+		return "no summary or no rule"
+	case d.OK() != (len(d.Steps) == 0):
+		return fmt.Sprintf("%s with %d steps", d.Class, len(d.Steps))
+	case d.RetryAfter != 0 && !d.Retry:
+		return "a wait without a retry"
+	case d.Retry && !slices.Contains(actions(d.Steps), ActionRetry):
+		return "a retry that is not offered"
+	}
+	for _, status := range []int{o.ServiceStatus, o.TargetStatus} {
+		if status == 403 && d.Class != ClassAccessRestricted {
+			return fmt.Sprintf("a 403 is %s", d.Class)
+		}
+		if refused := status == 401 || status == 407 || status == 403; refused && d.Retry && d.Class != ClassTooFast && status == o.ServiceStatus {
+			return fmt.Sprintf("a %d of the service is retried", status)
+		}
+	}
+	for _, s := range d.Steps {
+		if s.Text == "" || s.Action == "" || s.Documented && d.Class == ClassOutside {
+			return fmt.Sprintf("step %+v", s)
+		}
+	}
+	for _, e := range d.Evidence {
+		switch e.Kind {
+		case "status", "service_status", "header", "body", "error", "timing":
+		default:
+			return fmt.Sprintf("evidence of kind %q", e.Kind)
+		}
+		if e.Text == "" || len(e.Text) > maxQuote+80 {
+			return fmt.Sprintf("evidence of %d bytes", len(e.Text))
+		}
+		if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > int64(len(o.BodyHead)) || e.Length > 0 && e.Kind != "body" {
+			return fmt.Sprintf("evidence %+v is not in the body of %d bytes", e, len(o.BodyHead))
+		}
+	}
+	return ""
+}
+
+func TestEveryStatusHasOneClass(t *testing.T) {
+	for _, via := range []Via{ViaAPI, ViaNative} {
+		for service := -1; service < 1000; service++ {
+			for _, target := range []int{0, 200, 403, 404, 429, 502} {
+				o := Outcome{Via: via, ServiceStatus: service, TargetStatus: target}
+				if problem := wellFormed(Diagnose(o), o); problem != "" {
+					t.Fatalf("%s %d/%d: %s", via, service, target, problem)
+				}
+			}
+		}
+	}
+}
+
+func TestRulesAreNamedOnceAndReasoned(t *testing.T) {
+	seen := map[string]bool{}
+	notes := DiagnosisRules()
+	for _, r := range notes {
+		if r.Name == "" || r.Reason == "" || seen[r.Name] {
+			t.Errorf("rule %+v has no name of its own or no reason", r)
+		}
+		seen[r.Name] = true
+		if r.Class == "" && r.Name != "dialect" {
+			t.Errorf("rule %s has no class", r.Name)
+		}
+	}
+	last := notes[len(notes)-1]
+	if last.Cause != CauseUnrecognised || !rules[len(rules)-1].when(&facts{}) {
+		t.Errorf("the last rule %+v must match everything", last)
+	}
+}
+
+func TestEvidenceIsBounded(t *testing.T) {
+	long := strings.Repeat("é\x1b[31m", 1000)
+	o := Outcome{
+		Via: ViaAPI, ServiceStatus: 400, ServiceText: long, ServiceCode: long, BrokeText: long, Broke: "odd",
+		HeaderEvidence: slices.Repeat([]string{long}, 100), MissingFields: slices.Repeat([]string{long}, 1000),
+		ContentType: "text/html", BodyHead: []byte(strings.Repeat(`<div class="g-recaptcha h-captcha">`, 1000)),
+	}
+	o.BodySize = int64(len(o.BodyHead))
+	d := Diagnose(o)
+	if problem := wellFormed(d, o); problem != "" {
+		t.Error(problem)
+	}
+	if len(d.Evidence) > 40 {
+		t.Errorf("%d pieces of evidence", len(d.Evidence))
+	}
+}
+
+func TestPageBeyondTheScanIsNoChallengeByItsWidget(t *testing.T) {
+	head := []byte(`<html><body><div class="g-recaptcha"></div><script>` + strings.Repeat("x", maxScan) + `</script>`)
+	o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: head[:maxScan], BodySize: 5 << 20}
+	if d := Diagnose(o); !d.OK() {
+		t.Errorf("the rest of the page was not seen, and it is called %s", d.Class)
+	}
+}
+
+func FuzzDiagnose(f *testing.F) {
+	for _, c := range loadCorpus(f) {
+		o := c.outcome
+		f.Add(o.Via == ViaNative, o.ServiceStatus, o.TargetStatus, string(o.Broke), string(o.ServiceClass), string(o.ServiceCause),
+			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.ContentType, o.BodyHead, int64(0), o.Incomplete, int64(o.RetryAfter))
+	}
+	f.Fuzz(func(t *testing.T, native bool, service, target int, broke, class, cause, code, text, headers, contentType string,
+		body []byte, more int64, incomplete bool, retryAfter int64,
+	) {
+		o := Outcome{
+			Via: ViaAPI, ServiceStatus: service, TargetStatus: target, Broke: Breakage(broke), ServiceClass: Class(class), ServiceCause: Cause(cause),
+			ServiceCode: code, ServiceText: text, HeaderEvidence: strings.Split(headers, "\n"), ContentType: contentType,
+			BodyHead: body, BodySize: int64(len(body)) + more, Incomplete: incomplete, RetryAfter: time.Duration(retryAfter),
+		}
+		if native {
+			o.Via = ViaNative
+		}
+		d := Diagnose(o)
+		if problem := wellFormed(d, o); problem != "" {
+			t.Fatalf("%s\n%+v", problem, d)
+		}
+	})
+}
+
+func BenchmarkDiagnose(b *testing.B) {
+	page := append([]byte(`<!doctype html><html><head><title>Shop</title></head><body>`), bytes.Repeat([]byte(
+		`<div class="card product-card" id="p1" data-sku="1"><a class="link card-link" href="/p/1"><img src="/i/1.jpg" alt="Chair"></a><p>A chair, 19.50</p></div>`), 2000)...)
+	script := []byte(`<html><body><script>` + strings.Repeat("var captcha_delivery=1;</scrip", 9000) + `</script>`)
+	for name, body := range map[string][]byte{
+		"page":        page,
+		"script":      script,
+		"lone tags":   bytes.Repeat([]byte("<a "), 100_000),
+		"open quotes": bytes.Repeat([]byte(`<a b="`), 50_000),
+		"raw texts":   bytes.Repeat([]byte("<title></"), 30_000),
+		"class words": []byte(`<a class="` + strings.Repeat("captch1 ", 32_000) + `">`),
+		"text":        append([]byte("<html>"), bytes.Repeat([]byte("a chair "), 32_000)...),
+	} {
+		b.Run(name, func(b *testing.B) {
+			o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: body[:min(len(body), maxScan)], BodySize: int64(len(body))}
+			b.SetBytes(int64(len(o.BodyHead)))
+			b.ReportAllocs()
+			for b.Loop() {
+				Diagnose(o)
+			}
+		})
+	}
+}
