@@ -25,7 +25,7 @@ func Clean(s string) string {
 	marks := 0
 	for i := 0; i < len(s); {
 		r, n := utf8.DecodeRuneInString(s[i:])
-		if unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc) {
+		if combining(r) {
 			marks++
 		} else {
 			marks = 0
@@ -44,6 +44,11 @@ func Clean(s string) string {
 		i += n
 	}
 	return b.String()
+}
+
+// combining reports whether a rune stands on the one before it.
+func combining(r rune) bool {
+	return r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc)
 }
 
 // CleanLines is Clean for text of several lines: line breaks (LF, CR LF) stay.

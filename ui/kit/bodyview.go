@@ -1,0 +1,515 @@
+package kit
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+)
+
+// How many rows are kept above and below the first row on screen, and how near
+// the window's edge the next one is loaded.
+const (
+	rowsAbove  = 100
+	rowsBelow  = 300
+	rowsMargin = 20
+)
+
+// BodySource is where a body's bytes are. The reader is read in commands only,
+// from several goroutines at once, which io.ReaderAt allows.
+type BodySource struct {
+	Reader io.ReaderAt
+	Size   int64  // bytes
+	Type   string // content type, for the colours
+	// Close releases the reader; nil when there is nothing to release.
+	Close func() error
+}
+
+// BodyView shows a body of any size through a window: a sparse line index is
+// built in the background, and only the rows around the screen are in memory.
+// Lines longer than 4 KiB are shown as several rows.
+//
+// The view that owns it passes it every message it does not know itself.
+type BodyView struct {
+	view  ViewID
+	ctx   context.Context // of the owning view; every load ends with it
+	theme *Theme
+	src   BodySource
+	gen   int
+	err   error
+
+	index  rowIndex
+	window bodyWindow
+	slots  struct{ index, load, search Slot }
+	pos    bodyPos
+	find   finder
+	drawn  drawnRows
+	wrap   bool
+}
+
+// bodyPos is where the view stands.
+type bodyPos struct {
+	top  int // first row on screen
+	sub  int // with wrapping: screen lines of that row above the screen
+	x    int // without wrapping: cells scrolled to the right
+	w, h int // size drawn last
+	// wantOff and wantEnd are jumps that wait for the index; wantOff is -1 for none.
+	wantOff int64
+	wantEnd bool
+	bottom  bool // with wrapping: show the end once its rows are loaded
+	// markOff and markLen are the evidence shown, in bytes.
+	markOff, markLen int64
+}
+
+// bodyWindow is the rows in memory.
+type bodyWindow struct {
+	rows []bodyRow
+	from int
+	eof  bool // the window reaches the end of the body
+}
+
+func (w *bodyWindow) row(i int) (bodyRow, bool) {
+	if i < w.from || i >= w.from+len(w.rows) {
+		return bodyRow{}, false
+	}
+	return w.rows[i-w.from], true
+}
+
+// finder is the search.
+type finder struct {
+	input  textinput.Model
+	typing bool
+	query  string
+	hits   []int64
+	at     int // the current hit; -1 before the first was chosen
+	from   int64
+	more   bool
+}
+
+// messages of the body view to itself
+type (
+	bodyIndexed struct {
+		gen  int
+		part indexPart
+	}
+	bodyLoaded struct {
+		gen    int
+		window bodyWindow
+		jump   int // row to show at the top; -1 for none
+		off    int64
+	}
+	bodyFound struct {
+		gen  int
+		offs []int64
+	}
+	bodySearched struct {
+		gen  int
+		more bool
+	}
+	bodyFailed struct {
+		gen int
+		err error
+	}
+	bodyIntent int
+)
+
+const (
+	bodySearch bodyIntent = iota
+	bodyFindGo
+	bodyFindEnd
+	bodyNext
+	bodyPrev
+	bodyWrap
+	bodyLeft
+	bodyRight
+)
+
+// NewBodyView makes an empty viewer for a view; ctx ends its loads.
+func NewBodyView(ctx context.Context, view ViewID, theme *Theme) *BodyView {
+	b := &BodyView{view: view, ctx: ctx, theme: theme}
+	b.find.input = newInput(theme)
+	b.reset()
+	return b
+}
+
+func (b *BodyView) reset() {
+	b.gen++
+	b.err = nil
+	b.index, b.window = rowIndex{}, bodyWindow{}
+	b.pos = bodyPos{w: b.pos.w, h: b.pos.h, wantOff: -1, markOff: -1}
+	b.find = finder{input: b.find.input, at: -1}
+	b.drawn = drawnRows{}
+}
+
+// Open shows another body from its beginning and releases the one before.
+func (b *BodyView) Open(src BodySource) tea.Cmd {
+	b.Close()
+	b.src = src
+	if src.Reader == nil || src.Size <= 0 {
+		return nil
+	}
+	gen, reader, size := b.gen, src.Reader, src.Size
+	build := Stream(b.view, &b.slots.index, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(p indexPart) { emit(bodyIndexed{gen, p}) })
+		if err != nil {
+			return bodyFailed{gen, err}
+		}
+		return nil
+	})
+	return tea.Batch(build, b.load(rowMark{}, 0, -1))
+}
+
+// Close releases the body; the viewer is empty afterwards.
+func (b *BodyView) Close() {
+	b.slots.index.Drop()
+	b.slots.load.Drop()
+	b.slots.search.Drop()
+	if b.src.Close != nil {
+		_ = b.src.Close() // it was only read
+	}
+	b.src = BodySource{}
+	b.reset()
+}
+
+// SetWrap wraps long lines, or cuts them at the edge.
+func (b *BodyView) SetWrap(wrap bool) {
+	b.wrap = wrap
+	b.pos.sub, b.pos.x = 0, 0
+	b.drawn = drawnRows{}
+}
+
+// Busy reports whether the index is still being built or a search runs.
+func (b *BodyView) Busy() bool { return b.slots.index.Running() || b.slots.search.Running() }
+
+// CapturingText reports whether the search line is being typed.
+func (b *BodyView) CapturingText() bool { return b.find.typing }
+
+// JumpTo shows the byte range and marks it: the place an evidence points to.
+func (b *BodyView) JumpTo(off, length int64) tea.Cmd {
+	if off < 0 || off >= b.src.Size {
+		return nil
+	}
+	b.pos.markOff, b.pos.markLen = off, length
+	b.drawn = drawnRows{}
+	return b.jump(off)
+}
+
+// Bindings are the viewer's keys; the owning view adds them to its own while
+// the viewer has the focus.
+func (b *BodyView) Bindings() []Binding {
+	const group = "Body"
+	if b.find.typing {
+		return []Binding{
+			{Keys: []string{"enter"}, Label: "search", Help: "Search for what was typed.", Group: group, Intent: bodyFindGo, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "leave the search", Help: "Stop searching.", Group: group, Intent: bodyFindEnd, WhileTyping: true},
+		}
+	}
+	empty, none := "", ""
+	if b.src.Size <= 0 {
+		empty = "there is no body"
+	}
+	if b.find.query == "" {
+		none = "nothing was searched for; / searches"
+	}
+	out := []Binding{
+		{Keys: []string{"/"}, Label: "search", Help: "Search the body (upper and lower case are the same).", Group: group, Intent: bodySearch, Disabled: empty},
+		{Keys: []string{"n"}, Label: "next hit", Help: "To the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
+		{Keys: []string{"N"}, Label: "hit before", Help: "To the hit before.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
+		{Keys: []string{"w"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap},
+		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
+		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
+	}
+	return append(out, MotionBindings()...)
+}
+
+// Update takes the viewer's own messages and intents, and keys and the wheel
+// when the owning view passes them on.
+func (b *BodyView) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case bodyIndexed:
+		if msg.gen == b.gen {
+			b.index.add(msg.part)
+			return b.pending()
+		}
+	case bodyLoaded:
+		if msg.gen == b.gen {
+			return b.loaded(msg)
+		}
+	case bodyFound:
+		if msg.gen == b.gen {
+			b.find.hits = append(b.find.hits, msg.offs...)
+			b.drawn = drawnRows{}
+			return b.firstHit(false)
+		}
+	case bodySearched:
+		if msg.gen == b.gen {
+			b.find.more = msg.more
+			return b.firstHit(true)
+		}
+	case bodyFailed:
+		if msg.gen == b.gen {
+			b.err = msg.err
+		}
+	case bodyIntent:
+		return b.act(msg)
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if b.find.typing {
+			return updateInput(&b.find.input, msg)
+		}
+		if k, ok := msg.(tea.KeyPressMsg); ok {
+			return b.motion(k.String())
+		}
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			return b.scroll(-3)
+		case tea.MouseWheelDown:
+			return b.scroll(3)
+		}
+	}
+	return nil
+}
+
+func (b *BodyView) act(i bodyIntent) tea.Cmd {
+	switch i {
+	case bodySearch:
+		b.find.typing = true
+		b.find.input.SetValue(b.find.query)
+		b.find.input.CursorEnd()
+		return b.find.input.Focus()
+	case bodyFindGo:
+		b.find.typing = false
+		b.find.input.Blur()
+		return b.Search(b.find.input.Value())
+	case bodyFindEnd:
+		b.find.typing = false
+		b.find.input.Blur()
+		return b.Search("")
+	case bodyNext:
+		return b.hit(1)
+	case bodyPrev:
+		return b.hit(-1)
+	case bodyWrap:
+		b.SetWrap(!b.wrap)
+	case bodyLeft:
+		b.pos.x = max(b.pos.x-8, 0)
+		b.drawn = drawnRows{}
+	case bodyRight:
+		if !b.wrap {
+			b.pos.x = min(b.pos.x+8, rowBytes)
+			b.drawn = drawnRows{}
+		}
+	}
+	return nil
+}
+
+func (b *BodyView) page() int { return max(b.pos.h-1, 1) }
+
+func (b *BodyView) motion(key string) tea.Cmd {
+	switch key {
+	case "home", "g":
+		b.pos.sub, b.pos.x, b.pos.wantEnd, b.pos.wantOff = 0, 0, false, -1
+		return b.goTo(0)
+	case "end", "G":
+		b.pos.wantEnd = true
+		return b.pending()
+	}
+	by, ok := motion(key, b.page(), 0)
+	if !ok {
+		return nil
+	}
+	return b.scroll(by)
+}
+
+// scroll moves by screen lines.
+func (b *BodyView) scroll(by int) tea.Cmd {
+	b.pos.wantEnd, b.pos.wantOff = false, -1
+	if !b.wrap {
+		return b.goTo(b.pos.top + by)
+	}
+	for ; by > 0; by-- {
+		b.pos.sub++
+		if b.pos.sub >= b.wrapped(b.pos.top) {
+			if b.pos.top >= b.lastTop() {
+				b.pos.sub--
+				break
+			}
+			b.pos.top++
+			b.pos.sub = 0
+		}
+	}
+	for ; by < 0; by++ {
+		if b.pos.sub > 0 {
+			b.pos.sub--
+		} else if b.pos.top > 0 {
+			b.pos.top--
+			b.pos.sub = b.wrapped(b.pos.top) - 1
+		}
+	}
+	return b.ensure()
+}
+
+// lastTop is the last row that may stand at the top of the screen.
+func (b *BodyView) lastTop() int {
+	if b.wrap {
+		return max(b.known()-1, 0)
+	}
+	return max(b.known()-max(b.pos.h, 1), 0)
+}
+
+// known is how many rows there are as far as is known.
+func (b *BodyView) known() int {
+	n := b.index.rows
+	if !b.index.done {
+		n = max(n, b.window.from+len(b.window.rows))
+	}
+	return n
+}
+
+// goTo puts a row at the top and loads what is missing around it.
+func (b *BodyView) goTo(row int) tea.Cmd {
+	b.pos.top = min(max(row, 0), b.lastTop())
+	return b.ensure()
+}
+
+// ensure loads the rows around the screen when the window does not reach.
+func (b *BodyView) ensure() tea.Cmd {
+	if b.src.Reader == nil || b.err != nil {
+		return nil
+	}
+	from := max(b.pos.top-rowsMargin, 0)
+	to := b.pos.top + b.pos.h + rowsMargin
+	if b.index.done {
+		to = min(to, b.index.rows)
+	}
+	end := b.window.from + len(b.window.rows)
+	if from >= b.window.from && (to <= end || b.window.eof) {
+		return nil
+	}
+	return b.load(b.index.before(max(b.pos.top-rowsAbove, 0)), b.pos.top, -1)
+}
+
+// load reads the rows from a mark to some way below row; with off ≥ 0 the row
+// that holds that byte is found instead and shown.
+func (b *BodyView) load(from rowMark, row int, off int64) tea.Cmd {
+	gen, src := b.gen, b.src
+	lex := lexer{syntax: SyntaxOf(src.Type)}
+	return Do(b.view, &b.slots.load, b.ctx, func(ctx context.Context) tea.Msg {
+		w, jump, err := loadRows(ctx, src, from, row, off, lex)
+		if err != nil {
+			return bodyFailed{gen, err}
+		}
+		return bodyLoaded{gen: gen, window: w, jump: jump, off: off}
+	})
+}
+
+func loadRows(ctx context.Context, src BodySource, from rowMark, row int, off int64, lex lexer) (bodyWindow, int, error) {
+	s := newRowScanner(src.Reader, src.Size, from)
+	w := bodyWindow{}
+	jump := -1
+	for ctx.Err() == nil {
+		text, m, err := s.next()
+		if err == io.EOF { //nolint:errorlint // rowScanner returns it bare
+			w.eof = true
+			break
+		}
+		if err != nil {
+			return w, -1, fmt.Errorf("reading the body: %w", err)
+		}
+		if off >= 0 && jump < 0 && off < s.pos.off {
+			jump, row = m.row, m.row
+		}
+		if (off < 0 || jump >= 0) && m.row >= row+rowsBelow {
+			break
+		}
+		if off < 0 && m.row < row-rowsAbove {
+			lex.row(text, m.seg == 0)
+			continue
+		}
+		w.rows = append(w.rows, bodyRow{rowMark: m, text: append([]byte(nil), text...), spans: lex.row(text, m.seg == 0)})
+		if off >= 0 && jump < 0 && len(w.rows) > 2*rowsAbove {
+			w.rows = append(w.rows[:0:0], w.rows[rowsAbove:]...)
+		}
+	}
+	if len(w.rows) > 0 {
+		w.from = w.rows[0].row
+	}
+	return w, jump, nil
+}
+
+func (b *BodyView) loaded(msg bodyLoaded) tea.Cmd {
+	b.window = msg.window
+	b.drawn = drawnRows{}
+	if msg.jump >= 0 {
+		b.showAt(msg.jump, msg.off)
+	}
+	if b.pos.bottom {
+		return b.toBottom()
+	}
+	return b.ensure()
+}
+
+// toBottom puts the last screen line of the last row at the bottom.
+func (b *BodyView) toBottom() tea.Cmd {
+	b.pos.bottom = false
+	b.pos.sub = b.wrapped(b.pos.top) - 1
+	return b.scroll(1 - b.pos.h)
+}
+
+// showAt puts a row a third down the screen and its byte off in sight.
+func (b *BodyView) showAt(row int, off int64) {
+	r, ok := b.window.row(row)
+	if !ok {
+		return
+	}
+	at := int(off - r.off)
+	if b.wrap {
+		b.pos.top, b.pos.sub = row, b.wrappedLineOf(r, at)
+		for range b.pos.h / 3 {
+			if b.pos.sub > 0 {
+				b.pos.sub--
+			} else if b.pos.top > b.window.from {
+				b.pos.top--
+				b.pos.sub = b.wrapped(b.pos.top) - 1
+			}
+		}
+		return
+	}
+	b.pos.top = min(max(row-b.pos.h/3, 0), b.lastTop())
+	col := cellsBefore(r.text, at)
+	width := max(b.textWidth(), 1)
+	if col < b.pos.x || col >= b.pos.x+width-8 {
+		b.pos.x = max(col-width/2, 0)
+	}
+	b.drawn = drawnRows{}
+}
+
+// jump shows a byte offset, now or as soon as the index has come that far.
+func (b *BodyView) jump(off int64) tea.Cmd {
+	b.pos.wantEnd = false
+	b.pos.wantOff = off
+	return b.pending()
+}
+
+// pending carries out the jump that waits, when the index has come far enough.
+func (b *BodyView) pending() tea.Cmd {
+	switch {
+	case b.pos.wantEnd && b.index.done:
+		b.pos.wantEnd = false
+		if b.wrap {
+			b.pos.top, b.pos.sub, b.pos.bottom = max(b.index.rows-1, 0), 0, true
+			if cmd := b.ensure(); cmd != nil {
+				return cmd
+			}
+			return b.toBottom()
+		}
+		return b.goTo(b.index.rows)
+	case b.pos.wantOff >= 0 && (b.index.done || b.pos.wantOff < b.index.scanned):
+		off := b.pos.wantOff
+		b.pos.wantOff = -1
+		return b.load(b.index.beforeOffset(off), 0, off)
+	}
+	return nil
+}
