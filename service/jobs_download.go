@@ -1,0 +1,272 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// The bounds on a download. Public documentation speaks of 5 GB in one answer.
+const (
+	maxDownload   = 8 << 30
+	downloadStall = 2 * time.Minute // without a byte
+	progressEvery = 256 << 10       // bytes between two calls of on
+)
+
+// Formats lists the formats of a download, the default first. They are a
+// dialect's: the contract shows none.
+func Formats() []string { return []string{"json", "ndjson", "csv"} }
+
+// Download fetches a job's results into a file and says so in the ledger. format
+// is one of Formats, or empty for what dest's name ends in, else json. dest is a
+// file or a folder; empty means the folder of downloads. The file appears
+// complete and synced, or not at all; one of the same name is replaced. on, which
+// may be nil, hears the bytes so far.
+//
+// Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
+// ErrNotShown, a *RequestError, a *DiagnosisError, the file system's.
+func (c *Client) Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error) {
+	call, err := c.about(ctx, jobID)
+	if err != nil {
+		return call.job, err
+	}
+	if format, err = pickFormat(format, dest); err != nil {
+		return call.job, err
+	}
+	dest, err = c.destination(call.job, format, dest)
+	if err != nil {
+		return call.job, err
+	}
+	size, err := c.fetchResult(ctx, call, format, dest, on)
+	if err != nil {
+		return call.job, err
+	}
+	job, err := c.o.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
+		job.File, job.Bytes = dest, size
+		if !job.State.Final() {
+			job.State = model.JobReady // only a ready job gives results
+		}
+		text := fmt.Sprintf("downloaded %d bytes to %s", size, dest)
+		return journal.JobChange{Step: text, Activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
+	})
+	if err != nil {
+		call.job.File, call.job.Bytes = dest, size
+		return call.job, fmt.Errorf("the results are in %s: %w", dest, err)
+	}
+	return job, nil
+}
+
+func pickFormat(format, dest string) (string, error) {
+	if format == "" {
+		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(dest), "."))
+		if !slices.Contains(Formats(), format) {
+			format = Formats()[0]
+		}
+	}
+	if !slices.Contains(Formats(), format) {
+		return "", badField("format", "%s is not one of %s", quoteShort(format), strings.Join(Formats(), ", "))
+	}
+	return format, nil
+}
+
+// destination is the absolute name of the file to write. A name of ours begins
+// with the ledger's identifier, so that a remote text alone never names a file;
+// the snapshot's is a plain word, as the dialect checked.
+func (c *Client) destination(job model.Job, format, dest string) (string, error) {
+	name := job.ID + "_" + job.Snapshot + "." + format
+	if dest == "" {
+		if c.o.DownloadsDir == "" {
+			return "", badField("dest", "there is no folder of downloads; name a file")
+		}
+		if err := os.MkdirAll(c.o.DownloadsDir, 0o700); err != nil {
+			return "", fmt.Errorf("making the folder of downloads: %w", err)
+		}
+		dest = filepath.Join(c.o.DownloadsDir, name)
+	} else if at, err := os.Stat(dest); err == nil && at.IsDir() {
+		dest = filepath.Join(dest, name)
+	}
+	dest, err := filepath.Abs(dest)
+	if err != nil {
+		return "", fmt.Errorf("download to %s: %w", dest, err)
+	}
+	return dest, nil
+}
+
+// fetchResult streams the answer into dest.
+func (c *Client) fetchResult(ctx context.Context, call jobCall, format, dest string, on func(int64)) (int64, error) {
+	stream, err := c.openResult(ctx, call, format)
+	if err != nil {
+		return 0, err
+	}
+	defer stream.Close()
+	var size int64
+	err = writeWhole(dest, func(w io.Writer) error {
+		size, err = stream.copyTo(w, on)
+		return err
+	})
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return size, cause
+		}
+		var broke *callError
+		if errors.As(err, &broke) {
+			return size, c.jobFault("downloading the results of job "+call.job.ID, call.d, call.secret, nil, err)
+		}
+		return size, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
+	}
+	return size, nil
+}
+
+// result is a result that is being read. Whoever has one closes it.
+type result struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+	stall  *time.Timer
+	tr     *trace
+}
+
+// errStalled is the cause of a download in which nothing came for long.
+var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
+
+// openResult asks for the results. An error of the stream later is a *callError.
+func (c *Client) openResult(ctx context.Context, call jobCall, format string) (*result, error) {
+	doing := "downloading the results of job " + call.job.ID
+	inner, cancel := context.WithCancelCause(ctx)
+	res := &result{
+		cancel: func() { cancel(context.Canceled) },
+		stall:  time.AfterFunc(downloadStall, func() { cancel(errAttemptTimeout) }),
+	}
+	get := call.api(http.MethodGet, call.paths.Snapshot)
+	get.Query = url.Values{"format": {format}}
+	resp, tr, err := c.callAPI(inner, get)
+	if err != nil {
+		res.release()
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, c.jobFault(doing, call.d, call.secret, nil, err)
+	}
+	res.body, res.tr = resp.Body, tr
+	if resp.StatusCode == http.StatusOK {
+		return res, nil
+	}
+	defer res.Close()
+	fault := c.jobFault(doing, call.d, call.secret, resp, nil)
+	if resp.StatusCode == http.StatusAccepted {
+		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
+	}
+	return nil, fault
+}
+
+func (r *result) release() {
+	r.stall.Stop()
+	r.cancel()
+}
+
+// Close ends the exchange.
+func (r *result) Close() error {
+	err := r.body.Close()
+	r.release()
+	r.tr.done()
+	return err
+}
+
+// Read reads on; a stall and a break come back as *callError.
+func (r *result) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if n > 0 {
+		r.stall.Reset(downloadStall)
+	}
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return n, err
+	case errors.Is(err, errInflates):
+		return n, &callError{Broke: model.BreakMalformed, Peer: peerService, Sent: true, Err: err}
+	case errors.Is(err, context.Canceled):
+		return n, &callError{Broke: model.BreakTimeout, Peer: peerService, Sent: true, Err: errStalled}
+	default:
+		return n, &callError{Broke: breakage(err), Peer: peerService, Sent: true, Err: fmt.Errorf("the answer broke off: %w", err)}
+	}
+}
+
+// copyTo copies up to the bound.
+func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
+	if on == nil {
+		on = func(int64) {}
+	}
+	buf := make([]byte, 64<<10)
+	var done, told int64
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return done, err
+			}
+			if done += int64(n); done > maxDownload {
+				return done, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
+			}
+			if done-told >= progressEvery {
+				told = done
+				on(done)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			on(done)
+			return done, nil
+		case err != nil:
+			return done, err
+		}
+	}
+}
+
+// writeWhole writes a file that appears complete or not at all: a temporary one
+// in the same folder, synced, renamed, and the folder synced.
+func writeWhole(dest string, fill func(io.Writer) error) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(dest), ".zonedeck-*.part") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // it may be closed already
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if err := fill(f); err != nil {
+		return err
+	}
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	if err := os.Rename(f.Name(), dest); err != nil {
+		return err
+	}
+	syncDir(filepath.Dir(dest))
+	return nil
+}
+
+// syncDir makes a new name durable where folders can be synced; where they
+// cannot, nothing more can be done, and the file itself is whole either way.
+func syncDir(dir string) {
+	d, err := os.Open(dir)
+	if err != nil {
+		return
+	}
+	_ = d.Sync()
+	_ = d.Close()
+}
