@@ -25,6 +25,7 @@ const progressStep = 256 << 10
 type sink struct {
 	memory, limit int64
 	dir, name     string // the file, named by the console alone
+	quiet         bool   // a body cut at the cap is nothing to speak of
 
 	buf  bytes.Buffer
 	file *os.File
@@ -146,10 +147,9 @@ type received struct {
 	notes []model.Evidence
 }
 
-// receive reads a body to its end. on hears of the bytes as they come; it may be
+// receive reads a body to its end into a sink. on hears of the bytes as they come; it may be
 // nil.
-func (c *Client) receive(r io.Reader, name string, on func(n int64)) received {
-	s := c.newSink(name)
+func receive(s *sink, r io.Reader, on func(n int64)) received {
 	src := io.Reader(&reporter{r: r, on: on})
 	_, err := io.Copy(s, src)
 	got := received{ref: s.finish(), head: s.head}
@@ -157,6 +157,7 @@ func (c *Client) receive(r io.Reader, name string, on func(n int64)) received {
 	case err == nil:
 	case errors.Is(err, errCap) && s.disk != nil:
 		got.note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, s.disk)
+	case errors.Is(err, errCap) && s.quiet:
 	case errors.Is(err, errCap):
 		got.note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)
 	case errors.Is(err, errInflates):

@@ -50,16 +50,18 @@ type FetchEvent struct {
 
 // flight is one fetch under way.
 type flight struct {
-	c        *Client
-	p        profile.Profile
-	d        dialect.Dialect
-	r        model.FetchRequest
-	id       string
-	key      model.Key
-	secret   keystore.Secret // the key's value, by API
-	login    proxyLogin      // by Native
-	timeout  time.Duration
-	on       func(FetchEvent)
+	c       *Client
+	p       profile.Profile
+	d       dialect.Dialect
+	r       model.FetchRequest
+	id      string
+	key     model.Key
+	secret  keystore.Secret // the key's value, by API
+	login   proxyLogin      // by Native
+	timeout time.Duration
+	on      func(FetchEvent)
+	// bodyCap bounds the body below the client's own cap; 0 means that one.
+	bodyCap  int64
 	attempts []model.Attempt
 }
 

@@ -16,6 +16,7 @@ type try struct {
 	outcome     model.Outcome
 	header      http.Header
 	proxyHeader http.Header
+	connect     int // the status of the proxy's own answer, 0 when there was none
 	body        received
 	exit        string
 	timing      model.Timing
@@ -78,7 +79,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	t.body = f.receive(resp, now)
 	f.ended(ctx, &t, tr)
 	switch good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; {
-	case !good && o.ServiceText == "":
+	case !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus:
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.head)
 	case good && o.TargetStatus == 0 && !reading.Failed():
 		// The contract does not show where the target's status stands. An answer
@@ -95,7 +96,11 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 // receive reads the body of an answer and tells of its progress.
 func (f *flight) receive(resp *http.Response, now model.Attempt) received {
 	f.on(FetchEvent{Phase: PhaseReceiving, Attempt: now})
-	return f.c.receive(resp.Body, fmt.Sprintf("%s-%d", f.id, now.N), func(n int64) {
+	s := f.c.newSink(fmt.Sprintf("%s-%d", f.id, now.N))
+	if f.bodyCap > 0 {
+		s.limit, s.quiet = min(s.limit, f.bodyCap), true
+	}
+	return receive(s, resp.Body, func(n int64) {
 		f.on(FetchEvent{Phase: PhaseReceiving, Attempt: now, Bytes: n})
 	})
 }
@@ -157,7 +162,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t := try{outcome: f.outcomeOf()}
 	resp, tun, tr, err := f.c.native(ctx, f.p, f.login, f.r)
 	o := &t.outcome
-	t.proxyHeader = tun.Header
+	t.proxyHeader, t.connect = tun.Header, tun.Status
 	if tun.Status != 0 {
 		t.exit = f.readTunnel(o, tun)
 	}
@@ -179,7 +184,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	ownAnswer := resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed()
 	switch {
 	case ownAnswer:
-		o.ServiceStatus, t.proxyHeader = resp.StatusCode, resp.Header
+		o.ServiceStatus, t.connect, t.proxyHeader = resp.StatusCode, resp.StatusCode, resp.Header
 	case o.TargetStatus == 0:
 		o.TargetStatus = resp.StatusCode
 	}

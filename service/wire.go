@@ -26,8 +26,8 @@ const (
 
 // wire makes the transports. Each serves one exchange and keeps no connection.
 type wire struct {
-	// resolver is replaced in tests; nil is the system's.
-	resolver *net.Resolver
+	// connect is replaced in tests that have no network; nil is net's own.
+	connect func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
 // api is the transport of one API call. Certificates are verified whatever the
@@ -84,8 +84,11 @@ func (t traced) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // dial connects to the service: its API or its proxy.
 func (w *wire) dial(ctx context.Context, tr *trace, network, addr string) (net.Conn, error) {
-	d := net.Dialer{Timeout: connectTimeout, Resolver: w.resolver}
-	conn, err := d.DialContext(httptrace.WithClientTrace(ctx, tr.hooks()), network, addr)
+	connect := w.connect
+	if connect == nil {
+		connect = (&net.Dialer{Timeout: connectTimeout}).DialContext
+	}
+	conn, err := connect(httptrace.WithClientTrace(ctx, tr.hooks()), network, addr)
 	if err != nil {
 		return nil, tr.dialFault(err, peerService)
 	}

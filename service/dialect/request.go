@@ -109,3 +109,17 @@ func (d Dialect) SendsParams(params []model.Param) error {
 // proxy. The contract names the products (service.md 5.2); BrightData leaves it
 // to the service to refuse.
 func (d Dialect) NativeAccess(p model.Product) bool { return d.brightdata || p.NativeAccess() }
+
+// TestPage is a page that answers a test of a proxy login: the lab's on the
+// embedded emulator, the provider's public one where the dialect knows it, else
+// none.
+func (d Dialect) TestPage(local bool) string {
+	switch {
+	case local:
+		return "https://lab.test/whoami"
+	case d.brightdata:
+		return "https://geo.brdtest.com/mygeo.json"
+	default:
+		return ""
+	}
+}

@@ -1,0 +1,389 @@
+package service
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+func quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+const page = "<!doctype html><html><head><title>ok</title></head><body><p>All is well.</p></body></html>"
+
+func ask(p interface {
+	Zone(string) (model.Zone, bool)
+}, name string,
+) model.FetchRequest {
+	z, _ := p.Zone(name)
+	return model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}
+}
+
+func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
+	header := func(kv ...string) func(http.ResponseWriter) {
+		return func(w http.ResponseWriter) {
+			for i := 0; i < len(kv); i += 2 {
+				w.Header().Set(kv[i], kv[i+1])
+			}
+		}
+	}
+	for name, tc := range map[string]struct {
+		status int
+		head   func(http.ResponseWriter)
+		body   string
+		class  model.Class
+		cause  model.Cause
+		target int
+		tries  int
+	}{
+		"a page is ok":                               {200, header("Content-Type", "text/html", "x-brd-status-code", "200"), page, model.ClassOK, "", 200, 1},
+		"an empty 200 is a failure":                  {200, nil, "", model.ClassOutside, model.CauseEmptyBody, 200, 1},
+		"the target's 404 is the target's":           {200, header("x-brd-status-code", "404"), "gone", model.ClassOutside, model.CauseTargetError, 404, 1},
+		"an unknown key":                             {401, nil, "Auth method is not supported", model.ClassOutside, model.CauseKeyRejected, 0, 1},
+		"a key without permission":                   {403, nil, "Your API key lacks the required permissions for this action.", model.ClassAccessRestricted, model.CauseMissingPermission, 0, 1},
+		"an unknown zone":                            {400, nil, `zone "x" not found`, model.ClassOutside, model.CauseRequestRefused, 0, 1},
+		"an unlocker that gave up at a CAPTCHA":      {200, header("x-brd-status-code", "502", "x-brd-error", "captcha", "x-brd-error-code", "resolve_failed_new_geetest_captcha"), "", model.ClassCaptcha, "", 502, 1},
+		"a policy of the network":                    {200, header("x-brd-err-code", "policy_20050", "x-brd-err-msg", "needs special permission"), "", model.ClassAccessRestricted, model.CausePolicy, 0, 1},
+		"the same told by Proxy-Status alone":        {200, header("Proxy-Status", `x; error="http_request_denied"; details="policy_20050: needs permission"`), "", model.ClassAccessRestricted, model.CausePolicy, 0, 1},
+		"a target that blocks":                       {200, header("x-brd-status-code", "403"), "no", model.ClassAccessRestricted, model.CauseSiteBlock, 403, 1},
+		"a CAPTCHA page that comes with 200":         {200, header("Content-Type", "text/html"), `<html><body><form><div class="g-recaptcha" data-sitekey="x"></div></form></body></html>`, model.ClassCaptcha, "", 200, 1},
+		"the service's 503 is tried again":           {503, nil, "busy", model.ClassOutside, model.CauseServiceError, 0, 2},
+		"the service's own 429 is tried again":       {429, header("Retry-After", "1"), "slow down", model.ClassTooFast, "", 0, 2},
+		"a redirect is not followed and is told":     {200, header("x-brd-status-code", "301"), "moved", model.ClassOK, "", 301, 1},
+		"a status of the service out of the picture": {418, nil, "teapot", model.ClassOutside, model.CauseRequestRefused, 0, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var calls atomic.Int32
+			p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+				calls.Add(1)
+				if tc.head != nil {
+					tc.head(w)
+				}
+				w.WriteHeader(tc.status)
+				_, _ = io.WriteString(w, tc.body)
+			})
+			c := newTestClient(t, p)
+			r := ask(p, "unlocker1")
+			r.Retries = 1
+			res, err := c.Fetch(t.Context(), r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantVerdict(t, res, tc.class, tc.cause)
+			if res.Status != tc.target || res.ServiceStatus != tc.status {
+				t.Errorf("status %d, service status %d; want %d, %d", res.Status, res.ServiceStatus, tc.target, tc.status)
+			}
+			if int(calls.Load()) != tc.tries || len(res.Attempts) != tc.tries {
+				t.Errorf("%d calls, %d attempts recorded; want %d", calls.Load(), len(res.Attempts), tc.tries)
+			}
+			if got := string(res.Body.Bytes); got != tc.body {
+				t.Errorf("body %q, want %q", got, tc.body)
+			}
+			b, _ := json.Marshal(res)
+			noSecret(t, "the result", string(b))
+		})
+	}
+}
+
+func TestDocumentedDialectReadsNoHeaderThatTheContractDoesNotShow(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("x-brd-error-code", "captcha")
+		w.Header().Set("x-brd-status-code", "502")
+		_, _ = io.WriteString(w, page)
+	})
+	p.Dialect = "documented"
+	res, err := newTestClient(t, p).Fetch(t.Context(), ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassOK, "")
+}
+
+func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
+	p := testProfile("http://127.0.0.1:1")
+	p.Dialect = "documented"
+	c := newTestClient(t, p)
+	base := ask(p, "unlocker1")
+	for name, tc := range map[string]struct {
+		field  string
+		change func(*model.FetchRequest)
+		want   error
+	}{
+		"a URL without a scheme":     {"url", func(r *model.FetchRequest) { r.URL = "example.com" }, nil},
+		"a URL with a login":         {"url", func(r *model.FetchRequest) { r.URL = "http://a:b@example.com/" }, nil},
+		"a URL with a line break":    {"url", func(r *model.FetchRequest) { r.URL = "http://example.com/\r\nX: y" }, nil},
+		"a zone without a name":      {"zone", func(r *model.FetchRequest) { r.Zone.Name = "" }, nil},
+		"a header with a line break": {"headers", func(r *model.FetchRequest) { r.Via = model.ViaNative; r.Header = http.Header{"X": {"a\r\nb"}} }, nil},
+		"a header of the console's own": {"headers", func(r *model.FetchRequest) {
+			r.Via = model.ViaNative
+			r.Header = http.Header{"proxy-authorization": {"a"}}
+		}, nil},
+		"a method that is none":              {"method", func(r *model.FetchRequest) { r.Method = "GE T" }, nil},
+		"a country in the wrong form":        {"country", func(r *model.FetchRequest) { r.Country = "DE" }, nil},
+		"json, which the contract not shows": {"format", func(r *model.FetchRequest) { r.Format = model.FormatJSON }, ErrNotShown},
+		"a country by the contract alone":    {"country", func(r *model.FetchRequest) { r.Country = "de" }, ErrNotShown},
+		"a method by the contract alone":     {"method", func(r *model.FetchRequest) { r.Method = "post" }, ErrNotShown},
+		"SERP through the proxy":             {"via", func(r *model.FetchRequest) { r.Zone = zone(p, "serp1"); r.Via = model.ViaNative }, nil},
+		"a key nobody knows":                 {"key", func(r *model.FetchRequest) { r.Key = "nobody" }, nil},
+		"a key that is only tracked":         {"key", func(r *model.FetchRequest) { r.Key = "tracked" }, nil},
+		"a key whose value is gone":          {"key", func(r *model.FetchRequest) { r.Key = "lost" }, keystore.ErrSecretMissing},
+		"a zone without a password":          {"password", func(r *model.FetchRequest) { r.Zone = model.Zone{Name: "other"}; r.Via = model.ViaNative }, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := base
+			tc.change(&r)
+			_, err := c.Fetch(t.Context(), r, nil)
+			var re *RequestError
+			if !errors.As(err, &re) || re.Field != tc.field || !errors.Is(err, ErrRequest) {
+				t.Fatalf("error %v, want a RequestError of field %q", err, tc.field)
+			}
+			if tc.want != nil && !errors.Is(err, tc.want) {
+				t.Errorf("error %v does not wrap %v", err, tc.want)
+			}
+			if tc.field == "key" || name == "a zone without a password" {
+				return // needs the secrets, which a preview does not look at
+			}
+			if w := c.Preview(p, r, ""); w.Problem == "" {
+				t.Error("the preview shows no problem")
+			}
+		})
+	}
+}
+
+func TestLargeBodyGoesToAFileOfItsOwn(t *testing.T) {
+	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<17) // 2 MiB
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; name=../../etc/passwd")
+		_, _ = w.Write(want)
+	})
+	c := newTestClient(t, p)
+	var told int64
+	res, err := c.Fetch(t.Context(), ask(p, "unlocker1"), func(e FetchEvent) { told = max(told, e.Bytes) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(want)
+	if res.Body.Size != int64(len(want)) || res.Body.SHA256 != hex.EncodeToString(sum[:]) || res.Body.Bytes != nil {
+		t.Errorf("body %d bytes, %d in memory, sum %s", res.Body.Size, len(res.Body.Bytes), res.Body.SHA256)
+	}
+	got, err := os.ReadFile(res.Body.File)
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("the file holds %d bytes (%v)", len(got), err)
+	}
+	if filepath.Dir(res.Body.File) != c.o.BodiesDir {
+		t.Errorf("the file is %s", res.Body.File)
+	}
+	if fi, _ := os.Stat(res.Body.File); fi.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode is %v", fi.Mode())
+	}
+	if told < 1<<20 {
+		t.Errorf("the progress told of %d bytes", told)
+	}
+}
+
+func TestBodyAboveTheCapIsCutAndSaidSo(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 300<<10)) })
+	c := newTestClient(t, p, func(o *Options) { o.MemoryBody, o.BodyCap = 64<<10, 100<<10 })
+	res, err := c.Fetch(t.Context(), ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Body.Cut || res.Body.Incomplete || res.Body.Size != 100<<10 {
+		t.Errorf("body %+v, want it cut at the cap", res.Body.Size)
+	}
+	if fi, err := os.Stat(res.Body.File); err != nil || fi.Size() != 100<<10 {
+		t.Errorf("file %v: %v", fi, err)
+	}
+	if !strings.Contains(fmt.Sprint(res.Diagnosis.Evidence), "cap of 102400 bytes") {
+		t.Errorf("evidence %v does not speak of the cap", res.Diagnosis.Evidence)
+	}
+}
+
+func TestBodyWithNoPlaceOnDiskIsCutNotLost(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 4<<20)) })
+	file := filepath.Join(t.TempDir(), "a file where the folder should be")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := newTestClient(t, p, func(o *Options) { o.BodiesDir = file })
+	res, err := c.Fetch(t.Context(), ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Body.Cut || len(res.Body.Bytes) == 0 || int64(len(res.Body.Bytes)) != res.Body.Size {
+		t.Errorf("cut %v with %d of %d bytes in memory", res.Body.Cut, len(res.Body.Bytes), res.Body.Size)
+	}
+}
+
+func TestBodyThatEndsEarlyIsIncomplete(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, page)
+	})
+	res, err := newTestClient(t, p).Fetch(t.Context(), ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassOutside, model.CauseIncomplete)
+	if !res.Body.Incomplete || res.Body.Size != int64(len(page)) {
+		t.Errorf("body %+v", res.Body)
+	}
+}
+
+func zipped(t *testing.T, b []byte) []byte {
+	t.Helper()
+	var z bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&z, gzip.BestCompression)
+	if _, err := w.Write(b); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return z.Bytes()
+}
+
+func TestCompressedBodyIsInflatedWithinBounds(t *testing.T) {
+	bomb := zipped(t, make([]byte, 64<<20))
+	small := zipped(t, []byte(page))
+	p := api(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Encoding", "gzip")
+		if strings.Contains(string(body), "/bomb") {
+			_, _ = w.Write(bomb)
+			return
+		}
+		_, _ = w.Write(small)
+	})
+	c := newTestClient(t, p)
+	r := ask(p, "unlocker1")
+	res, err := c.Fetch(t.Context(), r, nil)
+	if err != nil || string(res.Body.Bytes) != page {
+		t.Fatalf("body %q: %v", res.Body.Bytes, err)
+	}
+	r.URL = "http://lab.test/bomb"
+	res, err = c.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Body.Cut || res.Body.Size > inflateFree+1<<20 {
+		t.Errorf("the bomb became %d bytes, cut %v", res.Body.Size, res.Body.Cut)
+	}
+}
+
+func TestJSONFormatIsUnwrapped(t *testing.T) {
+	large := strings.Repeat("<p>ä \"quoted\" \n</p>", 100_000)
+	for name, body := range map[string]string{"small": page, "large": large} {
+		t.Run(name, func(t *testing.T) {
+			p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("x-brd-ip", "203.0.113.9")
+				_ = json.NewEncoder(w).Encode(map[string]any{
+					"status_code": 404, "headers": map[string]any{"content-type": "text/html", "set-cookie": []string{"a=1", "b=2"}}, "body": body,
+				})
+			})
+			c := newTestClient(t, p)
+			r := ask(p, "unlocker1")
+			r.Format = model.FormatJSON
+			res, err := c.Fetch(t.Context(), r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := res.Body.Bytes
+			if res.Body.File != "" {
+				got, _ = os.ReadFile(res.Body.File)
+			}
+			if string(got) != body || res.Body.Size != int64(len(body)) {
+				t.Errorf("the page has %d bytes, want %d", len(got), len(body))
+			}
+			if res.Status != 404 || res.ContentType != "text/html" || len(res.Header.Values("Set-Cookie")) != 2 || res.Exit != "203.0.113.9" {
+				t.Errorf("status %d, type %q, headers %v, exit %q", res.Status, res.ContentType, res.Header, res.Exit)
+			}
+			files, _ := os.ReadDir(c.o.BodiesDir)
+			if want := map[string]int{"small": 0, "large": 1}[name]; len(files) != want {
+				t.Errorf("%d files of bodies are left, want %d", len(files), want)
+			}
+		})
+	}
+}
+
+func TestClientTimeoutIsATimeoutAndCancelIsNot(t *testing.T) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	started := make(chan struct{}, 10)
+	p := api(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		started <- struct{}{}
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	c := newTestClient(t, p)
+	r := ask(p, "unlocker1")
+	r.Timeout = 50 * time.Millisecond
+	res, err := c.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+	<-started
+
+	ctx, cancel := context.WithCancel(t.Context())
+	r.Timeout = time.Minute
+	go func() { <-started; cancel() }()
+	if _, err = c.Fetch(ctx, r, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled fetch gives %v", err)
+	}
+}
+
+func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
+	hang := make(chan struct{})
+	t.Cleanup(func() { close(hang) })
+	p := api(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "<html>")
+		w.(http.Flusher).Flush()
+		select {
+		case <-hang:
+		case <-r.Context().Done():
+		}
+	})
+	r := ask(p, "unlocker1")
+	r.Timeout = 100 * time.Millisecond
+	res, err := newTestClient(t, p).Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+	if !res.Body.Incomplete || res.Body.Size != 6 {
+		t.Errorf("body %+v", res.Body)
+	}
+}
+
+func TestServiceThatIsNotThereIsANetworkFault(t *testing.T) {
+	p := testProfile("http://127.0.0.1:1")
+	res, err := newTestClient(t, p).Fetch(t.Context(), ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassOutside, model.CauseNetwork)
+	if res.Timing.TLS != -1 || res.Timing.ProxyConnect != -1 || res.Timing.FirstByte != -1 || res.Timing.Total < 0 {
+		t.Errorf("timing %+v", res.Timing)
+	}
+}
