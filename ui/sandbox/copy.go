@@ -1,0 +1,130 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/saved"
+	"zonedeck/ui/kit"
+)
+
+// maxCopy is the largest body that goes onto a clipboard, in bytes. What is
+// larger is worked with as a file.
+const maxCopy = 1 << 20
+
+// Intents of the copy menu.
+type (
+	copyBody    struct{}
+	copyHeaders struct{}
+	copyURL     struct{}
+	copyCurl    struct{}
+	copyWire    struct{}
+)
+
+func (m *Model) copy(msg tea.Msg) tea.Cmd {
+	res := m.result.res
+	switch msg.(type) {
+	case copyBody:
+		return m.copyBody(res.Body)
+	case copyHeaders:
+		return kit.CopyText("headers", headerPage(res))
+	case copyURL:
+		return kit.CopyText("URL", m.form.request.URL)
+	case copyWire:
+		return kit.CopyText("request as shown", strings.Join(m.form.wire.Lines, "\n"))
+	case copyCurl:
+		return m.copyCurl()
+	default:
+		return m.openCopyMenu()
+	}
+}
+
+func (m *Model) openCopyMenu() tea.Cmd {
+	b := m.result.res.Body
+	body := kit.MenuItem{Key: "b", Label: "body", Note: kit.Bytes(b.Size), Intent: copyBody{}}
+	headers := kit.MenuItem{Key: "h", Label: "headers of the answer", Intent: copyHeaders{}}
+	switch {
+	case !m.result.have():
+		body.Disabled, headers.Disabled = "there is no result yet", "there is no result yet"
+	case b.Size == 0:
+		body.Disabled = "it is empty"
+	case b.Size > maxCopy:
+		body.Disabled = kit.Bytes(b.Size) + " is more than a clipboard takes; it is kept as " + b.File
+	}
+	curl := kit.MenuItem{Key: "c", Label: "request as curl", Note: "secrets from the environment", Intent: copyCurl{}}
+	if m.form.wire.Problem != "" {
+		curl.Disabled = m.form.wire.Problem
+	} else if !m.session.Ready {
+		curl.Disabled = m.notReady()
+	}
+	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []kit.MenuItem{
+		body, headers,
+		{Key: "u", Label: "URL of the form", Intent: copyURL{}},
+		curl,
+		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
+	})
+}
+
+// copyCurl copies the form's request as a command. A header that is a secret by
+// its nature stands in it as it was typed, and the toast says so.
+func (m *Model) copyCurl() tea.Cmd {
+	key, _ := pickKey(m.session, m.form.request.Key)
+	text, err := asCurl(m.deps.Profile(), m.form.request, m.form.wire, key.Secret)
+	if err != nil {
+		return kit.Fail("The request could not be written as curl: " + err.Error())
+	}
+	for name := range m.form.request.Header {
+		if saved.SecretHeader(name) {
+			return kit.CopySecret("curl command with header "+name, text)
+		}
+	}
+	return kit.CopyText("curl command", text)
+}
+
+func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
+	if b.File == "" {
+		return kit.CopyText("body", string(b.Bytes))
+	}
+	open := m.deps.Open
+	return kit.Do(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		text, err := readBody(ctx, open, b)
+		return bodyRead{text: text, err: err}
+	})
+}
+
+// bodyRead is a body on its way to the clipboard.
+type bodyRead struct {
+	text string
+	err  error
+}
+
+func (m *Model) tookBodyText(msg bodyRead) tea.Cmd {
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		return kit.Fail("The body could not be copied: " + msg.err.Error())
+	}
+	return kit.CopyText("body", msg.text)
+}
+
+func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (kit.BodySource, error), b model.BodyRef) (string, error) {
+	src, err := open(ctx, b)
+	if err != nil {
+		return "", err
+	}
+	if src.Close != nil {
+		defer src.Close()
+	}
+	if src.Size > maxCopy {
+		return "", fmt.Errorf("it is larger than %s", kit.Bytes(maxCopy))
+	}
+	text, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, src.Size))
+	return string(text), err
+}

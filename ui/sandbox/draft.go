@@ -1,0 +1,336 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// field names one field of the form.
+type field string
+
+// The fields, in the order of the form.
+const (
+	fieldZone    field = "zone"
+	fieldURL     field = "url"
+	fieldVia     field = "via"
+	fieldFormat  field = "format"
+	fieldKey     field = "key"
+	fieldMethod  field = "method"
+	fieldHeaders field = "headers"
+	fieldBody    field = "body"
+	fieldCountry field = "country"
+	fieldSession field = "session"
+	fieldTimeout field = "timeout"
+)
+
+// severity is how much stands between a problem and the send key.
+type severity int
+
+const (
+	// note is worth reading and stops nothing.
+	note severity = iota
+	// ask makes the send key ask first: it can be sent, but what comes back is
+	// known beforehand.
+	ask
+	// stop cannot be sent.
+	stop
+)
+
+// problem is what is wrong with one field.
+type problem struct {
+	Field    field
+	Severity severity
+	Text     string
+}
+
+// draft is the form as it stands: text, nothing checked.
+type draft struct {
+	Zone, URL, Via, Format, Key string
+	Method, Headers, Body       string
+	Country, Session, Timeout   string
+}
+
+// firstDraft is what the console opens with: a request that works on the
+// embedded emulator as it is.
+func firstDraft() draft {
+	return draft{
+		Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: string(model.ViaAPI),
+		Format: string(model.FormatRaw), Method: "GET",
+	}
+}
+
+// draftOf is the form that makes r.
+func draftOf(r model.FetchRequest) draft {
+	d := draft{
+		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format), Key: r.Key,
+		Method: r.Method, Body: r.Body, Country: r.Country, Session: r.Session, Headers: headerText(r.Header),
+	}
+	if d.Via == "" {
+		d.Via = string(model.ViaAPI)
+	}
+	if d.Format == "" {
+		d.Format = string(model.FormatRaw)
+	}
+	if d.Method == "" {
+		d.Method = "GET"
+	}
+	if r.Timeout > 0 {
+		d.Timeout = r.Timeout.String()
+	}
+	return d
+}
+
+// extended reports whether a field of the folded part is in use.
+func (d draft) extended() bool {
+	return d.Headers != "" || d.Body != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
+		(d.Method != "" && d.Method != "GET")
+}
+
+// request is what the form asks for, and what is wrong with it, field by field.
+// The request is as complete as the fields allow even when there are problems,
+// so that the preview can be drawn.
+func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []problem) {
+	r := model.FetchRequest{
+		URL: strings.TrimSpace(d.URL), Via: model.Via(d.Via), Format: model.Format(d.Format),
+		Body: d.Body, Country: strings.TrimSpace(d.Country), Session: strings.TrimSpace(d.Session),
+		Key: d.Key, Retries: -1,
+	}
+	var probs []problem
+	add := func(f field, sev severity, text string) {
+		probs = append(probs, problem{Field: f, Severity: sev, Text: text})
+	}
+	zone, err := findZone(s, d.Zone)
+	if err != nil {
+		add(fieldZone, stop, err.Error())
+	}
+	r.Zone = zone
+	if err := checkURL(r.URL); err != nil {
+		add(fieldURL, stop, err.Error())
+	}
+	if m := strings.TrimSpace(d.Method); m != "" && m != "GET" {
+		r.Method = m
+		if !token(m) {
+			add(fieldMethod, stop, "a method is one word, such as POST")
+		}
+	}
+	header, err := parseHeaders(d.Headers)
+	if err != nil {
+		add(fieldHeaders, stop, err.Error())
+	}
+	r.Header = header
+	if r.Body != "" && r.Method == "" {
+		add(fieldBody, note, "a body goes with a method such as POST")
+	}
+	if r.Country != "" && !countryCode(r.Country) {
+		add(fieldCountry, stop, "two small letters, such as de")
+	}
+	if t := strings.TrimSpace(d.Timeout); t != "" {
+		if r.Timeout, err = time.ParseDuration(t); err != nil || r.Timeout <= 0 {
+			add(fieldTimeout, stop, "write it like 30s or 2m")
+		}
+	}
+	if r.Via == model.ViaNative {
+		return r, append(probs, nativeProblems(zone)...)
+	}
+	return r, append(probs, keyProblems(s, r.Key, now)...)
+}
+
+func findZone(s kit.Session, name string) (model.Zone, error) {
+	for _, z := range s.Zones {
+		if string(z.Name) == name {
+			return z, nil
+		}
+	}
+	zone, err := model.ParseZoneName(name)
+	switch {
+	case name == "":
+		return model.Zone{}, errors.New("choose a zone")
+	case err != nil:
+		return model.Zone{}, err
+	case !s.Ready && s.Problem == "":
+		return model.Zone{Name: zone}, nil // the zones are not known yet
+	case len(s.Zones) == 0:
+		return model.Zone{Name: zone}, nil // the profile lists none: any name may be right
+	default:
+		return model.Zone{Name: zone}, fmt.Errorf("zone %s is not in profile %s", name, s.ProfileName)
+	}
+}
+
+// checkURL says what keeps a URL from being a target: "absolute URL" of
+// service.md 4.1.
+func checkURL(s string) error {
+	if s == "" {
+		return errors.New("type the target's address, such as http://lab.test/ok")
+	}
+	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }); i >= 0 {
+		return errors.New("an address has no spaces in it")
+	}
+	u, err := url.Parse(s)
+	var fault *url.Error
+	switch {
+	case errors.As(err, &fault):
+		return fmt.Errorf("not an address: %w", fault.Err)
+	case err != nil:
+		return fmt.Errorf("not an address: %w", err)
+	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
+		return fmt.Errorf("it must be absolute: http://%s ?", s)
+	case u.Scheme != "http" && u.Scheme != "https":
+		return fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
+	case u.Hostname() == "":
+		return errors.New("the host is missing")
+	case u.User != nil:
+		return errors.New("a login in the address would be kept in history: send it as a header")
+	}
+	return checkHost(u.Hostname())
+}
+
+// checkHost refuses host names that no resolver takes. Addresses pass as they are.
+func checkHost(host string) error {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil
+	}
+	for label := range strings.SplitSeq(strings.TrimSuffix(host, "."), ".") {
+		if label == "" || len(label) > 63 {
+			return fmt.Errorf("%s is not a host name", host)
+		}
+	}
+	return nil
+}
+
+func nativeProblems(z model.Zone) []problem {
+	switch {
+	case z.Name == "":
+		return nil
+	case !z.Product.NativeAccess():
+		return []problem{{fieldVia, stop, z.Product.Label() + " has no native access (service.md 5.2): use API"}}
+	case z.Password == "":
+		return []problem{{fieldZone, stop, "no password is configured for this zone: add a reference to the profile"}}
+	default:
+		return nil
+	}
+}
+
+// keyProblems checks the key that API Access would use.
+func keyProblems(s kit.Session, name string, now time.Time) []problem {
+	k, known := pickKey(s, name)
+	switch {
+	case !known && !s.Ready && s.Problem == "":
+		return nil // the keys are not known yet
+	case !known && name == "":
+		return []problem{{fieldKey, stop, "the profile names no key: choose one, or add one in Keys"}}
+	case !known:
+		return []problem{{fieldKey, stop, "key " + name + " is not in the inventory"}}
+	case k.Secret == "":
+		return []problem{{fieldKey, stop, "the console only tracks " + k.Name + ": give it a secret reference in Keys"}}
+	}
+	var out []problem
+	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
+		sev := note
+		if f.Severity == "error" {
+			sev = ask
+		}
+		out = append(out, problem{fieldKey, sev, f.Text})
+	}
+	return out
+}
+
+// pickKey is the key that a request with this key field uses.
+func pickKey(s kit.Session, name string) (model.Key, bool) {
+	if name == "" || name == s.Key.Name {
+		return s.Key, s.Key.Name != ""
+	}
+	if i := slices.IndexFunc(s.Keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		return s.Keys[i], true
+	}
+	return model.Key{}, false
+}
+
+// parseHeaders reads "Name: value" lines. Its result is nil when there are none.
+func parseHeaders(s string) (map[string][]string, error) {
+	var h map[string][]string
+	n := 0
+	for line := range strings.SplitSeq(s, "\n") {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(line, ":")
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		if !ok || !token(name) {
+			return h, fmt.Errorf("line %d: write it as Name: value", n)
+		}
+		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+			return h, fmt.Errorf("line %d: control characters cannot be sent", n)
+		}
+		if h == nil {
+			h = make(map[string][]string)
+		}
+		h[name] = append(h[name], value)
+	}
+	return h, nil
+}
+
+func headerText(h map[string][]string) string {
+	names := make([]string, 0, len(h))
+	for name := range h {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var lines []string
+	for _, name := range names {
+		for _, v := range h[name] {
+			lines = append(lines, name+": "+v)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// token reports whether s is a token of RFC 9110: what a method or a header's
+// name may be.
+func token(s string) bool {
+	if s == "" {
+		return false
+	}
+	for i := range len(s) {
+		b := s[i]
+		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' {
+			continue
+		}
+		if !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+func countryCode(s string) bool {
+	return len(s) == 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] >= 'a' && s[1] <= 'z'
+}
+
+// worst is the highest severity among problems.
+func worst(probs []problem) severity {
+	w := note
+	for _, p := range probs {
+		w = max(w, p.Severity)
+	}
+	return w
+}
+
+// first is the first problem of that severity.
+func first(probs []problem, s severity) (problem, bool) {
+	i := slices.IndexFunc(probs, func(p problem) bool { return p.Severity == s })
+	if i < 0 {
+		return problem{}, false
+	}
+	return probs[i], true
+}

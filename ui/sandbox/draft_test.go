@@ -1,0 +1,161 @@
+package sandbox
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+func noon() time.Time { return time.Date(2026, 11, 21, 12, 4, 31, 0, time.UTC) }
+
+// demo is a session like that of the embedded emulator.
+func demo() kit.Session {
+	user := model.Key{
+		Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch, Last4: "f2a1", Secret: "demo:batch-user",
+		Expires: model.ExpiresAt(noon().AddDate(0, 0, 60)), Rotation: model.Rotation{Last: noon().AddDate(0, 0, -20)},
+	}
+	return kit.Session{
+		ProfileName: "local", Local: true, Ready: true, Key: user,
+		Keys: []model.Key{
+			user,
+			{
+				Name: "finance-review", Level: model.LevelFinance, Duty: model.DutyHuman, Secret: "demo:finance-review", Last4: "aaaa",
+				Expires: model.ExpiresAt(noon().AddDate(0, 0, 120)), Rotation: model.Rotation{Last: noon()},
+			},
+			{Name: "tracked", Level: model.LevelUser, Rotation: model.Rotation{Last: noon()}, Expires: model.ExpiresAt(noon().AddDate(0, 0, 120))},
+		},
+		Zones: []model.Zone{
+			{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "demo:unlocker_demo"},
+			{Name: "browser_demo", Product: model.ProductBrowser, Password: "demo:browser_demo"},
+			{Name: "serp_demo", Product: model.ProductSERP, Password: "demo:serp_demo"},
+			{Name: "bare", Product: model.ProductISP},
+		},
+	}
+}
+
+func TestTheFirstDraftCanBeSentAsItIs(t *testing.T) {
+	r, probs := firstDraft().request(demo(), noon())
+	if len(probs) > 0 {
+		t.Fatalf("problems: %+v", probs)
+	}
+	want := model.FetchRequest{Zone: demo().Zones[0], URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw, Retries: -1}
+	if !reflect.DeepEqual(r, want) {
+		t.Errorf("request %+v, want %+v", r, want)
+	}
+}
+
+func TestProblemsStandAtTheirField(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*draft)
+		field  field
+		sev    severity
+		want   string
+	}{
+		"no address":            {func(d *draft) { d.URL = "" }, fieldURL, stop, "type the target's address"},
+		"relative address":      {func(d *draft) { d.URL = "lab.test/ok" }, fieldURL, stop, "must be absolute"},
+		"host and port":         {func(d *draft) { d.URL = "lab.test:80/ok" }, fieldURL, stop, "must be absolute"},
+		"other scheme":          {func(d *draft) { d.URL = "ftp://lab.test/" }, fieldURL, stop, "use http or https"},
+		"no host":               {func(d *draft) { d.URL = "http:///ok" }, fieldURL, stop, "host is missing"},
+		"space":                 {func(d *draft) { d.URL = "http://lab.test/a b" }, fieldURL, stop, "no spaces"},
+		"login in the address":  {func(d *draft) { d.URL = "http://me:pw@lab.test/" }, fieldURL, stop, "send it as a header"},
+		"bad escape":            {func(d *draft) { d.URL = "http://lab.test/%zz" }, fieldURL, stop, "not an address"},
+		"bad host":              {func(d *draft) { d.URL = "http://a..b/" }, fieldURL, stop, "not a host name"},
+		"no zone":               {func(d *draft) { d.Zone = "" }, fieldZone, stop, "choose a zone"},
+		"unknown zone":          {func(d *draft) { d.Zone = "nope" }, fieldZone, stop, "not in profile local"},
+		"zone with colon":       {func(d *draft) { d.Zone = "a:b" }, fieldZone, stop, "separates the username"},
+		"product not native":    {func(d *draft) { d.Zone, d.Via = "serp_demo", "native" }, fieldVia, stop, "no native access (service.md 5.2)"},
+		"no password":           {func(d *draft) { d.Zone, d.Via = "bare", "native" }, fieldZone, stop, "no password is configured"},
+		"unknown key":           {func(d *draft) { d.Key = "nope" }, fieldKey, stop, "not in the inventory"},
+		"key without a value":   {func(d *draft) { d.Key = "tracked" }, fieldKey, stop, "only tracks tracked"},
+		"level that may not":    {func(d *draft) { d.Key = "finance-review" }, fieldKey, ask, "FINANCE has no proxy and API use"},
+		"header without colon":  {func(d *draft) { d.Headers = "Accept: a\nnonsense" }, fieldHeaders, stop, "line 2"},
+		"header name":           {func(d *draft) { d.Headers = "X Y: a" }, fieldHeaders, stop, "line 1"},
+		"control in header":     {func(d *draft) { d.Headers = "X: a\x01" }, fieldHeaders, stop, "control characters"},
+		"country in words":      {func(d *draft) { d.Country = "Germany" }, fieldCountry, stop, "two small letters"},
+		"timeout in words":      {func(d *draft) { d.Timeout = "soon" }, fieldTimeout, stop, "like 30s"},
+		"timeout below nothing": {func(d *draft) { d.Timeout = "-3s" }, fieldTimeout, stop, "like 30s"},
+		"body without a method": {func(d *draft) { d.Body = "x" }, fieldBody, note, "such as POST"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := firstDraft()
+			c.change(&d)
+			_, probs := d.request(demo(), noon())
+			if len(probs) != 1 {
+				t.Fatalf("problems %+v, want one", probs)
+			}
+			if p := probs[0]; p.Field != c.field || p.Severity != c.sev || !strings.Contains(p.Text, c.want) {
+				t.Errorf("problem %+v, want %s, severity %d, %q", p, c.field, c.sev, c.want)
+			}
+		})
+	}
+}
+
+func TestUnknownZonesAreTakenWhereTheProfileListsNone(t *testing.T) {
+	s := demo()
+	s.Zones = nil
+	d := firstDraft()
+	d.Zone = "mine"
+	r, probs := d.request(s, noon())
+	if len(probs) > 0 || r.Zone.Name != "mine" {
+		t.Errorf("request %+v, problems %+v", r, probs)
+	}
+}
+
+func TestNothingIsSaidOfZonesAndKeysThatAreNotKnownYet(t *testing.T) {
+	if _, probs := firstDraft().request(kit.Session{Local: true}, noon()); len(probs) > 0 {
+		t.Errorf("problems before the session is ready: %+v", probs)
+	}
+}
+
+func TestADraftGoesToARequestAndBack(t *testing.T) {
+	d := draft{
+		Zone: "unlocker_demo", URL: "https://lab.test/shop?v=2", Via: "api", Format: "json", Key: "batch-user", Method: "POST",
+		Headers: "Accept: */*\nX-A: 1\nX-A: 2", Body: "x=1", Country: "de", Session: "a1", Timeout: "45s",
+	}
+	r, probs := d.request(demo(), noon())
+	if len(probs) > 0 {
+		t.Fatalf("problems %+v", probs)
+	}
+	if got := draftOf(r); got != d {
+		t.Errorf("back comes %+v, want %+v", got, d)
+	}
+	if !d.extended() || firstDraft().extended() {
+		t.Error("the fold is open for the wrong one")
+	}
+}
+
+// FuzzCheckURL: whatever is typed is refused or is an address with a host, and
+// what is accepted has no login and no white space.
+func FuzzCheckURL(f *testing.F) {
+	for _, s := range []string{"http://lab.test/ok", "https://[::1]:8/", "http://a b", "http://u:p@h/", "//x", "http://%41", "http://\u202e"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if checkURL(s) != nil {
+			return
+		}
+		if !strings.HasPrefix(strings.ToLower(s), "http") || strings.ContainsAny(s, " \t\r\n") {
+			t.Errorf("%q is taken for an address", s)
+		}
+	})
+}
+
+// FuzzHeaders: what is read of typed headers and written again is read the same.
+func FuzzHeaders(f *testing.F) {
+	f.Add("Accept: */*\nX-A: 1")
+	f.Add("X:\n\n : \nY:é")
+	f.Fuzz(func(t *testing.T, s string) {
+		h, err := parseHeaders(s)
+		if err != nil {
+			return
+		}
+		again, err := parseHeaders(headerText(h))
+		if err != nil || !reflect.DeepEqual(h, again) {
+			t.Errorf("%q reads as %q, which reads as %q, %v", s, h, again, err)
+		}
+	})
+}

@@ -1,0 +1,185 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/saved"
+	"zonedeck/ui/kit"
+)
+
+// Messages of saved requests and of the editor.
+type (
+	savedListed struct {
+		list []saved.Entry
+		err  error
+	}
+	savedLoaded struct {
+		name string
+		req  model.FetchRequest
+		err  error
+	}
+	savedWritten struct {
+		name    string
+		req     model.FetchRequest
+		omitted []string
+		dialog  *kit.FormDialog // nil once it has been asked whether to replace
+		err     error
+	}
+	loadSaved    struct{ name string }
+	replaceSaved struct {
+		name string
+		req  model.FetchRequest
+	}
+	editReady struct {
+		cmd tea.ExecCommand
+		err error
+	}
+	edited struct{ err error }
+)
+
+// files does what the keys for files mean.
+func (m *Model) files(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case saveRequest:
+		return m.askName()
+	case openSaved:
+		return m.listSaved()
+	case loadSaved:
+		return m.loadSaved(msg.name)
+	case replaceSaved:
+		return m.store(msg.name, msg.req, true, nil)
+	default:
+		return m.edit()
+	}
+}
+
+// updateFiles takes what the commands for files found.
+func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case savedListed:
+		return m.tookList(msg)
+	case savedLoaded:
+		if msg.err != nil {
+			return kit.Fail("The saved request " + msg.name + " could not be opened: " + msg.err.Error())
+		}
+		m.setForm(draftOf(msg.req))
+		return kit.Info("The form holds " + msg.name + ". Nothing was sent; ctrl+z brings back what it held.")
+	case savedWritten:
+		return m.tookSaved(msg)
+	case editReady:
+		if msg.err != nil {
+			return kit.Fail("The body could not be opened in an editor: " + msg.err.Error())
+		}
+		return tea.Exec(msg.cmd, func(err error) tea.Msg { return kit.Addressed{View: kit.Sandbox, Msg: edited{err: err}} })
+	case edited:
+		if msg.err != nil {
+			return kit.Fail("The editor ended with an error: " + msg.err.Error())
+		}
+	case bodyRead:
+		return m.tookBodyText(msg)
+	}
+	return nil
+}
+
+func (m *Model) askName() tea.Cmd {
+	m.endEditing()
+	m.refresh()
+	req := m.form.request
+	form := kit.NewForm(m.deps.Theme, kit.Field{
+		Name: "name", Label: "Name", Kind: kit.FieldText, Placeholder: "shop v2", Check: saved.CheckName,
+	})
+	d := kit.NewFormDialog(m.deps.Theme, "Save the request", form)
+	d.Intro = "It is kept as a plain TOML file, with the key by its name. Headers that are secrets are left out."
+	d.Submit = "save"
+	d.Width = 60
+	d.OnSubmit = func(f *kit.Form) tea.Cmd { return m.store(f.Value("name"), req, false, d) }
+	return kit.OpenOverlay(d)
+}
+
+func (m *Model) store(name string, r model.FetchRequest, replace bool, d *kit.FormDialog) tea.Cmd {
+	store := m.deps.Saved
+	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		omitted, err := store.Save(ctx, name, r, replace)
+		return savedWritten{name: name, req: r, omitted: omitted, dialog: d, err: err}
+	})
+}
+
+func (m *Model) tookSaved(msg savedWritten) tea.Cmd {
+	closeIt := func() tea.Cmd {
+		if msg.dialog == nil {
+			return nil
+		}
+		d := msg.dialog
+		return func() tea.Msg { return kit.Close{Overlay: d} }
+	}
+	switch {
+	case errors.Is(msg.err, saved.ErrExists):
+		return tea.Sequence(closeIt(), kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+			Title: "Replace " + msg.name + "?",
+			Body:  "A request is saved as " + msg.name + " already. It is overwritten, and there is no way back.",
+			Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: msg.name, req: msg.req},
+		}))
+	case msg.err != nil && msg.dialog != nil:
+		msg.dialog.Form.SetError("name", msg.err.Error())
+		return nil
+	case msg.err != nil:
+		return kit.Fail("The request could not be saved: " + msg.err.Error())
+	}
+	text := "Saved as " + msg.name + "."
+	if len(msg.omitted) > 0 {
+		text += " Left out, because a secret does not belong in a file: " + strings.Join(msg.omitted, ", ") + "."
+	}
+	return tea.Sequence(closeIt(), kit.Info(text))
+}
+
+func (m *Model) listSaved() tea.Cmd {
+	store := m.deps.Saved
+	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		list, err := store.List(ctx)
+		return savedListed{list: list, err: err}
+	})
+}
+
+func (m *Model) tookList(msg savedListed) tea.Cmd {
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil
+	case msg.err != nil:
+		return kit.Fail("The saved requests could not be listed: " + msg.err.Error())
+	case len(msg.list) == 0:
+		return kit.Info("No request is saved yet. ctrl+s saves the one in the form.")
+	}
+	choices := make([]kit.Choice, 0, len(msg.list))
+	for _, e := range msg.list {
+		choices = append(choices, kit.Choice{
+			Text: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL, Key: kit.Ago(e.Changed, m.deps.Now()),
+			Disabled: e.Problem, Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
+		})
+	}
+	return kit.OpenOverlay(kit.NewFinder(m.deps.Theme, "Saved requests", "type to filter", choices))
+}
+
+func (m *Model) loadSaved(name string) tea.Cmd {
+	store := m.deps.Saved
+	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		r, err := store.Load(ctx, name)
+		return savedLoaded{name: name, req: r, err: err}
+	})
+}
+
+// edit opens the body on screen in the operator's editor.
+func (m *Model) edit() tea.Cmd {
+	if m.deps.Edit == nil || !m.result.have() {
+		return nil
+	}
+	prepare, b, contentType := m.deps.Edit, m.result.res.Body, m.result.res.ContentType
+	return kit.Do(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		cmd, err := prepare(ctx, b, contentType)
+		return editReady{cmd: cmd, err: err}
+	})
+}

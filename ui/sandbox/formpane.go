@@ -1,0 +1,188 @@
+package sandbox
+
+import (
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// fieldMore is the fold: a toggle that shows the fields below it.
+const fieldMore field = "more"
+
+// formPane is the form, and what it comes to.
+type formPane struct {
+	form     *kit.Form
+	request  model.FetchRequest
+	problems []problem
+	wire     model.WirePreview
+	top      int // first line of the wire pane
+	// refused is what the service said of a field when it was asked to send; it
+	// stands until the form changes.
+	refused []problem
+	before  []draft // what the form held before steps filled it, oldest first
+}
+
+// maxUndo is how many fillings of the form can be taken back.
+const maxUndo = 20
+
+func newFormPane(th *kit.Theme) formPane {
+	d := firstDraft()
+	return formPane{form: kit.NewForm(th,
+		kit.Field{Name: string(fieldZone), Label: "Zone", Kind: kit.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
+		kit.Field{Name: string(fieldURL), Label: "URL", Kind: kit.FieldText, Value: d.URL, Placeholder: "http://…"},
+		kit.Field{Name: string(fieldVia), Label: "Via", Kind: kit.FieldChoice, Value: d.Via, Options: []kit.Option{
+			{Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
+		}},
+		kit.Field{Name: string(fieldFormat), Label: "Format", Kind: kit.FieldChoice, Value: d.Format, Options: []kit.Option{
+			{Value: string(model.FormatRaw)}, {Value: string(model.FormatJSON)},
+		}},
+		kit.Field{Name: string(fieldKey), Label: "Key", Kind: kit.FieldPick, Placeholder: "the profile's"},
+		kit.Field{Name: string(fieldMore), Label: "More", Kind: kit.FieldToggle, Placeholder: "method, headers, body, country"},
+		kit.Field{Name: string(fieldMethod), Label: "Method", Kind: kit.FieldChoice, Value: d.Method, Options: methods(), Hidden: true},
+		kit.Field{Name: string(fieldHeaders), Label: "Headers", Kind: kit.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
+		kit.Field{Name: string(fieldBody), Label: "Body", Kind: kit.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
+		kit.Field{Name: string(fieldCountry), Label: "Country", Kind: kit.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
+		kit.Field{Name: string(fieldSession), Label: "Session", Kind: kit.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
+		kit.Field{Name: string(fieldTimeout), Label: "Timeout", Kind: kit.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
+	)}
+}
+
+func methods() []kit.Option {
+	out := []kit.Option{}
+	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+		out = append(out, kit.Option{Value: m})
+	}
+	return out
+}
+
+// folded are the fields behind the fold.
+func folded() []field {
+	return []field{fieldMethod, fieldHeaders, fieldBody, fieldCountry, fieldSession, fieldTimeout}
+}
+
+// draft reads the form.
+func (p *formPane) draft() draft {
+	v := func(f field) string { return p.form.Value(string(f)) }
+	return draft{
+		Zone: v(fieldZone), URL: v(fieldURL), Via: v(fieldVia), Format: v(fieldFormat), Key: v(fieldKey),
+		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody),
+		Country: v(fieldCountry), Session: v(fieldSession), Timeout: v(fieldTimeout),
+	}
+}
+
+// fill writes the form; the fold opens when something behind it is in use.
+func (p *formPane) fill(d draft) {
+	for f, v := range map[field]string{
+		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
+		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body,
+		fieldCountry: d.Country, fieldSession: d.Session, fieldTimeout: d.Timeout,
+	} {
+		p.form.SetValue(string(f), v)
+	}
+	if d.extended() {
+		p.unfold(true)
+	}
+}
+
+func (p *formPane) unfold(open bool) {
+	value := ""
+	if open {
+		value = "true"
+	}
+	p.form.SetValue(string(fieldMore), value)
+	p.fold()
+}
+
+// fold shows or hides the fields below the fold as its toggle says.
+func (p *formPane) fold() {
+	open := p.form.On(string(fieldMore))
+	for _, f := range folded() {
+		p.form.SetHidden(string(f), !open)
+	}
+}
+
+// refresh works out what the form comes to: request, problems at their fields,
+// and the bytes that would be sent. Everything in it is pure and quick.
+func (m *Model) refresh() {
+	p := &m.form
+	d := p.draft()
+	p.request, p.problems = d.request(m.session, m.deps.Now())
+	p.problems = append(p.problems, p.refused...)
+	native := p.request.Via == model.ViaNative
+	p.form.SetHidden(string(fieldFormat), native)
+	p.form.SetHidden(string(fieldKey), native)
+	for _, f := range allFields() {
+		p.form.SetError(string(f), "")
+		p.form.SetHelp(string(f), fieldHelp(f))
+	}
+	for _, pr := range p.problems {
+		if pr.Severity == note {
+			p.form.SetHelp(string(pr.Field), "! "+pr.Text)
+		} else {
+			p.form.SetError(string(pr.Field), pr.Text)
+		}
+	}
+	p.wire = model.WirePreview{}
+	if m.session.Ready {
+		key, _ := pickKey(m.session, p.request.Key)
+		p.wire = m.deps.Fetcher.Preview(m.deps.Profile(), p.request, key.Last4)
+	}
+}
+
+func allFields() []field {
+	return []field{
+		fieldZone, fieldURL, fieldVia, fieldFormat, fieldKey, fieldMethod, fieldHeaders, fieldBody,
+		fieldCountry, fieldSession, fieldTimeout,
+	}
+}
+
+func fieldHelp(f field) string {
+	switch f {
+	case fieldHeaders:
+		return "One header a line. esc ends editing."
+	case fieldBody:
+		return "esc ends editing."
+	default:
+		return ""
+	}
+}
+
+// options brings the pickers in line with session and history.
+func (m *Model) options() {
+	zones := make([]kit.Option, 0, len(m.session.Zones))
+	for _, z := range m.session.Zones {
+		o := kit.Option{Value: string(z.Name), Note: z.Product.String()}
+		if last, ok := m.history.last[string(z.Name)]; ok {
+			glyph, _ := m.deps.Theme.ClassMark(last.Class)
+			o.Note += "  " + glyph + " " + last.Class.Label() + " " + kit.Ago(last.At, m.deps.Now())
+		}
+		zones = append(zones, o)
+	}
+	m.form.form.SetOptions(string(fieldZone), zones)
+	keys := make([]kit.Option, 0, len(m.session.Keys)+1)
+	own := kit.Option{Value: "", Label: "the profile's", Note: "none"}
+	if m.session.Key.Name != "" {
+		own.Label, own.Note = m.session.Key.Name, m.keyNote(m.session.Key)+" · the profile's"
+	}
+	keys = append(keys, own)
+	for _, k := range m.session.Keys {
+		if k.Name == m.session.Key.Name {
+			continue
+		}
+		o := kit.Option{Value: k.Name, Note: m.keyNote(k)}
+		keys = append(keys, o)
+	}
+	m.form.form.SetOptions(string(fieldKey), keys)
+}
+
+func (m *Model) keyNote(k model.Key) string {
+	parts := []string{k.Level.String()}
+	if s := k.State(m.deps.Now(), model.SoonDays*24*60*60*1e9); s != model.KeyOK {
+		parts = append(parts, s.String())
+	}
+	if k.Secret == "" {
+		parts = append(parts, "tracked only")
+	}
+	return strings.Join(parts, " · ")
+}

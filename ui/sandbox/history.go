@@ -1,0 +1,102 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// historyRows is how many fetches the pane lists; the Activity tab has them all.
+const historyRows = 200
+
+// historyPane is the list of the last fetches.
+type historyPane struct {
+	table   kit.Table
+	rows    []model.Activity
+	last    map[string]model.Activity // the newest fetch of each zone
+	loaded  bool
+	problem string
+}
+
+func newHistoryPane() historyPane {
+	var p historyPane
+	p.table.Columns = []kit.Column{
+		{Title: "TIME", Width: 8},
+		{Title: "CLASS", Width: 19},
+		{Title: "ZONE", Width: 14, Priority: 2},
+		{Title: "VIA", Width: 6, Priority: 4},
+		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
+		{Title: "URL", Width: 16, Flex: true},
+	}
+	p.table.Empty = "No fetch yet. ctrl+j sends the request."
+	return p
+}
+
+type historyLoaded struct {
+	rows []model.Activity
+	err  error
+}
+
+func (m *Model) loadHistory() tea.Cmd {
+	history := m.deps.History
+	return kit.Do(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		rows, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Limit: historyRows})
+		return historyLoaded{rows: rows, err: err}
+	})
+}
+
+func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
+	p := &m.history
+	if msg.err != nil {
+		if !errors.Is(msg.err, context.Canceled) {
+			p.problem = "The history could not be read: " + msg.err.Error()
+		}
+		return nil
+	}
+	p.loaded, p.problem, p.rows = true, "", msg.rows
+	p.last = make(map[string]model.Activity)
+	for _, a := range msg.rows { // newest first
+		if _, have := p.last[a.Zone]; !have {
+			p.last[a.Zone] = a
+		}
+	}
+	rows := p.rows
+	top := p.table.Cursor() == 0
+	p.table.SetRowsKeyed(len(rows), func(i int) string { return rows[i].Ref }, m.historyRow)
+	if top {
+		p.table.SetCursor(0) // who stands at the newest stays at the newest
+	}
+	m.options()
+	return nil
+}
+
+func (m *Model) historyRow(i int) []kit.Cell {
+	if i >= len(m.history.rows) {
+		return nil
+	}
+	a, th := m.history.rows[i], m.deps.Theme
+	glyph, ink := th.ClassMark(a.Class)
+	at, now := a.At.In(m.deps.Now().Location()), m.deps.Now()
+	clock := at.Format("15:04:05")
+	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+		clock = at.Format("02 Jan")
+	}
+	return []kit.Cell{
+		{Text: clock, Ink: th.Muted},
+		{Text: glyph + " " + classWord(a.Class, a.Cause), Ink: ink},
+		kit.C(a.Zone), kit.C(a.Via.String()), kit.C(kit.Took(a.Total)), kit.C(a.URL),
+	}
+}
+
+// pickedFetch is the fetch under the history's cursor.
+func (m *Model) pickedFetch() (model.Activity, bool) {
+	i := m.history.table.Cursor()
+	if i >= len(m.history.rows) {
+		return model.Activity{}, false
+	}
+	return m.history.rows[i], true
+}

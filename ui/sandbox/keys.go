@@ -1,0 +1,183 @@
+package sandbox
+
+import (
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Intents of the tab's keys.
+type (
+	sendNow     struct{}
+	sendSure    struct{} // after the question
+	cancelSend  struct{}
+	nextPane    struct{}
+	prevPane    struct{}
+	zoomPane    struct{}
+	nextPage    struct{} // of the result
+	prevPage    struct{}
+	showMark    struct{}
+	runStep     struct{ step model.Step }
+	requestBack struct{}
+	undoForm    struct{}
+	openFetch   struct{}
+	copyMenu    struct{}
+	saveRequest struct{}
+	openSaved   struct{}
+	editBody    struct{}
+	firstLine   struct{}
+)
+
+// Bindings are the tab's keys, those of the focused pane first.
+func (m *Model) Bindings() []kit.Binding {
+	out := m.sendBindings()
+	switch m.ring.At {
+	case paneForm:
+		out = append(out, m.form.form.Bindings()...)
+	case paneResult:
+		if v := m.viewer(); v != nil {
+			out = append(out, v.Bindings()...)
+		}
+	case paneHistory:
+		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
+		if _, ok := m.pickedFetch(); !ok {
+			b.Disabled = "there is no fetch under the cursor"
+		}
+		out = append(append(out, b), kit.MotionBindings()...)
+	}
+	out = append(out, m.resultBindings()...)
+	return append(out, m.fileBindings()...)
+}
+
+func (m *Model) sendBindings() []kit.Binding {
+	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
+	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that is on its way.", Group: "Request", Intent: cancelSend{}}
+	if m.work.send.Running() {
+		send.Disabled = "a request is on its way; esc cancels it"
+		cancel.WhileTyping = true
+	} else {
+		cancel.Disabled, cancel.Hidden = "nothing is on its way", true
+	}
+	out := []kit.Binding{send}
+	if !m.CapturingText() || m.work.send.Running() {
+		out = append(out, cancel)
+	}
+	return append(out,
+		kit.Binding{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: nextPane{}, WhileTyping: true},
+		kit.Binding{Keys: []string{"shift+tab"}, Label: "pane before", Help: "To the pane before.", Group: "Panes", Intent: prevPane{}, WhileTyping: true, Hidden: true},
+		kit.Binding{Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, and take it back.", Group: "Panes", Intent: zoomPane{}, Hidden: true},
+	)
+}
+
+// resultBindings are the keys of the result on screen: its steps, its pages,
+// and where it goes from here.
+func (m *Model) resultBindings() []kit.Binding {
+	none := ""
+	switch {
+	case m.work.send.Running():
+		none = "a request is on its way"
+	case !m.result.have():
+		none = "there is no result yet"
+	}
+	var out []kit.Binding
+	used := map[string]bool{}
+	for _, s := range m.result.res.Diagnosis.Steps {
+		key := stepKey(s.Action)
+		if key == "" || used[key] || none != "" {
+			continue
+		}
+		used[key] = true
+		out = append(out, kit.Binding{
+			Keys: []string{key}, Label: m.stepLabel(s), Help: stepHelp(s), Group: "Next steps",
+			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
+		})
+	}
+	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next place in the body that the verdict rests on.", Group: "Result", Intent: showMark{}, Disabled: none}
+	if none == "" && len(m.result.marks()) == 0 {
+		mark.Disabled, mark.Hidden = "no evidence lies in the body", true
+	}
+	return append(out,
+		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
+		kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Next page of the result: Body, Headers, Timing, Attempts.", Group: "Result", Intent: nextPage{}, Disabled: none},
+		kit.Binding{Keys: []string{"["}, Label: "page before", Help: "Page before.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
+		mark,
+		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
+	)
+}
+
+func (m *Model) fileBindings() []kit.Binding {
+	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
+	switch {
+	case m.deps.Edit == nil:
+		edit.Disabled = "no editor is set; set $EDITOR"
+	case !m.result.have() || m.result.res.Body.Size == 0:
+		edit.Disabled = "there is no body"
+	}
+	undo := kit.Binding{Keys: []string{"ctrl+z"}, Label: "undo", Help: "Bring back what the form held before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
+	if len(m.form.before) == 0 {
+		undo.Disabled = "no step has filled the form"
+	}
+	return []kit.Binding{
+		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
+		{Keys: []string{"ctrl+o"}, Label: "open saved", Help: "Open a saved request. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
+		edit, undo,
+	}
+}
+
+// stepLabel is a step in a word or two.
+func (m *Model) stepLabel(s model.Step) string {
+	switch s.Action {
+	case model.ActionRetry:
+		return "send again"
+	case model.ActionSlowDown:
+		return "wait " + kit.Took(pauseOf(m.result.res.Diagnosis)) + ", send again"
+	case model.ActionTryUnlocker, model.ActionTryBrowser:
+		p := model.ProductUnlocker
+		if s.Action == model.ActionTryBrowser {
+			p = model.ProductBrowser
+		}
+		if z, ok := zoneOf(m.session.Zones, p); ok {
+			return "try zone " + string(z.Name)
+		}
+		return "try the " + p.Label()
+	case model.ActionCheckKey:
+		return "check the key"
+	case model.ActionCheckLogin:
+		return "check the login"
+	case model.ActionTrustCA:
+		return "CA trust"
+	case model.ActionRaiseTimeout:
+		return "longer timeout"
+	case model.ActionCheckZone:
+		return "check zone and URL"
+	case model.ActionFixRequest:
+		return "fix the request"
+	case model.ActionMakeJob:
+		return "make it a job"
+	default:
+		return s.Text
+	}
+}
+
+func stepHelp(s model.Step) string {
+	if s.Documented {
+		return s.Text + " (service.md 7)"
+	}
+	return s.Text
+}
+
+// stepDisabled says why a step cannot be taken, or is empty.
+func (m *Model) stepDisabled(s model.Step) string {
+	var p model.Product
+	switch s.Action {
+	case model.ActionTryUnlocker:
+		p = model.ProductUnlocker
+	case model.ActionTryBrowser:
+		p = model.ProductBrowser
+	default:
+		return ""
+	}
+	if _, ok := zoneOf(m.session.Zones, p); !ok {
+		return "the profile has no zone of product " + p.String()
+	}
+	return ""
+}

@@ -1,0 +1,95 @@
+package sandbox
+
+import (
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// resultTab is a page of the result.
+type resultTab int
+
+// The pages, in order.
+const (
+	tabBody resultTab = iota
+	tabHeaders
+	tabTiming
+	tabAttempts
+	resultTabs
+)
+
+// String is the page's word.
+func (t resultTab) String() string {
+	return [...]string{"Body", "Headers", "Timing", "Attempts"}[t]
+}
+
+// origin is where the result on screen comes from.
+type origin int
+
+const (
+	fromNothing origin = iota
+	fromSending
+	fromHistory
+)
+
+// resultPane is the result on screen, and the request that is on its way.
+type resultPane struct {
+	res    model.FetchResult
+	origin origin
+	tab    resultTab
+	body   *kit.BodyView
+	top    int // first line of a page that is not the body
+	// mark is the evidence that was jumped to last, in the order of the diagnosis.
+	mark int
+	// trouble says why there is no result: cancelled, refused, not found.
+	trouble string
+	flight  flight
+}
+
+// flight is what is known of the request on its way.
+type flight struct {
+	request  model.FetchRequest
+	started  time.Time
+	attempts []model.Attempt
+	n        int // the attempt that runs or is waited for
+	phase    string
+	bytes    int64
+	// until is the end of a wait, zero while nothing is waited for.
+	until time.Time
+}
+
+// have reports whether a result is on screen.
+func (p *resultPane) have() bool { return p.origin != fromNothing }
+
+// viewer is the body viewer of the page on screen, nil where it has none.
+func (m *Model) viewer() *kit.BodyView {
+	if !m.result.have() || m.work.send.Running() {
+		return nil
+	}
+	if m.result.tab != tabBody {
+		return nil
+	}
+	return m.result.body
+}
+
+// marks are the places of the body that the diagnosis rests on.
+func (p *resultPane) marks() []model.Evidence {
+	var out []model.Evidence
+	for _, e := range p.res.Diagnosis.Evidence {
+		if e.Kind == "body" && e.Length > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// step finds the step of the result that a key runs.
+func (p *resultPane) step(key string) (model.Step, bool) {
+	for _, s := range p.res.Diagnosis.Steps {
+		if k := stepKey(s.Action); k != "" && k == key {
+			return s, true
+		}
+	}
+	return model.Step{}, false
+}

@@ -1,0 +1,305 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// renderResult draws the response pane: the request on its way, the result, or
+// what to do first.
+func (m *Model) renderResult(on bool, w, h int) string {
+	switch {
+	case m.work.send.Running():
+		return kit.Block(strings.Join(m.flightLines(w), "\n"), w, h)
+	case !m.result.have():
+		return kit.Block(strings.Join(m.firstLines(w), "\n"), w, h)
+	}
+	head := m.headLines(w, h)
+	rest := h - len(head)
+	if rest <= 0 {
+		return kit.Block(strings.Join(head, "\n"), w, h)
+	}
+	return strings.Join(head, "\n") + "\n" + m.page(on, w, rest)
+}
+
+// page draws the page of the result that is open.
+func (m *Model) page(on bool, w, h int) string {
+	if m.result.tab != tabBody {
+		lines := m.pageLines(w)
+		return kit.Block(strings.Join(lines[min(m.result.top, len(lines)):], "\n"), w, h)
+	}
+	if why := noBody(m.result.res); why != "" {
+		return kit.Block(" "+m.deps.Theme.Muted.Render(kit.Cut(why, w-2)), w, h)
+	}
+	return m.result.body.Render(on, w, h)
+}
+
+// pageLines are the lines of a page that is not the body.
+func (m *Model) pageLines(w int) []string {
+	switch m.result.tab {
+	case tabTiming:
+		return waterfall(m.deps.Theme, m.result.res.Timing, m.result.res.Request, w)
+	case tabAttempts:
+		return m.attemptLines(m.result.res.Attempts, w)
+	case tabHeaders:
+		var out []string
+		for _, l := range strings.Split(kit.CleanLines(headerPage(m.result.res)), "\n") {
+			for _, part := range hardWrap(l, w-2) {
+				out = append(out, " "+part)
+			}
+		}
+		return out
+	default:
+		return nil
+	}
+}
+
+// noBody says why there is no body to show, or is empty.
+func noBody(res model.FetchResult) string {
+	switch {
+	case res.Body.Size > 0:
+		return ""
+	case res.Status == 0 && res.ServiceStatus == 0:
+		return "No answer came."
+	case res.Request.Method == "HEAD":
+		return "HEAD asks for no body."
+	default:
+		return "The answer has no body: 0 bytes."
+	}
+}
+
+// firstLines stand in the pane while there is no result.
+func (m *Model) firstLines(w int) []string {
+	th := m.deps.Theme
+	var lines []string
+	add := func(ink kit.Ink, text string) {
+		for _, l := range kit.WrapText(kit.CleanLines(text), w-2) {
+			lines = append(lines, " "+ink.Render(l))
+		}
+	}
+	if m.result.trouble != "" {
+		add(th.Warn, "! "+m.result.trouble)
+		return append(lines, "", " "+th.Muted.Render("ctrl+j sends the request."))
+	}
+	switch {
+	case m.session.Problem != "":
+		add(th.Bad, "✗ "+m.session.Problem)
+	case m.session.Local && !m.session.Ready:
+		add(th.Muted, "Starting the local emulator…")
+	case !m.session.Ready:
+		add(th.Muted, "Reading the profile…")
+	case m.session.Local:
+		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add account' when you are ready.")
+	default:
+		add(th.Text, "ctrl+j sends the request as it stands under \"Will be sent\".")
+	}
+	return lines
+}
+
+// flightLines tell of the request on its way.
+func (m *Model) flightLines(w int) []string {
+	th, f := m.deps.Theme, m.result.flight
+	now := m.deps.Now()
+	line := th.Accent.Render("● "+phaseWord(f)) + "  " + kit.Took(max(now.Sub(f.started), 0)) +
+		th.Muted.Render(fmt.Sprintf("  attempt %d", f.n))
+	if f.bytes > 0 {
+		line += th.Muted.Render("  " + kit.Bytes(f.bytes))
+	}
+	lines := []string{" " + line, " " + th.Muted.Render(kit.Cut(kit.Clean(fmt.Sprintf("%s · %s · %s", f.request.Zone.Name, f.request.Via, f.request.URL)), w-2))}
+	if !f.until.IsZero() {
+		left := max(f.until.Sub(now), 0)
+		lines = append(lines, " "+th.Warn.Render("! "+fmt.Sprintf("waiting, %.1f s left before the next attempt", left.Seconds())))
+	}
+	lines = append(lines, " "+th.Muted.Render("esc cancels"))
+	if len(f.attempts) > 0 {
+		lines = append(lines, "")
+		lines = append(lines, m.attemptLines(f.attempts, w)...)
+	}
+	return lines
+}
+
+func phaseWord(f flight) string {
+	switch {
+	case !f.until.IsZero():
+		return "waiting"
+	case f.phase == "":
+		return "sending"
+	default:
+		return f.phase
+	}
+}
+
+// attemptLines is the table of attempts.
+func (m *Model) attemptLines(list []model.Attempt, w int) []string {
+	th := m.deps.Theme
+	lines := []string{th.Muted.Render(kit.Fit("  #  CLASS                STATUS      WAITED       TOOK", w))}
+	for _, a := range list {
+		glyph, ink := th.ClassMark(a.Class)
+		status := "-"
+		if a.Status > 0 {
+			status = fmt.Sprint(a.Status)
+		}
+		lines = append(lines, kit.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(kit.Fit(glyph+" "+classWord(a.Class, ""), 19))+
+			"  "+kit.FitRight(status, 6)+"  "+kit.FitRight(kit.Took(a.Wait), 10)+" "+kit.FitRight(kit.Took(a.Total), 10), w))
+	}
+	return lines
+}
+
+// headLines are verdict, evidence, next steps and the pages, as many as fit
+// above at least three lines of the page.
+func (m *Model) headLines(w, h int) []string {
+	th := m.deps.Theme
+	d := m.result.res.Diagnosis
+	lines := []string{" " + m.statusInk()}
+	if m.result.trouble != "" {
+		lines = append(lines, " "+th.Warn.Render(kit.Cut("! "+m.result.trouble, w-2)))
+	}
+	steps := m.stepLines(w)
+	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
+	var evidence []string
+	for _, e := range d.Evidence {
+		evidence = append(evidence, kit.Cut(" "+th.Muted.Render("evidence")+"  "+evidenceText(e), w))
+	}
+	var summary []string
+	if d.Summary != "" && !d.OK() {
+		for _, l := range kit.WrapText(kit.Clean(d.Summary), w-2) {
+			summary = append(summary, " "+th.Strong.Render(l))
+		}
+	}
+	take := func(from []string, most int) {
+		n := min(len(from), most, max(room, 0))
+		lines = append(lines, from[:n]...)
+		room -= n
+	}
+	if d.OK() {
+		take(evidence, 1)
+	} else {
+		stepRoom := min(len(steps), 3)
+		room -= stepRoom
+		take(summary, 2)
+		take(evidence, 3)
+		room += stepRoom
+		take(steps, 3)
+	}
+	return append(lines, m.pagesLine(w))
+}
+
+// stepLines are the next steps: those with a key first, advice after them.
+func (m *Model) stepLines(w int) []string {
+	th := m.deps.Theme
+	var words, advice []string
+	used := map[string]bool{}
+	for _, s := range m.result.res.Diagnosis.Steps {
+		key := stepKey(s.Action)
+		switch {
+		case key == "":
+			advice = append(advice, s.Text)
+		case !used[key] && m.stepDisabled(s) == "":
+			used[key] = true
+			words = append(words, th.KeyHint.Render("["+key+"]")+" "+m.stepLabel(s))
+		}
+	}
+	var lines []string
+	line := " " + th.Muted.Render("do next ")
+	start := kit.Width(line)
+	for _, word := range words {
+		if kit.Width(line)+2+kit.Width(word) > w && kit.Width(line) > start {
+			lines = append(lines, line)
+			line = strings.Repeat(" ", start)
+		}
+		line += "  " + word
+	}
+	if len(words) > 0 {
+		lines = append(lines, line)
+	}
+	for _, a := range advice {
+		head := strings.Repeat(" ", start) + "  "
+		if len(lines) == 0 {
+			head = " " + th.Muted.Render("do next ") + "  "
+		}
+		lines = append(lines, kit.Cut(head+th.Muted.Render("· "+kit.Clean(a)), w))
+	}
+	return lines
+}
+
+// pagesLine names the pages and says which is open.
+func (m *Model) pagesLine(w int) string {
+	th := m.deps.Theme
+	var b strings.Builder
+	b.WriteByte(' ')
+	for t := range resultTabs {
+		if t == m.result.tab {
+			b.WriteString(th.TabOn.Render("╶ "+t.String()+" ╴") + " ")
+		} else {
+			b.WriteString(th.TabOff.Render(" "+t.String()+" ") + "  ")
+		}
+	}
+	return kit.Edge(b.String(), th.Muted.Render("[ ] pages "), w)
+}
+
+// statusInk is the status line with the class in its colour.
+func (m *Model) statusInk() string {
+	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
+	head := glyph + " " + classWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
+	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
+}
+
+// statusLine is the verdict in one line: class, status, method, time, size, type,
+// attempt.
+func (m *Model) statusLine() string {
+	res := m.result.res
+	glyph, _ := m.deps.Theme.ClassMark(res.Diagnosis.Class)
+	parts := []string{res.Request.Via.String(), kit.Took(res.Timing.Total), kit.Bytes(res.Body.Size)}
+	switch {
+	case res.Status > 0:
+		parts = append([]string{fmt.Sprint(res.Status)}, parts...)
+	case res.ServiceStatus > 0:
+		parts = append([]string{fmt.Sprintf("service %d", res.ServiceStatus)}, parts...)
+	default:
+		parts = append([]string{"no answer"}, parts...)
+	}
+	if res.ContentType != "" {
+		kind, _, _ := strings.Cut(res.ContentType, ";")
+		parts = append(parts, kit.Clean(strings.TrimSpace(kind)))
+	}
+	if res.Exit != "" {
+		parts = append(parts, "exit "+kit.Clean(res.Exit))
+	}
+	if n := len(res.Attempts); n > 1 {
+		parts = append(parts, fmt.Sprintf("attempt %d", n))
+	}
+	if res.Body.Cut {
+		parts = append(parts, "cut at the size cap")
+	}
+	if res.Body.Incomplete {
+		parts = append(parts, "ended early")
+	}
+	return glyph + " " + classWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
+}
+
+// classWord is a class in at most 17 cells; outside the documented classes its
+// cause says more.
+func classWord(c model.Class, cause model.Cause) string {
+	switch {
+	case c == "":
+		return "no result"
+	case c != model.ClassOutside:
+		return c.Label()
+	case cause != "":
+		return strings.ReplaceAll(string(cause), "_", " ")
+	default:
+		return "outside"
+	}
+}
+
+// evidenceText is one observation; a place in the body says where.
+func evidenceText(e model.Evidence) string {
+	text := kit.Clean(e.Text)
+	if e.Length > 0 {
+		return fmt.Sprintf("body bytes %d-%d: %s", e.Offset, e.Offset+e.Length-1, text)
+	}
+	return strings.ReplaceAll(e.Kind, "_", " ") + ": " + text
+}

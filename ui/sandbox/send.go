@@ -1,0 +1,208 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/ui/kit"
+)
+
+// tickEvery is how often the clock of a request on its way is redrawn.
+const tickEvery = 100 * time.Millisecond
+
+// Messages of a request on its way.
+type (
+	// waiting says that nothing is sent before until: the operator asked to slow down.
+	waiting struct{ until time.Time }
+	// progressed is one event of the service.
+	progressed struct{ event service.FetchEvent }
+	// fetched is the end of a request.
+	fetched struct {
+		res model.FetchResult
+		err error
+	}
+	// ticked redraws the clock.
+	ticked struct{ started time.Time }
+)
+
+// trySend sends what the form asks for, or says at the field why not. With sure
+// a request whose outcome is known beforehand goes out all the same.
+func (m *Model) trySend(sure bool) tea.Cmd {
+	if m.work.send.Running() {
+		return kit.Warn("A request is on its way: esc cancels it.")
+	}
+	m.endEditing()
+	m.form.refused = nil
+	m.refresh()
+	if !m.session.Ready {
+		return kit.Warn(m.notReady())
+	}
+	if p, bad := first(m.form.problems, stop); bad {
+		m.focus(paneForm)
+		return m.toField(p.Field)
+	}
+	if m.form.wire.Problem != "" {
+		m.focus(paneForm)
+		return kit.Warn("Not sent: " + m.form.wire.Problem)
+	}
+	if p, doubt := first(m.form.problems, ask); doubt && !sure {
+		return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+			Title: "Send all the same?",
+			Body:  p.Text + "\n\nThe request goes out as it is and counts as any other.",
+			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{},
+		})
+	}
+	return m.send(m.form.request, 0)
+}
+
+// notReady says why nothing can be sent yet.
+func (m *Model) notReady() string {
+	switch {
+	case m.session.Problem != "":
+		return "Nothing can be sent: " + m.session.Problem
+	case m.session.Local:
+		return "The local emulator is still starting; try again in a moment."
+	default:
+		return "The profile is still being read; try again in a moment."
+	}
+}
+
+// toField shows a field, unfolding what hides it.
+func (m *Model) toField(f field) tea.Cmd {
+	for _, hidden := range folded() {
+		if hidden == f {
+			m.form.unfold(true)
+		}
+	}
+	m.form.form.FocusOn(string(f), false)
+	return nil
+}
+
+// send starts a request, after a pause when the operator asked to slow down.
+func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
+	now := m.deps.Now()
+	m.result.trouble = ""
+	m.result.flight = flight{request: r, started: now, n: 1}
+	if m.width < kit.StackBelow {
+		m.focus(paneResult)
+	}
+	fetch := m.deps.Fetcher.Fetch
+	clock := m.deps.Now
+	return tea.Batch(m.tick(), kit.Stream(kit.Sandbox, &m.work.send, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		if pause > 0 {
+			emit(waiting{until: clock().Add(pause)})
+			timer := time.NewTimer(pause)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				emit(waiting{})
+			case <-ctx.Done():
+				return fetched{err: context.Cause(ctx)}
+			}
+		}
+		res, err := fetch(ctx, r, func(e service.FetchEvent) { emit(progressed{event: e}) })
+		return fetched{res: res, err: err}
+	}))
+}
+
+func (m *Model) tick() tea.Cmd {
+	started := m.result.flight.started
+	return kit.After(m.deps.Ctx, tickEvery, kit.Addressed{View: kit.Sandbox, Msg: ticked{started: started}})
+}
+
+// updateFlight takes the messages of a request on its way.
+func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
+	f := &m.result.flight
+	switch msg := msg.(type) {
+	case ticked:
+		if m.work.send.Running() && msg.started.Equal(f.started) {
+			return m.tick()
+		}
+	case waiting:
+		f.until = msg.until
+		f.phase = ""
+	case progressed:
+		m.progress(msg.event)
+	case fetched:
+		return m.tookFetch(msg)
+	}
+	return nil
+}
+
+// progress takes one event: the end of an attempt, a wait before the next, or
+// how far the one that runs has come.
+func (m *Model) progress(e service.FetchEvent) {
+	f := &m.result.flight
+	if e.Attempt.N > 0 {
+		f.n = e.Attempt.N
+		if e.Attempt.Class != "" {
+			f.attempts = append(f.attempts, e.Attempt)
+			f.n++
+			f.bytes = 0
+		}
+	}
+	f.until = time.Time{}
+	if e.Waiting > 0 {
+		f.until = m.deps.Now().Add(e.Waiting)
+	}
+	f.phase = e.Phase
+	if e.Bytes > 0 {
+		f.bytes = e.Bytes
+	}
+}
+
+func (m *Model) tookFetch(msg fetched) tea.Cmd {
+	var refused *service.RequestError
+	took := kit.Took(m.deps.Now().Sub(m.result.flight.started))
+	switch {
+	case msg.err == nil:
+		return tea.Batch(m.show(msg.res, fromSending), m.loadHistory())
+	case errors.Is(msg.err, context.Canceled):
+		m.result.trouble = "Cancelled after " + took + ". What had been sent by then may still count at the service."
+		return m.loadHistory()
+	case errors.As(msg.err, &refused):
+		m.result.trouble = "Not sent: " + refused.Error()
+		m.form.refused = []problem{{Field: refusedField(refused.Field), Severity: note, Text: refusedText(refused)}}
+		m.refresh()
+		return nil
+	default:
+		m.result.trouble = "Not sent: " + msg.err.Error()
+		return kit.Fail(fmt.Sprintf("The request to %s was not sent: %v", m.result.flight.request.URL, msg.err))
+	}
+}
+
+// refusedField is the form's field of a refusal; a zone's password belongs to
+// the zone, and what has no field stands at the URL.
+func refusedField(name string) field {
+	switch f := field(name); f {
+	case fieldZone, fieldURL, fieldVia, fieldKey, fieldFormat, fieldMethod, fieldHeaders, fieldBody, fieldCountry, fieldSession:
+		return f
+	case "password", "profile":
+		return fieldZone
+	default:
+		return fieldURL
+	}
+}
+
+func refusedText(e *service.RequestError) string {
+	switch {
+	case e.Err == nil:
+		return e.Msg
+	case e.Msg == "":
+		return e.Err.Error()
+	default:
+		return e.Msg + ": " + e.Err.Error()
+	}
+}
+
+// cancel stops the request on its way.
+func (m *Model) cancel() tea.Cmd {
+	m.work.send.Cancel()
+	return nil
+}

@@ -1,0 +1,245 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Messages of a result that is opened.
+type (
+	fetchLoaded struct {
+		id  string
+		res model.FetchResult
+		err error
+	}
+	bodyOpened struct {
+		id  string
+		src kit.BodySource
+		err error
+	}
+)
+
+// show puts a result on screen. A body in memory is there at once, one in a file
+// is opened by a command; the slot drops it when another result came meanwhile.
+func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
+	p := &m.result
+	p.res, p.origin, p.trouble, p.mark, p.top = res, from, "", -1, 0
+	if p.tab == tabBody && res.Body.Size == 0 && len(res.Attempts) > 1 {
+		p.tab = tabAttempts // nothing to read, and something to see
+	} else if p.tab == tabAttempts || from == fromSending {
+		p.tab = tabBody
+	}
+	b := res.Body
+	m.work.body.Drop()
+	if b.File == "" {
+		return p.body.Open(kit.BodySource{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType})
+	}
+	p.body.Close()
+	open, id := m.deps.Open, res.ID
+	return kit.Do(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		src, err := open(ctx, b)
+		if err == nil && ctx.Err() != nil && src.Close != nil {
+			_ = src.Close() // nobody will look at it; it was only read
+		}
+		return bodyOpened{id: id, src: src, err: err}
+	})
+}
+
+func (m *Model) tookBody(msg bodyOpened) tea.Cmd {
+	if msg.err != nil {
+		if errors.Is(msg.err, context.Canceled) {
+			return nil
+		}
+		return kit.Fail("The body of " + msg.id + " could not be opened: " + msg.err.Error())
+	}
+	msg.src.Type = m.result.res.ContentType
+	return m.result.body.Open(msg.src)
+}
+
+// reopen loads a fetch of the journal. Nothing is sent.
+func (m *Model) reopen(id string) tea.Cmd {
+	history := m.deps.History
+	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		res, err := history.LoadFetch(ctx, id)
+		return fetchLoaded{id: id, res: res, err: err}
+	})
+}
+
+func (m *Model) tookReopened(msg fetchLoaded) tea.Cmd {
+	if msg.err != nil {
+		if errors.Is(msg.err, context.Canceled) {
+			return nil
+		}
+		return kit.Fail("Fetch " + msg.id + " could not be opened: " + msg.err.Error())
+	}
+	m.focus(paneResult)
+	return m.show(msg.res, fromHistory)
+}
+
+// toForm fills the form with the request of the result on screen.
+func (m *Model) toForm() tea.Cmd {
+	m.setForm(draftOf(m.result.res.Request))
+	return kit.Info("The form holds this request again. Nothing was sent.")
+}
+
+// setForm replaces what the form holds and goes there; undo brings it back.
+func (m *Model) setForm(d draft) {
+	m.form.before = append(m.form.before, m.form.draft())
+	if len(m.form.before) > maxUndo {
+		m.form.before = m.form.before[1:]
+	}
+	m.form.refused = nil
+	m.form.fill(d)
+	m.refresh()
+	m.focus(paneForm)
+}
+
+// undo brings back what the form held before it was filled by a step.
+func (m *Model) undo() tea.Cmd {
+	n := len(m.form.before)
+	if n == 0 {
+		return nil
+	}
+	d := m.form.before[n-1]
+	m.form.before = m.form.before[:n-1]
+	m.form.refused = nil
+	m.form.fill(d)
+	m.refresh()
+	m.focus(paneForm)
+	return nil
+}
+
+// runStep does what a next step stands for.
+func (m *Model) runStep(s model.Step) tea.Cmd {
+	res := m.result.res
+	switch s.Action {
+	case model.ActionRetry:
+		return m.again(res.Request, 0)
+	case model.ActionSlowDown:
+		return m.again(res.Request, pauseOf(res.Diagnosis))
+	case model.ActionTryUnlocker:
+		return m.tryProduct(model.ProductUnlocker)
+	case model.ActionTryBrowser:
+		return m.tryProduct(model.ProductBrowser)
+	case model.ActionCheckKey:
+		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: res.KeyName})
+	case model.ActionCheckLogin, model.ActionTrustCA:
+		return kit.GotoTab(kit.Proxy, kit.OpenLogin{Zone: string(res.Request.Zone.Name), Country: res.Request.Country, Session: res.Request.Session})
+	case model.ActionMakeJob:
+		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{res.Request.URL}})
+	case model.ActionRaiseTimeout:
+		d := draftOf(res.Request)
+		longer := 2 * max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second)
+		d.Timeout = longer.String()
+		m.setForm(d)
+		return tea.Batch(m.toField(fieldTimeout), kit.Info("The timeout is "+longer.String()+" now. ctrl+j sends."))
+	case model.ActionCheckZone, model.ActionFixRequest:
+		m.setForm(draftOf(res.Request))
+		f := fieldZone
+		if s.Action == model.ActionFixRequest {
+			f = fieldURL
+		}
+		return m.toField(f)
+	}
+	return nil
+}
+
+// again sends a request once more: the one shown, whatever the form holds now.
+func (m *Model) again(r model.FetchRequest, pause time.Duration) tea.Cmd {
+	if m.work.send.Running() {
+		return kit.Warn("A request is on its way: esc cancels it.")
+	}
+	if !m.session.Ready {
+		return kit.Warn(m.notReady())
+	}
+	if z, err := findZone(m.session, string(r.Zone.Name)); err == nil {
+		r.Zone = z // the profile may have changed since
+	}
+	return m.send(r, pause)
+}
+
+// pauseOf is how long to wait before trying again slower: what the answer asked
+// for, or the longest of the back-off delays of service.md 8.
+func pauseOf(d model.Diagnosis) time.Duration {
+	if d.RetryAfter > 0 {
+		return min(d.RetryAfter, 5*time.Minute)
+	}
+	return 5 * time.Second
+}
+
+// tryProduct sets the form to the same request with a zone of a product.
+func (m *Model) tryProduct(p model.Product) tea.Cmd {
+	z, ok := zoneOf(m.session.Zones, p)
+	if !ok {
+		return kit.Warn("The profile has no " + p.Label() + " zone.")
+	}
+	d := draftOf(m.result.res.Request)
+	d.Zone = string(z.Name)
+	m.setForm(d)
+	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")
+}
+
+// nextMark shows the next place of the body that the diagnosis rests on.
+func (m *Model) nextMark() tea.Cmd {
+	marks := m.result.marks()
+	if len(marks) == 0 {
+		return nil
+	}
+	m.result.mark = (m.result.mark + 1) % len(marks)
+	m.result.tab = tabBody
+	m.focus(paneResult)
+	e := marks[m.result.mark]
+	return m.result.body.JumpTo(e.Offset, e.Length)
+}
+
+// headerPage is the page of headers: what the answer said, and on Native what
+// the proxy said before it. It is remote text; the viewer sanitises it.
+func headerPage(res model.FetchResult) string {
+	var b strings.Builder
+	section := func(title string, h map[string][]string) {
+		if len(h) == 0 {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "%s\n", title)
+		names := make([]string, 0, len(h))
+		for name := range h {
+			names = append(names, name)
+		}
+		slices.Sort(names)
+		for _, name := range names {
+			for _, v := range h[name] {
+				fmt.Fprintf(&b, "  %s: %s\n", name, v)
+			}
+		}
+	}
+	if res.Request.Via == model.ViaNative {
+		section(fmt.Sprintf("The proxy's answer to CONNECT (%s)", statusText(res.ServiceStatus)), res.ProxyHeader)
+		section(fmt.Sprintf("The answer (%s)", statusText(res.Status)), res.Header)
+	} else {
+		section(fmt.Sprintf("The service's answer (%s; target %s)", statusText(res.ServiceStatus), statusText(res.Status)), res.Header)
+	}
+	if b.Len() == 0 {
+		return "There was no answer with headers."
+	}
+	return b.String()
+}
+
+func statusText(status int) string {
+	if status == 0 {
+		return "no status"
+	}
+	return fmt.Sprintf("status %d", status)
+}

@@ -1,0 +1,42 @@
+package sandbox
+
+import (
+	"zonedeck/model"
+)
+
+// stepKey is the key that runs an action in the Sandbox; empty where the step
+// is advice only, so that nothing is offered that does not act.
+func stepKey(a model.Action) string {
+	switch a {
+	case model.ActionRetry:
+		return "r"
+	case model.ActionSlowDown:
+		return "s"
+	case model.ActionTryUnlocker:
+		return "u"
+	case model.ActionTryBrowser:
+		return "b"
+	case model.ActionCheckKey:
+		return "K"
+	case model.ActionCheckLogin, model.ActionTrustCA:
+		return "L"
+	case model.ActionRaiseTimeout:
+		return "T"
+	case model.ActionCheckZone, model.ActionFixRequest:
+		return "f"
+	case model.ActionMakeJob:
+		return "J"
+	default:
+		return ""
+	}
+}
+
+// zoneOf finds a zone of a product for "try the unlocker" and "try the browser".
+func zoneOf(zones []model.Zone, p model.Product) (model.Zone, bool) {
+	for _, z := range zones {
+		if z.Product == p {
+			return z, true
+		}
+	}
+	return model.Zone{}, false
+}

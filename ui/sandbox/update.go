@@ -1,0 +1,211 @@
+package sandbox
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// Update takes one message; see kit.View.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.Resized:
+		m.width, m.height = msg.W, msg.H
+		return nil
+	case kit.SessionChanged:
+		m.session = msg.Session
+		m.refresh()
+		m.options()
+		return nil
+	case kit.OpenFetch:
+		return m.reopen(msg.ID)
+	case kit.OpenURL:
+		return m.openURL(msg)
+	case historyLoaded:
+		return m.tookHistory(msg)
+	case fetchLoaded:
+		return m.tookReopened(msg)
+	case bodyOpened:
+		return m.tookBody(msg)
+	case ticked, waiting, progressed, fetched:
+		return m.updateFlight(msg)
+	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
+		return m.updateFiles(msg)
+	case tea.MouseClickMsg:
+		m.click(msg.X, msg.Y)
+		return nil
+	case tea.MouseWheelMsg:
+		return m.wheel(msg)
+	}
+	if cmd, mine := m.act(msg); mine {
+		return cmd
+	}
+	return m.toPane(msg)
+}
+
+// act does what a key of the tab means.
+func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
+	switch msg := msg.(type) {
+	case sendNow:
+		return m.trySend(false), true
+	case sendSure:
+		return m.trySend(true), true
+	case cancelSend:
+		return m.cancel(), true
+	case nextPane, prevPane, zoomPane:
+		m.movePane(msg)
+		return nil, true
+	case nextPage, prevPage:
+		by := 1
+		if _, back := msg.(prevPage); back {
+			by = int(resultTabs) - 1
+		}
+		m.result.tab, m.result.top = (m.result.tab+resultTab(by))%resultTabs, 0
+		m.focus(paneResult)
+		return nil, true
+	case showMark:
+		return m.nextMark(), true
+	case runStep:
+		return m.runStep(msg.step), true
+	case requestBack:
+		return m.toForm(), true
+	case undoForm:
+		return m.undo(), true
+	case openFetch:
+		if a, ok := m.pickedFetch(); ok {
+			return m.reopen(a.Ref), true
+		}
+		return nil, true
+	case copyMenu, copyBody, copyHeaders, copyURL, copyCurl, copyWire:
+		return m.copy(msg), true
+	case saveRequest, openSaved, editBody, loadSaved, replaceSaved:
+		return m.files(msg), true
+	}
+	return nil, false
+}
+
+// toPane hands what is left (keys, pastes, messages of the parts) to the parts.
+func (m *Model) toPane(msg tea.Msg) tea.Cmd {
+	if key, ok := msg.(tea.KeyPressMsg); ok {
+		switch m.ring.At {
+		case paneWire:
+			m.scrollWire(key.String())
+			return nil
+		case paneHistory:
+			m.history.table.Update(msg)
+			return nil
+		case paneResult:
+			if v := m.viewer(); v != nil {
+				return v.Update(msg)
+			}
+			m.scrollPage(key.String())
+			return nil
+		}
+	}
+	if m.ring.At == paneForm {
+		return m.updateForm(msg)
+	}
+	return m.result.body.Update(msg)
+}
+
+func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
+	cmd, changed := m.form.form.Update(msg)
+	if changed {
+		m.form.refused = nil
+		m.form.fold()
+	}
+	m.refresh()
+	return cmd
+}
+
+func (m *Model) movePane(msg tea.Msg) {
+	switch msg.(type) {
+	case nextPane:
+		m.endEditing()
+		m.ring.Next()
+	case prevPane:
+		m.endEditing()
+		m.ring.Prev()
+	case zoomPane:
+		m.ring.Zoomed = !m.ring.Zoomed
+	}
+	m.refresh()
+}
+
+// openURL fills the form as another tab asks.
+func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
+	d := m.form.draft()
+	if msg.Zone != "" {
+		d.Zone = msg.Zone
+	}
+	if msg.URL != "" {
+		d.URL = msg.URL
+	}
+	m.setForm(d)
+	return nil
+}
+
+func (m *Model) scrollWire(key string) {
+	m.form.top = scrolled(m.form.top, len(m.form.wire.Lines), key)
+}
+
+func (m *Model) scrollPage(key string) {
+	m.result.top = scrolled(m.result.top, len(m.pageLines(max(m.width, 1))), key)
+}
+
+// scrolled is the first line on screen after a motion key.
+func scrolled(top, n int, key string) int {
+	switch key {
+	case "down", "j":
+		top++
+	case "up", "k":
+		top--
+	case "pgdown", "ctrl+f", "space":
+		top += 10
+	case "pgup", "ctrl+b":
+		top -= 10
+	case "home", "g":
+		top = 0
+	case "end", "G":
+		top = n - 1
+	}
+	return max(min(top, n-1), 0)
+}
+
+func wheelKey(msg tea.MouseWheelMsg) string {
+	if msg.Button == tea.MouseWheelUp {
+		return "up"
+	}
+	return "down"
+}
+
+// click focuses the pane under the pointer.
+func (m *Model) click(x, y int) {
+	for _, r := range m.layout(m.width, m.height) {
+		if x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h {
+			m.focus(r.pane)
+			m.refresh()
+		}
+	}
+}
+
+// wheel scrolls the pane under the pointer.
+func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
+	for _, r := range m.layout(m.width, m.height) {
+		if msg.X < r.x || msg.X >= r.x+r.w || msg.Y < r.y || msg.Y >= r.y+r.h {
+			continue
+		}
+		switch r.pane {
+		case paneHistory:
+			m.history.table.Update(msg)
+		case paneResult:
+			if v := m.viewer(); v != nil {
+				return v.Update(msg)
+			}
+			m.scrollPage(wheelKey(msg))
+		case paneWire:
+			m.scrollWire(wheelKey(msg))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,207 @@
+package sandbox
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// rect is where a pane lies, in cells, and whether it is folded to one line.
+type rect struct {
+	pane       int
+	x, y, w, h int
+}
+
+// layout places the panes: side by side from kit.StackBelow cells on, stacked
+// below, where the panes without focus are folded as far as it takes.
+func (m *Model) layout(w, h int) []rect {
+	switch {
+	case m.ring.Zoomed:
+		return []rect{{m.ring.At, 0, 0, w, h}}
+	case w < kit.StackBelow:
+		return m.stacked(w, h)
+	}
+	left := min(max(w*33/100, 38), 64)
+	formH := min(m.form.form.Height(left-2)+2, h*2/3)
+	historyH := min(max(h/4, 5), 14)
+	return []rect{
+		{paneForm, 0, 0, left, formH},
+		{paneWire, 0, formH, left, h - formH},
+		{paneResult, left, 0, w - left, h - historyH},
+		{paneHistory, left, h - historyH, w - left, historyH},
+	}
+}
+
+func (m *Model) stacked(w, h int) []rect {
+	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
+	formH := min(m.form.form.Height(w-2)+2, h*2/3)
+	switch m.ring.At {
+	case paneForm:
+		heights[paneForm] = formH
+		if rest := h - formH; rest >= 10 {
+			heights[paneWire] = 5
+		}
+		heights[paneResult] = h - formH - heights[paneWire] - 1
+	case paneWire:
+		heights[paneWire] = h - 3
+	case paneResult:
+		heights[paneResult] = h - 3
+	case paneHistory:
+		heights[paneResult] = max((h-2)/3, 1)
+		heights[paneHistory] = h - 2 - heights[paneResult]
+	}
+	var out []rect
+	y := 0
+	for _, p := range []int{paneForm, paneWire, paneResult, paneHistory} {
+		out = append(out, rect{p, 0, y, w, heights[p]})
+		y += heights[p]
+	}
+	return out
+}
+
+// Render draws the tab; see kit.View.
+func (m *Model) Render(w, h int) string {
+	rects := m.layout(w, h)
+	drawn := make([]string, len(rects))
+	for i, r := range rects {
+		drawn[i] = m.pane(r)
+	}
+	if len(rects) == panes && w >= kit.StackBelow {
+		return kit.Row(kit.Stack(drawn[0], drawn[1]), kit.Stack(drawn[2], drawn[3]))
+	}
+	return kit.Stack(drawn...)
+}
+
+func (m *Model) pane(r rect) string {
+	on := m.ring.At == r.pane
+	title := m.paneTitle(r.pane)
+	if r.h < 3 {
+		return m.foldedPane(r, title)
+	}
+	iw, ih := kit.Inner(r.w, r.h)
+	var body string
+	switch r.pane {
+	case paneForm:
+		body = m.form.form.Render(on, iw, ih)
+	case paneWire:
+		body = m.renderWire(iw, ih)
+	case paneResult:
+		body = m.renderResult(on, iw, ih)
+	case paneHistory:
+		body = m.renderHistory(on, iw, ih)
+	}
+	return kit.Pane(m.deps.Theme, title, on, r.w, r.h, body)
+}
+
+// foldedPane is a pane in one line: its title and what matters of it.
+func (m *Model) foldedPane(r rect, title string) string {
+	th := m.deps.Theme
+	text := ""
+	switch r.pane {
+	case paneForm:
+		text = string(m.form.request.Zone.Name) + " · " + m.form.request.Via.String() + " · " + m.form.request.URL
+	case paneWire:
+		text = m.form.wire.Problem
+		if text == "" && len(m.form.wire.Lines) > 0 {
+			text = m.form.wire.Lines[0]
+		}
+	case paneResult:
+		if m.result.have() {
+			text = m.statusLine()
+		}
+	case paneHistory:
+		text = fmt.Sprintf("%d", len(m.history.rows))
+	}
+	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
+	line := head + kit.Cut(kit.Clean(text), max(r.w-kit.Width(title)-5, 0))
+	return kit.Block(line, r.w, max(r.h, 0))
+}
+
+func (m *Model) paneTitle(pane int) string {
+	switch pane {
+	case paneForm:
+		return "Request"
+	case paneWire:
+		return "Will be sent"
+	case paneHistory:
+		return "History"
+	}
+	if m.work.send.Running() {
+		return "Response"
+	}
+	if m.result.origin == fromHistory {
+		return "Response · from history, " + kit.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
+	}
+	return "Response"
+}
+
+// renderWire shows what will be sent, byte for byte but for the secrets. Long
+// lines wrap: nothing of the request hides beyond an edge.
+func (m *Model) renderWire(w, h int) string {
+	th := m.deps.Theme
+	var lines []string
+	if !m.session.Ready {
+		return kit.Block(" "+th.Muted.Render(kit.Cut(m.notReady(), w-1)), w, h)
+	}
+	if p := m.form.wire.Problem; p != "" {
+		for _, l := range kit.WrapText(kit.Clean("✗ "+p), w-2) {
+			lines = append(lines, " "+th.Bad.Render(l))
+		}
+	}
+	from := min(m.form.top, max(len(m.form.wire.Lines)-1, 0))
+	for _, l := range m.form.wire.Lines[from:] {
+		if len(lines) >= h {
+			break
+		}
+		if l == "" {
+			lines = append(lines, "")
+			continue
+		}
+		for _, part := range hardWrap(kit.Clean(l), w-2) {
+			lines = append(lines, " "+part)
+		}
+	}
+	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
+		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
+	}
+	return kit.Block(strings.Join(lines, "\n"), w, h)
+}
+
+// hardWrap breaks a line at w cells wherever that is, so that what is read is
+// what is sent, without breaks chosen for their looks.
+func hardWrap(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	var out []string
+	for kit.Width(s) > w {
+		n, at := 0, 0
+		for i, r := range s {
+			rw := kit.Width(string(r))
+			if n+rw > w {
+				break
+			}
+			n += rw
+			at = i + len(string(r))
+		}
+		if at == 0 {
+			break
+		}
+		out = append(out, s[:at])
+		s = s[at:]
+	}
+	return append(out, s)
+}
+
+func (m *Model) renderHistory(on bool, w, h int) string {
+	th := m.deps.Theme
+	switch {
+	case m.history.problem != "":
+		return kit.Block(" "+th.Bad.Render("✗ "+kit.Cut(kit.Clean(m.history.problem), w-4)), w, h)
+	case !m.history.loaded:
+		return kit.Block(" "+th.Muted.Render("reading the journal…"), w, h)
+	}
+	return m.history.table.Render(th, on, w, h)
+}
