@@ -376,11 +376,36 @@ func lowerByte(c byte) byte {
 	return c
 }
 
+var usualNames = map[string]string{
+	"class":  "class",
+	"href":   "href",
+	"div":    "div",
+	"a":      "a",
+	"id":     "id",
+	"p":      "p",
+	"span":   "span",
+	"src":    "src",
+	"img":    "img",
+	"li":     "li",
+	"td":     "td",
+	"alt":    "alt",
+	"type":   "type",
+	"script": "script",
+	"style":  "style",
+	"name":   "name",
+	"input":  "input",
+	"title":  "title",
+}
+
 // lowerName gives the names that the scan compares with, in lower case; it is
 // bounded, because names come from the page.
 func lowerName(b []byte) string {
 	if len(b) > 24 {
 		return ""
+	}
+	// The usual names, without an allocation each.
+	if name, ok := usualNames[string(b)]; ok {
+		return name
 	}
 	for _, c := range b {
 		if c >= 'A' && c <= 'Z' {
