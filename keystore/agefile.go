@@ -83,7 +83,7 @@ func (r *Resolver) toFile(ctx context.Context, ref Ref, s Secret) error {
 	defer unlock()
 	id, err := readIdentity(r.o.AgeIdentityFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		id, err = makeIdentity(r.o.AgeIdentityFile)
+		id, err = makeIdentity(r.o.AgeIdentityFile, r.o.SecretsDir)
 	}
 	if err != nil {
 		return fault("the key to the secrets folder cannot be used", err)
@@ -183,7 +183,18 @@ func readIdentity(path string) (*age.X25519Identity, error) {
 	return nil, fmt.Errorf("%s is empty", path)
 }
 
-func makeIdentity(path string) (*age.X25519Identity, error) {
+// makeIdentity makes the key, once: beside files of a key that was lost, a new
+// one would hide that they cannot be opened any more.
+func makeIdentity(path, dir string) (*age.X25519Identity, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if strings.HasSuffix(e.Name(), ageSuffix) {
+			return nil, fmt.Errorf("%s is missing, and %s holds files that were made with it: restore it, or move them away", path, dir)
+		}
+	}
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
 		return nil, err

@@ -2,9 +2,12 @@ package keystore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
+
+	"github.com/pelletier/go-toml/v2"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
@@ -20,13 +23,30 @@ type keyEntry struct {
 	Name        string   `toml:"name"`
 	Level       string   `toml:"level"`
 	Duty        string   `toml:"duty"`
-	Expires     string   `toml:"expires"`
-	Rotated     string   `toml:"rotated"`
+	Expires     any      `toml:"expires"` // see momentText
+	Rotated     any      `toml:"rotated"`
 	Secret      string   `toml:"secret"`
 	Fingerprint string   `toml:"fingerprint"`
 	Last4       string   `toml:"last4"`
 	UsedBy      []string `toml:"used_by"`
 	Note        string   `toml:"note"`
+}
+
+// momentText brings a date in quotes or in TOML's own form to one form. Anything
+// else becomes a text that is no date.
+func momentText(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case toml.LocalDate:
+		return v.String()
+	case time.Time:
+		return v.Format(time.RFC3339)
+	default:
+		return fmt.Sprint(v)
+	}
 }
 
 // inventoryVersion is the form of the file. A file of a later form is refused
@@ -79,11 +99,11 @@ func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
 	if err != nil {
 		return model.Key{}, fault("level", err.Error(), "a level of service.md 5.3, or no line when it is not known")
 	}
-	expires, err := model.ParseExpiry(e.Expires)
+	expires, err := model.ParseExpiry(momentText(e.Expires))
 	if err != nil {
 		return model.Key{}, fault("expires", err.Error(), "")
 	}
-	rotated, err := parseMoment(e.Rotated)
+	rotated, err := parseMoment(momentText(e.Rotated))
 	if err != nil {
 		return model.Key{}, fault("rotated", err.Error(), "a date like 2026-08-01, or no line when it is not known")
 	}
@@ -179,15 +199,13 @@ func isHex16(s string) bool {
 }
 
 // holdsValue reports whether a word of text has the given fingerprint: somebody
-// pasted the key's value into a field for people.
+// pasted the key's value into a field for people. Words are cut at blanks, and
+// also at the marks that stand around a value in commands and files.
 func holdsValue(text, fingerprint string) bool {
 	if fingerprint == "" {
 		return false
 	}
-	for word := range strings.FieldsSeq(text) {
-		if NewSecret(word).Fingerprint() == fingerprint {
-			return true
-		}
-	}
-	return false
+	is := func(word string) bool { return NewSecret(word).Fingerprint() == fingerprint }
+	marks := func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("=:,;\"'`()[]{}<>", r) }
+	return is(text) || slices.ContainsFunc(strings.Fields(text), is) || slices.ContainsFunc(strings.FieldsFunc(text, marks), is)
 }

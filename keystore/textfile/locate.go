@@ -24,7 +24,7 @@ func At(parts ...any) string {
 // Fault is an Error at a place made by At, or at the nearest table around it
 // that the document has (a missing field is reported at its table).
 func (d Doc) Fault(at, msg, expected string) *Error {
-	e := &Error{File: d.file, Msg: msg, Expected: expected}
+	e := &Error{File: d.file, Msg: shorten(msg), Expected: expected}
 	for {
 		if off, ok := d.where[at]; ok {
 			before := d.source[:off]
@@ -38,6 +38,17 @@ func (d Doc) Fault(at, msg, expected string) *Error {
 		}
 		at = at[:i]
 	}
+}
+
+// longest is how much of a message is kept, in characters: it may quote a value
+// of any length.
+const longest = 300
+
+func shorten(s string) string {
+	if r := []rune(s); len(r) > longest {
+		return string(r[:longest]) + "…"
+	}
+	return s
 }
 
 // locator collects the offset of every table and field of a document.

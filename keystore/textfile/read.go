@@ -54,7 +54,7 @@ func Decode(file string, b []byte, into any) (Doc, error) {
 	dec := toml.NewDecoder(bytes.NewReader(b))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(into); err != nil {
-		return Doc{}, fault(file, err, into)
+		return Doc{}, fault(file, b, err, into)
 	}
 	return Doc{file: file, source: b, where: locate(b)}, nil
 }
@@ -77,20 +77,19 @@ func lineOfBadUTF8(b []byte) int {
 // fault turns the library's errors into ours. Only its message and position are
 // taken: its long form quotes the lines around, which may hold a secret that was
 // written into the wrong file.
-func fault(file string, err error, into any) error {
+func fault(file string, b []byte, err error, into any) error {
 	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(missing.Errors) > 0 {
 		first := &missing.Errors[0]
 		line, col := first.Position()
-		key := first.Key()
-		e := &Error{File: file, Line: line, Column: col, Msg: fmt.Sprintf("unknown field %q", last(key))}
-		if known := fields(reflect.TypeOf(into), key); len(known) > 0 {
+		e := &Error{File: file, Line: line, Column: col, Msg: shorten(fmt.Sprintf("unknown field %q", last(first.Key())))}
+		if known := fields(reflect.TypeOf(into), pathAt(b, line, col)); len(known) > 0 {
 			e.Expected = "one of " + strings.Join(known, ", ")
 		}
 		return e
 	}
 	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := de.Position()
-		e := &Error{File: file, Line: line, Column: col, Msg: strings.TrimPrefix(de.Error(), "toml: ")}
+		e := &Error{File: file, Line: line, Column: col, Msg: shorten(strings.TrimPrefix(de.Error(), "toml: "))}
 		if got, want, ok := typeMismatch(e.Msg); ok {
 			e.Msg, e.Expected = fmt.Sprintf("%q is %s", last(de.Key()), got), want
 		}
@@ -106,45 +105,71 @@ func last(key []string) string {
 	return key[len(key)-1]
 }
 
-// typeMismatch reads the library's "cannot decode TOML string into int".
+// typeMismatch reads the library's "cannot decode TOML string into struct field
+// T.Port of type int" and "cannot store a table in a string".
 func typeMismatch(msg string) (got, want string, ok bool) {
-	rest, ok := strings.CutPrefix(msg, "cannot decode TOML ")
-	if !ok {
-		return "", "", false
+	if rest, isValue := strings.CutPrefix(msg, "cannot decode TOML "); isValue {
+		value, target, found := strings.Cut(rest, " into ")
+		if !found {
+			return "", "", false
+		}
+		if i := strings.LastIndex(target, " of type "); i >= 0 {
+			target = target[i+len(" of type "):]
+		}
+		return article(value), kindInWords(target), true
 	}
-	got, target, ok := strings.Cut(rest, " into ")
-	if !ok {
-		return "", "", false
+	if rest, isTable := strings.CutPrefix(msg, "cannot store "); isTable {
+		value, target, found := strings.Cut(rest, " in a ")
+		return value, kindInWords(target), found
 	}
-	article := "a "
-	if strings.HasPrefix(got, "integer") || strings.HasPrefix(got, "array") || strings.HasPrefix(got, "inline") {
-		article = "an "
-	}
-	switch {
-	case strings.HasPrefix(target, "[]"):
-		want = "a list in square brackets"
-	case target == "string" || target == "*string":
-		want = "text in quotes"
-	case strings.Contains(target, "int"):
-		want = "a whole number without quotes"
-	case strings.Contains(target, "bool"):
-		want = "true or false without quotes"
-	default:
-		want = "a table"
-	}
-	return article + got, want, true
+	return "", "", false
 }
 
-// fields lists the names that the table holding key may have, by walking the
-// target type along the key.
-func fields(t reflect.Type, key []string) []string {
-	if len(key) == 0 {
-		return nil
+func article(noun string) string {
+	if strings.ContainsAny(noun[:min(1, len(noun))], "aeiou") {
+		return "an " + noun
 	}
-	for _, part := range key[:len(key)-1] {
-		t = element(t)
-		switch t.Kind() {
-		case reflect.Map:
+	return "a " + noun
+}
+
+func kindInWords(target string) string {
+	switch target = strings.TrimLeft(target, "*"); {
+	case target == "string":
+		return "text in quotes"
+	case target == "bool":
+		return "true or false without quotes"
+	case strings.HasPrefix(target, "int"):
+		return "a whole number without quotes"
+	case strings.HasPrefix(target, "[]") && !strings.Contains(target, "."):
+		return "a list in square brackets"
+	default:
+		return "a table"
+	}
+}
+
+// pathAt is the path of the field at a place. The library's own key of an
+// unknown field in an inline table leaves out the tables around it.
+func pathAt(b []byte, line, col int) []string {
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	off := col - 1
+	for _, l := range lines[:line-1] {
+		off += len(l)
+	}
+	best := ""
+	for at, o := range locate(b) {
+		if o == off && len(at) > len(best) { // a dotted key stands for several
+			best = at
+		}
+	}
+	return strings.Split(best, sep)
+}
+
+// fields lists the names that the table holding the field at path may have, by
+// walking the target type along the path.
+func fields(t reflect.Type, path []string) []string {
+	for _, part := range path[:len(path)-1] {
+		switch t = pointee(t); t.Kind() {
+		case reflect.Map, reflect.Slice:
 			t = t.Elem()
 		case reflect.Struct:
 			f, ok := fieldNamed(t, part)
@@ -156,15 +181,14 @@ func fields(t reflect.Type, key []string) []string {
 			return nil
 		}
 	}
-	if t = element(t); t.Kind() != reflect.Struct {
+	if t = pointee(t); t.Kind() != reflect.Struct {
 		return nil
 	}
 	return names(t)
 }
 
-// element looks through pointers and slices.
-func element(t reflect.Type) reflect.Type {
-	for t.Kind() == reflect.Pointer || t.Kind() == reflect.Slice {
+func pointee(t reflect.Type) reflect.Type {
+	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
 	return t

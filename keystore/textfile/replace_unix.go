@@ -13,8 +13,18 @@ import (
 
 func replace(path string, b []byte) error {
 	dir := filepath.Dir(path)
-	if err := renameio.WriteFile(path, b, 0o600, renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600)); err != nil {
+	// Not renameio.WriteFile: that keeps the mode of a file that is there, and
+	// these files are private whatever they were.
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(dir), renameio.WithStaticPermissions(0o600))
+	if err != nil {
 		return err
+	}
+	_, err = f.Write(b)
+	if err == nil {
+		err = f.CloseAtomicallyReplace() // syncs first
+	}
+	if err != nil {
+		return errors.Join(err, f.Cleanup())
 	}
 	return syncFolder(dir)
 }

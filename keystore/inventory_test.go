@@ -1,0 +1,409 @@
+package keystore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+)
+
+func date(s string) time.Time {
+	t, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		panic(err)
+	}
+	return t
+}
+
+func fullKey() model.Key {
+	return model.Key{
+		Name: "etl-main", Level: model.LevelOps, Duty: model.DutyBatch,
+		Fingerprint: NewSecret(sample).Fingerprint(), Last4: "f2a1",
+		Expires: model.Unlimited(), Rotation: model.Rotation{Last: date("2026-08-01")},
+		Secret: "env:ETL_KEY", UsedBy: []string{"nightly", "weekly \"full\""}, Note: "line one\nline two",
+	}
+}
+
+func openIn(t *testing.T, path string) *Inventory {
+	t.Helper()
+	v, err := OpenInventory(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestAnInventoryWithoutAFileIsEmptyAndMakesNone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data", "keys.toml")
+	v := openIn(t, path)
+	if got := v.List(); len(got) != 0 {
+		t.Errorf("keys %v", got)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("opening made a file")
+	}
+}
+
+func TestAKeyComesBackAsItWasAdded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "data", "keys.toml")
+	v := openIn(t, path)
+	second := model.Key{Name: "old admin"}
+	for _, k := range []model.Key{fullKey(), second} {
+		if err := v.Add(t.Context(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []model.Key{fullKey(), second}
+	if got := v.List(); !reflect.DeepEqual(got, want) {
+		t.Errorf("in memory:\n%+v\nwant\n%+v", got, want)
+	}
+	if got := openIn(t, path).List(); !reflect.DeepEqual(got, want) {
+		t.Errorf("on disk:\n%+v\nwant\n%+v", got, want)
+	}
+	fi, err := os.Stat(path)
+	if err != nil || runtime.GOOS != "windows" && fi.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", fi.Mode(), err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil || leaks(string(b)) || !strings.HasPrefix(string(b), "# zonedeck: the key inventory") {
+		t.Errorf("the file (%v):\n%s", err, b)
+	}
+}
+
+func TestAnyKeyRoundTripsThroughTheFile(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringOf(rapid.Rune().Filter(func(r rune) bool { return r != '�' }))
+		k := model.Key{
+			Name:   rapid.StringMatching(`[a-zA-Z0-9äß"'\\#=\[\]._-]{1,20}`).Draw(t, "name"),
+			Level:  rapid.SampledFrom(append(model.Levels(), model.LevelUnknown)).Draw(t, "level"),
+			Duty:   model.Duty(text.Draw(t, "duty")),
+			Last4:  rapid.StringMatching(`[!-~]{0,4}`).Draw(t, "last4"),
+			Secret: rapid.SampledFrom([]string{"", "env:A", `cmd:op "read x"`}).Draw(t, "ref"),
+			UsedBy: rapid.SliceOfN(text, 0, 3).Draw(t, "users"),
+			Note:   text.Draw(t, "note"),
+		}
+		if len(k.UsedBy) == 0 {
+			k.UsedBy = nil
+		}
+		if s := rapid.Int64Range(0, 4e9).Draw(t, "rotated"); s > 0 {
+			k.Rotation.Last = time.Unix(s, 0).UTC()
+		}
+		if rapid.Bool().Draw(t, "expires") {
+			k.Expires = model.ExpiresAt(time.Unix(rapid.Int64Range(1, 4e9).Draw(t, "at"), 0))
+		}
+		b := renderInventory([]model.Key{k})
+		var f inventoryFile
+		doc, err := textfile.Decode("keys.toml", b, &f)
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, b)
+		}
+		got, err := f.keys(doc)
+		if err != nil || !reflect.DeepEqual(got, []model.Key{k}) {
+			t.Fatalf("got %+v, %v\nwant %+v\n%s", got, err, k, b)
+		}
+	})
+}
+
+func TestAFaultyInventoryIsNamedByLineAndLeftAlone(t *testing.T) {
+	for name, c := range map[string]struct {
+		text, want string
+		line, col  int
+	}{
+		"unknown field":      {"[[keys]]\nname = \"a\"\nlevle = \"OPS\"\n", "level", 3, 1},
+		"unknown table":      {"[settings]\nx = 1\n", "keys, version", 1, 2},
+		"wrong type":         {"[[keys]]\nname = 7\n", "text in quotes", 2, 8},
+		"unknown level":      {"[[keys]]\nname = \"a\"\nlevel = \"ROOT\"\n", "ADMIN, FINANCE", 3, 1},
+		"lower-case level":   {"[[keys]]\nname = \"a\"\n  level = \"ops\"\n", "capitals", 3, 3},
+		"bad expiry":         {"[[keys]]\nname = \"a\"\nexpires = \"soon\"\n", "Unlimited", 3, 1},
+		"bad rotation":       {"[[keys]]\nname = \"a\"\nrotated = \"1.8.2026\"\n", "2026-08-01", 3, 1},
+		"secret in clear":    {"[[keys]]\nname = \"a\"\nsecret = \"SECRETVALUE\"\n", "not a secret reference", 3, 1},
+		"secret of a typo":   {"[[keys]]\nname = \"a\"\nsecret = SECRETVALUE\n", "", 3, 10},
+		"no name":            {"[[keys]]\nlevel = \"OPS\"\n", "no name", 1, 3},
+		"second of two":      {"[[keys]]\nname = \"a\"\n\n[[keys]]\nname = \"a\"\n", "every name once", 5, 1},
+		"second's level":     {"[[keys]]\nname = \"a\"\n\n[[keys]]\nname = \"b\"\nlevel = \"X\"\n", "ADMIN", 6, 1},
+		"later form":         {"version = 2\n", "another version", 1, 1},
+		"not TOML":           {"{\"keys\": []}", "", 1, 1},
+		"not UTF-8":          {"version = 1\n# \xff\n", "UTF-8", 2, 0},
+		"inline":             {"keys = [{name = \"a\", level = \"X\"}]\n", "ADMIN", 1, 22},
+		"long last4":         {"[[keys]]\nname = \"a\"\nlast4 = \"SECRETVALUE\"\n", "four characters", 3, 1},
+		"number for a date":  {"[[keys]]\nname = \"a\"\nexpires = 2027\n", "2027-01-31", 3, 1},
+		"table for a name":   {"[[keys]]\n[keys.name]\nx = 1\n", "text in quotes", 2, 2},
+		"one user, no list":  {"[[keys]]\nname = \"a\"\nused_by = \"x\"\n", "a list in square brackets", 3, 11},
+		"control characters": {"[[keys]]\nname = \"a\\u001b\"\n", "control character", 2, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "keys.toml")
+			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			_, err := OpenInventory(path)
+			fe, ok := errors.AsType[*textfile.Error](err)
+			if !ok {
+				t.Fatalf("error %v, want a *textfile.Error", err)
+			}
+			if fe.Line != c.line || fe.Column != c.col || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want line %d, column %d and %q", err, c.line, c.col, c.want)
+			}
+			if strings.Contains(err.Error(), "SECRETVALUE") {
+				t.Errorf("the error shows a secret: %v", err)
+			}
+			v := &Inventory{path: path}
+			if err := v.Add(t.Context(), model.Key{Name: "new"}); err == nil {
+				t.Error("a key was added to a file that cannot be read")
+			}
+			if b, err := os.ReadFile(path); err != nil || string(b) != c.text {
+				t.Errorf("the file became %q (%v)", b, err)
+			}
+		})
+	}
+}
+
+func TestTheInventoryTakesDatesInBothForms(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	for _, q := range []string{"", `"`} {
+		text := fmt.Sprintf("[[keys]]\nname = 'a'\nexpires = %[1]s2027-01-31%[1]s\nrotated = %[1]s2026-08-01T10:00:00+02:00%[1]s\n", q)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		k, _ := openIn(t, path).Get("a")
+		if k.Expires != model.ExpiresAt(date("2027-01-31")) || !k.Rotation.Last.Equal(date("2026-08-01").Add(8*time.Hour)) {
+			t.Errorf("quote %q: expires %s, rotated %s", q, k.Expires, k.Rotation.Last)
+		}
+	}
+}
+
+func TestTheInventoryRefusesWhatItCannotHold(t *testing.T) {
+	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
+	add := func(f func(*model.Key)) error {
+		k := fullKey()
+		f(&k)
+		return v.Add(t.Context(), k)
+	}
+	if err := add(func(*model.Key) {}); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(func(*model.Key) {}); !errors.Is(err, ErrKeyExists) {
+		t.Errorf("a second key of the same name: %v", err)
+	}
+	for name, f := range map[string]func(*model.Key){
+		"no name":                  func(k *model.Key) { k.Name = "" },
+		"a name with a line break": func(k *model.Key) { k.Name = "a\nb" },
+		"an unknown level":         func(k *model.Key) { k.Level = "ROOT" },
+		"a bare secret":            func(k *model.Key) { k.Secret = sample },
+		"a fingerprint too long":   func(k *model.Key) { k.Fingerprint += "00" },
+		"five last characters":     func(k *model.Key) { k.Last4 = "12345" },
+		"the value in the note":    func(k *model.Key) { k.Note = "it is key=" + sample + "!" + " or key=\"" + sample + "\"" },
+		"the value as a user":      func(k *model.Key) { k.UsedBy = []string{sample} },
+	} {
+		err := add(func(k *model.Key) { k.Name = "another"; f(k) })
+		if !errors.Is(err, ErrKeyFields) {
+			t.Errorf("%s: %v", name, err)
+		} else if leaks(err.Error()) {
+			t.Errorf("%s: the error leaks: %v", name, err)
+		}
+	}
+	if err := v.Remove(t.Context(), "none"); !errors.Is(err, ErrNoKey) {
+		t.Errorf("removing what is not there: %v", err)
+	}
+	stop := errors.New("stop")
+	if err := v.Update(t.Context(), "etl-main", func(k model.Key) (model.Key, error) { return k, stop }); !errors.Is(err, stop) {
+		t.Errorf("the caller's own error: %v", err)
+	}
+	if got := v.List(); !reflect.DeepEqual(got, []model.Key{fullKey()}) {
+		t.Errorf("the inventory became %+v", got)
+	}
+}
+
+func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	v := openIn(t, path)
+	for _, name := range []string{"a", "b"} {
+		if err := v.Add(t.Context(), model.Key{Name: name}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rename := func(to string) error {
+		return v.Update(t.Context(), "a", func(k model.Key) (model.Key, error) { k.Name = to; return k, nil })
+	}
+	if err := rename("b"); !errors.Is(err, ErrKeyExists) {
+		t.Errorf("renaming over another key: %v", err)
+	}
+	if err := rename("c"); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Remove(t.Context(), "b"); err != nil {
+		t.Fatal(err)
+	}
+	if got := openIn(t, path).List(); len(got) != 1 || got[0].Name != "c" {
+		t.Errorf("keys %+v", got)
+	}
+}
+
+func TestRecordingARotationForgetsTheOldValue(t *testing.T) {
+	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
+	if err := v.Add(t.Context(), fullKey()); err != nil {
+		t.Fatal(err)
+	}
+	at := time.Date(2026, 11, 21, 12, 4, 31, 999, time.UTC)
+	if err := v.RecordRotation(t.Context(), "etl-main", model.Rotation{Last: at}, Secret{}); err != nil {
+		t.Fatal(err)
+	}
+	k, _ := v.Get("etl-main")
+	if k.Fingerprint != "" || k.Last4 != "" || !k.Rotation.Last.Equal(at.Truncate(time.Second)) {
+		t.Errorf("after a rotation to an unseen value: %+v", k)
+	}
+	if err := v.RecordRotation(t.Context(), "etl-main", model.Rotation{}, Secret{}); !errors.Is(err, ErrKeyFields) {
+		t.Errorf("a rotation at no time: %v", err)
+	}
+
+	next := NewSecret("another-value-9999")
+	for i, want := range []bool{false, false, true} {
+		if i == 2 {
+			next = NewSecret("a-third-value-7777")
+		}
+		changed, err := v.RecordSeen(t.Context(), "etl-main", next)
+		if err != nil || changed != want {
+			t.Errorf("seeing %d: changed %v, %v, want %v", i, changed, err, want)
+		}
+	}
+	if k, _ := v.Get("etl-main"); k.Last4 != "7777" || !k.Rotation.Last.Equal(at.Truncate(time.Second)) {
+		t.Errorf("after seeing another value: %+v", k)
+	}
+}
+
+func TestListGivesCopies(t *testing.T) {
+	v := openIn(t, filepath.Join(t.TempDir(), "keys.toml"))
+	if err := v.Add(t.Context(), fullKey()); err != nil {
+		t.Fatal(err)
+	}
+	v.List()[0].UsedBy[0] = "changed"
+	k, _ := v.Get("etl-main")
+	k.UsedBy[1] = "changed"
+	if got := v.List(); !reflect.DeepEqual(got, []model.Key{fullKey()}) {
+		t.Errorf("a caller changed the inventory: %+v", got)
+	}
+}
+
+const (
+	envPath     = "KEYSTORE_TEST_PATH"
+	envPrefix   = "KEYSTORE_TEST_PREFIX"
+	perProcess  = 15
+	perRoutine  = 15
+	otherWrites = 3
+)
+
+func inventoryProcess() {
+	v, err := OpenInventory(os.Getenv(envPath))
+	for i := range perProcess {
+		if err == nil {
+			err = v.Add(context.Background(), model.Key{Name: fmt.Sprint(os.Getenv(envPrefix), i)})
+		}
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for p := range otherWrites {
+		wg.Go(func() {
+			cmd := exec.CommandContext(t.Context(), exe)
+			cmd.Env = append(os.Environ(), envCommand+"=inventory", envPath+"="+path, envPrefix+"="+fmt.Sprintf("process%d-", p))
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("process %d: %v\n%s", p, err, out)
+			}
+		})
+		wg.Go(func() {
+			v, err := OpenInventory(path)
+			for i := range perRoutine {
+				if err == nil {
+					err = v.Add(t.Context(), model.Key{Name: fmt.Sprintf("routine%d-%d", p, i)})
+				}
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got, want := len(openIn(t, path).List()), otherWrites*(perProcess+perRoutine); got != want {
+		t.Errorf("%d keys, want %d", got, want)
+	}
+}
+
+func TestReloadSeesAnotherConsolesChange(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "keys.toml")
+	mine, other := openIn(t, path), openIn(t, path)
+	if err := other.Add(t.Context(), fullKey()); err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.Reload(); err != nil || len(mine.List()) != 1 {
+		t.Errorf("after Reload: %v, %v", mine.List(), err)
+	}
+	if err := os.WriteFile(path, []byte("nonsense"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := mine.Reload(); err == nil || len(mine.List()) != 1 {
+		t.Errorf("after Reload of a broken file: %v, %v", mine.List(), err)
+	}
+}
+
+func FuzzInventoryNeverPanicsAndIsNeverOverwrittenWhenBroken(f *testing.F) {
+	f.Add(renderInventory([]model.Key{fullKey(), {Name: "b"}}))
+	for _, s := range []string{"", "version = 1", "[[keys]]\nname='a'", "keys=[{}]", "[keys]", "[[keys]]\n[keys.x]", "a.b.c=1", "\xef\xbb\xbf", "[[keys]]\nname=\"a\"\nused_by=[[1]]", "[[keys", "keys = [ # c\n {name='x'},\n ]"} {
+		f.Add([]byte(s))
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		path := filepath.Join(dir, "keys.toml")
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		v, err := OpenInventory(path)
+		if err == nil {
+			again, err := readRendered(v.List())
+			if err != nil || !reflect.DeepEqual(again, v.List()) {
+				t.Errorf("%q was read as %+v and written back as %+v (%v)", b, v.List(), again, err)
+			}
+			return
+		}
+		if _, ok := errors.AsType[*textfile.Error](err); !ok {
+			t.Errorf("%q: error %v is no *textfile.Error", b, err)
+		}
+		if err := (&Inventory{path: path}).Add(t.Context(), model.Key{Name: "x"}); err == nil {
+			t.Errorf("%q was overwritten", b)
+		}
+		if now, err := os.ReadFile(path); err != nil || string(now) != string(b) {
+			t.Errorf("%q became %q (%v)", b, now, err)
+		}
+	})
+}
+
+func readRendered(keys []model.Key) ([]model.Key, error) {
+	var f inventoryFile
+	doc, err := textfile.Decode("keys.toml", renderInventory(keys), &f)
+	if err != nil {
+		return nil, err
+	}
+	return f.keys(doc)
+}

@@ -1,0 +1,371 @@
+package keystore
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const envCommand = "KEYSTORE_TEST_COMMAND"
+
+// TestMain lets the test binary stand in for the commands of cmd: references and
+// for the second process of the inventory's test.
+func TestMain(m *testing.M) {
+	switch os.Getenv(envCommand) {
+	case "":
+		os.Exit(m.Run())
+	case "args":
+		os.Stdout.WriteString(strings.Join(os.Args[1:], "|") + "\n")
+	case "crlf":
+		os.Stdout.WriteString("value-from-windows\r\n")
+	case "two-lines":
+		os.Stdout.WriteString("first\nsecond\n")
+	case "nothing":
+	case "fail":
+		os.Stdout.WriteString(sample)
+		os.Stderr.WriteString("cannot unlock with " + sample)
+		os.Exit(3)
+	case "flood":
+		for range 100 {
+			os.Stdout.WriteString(strings.Repeat("x", 1<<10))
+		}
+	case "hang":
+		<-time.After(time.Minute)
+	case "stdin":
+		if n, _ := os.Stdin.Read(make([]byte, 1)); n == 0 {
+			os.Stdout.WriteString("no-input")
+		}
+	case "inventory":
+		inventoryProcess()
+	}
+}
+
+func self(t *testing.T, what string) string {
+	t.Helper()
+	t.Setenv(envCommand, what)
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return `cmd:"` + strings.ReplaceAll(exe, `\`, `\\`) + `"`
+}
+
+// wantSecretError checks the kind, that a remedy is named and that no value is.
+func wantSecretError(t *testing.T, err, kind error, mention string) {
+	t.Helper()
+	se, ok := errors.AsType[*SecretError](err)
+	if !ok || !errors.Is(err, kind) {
+		t.Fatalf("error %v, want a SecretError that wraps %v", err, kind)
+	}
+	if !strings.Contains(err.Error(), mention) {
+		t.Errorf("error %q does not mention %q", err, mention)
+	}
+	if se.What == "" || leaks(err.Error()) {
+		t.Errorf("error %q says too little or too much", err)
+	}
+}
+
+func TestResolveReadsTheEnvironment(t *testing.T) {
+	env := map[string]string{"ETL_KEY": sample, "BROKEN": "a\nb", "LONG": strings.Repeat("x", maxSecret+1)}
+	r := NewResolver(ResolverOptions{Getenv: func(n string) string { return env[n] }})
+	s, err := r.Resolve(t.Context(), "env:ETL_KEY")
+	if err != nil || s.Reveal() != sample {
+		t.Fatalf("got %v, %v", s, err)
+	}
+	_, err = r.Resolve(t.Context(), "env:OTHER")
+	wantSecretError(t, err, ErrSecretMissing, "env:OTHER")
+	_, err = r.Resolve(t.Context(), "env:BROKEN")
+	wantSecretError(t, err, ErrSecretUnusable, "line break")
+	_, err = r.Resolve(t.Context(), "env:LONG")
+	wantSecretError(t, err, ErrSecretUnusable, "64 KiB")
+	_, err = r.Resolve(t.Context(), sample)
+	wantSecretError(t, err, ErrRefForm, "env:NAME")
+}
+
+func TestResolveAsksTheDemo(t *testing.T) {
+	r := NewResolver(ResolverOptions{Demo: func(n string) (Secret, bool) { return NewSecret(sample), n == "batch-user" }})
+	if s, err := r.Resolve(t.Context(), "demo:batch-user"); err != nil || s.Reveal() != sample {
+		t.Fatalf("got %v, %v", s, err)
+	}
+	_, err := r.Resolve(t.Context(), "demo:other")
+	wantSecretError(t, err, ErrSecretMissing, "demo:other")
+	_, err = NewResolver(ResolverOptions{}).Resolve(t.Context(), "demo:batch-user")
+	wantSecretError(t, err, ErrSecretMissing, "demo:batch-user")
+}
+
+func TestResolveRunsACommandWithoutAShell(t *testing.T) {
+	ref := self(t, "args")
+	s, err := NewResolver(ResolverOptions{}).Resolve(t.Context(), ref+` 'a b' $HOME ;ls`)
+	if err != nil || s.Reveal() != "a b|$HOME|;ls" {
+		t.Fatalf("got %q, %v", s.Reveal(), err)
+	}
+	for what, want := range map[string]string{"crlf": "value-from-windows", "stdin": "no-input"} {
+		s, err := NewResolver(ResolverOptions{}).Resolve(t.Context(), self(t, what))
+		if err != nil || s.Reveal() != want {
+			t.Errorf("%s: got %q, %v", what, s.Reveal(), err)
+		}
+	}
+}
+
+func TestResolveSaysWhyACommandGaveNoSecret(t *testing.T) {
+	for what, want := range map[string]struct {
+		kind    error
+		mention string
+	}{
+		"fail":      {ErrSecretUnreachable, "exit status 3"},
+		"nothing":   {ErrSecretMissing, "printed nothing"},
+		"two-lines": {ErrSecretUnusable, "line break"},
+		"flood":     {ErrSecretUnusable, "64 KiB"},
+	} {
+		t.Run(what, func(t *testing.T) {
+			_, err := NewResolver(ResolverOptions{}).Resolve(t.Context(), self(t, what)+" --token "+sample)
+			wantSecretError(t, err, want.kind, want.mention)
+		})
+	}
+	_, err := NewResolver(ResolverOptions{}).Resolve(t.Context(), "cmd:no-such-program-anywhere")
+	wantSecretError(t, err, ErrSecretUnreachable, "PATH")
+}
+
+func TestResolveEndsACommandThatHangs(t *testing.T) {
+	ref := self(t, "hang")
+	began := time.Now()
+	_, err := NewResolver(ResolverOptions{CommandTimeout: 100 * time.Millisecond}).Resolve(t.Context(), ref)
+	wantSecretError(t, err, ErrSecretUnreachable, "within 100ms")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err = NewResolver(ResolverOptions{}).Resolve(ctx, ref)
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want the context's", err)
+	}
+	if took := time.Since(began); took > 10*time.Second {
+		t.Errorf("ending took %s", took)
+	}
+}
+
+func TestASecretStoredInAFileComesBack(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "data", "secrets")
+	r := NewResolver(ResolverOptions{SecretsDir: dir})
+	_, err := r.Resolve(t.Context(), "file:etl-main")
+	wantSecretError(t, err, ErrSecretMissing, "file:etl-main")
+	for _, value := range []string{sample, sample + "-second"} {
+		if err := r.Store(t.Context(), "file:etl-main", NewSecret(value)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := NewResolver(ResolverOptions{SecretsDir: dir}).Resolve(t.Context(), "file:etl-main")
+		if err != nil || s.Reveal() != value {
+			t.Fatalf("got %q, %v, want %q", s.Reveal(), err, value)
+		}
+	}
+	err = filepath.Walk(filepath.Dir(dir), func(path string, fi os.FileInfo, err error) error {
+		if err != nil {
+			return err
+		}
+		if runtime.GOOS != "windows" && fi.Mode().Perm()&0o077 != 0 && path != filepath.Dir(dir) {
+			t.Errorf("%s has mode %v", path, fi.Mode())
+		}
+		if fi.Mode().IsRegular() {
+			b, err := os.ReadFile(path)
+			if err != nil || leaks(string(b)) {
+				t.Errorf("%s holds the value in clear (%v)", path, err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAFileReferenceDoesNotFollowALinkOutOfItsFolder(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "secrets")
+	r := NewResolver(ResolverOptions{SecretsDir: dir})
+	if err := r.Store(t.Context(), "file:real", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	outside := filepath.Join(t.TempDir(), "outside.age")
+	if err := os.Rename(filepath.Join(dir, "real.age"), outside); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(dir, "real.age")); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	if _, err := r.Resolve(t.Context(), "file:real"); err == nil {
+		t.Error("the link was followed")
+	}
+}
+
+func TestAnUnusableIdentityIsSaidAndNotReplaced(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "secrets")
+	r := NewResolver(ResolverOptions{SecretsDir: dir})
+	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	identity := dir + ".key"
+	good, err := os.ReadFile(identity)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	t.Run("lost", func(t *testing.T) {
+		if err := os.Remove(identity); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Resolve(t.Context(), "file:a")
+		wantSecretError(t, err, ErrSecretUnreachable, "backup")
+		wantSecretError(t, r.Store(t.Context(), "file:b", NewSecret(sample)), ErrSecretUnreachable, "restore it")
+		if _, err := os.Stat(identity); err == nil {
+			t.Error("a new key was made beside files of the old one")
+		}
+	})
+	t.Run("garbage", func(t *testing.T) {
+		if err := os.WriteFile(identity, []byte("AGE-SECRET-KEY-1SECRETVALUE\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Resolve(t.Context(), "file:a")
+		wantSecretError(t, err, ErrSecretUnreachable, "no X25519 identity")
+	})
+	t.Run("readable by others", func(t *testing.T) {
+		if runtime.GOOS == "windows" {
+			t.Skip("modes are not kept on Windows")
+		}
+		if err := os.WriteFile(identity, good, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(identity, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Resolve(t.Context(), "file:a")
+		wantSecretError(t, err, ErrSecretUnreachable, "chmod 600")
+	})
+}
+
+func TestStoreRefusesWhatCannotBeStored(t *testing.T) {
+	r := NewResolver(ResolverOptions{})
+	for _, ref := range []string{"env:A", "cmd:a", "demo:a"} {
+		wantSecretError(t, r.Store(t.Context(), ref, NewSecret(sample)), ErrNotStorable, "cannot be stored")
+	}
+	wantSecretError(t, r.Store(t.Context(), "nonsense", NewSecret(sample)), ErrRefForm, "")
+	wantSecretError(t, r.Store(t.Context(), "file:a", NewSecret(sample)), ErrSecretUnreachable, "no folder")
+	wantSecretError(t, r.Store(t.Context(), "keyring:a/b", Secret{}), ErrSecretMissing, "empty")
+	wantSecretError(t, r.Store(t.Context(), "keyring:a/b", NewSecret("a\x00b")), ErrSecretUnusable, "control")
+}
+
+// ring is a keyring in memory that can be made to hang or to fail.
+type ring struct {
+	mu      sync.Mutex
+	entries map[string]string
+	fail    error
+	calls   int
+	hang    chan struct{} // nil: answer at once
+}
+
+func (r *ring) Get(service, name string) (string, error) {
+	r.mu.Lock()
+	r.calls++
+	hang, fail := r.hang, r.fail
+	value, ok := r.entries[service+"/"+name]
+	r.mu.Unlock()
+	if hang != nil {
+		<-hang
+	}
+	if fail == nil && !ok {
+		fail = ErrSecretMissing
+	}
+	return value, fail
+}
+
+func (r *ring) Set(service, name, value string) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.calls++
+	if r.fail == nil {
+		r.entries[service+"/"+name] = value
+	}
+	return r.fail
+}
+
+func TestAKeyringEntryIsStoredAndFound(t *testing.T) {
+	kr := &ring{entries: map[string]string{}}
+	r := NewResolver(ResolverOptions{Keyring: kr})
+	_, err := r.Resolve(t.Context(), "keyring:acme/unlocker1")
+	wantSecretError(t, err, ErrSecretMissing, "no such entry")
+	if err := r.Store(t.Context(), "keyring:acme/unlocker1", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := r.Resolve(t.Context(), "keyring:acme/unlocker1"); err != nil || s.Reveal() != sample {
+		t.Fatalf("got %v, %v", s, err)
+	}
+}
+
+func TestAKeyringThatFailsIsLeftAloneForAWhile(t *testing.T) {
+	kr := &ring{fail: errors.New("no bus")}
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	r := NewResolver(ResolverOptions{Keyring: kr, Now: func() time.Time { return now }})
+	for range 3 {
+		_, err := r.Resolve(t.Context(), "keyring:a/b")
+		wantSecretError(t, err, ErrSecretUnreachable, "no bus")
+	}
+	if kr.calls != 1 {
+		t.Errorf("the keyring was asked %d times, want once", kr.calls)
+	}
+	kr.fail, kr.entries = nil, map[string]string{"a/b": sample}
+	now = now.Add(verdictFor)
+	if s, err := r.Resolve(t.Context(), "keyring:a/b"); err != nil || s.Reveal() != sample {
+		t.Errorf("after the verdict: %v, %v", s, err)
+	}
+}
+
+func TestAKeyringThatHangsCostsOneTimeoutAndOneGoroutine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kr := &ring{entries: map[string]string{"a/b": sample}, hang: make(chan struct{})}
+		r := NewResolver(ResolverOptions{Keyring: kr, KeyringTimeout: 3 * time.Second})
+		began := time.Now()
+		_, err := r.Resolve(t.Context(), "keyring:a/b")
+		wantSecretError(t, err, ErrSecretUnreachable, "does not answer")
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("the first call took %s, want 3s", took)
+		}
+		for range 5 {
+			_, err = r.Resolve(t.Context(), "keyring:a/b")
+			wantSecretError(t, err, ErrSecretUnreachable, "does not answer")
+		}
+		if took := time.Since(began); took != 3*time.Second {
+			t.Errorf("six calls took %s, want 3s", took)
+		}
+		if kr.calls != 1 {
+			t.Errorf("the keyring was asked %d times while it hung", kr.calls)
+		}
+		close(kr.hang) // the user unlocks it at last
+		synctest.Wait()
+		if s, err := r.Resolve(t.Context(), "keyring:a/b"); err != nil || s.Reveal() != sample {
+			t.Errorf("after it answered: %v, %v", s, err)
+		}
+	})
+}
+
+func TestACancelledContextEndsTheWaitForAKeyring(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		kr := &ring{hang: make(chan struct{})}
+		r := NewResolver(ResolverOptions{Keyring: kr})
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := r.Resolve(ctx, "keyring:a/b")
+			done <- err
+		}()
+		synctest.Wait()
+		cancel()
+		if err := <-done; !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		close(kr.hang)
+	})
+}

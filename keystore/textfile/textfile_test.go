@@ -1,0 +1,286 @@
+package textfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"pgregory.net/rapid"
+)
+
+type house struct {
+	Title string           `toml:"title"`
+	Rooms map[string]*room `toml:"rooms"`
+}
+
+type room struct {
+	Size  int    `toml:"size"`
+	Warm  bool   `toml:"warm"`
+	Doors []door `toml:"doors"`
+}
+
+type door struct {
+	Name string   `toml:"name"`
+	Keys []string `toml:"keys"`
+}
+
+func TestDecodePointsAtTheFaultAndSaysWhatBelongsThere(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"unknown field":        {"titel = \"x\"\n", `f.toml:1:1: unknown field "titel"; expected one of rooms, title`},
+		"unknown nested field": {"[rooms.a]\nsize = 1\nseize = 2\n", `f.toml:3:1: unknown field "seize"; expected one of doors, size, warm`},
+		"unknown in a list":    {"[[rooms.a.doors]]\nname = 'x'\n\n[[rooms.a.doors]]\n  nam = 'y'\n", `f.toml:5:3: unknown field "nam"; expected one of keys, name`},
+		"unknown inline":       {"rooms = {a = {siz = 1}}\n", `f.toml:1:15: unknown field "siz"; expected one of doors, size, warm`},
+		"unknown dotted key":   {"rooms.a.b.c = 1\n", `f.toml:1:1: unknown field "c"; expected one of doors, size, warm`},
+		"unknown table":        {"\n[garden]\nx = 1\n", `f.toml:2:2: unknown field "garden"; expected one of rooms, title`},
+		"text for a number":    {"[rooms.a]\nsize = \"1\"\n", `f.toml:2:8: "size" is a string; expected a whole number without quotes`},
+		"number for text":      {"title = 1\n", `f.toml:1:9: "title" is an integer; expected text in quotes`},
+		"number for a truth":   {"[rooms.a]\nwarm = 1\n", `f.toml:2:8: "warm" is an integer; expected true or false without quotes`},
+		"text for a list":      {"[[rooms.a.doors]]\nkeys = \"k\"\n", `f.toml:2:8: "keys" is a string; expected a list in square brackets`},
+		"number in a list":     {"[[rooms.a.doors]]\nkeys = [\"k\", 2]\n", `f.toml:2:14: "keys" is an integer; expected text in quotes`},
+		"text for a table":     {"rooms = \"x\"\n", `f.toml:1:9: "rooms" is a string; expected a table`},
+		"table for text":       {"[title]\n", `f.toml:1:2: "title" is a table; expected text in quotes`},
+		"open string":          {"title = \"x\n", `f.toml:1:`},
+		"twice":                {"title = 'x'\ntitle = 'y'\n", `f.toml:2:1: `},
+		"no value":             {"title =\n", `f.toml:1:`},
+		"not UTF-8":            {"title = 'x'\n\xff", "f.toml:2: the text is not UTF-8"},
+		"too large":            {strings.Repeat("#", MaxSize+1), "f.toml: the file is larger than 1 MiB"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Decode("f.toml", []byte(c.text), &house{})
+			if _, ok := errors.AsType[*Error](err); !ok || !strings.HasPrefix(err.Error(), c.want) {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestNoErrorRepeatsTheLinesAround(t *testing.T) {
+	for _, bad := range []string{"titel = 1\n", "title = 1\n", "title = \n", "= 1\n", "[rooms\n", "title = hunter2\n", "title = \"hunter2\n"} {
+		_, err := Decode("f.toml", []byte("# hunter2\n"+bad+"# hunter2\n"), &house{})
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestFaultFindsAFieldWhereverItStands(t *testing.T) {
+	text := "title = 'x'\n" + // 1
+		"[rooms.kitchen]\n" + // 2
+		"size = 1\n" + // 3
+		"[[rooms.kitchen.doors]]\n" + // 4
+		"name = 'a'\n" + // 5
+		"[[rooms.kitchen.doors]]\n" + // 6
+		"  name = 'b'\n" + // 7
+		"  keys = ['k', # first\n" + // 8
+		"    'l']\n" + // 9
+		"[rooms]\n" + // 10
+		"bath = {size = 2, doors = [{name = 'c'}, {name = 'd'}]}\n" + // 11
+		"'odd room'.size = 3\n" // 12
+	doc, err := Decode("f.toml", []byte(text), &house{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at, want := range map[string]string{
+		At("title"):                                         "1:1",
+		At("rooms", "kitchen", "size"):                      "3:1",
+		At("rooms", "kitchen", "doors", 0, "name"):          "5:1",
+		At("rooms", "kitchen", "doors", 1, "name"):          "7:3",
+		At("rooms", "kitchen", "doors", 1, "keys", 1):       "9:5",
+		At("rooms", "kitchen", "doors", 0, "keys"):          "4:3", // missing: its table
+		At("rooms", "kitchen", "warm"):                      "2:2",
+		At("rooms", "bath", "doors", 1, "name"):             "11:43",
+		At("rooms", "bath", "doors", 1, "keys"):             "11:42",
+		At("rooms", "odd room", "size"):                     "12:1",
+		At("garden", "gate"):                                "0:0",
+		At("rooms", "kitchen", "doors", 9, "name", "first"): "2:2", // no such door: the room
+	} {
+		e := doc.Fault(at, "x", "")
+		if got := fmt.Sprintf("%d:%d", e.Line, e.Column); got != want {
+			t.Errorf("%q is at %s, want %s", strings.ReplaceAll(at, sep, "."), got, want)
+		}
+	}
+	if e := (Doc{}).Fault(At("title"), strings.Repeat("ä", 1000), ""); len([]rune(e.Error())) > 400 {
+		t.Errorf("a message of %d bytes", len(e.Error()))
+	}
+}
+
+func TestReadTellsAMissingFile(t *testing.T) {
+	if _, err := Read(filepath.Join(t.TempDir(), "none.toml"), &house{}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Read(t.TempDir(), &house{}); err == nil || errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("reading a folder: %v", err)
+	}
+}
+
+func TestWriteReplacesPrivatelyAndLeavesNothingBehind(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	path := filepath.Join(dir, "f.toml")
+	for _, text := range []string{"first", "second"} {
+		if err := Write(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("got %q, %v", b, err)
+		}
+		if runtime.GOOS != "windows" {
+			mode(t, path, 0o600)
+			mode(t, dir, 0o700)
+			if err := os.Chmod(path, 0o644); err != nil { // the next Write makes it private again
+				t.Fatal(err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
+
+func mode(t *testing.T, path string, want fs.FileMode) {
+	t.Helper()
+	fi, err := os.Stat(path)
+	if err != nil || fi.Mode().Perm() != want {
+		t.Errorf("%s has mode %v (%v), want %v", path, fi.Mode(), err, want)
+	}
+}
+
+func TestWriteFollowsALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "dotfiles.toml"), filepath.Join(dir, "f.toml")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		t.Skipf("no symbolic links here: %v", err)
+	}
+	if err := Write(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(target); err != nil || string(b) != "new" {
+		t.Errorf("the target holds %q, %v", b, err)
+	}
+	if fi, err := os.Lstat(link); err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", fi.Mode(), err)
+	}
+}
+
+func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(file, "f.toml")
+	if err := Write(path, nil); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Lock(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLockLetsOneInAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "d", "f.toml")
+	var wg sync.WaitGroup
+	inside := make(chan int, 1)
+	for i := range 20 {
+		wg.Go(func() {
+			unlock, err := Lock(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
+			select {
+			case inside <- i:
+			default:
+				t.Error("two hold the lock")
+				return
+			}
+			<-inside
+		})
+	}
+	wg.Wait()
+}
+
+func TestLockGivesUpWithItsContextAndAfterItsOwnTime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f.toml")
+	unlock, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if _, err := Lock(ctx, path); !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, ErrLocked) {
+			t.Errorf("error %v, want the context's", err)
+		}
+		began := time.Now()
+		if _, err := Lock(t.Context(), path); !errors.Is(err, ErrLocked) {
+			t.Errorf("error %v, want ErrLocked", err)
+		}
+		if took := time.Since(began); took != lockWait {
+			t.Errorf("gave up after %s, want %s", took, lockWait)
+		}
+	})
+	unlock()
+	again, err := Lock(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again()
+}
+
+func TestQuotedTextIsReadBackAsItWas(t *testing.T) {
+	check := func(t rapid.TB, s string) {
+		var got struct {
+			S string   `toml:"s"`
+			L []string `toml:"l"`
+		}
+		text := "s = " + Quote(s) + "\nl = " + List([]string{s, "", s}) + "\n"
+		if err := toml.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%q: %v in %s", s, err, text)
+		}
+		if got.S != s || len(got.L) != 3 || got.L[2] != s {
+			t.Fatalf("%q came back as %q", s, got)
+		}
+		if strings.Count(text, "\n") != 2 || strings.ContainsAny(text, "\x1b\u009b\u202e") {
+			t.Fatalf("%q is written raw: %q", s, text)
+		}
+	}
+	for _, s := range []string{"", `"`, `\`, "\n\t\r\x00\x1b\x7f", "\u009b\u202e\u200b", "ä€😀", "\U000e0001", `\u0041`, `'''"""`} {
+		check(t, s)
+	}
+	rapid.Check(t, func(t *rapid.T) { check(t, rapid.String().Draw(t, "s")) })
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, s := range []string{"title='x'", "[rooms.a]\nsize=1", "[[rooms.a.doors]]\nkeys=[ #\n'a',\n]", "rooms={a={doors=[{}]}}", "a.b.'c d'=1", "[", "=", "\"\\u0000\"=1"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		doc, err := Decode("f.toml", b, &house{})
+		if err != nil {
+			if _, ok := errors.AsType[*Error](err); !ok {
+				t.Errorf("%q: error %v is no *Error", b, err)
+			}
+			return
+		}
+		lines := strings.Count(string(b), "\n") + 1
+		for at := range doc.where {
+			if e := doc.Fault(at, "x", ""); e.Line < 1 || e.Line > lines || e.Column < 1 || e.Column > len(b)+1 {
+				t.Errorf("%q: %q is at %d:%d", b, at, e.Line, e.Column)
+			}
+		}
+	})
+}
