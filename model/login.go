@@ -140,8 +140,7 @@ func splitLogin(s string) (Login, error) {
 
 // loginHostFirst reads host:port:user:password; the password may hold ":".
 func loginHostFirst(s string) (Login, bool) {
-	rest := s
-	var host string
+	var host, rest string
 	if strings.HasPrefix(s, "[") {
 		end := strings.Index(s, "]:")
 		if end < 0 {
