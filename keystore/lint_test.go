@@ -1,0 +1,216 @@
+package keystore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"zonedeck/model"
+)
+
+var today = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func daysAgo(n int) model.Rotation { return model.Rotation{Last: today.AddDate(0, 0, -n)} }
+func inDaysFrom(n int) model.Expiry {
+	return model.ExpiresAt(today.AddDate(0, 0, n))
+}
+
+// goodKey is a key no rule has anything against.
+func goodKey() model.Key {
+	return model.Key{
+		Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch,
+		Expires: inDaysFrom(60), Rotation: daysAgo(20), Secret: "env:A", UsedBy: []string{"nightly"},
+	}
+}
+
+func found(fs []Finding) []string {
+	var out []string
+	for _, f := range fs {
+		out = append(out, f.Severity+" "+f.Rule)
+	}
+	return out
+}
+
+func TestLintFindsExactlyWhatTheRulesSay(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*model.Key)
+		want   []string
+	}{
+		"a good key":                {func(*model.Key) {}, nil},
+		"ADMIN in a batch job":      {func(k *model.Key) { k.Level = model.LevelAdmin }, []string{"error admin-automated"}},
+		"ADMIN in CI":               {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyCI }, []string{"error admin-automated"}},
+		"ADMIN in a service":        {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyService }, []string{"error admin-automated"}},
+		"ADMIN for a person":        {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyHuman }, nil},
+		"OPS in a batch job":        {func(k *model.Key) { k.Level = model.LevelOps }, nil},
+		"FINANCE in a batch job":    {func(k *model.Key) { k.Level = model.LevelFinance }, []string{"error level-cannot-use"}},
+		"FINANCE for a person":      {func(k *model.Key) { k.Level, k.Duty = model.LevelFinance, model.DutyHuman }, nil},
+		"LIMIT in a batch job":      {func(k *model.Key) { k.Level = model.LevelLimit }, []string{"warn level-not-for-jobs"}},
+		"no level":                  {func(k *model.Key) { k.Level = "" }, []string{"warn level-unknown"}},
+		"no duty":                   {func(k *model.Key) { k.Duty = "" }, []string{"note duty-unknown"}},
+		"an unlimited key":          {func(k *model.Key) { k.Expires = model.Unlimited() }, []string{"warn expiry-unlimited"}},
+		"no expiry":                 {func(k *model.Key) { k.Expires = model.Expiry{} }, []string{"warn expiry-unknown"}},
+		"an expired key":            {func(k *model.Key) { k.Expires = model.ExpiresAt(today) }, []string{"error expired"}},
+		"expiring in a week":        {func(k *model.Key) { k.Expires = inDaysFrom(7) }, []string{"warn expires-soon"}},
+		"expiring in fourteen days": {func(k *model.Key) { k.Expires = inDaysFrom(14) }, []string{"warn expires-soon"}},
+		"expiring in fifteen days":  {func(k *model.Key) { k.Expires = inDaysFrom(15) }, nil},
+		"no age":                    {func(k *model.Key) { k.Rotation = model.Rotation{} }, []string{"warn rotation-unknown"}},
+		"75 days old":               {func(k *model.Key) { k.Rotation = daysAgo(75) }, nil},
+		"76 days old":               {func(k *model.Key) { k.Rotation = daysAgo(76) }, []string{"note rotation-soon"}},
+		"90 days old":               {func(k *model.Key) { k.Rotation = daysAgo(90) }, []string{"warn rotation-due"}},
+		"91 days old":               {func(k *model.Key) { k.Rotation = daysAgo(91) }, []string{"warn rotation-overdue"}},
+		"two users":                 {func(k *model.Key) { k.UsedBy = []string{"a", "b", "a"} }, []string{"warn shared-duties"}},
+		"one user twice":            {func(k *model.Key) { k.UsedBy = []string{"a", "a"} }, nil},
+		"errors before warnings and notes": {func(k *model.Key) { *k = model.Key{Name: "x", Expires: model.ExpiresAt(today)} }, []string{
+			"error expired", "warn level-unknown", "warn rotation-unknown", "note duty-unknown",
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := goodKey()
+			c.change(&k)
+			got := Lint([]model.Key{k}, today)
+			if !slices.Equal(found(got), c.want) {
+				t.Errorf("got %q, want %q", found(got), c.want)
+			}
+			for _, f := range got {
+				if f.Key != k.Name || f.Text == "" || f.Fix == "" || !strings.HasPrefix(f.Source, "service.md ") || f.Area == "" {
+					t.Errorf("a finding is not complete: %+v", f)
+				}
+			}
+		})
+	}
+}
+
+func TestLintFindsOneValueUnderTwoNames(t *testing.T) {
+	a, b, c := goodKey(), goodKey(), goodKey()
+	b.Name, b.Secret = "other", "env:B"
+	c.Name, c.Secret = "third", "env:A"
+	a.Fingerprint, b.Fingerprint = "0123456789abcdef", "0123456789abcdef"
+	got := Lint([]model.Key{a, b, c}, today)
+	want := []string{"error shared-value", "warn shared-reference", "error shared-value", "warn shared-reference"}
+	if !slices.Equal(found(got), want) {
+		t.Fatalf("got %q, want %q", found(got), want)
+	}
+	if !strings.Contains(got[0].Text, "other") || !strings.Contains(got[1].Text, "third") || got[3].Key != "third" {
+		t.Errorf("findings %+v", got)
+	}
+}
+
+func TestLintWithinMovesWhatIsSoon(t *testing.T) {
+	k := goodKey() // expires in 60 days, due in 70
+	if got := found(LintWithin([]model.Key{k}, today, 65*24*time.Hour)); !slices.Equal(got, []string{"warn expires-soon"}) {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestLintSaysHowLong(t *testing.T) {
+	k := goodKey()
+	k.Rotation, k.Expires = daysAgo(112), inDaysFrom(1)
+	var texts []string
+	for _, f := range Lint([]model.Key{k}, today) {
+		texts = append(texts, f.Text)
+	}
+	for _, want := range []string{"112 days old, 22 past", "in 1 day"} {
+		if !strings.Contains(strings.Join(texts, "\n"), want) {
+			t.Errorf("no %q in %q", want, texts)
+		}
+	}
+}
+
+func TestEveryRuleHasItsOwnNameAndReason(t *testing.T) {
+	seen := map[string]bool{}
+	for _, r := range LintRules() {
+		if seen[r.Name] || r.Reason == "" || r.Source == "" || rank(r.Severity) < 0 {
+			t.Errorf("rule %+v", r)
+		}
+		seen[r.Name] = true
+	}
+}
+
+func TestAKeyIsNeverLintedAsGoodWhileItsStateIsBad(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := goodKey()
+		if rapid.Bool().Draw(t, "dated") {
+			k.Expires = inDaysFrom(rapid.IntRange(-200, 200).Draw(t, "expires"))
+		} else {
+			k.Expires = rapid.SampledFrom([]model.Expiry{{}, model.Unlimited()}).Draw(t, "expiry")
+		}
+		if rapid.Bool().Draw(t, "aged") {
+			k.Rotation = daysAgo(rapid.IntRange(0, 200).Draw(t, "age"))
+		} else {
+			k.Rotation = model.Rotation{}
+		}
+		bad := k.State(today, soon) != model.KeyOK
+		if got := Lint([]model.Key{k}, today); (len(got) > 0) != bad {
+			t.Fatalf("state %s, findings %q", k.State(today, soon), found(got))
+		}
+	})
+}
+
+func TestCheckUseReadsTheMatrix(t *testing.T) {
+	// service.md 5.3: what a finding of the matrix says for every level and column.
+	want := map[model.Level][3]string{
+		model.LevelAdmin:   {"", "", ""},
+		model.LevelFinance: {"", "error level-cannot-use", "error level-cannot-use"},
+		model.LevelOps:     {"error level-cannot-use", "", ""},
+		model.LevelLimit:   {"error level-cannot-use", "warn level-partial", ""},
+		model.LevelUser:    {"error level-cannot-use", "error level-cannot-use", ""},
+		model.LevelUnknown: {"", "", ""},
+	}
+	for level, row := range want {
+		for i, c := range model.Capabilities() {
+			k := goodKey()
+			k.Level = level
+			got := ""
+			for _, f := range found(CheckUse(k, c, false, today)) {
+				if strings.Contains(f, "cannot-use") || strings.Contains(f, "partial") {
+					got = f
+				}
+			}
+			if got != row[i] {
+				t.Errorf("%s for %s: %q, want %q", level, c, got, row[i])
+			}
+		}
+	}
+}
+
+func TestCheckUseLooksAtTheUseNotAtTheRecordedDuty(t *testing.T) {
+	for name, c := range map[string]struct {
+		change    func(*model.Key)
+		automated bool
+		want      []string
+	}{
+		"a good key":                {func(*model.Key) {}, true, nil},
+		"a person's ADMIN by a job": {func(k *model.Key) { k.Level, k.Duty = model.LevelAdmin, model.DutyHuman }, true, []string{"error admin-automated"}},
+		"a job's ADMIN by a person": {func(k *model.Key) { k.Level = model.LevelAdmin }, false, []string{"note more-than-needed"}},
+		"LIMIT by a job":            {func(k *model.Key) { k.Level = model.LevelLimit }, true, []string{"warn level-not-for-jobs"}},
+		"LIMIT by a person":         {func(k *model.Key) { k.Level = model.LevelLimit }, false, nil},
+		"no level":                  {func(k *model.Key) { k.Level = "" }, true, []string{"warn level-unknown"}},
+		"expired":                   {func(k *model.Key) { k.Expires = inDaysFrom(-1) }, false, []string{"error expired"}},
+		"overdue":                   {func(k *model.Key) { k.Rotation = daysAgo(100) }, false, []string{"warn rotation-overdue"}},
+		"unlimited":                 {func(k *model.Key) { k.Expires = model.Unlimited() }, false, nil},
+	} {
+		k := goodKey()
+		c.change(&k)
+		if got := found(CheckUse(k, model.CapUse, c.automated, today)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func ExampleLint() {
+	key := model.Key{
+		Name: "etl-main", Level: model.LevelAdmin, Duty: model.DutyBatch,
+		Expires: model.Unlimited(), Rotation: model.Rotation{Last: time.Date(2026, 8, 1, 0, 0, 0, 0, time.UTC)},
+	}
+	for _, f := range Lint([]model.Key{key}, time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)) {
+		fmt.Printf("%s %s: %s (%s)\n", f.Severity, f.Key, f.Text, f.Source)
+	}
+	// Output:
+	// error etl-main: ADMIN is used for batch job (service.md 5.4)
+	// warn etl-main: the expiry is Unlimited (service.md 2.1)
+	// warn etl-main: the value is 112 days old, 22 past the recommended rotation (service.md 5.4, 8)
+}

@@ -1,0 +1,268 @@
+package keystore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func plan(t *testing.T, method RotationMethod) RotationPlan {
+	t.Helper()
+	k := fullKey()
+	k.UsedBy = []string{"weekly", "nightly", "weekly"}
+	return NewRotationPlan(k, method, today)
+}
+
+func tick(t *testing.T, p RotationPlan, kinds ...RotationStepKind) RotationPlan {
+	t.Helper()
+	for _, kind := range kinds {
+		var err error
+		if p, err = p.Tick(kind, "", today); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func TestTheOldKeyIsDeletedOnlyAfterEveryUserWasProved(t *testing.T) {
+	p := plan(t, RotateByNewKey)
+	if len(p.Users) != 2 || p.Users[0].Name != "nightly" {
+		t.Fatalf("blast radius %+v", p.Users)
+	}
+	refused := func(kind RotationStepKind) {
+		t.Helper()
+		if _, err := p.Tick(kind, "", today); !errors.Is(err, ErrStepOrder) {
+			t.Errorf("%s was taken: %v", kind, err)
+		}
+	}
+	refused(StepDelete)
+	p = tick(t, p, StepReview, StepIssue)
+	refused(StepProve)
+	refused(StepSwitch)
+	refused(StepDelete)
+	p = tick(t, p, StepStore, StepProve, StepSwitch)
+	refused(StepDelete)
+	refused(StepEach)
+	for _, user := range []string{"nightly", "weekly"} {
+		refused(StepEach)
+		var err error
+		if p, err = p.Prove(user, today); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused(StepDelete)
+	p = tick(t, p, StepEach)
+	if p.Over() {
+		t.Error("over before the old key is deleted")
+	}
+	p = tick(t, p, StepDelete)
+	if !p.Over() || p.Abandoned || !p.Ended.Equal(today) {
+		t.Errorf("not over: %+v", p)
+	}
+	if _, err := p.Tick(StepDelete, "", today); !errors.Is(err, ErrRotationOver) {
+		t.Errorf("ticking what is over: %v", err)
+	}
+}
+
+func TestAnyOrderOfTicksKeepsTheRule(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		k := fullKey()
+		p := NewRotationPlan(k, RotateByNewKey, today)
+		kinds := []RotationStepKind{StepReview, StepIssue, StepStore, StepProve, StepSwitch, StepEach, StepDelete, StepRefresh}
+		for range rapid.IntRange(1, 60).Draw(t, "moves") {
+			var next RotationPlan
+			var err error
+			switch rapid.IntRange(0, 5).Draw(t, "move") {
+			case 0:
+				next, err = p.Untick(rapid.SampledFrom(kinds).Draw(t, "untick"))
+			case 1:
+				next, err = p.Prove(rapid.SampledFrom(p.Users).Draw(t, "user").Name, today)
+			default:
+				next, err = p.Tick(rapid.SampledFrom(kinds).Draw(t, "tick"), "", today)
+			}
+			if err == nil {
+				p = next
+			}
+			done := true
+			for _, s := range p.Steps {
+				if s.Done && !done {
+					t.Fatalf("%s is done before an earlier step: %+v", s.Kind, p.Steps)
+				}
+				done = s.Done
+				if s.Kind == StepEach && s.Done && len(p.unproved()) > 0 {
+					t.Fatalf("each is done without %v", p.unproved())
+				}
+			}
+		}
+	})
+}
+
+func TestARefreshPausesBeforeAndHasNothingToDelete(t *testing.T) {
+	p := plan(t, RotateByRefresh)
+	if _, err := p.Tick(StepRefresh, "", today); !errors.Is(err, ErrStepOrder) {
+		t.Errorf("refreshed without a look at the users: %v", err)
+	}
+	if _, err := p.Tick(StepDelete, "", today); !errors.Is(err, ErrStepUnknown) {
+		t.Errorf("deleting: %v", err)
+	}
+	p = tick(t, p, StepReview, StepPause, StepRefresh, StepStore, StepProve)
+	for _, u := range p.Users {
+		p, _ = p.Prove(u.Name, today)
+	}
+	if p = tick(t, p, StepEach); !p.Over() {
+		t.Errorf("not over: %+v", p)
+	}
+}
+
+func TestAStepIsTakenBackFromTheEnd(t *testing.T) {
+	p := tick(t, plan(t, RotateByNewKey), StepReview, StepIssue)
+	if _, err := p.Untick(StepReview); !errors.Is(err, ErrStepOrder) {
+		t.Errorf("taking back an earlier step: %v", err)
+	}
+	before := p
+	p, err := p.Untick(StepIssue)
+	if next, ok := p.Next(); err != nil || !ok || next.Kind != StepIssue {
+		t.Errorf("next is %v, %v", next.Kind, err)
+	}
+	if !before.Steps[1].Done {
+		t.Error("the plan before was changed too")
+	}
+}
+
+func TestAPlanTakesNoSecret(t *testing.T) {
+	p := plan(t, RotateByNewKey)
+	next := NewSecret("the-new-value-9876")
+	p, err := p.Stored(next, "env:NEW")
+	if err != nil || p.NewLast4 != "9876" || p.NewRef != "env:NEW" || p.NewFingerprint != next.Fingerprint() {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	for _, note := range []string{sample, "old=" + sample, "the new one is the-new-value-9876"} {
+		if _, err := p.Tick(StepReview, note, today); !errors.Is(err, ErrHoldsSecret) || leaks(err.Error()) {
+			t.Errorf("note %q: %v", note, err)
+		}
+	}
+	if _, err := p.Stored(NewSecret(sample), "env:NEW"); !errors.Is(err, ErrSecretUnusable) {
+		t.Errorf("the old value as the new one: %v", err)
+	}
+	if _, err := p.Stored(next, sample); !errors.Is(err, ErrRefForm) || leaks(err.Error()) {
+		t.Errorf("a secret for a reference: %v", err)
+	}
+}
+
+func TestARotationIsLeftAndResumed(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "rotations")
+	p := plan(t, RotateByNewKey)
+	if err := OpenRotations(dir).Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []RotationStepKind{StepReview, StepIssue, StepStore} {
+		// Every step by another console that knows nothing but the folder.
+		r := OpenRotations(dir)
+		running, ok, err := r.Running("etl-main")
+		if err != nil || !ok {
+			t.Fatal(ok, err)
+		}
+		_, err = r.Update(t.Context(), running.ID, func(p RotationPlan) (RotationPlan, error) {
+			return p.Tick(kind, "done by hand", today)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := OpenRotations(dir).Get(p.ID)
+	if next, _ := got.Next(); err != nil || next.Kind != StepProve || got.Steps[1].Note != "done by hand" {
+		t.Errorf("resumed at %s, %v", next.Kind, err)
+	}
+	if err := OpenRotations(dir).Start(t.Context(), NewRotationPlan(fullKey(), RotateByNewKey, today.Add(time.Hour))); !errors.Is(err, ErrRotationNow) {
+		t.Errorf("a second rotation at the same time: %v", err)
+	}
+	_, err = OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Abandon(today) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	later := NewRotationPlan(fullKey(), RotateByRefresh, today.Add(time.Hour))
+	if err := OpenRotations(dir).Start(t.Context(), later); err != nil {
+		t.Errorf("after the first was abandoned: %v", err)
+	}
+	all, err := OpenRotations(dir).List()
+	if err != nil || len(all) != 2 || !reflect.DeepEqual(all[0], later) {
+		t.Errorf("list %+v, %v", all, err)
+	}
+}
+
+func TestUpdatesOfOneRotationAreNotLost(t *testing.T) {
+	dir := t.TempDir()
+	k := fullKey()
+	k.UsedBy = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+	p := tick(t, NewRotationPlan(k, RotateByNewKey, today), StepReview, StepIssue, StepStore, StepProve, StepSwitch)
+	if err := OpenRotations(dir).Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for _, u := range k.UsedBy {
+		wg.Go(func() {
+			_, err := OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Prove(u, today) })
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if got, err := OpenRotations(dir).Get(p.ID); err != nil || len(got.unproved()) != 0 {
+		t.Errorf("not proved: %v, %v", got.unproved(), err)
+	}
+}
+
+func TestABrokenRecordIsNamedAndLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	r := OpenRotations(dir)
+	good := plan(t, RotateByNewKey)
+	if err := r.Start(t.Context(), good); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"", "{", "[]", `{"id":"bad","secret":"x"}`, `{"id":"other"}`, `{"id":"bad","method":"new key","steps":[{"kind":"delete"}]}`} {
+		path := filepath.Join(dir, "bad.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := r.List()
+		if !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "bad.json") || len(all) != 1 || all[0].ID != good.ID {
+			t.Errorf("%q: %d records, %v", text, len(all), err)
+		}
+		if _, err := r.Update(t.Context(), "bad", func(p RotationPlan) (RotationPlan, error) { return p, nil }); err == nil {
+			t.Errorf("%q was overwritten", text)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("%q became %q (%v)", text, b, err)
+		}
+	}
+	for _, id := range []string{"", "..", "../x", "none"} {
+		if _, err := r.Get(id); !errors.Is(err, ErrNoRotation) {
+			t.Errorf("id %q: %v", id, err)
+		}
+	}
+}
+
+func FuzzRotationRecord(f *testing.F) {
+	f.Add([]byte(`{"id":"a","method":"refresh","users":null}`))
+	f.Add([]byte(`[1]`))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		p, err := decodeRotation(b)
+		if err != nil {
+			return
+		}
+		if _, err := p.Tick(StepDelete, "", today); err == nil && p.Steps[len(p.Steps)-2].Kind == StepEach && !p.Steps[len(p.Steps)-2].Done {
+			t.Errorf("%q: the old key is deleted before the users are proved", b)
+		}
+		p.Next()
+		p, _ = p.Untick(StepEach)
+		_, _ = p.Abandon(today)
+	})
+}
