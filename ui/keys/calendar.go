@@ -1,0 +1,110 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// stripDays is how far the calendar strip looks ahead: one rotation period.
+const stripDays = model.RotationDays
+
+// strip is the calendar of what comes due: one mark per day or per few days.
+type strip struct {
+	late  int // clocks that ran out before today
+	marks string
+	axis  string
+	// perCell is how many days one mark stands for.
+	perCell int
+	// next names the key whose clock runs out first, and how; empty when none does.
+	next string
+}
+
+// Marks of the strip.
+const (
+	markNone   = '·'
+	markExpiry = 'E'
+	markRotate = 'R'
+)
+
+// calendar lays the clocks of all keys over the next 90 days in at most width
+// cells. A cell with more than one clock shows how many ("+" from ten on).
+func calendar(keys []model.Key, now time.Time, width int) strip {
+	per := 1
+	for width > 0 && (stripDays+per)/per > width {
+		per++
+	}
+	n := (stripDays + per) / per // day 0 to day 90
+	counts := make([]int, n)
+	kinds := make([]rune, n)
+	s := strip{perCell: per}
+	best := stripDays + 1
+	put := func(days int, mark rune, what string) {
+		switch {
+		case days < 0:
+			s.late++
+			return
+		case days > stripDays:
+			return
+		}
+		counts[days/per]++
+		kinds[days/per] = mark
+		if days < best {
+			best, s.next = days, fmt.Sprintf("%s in %d d", what, days)
+			if days == 0 {
+				s.next = what + " today"
+			}
+		}
+	}
+	for _, k := range keys {
+		if left, ok := k.Expires.DaysLeft(now); ok {
+			put(left, markExpiry, k.Name+" expires")
+		}
+		if left, ok := k.Rotation.DaysLeft(now); ok {
+			put(left, markRotate, k.Name+" due for rotation")
+		}
+	}
+	s.marks, s.axis = drawStrip(counts, kinds), drawAxis(n, per, now)
+	return s
+}
+
+func drawStrip(counts []int, kinds []rune) string {
+	var b strings.Builder
+	for i, c := range counts {
+		switch {
+		case c == 0:
+			b.WriteRune(markNone)
+		case c == 1:
+			b.WriteRune(kinds[i])
+		case c < 10:
+			b.WriteByte(byte('0' + c))
+		default:
+			b.WriteByte('+')
+		}
+	}
+	return b.String()
+}
+
+// drawAxis writes "21 Nov" under today and the name of each month under its
+// first day, as far as they fit.
+func drawAxis(n, per int, now time.Time) string {
+	axis := []rune(strings.Repeat(" ", n))
+	free := 0
+	label := func(at int, text string) {
+		if at < free || at+len(text) > n {
+			return
+		}
+		copy(axis[at:], []rune(text))
+		free = at + len(text) + 1
+	}
+	label(0, now.UTC().Format("2 Jan"))
+	month := time.Date(now.UTC().Year(), now.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
+	today := now.UTC().Truncate(24 * time.Hour)
+	for range 4 {
+		month = month.AddDate(0, 1, 0)
+		label(int(month.Sub(today)/(24*time.Hour))/per, month.Format("Jan"))
+	}
+	return strings.TrimRight(string(axis), " ")
+}

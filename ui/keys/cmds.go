@@ -1,0 +1,82 @@
+package keys
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// What commands come back with. An empty err is success.
+type (
+	reloaded      struct{ err string }
+	recordsLoaded struct {
+		plans []keystore.RotationPlan
+		err   string
+	}
+	changed struct {
+		name string // the key to put the cursor on, or empty
+		done string // what to tell the operator
+		form bool   // it came from the open form
+		err  string
+	}
+	// removeKey is the yes to forgetting a key.
+	removeKey struct{ name string }
+)
+
+func (m *Model) reload() tea.Cmd {
+	inv := m.deps.Inventory
+	return tea.Batch(m.loadRecords(), kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(context.Context) tea.Msg {
+		if err := inv.Reload(); err != nil {
+			return reloaded{err: err.Error()}
+		}
+		return reloaded{}
+	}))
+}
+
+func (m *Model) loadRecords() tea.Cmd {
+	r := m.deps.Rotations
+	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(context.Context) tea.Msg {
+		plans, err := r.List()
+		out := recordsLoaded{plans: plans}
+		if err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
+}
+
+// write runs one change of the inventory.
+func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) error) tea.Cmd {
+	inv := m.deps.Inventory
+	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		if err := f(ctx, inv); err != nil {
+			done.err = err.Error()
+		}
+		return done
+	})
+}
+
+func (m *Model) remove(name string) tea.Cmd {
+	return m.write(changed{done: name + " is off the inventory; it is still valid at the service"},
+		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, name) })
+}
+
+// save adds a key, or replaces what is recorded of old. What the form does not
+// show (the fingerprint) stays.
+func (m *Model) save(k model.Key, old string) tea.Cmd {
+	if old == "" {
+		return m.write(changed{name: k.Name, done: k.Name + " is recorded", form: true},
+			func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
+	}
+	return m.write(changed{name: k.Name, done: k.Name + " is corrected", form: true},
+		func(ctx context.Context, inv Inventory) error {
+			return inv.Update(ctx, old, func(was model.Key) (model.Key, error) {
+				k.Fingerprint, k.Last4 = was.Fingerprint, was.Last4
+				return k, nil
+			})
+		})
+}

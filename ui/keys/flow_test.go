@@ -1,0 +1,275 @@
+package keys_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui"
+	"zonedeck/ui/keys"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// fakeSecrets is a place for secrets that is only in memory.
+type fakeSecrets struct {
+	mu     sync.Mutex
+	values map[string]string
+}
+
+func (f *fakeSecrets) Resolve(_ context.Context, ref string) (keystore.Secret, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.values[ref]
+	if !ok {
+		return keystore.Secret{}, errors.New("secret missing: " + ref)
+	}
+	return keystore.NewSecret(v), nil
+}
+
+func (f *fakeSecrets) Store(_ context.Context, ref string, s keystore.Secret) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.values[ref] = s.Reveal()
+	return nil
+}
+
+// rig is the tab over real files.
+type rig struct {
+	inventory *keystore.Inventory
+	rotations *keystore.Rotations
+	secrets   *fakeSecrets
+	dir       string
+	changed   int
+}
+
+type keysChanged struct{}
+
+func newRig(t *testing.T, own ...model.Key) *rig {
+	t.Helper()
+	dir := t.TempDir()
+	inv, err := keystore.OpenInventory(filepath.Join(dir, "keys.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range own {
+		if err := inv.Add(context.Background(), k); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return &rig{inventory: inv, rotations: keystore.OpenRotations(filepath.Join(dir, "rotations")), secrets: &fakeSecrets{values: map[string]string{}}, dir: dir}
+}
+
+func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	view := keys.New(keys.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets,
+		Changed: func() tea.Msg { r.changed++; return keysChanged{} },
+	})
+	return uitest.Start(t, ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs: []ui.Tab{{ID: kit.Keys, View: view}}, Session: session,
+	}), w, h)
+}
+
+// The fake clock starts at 2000-01-01 UTC.
+func fakeDay(n int) time.Time {
+	return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, n)
+}
+
+func demoSession() kit.Session {
+	all := []model.Key{
+		{Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(60)), Rotation: model.Rotation{Last: fakeDay(-20)}, Secret: "demo:key/batch-user", Last4: "f2a1"},
+		{Name: "etl-main", Level: model.LevelOps, Duty: model.DutyBatch, Expires: model.Unlimited(), Rotation: model.Rotation{Last: fakeDay(-112)}, UsedBy: []string{"nightly-etl"}},
+		{Name: "ci-fetch", Level: model.LevelUser, Duty: model.DutyCI, Expires: model.ExpiresAt(fakeDay(7)), Rotation: model.Rotation{Last: fakeDay(-52)}},
+		{Name: "old-admin", Level: model.LevelAdmin, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(41))},
+		{Name: "gone", Level: model.LevelLimit, Duty: model.DutyHuman, Expires: model.ExpiresAt(fakeDay(-3)), Rotation: model.Rotation{Last: fakeDay(-80)}},
+	}
+	return kit.Session{ProfileName: "local", Local: true, Ready: true, Keys: all, Key: all[0]}
+}
+
+func ownKey() model.Key {
+	return model.Key{
+		Name: "prod", Level: model.LevelUser, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(30)),
+		Rotation: model.Rotation{Last: fakeDay(-100)}, Secret: "keyring:acme/prod", UsedBy: []string{"etl", "scraper"},
+	}
+}
+
+func TestBothClocksTheWorstFirst(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := newRig(t).start(t, demoSession(), size[0], size[1])
+			t.Log("\n" + s.Screen())
+			s.Expect("✗ expired", "✗ overdue", "22 d over")
+			s.Press("z")
+			s.Expect("! expires", "? unknown", "✓ ok")
+			lines := s.Screen()
+			if strings.Index(lines, "gone") > strings.Index(lines, "✓ ok") {
+				t.Error("the worst key is not first")
+			}
+		})
+	}
+}
+
+func TestLintAndLevels(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRig(t).start(t, demoSession(), 80, 24)
+		s.Press("l", "z")
+		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: issue a USER key", "service.md 5.4")
+		t.Log("\n" + s.Screen())
+		s.Press("z", "v")
+		s.Expect("BILLING", "FINANCE", "partial")
+		t.Log("\n" + s.Screen())
+		s.Press("esc")
+		s.Expect("Details")
+	})
+}
+
+func TestRecordingAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t)
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 30)
+		s.Expect("no keys yet: a records one")
+		s.Press("a")
+		s.Type("etl")
+		s.Press("tab", "space", "tab", "space", "space", "tab", "enter")
+		s.Expect("ADMIN is used for batch job")
+		s.Type("soon")
+		s.Press("ctrl+s")
+		s.Expect("write a date like 2027-01-31, or Unlimited")
+		s.Press("enter", "ctrl+u")
+		s.Type("Unlimited")
+		s.Press("tab", "tab")
+		s.Type("hunter2-the-key-itself")
+		s.Press("ctrl+s")
+		s.Expect("a secret", "itself is never kept here")
+		t.Log("\n" + s.Screen())
+		s.Press("enter", "ctrl+u")
+		s.Type("env:ETL_KEY")
+		s.Press("ctrl+s")
+		s.ExpectNot("Record a key")
+		s.Expect("etl", "ADMIN", "Unlimited !", "unknown")
+		k, ok := r.inventory.Get("etl")
+		if !ok || k.Level != model.LevelAdmin || k.Duty != model.DutyBatch || k.Secret != "env:ETL_KEY" || k.Expires.Kind != model.ExpiryUnlimited || !k.Rotation.Last.IsZero() {
+			t.Errorf("recorded %+v", k)
+		}
+		if r.changed != 1 {
+			t.Errorf("the wiring was told %d times, want 1", r.changed)
+		}
+		s.AllowError("the inventory has a key of that name")
+		s.Press("a")
+		s.Type("etl")
+		s.Press("ctrl+s")
+		s.Expect("the inventory has a key of that name")
+	})
+}
+
+func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		session := kit.Session{ProfileName: "acme", Ready: true, Keys: []model.Key{ownKey()}}
+		s := r.start(t, session, 100, 36)
+		s.Press("R")
+		s.Expect("Rotate prod by new key", "Blast radius", "etl  not seen", "[›] look at what uses the key")
+		s.Press("enter")
+		s.Expect("[›] issue a new key")
+		s.Press("esc")
+		s.Expect("Rotating  1 of 7 steps done, next: issue", "go on rotating")
+
+		s.Press("R", "enter")
+		s.Expect("[›] store the new value")
+		s.Press("enter")
+		s.Expect("Where is the new value?")
+		s.Press("ctrl+u")
+		s.Type("keyring:acme/prod-2")
+		s.Press("ctrl+s")
+		s.Expect("secret missing: keyring:acme/prod-2")
+		s.Press("tab")
+		s.Press("enter")
+		s.Type("a-brand-new-value-9f9f")
+		s.ExpectNot("a-brand-new-value")
+		s.Press("ctrl+s")
+		s.Expect("keyring:acme/prod-2 · ••••9f9f", "[›] make one call")
+		if got := r.secrets.values["keyring:acme/prod-2"]; got != "a-brand-new-value-9f9f" {
+			t.Fatalf("stored %q", got)
+		}
+		if k, _ := r.inventory.Get("prod"); k.Secret != "keyring:acme/prod" {
+			t.Fatalf("the inventory switched before the users: %+v", k)
+		}
+		s.Press("enter", "enter") // prove, switch
+		k, _ := r.inventory.Get("prod")
+		if k.Secret != "keyring:acme/prod-2" || k.Last4 != "9f9f" || k.Expires.Kind != model.ExpiryUnknown {
+			t.Fatalf("after the switch: %+v", k)
+		}
+		if age, ok := k.Rotation.AgeDays(time.Now()); !ok || age != 0 {
+			t.Fatalf("age %d %v after the rotation", age, ok)
+		}
+		t.Log("\n" + s.Screen())
+		s.Press("enter")
+		s.Expect("etl  ✓ a call worked", "scraper  not seen")
+		s.Press("enter", "enter", "enter") // scraper, each, delete
+		s.ExpectToast("the rotation of prod is done")
+		s.ExpectNot("Blast radius")
+		if _, running, err := r.rotations.Running("prod"); running || err != nil {
+			t.Fatalf("still running: %v", err)
+		}
+	})
+}
+
+func TestARefreshNamesWhatStops(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
+		s.Press("r")
+		s.Expect("the old one is invalid", "It stops at that moment: etl, scraper")
+		s.Press("n")
+		if plans, _ := r.rotations.List(); len(plans) != 0 {
+			t.Fatal("a rotation was begun after no")
+		}
+		s.Press("r", "y")
+		s.Expect("Rotate prod by refresh", "stop or drain what uses it")
+		s.Press("X")
+		s.Expect("Give the rotation up?")
+		s.Press("y")
+		s.ExpectToast("was given up")
+	})
+}
+
+func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRig(t).start(t, demoSession(), 100, 30)
+		s.Press("X")
+		s.ExpectToast("is not in the inventory: it comes with the profile")
+	})
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 30)
+		s.Press("X")
+		s.Expect("It is used by: etl, scraper", "stays valid at the service")
+		s.Press("y")
+		s.ExpectToast("prod is off the inventory")
+		if _, ok := r.inventory.Get("prod"); ok {
+			t.Error("it is still there")
+		}
+	})
+}
+
+func TestAnotherTabOpensAKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newRig(t).start(t, demoSession(), 120, 40)
+		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "old-admin"}})
+		s.Expect("? unknown  old-admin  ADMIN")
+		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "nobody"}})
+		s.ExpectToast("key nobody is not recorded")
+	})
+}

@@ -1,0 +1,187 @@
+package keys
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Fields of the form.
+const (
+	fieldName    = "name"
+	fieldLevel   = "level"
+	fieldDuty    = "duty"
+	fieldExpires = "expires"
+	fieldRotated = "rotated"
+	fieldSecret  = "secret"
+	fieldUsedBy  = "used_by"
+	fieldNote    = "note"
+	fieldAdvice  = "advice"
+)
+
+// openForm opens the dialog that records a key or corrects one.
+func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
+	t := m.deps.Theme
+	form := kit.NewForm(
+		t,
+		kit.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "etl-main", Check: checkName},
+		kit.Field{Name: fieldLevel, Label: "Level", Kind: kit.FieldChoice, Value: string(k.Level), Options: levelOptions()},
+		kit.Field{Name: fieldDuty, Label: "Duty", Kind: kit.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
+		kit.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "2027-01-31 or Unlimited; empty: not known", Check: checkExpiry},
+		kit.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "2026-11-21 or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
+		kit.Field{
+			Name: fieldSecret, Label: "Value is in", Value: k.Secret, Placeholder: "env:NAME, keyring:…, file:…, cmd:…; empty: only track it",
+			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: checkRef,
+		},
+		kit.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "nightly-etl, CI"},
+		kit.Field{Name: fieldNote, Label: "Note", Value: k.Note},
+		kit.Field{Name: fieldAdvice, Kind: kit.FieldNote},
+	)
+	title := "Record a key"
+	old := ""
+	if edit {
+		title, old = "Correct "+k.Name, k.Name
+		if kept, ok := m.recorded(k.Name); ok { // without the uses that were worked out
+			form.SetValue(fieldUsedBy, strings.Join(kept.UsedBy, ", "))
+		}
+	}
+	m.dialog = kit.NewFormDialog(t, title, form)
+	m.dialog.Submit = "record it"
+	m.dialog.Width = 76
+	m.dialog.OnChange = m.advise
+	m.dialog.OnSubmit = func(f *kit.Form) tea.Cmd {
+		m.dialog.Busy = true
+		return m.save(m.read(f), old)
+	}
+	m.advise(form)
+	return kit.OpenOverlay(m.dialog)
+}
+
+func (m *Model) recorded(name string) (model.Key, bool) {
+	for _, k := range m.deps.Inventory.List() {
+		if k.Name == name {
+			return k, true
+		}
+	}
+	return model.Key{}, false
+}
+
+func levelOptions() []kit.Option {
+	out := []kit.Option{{Value: "", Label: "?"}}
+	for _, l := range model.Levels() {
+		out = append(out, kit.Option{Value: string(l)})
+	}
+	return out
+}
+
+func dutyOptions(own model.Duty) []kit.Option {
+	out := []kit.Option{{Value: "", Label: "?"}}
+	for _, d := range []model.Duty{model.DutyHuman, model.DutyBatch, model.DutyCI, model.DutyService} {
+		if d == own {
+			own = ""
+		}
+		out = append(out, kit.Option{Value: string(d)})
+	}
+	if own != "" { // a word of the operator's
+		out = append(out, kit.Option{Value: string(own)})
+	}
+	return out
+}
+
+func expiryText(k model.Key) string {
+	if k.Expires.Kind == model.ExpiryUnknown {
+		return ""
+	}
+	return k.Expires.String()
+}
+
+func rotatedText(k model.Key) string {
+	if k.Rotation.Last.IsZero() {
+		return ""
+	}
+	return k.Rotation.Last.UTC().Format(time.DateOnly)
+}
+
+func checkName(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("name the key, as in etl-main")
+	}
+	return nil
+}
+
+func checkExpiry(s string) error {
+	_, err := model.ParseExpiry(strings.TrimSpace(s))
+	return err
+}
+
+func checkRef(s string) error {
+	if s = strings.TrimSpace(s); s == "" {
+		return nil
+	}
+	_, err := keystore.ParseRef(s)
+	return err
+}
+
+func (m *Model) checkRotated(s string) error {
+	_, err := m.parseRotated(s)
+	return err
+}
+
+func (m *Model) parseRotated(s string) (time.Time, error) {
+	switch s = strings.TrimSpace(s); s {
+	case "":
+		return time.Time{}, nil
+	case "today":
+		return m.deps.Now().UTC().Truncate(24 * time.Hour), nil
+	}
+	at, err := time.Parse(time.DateOnly, s)
+	if err != nil {
+		return time.Time{}, errors.New("write a date like 2026-11-21, or today")
+	}
+	if at.After(m.deps.Now()) {
+		return time.Time{}, errors.New("that day is yet to come")
+	}
+	return at, nil
+}
+
+// read makes the key of a form whose checks have passed, or of one that is
+// being filled in: what is not valid yet is left out.
+func (m *Model) read(f *kit.Form) model.Key {
+	expires, _ := model.ParseExpiry(strings.TrimSpace(f.Value(fieldExpires)))
+	rotated, _ := m.parseRotated(f.Value(fieldRotated))
+	k := model.Key{
+		Name: strings.TrimSpace(f.Value(fieldName)), Level: model.Level(f.Value(fieldLevel)), Duty: model.Duty(f.Value(fieldDuty)),
+		Expires: expires, Rotation: model.Rotation{Last: rotated},
+		Secret: strings.TrimSpace(f.Value(fieldSecret)), Note: strings.TrimSpace(f.Value(fieldNote)),
+	}
+	for _, u := range strings.Split(f.Value(fieldUsedBy), ",") {
+		if u = strings.TrimSpace(u); u != "" {
+			k.UsedBy = append(k.UsedBy, u)
+		}
+	}
+	return k
+}
+
+// advise shows what the rules say of the key while it is being recorded.
+func (m *Model) advise(f *kit.Form) {
+	k := m.read(f)
+	others := make([]model.Key, 0, len(m.list.keys)+1)
+	for _, o := range m.list.keys {
+		if o.Name != k.Name {
+			others = append(others, o)
+		}
+	}
+	var lines []string
+	for _, found := range keystore.Lint(append(others, k), m.deps.Now()) {
+		if found.Key == k.Name && found.Severity != keystore.SeverityNote {
+			lines = append(lines, severityMark(found.Severity)+" "+found.Text)
+		}
+	}
+	f.SetValue(fieldAdvice, strings.Join(lines, "\n"))
+}

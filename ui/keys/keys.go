@@ -1,0 +1,90 @@
+package keys
+
+import (
+	"zonedeck/ui/kit"
+)
+
+// intent is what a key of the tab means.
+type intent int
+
+const (
+	intentAdd intent = iota
+	intentEdit
+	intentRemove
+	intentRotate
+	intentRefresh
+	intentLint
+	intentLevels
+	intentDetails
+	intentReload
+	intentCopy
+	intentNextPane
+	intentPrevPane
+	intentZoom
+	intentBack
+)
+
+// Bindings are the keys as they mean something now.
+func (m *Model) Bindings() []kit.Binding {
+	none := m.whyNoKey()
+	out := []kit.Binding{
+		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
+		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. A rotation that was left goes on.", Group: "Keys", Intent: intentRotate, Disabled: none},
+		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
+		{Keys: []string{"l"}, Label: "lint (" + kit.Count(len(m.list.findings)) + ")", Help: "What the rules say against the keys, and the fix.", Group: "Look", Intent: intentLint},
+		{Keys: []string{"v"}, Label: "levels", Help: "What each permission level may do (service.md 5.3).", Group: "Look", Intent: intentLevels},
+		{Keys: []string{"enter"}, Label: "details", Help: "The key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
+		{Keys: []string{"e"}, Label: "edit", Help: "Correct what is recorded of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotOwn(), Hidden: true},
+		{Keys: []string{"X"}, Label: "forget", Help: "Take the key off the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotOwn(), Dangerous: true, Hidden: true},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
+		{Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
+		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane, Hidden: true},
+		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
+		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
+	}
+	if m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail {
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
+	}
+	return append(out, kit.MotionBindings()...)
+}
+
+func (m *Model) rotateLabel() string {
+	if k, ok := m.selected(); ok {
+		if _, running := m.running(k.Name); running {
+			return "go on rotating"
+		}
+	}
+	return "rotate"
+}
+
+func (m *Model) whyNoKey() string {
+	if _, ok := m.selected(); !ok {
+		return "there is no key"
+	}
+	return ""
+}
+
+// whyNotOwn is why what is recorded of the key cannot be changed.
+func (m *Model) whyNotOwn() string {
+	k, ok := m.selected()
+	switch {
+	case !ok:
+		return "there is no key"
+	case !m.list.own[k.Name]:
+		return k.Name + " is not in the inventory: it comes with the profile"
+	case m.change.Running():
+		return "a change is being written"
+	}
+	return ""
+}
+
+func (m *Model) whyNotRefresh() string {
+	k, ok := m.selected()
+	if !ok {
+		return "there is no key"
+	}
+	if _, running := m.running(k.Name); running {
+		return k.Name + " is already being rotated: R goes on"
+	}
+	return ""
+}

@@ -1,0 +1,243 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Update takes intents, results and motion keys.
+func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case kit.SessionChanged:
+		m.session = msg.Session
+		m.fill()
+	case kit.Tick:
+		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
+			m.fill() // the clocks moved on by a day
+		}
+	case kit.OpenKey:
+		return m.open(msg.Name)
+	case intent:
+		return m.act(msg)
+	case tea.KeyPressMsg, tea.MouseWheelMsg:
+		m.move(msg)
+	case kit.Copy:
+		return func() tea.Msg { return msg }
+	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked:
+		return m.wizardMsg(msg)
+	default:
+		return m.result(msg)
+	}
+	return nil
+}
+
+func (m *Model) act(i intent) tea.Cmd {
+	switch i {
+	case intentAdd:
+		return m.openForm(model.Key{}, false)
+	case intentReload:
+		return m.reload()
+	case intentLint:
+		m.show(sideLint)
+	case intentLevels:
+		m.show(sideLevels)
+	case intentDetails:
+		m.show(sideDetail)
+	case intentNextPane:
+		m.ring.Next()
+	case intentPrevPane:
+		m.ring.Prev()
+	case intentZoom:
+		m.ring.Zoomed = !m.ring.Zoomed
+	case intentBack:
+		m.back()
+	default:
+		if k, ok := m.selected(); ok {
+			return m.actOn(k, i)
+		}
+	}
+	return nil
+}
+
+func (m *Model) actOn(k model.Key, i intent) tea.Cmd {
+	switch i {
+	case intentEdit:
+		return m.openForm(k, true)
+	case intentRemove:
+		return m.askRemove(k)
+	case intentRotate:
+		return m.rotate(k)
+	case intentRefresh:
+		return m.askRefresh(k)
+	case intentCopy:
+		return m.copyMenu(k)
+	}
+	return nil
+}
+
+// show puts something into the side pane and the focus on it.
+func (m *Model) show(s side) {
+	if m.side == s && m.ring.At == paneSide {
+		m.side, m.ring.At = sideDetail, paneList
+	} else {
+		m.side, m.ring.At = s, paneSide
+	}
+	m.top = 0
+}
+
+func (m *Model) back() {
+	switch {
+	case m.ring.Zoomed:
+		m.ring.Zoomed = false
+	default:
+		m.side, m.ring.At, m.top = sideDetail, paneList, 0
+	}
+}
+
+func (m *Model) move(msg tea.Msg) {
+	if m.ring.At == paneSide {
+		m.top = max(0, m.top+scrollBy(msg))
+		return
+	}
+	before := m.list.table.Cursor()
+	m.list.table.Update(msg)
+	if m.list.table.Cursor() != before && m.side == sideDetail {
+		m.top = 0
+	}
+}
+
+// scrollBy reads a motion key for a pane that has no cursor.
+func scrollBy(msg tea.Msg) int {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "k":
+			return -1
+		case "down", "j":
+			return 1
+		case "pgup", "ctrl+u", "ctrl+b":
+			return -8
+		case "pgdown", "ctrl+d", "ctrl+f", "space":
+			return 8
+		case "home", "g":
+			return -1 << 20
+		}
+	case tea.MouseWheelMsg:
+		if msg.Button == tea.MouseWheelUp {
+			return -3
+		}
+		if msg.Button == tea.MouseWheelDown {
+			return 3
+		}
+	}
+	return 0
+}
+
+// open puts the cursor on a key another tab named.
+func (m *Model) open(name string) tea.Cmd {
+	for i, k := range m.list.keys {
+		if k.Name == name {
+			m.list.table.SetCursor(i)
+			m.side, m.ring.At, m.top = sideDetail, paneList, 0
+			return nil
+		}
+	}
+	return kit.Warn("key " + name + " is not recorded: a records it")
+}
+
+// result takes what a command came back with.
+func (m *Model) result(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case reloaded:
+		m.fill()
+		if msg.err != "" {
+			return kit.Fail("read the key inventory: " + msg.err)
+		}
+	case recordsLoaded:
+		m.records.plans, m.records.err = msg.plans, msg.err
+		if msg.err != "" {
+			return kit.Fail("read the records of rotations: " + msg.err)
+		}
+	case changed:
+		return m.changed(msg)
+	case removeKey:
+		return m.remove(msg.name)
+	}
+	return nil
+}
+
+// changed takes the end of a change of the inventory.
+func (m *Model) changed(msg changed) tea.Cmd {
+	if m.dialog != nil {
+		m.dialog.Busy = false
+	}
+	if msg.err != "" {
+		// The dialog may have been closed meanwhile, so the message is shown too.
+		if m.dialog != nil && msg.form {
+			m.dialog.Problem = msg.err
+		}
+		return kit.Fail(msg.err)
+	}
+	m.fill()
+	cmds := []tea.Cmd{kit.Info(msg.done), m.deps.Changed}
+	if msg.form && m.dialog != nil {
+		d := m.dialog
+		m.dialog = nil
+		cmds = append(cmds, func() tea.Msg { return kit.Close{Overlay: d} })
+	}
+	if msg.name != "" {
+		for i, k := range m.list.keys {
+			if k.Name == msg.name {
+				m.list.table.SetCursor(i)
+			}
+		}
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) askRemove(k model.Key) tea.Cmd {
+	body := fmt.Sprintf("%s is taken off the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", kit.Clean(k.Name))
+	if len(k.UsedBy) > 0 {
+		body += "\nIt is used by: " + kit.Clean(strings.Join(k.UsedBy, ", ")) + "."
+	}
+	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{name: k.Name},
+	})
+}
+
+func (m *Model) copyMenu(k model.Key) tea.Cmd {
+	item := func(key, what, text string) kit.MenuItem {
+		it := kit.MenuItem{Key: key, Label: what, Note: text, Intent: kit.Copy{What: what, Text: text}}
+		if text == "" {
+			it.Disabled = "not recorded"
+		}
+		return it
+	}
+	reference := item("r", "reference", k.Secret)
+	reference.Note = refLabel(k.Secret)
+	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Keys, []kit.MenuItem{
+		item("n", "name", k.Name),
+		reference,
+		item("f", "fingerprint", k.Fingerprint),
+	})
+}
+
+// refLabel is a reference as it may be shown: a command's arguments may hold
+// more than the operator wants on a screen.
+func refLabel(ref string) string {
+	if ref == "" {
+		return ""
+	}
+	r, err := keystore.ParseRef(ref)
+	if err != nil {
+		return "not a reference"
+	}
+	return r.Label()
+}

@@ -1,0 +1,289 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Render draws the table, the calendar strip, and below them the details beside
+// the findings or the matrix.
+func (m *Model) Render(w, h int) string {
+	switch {
+	case m.ring.Zoomed && m.ring.At == paneSide:
+		return m.renderSide(m.side, true, w, h)
+	case m.ring.Zoomed:
+		return m.renderList(w, h)
+	}
+	stripH := 4
+	if h < 20 {
+		stripH = 0
+	}
+	listH := max(5, min(len(m.list.keys)+3, h-stripH-max(7, h/3)))
+	return kit.Stack(m.renderList(w, listH), m.renderStrip(w, stripH), m.renderLower(w, h-listH-stripH))
+}
+
+func (m *Model) renderLower(w, h int) string {
+	focused := m.ring.At == paneSide
+	if w < kit.StackBelow {
+		return m.renderSide(m.side, focused, w, h)
+	}
+	right := m.side
+	if right == sideDetail {
+		right = sideLint
+	}
+	parts := kit.Split(w, 1, 1)
+	return kit.Row(m.renderSide(sideDetail, focused && m.side == sideDetail, parts[0], h),
+		m.renderSide(right, focused && m.side == right, parts[1], h))
+}
+
+func (m *Model) renderList(w, h int) string {
+	focused := m.ring.At == paneList
+	iw, ih := kit.Inner(w, h)
+	title := "Keys"
+	if n := len(m.list.keys); n > 0 {
+		title = fmt.Sprintf("Keys (%d)", n)
+	}
+	return kit.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+}
+
+func (m *Model) row(i int) []kit.Cell {
+	k, now, t := m.list.keys[i], m.deps.Now(), m.deps.Theme
+	glyph, ink := t.KeyMark(k.State(now, soon))
+	return []kit.Cell{
+		{Text: glyph + " " + stateWord(k, now), Ink: ink},
+		kit.C(k.Name), kit.C(k.Level.String()), kit.C(dutyCell(k.Duty)),
+		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
+		kit.C(rotatedCell(k, now)),
+		{Text: ninetyCell(k, now), Ink: m.rotationInk(k)},
+		{Text: usedByCell(k), Ink: t.Muted},
+	}
+}
+
+func (m *Model) expiryInk(k model.Key) kit.Ink {
+	t := m.deps.Theme
+	switch k.Expires.State(m.deps.Now(), soon) {
+	case model.ExpiryStateExpired:
+		return t.Bad
+	case model.ExpiryStateSoon, model.ExpiryStateUnlimited:
+		return t.Warn
+	case model.ExpiryStateUnknown:
+		return t.Note
+	default:
+		return t.Text
+	}
+}
+
+func (m *Model) rotationInk(k model.Key) kit.Ink {
+	t := m.deps.Theme
+	switch k.Rotation.State(m.deps.Now(), soon) {
+	case model.RotationOverdue:
+		return t.Bad
+	case model.RotationSoon, model.RotationDue:
+		return t.Warn
+	case model.RotationUnknown:
+		return t.Note
+	default:
+		return t.Text
+	}
+}
+
+func (m *Model) renderStrip(w, h int) string {
+	if h == 0 {
+		return ""
+	}
+	t := m.deps.Theme
+	iw, _ := kit.Inner(w, h)
+	s := calendar(m.list.keys, m.deps.Now(), iw-2)
+	title := "Next 90 days"
+	if s.perCell > 1 {
+		title += fmt.Sprintf(" · %d days a mark", s.perCell)
+	}
+	if s.late > 0 {
+		title += fmt.Sprintf(" · ✗ %d past due", s.late)
+	}
+	if s.next != "" {
+		title += " · next: " + s.next
+	}
+	legend := "E expires · R rotation due"
+	axis := " " + t.Muted.Render(s.axis)
+	if room := iw - kit.Width(s.axis) - 2; room > kit.Width(legend)+2 {
+		axis = kit.Edge(axis, t.Muted.Render(legend)+" ", iw)
+	}
+	return kit.Pane(t, title, false, w, h, " "+m.inkStrip(s.marks)+"\n"+axis)
+}
+
+// inkStrip colours the marks; their letters say the same without colour.
+func (m *Model) inkStrip(marks string) string {
+	t := m.deps.Theme
+	var b strings.Builder
+	for _, r := range marks {
+		switch r {
+		case markNone:
+			b.WriteString(t.Muted.Render(string(r)))
+		case markExpiry:
+			b.WriteString(t.Bad.Render(string(r)))
+		default:
+			b.WriteString(t.Warn.Render(string(r)))
+		}
+	}
+	return b.String()
+}
+
+func (m *Model) renderSide(s side, focused bool, w, h int) string {
+	iw, ih := kit.Inner(w, h)
+	var title string
+	var lines []string
+	switch s {
+	case sideLint:
+		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(iw-2)
+	case sideLevels:
+		title, lines = "Levels · service.md 5.3", m.levelLines(iw-2)
+	default:
+		title, lines = "Details", m.detailLines(iw-2)
+	}
+	top := 0
+	if s == m.side {
+		top = max(0, min(m.top, len(lines)-ih))
+		m.top = top
+	}
+	if more := len(lines) - top - ih; more > 0 {
+		title += fmt.Sprintf(" · %d more below", more)
+	}
+	var b strings.Builder
+	for _, l := range lines[top:min(top+ih, len(lines))] {
+		b.WriteString(" " + l + "\n")
+	}
+	return kit.Pane(m.deps.Theme, title, focused, w, h, b.String())
+}
+
+func (m *Model) detailLines(w int) []string {
+	t, now := m.deps.Theme, m.deps.Now()
+	k, ok := m.selected()
+	if !ok {
+		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
+	}
+	glyph, ink := t.KeyMark(k.State(now, soon))
+	out := []string{ink.Render(glyph+" "+stateWord(k, now)) + "  " + t.Strong.Render(kit.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+kit.Clean(dutyCell(k.Duty)))}
+	for _, c := range clocks(k, now) {
+		out = append(out, kit.WrapText(c, w)...)
+	}
+	if p, running := m.running(k.Name); running {
+		out = append(out, t.Warn.Render(kit.Cut("Rotating  "+planProgress(p)+" · R goes on", w)))
+	}
+	add := func(name, value string) {
+		if value == "" {
+			value = "not recorded"
+		}
+		for i, l := range kit.WrapText(kit.Clean(value), w-10) {
+			if i == 0 {
+				out = append(out, t.Muted.Render(kit.Fit(name, 10))+l)
+			} else {
+				out = append(out, strings.Repeat(" ", 10)+l)
+			}
+		}
+	}
+	add("Used by", strings.Join(k.UsedBy, ", "))
+	value := refLabel(k.Secret)
+	if k.Last4 != "" {
+		value += " · ••••" + k.Last4
+	}
+	add("Value", strings.TrimPrefix(value, " · "))
+	if k.Fingerprint != "" {
+		add("Print", k.Fingerprint)
+	}
+	if k.Note != "" {
+		add("Note", k.Note)
+	}
+	for _, f := range m.list.findings {
+		if f.Key == k.Name {
+			out = append(out, m.findingLines(f, w)...)
+		}
+	}
+	return out
+}
+
+func (m *Model) lintLines(w int) []string {
+	if len(m.list.findings) == 0 {
+		return []string{m.deps.Theme.Good.Render("✓ the rules have nothing against these keys")}
+	}
+	var out []string
+	key := ""
+	for _, f := range m.list.findings {
+		if f.Key != key {
+			key = f.Key
+			out = append(out, m.deps.Theme.Strong.Render(kit.Clean(key)))
+		}
+		out = append(out, m.findingLines(f, w)...)
+	}
+	return out
+}
+
+// findingLines is the rule, what is wrong, and the fix.
+func (m *Model) findingLines(f keystore.Finding, w int) []string {
+	t := m.deps.Theme
+	ink := t.Muted
+	switch f.Severity {
+	case keystore.SeverityError:
+		ink = t.Bad
+	case keystore.SeverityWarn:
+		ink = t.Warn
+	}
+	var out []string
+	for i, l := range kit.WrapText(kit.Clean(f.Text+" ("+f.Rule+")"), w-2) {
+		mark := "  "
+		if i == 0 {
+			mark = severityMark(f.Severity) + " "
+		}
+		out = append(out, ink.Render(mark+l))
+	}
+	for _, l := range kit.WrapText("fix: "+kit.Clean(f.Fix)+" · "+f.Source, w-2) {
+		out = append(out, "  "+t.Muted.Render(l))
+	}
+	return out
+}
+
+func severityMark(s string) string {
+	switch s {
+	case keystore.SeverityError:
+		return "✗"
+	case keystore.SeverityWarn:
+		return "!"
+	default:
+		return "·"
+	}
+}
+
+// levelLines is the permission matrix, with the selected key's level marked.
+func (m *Model) levelLines(w int) []string {
+	t := m.deps.Theme
+	mine := model.LevelUnknown
+	if k, ok := m.selected(); ok {
+		mine = k.Level
+	}
+	head := kit.Fit("  LEVEL", 11) + kit.Fit("BILLING", 9) + kit.Fit("SETTINGS", 10) + kit.Fit("USE", 5) + "INTENDED FOR"
+	out := []string{t.Muted.Render(kit.Cut(head, w))}
+	for _, l := range model.Levels() {
+		mark, ink := "  ", t.Text
+		if l == mine {
+			mark, ink = "› ", t.Strong
+		}
+		line := kit.Fit(mark+l.String(), 11)
+		for i, c := range model.Capabilities() {
+			line += kit.Fit(l.Permission(c).String(), [...]int{9, 10, 5}[i])
+		}
+		for i, use := range kit.WrapText(l.IntendedUse(), max(w-kit.Width(line), 12)) {
+			if i > 0 {
+				line = strings.Repeat(" ", 35)
+			}
+			out = append(out, ink.Render(kit.Cut(line+use, w)))
+		}
+	}
+	for _, l := range kit.WrapText("Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w) {
+		out = append(out, t.Muted.Render(l))
+	}
+	return out
+}

@@ -1,0 +1,466 @@
+package keys
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// wizard leads through a rotation that is kept on disk: every step is written
+// before the next one is offered, so it can be left and taken up again.
+type wizard struct {
+	m     *Model
+	plan  keystore.RotationPlan
+	at    int // user under the cursor while each one is proved
+	slot  kit.Slot
+	err   string
+	store *kit.FormDialog // asks where the new value is; nil while closed
+}
+
+// wizardIntent is what a key of the wizard means.
+type wizardIntent int
+
+const (
+	wizardTick wizardIntent = iota
+	wizardBack
+	wizardAbandon
+	wizardDown
+	wizardUp
+)
+
+type (
+	// startRefresh is the yes to a refresh.
+	startRefresh struct{ key model.Key }
+	// abandonPlan is the yes to giving a rotation up.
+	abandonPlan struct{}
+	// planSaved is the record as it is on disk now.
+	planSaved struct {
+		plan  keystore.RotationPlan
+		fresh bool // it was begun just now
+		inv   bool // the inventory was changed with it
+		err   string
+		// behind is why the inventory did not follow a step that is recorded.
+		behind string
+	}
+	// storeChecked is the end of looking behind the reference of the new value.
+	storeChecked struct {
+		value keystore.Secret
+		ref   string
+		err   string
+	}
+)
+
+// rotate goes on with the key's rotation, or begins one by a new key.
+func (m *Model) rotate(k model.Key) tea.Cmd {
+	if p, running := m.running(k.Name); running {
+		return m.openWizard(p)
+	}
+	return m.begin(k, keystore.RotateByNewKey)
+}
+
+func (m *Model) askRefresh(k model.Key) tea.Cmd {
+	body := kit.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (service.md 3).\n"
+	if len(k.UsedBy) == 0 {
+		body += "Nothing is recorded that uses it, which does not mean that nothing does."
+	} else {
+		body += "It stops at that moment: " + kit.Clean(strings.Join(k.UsedBy, ", ")) + "."
+	}
+	body += "\nR rotates by a new key instead, and nothing stops. The console refreshes nothing itself: it keeps the checklist."
+	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		Title: "Begin a refresh?", Body: body, Yes: "begin the checklist", View: kit.Keys, Intent: startRefresh{key: k},
+	})
+}
+
+func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
+	p := keystore.NewRotationPlan(k, method, m.deps.Now())
+	r := m.deps.Rotations
+	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		if err := r.Start(ctx, p); err != nil {
+			return planSaved{err: err.Error(), fresh: true}
+		}
+		return planSaved{plan: p, fresh: true}
+	})
+}
+
+func (m *Model) openWizard(p keystore.RotationPlan) tea.Cmd {
+	m.wizard = &wizard{m: m, plan: p}
+	return kit.OpenOverlay(m.wizard)
+}
+
+// wizardMsg takes what concerns rotations.
+func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
+	w := m.wizard
+	switch msg := msg.(type) {
+	case startRefresh:
+		return m.begin(msg.key, keystore.RotateByRefresh)
+	case planSaved:
+		return m.planSaved(msg)
+	case abandonPlan:
+		if w != nil {
+			now := m.deps.Now()
+			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(now) })
+		}
+	case storeChecked:
+		if w != nil {
+			return w.storeChecked(msg)
+		}
+	case wizardIntent:
+		if w != nil {
+			return w.Update(msg)
+		}
+	}
+	return nil
+}
+
+func (m *Model) planSaved(msg planSaved) tea.Cmd {
+	if msg.err != "" {
+		if msg.fresh || m.wizard == nil {
+			return kit.Fail("rotation: " + msg.err)
+		}
+		m.wizard.err = msg.err
+		return nil
+	}
+	i := slices.IndexFunc(m.records.plans, func(p keystore.RotationPlan) bool { return p.ID == msg.plan.ID })
+	if i < 0 {
+		m.records.plans = append([]keystore.RotationPlan{msg.plan}, m.records.plans...)
+	} else {
+		m.records.plans[i] = msg.plan
+	}
+	var cmds []tea.Cmd
+	if msg.inv {
+		m.fill()
+		cmds = append(cmds, m.deps.Changed)
+	}
+	if msg.behind != "" {
+		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory did not follow: "+msg.behind+"; correct the key with e"))
+	}
+	if msg.fresh {
+		return tea.Batch(append(cmds, m.openWizard(msg.plan))...)
+	}
+	w := m.wizard
+	if w == nil || w.plan.ID != msg.plan.ID {
+		return tea.Batch(cmds...)
+	}
+	w.plan, w.err = msg.plan, ""
+	if w.plan.Over() {
+		m.wizard = nil
+		done := "the rotation of " + w.plan.Key + " is done"
+		if w.plan.Method == keystore.RotateByNewKey {
+			done += "; e records the new key's expiry"
+		}
+		if w.plan.Abandoned {
+			done = "the rotation of " + w.plan.Key + " was given up; its record stays"
+		}
+		cmds = append(cmds, func() tea.Msg { return kit.Close{Overlay: w} }, kit.Info(done))
+	}
+	return tea.Batch(cmds...)
+}
+
+// save changes the record on disk, and with it the inventory where the step
+// gives the key a new value.
+func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, error)) tea.Cmd {
+	r, inv, id := w.m.deps.Rotations, w.m.deps.Inventory, w.plan.ID
+	own := w.m.list.own[w.plan.Key]
+	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		var before keystore.RotationPlan
+		after, err := r.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			before = p
+			return f(p)
+		})
+		if err != nil {
+			return planSaved{err: err.Error()}
+		}
+		out := planSaved{plan: after}
+		if own && takesValue(after) && !takesValue(before) {
+			if err := inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return withNewValue(k, after), nil }); err != nil {
+				out.behind = err.Error()
+			} else {
+				out.inv = true
+			}
+		}
+		return out
+	})
+}
+
+// takesValue reports whether the rotation has come to where the inventory's key
+// is the new one: stored after a refresh, switched to after a new key.
+func takesValue(p keystore.RotationPlan) bool {
+	at := keystore.StepSwitch
+	if p.Method == keystore.RotateByRefresh {
+		at = keystore.StepStore
+	}
+	return slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == at && s.Done })
+}
+
+// withNewValue is the key after the rotation gave it a new value. Its age counts
+// from the step that made the value, its expiry is not known any more.
+func withNewValue(k model.Key, p keystore.RotationPlan) model.Key {
+	for _, s := range p.Steps {
+		if s.Kind == keystore.StepIssue || s.Kind == keystore.StepRefresh {
+			k.Rotation.Last = s.At
+		}
+	}
+	if p.Method == keystore.RotateByNewKey {
+		k.Expires = model.Expiry{}
+	}
+	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
+	if p.NewRef != "" {
+		k.Secret = p.NewRef
+	}
+	return k
+}
+
+// Init has nothing to start.
+func (w *wizard) Init() tea.Cmd { return nil }
+
+// Title is the overlay's heading.
+func (w *wizard) Title() string { return "Rotate " + w.plan.Key + " by " + string(w.plan.Method) }
+
+// Size asks for what the steps need.
+func (w *wizard) Size(sw, sh int) (int, int) {
+	ow := min(84, sw-6)
+	return ow, min(len(w.lines(ow-2))+1, sh-4)
+}
+
+// Bindings are the keys of the wizard as they mean something now.
+func (w *wizard) Bindings() []kit.Binding {
+	busy := ""
+	if w.slot.Running() {
+		busy = "the step is being written"
+	}
+	label := "done"
+	next, ok := w.plan.Next()
+	if ok && next.Kind == keystore.StepStore {
+		label = "where is it"
+	}
+	out := []kit.Binding{
+		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done.", Intent: wizardTick, Disabled: busy},
+		{Keys: []string{"u"}, Label: "take back", Help: "Take the last step back.", Intent: wizardBack, Disabled: busy},
+		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Intent: wizardAbandon, Disabled: busy, Dangerous: true},
+		{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R takes it up again.", Intent: kit.Close{}},
+	}
+	if ok && next.Kind == keystore.StepEach && len(w.plan.Users) > 1 {
+		out = append(out, kit.Binding{Keys: []string{"down", "j"}, Label: "next user", Intent: wizardDown, Hidden: true},
+			kit.Binding{Keys: []string{"up", "k"}, Label: "user before", Intent: wizardUp, Hidden: true})
+	}
+	return out
+}
+
+// Update takes the wizard's intents.
+func (w *wizard) Update(msg tea.Msg) tea.Cmd {
+	i, ok := msg.(wizardIntent)
+	if !ok {
+		return nil
+	}
+	switch i {
+	case wizardTick:
+		return w.tick()
+	case wizardBack:
+		return w.takeBack()
+	case wizardDown:
+		w.at = min(w.at+1, len(w.plan.Users)-1)
+	case wizardUp:
+		w.at = max(w.at-1, 0)
+	case wizardAbandon:
+		return kit.Confirm(w.m.deps.Theme, kit.ConfirmSpec{
+			Title: "Give the rotation up?",
+			Body: fmt.Sprintf("%s: %s. What was done outside stays as it is: a key that was issued stays valid until it is deleted in the account settings.",
+				kit.Clean(w.plan.Key), planProgress(w.plan)),
+			Yes: "give it up", View: kit.Keys, Intent: abandonPlan{},
+		})
+	}
+	return nil
+}
+
+func (w *wizard) tick() tea.Cmd {
+	next, ok := w.plan.Next()
+	if !ok {
+		return nil
+	}
+	now := w.m.deps.Now()
+	switch next.Kind {
+	case keystore.StepStore:
+		return w.askStore()
+	case keystore.StepEach:
+		if user, left := w.unproved(); left {
+			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Prove(user, now) })
+		}
+	}
+	return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Tick(next.Kind, "", now) })
+}
+
+// unproved is the user under the cursor, or the first one whose call was not
+// seen yet.
+func (w *wizard) unproved() (string, bool) {
+	if w.at < len(w.plan.Users) && !w.plan.Users[w.at].Proved {
+		return w.plan.Users[w.at].Name, true
+	}
+	for _, u := range w.plan.Users {
+		if !u.Proved {
+			return u.Name, true
+		}
+	}
+	return "", false
+}
+
+func (w *wizard) takeBack() tea.Cmd {
+	for i := len(w.plan.Steps) - 1; i >= 0; i-- {
+		if s := w.plan.Steps[i]; s.Done {
+			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(s.Kind) })
+		}
+	}
+	return kit.Warn("no step was done yet")
+}
+
+// askStore asks where the new value is. A value that is typed goes to a keyring
+// or an encrypted file, nowhere else, and is masked.
+func (w *wizard) askStore() tea.Cmd {
+	t := w.m.deps.Theme
+	form := kit.NewForm(
+		t,
+		kit.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
+			if strings.TrimSpace(s) == "" {
+				return errors.New("name where the new value is")
+			}
+			return checkRef(s)
+		}},
+		kit.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is there already", Help: "Goes behind the reference now (keyring: and file: only). Empty: the reference is read to see that it is there."},
+	)
+	w.store = kit.NewFormDialog(t, "Where is the new value?", form)
+	w.store.Submit = "check and record"
+	w.store.OnSubmit = w.checkStore
+	return kit.OpenOverlay(w.store)
+}
+
+func (w *wizard) checkStore(f *kit.Form) tea.Cmd {
+	ref, secrets := strings.TrimSpace(f.Value(fieldSecret)), w.m.deps.Secrets
+	value := keystore.NewSecret(strings.TrimSpace(f.Value("value")))
+	w.store.Busy = true
+	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		if !value.Empty() {
+			if err := secrets.Store(ctx, ref, value); err != nil {
+				return storeChecked{err: err.Error()}
+			}
+		}
+		got, err := secrets.Resolve(ctx, ref)
+		if err != nil {
+			return storeChecked{err: err.Error()}
+		}
+		return storeChecked{value: got, ref: ref}
+	})
+}
+
+func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
+	if w.store == nil {
+		return nil
+	}
+	w.store.Busy = false
+	if msg.err != "" {
+		w.store.Problem = msg.err
+		return nil
+	}
+	d := w.store
+	w.store = nil
+	now := w.m.deps.Now()
+	return tea.Batch(
+		func() tea.Msg { return kit.Close{Overlay: d} },
+		w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p, err := p.Stored(msg.value, msg.ref)
+			if err != nil {
+				return p, err
+			}
+			return p.Tick(keystore.StepStore, "", now)
+		}),
+	)
+}
+
+// planProgress is "3 of 7 steps done, next: prove".
+func planProgress(p keystore.RotationPlan) string {
+	done := 0
+	for _, s := range p.Steps {
+		if s.Done {
+			done++
+		}
+	}
+	text := fmt.Sprintf("%d of %d steps done", done, len(p.Steps))
+	if next, ok := p.Next(); ok {
+		text += ", next: " + string(next.Kind)
+	}
+	return text
+}
+
+// Render draws the blast radius and the steps.
+func (w *wizard) Render(width, h int) string {
+	lines := w.lines(width - 2)
+	for i := range lines {
+		lines[i] = " " + lines[i]
+	}
+	return kit.Block(strings.Join(lines, "\n"), width, h)
+}
+
+func (w *wizard) lines(width int) []string {
+	t, now := w.m.deps.Theme, w.m.deps.Now()
+	out := []string{t.Muted.Render("Begun " + kit.When(w.plan.Started, now) + ". Every step is recorded; esc leaves, R takes it up again."), ""}
+	if len(w.plan.Users) == 0 {
+		out = append(out, t.Warn.Render("! nothing is recorded that uses this key; that does not mean that nothing does"))
+	} else {
+		out = append(out, t.Strong.Render("Blast radius"))
+	}
+	next, _ := w.plan.Next()
+	for i, u := range w.plan.Users {
+		mark := "  "
+		if next.Kind == keystore.StepEach && i == w.at {
+			mark = "› "
+		}
+		state := t.Muted.Render("not seen with the new value")
+		if u.Proved {
+			state = t.Good.Render("✓ a call worked at " + kit.Clock(u.At, now))
+		}
+		out = append(out, kit.Cut(mark+kit.Clean(u.Name)+"  "+state, width))
+	}
+	out = append(out, "")
+	for _, s := range w.plan.Steps {
+		out = append(out, w.stepLines(s, s.Kind == next.Kind, width, now)...)
+	}
+	if w.plan.NewRef != "" {
+		out = append(out, "", t.Muted.Render(kit.Cut("new value: "+refLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
+	}
+	if w.err != "" {
+		for _, l := range kit.WrapText(kit.CleanLines("✗ "+w.err), width) {
+			out = append(out, t.Bad.Render(l))
+		}
+	}
+	return out
+}
+
+func (w *wizard) stepLines(s keystore.RotationStep, next bool, width int, now time.Time) []string {
+	t := w.m.deps.Theme
+	mark, ink := "[ ] ", t.Muted
+	switch {
+	case s.Done:
+		mark, ink = "[✓] ", t.Good
+	case next:
+		mark, ink = "[›] ", t.Strong
+	}
+	text := s.Text
+	if s.Done {
+		text += " · " + kit.Clock(s.At, now)
+	}
+	var out []string
+	for i, l := range kit.WrapText(kit.Clean(text), width-4) {
+		if i > 0 {
+			mark = "    "
+		}
+		out = append(out, ink.Render(mark+l))
+	}
+	return out
+}
