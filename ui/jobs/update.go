@@ -220,7 +220,11 @@ func (m *Model) put(j model.Job) {
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.table.Empty = m.emptyText()
-	m.ledger.table.SetRowsKeyed(len(m.ledger.jobs), func(i int) string { return m.ledger.jobs[i].ID }, m.row)
+	ids := make([]string, len(m.ledger.jobs)) // the table asks for the old cursor's row: these are fixed
+	for i, j := range m.ledger.jobs {
+		ids[i] = j.ID
+	}
+	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
 }
 
 func (m *Model) emptyText() string {
@@ -257,9 +261,9 @@ func (m *Model) open(id string) tea.Cmd {
 
 func (m *Model) triggered(msg triggered) tea.Cmd {
 	if msg.err != "" {
+		// The dialog may have been closed meanwhile, so the message is shown too.
 		if m.dialog != nil {
 			m.dialog.failed(msg.err)
-			return nil
 		}
 		return kit.Fail("launch " + msg.dataset + ": " + msg.err)
 	}
