@@ -3,92 +3,361 @@ package ui_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/uitest"
 )
 
 // fakeView is a tab that records what reaches it.
 type fakeView struct {
-	id      kit.ViewID
 	title   string
 	got     []string
 	typing  bool
 	running int
 	extra   []kit.Binding
-	slot    kit.Slot
-	ctx     context.Context
-	w, h    int
 	text    string
+	slot    kit.Slot
+	work    func(msg tea.Msg) tea.Cmd
 }
 
+// hello is an intent or a result.
 type hello struct{ n int }
 
 func (f *fakeView) Init() tea.Cmd { return nil }
+
 func (f *fakeView) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Tick:
+		return nil
 	case kit.Resized:
-		f.w, f.h = msg.W, msg.H
+		f.got = append(f.got, fmt.Sprintf("size %dx%d", msg.W, msg.H))
 	case kit.SessionChanged:
 		f.got = append(f.got, "session "+msg.Session.ProfileName)
-	case tea.Cmd:
-		return msg
 	case tea.KeyPressMsg:
 		f.got = append(f.got, "key "+msg.String())
+	case tea.MouseClickMsg:
+		f.got = append(f.got, fmt.Sprintf("click %d,%d", msg.X, msg.Y))
 	case hello:
 		f.got = append(f.got, fmt.Sprintf("hello %d", msg.n))
 	default:
 		f.got = append(f.got, fmt.Sprintf("%T", msg))
 	}
+	if f.work != nil {
+		return f.work(msg)
+	}
 	return nil
 }
 
 func (f *fakeView) Render(w, h int) string {
-	return kit.Block(f.text+"\n"+strings.Join(f.got, "\n"), w, h)
+	return kit.Block(f.text+"\n"+strings.Join(f.got[max(len(f.got)-8, 0):], "\n"), w, h)
 }
 func (f *fakeView) Title() string           { return f.title }
 func (f *fakeView) Bindings() []kit.Binding { return f.extra }
 func (f *fakeView) CapturingText() bool     { return f.typing }
 func (f *fakeView) Running() int            { return f.running }
+func (f *fakeView) has(text string) bool    { return slices.Contains(f.got, text) }
 
-func (f *fakeView) has(text string) bool {
-	for _, g := range f.got {
-		if g == text {
-			return true
-		}
-	}
-	return false
-}
-
-func newApp(t *testing.T, extra ...kit.Binding) (*ui.App, *fakeView, *fakeView) {
-	t.Helper()
-	a := &fakeView{id: kit.Sandbox, title: "Sandbox", extra: extra, ctx: t.Context()}
-	b := &fakeView{id: kit.Jobs, title: "Jobs", ctx: t.Context()}
+func newApp(ctx context.Context, extra ...kit.Binding) (*ui.App, *fakeView, *fakeView) {
+	a := &fakeView{title: "Sandbox", extra: extra}
+	b := &fakeView{title: "Jobs"}
 	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
+		Ctx: ctx, Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
 		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: a}, {ID: kit.Jobs, View: b}},
 		Session: kit.Session{ProfileName: "acme", Ready: true},
+		Commands: []kit.Binding{
+			{Label: "add account", Help: "Add a real account.", Intent: kit.Toast{Kind: kit.ToastInfo, Text: "asked for an account"}},
+		},
 	})
 	return app, a, b
 }
 
-func TestFirstScreen(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		app, a, _ := newApp(t, kit.Binding{Keys: []string{"ctrl+j"}, Label: "send", Intent: hello{1}})
-		s := uitest.Start(t, app, 80, 24)
-		s.Expect("zonedeck · acme", "[1 Sandbox]", "2 Jobs", "ctrl+j send", "? help", "0 running")
-		s.Press("ctrl+j")
-		if !a.has("hello 1") {
-			t.Fatalf("the intent did not arrive: %v", a.got)
+// box is an overlay that records the keys it gets.
+type box struct {
+	got     []string
+	guarded bool
+	typing  bool
+}
+
+func (b *box) Init() tea.Cmd { return nil }
+func (b *box) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		b.got = append(b.got, "key "+msg.String())
+	case hello:
+		b.got = append(b.got, fmt.Sprintf("hello %d", msg.n))
+	}
+	return nil
+}
+func (b *box) Render(w, h int) string   { return kit.Block("inside the box", w, h) }
+func (b *box) Title() string            { return "Box" }
+func (b *box) Size(int, int) (int, int) { return 30, 3 }
+func (b *box) Guarded() bool            { return b.guarded }
+func (b *box) CapturingText() bool      { return b.typing }
+func (b *box) Bindings() []kit.Binding {
+	return []kit.Binding{
+		{Keys: []string{"x"}, Label: "do", Intent: hello{9}},
+		{Keys: []string{"esc"}, Label: "close", Intent: kit.Close{}, WhileTyping: true},
+	}
+}
+
+// Every kind of place a key can go, in the fixed order: quit guard, top
+// overlay, text capture, global bindings, active view.
+func TestKeysAreRoutedInAFixedOrder(t *testing.T) {
+	own := []kit.Binding{
+		{Keys: []string{"s"}, Label: "send", Intent: hello{1}},
+		{Keys: []string{"ctrl+j"}, Label: "send", Intent: hello{2}, WhileTyping: true},
+		{Keys: []string{"q"}, Label: "shadowed", Intent: hello{3}},
+		{Keys: []string{"d"}, Label: "delete", Intent: hello{4}, Disabled: "nothing to delete"},
+	}
+	for _, c := range []struct {
+		name           string
+		overlay        *box
+		typing         bool
+		key            string
+		view, over     string // what the view and the overlay got
+		viewNot        string
+		screen, absent string
+	}{
+		{name: "a view's binding becomes its intent", key: "s", view: "hello 1"},
+		{name: "an unknown key reaches the view as it is", key: "Z", view: "key Z"},
+		{name: "a disabled binding says why and is not passed on", key: "d", viewNot: "hello 4", screen: "nothing to delete"},
+		{name: "a global binding comes before the view's", key: "q", viewNot: "hello 3"},
+		{name: "a number goes to a tab", key: "2", screen: "[2 Jobs]", viewNot: "key 2"},
+		{name: "typing takes a number as text", typing: true, key: "2", view: "key 2", screen: "[1 Sandbox]"},
+		{name: "typing takes the question mark as text", typing: true, key: "?", view: "key ?", absent: "╭▌Keys"},
+		{name: "typing takes a view's plain key as text", typing: true, key: "s", view: "key s", viewNot: "hello 1"},
+		{name: "a key marked so acts while typing", typing: true, key: "ctrl+j", view: "hello 2"},
+		{name: "an overlay gets its own key", overlay: &box{}, key: "x", over: "hello 9", viewNot: "key x"},
+		{name: "an overlay eats the keys of the view", overlay: &box{}, key: "s", over: "key s", viewNot: "hello 1"},
+		{name: "an overlay eats the numbers", overlay: &box{}, key: "2", over: "key 2", screen: "[1 Sandbox]"},
+		{name: "an overlay that takes text gets its keys as text", overlay: &box{typing: true}, key: "x", over: "key x"},
+		{name: "an overlay closes", overlay: &box{}, key: "esc", absent: "inside the box"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				app, a, _ := newApp(t.Context(), own...)
+				s := start(t, app)
+				a.typing = c.typing
+				if c.overlay != nil {
+					s.Send(kit.Open{Overlay: c.overlay})
+					s.Expect("inside the box")
+				}
+				s.Press(c.key)
+				if c.view != "" && !a.has(c.view) {
+					t.Errorf("the view did not get %q: %v", c.view, a.got)
+				}
+				if c.viewNot != "" && a.has(c.viewNot) {
+					t.Errorf("the view got %q: %v", c.viewNot, a.got)
+				}
+				if c.over != "" && !slices.Contains(c.overlay.got, c.over) {
+					t.Errorf("the overlay did not get %q: %v", c.over, c.overlay.got)
+				}
+				if !s.Running() {
+					return // q
+				}
+				if c.screen != "" {
+					s.Expect(c.screen)
+				}
+				if c.absent != "" {
+					s.ExpectNot(c.absent)
+				}
+			})
+		})
+	}
+}
+
+func TestADialogThatPopsUpIgnoresKeysForAMoment(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		b := &box{guarded: true}
+		s.Send(kit.Open{Overlay: b})
+		s.PressFast("x")
+		if len(b.got) != 0 {
+			t.Errorf("the dialog took a key meant for something else: %v", b.got)
 		}
-		t.Log("\n" + s.Screen())
+		s.After(150 * time.Millisecond)
+		s.PressFast("x")
+		if len(b.got) != 1 {
+			t.Errorf("the dialog took %v", b.got)
+		}
+	})
+}
+
+func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		running int
+		keys    []string
+		ends    bool
+	}{
+		{"q ends an idle console", 0, []string{"q"}, true},
+		{"ctrl+c ends an idle console", 0, []string{"ctrl+c"}, true},
+		{"q asks while work is in flight", 2, []string{"q"}, false},
+		{"ctrl+c asks while work is in flight", 2, []string{"ctrl+c"}, false},
+		{"a second ctrl+c does not ask again", 2, []string{"ctrl+c", "ctrl+c"}, true},
+		{"y quits", 2, []string{"q", "y"}, true},
+		{"enter does not", 2, []string{"q", "enter"}, false},
+		{"after a no it asks again", 2, []string{"ctrl+c", "n", "ctrl+c"}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				app, a, _ := newApp(t.Context())
+				a.running = c.running
+				s := start(t, app)
+				for i, k := range c.keys {
+					s.Press(k)
+					if i == 0 && c.running > 0 {
+						s.Expect("2 pieces of work are in flight", "quit")
+					}
+				}
+				if ended := !s.Running(); ended != c.ends {
+					t.Errorf("ended: %v, want %v\n%s", ended, c.ends, s.Screen())
+				}
+			})
+		})
+	}
+}
+
+func TestToasts(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		s.Send(kit.Toast{Kind: kit.ToastInfo, Text: "for a while"})
+		s.After(2 * time.Second)
+		s.Send(kit.Toast{Kind: kit.ToastInfo, Text: "a later one"})
+		s.AllowError("until told")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "until told \x1b[31mred"})
+		s.Expect("for a while", "a later one", "until told ␛[31mred")
+		s.After(2500 * time.Millisecond)
+		s.ExpectNot("for a while")
+		s.Expect("a later one")
+		s.After(time.Hour)
+		s.ExpectNot("a later one")
+		s.Expect("until told")
+		s.Press("esc")
+		s.ExpectNot("until told")
+	})
+}
+
+func TestEscBelongsToTheViewWhenItMeansSomethingThere(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context(), kit.Binding{Keys: []string{"esc"}, Label: "cancel", Intent: hello{5}})
+		s := start(t, app)
+		s.AllowError("broken")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "broken"})
+		s.Press("esc")
+		if !a.has("hello 5") {
+			t.Errorf("esc did not cancel: %v", a.got)
+		}
+		s.Expect("broken")
+		s.Press("ctrl+x")
+		s.ExpectNot("broken")
+	})
+}
+
+func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context(),
+			kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request.", Group: "Request", Intent: hello{1}},
+			kit.Binding{Keys: []string{"d"}, Label: "delete", Help: "Delete it.", Intent: hello{2}, Disabled: "nothing to delete"})
+		s := start(t, app)
+		s.Press("?")
+		s.Expect("ctrl+j F5", "Send the request.", "(now not: nothing to delete)", "Leave the console.")
+		s.Press("?")
+		s.ExpectNot("Send the request.")
+		s.Press("ctrl+p")
+		s.Expect("send  Send the request.", "add account")
+		s.Type("accou")
+		s.ExpectNot("Send the request.")
+		s.Press("enter")
+		s.ExpectToast("asked for an account")
+		s.Press(":")
+		s.Type("send")
+		s.Press("enter")
+		if !a.has("hello 1") {
+			t.Errorf("the palette did not send: %v", a.got)
+		}
+	})
+}
+
+func TestATooSmallScreenSaysSo(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		s := start(t, app)
+		s.Resize(59, 20)
+		s.Expect("zonedeck needs 60×16, this is 59×20")
+		s.Press("Z")
+		if a.has("key Z") {
+			t.Error("a key acted on a screen nobody sees")
+		}
+		s.Resize(60, 16)
+		s.Expect("Sandbox", "0 running")
+		if !a.has("size 60x14") {
+			t.Errorf("the view was not told its size: %v", a.got)
+		}
+	})
+}
+
+func TestTheMouseGoesToTabsAndViews(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, b := newApp(t.Context())
+		s := start(t, app)
+		s.Send(tea.MouseClickMsg{X: 7, Y: 5, Button: tea.MouseLeft})
+		if !a.has("click 7,4") {
+			t.Errorf("the click did not arrive: %v", a.got)
+		}
+		title := strings.SplitN(s.Screen(), "\n", 2)[0]
+		at := len([]rune(title[:strings.Index(title, "2 Jobs")]))
+		s.Send(tea.MouseClickMsg{X: at, Y: 0, Button: tea.MouseLeft})
+		s.Expect("[2 Jobs]")
+		if !b.has("session acme") {
+			t.Errorf("the second tab got no session: %v", b.got)
+		}
+		s.Press("m")
+		s.Expect("mouse off")
+	})
+}
+
+func TestACopySaysWhatWentWhere(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		clip func(context.Context, string) (string, error)
+		copy kit.Copy
+		want string
+	}{
+		{"to the terminal alone", nil, kit.Copy{What: "body", Text: "12345"}, "copied body: 5 B to the terminal (OSC 52)"},
+		{"and to the native clipboard", func(context.Context, string) (string, error) { return "the X clipboard", nil }, kit.Copy{What: "URL", Text: "12"}, "2 B to the terminal (OSC 52) and to the X clipboard"},
+		{"with a warning for a secret", nil, kit.Copy{What: "login", Text: "hunter2", Secret: true}, "it holds a secret"},
+		{"with a warning when it is long", nil, kit.Copy{What: "body", Text: strings.Repeat("x", 80_000)}, "refuse more than 74 KB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				v := &fakeView{title: "Sandbox"}
+				app := ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: c.clip, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}})
+				s := startAt(t, app, 120, 24)
+				s.Send(c.copy)
+				s.ExpectToast(c.want)
+				s.ExpectNot("hunter2")
+			})
+		})
+	}
+}
+
+func TestTheNewTabIsToldAndTheOldOneLosesTheFocus(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, b := newApp(t.Context())
+		s := start(t, app)
+		s.Send(kit.Goto{View: kit.Jobs, Msg: hello{7}})
+		s.Expect("[2 Jobs]", "hello 7")
+		if !b.has("hello 7") {
+			t.Errorf("the message did not come along: %v", b.got)
+		}
 	})
 }

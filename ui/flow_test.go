@@ -1,0 +1,230 @@
+package ui_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+func flow(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+func start(t *testing.T, app *ui.App) *uitest.Screen { return startAt(t, app, 100, 30) }
+
+func startAt(t *testing.T, app *ui.App, w, h int) *uitest.Screen {
+	t.Helper()
+	return uitest.Start(t, app, w, h)
+}
+
+// load starts a load that takes d and answers n.
+type load struct {
+	n int
+	d time.Duration
+}
+
+func loader(v *fakeView, ctx context.Context) func(tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: reads as "v's loader in ctx"
+	return func(msg tea.Msg) tea.Cmd {
+		l, ok := msg.(load)
+		if !ok {
+			return nil
+		}
+		return kit.Do(kit.Sandbox, &v.slot, ctx, func(ctx context.Context) tea.Msg {
+			timer := time.NewTimer(l.d)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return hello{l.n}
+			case <-ctx.Done():
+				return hello{-l.n}
+			}
+		})
+	}
+}
+
+func TestAStaleResultIsDropped(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		a.work = loader(a, t.Context())
+		s := start(t, app)
+		s.Send(kit.Addressed{View: kit.Sandbox, Msg: load{1, 10 * time.Second}})
+		s.After(time.Second)
+		s.Send(kit.Addressed{View: kit.Sandbox, Msg: load{2, time.Second}})
+		s.After(20 * time.Second)
+		if !a.has("hello 2") || a.has("hello 1") || a.has("hello -1") {
+			t.Errorf("the view got %v", a.got)
+		}
+		if a.slot.Running() {
+			t.Error("the slot still counts as running")
+		}
+	})
+}
+
+func TestACancelledLoadStillSaysSo(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		a.work = loader(a, t.Context())
+		s := start(t, app)
+		s.Send(kit.Addressed{View: kit.Sandbox, Msg: load{1, time.Hour}})
+		if !a.slot.Running() {
+			t.Fatal("the load does not count as running")
+		}
+		a.slot.Cancel()
+		s.Settle()
+		if !a.has("hello -1") || a.slot.Running() {
+			t.Errorf("the view got %v", a.got)
+		}
+	})
+}
+
+func TestResultsReachTheirViewWhereverTheOperatorIs(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, b := newApp(t.Context())
+		a.work = loader(a, t.Context())
+		s := start(t, app)
+		s.Send(kit.Addressed{View: kit.Sandbox, Msg: load{1, time.Second}})
+		s.Press("2")
+		s.Resize(70, 20)
+		s.After(2 * time.Second)
+		if !a.has("hello 1") || b.has("hello 1") {
+			t.Errorf("the views got %v and %v", a.got, b.got)
+		}
+		s.Press("1")
+		s.Expect("hello 1")
+	})
+}
+
+func TestAStreamComesInOrderAndAtMostTwentyTimesASecond(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, a, _ := newApp(t.Context())
+		deliveries := map[time.Time]int{}
+		a.work = func(msg tea.Msg) tea.Cmd {
+			switch msg := msg.(type) {
+			case load:
+				return kit.Stream(kit.Sandbox, &a.slot, t.Context(), func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+					beat := time.NewTicker(time.Millisecond)
+					defer beat.Stop()
+					for i := range 2000 {
+						select {
+						case <-beat.C:
+							emit(hello{i})
+						case <-ctx.Done():
+							return nil
+						}
+					}
+					return hello{9999}
+				})
+			case hello:
+				deliveries[time.Now()]++
+				_ = msg
+			}
+			return nil
+		}
+		s := start(t, app)
+		s.Send(kit.Addressed{View: kit.Sandbox, Msg: load{}})
+		s.After(5 * time.Second)
+		var seen []string
+		for _, g := range a.got {
+			if strings.HasPrefix(g, "hello") {
+				seen = append(seen, g)
+			}
+		}
+		if len(seen) != 2001 || seen[0] != "hello 0" || seen[1999] != "hello 1999" || seen[2000] != "hello 9999" {
+			t.Fatalf("%d events, from %s to %s", len(seen), seen[0], seen[len(seen)-1])
+		}
+		for i, g := range seen[:2000] {
+			if g != fmt.Sprintf("hello %d", i) {
+				t.Fatalf("event %d is %q", i, g)
+			}
+		}
+		if n := len(deliveries); n > 42 || n < 20 {
+			t.Errorf("%d deliveries in two seconds", n)
+		}
+	})
+}
+
+func TestTheTitleSaysProfileAndKey(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := startAt(t, app, 120, 20)
+		now := time.Now()
+		s.Send(kit.SessionChanged{Session: kit.Session{
+			ProfileName: "emulator", Local: true, Ready: true,
+			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour + time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
+		}})
+		s.Expect("zonedeck · LOCAL EMULATOR", "batch-user USER · 60 d left ✓")
+		s.Resize(60, 20)
+		s.Expect("LOCAL", "batch-user ✓")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Unverified: true}})
+		s.Resize(120, 20)
+		s.Expect("acme · TLS not verified", "! no key")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Problem: "port taken"}})
+		s.Expect("✗ not ready")
+	})
+}
+
+func TestAFrameIsDrawnFast(t *testing.T) {
+	app, key := busyApp(t)
+	const frames = 20
+	best := time.Hour // of several rounds: other work on the machine only adds
+	for range 20 {
+		begin := time.Now()
+		for range frames {
+			app.Update(key)
+			app.View()
+		}
+		best = min(best, time.Since(begin)/frames)
+	}
+	if best > 4*time.Millisecond {
+		t.Errorf("a key press and its frame at 200x50 take %s, allowed are 4ms", best)
+	}
+}
+
+// busyApp is a console whose view shows a table of 10,000 rows at 200x50.
+func busyApp(t testing.TB) (*ui.App, tea.Msg) {
+	t.Helper()
+	v := &tableView{theme: kit.NewTheme(true, false)}
+	v.table.Columns = []kit.Column{{Title: "TIME", Width: 10}, {Title: "CLASS", Width: 20}, {Title: "ZONE", Width: 20}, {Title: "URL", Width: 20, Flex: true}, {Title: "SIZE", Width: 10, Right: true}}
+	v.table.SetRows(10_000, func(i int) []kit.Cell {
+		return []kit.Cell{{Text: "12:04:31", Ink: v.theme.Muted}, {Text: "✗ captcha", Ink: v.theme.Bad}, kit.C("unlocker_demo"), kit.C(fmt.Sprintf("http://lab.test/shop/%d", i)), kit.C("18.2 KB")}
+	})
+	app := ui.New(ui.Deps{Ctx: t.Context(), FixedTheme: true, Theme: v.theme, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}, Session: kit.Session{ProfileName: "acme", Ready: true}})
+	app.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
+	return app, uitest.Key("j")
+}
+
+type tableView struct {
+	theme *kit.Theme
+	table kit.Table
+}
+
+func (v *tableView) Init() tea.Cmd { return nil }
+func (v *tableView) Update(msg tea.Msg) tea.Cmd {
+	v.table.Update(msg)
+	return nil
+}
+
+func (v *tableView) Render(w, h int) string {
+	return kit.Pane(v.theme, "Rows", true, w, h, v.table.Render(v.theme, true, w-2, h-2))
+}
+func (v *tableView) Title() string           { return "Rows" }
+func (v *tableView) Bindings() []kit.Binding { return kit.MotionBindings() }
+
+func BenchmarkKeyToFrame(b *testing.B) {
+	app, key := busyApp(b)
+	for b.Loop() {
+		app.Update(key)
+		app.View()
+	}
+}

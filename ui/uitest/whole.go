@@ -1,0 +1,174 @@
+package uitest
+
+import (
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
+	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/exp/golden"
+	"github.com/charmbracelet/x/exp/teatest/v2"
+	"github.com/charmbracelet/x/vt"
+)
+
+const (
+	// patience bounds a wait for something to appear.
+	patience = 20 * time.Second
+	// still is how long a screen must not change to count as finished.
+	still = 200 * time.Millisecond
+	poll  = 10 * time.Millisecond
+)
+
+// Whole is a whole program running in real time, with real services where its
+// model has them. Its methods are for one goroutine.
+type Whole struct {
+	t   *testing.T
+	tm  *teatest.TestModel
+	emu *vt.Emulator
+	out io.Reader
+}
+
+// Run starts m on a terminal of w×h cells; it is quit when the test ends.
+func Run(t *testing.T, m tea.Model, w, h int) *Whole {
+	t.Helper()
+	p := &Whole{t: t, emu: vt.NewEmulator(w, h)}
+	if _, err := p.emu.WriteString("\x1b[20h"); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, p.emu) }()
+	p.tm = teatest.NewTestModel(t, m, teatest.WithInitialTermSize(w, h), teatest.WithProgramOptions(
+		tea.WithFPS(120), tea.WithoutSignalHandler(), tea.WithColorProfile(colorprofile.TrueColor),
+		tea.WithEnvironment([]string{"TERM=xterm-256color"})))
+	p.out = p.tm.Output()
+	t.Cleanup(p.end)
+	return p
+}
+
+func (p *Whole) end() {
+	_ = p.tm.Quit()
+	p.tm.WaitFinished(p.t, teatest.WithFinalTimeout(patience))
+	if c, ok := p.emu.InputPipe().(io.Closer); ok {
+		_ = c.Close()
+	}
+}
+
+// replay feeds the terminal what the program wrote since the last time.
+func (p *Whole) replay() {
+	p.t.Helper()
+	if _, err := io.Copy(p.emu, p.out); err != nil {
+		p.t.Fatalf("replaying the program's output: %v", err)
+	}
+}
+
+// Screen is what is on the terminal now: one line per row, blanks at the end of
+// a row cut, one line break at the end.
+func (p *Whole) Screen() string {
+	p.t.Helper()
+	p.replay()
+	return trim(p.emu.String())
+}
+
+// Styled is the screen with its colours and attributes as escape sequences.
+func (p *Whole) Styled() string {
+	p.t.Helper()
+	p.replay()
+	return p.emu.Render() + "\n"
+}
+
+// CellAt is one cell with its style; nil outside the screen.
+func (p *Whole) CellAt(x, y int) *uv.Cell {
+	p.t.Helper()
+	p.replay()
+	return p.emu.CellAt(x, y)
+}
+
+// WaitFor waits until every text is on the screen and the screen has come to
+// rest, and returns it.
+func (p *Whole) WaitFor(texts ...string) string {
+	p.t.Helper()
+	return p.waitUntil("wanted "+strings.Join(texts, ", "), func(screen string) bool {
+		for _, text := range texts {
+			if !strings.Contains(screen, text) {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// WaitGone waits until text is on the screen no more and the screen has come to
+// rest, and returns it.
+func (p *Whole) WaitGone(text string) string {
+	p.t.Helper()
+	return p.waitUntil("wanted to be gone: "+text, func(screen string) bool { return !strings.Contains(screen, text) })
+}
+
+func (p *Whole) waitUntil(what string, ok func(screen string) bool) string {
+	p.t.Helper()
+	beat := time.NewTicker(poll)
+	defer beat.Stop()
+	deadline := time.Now().Add(patience)
+	last, since := "", time.Now()
+	for {
+		screen := p.Screen()
+		if screen != last {
+			last, since = screen, time.Now()
+		}
+		if ok(screen) && time.Since(since) >= still {
+			return screen
+		}
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s; after %s the screen is:\n%s", what, patience, screen)
+		}
+		<-beat.C
+	}
+}
+
+// Press types keys, spelled as for Screen.Press.
+func (p *Whole) Press(keys ...string) {
+	for _, k := range keys {
+		p.tm.Send(Key(k))
+	}
+}
+
+// Type types text character by character.
+func (p *Whole) Type(text string) { p.tm.Type(text) }
+
+// Send hands the program any message.
+func (p *Whole) Send(msg tea.Msg) { p.tm.Send(msg) }
+
+// Resize changes the size of the terminal.
+func (p *Whole) Resize(w, h int) {
+	p.replay()
+	p.emu.Resize(w, h)
+	p.tm.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
+// Golden compares a screen with testdata/NAME.golden under the test's folder.
+// "go test -run Golden -update" in that package writes the files anew.
+func Golden(t *testing.T, name, screen string) {
+	t.Helper()
+	golden.RequireEqual(named{t, name}, screen)
+}
+
+// named gives the golden library the name of the file.
+type named struct {
+	*testing.T
+	name string
+}
+
+func (n named) Name() string { return n.name }
+
+// Mask replaces every occurrence of old (an address with a changing port, say)
+// by stars of the same width, so that columns stay where they are.
+func Mask(screen string, old ...string) string {
+	for _, o := range old {
+		if o != "" {
+			screen = strings.ReplaceAll(screen, o, strings.Repeat("*", len([]rune(o))))
+		}
+	}
+	return screen
+}
