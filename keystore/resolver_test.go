@@ -195,7 +195,10 @@ func TestAFileReferenceDoesNotFollowALinkOutOfItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(outside, filepath.Join(dir, "real.age")); err != nil {
-		t.Skipf("no symbolic links here: %v", err)
+		if runtime.GOOS == "windows" {
+			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
+		}
+		t.Fatal(err)
 	}
 	if _, err := r.Resolve(t.Context(), "file:real"); err == nil {
 		t.Error("the link was followed")
