@@ -369,3 +369,13 @@ func BenchmarkDiagnose(b *testing.B) {
 		})
 	}
 }
+
+func TestTheServicesCAIsOnlyForNativeAccess(t *testing.T) {
+	zone := Zone{Name: "z", Product: ProductUnlocker}
+	for via, want := range map[Via]bool{ViaAPI: false, ViaNative: true} {
+		d := Diagnose(Outcome{Via: via, Zone: zone, Broke: BreakTLSTrust, Peer: "service"})
+		if got := strings.Contains(d.Summary+d.Steps[0].Text, "5.2 rule 3"); got != want {
+			t.Errorf("%s: CA offered %t: %s / %s", via, got, d.Summary, d.Steps[0].Text)
+		}
+	}
+}
