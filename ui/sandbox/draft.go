@@ -235,10 +235,14 @@ func keyProblems(s kit.Session, name string, now time.Time) []problem {
 	var out []problem
 	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
 		sev := note
-		if f.Severity == "error" {
+		if f.Severity == keystore.SeverityError {
 			sev = ask
 		}
-		out = append(out, problem{fieldKey, sev, f.Text})
+		text := f.Text
+		if f.Fix != "" {
+			text += ": " + f.Fix
+		}
+		out = append(out, problem{fieldKey, sev, text})
 	}
 	return out
 }

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"strings"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -37,9 +38,9 @@ func newFormPane(th *kit.Theme) formPane {
 		kit.Field{Name: string(fieldFormat), Label: "Format", Kind: kit.FieldChoice, Value: d.Format, Options: []kit.Option{
 			{Value: string(model.FormatRaw)}, {Value: string(model.FormatJSON)},
 		}},
-		kit.Field{Name: string(fieldKey), Label: "Key", Kind: kit.FieldPick, Placeholder: "the profile's"},
+		kit.Field{Name: string(fieldKey), Label: "Key", Kind: kit.FieldPick, Placeholder: "choose a key"},
 		kit.Field{Name: string(fieldMore), Label: "More", Kind: kit.FieldToggle, Placeholder: "method, headers, body, country"},
-		kit.Field{Name: string(fieldMethod), Label: "Method", Kind: kit.FieldChoice, Value: d.Method, Options: methods(), Hidden: true},
+		kit.Field{Name: string(fieldMethod), Label: "Method", Kind: kit.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
 		kit.Field{Name: string(fieldHeaders), Label: "Headers", Kind: kit.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
 		kit.Field{Name: string(fieldBody), Label: "Body", Kind: kit.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
 		kit.Field{Name: string(fieldCountry), Label: "Country", Kind: kit.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
@@ -73,6 +74,9 @@ func (p *formPane) draft() draft {
 
 // fill writes the form; the fold opens when something behind it is in use.
 func (p *formPane) fill(d draft) {
+	if d.Key == "" {
+		d.Key = p.form.Value(string(fieldKey)) // what names no key takes the one that is there
+	}
 	for f, v := range map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
 		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body,
@@ -161,24 +165,24 @@ func (m *Model) options() {
 	}
 	m.form.form.SetOptions(string(fieldZone), zones)
 	keys := make([]kit.Option, 0, len(m.session.Keys)+1)
-	own := kit.Option{Value: "", Label: "the profile's", Note: "none"}
-	if m.session.Key.Name != "" {
-		own.Label, own.Note = m.session.Key.Name, m.keyNote(m.session.Key)+" · the profile's"
-	}
-	keys = append(keys, own)
+	known := false
 	for _, k := range m.session.Keys {
-		if k.Name == m.session.Key.Name {
-			continue
-		}
 		o := kit.Option{Value: k.Name, Note: m.keyNote(k)}
+		if k.Name == m.session.Key.Name {
+			known = true
+			o.Note += " · the profile's"
+		}
 		keys = append(keys, o)
+	}
+	if k := m.session.Key; k.Name != "" && !known {
+		keys = append([]kit.Option{{Value: k.Name, Note: m.keyNote(k) + " · the profile's"}}, keys...)
 	}
 	m.form.form.SetOptions(string(fieldKey), keys)
 }
 
 func (m *Model) keyNote(k model.Key) string {
 	parts := []string{k.Level.String()}
-	if s := k.State(m.deps.Now(), model.SoonDays*24*60*60*1e9); s != model.KeyOK {
+	if s := k.State(m.deps.Now(), model.SoonDays*24*time.Hour); s != model.KeyOK {
 		parts = append(parts, s.String())
 	}
 	if k.Secret == "" {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -90,6 +91,17 @@ func (m *Model) historyRow(i int) []kit.Cell {
 		{Text: glyph + " " + classWord(a.Class, a.Cause), Ink: ink},
 		kit.C(a.Zone), kit.C(a.Via.String()), kit.C(kit.Took(a.Total)), kit.C(a.URL),
 	}
+}
+
+// historyGist is the history in a line: how many, and the newest.
+func (m *Model) historyGist() string {
+	rows := m.history.rows
+	if len(rows) == 0 {
+		return "nothing yet"
+	}
+	a := rows[0]
+	glyph, _ := m.deps.Theme.ClassMark(a.Class)
+	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), kit.Ago(a.At, m.deps.Now()), glyph, classWord(a.Class, a.Cause), a.Zone, a.URL)
 }
 
 // pickedFetch is the fetch under the history's cursor.

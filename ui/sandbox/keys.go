@@ -50,15 +50,12 @@ func (m *Model) Bindings() []kit.Binding {
 
 func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
-	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that is on its way.", Group: "Request", Intent: cancelSend{}}
+	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that is on its way.", Group: "Request", Intent: cancelSend{}, WhileTyping: true}
 	if m.work.send.Running() {
 		send.Disabled = "a request is on its way; esc cancels it"
-		cancel.WhileTyping = true
-	} else {
-		cancel.Disabled, cancel.Hidden = "nothing is on its way", true
 	}
 	out := []kit.Binding{send}
-	if !m.CapturingText() || m.work.send.Running() {
+	if m.work.send.Running() {
 		out = append(out, cancel)
 	}
 	return append(out,
@@ -139,6 +136,8 @@ func (m *Model) stepLabel(s model.Step) string {
 			return "try zone " + string(z.Name)
 		}
 		return "try the " + p.Label()
+	case model.ActionTwin:
+		return "try by " + otherWay(m.result.res.Request.Via).String()
 	case model.ActionCheckKey:
 		return "check the key"
 	case model.ActionCheckLogin:
@@ -173,6 +172,11 @@ func (m *Model) stepDisabled(s model.Step) string {
 		p = model.ProductUnlocker
 	case model.ActionTryBrowser:
 		p = model.ProductBrowser
+	case model.ActionTwin:
+		if r := m.result.res.Request; r.Via != model.ViaNative && !r.Zone.Product.NativeAccess() {
+			return r.Zone.Product.Label() + " has no native access (service.md 5.2)"
+		}
+		return ""
 	default:
 		return ""
 	}

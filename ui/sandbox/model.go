@@ -123,9 +123,6 @@ func (m *Model) Running() int {
 	return 0
 }
 
-// Status is what the status line says of the tab.
-func (m *Model) Status() string { return "unpriced" }
-
 // focus moves the focus to a pane.
 func (m *Model) focus(pane int) {
 	if m.ring.At != pane {

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -143,9 +144,17 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 			status = fmt.Sprint(a.Status)
 		}
 		lines = append(lines, kit.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(kit.Fit(glyph+" "+classWord(a.Class, ""), 19))+
-			"  "+kit.FitRight(status, 6)+"  "+kit.FitRight(kit.Took(a.Wait), 10)+" "+kit.FitRight(kit.Took(a.Total), 10), w))
+			"  "+kit.FitRight(status, 6)+"  "+kit.FitRight(waited(a.Wait), 10)+" "+kit.FitRight(kit.Took(a.Total), 10), w))
 	}
 	return lines
+}
+
+// waited is the back-off before an attempt; the first has none.
+func waited(d time.Duration) string {
+	if d <= 0 {
+		return "-"
+	}
+	return kit.Took(d)
 }
 
 // headLines are verdict, evidence, next steps and the pages, as many as fit

@@ -131,6 +131,11 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 		return m.tryProduct(model.ProductUnlocker)
 	case model.ActionTryBrowser:
 		return m.tryProduct(model.ProductBrowser)
+	case model.ActionTwin:
+		d := draftOf(res.Request)
+		d.Via = string(otherWay(res.Request.Via))
+		m.setForm(d)
+		return kit.Info("The form goes by " + otherWay(res.Request.Via).String() + " now. ctrl+j sends.")
 	case model.ActionCheckKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: res.KeyName})
 	case model.ActionCheckLogin, model.ActionTrustCA:

@@ -26,6 +26,8 @@ func stepKey(a model.Action) string {
 		return "f"
 	case model.ActionMakeJob:
 		return "J"
+	case model.ActionTwin:
+		return "t"
 	default:
 		return ""
 	}
@@ -39,4 +41,12 @@ func zoneOf(zones []model.Zone, p model.Product) (model.Zone, bool) {
 		}
 	}
 	return model.Zone{}, false
+}
+
+// otherWay is the other access method.
+func otherWay(v model.Via) model.Via {
+	if v == model.ViaNative {
+		return model.ViaAPI
+	}
+	return model.ViaNative
 }

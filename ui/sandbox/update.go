@@ -13,9 +13,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.width, m.height = msg.W, msg.H
 		return nil
 	case kit.SessionChanged:
-		m.session = msg.Session
-		m.refresh()
-		m.options()
+		m.newSession(msg.Session)
 		return nil
 	case kit.OpenFetch:
 		return m.reopen(msg.ID)
@@ -41,6 +39,17 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return cmd
 	}
 	return m.toPane(msg)
+}
+
+// newSession takes a session. A form that held the profile's own key holds the
+// new one's.
+func (m *Model) newSession(s kit.Session) {
+	if key := m.form.form.Value(string(fieldKey)); key == "" || key == m.session.Key.Name {
+		m.form.form.SetValue(string(fieldKey), s.Key.Name)
+	}
+	m.session = s
+	m.refresh()
+	m.options()
 }
 
 // act does what a key of the tab means.
@@ -102,10 +111,18 @@ func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 			return nil
 		}
 	}
-	if m.ring.At == paneForm {
-		return m.updateForm(msg)
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+		if m.ring.At == paneForm {
+			return m.updateForm(msg)
+		}
+		if v := m.viewer(); v != nil && m.ring.At == paneResult {
+			return v.Update(msg)
+		}
+		return nil
 	}
-	return m.result.body.Update(msg)
+	// What is left are the parts' own messages: each takes its own.
+	return tea.Batch(m.updateForm(msg), m.result.body.Update(msg))
 }
 
 func (m *Model) updateForm(msg tea.Msg) tea.Cmd {

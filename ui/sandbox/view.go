@@ -112,7 +112,7 @@ func (m *Model) foldedPane(r rect, title string) string {
 			text = m.statusLine()
 		}
 	case paneHistory:
-		text = fmt.Sprintf("%d", len(m.history.rows))
+		text = m.historyGist()
 	}
 	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
 	line := head + kit.Cut(kit.Clean(text), max(r.w-kit.Width(title)-5, 0))
@@ -150,8 +150,13 @@ func (m *Model) renderWire(w, h int) string {
 			lines = append(lines, " "+th.Bad.Render(l))
 		}
 	}
-	from := min(m.form.top, max(len(m.form.wire.Lines)-1, 0))
-	for _, l := range m.form.wire.Lines[from:] {
+	wire := m.form.wire.Lines
+	if m.ring.At != paneWire {
+		wire = gist(wire, w-2, h-len(lines))
+	} else {
+		wire = wire[min(m.form.top, max(len(wire)-1, 0)):]
+	}
+	for _, l := range wire {
 		if len(lines) >= h {
 			break
 		}
@@ -167,6 +172,30 @@ func (m *Model) renderWire(w, h int) string {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
 	}
 	return kit.Block(strings.Join(lines, "\n"), w, h)
+}
+
+// gist is what a pane too low for the whole request shows of it: the request
+// line, how much is left out, and the end, where the body is. The pane with the
+// focus scrolls instead.
+func gist(lines []string, w, h int) []string {
+	need := func(l string) int { return max(len(hardWrap(kit.Clean(l), w)), 1) }
+	total := 0
+	for _, l := range lines {
+		total += need(l)
+	}
+	if total <= h || h < 3 || len(lines) < 4 {
+		return lines
+	}
+	room, from := h-2, len(lines)
+	for from > 1 && need(lines[from-1]) <= room {
+		from--
+		room -= need(lines[from])
+	}
+	if from == len(lines) {
+		return lines // the last line alone is too long: begin at the beginning
+	}
+	skipped := fmt.Sprintf("… %d more lines", from-1)
+	return append([]string{lines[0], skipped}, lines[from:]...)
 }
 
 // hardWrap breaks a line at w cells wherever that is, so that what is read is
