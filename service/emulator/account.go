@@ -228,7 +228,7 @@ func (a *account) createKey(name string, level Level, duty string, expires time.
 	now := a.now().UTC()
 	value, k := newValue(key{Name: name, Level: level, Duty: duty, Expires: expires, Rotated: now, Created: now})
 	f := a.file.with(k)
-	if err := a.state.writeJSON(accountName, f); err != nil {
+	if err := writeJSON(a.state.path(accountName), f); err != nil {
 		return Key{}, err
 	}
 	a.mu.Lock()
@@ -252,7 +252,7 @@ func (a *account) refreshKey(name string) (Key, error) {
 	k.Rotated = a.now().UTC()
 	value, k := newValue(k)
 	f := a.file.with(k)
-	if err := a.state.writeJSON(accountName, f); err != nil {
+	if err := writeJSON(a.state.path(accountName), f); err != nil {
 		return Key{}, err
 	}
 	a.mu.Lock()
@@ -271,7 +271,7 @@ func (a *account) deleteKey(name string) error {
 		return errNoSuchKey
 	}
 	f := a.file.without(name, a.owned[name])
-	if err := a.state.writeJSON(accountName, f); err != nil {
+	if err := writeJSON(a.state.path(accountName), f); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -294,7 +294,7 @@ func (a *account) newPassword(zone string) (Zone, error) {
 		f.Passwords[k] = v
 	}
 	f.Passwords[zone] = randomHex(10)
-	if err := a.state.writeJSON(accountName, f); err != nil {
+	if err := writeJSON(a.state.path(accountName), f); err != nil {
 		return Zone{}, err
 	}
 	a.mu.Lock()

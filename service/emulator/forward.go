@@ -6,6 +6,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -37,7 +38,7 @@ func (s *Server) newForwarder() *httputil.ReverseProxy {
 		},
 		Transport:     exitTransport{s.dialer},
 		FlushInterval: -1,
-		ErrorLog:      nil,
+		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 		ModifyResponse: func(resp *http.Response) error {
 			for name := range resp.Header {
 				if strings.HasPrefix(name, "X-Brd-") {

@@ -84,12 +84,12 @@ func (s *state) putAside(name string, why error) error {
 	return nil
 }
 
-func (s *state) writeJSON(name string, v any) error {
+func writeJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return fmt.Errorf("encoding %s: %w", name, err)
+		return fmt.Errorf("encoding %s: %w", filepath.Base(path), err)
 	}
-	return writeFile(s.path(name), append(b, '\n'))
+	return writeFile(path, append(b, '\n'))
 }
 
 // writeFile replaces a file as one step that survives a crash: temporary file in the

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// MaxInputs bounds the inputs of one job; MaxRunning the unfinished jobs.
-	MaxInputs  = 100_000
+	// MaxInputs bounds the inputs of one job.
+	MaxInputs = 100_000
+	// MaxRunning bounds the unfinished jobs.
 	MaxRunning = 1000
 	// Retention is how long a snapshot can be fetched (public documentation: 30 days).
 	Retention = 30 * 24 * time.Hour

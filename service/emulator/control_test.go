@@ -1,0 +1,197 @@
+package emulator
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func (g *rig) usable(value string) bool {
+	return g.do("GET", g.r.API+"/datasets/list", value, nil).status == 200
+}
+
+func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	a := g.control("POST", "/keys", map[string]string{"name": "new-one", "level": "USER", "expires": "2030-01-31", "duty": "CI"})
+	k := decode[Key](t, a)
+	if a.status != 201 || len(k.Value) != 64 || k.Expires != "2030-01-31T00:00:00Z" || k.Rotated == "" || !g.usable(k.Value) {
+		t.Fatalf("%+v", a)
+	}
+	r := decode[Key](t, g.control("POST", "/keys/new-one/refresh", nil))
+	if r.Value == k.Value || g.usable(k.Value) || !g.usable(r.Value) {
+		t.Errorf("refresh: %+v", r)
+	}
+	old := g.key("etl-main")
+	e := decode[Key](t, g.control("POST", "/keys/etl-main/refresh", nil))
+	if g.usable(old) || !g.usable(e.Value) || e.Expires != "Unlimited" {
+		t.Errorf("refresh of a scenario key: %+v", e)
+	}
+	if a := g.control("DELETE", "/keys/ops-zones", nil); a.status != 200 || g.usable(g.key("ops-zones")) {
+		t.Errorf("%+v", a)
+	}
+	for _, value := range []string{k.Value, r.Value, e.Value} {
+		if b, err := os.ReadFile(filepath.Join(dir, accountName)); err != nil || strings.Contains(string(b), value) {
+			t.Errorf("the value lies in %s (%v)", accountName, err)
+		}
+		if a := g.control("GET", "/keys", nil); strings.Contains(a.body, value) {
+			t.Error("a value is listed after its creation")
+		}
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	h := start(t, Options{StateDir: dir})
+	if !h.usable(r.Value) || !h.usable(e.Value) || h.usable(old) || h.usable(g.key("ops-zones")) || !h.usable(g.key("ci-fetch")) {
+		t.Error("after a restart the keys are not what they were")
+	}
+	for _, k := range h.r.Keys {
+		if k.Name == "ops-zones" || (k.Name == "etl-main" && (k.Value != "" || k.Rotated != e.Rotated)) {
+			t.Errorf("%+v", k)
+		}
+	}
+	if a := h.control("DELETE", "/keys/new-one", nil); a.status != 200 || h.usable(r.Value) {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
+	g := start(t, Options{})
+	value := g.key("batch-user")
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					g.account.authenticate(value) //nolint:errcheck // its answers are checked below; here it only races
+				}
+			}
+		})
+	}
+	for range 20 {
+		k := decode[Key](t, g.control("POST", "/keys/batch-user/refresh", nil))
+		if _, err := g.account.authenticate(value); err == nil {
+			t.Error("the old value still works after the answer")
+		}
+		if _, err := g.account.authenticate(k.Value); err != nil {
+			t.Error("the new value does not work")
+		}
+		value = k.Value
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func TestAPasswordIsRegeneratedAtOnceAndKept(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	old := g.through("isp_demo")
+	if a := g.get(old, "http://lab.test/ok"); a.status != 200 {
+		t.Fatalf("%+v", a)
+	}
+	z := decode[Zone](t, g.control("POST", "/zones/isp_demo/password", nil))
+	if a := g.get(old, "http://lab.test/ok"); a.status != 407 {
+		t.Errorf("the old password: %+v", a)
+	}
+	if a := g.get(g.through("isp_demo"), "http://lab.test/ok"); a.status != 200 || g.password("isp_demo") != z.Password {
+		t.Errorf("the new password: %+v", a)
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if h := start(t, Options{StateDir: dir}); h.password("isp_demo") != z.Password {
+		t.Error("after a restart the password is another")
+	}
+}
+
+func TestAccountSettingsByLevel(t *testing.T) {
+	g := start(t, Options{})
+	type call struct{ method, path, body string }
+	keys := []call{
+		{"GET", "/keys", ""},
+		{"POST", "/keys", `{"name":"k-LEVEL","level":"USER","expires":"Unlimited"}`},
+		{"POST", "/keys/k-LEVEL/refresh", ""},
+		{"DELETE", "/keys/k-LEVEL", ""},
+	}
+	passwords := []call{{"GET", "/zones", ""}, {"POST", "/zones/mobile_demo/password", ""}}
+	for _, k := range g.r.Keys {
+		send := func(c call) int {
+			req, err := http.NewRequest(c.method, g.r.Control+c.path, strings.NewReader(c.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			req.Header.Set("Authorization", "Bearer "+g.r.ControlToken)
+			req.Header.Set("X-Acting-Key", k.Value)
+			resp, err := g.client.Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer resp.Body.Close()
+			return resp.StatusCode
+		}
+		for _, c := range keys {
+			want := 403
+			if k.Level == LevelAdmin {
+				want = map[string]int{"POST /keys": 201}[c.method+" "+c.path]
+				if want == 0 {
+					want = 200
+				}
+			}
+			if k.Name == "expired-user" {
+				want = 401
+			}
+			if got := send(c); got != want {
+				t.Errorf("%s %s as %s: %d, want %d", c.method, c.path, k.Name, got, want)
+			}
+		}
+		for _, c := range passwords {
+			want := map[Level]int{LevelAdmin: 200, LevelOps: 200, LevelLimit: 200, LevelUser: 403, LevelFinance: 403}[k.Level]
+			if k.Name == "expired-user" {
+				want = 401
+			}
+			if got := send(c); got != want {
+				t.Errorf("%s %s as %s: %d, want %d", c.method, c.path, k.Name, got, want)
+			}
+		}
+	}
+}
+
+func TestControlRefuses(t *testing.T) {
+	g := start(t, Options{})
+	for _, token := range []string{"", "wrong", g.key("old-admin")} {
+		if a := g.do("GET", g.r.Control+"/keys", token, nil); a.status != 401 {
+			t.Errorf("token %q: %+v", token, a)
+		}
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		text               string
+	}{
+		{"POST", "/keys", `{"name":"x","level":"ROOT","expires":"Unlimited"}`, 400, "level"},
+		{"POST", "/keys", `{"name":"../x","level":"USER","expires":"Unlimited"}`, 400, "name"},
+		{"POST", "/keys", `{"name":"x","level":"USER"}`, 400, "expires"},
+		{"POST", "/keys", `{"name":"x","level":"USER","expires":"soon"}`, 400, "expires"},
+		{"POST", "/keys", `{"name":"x","level":"USER","expires":"Unlimited","colour":"red"}`, 400, "colour"},
+		{"POST", "/keys", `{"name":"etl-main","level":"USER","expires":"Unlimited"}`, 409, "exists"},
+		{"POST", "/keys", `[`, 400, "JSON"},
+		{"POST", "/keys/nobody/refresh", ``, 404, "no such key"},
+		{"DELETE", "/keys/nobody", ``, 404, "no such key"},
+		{"POST", "/zones/nowhere/password", ``, 404, "no such zone"},
+	} {
+		if a := g.control(c.method, c.path, c.body); a.status != c.status || !strings.Contains(a.body, c.text) {
+			t.Errorf("%s %s %s: %+v", c.method, c.path, c.body, a)
+		}
+	}
+	if a := g.control("GET", "/ready", nil); decode[Ready](t, a).API != g.r.API {
+		t.Errorf("%+v", a)
+	}
+}

@@ -1,0 +1,354 @@
+package emulator
+
+import (
+	"compress/gzip"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func (g *rig) trigger(dataset string, urls ...string) string {
+	g.t.Helper()
+	return g.triggerWith("dataset_id="+dataset, urls...)
+}
+
+func (g *rig) triggerWith(query string, urls ...string) string {
+	g.t.Helper()
+	inputs := []map[string]string{}
+	for _, u := range urls {
+		inputs = append(inputs, map[string]string{"url": u})
+	}
+	a := g.do("POST", g.r.API+"/datasets/v3/trigger?"+query, g.key("batch-user"), inputs)
+	id := decode[struct {
+		ID string `json:"snapshot_id"`
+	}](g.t, a).ID
+	if a.status != 200 || !strings.HasPrefix(id, "sd_") {
+		g.t.Fatalf("trigger: %+v", a)
+	}
+	return id
+}
+
+type progress struct {
+	Status  string `json:"status"`
+	Dataset string `json:"dataset_id"`
+	Inputs  int    `json:"inputs"`
+	Done    int    `json:"inputs_done"`
+	Records int    `json:"records"`
+	Errors  int    `json:"errors"`
+}
+
+func (g *rig) progress(id string) progress {
+	g.t.Helper()
+	return decode[progress](g.t, g.do("GET", g.r.API+"/datasets/v3/progress/"+id, g.key("batch-user"), nil))
+}
+
+// until asks for the progress until ok, at most ten seconds.
+func (g *rig) until(id string, ok func(progress) bool) progress {
+	g.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	end := time.After(10 * time.Second)
+	for {
+		p := g.progress(id)
+		if ok(p) {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			g.t.Fatalf("still %+v", p)
+		}
+	}
+}
+
+func ready(p progress) bool { return p.Status == "ready" }
+
+func (g *rig) download(id, query string) answer {
+	g.t.Helper()
+	return g.do("GET", g.r.API+"/datasets/v3/snapshot/"+id+query, g.key("batch-user"), nil)
+}
+
+type rec struct {
+	URL     string   `json:"url"`
+	Name    *string  `json:"name"`
+	Price   *float64 `json:"price"`
+	SKU     *string  `json:"sku"`
+	InStock *bool    `json:"in_stock"`
+	Error   string   `json:"error"`
+	Code    string   `json:"error_code"`
+	Input   struct{ URL string }
+}
+
+func TestAJobFetchesAndExtracts(t *testing.T) {
+	g := start(t, Options{})
+	id := g.trigger("gd_products", "http://lab.test/shop", "https://lab.test/product/6")
+	if a := g.download(id, ""); a.status != http.StatusAccepted || !strings.Contains(a.body, "Snapshot is not ready yet") {
+		t.Errorf("at once: %+v", a)
+	}
+	if p := g.until(id, ready); p.Inputs != 2 || p.Done != 2 || p.Records != 13 || p.Errors != 0 || p.Dataset != "gd_products" {
+		t.Errorf("%+v", p)
+	}
+	recs := decode[[]rec](t, g.download(id, ""))
+	if len(recs) != 13 {
+		t.Fatalf("%d records", len(recs))
+	}
+	first, last := recs[0], recs[12]
+	if *first.Name != "Brass desk lamp" || *first.Price != 14.25 || *first.SKU != "LAB-1007" || !*first.InStock || first.URL != "http://lab.test/product/1" {
+		t.Errorf("%+v", first)
+	}
+	if *last.Name != "Wool blanket" || *last.InStock || last.URL != "https://lab.test/product/6" {
+		t.Errorf("%+v", last)
+	}
+}
+
+func TestDriftLosesFieldsNotRecords(t *testing.T) {
+	g := start(t, Options{})
+	id := g.trigger("gd_products", "http://lab.test/shop?v=2")
+	g.until(id, ready)
+	recs := decode[[]rec](t, g.download(id, ""))
+	if len(recs) != 12 {
+		t.Fatalf("%d records", len(recs))
+	}
+	for _, r := range recs {
+		if r.Name == nil || r.SKU == nil || r.Price != nil || r.InStock != nil {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestErrorsAreRowsOnlyWhenAskedFor(t *testing.T) {
+	g := start(t, Options{})
+	urls := []string{
+		"http://lab.test/product/1", "http://lab.test/product/99", "http://lab.test/forbidden", "http://lab.test/empty",
+		"http://lab.test/captcha", "http://lab.test/ok", "http://10.0.0.1/",
+	}
+	with := g.triggerWith("dataset_id=gd_products&include_errors=true", urls...)
+	without := g.triggerWith("dataset_id=gd_products", urls...)
+	onlyErrors := g.trigger("gd_products", "http://lab.test/empty")
+	for _, id := range []string{with, without, onlyErrors} {
+		g.until(id, ready)
+	}
+	var codes []string
+	for i, r := range decode[[]rec](t, g.download(with, "")) {
+		if r.Error != "" && r.Input.URL != urls[i] {
+			t.Errorf("row %d is of %s", i, r.Input.URL)
+		}
+		codes = append(codes, r.Code)
+	}
+	if got := strings.Join(codes, ","); got != ",dead_page,http_status,empty_page,captcha,no_records,policy_20030" {
+		t.Errorf("codes %s", got)
+	}
+	if recs := decode[[]rec](t, g.download(without, "")); len(recs) != 1 {
+		t.Errorf("%d rows without errors", len(recs))
+	}
+	if a := g.download(onlyErrors, ""); a.status != 400 || a.body != "Snapshot is empty" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestPagesAndReviews(t *testing.T) {
+	g := start(t, Options{})
+	pages := g.trigger("gd_pages", "http://lab.test/ok", "http://lab.test/forbidden")
+	reviews := g.triggerWith("dataset_id=gd_reviews&limit_per_input=2&custom_output_fields=rating|author", "http://lab.test/product/3")
+	g.until(pages, ready)
+	g.until(reviews, ready)
+	want := `[{"url":"http://lab.test/ok","title":"It works","text":"It works This page answers 200 with a body, every time. If you read this through a zone, the zone, its credential and the way to the target are fine.","status":200},
+{"url":"http://lab.test/forbidden","title":"Access denied","text":"Access denied You do not have permission to view this page.","status":403}]`
+	if a := g.download(pages, ""); a.body != want {
+		t.Errorf("%s", a.body)
+	}
+	if a := g.download(reviews, "?format=ndjson"); a.body != `{"author":"A. Moreau","rating":3}`+"\n"+`{"author":"R. Okafor","rating":4}`+"\n" {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestFormatsOfADownload(t *testing.T) {
+	g := start(t, Options{})
+	id := g.trigger("gd_products", "http://lab.test/shop")
+	g.until(id, ready)
+	recs := decode[[]rec](t, g.download(id, "?format=json"))
+	for _, f := range []string{"ndjson", "jsonl"} {
+		lines := strings.Split(strings.TrimSuffix(g.download(id, "?format="+f).body, "\n"), "\n")
+		if len(lines) != len(recs) {
+			t.Errorf("%s: %d lines", f, len(lines))
+		}
+		for _, l := range lines {
+			if !json.Valid([]byte(l)) {
+				t.Errorf("%s: %q", f, l)
+			}
+		}
+	}
+	a := g.download(id, "?format=csv")
+	rows, err := csv.NewReader(strings.NewReader(a.body)).ReadAll()
+	if err != nil || len(rows) != 13 || strings.Join(rows[0], ",") != "url,name,price,currency,sku,in_stock" || rows[1][2] != "14.25" {
+		t.Errorf("%v %q", err, a.body)
+	}
+	a = g.download(id, "?format=json&compress=true")
+	zr, err := gzip.NewReader(strings.NewReader(a.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var unzipped []rec
+	if err := json.NewDecoder(zr).Decode(&unzipped); err != nil || len(unzipped) != 12 {
+		t.Errorf("%v, %d", err, len(unzipped))
+	}
+	for _, q := range []string{"?format=xml", "?part=2"} {
+		if a := g.download(id, q); a.status != 400 {
+			t.Errorf("%s: %+v", q, a)
+		}
+	}
+}
+
+func TestTriggerRefusesByName(t *testing.T) {
+	g := start(t, Options{})
+	for _, c := range []struct {
+		name, query, body string
+		status            int
+		text              string
+	}{
+		{"no dataset", "", `[{"url":"http://lab.test/"}]`, 400, "dataset missing"},
+		{"unknown dataset", "dataset_id=gd_x", `[{"url":"http://lab.test/"}]`, 404, "dataset does not exist"},
+		{"no inputs", "dataset_id=gd_pages", `[]`, 400, "No data to trigger"},
+		{"no inputs in an object", "dataset_id=gd_pages", `{"input":[]}`, 400, "No data to trigger"},
+		{"not JSON", "dataset_id=gd_pages", `url`, 400, `"parse_error"`},
+		{"an empty probe", "dataset_id=gd_pages", `[{}]`, 400, `{"error":"Invalid input provided","code":"validation_error","line":"{}","errors":[["url","Required field"]]}`},
+		{"a relative url", "dataset_id=gd_pages", `[{"url":"/x"}]`, 400, `[["url","Must be an absolute`},
+		{"a field nobody knows", "dataset_id=gd_pages", `[{"url":"http://lab.test/","x":1}]`, 400, `[["x","Unknown field"]]`},
+		{"an object's field nobody knows", "dataset_id=gd_pages", `{"input":[],"deliver":{}}`, 400, `[["deliver","Unknown field"]]`},
+		{"a webhook", "dataset_id=gd_pages&endpoint=http://x", `[{"url":"http://lab.test/"}]`, 400, `[["endpoint","Not supported`},
+		{"a parameter nobody knows", "dataset_id=gd_pages&x=1", `[{"url":"http://lab.test/"}]`, 400, `[["x","Unknown parameter"]]`},
+		{"an output field nobody knows", "dataset_id=gd_pages&custom_output_fields=url|x", `[{"url":"http://lab.test/"}]`, 400, `Unknown field \"x\"`},
+	} {
+		a := g.do("POST", g.r.API+"/datasets/v3/trigger?"+c.query, g.key("batch-user"), c.body)
+		if a.status != c.status || !strings.Contains(a.body, c.text) {
+			t.Errorf("%s: %+v", c.name, a)
+		}
+	}
+	if a := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_pages", g.key("batch-user"), `{"input":[{"url":"http://lab.test/ok"}]}`); a.status != 200 {
+		t.Errorf("an object: %+v", a)
+	}
+	for _, path := range []string{"progress/sd_x", "snapshot/sd_x", "snapshot/..%2f..%2faccount.json"} {
+		if a := g.do("GET", g.r.API+"/datasets/v3/"+path, g.key("batch-user"), nil); a.status != 404 {
+			t.Errorf("%s: %+v", path, a)
+		}
+	}
+}
+
+func shopPages(n int) []string {
+	urls := make([]string, n)
+	for i := range urls {
+		urls[i] = fmt.Sprintf("http://lab.test/product/%d?i=%d", i%12+1, i)
+	}
+	return urls
+}
+
+func TestCancelEndsAJob(t *testing.T) {
+	g := start(t, Options{})
+	id := g.trigger("gd_products", shopPages(500)...)
+	g.until(id, func(p progress) bool { return p.Done > 0 })
+	cancel := func() answer {
+		return g.do("POST", g.r.API+"/datasets/v3/snapshot/"+id+"/cancel", g.key("batch-user"), nil)
+	}
+	if a := cancel(); a.status != 200 || a.body != "OK" {
+		t.Errorf("%+v", a)
+	}
+	if a := cancel(); a.status != 400 || a.body != "Snapshot is not running" {
+		t.Errorf("again: %+v", a)
+	}
+	if p := g.progress(id); p.Status != "canceled" || p.Done == 500 {
+		t.Errorf("%+v", p)
+	}
+	if a := g.download(id, ""); a.status != 400 || a.body != "Snapshot is canceled" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestSnapshotsListsNewestFirst(t *testing.T) {
+	c := newClock()
+	g := start(t, Options{Now: c.now})
+	a := g.trigger("gd_pages", "http://lab.test/ok")
+	c.forward(time.Second)
+	b := g.trigger("gd_products", "http://lab.test/shop")
+	g.until(a, ready)
+	g.until(b, ready)
+	type row struct {
+		ID, Status, Created string
+		Dataset             string `json:"dataset_id"`
+		Size                int    `json:"dataset_size"`
+	}
+	list := func(q string) []row {
+		return decode[[]row](t, g.do("GET", g.r.API+"/datasets/v3/snapshots"+q, g.key("batch-user"), nil))
+	}
+	if rows := list(""); len(rows) != 2 || rows[0].ID != b || rows[0].Size != 12 || rows[1].Dataset != "gd_pages" {
+		t.Errorf("%+v", rows)
+	}
+	if rows := list("?dataset_id=gd_pages&status=ready&limit=1"); len(rows) != 1 || rows[0].ID != a {
+		t.Errorf("%+v", rows)
+	}
+	if rows := list("?status=running"); len(rows) != 0 {
+		t.Errorf("%+v", rows)
+	}
+	c.forward(31 * day)
+	if x := g.download(a, ""); x.status != 400 || x.body != "Snapshot is expired" {
+		t.Errorf("%+v", x)
+	}
+}
+
+// TestAJobSurvivesAKill copies the state of a running emulator, which is what a killed
+// one leaves behind, and starts another on the copy.
+func TestAJobSurvivesAKill(t *testing.T) {
+	const n = 120
+	dir, copied := t.TempDir(), t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	id := g.trigger("gd_products", shopPages(n)...)
+	fresh := g.trigger("gd_pages", "http://lab.test/ok") // answered, so it must be there
+	g.until(id, func(p progress) bool { return p.Done >= 10 })
+	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+		t.Fatal(err)
+	}
+	// The write that the kill cut in two.
+	f, err := os.OpenFile(filepath.Join(copied, "jobs", id, "records.ndjson"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"i":119,"url":"http://lab.test/produ`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	before, err := os.ReadFile(filepath.Join(copied, "jobs", id, "records.ndjson"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := strings.Count(string(before), "\n")
+	if done >= n {
+		t.Fatalf("the job had ended with %d lines", done)
+	}
+
+	h := start(t, Options{StateDir: copied})
+	if len(h.r.Notes) != 0 {
+		t.Errorf("notes: %q", h.r.Notes)
+	}
+	if p := h.until(id, ready); p.Done != n || p.Records != n || p.Errors != 0 {
+		t.Errorf("%+v", p)
+	}
+	h.until(fresh, ready)
+	recs := decode[[]rec](t, h.download(id, ""))
+	if len(recs) != n {
+		t.Errorf("%d records, want %d", len(recs), n)
+	}
+	for i, r := range recs {
+		if want := fmt.Sprintf("http://lab.test/product/%d", i%12+1); r.URL != want {
+			t.Errorf("record %d is of %s, want %s", i, r.URL, want)
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(copied, "jobs", id, "records.ndjson"))
+	if err != nil || strings.Count(string(after), "\n") != n || !strings.HasPrefix(string(after), string(before[:strings.LastIndex(string(before), "\n")])) {
+		t.Errorf("what was done before was done again: %v, %d lines", err, strings.Count(string(after), "\n"))
+	}
+}

@@ -1,0 +1,231 @@
+package emulator
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestKeysAreCheckedOnEveryEndpoint(t *testing.T) {
+	g := start(t, Options{})
+	endpoints := []struct{ method, path, missing string }{
+		{"POST", "/request", "User authentication is required"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", "Credentials are missing"},
+		{"GET", "/datasets/v3/progress/sd_x", "Credentials are missing"},
+		{"GET", "/datasets/v3/snapshot/sd_x", "Credentials are missing"},
+		{"POST", "/datasets/v3/snapshot/sd_x/cancel", "Credentials are missing"},
+		{"GET", "/datasets/v3/snapshots", "Credentials are missing"},
+		{"GET", "/datasets/list", "Credentials are missing"},
+	}
+	for _, e := range endpoints {
+		for name, c := range map[string]struct{ token, text string }{
+			"missing": {"", e.missing},
+			"unknown": {"0123456789abcdef", "Auth method is not supported"},
+			"expired": {g.key("expired-user"), "Invalid credentials"},
+		} {
+			a := g.do(e.method, g.r.API+e.path, c.token, nil)
+			if a.status != http.StatusUnauthorized || a.body != c.text || a.header.Get(basisHeader) == "" {
+				t.Errorf("%s %s with a key that is %s: %+v", e.method, e.path, name, a)
+			}
+		}
+		// service.md 5.3: everyone but FINANCE may use the API.
+		for _, k := range g.r.Keys {
+			if k.Name == "expired-user" {
+				continue
+			}
+			a := g.do(e.method, g.r.API+e.path, k.Value, nil)
+			forbidden := a.status == http.StatusForbidden && strings.HasPrefix(a.body, "Your API key lacks the required permissions for this action.")
+			if forbidden != (k.Level == LevelFinance) || a.status == http.StatusUnauthorized {
+				t.Errorf("%s %s as %s: %+v", e.method, e.path, k.Level, a)
+			}
+		}
+	}
+}
+
+func TestExpiryTakesEffectAtItsMoment(t *testing.T) {
+	c := newClock()
+	g := start(t, Options{Now: c.now})
+	ask := func() int {
+		return g.do("GET", g.r.API+"/datasets/v3/snapshots", g.key("ci-fetch"), nil).status
+	}
+	c.forward(7*day + day/2 - time.Second)
+	if got := ask(); got != 200 {
+		t.Errorf("a second before: %d", got)
+	}
+	c.forward(time.Second)
+	if got := ask(); got != 401 {
+		t.Errorf("at its moment: %d", got)
+	}
+}
+
+func TestRequestRefusesByName(t *testing.T) {
+	g := start(t, Options{})
+	cases := []struct{ name, body, detail string }{
+		{"not JSON", `nope`, "body must be a JSON object"},
+		{"an array", `[]`, "body must be a JSON object"},
+		{"null", `null`, "body must be a JSON object"},
+		{"no zone", `{"url":"http://lab.test/ok","format":"raw"}`, "zone is required"},
+		{"no url", `{"zone":"isp_demo","format":"raw"}`, "url is required"},
+		{"no format", `{"zone":"isp_demo","url":"http://lab.test/ok"}`, "format is required"},
+		{"relative url", `{"zone":"isp_demo","url":"/ok","format":"raw"}`, "url must be"},
+		{"ftp", `{"zone":"isp_demo","url":"ftp://lab.test/","format":"raw"}`, "url must be"},
+		{"a format nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"xml"}`, "format must be raw or json"},
+		{"country in capitals", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"US"}`, "country takes two lower-case letters"},
+		{"a city on ISP", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"us","city":"reno"}`, "city is for residential and mobile zones"},
+		{"async in the body", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","async":true}`, "async is not allowed"},
+		{"a field nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","colour":"red"}`, "colour is not allowed"},
+		{"what is not built", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","data_format":"markdown"}`, "data_format is not supported"},
+		{"a number as zone", `{"zone":7,"url":"http://lab.test/","format":"raw"}`, "zone must be a string"},
+		{"a method nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","method":"CONNECT"}`, "method must be one of"},
+		{"a header with a line break", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","headers":{"A":"b\r\nC: d"}}`, `headers: "A" is not a valid header`},
+		{"the proxy's own header", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","headers":{"proxy-authorization":"x"}}`, "headers: proxy-authorization is set by the service"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			a := g.do("POST", g.r.API+"/request", g.key("batch-user"), c.body)
+			v := decode[struct {
+				Error   string   `json:"error"`
+				Code    string   `json:"error_code"`
+				Details []string `json:"details"`
+			}](t, a)
+			if a.status != 400 || v.Error != "Request validation failed" || v.Code != "validation" || !strings.Contains(strings.Join(v.Details, "\n"), c.detail) {
+				t.Errorf("%+v", a)
+			}
+		})
+	}
+	if a := g.do("POST", g.r.API+"/request?async=true", g.key("batch-user"), `{}`); a.status != 400 || !strings.Contains(a.body, "async is not supported") {
+		t.Errorf("async: %+v", a)
+	}
+	if a := g.request(map[string]any{"zone": "Isp_demo", "url": "http://lab.test/ok", "format": "raw"}); a.status != 400 || a.body != `zone "Isp_demo" not found` {
+		t.Errorf("unknown zone: %+v", a)
+	}
+	if a := g.do("GET", g.r.API+"/request", g.key("batch-user"), nil); a.status != 405 {
+		t.Errorf("GET: %+v", a)
+	}
+}
+
+func TestEveryProductFetchesByAPI(t *testing.T) {
+	g := start(t, Options{})
+	for _, z := range g.r.Zones {
+		for _, scheme := range []string{"http", "https"} {
+			a := g.request(map[string]any{"zone": z.Name, "url": scheme + "://lab.test/ok", "format": "raw"})
+			if a.status != 200 || a.header.Get("x-brd-status-code") != "200" || !strings.Contains(a.body, "It works") || a.header.Get("x-brd-ip") == "" {
+				t.Errorf("%s over %s: %+v", z.Name, scheme, a)
+			}
+		}
+	}
+}
+
+func TestTargetsPassThroughWithOuter200(t *testing.T) {
+	g := start(t, Options{})
+	for _, c := range []struct{ path, inner, text, retry string }{
+		{"/ok", "200", "It works", ""},
+		{"/forbidden", "403", "Access denied", ""},
+		{"/too-fast", "429", "Too many requests", "1"},
+		{"/captcha", "200", "g-recaptcha", ""},
+		{"/empty", "200", "", ""},
+		{"/error", "500", "Something broke", ""},
+		{"/nowhere", "404", "Not found", ""},
+		{"/slow?s=0.01", "200", "At last", ""},
+		{"/search?q=<lamp>", "200", "&lt;lamp&gt;", ""},
+		{"/search?q=lamp", "200", "Brass desk lamp", ""},
+	} {
+		a := g.request(map[string]any{"zone": "unlocker_demo", "url": "http://lab.test:8080" + c.path, "format": "raw"})
+		if a.status != 200 || a.header.Get("x-brd-status-code") != c.inner || a.header.Get("Retry-After") != c.retry ||
+			a.header.Get("x-brd-error") != "" || !strings.Contains(a.body, c.text) || (c.path == "/empty") != (a.body == "") {
+			t.Errorf("%s: %+v", c.path, a)
+		}
+	}
+}
+
+func TestFormatJSONWrapsTheTarget(t *testing.T) {
+	g := start(t, Options{})
+	raw := g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/json", "format": "raw"})
+	a := g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/json", "format": "json"})
+	v := decode[struct {
+		Status  int               `json:"status_code"`
+		Headers map[string]string `json:"headers"`
+		Body    string            `json:"body"`
+	}](t, a)
+	if v.Status != 200 || v.Body != raw.body || v.Headers["content-type"] != "application/json" {
+		t.Errorf("%+v", v)
+	}
+	a = g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/too-fast", "format": "json"})
+	if a.header.Get("Retry-After") != "1" || !strings.HasPrefix(a.body, `{"status_code":429,`) {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestMethodHeadersBodyAndCountryReachTheTarget(t *testing.T) {
+	g := start(t, Options{})
+	type seen struct {
+		Address string              `json:"address"`
+		Method  string              `json:"method"`
+		Headers map[string][]string `json:"headers"`
+		Body    string              `json:"body"`
+	}
+	a := g.request(map[string]any{
+		"zone": "mobile_demo", "url": "http://lab.test/whoami", "format": "raw", "method": "POST", "country": "fr",
+		"headers": map[string]string{"X-Test": "yes", "User-Agent": "mine"}, "body": map[string]any{"a": 1}, "c_tag": "tag1",
+	})
+	v := decode[seen](t, a)
+	if v.Method != "POST" || v.Body != `{"a":1}` || v.Headers["X-Test"][0] != "yes" || v.Headers["User-Agent"][0] != "mine" ||
+		v.Headers["Content-Type"][0] != "application/json" {
+		t.Errorf("%+v", v)
+	}
+	if a.header.Get("x-brd-c_tag") != "tag1" || !strings.Contains(a.header.Get("x-brd-debug"), "country=fr") {
+		t.Errorf("%v", a.header)
+	}
+	if strings.Contains(a.header.Get("x-brd-debug"), "exit=bound") && v.Address != a.header.Get("x-brd-ip") {
+		t.Errorf("left from %s, said %s", v.Address, a.header.Get("x-brd-ip"))
+	}
+	a = g.request(map[string]any{"zone": "mobile_demo", "url": "http://lab.test/whoami", "format": "raw", "method": "PUT", "body": "plain"})
+	if v := decode[seen](t, a); v.Method != "PUT" || v.Body != "plain" {
+		t.Errorf("%+v", v)
+	}
+}
+
+func TestTargetsThatAreNotPublicAreRefused(t *testing.T) {
+	g := start(t, Options{})
+	for _, host := range []string{
+		strings.TrimPrefix(g.r.LabDirect, "http://"), strings.TrimPrefix(g.r.Control, "http://"), "localhost:80", "127.0.0.1",
+		"10.0.0.1", "192.168.0.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "[::1]", "[::ffff:127.0.0.1]", "[fd00::1]", "[64:ff9b::7f00:1]", "2130706433",
+	} {
+		a := g.request(map[string]any{"zone": "isp_demo", "url": "http://" + host + "/", "format": "raw"})
+		// A decimal address is a name that no DNS knows, unless a resolver reads it.
+		code := a.header.Get("x-brd-error-code")
+		if a.status != 200 || a.body != "" || (code != "policy_20030" && (host != "2130706433" || code != "target_40001")) {
+			t.Errorf("%s: %+v", host, a)
+		}
+	}
+}
+
+func TestAFailedFetchIsOuter200WithAnEmptyBody(t *testing.T) {
+	g := start(t, Options{})
+	g.listeners[0].Close() // the lab: its address now refuses connections
+	a := g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/ok", "format": "raw"})
+	if a.status != 200 || a.body != "" || a.header.Get("x-brd-status-code") != "502" || a.header.Get("x-brd-error") == "" ||
+		a.header.Get("x-brd-error-code") != "target_40020" || a.header.Get("x-brd-err-code") != "target_40020" {
+		t.Errorf("%+v", a)
+	}
+}
+
+func TestLargeBodiesStreamWhole(t *testing.T) {
+	g := start(t, Options{})
+	for _, format := range []string{"raw", "json"} {
+		a := g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/large?mb=3", "format": format})
+		body := a.body
+		if format == "json" {
+			var v struct{ Body string }
+			if err := json.Unmarshal([]byte(body), &v); err != nil {
+				t.Fatal(err)
+			}
+			body = v.Body
+		}
+		if len(body) != 3<<20 || !strings.HasPrefix(body[len(body)-64:], "000049151 ") {
+			t.Errorf("%s: %d bytes", format, len(body))
+		}
+	}
+}
