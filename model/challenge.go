@@ -1,5 +1,10 @@
 package model
 
+import (
+	"slices"
+	"strings"
+)
+
 // This file is what the console knows of challenge pages, as data. It is public
 // knowledge about bot defences, not part of the contract, which says "CAPTCHA"
 // and no more (service.md 7).
@@ -114,6 +119,20 @@ var challengeTitles = []string{
 // case and without spaces around the colon.
 var challengeHeaders = []string{
 	"cf-mitigated:challenge", "x-amzn-waf-action:captcha", "x-amzn-waf-action:challenge",
+}
+
+// ChallengeHeaders names the headers of an answer that Diagnose looks at, in
+// lower case: whoever makes an Outcome cites those that the target sent in
+// HeaderEvidence, as "name: value".
+func ChallengeHeaders() []string {
+	var names []string
+	for _, h := range challengeHeaders {
+		name, _, _ := strings.Cut(h, ":")
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // Bounds of what counts as a page with little on it, in bytes of visible text.

@@ -129,11 +129,10 @@ func (f *facts) aboutPermission() bool {
 	if f.Via == ViaNative || f.ServiceStatus != http.StatusForbidden {
 		return false
 	}
-	if containsFold(f.ServiceText, "permission") {
-		return true
+	if looksLikeHTML(f.BodyHead) {
+		return false // a page may speak of permissions: it is the site's, or nobody knows whose
 	}
-	// A short text that is no page is the service's own.
-	return len(f.BodyHead) < 4<<10 && !looksLikeHTML(f.BodyHead) && containsFold(string(f.BodyHead), "permission")
+	return containsFold(f.ServiceText, "permission") || len(f.BodyHead) < 4<<10 && containsFold(string(f.BodyHead), "permission")
 }
 
 // blockedBySite reports whether the dialect reads the service's error as a

@@ -379,3 +379,17 @@ func TestTheServicesCAIsOnlyForNativeAccess(t *testing.T) {
 		}
 	}
 }
+
+func TestChallengeHeadersAreThoseThatDecide(t *testing.T) {
+	names := ChallengeHeaders()
+	if len(names) != 2 {
+		t.Errorf("%d headers, want two, each once: %v", len(names), names)
+	}
+	for _, h := range challengeHeaders {
+		name, value, _ := strings.Cut(h, ":")
+		o := Outcome{Via: ViaNative, TargetStatus: 200, HeadMethod: true, HeaderEvidence: []string{strings.ToUpper(name) + ":  " + value}}
+		if d := Diagnose(o); !slices.Contains(names, name) || d.Class != ClassCaptcha {
+			t.Errorf("%s: %s, in the list %t", h, d.Class, slices.Contains(names, name))
+		}
+	}
+}

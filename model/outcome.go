@@ -41,7 +41,8 @@ type Outcome struct {
 	// a dialect is a profile's knowledge, not the contract's.
 	ServiceClass Class
 	ServiceCause Cause
-	// Header holds "Name: value" observations worth citing as evidence.
+	// HeaderEvidence holds "name: value" observations worth citing as evidence, those
+	// of ChallengeHeaders among them.
 	HeaderEvidence []string
 	// ContentType is the answer's type; BodyHead its first bytes (at most 256 KiB);
 	// BodySize all that was received.
