@@ -35,11 +35,10 @@ type runBinding struct {
 
 // Bindings are the root's own keys; they come before the active view's.
 func (a *App) Bindings() []kit.Binding {
-	const group = "Everywhere"
 	out := make([]kit.Binding, 0, len(a.tabs)+6)
 	for i, t := range a.tabs {
 		out = append(out, kit.Binding{
-			Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Group: group, Hidden: true,
+			Keys: []string{strconv.Itoa(i + 1)}, Label: t.View.Title(), Hidden: true,
 			Help: "Go to " + t.View.Title() + ".", Intent: intentTab + intent(i),
 		})
 	}
@@ -48,12 +47,12 @@ func (a *App) Bindings() []kit.Binding {
 		none = "no message is shown"
 	}
 	return append(out,
-		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "All keys that mean something now.", Group: group, Intent: intentHelp},
-		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by its name.", Group: group, Intent: intentPalette, Hidden: true},
-		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Group: group, Intent: intentMouse, Hidden: true},
-		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Group: group, Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
-		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Group: group, Intent: kit.Quit{}, Hidden: true},
-		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Group: group, Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
+		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "All keys that mean something now.", Intent: intentHelp},
+		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by its name.", Intent: intentPalette, Hidden: true},
+		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
+		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
+		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
+		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
 	)
 }
 
@@ -185,15 +184,12 @@ func pieces(n int) string {
 
 func (a *App) palette() kit.Overlay {
 	var choices []kit.Choice
-	add := func(view kit.ViewID, note string, bs []kit.Binding) {
+	add := func(view kit.ViewID, bs []kit.Binding) {
 		for _, b := range bs {
-			if b.Label == "" || b.Group == "Move" || b.Group == "Form" {
+			if b.Label == "" || b.Group == "Move" || b.Group == "Form" || b.Intent == intentPalette || b.Intent == (kit.Close{}) {
 				continue
 			}
-			text := b.Label
-			if b.Help != "" {
-				note = b.Help
-			}
+			text, note := b.Label, b.Help
 			choices = append(choices, kit.Choice{
 				Text: text, Note: note, Key: kit.KeyName(b.Key()), Disabled: b.Disabled,
 				Pick: func() tea.Msg { return runBinding{view: view, binding: b} },
@@ -201,9 +197,9 @@ func (a *App) palette() kit.Overlay {
 		}
 	}
 	t := a.tabs[a.active]
-	add(t.ID, "", t.View.Bindings())
-	add("", "", a.deps.Commands)
-	add("", "", a.Bindings())
+	add(t.ID, t.View.Bindings())
+	add("", a.deps.Commands)
+	add("", a.Bindings())
 	return kit.NewFinder(a.theme, "Commands", "type a command", choices)
 }
 

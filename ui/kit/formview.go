@@ -74,8 +74,8 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		out = []string{head + f.valueText(fd, on, width)}
 	}
 	if on && f.editing && fd.Kind == FieldPick {
-		rows := min(len(fd.shown)+1, pickRows)
-		for _, l := range strings.Split(fd.list.Render(t, true, width, max(rows, 2)), "\n")[1:] {
+		rows := max(min(len(fd.shown), pickRows), 1)
+		for l := range strings.SplitSeq(fd.list.Render(t, true, width, rows), "\n") {
 			out = append(out, indent+l)
 		}
 	}

@@ -14,19 +14,27 @@ type HelpSection struct {
 
 // NewHelp makes the help page from bindings.
 func NewHelp(t *Theme, sections []HelpSection) Overlay {
-	h := &help{theme: t}
-	h.lines = helpLines(t, sections)
-	return h
+	return &help{theme: t, sections: sections}
 }
 
 type help struct {
-	theme *Theme
-	lines []string
-	top   int
-	page  int
+	theme    *Theme
+	sections []HelpSection
+	top      int
+	page     int
+	width    int
+	lines    []string // of that width
 }
 
-func helpLines(t *Theme, sections []HelpSection) []string {
+// lay breaks the page into lines of a width.
+func (h *help) lay(w int) {
+	if h.width != w {
+		h.width, h.lines = w, helpLines(h.theme, h.sections, w)
+	}
+}
+
+func helpLines(t *Theme, sections []HelpSection, w int) []string {
+	const indent = 23
 	var out []string
 	for _, s := range sections {
 		if len(out) > 0 {
@@ -46,11 +54,14 @@ func helpLines(t *Theme, sections []HelpSection) []string {
 			if text == "" {
 				text = b.Label
 			}
-			line := "    " + t.KeyHint.Render(Fit(strings.Join(keyNames(b.Keys), " "), 18)) + " " + text
 			if b.Disabled != "" {
-				line += t.Muted.Render("  (now not: " + b.Disabled + ")")
+				text += "  (now not: " + b.Disabled + ")"
 			}
-			out = append(out, line)
+			head := "    " + t.KeyHint.Render(Fit(strings.Join(keyNames(b.Keys), " "), indent-5)) + " "
+			for _, l := range WrapText(text, max(w-indent, 20)) {
+				out = append(out, head+l)
+				head = spaces(indent)
+			}
 		}
 	}
 	return out
@@ -91,7 +102,11 @@ func (h *help) Init() tea.Cmd { return nil }
 
 func (h *help) Title() string { return "Keys" }
 
-func (h *help) Size(w, sh int) (int, int) { return min(88, w-4), min(len(h.lines), sh-4) }
+func (h *help) Size(w, sh int) (int, int) {
+	w = min(88, w-4)
+	h.lay(w)
+	return w, min(len(h.lines), sh-4)
+}
 
 func (h *help) Bindings() []Binding {
 	return []Binding{{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: Close{}}}
@@ -114,6 +129,7 @@ func (h *help) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (h *help) Render(w, rows int) string {
+	h.lay(w)
 	h.page = rows
 	h.top = max(min(h.top, len(h.lines)-rows), 0)
 	return Block(strings.Join(h.lines[h.top:min(h.top+rows, len(h.lines))], "\n"), w, rows)

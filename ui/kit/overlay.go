@@ -111,7 +111,7 @@ func (m *menu) Size(w, h int) (int, int) {
 	for _, it := range m.items {
 		widest = max(widest, Width(it.Label)+Width(it.Note)+10)
 	}
-	return min(widest, w-6), min(len(m.items)+1, h-6)
+	return min(widest, w-6), min(len(m.items), h-6)
 }
 
 func (m *menu) Update(msg tea.Msg) tea.Cmd {

@@ -51,7 +51,7 @@ func (f *Finder) Title() string { return f.title }
 
 // Size asks for two thirds of the screen.
 func (f *Finder) Size(w, h int) (int, int) {
-	return min(84, w-6), min(max(h*2/3, 8), len(f.choices)+4)
+	return min(84, w-6), min(max(h*2/3, 8), len(f.choices)+1)
 }
 
 // CapturingText is always true: what is typed filters.

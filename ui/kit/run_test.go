@@ -72,7 +72,7 @@ func lineBody(lines int) *patternReader {
 		const head = "line "
 		col := off % 16
 		if col < 5 || col == 14 {
-			return (head + "         ")[col]
+			return (head + "          ")[col]
 		}
 		n := off / 16
 		for range 13 - col {

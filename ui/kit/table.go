@@ -205,7 +205,7 @@ func (t *Table) scroll(rows int) {
 	t.top = min(max(t.top, 0), max(t.n-rows, 0))
 }
 
-// Render draws the header and the visible rows as exactly h lines of w cells.
+// Render draws the header (when a column has a title) and the visible rows as exactly h lines of w cells.
 // It remembers how many rows fit, so that the paging keys know what a page is.
 func (t *Table) Render(th *Theme, focused bool, w, h int) string {
 	if h <= 0 || w <= 0 {
@@ -214,18 +214,27 @@ func (t *Table) Render(th *Theme, focused bool, w, h int) string {
 	widths := t.widths(w - 1)
 	var b strings.Builder
 	b.Grow(w * h * 2)
-	b.WriteString(th.Muted.Render(Fit(" "+t.line(widths, nil), w)))
-	rows := h - 1
-	if t.n == 0 {
-		t.page = rows
-		b.WriteByte('\n')
-		b.WriteString(Block(th.Muted.Render(" "+Cut(t.Empty, w-1)), w, rows))
-		return strings.TrimSuffix(b.String(), "\n")
+	rows := h
+	if t.headed() {
+		b.WriteString(th.Muted.Render(Fit(" "+t.line(widths, nil), w)))
+		rows--
 	}
 	t.page = max(rows, 1)
+	if rows == 0 {
+		return b.String()
+	}
+	if t.n == 0 {
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(Block(th.Muted.Render(" "+Cut(t.Empty, w-1)), w, rows))
+		return b.String()
+	}
 	t.scroll(t.page)
 	for y := range rows {
-		b.WriteByte('\n')
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
 		i := t.top + y
 		if i >= t.n {
 			b.WriteString(spaces(w))
@@ -234,6 +243,16 @@ func (t *Table) Render(th *Theme, focused bool, w, h int) string {
 		t.drawRow(&b, th, i, widths, w, focused)
 	}
 	return b.String()
+}
+
+// headed reports whether a column has a title; without one there is no header.
+func (t *Table) headed() bool {
+	for _, c := range t.Columns {
+		if c.Title != "" {
+			return true
+		}
+	}
+	return false
 }
 
 func (t *Table) drawRow(b *strings.Builder, th *Theme, i int, widths []int, w int, focused bool) {
