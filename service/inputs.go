@@ -360,7 +360,7 @@ func (in *inputReader) value(row int, raw []byte) error {
 		return nil
 	}
 	if raw, ok := object["url"]; ok && json.Unmarshal(raw, &address) != nil {
-		in.problem(row, false, "url is %s; expected a text", quoteShort(string(raw)))
+		in.problem(row, false, "url is %s; expected a text", cutText(string(raw), 60))
 		return nil
 	}
 	var extra map[string]string

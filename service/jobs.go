@@ -141,7 +141,7 @@ func checkTrigger(d dialect.Dialect, r model.TriggerRequest) error {
 	switch {
 	case r.Dataset == "" && !documented:
 		return badField("dataset", "it is empty")
-	case len(r.Dataset) > 200 || len(singleLine(r.Dataset)) != len(r.Dataset):
+	case len(r.Dataset) > 200 || singleLine(r.Dataset) != r.Dataset:
 		return badField("dataset", "%s is no dataset's name", quoteShort(r.Dataset))
 	case len(r.Inputs) == 0:
 		return badField("inputs", "there are none")
