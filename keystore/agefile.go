@@ -117,7 +117,7 @@ func readInside(dir, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }()
 	f, err := root.Open(name)
 	if err != nil {
 		return nil, err
@@ -132,7 +132,7 @@ func writeInside(dir, name string, b []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // a folder's handle; nothing was written through it
 	// The caller holds the folder's lock, so one name for the temporary file is
 	// enough, and one left behind by a crash is simply overwritten.
 	tmp := name + ".new"

@@ -122,7 +122,7 @@ func TestAFaultyInventoryIsNamedByLineAndLeftAlone(t *testing.T) {
 		text, want string
 		line, col  int
 	}{
-		"unknown field":      {"[[keys]]\nname = \"a\"\nlevle = \"OPS\"\n", "level", 3, 1},
+		"unknown field":      {"[[keys]]\nname = \"a\"\nlvl = \"OPS\"\n", "level", 3, 1},
 		"unknown table":      {"[settings]\nx = 1\n", "keys, version", 1, 2},
 		"wrong type":         {"[[keys]]\nname = 7\n", "text in quotes", 2, 8},
 		"unknown level":      {"[[keys]]\nname = \"a\"\nlevel = \"ROOT\"\n", "ADMIN, FINANCE", 3, 1},
@@ -328,7 +328,7 @@ func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
 	for p := range otherWrites {
 		wg.Go(func() {
 			cmd := exec.CommandContext(t.Context(), exe)
-			cmd.Env = append(os.Environ(), envCommand+"=inventory", envPath+"="+path, envPrefix+"="+fmt.Sprintf("process%d-", p))
+			cmd.Env = append(os.Environ(), envCommand+"=inventory", envPath+"="+path, envPrefix+"="+fmt.Sprintf("process%d-", p), "GORACE=atexit_sleep_ms=0")
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("process %d: %v\n%s", p, err, out)
 			}

@@ -13,7 +13,7 @@ import (
 	"zonedeck/model"
 )
 
-// ErrProfileExists: the configuration has a profile of that name.
+// ErrProfileExists says that the configuration has a profile of that name.
 var ErrProfileExists = errors.New("the configuration has a profile of that name")
 
 // AddProfile appends a profile to config.toml, which is made when it is missing.
