@@ -64,7 +64,7 @@ func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
 	value := g.key("batch-user")
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
-	for range 4 {
+	for range 2 {
 		wg.Go(func() {
 			for {
 				select {
@@ -76,7 +76,7 @@ func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
 			}
 		})
 	}
-	for range 20 {
+	for range 10 {
 		k := decode[Key](t, g.control("POST", "/keys/batch-user/refresh", nil))
 		if _, err := g.account.authenticate(value); err == nil {
 			t.Error("the old value still works after the answer")

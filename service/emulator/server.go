@@ -30,6 +30,7 @@ const (
 	keepAliveTimeout  = 2 * time.Minute
 	portTries         = 64
 	samePortTries     = 4
+	shutdownGrace     = 250 * time.Millisecond
 	samePortTryPeriod = 5 * time.Millisecond
 )
 
@@ -270,8 +271,8 @@ func (s *Server) served(err error) {
 }
 
 // Shutdown stops accepting, ends what runs, waits for every goroutine and gives the
-// state folder back. Unfinished jobs go on at the next start. After ctx ends,
-// connections are cut; the wait is short then but still complete.
+// state folder back. Unfinished jobs go on at the next start. Connections that are
+// still open when ctx ends, or after a short grace, are cut.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() { s.ended = s.shutdown(ctx) })
 	return s.ended
@@ -281,8 +282,14 @@ func (s *Server) shutdown(ctx context.Context) error {
 	s.cancel()
 	s.tunnels.closeAll()
 	var errs []error
+	if s.dialer != nil {
+		s.dialer.Close() // or the lab would wait for these connections
+	}
+	// Handlers end with s.ctx; what is left after the grace are silent connections.
+	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
+	defer cancel()
 	for _, srv := range s.http {
-		if err := srv.Shutdown(ctx); err != nil {
+		if srv.Shutdown(ctx) != nil {
 			errs = append(errs, srv.Close())
 		}
 	}

@@ -1,0 +1,203 @@
+package exits
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+func TestPublic(t *testing.T) {
+	for _, s := range []string{"8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"} {
+		if !Public(netip.MustParseAddr(s)) {
+			t.Errorf("%s is public", s)
+		}
+	}
+	for _, s := range []string{
+		"127.0.0.1", "127.14.1.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.127.255.255",
+		"0.0.0.0", "0.1.2.3", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
+		"::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::7f00:1",
+		"64:ff9b::a00:1", "2002:a00:1::", "2001:db8::1", "2001::1", "fec0::1",
+	} {
+		if Public(netip.MustParseAddr(s)) {
+			t.Errorf("%s is not public", s)
+		}
+	}
+}
+
+func TestExitsAreDistinctPerNetworkCountryAndTurn(t *testing.T) {
+	seen := map[netip.Addr]string{}
+	for _, network := range networks {
+		for _, country := range []string{"us", "de", "aa", "zz"} {
+			for n := range PerCountry {
+				a := address(network, country, n)
+				if was, ok := seen[a]; ok || !a.IsLoopback() {
+					t.Fatalf("%s of %s/%s/%d is also %q", a, network, country, n, was)
+				}
+				seen[a] = network + "/" + country
+			}
+		}
+	}
+}
+
+func TestSessions(t *testing.T) {
+	now := time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC)
+	p := NewPool(func() time.Time { return now })
+	pick := func(w Want) Exit {
+		t.Helper()
+		e, err := p.Pick(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	w := Want{Zone: "z", Product: "residential", Session: "a"}
+	first := pick(w)
+	for range 10 {
+		now = now.Add(5 * time.Minute) // used within its idle time, it lasts
+		if e := pick(w); e != first {
+			t.Fatalf("moved to %v", e)
+		}
+	}
+	other := w
+	other.Zone, other.Country = "y", "jp"
+	if e := pick(other); e.Country != "jp" || pick(w) != first {
+		t.Error("two zones share a session of the same name")
+	}
+	moved := w
+	moved.Country = "de"
+	if e := pick(moved); e == first || e.Country != "de" {
+		t.Errorf("a change of country keeps %v", e)
+	}
+	now = now.Add(5*time.Minute + 1)
+	moved.Const = true
+	if _, err := p.Pick(moved); !errors.Is(err, ErrSessionLost) {
+		t.Errorf("const: %v", err)
+	}
+	if _, err := p.Pick(moved); err != nil {
+		t.Errorf("the next try starts a new session: %v", err)
+	}
+}
+
+func TestPoolForgetsTheOldestSessionAtItsBound(t *testing.T) {
+	now := time.Unix(0, 0)
+	p := NewPool(func() time.Time { return now })
+	for i := range maxSessions + 10 {
+		now = now.Add(time.Millisecond)
+		if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: string(rune('a'+i%26)) + time.Duration(i).String()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(p.sessions) != maxSessions {
+		t.Errorf("%d sessions", len(p.sessions))
+	}
+}
+
+func TestAllocatedDirectAndGroups(t *testing.T) {
+	p := NewPool(time.Now)
+	own := Allocated("isp")
+	if len(own) != PerCountry || Allocated("residential") != nil {
+		t.Errorf("allocated: %v", own)
+	}
+	if e, err := p.Pick(Want{Zone: "z", Product: "isp", IP: own[3].String()}); err != nil || e.Addr != own[3] {
+		t.Errorf("%v %v", e, err)
+	}
+	for _, ip := range []string{"8.8.8.8", Allocated("datacenter")[0].String(), "x"} {
+		if _, err := p.Pick(Want{Zone: "z", Product: "isp", IP: ip}); !errors.Is(err, ErrNotAllocated) {
+			t.Errorf("%s: %v", ip, err)
+		}
+	}
+	g := Want{Zone: "z", Product: "residential", GIP: "us_1"}
+	a, err := p.Pick(g)
+	b, err2 := p.Pick(g)
+	if a != b || err != nil || err2 != nil {
+		t.Errorf("a group moved from %v to %v", a, b)
+	}
+	if e, err := p.Pick(Want{Direct: true}); err != nil || e.Addr.String() != "127.0.0.1" {
+		t.Errorf("%v %v", e, err)
+	}
+}
+
+// answerDNS is a resolver's network: it answers every question for an address with a.
+func answerDNS(t *testing.T, a [4]byte) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe() // no packet connection, so messages have a length before them
+		go func() {
+			defer far.Close()
+			b := make([]byte, 2048)
+			n, err := far.Read(b)
+			if err != nil || n < 2 {
+				return
+			}
+			if n == 2 { // the length alone
+				if n, err = far.Read(b[2:]); err != nil {
+					return
+				}
+				n += 2
+			}
+			var m dnsmessage.Message
+			if err := m.Unpack(b[2:n]); err != nil {
+				t.Error(err)
+				return
+			}
+			m.Response, m.Additionals = true, nil
+			if q := m.Questions[0]; q.Type == dnsmessage.TypeA {
+				m.Answers = []dnsmessage.Resource{{
+					Header: dnsmessage.ResourceHeader{Name: q.Name, Type: q.Type, Class: q.Class, TTL: 1},
+					Body:   &dnsmessage.AResource{A: a},
+				}}
+			}
+			out, err := m.AppendPack(make([]byte, 2, 512))
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			out[0], out[1] = byte((len(out)-2)>>8), byte(len(out)-2)
+			_, _ = far.Write(out)
+		}()
+		return near, nil
+	}}
+}
+
+func TestANameThatResolvesToAPrivateAddressIsBlocked(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	d := NewDialer(netip.MustParseAddrPort(ln.Addr().String()), nil)
+	d.UseResolver(answerDNS(t, [4]byte{127, 0, 0, 1}))
+	_, port, _ := strings.Cut(ln.Addr().String(), ":")
+	c, err := d.Dial(t.Context(), "rebound.example:"+port, Exit{})
+	if !errors.Is(err, ErrBlocked) {
+		t.Errorf("%v, %v", c, err)
+	}
+	c, err = d.Dial(t.Context(), "LAB.test.:1", Exit{})
+	if err != nil {
+		t.Fatalf("the lab by its name: %v", err)
+	}
+	c.Close()
+	if _, err := d.Dial(t.Context(), "no-port", Exit{}); err == nil {
+		t.Error("an address without a port was dialled")
+	}
+}
+
+func TestTransportsAreBoundedAndPerExit(t *testing.T) {
+	d := NewDialer(netip.MustParseAddrPort("127.0.0.1:1"), nil)
+	defer d.Close()
+	a := Exit{Addr: address("isp", "us", 0)}
+	if d.Transport("lab.test", a) != d.Transport("LAB.TEST", a) || d.Transport("lab.test", a) == d.Transport("lab.test", Exit{Addr: address("isp", "us", 1)}) {
+		t.Error("transports are not kept per exit")
+	}
+	for i := range 2 * maxTransports {
+		d.Transport("lab.test", Exit{Addr: address("isp", "us", i)})
+	}
+	if len(d.labs) > maxTransports {
+		t.Errorf("%d transports", len(d.labs))
+	}
+}

@@ -1,0 +1,245 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/net/html"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site answers every address with one product named after it.
+type site struct {
+	mu      sync.Mutex
+	fetched map[string]int
+	gate    chan struct{} // when set, each fetch waits for one value
+	running atomic.Int32
+	most    atomic.Int32
+}
+
+func (s *site) fetch(ctx context.Context, url string, _ int64) (Page, error) {
+	n := s.running.Add(1)
+	defer s.running.Add(-1)
+	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); m = s.most.Load() {
+	}
+	if s.gate != nil {
+		select {
+		case <-s.gate:
+		case <-ctx.Done():
+			return Page{}, ctx.Err()
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fetched == nil {
+		s.fetched = map[string]int{}
+	}
+	s.fetched[url]++
+	return Page{URL: url, Status: 200, Body: []byte(`<p data-product="1"><b class="name">` + html.EscapeString(url) + `</b></p>`)}, nil
+}
+
+func open(t *testing.T, dir string, s *site) *Engine {
+	t.Helper()
+	e, err := Open(context.Background(), Config{Dir: dir, Fetch: s.fetch, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func urls(n int) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = fmt.Sprintf("http://x.test/%d", i)
+	}
+	return out
+}
+
+func until(t *testing.T, e *Engine, id string, ok func(Snapshot) bool) Snapshot {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(10 * time.Second)
+	for {
+		s, err := e.Get(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ok(s) {
+			return s
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("still %+v", s)
+		}
+	}
+}
+
+func ended(s Snapshot) bool { return s.Status.Ended() }
+
+func names(t *testing.T, e *Engine, id string) []string {
+	t.Helper()
+	write, err := e.Download(id, "csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := write(&b); err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, l := range strings.Split(strings.TrimSpace(b.String()), "\n")[1:] {
+		out = append(out, strings.Split(l, ",")[1])
+	}
+	return out
+}
+
+func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
+	dir := t.TempDir()
+	const n = 50
+	first := &site{gate: make(chan struct{}, n)}
+	e := open(t, dir, first)
+	snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(n)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 20 {
+		first.gate <- struct{}{}
+	}
+	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 20 })
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// A line that was torn, one that is damaged, one that came twice.
+	path := filepath.Join(dir, snap.ID, recordsName)
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(b, []byte("\n"))
+	damaged := append(bytes.Repeat([]byte("x"), len(lines[3])-1), '\n')
+	lines[3] = damaged
+	torn := bytes.Join(append(lines, lines[5], []byte(`{"i":4`)), nil)
+	if err := os.WriteFile(path, torn, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	second := &site{}
+	e = open(t, dir, second)
+	s := until(t, e, snap.ID, ended)
+	if s.Status != Ready || s.Done != n || s.Records != n {
+		t.Errorf("%+v", s)
+	}
+	if len(second.fetched) != n-20+1 {
+		t.Errorf("%d pages were fetched again or for the first time, want %d", len(second.fetched), n-20+1)
+	}
+	if got := strings.Join(names(t, e, snap.ID), " "); got != strings.Join(urls(n), " ") {
+		t.Errorf("records: %s", got)
+	}
+}
+
+func TestParallelismIsBounded(t *testing.T) {
+	s := &site{gate: make(chan struct{})}
+	e := open(t, t.TempDir(), s)
+	for range 10 {
+		if _, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(10)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 100 {
+		s.gate <- struct{}{}
+	}
+	for _, snap := range e.List() {
+		until(t, e, snap.ID, ended)
+	}
+	if m := s.most.Load(); m > pagesAtOnce || m < 2 {
+		t.Errorf("%d pages at once", m)
+	}
+}
+
+func TestWhatADiskErrorDoes(t *testing.T) {
+	s := &site{gate: make(chan struct{}, 1)}
+	dir := t.TempDir()
+	e := open(t, dir, s)
+	snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(3)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gate <- struct{}{}
+	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 1 })
+	j, err := e.job(snap.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.mu.Lock()
+	j.records.Close()
+	j.mu.Unlock()
+	close(s.gate)
+	if got := until(t, e, snap.ID, ended); got.Status != Failed || got.Error == "" {
+		t.Errorf("%+v", got)
+	}
+	if _, err := e.Download(snap.ID, "json"); !errors.Is(err, ErrNotComplete) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
+	dir := t.TempDir()
+	e := open(t, dir, &site{})
+	if _, err := e.Trigger(Spec{Dataset: "gd_x", URLs: urls(1)}); !errors.Is(err, ErrNoDataset) {
+		t.Errorf("%v", err)
+	}
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Half a trigger that was never answered, and what is not ours.
+	for _, name := range []string{".new-sd_aaaaaaaaaaaaaaaa", "notes"} {
+		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e = open(t, dir, &site{})
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "notes" || len(e.List()) != 0 {
+		t.Errorf("%v %v", entries, err)
+	}
+}
+
+func FuzzExtract(f *testing.F) {
+	f.Add([]byte(`<div data-product="1"><b class="name"><a href="/x">N</a></b><i class="price">$1.50</i></div>`), "http://x.test/")
+	f.Add([]byte(`<div class="review"><i class="rating" data-rating="x">`), "::")
+	f.Add([]byte("\xff\x00<title>"), "")
+	f.Fuzz(func(t *testing.T, body []byte, url string) {
+		for _, d := range datasets() {
+			j := &job{meta: meta{Dataset: d.ID}}
+			recs, err := j.extract(Page{URL: url, Status: 200, Body: body})
+			if err == nil && len(recs) == 0 {
+				t.Fatal("neither records nor an error")
+			}
+			for _, r := range recs {
+				if !json.Valid(r) {
+					t.Fatalf("not JSON: %s", r)
+				}
+			}
+		}
+	})
+}
