@@ -112,7 +112,7 @@ var ErrNotShown = dialect.ErrNotShown
 // RequestError says that a request cannot be sent as it stands: nothing was
 // sent. Field names the form's field it belongs to: "zone", "url", "via", "key",
 // "format", "method", "headers", "body", "country", "session", "password",
-// "dataset", "inputs" or "profile".
+// "required", "dataset", "inputs" or "profile".
 type RequestError struct {
 	Field string
 	Msg   string

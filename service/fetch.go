@@ -58,6 +58,7 @@ type flight struct {
 	key     model.Key
 	secret  keystore.Secret // the key's value, by API
 	login   proxyLogin      // by Native
+	mask    masker
 	timeout time.Duration
 	on      func(FetchEvent)
 	// bodyCap bounds the body below the client's own cap; 0 means that one.
@@ -91,7 +92,7 @@ func (c *Client) Fetch(ctx context.Context, r model.FetchRequest, on func(FetchE
 		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: t.outcome.ContentType,
-		Body: t.body.ref, Exit: t.exit, Timing: t.timing, Attempts: f.attempts, Diagnosis: d,
+		Body: t.body.ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Attempts: f.attempts, Diagnosis: d,
 	}
 	if c.o.Journal != nil {
 		if err := c.o.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
@@ -122,9 +123,10 @@ func (c *Client) prepare(ctx context.Context, r model.FetchRequest, on func(Fetc
 	}
 	if r.Via == model.ViaNative {
 		f.login, err = c.login(ctx, p, r.Zone, params(r))
-		return f, err
+	} else {
+		f.key, f.secret, err = c.keyFor(ctx, p, r.Key)
 	}
-	f.key, f.secret, err = c.keyFor(ctx, p, r.Key)
+	f.mask = maskerOf(f.secret, f.login)
 	return f, err
 }
 

@@ -387,3 +387,37 @@ func TestServiceThatIsNotThereIsANetworkFault(t *testing.T) {
 		t.Errorf("timing %+v", res.Timing)
 	}
 }
+
+func TestMissingFieldsAreParsingDrift(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		w.Header().Set("Content-Type", "text/html")
+		if strings.Contains(string(body), "/wrapped") {
+			w.Header().Set("Content-Type", "application/json")
+			_, _ = io.WriteString(w, `{"status_code":200,"headers":{"content-type":"text/html"},"body":"<p class=price>9</p>"}`)
+			return
+		}
+		_, _ = io.WriteString(w, `<h1 class="name">Kettle</h1>`)
+	})
+	c := newTestClient(t, p)
+	r := ask(p, "unlocker1")
+	r.Required = []string{".name", ".price"}
+	res, err := c.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
+	if len(res.Fields) != 2 || !res.Fields[0].Found || res.Fields[1].Found {
+		t.Errorf("fields %+v", res.Fields)
+	}
+	r.URL, r.Format, r.Required = "http://lab.test/wrapped", model.FormatJSON, []string{".price"}
+	if res, err = c.Fetch(t.Context(), r, nil); err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassOK, "")
+	r.Required = []string{"<"}
+	var re *RequestError
+	if _, err = c.Fetch(t.Context(), r, nil); !errors.As(err, &re) || re.Field != "required" {
+		t.Errorf("error %v", err)
+	}
+}

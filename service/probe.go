@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
@@ -186,7 +187,8 @@ func (pr *probe) call(ctx context.Context, login proxyLogin) (exit string, d mod
 	actx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, errAttemptTimeout)
 	defer cancel()
 	f := &flight{
-		c: pr.c, p: pr.p, d: pr.d, login: login, timeout: limit.Timeout, on: func(FetchEvent) {}, bodyCap: probeBody,
+		c: pr.c, p: pr.p, d: pr.d, login: login, mask: maskerOf(keystore.Secret{}, login),
+		timeout: limit.Timeout, on: func(FetchEvent) {}, bodyCap: probeBody,
 		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative}, id: pr.c.newID("p"),
 	}
 	t, err := f.tryNative(actx, model.Attempt{N: 1})

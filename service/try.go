@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/fields"
 )
 
 // try is what one attempt showed.
@@ -18,6 +20,7 @@ type try struct {
 	proxyHeader http.Header
 	connect     int // the status of the proxy's own answer, 0 when there was none
 	body        received
+	fields      []model.Field
 	exit        string
 	timing      model.Timing
 }
@@ -32,12 +35,12 @@ func (f *flight) outcomeOf() model.Outcome {
 
 // broken fills an outcome from an exchange that broke. An error that is no
 // breakage comes back: the caller's cancellation, a request that cannot be sent.
-func broken(o *model.Outcome, tr *trace, err error) error {
+func broken(o *model.Outcome, mask masker, tr *trace, err error) error {
 	var ce *callError
 	if !errors.As(err, &ce) {
 		return err
 	}
-	o.Broke, o.BrokeText, o.Peer = ce.Broke, ce.Error(), ce.Peer
+	o.Broke, o.BrokeText, o.Peer = ce.Broke, mask.text(ce.Error()), ce.Peer
 	o.Elapsed = tr.Timing().Total
 	return nil
 }
@@ -68,11 +71,12 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	})
 	if err != nil {
 		t.timing = tr.Timing()
-		return t, broken(&t.outcome, tr, err)
+		return t, broken(&t.outcome, f.mask, tr, err)
 	}
 	defer resp.Body.Close()
 	o := &t.outcome
-	o.ServiceStatus, o.ContentType, t.header = resp.StatusCode, resp.Header.Get("Content-Type"), resp.Header
+	t.header = f.mask.header(resp.Header)
+	o.ServiceStatus, o.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
 	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
 	read(o, reading)
 	t.exit = reading.Exit
@@ -89,7 +93,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.ref.Cut && t.body.ref.Size > 0 {
 		f.unwrap(&t, now)
 	}
-	o.BodyHead, o.BodySize = t.body.head, t.body.ref.Size
+	f.finish(&t)
 	return t, nil
 }
 
@@ -100,9 +104,14 @@ func (f *flight) receive(resp *http.Response, now model.Attempt) received {
 	if f.bodyCap > 0 {
 		s.limit, s.quiet = min(s.limit, f.bodyCap), true
 	}
-	return receive(s, resp.Body, func(n int64) {
+	masked := f.mask.reader(resp.Body)
+	got := receive(s, masked, func(n int64) {
 		f.on(FetchEvent{Phase: PhaseReceiving, Attempt: now, Bytes: n})
 	})
+	if masked.found {
+		got.note("body", "the answer repeated a secret of the request; it was masked with asterisks")
+	}
+	return got
 }
 
 // ended completes timing and outcome once the body was read, or broke off.
@@ -162,7 +171,8 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t := try{outcome: f.outcomeOf()}
 	resp, tun, tr, err := f.c.native(ctx, f.p, f.login, f.r)
 	o := &t.outcome
-	t.proxyHeader, t.connect = tun.Header, tun.Status
+	t.proxyHeader, t.connect = f.mask.header(tun.Header), tun.Status
+	tun.Body = []byte(f.mask.text(string(tun.Body)))
 	if tun.Status != 0 {
 		t.exit = f.readTunnel(o, tun)
 	}
@@ -172,15 +182,16 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		if errors.Is(err, errRefused) {
 			return t, nil
 		}
-		return t, broken(o, tr, err)
+		return t, broken(o, f.mask, tr, err)
 	}
 	defer resp.Body.Close()
+	t.header = f.mask.header(resp.Header)
 	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
 	read(o, reading)
 	if reading.Exit != "" {
 		t.exit = reading.Exit
 	}
-	o.ContentType, t.header = resp.Header.Get("Content-Type"), resp.Header
+	o.ContentType = resp.Header.Get("Content-Type")
 	ownAnswer := resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed()
 	switch {
 	case ownAnswer:
@@ -196,7 +207,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	if !f.p.Verify && tun.Status != 0 {
 		t.body.note("tls", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
 	}
-	o.BodyHead, o.BodySize = t.body.head, t.body.ref.Size
+	f.finish(&t)
 	return t, nil
 }
 
@@ -214,4 +225,36 @@ func (f *flight) readTunnel(o *model.Outcome, tun tunnel) string {
 		o.ServiceText = dialect.ErrorText(tun.Header.Get("Content-Type"), tun.Body)
 	}
 	return reading.Exit
+}
+
+// fieldBytes bounds the bodies that required fields are looked for in.
+const fieldBytes = 8 << 20
+
+// finish gives the outcome the body, and looks for the required fields in a page
+// that came.
+func (f *flight) finish(t *try) {
+	o := &t.outcome
+	o.BodyHead, o.BodySize = t.body.head, t.body.ref.Size
+	if len(f.r.Required) == 0 || o.TargetStatus < 200 || o.TargetStatus > 299 || t.body.ref.Size == 0 {
+		return
+	}
+	if t.body.ref.Size > fieldBytes { // half a page would show fields as missing that are not
+		t.body.note("error", "the required fields were not looked for: the body is larger than %d bytes", fieldBytes)
+		return
+	}
+	src, err := openBody(t.body.ref)
+	if err != nil {
+		t.body.note("error", "the required fields were not looked for: %v", err)
+		return
+	}
+	defer src.Close()
+	body, err := io.ReadAll(src)
+	if err == nil {
+		t.fields, err = fields.Find(o.ContentType, body, f.r.Required)
+	}
+	if err != nil {
+		t.body.note("error", "the required fields were not looked for: %v", err)
+		return
+	}
+	o.RequiredFields, o.MissingFields = f.r.Required, fields.Missing(t.fields)
 }

@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/fields"
 	"zonedeck/service/profile"
 )
 
@@ -42,6 +43,11 @@ func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	}
 	if c := r.Country; c != "" && (len(c) != 2 || !isLower(c[0]) || !isLower(c[1])) {
 		return badField("country", "%q: write a two-letter code in lower case, like de", c)
+	}
+	for _, path := range r.Required {
+		if err := fields.Validate(path); err != nil {
+			return &RequestError{Field: "required", Err: err}
+		}
 	}
 	if err := d.Sends(r); err != nil {
 		var ns *dialect.NotShownError
