@@ -62,12 +62,12 @@ func New(d Deps) *Model {
 		{Title: "TIME", Width: 8},
 		{Title: "KIND", Width: 5, Priority: 5},
 		{Title: "CLASS", Width: 19},
-		{Title: "ZONE", Width: 16, Priority: 3},
+		{Title: "ZONE", Width: 16, Priority: 1},
 		{Title: "VIA", Width: 6, Priority: 6},
 		{Title: "KEY", Width: 12, Priority: 7},
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
-		{Title: "TOOK", Width: 8, Right: true, Priority: 2},
-		{Title: "WHAT", Width: 16, Flex: true},
+		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
+		{Title: "WHAT", Width: 26, Flex: true},
 	}
 	m.table.Empty = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
 	m.filter.input = textinput.New()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -123,12 +124,12 @@ func (m *Model) clock(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())
 	switch {
-	case at.Year() != now.Year():
-		return at.Format("2006-01")
-	case at.YearDay() != now.YearDay():
+	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return at.Format(time.TimeOnly)
+	case now.Sub(at) < 300*24*time.Hour:
 		return at.Format("02 Jan")
 	default:
-		return at.Format("15:04:05")
+		return at.Format("2006-01")
 	}
 }
 
@@ -144,17 +145,25 @@ func what(a model.Activity) string {
 	}
 }
 
-// detail is the entry under the cursor in full: two lines below the list.
+// detail is the entry under the cursor in full, in at most two lines below the
+// list.
 func (m *Model) detail(w int) []string {
 	a, ok := m.current()
 	if !ok {
 		return nil
 	}
-	th := m.deps.Theme
-	return []string{
-		th.Border.Render(strings.Repeat("─", w)),
-		" " + kit.Cut(kit.Clean(m.lineText(a)), w-2),
+	lines := []string{m.deps.Theme.Border.Render(strings.Repeat("─", w))}
+	text := kit.WrapText(kit.Clean(m.lineText(a)), w-2)
+	for i, l := range text {
+		if i == 1 && len(text) > 2 {
+			l = kit.Cut(l, w-4) + "…"
+		}
+		if i > 1 {
+			break
+		}
+		lines = append(lines, " "+l)
 	}
+	return lines
 }
 
 // lineText is an entry with everything that is known of it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -82,8 +83,8 @@ func (m *Model) historyRow(i int) []kit.Cell {
 	a, th := m.history.rows[i], m.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
 	at, now := a.At.In(m.deps.Now().Location()), m.deps.Now()
-	clock := at.Format("15:04:05")
-	if at.YearDay() != now.YearDay() || at.Year() != now.Year() {
+	clock := at.Format(time.TimeOnly)
+	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		clock = at.Format("02 Jan")
 	}
 	return []kit.Cell{
