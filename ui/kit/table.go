@@ -43,7 +43,8 @@ type Table struct {
 	row    func(i int) []Cell
 	cursor int
 	top    int
-	page   int // rows drawn last, for paging keys
+	page   int    // rows drawn last, for paging keys
+	on     string // key of the cursor's row
 	marked map[string]bool
 }
 
@@ -56,18 +57,17 @@ func (t *Table) SetRows(n int, row func(i int) []Cell) {
 // SetRowsKeyed replaces the rows and keeps the cursor on the row whose key it
 // was on, when that row is still there.
 func (t *Table) SetRowsKeyed(n int, key func(i int) string, row func(i int) []Cell) {
-	old, had := t.CursorKey()
-	t.Key = key
-	t.SetRows(n, row)
-	if !had || key == nil {
-		return
-	}
-	for i := range n {
-		if key(i) == old {
-			t.SetCursor(i)
-			return
+	old := t.on // asked for when the cursor came there: the rows may have changed since
+	t.Key, t.n, t.row = key, n, row
+	if t.cursor >= n || key == nil || key(t.cursor) != old {
+		for i := range n {
+			if key != nil && key(i) == old {
+				t.cursor = i
+				break
+			}
 		}
 	}
+	t.clamp()
 }
 
 // Len is the number of rows, Cursor the row the cursor is on (0 when there are none).
@@ -190,6 +190,10 @@ func MotionBindings() []Binding {
 
 func (t *Table) clamp() {
 	t.cursor = min(max(t.cursor, 0), max(t.n-1, 0))
+	t.on = ""
+	if k, ok := t.CursorKey(); ok {
+		t.on = k
+	}
 	if t.page > 0 {
 		t.scroll(t.page)
 	}
