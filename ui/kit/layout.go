@@ -227,7 +227,11 @@ func overLine(line, s string, x int) string {
 	w := Width(s)
 	left := ansi.Truncate(line, x, "")
 	left += spaces(x - Width(left))
-	return left + reset + s + reset + ansi.TruncateLeft(line, x+w, "")
+	right := ansi.TruncateLeft(line, x+w, "")
+	if keep := Width(line) - x - w; Width(right) > keep { // a wide character under the right edge
+		right = " " + ansi.TruncateLeft(line, x+w+1, "")
+	}
+	return left + reset + s + reset + right
 }
 
 // Bar is a progress bar of w cells.
