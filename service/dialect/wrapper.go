@@ -247,7 +247,7 @@ func (l *limited) WriteString(s string) (int, error) {
 func (s *scanner) value(w byteWriter) error {
 	depth := 0
 	for first := true; ; first = false {
-		b, err := s.next()
+		b, err := s.within(depth)
 		if err != nil {
 			return err
 		}
@@ -267,7 +267,7 @@ func (s *scanner) value(w byteWriter) error {
 			depth--
 		case '"':
 			err = s.rawString(w)
-		case ',', ':':
+		case ',', ':', ' ', '\t', '\n', '\r':
 			continue
 		default:
 			err = s.literal(w)
@@ -279,6 +279,19 @@ func (s *scanner) value(w byteWriter) error {
 			return nil
 		}
 	}
+}
+
+// within gives the next byte of a value: inside, white space is part of it,
+// for it may be all that separates two numbers.
+func (s *scanner) within(depth int) (byte, error) {
+	if depth == 0 {
+		return s.next()
+	}
+	b, err := s.r.ReadByte()
+	if err != nil {
+		return 0, s.short(err)
+	}
+	return b, nil
 }
 
 // rawString copies a string verbatim up to its closing quote.

@@ -1,0 +1,339 @@
+package dialect
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+	"unicode/utf8"
+
+	"zonedeck/model"
+)
+
+func brightdata(t testing.TB) Dialect {
+	t.Helper()
+	d, err := Find(BrightData)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestFindKnowsItsNames(t *testing.T) {
+	for _, name := range Names() {
+		if d, err := Find(name); err != nil || d.Name() != name || !Known(name) {
+			t.Errorf("%s: %v, %v", name, d, err)
+		}
+	}
+	if d, err := Find(""); err != nil || d.Name() != Documented {
+		t.Errorf("the empty name is %v, %v", d, err)
+	}
+	if _, err := Find("Brightdata"); err == nil || Known("x") {
+		t.Error("a name that is not known is taken")
+	}
+}
+
+func TestRequestBodyIsExactlyThis(t *testing.T) {
+	full := model.FetchRequest{
+		Zone: model.Zone{Name: "z1"}, URL: "https://a.test/?x=1&y=<2>", Format: model.FormatJSON, Method: "post",
+		Header: http.Header{"x-a": {"1", "2"}, "Accept": {"*/*"}}, Body: "b\"b", Country: "de", Via: model.ViaAPI,
+	}
+	got, err := brightdata(t).Request(full)
+	want := `{"zone":"z1","url":"https://a.test/?x=1&y=<2>","format":"json","method":"POST","headers":{"Accept":"*/*","X-A":"1, 2"},"body":"b\"b","country":"de"}`
+	if err != nil || string(got) != want {
+		t.Errorf("%s\n%s: %v", got, want, err)
+	}
+	got, err = Dialect{}.Request(model.FetchRequest{Zone: full.Zone, URL: full.URL, Method: "GET", Via: model.ViaAPI})
+	if want := `{"zone":"z1","url":"https://a.test/?x=1&y=<2>","format":"raw"}`; err != nil || string(got) != want {
+		t.Errorf("%s\n%s: %v", got, want, err)
+	}
+}
+
+func TestDocumentedRefusesWhatIsNotShown(t *testing.T) {
+	for field, change := range map[string]func(*model.FetchRequest){
+		"format":  func(r *model.FetchRequest) { r.Format = model.FormatJSON },
+		"method":  func(r *model.FetchRequest) { r.Method = "HEAD" },
+		"headers": func(r *model.FetchRequest) { r.Header = http.Header{"A": {"b"}} },
+		"body":    func(r *model.FetchRequest) { r.Body = "x" },
+		"country": func(r *model.FetchRequest) { r.Country = "de" },
+		"session": func(r *model.FetchRequest) { r.Session = "a" },
+	} {
+		r := model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: "http://a.test", Via: model.ViaAPI}
+		change(&r)
+		_, err := Dialect{}.Request(r)
+		var ns *NotShownError
+		if !errors.As(err, &ns) || ns.Field != field || !errors.Is(err, ErrNotShown) || !strings.Contains(err.Error(), "choose dialect brightdata") {
+			t.Errorf("%s: %v", field, err)
+		}
+		if _, err := brightdata(t).Request(r); err != nil {
+			t.Errorf("brightdata refuses %s: %v", field, err)
+		}
+		r.Via = model.ViaNative
+		native := Dialect{}.Sends(r)
+		if wantRefusal := field == "country" || field == "session"; (native != nil) != wantRefusal {
+			t.Errorf("%s by native access: %v", field, native)
+		}
+	}
+	if err := (Dialect{}).SendsParams([]model.Param{{Name: "city"}}); !errors.Is(err, ErrNotShown) {
+		t.Errorf("a parameter: %v", err)
+	}
+}
+
+func TestReadHeader(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for name, tc := range map[string]struct {
+		head http.Header
+		want Reading
+	}{
+		"nothing": {http.Header{}, Reading{}},
+		"a page":  {http.Header{"X-Brd-Status-Code": {"200"}, "X-Brd-Ip": {"203.0.113.5"}}, Reading{TargetStatus: 200, Exit: "203.0.113.5"}},
+		"an unlocker's error": {
+			http.Header{"X-Brd-Status-Code": {"502"}, "X-Brd-Error": {"blocked"}, "X-Brd-Error-Code": {"reject_block"}},
+			Reading{TargetStatus: 502, Code: "reject_block", Text: "blocked", Class: model.ClassAccessRestricted, Cause: model.CauseSiteBlock},
+		},
+		"the unlocker's code goes before the proxy's": {
+			http.Header{"X-Brd-Error-Code": {"captcha"}, "X-Brd-Err-Code": {"client_10000"}, "X-Brd-Err-Msg": {"m"}},
+			Reading{Code: "captcha", Text: "m", Class: model.ClassCaptcha},
+		},
+		"Proxy-Status among others": {
+			http.Header{"Proxy-Status": {`cache.a; hit`, `brd; received-status=407; error="http_request_denied"; details="client_10000: say \"no\", really"`}},
+			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected},
+		},
+		"Proxy-Status without an error is none":                     {http.Header{"Proxy-Status": {"brd; received-status=200"}}, Reading{}},
+		"a code that nobody knows leaves the verdict to the status": {http.Header{"X-Brd-Err-Code": {"zz_1"}}, Reading{Code: "zz_1"}},
+		"a rate policy is no policy":                                {http.Header{"X-Brd-Err-Code": {"policy_20222"}}, Reading{Code: "policy_20222", Class: model.ClassTooFast}},
+		"hostile values": {
+			http.Header{"X-Brd-Status-Code": {"99999999999"}, "X-Brd-Err-Code": {"a b\x1b[31m"}, "X-Brd-Ip": {"<script>"}, "Retry-After": {"-5"}, "X-Brd-Error": {"\x1b]0;x\x07 bad\xff"}},
+			Reading{Text: "]0;x bad?"},
+		},
+		"Retry-After in seconds":  {http.Header{"Retry-After": {" 30 "}}, Reading{RetryAfter: 30 * time.Second}},
+		"Retry-After as a date":   {http.Header{"Retry-After": {"Sat, 21 Nov 2026 12:01:00 GMT"}}, Reading{RetryAfter: time.Minute}},
+		"Retry-After without end": {http.Header{"Retry-After": {"4294967295"}}, Reading{RetryAfter: MaxRetryAfter}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := brightdata(t).ReadHeader(tc.head, now)
+			got.Evidence = nil
+			if !reflect.DeepEqual(got, tc.want) {
+				t.Errorf("got  %+v\nwant %+v", got, tc.want)
+			}
+			doc := Dialect{}.ReadHeader(tc.head, now)
+			doc.Evidence = nil
+			if want := (Reading{RetryAfter: tc.want.RetryAfter}); !reflect.DeepEqual(doc, want) {
+				t.Errorf("documented reads %+v, want %+v", doc, want)
+			}
+		})
+	}
+}
+
+func TestEvidenceQuotesWhatWasRead(t *testing.T) {
+	h := http.Header{"X-Brd-Err-Code": {"policy_20050"}, "Retry-After": {"9"}, "X-Brd-Err-Msg": {"no\r\nway"}}
+	got := strings.Join(brightdata(t).ReadHeader(h, time.Now()).Evidence, "|")
+	for _, want := range []string{"x-brd-err-code: policy_20050", "retry-after: 9", "x-brd-err-msg: no way"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is not in %q", want, got)
+		}
+	}
+}
+
+func TestEveryCodeRuleIsReached(t *testing.T) {
+	for _, rule := range codeRules {
+		for c := range strings.FieldsSeq(rule.codes) {
+			code := strings.Replace(c, "*", "zzz", 1)
+			if class, cause := meaning(code); class != rule.class || cause != rule.cause {
+				t.Errorf("%s means %s/%s, its rule says %s/%s", code, class, cause, rule.class, rule.cause)
+			}
+		}
+	}
+	if class, _ := meaning("client_1000"); class != "" {
+		t.Error("a prefix of a code is taken for the code")
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	for name, tc := range map[string]struct{ kind, body, want string }{
+		"plain text":     {"text/plain", "Auth method is not supported\n", "Auth method is not supported"},
+		"validation":     {"application/json", `{"error":"Request validation failed","error_code":"validation","details":[{"field":"zone"}]}`, `Request validation failed: [{"field":"zone"}]`},
+		"a nested error": {"application/json", `{"error":{"code":"kyc_required","message":"verify first"}}`, "kyc_required: verify first"},
+		"msg":            {"application/json", `{"msg":"add a payment method","err_id":"x"}`, "add a payment method"},
+		"a page":         {"text/html; charset=utf-8", "<html><body><h1>Zone has</h1> reached <b>usage limit</b></body></html>", "Zone has reached usage limit"},
+		"broken JSON":    {"application/json", `{"error":`, `{"error":`},
+		"nothing":        {"", "", ""},
+		"control bytes":  {"text/plain", "a\x00b\x1b[2Jc\u009bd", "a b [2Jc d"},
+		"far too much":   {"text/plain", strings.Repeat("ä", 20_000), strings.Repeat("ä", 250) + "…"},
+	} {
+		if got := ErrorText(tc.kind, []byte(tc.body)); got != tc.want {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
+	}
+}
+
+func TestJobPathsAndQuery(t *testing.T) {
+	d := brightdata(t)
+	got, err := d.JobPaths("v4", "sd_1")
+	if want := (JobPaths{"/datasets/v4/progress/sd_1", "/datasets/v4/snapshot/sd_1", "/datasets/v4/snapshot/sd_1/cancel"}); err != nil || got != want {
+		t.Errorf("%+v: %v", got, err)
+	}
+	for _, bad := range []string{"", "../x", "a/b", "a?b", "a\n", strings.Repeat("a", 81)} {
+		if _, err := d.JobPaths("v3", bad); err == nil {
+			t.Errorf("identifier %q stands in a path", bad)
+		}
+	}
+	if _, err := (Dialect{}).JobPaths("v3", "sd_1"); !errors.Is(err, ErrNotShown) {
+		t.Errorf("documented: %v", err)
+	}
+	if d.TriggerPath("") != "/datasets/v3/trigger" || d.TriggerPath("v3/../x") != "/datasets/v3/trigger" {
+		t.Error("the version segment is not held")
+	}
+	if d.TriggerQuery("gd_x").Encode() != "dataset_id=gd_x" || (Dialect{}).TriggerQuery("gd_x") != nil {
+		t.Error("the dataset's query")
+	}
+}
+
+func TestSnapshotID(t *testing.T) {
+	for body, want := range map[string][2]string{ // documented, brightdata
+		`{"snapshot_id":"sd_1"}`:               {"sd_1", "sd_1"},
+		`{"job_id":"j_1"}`:                     {"j_1", ""},
+		`{"snapshot_id":"../../x","id":"ok1"}`: {"ok1", ""},
+		`{"snapshot_id":7}`:                    {"", ""},
+		`["sd_1"]`:                             {"", ""},
+		`nonsense`:                             {"", ""},
+	} {
+		for i, d := range []Dialect{{}, brightdata(t)} {
+			if got, ok := d.SnapshotID([]byte(body)); got != want[i] || ok != (want[i] != "") {
+				t.Errorf("%s by %s: %q, want %q", body, d.Name(), got, want[i])
+			}
+		}
+	}
+}
+
+func TestReadProgress(t *testing.T) {
+	for body, want := range map[string]model.JobState{
+		`{"status":"starting"}`: model.JobRunning, `{"status":"building"}`: model.JobRunning, `{"status":"a word of tomorrow"}`: model.JobRunning, `{}`: model.JobRunning,
+		`{"status":"ready"}`: model.JobReady, `{"status":"failed","error_message":"x"}`: model.JobFailed,
+		`{"status":"canceled"}`: model.JobCanceled, `{"status":"cancelled"}`: model.JobCanceled, `{"status":"Snapshot is empty"}`: model.JobFailed,
+	} {
+		if got, err := (Dialect{}).ReadProgress([]byte(body)); err != nil || got.State != want {
+			t.Errorf("%s: %s, %v; want %s", body, got.State, err, want)
+		}
+	}
+	p, err := Dialect{}.ReadProgress([]byte(`{"status":"running","inputs":200,"inputs_done":3,"records":-7}`))
+	if err != nil || p.Inputs != 200 || p.Done != 3 || p.Records != -1 {
+		t.Errorf("%+v: %v", p, err)
+	}
+	if _, err := (Dialect{}).ReadProgress([]byte("<html>")); err == nil {
+		t.Error("a page is taken for progress")
+	}
+}
+
+func TestUnwrap(t *testing.T) {
+	for name, tc := range map[string]struct {
+		in     string
+		status int
+		head   http.Header
+		body   string
+		fails  bool
+	}{
+		"as shown":                  {`{"status_code":200,"headers":{"content-type":"text/html","a":["1","2"]},"body":"<p>\u00e4\n\"x\"\\\/</p>"}`, 200, http.Header{"Content-Type": {"text/html"}, "A": {"1", "2"}}, "<p>ä\n\"x\"\\/</p>", false},
+		"fields in any order":       {` { "body" : "b" , "more" : [1,{"x":"}"},[]] , "status_code" : 404 } `, 404, nil, "b", false},
+		"pairs of escapes":          {`{"status_code":200,"body":"\ud83d\ude00 \ud83d \ude00 \ud83dx \ud83d\ud83d\ude00"}`, 200, nil, "😀 \ufffd \ufffd \ufffdx \ufffd😀", false},
+		"an empty body":             {`{"status_code":200,"body":""}`, 200, nil, "", false},
+		"bytes of another encoding": {"{\"status_code\":200,\"body\":\"\xe4\"}", 200, nil, "\xe4", false},
+		"a page instead":            {"<html></html>", 0, nil, "", true},
+		"another object":            {`{"a":1}`, 0, nil, "", true},
+		"an empty object":           {`{}`, 0, nil, "", true},
+		"a body that is no text":    {`{"status_code":200,"body":{"a":1}}`, 0, nil, "", true},
+		"it ends early":             {`{"status_code":200,"body":"half`, 0, nil, "half", true},
+		"more after the end":        {`{"status_code":200,"body":"b"}{}`, 0, nil, "b", true},
+		"two bodies":                {`{"body":"b","body":"c"}`, 0, nil, "b", true},
+		"a status that is none":     {`{"status_code":"200x","body":"b"}`, 0, nil, "", true},
+		"a control character":       {"{\"body\":\"a\nb\"}", 0, nil, "", true},
+		"nested without end":        {`{"x":` + strings.Repeat("[", 100_000), 0, nil, "", true},
+		"a name without end":        {`{"` + strings.Repeat("n", 100_000), 0, nil, "", true},
+		"a trailing comma":          {`{"body":"b",}`, 0, nil, "", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for how, r := range map[string]io.Reader{"at once": strings.NewReader(tc.in), "byte by byte": iotest.OneByteReader(strings.NewReader(tc.in))} {
+				var b bytes.Buffer
+				w, err := Unwrap(r, &b)
+				if tc.fails {
+					if !errors.Is(err, ErrNotWrapped) {
+						t.Errorf("%s: error %v", how, err)
+					}
+					continue
+				}
+				if err != nil || w.StatusCode != tc.status || !reflect.DeepEqual(w.Header, tc.head) || b.String() != tc.body || !w.Body {
+					t.Errorf("%s: %+v, body %q: %v", how, w, b.String(), err)
+				}
+			}
+		})
+	}
+	if _, err := Unwrap(iotest.ErrReader(io.ErrClosedPipe), io.Discard); !errors.Is(err, io.ErrClosedPipe) {
+		t.Errorf("an error of the source becomes %v", err)
+	}
+}
+
+func FuzzReadHeader(f *testing.F) {
+	f.Add("200", "captcha", "client_10000", "text", `p; error="x"; details="client_10000: y"`, "30", "1.2.3.4")
+	f.Add("", "", "", "", `a;b="\`, "Sat, 21 Nov 2026 12:01:00 GMT", "::1%eth0")
+	f.Fuzz(func(t *testing.T, status, code, errCode, text, proxy, retry, ip string) {
+		h := http.Header{headStatus: {status}, headErrorCode: {code}, headErrCode: {errCode}, headError: {text}, headProxy: {proxy}, headRetry: {retry}, headIP: {ip}}
+		for _, d := range []Dialect{{}, {brightdata: true}} {
+			r := d.ReadHeader(h, time.Unix(0, 0))
+			if r.RetryAfter < 0 || r.RetryAfter > MaxRetryAfter {
+				t.Errorf("Retry-After %q becomes %v", retry, r.RetryAfter)
+			}
+			if r.TargetStatus != 0 && (r.TargetStatus < 100 || r.TargetStatus > 999) {
+				t.Errorf("status %d", r.TargetStatus)
+			}
+			if _, ok := word(r.Code); r.Code != "" && !ok {
+				t.Errorf("code %q", r.Code)
+			}
+			for _, s := range append([]string{r.Text, r.Exit}, r.Evidence...) {
+				if len(s) > maxText+100 || !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r\n\u009b") {
+					t.Errorf("text %q", s)
+				}
+			}
+		}
+	})
+}
+
+// FuzzUnwrap holds the streaming reader against encoding/json.
+func FuzzUnwrap(f *testing.F) {
+	f.Add([]byte(`{"status_code":200,"headers":{"a":"b"},"body":"\ud83d\ude00x"}`))
+	f.Add([]byte(`{"body":"b","x":[1,2,{"y":null}],"status_code":3e2}`))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		var out bytes.Buffer
+		w, err := Unwrap(bytes.NewReader(in), &out)
+		if out.Len() > 3*len(in) {
+			t.Fatalf("%d bytes became %d", len(in), out.Len())
+		}
+		if err != nil || !utf8.Valid(in) {
+			return
+		}
+		var want map[string]json.RawMessage
+		if jerr := json.Unmarshal(in, &want); jerr != nil {
+			t.Fatalf("taken, but it is no JSON: %v: %q", jerr, in)
+		}
+		var body string
+		if w.Body && (json.Unmarshal(want["body"], &body) != nil || body != out.String()) {
+			t.Fatalf("body %q, encoding/json says %q", out.String(), body)
+		}
+	})
+}
+
+func FuzzErrorText(f *testing.F) {
+	f.Add("application/json", []byte(`{"error":{"code":"a","message":"b"}}`))
+	f.Add("text/html", []byte("<<>><a"))
+	f.Fuzz(func(t *testing.T, kind string, body []byte) {
+		s := ErrorText(kind, body)
+		if len(s) > maxText+4 || !utf8.ValidString(s) || strings.ContainsAny(s, "\x00\x1b\r\n\u009b") {
+			t.Errorf("%q", s)
+		}
+	})
+}
