@@ -57,7 +57,7 @@ func (s *Store) List(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it holds nothing to write
 	files, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("listing the saved requests: %w", err)
@@ -108,7 +108,7 @@ func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error)
 	if err != nil {
 		return model.FetchRequest{}, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it holds nothing to write
 	r, err := read(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
@@ -163,7 +163,7 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 	if err != nil {
 		return nil, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it holds nothing to write
 	if !replace {
 		if _, err := root.Lstat(name + ext); err == nil {
 			return nil, fmt.Errorf("%w: %s", ErrExists, name)
@@ -184,7 +184,7 @@ func (s *Store) Remove(_ context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer root.Close()
+	defer func() { _ = root.Close() }() // it holds nothing to write
 	if err := root.Remove(name + ext); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %s", ErrNotFound, name)

@@ -57,7 +57,7 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Since = t
 	default:
-		return fmt.Errorf("%s: is not a term; there are class:, zone:, key:, kind: and since:", name)
+		return fmt.Errorf("%q is not a term; there are class:, zone:, key:, kind:, and since: with a time", name)
 	}
 	return nil
 }

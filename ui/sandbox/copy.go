@@ -120,7 +120,7 @@ func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (ki
 		return "", err
 	}
 	if src.Close != nil {
-		defer src.Close()
+		defer func() { _ = src.Close() }() // it was only read
 	}
 	if src.Size > maxCopy {
 		return "", fmt.Errorf("it is larger than %s", kit.Bytes(maxCopy))

@@ -54,7 +54,7 @@ func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
 	case p.CA != "":
 		lines = append(lines, "--cacert "+quote(p.CA))
 	}
-	if r.Method != "" && r.Method != "GET" {
+	if r.Method != "" && r.Method != methodGet {
 		lines = append(lines, "-X "+quote(r.Method))
 	}
 	for _, h := range headerArgs(r.Header) {

@@ -32,6 +32,12 @@ const (
 	fieldTimeout field = "timeout"
 )
 
+// The methods that mean something of their own here.
+const (
+	methodGet  = "GET" // what no method means
+	methodHead = "HEAD"
+)
+
 // severity is how much stands between a problem and the send key.
 type severity int
 
@@ -64,8 +70,19 @@ type draft struct {
 func firstDraft() draft {
 	return draft{
 		Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: string(model.ViaAPI),
-		Format: string(model.FormatRaw), Method: "GET",
+		Format: string(model.FormatRaw), Method: methodGet,
 	}
+}
+
+// realDraft is what the console opens with on a real account: nothing that
+// would cost something is filled in but the zone.
+func realDraft(s kit.Session) draft {
+	d := firstDraft()
+	d.Zone, d.URL = "", ""
+	if len(s.Zones) > 0 {
+		d.Zone = string(s.Zones[0].Name)
+	}
+	return d
 }
 
 // draftOf is the form that makes r.
@@ -81,7 +98,7 @@ func draftOf(r model.FetchRequest) draft {
 		d.Format = string(model.FormatRaw)
 	}
 	if d.Method == "" {
-		d.Method = "GET"
+		d.Method = methodGet
 	}
 	if r.Timeout > 0 {
 		d.Timeout = r.Timeout.String()
@@ -92,7 +109,7 @@ func draftOf(r model.FetchRequest) draft {
 // extended reports whether a field of the folded part is in use.
 func (d draft) extended() bool {
 	return d.Headers != "" || d.Body != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
-		(d.Method != "" && d.Method != "GET")
+		(d.Method != "" && d.Method != methodGet)
 }
 
 // request is what the form asks for, and what is wrong with it, field by field.
@@ -116,7 +133,7 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	if err := checkURL(r.URL); err != nil {
 		add(fieldURL, stop, err.Error())
 	}
-	if m := strings.TrimSpace(d.Method); m != "" && m != "GET" {
+	if m := strings.TrimSpace(d.Method); m != "" && m != methodGet {
 		r.Method = m
 		if !token(m) {
 			add(fieldMethod, stop, "a method is one word, such as POST")
@@ -169,7 +186,7 @@ func findZone(s kit.Session, name string) (model.Zone, error) {
 // service.md 4.1.
 func checkURL(s string) error {
 	if s == "" {
-		return errors.New("type the target's address, such as http://lab.test/ok")
+		return errors.New("type the target's address, such as https://example.com/")
 	}
 	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }); i >= 0 {
 		return errors.New("an address has no spaces in it")
@@ -319,15 +336,6 @@ func token(s string) bool {
 
 func countryCode(s string) bool {
 	return len(s) == 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] >= 'a' && s[1] <= 'z'
-}
-
-// worst is the highest severity among problems.
-func worst(probs []problem) severity {
-	w := note
-	for _, p := range probs {
-		w = max(w, p.Severity)
-	}
-	return w
 }
 
 // first is the first problem of that severity.

@@ -92,7 +92,7 @@ type bench struct {
 	*uitest.Screen
 	svc   *fakeService
 	store *fakeStore
-	app   *ui.App
+	view  *sandbox.Model
 }
 
 func demoProfile() profile.Profile {
@@ -135,19 +135,22 @@ func open(t *testing.T, w, h int) *bench {
 		return okResult(r), nil
 	}
 	theme := kit.NewTheme(true, false)
-	view := sandbox.New(sandbox.Deps{
+	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
 		Open: func(context.Context, model.BodyRef) (kit.BodySource, error) {
 			return kit.BodySource{}, errors.New("no file in this test")
 		},
 	})
-	b.app = ui.New(ui.Deps{
+	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: view}},
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}},
 	})
-	b.Screen = uitest.Start(t, b.app, w, h)
+	b.Screen = uitest.Start(t, app, w, h)
 	return b
 }
+
+// reload does what coming back to the tab does.
+func (b *bench) reload() { b.Send(b.view.Focus()) }
 
 func okResult(r model.FetchRequest) model.FetchResult {
 	body := "<!doctype html>\n<html><head><title>The lab</title></head>\n<body><h1>ok</h1></body></html>\n"
@@ -448,4 +451,48 @@ func TestBothSizesShowEveryPane(t *testing.T) {
 			b.ExpectNot("Will be sent")
 		})
 	}
+}
+
+func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		s := demoSession()
+		s.Local, s.ProfileName = false, "acme"
+		b.Send(kit.SessionChanged{Session: s})
+		b.Expect("datacenter_demo", "type the target's address")
+		b.ExpectNot("lab.test", "embedded emulator")
+		b.Press("ctrl+j")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Fatalf("a request without an address was sent")
+		}
+		b.svc.mu.Lock()
+		b.svc.history = []model.Activity{
+			{ID: 2, Ref: "f_2", Kind: model.ActivityFetch, Profile: "other", Zone: "serp_demo", URL: "http://other.test/", Via: model.ViaAPI},
+			{ID: 1, Ref: "f_1", Kind: model.ActivityFetch, Profile: "acme", Zone: "unlocker_demo", URL: "http://mine.test/a", Via: model.ViaAPI},
+		}
+		b.svc.mu.Unlock()
+		b.reload()
+		b.Expect("http://mine.test/a", `{"zone":"unlocker_demo"`)
+	})
+}
+
+func TestRowsAndBodiesMoveByKeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		r := model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/long", Via: model.ViaAPI}
+		long := okResult(r)
+		text := strings.Repeat("line\n", 500) + "the end\n"
+		long.Body = model.BodyRef{Bytes: []byte(text), Size: int64(len(text))}
+		b.svc.kept["f_long"] = long
+		for i, ref := range []string{"f_new", "f_long"} {
+			b.svc.history = append(b.svc.history, model.Activity{ID: int64(9 - i), Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Zone: ref, URL: r.URL, Via: model.ViaAPI, Class: model.ClassOK})
+		}
+		b.reload()
+		b.Press("shift+tab", "down", "enter")
+		b.Expect("from history", "line 1 of 501")
+		b.Press("pgdown")
+		b.ExpectNot("line 1 of 501")
+		b.Press("G")
+		b.Expect("the end")
+	})
 }

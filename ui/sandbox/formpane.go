@@ -51,7 +51,7 @@ func newFormPane(th *kit.Theme) formPane {
 
 func methods() []kit.Option {
 	out := []kit.Option{}
-	for _, m := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"} {
+	for _, m := range []string{methodGet, "POST", "PUT", "PATCH", "DELETE", methodHead} {
 		out = append(out, kit.Option{Value: m})
 	}
 	return out
@@ -70,6 +70,13 @@ func (p *formPane) draft() draft {
 		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody),
 		Country: v(fieldCountry), Session: v(fieldSession), Timeout: v(fieldTimeout),
 	}
+}
+
+// untouched reports whether the form holds what it was made with.
+func (p *formPane) untouched() bool {
+	d := p.draft()
+	d.Key = ""
+	return d == firstDraft()
 }
 
 // fill writes the form; the fold opens when something behind it is in use.

@@ -66,6 +66,7 @@ func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
 			p.last[a.Zone] = a
 		}
 	}
+	m.remember()
 	rows := p.rows
 	top := p.table.Cursor() == 0
 	p.table.SetRowsKeyed(len(rows), func(i int) string { return rows[i].Ref }, m.historyRow)
@@ -74,6 +75,22 @@ func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
 	}
 	m.options()
 	return nil
+}
+
+// remember fills an empty form with zone and URL of the profile's newest fetch.
+func (m *Model) remember() {
+	d := m.form.draft()
+	if d.URL != "" || m.session.Local || m.form.form.CapturingText() {
+		return
+	}
+	for _, a := range m.history.rows {
+		if a.Profile == m.session.ProfileName && a.URL != "" {
+			d.Zone, d.URL, d.Via = a.Zone, a.URL, string(a.Via)
+			m.form.fill(d)
+			m.refresh()
+			return
+		}
+	}
 }
 
 func (m *Model) historyRow(i int) []kit.Cell {

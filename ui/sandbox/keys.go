@@ -26,7 +26,6 @@ type (
 	saveRequest struct{}
 	openSaved   struct{}
 	editBody    struct{}
-	firstLine   struct{}
 )
 
 // Bindings are the tab's keys, those of the focused pane first.

@@ -83,13 +83,3 @@ func (p *resultPane) marks() []model.Evidence {
 	}
 	return out
 }
-
-// step finds the step of the result that a key runs.
-func (p *resultPane) step(key string) (model.Step, bool) {
-	for _, s := range p.res.Diagnosis.Steps {
-		if k := stepKey(s.Action); k != "" && k == key {
-			return s, true
-		}
-	}
-	return model.Step{}, false
-}

@@ -65,7 +65,7 @@ func noBody(res model.FetchResult) string {
 		return ""
 	case res.Status == 0 && res.ServiceStatus == 0:
 		return "No answer came."
-	case res.Request.Method == "HEAD":
+	case res.Request.Method == methodHead:
 		return "HEAD asks for no body."
 	default:
 		return "The answer has no body: 0 bytes."

@@ -200,9 +200,3 @@ func refusedText(e *service.RequestError) string {
 		return e.Msg + ": " + e.Err.Error()
 	}
 }
-
-// cancel stops the request on its way.
-func (m *Model) cancel() tea.Cmd {
-	m.work.send.Cancel()
-	return nil
-}

@@ -105,10 +105,10 @@ func (m *Model) setForm(d draft) {
 }
 
 // undo brings back what the form held before it was filled by a step.
-func (m *Model) undo() tea.Cmd {
+func (m *Model) undo() {
 	n := len(m.form.before)
 	if n == 0 {
-		return nil
+		return
 	}
 	d := m.form.before[n-1]
 	m.form.before = m.form.before[:n-1]
@@ -116,7 +116,6 @@ func (m *Model) undo() tea.Cmd {
 	m.form.fill(d)
 	m.refresh()
 	m.focus(paneForm)
-	return nil
 }
 
 // runStep does what a next step stands for.

@@ -48,6 +48,9 @@ func (m *Model) newSession(s kit.Session) {
 		m.form.form.SetValue(string(fieldKey), s.Key.Name)
 	}
 	m.session = s
+	if !s.Local && s.ProfileName != "" && m.form.untouched() {
+		m.form.fill(realDraft(s))
+	}
 	m.refresh()
 	m.options()
 }
@@ -60,7 +63,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	case sendSure:
 		return m.trySend(true), true
 	case cancelSend:
-		return m.cancel(), true
+		m.work.send.Cancel()
+		return nil, true
 	case nextPane, prevPane, zoomPane:
 		m.movePane(msg)
 		return nil, true
@@ -79,7 +83,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	case requestBack:
 		return m.toForm(), true
 	case undoForm:
-		return m.undo(), true
+		m.undo()
+		return nil, true
 	case openFetch:
 		if a, ok := m.pickedFetch(); ok {
 			return m.reopen(a.Ref), true
