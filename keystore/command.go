@@ -53,7 +53,7 @@ func (r *Resolver) fromCommand(ctx context.Context, ref Ref) (string, error) {
 			Ref: ref.Label(), What: "no such program in PATH", Kind: ErrSecretUnreachable,
 			Fix: "install it, or write its full path",
 		}
-	case err != nil:
+	case err != nil && !errors.Is(err, exec.ErrWaitDelay): // a daemon it left behind keeps the pipe: the answer is there
 		return "", &SecretError{
 			Ref: ref.Label(), What: "the command did not run", Kind: ErrSecretUnreachable, Err: err,
 			Fix: "run it in a shell to see why",

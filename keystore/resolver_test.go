@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -38,6 +39,18 @@ func TestMain(m *testing.M) {
 		}
 	case "hang":
 		<-time.After(time.Minute)
+	case "leave-daemon":
+		os.Setenv(envCommand, "daemon")
+		daemon := exec.Command(os.Args[0])
+		daemon.Stdout = os.Stdout
+		if err := daemon.Start(); err != nil {
+			os.Exit(1)
+		}
+		os.Stdout.WriteString("left-a-daemon\n")
+	case "daemon":
+		<-time.After(daemonLife)
+	case "session":
+		sessionProcess()
 	case "stdin":
 		if n, _ := os.Stdin.Read(make([]byte, 1)); n == 0 {
 			os.Stdout.WriteString("no-input")
@@ -57,6 +70,9 @@ func self(t *testing.T, what string) string {
 	}
 	return `cmd:"` + strings.ReplaceAll(exe, `\`, `\\`) + `"`
 }
+
+// daemonLife is how long a daemon that a command leaves behind keeps the pipe.
+const daemonLife = 20 * time.Second
 
 // wantSecretError checks the kind, that a remedy is named and that no value is.
 func wantSecretError(t *testing.T, err, kind error, mention string) {
@@ -108,11 +124,15 @@ func TestResolveRunsACommandWithoutAShell(t *testing.T) {
 	if err != nil || s.Reveal() != "a b|$HOME|;ls" {
 		t.Fatalf("got %q, %v", s.Reveal(), err)
 	}
-	for what, want := range map[string]string{"crlf": "value-from-windows", "stdin": "no-input"} {
+	began := time.Now()
+	for what, want := range map[string]string{"crlf": "value-from-windows", "stdin": "no-input", "leave-daemon": "left-a-daemon"} {
 		s, err := patient.Resolve(t.Context(), self(t, what))
 		if err != nil || s.Reveal() != want {
 			t.Errorf("%s: got %q, %v", what, s.Reveal(), err)
 		}
+	}
+	if took := time.Since(began); took >= daemonLife {
+		t.Errorf("%s: it was waited for the daemon too", took)
 	}
 }
 
