@@ -41,6 +41,7 @@ type settings struct {
 	maxRows   int           // rows after which a writer flushes by itself
 	maxBytes  int64         // bytes of queued bodies that end the wait
 	minLib    string        // the oldest SQLite library that is accepted
+	keep      Keep          // how much history stays
 }
 
 func defaults() settings {
@@ -51,6 +52,7 @@ func defaults() settings {
 		maxRows:   4096,
 		maxBytes:  4 << 20,
 		minLib:    "3.51.3",
+		keep:      defaultKeep(),
 	}
 }
 

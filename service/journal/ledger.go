@@ -157,26 +157,16 @@ func (j *Journal) SameJobs(ctx context.Context, digest string, since time.Time) 
 }
 
 func (j *Journal) jobs(ctx context.Context, where, doing string, args ...any) ([]model.Job, error) {
-	rows, err := j.r.QueryContext(ctx, "SELECT "+jobColumns+" FROM jobs"+where+" ORDER BY n DESC LIMIT ?", append(args, maxJobs)...)
-	if err != nil {
-		return nil, j.fault(doing, err)
-	}
-	defer rows.Close()
 	var list []model.Job
-	for rows.Next() {
-		job, err := scanJob(rows)
-		if err != nil {
-			return nil, j.fault(doing, err)
-		}
+	err := each(ctx, j.r, "SELECT "+jobColumns+" FROM jobs"+where+" ORDER BY n DESC LIMIT ?", append(args, maxJobs), func(row scanner) error {
+		job, err := scanJob(row)
 		list = append(list, job)
+		return err
+	})
+	if err == nil {
+		err = j.addSteps(ctx, list)
 	}
-	if err := rows.Err(); err != nil {
-		return nil, j.fault(doing, err)
-	}
-	if len(list) == 0 {
-		return nil, nil
-	}
-	if err := j.addSteps(ctx, list); err != nil {
+	if err != nil {
 		return nil, j.fault(doing, err)
 	}
 	return list, nil
@@ -185,6 +175,9 @@ func (j *Journal) jobs(ctx context.Context, where, doing string, args ...any) ([
 // addSteps reads the steps of a list that is sorted by number, newest first,
 // with one query.
 func (j *Journal) addSteps(ctx context.Context, list []model.Job) error {
+	if len(list) == 0 {
+		return nil
+	}
 	at := make(map[int64]int, len(list))
 	var oldest int64
 	for i, job := range list {
@@ -194,23 +187,16 @@ func (j *Journal) addSteps(ctx context.Context, list []model.Job) error {
 		}
 		at[n], oldest = i, n
 	}
-	rows, err := j.r.QueryContext(ctx, "SELECT job, at, state, text FROM job_steps WHERE job >= ? ORDER BY job, id", oldest)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for rows.Next() {
+	return each(ctx, j.r, "SELECT job, at, state, text FROM job_steps WHERE job >= ? ORDER BY job, id", []any{oldest}, func(row scanner) error {
 		var n, us int64
 		var s model.JobStep
-		if err := rows.Scan(&n, &us, &s.State, &s.Text); err != nil {
-			return err
-		}
+		err := row.Scan(&n, &us, &s.State, &s.Text)
 		s.At = fromMicros(us)
 		if i, ok := at[n]; ok {
 			list[i].Steps = append(list[i].Steps, s)
 		}
-	}
-	return rows.Err()
+		return err
+	})
 }
 
 // Recover settles what a process left behind when it died in the middle of a
@@ -219,25 +205,18 @@ func (j *Journal) addSteps(ctx context.Context, list []model.Job) error {
 // returns the jobs it changed.
 func (j *Journal) Recover(ctx context.Context) ([]model.Job, error) {
 	const doing = "settling what a dead process left behind"
-	rows, err := j.r.QueryContext(ctx, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending') ORDER BY n")
-	if err != nil {
-		return nil, j.fault(doing, err)
-	}
-	var open []struct {
+	type unsettled struct {
 		n     int64
 		owner string
 	}
-	for rows.Next() {
-		var o struct {
-			n     int64
-			owner string
-		}
-		if err := rows.Scan(&o.n, &o.owner); err != nil {
-			return nil, errors.Join(j.fault(doing, err), rows.Close())
-		}
+	var open []unsettled
+	err := each(ctx, j.r, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending') ORDER BY n", nil, func(row scanner) error {
+		var o unsettled
+		err := row.Scan(&o.n, &o.owner)
 		open = append(open, o)
-	}
-	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+		return err
+	})
+	if err != nil {
 		return nil, j.fault(doing, err)
 	}
 	alive := map[string]bool{}
@@ -299,32 +278,18 @@ func insertStep(ctx context.Context, tx *sql.Tx, n int64, s model.JobStep) error
 	return err
 }
 
-// asker is what can be asked: a pool or a transaction.
-type asker interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
 func readSteps(ctx context.Context, q asker, n int64) ([]model.JobStep, error) {
-	rows, err := q.QueryContext(ctx, "SELECT at, state, text FROM job_steps WHERE job = ? ORDER BY id", n)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
 	var steps []model.JobStep
-	for rows.Next() {
+	err := each(ctx, q, "SELECT at, state, text FROM job_steps WHERE job = ? ORDER BY id", []any{n}, func(row scanner) error {
 		var s model.JobStep
 		var us int64
-		if err := rows.Scan(&us, &s.State, &s.Text); err != nil {
-			return nil, err
-		}
+		err := row.Scan(&us, &s.State, &s.Text)
 		s.At = fromMicros(us)
 		steps = append(steps, s)
-	}
-	return steps, rows.Err()
+		return err
+	})
+	return steps, err
 }
-
-// scanner is a row.
-type scanner interface{ Scan(dest ...any) error }
 
 func scanJob(row scanner) (model.Job, error) {
 	var job model.Job

@@ -183,3 +183,41 @@ func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 		t.Errorf("again: %+v, %v", again, err)
 	}
 }
+
+// TestTheLedgerIsSynced looks at what the writing connection was set to for the
+// last transaction: FULL (2) for the ledger, NORMAL (1) for history.
+func TestTheLedgerIsSynced(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	mode := func() (mode int) {
+		t.Helper()
+		if err := j.w.QueryRowContext(t.Context(), "PRAGMA synchronous").Scan(&mode); err != nil {
+			t.Fatal(err)
+		}
+		return mode
+	}
+	history := func() {
+		t.Helper()
+		if err := j.PutActivity(t.Context(), model.Activity{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := j.flush(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if got := mode(); got != 1 {
+			t.Errorf("history at synchronous=%d", got)
+		}
+	}
+	history()
+	job, err := j.BeginJob(t.Context(), model.Job{}, "")
+	if err != nil || mode() != 2 {
+		t.Errorf("an intent at synchronous=%d, %v", mode(), err)
+	}
+	history()
+	if _, err := j.ChangeJob(t.Context(), job.ID, accept("s")); err != nil || mode() != 2 {
+		t.Errorf("an acceptance at synchronous=%d, %v", mode(), err)
+	}
+	var wal string
+	if err := j.w.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&wal); err != nil || wal != "wal" {
+		t.Errorf("journal mode %s, %v", wal, err)
+	}
+}

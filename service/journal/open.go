@@ -167,7 +167,7 @@ func part(parts []string, i int) int {
 // again afterwards.
 func replace(ctx context.Context, path string, now func() time.Time, set settings) (*Journal, Notice, error) {
 	lock := flock.New(path+".lock", flock.SetPermissions(0o600))
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	waiting, cancel := context.WithTimeout(ctx, set.busy)
 	defer cancel()
 	if _, err := lock.TryLockContext(waiting, 20*time.Millisecond); err != nil {

@@ -71,7 +71,7 @@ func (j *Journal) ownerAlive(token string) bool {
 		return false
 	}
 	lock := flock.New(path)
-	defer lock.Close()
+	defer func() { _ = lock.Close() }()
 	held, err := lock.TryLock()
 	return err != nil || !held
 }

@@ -32,27 +32,44 @@ func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 		limit = defaultPage
 	}
 	limit = min(limit, maxPage)
-	rows, err := j.r.QueryContext(ctx, `SELECT id, at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text
-		FROM activity`+where+` ORDER BY id DESC LIMIT ?`, append(args, limit)...)
+	list := make([]model.Activity, 0, min(limit, defaultPage))
+	err := each(ctx, j.r, `SELECT id, at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text
+		FROM activity`+where+` ORDER BY id DESC LIMIT ?`, append(args, limit), func(row scanner) error {
+		var a model.Activity
+		var at, total int64
+		err := row.Scan(&a.ID, &at, &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
+			&a.Status, &a.Bytes, &total, &a.Ref, &a.Text)
+		a.At, a.Total = fromMicros(at), time.Duration(total)
+		list = append(list, a)
+		return err
+	})
 	if err != nil {
 		return nil, j.fault(doing, err)
 	}
-	defer rows.Close()
-	list := make([]model.Activity, 0, min(limit, defaultPage))
-	for rows.Next() {
-		var a model.Activity
-		var at, total int64
-		if err := rows.Scan(&a.ID, &at, &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
-			&a.Status, &a.Bytes, &total, &a.Ref, &a.Text); err != nil {
-			return nil, j.fault(doing, err)
-		}
-		a.At, a.Total = fromMicros(at), time.Duration(total)
-		list = append(list, a)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, j.fault(doing, err)
-	}
 	return list, nil
+}
+
+// asker is what can be asked: a pool or a transaction.
+type asker interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// scanner is a row.
+type scanner interface{ Scan(dest ...any) error }
+
+// each hands every row of an answer to take, until that gives an error.
+func each(ctx context.Context, q asker, query string, args []any, take func(scanner) error) (err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // narrow is the filter as SQL.
@@ -125,23 +142,17 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 	if err := j.flush(ctx); err != nil {
 		return nil, err
 	}
-	rows, err := j.r.QueryContext(ctx,
-		"SELECT at, profile, key, event, text FROM key_events WHERE key = ? ORDER BY id DESC LIMIT ?", key, limit)
-	if err != nil {
-		return nil, j.fault(doing, err)
-	}
-	defer rows.Close()
 	var list []KeyEvent
-	for rows.Next() {
-		var e KeyEvent
-		var at int64
-		if err := rows.Scan(&at, &e.Profile, &e.Key, &e.Event, &e.Text); err != nil {
-			return nil, j.fault(doing, err)
-		}
-		e.At = fromMicros(at)
-		list = append(list, e)
-	}
-	if err := rows.Err(); err != nil {
+	err := each(ctx, j.r, "SELECT at, profile, key, event, text FROM key_events WHERE key = ? ORDER BY id DESC LIMIT ?",
+		[]any{key, limit}, func(row scanner) error {
+			var e KeyEvent
+			var at int64
+			err := row.Scan(&at, &e.Profile, &e.Key, &e.Event, &e.Text)
+			e.At = fromMicros(at)
+			list = append(list, e)
+			return err
+		})
+	if err != nil {
 		return nil, j.fault(doing, err)
 	}
 	return list, nil

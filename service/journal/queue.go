@@ -103,12 +103,20 @@ func (j *Journal) flush(ctx context.Context) error {
 		return nil
 	}
 	err := j.write(ctx, grouped, "writing history", func(ctx context.Context, tx *sql.Tx) error {
+		before, err := newest(ctx, tx)
+		if err != nil {
+			return err
+		}
 		for _, e := range group {
 			if err := e.write(ctx, tx); err != nil {
 				return err
 			}
 		}
-		return nil
+		after, err := newest(ctx, tx)
+		if err != nil || after/pruneEvery == before/pruneEvery {
+			return err
+		}
+		return prune(ctx, tx, j.set.keep)
 	})
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -123,6 +131,12 @@ func (j *Journal) flush(ctx context.Context) error {
 	q.pending = append(group, q.pending...)
 	q.bytes += size
 	return err
+}
+
+// newest is the number of the newest line of the timeline, 0 for none.
+func newest(ctx context.Context, tx *sql.Tx) (id int64, err error) {
+	err = tx.QueryRowContext(ctx, "SELECT coalesce(max(id), 0) FROM activity").Scan(&id)
+	return id, err
 }
 
 // close ends the goroutine and writes the rest.

@@ -16,7 +16,7 @@ func (j *Journal) salvage(ctx context.Context, kept string) int {
 	if err != nil {
 		return 0
 	}
-	defer old.Close()
+	defer func() { _ = old.Close() }()
 	old.SetMaxOpenConns(1)
 	jobs, numbers := readable(ctx, old)
 	carried := 0
@@ -40,26 +40,19 @@ func (j *Journal) salvage(ctx context.Context, kept string) int {
 
 // readable reads jobs until the damage.
 func readable(ctx context.Context, old *sql.DB) ([]model.Job, []int64) {
-	rows, err := old.QueryContext(ctx, "SELECT "+jobColumns+" FROM jobs ORDER BY n")
-	if err != nil {
-		return nil, nil
-	}
-	defer rows.Close()
 	var jobs []model.Job
 	var numbers []int64
-	for rows.Next() {
-		job, err := scanJob(rows)
+	// An error is the damage: what came before it counts.
+	_ = each(ctx, old, "SELECT "+jobColumns+" FROM jobs ORDER BY n", nil, func(row scanner) error {
+		job, err := scanJob(row)
 		if err != nil {
-			break
+			return err
 		}
 		n, err := parseJobID(job.ID)
-		if err != nil {
-			break
+		if err == nil {
+			jobs, numbers = append(jobs, job), append(numbers, n)
 		}
-		jobs, numbers = append(jobs, job), append(numbers, n)
-	}
-	if rows.Err() != nil {
-		return jobs, numbers // the damage: what came before it counts
-	}
+		return err
+	})
 	return jobs, numbers
 }

@@ -1,0 +1,83 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func TestPruneForgetsTheOldest(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for i := range 10 {
+		r := sampleFetch(fmt.Sprint(i))
+		r.Started = testTime.Add(time.Duration(i) * time.Second)
+		r.Body = model.BodyRef{Bytes: make([]byte, 100), Size: 100}
+		if err := j.PutFetch(t.Context(), "p", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	job, err := j.BeginJob(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Prune(t.Context(), Keep{Entries: 7, Fetches: 5, BodyBytes: 250}); err != nil {
+		t.Fatal(err)
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(lines) != 7 || lines[6].Ref != "3" {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	for i := range 10 {
+		r, err := j.Fetch(t.Context(), fmt.Sprint(i))
+		switch {
+		case i < 5:
+			if !errors.Is(err, ErrNotFound) {
+				t.Errorf("fetch %d: %v", i, err)
+			}
+		case err != nil || r.Body.Size != 100 || (len(r.Body.Bytes) == 100) != (i >= 8):
+			t.Errorf("fetch %d: %d of %d bytes, %v", i, len(r.Body.Bytes), r.Body.Size, err)
+		}
+	}
+	if _, err := j.Job(t.Context(), job.ID); err != nil {
+		t.Errorf("a job was forgotten: %v", err)
+	}
+	if err := j.Prune(t.Context(), defaultKeep()); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 7 {
+		t.Errorf("within the bounds: %d lines, %v", len(lines), err)
+	}
+}
+
+func TestTheJournalPrunesItself(t *testing.T) {
+	set := quick()
+	set.keep = Keep{Entries: 100, Fetches: 100, BodyBytes: 1 << 20}
+	path := filepath.Join(t.TempDir(), "journal.db")
+	// Every round is a process of its own, as commands are.
+	for range 6 {
+		j, _, err := open(t.Context(), path, clock(), set)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			if err := j.PutActivity(t.Context(), model.Activity{Text: "x"}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := openTest(t, path)
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
+	if err != nil || len(lines) != 100 || lines[0].ID != 600 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
