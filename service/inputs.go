@@ -369,8 +369,8 @@ func (in *inputReader) value(row int, raw []byte) error {
 			continue
 		}
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, raw); err != nil {
-			in.problem(row, false, "field %s: %v", quoteShort(name), err)
+		if json.Compact(&compact, raw) != nil {
+			in.problem(row, false, "field %s is no JSON", quoteShort(name))
 			return nil
 		}
 		if extra == nil {

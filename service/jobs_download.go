@@ -109,7 +109,7 @@ func (c *Client) fetchResult(ctx context.Context, call jobCall, format, dest str
 	if err != nil {
 		return 0, err
 	}
-	defer stream.Close()
+	defer stream.close()
 	var size int64
 	err = writeWhole(dest, func(w io.Writer) error {
 		size, err = stream.copyTo(w, on)
@@ -149,7 +149,7 @@ func (c *Client) openResult(ctx context.Context, call jobCall, format string) (*
 	}
 	get := call.api(http.MethodGet, call.paths.Snapshot)
 	get.Query = url.Values{"format": {format}}
-	resp, tr, err := c.callAPI(inner, get)
+	resp, tr, err := c.callAPI(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
 		res.release()
 		if cause := context.Cause(ctx); cause != nil {
@@ -161,7 +161,7 @@ func (c *Client) openResult(ctx context.Context, call jobCall, format string) (*
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
 	}
-	defer res.Close()
+	defer res.close()
 	fault := c.jobFault(doing, call.d, call.secret, resp, nil)
 	if resp.StatusCode == http.StatusAccepted {
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
@@ -174,12 +174,11 @@ func (r *result) release() {
 	r.cancel()
 }
 
-// Close ends the exchange.
-func (r *result) Close() error {
-	err := r.body.Close()
+// close ends the exchange; what is left of the body is not wanted.
+func (r *result) close() {
+	_ = r.body.Close()
 	r.release()
 	r.tr.done()
-	return err
 }
 
 // Read reads on; a stall and a break come back as *callError.

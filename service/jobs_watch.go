@@ -156,10 +156,10 @@ func (c *Client) expected(job model.Job, fault *DiagnosisError) bool {
 
 // passing reports whether a failure of a poll may be over at the next.
 func passing(fault *DiagnosisError) bool {
-	switch {
-	case fault.Status == 0:
+	switch fault.Status {
+	case 0:
 		return fault.Diagnosis.Cause != model.CauseTLSTrust
-	case fault.Status == http.StatusTooManyRequests, fault.Status == http.StatusRequestTimeout:
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
 		return true
 	default:
 		return fault.Status >= 500

@@ -59,7 +59,7 @@ func (c *Client) Records(ctx context.Context, jobID string, n int) (model.Record
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	defer stream.Close()
+	defer stream.close()
 	table, err := ReadRecords(stream, "ndjson", n)
 	var broke *callError
 	switch {
