@@ -1,7 +1,6 @@
 package jobs_test
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
@@ -135,21 +135,6 @@ func wait(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// readLines stands for service.ReadInputs: one URL a line.
-func readLines(r io.Reader, _ string) ([]model.JobInput, []jobs.InputProblem, error) {
-	var inputs []model.JobInput
-	var problems []jobs.InputProblem
-	s := bufio.NewScanner(r)
-	for row := 1; s.Scan(); row++ {
-		if !strings.HasPrefix(s.Text(), "http") {
-			problems = append(problems, jobs.InputProblem{Row: row, Text: fmt.Sprintf("%q is not an absolute http(s) URL", s.Text())})
-			continue
-		}
-		inputs = append(inputs, model.JobInput{URL: s.Text(), Row: row})
-	}
-	return inputs, problems, s.Err()
-}
-
 func testKeys() []model.Key {
 	now := time.Now()
 	fresh := model.Rotation{Last: now.AddDate(0, 0, -5)}
@@ -164,7 +149,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: readLines,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: service.ReadInputs,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {

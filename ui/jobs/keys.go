@@ -34,7 +34,7 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"right", "l"}, Label: "columns", Help: "One column to the right.", Group: "Records", Intent: intentRight},
 			{Keys: []string{"left", "h"}, Label: "columns back", Help: "One column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
-		}, kit.MotionBindings()...)
+		}, motions()...)
 	}
 	out := []kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
@@ -52,7 +52,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.ring.At == paneDetail || m.ring.Zoomed {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, kit.MotionBindings()...)
+	return append(out, motions()...)
 }
 
 // noResults is why nothing can be asked about a job with the contract alone.

@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/ui/kit"
 )
 
@@ -47,7 +48,7 @@ type launch struct {
 type checkedInputs struct {
 	source   string
 	inputs   []model.JobInput
-	problems []InputProblem
+	problems []service.InputProblem
 	err      string
 }
 
@@ -291,7 +292,7 @@ func (m *Model) closeDialog() tea.Cmd {
 // maxProblems is how many bad rows are named; the rest are counted.
 const maxProblems = 6
 
-func problemLines(problems []InputProblem) string {
+func problemLines(problems []service.InputProblem) string {
 	var out []string
 	for i, p := range problems {
 		if i == maxProblems {
@@ -302,7 +303,11 @@ func problemLines(problems []InputProblem) string {
 		if p.Warning {
 			mark = "!"
 		}
-		out = append(out, fmt.Sprintf("%s row %d: %s", mark, p.Row, p.Text))
+		text := p.Text
+		if p.Row > 0 {
+			text = fmt.Sprintf("row %d: %s", p.Row, p.Text)
+		}
+		out = append(out, mark+" "+text)
 	}
 	return strings.Join(out, "\n")
 }

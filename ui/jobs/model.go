@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
@@ -35,7 +36,7 @@ type Deps struct {
 	// Ledger is the service.
 	Ledger Ledger
 	// ReadInputs reads and checks rows: service.ReadInputs.
-	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []InputProblem, error)
+	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []service.InputProblem, error)
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 }

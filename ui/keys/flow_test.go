@@ -110,11 +110,11 @@ func TestBothClocksTheWorstFirst(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := newRig(t).start(t, demoSession(), size[0], size[1])
 			t.Log("\n" + s.Screen())
-			s.Expect("✗ expired", "✗ overdue", "22 d over")
+			s.Expect("✗ expired", "✗ overdue")
 			s.Press("z")
 			s.Expect("! expires", "? unknown", "✓ ok")
 			lines := s.Screen()
-			if strings.Index(lines, "gone") > strings.Index(lines, "✓ ok") {
+			if strings.Index(lines, "gone") > strings.LastIndex(lines, "✓ ok") {
 				t.Error("the worst key is not first")
 			}
 		})

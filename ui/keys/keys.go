@@ -45,7 +45,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, kit.MotionBindings()...)
+	return append(out, motions()...)
 }
 
 func (m *Model) rotateLabel() string {

@@ -1,0 +1,211 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/ui/kit"
+)
+
+// showFor is how long a password is shown.
+const showFor = 5 * time.Second
+
+// form of an export: the words of the menu.
+type form string
+
+const (
+	formCurl     form = "curl"
+	formEnv      form = "env"
+	formURL      form = "URL"
+	formUsername form = "username"
+	formPassword form = "password"
+)
+
+// What commands and questions come back with. An empty err is success.
+type (
+	testLine struct{ text string }
+	tested   struct {
+		zone    model.ZoneName
+		result  model.ProbeResult
+		err     string
+		stopped bool
+	}
+	revealed struct {
+		zone   model.Zone
+		form   form // what to copy, or empty to show it
+		secret keystore.Secret
+		err    string
+	}
+	hidePassword  struct{ gen int }
+	askSecretCopy struct{ form form }
+	doSecretCopy  struct{ form form }
+	takeReading   struct{ at int }
+)
+
+func (m *Model) startTest() tea.Cmd {
+	if !m.form.Valid() {
+		m.ring.At = paneForm
+		return nil
+	}
+	z := m.zone()
+	q := service.ProbeRequest{Zone: z, Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Rounds: rounds, Session: strings.TrimSpace(m.form.Value("session"))}
+	username, err := m.cred.Username()
+	if err != nil {
+		return kit.Warn(err.Error())
+	}
+	m.test.of, m.test.target, m.test.started = username, q.Target, m.deps.Now()
+	m.test.done, m.test.err, m.test.line, m.test.top = false, "", "connecting to "+m.profile.ProxyAddr(), 0
+	p := m.deps.Prober
+	return kit.Stream(kit.Proxy, &m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		res, err := p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
+		out := tested{zone: z.Name, result: res}
+		if err != nil {
+			out.err, out.stopped = err.Error(), errors.Is(err, context.Canceled)
+		}
+		return out
+	})
+}
+
+func (m *Model) startReveal() tea.Cmd { return m.resolve(m.zone(), "") }
+
+func (m *Model) resolve(z model.Zone, f form) tea.Cmd {
+	get := m.deps.Reveal
+	return kit.Do(kit.Proxy, &m.reveal.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		s, err := get(ctx, z)
+		out := revealed{zone: z, form: f, secret: s}
+		if err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
+}
+
+// login is what exports are made of, without the password.
+func (m *Model) login() login {
+	username, _ := m.cred.Username()
+	l := login{
+		Host: m.profile.ProxyHost, Port: m.profile.ProxyPort, Username: username,
+		Insecure: !m.profile.Verify, Target: strings.TrimSpace(m.form.Value(fieldTarget)),
+	}
+	if m.zone().NeedsCA() {
+		l.CA = m.profile.CA
+	}
+	if l.Target == "" && m.profile.Local {
+		l.Target = "https://lab.test/whoami"
+	}
+	return l
+}
+
+// text is the export in one of its forms.
+func (l login) text(f form, s keystore.Secret) string {
+	switch f {
+	case formCurl:
+		return l.asCurl()
+	case formEnv:
+		return l.asEnv()
+	case formURL:
+		return l.asURL()
+	case formPassword:
+		return s.Reveal()
+	default:
+		return l.Username
+	}
+}
+
+// export is one line of "Use it in".
+type export struct {
+	key    string
+	form   form
+	secret bool // with the password, after a question
+	note   string
+}
+
+func (m *Model) exports() []export {
+	return []export{
+		{key: "c", form: formCurl, note: "login on standard input, password from $" + passwordEnv},
+		{key: "e", form: formEnv, note: "export lines, password from $" + passwordEnv},
+		{key: "u", form: formURL, note: "password from $" + passwordEnv},
+		{key: "n", form: formUsername, note: "no secret in it"},
+		{key: "C", form: formCurl, secret: true, note: "with the password in it"},
+		{key: "E", form: formEnv, secret: true, note: "with the password in it"},
+		{key: "U", form: formURL, secret: true, note: "with the password in it"},
+		{key: "P", form: formPassword, secret: true, note: "the password alone"},
+	}
+}
+
+func (m *Model) intentOf(e export) tea.Msg {
+	if e.secret {
+		return askSecretCopy{form: e.form}
+	}
+	return kit.Copy{What: string(e.form), Text: m.login().text(e.form, keystore.Secret{})}
+}
+
+func (m *Model) copyMenu() tea.Cmd {
+	var items []kit.MenuItem
+	for _, e := range m.exports() {
+		it := kit.MenuItem{Key: e.key, Label: string(e.form), Note: e.note, Intent: m.intentOf(e)}
+		if e.secret {
+			it.Disabled = m.whyNotReveal()
+		}
+		items = append(items, it)
+	}
+	return kit.OpenMenu(m.deps.Theme, "Copy the login", kit.Proxy, items)
+}
+
+// fillUses offers the exports, or the readings of what was pasted.
+func (m *Model) fillUses() {
+	t := m.deps.Theme
+	if m.pasted.open {
+		m.uses.SetRows(len(m.pasted.readings), func(i int) []kit.Cell {
+			r := m.pasted.readings[i]
+			return []kit.Cell{{Text: fmt.Sprintf("reading %d", i+1), Ink: t.Strong}, kit.C(describe(r))}
+		})
+		return
+	}
+	list := m.exports()
+	m.uses.SetRows(len(list), func(i int) []kit.Cell {
+		e := list[i]
+		ink := t.Text
+		if e.secret {
+			ink = t.Warn
+		}
+		return []kit.Cell{{Text: string(e.form), Ink: t.KeyHint}, {Text: e.note, Ink: ink}}
+	})
+}
+
+// use is enter on a line of the lower right pane.
+func (m *Model) use() tea.Cmd {
+	at := m.uses.Cursor()
+	if m.pasted.open {
+		return m.takeReading(at)
+	}
+	if why := m.whyNotCopy(); why != "" {
+		return kit.Warn("copy: " + why)
+	}
+	e := m.exports()[at]
+	if e.secret {
+		if why := m.whyNotReveal(); why != "" {
+			return kit.Warn("copy: " + why)
+		}
+	}
+	return m.Update(m.intentOf(e))
+}
+
+func (m *Model) askSecretCopy(f form) tea.Cmd {
+	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		Title: "Copy with the password?",
+		Body: fmt.Sprintf("The %s for zone %s goes to the clipboard with the password in clear. Other programs, and over SSH the terminal at the other end, can read the clipboard.",
+			f, kit.Clean(string(m.zone().Name))),
+		Yes: "copy the password", View: kit.Proxy, Intent: doSecretCopy{form: f},
+	})
+}
+
+func (m *Model) secretCopy(f form) tea.Cmd { return m.resolve(m.zone(), f) }

@@ -1,0 +1,170 @@
+package proxy
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// explained is one line of the live explanation: a stretch of the username, the
+// brackets under it, and the rows of labels under those.
+type explained struct {
+	name     string
+	brackets string
+	labels   []string
+	// spans tell which cells of name belong to which kind of part, for colour.
+	spans []span
+}
+
+// span is a part on a line, in cells from its left edge.
+type span struct {
+	from, to int // to is exclusive
+	label    string
+	kind     model.PartKind
+	bad      bool
+}
+
+// explain lays the parts of a username over lines of at most width cells and
+// labels each. A line breaks at the "-" between parts where it can.
+func explain(parts []model.UsernamePart, width int) []explained {
+	if width < 8 {
+		return nil
+	}
+	var lines []explained
+	var cur explained
+	flush := func() {
+		if cur.name != "" {
+			lines = append(lines, cur)
+		}
+		cur = explained{}
+	}
+	for i, p := range parts {
+		text := kit.Clean(p.Text)
+		if text == "" {
+			text = "?"
+		}
+		if i < len(parts)-1 {
+			text += "-"
+		}
+		if w := kit.Width(cur.name); w > 0 && w+kit.Width(text) > width {
+			flush()
+		}
+		for text != "" {
+			room := width - kit.Width(cur.name)
+			chunk := head(text, room)
+			if chunk == "" { // nothing fits beside what is there
+				flush()
+				continue
+			}
+			from := kit.Width(cur.name)
+			cur.name += chunk
+			text = text[len(chunk):]
+			to := kit.Width(cur.name)
+			if text == "" && i < len(parts)-1 {
+				to-- // the "-" is no part of it
+			}
+			if to > from {
+				cur.spans = append(cur.spans, span{from: from, to: to, label: label(p), kind: p.Kind, bad: p.Problem != nil})
+			}
+			if text != "" {
+				flush()
+			}
+		}
+	}
+	flush()
+	for i := range lines {
+		lines[i].bracket(width)
+	}
+	return lines
+}
+
+// head is the longest beginning of s, in whole runes, that takes at most room
+// cells.
+func head(s string, room int) string {
+	if kit.Width(s) <= room {
+		return s
+	}
+	end := 0
+	for i, r := range s {
+		next := i + utf8.RuneLen(r)
+		if kit.Width(s[:next]) > room {
+			break
+		}
+		end = next
+	}
+	return s[:end]
+}
+
+// label is the word under a part; the fixed words of the grammar and the names
+// of parameters with a value have none, their values carry it.
+func label(p model.UsernamePart) string {
+	switch p.Kind {
+	case model.PartWord:
+		return ""
+	case model.PartParam:
+		if p.Problem == nil {
+			return ""
+		}
+		return p.Of
+	default:
+		return kit.Clean(p.Of)
+	}
+}
+
+// bracket draws the brackets and places each label under the middle of its
+// bracket, on the first row where it does not touch its neighbour.
+func (e *explained) bracket(width int) {
+	row := blank(width)
+	var ends []int // per label row: the first cell that is free
+	var labels [][]rune
+	for _, s := range e.spans {
+		if s.label == "" {
+			continue
+		}
+		mid := drawBracket(row, s.from, s.to)
+		text := []rune(kit.Cut(s.label, width))
+		start := max(0, min(mid-len(text)/2, width-len(text)))
+		at := 0
+		for at < len(ends) && ends[at] > start {
+			at++
+		}
+		if at == len(ends) {
+			ends, labels = append(ends, 0), append(labels, blank(width))
+		}
+		copy(labels[at][start:], text)
+		ends[at] = start + len(text) + 1
+		for above := range at { // a line down to it
+			if labels[above][mid] == ' ' {
+				labels[above][mid] = '│'
+			}
+			ends[above] = max(ends[above], mid+2)
+		}
+	}
+	e.brackets = strings.TrimRight(string(row), " ")
+	for _, l := range labels {
+		e.labels = append(e.labels, strings.TrimRight(string(l), " "))
+	}
+}
+
+// drawBracket draws ╰─┬─╯ from from to to and returns the cell of its stem.
+func drawBracket(row []rune, from, to int) int {
+	switch w := to - from; w {
+	case 1:
+		row[from] = '│'
+		return from
+	case 2:
+		row[from], row[from+1] = '╰', '┬'
+		return from + 1
+	default:
+		for i := from + 1; i < to-1; i++ {
+			row[i] = '─'
+		}
+		mid := from + w/2
+		row[from], row[mid], row[to-1] = '╰', '┬', '╯'
+		return mid
+	}
+}
+
+func blank(n int) []rune { return []rune(strings.Repeat(" ", n)) }

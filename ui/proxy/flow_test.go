@@ -1,0 +1,305 @@
+package proxy_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/profile"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/proxy"
+	"zonedeck/ui/uitest"
+)
+
+const password = "zone-pass-7781"
+
+// fakeProber plays the service: every call takes a second of fake time.
+type fakeProber struct {
+	mu       sync.Mutex
+	asked    []service.ProbeRequest
+	stopped  int
+	result   model.ProbeResult
+	err      error
+	revealed int
+}
+
+func (f *fakeProber) Probe(ctx context.Context, q service.ProbeRequest, on func(string)) (model.ProbeResult, error) {
+	f.mu.Lock()
+	f.asked = append(f.asked, q)
+	f.mu.Unlock()
+	for i := range q.Rounds {
+		on(fmt.Sprintf("call %d of %d", i+1, q.Rounds))
+		timer := time.NewTimer(time.Second)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			f.mu.Lock()
+			f.stopped++
+			f.mu.Unlock()
+			return model.ProbeResult{}, ctx.Err()
+		}
+	}
+	return f.result, f.err
+}
+
+func (f *fakeProber) reveal(_ context.Context, z model.Zone) (keystore.Secret, error) {
+	f.revealed++
+	if z.Password != "demo:zone/residential_demo" {
+		return keystore.Secret{}, errors.New("secret missing")
+	}
+	return keystore.NewSecret(password), nil
+}
+
+func okResult() model.ProbeResult {
+	return model.ProbeResult{
+		Proxy: "127.0.0.1:33335", Target: "https://lab.test/whoami", ConnectStatus: 200, TargetStatus: 200,
+		Exits:  []string{"127.0.3.1", "127.0.3.2", "127.0.3.3", "127.0.3.4", "127.0.3.5"},
+		Sticky: true, StickyRun: true, ConnectHeader: map[string][]string{"X-Brd-Ip": {"127.0.3.1\x1b[2J"}},
+		Timing:    model.Timing{ProxyConnect: 38 * time.Millisecond, Total: 120 * time.Millisecond},
+		Diagnosis: model.Diagnosis{Class: model.ClassOK},
+	}
+}
+
+func demoProfile() profile.Profile {
+	return profile.Profile{
+		Name: "local", Local: true, ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
+		Dialect: "brightdata", CA: "/home/op/ca.pem", Verify: true,
+		Zones: []model.Zone{
+			{Name: "dc_demo", Product: model.ProductDatacenter, Password: "demo:zone/dc_demo"},
+			{Name: "residential_demo", Product: model.ProductResidential, Password: "demo:zone/residential_demo"},
+			{Name: "res-eu", Product: model.ProductResidential},
+			{Name: "serp_demo", Product: model.ProductSERP, Password: "demo:zone/serp_demo"},
+		},
+	}
+}
+
+func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Screen {
+	t.Helper()
+	theme := kit.NewTheme(true, false)
+	view := proxy.New(proxy.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, ProxyEnv: true,
+		Profile: func() profile.Profile { return p },
+	})
+	return uitest.Start(t, ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs:    []ui.Tab{{ID: kit.Proxy, View: view}},
+		Session: kit.Session{ProfileName: p.Name, Local: p.Local, Ready: p.ProxyHost != "", Zones: p.Zones},
+	}), w, h)
+}
+
+func flow(t *testing.T, f *fakeProber, w, h int, body func(s *uitest.Screen)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { body(start(t, f, demoProfile(), w, h)) })
+}
+
+// typeInto edits the field that is by moves below the first one.
+func typeInto(s *uitest.Screen, by int, text string) {
+	for range by {
+		s.Press("down")
+	}
+	s.Press("enter")
+	s.Type(text)
+	s.Press("enter")
+}
+
+func TestTheUsernameFollowsTheForm(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}, {60, 16}} {
+		flow(t, &fakeProber{}, size[0], size[1], func(s *uitest.Screen) {
+			s.Expect("brd-customer-hl_demo01-zone-residential_demo")
+			typeInto(s, 1, "de")
+			typeInto(s, 1, "a1")
+			t.Log("\n" + s.Screen())
+			screen := strings.ReplaceAll(s.Screen(), "-", "")
+			if !strings.Contains(screen, "sessiona1") || !strings.Contains(screen, "countryde") {
+				t.Errorf("the parameters are not in the username:\n%s", s.Screen())
+			}
+		})
+	}
+}
+
+func TestWhatIsUsedIsOnTheScreen(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Expect("127.0.0.1:33335", "HTTPS_PROXY is set, not used",
+			"needed (residential, no identity check) · /home/op/ca.pem", "•••••••• · demo:zone/residential_demo")
+		s.ExpectNot(password)
+	})
+}
+
+func TestABadParameterIsRefusedAtTheField(t *testing.T) {
+	f := &fakeProber{}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		typeInto(s, 2, "a b")
+		s.Expect("✗", "spaces and invisible")
+		s.Press("t")
+		if len(f.asked) != 0 {
+			t.Fatal("it was tested")
+		}
+	})
+}
+
+func TestATestShowsItsRoundsAndItsVerdict(t *testing.T) {
+	f := &fakeProber{result: okResult()}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(2500 * time.Millisecond)
+		s.Expect("call 3 of 5", "esc stops it", "1 running")
+		s.After(5 * time.Second)
+		s.Expect("✓ ok · CONNECT 200", "38 ms", "rotation 5 addresses in 5 calls", "✓ sticky")
+		t.Log("\n" + s.Screen())
+		s.Press("tab", "tab", "z")
+		s.Expect("X-Brd-Ip: 127.0.3.1␛[2J")
+		if q := f.asked[0]; q.Zone.Name != "residential_demo" || q.Rounds != 5 {
+			t.Errorf("asked %+v", q)
+		}
+		s.Press("z", "shift+tab", "shift+tab")
+		typeInto(s, 1, "fr")
+		s.Expect("! of another login")
+	})
+}
+
+func TestAFailedTestShowsEvidenceAndNextSteps(t *testing.T) {
+	f := &fakeProber{result: model.ProbeResult{
+		Proxy: "127.0.0.1:33335", Target: "https://lab.test/whoami", ConnectStatus: 407, Timing: model.Timing{ProxyConnect: -1, Total: 9 * time.Millisecond},
+		Diagnosis: model.Diagnosis{
+			Class: model.ClassOutside, Cause: model.CauseLoginRejected, Summary: "The proxy refused the login.",
+			Evidence: []model.Evidence{{Kind: "service_status", Text: "CONNECT answered 407 (wrong_password)"}},
+			Steps:    []model.Step{{Action: model.ActionCheckLogin, Text: "check the zone's password"}},
+		},
+	}}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(6 * time.Second)
+		s.Expect("✗ outside the documented classes", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   check the zone's password")
+	})
+}
+
+func TestATestCanBeStopped(t *testing.T) {
+	f := &fakeProber{result: okResult()}
+	flow(t, f, 80, 24, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(time.Second)
+		t.Log("\n" + s.Screen())
+		s.Press("t")
+		s.ExpectToast("a test is running")
+		s.Press("esc")
+		s.Expect("! stopped", "0 running")
+		if f.stopped != 1 {
+			t.Errorf("%d calls stopped, want 1", f.stopped)
+		}
+	})
+}
+
+func TestThePasswordIsShownForFiveSeconds(t *testing.T) {
+	f := &fakeProber{}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("v")
+		s.Expect(password)
+		s.After(4 * time.Second)
+		s.Expect(password)
+		s.After(2 * time.Second)
+		s.ExpectNot(password)
+		s.Press("v")
+		s.Expect(password)
+		s.Press("down", "up", "enter") // the zone picker
+		s.Type("dc_demo")
+		s.Press("enter")
+		s.ExpectNot(password)
+	})
+}
+
+func TestCopiesRefuseNoSecretAndAskForOne(t *testing.T) {
+	f := &fakeProber{}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("y")
+		s.Expect("Copy the login", "password from $ZONEDECK_ZONE_PASSWORD")
+		t.Log("\n" + s.Screen())
+		s.Press("c")
+		s.ExpectToast("curl")
+		if f.revealed != 0 {
+			t.Fatal("a copy by reference fetched the password")
+		}
+		s.Press("y", "U")
+		s.Expect("goes to the clipboard with", "the password in clear")
+		s.Press("n")
+		if f.revealed != 0 {
+			t.Fatal("the password was fetched after no")
+		}
+		s.Press("y", "U", "y")
+		if f.revealed != 1 {
+			t.Fatal("the password was not fetched after yes")
+		}
+		s.ExpectToast("URL with the password of residential_demo")
+		s.ExpectNot(password)
+	})
+}
+
+func TestAPastedLoginIsTakenApart(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Paste("http://brd-customer-hl_demo01-zone-dc_demo-country-us-session-x9:s3cr3tpw@old.example.com:22225")
+		s.Expect("brd-customer-hl_demo01-zone-dc_demo-country-us-session-x9", "its password was dropped", "old.example.com is not this profile's", "port 22225")
+		s.ExpectNot("s3cr3tpw")
+		t.Log("\n" + s.Screen())
+		s.Press("esc")
+		s.Expect("Use it in")
+		s.Paste("what is this")
+		s.ExpectToast("cannot be read")
+	})
+}
+
+func TestSeveralReadingsAreAllShown(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Press("p")
+		s.Expect("Take a login apart")
+		s.Paste("brd-customer-hl_demo01-zone-res-eu-country-de")
+		s.ExpectNot("zone-res-eu")
+		s.Press("ctrl+s")
+		s.Expect("readings, likeliest first", `zone "res-eu"`)
+		t.Log("\n" + s.Screen())
+		s.Expect("zone-res-eu-country-de", "the form holds reading 1 of 2")
+		s.Press("down", "enter")
+		s.ExpectToast("the form holds reading 2 of 2, zone res-eu-country-de")
+	})
+}
+
+func TestAProductWithoutNativeAccessSaysSo(t *testing.T) {
+	f := &fakeProber{}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Send(kit.Goto{View: kit.Proxy, Msg: kit.OpenLogin{Zone: "serp_demo", Country: "de"}})
+		s.Expect("zone-serp_demo-country-de")
+		s.Press("t")
+		s.ExpectToast("there is no native access to search results (SERP)")
+		if len(f.asked) != 0 {
+			t.Fatal("it was tested")
+		}
+	})
+}
+
+func TestTheContractAloneWarnsOfParameters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := demoProfile()
+		p.Dialect, p.Local, p.Name = "documented", false, "acme"
+		s := start(t, &fakeProber{}, p, 120, 40)
+		s.ExpectNot("the contract shows no parameter")
+		typeInto(s, 1, "de")
+		s.Expect("the contract shows no parameter after the zone")
+	})
+}
+
+func TestBeforeTheEmulatorAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, &fakeProber{}, profile.Profile{Name: "local", Local: true, Verify: true}, 80, 24)
+		s.Expect("starting the local emulator")
+		s.Press("t")
+		s.ExpectToast("still starting")
+	})
+}

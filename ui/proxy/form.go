@@ -1,0 +1,132 @@
+package proxy
+
+import (
+	"errors"
+	"net/url"
+	"slices"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Fields of the form. Those of parameters are named as the username writes them.
+const (
+	fieldZone   = "zone"
+	fieldMore   = "more"
+	fieldTarget = "target"
+)
+
+// mainParams are always shown, moreParams on demand. Parameters are not shown by
+// the contract: they belong to a dialect.
+func mainParams() []string { return []string{"country", "session"} }
+func moreParams() []string { return []string{"state", "city", "zip", "asn", "os", "carrier", "ip"} }
+
+// paramFields are all parameters of the form in the order of the username.
+func paramFields() []string {
+	return []string{"country", "state", "city", "zip", "asn", "os", "carrier", "ip", "session"}
+}
+
+func newForm(t *kit.Theme) *kit.Form {
+	fields := []kit.Field{{Name: fieldZone, Label: "Zone", Kind: kit.FieldPick, Free: true, Placeholder: "pick a zone"}}
+	for _, name := range mainParams() {
+		fields = append(fields, paramField(name, false))
+	}
+	fields = append(fields, kit.Field{Name: fieldMore, Label: "More", Kind: kit.FieldToggle, Placeholder: "state, city, zip, asn, os, carrier, ip"})
+	for _, name := range moreParams() {
+		fields = append(fields, paramField(name, true))
+	}
+	fields = append(fields, kit.Field{
+		Name: fieldTarget, Label: "Test page", Placeholder: "the profile's own, where it has one",
+		Help: "The page a test fetches through the proxy, http or https.", Check: checkTarget,
+	})
+	return kit.NewForm(t, fields...)
+}
+
+func paramField(name string, hidden bool) kit.Field {
+	label := strings.ToUpper(name[:1]) + name[1:]
+	help := "dialect: a parameter of the username that the contract does not show"
+	for _, s := range model.UsernameParams() {
+		if s.Name == name {
+			help = s.Meaning + " (dialect, not shown by the contract)"
+		}
+	}
+	return kit.Field{Name: name, Label: label, Help: help, Hidden: hidden, Placeholder: "-", Check: func(v string) error {
+		return checkParam(name, v)
+	}}
+}
+
+// checkParam refuses a value that cannot stand in a username.
+func checkParam(name, v string) error {
+	if v = strings.TrimSpace(v); v == "" {
+		return nil
+	}
+	c := model.Credential{Prefix: "x", Account: "hl_0", Zone: "z", Params: []model.Param{{Name: name, Value: v}}}
+	for _, p := range c.Parts() {
+		if p.Problem != nil {
+			return p.Problem
+		}
+	}
+	return nil
+}
+
+func checkTarget(s string) error {
+	if s = strings.TrimSpace(s); s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return errors.New("write an absolute address, as in https://example.com/")
+	}
+	return nil
+}
+
+// changed follows a change of the form.
+func (m *Model) changed() {
+	if more := m.form.On(fieldMore); more != m.more {
+		m.showMore(more)
+	}
+	if m.reveal.zone != m.zone().Name {
+		m.hide()
+	}
+	m.compose()
+}
+
+func (m *Model) showMore(on bool) {
+	m.more = on
+	for _, name := range moreParams() {
+		m.form.SetHidden(name, !on)
+		if !on {
+			m.form.SetValue(name, "") // what is not seen is not sent
+		}
+	}
+}
+
+// take fills the form with a credential's zone and parameters; those the form
+// has no field for are named.
+func (m *Model) take(c model.Credential) (left []string) {
+	known := paramFields()
+	for _, name := range known {
+		m.form.SetValue(name, "")
+	}
+	needMore := false
+	for _, p := range c.Params {
+		if !slices.Contains(known, p.Name) || p.Value == "" {
+			left = append(left, p.Name)
+			continue
+		}
+		needMore = needMore || slices.Contains(moreParams(), p.Name)
+	}
+	if needMore {
+		m.form.SetValue(fieldMore, "true")
+		m.showMore(true)
+	}
+	for _, p := range c.Params {
+		if slices.Contains(known, p.Name) {
+			m.form.SetValue(p.Name, p.Value)
+		}
+	}
+	m.form.SetValue(fieldZone, string(c.Zone))
+	m.changed()
+	return left
+}

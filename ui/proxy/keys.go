@@ -1,0 +1,98 @@
+package proxy
+
+import (
+	"zonedeck/ui/kit"
+)
+
+// intent is what a key of the tab means.
+type intent int
+
+const (
+	intentTest intent = iota
+	intentStop
+	intentPaste
+	intentReveal
+	intentCopy
+	intentUse
+	intentSandbox
+	intentNextPane
+	intentPrevPane
+	intentZoom
+	intentBack
+)
+
+// Bindings are the keys as they mean something now.
+func (m *Model) Bindings() []kit.Binding {
+	out := []kit.Binding{
+		{Keys: []string{"t", "ctrl+j", "f5"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest()},
+		{Keys: []string{"p"}, Label: "paste", Help: "Take a login apart: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the login for a client.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
+		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal()},
+		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this zone in the Sandbox; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
+	}
+	if m.form.CapturingText() {
+		// While a field is edited t is a letter.
+		out[0].Keys, out[0].WhileTyping = []string{"ctrl+j", "f5"}, true
+		return append(m.form.Bindings(), out[0])
+	}
+	out = append(out,
+		kit.Binding{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane},
+		kit.Binding{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
+		kit.Binding{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true})
+	switch {
+	case m.test.slot.Running():
+		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
+	case m.pasted.open || m.ring.Zoomed || m.ring.At != paneForm:
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the form.", Group: "Panes", Intent: intentBack})
+	}
+	switch m.ring.At {
+	case paneForm:
+		out = append(out, m.form.Bindings()...)
+	case paneUse:
+		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or take the reading.", Group: "Credential", Intent: intentUse})
+		out = append(out, motions()...)
+	default:
+		out = append(out, motions()...)
+	}
+	return out
+}
+
+// whyNotTest is the reason why the login cannot be tested; empty when it can.
+func (m *Model) whyNotTest() string {
+	switch {
+	case m.test.slot.Running():
+		return "a test is running: esc stops it"
+	case m.session.Problem != "":
+		return m.session.Problem
+	case !m.session.Ready:
+		return "the service is still starting"
+	}
+	return m.whyNotCopy()
+}
+
+// whyNotCopy is the reason why there is no login to hand out.
+func (m *Model) whyNotCopy() string {
+	if m.profile.ProxyHost == "" {
+		if m.session.Local && !m.session.Ready {
+			return "the local emulator is still starting"
+		}
+		return "the profile names no proxy_host"
+	}
+	if !m.zone().Product.NativeAccess() {
+		return "there is no native access to " + m.zone().Product.Label() + " (service.md 5.2)"
+	}
+	if _, err := m.cred.Username(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+func (m *Model) whyNotReveal() string {
+	switch {
+	case m.zone().Password == "":
+		return "the profile has no password reference for this zone"
+	case m.reveal.slot.Running():
+		return "the password is being fetched"
+	}
+	return ""
+}

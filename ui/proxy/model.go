@@ -1,0 +1,193 @@
+package proxy
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// Prober is what the tab asks of the service.
+type Prober interface {
+	Probe(ctx context.Context, q service.ProbeRequest, on func(string)) (model.ProbeResult, error)
+}
+
+// Deps are the tab's parts, all of them required.
+type Deps struct {
+	// Ctx ends the tab's work when the program ends.
+	Ctx    context.Context //nolint:containedctx // the tab lives as long as the program
+	Now    func() time.Time
+	Theme  *kit.Theme
+	Prober Prober
+	// Profile is the profile in use. It does no I/O; it is called when the session
+	// changes.
+	Profile func() profile.Profile
+	// Reveal gives a zone's password. It is called in a command, and only when the
+	// operator asks to see or to copy the password.
+	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
+	// ProxyEnv says that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is set in the
+	// console's environment. It is not used, and the screen says so.
+	ProxyEnv bool
+}
+
+// Panes of the tab, in the order of tab.
+const (
+	paneForm = iota
+	paneName
+	paneTest
+	paneUse
+)
+
+// rounds is how many calls a test makes to see the exits rotate.
+const rounds = 5
+
+// test is the last test and the one that runs.
+type test struct {
+	slot    kit.Slot
+	line    string // what the running one does
+	started time.Time
+	of      string // the username that is or was tested
+	target  string
+	result  model.ProbeResult
+	done    bool
+	err     string
+	top     int
+}
+
+// reveal is the password while it is shown.
+type reveal struct {
+	zone   model.ZoneName
+	secret keystore.Secret
+	gen    int
+	slot   kit.Slot
+}
+
+// pasted is a login that was taken apart.
+type pasted struct {
+	open     bool
+	login    model.Login // without its password, which is not kept
+	readings []model.Reading
+	notes    []string
+}
+
+// Model is the tab. Use New.
+type Model struct {
+	deps    Deps
+	session kit.Session
+	profile profile.Profile
+	form    *kit.Form
+	more    bool // the fields beyond country and session are shown
+	cred    model.Credential
+	test    test
+	reveal  reveal
+	pasted  pasted
+	uses    kit.Table
+	nameTop int // first line of the username pane
+	ring    kit.Ring
+	paste   *kit.FormDialog
+}
+
+// New makes the tab.
+func New(d Deps) *Model {
+	m := &Model{deps: d, ring: kit.Ring{N: 4}}
+	m.form = newForm(d.Theme)
+	m.uses.Columns = []kit.Column{{Width: 10}, {Width: 20, Flex: true}}
+	m.setProfile()
+	return m
+}
+
+// Init has nothing to start: the session comes as a message.
+func (m *Model) Init() tea.Cmd { return nil }
+
+// Title is the tab's word.
+func (m *Model) Title() string { return "Proxy" }
+
+// CapturingText reports whether a field is being edited.
+func (m *Model) CapturingText() bool { return m.form.CapturingText() }
+
+// Running counts a test in flight.
+func (m *Model) Running() int {
+	if m.test.slot.Running() {
+		return 1
+	}
+	return 0
+}
+
+// Status is what a running test does.
+func (m *Model) Status() string {
+	if m.test.slot.Running() {
+		return "testing"
+	}
+	return ""
+}
+
+// Focus has nothing to load.
+func (m *Model) Focus() tea.Cmd { return nil }
+
+// Blur hides the password: nobody looks at it any more.
+func (m *Model) Blur() { m.hide() }
+
+func (m *Model) hide() {
+	m.reveal.gen++
+	m.reveal.secret = keystore.Secret{}
+	m.reveal.slot.Drop()
+}
+
+// zone is the zone of the form; a name the profile does not know has no product
+// and no password.
+func (m *Model) zone() model.Zone {
+	name := m.form.Value(fieldZone)
+	if z, ok := m.profile.Zone(name); ok {
+		return z
+	}
+	return model.Zone{Name: model.ZoneName(name)}
+}
+
+// setProfile reads the profile and offers its zones; what the operator wrote
+// stays, unless the zone is gone.
+func (m *Model) setProfile() {
+	m.profile = m.deps.Profile()
+	options := make([]kit.Option, 0, len(m.profile.Zones))
+	var first, best string
+	for _, z := range m.profile.Zones {
+		o := kit.Option{Value: string(z.Name), Note: z.Product.Label()}
+		if !z.Product.NativeAccess() {
+			o.Disabled = "no native access to this product (service.md 5.2)"
+		} else if first == "" {
+			first = string(z.Name)
+		}
+		if z.Product == model.ProductResidential && best == "" {
+			best = string(z.Name)
+		}
+		options = append(options, o)
+	}
+	m.form.SetOptions(fieldZone, options)
+	known := slices.ContainsFunc(options, func(o kit.Option) bool { return o.Value == m.form.Value(fieldZone) })
+	if !known && len(options) > 0 {
+		if best == "" {
+			best = first
+		}
+		m.form.SetValue(fieldZone, best)
+	}
+	m.compose()
+}
+
+// compose makes the credential of what the form says.
+func (m *Model) compose() {
+	c := model.Credential{Prefix: m.profile.UsernamePrefix, Account: m.profile.Account, Zone: model.ZoneName(m.form.Value(fieldZone))}
+	for _, name := range paramFields() {
+		if v := strings.TrimSpace(m.form.Value(name)); v != "" {
+			c.Params = append(c.Params, model.Param{Name: name, Value: v})
+		}
+	}
+	m.cred = c
+	m.fillUses()
+}

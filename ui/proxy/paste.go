@@ -1,0 +1,115 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// openPaste asks for a login. What is typed is masked: it may hold a password.
+func (m *Model) openPaste() tea.Cmd {
+	form := kit.NewForm(m.deps.Theme, kit.Field{
+		Name: "login", Label: "Login", Secret: true, Placeholder: "paste it here",
+		Help:  "A URL, host:port:user:password, user:password@host:port, user:password, or a username. Masked, because it may hold a password; the password is not kept.",
+		Check: checkPaste,
+	})
+	m.paste = kit.NewFormDialog(m.deps.Theme, "Take a login apart", form)
+	m.paste.Submit = "take it apart"
+	m.paste.OnSubmit = func(f *kit.Form) tea.Cmd {
+		d := m.paste
+		return tea.Sequence(func() tea.Msg { return kit.Close{Overlay: d} }, m.readPaste(f.Value("login")))
+	}
+	return kit.OpenOverlay(m.paste)
+}
+
+func checkPaste(s string) error {
+	l, err := model.ParseLogin(s)
+	if err != nil {
+		return err
+	}
+	if l.Username == "" {
+		return errors.New("it names a host but no user")
+	}
+	_, err = model.ReadUsername(l.Username, nil)
+	return err
+}
+
+// readPaste takes a pasted login apart. The likeliest reading fills
+// the form, which sends nothing; all are shown, and enter takes another.
+func (m *Model) readPaste(text string) tea.Cmd {
+	l, err := model.ParseLogin(text)
+	if err == nil && l.Username == "" {
+		err = errors.New("it names a host but no user")
+	}
+	if err != nil {
+		return kit.Warn("what was pasted cannot be read: " + err.Error())
+	}
+	readings, err := model.ReadUsername(l.Username, m.profile.ZoneNames())
+	if err != nil {
+		return kit.Warn("what was pasted cannot be read: " + err.Error())
+	}
+	hadPassword := l.HasPassword
+	l.Password = "" // only its presence matters: tests use the zone's own reference
+	m.pasted = pasted{open: true, login: l, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
+	m.uses.SetCursor(0)
+	m.fillUses()
+	m.ring.At = paneUse
+	return m.takeReading(0)
+}
+
+// pasteNotes says what differs from the profile, and what became of the password.
+func (m *Model) pasteNotes(l model.Login, c model.Credential, hadPassword bool) []string {
+	notes := []string{"read as " + l.Source}
+	if hadPassword {
+		notes = append(notes, "its password was dropped; a test uses the zone's reference")
+	}
+	p := m.profile
+	if l.Host != "" && !strings.EqualFold(l.Host, p.ProxyHost) {
+		notes = append(notes, fmt.Sprintf("! its host %s is not this profile's (%s)", l.Host, p.ProxyHost))
+	}
+	if l.Port != 0 && l.Port != p.ProxyPort {
+		notes = append(notes, fmt.Sprintf("! its port %d is not this profile's (%d)", l.Port, p.ProxyPort))
+	}
+	if c.Account != p.Account {
+		notes = append(notes, fmt.Sprintf("! its account %s is not this profile's (%s)", c.Account, p.Account))
+	}
+	if c.Prefix != p.UsernamePrefix {
+		notes = append(notes, fmt.Sprintf("! its prefix %q is not this profile's (%q)", c.Prefix, p.UsernamePrefix))
+	}
+	return notes
+}
+
+func (m *Model) takeReading(at int) tea.Cmd {
+	if at < 0 || at >= len(m.pasted.readings) {
+		return nil
+	}
+	c := m.pasted.readings[at].Credential
+	left := m.take(c)
+	text := "the form holds zone " + string(c.Zone)
+	if n := len(m.pasted.readings); n > 1 {
+		text = fmt.Sprintf("the form holds reading %d of %d, zone %s", at+1, n, c.Zone)
+	}
+	if len(left) > 0 {
+		return kit.Warn(text + "; it has no field for " + strings.Join(left, ", "))
+	}
+	return kit.Info(text)
+}
+
+// describe is a reading in one line.
+func describe(r model.Reading) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "zone %q", r.Credential.Zone)
+	for _, p := range r.Credential.Params {
+		if p.Value == "" {
+			fmt.Fprintf(&b, ", %s", p.Name)
+		} else {
+			fmt.Fprintf(&b, ", %s %q", p.Name, p.Value)
+		}
+	}
+	return b.String()
+}

@@ -1,0 +1,179 @@
+package proxy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/ui/kit"
+)
+
+func (m *Model) renderTest(w, h int) string {
+	t, focused := m.deps.Theme, m.ring.At == paneTest
+	iw, ih := kit.Inner(w, h)
+	lines := m.testLines(iw - 2)
+	top := max(0, min(m.test.top, len(lines)-ih))
+	m.test.top = top
+	title := "Test"
+	if more := len(lines) - top - ih; more > 0 {
+		title += fmt.Sprintf(" · %d more below", more)
+	}
+	return kit.Pane(t, title, focused, w, h, indent(lines[top:min(top+ih, len(lines))]))
+}
+
+func (m *Model) testLines(w int) []string {
+	t := m.deps.Theme
+	switch {
+	case m.test.slot.Running():
+		return []string{
+			t.Accent.Render("● ") + kit.Cut(kit.Clean(m.test.line), w-2),
+			t.Muted.Render(kit.Took(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
+		}
+	case m.test.err != "":
+		return m.inked(t.Warn, "! "+m.test.err, w)
+	case m.test.done:
+		return m.resultLines(w)
+	}
+	if why := m.whyNotTest(); why != "" {
+		return m.inked(t.Muted, "not now: "+why, w)
+	}
+	return m.inked(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+}
+
+// resultLines is the verdict, what the proxy answered, the exits, the evidence
+// and what to do next.
+func (m *Model) resultLines(w int) []string {
+	t, r := m.deps.Theme, m.test.result
+	glyph, ink := t.ClassMark(r.Diagnosis.Class)
+	parts := []string{glyph + " " + r.Diagnosis.Class.Label()}
+	if r.ConnectStatus != 0 {
+		parts = append(parts, fmt.Sprintf("CONNECT %d", r.ConnectStatus))
+		if r.Timing.ProxyConnect >= 0 {
+			parts = append(parts, kit.Took(r.Timing.ProxyConnect))
+		}
+	}
+	if r.TargetStatus != 0 {
+		parts = append(parts, fmt.Sprintf("target %d", r.TargetStatus))
+	}
+	if r.Timing.Total >= 0 {
+		parts = append(parts, "total "+kit.Took(r.Timing.Total))
+	}
+	var out []string
+	if username, _ := m.cred.Username(); username != m.test.of {
+		out = append(out, m.inked(t.Note, "! of another login: "+m.test.of, w)...)
+	}
+	for _, l := range flowed(parts, w) {
+		out = append(out, ink.Render(l))
+	}
+	out = append(out, m.exitLines(w)...)
+	if !r.Diagnosis.OK() {
+		out = append(out, m.failureLines(w)...)
+	}
+	out = append(out, m.inked(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+kit.When(r.Started, m.deps.Now()), w)...)
+	return append(out, m.headerLines(w)...)
+}
+
+// flowed puts parts on as few lines as hold them, without breaking one.
+func flowed(parts []string, w int) []string {
+	var out []string
+	line := ""
+	for _, p := range parts {
+		switch {
+		case line == "":
+			line = p
+		case kit.Width(line)+3+kit.Width(p) <= w:
+			line += " · " + p
+		default:
+			out = append(out, kit.Cut(line, w))
+			line = "  " + p
+		}
+	}
+	return append(out, kit.Cut(line, w))
+}
+
+// exitLines say whether the exit rotates between calls and stays in a session.
+func (m *Model) exitLines(w int) []string {
+	t, r := m.deps.Theme, m.test.result
+	var seen []string
+	unknown := 0
+	for _, e := range r.Exits {
+		if e == "" {
+			unknown++
+		} else if !slices.Contains(seen, e) {
+			seen = append(seen, e)
+		}
+	}
+	var out []string
+	switch {
+	case len(r.Exits) == 0:
+	case unknown == len(r.Exits):
+		out = append(out, m.inked(t.Muted, "exit not told by the proxy or the page", w)...)
+	case len(r.Exits) == 1:
+		out = append(out, "exit "+kit.Clean(seen[0]))
+	default:
+		out = append(out, m.inked(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
+	}
+	if r.StickyRun {
+		text, ink := "✓ sticky: the session kept its exit", t.Good
+		if !r.Sticky {
+			text, ink = "! not sticky: the session's exit changed", t.Warn
+		}
+		out = append(out, m.inked(ink, text, w)...)
+	}
+	return out
+}
+
+// failureLines are the cause, the evidence and the next steps.
+func (m *Model) failureLines(w int) []string {
+	t, d := m.deps.Theme, m.test.result.Diagnosis
+	out := m.inked(t.Text, d.Summary, w)
+	for _, e := range d.Evidence {
+		out = append(out, m.inked(t.Muted, "evidence  "+e.Text, w)...)
+	}
+	for _, s := range d.Steps {
+		text := "do next   " + s.Text
+		if s.Documented {
+			text += " (service.md 7)"
+		}
+		out = append(out, m.inked(t.Accent, text, w)...)
+	}
+	return out
+}
+
+// shownHeaders bounds the headers of the CONNECT answer on the screen.
+const shownHeaders = 12
+
+func (m *Model) headerLines(w int) []string {
+	t, h := m.deps.Theme, headers(m.test.result.ConnectHeader)
+	var out []string
+	for i, l := range h {
+		if i == shownHeaders {
+			out = append(out, t.Muted.Render(fmt.Sprintf("… %d headers more", len(h)-i)))
+			break
+		}
+		out = append(out, m.inked(t.Muted, l, w)...)
+	}
+	return out
+}
+
+// headers are the lines of a header, in the order of their names.
+func headers(header map[string][]string) []string {
+	var out []string
+	for name, values := range header {
+		for _, v := range values {
+			out = append(out, name+": "+v)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// refLabel names a password reference as it may be shown.
+func refLabel(ref string) string {
+	r, err := keystore.ParseRef(ref)
+	if err != nil {
+		return "not a reference"
+	}
+	return r.Label()
+}

@@ -1,0 +1,287 @@
+package proxy
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// Render draws the form and the test beside the username and its uses, or all of
+// them stacked on narrow screens.
+func (m *Model) Render(w, h int) string {
+	switch {
+	case m.ring.Zoomed:
+		return m.renderPane(m.ring.At, w, h)
+	case w < kit.StackBelow:
+		return m.renderStacked(w, h)
+	}
+	parts := kit.Split(w, 2, 3)
+	formH := min(m.form.Height(parts[0]-2)+3, h-8)
+	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
+	return kit.Row(
+		kit.Stack(m.renderForm(parts[0], formH), m.renderTest(parts[0], h-formH)),
+		kit.Stack(m.renderUsername(parts[1], nameH), m.renderUses(parts[1], h-nameH)),
+	)
+}
+
+func (m *Model) renderPane(at, w, h int) string {
+	switch at {
+	case paneName:
+		return m.renderUsername(w, h)
+	case paneTest:
+		return m.renderTest(w, h)
+	case paneUse:
+		return m.renderUses(w, h)
+	default:
+		return m.renderForm(w, h)
+	}
+}
+
+// renderStacked puts the form above the username and the test, or the uses while
+// they have the focus. The form gives way to a pane that is in use.
+func (m *Model) renderStacked(w, h int) string {
+	low := paneTest
+	if m.ring.At == paneUse {
+		low = paneUse
+	}
+	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
+	formH, nameH := min(formNeed, max(4, h/3)), nameNeed
+	if m.ring.At == paneForm && !m.test.slot.Running() && !m.test.done {
+		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
+		formH = min(formNeed, h-nameH-3)
+	} else {
+		formH = min(formH, max(4, h/4))
+		nameH = min(nameNeed, max(4, h/3))
+		if m.ring.At == paneName {
+			nameH = max(3, min(nameNeed, h-formH-3))
+		}
+	}
+	return kit.Stack(m.renderForm(w, formH), m.renderUsername(w, nameH), m.renderPane(low, w, h-formH-nameH))
+}
+
+func (m *Model) renderForm(w, h int) string {
+	focused := m.ring.At == paneForm
+	iw, ih := kit.Inner(w, h)
+	return kit.Pane(m.deps.Theme, "Credential", focused, w, h, m.form.Render(focused, iw, ih))
+}
+
+func (m *Model) renderUsername(w, h int) string {
+	iw, ih := kit.Inner(w, h)
+	lines := m.usernameLines(iw - 2)
+	top := max(0, min(m.nameTop, len(lines)-ih))
+	m.nameTop = top
+	title := "Username"
+	if more := len(lines) - top - ih; more > 0 {
+		title += fmt.Sprintf(" · %d more below", more)
+	}
+	return kit.Pane(m.deps.Theme, title, m.ring.At == paneName, w, h, indent(lines[top:min(top+ih, len(lines))]))
+}
+
+// usernameLines is the username with its explanation, the notes, and what will
+// be used.
+func (m *Model) usernameLines(w int) []string {
+	t := m.deps.Theme
+	if m.profile.ProxyHost == "" && !m.session.Ready {
+		if m.session.Problem != "" {
+			return m.inked(t.Bad, "✗ "+m.session.Problem, w)
+		}
+		return []string{t.Muted.Render("starting the local emulator…")}
+	}
+	var out []string
+	for _, e := range explain(m.cred.Parts(), w) {
+		out = append(out, m.inkName(e), t.Muted.Render(e.brackets))
+		for _, l := range e.labels {
+			out = append(out, t.Muted.Render(l))
+		}
+	}
+	if _, err := m.cred.Username(); err != nil {
+		out = append(out, m.inked(t.Bad, "✗ "+err.Error(), w)...)
+	}
+	out = append(out, m.noteLines(w)...)
+	if m.documentedParams() {
+		out = append(out, m.inked(t.Warn, "! the contract shows no parameter after the zone; this profile's dialect is \"documented\", so a test refuses them", w)...)
+	}
+	out = append(out, m.fact("password", m.passwordText(), w)...)
+	proxy := m.profile.ProxyAddr()
+	if proxy == "" {
+		proxy = "the profile names no proxy_host"
+	}
+	if m.deps.ProxyEnv {
+		proxy += " · HTTPS_PROXY is set, not used"
+	}
+	out = append(out, m.fact("proxy", proxy, w)...)
+	v := trustOf(m.zone(), m.profile.CA, m.profile.Verify)
+	ink := t.Text
+	switch v.state {
+	case caMissing, caSkipped:
+		ink = t.Warn
+	case caUnknown:
+		ink = t.Note
+	}
+	lines := m.fact("CA trust", v.text, w)
+	for i := range lines {
+		lines[i] = ink.Render(lines[i])
+	}
+	out = append(out, lines...)
+	if v.next != "" {
+		out = append(out, m.fact("", v.next, w)...)
+	}
+	return out
+}
+
+// ambiguous begins the notes of the model about other readings.
+const ambiguous = "ambiguous:"
+
+// noteLines are what is to be known of the credential. Other readings are only
+// worth a warning when the profile's zones do not decide between them.
+func (m *Model) noteLines(w int) []string {
+	t := m.deps.Theme
+	var out []string
+	others := 0
+	for _, n := range m.cred.Notes() {
+		if strings.HasPrefix(n, ambiguous) {
+			if others++; m.decided() {
+				continue
+			}
+		}
+		out = append(out, m.inked(t.Warn, "! "+n, w)...)
+	}
+	switch {
+	case others > 0 && m.decided():
+		out = append(out, m.inked(t.Muted, fmt.Sprintf("%d other readings, none of a zone of this profile", others), w)...)
+	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
+		out = append(out, m.inked(t.Muted, "zone name contains no \"-\": one reading", w)...)
+	}
+	return out
+}
+
+// decided reports whether this is the only reading of the username that names
+// one of the profile's zones.
+func (m *Model) decided() bool {
+	username, err := m.cred.Username()
+	if err != nil {
+		return false
+	}
+	readings, err := model.ReadUsername(username, m.profile.ZoneNames())
+	if err != nil {
+		return false
+	}
+	known := 0
+	for _, r := range readings {
+		if _, ok := m.profile.Zone(string(r.Credential.Zone)); ok {
+			known++
+		}
+	}
+	return known == 1 && readings[0].Credential.Equal(m.cred)
+}
+
+func (m *Model) documentedParams() bool {
+	return m.profile.Dialect == "documented" && len(m.cred.Params) > 0
+}
+
+// passwordText is the reference; the value itself stands there for as long as
+// the operator asked to see it.
+func (m *Model) passwordText() string {
+	z := m.zone()
+	switch {
+	case !m.reveal.secret.Empty() && m.reveal.zone == z.Name:
+		return m.reveal.secret.Reveal() + " · hidden again in a moment"
+	case z.Password == "":
+		return "no reference in the profile"
+	default:
+		return "•••••••• · " + refLabel(z.Password) + " · v shows it for 5 s"
+	}
+}
+
+func (m *Model) fact(name, value string, w int) []string {
+	var out []string
+	for i, l := range kit.WrapText(kit.Clean(value), w-10) {
+		head := strings.Repeat(" ", 10)
+		if i == 0 {
+			head = m.deps.Theme.Muted.Render(kit.Fit(name, 10))
+		}
+		out = append(out, head+l)
+	}
+	return out
+}
+
+// inkName colours the parts; the brackets say the same without colour.
+func (m *Model) inkName(e explained) string {
+	t := m.deps.Theme
+	var b strings.Builder
+	runes := []rune(e.name)
+	at, cell := 0, 0
+	take := func(to int) string {
+		from := at
+		for at < len(runes) && cell < to {
+			cell += kit.Width(string(runes[at]))
+			at++
+		}
+		return string(runes[from:at])
+	}
+	for _, s := range e.spans {
+		b.WriteString(t.Muted.Render(take(s.from)))
+		ink := t.Accent
+		switch {
+		case s.bad:
+			ink = t.Bad
+		case s.kind == model.PartWord:
+			ink = t.Muted
+		case s.kind == model.PartParam || s.kind == model.PartValue:
+			ink = t.Note
+		case s.kind == model.PartZone:
+			ink = t.Strong
+		}
+		b.WriteString(ink.Render(take(s.to)))
+	}
+	b.WriteString(t.Muted.Render(string(runes[at:])))
+	return b.String()
+}
+
+func (m *Model) renderUses(w, h int) string {
+	t, focused := m.deps.Theme, m.ring.At == paneUse
+	iw, ih := kit.Inner(w, h)
+	if !m.pasted.open {
+		// The table's header line has no words here; it stays as a margin.
+		return kit.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
+	}
+	var notes []string
+	for _, n := range m.pasted.notes {
+		notes = append(notes, m.inked(t.Muted, n, iw-2)...)
+	}
+	for _, r := range m.current() {
+		notes = append(notes, m.inked(t.Note, r, iw-2)...)
+	}
+	rows := min(len(m.pasted.readings)+1, max(ih-len(notes), 2))
+	title := "Pasted: one reading"
+	if n := len(m.pasted.readings); n > 1 {
+		title = fmt.Sprintf("Pasted: %d readings, likeliest first", n)
+	}
+	return kit.Pane(t, title, focused, w, h, kit.Stack(m.uses.Render(t, focused, iw, rows), indent(notes)))
+}
+
+// current are the notes of the reading under the cursor.
+func (m *Model) current() []string {
+	if at := m.uses.Cursor(); at < len(m.pasted.readings) {
+		return m.pasted.readings[at].Notes
+	}
+	return nil
+}
+
+func (m *Model) inked(ink kit.Ink, text string, w int) []string {
+	out := kit.WrapText(kit.CleanLines(text), max(w, 8))
+	for i := range out {
+		out[i] = ink.Render(out[i])
+	}
+	return out
+}
+
+func indent(lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(" " + l + "\n")
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
