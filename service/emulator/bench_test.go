@@ -59,7 +59,7 @@ func BenchmarkFetch(b *testing.B) {
 				}
 				n, err := io.Copy(io.Discard, resp.Body)
 				resp.Body.Close()
-				if err != nil || resp.StatusCode != 200 || n < 1000 {
+				if err != nil || resp.StatusCode != http.StatusOK || n < 1000 {
 					b.Error(err, resp.StatusCode, n)
 					return
 				}
@@ -70,12 +70,12 @@ func BenchmarkFetch(b *testing.B) {
 	b.Cleanup(tr.CloseIdleConnections)
 	c := &http.Client{Transport: tr}
 	b.Run("bare-reverse-proxy", func(b *testing.B) {
-		run(b, c, func() (*http.Request, error) { return http.NewRequest("GET", bare.URL+page, nil) })
+		run(b, c, func() (*http.Request, error) { return http.NewRequest(http.MethodGet, bare.URL+page, nil) })
 	})
 	body := []byte(`{"zone":"datacenter_demo","url":"http://lab.test` + page + `","format":"raw"}`)
 	b.Run("request", func(b *testing.B) {
 		run(b, c, func() (*http.Request, error) {
-			req, err := http.NewRequest("POST", g.r.API+"/request", bytes.NewReader(body))
+			req, err := http.NewRequest(http.MethodPost, g.r.API+"/request", bytes.NewReader(body))
 			if err == nil {
 				req.Header.Set("Authorization", "Bearer "+g.key("batch-user"))
 				req.Header.Set("Content-Type", "application/json")
@@ -87,6 +87,6 @@ func BenchmarkFetch(b *testing.B) {
 	p.Transport.(*http.Transport).DisableKeepAlives = false
 	p.Transport.(*http.Transport).MaxIdleConnsPerHost = 32
 	b.Run("proxy", func(b *testing.B) {
-		run(b, p, func() (*http.Request, error) { return http.NewRequest("GET", "http://lab.test"+page, nil) })
+		run(b, p, func() (*http.Request, error) { return http.NewRequest(http.MethodGet, "http://lab.test"+page, nil) })
 	})
 }

@@ -140,7 +140,7 @@ func FuzzProxyAuth(f *testing.F) {
 		account: &account{prefix: "brd", id: "hl_demo01", zones: []Zone{{Name: "isp_demo", Product: "isp", Password: "pw"}}},
 	}
 	f.Fuzz(func(t *testing.T, h string) {
-		r := httptest.NewRequest("GET", "/", nil)
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
 		r.Header.Set("Proxy-Authorization", h)
 		l, refused := s.login(r)
 		if refused != nil {

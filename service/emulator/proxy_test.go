@@ -29,7 +29,7 @@ func loginHeader(zoneAndFlags, password string) string {
 func connect(t testing.TB, proxy, auth, target string, more []byte) net.Conn {
 	t.Helper()
 	c, resp := tryConnect(t, proxy, auth, target, more)
-	if resp.StatusCode != 200 || resp.Header.Get("x-brd-ip") == "" {
+	if resp.StatusCode != http.StatusOK || resp.Header.Get("x-brd-ip") == "" {
 		t.Fatalf("CONNECT %s: %d %v", target, resp.StatusCode, resp.Header)
 	}
 	return c
@@ -60,7 +60,7 @@ func tryConnect(t testing.TB, proxy, auth, target string, more []byte) (net.Conn
 		t.Fatal(err)
 	}
 	br := bufio.NewReader(c)
-	resp, err := http.ReadResponse(br, &http.Request{Method: "CONNECT"})
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestLoginsAreRefusedWithTheirReason(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			_, resp := tryConnect(t, g.r.Proxy, c.auth, "lab.test:443", nil)
 			defer resp.Body.Close()
-			plain, err := http.NewRequest("GET", "http://"+g.r.Proxy+"/", nil)
+			plain, err := http.NewRequest(http.MethodGet, "http://"+g.r.Proxy+"/", nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -354,7 +354,7 @@ func TestAHalfClosedTunnelStillAnswers(t *testing.T) {
 
 func TestTheProxyPassesBodiesAndHeadersOn(t *testing.T) {
 	g := start(t, Options{})
-	req, err := http.NewRequest("POST", "http://lab.test/whoami?a=1;b=2", strings.NewReader("hello"))
+	req, err := http.NewRequest(http.MethodPost, "http://lab.test/whoami?a=1;b=2", strings.NewReader("hello"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -182,7 +182,7 @@ func TestMethodHeadersBodyAndCountryReachTheTarget(t *testing.T) {
 		t.Errorf("left from %s, said %s", v.Address, a.header.Get("x-brd-ip"))
 	}
 	a = g.request(map[string]any{"zone": "mobile_demo", "url": "http://lab.test/whoami", "format": "raw", "method": "PUT", "body": "plain"})
-	if v := decode[seen](t, a); v.Method != "PUT" || v.Body != "plain" {
+	if v := decode[seen](t, a); v.Method != http.MethodPut || v.Body != "plain" {
 		t.Errorf("%+v", v)
 	}
 }

@@ -1,0 +1,86 @@
+package emulator
+
+import (
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// pair is a client's connection as the proxy holds it and the client's own end.
+func pair(t *testing.T) (held net.Conn, own *net.TCPConn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := newLimitListener(ln, 1)
+	defer limited.Close()
+	c, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	held, err = limited.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close(); held.Close() })
+	return held, c.(*net.TCPConn)
+}
+
+func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
+	heldClient, client := pair(t)
+	heldTarget, target := pair(t)
+	var ts tunnels
+	c := &tunnelled{Conn: heldClient}
+	if !ts.add(c, heldTarget) {
+		t.Fatal("not taken")
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); ts.pipe(c, heldTarget) }()
+
+	if _, err := io.WriteString(target, "bye"); err != nil {
+		t.Fatal(err)
+	}
+	if err := target.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(client); err != nil || string(b) != "bye" {
+		t.Fatalf("%q %v", b, err)
+	}
+	if _, err := io.WriteString(client, "one more thing"); err != nil {
+		t.Fatal(err)
+	}
+	if err := client.CloseWrite(); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := io.ReadAll(target); err != nil || string(b) != "one more thing" {
+		t.Errorf("%q %v", b, err)
+	}
+	<-ended
+	if len(ts.conns) != 0 {
+		t.Errorf("%d connections are still held", len(ts.conns))
+	}
+}
+
+func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
+	heldClient, client := pair(t)
+	heldTarget, _ := pair(t)
+	var ts tunnels
+	c := &tunnelled{Conn: heldClient}
+	if !ts.add(c, heldTarget) {
+		t.Fatal("not taken")
+	}
+	go ts.pipe(c, heldTarget)
+	ts.closeAll() // returns when the goroutines have ended
+	if _, err := client.Read(make([]byte, 1)); err == nil {
+		t.Error("the client's end is open")
+	}
+	late, _ := pair(t)
+	if ts.add(late, nil) {
+		t.Error("taken after the end")
+	}
+}
