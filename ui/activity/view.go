@@ -145,29 +145,25 @@ func what(a model.Activity) string {
 	}
 }
 
-// detail is the entry under the cursor in full, in at most two lines below the
-// list.
+// detail is the entry under the cursor in full, in two lines below the list:
+// what is known of it, and what it is about.
 func (m *Model) detail(w int) []string {
 	a, ok := m.current()
 	if !ok {
 		return nil
 	}
-	lines := []string{m.deps.Theme.Border.Render(strings.Repeat("─", w))}
-	text := kit.WrapText(kit.Clean(m.lineText(a)), w-2)
-	for i, l := range text {
-		if i == 1 && len(text) > 2 {
-			l = kit.Cut(l, w-4) + "…"
-		}
-		if i > 1 {
-			break
-		}
-		lines = append(lines, " "+l)
+	return []string{
+		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
+		" " + kit.Cut(kit.Clean(m.facts(a)), w-2),
+		" " + kit.Cut(kit.Clean(what(a)), w-2),
 	}
-	return lines
 }
 
-// lineText is an entry with everything that is known of it.
-func (m *Model) lineText(a model.Activity) string {
+// lineText is an entry in one line.
+func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + what(a) }
+
+// facts is everything that is known of an entry but what it is about.
+func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())
 	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + kit.Ago(a.At, now) + ")", string(a.Kind)}
@@ -194,6 +190,5 @@ func (m *Model) lineText(a model.Activity) string {
 	if a.Kind == model.ActivityFetch && a.Status > 0 {
 		add(kit.Bytes(a.Bytes))
 	}
-	add(what(a))
 	return strings.Join(parts, " · ")
 }

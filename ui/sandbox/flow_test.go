@@ -178,7 +178,7 @@ func captchaResult(r model.FetchRequest) model.FetchResult {
 	}
 	res.Diagnosis = model.Diagnosis{
 		Class: model.ClassCaptcha, Summary: "The target answered with a CAPTCHA instead of the page.",
-		Evidence: []model.Evidence{{Kind: "body", Text: "match \"g-recaptcha\"", Offset: at, Length: 11}},
+		Evidence: []model.Evidence{{Kind: "service_status", Text: "200 OK"}, {Kind: "status", Text: "200 OK"}, {Kind: "header", Text: "x: y"}, {Kind: "body", Text: "match \"g-recaptcha\"", Offset: at, Length: 11}},
 		Steps: []model.Step{
 			{Action: model.ActionTryBrowser, Text: "use the specialised product", Documented: true},
 			{Action: model.ActionSlowDown, Text: "slow down", Documented: true},

@@ -44,8 +44,10 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, motions(kit.MotionBindings())...)
 	case paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
-		if _, ok := m.pickedFetch(); !ok {
+		if a, ok := m.pickedFetch(); !ok {
 			b.Disabled = "there is no fetch under the cursor"
+		} else if a.Ref == "" {
+			b.Disabled = "it ended without a result"
 		}
 		out = append(append(out, b), motions(kit.MotionBindings())...)
 	}

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -169,7 +170,7 @@ func (m *Model) headLines(w, h int) []string {
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
 	var evidence []string
-	for _, e := range d.Evidence {
+	for _, e := range weighed(d) {
 		evidence = append(evidence, kit.Cut(" "+th.Muted.Render("evidence")+"  "+evidenceText(e), w))
 	}
 	var summary []string
@@ -302,6 +303,32 @@ func classWord(c model.Class, cause model.Cause) string {
 	default:
 		return "outside"
 	}
+}
+
+// weighed is the evidence with what tells most first: a place in the body, an
+// error, the clock of a timeout; a status that is the same in most answers last.
+func weighed(d model.Diagnosis) []model.Evidence {
+	weight := func(e model.Evidence) int {
+		switch {
+		case e.Length > 0:
+			return 0
+		case e.Kind == "error":
+			return 1
+		case e.Kind == "timing" && d.Class == model.ClassTimeout:
+			return 2
+		case e.Kind == "body" && d.Class != model.ClassOK:
+			return 3
+		case e.Kind == "status":
+			return 4
+		case e.Kind == "service_status":
+			return 5
+		default:
+			return 6
+		}
+	}
+	out := slices.Clone(d.Evidence)
+	slices.SortStableFunc(out, func(a, b model.Evidence) int { return weight(a) - weight(b) })
+	return out
 }
 
 // evidenceText is one observation; a place in the body says where.
