@@ -151,6 +151,12 @@ func (a *App) own(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.open(msg.Overlay), true
 	case kit.Close:
 		a.close(msg.Overlay)
+	case kit.ForOverlay:
+		for _, l := range a.stack {
+			if l.overlay == msg.Overlay {
+				return l.overlay.Update(msg.Msg), true
+			}
+		}
 	case kit.Goto:
 		return a.goTo(msg), true
 	case kit.Copy:

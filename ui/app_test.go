@@ -114,6 +114,7 @@ func TestKeysAreRoutedInAFixedOrder(t *testing.T) {
 		{Keys: []string{"ctrl+j"}, Label: "send", Intent: hello{2}, WhileTyping: true},
 		{Keys: []string{"q"}, Label: "shadowed", Intent: hello{3}},
 		{Keys: []string{"d"}, Label: "delete", Intent: hello{4}, Disabled: "nothing to delete"},
+		{Keys: []string{"j"}, Label: "down"},
 	}
 	for _, c := range []struct {
 		name           string
@@ -126,6 +127,7 @@ func TestKeysAreRoutedInAFixedOrder(t *testing.T) {
 	}{
 		{name: "a view's binding becomes its intent", key: "s", view: "hello 1"},
 		{name: "an unknown key reaches the view as it is", key: "Z", view: "key Z"},
+		{name: "a binding without an intent leaves the key as it is", key: "j", view: "key j"},
 		{name: "a disabled binding says why and is not passed on", key: "d", viewNot: "hello 4", screen: "nothing to delete"},
 		{name: "a global binding comes before the view's", key: "q", viewNot: "hello 3"},
 		{name: "a number goes to a tab", key: "2", screen: "[2 Jobs]", viewNot: "key 2"},
@@ -348,6 +350,26 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAnOverlayGetsItsOwnResultsWhileItIsOpen(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		app, _, _ := newApp(t.Context())
+		s := start(t, app)
+		b, over := &box{}, &box{}
+		s.Send(kit.Open{Overlay: b})
+		s.Send(kit.Open{Overlay: over})
+		s.Send(kit.ForOverlay{Overlay: b, Msg: hello{1}})
+		s.Send(kit.Close{Overlay: b})
+		s.Send(kit.ForOverlay{Overlay: b, Msg: hello{2}})
+		if !slices.Equal(b.got, []string{"hello 1"}) || len(over.got) != 0 {
+			t.Errorf("the overlays got %v and %v", b.got, over.got)
+		}
+		s.Press("x")
+		if !slices.Equal(over.got, []string{"hello 9"}) {
+			t.Errorf("the overlay on top got %v", over.got)
+		}
+	})
 }
 
 func TestTheNewTabIsToldAndTheOldOneLosesTheFocus(t *testing.T) {

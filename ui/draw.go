@@ -61,7 +61,8 @@ func (a *App) drawOverlay(body string, o kit.Overlay) string {
 	h := bodyHeight(a.h)
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
-	box := kit.Pane(a.theme, o.Title(), true, ow+2, oh+2, o.Render(ow, oh))
+	inner := o.Render(ow, oh) // before the title, which may tell where the page stands
+	box := kit.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
 	return kit.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
 }
 
@@ -198,7 +199,7 @@ func (a *App) statusLine() string {
 	} else {
 		right += t.Muted.Render("0 running")
 	}
-	if s, ok := a.view().(kit.Statuser); ok && s.Status() != "" {
+	if s, ok := a.view().(kit.StatusView); ok && s.Status() != "" {
 		right = t.Muted.Render(kit.Clean(s.Status())+" · ") + right
 	}
 	if a.noMouse {

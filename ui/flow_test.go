@@ -3,12 +3,14 @@ package ui_test
 import (
 	"context"
 	"fmt"
+	"image/color"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 
 	"zonedeck/model"
 	"zonedeck/ui"
@@ -171,6 +173,23 @@ func TestTheTitleSaysProfileAndKey(t *testing.T) {
 		s.Expect("acme · TLS not verified", "! no key")
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Problem: "port taken"}})
 		s.Expect("✗ not ready")
+	})
+}
+
+func TestTheThemeFollowsTheTerminal(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		theme := kit.NewTheme(true, false)
+		app := ui.New(ui.Deps{Ctx: t.Context(), Theme: theme, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}})
+		s := start(t, app)
+		s.Send(tea.BackgroundColorMsg{Color: color.White})
+		if theme.Dark {
+			t.Error("the theme stays dark on a white background")
+		}
+		s.Send(tea.ColorProfileMsg{Profile: colorprofile.ASCII})
+		if !theme.NoColor {
+			t.Error("a terminal without colour gets colours")
+		}
+		s.Expect("[1 Sandbox]")
 	})
 }
 

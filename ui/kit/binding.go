@@ -18,7 +18,9 @@ type Binding struct {
 	Label string
 	Help  string
 	Group string
-	// Intent is given to the view's Update when the key is pressed.
+	// Intent is given to the view's Update when the key is pressed; a message to
+	// the root (Close, Goto, Copy, …) goes there instead. Without an intent the
+	// binding only describes the key, which reaches Update as a key press.
 	Intent tea.Msg
 	// Disabled is the reason why it cannot act now; empty means it can. The root
 	// shows the reason instead of passing the intent on.

@@ -56,13 +56,13 @@ func TestHundredMegabytesAreNotReadAgainWhileScrolling(t *testing.T) {
 	if n := len(b.index.marks); n > 60_000 {
 		t.Errorf("the index keeps %d marks", n)
 	}
-	opened := src.read
+	opened := src.read.Load()
 	press(t, b, "G")
 	for range 200 {
 		press(t, b, "pgup")
 	}
 	b.Render(true, 80, 30)
-	if got := src.read - opened; got > 30<<20 {
+	if got := src.read.Load() - opened; got > 30<<20 {
 		t.Errorf("scrolling 200 pages read %s", Bytes(got))
 	}
 	if n := len(b.window.rows); n > 1000 {

@@ -148,7 +148,7 @@ func (fd *field) value() string {
 	case FieldArea:
 		return fd.area.Value()
 	default:
-		return fd.Field.Value
+		return fd.Value
 	}
 }
 
@@ -168,7 +168,7 @@ func (f *Form) SetValue(name, value string) {
 	case FieldArea:
 		fd.area.SetValue(value)
 	default:
-		fd.Field.Value = value
+		fd.Value = value
 	}
 }
 
@@ -304,7 +304,7 @@ func (f *Form) edit() tea.Cmd {
 		fd.input.SetValue("")
 		fd.filter(f.theme)
 		for i, at := range fd.shown {
-			if fd.Options[at].Value == fd.Field.Value {
+			if fd.Options[at].Value == fd.Value {
 				fd.list.SetCursor(i)
 			}
 		}
@@ -338,23 +338,23 @@ func (f *Form) stop() {
 func (fd *field) cycle(by int) {
 	fd.err = ""
 	if fd.Kind == FieldToggle {
-		if fd.Field.Value == "true" {
-			fd.Field.Value = ""
+		if fd.Value == "true" {
+			fd.Value = ""
 		} else {
-			fd.Field.Value = "true"
+			fd.Value = "true"
 		}
 		return
 	}
 	n, at := len(fd.Options), -1
 	for i, o := range fd.Options {
-		if o.Value == fd.Field.Value {
+		if o.Value == fd.Value {
 			at = i
 		}
 	}
 	for range n {
 		at = ((at+by)%n + n) % n
 		if fd.Options[at].Disabled == "" {
-			fd.Field.Value = fd.Options[at].Value
+			fd.Value = fd.Options[at].Value
 			return
 		}
 	}

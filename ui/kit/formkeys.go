@@ -167,9 +167,9 @@ func (f *Form) takePick(fd *field) tea.Cmd {
 		if o.Disabled != "" {
 			return Warn(o.label() + ": " + o.Disabled)
 		}
-		fd.Field.Value = o.Value
+		fd.Value = o.Value
 	} else if fd.Free && typed != "" {
-		fd.Field.Value = typed
+		fd.Value = typed
 	} else {
 		return nil
 	}

@@ -55,7 +55,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 	t := f.theme
 	if fd.Kind == FieldNote {
 		var out []string
-		for _, l := range WrapText(CleanLines(fd.Field.Value), w-1) {
+		for _, l := range WrapText(CleanLines(fd.Value), w-1) {
 			out = append(out, " "+t.Muted.Render(l))
 		}
 		return out
@@ -141,12 +141,12 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 			fd.input.SetWidth(width - 1)
 			return fd.input.View()
 		}
-		if fd.Field.Value == "" {
+		if fd.Value == "" {
 			return t.Placeholder.Render(Cut(fd.Placeholder, width))
 		}
-		text := fd.Field.Value
+		text := fd.Value
 		for _, o := range fd.Options {
-			if o.Value == fd.Field.Value {
+			if o.Value == fd.Value {
 				text = Clean(o.label())
 				if o.Note != "" {
 					return Cut(t.Text.Render(text)+"  "+t.Muted.Render(Clean(o.Note)), width)
@@ -155,7 +155,7 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 		}
 		return t.Text.Render(Cut(Clean(text), width))
 	case FieldToggle:
-		if fd.Field.Value == "true" {
+		if fd.Value == "true" {
 			return t.Text.Render("[x] " + Clean(fd.Placeholder))
 		}
 		return t.Text.Render("[ ] " + Clean(fd.Placeholder))
@@ -168,7 +168,7 @@ func (f *Form) choiceText(fd *field) string {
 	parts := make([]string, 0, len(fd.Options))
 	for _, o := range fd.Options {
 		dot, ink := "( ) ", f.theme.Muted
-		if o.Value == fd.Field.Value {
+		if o.Value == fd.Value {
 			dot, ink = "(•) ", f.theme.Text
 		}
 		text := dot + Clean(o.label())

@@ -100,7 +100,12 @@ func keyNames(keys []string) []string {
 
 func (h *help) Init() tea.Cmd { return nil }
 
-func (h *help) Title() string { return "Keys" }
+func (h *help) Title() string {
+	if h.page > 0 && h.top+h.page < len(h.lines) {
+		return "Keys · ↓ more"
+	}
+	return "Keys"
+}
 
 func (h *help) Size(w, sh int) (int, int) {
 	w = min(88, w-4)
@@ -118,9 +123,10 @@ func (h *help) Update(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		by, _ = motion(msg.String(), max(h.page, 1), len(h.lines))
 	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
+		switch msg.Button {
+		case tea.MouseWheelUp:
 			by = -3
-		} else if msg.Button == tea.MouseWheelDown {
+		case tea.MouseWheelDown:
 			by = 3
 		}
 	}

@@ -209,12 +209,12 @@ func tagBegins(b []byte) bool {
 // htmlTag colours the attributes of a tag from i on and returns where it got.
 func (l *lexer) htmlTag(b []byte, i int, out *[]tokenSpan) int {
 	for i < len(b) {
-		switch c := b[i]; {
-		case c == '>':
+		switch c := b[i]; c {
+		case '>':
 			*out = append(*out, tokenSpan{i, i + 1, tokTag})
 			l.in = tokText
 			return i + 1
-		case c == '"' || c == '\'':
+		case '"', '\'':
 			j := bytes.IndexByte(b[i+1:], c)
 			if j < 0 {
 				*out = append(*out, tokenSpan{i, len(b), tokString})
@@ -222,7 +222,7 @@ func (l *lexer) htmlTag(b []byte, i int, out *[]tokenSpan) int {
 			}
 			*out = append(*out, tokenSpan{i, i + j + 2, tokString})
 			i += j + 2
-		case c == ' ' || c == '\t' || c == '=' || c == '/':
+		case ' ', '\t', '=', '/':
 			i++
 		default:
 			j := i

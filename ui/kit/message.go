@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 )
 
 // Session is what the views need to know of the profile in use. It is a value:
@@ -22,6 +23,8 @@ type Session struct {
 	Keys       []model.Key
 	// Key is the profile's default key; its Name is empty when there is none.
 	Key model.Key
+	// Profile is the profile itself.
+	Profile profile.Profile
 }
 
 // SessionChanged reaches every view whenever the session does.
@@ -69,6 +72,13 @@ type Close struct{ Overlay Overlay }
 
 // CloseOverlay closes the topmost overlay.
 func CloseOverlay() tea.Cmd { return send(Close{}) }
+
+// ForOverlay is a message for one overlay, as the result of a command it started;
+// it is dropped when the overlay is closed by then.
+type ForOverlay struct {
+	Overlay Overlay
+	Msg     tea.Msg
+}
 
 // Goto makes a tab the active one and then gives it Msg, when there is one.
 type Goto struct {

@@ -4,6 +4,7 @@ import (
 	"io"
 	"reflect"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -48,7 +49,7 @@ func run(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
 type patternReader struct {
 	size int64
 	at   func(off int64) byte
-	read int64
+	read atomic.Int64
 }
 
 func (p *patternReader) ReadAt(b []byte, off int64) (int, error) {
@@ -56,7 +57,7 @@ func (p *patternReader) ReadAt(b []byte, off int64) (int, error) {
 	for ; n < len(b) && off+int64(n) < p.size; n++ {
 		b[n] = p.at(off + int64(n))
 	}
-	p.read += int64(n)
+	p.read.Add(int64(n))
 	if n < len(b) {
 		return n, io.EOF
 	}

@@ -50,8 +50,8 @@ type View interface {
 // Update as it is.
 type Capturer interface{ CapturingText() bool }
 
-// Statuser adds a short text to the right side of the status line.
-type Statuser interface{ Status() string }
+// StatusView adds a short text to the right side of the status line.
+type StatusView interface{ Status() string }
 
 // Worker reports how many pieces of work are in flight in the view. The status
 // line shows the sum, and quitting asks first while it is not zero.
