@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,6 +16,9 @@ import (
 // maxWatches bounds how many jobs are followed at a time: polling hundreds of
 // them at once would itself be "sending too fast" (service.md 7).
 const maxWatches = 8
+
+// recent is how far back the same inputs ask before they are launched again.
+const recent = time.Hour
 
 // previewRecords is how many records a preview reads.
 const previewRecords = 100
@@ -33,9 +37,9 @@ type (
 		stopped bool // by the operator, or by the end of the program
 	}
 	triggered struct {
-		dataset, digest string
-		job             model.Job
-		err             string
+		dataset string
+		job     model.Job // what is known of it, also with an err; zero when nothing was sent
+		err     string
 	}
 	cancelled struct {
 		job model.Job
@@ -157,11 +161,11 @@ func (m *Model) nameOf(id string) string {
 	return id
 }
 
-func (m *Model) trigger(r model.TriggerRequest, sum string) tea.Cmd {
+func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := l.Trigger(ctx, r)
-		out := triggered{dataset: r.Dataset, digest: sum, job: job}
+		out := triggered{dataset: r.Dataset, job: job}
 		if err != nil {
 			out.err = err.Error()
 		}
@@ -220,10 +224,11 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		table, err := l.Records(ctx, j.ID, previewRecords)
+		out := recordsLoaded{table: table} // with an error: what came before it
 		if err != nil {
-			return recordsLoaded{err: err.Error()}
+			out.err = err.Error()
 		}
-		return recordsLoaded{table: table}
+		return out
 	})
 }
 

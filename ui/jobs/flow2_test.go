@@ -85,11 +85,43 @@ func TestTheSameInputsWithinTheHourAskFirst(t *testing.T) {
 			t.Fatalf("%d triggers after yes, want 2", len(f.triggered))
 		}
 		s.After(2 * time.Hour)
-		fillDialog(s, "https://a.test/2\nhttps://a.test/1")
+		fillDialog(s, "https://a.test/1\nhttps://a.test/2")
 		s.Press("ctrl+s", "ctrl+s")
 		if len(f.triggered) != 3 {
 			t.Fatalf("%d triggers, want 3: two hours later nothing is asked", len(f.triggered))
 		}
+	})
+}
+
+func TestALedgerThatCannotBeAskedHoldsTheLaunchBack(t *testing.T) {
+	f := &fakeLedger{sameErr: errors.New("database is locked")}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("cannot be asked for the same inputs: database is locked")
+		if len(f.triggered) != 0 {
+			t.Fatal("it was sent all the same")
+		}
+	})
+}
+
+func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
+	f := &fakeLedger{answer: func(model.Job) (model.Job, error) { return model.Job{}, errors.New("key etl: secret missing") }}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.AllowError("secret missing")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("New job", "✗ key etl: secret missing")
+	})
+}
+
+func TestRecordsUpToABadOneAreShown(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is no JSON"), records: model.RecordTable{
+		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 1}}, Rows: [][]string{{"A chair"}}, Total: -1,
+	}}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("p")
+		s.Expect("A chair", "! the rest cannot be shown: record 2 is no JSON")
 	})
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -33,13 +34,28 @@ type fakeLedger struct {
 	answer  func(model.Job) (model.Job, error)
 	records model.RecordTable
 	listErr error
-	slow    time.Duration // of a trigger
+	// recordsErr comes with the records that were read before it.
+	recordsErr error
+	sameErr    error
+	slow       time.Duration // of a trigger
 }
 
 func (f *fakeLedger) Jobs(context.Context) ([]model.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]model.Job(nil), f.jobs...), f.listErr
+}
+
+func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var same []model.Job
+	for i, old := range f.triggered {
+		if old.Dataset == r.Dataset && slices.EqualFunc(old.Inputs, r.Inputs, func(a, b model.JobInput) bool { return a.URL == b.URL }) && time.Since(f.jobs[i].Created) < within {
+			same = append(same, f.jobs[i])
+		}
+	}
+	return same, f.sameErr
 }
 
 func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
@@ -121,7 +137,7 @@ func (f *fakeLedger) Download(_ context.Context, id, format, _ string, on func(i
 }
 
 func (f *fakeLedger) Records(context.Context, string, int) (model.RecordTable, error) {
-	return f.records, nil
+	return f.records, f.recordsErr
 }
 
 func wait(ctx context.Context, d time.Duration) error {

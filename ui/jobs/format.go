@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -25,22 +24,6 @@ func count(n int) string {
 		return "-"
 	}
 	return strconv.Itoa(n)
-}
-
-// age is a duration in its largest unit: 8s, 2m, 1h, 3d.
-func age(d time.Duration) string {
-	switch {
-	case d < 0:
-		return "0s"
-	case d < time.Minute:
-		return strconv.Itoa(int(d/time.Second)) + "s"
-	case d < time.Hour:
-		return strconv.Itoa(int(d/time.Minute)) + "m"
-	case d < 48*time.Hour:
-		return strconv.Itoa(int(d/time.Hour)) + "h"
-	default:
-		return strconv.Itoa(int(d/(24*time.Hour))) + "d"
-	}
 }
 
 // watchable reports whether there is something to ask the service about the job.

@@ -55,6 +55,12 @@ type checkedInputs struct {
 type (
 	// inputsRead is the result of the first step.
 	inputsRead struct{ checkedInputs }
+	// sameFound is what the ledger knows of the same inputs.
+	sameFound struct {
+		request model.TriggerRequest
+		jobs    []model.Job
+		err     string
+	}
 	// launchAgain is the operator's yes to the same inputs within the hour.
 	launchAgain struct{}
 )
@@ -175,23 +181,39 @@ func (m *Model) submit() tea.Cmd {
 		l.form.SetError(fieldKey, f.Text+"; "+f.Fix)
 		return nil
 	}
-	dataset := strings.TrimSpace(l.form.Value(fieldDataset))
-	sum := digest(dataset, l.checked.inputs)
-	if at, again := m.launchedRecently(sum); again && !l.agreed {
-		return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
-			Title: "Launch the same inputs again?",
-			Body: fmt.Sprintf("The same %d inputs went to dataset %s at %s. A second job is billed a second time.",
-				len(l.checked.inputs), kit.Clean(dataset), kit.When(at, m.deps.Now())),
-			Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
-		})
-	}
 	l.dialog.Busy = true
-	return m.trigger(model.TriggerRequest{Dataset: dataset, Inputs: l.checked.inputs, Key: l.form.Value(fieldKey)}, sum)
+	r := model.TriggerRequest{Dataset: strings.TrimSpace(l.form.Value(fieldDataset)), Inputs: l.checked.inputs, Key: l.form.Value(fieldKey)}
+	if l.agreed {
+		return m.trigger(r)
+	}
+	ledger := m.deps.Ledger
+	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		same, err := ledger.SameInputs(ctx, r, recent)
+		out := sameFound{request: r, jobs: same}
+		if err != nil {
+			out.err = err.Error()
+		}
+		return out
+	})
 }
 
-func (m *Model) launchedRecently(sum string) (time.Time, bool) {
-	at, ok := m.launched[sum]
-	return at, ok && m.deps.Now().Sub(at) < recent
+// sameFound launches, or asks first when the same inputs went out lately.
+func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
+	switch {
+	case msg.err != "":
+		l.failed("the ledger cannot be asked for the same inputs: " + msg.err)
+		return nil
+	case len(msg.jobs) == 0:
+		return m.trigger(msg.request)
+	}
+	l.dialog.Busy = false
+	last := msg.jobs[0]
+	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		Title: "Launch the same inputs again?",
+		Body: fmt.Sprintf("The same %d inputs went to dataset %s at %s (%s, %s). A second job is billed a second time.",
+			len(msg.request.Inputs), kit.Clean(msg.request.Dataset), kit.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
+		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
+	})
 }
 
 func (m *Model) readInputs(l *launch) tea.Cmd {
@@ -226,6 +248,10 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 	case inputsRead:
 		if m.dialog != nil {
 			m.dialog.inputsRead(m, msg.checkedInputs)
+		}
+	case sameFound:
+		if m.dialog != nil {
+			return m.sameFound(m.dialog, msg), true
 		}
 	case launchAgain:
 		if m.dialog != nil {

@@ -17,6 +17,8 @@ import (
 // in a command.
 type Ledger interface {
 	Jobs(ctx context.Context) ([]model.Job, error)
+	// SameInputs are the jobs begun within the last while with the same inputs.
+	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error)
 	CancelJob(ctx context.Context, jobID string) (model.Job, error)
@@ -97,9 +99,6 @@ type Model struct {
 	// detailTop is the first line of the detail pane that is drawn.
 	detailTop int
 	dialog    *launch // nil while no dialog is open
-	// launched remembers what this console launched, by digest, to ask before the
-	// same inputs go out again.
-	launched map[string]time.Time
 	// want is a job to put the cursor on once the ledger has it.
 	want string
 	w, h int
@@ -107,7 +106,7 @@ type Model struct {
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: kit.Ring{N: 2}, launched: map[string]time.Time{}}
+	m := &Model{deps: d, ring: kit.Ring{N: 2}}
 	m.work.watches = map[string]*watch{}
 	m.ledger.table.Columns = []kit.Column{
 		{Title: "STATE", Width: 18},

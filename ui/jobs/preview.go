@@ -46,7 +46,7 @@ func (m *Model) renderPreview(w, h int) string {
 	title := "Records of " + jobName(p.job) + " · " + p.job.Dataset
 	var body string
 	switch {
-	case p.err != "":
+	case p.err != "" && len(p.records.Columns) == 0:
 		body = strings.Join(m.wrapped("The records cannot be shown: "+p.err+". esc goes back.", iw-2), "\n")
 	case p.slot.Running():
 		body = "\n " + t.Muted.Render("reading the first records…")
@@ -58,6 +58,9 @@ func (m *Model) renderPreview(w, h int) string {
 			title += fmt.Sprintf(" of %d", p.records.Total)
 		}
 		foot := m.columnLines(iw, max(1, ih/3))
+		if p.err != "" {
+			foot = append(foot, t.Warn.Render(kit.Cut(" ! the rest cannot be shown: "+kit.Clean(p.err), iw)))
+		}
 		body = kit.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
 	}
 	return kit.Pane(t, title, true, w, h, body)

@@ -265,9 +265,11 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 		if m.dialog != nil {
 			m.dialog.failed(msg.err)
 		}
+		if msg.job.ID != "" { // it is in the ledger, whatever came of it
+			m.put(msg.job)
+		}
 		return kit.Fail("launch " + msg.dataset + ": " + msg.err)
 	}
-	m.launched[msg.digest] = m.deps.Now()
 	m.want = msg.job.ID
 	m.put(msg.job)
 	m.ring.At = paneList

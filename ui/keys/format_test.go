@@ -14,37 +14,37 @@ func daysFromNow(n int) time.Time { return testNow.AddDate(0, 0, n) }
 
 func TestRowsSayBothClocksAndWhichOneGoverns(t *testing.T) {
 	tests := map[string]struct {
-		key                     model.Key
-		word, expires, rotated_ string
-		ninety                  string
+		key                    model.Key
+		word, expires, rotated string
+		ninety                 string
 	}{
 		"overdue and unlimited": {
 			key:  model.Key{Expires: model.Unlimited(), Rotation: model.Rotation{Last: daysFromNow(-112)}},
-			word: "overdue", expires: "Unlimited !", rotated_: "2026-08-01 112d", ninety: "22 d over",
+			word: "overdue", expires: "Unlimited !", rotated: "2026-08-01 112d", ninety: "22 d over",
 		},
 		"the expiry is nearer": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(7)), Rotation: model.Rotation{Last: daysFromNow(-80)}},
-			word: "expires", expires: "2026-11-28 7d", rotated_: "2026-09-02 80d", ninety: "10 d left",
+			word: "expires", expires: "2026-11-28 7d", rotated: "2026-09-02 80d", ninety: "10 d left",
 		},
 		"the rotation is nearer": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(12)), Rotation: model.Rotation{Last: daysFromNow(-85)}},
-			word: "rotate soon", expires: "2026-12-03 12d", rotated_: "2026-08-28 85d", ninety: "5 d left",
+			word: "rotate soon", expires: "2026-12-03 12d", rotated: "2026-08-28 85d", ninety: "5 d left",
 		},
 		"an unknown age is never fresh": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(41))},
-			word: "unknown", expires: "2027-01-01 41d", rotated_: "unknown", ninety: "unknown",
+			word: "unknown", expires: "2027-01-01 41d", rotated: "unknown", ninety: "unknown",
 		},
 		"the 90th day is due": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(41)), Rotation: model.Rotation{Last: daysFromNow(-90)}},
-			word: "due", expires: "2027-01-01 41d", rotated_: "2026-08-23 90d", ninety: "due today",
+			word: "due", expires: "2027-01-01 41d", rotated: "2026-08-23 90d", ninety: "due today",
 		},
 		"expired": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(-3)), Rotation: model.Rotation{Last: daysFromNow(-1)}},
-			word: "expired", expires: "2026-11-18 3d ago", rotated_: "2026-11-20 1d", ninety: "89 d left",
+			word: "expired", expires: "2026-11-18 3d ago", rotated: "2026-11-20 1d", ninety: "89 d left",
 		},
 		"ok": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(60)), Rotation: model.Rotation{Last: daysFromNow(-20)}},
-			word: "ok", expires: "2027-01-20 60d", rotated_: "2026-11-01 20d", ninety: "70 d left",
+			word: "ok", expires: "2027-01-20 60d", rotated: "2026-11-01 20d", ninety: "70 d left",
 		},
 	}
 	for name, tt := range tests {
@@ -52,7 +52,7 @@ func TestRowsSayBothClocksAndWhichOneGoverns(t *testing.T) {
 			for _, c := range []struct{ what, got, want string }{
 				{"word", stateWord(tt.key, testNow), tt.word},
 				{"expires", expiresCell(tt.key, testNow), tt.expires},
-				{"rotated", rotatedCell(tt.key, testNow), tt.rotated_},
+				{"rotated", rotatedCell(tt.key, testNow), tt.rotated},
 				{"90-day", ninetyCell(tt.key, testNow), tt.ninety},
 			} {
 				if c.got != c.want {

@@ -47,13 +47,12 @@ func (m *Model) renderStacked(w, h int) string {
 		low = paneUse
 	}
 	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
-	formH, nameH := min(formNeed, max(4, h/3)), nameNeed
+	formH, nameH := min(formNeed, max(4, h/3)), min(nameNeed, max(4, h/3))
 	if m.ring.At == paneForm && !m.test.slot.Running() && !m.test.done {
 		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
 		formH = min(formNeed, h-nameH-3)
 	} else {
 		formH = min(formH, max(4, h/4))
-		nameH = min(nameNeed, max(4, h/3))
 		if m.ring.At == paneName {
 			nameH = max(3, min(nameNeed, h-formH-3))
 		}
