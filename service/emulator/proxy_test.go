@@ -372,7 +372,7 @@ func TestTheProxyPassesBodiesAndHeadersOn(t *testing.T) {
 	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
 		t.Fatal(err)
 	}
-	if v.Method != "POST" || v.Body != "hello" || v.Path != "/whoami?a=1;b=2" || v.Headers["X-Own"] == nil ||
+	if v.Method != http.MethodPost || v.Body != "hello" || v.Path != "/whoami?a=1;b=2" || v.Headers["X-Own"] == nil ||
 		len(v.Headers["X-Forwarded-For"]) != 1 || v.Headers["X-Forwarded-For"][0] != "1.2.3.4" || v.Headers["Proxy-Authorization"] != nil {
 		t.Errorf("%+v", v)
 	}

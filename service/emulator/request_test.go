@@ -171,7 +171,7 @@ func TestMethodHeadersBodyAndCountryReachTheTarget(t *testing.T) {
 		"headers": map[string]string{"X-Test": "yes", "User-Agent": "mine"}, "body": map[string]any{"a": 1}, "c_tag": "tag1",
 	})
 	v := decode[seen](t, a)
-	if v.Method != "POST" || v.Body != `{"a":1}` || v.Headers["X-Test"][0] != "yes" || v.Headers["User-Agent"][0] != "mine" ||
+	if v.Method != http.MethodPost || v.Body != `{"a":1}` || v.Headers["X-Test"][0] != "yes" || v.Headers["User-Agent"][0] != "mine" ||
 		v.Headers["Content-Type"][0] != "application/json" {
 		t.Errorf("%+v", v)
 	}

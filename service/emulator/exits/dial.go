@@ -101,7 +101,7 @@ func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
 			break
 		}
 	}
-	t := newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS)
+	t := newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS.Clone()) // a transport writes to its own
 	d.labs[e.Addr] = t
 	return t
 }
