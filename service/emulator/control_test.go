@@ -61,7 +61,8 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 
 func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
 	g := start(t, Options{})
-	value := g.key("batch-user")
+	first := g.key("batch-user")
+	value := first
 	stop := make(chan struct{})
 	var wg sync.WaitGroup
 	for range 2 {
@@ -71,7 +72,7 @@ func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_, _ = g.account.authenticate(value) // its answers are checked below; here it only races
+					_, _ = g.account.authenticate(first) // its answers are checked below; here it only races
 				}
 			}
 		})
