@@ -151,7 +151,7 @@ func TestEvidenceIsShown(t *testing.T) {
 }
 
 func TestRowsEndAtRuneAndLineEnds(t *testing.T) {
-	text := strings.Repeat("ä", rowBytes) + "\r\nb\n\nc"
+	text := "x" + strings.Repeat("ä", rowBytes) + "\r\nb\n\nc"
 	s := newRowScanner(bytes.NewReader([]byte(text)), int64(len(text)), rowMark{})
 	var got strings.Builder
 	var lines []int
@@ -166,16 +166,17 @@ func TestRowsEndAtRuneAndLineEnds(t *testing.T) {
 		got.Write(row)
 		lines = append(lines, m.line)
 	}
-	if want := strings.Repeat("ä", rowBytes) + "bc"; got.String() != want {
+	if want := "x" + strings.Repeat("ä", rowBytes) + "bc"; got.String() != want {
 		t.Errorf("rows lost or added text: %d bytes, want %d", got.Len(), len(want))
 	}
-	if fmt.Sprint(lines) != "[0 0 1 2 3]" {
+	if fmt.Sprint(lines) != "[0 0 0 1 2 3]" {
 		t.Errorf("lines %v", lines)
 	}
 }
 
 func TestSearchFindsWhatMonotonousReadingWould(t *testing.T) {
-	text := strings.Repeat("ab", 1<<20) + "aab" + strings.Repeat("xy", 1<<19) + "AAB"
+	// Hits on, before and after where one read ends and the next begins.
+	text := strings.Repeat("-", 1<<20+1) + "aab" + strings.Repeat("ab", 1<<19) + "aab" + strings.Repeat("xy", 1<<19-2) + "AAB"
 	var got []int64
 	_, err := searchBytes(bytes.NewReader([]byte(text)), int64(len(text)), "aab", func() bool { return false }, func(o []int64) { got = append(got, o...) })
 	if err != nil {
@@ -193,6 +194,49 @@ func TestSearchFindsWhatMonotonousReadingWould(t *testing.T) {
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("found %v, want %v", got, want)
 	}
+}
+
+// FuzzRows cuts any bytes into rows: put together again they are the same text,
+// no row is longer than allowed, and starting from any mark gives the same rows.
+func FuzzRows(f *testing.F) {
+	f.Add([]byte("a\nb\r\n\nc"), 3)
+	f.Add([]byte(strings.Repeat("x", rowBytes)+"\r\n"+strings.Repeat("é", rowBytes)), 700)
+	f.Add([]byte(strings.Repeat("\xff", rowBytes+1)+"\n\n"), 2)
+	f.Fuzz(func(t *testing.T, text []byte, times int) {
+		if len(text) == 0 || times < 1 || times > 1000 {
+			return
+		}
+		text = bytes.Repeat(text, min(times, 1+(1<<15)/len(text)))
+		size := int64(len(text))
+		var index rowIndex
+		if err := scanRows(bytes.NewReader(text), size, func() bool { return false }, index.add); err != nil {
+			t.Fatal(err)
+		}
+		s := newRowScanner(bytes.NewReader(text), size, rowMark{})
+		at, rows := int64(0), 0
+		marks := map[int]rowMark{}
+		for {
+			row, m, err := s.next()
+			if err != nil {
+				break
+			}
+			if m.off != at || len(row) > rowBytes || !bytes.HasPrefix(text[m.off:], row) {
+				t.Fatalf("row %d at %d (want %d) has %d bytes", m.row, m.off, at, len(row))
+			}
+			if gap := string(text[m.off+int64(len(row)) : s.pos.off]); gap != "" && gap != "\n" && gap != "\r\n" {
+				t.Fatalf("row %d lost %q", m.row, gap)
+			}
+			at = s.pos.off
+			marks[m.row] = m
+			rows++
+		}
+		if at != size || index.rows != rows {
+			t.Fatalf("%d of %d bytes in %d rows, the index has %d", at, size, rows, index.rows)
+		}
+		if from := index.before(rows - 1); from != marks[from.row] {
+			t.Fatalf("the mark of row %d is %+v, the row is %+v", from.row, from, marks[from.row])
+		}
+	})
 }
 
 func BenchmarkBodyFrame(bm *testing.B) {

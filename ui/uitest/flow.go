@@ -207,16 +207,21 @@ const dismissHint = "ctrl+x dismisses"
 
 func (s *Screen) checkErrors() {
 	s.t.Helper()
-	screen := s.Screen()
-	if !strings.Contains(screen, dismissHint) {
-		return
+	if screen := s.Screen(); Unexpected(screen, s.expected) {
+		s.t.Fatalf("an error nobody expected:\n%s", screen)
 	}
-	for _, text := range s.expected {
+}
+
+// Unexpected reports whether a screen shows more error toasts than it shows of
+// the texts that were announced.
+func Unexpected(screen string, announced []string) bool {
+	errors := strings.Count(screen, dismissHint)
+	for _, text := range announced {
 		if strings.Contains(screen, text) {
-			return
+			errors--
 		}
 	}
-	s.t.Fatalf("an error nobody expected:\n%s", screen)
+	return errors > 0
 }
 
 // Ended waits for the program to end by itself and returns its error; it fails

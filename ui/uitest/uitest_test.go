@@ -84,6 +84,26 @@ func TestPressReturnsWhenEverythingHasComeToRest(t *testing.T) {
 	})
 }
 
+func TestAnErrorNobodyExpectedIsSeen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, _ := app(t.Context())
+		s := uitest.Start(t, m, 80, 20)
+		if uitest.Unexpected(s.Screen(), nil) {
+			t.Error("an idle screen counts as an error")
+		}
+		s.AllowError("disk full")
+		s.AllowError("no such zone")
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "disk full"})
+		if !uitest.Unexpected(s.Screen(), nil) || !uitest.Unexpected(s.Screen(), []string{"another"}) || uitest.Unexpected(s.Screen(), []string{"disk full"}) {
+			t.Errorf("misjudged:\n%s", s.Screen())
+		}
+		s.Send(kit.Toast{Kind: kit.ToastError, Text: "no such zone"})
+		if !uitest.Unexpected(s.Screen(), []string{"disk full"}) {
+			t.Error("a second error hides behind the first")
+		}
+	})
+}
+
 func TestKeysAreSpelledAsTheProgramSpellsThem(t *testing.T) {
 	for _, name := range []string{"a", "G", "?", ":", "/", "1", "enter", "esc", "tab", "shift+tab", "ctrl+j", "ctrl+c", "alt+x", "f5", "space", "pgdown", "up"} {
 		if got := uitest.Key(name).String(); got != name {
