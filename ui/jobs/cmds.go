@@ -123,13 +123,8 @@ func (m *Model) watchEnded(msg watchEnded) tea.Cmd {
 		}
 		return tea.Batch(m.follow(), kit.Warn("following "+m.nameOf(msg.id)+" ended: "+msg.err+" (f follows it again)"))
 	}
-	before := m.stateOf(msg.id)
 	m.put(msg.job)
-	cmds := []tea.Cmd{m.follow()}
-	if before != msg.job.State || !before.Final() {
-		cmds = append(cmds, m.announce(msg.job))
-	}
-	return tea.Batch(cmds...)
+	return tea.Batch(m.follow(), m.announce(msg.job))
 }
 
 func (m *Model) announce(j model.Job) tea.Cmd {
@@ -141,15 +136,6 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 	default:
 		return kit.Info("job " + jobName(j) + ": " + j.State.Label())
 	}
-}
-
-func (m *Model) stateOf(id string) model.JobState {
-	for _, j := range m.ledger.jobs {
-		if j.ID == id {
-			return j.State
-		}
-	}
-	return ""
 }
 
 func (m *Model) nameOf(id string) string {

@@ -213,7 +213,7 @@ func TestDownloadAndPreview(t *testing.T) {
 		if len(f.formats) != 1 || f.formats[0] != "ndjson" {
 			t.Fatalf("formats %v", f.formats)
 		}
-		s.ExpectToast("18.2 KB · /tmp/downloads/job-9.json")
+		s.ExpectToast("downloaded 18.2 KB to /tmp/downloads/job-9.json")
 	})
 }
 

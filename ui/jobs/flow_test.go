@@ -106,6 +106,7 @@ func (f *fakeLedger) Watch(ctx context.Context, id string, on func(model.Job)) (
 		return j, err
 	}
 	j.State, j.Done, j.Records = model.JobReady, j.Inputs, j.Inputs
+	on(j) // the last change is an event too
 	return j, nil
 }
 
@@ -204,8 +205,8 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s.After(5 * time.Second)
 		s.Expect("running", "2 of 4")
 		t.Log(s.Screen())
-		s.After(10 * time.Second)
-		s.Expect("✓ ready", "4 of 4")
+		s.After(4 * time.Second)
+		s.Expect("✓ ready", "4 of 4", "job sd_1 is ready: d downloads")
 		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 4 || f.triggered[0].Key != "etl" {
 			t.Fatalf("triggered %+v", f.triggered)
 		}

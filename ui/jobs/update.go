@@ -291,5 +291,5 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 		return kit.Fail("download " + msg.name + ": " + msg.err)
 	}
 	m.put(msg.job)
-	return kit.Info(fmt.Sprintf("%s · %s", kit.Bytes(msg.job.Bytes), msg.job.File))
+	return kit.Info(fmt.Sprintf("downloaded %s to %s", kit.Bytes(msg.job.Bytes), msg.job.File))
 }

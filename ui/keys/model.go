@@ -140,14 +140,10 @@ func (m *Model) Status() string {
 			n++
 		}
 	}
-	switch n {
-	case 0:
+	if n == 0 {
 		return ""
-	case 1:
-		return "1 key due"
-	default:
-		return kit.Count(n) + " keys due"
 	}
+	return kit.Count(n) + " due"
 }
 
 // selected is the key under the cursor.

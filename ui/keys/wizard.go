@@ -154,7 +154,7 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 	if w.plan.Over() {
 		m.wizard = nil
 		done := "the rotation of " + w.plan.Key + " is done"
-		if w.plan.Method == keystore.RotateByNewKey {
+		if w.plan.Method == keystore.RotateByNewKey && m.list.own[w.plan.Key] {
 			done += "; e records the new key's expiry"
 		}
 		if w.plan.Abandoned {
@@ -409,9 +409,16 @@ func (w *wizard) Render(width, h int) string {
 
 func (w *wizard) lines(width int) []string {
 	t, now := w.m.deps.Theme, w.m.deps.Now()
-	out := []string{t.Muted.Render("Begun " + kit.When(w.plan.Started, now) + ". Every step is recorded; esc leaves, R takes it up again."), ""}
+	var out []string
+	wrapped := func(ink kit.Ink, text string) {
+		for _, l := range kit.WrapText(kit.CleanLines(text), width) {
+			out = append(out, ink.Render(l))
+		}
+	}
+	wrapped(t.Muted, "Begun "+kit.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R takes it up again.")
+	out = append(out, "")
 	if len(w.plan.Users) == 0 {
-		out = append(out, t.Warn.Render("! nothing is recorded that uses this key; that does not mean that nothing does"))
+		wrapped(t.Warn, "! nothing is recorded that uses this key; that does not mean that nothing does")
 	} else {
 		out = append(out, t.Strong.Render("Blast radius"))
 	}
@@ -435,9 +442,7 @@ func (w *wizard) lines(width int) []string {
 		out = append(out, "", t.Muted.Render(kit.Cut("new value: "+refLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
 	}
 	if w.err != "" {
-		for _, l := range kit.WrapText(kit.CleanLines("✗ "+w.err), width) {
-			out = append(out, t.Bad.Render(l))
-		}
+		wrapped(t.Bad, "✗ "+w.err)
 	}
 	return out
 }

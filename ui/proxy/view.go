@@ -53,8 +53,11 @@ func (m *Model) renderStacked(w, h int) string {
 		formH = min(formNeed, h-nameH-3)
 	} else {
 		formH = min(formH, max(4, h/4))
-		if m.ring.At == paneName {
+		switch m.ring.At {
+		case paneName:
 			nameH = max(3, min(nameNeed, h-formH-3))
+		case paneForm:
+			nameH = max(nameH, min(nameNeed, h-formH-8))
 		}
 	}
 	return kit.Stack(m.renderForm(w, formH), m.renderUsername(w, nameH), m.renderPane(low, w, h-formH-nameH))

@@ -1,0 +1,44 @@
+package jobs
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+func bigLedger(n int) *Model {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	m := New(Deps{Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{} }})
+	for i := range n {
+		m.ledger.jobs = append(m.ledger.jobs, model.Job{
+			ID: fmt.Sprintf("job-%d", i), Snapshot: fmt.Sprintf("sd_%d", i), Dataset: "gd_products", State: model.JobReady, Inputs: 200, Done: 200, Records: 200, Created: now.Add(-time.Duration(i) * time.Minute),
+		})
+	}
+	m.ledger.loaded = true
+	m.fill()
+	return m
+}
+
+// A cursor move and the frame after it, with 1,000 jobs at 200x50.
+func BenchmarkMoveAndDraw(b *testing.B) {
+	m := bigLedger(1000)
+	b.ReportAllocs()
+	for i := 0; b.Loop(); i++ {
+		m.ledger.table.SetCursor(i % 1000)
+		_ = m.Render(200, 50)
+	}
+}
+
+// One event of a followed job, with 1,000 jobs in the ledger.
+func BenchmarkJobEvent(b *testing.B) {
+	m := bigLedger(1000)
+	j := m.ledger.jobs[500]
+	for i := 0; b.Loop(); i++ {
+		j.Done = i % 200
+		m.Update(jobChanged{job: j})
+	}
+}
