@@ -248,6 +248,18 @@ func TestToasts(t *testing.T) {
 	})
 }
 
+func TestALongErrorStillSaysHowToDismissIt(t *testing.T) {
+	for n := range 40 {
+		flow(t, func(t *testing.T) {
+			app, _, _ := newApp(t.Context())
+			s := startAt(t, app, 60, 16)
+			s.AllowError("broken")
+			s.Send(kit.Toast{Kind: kit.ToastError, Text: "broken " + strings.Repeat("word ", n)})
+			s.Expect("broken", "ctrl+x dismisses", "0 running")
+		})
+	}
+}
+
 func TestEscBelongsToTheViewWhenItMeansSomethingThere(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, _ := newApp(t.Context(), kit.Binding{Keys: []string{"esc"}, Label: "cancel", Intent: hello{5}})

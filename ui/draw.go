@@ -67,42 +67,48 @@ func (a *App) drawOverlay(body string, o kit.Overlay) string {
 }
 
 func (a *App) drawToasts(body string) string {
+	bottom := bodyHeight(a.h)
 	shown := a.toasts.shown()
-	for i, t := range shown {
-		glyph, ink := "i", a.theme.Accent
-		switch t.Kind {
-		case kit.ToastWarn:
-			glyph, ink = "!", a.theme.Warn
-		case kit.ToastError:
-			glyph, ink = "✗", a.theme.Bad
-		}
-		tail := ""
-		if t.Kind == kit.ToastError {
-			tail = "  ctrl+x dismisses"
-		}
-		lines := kit.WrapText(kit.Clean(t.Text)+tail, a.w-8)
-		if len(lines) > 3 {
-			lines = append(lines[:2:2], kit.Cut(lines[2]+"…", a.w-8))
-		}
+	for i := len(shown) - 1; i >= 0; i-- {
+		lines, ink, glyph := a.toastLines(shown[i])
 		wide := 0
 		for _, l := range lines {
 			wide = max(wide, kit.Width(l))
 		}
-		var b strings.Builder
 		for n, l := range lines {
 			if n > 0 {
-				b.WriteByte('\n')
 				glyph = " "
 			}
-			b.WriteString(ink.Render(" " + glyph + " " + kit.Fit(l, wide) + " "))
+			lines[n] = ink.Render(" " + glyph + " " + kit.Fit(l, wide) + " ")
 		}
-		above := 0
-		for _, later := range shown[i+1:] {
-			above += min(len(kit.WrapText(kit.Clean(later.Text)+tail, a.w-8)), 3)
-		}
-		body = kit.Over(body, b.String(), a.w-wide-5, bodyHeight(a.h)-len(lines)-above)
+		bottom -= len(lines)
+		body = kit.Over(body, strings.Join(lines, "\n"), a.w-wide-5, bottom)
 	}
 	return body
+}
+
+// toastLines breaks a toast into at most three lines, and one more for the key
+// that dismisses an error where it does not fit behind the text.
+func (a *App) toastLines(t toast) (lines []string, ink kit.Ink, glyph string) {
+	const hint = "ctrl+x dismisses"
+	w := a.w - 8
+	lines = kit.WrapText(kit.Clean(t.Text), w)
+	if len(lines) > 3 {
+		lines = append(lines[:2:2], kit.Cut(lines[2]+" "+lines[3], w-1)+"…")
+	}
+	switch t.Kind {
+	case kit.ToastWarn:
+		return lines, a.theme.Warn, "!"
+	case kit.ToastError:
+		if last := len(lines) - 1; kit.Width(lines[last])+2+len(hint) <= w {
+			lines[last] += "  " + hint
+		} else {
+			lines = append(lines, hint)
+		}
+		return lines, a.theme.Bad, "✗"
+	default:
+		return lines, a.theme.Accent, "i"
+	}
 }
 
 // titleLine is profile, tabs and the key in use with its state. What does not
