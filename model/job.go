@@ -55,6 +55,8 @@ type Job struct {
 	State    JobState
 	// Wire is the service's own word for the state, verbatim, or empty.
 	Wire string
+	// Status is the HTTP status of the trigger's answer, 0 when there was none.
+	Status int
 	// Detail says why, for refused, failed and may_have.
 	Detail string
 	Inputs int

@@ -168,12 +168,13 @@ type verdict struct {
 	state    model.JobState
 	snapshot string
 	detail   string
+	status   int // of the answer, 0 without one
 	at       time.Time
 }
 
 // apply writes the verdict into the ledger's row.
 func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
-	job.State, job.Snapshot, job.Detail = v.state, v.snapshot, v.detail
+	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
 	step := v.detail
 	if v.state == model.JobAccepted {
 		job.Accepted = v.at
@@ -186,7 +187,7 @@ func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
 }
 
 // send makes the one POST.
-func (c *Client) send(ctx context.Context, l launch) verdict {
+func (c *Client) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, errAttemptTimeout)
 	defer cancel()
 	resp, tr, err := c.callAPI(ctx, apiCall{
@@ -203,6 +204,7 @@ func (c *Client) send(ctx context.Context, l launch) verdict {
 	defer resp.Body.Close()
 	body, readErr := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
 	tr.done()
+	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
 	fault.fill(c, l.d, l.secret, resp, body)
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)

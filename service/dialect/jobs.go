@@ -40,7 +40,7 @@ func (d Dialect) TriggerQuery(dataset string) url.Values {
 // SnapshotID gave it.
 func (d Dialect) JobPaths(version, id string) (JobPaths, error) {
 	if !d.brightdata {
-		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect brightdata, or wait for the webhook", ErrNotShown)
+		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect brightdata", ErrNotShown)
 	}
 	if _, ok := word(id); !ok {
 		return JobPaths{}, fmt.Errorf("snapshot identifier %q cannot stand in a path", clean(id))

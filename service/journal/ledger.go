@@ -19,7 +19,7 @@ const maxSteps = 200
 // maxJobs bounds the list of jobs.
 const maxJobs = 1000
 
-const jobColumns = `n, snapshot, profile, dataset, key, state, wire, detail, inputs, done, records, bytes, file, created, accepted, updated`
+const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated`
 
 // JobChange says what to write beside the changed job.
 type JobChange struct {
@@ -40,9 +40,9 @@ func (j *Journal) BeginJob(ctx context.Context, job model.Job, digest string) (m
 	job.Updated = job.Created
 	step := model.JobStep{At: job.Created, State: job.State, Text: "written before sending"}
 	err = j.write(ctx, full, "writing down the intent", func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, `INSERT INTO jobs (snapshot, profile, dataset, key, state, wire, detail, inputs, digest,
-			done, records, bytes, file, created, accepted, updated, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-			job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Detail, job.Inputs, digest,
+		res, err := tx.ExecContext(ctx, `INSERT INTO jobs (snapshot, profile, dataset, key, state, wire, status, detail, inputs, digest,
+			done, records, bytes, file, created, accepted, updated, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+			job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs, digest,
 			job.Done, job.Records, job.Bytes, job.File, micros(job.Created), micros(job.Accepted), micros(job.Updated), owner)
 		if err != nil {
 			return err
@@ -264,9 +264,9 @@ func settle(job *model.Job) (JobChange, error) {
 }
 
 func updateJob(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
-	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot=?, profile=?, dataset=?, key=?, state=?, wire=?, detail=?, inputs=?,
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot=?, profile=?, dataset=?, key=?, state=?, wire=?, status=?, detail=?, inputs=?,
 		done=?, records=?, bytes=?, file=?, accepted=?, updated=? WHERE n=?`,
-		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Detail, job.Inputs,
+		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, micros(job.Accepted), micros(job.Updated), n)
 	return err
 }
@@ -294,7 +294,7 @@ func readSteps(ctx context.Context, q asker, n int64) ([]model.JobStep, error) {
 func scanJob(row scanner) (model.Job, error) {
 	var job model.Job
 	var n, created, accepted, updated int64
-	err := row.Scan(&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Detail,
+	err := row.Scan(&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
 		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File, &created, &accepted, &updated)
 	if errors.Is(err, sql.ErrNoRows) {
 		return model.Job{}, ErrNotFound

@@ -23,8 +23,8 @@ func (j *Journal) salvage(ctx context.Context, kept string) int {
 	for i, job := range jobs {
 		n := numbers[i]
 		err := j.write(ctx, full, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-			_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+", digest, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'','')",
-				n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Detail, job.Inputs,
+			_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+", digest, owner) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,'','')",
+				n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 				job.Done, job.Records, job.Bytes, job.File, micros(job.Created), micros(job.Accepted), micros(job.Updated))
 			if err != nil {
 				return err

@@ -52,6 +52,7 @@ CREATE TABLE jobs (
 	key      TEXT NOT NULL,
 	state    TEXT NOT NULL,
 	wire     TEXT NOT NULL,
+	status   INTEGER NOT NULL,
 	detail   TEXT NOT NULL,
 	inputs   INTEGER NOT NULL,
 	digest   TEXT NOT NULL,
