@@ -1,0 +1,160 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator"
+)
+
+// The figures of docs/performance.md that concern the whole program:
+//
+//	go test -run '^$' -bench . -benchtime 20x .
+//
+// Where two programs are compared, both run in turn within one benchmark, and
+// the medians are reported.
+
+// median of durations, in milliseconds.
+func median(d []time.Duration) float64 {
+	slices.Sort(d)
+	return float64(d[len(d)/2].Microseconds()) / 1000
+}
+
+// timed runs a command and returns how long it took.
+func timed(b *testing.B, env []string, name string, args ...string) time.Duration {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), name, args...)
+	cmd.Env = env
+	start := time.Now()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("%s: %v\n%s", name, err, out)
+	}
+	return time.Since(start)
+}
+
+// BenchmarkVersionCommand measures "zonedeck version" from start to exit, beside
+// a program that does nothing.
+func BenchmarkVersionCommand(b *testing.B) {
+	env := environment(b.TempDir())
+	zonedeck := program(b)
+	var ours, nothing []time.Duration
+	for b.Loop() {
+		nothing = append(nothing, timed(b, env, "true"))
+		ours = append(ours, timed(b, env, zonedeck, "version"))
+	}
+	b.ReportMetric(median(ours), "ms/version")
+	b.ReportMetric(median(nothing), "ms/true")
+}
+
+// BenchmarkRequestBesideCurl makes the same call with curl and with zonedeck: a
+// page of 1 KB through POST /request of one emulator. The first zonedeck call,
+// which makes the files, is not counted.
+func BenchmarkRequestBesideCurl(b *testing.B) {
+	if _, err := exec.LookPath("curl"); err != nil {
+		b.Skip("install curl to run this benchmark")
+	}
+	server, err := emulator.Start(b.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() {
+		if err := server.Shutdown(context.WithoutCancel(b.Context())); err != nil {
+			b.Error(err)
+		}
+	}()
+	ready := server.Ready()
+	key := ""
+	for _, k := range ready.Keys {
+		if k.Name == "batch-user" {
+			key = k.Value
+		}
+	}
+	env := environment(b.TempDir(), "ZONEDECK_API_KEY="+key)
+	zonedeck := program(b)
+	config := filepath.Join(b.TempDir(), "curl.conf")
+	text := fmt.Sprintf("silent\nheader = \"Authorization: Bearer %s\"\nheader = \"Content-Type: application/json\"\n"+
+		"data = \"{\\\"zone\\\":\\\"unlocker_demo\\\",\\\"url\\\":\\\"http://lab.test/ok\\\",\\\"format\\\":\\\"raw\\\"}\"\nurl = \"%s/request\"\n", key, ready.API)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	request := []string{"--quiet", "--base-url", ready.API, "request", "http://lab.test/ok", "--zone", "unlocker_demo"}
+	timed(b, env, zonedeck, request...)
+	var ours, curl []time.Duration
+	for b.Loop() {
+		curl = append(curl, timed(b, env, "curl", "-K", config))
+		ours = append(ours, timed(b, env, zonedeck, request...))
+	}
+	b.ReportMetric(median(ours), "ms/zonedeck")
+	b.ReportMetric(median(curl), "ms/curl")
+	b.ReportMetric(median(ours)-median(curl), "ms-above-curl")
+}
+
+// BenchmarkFirstPaint measures from the start of the process in a real pty to
+// the first frame with the tabs on it, and the memory resident once the embedded
+// emulator is ready too.
+func BenchmarkFirstPaint(b *testing.B) {
+	dir := b.TempDir()
+	program(b)
+	var paint []time.Duration
+	resident := 0.0
+	for b.Loop() {
+		term := openTerminal(b, 120, 40, environment(dir))
+		term.waitFor("1 Sandbox", "5 Activity")
+		paint = append(paint, time.Since(term.started))
+		term.waitFor("LOCAL EMULATOR", "batch-user")
+		resident = max(resident, residentMiB(b, term.cmd.Process.Pid))
+		term.press("\x03")
+		term.wait()
+	}
+	b.ReportMetric(median(paint), "ms-to-paint")
+	if resident > 0 {
+		b.ReportMetric(resident, "MiB-resident")
+	}
+}
+
+// residentMiB is the memory a process holds; 0 where the system does not tell.
+func residentMiB(tb testing.TB, pid int) float64 {
+	tb.Helper()
+	if runtime.GOOS != "linux" {
+		return 0
+	}
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for line := range bytes.Lines(raw) {
+		if rest, ok := strings.CutPrefix(string(line), "VmRSS:"); ok {
+			kb, err := strconv.Atoi(strings.Fields(rest)[0])
+			if err != nil {
+				tb.Fatal(err)
+			}
+			return float64(kb) / 1024
+		}
+	}
+	tb.Fatal("no VmRSS")
+	return 0
+}
+
+// BenchmarkBinarySize reports the size of the released binary.
+func BenchmarkBinarySize(b *testing.B) {
+	path := program(b)
+	var size int64
+	for b.Loop() {
+		info, err := os.Stat(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		size = info.Size()
+	}
+	b.ReportMetric(float64(size)/1e6, "MB")
+}

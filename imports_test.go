@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// importGraph is every package of the module with what it imports itself,
+// tests left out.
+func importGraph(t *testing.T) map[string][]string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	graph := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		words := strings.Fields(line)
+		graph[words[0]] = words[1:]
+	}
+	return graph
+}
+
+func within(pkg, folder string) bool {
+	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
+}
+
+func TestWhoMayKnowWhom(t *testing.T) {
+	graph := importGraph(t)
+	rules := []struct {
+		name   string
+		from   func(pkg string) bool
+		forbid func(imported string) bool
+	}{
+		{
+			"model imports the standard library only",
+			func(p string) bool { return within(p, "zonedeck/model") },
+			func(i string) bool { return strings.Contains(i, ".") || within(i, "zonedeck") },
+		},
+		{
+			"service and keystore never know a terminal library or a view",
+			func(p string) bool { return within(p, "zonedeck/service") || within(p, "zonedeck/keystore") },
+			func(i string) bool {
+				return strings.HasPrefix(i, "charm.land/") || strings.HasPrefix(i, "github.com/charmbracelet/") || within(i, "zonedeck/ui")
+			},
+		},
+		{
+			"keystore never knows the service",
+			func(p string) bool { return within(p, "zonedeck/keystore") },
+			func(i string) bool { return within(i, "zonedeck/service") },
+		},
+		{
+			"the emulator imports nothing of ours",
+			func(p string) bool { return within(p, "zonedeck/service/emulator") },
+			func(i string) bool { return within(i, "zonedeck") && !within(i, "zonedeck/service/emulator") },
+		},
+		{
+			"nothing but the wiring imports the emulator",
+			func(p string) bool { return !within(p, "zonedeck/ui/cli") && !within(p, "zonedeck/service/emulator") },
+			func(i string) bool { return within(i, "zonedeck/service/emulator") },
+		},
+		{
+			"views do no I/O of their own",
+			func(p string) bool { return within(p, "zonedeck/ui") && !within(p, "zonedeck/ui/cli") },
+			func(i string) bool { return slices.Contains([]string{"net/http", "database/sql", "os/exec"}, i) },
+		},
+		{
+			"views do not know each other",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !within(p, "zonedeck/ui/cli")
+			},
+			func(i string) bool {
+				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest")
+			},
+		},
+		{
+			"main knows the command line only",
+			func(p string) bool { return p == "zonedeck" },
+			func(i string) bool { return within(i, "zonedeck") && i != "zonedeck/ui/cli" },
+		},
+	}
+	for _, rule := range rules {
+		t.Run(rule.name, func(t *testing.T) {
+			seen := false
+			for pkg, imports := range graph {
+				if !rule.from(pkg) {
+					continue
+				}
+				seen = true
+				for _, imported := range imports {
+					if rule.forbid(imported) {
+						t.Errorf("%s imports %s", pkg, imported)
+					}
+				}
+			}
+			if !seen {
+				t.Error("the rule speaks of no package that exists")
+			}
+		})
+	}
+}
+
+func TestNoGoFileIsOverFiveHundredLines(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
+			return err
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		lines := 0
+		for sc := bufio.NewScanner(bytes.NewReader(raw)); sc.Scan(); {
+			lines++
+		}
+		if lines > 500 {
+			t.Errorf("%s has %d lines: split it by what it is about", path, lines)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNothingElseStandsAtTheTop(t *testing.T) {
+	want := []string{
+		"LICENSE", "README.md", "docs", "go.mod", "go.sum", "keystore", "main.go", "model", "service", "testdata", "ui",
+	}
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		name := e.Name()
+		if strings.HasPrefix(name, ".") || strings.HasSuffix(name, "_test.go") || name == "zonedeck" || name == "zonedeck.exe" {
+			continue
+		}
+		if !slices.Contains(want, name) {
+			t.Errorf("%s stands at the top of the repository; its place is below one of %v", name, want)
+		}
+	}
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"github.com/creack/pty"
+)
+
+// patience bounds every wait for a screen; a wait ends as soon as what it waits
+// for is there.
+const patience = 30 * time.Second
+
+var binary struct {
+	once sync.Once
+	path string
+	err  error
+}
+
+// TestMain removes the binary that tests and benchmarks share.
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if binary.path != "" {
+		os.RemoveAll(filepath.Dir(binary.path))
+	}
+	os.Exit(code)
+}
+
+// program builds the program as it is released, once per test binary.
+func program(tb testing.TB) string {
+	tb.Helper()
+	binary.once.Do(func() {
+		dir, err := os.MkdirTemp("", "zonedeck-test-")
+		if err != nil {
+			binary.err = err
+			return
+		}
+		binary.path = filepath.Join(dir, "zonedeck")
+		if runtime.GOOS == "windows" {
+			binary.path += ".exe"
+		}
+		out, err := exec.CommandContext(context.WithoutCancel(tb.Context()), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", binary.path, ".").CombinedOutput()
+		if err != nil {
+			binary.err = errors.Join(err, errors.New(string(out)))
+		}
+	})
+	if binary.err != nil {
+		tb.Fatalf("go build: %v", binary.err)
+	}
+	return binary.path
+}
+
+// environment is a terminal's, with an empty home below dir.
+func environment(dir string, more ...string) []string {
+	env := []string{"TERM=xterm-256color", "COLORTERM=truecolor", "LANG=C.UTF-8", "PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+		env = append(env, "XDG_"+kind+"_HOME="+filepath.Join(dir, strings.ToLower(kind)))
+	}
+	return append(env, more...)
+}
+
+// terminal is the program in a real pty, with x/vt as the screen.
+type terminal struct {
+	tb      testing.TB
+	cmd     *exec.Cmd
+	file    *os.File
+	started time.Time
+	exited  chan error
+
+	mu      sync.Mutex
+	emu     *vt.Emulator
+	raw     bytes.Buffer
+	changed chan struct{}
+}
+
+// openTerminal starts the program in a pty of w×h cells.
+func openTerminal(tb testing.TB, w, h int, env []string, args ...string) *terminal {
+	tb.Helper()
+	t := &terminal{tb: tb, emu: vt.NewEmulator(w, h), changed: make(chan struct{}, 1), exited: make(chan error, 1)}
+	t.cmd = exec.CommandContext(context.WithoutCancel(tb.Context()), program(tb), args...)
+	t.cmd.Env = env
+	t.started = time.Now()
+	file, err := pty.StartWithSize(t.cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	t.file = file
+	read := make(chan struct{})
+	go func() { // the terminal's answers to the program's questions
+		_, _ = io.Copy(file, t.emu)
+	}()
+	go func() {
+		defer close(read)
+		t.read()
+	}()
+	go func() {
+		err := t.cmd.Wait()
+		<-read
+		t.exited <- err
+	}()
+	tb.Cleanup(func() {
+		_ = t.cmd.Process.Kill()
+		file.Close()
+		<-read
+		if c, ok := t.emu.InputPipe().(io.Closer); ok {
+			c.Close()
+		}
+	})
+	return t
+}
+
+func (t *terminal) read() {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := t.file.Read(buf)
+		if n > 0 {
+			t.mu.Lock()
+			_, _ = t.emu.Write(buf[:n])
+			t.raw.Write(buf[:n])
+			t.mu.Unlock()
+			select {
+			case t.changed <- struct{}{}:
+			default:
+			}
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// screen is what the terminal shows, as text.
+func (t *terminal) screen() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.emu.String()
+}
+
+// waitFor waits until the screen holds every text.
+func (t *terminal) waitFor(texts ...string) string {
+	t.tb.Helper()
+	deadline := time.NewTimer(patience)
+	defer deadline.Stop()
+	for {
+		s := t.screen()
+		missing := ""
+		for _, text := range texts {
+			if !strings.Contains(s, text) {
+				missing = text
+				break
+			}
+		}
+		if missing == "" {
+			return s
+		}
+		select {
+		case <-t.changed:
+		case err := <-t.exited:
+			t.tb.Fatalf("the program ended (%v) before %q was on the screen:\n%s", err, missing, s)
+		case <-deadline.C:
+			t.tb.Fatalf("%q is not on the screen:\n%s", missing, s)
+		}
+	}
+}
+
+// press writes bytes as a keyboard would.
+func (t *terminal) press(keys string) {
+	t.tb.Helper()
+	if _, err := io.WriteString(t.file, keys); err != nil {
+		t.tb.Fatal(err)
+	}
+}
+
+// resize changes the size of the terminal.
+func (t *terminal) resize(w, h int) {
+	t.tb.Helper()
+	t.mu.Lock()
+	t.emu.Resize(w, h)
+	t.mu.Unlock()
+	if err := pty.Setsize(t.file, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil {
+		t.tb.Fatal(err)
+	}
+}
+
+// wait waits for the end of the program and returns its exit code.
+func (t *terminal) wait() int {
+	t.tb.Helper()
+	select {
+	case <-t.exited:
+		return t.cmd.ProcessState.ExitCode()
+	case <-time.After(patience):
+		t.tb.Fatalf("the program does not end:\n%s", t.screen())
+		return -1
+	}
+}
+
+// output is everything the program wrote.
+func (t *terminal) output() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.raw.String()
+}

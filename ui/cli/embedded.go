@@ -1,0 +1,226 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/profile"
+)
+
+// emulatorProfile is the name of the profile that stands for the embedded
+// emulator; it cannot be given to a profile of the config file.
+const emulatorProfile = profile.LocalName
+
+// demoKey is the key of the demo account that the console uses when none is named.
+const demoKey = "batch-user"
+
+const (
+	attachTimeout = 5 * time.Second        // for another process to finish its start
+	attachPause   = 30 * time.Millisecond  // between looks at its announcement
+	dialTimeout   = 500 * time.Millisecond // loopback answers at once or not at all
+)
+
+// embedded is this user's one embedded emulator: run by this process, or by
+// another that started it first. The lock of its state folder decides who; the
+// announcement file tells the others where it listens. Safe for concurrent use.
+type embedded struct {
+	paths profile.Paths
+	log   *slog.Logger
+	now   func() time.Time
+
+	mu     sync.Mutex
+	server *emulator.Server // nil while another process runs it
+	ready  emulator.Ready
+	known  bool
+}
+
+func newEmbedded(paths profile.Paths, now func() time.Time, log *slog.Logger) *embedded {
+	return &embedded{paths: paths, now: now, log: log}
+}
+
+// ensure returns the addresses of a living emulator, starting it from its
+// state where none lives.
+func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server != nil {
+		return e.ready, nil
+	}
+	if e.known && alive(ctx, e.ready) {
+		return e.ready, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	defer cancel()
+	for {
+		ready, err := e.attachOrStart(ctx)
+		if err == nil {
+			e.ready, e.known = ready, true
+			return ready, nil
+		}
+		if !errors.Is(err, emulator.ErrStateInUse) {
+			return emulator.Ready{}, err
+		}
+		select {
+		case <-time.After(attachPause):
+		case <-ctx.Done():
+			return emulator.Ready{}, fmt.Errorf("another zonedeck holds %s but its emulator does not answer: end that process and try again", e.paths.EmulatorDir())
+		}
+	}
+}
+
+// attachOrStart is one try: our own emulator if the state folder is free, else
+// the one that its owner announced.
+func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
+	server, err := emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: e.paths.EmulatorDir(), Now: e.now, Log: e.log})
+	if errors.Is(err, emulator.ErrStateInUse) {
+		if announced, found := e.readAnnouncement(); found && alive(ctx, announced) {
+			return announced, nil
+		}
+	}
+	if err != nil {
+		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", err)
+	}
+	ready := server.Ready()
+	if err := e.announce(ready); err != nil {
+		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+		defer cancel()
+		return emulator.Ready{}, errors.Join(err, server.Shutdown(stopCtx))
+	}
+	e.server = server
+	return ready, nil
+}
+
+// close ends the emulator if this process runs it.
+func (e *embedded) close(ctx context.Context) error {
+	e.mu.Lock()
+	server := e.server
+	e.server = nil
+	e.mu.Unlock()
+	if server == nil {
+		return nil
+	}
+	if err := server.Shutdown(ctx); err != nil {
+		return fmt.Errorf("end the embedded emulator: %w", err)
+	}
+	return nil
+}
+
+func (e *embedded) readAnnouncement() (emulator.Ready, bool) {
+	raw, err := os.ReadFile(e.paths.EmulatorFile())
+	if err != nil {
+		return emulator.Ready{}, false
+	}
+	var ready emulator.Ready
+	if json.Unmarshal(raw, &ready) != nil || ready.API == "" {
+		return emulator.Ready{}, false
+	}
+	return ready, true
+}
+
+// announce writes where the emulator listens, readable by this user alone.
+func (e *embedded) announce(ready emulator.Ready) error {
+	raw, err := json.MarshalIndent(ready, "", "  ")
+	if err != nil {
+		return fmt.Errorf("announce the emulator: %w", err)
+	}
+	if err := textfile.Write(e.paths.EmulatorFile(), append(raw, '\n')); err != nil {
+		return fmt.Errorf("announce the emulator: %w", err)
+	}
+	return nil
+}
+
+// alive reports whether something listens at the announced API address. That it
+// is the emulator follows from the file: only its owner writes it.
+func alive(ctx context.Context, ready emulator.Ready) bool {
+	u, err := url.Parse(ready.API)
+	if err != nil {
+		return false
+	}
+	d := net.Dialer{Timeout: dialTimeout}
+	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return false
+	}
+	conn.Close()
+	return true
+}
+
+// demoProfile is the profile of the demo account at the given addresses.
+func demoProfile(r emulator.Ready) (profile.Profile, error) {
+	host, port, err := splitPort(r.Proxy)
+	if err != nil {
+		return profile.Profile{}, fmt.Errorf("proxy address of the emulator: %w", err)
+	}
+	account, err := model.ParseAccountID(r.Account)
+	if err != nil {
+		return profile.Profile{}, fmt.Errorf("account of the emulator: %w", err)
+	}
+	p := profile.Profile{
+		Name: emulatorProfile, BaseURL: r.API, ProxyHost: host, ProxyPort: port,
+		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: "brightdata",
+		Key: demoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
+	}
+	for _, z := range r.Zones {
+		product, err := model.ParseProduct(z.Product)
+		if err != nil {
+			return profile.Profile{}, fmt.Errorf("zone %s of the emulator: %w", z.Name, err)
+		}
+		p.Zones = append(p.Zones, model.Zone{
+			Name: model.ZoneName(z.Name), Product: product,
+			IdentityVerified: z.IdentityVerified, Password: "demo:zone/" + z.Name,
+		})
+	}
+	return p, nil
+}
+
+// demoKeys are the demo account's keys as inventory entries.
+func demoKeys(r emulator.Ready) []model.Key {
+	keys := make([]model.Key, 0, len(r.Keys))
+	for _, k := range r.Keys {
+		level, _ := model.ParseLevel(string(k.Level))
+		expires, _ := model.ParseExpiry(k.Expires)
+		secret := keystore.NewSecret(k.Value)
+		key := model.Key{
+			Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires,
+			Fingerprint: secret.Fingerprint(), Last4: secret.Last4(), Secret: "demo:key/" + k.Name,
+		}
+		if t, err := time.Parse(time.RFC3339, k.Rotated); err == nil {
+			key.Rotation.Last = t
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// demoSecret answers "demo:" references from the emulator's announcement.
+func (e *embedded) demoSecret(name string) (keystore.Secret, bool) {
+	e.mu.Lock()
+	r, known := e.ready, e.known
+	e.mu.Unlock()
+	if !known {
+		return keystore.Secret{}, false
+	}
+	for _, k := range r.Keys {
+		if name == "key/"+k.Name && k.Value != "" {
+			return keystore.NewSecret(k.Value), true
+		}
+	}
+	for _, z := range r.Zones {
+		if name == "zone/"+z.Name {
+			return keystore.NewSecret(z.Password), true
+		}
+	}
+	return keystore.Secret{}, false
+}

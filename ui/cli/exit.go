@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"zonedeck/model"
+)
+
+// The exit codes, kept stable because scripts build on them.
+const (
+	exitOK               = 0
+	exitChecksFailed     = 1
+	exitUsage            = 2
+	exitInternal         = 3
+	exitAccessRestricted = 10
+	exitTooFast          = 11
+	exitCaptcha          = 12
+	exitTimeout          = 13
+	exitParsingDrift     = 14
+	exitStillRunning     = 20
+	exitNetwork          = 21
+	exitTLSTrust         = 22
+	exitRejected         = 23
+	exitTarget           = 24
+	exitState            = 25
+	exitService          = 26
+	exitRefused          = 27
+	exitJobFailed        = 30
+	exitMayHaveStarted   = 31
+	exitRotationDue      = 40
+	exitKeyExpired       = 41
+	exitLint             = 42
+	exitInterrupted      = 130
+)
+
+// exitError is an error that knows its exit code. A nil cause means that the
+// command has said everything on its own streams.
+type exitError struct {
+	code  int
+	cause error
+}
+
+func (e *exitError) Error() string {
+	if e.cause == nil {
+		return fmt.Sprintf("exit %d", e.code)
+	}
+	return e.cause.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.cause }
+
+// exit ends a command with a code and nothing more to say.
+func exit(code int) error {
+	if code == exitOK {
+		return nil
+	}
+	return &exitError{code: code}
+}
+
+// fail ends a command with a code and a sentence.
+func fail(code int, format string, args ...any) error {
+	return &exitError{code: code, cause: fmt.Errorf(format, args...)}
+}
+
+// usage is a mistake in the command line.
+func usage(format string, args ...any) error { return fail(exitUsage, format, args...) }
+
+// exitCode is the exit code for the error a command ended with.
+func exitCode(ctx context.Context, err error) int {
+	var e *exitError
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &e):
+		return e.code
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
+		return exitInterrupted
+	default:
+		return exitInternal
+	}
+}
+
+// diagnosisExit is the exit code of a fetch's diagnosis.
+func diagnosisExit(d model.Diagnosis) int {
+	switch d.Class {
+	case model.ClassOK:
+		return exitOK
+	case model.ClassAccessRestricted:
+		return exitAccessRestricted
+	case model.ClassTooFast:
+		return exitTooFast
+	case model.ClassCaptcha:
+		return exitCaptcha
+	case model.ClassTimeout:
+		return exitTimeout
+	case model.ClassParsingDrift:
+		return exitParsingDrift
+	}
+	switch d.Cause {
+	case model.CauseKeyRejected, model.CauseLoginRejected:
+		return exitRejected
+	case model.CauseTLSTrust:
+		return exitTLSTrust
+	case model.CauseTargetError, model.CauseEmptyBody, model.CauseIncomplete:
+		return exitTarget
+	case model.CauseServiceError:
+		return exitService
+	case model.CauseRequestRefused:
+		return exitRefused
+	case model.CauseNetwork:
+		return exitNetwork
+	default:
+		return exitTarget
+	}
+}
+
+// jobExit is the exit code of a job's state. A refusal has the code of what the
+// service answered.
+func jobExit(j model.Job) int {
+	switch j.State {
+	case model.JobReady, model.JobAccepted, model.JobRunning:
+		return exitOK
+	case model.JobMayHave, model.JobSending, model.JobIntent:
+		return exitMayHaveStarted
+	case model.JobNotSent:
+		return exitNetwork
+	case model.JobRefused:
+		return refusalExit(j.Status)
+	default:
+		return exitJobFailed
+	}
+}
+
+// refusalExit is the exit code of a job that the service refused with an HTTP
+// status.
+func refusalExit(status int) int {
+	switch status {
+	case http.StatusUnauthorized, http.StatusProxyAuthRequired:
+		return exitRejected
+	case http.StatusForbidden:
+		return exitAccessRestricted
+	case http.StatusTooManyRequests:
+		return exitTooFast
+	default:
+		return exitRefused
+	}
+}

@@ -1,0 +1,341 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/dialect"
+)
+
+func (a *app) jobsCommand() *cobra.Command {
+	return group("jobs", "Launch, watch, list and download dataset jobs",
+		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand())
+}
+
+// jobJSON is one job (docs/schema/job.json).
+type jobJSON struct {
+	SchemaVersion int           `json:"schema_version,omitempty"`
+	ID            string        `json:"id"`
+	Snapshot      string        `json:"snapshot"`
+	Profile       string        `json:"profile"`
+	Dataset       string        `json:"dataset"`
+	Key           string        `json:"key"`
+	State         string        `json:"state"`
+	ServiceState  string        `json:"service_state"`
+	Status        int           `json:"service_status"`
+	Detail        string        `json:"detail"`
+	Inputs        int           `json:"inputs"`
+	Done          *int          `json:"done"`
+	Records       *int          `json:"records"`
+	Bytes         int64         `json:"bytes"`
+	File          string        `json:"file"`
+	Created       time.Time     `json:"created"`
+	Updated       time.Time     `json:"updated"`
+	Steps         []jobStepJSON `json:"steps"`
+}
+
+type jobStepJSON struct {
+	At    time.Time `json:"at"`
+	State string    `json:"state"`
+	Text  string    `json:"text"`
+}
+
+func newJobJSON(j model.Job) jobJSON {
+	out := jobJSON{
+		ID: j.ID, Snapshot: j.Snapshot, Profile: j.Profile, Dataset: j.Dataset, Key: j.KeyName,
+		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
+		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File,
+		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
+	}
+	for _, st := range j.Steps {
+		out.Steps = append(out.Steps, jobStepJSON{At: st.At.UTC(), State: string(st.State), Text: st.Text})
+	}
+	return out
+}
+
+// count is a progress count, or null where the service did not say.
+func count(n int) *int {
+	if n < 0 {
+		return nil
+	}
+	return &n
+}
+
+type triggerFlags struct {
+	input, key string
+	wait, json bool
+	timeout    durationFlag
+}
+
+func (a *app) jobsTriggerCommand() *cobra.Command {
+	var f triggerFlags
+	cmd := &cobra.Command{
+		Use:   "trigger DATASET --input FILE|-",
+		Short: "Launch a dataset job",
+		Long: `Launches a dataset job. The inputs are URLs one a line, CSV with a url column, a
+JSON array or NDJSON; every row is checked before anything is sent. The job is
+in the ledger before the request leaves, and it is never sent twice by itself.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if f.input == "" {
+				return usage("--input is missing: name a file, or - for standard input")
+			}
+			return a.withSession(cmd.Context(), sessionNeeds{key: f.key}, func(s *session) error {
+				return s.trigger(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.input, "input", "", "file with the inputs, or - for standard input (required)")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
+	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 when the job still runs then")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) error {
+	inputs, err := s.readInputs(f.input)
+	if err != nil {
+		return err
+	}
+	// The emulator must live, and its keys be known, before a key is looked up.
+	p, err := s.profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	if f.wait && p.Dialect == dialect.Documented {
+		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %q for profile %q, or leave --wait out; nothing was sent", dialect.BrightData, p.Name)
+	}
+	job, err := s.client.Trigger(ctx, model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key})
+	if err != nil {
+		return jobError(ctx, err)
+	}
+	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
+		return s.reportJob(job, f.json)
+	}
+	s.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	return s.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// readInputs reads and checks the rows; every bad row is named.
+func (s *session) readInputs(name string) ([]model.JobInput, error) {
+	r, kind := s.app.Stdin, ""
+	if name != "-" {
+		f, err := os.Open(name)
+		if err != nil {
+			return nil, usage("read the inputs: %w", err)
+		}
+		defer f.Close()
+		r, kind = f, strings.TrimPrefix(filepath.Ext(name), ".")
+	}
+	inputs, problems, err := service.ReadInputs(r, kind)
+	if err != nil {
+		return nil, usage("inputs %s: %w", name, err)
+	}
+	bad := 0
+	for _, p := range problems {
+		s.app.say("zonedeck: inputs %s, row %d: %s", name, p.Row, sanitizeLine(p.Text))
+		if !p.Warning {
+			bad++
+		}
+	}
+	if bad > 0 {
+		return nil, usage("%d rows of %s cannot be used; nothing was sent", bad, name)
+	}
+	if len(inputs) == 0 {
+		return nil, usage("%s holds no inputs; nothing was sent", name)
+	}
+	return inputs, nil
+}
+
+func (a *app) jobsWatchCommand() *cobra.Command {
+	var timeout durationFlag
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "watch ID",
+		Short: "Follow a job until it is ready or has failed",
+		Args:  usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+				return s.watch(cmd.Context(), args[0], timeout.d, asJSON)
+			})
+		},
+	}
+	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 when the job still runs then")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (s *session) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
+	watchCtx := ctx
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		watchCtx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	last := ""
+	job, err := s.client.Watch(watchCtx, id, func(j model.Job) {
+		if line := progressLine(j); line != last {
+			s.app.say("zonedeck: %s", line)
+			last = line
+		}
+	})
+	switch {
+	case err == nil:
+		return s.reportJob(job, asJSON)
+	case ctx.Err() == nil && errors.Is(watchCtx.Err(), context.DeadlineExceeded):
+		if job, err = s.client.Job(ctx, id); err != nil {
+			return jobError(ctx, err)
+		}
+		s.app.say("zonedeck: job %s still runs; 'zonedeck jobs watch %s' goes on", id, id)
+		if err := s.printJob(job, asJSON); err != nil {
+			return err
+		}
+		return exit(exitStillRunning)
+	default:
+		return jobError(ctx, err)
+	}
+}
+
+// jobError is the exit for a job command that yielded no job.
+func jobError(ctx context.Context, err error) error {
+	var d *service.DiagnosisError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case errors.Is(err, service.ErrUnknownJob), errors.Is(err, service.ErrNotShown):
+		return usage("%w", err)
+	case errors.Is(err, service.ErrNoLedger):
+		return fail(exitState, "%w; nothing was sent", err)
+	case errors.Is(err, service.ErrNotReady):
+		return fail(exitStillRunning, "%w", err)
+	case errors.As(err, &d):
+		return fail(diagnosisExit(d.Diagnosis), "%w", err)
+	default:
+		return fetchError(ctx, err)
+	}
+}
+
+func progressLine(j model.Job) string {
+	line := fmt.Sprintf("%s  %s", sanitizeLine(j.Snapshot), j.State.Label())
+	if j.Done >= 0 && j.Inputs > 0 {
+		line += fmt.Sprintf("  %d of %d inputs", j.Done, j.Inputs)
+	}
+	if j.Records >= 0 {
+		line += fmt.Sprintf("  %d records", j.Records)
+	}
+	return line
+}
+
+// printJob puts the job on stdout: its identifier, or the object.
+func (s *session) printJob(j model.Job, asJSON bool) error {
+	if asJSON {
+		out := newJobJSON(j)
+		out.SchemaVersion = schemaVersion
+		return s.app.printJSON(out)
+	}
+	_, err := fmt.Fprintln(s.app.Stdout, j.ID)
+	return err
+}
+
+// reportJob prints the job and ends with the exit code of its state.
+func (s *session) reportJob(j model.Job, asJSON bool) error {
+	if err := s.printJob(j, asJSON); err != nil {
+		return err
+	}
+	if j.Detail != "" {
+		s.app.say("zonedeck: %s: %s", j.State.Label(), sanitizeLine(j.Detail))
+	} else {
+		s.app.say("zonedeck: %s", j.State.Label())
+	}
+	return exit(jobExit(j))
+}
+
+func (a *app) jobsListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the jobs of the ledger, newest first",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+				return s.listJobs(cmd.Context(), asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (s *session) listJobs(ctx context.Context, asJSON bool) error {
+	jobs, err := s.client.Jobs(ctx)
+	if err != nil {
+		return fail(exitState, "read the ledger: %w", err)
+	}
+	if asJSON {
+		out := make([]jobJSON, 0, len(jobs))
+		for _, j := range jobs {
+			out = append(out, newJobJSON(j))
+		}
+		return s.app.printJSON(struct {
+			SchemaVersion int       `json:"schema_version"`
+			Jobs          []jobJSON `json:"jobs"`
+		}{schemaVersion, out})
+	}
+	if len(jobs) == 0 {
+		s.app.say("zonedeck: the ledger holds no jobs")
+		return nil
+	}
+	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY"}}
+	for _, j := range jobs {
+		records := "-"
+		if j.Records >= 0 {
+			records = fmt.Sprint(j.Records)
+		}
+		rows = append(rows, []string{
+			j.State.Label(), j.ID, orDash(j.Snapshot), j.Dataset, fmt.Sprint(j.Inputs), records,
+			j.Created.Local().Format(time.DateTime), orDash(j.KeyName),
+		})
+	}
+	return printColumns(s.app.Stdout, rows)
+}
+
+func (a *app) jobsDownloadCommand() *cobra.Command {
+	var output, format string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "download ID -o FILE",
+		Short: "Download a job's results",
+		Args:  usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if output == "" {
+				return usage("-o is missing: name the file to write")
+			}
+			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+				job, err := s.client.Download(cmd.Context(), args[0], format, output, nil)
+				if err != nil {
+					return jobError(cmd.Context(), err)
+				}
+				s.app.say("zonedeck: %d bytes in %s", job.Bytes, output)
+				if asJSON {
+					return s.printJob(job, true)
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (required)")
+	cmd.Flags().StringVar(&format, "format", "json", "json, ndjson or csv")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}

@@ -1,0 +1,142 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// process is the program with an empty home and nobody watching.
+func process(t *testing.T, env map[string]string, args ...string) (p Process, stdout, stderr *bytes.Buffer) {
+	t.Helper()
+	home := t.TempDir()
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	return Process{
+		Args: args, Stdin: strings.NewReader(""), Stdout: stdout, Stderr: stderr,
+		Getenv: func(name string) string {
+			if kind, ok := strings.CutPrefix(name, "XDG_"); ok {
+				return filepath.Join(home, strings.ToLower(kind))
+			}
+			if name == "HOME" {
+				return home
+			}
+			return env[name]
+		},
+		Now: time.Now, PID: os.Getpid(),
+	}, stdout, stderr
+}
+
+func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
+	arrived := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		close(arrived)
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-arrived
+		cancel()
+	}()
+	p, stdout, stderr := process(t, map[string]string{envKey: "a-key-that-nobody-has"},
+		"--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
+	if code := Main(ctx, p); code != exitInterrupted {
+		t.Fatalf("exit code %d, want %d; stderr %q", code, exitInterrupted, stderr)
+	}
+	if stdout.Len() > 0 || !strings.Contains(stderr.String(), "interrupted") {
+		t.Errorf("stdout %q, stderr %q", stdout, stderr)
+	}
+}
+
+func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, _, stderr := process(t, nil, "emulate", "--proxy", "127.0.0.1:0", "--json")
+	r, w := io.Pipe()
+	p.Stdout = w
+	code := make(chan int, 1)
+	go func() {
+		code <- Main(ctx, p)
+		w.Close()
+	}()
+	line, err := bufio.NewReader(r).ReadBytes('\n')
+	if err != nil {
+		t.Fatalf("no ready line: %v; stderr %q", err, stderr)
+	}
+	var ready struct {
+		SchemaVersion                int `json:"schema_version"`
+		API, Proxy, Lab, CA, Account string
+		UsernamePrefix               string `json:"username_prefix"`
+		Keys                         []struct{ Name, Level, Value, Expires string }
+		Zones                        []struct{ Name, Product, Password string }
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	if ready.SchemaVersion != 1 || ready.Lab != "http://lab.test" || len(ready.Keys) != 8 || len(ready.Zones) != len(model.Products()) {
+		t.Errorf("ready line %s", line)
+	}
+	if _, err := os.Stat(ready.CA); err != nil {
+		t.Errorf("the CA's file: %v", err)
+	}
+	cancel()
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d; stderr %q", got, stderr)
+	}
+}
+
+func TestDurationsTakeDaysAndWeeks(t *testing.T) {
+	day := 24 * time.Hour
+	for text, want := range map[string]time.Duration{
+		"30s": 30 * time.Second, "14d": 14 * day, "2w": 14 * day, "1d12h": 36 * time.Hour, "1w1d": 8 * day, "0.5d": 12 * time.Hour,
+	} {
+		if got, err := parseDuration(text); err != nil || got != want {
+			t.Errorf("parseDuration(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "soon", "14", "-3d", "d", "3dd"} {
+		if got, err := parseDuration(text); err == nil {
+			t.Errorf("parseDuration(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+func TestEveryClassAndCauseHasItsExitCode(t *testing.T) {
+	outside := func(c model.Cause) model.Diagnosis { return model.Diagnosis{Class: model.ClassOutside, Cause: c} }
+	for _, c := range []struct {
+		d    model.Diagnosis
+		want int
+	}{
+		{model.Diagnosis{Class: model.ClassOK}, 0},
+		{model.Diagnosis{Class: model.ClassAccessRestricted}, 10},
+		{model.Diagnosis{Class: model.ClassTooFast}, 11},
+		{model.Diagnosis{Class: model.ClassCaptcha}, 12},
+		{model.Diagnosis{Class: model.ClassTimeout}, 13},
+		{model.Diagnosis{Class: model.ClassParsingDrift}, 14},
+		{outside(model.CauseNetwork), 21},
+		{outside(model.CauseTLSTrust), 22},
+		{outside(model.CauseKeyRejected), 23},
+		{outside(model.CauseLoginRejected), 23},
+		{outside(model.CauseTargetError), 24},
+		{outside(model.CauseEmptyBody), 24},
+		{outside(model.CauseServiceError), 26},
+		{outside(model.CauseRequestRefused), 27},
+	} {
+		if got := diagnosisExit(c.d); got != c.want {
+			t.Errorf("%s %s: exit code %d, want %d", c.d.Class, c.d.Cause, got, c.want)
+		}
+	}
+}

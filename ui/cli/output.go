@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"zonedeck/model"
+)
+
+// schemaVersion is the version of every JSON shape the command line prints; the
+// shapes are described under docs/schema.
+const schemaVersion = 1
+
+// inlineBody is the largest body that stands in the JSON itself.
+const inlineBody = 64 << 10
+
+// printJSON writes one object and a newline on stdout.
+func (a *app) printJSON(v any) error {
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return fail(exitState, "write the answer: %w", err)
+	}
+	return nil
+}
+
+type evidenceJSON struct {
+	Kind   string `json:"kind"`
+	Text   string `json:"text"`
+	Offset int64  `json:"offset"`
+	Length int64  `json:"length"`
+}
+
+type fieldJSON struct {
+	Path  string `json:"path"`
+	Found bool   `json:"found"`
+	Value string `json:"value"`
+}
+
+type attemptJSON struct {
+	N       int     `json:"n"`
+	Class   string  `json:"class"`
+	Status  int     `json:"status"`
+	WaitMS  float64 `json:"wait_ms"`
+	TotalMS float64 `json:"total_ms"`
+}
+
+// timingJSON is in milliseconds; null means that the phase did not happen.
+type timingJSON struct {
+	DNS          *float64 `json:"dns"`
+	Connect      *float64 `json:"connect"`
+	ProxyConnect *float64 `json:"proxy_connect"`
+	TLS          *float64 `json:"tls"`
+	FirstByte    *float64 `json:"first_byte"`
+	Transfer     *float64 `json:"transfer"`
+	Total        *float64 `json:"total"`
+}
+
+// fetchJSON is the object that "request --json" prints (docs/schema/request.json).
+type fetchJSON struct {
+	SchemaVersion int            `json:"schema_version"`
+	OK            bool           `json:"ok"`
+	Class         string         `json:"class"`
+	Cause         string         `json:"cause"`
+	Summary       string         `json:"summary"`
+	Rule          string         `json:"rule"`
+	Evidence      []evidenceJSON `json:"evidence"`
+	Steps         []string       `json:"steps"`
+	Status        int            `json:"status"`
+	ServiceStatus int            `json:"service_status"`
+	Via           string         `json:"via"`
+	Zone          string         `json:"zone"`
+	URL           string         `json:"url"`
+	Key           string         `json:"key,omitempty"`
+	Exit          string         `json:"exit,omitempty"`
+	ContentType   string         `json:"content_type"`
+	Bytes         int64          `json:"bytes"`
+	SHA256        string         `json:"sha256"`
+	Cut           bool           `json:"cut"`
+	Incomplete    bool           `json:"incomplete"`
+	Fields        []fieldJSON    `json:"fields,omitempty"`
+	Attempts      []attemptJSON  `json:"attempts"`
+	TimingMS      timingJSON     `json:"timing_ms"`
+	Body          *string        `json:"body,omitempty"`
+	BodyFile      string         `json:"body_file,omitempty"`
+}
+
+func newFetchJSON(r model.FetchResult) fetchJSON {
+	d := r.Diagnosis
+	out := fetchJSON{
+		SchemaVersion: schemaVersion, OK: d.OK(), Class: string(d.Class), Cause: string(d.Cause),
+		Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d),
+		Status: r.Status, ServiceStatus: r.ServiceStatus, Via: string(r.Request.Via),
+		Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
+		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
+		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
+		Attempts: make([]attemptJSON, 0, len(r.Attempts)), TimingMS: newTimingJSON(r.Timing),
+	}
+	for _, f := range r.Fields {
+		out.Fields = append(out.Fields, fieldJSON{Path: f.Path, Found: f.Found, Value: f.Value})
+	}
+	for _, a := range r.Attempts {
+		out.Attempts = append(out.Attempts, attemptJSON{
+			N: a.N, Class: string(a.Class), Status: a.Status, WaitMS: millis(a.Wait), TotalMS: millis(a.Total),
+		})
+	}
+	return out
+}
+
+func evidence(d model.Diagnosis) []evidenceJSON {
+	out := make([]evidenceJSON, 0, len(d.Evidence))
+	for _, e := range d.Evidence {
+		out = append(out, evidenceJSON{Kind: e.Kind, Text: e.Text, Offset: e.Offset, Length: e.Length})
+	}
+	return out
+}
+
+func steps(d model.Diagnosis) []string {
+	out := make([]string, 0, len(d.Steps))
+	for _, s := range d.Steps {
+		out = append(out, s.Text)
+	}
+	return out
+}
+
+func newTimingJSON(t model.Timing) timingJSON {
+	return timingJSON{
+		DNS: phase(t.DNS), Connect: phase(t.Connect), ProxyConnect: phase(t.ProxyConnect), TLS: phase(t.TLS),
+		FirstByte: phase(t.FirstByte), Transfer: phase(t.Transfer), Total: phase(t.Total),
+	}
+}
+
+func phase(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	ms := millis(d)
+	return &ms
+}
+
+// millis is a duration in milliseconds, to the microsecond.
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
+
+// attachBody puts a body into the JSON: in it where it is UTF-8 of at most
+// 64 KiB, else as a file. dir is where a file is made of a body in memory.
+func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
+	if b.File != "" {
+		f.BodyFile = b.File
+		return nil
+	}
+	if len(b.Bytes) <= inlineBody && utf8.Valid(b.Bytes) {
+		text := string(b.Bytes)
+		f.Body = &text
+		return nil
+	}
+	name := filepath.Join(dir, b.SHA256)
+	if err := writeBody(name, b.Bytes); err != nil {
+		return err
+	}
+	f.BodyFile = name
+	return nil
+}
+
+// writeBody keeps a body as a private file.
+func writeBody(name string, body []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return fail(exitState, "keep the body: %w", err)
+	}
+	if err := os.WriteFile(name, body, 0o600); err != nil {
+		return fail(exitState, "keep the body: %w", err)
+	}
+	return nil
+}
+
+// copyBody writes a body, wherever it is, to w.
+func copyBody(w io.Writer, b model.BodyRef) error {
+	if b.File == "" {
+		_, err := w.Write(b.Bytes)
+		return err
+	}
+	f, err := os.Open(b.File)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// What the views reach outside the program by: bodies on disk, input files and the
+// editor. All of it is called in commands.
+
+// openBody opens a body for the viewer, wherever it lies.
+func openBody(_ context.Context, b model.BodyRef) (kit.BodySource, error) {
+	if b.File == "" {
+		return kit.BodySource{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
+	}
+	f, err := os.Open(b.File)
+	if err != nil {
+		return kit.BodySource{}, fmt.Errorf("the body is no longer there: %w", err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		f.Close()
+		return kit.BodySource{}, fmt.Errorf("read the body: %w", err)
+	}
+	return kit.BodySource{Reader: f, Size: info.Size(), Close: f.Close}, nil
+}
+
+// openInputs opens a file of job inputs. A leading ~ is the home folder.
+func openInputs(path string) (io.ReadCloser, error) {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return nil, err
+		}
+		path = filepath.Join(home, rest)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s is not a file", path)
+	}
+	return os.Open(path)
+}
+
+// editor is the operator's editor on a copy of a body, which is removed when the
+// editor ends.
+type editor struct {
+	*exec.Cmd
+	file string
+}
+
+func (e *editor) SetStdin(r io.Reader)  { e.Stdin = r }
+func (e *editor) SetStdout(w io.Writer) { e.Stdout = w }
+func (e *editor) SetStderr(w io.Writer) { e.Stderr = w }
+
+func (e *editor) Run() error {
+	return errors.Join(e.Cmd.Run(), os.Remove(e.file))
+}
+
+// editBody gives the command that shows a body in $VISUAL or $EDITOR; nil when
+// neither is set.
+func editBody(getenv func(string) string) func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
+	words := strings.Fields(firstOf(getenv("VISUAL"), getenv("EDITOR")))
+	if len(words) == 0 {
+		return nil
+	}
+	return func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error) {
+		f, err := os.CreateTemp("", "zonedeck-*"+extension(contentType))
+		if err != nil {
+			return nil, fmt.Errorf("copy the body for the editor: %w", err)
+		}
+		if err := errors.Join(copyBody(f, b), f.Close()); err != nil {
+			return nil, errors.Join(fmt.Errorf("copy the body for the editor: %w", err), os.Remove(f.Name()))
+		}
+		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
+		return &editor{Cmd: cmd, file: f.Name()}, nil
+	}
+}
+
+// extension tells the editor what a body is. It is one of a few fixed words,
+// never a remote one.
+func extension(contentType string) string {
+	for word, ext := range map[string]string{"html": ".html", "json": ".json", "xml": ".xml", "csv": ".csv"} {
+		if strings.Contains(contentType, word) {
+			return ext
+		}
+	}
+	return ".txt"
+}

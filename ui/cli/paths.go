@@ -1,0 +1,72 @@
+package cli
+
+import (
+	"fmt"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/service/profile"
+)
+
+func (a *app) pathsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "paths",
+		Short: "Print where the files are",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			p := profile.FindPaths(a.Getenv)
+			config := a.flags.config
+			if config == "" {
+				config = p.ConfigFile()
+			}
+			rows := [][2]string{
+				{"config", config},
+				{"keys", p.KeysFile()},
+				{"journal", p.JournalFile()},
+				{"requests", p.RequestsDir()},
+				{"downloads", p.DownloadsDir()},
+				{"bodies", p.BodiesDir()},
+				{"emulator", p.EmulatorDir()},
+				{"emulator_running", p.EmulatorFile()},
+				{"log", p.LogFile()},
+			}
+			if asJSON {
+				out := map[string]any{"schema_version": schemaVersion}
+				for _, r := range rows {
+					out[r[0]] = r[1]
+				}
+				return a.printJSON(out)
+			}
+			table := make([][]string, 0, len(rows))
+			for _, r := range rows {
+				table = append(table, []string{r[0], r[1]})
+			}
+			return printColumns(a.Stdout, table)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (a *app) versionCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "Print the version",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(*cobra.Command, []string) error {
+			if asJSON {
+				return a.printJSON(map[string]any{
+					"schema_version": schemaVersion, "version": version, "go": runtime.Version(),
+					"os": runtime.GOOS, "arch": runtime.GOARCH,
+				})
+			}
+			_, err := fmt.Fprintf(a.Stdout, "zonedeck %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			return err
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}

@@ -1,0 +1,73 @@
+// Package cli is the command line: every command, the streams, the exit codes,
+// and the wiring of the console and of the embedded emulator. It is the only
+// package that knows all the others.
+//
+// main calls Main once. Commands run on the caller's goroutine; what they start
+// in the background ends before Main returns.
+package cli
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/charmbracelet/x/term"
+)
+
+// Process is what the program was started with, passed in so that tests need no
+// process of their own.
+type Process struct {
+	Args   []string // without the program's name
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	Getenv func(string) string
+	// StdinTTY, StdoutTTY and StderrTTY say whether a person is at that end.
+	StdinTTY, StdoutTTY, StderrTTY bool
+	Now                            func() time.Time
+	PID                            int
+}
+
+// OS is the process as the operating system started it.
+func OS() Process {
+	return Process{
+		Args:      os.Args[1:],
+		Stdin:     os.Stdin,
+		Stdout:    os.Stdout,
+		Stderr:    os.Stderr,
+		Getenv:    os.Getenv,
+		StdinTTY:  term.IsTerminal(os.Stdin.Fd()),
+		StdoutTTY: term.IsTerminal(os.Stdout.Fd()),
+		StderrTTY: term.IsTerminal(os.Stderr.Fd()),
+		Now:       time.Now,
+		PID:       os.Getpid(),
+	}
+}
+
+// app is one run of the program: the process, the global flags, and the logger
+// that commands share.
+type app struct {
+	Process
+	flags globalFlags
+	log   *slog.Logger
+}
+
+// globalFlags are the flags that every command takes. An empty string means
+// that the flag was not given.
+type globalFlags struct {
+	profile   string
+	config    string
+	baseURL   string
+	proxyHost string
+	noInput   bool
+	quiet     bool
+}
+
+// Main runs one command and returns the exit code (see Exit codes in the README).
+func Main(ctx context.Context, p Process) int {
+	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
+	err := a.execute(ctx)
+	return exitCode(ctx, err)
+}

@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/profile"
+)
+
+func (a *app) proxyCommand() *cobra.Command {
+	return group("proxy", "Make and test the credentials of native access", a.proxyURLCommand(), a.proxyTestCommand())
+}
+
+type proxyFlags struct {
+	zone, country, session, target string
+	rounds                         int
+	reveal, json                   bool
+}
+
+func (f *proxyFlags) register(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
+	fl.StringVar(&f.country, "country", "", "two-letter country code (profile knowledge: not shown by the contract)")
+	fl.StringVar(&f.session, "session", "", "session that keeps an exit (profile knowledge: not shown by the contract)")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+}
+
+// credential makes the credential that the flags describe.
+func (s *session) credential(ctx context.Context, f proxyFlags) (profile.Profile, model.Zone, model.Credential, error) {
+	fail3 := func(err error) (profile.Profile, model.Zone, model.Credential, error) {
+		return profile.Profile{}, model.Zone{}, model.Credential{}, err
+	}
+	if f.zone == "" {
+		return fail3(usage("--zone is missing: name the zone to use"))
+	}
+	p, err := s.profile(ctx)
+	if err != nil {
+		return fail3(fail(exitState, "%w", err))
+	}
+	if p.ProxyHost == "" {
+		return fail3(usage("profile %q has no proxy host: set proxy_host in the config file or --proxy-host", p.Name))
+	}
+	zone, err := s.zone(p, f.zone)
+	if err != nil {
+		return fail3(err)
+	}
+	c := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone.Name, Params: f.params()}
+	if _, err := c.Username(); err != nil {
+		return fail3(usage("%w", err))
+	}
+	return p, zone, c, nil
+}
+
+func (f proxyFlags) params() []model.Param {
+	var params []model.Param
+	if f.country != "" {
+		params = append(params, model.Param{Name: "country", Value: f.country})
+	}
+	if f.session != "" {
+		params = append(params, model.Param{Name: "session", Value: f.session})
+	}
+	return params
+}
+
+func (a *app) proxyURLCommand() *cobra.Command {
+	var f proxyFlags
+	cmd := &cobra.Command{
+		Use:   "url --zone Z",
+		Short: "Print the proxy URL of a zone (the password is masked without --reveal)",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+				return s.proxyURL(cmd.Context(), f)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().BoolVar(&f.reveal, "reveal", false, "print the password itself")
+	return cmd
+}
+
+func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
+	p, zone, c, err := s.credential(ctx, f)
+	if err != nil {
+		return err
+	}
+	username, err := c.Username()
+	if err != nil {
+		return usage("%w", err)
+	}
+	password := "••••"
+	if f.reveal {
+		secret, err := s.zonePassword(ctx, zone)
+		if err != nil {
+			return usage("%w", err)
+		}
+		password = secret.Reveal()
+	}
+	text := "http://" + username + ":" + password + "@" + p.ProxyAddr()
+	if f.reveal {
+		u := url.URL{Scheme: "http", User: url.UserPassword(username, password), Host: p.ProxyAddr()}
+		text = u.String()
+	}
+	for _, n := range c.Notes() {
+		s.app.say("zonedeck: %s", sanitizeLine(n))
+	}
+	if f.json {
+		return s.app.printJSON(struct {
+			SchemaVersion int    `json:"schema_version"`
+			URL           string `json:"url"`
+			Proxy         string `json:"proxy"`
+			Username      string `json:"username"`
+			Password      string `json:"password"`
+			Masked        bool   `json:"masked"`
+			Zone          string `json:"zone"`
+			NeedsCA       bool   `json:"needs_ca"`
+			CA            string `json:"ca"`
+		}{schemaVersion, text, p.ProxyAddr(), username, password, !f.reveal, string(zone.Name), zone.NeedsCA(), p.CA})
+	}
+	_, err = fmt.Fprintln(s.app.Stdout, text)
+	return err
+}
+
+func (a *app) proxyTestCommand() *cobra.Command {
+	var f proxyFlags
+	cmd := &cobra.Command{
+		Use:   "test --zone Z",
+		Short: "Test a zone's proxy login and tell what goes wrong",
+		Args:  usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+				return s.proxyTest(cmd.Context(), f)
+			})
+		},
+	}
+	f.register(cmd)
+	cmd.Flags().StringVar(&f.target, "target", "", "page to fetch through the proxy (default on the emulator: https://lab.test/whoami)")
+	cmd.Flags().IntVar(&f.rounds, "rounds", 1, "how many calls to make, to see the exits rotate")
+	return cmd
+}
+
+// probeJSON is what "proxy test --json" prints (docs/schema/proxy-test.json).
+type probeJSON struct {
+	SchemaVersion  int                 `json:"schema_version"`
+	OK             bool                `json:"ok"`
+	Class          string              `json:"class"`
+	Cause          string              `json:"cause"`
+	Summary        string              `json:"summary"`
+	Evidence       []evidenceJSON      `json:"evidence"`
+	Zone           string              `json:"zone"`
+	Proxy          string              `json:"proxy"`
+	Username       string              `json:"username"`
+	Target         string              `json:"target"`
+	ConnectStatus  int                 `json:"connect_status"`
+	ConnectHeaders map[string][]string `json:"connect_headers"`
+	Status         int                 `json:"status"`
+	Exits          []string            `json:"exits"`
+	Sticky         *bool               `json:"sticky"`
+	TimingMS       timingJSON          `json:"timing_ms"`
+}
+
+func (s *session) proxyTest(ctx context.Context, f proxyFlags) error {
+	p, zone, c, err := s.credential(ctx, f)
+	if err != nil {
+		return err
+	}
+	if zone.Password == "" {
+		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, envPassword)
+	}
+	target := f.target
+	if target == "" {
+		if !p.Local {
+			return usage("--target is missing: name a page to fetch through the proxy")
+		}
+		target = "https://lab.test/whoami"
+	}
+	r, err := s.client.Probe(ctx, service.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	if f.json {
+		if err := s.app.printJSON(newProbeJSON(r)); err != nil {
+			return err
+		}
+	} else if err := s.printProbe(r); err != nil {
+		return err
+	}
+	return exit(diagnosisExit(r.Diagnosis))
+}
+
+func newProbeJSON(r model.ProbeResult) probeJSON {
+	out := probeJSON{
+		SchemaVersion: schemaVersion, OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
+		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
+		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
+		ConnectStatus: r.ConnectStatus, ConnectHeaders: r.ConnectHeader, Status: r.TargetStatus,
+		Exits: append([]string{}, r.Exits...), TimingMS: newTimingJSON(r.Timing),
+	}
+	if out.ConnectHeaders == nil {
+		out.ConnectHeaders = map[string][]string{}
+	}
+	if r.StickyRun {
+		out.Sticky = &r.Sticky
+	}
+	return out
+}
+
+func (s *session) printProbe(r model.ProbeResult) error {
+	line := r.Diagnosis.Class.Label()
+	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
+		line += ": " + r.Diagnosis.Summary
+	}
+	rows := [][]string{
+		{"result", line},
+		{"proxy", r.Proxy},
+		{"username", r.Username},
+		{"target", fmt.Sprintf("%s  status %d", r.Target, r.TargetStatus)},
+		{"CONNECT", fmt.Sprint(r.ConnectStatus)},
+		{"time", fmt.Sprintf("%d ms", r.Timing.Total.Milliseconds())},
+	}
+	for i, e := range r.Exits {
+		rows = append(rows, []string{fmt.Sprintf("exit %d", i+1), orDash(e)})
+	}
+	if r.StickyRun {
+		rows = append(rows, []string{"sticky", fmt.Sprint(r.Sticky)})
+	}
+	for _, e := range r.Diagnosis.Evidence {
+		rows = append(rows, []string{"evidence", e.Text})
+	}
+	if !r.Diagnosis.OK() {
+		for _, st := range r.Diagnosis.Steps {
+			rows = append(rows, []string{"do next", st.Text})
+		}
+	}
+	return printColumns(s.app.Stdout, rows)
+}

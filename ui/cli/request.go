@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/fields"
+)
+
+type requestFlags struct {
+	zone, via, format, country, key, output string
+	method, body                            string
+	headers, required                       []string
+	timeout                                 durationFlag
+	retries                                 int
+	json                                    bool
+}
+
+func (a *app) requestCommand() *cobra.Command {
+	var f requestFlags
+	cmd := &cobra.Command{
+		Use:   "request URL",
+		Short: "Fetch one page through a zone and say how it went",
+		Long: `Fetches one page by API Access or through the proxy. The body goes to stdout (or
+to the file of -o), the verdict to stderr, and the exit code tells the failure
+class; with --json one object on stdout holds both.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), sessionNeeds{key: f.key}, func(s *session) error {
+				return s.request(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
+	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
+	fl.StringVar(&f.country, "country", "", "two-letter country code")
+	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
+	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
+	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
+	fl.StringArrayVar(&f.required, "require", nil, "field that must be there: a CSS selector, or a path into JSON (repeatable)")
+	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's own)")
+	fl.IntVar(&f.retries, "retries", -1, "how many tries may follow the first, where the class says retry (default 3)")
+	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// request is the work of the command.
+func (s *session) request(ctx context.Context, target string, f requestFlags) error {
+	req, err := s.fetchRequest(ctx, target, f)
+	if err != nil {
+		return err
+	}
+	result, err := s.client.Fetch(ctx, req, s.progress())
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	if err := s.reportFetch(result, f); err != nil {
+		return err
+	}
+	return exit(diagnosisExit(result.Diagnosis))
+}
+
+// fetchError is the exit for a fetch that yielded no result.
+func fetchError(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, service.ErrRequest):
+		return usage("%w", err)
+	default:
+		return err
+	}
+}
+
+// fetchRequest checks what the operator wrote, field by field.
+func (s *session) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
+	none := model.FetchRequest{}
+	if u, err := url.Parse(target); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+		return none, usage("URL %q: write an absolute address, like https://example.com/page", target)
+	}
+	if f.zone == "" {
+		return none, usage("--zone is missing: name the zone to fetch through")
+	}
+	via := model.Via(f.via)
+	if via != model.ViaAPI && via != model.ViaNative {
+		return none, usage("--via %q: write api or native", f.via)
+	}
+	if f.format != string(model.FormatRaw) && f.format != string(model.FormatJSON) {
+		return none, usage("--format %q: write raw or json", f.format)
+	}
+	if c := f.country; c != "" && (len(c) != 2 || strings.ToLower(c) != c) {
+		return none, usage("--country %q: write a two-letter code in lower case, like de", c)
+	}
+	header := http.Header{}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			return none, usage("--header %q: write it as 'Name: value'", h)
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	for _, path := range f.required {
+		if err := fields.Validate(path); err != nil {
+			return none, usage("--require: %w", err)
+		}
+	}
+	p, err := s.profile(ctx)
+	if err != nil {
+		return none, fail(exitState, "%w", err)
+	}
+	zone, err := s.zone(p, f.zone)
+	if err != nil {
+		return none, err
+	}
+	if f.key != "" {
+		if _, ok := s.key(f.key); !ok {
+			return none, usage("key %q is not in the inventory: 'zonedeck keys list' shows what is", f.key)
+		}
+	}
+	return model.FetchRequest{
+		Zone: zone, URL: target, Via: via, Format: model.Format(f.format), Method: f.method, Header: header,
+		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
+	}, nil
+}
+
+// progress says on stderr what a person is waiting for; nothing when nobody
+// watches.
+func (s *session) progress() func(service.FetchEvent) {
+	a := s.app
+	if !a.StderrTTY || a.flags.quiet {
+		return nil
+	}
+	return func(e service.FetchEvent) {
+		if e.Waiting > 0 {
+			a.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
+		}
+	}
+}
+
+// reportFetch puts body and verdict where they belong.
+func (s *session) reportFetch(r model.FetchResult, f requestFlags) error {
+	a := s.app
+	out := newFetchJSON(r)
+	if f.output != "" {
+		if err := saveBody(f.output, r.Body); err != nil {
+			return err
+		}
+		out.BodyFile = f.output
+	}
+	if f.json {
+		if f.output == "" {
+			if err := out.attachBody(r.Body, s.paths.BodiesDir()); err != nil {
+				return err
+			}
+		}
+		return a.printJSON(out)
+	}
+	if f.output == "" {
+		if err := copyBody(a.Stdout, r.Body); err != nil {
+			return fail(exitState, "write the body: %w", err)
+		}
+	}
+	a.say("zonedeck: %s", sanitizeLine(verdict(r)))
+	if !r.Diagnosis.OK() {
+		for _, e := range r.Diagnosis.Evidence {
+			a.say("  evidence  %s", sanitizeLine(e.Text))
+		}
+		for _, st := range r.Diagnosis.Steps {
+			a.say("  do next   %s", sanitizeLine(st.Text))
+		}
+	}
+	return nil
+}
+
+// verdict is one line: class, status, way, time and size.
+func verdict(r model.FetchResult) string {
+	line := r.Diagnosis.Class.Label()
+	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
+		line += ": " + r.Diagnosis.Summary
+	}
+	return fmt.Sprintf("%s (status %d, %s, %d ms, %d bytes, attempt %d)", line, r.Status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
+}
+
+// saveBody writes a body to the operator's file: a temporary file beside it
+// first, so that a failure leaves what was there.
+func saveBody(name string, b model.BodyRef) error {
+	f, err := os.CreateTemp(filepath.Dir(name), ".zonedeck-*")
+	if err != nil {
+		return fail(exitState, "write %s: %w", name, err)
+	}
+	err = errors.Join(copyBody(f, b), f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		return fail(exitState, "write %s: %w", name, errors.Join(err, os.Remove(f.Name())))
+	}
+	return nil
+}

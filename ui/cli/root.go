@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"charm.land/fang/v2"
+	"github.com/spf13/cobra"
+)
+
+// version is set at release time by the linker.
+var version = "0.1.0-dev"
+
+// execute parses the arguments and runs the command they name.
+func (a *app) execute(ctx context.Context) error {
+	root := a.rootCommand()
+	root.SetArgs(a.Args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	return fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(a.printError))
+}
+
+// printError says what went wrong, once, on stderr. A command that has already
+// said it ends with an exitError that has no cause.
+func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
+	var e *exitError
+	if errors.As(err, &e) && e.cause == nil {
+		return
+	}
+	if errors.Is(err, context.Canceled) {
+		fmt.Fprintln(w, "zonedeck: interrupted")
+		return
+	}
+	if a.StderrTTY {
+		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().Render("error"), sanitizeLine(err.Error()))
+	} else {
+		fmt.Fprintln(w, "zonedeck:", sanitizeLine(err.Error()))
+	}
+	if errors.As(err, &e) && e.code == exitUsage {
+		fmt.Fprintln(w, "Try 'zonedeck --help', or '--help' after the command.")
+	}
+}
+
+func (a *app) rootCommand() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "zonedeck",
+		Short: "Operations console for a web-data-collection service",
+		Long: `zonedeck tests zones, shows which keys are due for rotation, launches dataset
+jobs and tries fetches before they are automated.
+
+Without a command it opens the console. Without any configuration everything
+runs on an embedded local emulator, with a demo account and a demo key.`,
+		Example: `
+# open the console on the embedded emulator
+zonedeck
+
+# one fetch through a zone, as JSON
+zonedeck request http://lab.test/ok --zone unlocker_demo --json
+
+# which keys are due within two weeks
+zonedeck keys check --within 14d`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConsole(cmd.Context()) },
+	}
+	pf := root.PersistentFlags()
+	pf.StringVar(&a.flags.profile, "profile", "", "profile of the config file to use (environment ZONEDECK_PROFILE)")
+	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
+	pf.StringVar(&a.flags.baseURL, "base-url", "", "API base address (environment ZONEDECK_BASE_URL)")
+	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
+	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail where a question would be needed")
+	pf.BoolVar(&a.flags.quiet, "quiet", false, "no talk on stderr but errors")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
+	root.AddCommand(
+		a.requestCommand(),
+		a.jobsCommand(),
+		a.proxyCommand(),
+		a.keysCommand(),
+		a.emulateCommand(),
+		a.pathsCommand(),
+		a.versionCommand(),
+	)
+	return root
+}
+
+// usageArgs turns a mistake in the number of arguments into exit code 2.
+func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := check(cmd, args); err != nil {
+			return usage("%w", err)
+		}
+		return nil
+	}
+}
+
+// group is a command that only holds others.
+func group(use, short string, children ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   use,
+		Short: short,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return usage("%s needs a command: %s", cmd.CommandPath(), childNames(cmd))
+			}
+			return usage("unknown command %q for %q: it has %s", args[0], cmd.CommandPath(), childNames(cmd))
+		},
+	}
+	cmd.AddCommand(children...)
+	return cmd
+}
+
+func childNames(cmd *cobra.Command) string {
+	names := ""
+	for i, c := range cmd.Commands() {
+		if i > 0 {
+			names += ", "
+		}
+		names += c.Name()
+	}
+	return names
+}
+
+// say talks to the person on stderr, unless --quiet.
+func (a *app) say(format string, args ...any) {
+	if !a.flags.quiet {
+		fmt.Fprintf(a.Stderr, format+"\n", args...)
+	}
+}

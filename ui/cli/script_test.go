@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"zonedeck/service/emulator"
+)
+
+// TestMain lets the test binary stand for the program in scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"zonedeck": func() {
+			ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+			code := Main(ctx, OS())
+			stop()
+			os.Exit(code)
+		},
+	})
+}
+
+// TestScripts runs every command as a user would: a process of its own, an
+// empty home, real sockets. Scripts that need a service of their own find one
+// emulator and a few broken services in their environment.
+func TestScripts(t *testing.T) {
+	server, err := emulator.Start(t.Context(), emulator.Options{StateDir: t.TempDir(), ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := server.Shutdown(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	ready := server.Ready()
+	broken := brokenService(t)
+	if schemas, err = filepath.Abs(filepath.Join("..", "..", "docs", "schema")); err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			for _, v := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+				env.Setenv("XDG_"+v+"_HOME", filepath.Join(env.WorkDir, strings.ToLower(v)))
+			}
+			env.Setenv("NO_COLOR", "1")
+			env.Setenv("API", ready.API)
+			env.Setenv("PROXY", ready.Proxy)
+			env.Setenv("PROXY_PORT", ready.Proxy[strings.LastIndex(ready.Proxy, ":")+1:])
+			env.Setenv("CA", ready.CA)
+			env.Setenv("BROKEN", broken)
+			for _, k := range ready.Keys {
+				env.Setenv("KEY_"+strings.ReplaceAll(k.Name, "-", "_"), k.Value)
+			}
+			for _, z := range ready.Zones {
+				env.Setenv("PASSWORD_"+z.Name, z.Password)
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":    exits,
+			"expand":   expand,
+			"keepline": keepLine,
+			"matches":  matches,
+		},
+	})
+}
+
+// schemas is where the JSON shapes are described.
+var schemas string
+
+// exits runs "exits CODE PROGRAM ARG..." and compares the exit code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARG...")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	got := 0
+	if err := ts.Exec(args[1], args[2:]...); err != nil {
+		var e *exec.ExitError
+		if !errors.As(err, &e) {
+			ts.Fatalf("%s: %v", args[1], err)
+		}
+		got = e.ExitCode()
+	}
+	if got != want {
+		ts.Fatalf("%s ended with exit code %d, want %d", strings.Join(args[1:], " "), got, want)
+	}
+}
+
+// expand replaces $NAME in files of the script.
+func expand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: expand FILE...")
+	}
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), ts.Getenv)
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// keepLine puts the only line of a file (or of stdout) into a variable.
+func keepLine(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keepline NAME FILE")
+	}
+	line := strings.TrimSpace(ts.ReadFile(args[1]))
+	if line == "" || strings.Contains(line, "\n") {
+		ts.Fatalf("%s is not one line: %q", args[1], line)
+	}
+	ts.Setenv(args[0], line)
+}
+
+// matches checks one JSON object against a schema of docs/schema.
+func matches(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: matches SCHEMA FILE")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join(schemas, args[0]+".json"))
+	ts.Check(err)
+	object, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile(args[1])))
+	ts.Check(err)
+	ts.Check(schema.Validate(object))
+}
+
+// brokenService answers as no healthy service does; the first path segment of
+// the base address says how.
+func brokenService(t *testing.T) string {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/down/", func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "Internal server error", http.StatusInternalServerError)
+	})
+	mux.HandleFunc("/drops/", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	mux.HandleFunc("POST /fails/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_fails"}`)
+	})
+	mux.HandleFunc("GET /fails/datasets/v3/progress/sd_fails", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_fails","dataset_id":"gd_products","status":"failed","error_message":"Failed to trigger collector"}`)
+	})
+	mux.HandleFunc("POST /forever/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_forever"}`)
+	})
+	mux.HandleFunc("GET /forever/datasets/v3/progress/sd_forever", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_forever","dataset_id":"gd_products","status":"running"}`)
+	})
+	s := httptest.NewServer(mux)
+	t.Cleanup(s.Close)
+	return s.URL
+}

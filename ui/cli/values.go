@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/ui/kit"
+)
+
+// parseDuration reads a Go duration, and whole or broken days and weeks ("14d",
+// "1.5w", "1d12h").
+func parseDuration(s string) (time.Duration, error) {
+	total, rest := time.Duration(0), s
+	for _, unit := range []struct {
+		letter string
+		length time.Duration
+	}{{"w", 7 * 24 * time.Hour}, {"d", 24 * time.Hour}} {
+		head, tail, found := strings.Cut(rest, unit.letter)
+		if !found {
+			continue
+		}
+		n, err := strconv.ParseFloat(head, 64)
+		if err != nil {
+			return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+		}
+		total += time.Duration(n * float64(unit.length))
+		rest = tail
+	}
+	if rest != "" {
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+		}
+		total += d
+	}
+	if s == "" || total < 0 {
+		return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+	}
+	return total, nil
+}
+
+// durationFlag is a pflag.Value that also takes days and weeks.
+type durationFlag struct {
+	d   time.Duration
+	set bool
+}
+
+func (f *durationFlag) String() string {
+	if f.d == 0 {
+		return ""
+	}
+	return f.d.String()
+}
+
+func (f *durationFlag) Type() string { return "duration" }
+
+func (f *durationFlag) Set(s string) error {
+	d, err := parseDuration(s)
+	if err != nil {
+		return err
+	}
+	f.d, f.set = d, true
+	return nil
+}
+
+// splitPort takes host:port apart.
+func splitPort(s string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", 0, fmt.Errorf("address %q: write it like proxy.example.com:33335", s)
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("address %q: the port is a number from 1 to 65535", s)
+	}
+	return host, port, nil
+}
+
+// sanitizeLine makes text that may hold remote bytes safe for the terminal.
+func sanitizeLine(s string) string { return kit.Clean(s) }
