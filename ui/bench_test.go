@@ -1,0 +1,19 @@
+package ui_test
+
+import (
+	"testing"
+
+	"zonedeck/ui/kit"
+)
+
+func BenchmarkFrameWithOverlayAndToasts(b *testing.B) {
+	app, key := busyApp(b)
+	app.Update(kit.Open{Overlay: kit.NewHelp(kit.NewTheme(true, false), []kit.HelpSection{{Title: "Everywhere", Bindings: app.Bindings()}})})
+	for _, text := range []string{"one", "two", "three"} {
+		app.Update(kit.Toast{Kind: kit.ToastError, Text: text})
+	}
+	for b.Loop() {
+		app.Update(key)
+		app.View()
+	}
+}
