@@ -147,6 +147,25 @@ func TestABadParameterIsRefusedAtTheField(t *testing.T) {
 	})
 }
 
+func TestABadTestPageIsRefusedAtTheField(t *testing.T) {
+	f := &fakeProber{}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		typeInto(s, 4, "example.com")
+		s.Press("t")
+		s.Expect("write an absolute address")
+		if len(f.asked) != 0 {
+			t.Fatal("it was tested")
+		}
+		s.Press("enter", "ctrl+u")
+		s.Type("https://example.com/")
+		s.Press("f5")
+		s.After(6 * time.Second)
+		if len(f.asked) != 1 || f.asked[0].Target != "https://example.com/" {
+			t.Fatalf("asked %+v", f.asked)
+		}
+	})
+}
+
 func TestATestShowsItsRoundsAndItsVerdict(t *testing.T) {
 	f := &fakeProber{result: okResult()}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
@@ -210,10 +229,13 @@ func TestThePasswordIsShownForFiveSeconds(t *testing.T) {
 		s.ExpectNot(password)
 		s.Press("v")
 		s.Expect(password)
-		s.Press("down", "up", "enter") // the zone picker
-		s.Type("dc_demo")
-		s.Press("enter")
-		s.ExpectNot(password)
+		for _, zone := range []string{"dc_demo", "residential_demo"} { // there and back, within the five seconds
+			s.Press("enter")
+			s.Type(zone)
+			s.Press("enter")
+			s.Expect("zone-" + zone)
+			s.ExpectNot(password)
+		}
 	})
 }
 
