@@ -208,8 +208,9 @@ func TestBodyAboveTheCapIsCutAndSaidSo(t *testing.T) {
 	if !res.Body.Cut || res.Body.Incomplete || res.Body.Size != 100<<10 {
 		t.Errorf("body %+v, want it cut at the cap", res.Body.Size)
 	}
-	if fi, err := os.Stat(res.Body.File); err != nil || fi.Size() != 100<<10 {
-		t.Errorf("file %v: %v", fi, err)
+	kept, err := os.ReadFile(res.Body.File)
+	if sum := sha256.Sum256(kept); err != nil || len(kept) != 100<<10 || hex.EncodeToString(sum[:]) != res.Body.SHA256 {
+		t.Errorf("the file holds %d bytes, whose sum is not %s: %v", len(kept), res.Body.SHA256, err)
 	}
 	if !strings.Contains(fmt.Sprint(res.Diagnosis.Evidence), "cap of 102400 bytes") {
 		t.Errorf("evidence %v does not speak of the cap", res.Diagnosis.Evidence)
@@ -419,5 +420,54 @@ func TestMissingFieldsAreParsingDrift(t *testing.T) {
 	var re *RequestError
 	if _, err = c.Fetch(t.Context(), r, nil); !errors.As(err, &re) || re.Field != "required" {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestBodiesOfEarlierAttemptsAreRemoved(t *testing.T) {
+	var calls atomic.Int32
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 {
+			w.Header().Set("Retry-After", "1")
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		_, _ = w.Write(bytes.Repeat([]byte("x"), 2<<20))
+	})
+	c := newTestClient(t, p)
+	r := ask(p, "unlocker1")
+	r.Retries = 1
+	res, err := c.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := os.ReadDir(c.o.BodiesDir)
+	if err != nil || len(files) != 1 || len(res.Attempts) != 2 {
+		t.Errorf("%d files after %d attempts: %v", len(files), len(res.Attempts), err)
+	}
+}
+
+func TestCancelledFetchLeavesALineAndNoFile(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := api(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = w.Write(bytes.Repeat([]byte("x"), 3<<20))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	change, _ := withJournal(t)
+	c := newTestClient(t, p, change)
+	_, err := c.Fetch(ctx, ask(p, "unlocker1"), func(e FetchEvent) {
+		if e.Bytes > 2<<20 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("error %v", err)
+	}
+	if files, err := os.ReadDir(c.o.BodiesDir); err != nil || len(files) != 0 {
+		t.Errorf("%d files are left: %v", len(files), err)
+	}
+	list, err := c.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(list) != 1 || list[0].Class != "" || !strings.Contains(list[0].Text, "without a result") {
+		t.Errorf("timeline %+v: %v", list, err)
 	}
 }

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -88,9 +89,13 @@ func TestProxyRefusalsAreToldApart(t *testing.T) {
 		status  int
 		reason  string
 	}{
-		"a login with its reason in a header":        {answer("HTTP/1.1 407 Proxy Authentication Required\r\nx-brd-err-code: client_10000\r\nx-brd-err-msg: auth failed\r\nContent-Length: 0\r\n\r\n"), model.ClassOutside, model.CauseLoginRejected, 407, "client_10000"},
-		"a login with its reason in Proxy-Status":    {answer("HTTP/1.1 407 x\r\nProxy-Status: p; error=\"http_request_denied\"; details=\"client_10002: zone not found\"\r\nContent-Length: 0\r\n\r\n"), model.ClassOutside, model.CauseLoginRejected, 407, "zone not found"},
-		"access, told by a body that is never ended": {answer("HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 69\r\n\r\n{\"error\":{\"code\":\"kyc_required\",\"message\":\"verify your identity first\"}}"), model.ClassAccessRestricted, model.CausePolicy, 403, "verify your identity"},
+		"a login with its reason in a header":     {answer("HTTP/1.1 407 Proxy Authentication Required\r\nx-brd-err-code: client_10000\r\nx-brd-err-msg: auth failed\r\nContent-Length: 0\r\n\r\n"), model.ClassOutside, model.CauseLoginRejected, 407, "client_10000"},
+		"a login with its reason in Proxy-Status": {answer("HTTP/1.1 407 x\r\nProxy-Status: p; error=\"http_request_denied\"; details=\"client_10002: zone not found\"\r\nContent-Length: 0\r\n\r\n"), model.ClassOutside, model.CauseLoginRejected, 407, "zone not found"},
+		"access, told by a body that is never ended": {func(_ *http.Request, conn net.Conn) bool {
+			_, _ = io.WriteString(conn, "HTTP/1.1 403 Forbidden\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"error\":{\"code\":\"kyc_required\",\"message\":\"verify your identity first\"}}")
+			_, _ = io.Copy(io.Discard, conn)
+			return false
+		}, model.ClassAccessRestricted, model.CausePolicy, 403, "verify your identity"},
 		"a dead target":              {answer("HTTP/1.1 502 Bad Gateway\r\nx-brd-err-code: target_40001\r\nContent-Length: 0\r\n\r\n"), model.ClassOutside, model.CauseTargetError, 502, "target_40001"},
 		"a peer that hangs up":       {func(*http.Request, net.Conn) bool { return false }, model.ClassOutside, model.CauseNetwork, 0, ""},
 		"a port that speaks no HTTP": {answer("220 smtp ready\r\n"), model.ClassOutside, model.CauseNetwork, 0, ""},
@@ -106,10 +111,14 @@ func TestProxyRefusalsAreToldApart(t *testing.T) {
 			px := &testProxy{connect: tc.connect}
 			p := nativeProfile(t, px)
 			r := native(p, "https://lab.test/ok")
-			r.Retries, r.Timeout = 0, 5*time.Second
+			r.Retries, r.Timeout = 0, 20*time.Second
+			begin := time.Now()
 			res, err := newTestClient(t, p).Fetch(t.Context(), r, nil)
 			if err != nil {
 				t.Fatal(err)
+			}
+			if took := time.Since(begin); took > 10*time.Second {
+				t.Errorf("it took %v", took)
 			}
 			wantVerdict(t, res, tc.class, tc.cause)
 			if res.ServiceStatus != tc.status || res.Status != 0 {
@@ -246,5 +255,27 @@ func TestProbeStopsAtTheFirstFailure(t *testing.T) {
 	}
 	if res.Diagnosis.Cause != model.CauseLoginRejected || res.ConnectStatus != 407 || len(px.lines()) != 1 || res.StickyRun {
 		t.Errorf("result %+v after %d calls", res, len(px.lines()))
+	}
+}
+
+func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	go func() {
+		if _, err := http.ReadRequest(bufio.NewReader(far)); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\nearly ")
+		_, _ = io.WriteString(far, "and late")
+		far.Close()
+	}()
+	var box tunnelBox
+	conn, err := openTunnel(t.Context(), newTrace(time.Now), near, "lab.test:443", proxyLogin{}, &box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || string(got) != "early and late" || box.get().Status != 200 {
+		t.Errorf("read %q, %+v: %v", got, box.get(), err)
 	}
 }

@@ -3,6 +3,7 @@ package service
 import (
 	"bytes"
 	"encoding/base64"
+	"errors"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -114,7 +115,7 @@ func TestMaskFindsASecretAcrossReads(t *testing.T) {
 			t.Errorf("%s: %d bytes, found %v: %v", name, len(got), mr.found, err)
 		}
 	}
-	if got, err := io.ReadAll(m.reader(iotest.ErrReader(io.ErrUnexpectedEOF))); err != io.ErrUnexpectedEOF || len(got) != 0 {
+	if got, err := io.ReadAll(m.reader(iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
 		t.Errorf("an error of the connection becomes %v", err)
 	}
 	short := maskerOf(keystore.NewSecret("abc"), proxyLogin{})

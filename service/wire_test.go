@@ -2,6 +2,7 @@ package service
 
 import (
 	"bufio"
+	"context"
 	"encoding/base64"
 	"errors"
 	"io"
@@ -162,11 +163,19 @@ func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
 	closed.Close()
 	afterHead, _ := capture(t, "")
 	garbage, _ := capture(t, "SSH-2.0-what\r\n")
+	dial, ca := tlsTarget(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	conn, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encrypted := conn.RemoteAddr().String()
+	conn.Close()
 	for name, tc := range map[string]struct {
 		base  string
 		sent  bool
 		broke model.Breakage
 	}{
+		"it hangs up after the request within TLS": {"https://" + encrypted, true, model.BreakReset},
 		"nobody listens":                   {"http://" + refused, false, model.BreakConnect},
 		"no such name":                     {"http://zonedeck.invalid", false, model.BreakDNS},
 		"TLS to a server that speaks none": {"https://" + garbage, false, model.BreakTLS},
@@ -175,6 +184,7 @@ func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := testProfile(tc.base)
+			p.CA = ca
 			c := newTestClient(t, p)
 			_, tr, err := c.callAPI(t.Context(), apiCall{Profile: p, KeyName: "k", Key: keystore.NewSecret(testKey), Method: http.MethodPost, Path: "/x", Body: []byte("{}")})
 			var ce *callError
@@ -190,7 +200,6 @@ func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
 }
 
 func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
-	_, ca := tlsTarget(t, func(http.ResponseWriter, *http.Request) {})
 	dial, _ := tlsTarget(t, func(w http.ResponseWriter, _ *http.Request) {
 		t.Error("the request went to an address that nobody vouches for")
 		w.WriteHeader(http.StatusNoContent)
@@ -202,8 +211,7 @@ func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
 	addr := conn.RemoteAddr().String()
 	conn.Close()
 	p := testProfile("https://" + addr)
-	p.Verify, p.CA = false, "" // the certificates of httptest share one authority
-	_ = ca
+	p.Verify = false
 	res, err := newTestClient(t, p).Fetch(t.Context(), ask(p, "unlocker1"), nil)
 	if err != nil {
 		t.Fatal(err)
@@ -231,13 +239,23 @@ func TestAPIOverTLSWithTheProfilesCA(t *testing.T) {
 }
 
 func TestEnvironmentDoesNotReroute(t *testing.T) {
+	if bareTransport().Proxy != nil {
+		t.Error("the transport asks for a proxy")
+	}
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
-	t.Setenv("HTTPS_PROXY", "http://127.0.0.1:1")
-	addr, _ := capture(t, plainOK)
-	p := testProfile("http://" + addr)
-	res, err := newTestClient(t, p).Fetch(t.Context(), ask(p, "unlocker1"), nil)
-	if err != nil {
+	p := testProfile("http://api.test")
+	c := newTestClient(t, p)
+	var dialed []string
+	c.wire.connect = func(_ context.Context, _, addr string) (net.Conn, error) {
+		dialed = append(dialed, addr)
+		return nil, io.ErrClosedPipe
+	}
+	r := ask(p, "unlocker1")
+	r.Retries = 0
+	if _, err := c.Fetch(t.Context(), r, nil); err != nil {
 		t.Fatal(err)
 	}
-	wantVerdict(t, res, model.ClassOK, "")
+	if len(dialed) != 1 || dialed[0] != "api.test:80" {
+		t.Errorf("dialed %v", dialed)
+	}
 }
