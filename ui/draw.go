@@ -118,28 +118,20 @@ func (a *App) titleLine() string {
 	tabs := make([]string, len(a.tabs))
 	wide := 0
 	for i, tab := range a.tabs {
-		tabs[i] = strconv.Itoa(i+1) + " " + tab.View.Title()
+		word := strconv.Itoa(i+1) + " " + tab.View.Title()
+		tabs[i] = " " + word + " " // as wide as with brackets, so that nothing moves
 		if i == a.active {
-			tabs[i] = "[" + tabs[i] + "]"
+			tabs[i] = "[" + word + "]"
 		}
 		wide += kit.Width(tabs[i])
 	}
-	gap := 2
-	if a.w < kit.StackBelow {
-		gap = 1
-	}
-	wide += gap * (len(tabs) - 1)
-	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-4)
+	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-3)
 	lead := a.w - wide - kit.Width(right) - 1
-	at := min(max((a.w-wide)/2, kit.Width(left)+2), max(lead-1, 0))
+	at := min(max((a.w-wide)/2, kit.Width(left)+1), max(lead-1, 0))
 	var b strings.Builder
 	b.WriteString(kit.Fit(left, at))
 	a.frame.tabs = a.frame.tabs[:0]
 	for i, word := range tabs {
-		if i > 0 {
-			b.WriteString(kit.Fit("", gap))
-			at += gap
-		}
 		ink := t.TabOff
 		if i == a.active {
 			ink = t.TabOn
