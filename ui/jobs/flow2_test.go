@@ -252,6 +252,46 @@ func TestOnlyAFewJobsAreFollowedAtATimeAndAllInTheEnd(t *testing.T) {
 	})
 }
 
+func TestAWatchThatEndsEarlyIsTakenUpByHand(t *testing.T) {
+	f := &fakeLedger{
+		jobs:     []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}},
+		watchErr: errors.New("the service cannot be reached"),
+	}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.ExpectToast("following sd_a ended: the service cannot be reached")
+		s.Expect("not followed any more", "● running")
+		s.Press("r") // a reload does not start it by itself
+		if len(f.watched) != 1 {
+			t.Fatalf("followed %d times, want 1", len(f.watched))
+		}
+		f.watchErr = nil
+		s.Press("f")
+		s.After(9 * time.Second)
+		s.Expect("✓ ready")
+	})
+}
+
+func TestPastedAddressesOpenTheDialog(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Paste("https://a.test/1\nhttps://a.test/2\n")
+		s.Expect("New job", "https://a.test/1", "https://a.test/2")
+		s.Press("esc", "esc")
+		s.Paste("hello there")
+		s.ExpectToast("no list of addresses")
+	})
+}
+
+func TestAnotherTabOpensAJob(t *testing.T) {
+	f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Snapshot: "sd_b", Dataset: "gd_reviews", State: model.JobFailed, Detail: "dead pages"}}}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "b"}})
+		s.Expect("sd_b · gd_reviews", "dead pages")
+		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "zz"}})
+		s.ExpectToast("job zz is not in the ledger")
+	})
+}
+
 func TestAnotherProfileStopsWhatIsFollowed(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {

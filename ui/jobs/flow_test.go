@@ -37,7 +37,9 @@ type fakeLedger struct {
 	// recordsErr comes with the records that were read before it.
 	recordsErr error
 	sameErr    error
-	slow       time.Duration // of a trigger
+	// watchErr ends every watch at once.
+	watchErr error
+	slow     time.Duration // of a trigger
 }
 
 func (f *fakeLedger) Jobs(context.Context) ([]model.Job, error) {
@@ -84,6 +86,10 @@ func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model
 func (f *fakeLedger) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
 	f.mu.Lock()
 	f.watched = append(f.watched, id)
+	if err := f.watchErr; err != nil {
+		f.mu.Unlock()
+		return model.Job{}, err
+	}
 	var j model.Job
 	for _, o := range f.jobs {
 		if o.ID == id {

@@ -101,7 +101,6 @@ type Model struct {
 	dialog    *launch // nil while no dialog is open
 	// want is a job to put the cursor on once the ledger has it.
 	want string
-	w, h int
 }
 
 // New makes the tab.

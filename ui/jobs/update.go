@@ -3,6 +3,7 @@ package jobs
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,14 +16,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
-	case kit.Resized:
-		m.w, m.h = msg.W, msg.H
-		return nil
+	case tea.PasteMsg:
+		return m.pasted(msg.Content)
 	case kit.OpenJob:
 		return m.open(msg.ID)
 	case kit.NewJob:
 		return m.newJob(msg.URLs)
-	case kit.Tick:
+	case kit.Tick, kit.Resized:
 		return nil // drawing anew is all that a beat is for: ages
 	case intent:
 		return m.act(msg)
@@ -201,7 +201,26 @@ func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 	m.ledger.jobs = slices.Clone(msg.jobs)
 	m.fill()
 	m.toWanted()
+	if m.want != "" {
+		text := "job " + m.want + " is not in the ledger"
+		m.want = ""
+		return tea.Batch(m.follow(), kit.Warn(text))
+	}
 	return m.follow()
+}
+
+// pasted opens the dialog with addresses that were pasted into the tab.
+func (m *Model) pasted(text string) tea.Cmd {
+	rows := strings.Fields(text)
+	for _, r := range rows {
+		if !strings.HasPrefix(r, "http://") && !strings.HasPrefix(r, "https://") {
+			return kit.Warn("what was pasted is no list of addresses: n opens the dialog, which takes CSV and JSON too")
+		}
+	}
+	if len(rows) == 0 {
+		return nil
+	}
+	return m.newJob(rows)
 }
 
 // put replaces a job by its newer state, or adds it.

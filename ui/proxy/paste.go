@@ -22,6 +22,7 @@ func (m *Model) openPaste() tea.Cmd {
 	m.paste.Submit = "take it apart"
 	m.paste.OnSubmit = func(f *kit.Form) tea.Cmd {
 		d := m.paste
+		m.paste = nil // what was pasted may hold a password
 		return tea.Sequence(func() tea.Msg { return kit.Close{Overlay: d} }, m.readPaste(f.Value("login")))
 	}
 	return kit.OpenOverlay(m.paste)
