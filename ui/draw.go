@@ -143,14 +143,24 @@ func (a *App) titleLine() string {
 	return kit.Fit(b.String()+kit.FitRight(right, max(a.w-at-1, 0)), a.w)
 }
 
-// fitting picks the longest pair of words that fits w.
+// fitting picks the longest pair of words that fits w; both sides are shortened
+// evenly before one of them loses everything.
 func fitting(left, right []string, w int) (l, r string) {
-	for i := range max(len(left), len(right)) {
-		l, r = left[min(i, len(left)-1)], right[min(i, len(right)-1)]
-		if kit.Width(l)+kit.Width(r) <= w {
-			return l, r
+	best := -1
+	for i, a := range left {
+		for j, b := range right {
+			if kit.Width(a)+kit.Width(b) > w {
+				continue
+			}
+			if rank := 10*(i+j) + max(i, j); best < 0 || rank < best {
+				best, l, r = rank, a, b
+			}
 		}
 	}
+	if best >= 0 {
+		return l, r
+	}
+	l, r = left[len(left)-1], right[len(right)-1]
 	return kit.Cut(l, max(w-kit.Width(r), 0)), r
 }
 

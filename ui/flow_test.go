@@ -176,6 +176,34 @@ func TestTheTitleSaysProfileAndKey(t *testing.T) {
 	})
 }
 
+func TestTheTitleOfFiveTabsFits(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		tabs := []ui.Tab{}
+		for _, name := range []string{"Sandbox", "Jobs", "Proxy", "Keys", "Activity"} {
+			tabs = append(tabs, ui.Tab{ID: kit.ViewID(name), View: &fakeView{title: name}})
+		}
+		now := time.Now()
+		app := ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: tabs, Session: kit.Session{
+			Local: true, Ready: true,
+			Key: model.Key{Name: "batch-user", Level: model.LevelUser, Expires: model.ExpiresAt(now.Add(60*24*time.Hour + time.Hour)), Rotation: model.Rotation{Last: now.Add(-20 * 24 * time.Hour)}},
+		}})
+		s := startAt(t, app, 120, 20)
+		for _, c := range []struct {
+			w    int
+			line string
+		}{
+			{120, " zonedeck · LOCAL EMULATOR          [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 Activity       batch-user USER · 60 d left ✓"},
+			{80, " LOCAL EMULATOR [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 Activity    batch-user ✓"},
+			{60, " LOCAL [1 Sandbox] 2 Jobs  3 Proxy  4 Keys  5 Activity    ✓"},
+		} {
+			s.Resize(c.w, 20)
+			if got := strings.SplitN(s.Screen(), "\n", 2)[0]; got != c.line {
+				t.Errorf("at %d:\n%q, want\n%q", c.w, got, c.line)
+			}
+		}
+	})
+}
+
 func TestTheThemeFollowsTheTerminal(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		theme := kit.NewTheme(true, false)
