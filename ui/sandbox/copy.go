@@ -37,7 +37,7 @@ func (m *Model) copy(msg tea.Msg) tea.Cmd {
 	case copyURL:
 		return kit.CopyText("URL", m.form.request.URL)
 	case copyWire:
-		return kit.CopyText("request as shown", strings.Join(m.form.wire.Lines, "\n"))
+		return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
 	case copyCurl:
 		return m.copyCurl()
 	default:
@@ -71,20 +71,25 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	})
 }
 
-// copyCurl copies the form's request as a command. A header that is a secret by
-// its nature stands in it as it was typed, and the toast says so.
+// copyCurl copies the form's request as a command.
 func (m *Model) copyCurl() tea.Cmd {
 	key, _ := pickKey(m.session, m.form.request.Key)
 	text, err := asCurl(m.deps.Profile(), m.form.request, m.form.wire, key.Secret)
 	if err != nil {
 		return kit.Fail("The request could not be written as curl: " + err.Error())
 	}
+	return m.copyRequest("curl command", text)
+}
+
+// copyRequest copies the form's request in some form. A header that is a secret
+// by its nature stands in it as it was typed, and the toast says so.
+func (m *Model) copyRequest(what, text string) tea.Cmd {
 	for name := range m.form.request.Header {
 		if saved.SecretHeader(name) {
-			return kit.CopySecret("curl command with header "+name, text)
+			return kit.CopySecret(what+" with header "+name, text)
 		}
 	}
-	return kit.CopyText("curl command", text)
+	return kit.CopyText(what, text)
 }
 
 func (m *Model) copyBody(b model.BodyRef) tea.Cmd {

@@ -68,7 +68,7 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 			return kit.Fail("The saved request " + msg.name + " could not be opened: " + msg.err.Error())
 		}
 		m.setForm(draftOf(msg.req))
-		return kit.Info("The form holds " + msg.name + ". Nothing was sent; ctrl+z brings back what it held.")
+		return kit.Info("The form holds " + msg.name + ". Nothing was sent; U brings back what it held.")
 	case savedWritten:
 		return m.tookSaved(msg)
 	case editReady:

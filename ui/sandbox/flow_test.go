@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/profile"
@@ -387,7 +389,7 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 		if n := len(b.svc.requests()); n != 1 {
 			t.Errorf("re-opening sent a request (%d in all)", n)
 		}
-		b.Press("ctrl+z")
+		b.Press("U")
 		b.Expect(`{"zone":"unlocker_demo"`)
 	})
 }
@@ -494,5 +496,85 @@ func TestRowsAndBodiesMoveByKeys(t *testing.T) {
 		b.ExpectNot("line 1 of 501")
 		b.Press("G")
 		b.Expect("the end")
+	})
+}
+
+func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("y")
+		b.Expect("there is no result yet", "request as curl", "secrets from the environment")
+		b.Press("c")
+		b.ExpectToast("curl command")
+		b.Press("ctrl+j", "y", "b")
+		b.ExpectToast("90 B")
+	})
+}
+
+func TestAClickFocusesThePaneUnderIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Expect("▌Request")
+		b.Send(tea.MouseClickMsg{X: 80, Y: 35, Button: tea.MouseLeft})
+		b.Expect("▌History")
+		b.Send(tea.MouseClickMsg{X: 80, Y: 10, Button: tea.MouseLeft})
+		b.Expect("▌Response")
+		b.Send(tea.MouseClickMsg{X: 10, Y: 30, Button: tea.MouseLeft})
+		b.Expect("▌Will be sent")
+	})
+}
+
+func TestEvidenceInTheBodyIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := captchaResult(r)
+			body := strings.Repeat("filler\n", 300) + "<div class=\"g-recaptcha\">\n" + strings.Repeat("filler\n", 300)
+			res.Body = model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}
+			res.Diagnosis.Evidence[3].Offset = int64(strings.Index(body, "g-recaptcha"))
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.ExpectNot("<div class=")
+		b.Press("v")
+		b.After(100 * time.Millisecond)
+		b.Expect(`<div class="g-recaptcha">`)
+	})
+}
+
+func TestAnEndingWithoutAResultCannotBeOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
+		b.reload()
+		b.Press("shift+tab", "enter")
+		b.Expect("it ended without a result")
+	})
+}
+
+func TestResizingInFlightKeepsTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			timer := time.NewTimer(3 * time.Second)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return okResult(r), nil
+			case <-ctx.Done():
+				return model.FetchResult{}, context.Cause(ctx)
+			}
+		}
+		b.Press("ctrl+j")
+		b.Resize(80, 24)
+		b.Resize(50, 10)
+		b.Resize(80, 24)
+		b.Expect("Response")
+		b.After(4 * time.Second)
+		b.Resize(120, 40)
+		b.Expect("✓ ok", "<title>The lab</title>")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
 	})
 }

@@ -116,7 +116,7 @@ func (m *Model) fileBindings() []kit.Binding {
 	case !m.result.have() || m.result.res.Body.Size == 0:
 		edit.Disabled = "there is no body"
 	}
-	undo := kit.Binding{Keys: []string{"ctrl+z"}, Label: "undo", Help: "Bring back what the form held before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
+	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Bring back what the form held before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
 	if len(m.form.before) == 0 {
 		undo.Disabled = "no step has filled the form"
 	}
