@@ -166,6 +166,12 @@ func (in *inputReader) problem(row int, warning bool, format string, args ...any
 	in.problems = append(in.problems, InputProblem{Row: row, Text: fmt.Sprintf(format, args...), Warning: warning})
 }
 
+// reject reports a row that is left out, and lets the reading go on.
+func (in *inputReader) reject(row int, format string, args ...any) error {
+	in.problem(row, false, format, args...)
+	return nil
+}
+
 // errTooManyInputs ends the reading.
 var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs", MaxInputs)
 
@@ -173,16 +179,13 @@ var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs
 func (in *inputReader) add(row int, address string, extra map[string]string) error {
 	address = strings.TrimSpace(address)
 	if address == "" {
-		in.problem(row, false, "it has no url; expected an absolute address, like https://example.com/page")
-		return nil
+		return in.reject(row, "it has no url; expected an absolute address, like https://example.com/page")
 	}
 	if err := checkInputURL(address); err != nil {
-		in.problem(row, false, "%s: %v", quoteShort(address), err)
-		return nil
+		return in.reject(row, "%s: %v", quoteShort(address), err)
 	}
 	if len(extra) > maxExtras {
-		in.problem(row, false, "it has %d fields; at most %d are sent", len(extra)+1, maxExtras+1)
-		return nil
+		return in.reject(row, "it has %d fields; at most %d are sent", len(extra)+1, maxExtras+1)
 	}
 	if len(in.inputs) >= MaxInputs {
 		return errTooManyInputs
@@ -356,12 +359,10 @@ func (in *inputReader) value(row int, raw []byte) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		in.problem(row, false, "%s is no JSON object with a url (%v)", quoteShort(string(raw)), jsonFault(err))
-		return nil
+		return in.reject(row, "%s is no JSON object with a url (%v)", quoteShort(string(raw)), jsonFault(err))
 	}
 	if raw, ok := object["url"]; ok && json.Unmarshal(raw, &address) != nil {
-		in.problem(row, false, "url is %s; expected a text", cutText(string(raw), 60))
-		return nil
+		return in.reject(row, "url is %s; expected a text", cutText(string(raw), 60))
 	}
 	var extra map[string]string
 	for name, raw := range object {
@@ -370,8 +371,7 @@ func (in *inputReader) value(row int, raw []byte) error {
 		}
 		var compact bytes.Buffer
 		if json.Compact(&compact, raw) != nil {
-			in.problem(row, false, "field %s is no JSON", quoteShort(name))
-			return nil
+			return in.reject(row, "field %s is no JSON", quoteShort(name))
 		}
 		if extra == nil {
 			extra = make(map[string]string, len(object)-1)

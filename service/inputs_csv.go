@@ -72,11 +72,9 @@ func rowFault(err error) (*csv.ParseError, error) {
 func (in *inputReader) cells(row int, header []string, at int, cells []string) error {
 	switch {
 	case len(cells) > len(header):
-		in.problem(row, false, "%d cells under %d columns", len(cells), len(header))
-		return nil
+		return in.reject(row, "%d cells under %d columns", len(cells), len(header))
 	case !validText(cells):
-		in.problem(row, false, "it holds bytes that are not UTF-8")
-		return nil
+		return in.reject(row, "it holds bytes that are not UTF-8")
 	case len(cells) <= at:
 		return in.add(row, "", nil)
 	}
