@@ -475,6 +475,11 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 		b.svc.mu.Unlock()
 		b.reload()
 		b.Expect("http://mine.test/a", `{"zone":"unlocker_demo"`)
+		b.Press("enter")
+		b.Type("bc")
+		b.Press("enter")
+		b.reload()
+		b.Expect("http://mine.test/abc")
 	})
 }
 
