@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -127,6 +128,7 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case openFilter:
 		m.filter.open, m.filter.problem = true, ""
+		m.styleInput()
 		m.filter.input.SetValue(m.filter.text)
 		m.filter.input.CursorEnd()
 		return m.filter.input.Focus()
@@ -139,6 +141,19 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	default:
 		return m.setFilter(m.filter.input.Value())
 	}
+}
+
+// styleInput gives the field the theme as it is now, and a cursor that does not
+// blink: a blink is a frame.
+func (m *Model) styleInput() {
+	th := m.deps.Theme
+	state := textinput.StyleState{
+		Text: th.Text.Style(), Placeholder: th.Placeholder.Style(), Suggestion: th.Muted.Style(), Prompt: th.KeyHint.Style(),
+	}
+	styles := textinput.Styles{Focused: state, Blurred: state}
+	styles.Cursor.Color = th.Accent.Style().GetForeground()
+	styles.Cursor.Blink = false
+	m.filter.input.SetStyles(styles)
 }
 
 // setFilter applies a filter; one that cannot be read keeps the field open and
