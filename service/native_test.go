@@ -279,3 +279,29 @@ func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
 		t.Errorf("read %q, %+v: %v", got, box.get(), err)
 	}
 }
+
+func TestSilentProxyIsLeftWhenTheCallerLeaves(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, _ = http.ReadRequest(bufio.NewReader(far))
+		cancel()
+	}()
+	done := make(chan error, 1)
+	go func() {
+		var box tunnelBox
+		_, err := openTunnel(ctx, newTrace(time.Now), near, "lab.test:443", proxyLogin{}, &box)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a tunnel without an answer")
+		}
+	case <-time.After(5 * time.Second):
+		near.Close()
+		t.Error("it still waits for the proxy")
+	}
+}
