@@ -55,7 +55,7 @@ func zone(p profile.Profile, name string) model.Zone {
 	return z
 }
 
-func newTestClient(t *testing.T, p profile.Profile, change ...func(*Options)) *Client {
+func newTestClient(t testing.TB, p profile.Profile, change ...func(*Options)) *Client {
 	t.Helper()
 	o := Options{
 		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
