@@ -205,7 +205,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.head)
 	}
 	if !f.p.Verify && tun.Status != 0 {
-		t.body.note("tls", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
+		t.body.note("error", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
 	}
 	f.finish(&t)
 	return t, nil
