@@ -1,8 +1,6 @@
 package activity
 
 import (
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
@@ -47,7 +45,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
 		{Keys: []string{"end", "G"}, Label: "oldest", Help: "To the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
-	for _, b := range motions(kit.MotionBindings()) {
+	for _, b := range kit.MotionBindings() {
 		if !b.Matches("G") {
 			out = append(out, b)
 		}
@@ -79,21 +77,4 @@ func (m *Model) current() (model.Activity, bool) {
 		return model.Activity{}, false
 	}
 	return m.win.at(m.table.Cursor())
-}
-
-// motions gives bindings that only describe a motion key (a table and a body
-// viewer take those keys as they are) the key itself as their intent, so that it
-// arrives like any other.
-func motions(list []kit.Binding) []kit.Binding {
-	codes := map[string]tea.KeyPressMsg{
-		"down": {Code: tea.KeyDown}, "up": {Code: tea.KeyUp}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp},
-		"home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-		"ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl},
-	}
-	for i, b := range list {
-		if key, ok := codes[b.Key()]; ok && b.Intent == nil {
-			list[i].Intent = key
-		}
-	}
-	return list
 }

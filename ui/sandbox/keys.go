@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
@@ -36,12 +34,12 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.form.form.Bindings()...)
 	case paneResult:
 		if v := m.viewer(); v != nil {
-			out = append(out, motions(v.Bindings())...)
+			out = append(out, v.Bindings()...)
 		} else {
-			out = append(out, motions(kit.MotionBindings())...)
+			out = append(out, kit.MotionBindings()...)
 		}
 	case paneWire:
-		out = append(out, motions(kit.MotionBindings())...)
+		out = append(out, kit.MotionBindings()...)
 	case paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
 		if a, ok := m.pickedFetch(); !ok {
@@ -49,7 +47,7 @@ func (m *Model) Bindings() []kit.Binding {
 		} else if a.Ref == "" {
 			b.Disabled = "it ended without a result"
 		}
-		out = append(append(out, b), motions(kit.MotionBindings())...)
+		out = append(append(out, b), kit.MotionBindings()...)
 	}
 	out = append(out, m.resultBindings()...)
 	return append(out, m.fileBindings()...)
@@ -191,21 +189,4 @@ func (m *Model) stepDisabled(s model.Step) string {
 		return "the profile has no zone of product " + p.String()
 	}
 	return ""
-}
-
-// motions gives bindings that only describe a motion key (a table and a body
-// viewer take those keys as they are) the key itself as their intent, so that it
-// arrives like any other.
-func motions(list []kit.Binding) []kit.Binding {
-	codes := map[string]tea.KeyPressMsg{
-		"down": {Code: tea.KeyDown}, "up": {Code: tea.KeyUp}, "pgdown": {Code: tea.KeyPgDown}, "pgup": {Code: tea.KeyPgUp},
-		"home": {Code: tea.KeyHome}, "end": {Code: tea.KeyEnd},
-		"ctrl+d": {Code: 'd', Mod: tea.ModCtrl}, "ctrl+u": {Code: 'u', Mod: tea.ModCtrl},
-	}
-	for i, b := range list {
-		if key, ok := codes[b.Key()]; ok && b.Intent == nil {
-			list[i].Intent = key
-		}
-	}
-	return list
 }
