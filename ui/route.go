@@ -51,7 +51,6 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by its name.", Intent: intentPalette, Hidden: true},
 		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
-		kit.Binding{Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go to the background; the shell's fg comes back.", Intent: tea.Cmd(tea.Suspend), Hidden: true, WhileTyping: true},
 		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
 	)
