@@ -213,6 +213,10 @@ func (a *App) target() kit.View {
 	return a.view()
 }
 
+// Target is what gets the keys now: the top overlay, or the active tab. The key
+// reference is read off it.
+func (a *App) Target() kit.View { return a.target() }
+
 func (a *App) open(o kit.Overlay) tea.Cmd {
 	if o == nil {
 		return nil

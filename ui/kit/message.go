@@ -19,8 +19,11 @@ type Session struct {
 	Problem string
 	// Unverified says that the profile switched certificate checks off.
 	Unverified bool
-	Zones      []model.Zone
-	Keys       []model.Key
+	// Notes say what else there is to know of where requests go: another port than
+	// the usual one, a state that was set aside.
+	Notes []string
+	Zones []model.Zone
+	Keys  []model.Key
 	// Key is the profile's default key; its Name is empty when there is none.
 	Key model.Key
 	// Profile is the profile itself.
