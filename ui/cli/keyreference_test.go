@@ -1,0 +1,388 @@
+package cli
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/emulator"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// keysFile is the key reference. To write it anew:
+//
+//	go test ./ui/cli -run TestKeyReference -update
+var keysFile = filepath.Join("..", "..", "docs", "keys.md")
+
+const keysHead = `# Keys
+
+Every key of the console, read off the bindings that act: a test walks through the
+console on the emulator and writes down what each place offers. Do not edit this
+file; ` + "`go test ./ui/cli -run TestKeyReference -update`" + ` writes it anew, and without
+` + "`-update`" + ` the test fails when the file is stale.
+
+On the screen, ` + "`?`" + ` shows the keys that mean something now, and a key that cannot act
+says why. While a text field is edited only the keys marked ⌨ act. Keys marked !
+cost or destroy something; they ask first. The keys of next steps are there only with
+a failure they help against.
+`
+
+// entry is one line of the reference: what a key does, and the keys that do it.
+type entry struct {
+	group, help string
+	keys        []string
+	typing      map[string]bool // the keys that act while a text field is edited
+	dangerous   bool
+}
+
+// section is the keys of one place, in the order in which they first appeared.
+type section struct {
+	title   string
+	entries []*entry
+}
+
+// reference gathers the bindings of every place that was seen.
+type reference struct{ sections []*section }
+
+// see adds bindings. The same sentence under the same heading is the same line.
+func (r *reference) see(title string, bindings []kit.Binding) {
+	i := slices.IndexFunc(r.sections, func(s *section) bool { return s.title == title })
+	if i < 0 {
+		r.sections = append(r.sections, &section{title: title})
+		i = len(r.sections) - 1
+	}
+	s := r.sections[i]
+	for _, b := range bindings {
+		if len(b.Keys) == 0 || b.Help == "" { // a command of the palette, a line of a menu
+			continue
+		}
+		at := slices.IndexFunc(s.entries, func(e *entry) bool { return e.group == b.Group && e.help == b.Help })
+		if at < 0 {
+			s.entries = append(s.entries, &entry{group: b.Group, help: b.Help, typing: map[string]bool{}})
+			at = len(s.entries) - 1
+		}
+		e := s.entries[at]
+		e.dangerous = e.dangerous || b.Dangerous
+		for _, k := range b.Keys {
+			e.typing[k] = e.typing[k] || b.WhileTyping
+			if !slices.Contains(e.keys, k) {
+				e.keys = append(e.keys, k)
+			}
+		}
+	}
+}
+
+// markdown is the file: the sections in the given order, and in each the groups
+// in the order in which they appeared.
+func (r *reference) markdown(titles []string) string {
+	var out strings.Builder
+	out.WriteString(keysHead)
+	for _, title := range titles {
+		i := slices.IndexFunc(r.sections, func(s *section) bool { return s.title == title })
+		if i < 0 {
+			continue
+		}
+		fmt.Fprintf(&out, "\n## %s\n", title)
+		entries := r.sections[i].entries
+		var groups []string
+		for _, e := range entries {
+			if !slices.Contains(groups, e.group) {
+				groups = append(groups, e.group)
+			}
+		}
+		for _, group := range groups {
+			if group != "" {
+				fmt.Fprintf(&out, "\n### %s: %s\n", title, strings.ToLower(group))
+			}
+			out.WriteString("\n| key | what it does |\n| --- | --- |\n")
+			for _, e := range inGroup(entries, group) {
+				fmt.Fprintf(&out, "| %s | %s |\n", e.cell(), strings.ReplaceAll(e.help, "|", "\\|"))
+			}
+		}
+	}
+	return out.String()
+}
+
+// inGroup are the entries of a group. The next steps of a failure have no order
+// of their own: theirs is that of the keys.
+func inGroup(entries []*entry, group string) []*entry {
+	var out []*entry
+	for _, e := range entries {
+		if e.group == group {
+			out = append(out, e)
+		}
+	}
+	if group == "Next steps" {
+		slices.SortStableFunc(out, func(a, b *entry) int { return strings.Compare(a.keys[0], b.keys[0]) })
+	}
+	return out
+}
+
+func (e *entry) cell() string {
+	names := make([]string, len(e.keys))
+	for i, k := range e.keys {
+		names[i] = "`" + kit.KeyName(k) + "`"
+		if e.typing[k] {
+			names[i] += "⌨"
+		}
+	}
+	cell := strings.Join(names, " ")
+	if e.dangerous {
+		cell += " !"
+	}
+	return cell
+}
+
+// dialogs is the section of whatever lies over a tab.
+const dialogs = "Dialogs"
+
+// recorder is the root model with somebody who looks on.
+type recorder struct {
+	*ui.App
+	ref *reference
+}
+
+func (r *recorder) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	_, cmd := r.App.Update(msg)
+	target := r.Target()
+	title := target.Title()
+	if _, over := target.(kit.Overlay); over {
+		title = dialogs
+	}
+	r.ref.see(title, target.Bindings())
+	return r, cmd
+}
+
+func TestKeyReference(t *testing.T) {
+	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "Activity"}
+	ref := &reference{}
+	t.Run("walk", func(t *testing.T) { walk(t, ref) })
+	if t.Failed() {
+		return
+	}
+	got := ref.markdown(append(append([]string{"Everywhere"}, tabs...), dialogs))
+	for _, s := range ref.sections {
+		if len(s.entries) < 3 {
+			t.Errorf("the walk saw %d keys of %s", len(s.entries), s.title)
+		}
+	}
+	if flag.Lookup("update").Value.String() == "true" {
+		if err := os.WriteFile(keysFile, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	want, err := os.ReadFile(keysFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("docs/keys.md is stale; go test ./ui/cli -run TestKeyReference -update writes it anew. %s", firstDifference(string(want), got))
+	}
+}
+
+func firstDifference(want, got string) string {
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		switch {
+		case i >= len(w):
+			return fmt.Sprintf("It lacks %q", g[i])
+		case i >= len(g):
+			return fmt.Sprintf("It still has %q", w[i])
+		case w[i] != g[i]:
+			return fmt.Sprintf("Line %d is %q, and should be %q", i+1, w[i], g[i])
+		}
+	}
+	return ""
+}
+
+// walk goes to every place of the console that has keys of its own.
+func walk(t *testing.T, ref *reference) {
+	p, _, _ := process(t, map[string]string{"EDITOR": "true"})
+	seed(t, p)
+	root, closeSession, err := Console(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := closeSession(); err != nil {
+			t.Error(err)
+		}
+	})
+	app, ok := root.(*ui.App)
+	if !ok {
+		t.Fatalf("the root is a %T", root)
+	}
+	ref.see("Everywhere", app.Bindings())
+	w := uitest.Run(t, &recorder{App: app, ref: ref}, 120, 40)
+	w.WaitFor("[1 Sandbox]", demoKey)
+
+	walkSandbox(w)
+	walkJobs(w)
+	walkProxy(w)
+	walkKeys(w)
+	walkActivity(w)
+	w.Press("ctrl+p")
+	w.WaitFor("Commands")
+	w.Press("esc", "?")
+	w.WaitFor("Everywhere")
+	w.Press("esc")
+}
+
+// seeds are fetches whose next steps differ, and what the screen of each shows
+// that no other one shows. A wrong proxy login comes after them.
+var seeds = []struct {
+	args  []string
+	shows string
+}{
+	{[]string{"http://lab.test/forbidden"}, "403 Forbidden from the target"},
+	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
+	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
+	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
+	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", emulatorProfile}, "401 Unauthorized from the service"},
+}
+
+// seed makes a history, a finished job, and a key in the inventory.
+func seed(t *testing.T, p Process) {
+	t.Helper()
+	keys := filepath.Join(p.Getenv("XDG_DATA_HOME"), "zonedeck", "keys.toml")
+	if err := os.MkdirAll(filepath.Dir(keys), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keys, []byte("[[keys]]\nname = \"aaa\"\nexpires = \"2020-01-01\"\nrotated = \"2019-01-01\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := func(p Process, args ...string) {
+		p.Args = args
+		Main(t.Context(), p)
+	}
+	for _, s := range seeds {
+		run(p, append([]string{"request", "--zone", "datacenter_demo"}, s.args...)...)
+	}
+	wrongLogin(t, p)
+	p.Stdin = strings.NewReader("http://lab.test/product/1\n")
+	run(p, "jobs", "trigger", "gd_products", "--input", "-", "--wait")
+}
+
+// wrongLogin fetches through a proxy with a password that is not the zone's.
+func wrongLogin(t *testing.T, p Process) {
+	t.Helper()
+	server, err := emulator.Start(t.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ready, home := server.Ready(), p.Getenv
+	p.Getenv = func(name string) string {
+		switch name {
+		case envPassword:
+			return "not-the-password"
+		case "ZONEDECK_ACCOUNT":
+			return ready.Account
+		case "ZONEDECK_USERNAME_PREFIX":
+			return ready.UsernamePrefix
+		}
+		return home(name)
+	}
+	p.Stdout, p.Stderr = io.Discard, io.Discard
+	p.Args = []string{"--proxy-host", ready.Proxy, "request", "http://lab.test/ok", "--zone", "isp_demo", "--via", "native"}
+	if code := Main(t.Context(), p); code != exitRejected {
+		t.Errorf("a wrong password: exit code %d", code)
+	}
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func walkSandbox(w *uitest.Whole) {
+	w.Press("enter") // the zone picker
+	w.WaitFor("type to filter")
+	w.Press("esc", "j", "enter", "ctrl+u") // the URL
+	w.Type("http://lab.test/captcha")
+	w.Press("enter")
+	w.Press("j", "j", "j", "j") // a choice, a picker, a toggle
+	w.Press("ctrl+j")
+	w.WaitFor("CAPTCHA", "are you a robot")
+	w.Press("tab", "tab", "/") // the wire, the result
+	w.Type("robot")
+	w.Press("enter", "n", "]", "]", "]", "[", "tab", "z", "z")
+	w.Press("y")
+	w.WaitFor("Copy")
+	w.Press("esc", "ctrl+s")
+	w.WaitFor("Save")
+	w.Press("esc", "esc")
+	w.WaitGone("Save")
+	w.Press("ctrl+o")
+}
+
+func walkJobs(w *uitest.Whole) {
+	w.Press("2")
+	w.WaitFor("[2 Jobs]", "gd_products")
+	w.Press("n")
+	w.WaitFor("New job")
+	w.Press("esc", "esc") // out of the field, out of the dialog
+	w.WaitGone("New job")
+	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
+	w.WaitFor("Brass desk lamp")
+	w.Press("esc")
+}
+
+func walkProxy(w *uitest.Whole) {
+	w.Press("3")
+	w.WaitFor("[3 Proxy]", "brd-customer-")
+	w.Press("j", "enter") // a text field
+	w.Type("de")
+	w.Press("enter", "t")
+	w.WaitFor("rotation")
+	w.Press("tab", "tab", "tab", "z", "z", "p")
+	w.WaitFor("Take a login apart")
+	w.Press("esc", "esc")
+	w.WaitGone("Take a login apart")
+	w.Press("y")
+	w.WaitFor("Copy")
+	w.Press("esc")
+}
+
+func walkKeys(w *uitest.Whole) {
+	w.Press("4")
+	w.WaitFor("[4 Keys]", "old-admin")
+	w.Press("tab", "esc", "z", "esc", "l", "v", "esc", "a")
+	w.WaitFor("Record a key")
+	w.Press("esc", "esc")
+	w.WaitGone("Record a key")
+	w.Press("R")
+	w.WaitFor("delete the old")
+	w.Press("esc", "X")
+	w.WaitFor("leave it")
+	w.Press("n")
+}
+
+// walkActivity opens every fetch of the history, and with it the next steps of
+// its failure.
+func walkActivity(w *uitest.Whole) {
+	w.Press("5", "/")
+	w.Type("kind:fetch")
+	w.Press("enter")
+	w.WaitFor(fmt.Sprintf("last %d", len(seeds)+2)) // the wrong login, and the walk's own
+	shows := []string{"407 Proxy Authentication Required"}
+	for _, s := range seeds {
+		shows = slices.Insert(shows, 1, s.shows)
+	}
+	for i, text := range shows {
+		w.Press("5", "home")
+		for range i + 1 {
+			w.Press("down")
+		}
+		w.Press("enter")
+		w.WaitFor("[1 Sandbox]", text)
+	}
+	w.Press("5", "esc")
+}
