@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -139,7 +138,7 @@ func (c *console) root() *ui.App {
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
-		Start: tea.Batch(c.start, c.tellEmulator, c.tellNotices()), Commands: c.commands(theme),
+		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
 		Clipboard: kit.NativeClipboard,
 	})
 }
@@ -153,20 +152,6 @@ func (c *console) start() tea.Msg {
 		return kit.SessionChanged{Session: described}
 	}
 	return c.sessionChanged()
-}
-
-// tellEmulator says what the emulator has to say of its start: another port, a
-// state that was set aside.
-func (c *console) tellEmulator() tea.Msg {
-	s := c.session
-	if s.embedded == nil {
-		return nil
-	}
-	ready, err := s.embedded.ensure(c.ctx)
-	if err != nil || len(ready.Notes) == 0 {
-		return nil // an error is told by start
-	}
-	return kit.Toast{Kind: kit.ToastInfo, Text: strings.Join(ready.Notes, "; ")}
 }
 
 // sessionChanged tells every view of the session as it is now.

@@ -39,6 +39,7 @@ type embedded struct {
 	paths profile.Paths
 	log   *slog.Logger
 	now   func() time.Time
+	proxy string // address of its proxy; empty is 33335 or the next free port
 
 	mu     sync.Mutex
 	server *emulator.Server // nil while another process runs it
@@ -46,8 +47,8 @@ type embedded struct {
 	known  bool
 }
 
-func newEmbedded(paths profile.Paths, now func() time.Time, log *slog.Logger) *embedded {
-	return &embedded{paths: paths, now: now, log: log}
+func newEmbedded(a *app, paths profile.Paths) *embedded {
+	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy)}
 }
 
 // ensure returns the addresses of a living emulator, starting it from its
@@ -83,7 +84,9 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 // attachOrStart is one try: our own emulator if the state folder is free, else
 // the one that its owner announced.
 func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
-	server, err := emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: e.paths.EmulatorDir(), Now: e.now, Log: e.log})
+	server, err := emulator.Start(context.WithoutCancel(ctx), emulator.Options{
+		StateDir: e.paths.EmulatorDir(), ProxyAddr: e.proxy, Now: e.now, Log: e.log,
+	})
 	if errors.Is(err, emulator.ErrStateInUse) {
 		if announced, found := e.readAnnouncement(); found && alive(ctx, announced) {
 			return announced, nil
@@ -100,6 +103,13 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 	}
 	e.server = server
 	return ready, nil
+}
+
+// notes are what the emulator has to say of its start.
+func (e *embedded) notes() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ready.Notes
 }
 
 // close ends the emulator if this process runs it.

@@ -21,6 +21,8 @@ const (
 	envKey      = "ZONEDECK_API_KEY"
 	envProfile  = "ZONEDECK_PROFILE"
 	envPassword = "ZONEDECK_ZONE_PASSWORD"
+	// envEmulatorProxy is where the embedded emulator's proxy listens.
+	envEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
 )
 
 // session is what a command works with: the profile in use, its keys, the
@@ -106,7 +108,7 @@ func (s *session) choose(needs sessionNeeds) error {
 		return fail(exitUsage, "%w", err)
 	}
 	if s.base.Local {
-		s.embedded = newEmbedded(s.paths, a.Now, a.log)
+		s.embedded = newEmbedded(a, s.paths)
 		return nil
 	}
 	if a.Getenv(envKey) != "" {
@@ -182,8 +184,12 @@ func (s *session) profileNames() []string { return append(s.config.Names(), emul
 func (s *session) describe() kit.Session {
 	p := s.currentProfile()
 	key, _ := s.key(p.Key)
+	var notes []string
+	if s.embedded != nil {
+		notes = s.embedded.notes()
+	}
 	return kit.Session{
-		ProfileName: p.Name, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
+		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
 		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.keys(), Key: key,
 	}
 }

@@ -110,6 +110,9 @@ func (m *Model) usernameLines(w int) []string {
 	if proxy == "" {
 		proxy = "the profile names no proxy_host"
 	}
+	for _, note := range m.session.Notes {
+		proxy += " · " + note
+	}
 	if m.deps.ProxyEnv {
 		proxy += " · HTTPS_PROXY is set, not used"
 	}

@@ -1,0 +1,417 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"zonedeck/ui/cli"
+	"zonedeck/ui/uitest"
+)
+
+// moment is what every clock of a golden screen shows, so that ages, dates and
+// durations never change: what is timed takes no time.
+var moment = time.Date(2026, time.November, 21, 12, 0, 0, 0, time.UTC)
+
+// home is an operator's files and environment for one screen.
+type home struct {
+	t   *testing.T
+	dir string
+	env map[string]string
+	now time.Time
+}
+
+func newHome(t *testing.T) *home {
+	t.Helper()
+	// A name of fixed length: paths are on screens, and where a line breaks must not
+	// depend on the run.
+	dir := fmt.Sprintf("/tmp/zd%06x", rand.Uint32N(1<<24))
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	env := map[string]string{"HOME": dir, "TERM": "xterm-256color", "ZONEDECK_EMULATOR_PROXY": "127.0.0.1:0"}
+	for _, kind := range []string{"CONFIG", "DATA", "STATE", "CACHE"} {
+		env["XDG_"+kind+"_HOME"] = filepath.Join(dir, strings.ToLower(kind))
+	}
+	return &home{t: t, dir: dir, env: env, now: moment}
+}
+
+func (h *home) process(args ...string) cli.Process {
+	return cli.Process{
+		Args: args, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{},
+		Getenv: func(name string) string { return h.env[name] }, Now: func() time.Time { return h.now }, PID: os.Getpid(),
+	}
+}
+
+// run runs a command on the home's files, as in another window before.
+func (h *home) run(args ...string) {
+	h.t.Helper()
+	p := h.process(append([]string{"--quiet"}, args...)...)
+	cli.Main(h.t.Context(), p)
+}
+
+// write writes a file of the home.
+func (h *home) write(name, text string) {
+	h.t.Helper()
+	path := filepath.Join(h.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// open opens the console on a terminal of w×h cells.
+func (h *home) open(w, hgt int) *uitest.Whole {
+	h.t.Helper()
+	root, closeSession, err := cli.Console(h.t.Context(), h.process())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.t.Cleanup(func() {
+		if err := closeSession(); err != nil {
+			h.t.Error(err)
+		}
+	})
+	return uitest.Run(h.t, root, w, hgt)
+}
+
+// mask hides what differs from run to run: the home's path and the ports.
+func (h *home) mask(screen string) string {
+	screen = ports.ReplaceAllStringFunc(screen, func(s string) string {
+		return s[:len(s)-5] + "*****"
+	})
+	screen = snapshots.ReplaceAllStringFunc(screen, func(s string) string {
+		return "sd_" + strings.Repeat("*", utf8.RuneCountInString(s)-3)
+	})
+	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
+	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
+}
+
+// snapshots are the emulator's identifiers, cut or whole.
+var snapshots = regexp.MustCompile(`sd_[a-z0-9]+…?`)
+
+// dates are the HTTP dates that net/http writes by its own clock.
+var dates = regexp.MustCompile(`Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT`)
+
+var ports = regexp.MustCompile(`127\.0\.0\.1:\d{5}\b`)
+
+// screen is one golden: what happened before, what is pressed, what to wait for.
+type screen struct {
+	name string
+	// before prepares the home.
+	before func(h *home)
+	// steps bring the console to the screen; the last thing they do is to wait.
+	steps func(p *uitest.Whole)
+}
+
+// sizes are the sizes that every screen is drawn at.
+var sizes = []struct{ w, h int }{{80, 24}, {120, 40}}
+
+// ready waits for the emulator.
+func ready(p *uitest.Whole) { p.WaitFor("batch-user") }
+
+// sent opens a fetch of the home's history.
+func fromHistory(p *uitest.Whole, texts ...string) {
+	ready(p)
+	p.Press("5")
+	p.WaitFor("last 1")
+	p.Press("enter")
+	p.WaitFor(texts...)
+}
+
+func before(args ...string) func(h *home) { return func(h *home) { h.run(args...) } }
+
+func TestGoldenScreens(t *testing.T) {
+	for _, s := range screens(t) {
+		for _, size := range sizes {
+			name := fmt.Sprintf("%s-%dx%d", s.name, size.w, size.h)
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				h := newHome(t)
+				if s.before != nil {
+					s.before(h)
+				}
+				p := h.open(size.w, size.h)
+				s.steps(p)
+				uitest.Golden(t, name, h.mask(p.Screen()))
+			})
+		}
+	}
+}
+
+func screens(t *testing.T) []screen {
+	var all []screen
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), frameScreens(silentService(t))} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// silentService takes every request and breaks the connection, or never answers
+// below /slow.
+func silentService(t *testing.T) string {
+	t.Helper()
+	done := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/slow") {
+			select {
+			case <-r.Context().Done():
+			case <-done:
+			}
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(func() {
+		close(done)
+		s.Close()
+	})
+	return s.URL
+}
+
+func sandboxScreens() []screen {
+	fetch := func(path string, more ...string) func(h *home) {
+		return before(append([]string{"request", "http://lab.test" + path, "--zone", "datacenter_demo", "--retries", "0"}, more...)...)
+	}
+	opened := func(texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) { fromHistory(p, texts...) }
+	}
+	page := func(n int, text string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			ready(p)
+			p.Press("ctrl+j")
+			p.WaitFor("It works")
+			for range n {
+				p.Press("]")
+			}
+			p.WaitFor(text)
+		}
+	}
+	return []screen{
+		{name: "sandbox-first-run", steps: func(p *uitest.Whole) { ready(p) }},
+		{name: "sandbox-ok", steps: page(0, "It works")},
+		{name: "sandbox-headers", steps: page(1, "X-Brd-Status-Code")},
+		{name: "sandbox-timing", steps: page(2, "transfer")},
+		{name: "sandbox-attempts", steps: page(3, "WAITED")},
+		{name: "sandbox-forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
+		{name: "sandbox-too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
+		{name: "sandbox-captcha", before: fetch("/captcha"), steps: opened("CAPTCHA", "g-recaptcha")},
+		{name: "sandbox-timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
+		{name: "sandbox-drift", before: fetch("/shop?v=2", "--require", ".price"), steps: opened("parsing drift")},
+		{name: "sandbox-empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
+		{name: "sandbox-target-error", before: fetch("/error"), steps: opened("500")},
+		{name: "sandbox-native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
+		{name: "sandbox-zone-picker", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("enter")
+			p.WaitFor("type to filter")
+		}},
+		{name: "sandbox-wrong-url", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("j", "enter", "ctrl+u")
+			p.Type("lab.test/ok")
+			p.Press("ctrl+j")
+			p.WaitFor("absolute")
+		}},
+	}
+}
+
+func jobScreens(silent string) []screen {
+	launched := func(h *home) {
+		h.write("urls.txt", "http://lab.test/shop\nhttp://lab.test/product/1\n")
+		h.run("jobs", "trigger", "gd_products", "--input", filepath.Join(h.dir, "urls.txt"), "--wait")
+	}
+	list := func(texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			ready(p)
+			p.Press("2")
+			p.WaitFor(texts...)
+		}
+	}
+	return []screen{
+		{name: "jobs-empty", steps: list("no jobs yet")},
+		{name: "jobs-ready", before: launched, steps: list("ready", "gd_products")},
+		{name: "jobs-may-have-started", before: func(h *home) {
+			h.write("urls.txt", "http://lab.test/ok\n")
+			h.env["ZONEDECK_API_KEY"] = "a-key-of-nobody"
+			h.run("--base-url", silent, "jobs", "trigger", "gd_reviews", "--input", filepath.Join(h.dir, "urls.txt"))
+			delete(h.env, "ZONEDECK_API_KEY")
+		}, steps: list("may have")},
+		{name: "jobs-new", steps: func(p *uitest.Whole) {
+			list("no jobs yet")(p)
+			p.Press("n")
+			p.WaitFor("Dataset")
+		}},
+		{name: "jobs-preview", before: launched, steps: func(p *uitest.Whole) {
+			list("ready")(p)
+			p.Press("p")
+			p.WaitFor("Brass desk lamp")
+		}},
+	}
+}
+
+func proxyScreens() []screen {
+	compose := func(p *uitest.Whole) {
+		ready(p)
+		p.Press("3")
+		p.WaitFor("brd-customer-hl_demo01-zone-")
+	}
+	return []screen{
+		{name: "proxy-compose", steps: compose},
+		{name: "proxy-tested", steps: func(p *uitest.Whole) {
+			compose(p)
+			p.Press("t")
+			p.WaitFor("CONNECT", "rotation")
+		}},
+		{name: "proxy-paste", steps: func(p *uitest.Whole) {
+			compose(p)
+			p.Press("p")
+			p.WaitFor("Take a login apart")
+		}},
+	}
+}
+
+func keyScreens() []screen {
+	list := func(p *uitest.Whole) {
+		ready(p)
+		p.Press("4")
+		p.WaitFor("old-admin", "90 days")
+	}
+	then := func(key string, texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			list(p)
+			p.Press(key)
+			p.WaitFor(texts...)
+		}
+	}
+	return []screen{
+		{name: "keys-list", steps: list},
+		{name: "keys-levels", steps: then("v", "5.3")},
+		{name: "keys-lint", steps: then("l", "fix:")},
+		{name: "keys-add", steps: then("a", "Level")},
+		{name: "keys-rotate", steps: then("R", "delete the old")},
+	}
+}
+
+func activityScreens() []screen {
+	return []screen{
+		{name: "activity-empty", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("5")
+			p.WaitFor("Nothing has happened yet")
+		}},
+		{name: "activity-filter", before: func(h *home) {
+			h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
+			h.run("request", "http://lab.test/captcha", "--zone", "datacenter_demo")
+			h.run("proxy", "test", "--zone", "isp_demo")
+		}, steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("5")
+			p.WaitFor("isp_demo")
+			p.Press("/")
+			p.Type("class:captcha")
+			p.Press("enter")
+			p.WaitFor("last 1")
+		}},
+	}
+}
+
+func frameScreens(silent string) []screen {
+	return []screen{
+		{name: "help", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("?")
+			p.WaitFor("esc close")
+		}},
+		{name: "palette", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("ctrl+p")
+			p.Type("account")
+			p.WaitFor("add account")
+		}},
+		{name: "add-account", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("ctrl+p")
+			p.Type("add account")
+			p.Press("enter")
+			p.WaitFor("Base URL")
+		}},
+		{name: "real-account-sending", before: func(h *home) {
+			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
+			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"%s/slow\"\nkey = \"etl-main\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n", silent))
+			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPS\"\nduty = \"batch job\"\nsecret = \"env:ACME_KEY\"\n")
+		}, steps: func(p *uitest.Whole) {
+			p.WaitFor("acme", "etl-main")
+			p.Press("j", "enter", "ctrl+u")
+			p.Type("https://example.com/page")
+			p.Press("ctrl+j")
+			p.WaitFor("1 running")
+			p.Press("ctrl+c")
+			p.WaitFor("quit")
+		}},
+	}
+}
+
+func TestGoldenTooSmall(t *testing.T) {
+	h := newHome(t)
+	p := h.open(59, 15)
+	p.WaitFor("zonedeck needs")
+	uitest.Golden(t, "too-small", p.Screen())
+}
+
+func TestGoldenColours(t *testing.T) {
+	for name, env := range map[string]map[string]string{"colours": nil, "colours-none": {"NO_COLOR": "1"}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := newHome(t)
+			for k, v := range env {
+				h.env[k] = v
+			}
+			p := h.open(80, 24)
+			ready(p)
+			p.Press("4")
+			p.WaitFor("old-admin")
+			styled := p.Styled()
+			if env != nil && strings.Contains(styled, "\x1b[38") {
+				t.Error("NO_COLOR is set and there is a colour on the screen")
+			}
+			uitest.Golden(t, name, h.mask(styled))
+		})
+	}
+}
+
+func TestGoldenNothingElse(t *testing.T) {
+	known := map[string]bool{"too-small.golden": true, "colours.golden": true, "colours-none.golden": true}
+	for _, s := range screens(t) {
+		for _, size := range sizes {
+			known[fmt.Sprintf("%s-%dx%d.golden", s.name, size.w, size.h)] = true
+		}
+	}
+	files, err := filepath.Glob("testdata/*.golden")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		if !known[filepath.Base(f)] {
+			t.Errorf("%s belongs to no test", f)
+		}
+	}
+	if len(files) < 40 {
+		t.Errorf("%d golden screens, want at least 40", len(files))
+	}
+}
