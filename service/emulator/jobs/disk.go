@@ -75,6 +75,7 @@ func (j *job) load() error {
 	if j.meta.Inputs < 0 || j.meta.Inputs > MaxInputs {
 		return fmt.Errorf("%d inputs", j.meta.Inputs)
 	}
+	j.shape = j.meta.shape()
 	return nil
 }
 

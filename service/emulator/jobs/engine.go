@@ -165,7 +165,7 @@ func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 		SchemaVersion: 1, Dataset: spec.Dataset, Created: e.conf.Now().UTC(), Status: Starting, Inputs: len(spec.URLs),
 		IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput, Fields: spec.Fields, Format: spec.Format,
 	}}
-	j.dir = e.folder(j.id)
+	j.dir, j.shape = e.folder(j.id), j.meta.shape()
 	if err := e.create(j, spec.URLs); err != nil {
 		return Snapshot{}, fmt.Errorf("keeping the job: %w", err)
 	}

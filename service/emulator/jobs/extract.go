@@ -60,7 +60,7 @@ func datasetOf(id string) (dataset, bool) {
 
 // extract turns a page into encoded records with the dataset's fields in order.
 func (j *job) extract(p Page) ([]json.RawMessage, error) {
-	d, _ := datasetOf(j.meta.Dataset)
+	d, _ := datasetOf(j.shape.dataset)
 	if !d.anyStatus {
 		if err := pageError(p); err != nil {
 			return nil, err
@@ -75,12 +75,12 @@ func (j *job) extract(p Page) ([]json.RawMessage, error) {
 	if len(recs) == 0 {
 		return nil, &FetchError{"no_records", "No data found on the page"}
 	}
-	if n := j.meta.LimitPerInput; n > 0 && len(recs) > n {
+	if n := j.shape.limit; n > 0 && len(recs) > n {
 		recs = recs[:n]
 	}
 	fields := d.Fields
-	if len(j.meta.Fields) > 0 {
-		fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !slices.Contains(j.meta.Fields, f) })
+	if len(j.shape.fields) > 0 {
+		fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !slices.Contains(j.shape.fields, f) })
 	}
 	out := make([]json.RawMessage, len(recs))
 	for i, r := range recs {

@@ -50,11 +50,25 @@ type job struct {
 	id     string
 	dir    string
 	cancel context.CancelFunc
+	shape  shape
 
 	mu      sync.Mutex // guards what follows, and the order of lines
 	meta    meta
 	done    []bool // by input, while running
 	records *os.File
+}
+
+// shape is what a job asks of its records. It never changes, so that it is read
+// without the lock.
+type shape struct {
+	dataset string
+	fields  []string
+	limit   int // records of one input; 0 is no bound
+	errors  bool
+}
+
+func (m meta) shape() shape {
+	return shape{dataset: m.Dataset, fields: m.Fields, limit: m.LimitPerInput, errors: m.IncludeErrors}
 }
 
 func (j *job) snapshot() Snapshot {

@@ -157,6 +157,21 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	}
 }
 
+// With -race this sees a cancel write what a page being extracted reads.
+func TestACancelMeetsPagesBeingExtracted(t *testing.T) {
+	e := open(t, t.TempDir(), &site{})
+	for range 20 {
+		snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(200), LimitPerInput: 1, Fields: []string{"name"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until(t, e, snap.ID, func(s Snapshot) bool { return s.Done > 0 })
+		if err := e.Cancel(snap.ID); err != nil && !errors.Is(err, ErrNotRunning) {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestParallelismIsBounded(t *testing.T) {
 	s := &site{gate: make(chan struct{})}
 	e := open(t, t.TempDir(), s)
@@ -230,7 +245,7 @@ func FuzzExtract(f *testing.F) {
 	f.Add([]byte("\xff\x00<title>"), "")
 	f.Fuzz(func(t *testing.T, body []byte, url string) {
 		for _, d := range datasets() {
-			j := &job{meta: meta{Dataset: d.ID}}
+			j := &job{shape: shape{dataset: d.ID}}
 			recs, err := j.extract(Page{URL: url, Status: 200, Body: body})
 			if err == nil && len(recs) == 0 {
 				t.Fatal("neither records nor an error")

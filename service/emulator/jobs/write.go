@@ -97,7 +97,7 @@ func (j *job) writeLine(rows rowWriter, l line) error {
 			return err
 		}
 	}
-	if l.Error == "" || !j.meta.IncludeErrors {
+	if l.Error == "" || !j.shape.errors {
 		return nil
 	}
 	b, err := json.Marshal(map[string]any{"error": l.Error, "error_code": l.Code, "input": input{l.URL}})
@@ -118,12 +118,12 @@ func (j *job) rows(format string, w *bufio.Writer) rowWriter {
 	case "json":
 		return &jsonRows{w: w}
 	case "csv":
-		d, _ := datasetOf(j.meta.Dataset)
+		d, _ := datasetOf(j.shape.dataset)
 		columns := d.Fields
-		if len(j.meta.Fields) > 0 {
-			columns = slices.DeleteFunc(slices.Clone(columns), func(f string) bool { return !slices.Contains(j.meta.Fields, f) })
+		if len(j.shape.fields) > 0 {
+			columns = slices.DeleteFunc(slices.Clone(columns), func(f string) bool { return !slices.Contains(j.shape.fields, f) })
 		}
-		if j.meta.IncludeErrors {
+		if j.shape.errors {
 			columns = append(slices.Clone(columns), "error", "error_code", "input")
 		}
 		return &csvRows{w: csv.NewWriter(w), columns: columns}
