@@ -111,7 +111,7 @@ func (c *Client) fetchResult(ctx context.Context, call jobCall, format, dest str
 	}
 	defer stream.close()
 	var size int64
-	err = writeWhole(dest, func(w io.Writer) error {
+	err = WriteWhole(dest, func(w io.Writer) error {
 		size, err = stream.copyTo(w, on)
 		return err
 	})
@@ -228,44 +228,4 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 			return done, err
 		}
 	}
-}
-
-// writeWhole writes a file that appears complete or not at all: a temporary one
-// in the same folder, synced, renamed, and the folder synced.
-func writeWhole(dest string, fill func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(dest), ".zonedeck-*.part") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close() // it may be closed already
-			err = errors.Join(err, os.Remove(f.Name()))
-		}
-	}()
-	if err := fill(f); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), dest); err != nil {
-		return err
-	}
-	syncDir(filepath.Dir(dest))
-	return nil
-}
-
-// syncDir makes a new name durable where folders can be synced; where they
-// cannot, nothing more can be done, and the file itself is whole either way.
-func syncDir(dir string) {
-	d, err := os.Open(dir)
-	if err != nil {
-		return
-	}
-	_ = d.Sync()
-	_ = d.Close()
 }

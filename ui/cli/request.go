@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -197,19 +196,11 @@ func verdict(r model.FetchResult) string {
 	return fmt.Sprintf("%s (status %d, %s, %d ms, %d bytes, attempt %d)", line, r.Status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
 }
 
-// saveBody writes a body to the operator's file: a temporary file beside it
-// first, so that a failure leaves what was there.
+// saveBody writes a body to the operator's file, whole or not at all.
 func saveBody(name string, b model.BodyRef) error {
-	f, err := os.CreateTemp(filepath.Dir(name), ".zonedeck-*")
+	err := service.WriteWhole(name, func(w io.Writer) error { return copyBody(w, b) })
 	if err != nil {
 		return fail(exitState, "write %s: %w", name, err)
-	}
-	err = errors.Join(copyBody(f, b), f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		return fail(exitState, "write %s: %w", name, errors.Join(err, os.Remove(f.Name())))
 	}
 	return nil
 }
