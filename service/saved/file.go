@@ -21,18 +21,20 @@ var ErrSecretInURL = errors.New("the URL holds a login (user:password@host); tak
 
 // document is the file's form. Durations are written as Go writes them ("30s").
 type document struct {
-	Zone    string              `toml:"zone"`
-	URL     string              `toml:"url"`
-	Via     string              `toml:"via,omitempty"`
-	Format  string              `toml:"format,omitempty"`
-	Method  string              `toml:"method,omitempty"`
-	Country string              `toml:"country,omitempty"`
-	Session string              `toml:"session,omitempty"`
-	Key     string              `toml:"key,omitempty"`
-	Timeout string              `toml:"timeout,omitempty"`
-	Retries *int                `toml:"retries,omitempty"`
-	Body    string              `toml:"body,omitempty,multiline"`
-	Headers map[string][]string `toml:"headers,omitempty"`
+	Zone    string `toml:"zone"`
+	URL     string `toml:"url"`
+	Via     string `toml:"via,omitempty"`
+	Format  string `toml:"format,omitempty"`
+	Method  string `toml:"method,omitempty"`
+	Country string `toml:"country,omitempty"`
+	Session string `toml:"session,omitempty"`
+	Key     string `toml:"key,omitempty"`
+	Timeout string `toml:"timeout,omitempty"`
+	Retries *int   `toml:"retries,omitempty"`
+	// Required are the fields a good answer holds.
+	Required []string            `toml:"required,omitempty"`
+	Body     string              `toml:"body,omitempty,multiline"`
+	Headers  map[string][]string `toml:"headers,omitempty"`
 }
 
 // encode writes r as a file; omitted names the headers left out because their
@@ -44,6 +46,7 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 	doc := document{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format),
 		Method: r.Method, Country: r.Country, Session: r.Session, Key: r.Key, Body: r.Body,
+		Required: r.Required,
 	}
 	if r.Timeout > 0 {
 		doc.Timeout = r.Timeout.String()
@@ -81,6 +84,7 @@ func decode(file []byte) (model.FetchRequest, error) {
 		Zone: model.Zone{Name: model.ZoneName(doc.Zone)}, URL: doc.URL, Via: model.Via(doc.Via),
 		Format: model.Format(doc.Format), Method: doc.Method, Country: doc.Country,
 		Session: doc.Session, Key: doc.Key, Body: doc.Body, Retries: -1,
+		Required: doc.Required,
 	}
 	switch r.Via {
 	case "":

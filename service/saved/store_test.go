@@ -19,7 +19,7 @@ func full() model.FetchRequest {
 		Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://lab.test/shop?v=2", Via: model.ViaNative,
 		Format: model.FormatJSON, Method: "POST", Header: http.Header{"X-Trace": {"a", "b"}},
 		Body: "line one\nline \"two\"\n", Country: "de", Session: "a1", Key: "batch-user",
-		Timeout: 45 * time.Second, Retries: 0,
+		Timeout: 45 * time.Second, Retries: 0, Required: []string{".price, .cost", "items.0.name"},
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
 )
 
@@ -19,17 +20,18 @@ type field string
 
 // The fields, in the order of the form.
 const (
-	fieldZone    field = "zone"
-	fieldURL     field = "url"
-	fieldVia     field = "via"
-	fieldFormat  field = "format"
-	fieldKey     field = "key"
-	fieldMethod  field = "method"
-	fieldHeaders field = "headers"
-	fieldBody    field = "body"
-	fieldCountry field = "country"
-	fieldSession field = "session"
-	fieldTimeout field = "timeout"
+	fieldZone     field = "zone"
+	fieldURL      field = "url"
+	fieldVia      field = "via"
+	fieldFormat   field = "format"
+	fieldKey      field = "key"
+	fieldMethod   field = "method"
+	fieldHeaders  field = "headers"
+	fieldBody     field = "body"
+	fieldRequired field = "required"
+	fieldCountry  field = "country"
+	fieldSession  field = "session"
+	fieldTimeout  field = "timeout"
 )
 
 // The methods that mean something of their own here.
@@ -62,8 +64,12 @@ type problem struct {
 type draft struct {
 	Zone, URL, Via, Format, Key string
 	Method, Headers, Body       string
+	Required                    string // one selector or path a line
 	Country, Session, Timeout   string
 }
+
+// masked is what the journal keeps of a header that is a credential.
+const masked = "••••"
 
 // firstDraft is what the console opens with: a request that works on the
 // embedded emulator as it is.
@@ -90,6 +96,7 @@ func draftOf(r model.FetchRequest) draft {
 	d := draft{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format), Key: r.Key,
 		Method: r.Method, Body: r.Body, Country: r.Country, Session: r.Session, Headers: headerText(r.Header),
+		Required: strings.Join(r.Required, "\n"),
 	}
 	if d.Via == "" {
 		d.Via = string(model.ViaAPI)
@@ -106,9 +113,19 @@ func draftOf(r model.FetchRequest) draft {
 	return d
 }
 
+// draftOfResult is the form that makes a result's request again, with the key
+// that was used.
+func draftOfResult(res model.FetchResult) draft {
+	d := draftOf(res.Request)
+	if d.Key == "" {
+		d.Key = res.KeyName
+	}
+	return d
+}
+
 // extended reports whether a field of the folded part is in use.
 func (d draft) extended() bool {
-	return d.Headers != "" || d.Body != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
+	return d.Headers != "" || d.Body != "" || d.Required != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
 		(d.Method != "" && d.Method != methodGet)
 }
 
@@ -146,6 +163,9 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	r.Header = header
 	if r.Body != "" && r.Method == "" {
 		add(fieldBody, note, "a body goes with a method such as POST")
+	}
+	if r.Required, err = parseRequired(d.Required); err != nil {
+		add(fieldRequired, stop, err.Error())
 	}
 	if r.Country != "" && !countryCode(r.Country) {
 		add(fieldCountry, stop, "two small letters, such as de")
@@ -290,6 +310,9 @@ func parseHeaders(s string) (map[string][]string, error) {
 		if !ok || !token(name) {
 			return h, fmt.Errorf("line %d: write it as Name: value", n)
 		}
+		if strings.Contains(value, masked) {
+			return h, fmt.Errorf("line %d: the journal does not keep what %s held: type it again, or take the line out", n, name)
+		}
 		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
 			return h, fmt.Errorf("line %d: control characters cannot be sent", n)
 		}
@@ -299,6 +322,25 @@ func parseHeaders(s string) (map[string][]string, error) {
 		h[name] = append(h[name], value)
 	}
 	return h, nil
+}
+
+// parseRequired reads the required fields, one a line: a comma is part of a
+// selector. Its result is nil when there are none.
+func parseRequired(s string) ([]string, error) {
+	var out []string
+	n := 0
+	for line := range strings.SplitSeq(s, "\n") {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" {
+			continue
+		}
+		if fields.Validate(line) != nil {
+			return out, fmt.Errorf("line %d: write a CSS selector (.price) for HTML or a path (items.0.price) for JSON", n)
+		}
+		out = append(out, line)
+	}
+	return out, nil
 }
 
 func headerText(h map[string][]string) string {

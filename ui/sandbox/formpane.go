@@ -39,10 +39,11 @@ func newFormPane(th *kit.Theme) formPane {
 			{Value: string(model.FormatRaw)}, {Value: string(model.FormatJSON)},
 		}},
 		kit.Field{Name: string(fieldKey), Label: "Key", Kind: kit.FieldPick, Placeholder: "choose a key"},
-		kit.Field{Name: string(fieldMore), Label: "More", Kind: kit.FieldToggle, Placeholder: "method, headers, body, country"},
+		kit.Field{Name: string(fieldMore), Label: "More", Kind: kit.FieldToggle, Placeholder: "method, body, fields …"},
 		kit.Field{Name: string(fieldMethod), Label: "Method", Kind: kit.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
 		kit.Field{Name: string(fieldHeaders), Label: "Headers", Kind: kit.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
 		kit.Field{Name: string(fieldBody), Label: "Body", Kind: kit.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
+		kit.Field{Name: string(fieldRequired), Label: "Required", Kind: kit.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
 		kit.Field{Name: string(fieldCountry), Label: "Country", Kind: kit.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
 		kit.Field{Name: string(fieldSession), Label: "Session", Kind: kit.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
 		kit.Field{Name: string(fieldTimeout), Label: "Timeout", Kind: kit.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
@@ -59,7 +60,7 @@ func methods() []kit.Option {
 
 // folded are the fields behind the fold.
 func folded() []field {
-	return []field{fieldMethod, fieldHeaders, fieldBody, fieldCountry, fieldSession, fieldTimeout}
+	return []field{fieldMethod, fieldHeaders, fieldBody, fieldRequired, fieldCountry, fieldSession, fieldTimeout}
 }
 
 // draft reads the form.
@@ -67,7 +68,7 @@ func (p *formPane) draft() draft {
 	v := func(f field) string { return p.form.Value(string(f)) }
 	return draft{
 		Zone: v(fieldZone), URL: v(fieldURL), Via: v(fieldVia), Format: v(fieldFormat), Key: v(fieldKey),
-		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody),
+		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody), Required: v(fieldRequired),
 		Country: v(fieldCountry), Session: v(fieldSession), Timeout: v(fieldTimeout),
 	}
 }
@@ -86,7 +87,7 @@ func (p *formPane) fill(d draft) {
 	}
 	for f, v := range map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
-		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body,
+		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body, fieldRequired: d.Required,
 		fieldCountry: d.Country, fieldSession: d.Session, fieldTimeout: d.Timeout,
 	} {
 		p.form.SetValue(string(f), v)
@@ -144,7 +145,7 @@ func (m *Model) refresh() {
 func allFields() []field {
 	return []field{
 		fieldZone, fieldURL, fieldVia, fieldFormat, fieldKey, fieldMethod, fieldHeaders, fieldBody,
-		fieldCountry, fieldSession, fieldTimeout,
+		fieldRequired, fieldCountry, fieldSession, fieldTimeout,
 	}
 }
 
@@ -154,6 +155,8 @@ func fieldHelp(f field) string {
 		return "One header a line. esc ends editing."
 	case fieldBody:
 		return "esc ends editing."
+	case fieldRequired:
+		return "One CSS selector or JSON path a line; a missing one is parsing drift. esc ends editing."
 	default:
 		return ""
 	}

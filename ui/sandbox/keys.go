@@ -1,6 +1,8 @@
 package sandbox
 
 import (
+	"time"
+
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
@@ -8,7 +10,7 @@ import (
 // Intents of the tab's keys.
 type (
 	sendNow     struct{}
-	sendSure    struct{} // after the question
+	sendSure    struct{ pause time.Duration } // after the question
 	cancelSend  struct{}
 	nextPane    struct{}
 	prevPane    struct{}

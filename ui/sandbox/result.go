@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"slices"
 	"time"
 
 	"zonedeck/model"
@@ -16,12 +17,29 @@ const (
 	tabHeaders
 	tabTiming
 	tabAttempts
-	resultTabs
+	tabFields
 )
 
 // String is the page's word.
 func (t resultTab) String() string {
-	return [...]string{"Body", "Headers", "Timing", "Attempts"}[t]
+	return [...]string{"Body", "Headers", "Timing", "Attempts", "Fields"}[t]
+}
+
+// pages are the pages of the result on screen; required fields have one when
+// there are any.
+func (p *resultPane) pages() []resultTab {
+	list := []resultTab{tabBody, tabHeaders, tabTiming, tabAttempts}
+	if len(p.res.Fields) > 0 {
+		list = append(list, tabFields)
+	}
+	return list
+}
+
+// turn goes to another page, around at the ends.
+func (p *resultPane) turn(by int) {
+	list := p.pages()
+	at := max(slices.Index(list, p.tab), 0)
+	p.tab, p.top = list[(at+by+len(list))%len(list)], 0
 }
 
 // origin is where the result on screen comes from.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
 )
 
@@ -46,6 +47,8 @@ func (m *Model) pageLines(w int) []string {
 		return waterfall(m.deps.Theme, m.result.res.Timing, m.result.res.Request, w)
 	case tabAttempts:
 		return m.attemptLines(m.result.res.Attempts, w)
+	case tabFields:
+		return m.fieldLines(m.result.res.Fields, w)
 	case tabHeaders:
 		var out []string
 		for _, l := range strings.Split(kit.CleanLines(headerPage(m.result.res)), "\n") {
@@ -150,6 +153,26 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 	return lines
 }
 
+// fieldLines is the list of required fields: each one found with the beginning
+// of its value, or missing.
+func (m *Model) fieldLines(list []model.Field, w int) []string {
+	th := m.deps.Theme
+	pathW := 8
+	for _, f := range list {
+		pathW = max(pathW, kit.Width(kit.Clean(f.Path)))
+	}
+	pathW = min(pathW, max(w/2, 8))
+	lines := []string{th.Muted.Render(kit.Fit("   "+kit.Fit("REQUIRED", pathW)+"  VALUE", w))}
+	for _, f := range list {
+		mark, value := th.Good.Render("✓"), kit.Clean(f.Value)
+		if !f.Found {
+			mark, value = th.Bad.Render("✗"), th.Bad.Render("missing")
+		}
+		lines = append(lines, kit.Cut(" "+mark+" "+kit.Fit(kit.Clean(f.Path), pathW)+"  "+value, w))
+	}
+	return lines
+}
+
 // waited is the back-off before an attempt; the first has none.
 func waited(d time.Duration) string {
 	if d <= 0 {
@@ -240,14 +263,18 @@ func (m *Model) pagesLine(w int) string {
 	th := m.deps.Theme
 	var b strings.Builder
 	b.WriteByte(' ')
-	for t := range resultTabs {
+	for _, t := range m.result.pages() {
 		if t == m.result.tab {
 			b.WriteString(th.TabOn.Render("╶ "+t.String()+" ╴") + " ")
 		} else {
 			b.WriteString(th.TabOff.Render(" "+t.String()+" ") + "  ")
 		}
 	}
-	return kit.Edge(b.String(), th.Muted.Render("[ ] pages "), w)
+	const hint = "[ ] pages "
+	if kit.Width(b.String())+kit.Width(hint) > w {
+		return kit.Fit(b.String(), w)
+	}
+	return kit.Edge(b.String(), th.Muted.Render(hint), w)
 }
 
 // statusInk is the status line with the class in its colour.
@@ -274,6 +301,9 @@ func (m *Model) statusLine() string {
 	if res.ContentType != "" {
 		kind, _, _ := strings.Cut(res.ContentType, ";")
 		parts = append(parts, kit.Clean(strings.TrimSpace(kind)))
+	}
+	if n := len(res.Fields); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d fields", n-len(fields.Missing(res.Fields)), n))
 	}
 	if res.Exit != "" {
 		parts = append(parts, "exit "+kit.Clean(res.Exit))

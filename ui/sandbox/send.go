@@ -31,9 +31,10 @@ type (
 	ticked struct{ started time.Time }
 )
 
-// trySend sends what the form asks for, or says at the field why not. With sure
-// a request whose outcome is known beforehand goes out all the same.
-func (m *Model) trySend(sure bool) tea.Cmd {
+// trySend sends what the form asks for after a pause, or says at the field why
+// not. With sure a request whose outcome is known beforehand goes out all the
+// same.
+func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	if m.work.send.Running() {
 		return kit.Warn("A request is on its way: esc cancels it.")
 	}
@@ -55,10 +56,10 @@ func (m *Model) trySend(sure bool) tea.Cmd {
 		return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
 			Title: "Send all the same?",
 			Body:  p.Text + "\n\nThe request goes out as it is and counts as any other.",
-			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{},
+			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{pause: pause},
 		})
 	}
-	return m.send(m.form.request, 0)
+	return m.send(m.form.request, pause)
 }
 
 // notReady says why nothing can be sent yet.
@@ -181,7 +182,7 @@ func (m *Model) tookFetch(msg fetched) tea.Cmd {
 // the zone, and what has no field stands at the URL.
 func refusedField(name string) field {
 	switch f := field(name); f {
-	case fieldZone, fieldURL, fieldVia, fieldKey, fieldFormat, fieldMethod, fieldHeaders, fieldBody, fieldCountry, fieldSession:
+	case fieldZone, fieldURL, fieldVia, fieldKey, fieldFormat, fieldMethod, fieldHeaders, fieldBody, fieldRequired, fieldCountry, fieldSession:
 		return f
 	case "password", "profile":
 		return fieldZone

@@ -34,6 +34,9 @@ type (
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
 	p.res, p.origin, p.trouble, p.mark, p.top = res, from, "", -1, 0
+	if p.tab == tabFields && len(res.Fields) == 0 {
+		p.tab = tabBody
+	}
 	if p.tab == tabBody && res.Body.Size == 0 && len(res.Attempts) > 1 {
 		p.tab = tabAttempts // nothing to read, and something to see
 	} else if p.tab == tabAttempts || from == fromSending {
@@ -82,26 +85,37 @@ func (m *Model) tookReopened(msg fetchLoaded) tea.Cmd {
 		}
 		return kit.Fail("Fetch " + msg.id + " could not be opened: " + msg.err.Error())
 	}
+	var said tea.Cmd
+	if m.setForm(draftOfResult(msg.res)) {
+		said = kit.Info("The form holds this request now; U brings back what it held.")
+	}
 	m.focus(paneResult)
-	return m.show(msg.res, fromHistory)
+	return tea.Batch(said, m.show(msg.res, fromHistory))
 }
 
 // toForm fills the form with the request of the result on screen.
 func (m *Model) toForm() tea.Cmd {
-	m.setForm(draftOf(m.result.res.Request))
+	m.setForm(draftOfResult(m.result.res))
 	return kit.Info("The form holds this request again. Nothing was sent.")
 }
 
 // setForm replaces what the form holds and goes there; undo brings it back.
-func (m *Model) setForm(d draft) {
-	m.form.before = append(m.form.before, m.form.draft())
-	if len(m.form.before) > maxUndo {
-		m.form.before = m.form.before[1:]
-	}
+// It reports whether the form is another one now.
+func (m *Model) setForm(d draft) bool {
+	m.endEditing()
+	before := m.form.draft()
 	m.form.refused = nil
 	m.form.fill(d)
+	changed := m.form.draft() != before
+	if changed {
+		m.form.before = append(m.form.before, before)
+		if len(m.form.before) > maxUndo {
+			m.form.before = m.form.before[1:]
+		}
+	}
 	m.refresh()
 	m.focus(paneForm)
+	return changed
 }
 
 // undo brings back what the form held before it was filled by a step.
@@ -123,15 +137,15 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	res := m.result.res
 	switch s.Action {
 	case model.ActionRetry:
-		return m.again(res.Request, 0)
+		return m.again(res, 0)
 	case model.ActionSlowDown:
-		return m.again(res.Request, pauseOf(res.Diagnosis))
+		return m.again(res, pauseOf(res.Diagnosis))
 	case model.ActionTryUnlocker:
 		return m.tryProduct(model.ProductUnlocker)
 	case model.ActionTryBrowser:
 		return m.tryProduct(model.ProductBrowser)
 	case model.ActionTwin:
-		d := draftOf(res.Request)
+		d := draftOfResult(res)
 		d.Via = string(otherWay(res.Request.Via))
 		m.setForm(d)
 		return kit.Info("The form goes by " + otherWay(res.Request.Via).String() + " now. ctrl+j sends.")
@@ -142,13 +156,13 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{res.Request.URL}})
 	case model.ActionRaiseTimeout:
-		d := draftOf(res.Request)
+		d := draftOfResult(res)
 		longer := 2 * max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second)
 		d.Timeout = longer.String()
 		m.setForm(d)
 		return tea.Batch(m.toField(fieldTimeout), kit.Info("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone, model.ActionFixRequest:
-		m.setForm(draftOf(res.Request))
+		m.setForm(draftOfResult(res))
 		f := fieldZone
 		if s.Action == model.ActionFixRequest {
 			f = fieldURL
@@ -158,18 +172,14 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	return nil
 }
 
-// again sends a request once more: the one shown, whatever the form holds now.
-func (m *Model) again(r model.FetchRequest, pause time.Duration) tea.Cmd {
-	if m.work.send.Running() {
-		return kit.Warn("A request is on its way: esc cancels it.")
-	}
-	if !m.session.Ready {
-		return kit.Warn(m.notReady())
-	}
-	if z, err := findZone(m.session, string(r.Zone.Name)); err == nil {
-		r.Zone = z // the profile may have changed since
-	}
-	return m.send(r, pause)
+// again sends the request of the result once more, whatever the form held: the
+// form is filled with it first, so that it passes the same checks as any other
+// (the profile may have changed since, and the journal keeps no credentials).
+func (m *Model) again(res model.FetchResult, pause time.Duration) tea.Cmd {
+	at := m.ring.At
+	m.setForm(draftOfResult(res))
+	m.focus(at)
+	return m.trySend(false, pause)
 }
 
 // pauseOf is how long to wait before trying again slower: what the answer asked
@@ -187,7 +197,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	if !ok {
 		return kit.Warn("The profile has no " + p.Label() + " zone.")
 	}
-	d := draftOf(m.result.res.Request)
+	d := draftOfResult(m.result.res)
 	d.Zone = string(z.Name)
 	m.setForm(d)
 	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")

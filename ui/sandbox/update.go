@@ -59,9 +59,9 @@ func (m *Model) newSession(s kit.Session) {
 func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	switch msg := msg.(type) {
 	case sendNow:
-		return m.trySend(false), true
+		return m.trySend(false, 0), true
 	case sendSure:
-		return m.trySend(true), true
+		return m.trySend(true, msg.pause), true
 	case cancelSend:
 		m.work.send.Cancel()
 		return nil, true
@@ -71,9 +71,9 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	case nextPage, prevPage:
 		by := 1
 		if _, back := msg.(prevPage); back {
-			by = int(resultTabs) - 1
+			by = -1
 		}
-		m.result.tab, m.result.top = (m.result.tab+resultTab(by))%resultTabs, 0
+		m.result.turn(by)
 		m.focus(paneResult)
 		return nil, true
 	case showMark:

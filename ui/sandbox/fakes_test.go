@@ -1,0 +1,188 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/profile"
+	"zonedeck/service/saved"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/sandbox"
+	"zonedeck/ui/uitest"
+)
+
+// fakeService answers fetches as the test says, and keeps what it was asked.
+type fakeService struct {
+	*service.Client // the real preview
+	mu              sync.Mutex
+	sent            []model.FetchRequest
+	history         []model.Activity
+	kept            map[string]model.FetchResult
+	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
+	answer          func(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error)
+}
+
+func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error) {
+	f.mu.Lock()
+	f.sent = append(f.sent, r)
+	answer := f.answer
+	f.mu.Unlock()
+	return answer(ctx, r, on)
+}
+
+func (f *fakeService) requests() []model.FetchRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.FetchRequest(nil), f.sent...)
+}
+
+func (f *fakeService) Activity(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]model.Activity(nil), f.history...), nil
+}
+
+func (f *fakeService) LoadFetch(_ context.Context, id string) (model.FetchResult, error) {
+	if d := f.slow[id]; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		<-timer.C
+	}
+	res, ok := f.kept[id]
+	if !ok {
+		return model.FetchResult{}, errors.New("the journal has no such fetch")
+	}
+	return res, nil
+}
+
+// fakeStore keeps saved requests in memory.
+type fakeStore struct{ kept map[string]model.FetchRequest }
+
+func (s *fakeStore) List(context.Context) ([]saved.Entry, error) {
+	var out []saved.Entry
+	for name, r := range s.kept {
+		out = append(out, saved.Entry{Name: name, Request: r, Changed: time.Now()})
+	}
+	return out, nil
+}
+
+func (s *fakeStore) Load(_ context.Context, name string) (model.FetchRequest, error) {
+	return s.kept[name], nil
+}
+
+func (s *fakeStore) Save(_ context.Context, name string, r model.FetchRequest, replace bool) ([]string, error) {
+	if _, have := s.kept[name]; have && !replace {
+		return nil, saved.ErrExists
+	}
+	s.kept[name] = r
+	return nil, nil
+}
+
+// bench is one screen under test.
+type bench struct {
+	*uitest.Screen
+	svc   *fakeService
+	store *fakeStore
+	view  *sandbox.Model
+}
+
+func demoProfile() profile.Profile {
+	return profile.Profile{
+		Name: "local", Local: true, BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335,
+		UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "batch-user", Verify: true, Zones: demoZones(),
+	}
+}
+
+func demoZones() []model.Zone {
+	return []model.Zone{
+		{Name: "datacenter_demo", Product: model.ProductDatacenter, Password: "demo:datacenter_demo"},
+		{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "demo:unlocker_demo"},
+		{Name: "browser_demo", Product: model.ProductBrowser, Password: "demo:browser_demo"},
+		{Name: "serp_demo", Product: model.ProductSERP, Password: "demo:serp_demo"},
+	}
+}
+
+func demoSession() kit.Session {
+	now := time.Now()
+	user := model.Key{
+		Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch, Last4: "f2a1", Secret: "demo:batch-user",
+		Expires: model.ExpiresAt(now.AddDate(0, 0, 60)), Rotation: model.Rotation{Last: now.AddDate(0, 0, -20)},
+	}
+	finance := user
+	finance.Name, finance.Level, finance.Last4, finance.Secret = "finance-review", model.LevelFinance, "0c0c", "demo:finance-review"
+	return kit.Session{
+		ProfileName: "local", Local: true, Ready: true, Key: user, Keys: []model.Key{user, finance}, Zones: demoZones(),
+	}
+}
+
+// open runs the console with the Sandbox as its only tab.
+func open(t *testing.T, w, h int) *bench {
+	t.Helper()
+	b := &bench{
+		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
+		store: &fakeStore{kept: map[string]model.FetchRequest{}},
+	}
+	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		return okResult(r), nil
+	}
+	theme := kit.NewTheme(true, false)
+	b.view = sandbox.New(sandbox.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
+		Open: func(context.Context, model.BodyRef) (kit.BodySource, error) {
+			return kit.BodySource{}, errors.New("no file in this test")
+		},
+	})
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}},
+	})
+	b.Screen = uitest.Start(t, app, w, h)
+	return b
+}
+
+// reload does what coming back to the tab does.
+func (b *bench) reload() { b.Send(b.view.Focus()) }
+
+func okResult(r model.FetchRequest) model.FetchResult {
+	body := "<!doctype html>\n<html><head><title>The lab</title></head>\n<body><h1>ok</h1></body></html>\n"
+	return model.FetchResult{
+		ID: "f_1", Request: r, KeyName: "batch-user", Started: time.Now(), Status: 200, ServiceStatus: 200,
+		Header: http.Header{"Content-Type": {"text/html; charset=utf-8"}, "X-Brd-Ip": {"127.0.3.17"}}, ContentType: "text/html; charset=utf-8",
+		Body: model.BodyRef{Bytes: []byte(body), Size: int64(len(body))},
+		Timing: model.Timing{
+			DNS: -1, Connect: 1 * time.Millisecond, ProxyConnect: -1, TLS: -1, FirstByte: 38 * time.Millisecond,
+			Transfer: 2 * time.Millisecond, Total: 41 * time.Millisecond,
+		},
+		Attempts:  []model.Attempt{{N: 1, Class: model.ClassOK, Status: 200, Total: 41 * time.Millisecond}},
+		Diagnosis: model.Diagnosis{Class: model.ClassOK, Summary: "The target answered 200 with a body.", Evidence: []model.Evidence{{Kind: "status", Text: "200"}}},
+	}
+}
+
+func captchaResult(r model.FetchRequest) model.FetchResult {
+	res := okResult(r)
+	body := "<!doctype html>\n<html><head><title>Just a moment</title></head>\n<div class=\"g-recaptcha\"></div>\n"
+	res.ID, res.Body = "f_2", model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}
+	at := int64(strings.Index(body, "g-recaptcha"))
+	res.Attempts = []model.Attempt{
+		{N: 1, Class: model.ClassCaptcha, Status: 200, Total: 40 * time.Millisecond},
+		{N: 2, Class: model.ClassCaptcha, Status: 200, Wait: time.Second, Total: 44 * time.Millisecond},
+	}
+	res.Diagnosis = model.Diagnosis{
+		Class: model.ClassCaptcha, Summary: "The target answered with a CAPTCHA instead of the page.",
+		Evidence: []model.Evidence{{Kind: "service_status", Text: "200 OK"}, {Kind: "status", Text: "200 OK"}, {Kind: "header", Text: "x: y"}, {Kind: "body", Text: "match \"g-recaptcha\"", Offset: at, Length: 11}},
+		Steps: []model.Step{
+			{Action: model.ActionTryBrowser, Text: "use the specialised product", Documented: true},
+			{Action: model.ActionSlowDown, Text: "slow down", Documented: true},
+			{Action: model.ActionTwin, Text: "compare API and Native"},
+		},
+	}
+	return res
+}

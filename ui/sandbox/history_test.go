@@ -1,0 +1,182 @@
+package sandbox_test
+
+import (
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/ok", Via: model.ViaAPI}
+		b.svc.kept = map[string]model.FetchResult{"f_slow": captchaResult(r), "f_new": okResult(r)}
+		b.svc.slow = map[string]time.Duration{"f_slow": time.Second}
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_slow"}})
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_new"}})
+		b.Expect("from history", "nothing was sent", "<title>The lab</title>")
+		b.After(2 * time.Second)
+		b.Expect("<title>The lab</title>")
+		b.ExpectNot("CAPTCHA")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("re-opening sent %d requests", n)
+		}
+	})
+}
+
+func TestAFetchThatIsGoneIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.AllowError("f_gone")
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_gone"}})
+		b.ExpectToast("Fetch f_gone could not be opened: the journal has no such fetch")
+	})
+}
+
+func TestHistoryReopensWithoutSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		r := model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Retries: -1}
+		b.svc.kept["f_2"] = captchaResult(r)
+		b.svc.history = []model.Activity{{
+			ID: 1, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Zone: "datacenter_demo",
+			URL: r.URL, Via: model.ViaNative, Class: model.ClassCaptcha, Status: 200, Total: 41 * time.Millisecond,
+		}}
+		b.Press("ctrl+j") // brings history up to date
+		b.Press("shift+tab", "enter")
+		b.Expect("Response · from history", "✗ CAPTCHA", "Native")
+		b.Press("o")
+		b.Expect("The form holds this request again", "GET http://lab.test/shop HTTP/1.1")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("re-opening sent a request (%d in all)", n)
+		}
+		b.Press("U")
+		b.Expect(`{"zone":"unlocker_demo"`)
+	})
+}
+
+func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("ctrl+s")
+		b.Expect("Save the request")
+		b.Type("../x")
+		b.Press("ctrl+s")
+		b.Expect("it must start with")
+		b.Press("enter")
+		for range 4 {
+			b.PressFast("backspace")
+		}
+		b.Type("shop")
+		b.Press("ctrl+s")
+		b.Expect("Saved as shop.")
+		if _, ok := b.store.kept["shop"]; !ok {
+			t.Fatalf("kept: %v", b.store.kept)
+		}
+		r := b.store.kept["shop"]
+		r.URL = "http://lab.test/json"
+		b.store.kept["shop"] = r
+		b.Press("ctrl+o")
+		b.Expect("Saved requests", "shop")
+		b.Press("enter")
+		b.Expect(`://lab.test/json","format"`, "Nothing was sent")
+		b.Press("ctrl+s")
+		b.Type("shop")
+		b.Press("ctrl+s")
+		b.Expect("Replace shop?")
+	})
+}
+
+func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		s := demoSession()
+		s.Local, s.ProfileName = false, "acme"
+		b.Send(kit.SessionChanged{Session: s})
+		b.Expect("datacenter_demo", "type the target's address")
+		b.ExpectNot("lab.test", "embedded emulator")
+		b.Press("ctrl+j")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Fatalf("a request without an address was sent")
+		}
+		b.svc.mu.Lock()
+		b.svc.history = []model.Activity{
+			{ID: 2, Ref: "f_2", Kind: model.ActivityFetch, Profile: "other", Zone: "serp_demo", URL: "http://other.test/", Via: model.ViaAPI},
+			{ID: 1, Ref: "f_1", Kind: model.ActivityFetch, Profile: "acme", Zone: "unlocker_demo", URL: "http://mine.test/a", Via: model.ViaAPI},
+		}
+		b.svc.mu.Unlock()
+		b.reload()
+		b.Expect("http://mine.test/a", `{"zone":"unlocker_demo"`)
+		b.Press("enter")
+		b.Type("bc")
+		b.Press("enter")
+		b.reload()
+		b.Expect("http://mine.test/abc")
+	})
+}
+
+func TestAnEndingWithoutAResultCannotBeOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
+		b.reload()
+		b.Press("shift+tab", "enter")
+		b.Expect("it ended without a result")
+	})
+}
+
+func TestAReopenedFetchFillsTheForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative, Required: []string{".price"}, Retries: -1}
+		b.svc.kept["f_2"] = captchaResult(r)
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Expect("from history", "GET http://lab.test/shop HTTP/1.1", "U brings back")
+		b.Press("ctrl+j")
+		sent := b.svc.requests()
+		if len(sent) != 1 || sent[0].URL != r.URL || sent[0].Via != r.Via || len(sent[0].Required) != 1 {
+			t.Fatalf("sent %+v, want the request that was opened", sent)
+		}
+		b.Press("U")
+		b.Expect(`://lab.test/ok","format"`)
+	})
+}
+
+func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		res := captchaResult(model.FetchRequest{
+			Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative,
+			Header: http.Header{"Cookie": {"••••"}}, Retries: -1,
+		})
+		b.svc.kept["f_2"] = res
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Press("s") // wait, send again
+		b.After(10 * time.Second)
+		b.Expect("✗ line 1: the journal")
+		b.Press("ctrl+j")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests went out with a mask in place of the cookie", n)
+		}
+	})
+}
+
+func TestAFetchOfAnotherProfileIsNotSentWithThisOnesKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{
+			Zone: model.Zone{Name: "acme_unlocker", Product: model.ProductUnlocker}, URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1,
+		})
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Press("s")
+		b.After(10 * time.Second)
+		b.Expect("✗ zone acme_unlocker")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests were sent to a zone of another profile", n)
+		}
+	})
+}

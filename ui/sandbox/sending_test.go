@@ -1,0 +1,193 @@
+package sandbox_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service"
+)
+
+func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Expect("This is the embedded emulator. ctrl+j sends.", "Will be sent", "POST /request HTTP/1.1",
+			"Authorization: Bearer ••••f2a1", `{"zone":"unlocker_demo"`)
+		b.Press("ctrl+j")
+		b.Expect("✓ ok", "200 · API · 41 ms · 90 B · text/html", "<title>The lab</title>")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests were sent, want 1", n)
+		}
+	})
+}
+
+func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			<-ctx.Done()
+			return model.FetchResult{}, context.Cause(ctx)
+		}
+		b.Press("ctrl+j")
+		b.Expect("● sending", "esc cancels")
+		b.Press("ctrl+j")
+		b.Expect("a request is on its way")
+		b.After(1300 * time.Millisecond)
+		b.Press("esc")
+		b.Expect("Cancelled after 1.", "may still count at")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests were sent, want 1", n)
+		}
+	})
+}
+
+func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error) {
+			on(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 1}})
+			failed := model.Attempt{N: 1, Class: model.ClassTooFast, Status: 429, Total: 30 * time.Millisecond}
+			on(service.FetchEvent{Phase: service.PhaseWaiting, Attempt: failed, Waiting: 3 * time.Second})
+			timer := time.NewTimer(3 * time.Second)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return model.FetchResult{}, context.Cause(ctx)
+			}
+			on(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 2, Wait: 3 * time.Second}})
+			res := okResult(r)
+			res.Attempts = []model.Attempt{failed, {N: 2, Class: model.ClassOK, Status: 200, Wait: 3 * time.Second, Total: 41 * time.Millisecond}}
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("● waiting", "! too fast", "429")
+		b.After(time.Second)
+		b.Expect("s left before the next attempt")
+		b.After(3 * time.Second)
+		b.Expect("✓ ok", "attempt 2")
+		b.Press("]", "]", "]")
+		b.Expect("! too fast", "429", "3.0 s")
+	})
+}
+
+func TestWhatCannotBeSentIsSaidAtTheField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("down", "enter")
+		for range len("http://lab.test/ok") {
+			b.PressFast("backspace")
+		}
+		b.Type("lab.test/ok")
+		b.Press("ctrl+j")
+		b.Expect("it must be absolute")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+func TestAKeyThatMayNotAsksFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("down", "down", "down", "down", "enter")
+		b.Type("finance")
+		b.Press("enter")
+		b.Expect("FINANCE has no proxy and")
+		b.Press("ctrl+j")
+		b.Expect("Send all the same?")
+		b.Press("n")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests were sent after n", n)
+		}
+		b.Press("ctrl+j", "y")
+		if sent := b.svc.requests(); len(sent) != 1 || sent[0].Key != "finance-review" {
+			t.Errorf("sent %+v, want one with the key that was picked", sent)
+		}
+	})
+}
+
+func TestARefusalOfTheServiceStandsAtItsField(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(context.Context, model.FetchRequest, func(service.FetchEvent)) (model.FetchResult, error) {
+			return model.FetchResult{}, &service.RequestError{Field: "key", Msg: "env:NOPE is not set"}
+		}
+		b.Press("ctrl+j")
+		b.Expect("Not sent: key: env:NOPE is not set")
+	})
+}
+
+func TestEveryChangeRedrawsWhatWillBeSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("down", "enter")
+		b.Type("?a=1")
+		b.Expect(`://lab.test/ok?a=1","format":"raw"}`)
+		b.Press("enter", "down", "space")
+		b.Expect("GET http://lab.test/ok?a=1 HTTP/1.1", "Proxy-Authorization: Basic")
+		b.ExpectNot("Bearer")
+	})
+}
+
+func TestResizingInFlightKeepsTheRequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			timer := time.NewTimer(3 * time.Second)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+				return okResult(r), nil
+			case <-ctx.Done():
+				return model.FetchResult{}, context.Cause(ctx)
+			}
+		}
+		b.Press("ctrl+j")
+		b.Resize(80, 24)
+		b.Resize(50, 10)
+		b.Resize(80, 24)
+		b.Expect("Response")
+		b.After(4 * time.Second)
+		b.Resize(120, 40)
+		b.Expect("✓ ok", "<title>The lab</title>")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests, want 1", n)
+		}
+	})
+}
+
+func TestRequiredFieldsAreSentForAndShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 30)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := okResult(r)
+			res.Fields = []model.Field{{Path: "h1", Found: true, Value: "ok"}, {Path: ".price"}}
+			return res, nil
+		}
+		b.Press("down", "down", "down", "down", "down", "space") // More
+		b.Press("down", "down", "down", "down", "enter")         // Required
+		b.Type("h1")
+		b.Press("enter")
+		b.Type("<.price")
+		b.Press("ctrl+j")
+		b.Expect("line 2: write a CSS selector")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Fatalf("%d requests were sent with a path that cannot be looked for", n)
+		}
+		b.Press("enter")
+		for range len("<.price") {
+			b.PressFast("backspace")
+		}
+		b.Type(".price, .cost")
+		b.Press("ctrl+j")
+		if sent := b.svc.requests(); len(sent) != 1 || len(sent[0].Required) != 2 || sent[0].Required[1] != ".price, .cost" {
+			t.Fatalf("sent %+v, want both lines", sent)
+		}
+		b.Expect("1 of 2 fields")
+		b.Press("[")
+		b.Expect("✓ h1", "✗ .price", "missing")
+	})
+}

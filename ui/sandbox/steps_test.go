@@ -1,0 +1,87 @@
+package sandbox_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service"
+)
+
+func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			return captchaResult(r), nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[s] wait 5.0 s, send again")
+		b.Expect("[t] try by Native")
+		b.Press("b")
+		b.Expect("browser_demo now. ctrl+j sends")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Fatalf("a step that fills the form sent a request (%d in all)", n)
+		}
+		b.Press("ctrl+j")
+		if sent := b.svc.requests(); len(sent) != 2 || sent[1].Zone.Name != "browser_demo" {
+			t.Errorf("sent %+v, want the second with browser_demo", sent)
+		}
+		b.Press("s")
+		b.Expect("● waiting")
+		if n := len(b.svc.requests()); n != 2 {
+			t.Errorf("slowing down sent at once (%d requests)", n)
+		}
+		b.After(5 * time.Second)
+		if n := len(b.svc.requests()); n != 3 {
+			t.Errorf("%d requests after the wait, want 3", n)
+		}
+	})
+}
+
+func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			return captchaResult(r), nil
+		}
+		b.Press("ctrl+j", "s", "esc")
+		b.Expect("Cancelled after")
+		b.After(10 * time.Second)
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests, want the first alone", n)
+		}
+	})
+}
+
+func TestEvidenceInTheBodyIsShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := captchaResult(r)
+			body := strings.Repeat("filler\n", 300) + "<div class=\"g-recaptcha\">\n" + strings.Repeat("filler\n", 300)
+			res.Body = model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}
+			res.Diagnosis.Evidence[3].Offset = int64(strings.Index(body, "g-recaptcha"))
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.ExpectNot("<div class=")
+		b.Press("v")
+		b.After(100 * time.Millisecond)
+		b.Expect(`<div class="g-recaptcha">`)
+	})
+}
+
+func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("y")
+		b.Expect("there is no result yet", "request as curl", "secrets from the environment")
+		b.Press("c")
+		b.ExpectToast("curl command")
+		b.Press("ctrl+j", "y", "b")
+		b.ExpectToast("90 B")
+	})
+}
