@@ -51,11 +51,18 @@ func Diagnose(o Outcome) Diagnosis {
 		}
 		d.Summary = r.say(&f)
 		d.Evidence = f.evidence(d.Class)
-		d.Retry = retries(d.Class, d.Cause, &f, r.again)
+		again := retries(d.Class, d.Cause, &f, r.again)
+		d.Retry = again && !o.Unrepeatable
 		if d.Retry {
 			d.RetryAfter = max(o.RetryAfter, 0)
 		}
 		d.Steps = steps(d, &f)
+		if again && !d.Retry {
+			d.Steps = append(d.Steps, Step{
+				Action: ActionRetry,
+				Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated by itself",
+			})
+		}
 		return d
 	}
 	// Not reached: the last rule matches everything, which a test holds.

@@ -52,6 +52,10 @@ type Outcome struct {
 	Incomplete  bool
 	// HeadMethod says that the request asked for no body, so an empty one is no failure.
 	HeadMethod bool
+	// Unrepeatable says that the request may change something at the target (a POST,
+	// say) and that it may have got there, so that it is never sent again without
+	// somebody's decision.
+	Unrepeatable bool
 	// RequiredFields and MissingFields are the target's required fields, when the
 	// operator named any, and those that were not found.
 	RequiredFields []string

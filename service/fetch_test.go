@@ -63,6 +63,7 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 		"the same told by Proxy-Status alone":        {200, header("Proxy-Status", `x; error="http_request_denied"; details="policy_20050: needs permission"`), "", model.ClassAccessRestricted, model.CausePolicy, 0, 1},
 		"a target that blocks":                       {200, header("x-brd-status-code", "403"), "no", model.ClassAccessRestricted, model.CauseSiteBlock, 403, 1},
 		"a CAPTCHA page that comes with 200":         {200, header("Content-Type", "text/html"), `<html><body><form><div class="g-recaptcha" data-sitekey="x"></div></form></body></html>`, model.ClassCaptcha, "", 200, 1},
+		"a defence that names itself in a header":    {200, header("Content-Type", "text/html", "cf-mitigated", "challenge"), page, model.ClassCaptcha, "", 200, 1},
 		"the service's 503 is tried again":           {503, nil, "busy", model.ClassOutside, model.CauseServiceError, 0, 2},
 		"the service's own 429 is tried again":       {429, header("Retry-After", "1"), "slow down", model.ClassTooFast, "", 0, 2},
 		"a redirect is not followed and is told":     {200, header("x-brd-status-code", "301"), "moved", model.ClassOK, "", 301, 1},
@@ -321,6 +322,22 @@ func TestJSONFormatIsUnwrapped(t *testing.T) {
 				t.Errorf("%d files of bodies are left, want %d", len(files), want)
 			}
 		})
+	}
+}
+
+func TestAHeaderInsideTheJSONFormNamesTheDefence(t *testing.T) {
+	p := api(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"status_code":405,"headers":{"x-amzn-waf-action":"captcha"},"body":"no"}`)
+	})
+	r := ask(p, "unlocker1")
+	r.Format = model.FormatJSON
+	res, err := newTestClient(t, p).Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantVerdict(t, res, model.ClassCaptcha, "")
+	if ev := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(ev, "x-amzn-waf-action: captcha") {
+		t.Errorf("evidence %s", ev)
 	}
 }
 

@@ -33,6 +33,29 @@ func (f *flight) outcomeOf() model.Outcome {
 	}
 }
 
+// unrepeatable says that the request may change something at the target and that
+// bytes of it may have left: only then is a second try the operator's decision.
+func (f *flight) unrepeatable(tr *trace) bool {
+	switch strings.ToUpper(f.r.Method) {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	default:
+		return tr.Sent()
+	}
+}
+
+// headerText bounds a header that is cited, in bytes.
+const headerText = 200
+
+// citeChallenge adds the headers by which a bot defence names its own answer.
+func citeChallenge(o *model.Outcome, h http.Header) {
+	for _, name := range model.ChallengeHeaders() {
+		if v := h.Get(name); v != "" {
+			o.HeaderEvidence = append(o.HeaderEvidence, name+": "+singleLine(v[:min(len(v), headerText)]))
+		}
+	}
+}
+
 // broken fills an outcome from an exchange that broke. An error that is no
 // breakage comes back: the caller's cancellation, a request that cannot be sent.
 func broken(o *model.Outcome, mask masker, tr *trace, err error) error {
@@ -69,6 +92,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
 		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
 	})
+	t.outcome.Unrepeatable = f.unrepeatable(tr)
 	if err != nil {
 		t.timing = tr.Timing()
 		return t, broken(&t.outcome, f.mask, tr, err)
@@ -79,6 +103,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	o.ServiceStatus, o.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
 	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
 	read(o, reading)
+	citeChallenge(o, t.header)
 	t.exit = reading.Exit
 	t.body = f.receive(resp, now)
 	f.ended(ctx, &t, tr)
@@ -157,6 +182,7 @@ func (f *flight) unwrap(t *try, now model.Attempt) {
 		return
 	}
 	t.outcome.ContentType = w.Header.Get("Content-Type")
+	citeChallenge(&t.outcome, w.Header)
 	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.c.o.Now()))
 	for name, values := range t.header { // what the service itself said stays in sight
 		if _, ok := w.Header[name]; !ok && strings.HasPrefix(name, "X-") {
@@ -171,6 +197,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t := try{outcome: f.outcomeOf()}
 	resp, tun, tr, err := f.c.native(ctx, f.p, f.login, f.r)
 	o := &t.outcome
+	o.Unrepeatable = f.unrepeatable(tr)
 	t.proxyHeader, t.connect = f.mask.header(tun.Header), tun.Status
 	tun.Body = []byte(f.mask.text(string(tun.Body)))
 	if tun.Status != 0 {
@@ -186,13 +213,18 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	}
 	defer resp.Body.Close()
 	t.header = f.mask.header(resp.Header)
-	reading := f.d.ReadHeader(resp.Header, f.c.o.Now())
+	d, direct := f.d, f.endToEnd(tun)
+	if direct { // nothing in there is the service's word
+		d = dialect.Dialect{}
+	}
+	reading := d.ReadHeader(resp.Header, f.c.o.Now())
 	read(o, reading)
+	citeChallenge(o, t.header)
 	if reading.Exit != "" {
 		t.exit = reading.Exit
 	}
 	o.ContentType = resp.Header.Get("Content-Type")
-	ownAnswer := resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed()
+	ownAnswer := !direct && (resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed())
 	switch {
 	case ownAnswer:
 		o.ServiceStatus, t.connect, t.proxyHeader = resp.StatusCode, resp.StatusCode, resp.Header
@@ -209,6 +241,15 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	}
 	f.finish(&t)
 	return t, nil
+}
+
+// endToEnd reports whether what came through the tunnel is the target's alone: the
+// service looks into tunnels of the zones that need its CA (service.md 5.2 rule 3)
+// and, as far as is known, into those of its products beyond the networks. A
+// target that spoke as the service would decide on its own verdict.
+func (f *flight) endToEnd(tun tunnel) bool {
+	z := f.r.Zone
+	return tun.Status != 0 && z.Product.Network() && !z.NeedsCA()
 }
 
 // readTunnel fills an outcome from the proxy's answer to CONNECT and gives the
