@@ -27,7 +27,12 @@ import (
 	"zonedeck/service/profile"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if role := os.Getenv(victimEnv); role != "" {
+		os.Exit(victim(role))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // The secrets of the tests: nothing of them may be found anywhere afterwards.
 const (
