@@ -1,0 +1,164 @@
+package service
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// The load that must hold: jobs and tunnels at once, each with its own result.
+const (
+	loadJobs    = 50
+	loadTunnels = 200
+	loadFetches = 100
+	loadTime    = 20 * time.Second // two seconds are usual with the race detector
+)
+
+func TestJobsAndTunnelsUnderLoad(t *testing.T) {
+	withLedger, _ := withJournal(t)
+	c, p := fetchOnEmulator(t, withLedger, func(o *Options) { o.DownloadsDir = filepath.Join(t.TempDir(), "downloads") })
+	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
+	defer cancel()
+	roots := x509.NewCertPool()
+	pem, err := os.ReadFile(p.CA)
+	if err != nil || !roots.AppendCertsFromPEM(pem) {
+		t.Fatal("no CA", err)
+	}
+	dc := zoneOf(t, p.Zones, model.ProductDatacenter)
+	login, err := c.login(ctx, p, dc, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var all sync.WaitGroup
+	for i := range loadJobs {
+		all.Go(func() { oneJob(ctx, t, c, i) })
+	}
+	var open sync.WaitGroup // every tunnel stands before the first is used
+	open.Add(loadTunnels)
+	for i := range loadTunnels {
+		all.Go(func() { oneTunnel(ctx, t, p.ProxyAddr(), login.header(), roots, i, &open) })
+	}
+	for i := range loadFetches {
+		all.Go(func() {
+			z := p.Zones[i%len(p.Zones)]
+			res, err := c.Fetch(ctx, model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}, nil)
+			if err != nil || !res.Diagnosis.OK() {
+				t.Errorf("fetch %d: %s, %v", i, res.Diagnosis.Summary, err)
+			}
+		})
+	}
+	all.Wait()
+	jobs, err := c.Jobs(ctx)
+	if err != nil || len(jobs) != loadJobs {
+		t.Errorf("%d jobs in the ledger, %v", len(jobs), err)
+	}
+	lines, err := c.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Limit: 1000})
+	if err != nil || len(lines) != loadFetches {
+		t.Errorf("%d fetches in the timeline, %v", len(lines), err)
+	}
+}
+
+func zoneOf(t *testing.T, zones []model.Zone, p model.Product) model.Zone {
+	t.Helper()
+	for _, z := range zones {
+		if z.Product == p {
+			return z
+		}
+	}
+	t.Fatal("no zone of ", p)
+	return model.Zone{}
+}
+
+// oneJob launches, follows and downloads a job of its own.
+func oneJob(ctx context.Context, t *testing.T, c *Client, n int) {
+	r := model.TriggerRequest{Dataset: "gd_pages"}
+	for i := range 4 {
+		r.Inputs = append(r.Inputs, model.JobInput{URL: fmt.Sprintf("http://lab.test/search?q=job%d-%d", n, i)})
+	}
+	job, err := c.Trigger(ctx, r)
+	if err == nil {
+		job, err = c.Watch(ctx, job.ID, nil)
+	}
+	if err == nil {
+		job, err = c.Download(ctx, job.ID, "ndjson", "", nil)
+	}
+	if err != nil || job.State != model.JobReady || job.Records != 4 {
+		t.Errorf("job %d: %+v, %v", n, job, err)
+		return
+	}
+	for _, u := range urlsIn(t, job.File, "ndjson") {
+		if want := fmt.Sprintf("http://lab.test/search?q=job%d-", n); len(u) < len(want) || u[:len(want)] != want {
+			t.Errorf("job %d has the record of %s", n, u)
+		}
+	}
+}
+
+// oneTunnel opens a tunnel, waits until all are open, and fetches through it.
+func oneTunnel(ctx context.Context, t *testing.T, proxy, authorization string, roots *x509.CertPool, n int, open *sync.WaitGroup) {
+	conn, err := connectTo(ctx, proxy, authorization)
+	open.Done()
+	if err != nil {
+		t.Errorf("tunnel %d: %v", n, err)
+		return
+	}
+	defer conn.Close()
+	open.Wait()
+	tc := tls.Client(conn, &tls.Config{ServerName: "lab.test", RootCAs: roots})
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, fmt.Sprintf("https://lab.test/whoami?n=%d", n), nil)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	if err := req.Write(tc); err != nil {
+		t.Errorf("tunnel %d: %v", n, err)
+		return
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(tc), req)
+	if err != nil {
+		t.Errorf("tunnel %d: %v", n, err)
+		return
+	}
+	defer resp.Body.Close()
+	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("tunnel %d: %d, %v", n, resp.StatusCode, err)
+	}
+}
+
+// connectTo is a client that is not ours: it shares nothing with Fetch.
+func connectTo(ctx context.Context, proxy, authorization string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", proxy)
+	if err != nil {
+		return nil, err
+	}
+	if at, ok := ctx.Deadline(); ok {
+		err = conn.SetDeadline(at)
+	}
+	if err == nil {
+		_, err = io.WriteString(conn, "CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: "+authorization+"\r\n\r\n")
+	}
+	if err == nil {
+		var resp *http.Response
+		// The target of a tunnel does not speak first, so nothing is buffered.
+		if resp, err = http.ReadResponse(bufio.NewReader(conn), &http.Request{Method: http.MethodConnect}); err == nil && resp.StatusCode != http.StatusOK {
+			err = fmt.Errorf("CONNECT: %s", resp.Status)
+		}
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
