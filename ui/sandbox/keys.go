@@ -15,6 +15,7 @@ type (
 	nextPane    struct{}
 	prevPane    struct{}
 	zoomPane    struct{}
+	goBack      struct{} // out of the zoom, or to the form
 	nextPage    struct{} // of the result
 	prevPage    struct{}
 	showMark    struct{}
@@ -52,7 +53,12 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(append(out, b), kit.MotionBindings()...)
 	}
 	out = append(out, m.resultBindings()...)
-	return append(out, m.fileBindings()...)
+	out = append(out, m.fileBindings()...)
+	back := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Out of the zoom, or back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true}
+	if m.ring.Zoomed || m.ring.At != paneForm {
+		out = append(out, back)
+	}
+	return out
 }
 
 func (m *Model) sendBindings() []kit.Binding {
@@ -95,13 +101,14 @@ func (m *Model) resultBindings() []kit.Binding {
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		})
 	}
-	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next place in the body that the verdict rests on.", Group: "Result", Intent: showMark{}, Disabled: none}
+	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Next page of the result: Body, Headers, Timing, Attempts, Fields.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
+	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next place in the body that the verdict rests on.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "no evidence lies in the body", true
 	}
 	return append(out,
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
-		kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Next page of the result: Body, Headers, Timing, Attempts.", Group: "Result", Intent: nextPage{}, Disabled: none},
+		page,
 		kit.Binding{Keys: []string{"["}, Label: "page before", Help: "Page before.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},

@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service"
 )
 
 func TestBothSizesShowEveryPane(t *testing.T) {
@@ -59,5 +61,54 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 		b.Expect("▌Response")
 		b.Send(tea.MouseClickMsg{X: 10, Y: 30, Button: tea.MouseLeft})
 		b.Expect("▌Will be sent")
+	})
+}
+
+func TestEscGoesBackStepByStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("ctrl+j", "tab", "tab", "z", "/")
+		b.Type("lab")
+		b.Press("enter")
+		b.Expect("/lab  1 of 1")
+		b.ExpectNot("▌Request", "Will be sent")
+		b.Press("esc") // the search
+		b.ExpectNot("/lab  1 of 1")
+		b.Press("esc") // the zoom
+		b.Expect("Will be sent", "▌Response")
+		b.Press("esc") // to the form
+		b.Expect("▌Request")
+		b.Press("esc")
+		b.Expect("▌Request")
+	})
+}
+
+func TestWhatThereIsNoResultForIsNotHinted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.ExpectNot("v evidence", "] page")
+		b.Press("ctrl+j")
+		b.Expect("] page")
+	})
+}
+
+func TestALowPaneSaysHowMuchOfTheRequestItDoesNotShow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.Press("down", "down", "space") // Native
+		b.Expect("GET http://lab.test/ok HTTP/1.1", "Host: lab.test", "… 4 more lines")
+	})
+}
+
+func TestLongEvidenceIsShownInFullWhereThereIsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := captchaResult(r)
+			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "the service says: policy_20030 target is blocked: not a public address, ask your account manager"}}
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("ask your account", "manager")
 	})
 }

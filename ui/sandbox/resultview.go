@@ -192,10 +192,7 @@ func (m *Model) headLines(w, h int) []string {
 	}
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
-	var evidence []string
-	for _, e := range weighed(d) {
-		evidence = append(evidence, kit.Cut(" "+th.Muted.Render("evidence")+"  "+evidenceText(e), w))
-	}
+	evidence, most := m.evidenceLines(weighed(d), w, h)
 	var summary []string
 	if d.Summary != "" && !d.OK() {
 		for _, l := range kit.WrapText(kit.Clean(d.Summary), w-2) {
@@ -213,11 +210,39 @@ func (m *Model) headLines(w, h int) []string {
 		stepRoom := min(len(steps), 3)
 		room -= stepRoom
 		take(summary, 2)
-		take(evidence, 3)
+		take(evidence, most)
 		room += stepRoom
 		take(steps, 3)
 	}
 	return append(lines, m.pagesLine(w))
+}
+
+// roomy is the height from which evidence is shown in full.
+const roomy = 18
+
+// evidenceLines are the lines of the evidence, the weightiest first, and how
+// many of them are worth showing: each in one line, or where there is room the
+// first three in as many as two.
+func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, most int) {
+	const indent = 11
+	head := " " + m.deps.Theme.Muted.Render("evidence") + "  "
+	if h < roomy {
+		for _, e := range list {
+			lines = append(lines, kit.Cut(head+evidenceText(e), w))
+		}
+		return lines, 3
+	}
+	for _, e := range list[:min(len(list), 3)] {
+		text := kit.WrapText(evidenceText(e), max(w-indent-1, 1))
+		if len(text) > 2 {
+			text = []string{text[0], kit.Cut(strings.Join(text[1:], " "), w-indent-1)}
+		}
+		lines = append(lines, head+text[0])
+		for _, l := range text[1:] {
+			lines = append(lines, strings.Repeat(" ", indent)+l)
+		}
+	}
+	return lines, len(lines)
 }
 
 // stepLines are the next steps: those with a key first, advice after them.

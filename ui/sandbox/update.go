@@ -12,6 +12,11 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.Resized:
 		m.width, m.height = msg.W, msg.H
 		return nil
+	case kit.Tick:
+		if !m.form.form.CapturingText() {
+			m.options() // how long ago the zones were used
+		}
+		return nil
 	case kit.SessionChanged:
 		m.newSession(msg.Session)
 		return nil
@@ -65,7 +70,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	case cancelSend:
 		m.work.send.Cancel()
 		return nil, true
-	case nextPane, prevPane, zoomPane:
+	case nextPane, prevPane, zoomPane, goBack:
 		m.movePane(msg)
 		return nil, true
 	case nextPage, prevPage:
@@ -150,6 +155,12 @@ func (m *Model) movePane(msg tea.Msg) {
 		m.ring.Prev()
 	case zoomPane:
 		m.ring.Zoomed = !m.ring.Zoomed
+	case goBack:
+		if m.ring.Zoomed {
+			m.ring.Zoomed = false
+		} else {
+			m.ring.At = paneForm
+		}
 	}
 	m.refresh()
 }

@@ -179,6 +179,9 @@ func (m *Model) renderWire(w, h int) string {
 // focus scrolls instead.
 func gist(lines []string, w, h int) []string {
 	need := func(l string) int { return max(len(hardWrap(kit.Clean(l), w)), 1) }
+	for len(lines) > 0 && lines[len(lines)-1] == "" {
+		lines = lines[:len(lines)-1] // a request without a body ends with an empty line
+	}
 	total := 0
 	for _, l := range lines {
 		total += need(l)
@@ -191,11 +194,21 @@ func gist(lines []string, w, h int) []string {
 		from--
 		room -= need(lines[from])
 	}
-	if from == len(lines) {
-		return lines // the last line alone is too long: begin at the beginning
+	if from == len(lines) { // the last line alone is too long: begin at the beginning
+		to := 1
+		for room = h - 1 - need(lines[0]); need(lines[to]) <= room; to++ {
+			room -= need(lines[to])
+		}
+		return append(lines[:to:to], moreLines(len(lines)-to))
 	}
-	skipped := fmt.Sprintf("… %d more lines", from-1)
-	return append([]string{lines[0], skipped}, lines[from:]...)
+	return append([]string{lines[0], moreLines(from - 1)}, lines[from:]...)
+}
+
+func moreLines(n int) string {
+	if n == 1 {
+		return "… 1 more line"
+	}
+	return fmt.Sprintf("… %d more lines", n)
 }
 
 // hardWrap breaks a line at w cells wherever that is, so that what is read is

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"fmt"
 	"strings"
 	"time"
 
@@ -14,7 +15,9 @@ type phase struct {
 	Name  string
 	Start time.Duration
 	Took  time.Duration // negative when it did not happen or cannot be seen
-	Why   string        // for a phase that did not happen
+	Why   string        // for a phase that did not happen, and for one without a place
+	// Loose is time that no phase explains: it has no place of its own, and no bar.
+	Loose bool
 }
 
 // phases lays an attempt's timing end to end. What the phases do not explain of
@@ -45,7 +48,7 @@ func phases(t model.Timing, r model.FetchRequest) []phase {
 		}
 	}
 	if rest := t.Total - at; t.Total > 0 && rest >= time.Millisecond {
-		list = append(list, phase{Name: "other", Start: at, Took: rest})
+		list = append(list, phase{Name: "other", Start: at, Took: rest, Why: "getting ready, and between the phases", Loose: true})
 	}
 	return list
 }
@@ -56,20 +59,30 @@ func waterfall(th *kit.Theme, t model.Timing, r model.FetchRequest, w int) []str
 	const nameW, tookW = 9, 9
 	barW := max(w-nameW-tookW-3, 0)
 	list := phases(t, r)
-	total := t.Total
+	var total time.Duration
 	for _, p := range list {
-		total = max(total, p.Start+max(p.Took, 0))
+		if !p.Loose {
+			total = max(total, p.Start+max(p.Took, 0))
+		}
 	}
 	lines := make([]string, 0, len(list)+2)
 	for _, p := range list {
-		head := " " + kit.Fit(p.Name, nameW) + kit.FitRight(kit.Took(p.Took), tookW) + "  "
-		if p.Took < 0 {
+		head := " " + kit.Fit(p.Name, nameW) + kit.FitRight(took(p.Took), tookW) + "  "
+		if p.Took < 0 || p.Loose {
 			lines = append(lines, th.Muted.Render(head+kit.Cut(p.Why, barW)))
 			continue
 		}
 		lines = append(lines, head+bar(th, p, total, barW))
 	}
-	return append(lines, th.Strong.Render(" "+kit.Fit("total", nameW)+kit.FitRight(kit.Took(t.Total), tookW)))
+	return append(lines, th.Strong.Render(" "+kit.Fit("total", nameW)+kit.FitRight(took(t.Total), tookW)))
+}
+
+// took is a duration with a decimal where a millisecond is a large part of it.
+func took(d time.Duration) string {
+	if d >= time.Millisecond && d < 10*time.Millisecond {
+		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
+	}
+	return kit.Took(d)
 }
 
 func bar(th *kit.Theme, p phase, total time.Duration, w int) string {

@@ -88,3 +88,26 @@ func TestHardWrapLosesNothing(t *testing.T) {
 		}
 	}
 }
+
+func TestShortPhasesKeepADecimal(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{{370 * time.Microsecond, "370 µs"}, {1949 * time.Microsecond, "1.9 ms"}, {ms(9), "9.0 ms"}, {ms(22), "22 ms"}, {-1, "-"}} {
+		if got := took(c.d); got != c.want {
+			t.Errorf("%v is drawn as %q, want %q", c.d, got, c.want)
+		}
+	}
+}
+
+func TestTimeThatNoPhaseExplainsHasNoBar(t *testing.T) {
+	timing := model.Timing{DNS: -1, Connect: ms(1), ProxyConnect: -1, TLS: -1, FirstByte: ms(1), Transfer: -1, Total: ms(20)}
+	lines := waterfall(kit.NewTheme(true, true), timing, model.FetchRequest{Via: model.ViaAPI}, 60)
+	other := lines[len(lines)-2]
+	if !strings.Contains(other, "18 ms  getting ready") || strings.Contains(other, "▇") {
+		t.Errorf("drawn as %q", other)
+	}
+	if wait := lines[3]; !strings.HasSuffix(wait, strings.Repeat("▇", 19)) {
+		t.Errorf("the phases do not fill the page: %q", wait)
+	}
+}
