@@ -395,3 +395,17 @@ func TestTheNewTabIsToldAndTheOldOneLosesTheFocus(t *testing.T) {
 		}
 	})
 }
+
+func TestHelpKeepsItsPlaceInTheStatusLine(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		var many []kit.Binding
+		for i := range 7 {
+			many = append(many, kit.Binding{Keys: []string{fmt.Sprintf("f%d", i+1)}, Label: "a long hint", Intent: hello{i}})
+		}
+		app, _, _ := newApp(t.Context(), many...)
+		s := start(t, app)
+		s.Expect("F1 a long hint", "· ? help")
+		s.Resize(kit.MinWidth, kit.MinHeight)
+		s.Expect("F1 a long hint", "· ? help", "0 running")
+	})
+}

@@ -214,45 +214,51 @@ func (a *App) statusLine() string {
 		right = t.Warn.Render("mouse off · ") + right
 	}
 	right += " "
-	room := a.w - kit.Width(right) - 1
-	var b strings.Builder
-	used, n := 1, 0
-	b.WriteByte(' ')
-	for _, h := range a.hints() {
-		word := kit.KeyName(h.Key()) + " " + h.Label
-		need := kit.Width(word)
-		if n > 0 {
-			need += 3
-		}
-		if n == maxHints || used+need > room {
-			break
-		}
-		if n > 0 {
-			b.WriteString(t.Muted.Render(" · "))
-		}
+	return kit.Edge(a.hintText(a.w-kit.Width(right)-1), right, a.w)
+}
+
+// hintText is as many hints as there is room for; the one for help has its
+// place before the others.
+func (a *App) hintText(room int) string {
+	t := a.theme
+	width := func(h kit.Binding) int { return kit.Width(kit.KeyName(h.Key())+" "+h.Label) + 3 }
+	list, help := a.hints()
+	if help.Label != "" {
+		room -= width(help)
+	}
+	parts := make([]string, 0, len(list)+1)
+	draw := func(h kit.Binding) {
 		label := t.KeyLabel
 		if h.Disabled != "" {
 			label = t.LineN
 		}
-		b.WriteString(t.KeyHint.Render(kit.KeyName(h.Key())) + " " + label.Render(h.Label))
-		used += need
-		n++
+		parts = append(parts, t.KeyHint.Render(kit.KeyName(h.Key()))+" "+label.Render(h.Label))
 	}
-	return kit.Edge(b.String(), right, a.w)
+	used := -2 // a blank before the first, and no dot
+	for _, h := range list {
+		if used += width(h); used > room {
+			break
+		}
+		draw(h)
+	}
+	if help.Label != "" {
+		draw(help)
+	}
+	return " " + strings.Join(parts, t.Muted.Render(" · "))
 }
 
-// hints are the bindings for the status line: what has the focus, then help.
-func (a *App) hints() []kit.Binding {
+// hints are the bindings for the status line: those of what has the focus, and
+// the one for help where it can be had.
+func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
 	typing := capturing(v)
-	var out []kit.Binding
 	for _, b := range v.Bindings() {
 		if !b.Hidden && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
 			out = append(out, b)
 		}
 	}
 	if len(a.stack) == 0 && !typing {
-		out = append(out, kit.Binding{Keys: []string{"?"}, Label: "help"})
+		help = kit.Binding{Keys: []string{"?"}, Label: "help"}
 	}
-	return out
+	return out, help
 }

@@ -183,6 +183,9 @@ func (b *BodyView) Bindings() []Binding {
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
 	}
+	if b.find.query != "" {
+		out = append(out, Binding{Keys: []string{"esc"}, Label: "end the search", Help: "Take the marks of the search away.", Group: group, Intent: bodyFindEnd, Hidden: true})
+	}
 	return append(out, MotionBindings()...)
 }
 

@@ -174,9 +174,20 @@ func (f *Form) SetValue(name, value string) {
 
 // SetOptions replaces the options of a choice or a pick; the value stays.
 func (f *Form) SetOptions(name string, options []Option) {
-	if fd := f.find(name); fd != nil {
-		fd.Options = options
-		fd.filter(f.theme)
+	fd := f.find(name)
+	if fd == nil {
+		return
+	}
+	at := ""
+	if i := fd.list.Cursor(); i < len(fd.shown) && fd.shown[i] < len(fd.Options) {
+		at = fd.Options[fd.shown[i]].Value
+	}
+	fd.Options = options
+	fd.filter(f.theme)
+	for i, o := range fd.shown { // who has an open list before them stays where they are
+		if options[o].Value == at {
+			fd.list.SetCursor(i)
+		}
 	}
 }
 

@@ -237,3 +237,23 @@ func TestConfirmAndMenuAnswerTheirView(t *testing.T) {
 		t.Errorf("a disabled line answers %#v", got)
 	}
 }
+
+func TestAnOpenListKeepsItsPlaceWhenItsOptionsAreBroughtUpToDate(t *testing.T) {
+	theme := NewTheme(true, false)
+	options := []Option{{Value: "a"}, {Value: "b"}, {Value: "c"}}
+	f := NewForm(theme, Field{Name: "zone", Kind: FieldPick, Value: "a", Options: options})
+	f.FocusOn("zone", true)
+	f.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+	f.SetOptions("zone", []Option{{Value: "new"}, {Value: "a"}, {Value: "b", Note: "used now"}})
+	f.Update(formDone)
+	if got := f.Value("zone"); got != "b" {
+		t.Errorf("picked %q, want the option the cursor was on", got)
+	}
+}
+
+func TestALongAreaSaysHowMuchOfItIsNotShown(t *testing.T) {
+	f := NewForm(NewTheme(true, true), Field{Name: "body", Label: "Body", Kind: FieldArea, Rows: 3, Value: "1\n2\n3\n4\n5"}, Field{Name: "x", Label: "X"})
+	if text := f.Render(true, 40, 10); !strings.Contains(text, "… 3 more lines") || strings.Contains(text, "3\n") {
+		t.Errorf("drawn as\n%s", text)
+	}
+}

@@ -102,10 +102,11 @@ func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []s
 		if v == "" {
 			return []string{head + f.theme.Placeholder.Render(Cut(fd.Placeholder, width))}
 		}
-		for i, l := range strings.SplitN(v, "\n", max(fd.Rows, 2)+1) {
-			if i == max(fd.Rows, 2) {
-				break
-			}
+		rows, all := max(fd.Rows, 2), strings.Split(v, "\n")
+		if len(all) > rows {
+			all = append(all[:rows-1:rows-1], "… "+Count(len(all)-rows+1)+" more lines")
+		}
+		for _, l := range all {
 			text = append(text, Cut(Clean(l), width))
 		}
 	}

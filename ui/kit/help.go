@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -42,7 +43,7 @@ func helpLines(t *Theme, sections []HelpSection, w int) []string {
 		}
 		out = append(out, t.Title.Render(s.Title))
 		group := ""
-		for _, b := range s.Bindings {
+		for _, b := range byGroup(s.Bindings) {
 			if len(b.Keys) == 0 {
 				continue
 			}
@@ -64,6 +65,20 @@ func helpLines(t *Theme, sections []HelpSection, w int) []string {
 			}
 		}
 	}
+	return out
+}
+
+// byGroup brings the bindings of a group together, in the order in which the
+// groups first come; motion is last, because everybody knows it.
+func byGroup(list []Binding) []Binding {
+	order := map[string]int{"Move": len(list)}
+	for i, b := range list {
+		if _, known := order[b.Group]; !known {
+			order[b.Group] = i
+		}
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b Binding) int { return order[a.Group] - order[b.Group] })
 	return out
 }
 

@@ -118,3 +118,14 @@ func TestThemeWithoutColourUsesNone(t *testing.T) {
 		t.Error("setting a theme does not count")
 	}
 }
+
+func TestHelpNamesEveryGroupOnce(t *testing.T) {
+	bind := func(key, group string) Binding { return Binding{Keys: []string{key}, Label: key, Group: group} }
+	h := NewHelp(NewTheme(true, true), []HelpSection{{Title: "Tab", Bindings: []Binding{
+		bind("a", "Request"), bind("j", "Move"), bind("b", "Result"), bind("c", "Request"),
+	}}})
+	text := h.Render(60, 20)
+	if strings.Count(text, "Request") != 1 || strings.Index(text, "Move") < strings.Index(text, "Result") {
+		t.Errorf("drawn as\n%s", text)
+	}
+}
