@@ -2,6 +2,7 @@ package model
 
 import (
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -57,6 +58,22 @@ type FetchRequest struct {
 	// first. Zero Timeout means the product's own; Retries < 0 means the default.
 	Timeout time.Duration
 	Retries int
+}
+
+// SecretHeader reports whether a header's value is a secret by its nature, so
+// that it belongs neither in a file nor in the history nor on the clipboard.
+func SecretHeader(name string) bool {
+	n := strings.ToLower(name)
+	switch n {
+	case "authorization", "proxy-authorization", "cookie", "set-cookie":
+		return true
+	}
+	for _, word := range []string{"token", "secret", "password", "api-key", "apikey", "session-id"} {
+		if strings.Contains(n, word) {
+			return true
+		}
+	}
+	return false
 }
 
 // Timing is where the time of one attempt went. A negative duration means the

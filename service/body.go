@@ -76,8 +76,13 @@ func (s *sink) keep(p []byte) error {
 			return err
 		}
 	}
-	_, err := s.file.Write(p)
-	return err
+	if _, err := s.file.Write(p); err != nil {
+		// The file is what Size and SHA256 speak of, not a piece more; where even
+		// that fails, the note about the disk has to do.
+		_ = s.file.Truncate(s.size)
+		return err
+	}
+	return nil
 }
 
 // spill moves what memory holds into the file.

@@ -107,10 +107,10 @@ func apiURL(base, path string, query url.Values) (*url.URL, error) {
 		return nil, badField("profile", "it has no base URL")
 	case err != nil:
 		return nil, &RequestError{Field: "profile", Msg: "base URL", Err: stripURL(err)}
+	case u.User != nil, strings.Contains(base, "@"): // one without a scheme is no user part to the parser
+		return nil, badField("profile", "the base URL must not carry a login")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, badField("profile", "base URL %q: write it like https://api.example.com", base)
-	case u.User != nil:
-		return nil, badField("profile", "the base URL must not carry a login")
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	u.RawPath = ""

@@ -186,6 +186,10 @@ func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
 	}, nil
 }
 
+// statusClientGone is what some gateways answer when they gave the request up
+// after passing it on. No standard knows it.
+const statusClientGone = 499
+
 // send makes the one POST.
 func (c *Client) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, errAttemptTimeout)
@@ -210,18 +214,18 @@ func (c *Client) send(ctx context.Context, l launch) (v verdict) {
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		if id, ok := l.d.SnapshotID(body); ok {
+		if id, ok := l.d.SnapshotID([]byte(scrub(string(body), l.secret))); ok {
 			return verdict{state: model.JobAccepted, snapshot: id, at: c.o.Now()}
 		}
 		if readErr != nil {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}
 		}
 		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
-	case resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout:
+	case resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout && resp.StatusCode != statusClientGone:
 		return verdict{state: model.JobRefused, detail: said}
 	default:
-		// A 408 or a 5xx may come from something before the service or after the job
-		// was started.
+		// A 408, a 499 or a 5xx may come from something before the service or after
+		// the job was started.
 		return verdict{state: model.JobMayHave, detail: said}
 	}
 }

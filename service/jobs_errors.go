@@ -104,6 +104,11 @@ func (c *Client) jobFault(doing string, d dialect.Dialect, secret keystore.Secre
 // fill takes what an answer shows.
 func (e *DiagnosisError) fill(c *Client, d dialect.Dialect, secret keystore.Secret, resp *http.Response, body []byte) {
 	body = []byte(scrub(string(body), secret))
+	for _, values := range resp.Header {
+		for i := range values {
+			values[i] = scrub(values[i], secret)
+		}
+	}
 	reading := d.ReadHeader(resp.Header, c.o.Now())
 	e.Status, e.After = resp.StatusCode, reading.RetryAfter
 	e.Text = dialect.ErrorText(resp.Header.Get("Content-Type"), body)

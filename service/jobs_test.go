@@ -75,6 +75,8 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 		{"404", text(404, "dataset does not exist"), model.JobRefused, "dataset does not exist"},
 		{"408, from whom it may be", text(408, ""), model.JobMayHave, "HTTP 408"},
 		{"429", text(429, "You have too many running jobs"), model.JobRefused, "too many running jobs"},
+		{"499, from a gateway that gave up", text(499, ""), model.JobMayHave, "HTTP 499"},
+		{"200 with the key as the identifier", text(200, `{"snapshot_id":"`+testKey+`"}`), model.JobMayHave, "without an identifier"},
 		{"500", text(500, "Internal server error"), model.JobMayHave, "HTTP 500: Internal server error"},
 		{"502", text(502, ""), model.JobMayHave, "HTTP 502"},
 		{"the answer breaks off after the head", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"snapsh"), model.JobMayHave, "broke off"},

@@ -244,3 +244,18 @@ func TestPollsKeepTheKeyOutOfTheLedger(t *testing.T) {
 	}
 	noSecretUnder(t, filepath.Dir(cl.o.Journal.Path()))
 }
+
+func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
+	cl, _ := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("x-brd-error", "unknown key "+testKey)
+		w.Header().Set("x-brd-error-code", "k_"+testKey)
+		w.WriteHeader(http.StatusForbidden)
+	})
+	accepted(t, cl)
+	_, err := cl.Watch(t.Context(), "job-1", nil)
+	var d *DiagnosisError
+	if !errors.As(err, &d) || len(d.Diagnosis.Evidence) == 0 {
+		t.Fatal(err)
+	}
+	noSecret(t, "the evidence", fmt.Sprint(d.Diagnosis.Evidence, d))
+}

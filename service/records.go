@@ -25,9 +25,11 @@ const (
 	maxColumns     = 200
 	maxCell        = 4 << 10 // the rest of a cell is dropped
 	maxColumnName  = 200
+	maxTable       = 32 << 20 // all cells together; fewer rows than asked for come then
 )
 
-// Records is a table of a job's first n records (at most 1,000): from the file
+// Records is a table of a job's first n records (at most 1,000, and fewer where
+// they are huge): from the file
 // that was downloaded, or else from the service, reading no more than it needs.
 // A record that is no object is a row with the one column "value"; columns stand
 // in the order in which they first appear. Total is the number of records when
@@ -127,6 +129,7 @@ type recordTable struct {
 	at      map[string]int
 	rows    [][]string
 	want    int
+	size    int  // bytes of all cells
 	more    bool // there are records beyond those that were asked for
 }
 
@@ -147,7 +150,7 @@ func (t *recordTable) table(whole bool) model.RecordTable {
 
 // full reports whether what comes now is more than was asked for.
 func (t *recordTable) full() bool {
-	t.more = len(t.rows) >= t.want
+	t.more = len(t.rows) >= t.want || t.size >= maxTable
 	return t.more
 }
 
@@ -307,7 +310,9 @@ func (t *recordTable) put(row []string, name, kind, text string) []string {
 	default:
 		column.Type = "mixed"
 	}
-	if row[i] = cutText(text, maxCell); text != "" {
+	t.size -= len(row[i])
+	row[i] = cutText(text, maxCell)
+	if t.size += len(row[i]); text != "" {
 		column.Filled++
 	}
 	return row

@@ -83,6 +83,18 @@ func TestReadRecords(t *testing.T) {
 }
 
 // TestHostileRecordsAreBounded reads results that are made to fill the memory.
+func TestAPreviewOfHugeRecordsIsCutShort(t *testing.T) {
+	record := `{"a":"` + strings.Repeat("x", maxCell) + `"` // 160 cells of 4 KiB: 640 KiB
+	for i := range 159 {
+		record += fmt.Sprintf(`,"a%d":"%s"`, i, strings.Repeat("y", maxCell))
+	}
+	record += "}\n"
+	table, err := ReadRecords(strings.NewReader(strings.Repeat(record, 100)), "ndjson", 100)
+	if err != nil || table.Total != -1 || len(table.Rows) < 40 || len(table.Rows) > 60 {
+		t.Errorf("%d rows, total %d, %v", len(table.Rows), table.Total, err)
+	}
+}
+
 func TestHostileRecordsAreBounded(t *testing.T) {
 	many := func(n int, one func(int) string) string {
 		var b strings.Builder

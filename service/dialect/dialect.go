@@ -75,9 +75,10 @@ func clean(s string) string {
 }
 
 // word is a remote text that must be a plain token: letters, digits and "_-.",
-// at most 80 of them; anything else is not one.
+// at most 80 of them and not dots alone, which would lead a path elsewhere;
+// anything else is not one.
 func word(s string) (string, bool) {
-	if s == "" || len(s) > 80 {
+	if len(s) > 80 || strings.Trim(s, ".") == "" {
 		return "", false
 	}
 	for i := range len(s) {

@@ -200,6 +200,8 @@ func TestSnapshotID(t *testing.T) {
 		`{"snapshot_id":"sd_1"}`:               {"sd_1", "sd_1"},
 		`{"job_id":"j_1"}`:                     {"j_1", ""},
 		`{"snapshot_id":"../../x","id":"ok1"}`: {"ok1", ""},
+		`{"snapshot_id":".."}`:                 {"", ""},
+		`{"snapshot_id":"."}`:                  {"", ""},
 		`{"snapshot_id":7}`:                    {"", ""},
 		`["sd_1"]`:                             {"", ""},
 		`nonsense`:                             {"", ""},

@@ -125,6 +125,9 @@ func (s *Server) fetchForJob(ctx context.Context, url string, limit int64) (jobs
 	if err != nil {
 		return jobs.Page{}, fmt.Errorf("fetching: %w", err)
 	}
+	if refused := portRefused(req.URL.Hostname(), req.URL.Port()); refused != nil {
+		return jobs.Page{}, &jobs.FetchError{Code: refused.code, Reason: refused.msg}
+	}
 	e, err := s.pick(Zone{Name: "\x00jobs", Product: "scrapers"}, username.Flags{})
 	if err != nil {
 		return jobs.Page{}, err

@@ -115,7 +115,7 @@ func authRefused(code, msg string) *refusal {
 	return &refusal{http.StatusProxyAuthRequired, code, msg, basisProxyRefused}
 }
 
-// portRefused keeps the proxy from being a relay to mail servers and the like.
+// portRefused keeps the proxy, and the API and the jobs as well, from being a relay to mail servers and the like.
 func portRefused(host, port string) *refusal {
 	if port == "" || exits.IsLab(host) {
 		return nil

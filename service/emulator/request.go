@@ -298,6 +298,10 @@ func (s *Server) fetchCall(w http.ResponseWriter, r *http.Request, z Zone, c cal
 		req.ContentLength = int64(len(c.body))
 	}
 	host := c.url.Hostname()
+	if refused := portRefused(host, c.url.Port()); refused != nil {
+		s.answerRefused(w, *refused)
+		return
+	}
 	resp, err := s.dialer.Transport(host, exit).RoundTrip(req)
 	if err != nil {
 		s.answerRefused(w, refusalOf(err))

@@ -2,10 +2,13 @@ package emulator
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/service/emulator/jobs"
 )
 
 func TestKeysAreCheckedOnEveryEndpoint(t *testing.T) {
@@ -199,6 +202,18 @@ func TestTargetsThatAreNotPublicAreRefused(t *testing.T) {
 		if a.status != 200 || a.body != "" || (code != "policy_20030" && (host != "2130706433" || code != "target_40001")) {
 			t.Errorf("%s: %+v", host, a)
 		}
+	}
+}
+
+func TestPortsOfOtherServicesAreRefusedByEveryWay(t *testing.T) {
+	g := start(t, Options{})
+	a := g.request(map[string]any{"zone": "isp_demo", "url": "http://mail.example:25/", "format": "raw"})
+	if a.status != 200 || a.header.Get("x-brd-error-code") != "policy_20020" {
+		t.Errorf("by the API: %+v", a)
+	}
+	var fe *jobs.FetchError
+	if _, err := g.fetchForJob(t.Context(), "http://mail.example:25/", 1); !errors.As(err, &fe) || fe.Code != "policy_20020" {
+		t.Errorf("by a job: %v", err)
 	}
 }
 

@@ -17,11 +17,6 @@ import (
 // mask stands for a credential of the target's that a request carried.
 const mask = "••••"
 
-// maskedHeaders are the request headers whose values are credentials by
-// definition; what a request to a target carries in other places is the
-// operator's own content and is kept.
-var maskedHeaders = [...]string{"Authorization", "Proxy-Authorization", "Cookie", "X-Api-Key"}
-
 // KeyEvent is something that happened to a key: created, refreshed, deleted,
 // found rejected, a step of a rotation. It never holds the key's value.
 type KeyEvent struct {
@@ -137,18 +132,19 @@ func words(a model.Activity) string {
 	}, "\n"))
 }
 
-// masked is the request without the credentials it carries to its target.
+// masked is the request without the credentials it carries to its target, in the
+// headers that model.SecretHeader knows; what it carries in other places is the
+// operator's own content and is kept. A command that gives the zone's password
+// goes, too: it may hold a token among its arguments, and the profile has it.
 func masked(r model.FetchRequest) model.FetchRequest {
 	r.URL = maskURL(r.URL)
-	for _, name := range maskedHeaders {
-		if len(r.Header.Values(name)) > 0 {
-			r.Header = r.Header.Clone()
-			break
-		}
+	if strings.HasPrefix(r.Zone.Password, "cmd:") {
+		r.Zone.Password = ""
 	}
-	for _, name := range maskedHeaders {
-		if len(r.Header.Values(name)) > 0 {
-			r.Header.Set(name, mask)
+	r.Header = r.Header.Clone()
+	for name := range r.Header {
+		if model.SecretHeader(name) {
+			r.Header[name] = []string{mask}
 		}
 	}
 	return r

@@ -175,7 +175,8 @@ func TestCredentialsOfARequestAreMasked(t *testing.T) {
 	}
 	r := sampleFetch("f1")
 	r.Request.URL = "http://me:hunter2-secret@lab.test/ok"
-	r.Request.Header = http.Header{"Authorization": {"Bearer hunter2-secret"}, "Cookie": {"sid=hunter2-secret"}, "X-Mine": {"kept"}}
+	r.Request.Header = http.Header{"Authorization": {"Bearer hunter2-secret"}, "Cookie": {"sid=hunter2-secret"}, "X-Mine": {"kept"}, "X-Auth-Token": {"hunter2-secret"}, "X-Api-Key": {"hunter2-secret"}}
+	r.Request.Zone.Password = "cmd:vault --token=hunter2-secret read proxy"
 	if err := j.PutFetch(t.Context(), "local", r); err != nil {
 		t.Fatal(err)
 	}

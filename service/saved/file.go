@@ -130,18 +130,6 @@ func describe(err error) error {
 	return err
 }
 
-// SecretHeader reports whether a header's value is a secret by its nature, so
-// that it belongs neither in a file nor on the clipboard.
-func SecretHeader(name string) bool {
-	n := strings.ToLower(name)
-	switch n {
-	case "authorization", "proxy-authorization", "cookie", "set-cookie":
-		return true
-	}
-	for _, word := range []string{"token", "secret", "password", "api-key", "apikey", "session-id"} {
-		if strings.Contains(n, word) {
-			return true
-		}
-	}
-	return false
-}
+// SecretHeader is model.SecretHeader: such a header belongs neither in a file nor
+// on the clipboard.
+func SecretHeader(name string) bool { return model.SecretHeader(name) }
