@@ -247,3 +247,18 @@ func TestAnOldFiltersAnswerIsDropped(t *testing.T) {
 		s.Expect("1 of 10", "✗ CAPTCHA 10 (100 %)")
 	})
 }
+
+func TestEveryOutcomeIsNamedAtEverySize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := &fakeJournal{all: entries(8)}
+		for i, c := range []model.Class{model.ClassOutside, model.ClassAccessRestricted, model.ClassTooFast} {
+			j.all[i].Class = c
+		}
+		j.all[0].Cause, j.all[0].Profile = model.CauseTargetError, "acme"
+		s := open(t, j, 80, 24)
+		s.Expect("✗ target error", "✗ outside 1")
+		s.ExpectNot("%")
+		s.Resize(160, 24)
+		s.Expect("✗ outside 1 (13 %)", "· acme ·")
+	})
+}

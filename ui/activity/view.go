@@ -68,6 +68,15 @@ func (m *Model) stripLine(w int) string {
 	if m.strip.total == 0 {
 		return th.Muted.Render(kit.Fit(" no outcomes in view", w))
 	}
+	if line := m.rates(true); kit.Width(line) <= w {
+		return kit.Fit(line, w)
+	}
+	return kit.Fit(m.rates(false), w)
+}
+
+// rates are the classes with their numbers, and their shares where there is room.
+func (m *Model) rates(shares bool) string {
+	th := m.deps.Theme
 	var b strings.Builder
 	b.WriteString(th.Muted.Render(" last " + kit.Count(m.strip.total) + ":"))
 	for _, c := range model.Classes() {
@@ -76,9 +85,12 @@ func (m *Model) stripLine(w int) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + fmt.Sprintf(" %d (%d %%)", n, (n*100+m.strip.total/2)/m.strip.total))
+		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + " " + kit.Count(n))
+		if shares {
+			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
+		}
 	}
-	return kit.Fit(b.String(), w)
+	return b.String()
 }
 
 // short is a class in at most 17 cells.
@@ -87,6 +99,14 @@ func short(c model.Class) string {
 		return "outside"
 	}
 	return c.Label()
+}
+
+// outcome is an entry's class, or the cause of one outside the documented classes.
+func outcome(a model.Activity) string {
+	if a.Class == model.ClassOutside && a.Cause != "" {
+		return strings.ReplaceAll(string(a.Cause), "_", " ")
+	}
+	return short(a.Class)
 }
 
 func (m *Model) row(i int) []kit.Cell {
@@ -98,7 +118,7 @@ func (m *Model) row(i int) []kit.Cell {
 	class := kit.Cell{Text: "-", Ink: th.Muted}
 	if a.Class != "" {
 		glyph, ink := th.ClassMark(a.Class)
-		class = kit.Cell{Text: glyph + " " + short(a.Class), Ink: ink}
+		class = kit.Cell{Text: glyph + " " + outcome(a), Ink: ink}
 	}
 	status, took, via := "-", "-", ""
 	if a.Status > 0 {
@@ -179,6 +199,7 @@ func (m *Model) facts(a model.Activity) string {
 	if a.Status > 0 {
 		add(strconv.Itoa(a.Status))
 	}
+	add(a.Profile)
 	add(a.Zone)
 	if a.Via != "" {
 		add(a.Via.String())

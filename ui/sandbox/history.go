@@ -18,7 +18,8 @@ const historyRows = 200
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	table   kit.Table
-	rows    []model.Activity
+	all     []model.Activity          // as they were read, of every profile
+	rows    []model.Activity          // of the profile in use
 	last    map[string]model.Activity // the newest fetch of each zone
 	loaded  bool
 	problem string
@@ -59,9 +60,23 @@ func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
 		}
 		return nil
 	}
-	p.loaded, p.problem, p.rows = true, "", msg.rows
+	p.loaded, p.problem, p.all = true, "", msg.rows
+	m.listHistory()
+	return nil
+}
+
+// listHistory lists what was read of the profile in use: a fetch of another
+// account means nothing to this one.
+func (m *Model) listHistory() {
+	p := &m.history
+	p.rows = p.all[:0:0]
+	for _, a := range p.all {
+		if a.Profile == "" || m.session.ProfileName == "" || a.Profile == m.session.ProfileName {
+			p.rows = append(p.rows, a)
+		}
+	}
 	p.last = make(map[string]model.Activity)
-	for _, a := range msg.rows { // newest first
+	for _, a := range p.rows { // newest first
 		if _, have := p.last[a.Zone]; !have {
 			p.last[a.Zone] = a
 		}
@@ -74,7 +89,6 @@ func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
 		p.table.SetCursor(0) // who stands at the newest stays at the newest
 	}
 	m.options()
-	return nil
 }
 
 // remember fills an empty form with zone and URL of the profile's newest fetch.

@@ -180,3 +180,21 @@ func TestAFetchOfAnotherProfileIsNotSentWithThisOnesKey(t *testing.T) {
 		}
 	})
 }
+
+func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.history = []model.Activity{
+			{ID: 2, Ref: "f_2", At: time.Now(), Kind: model.ActivityFetch, Profile: "acme", Zone: "acme_zone", URL: "http://acme.test/", Class: model.ClassOK},
+			{ID: 1, Ref: "f_1", At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/json", Class: model.ClassOK},
+		}
+		b.reload()
+		b.Expect("serp_demo")
+		b.ExpectNot("acme_zone")
+		s := demoSession()
+		s.ProfileName, s.Local = "acme", false
+		b.Send(kit.SessionChanged{Session: s})
+		b.Expect("acme_zone")
+		b.ExpectNot("✓ ok                serp_demo")
+	})
+}

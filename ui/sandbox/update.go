@@ -52,12 +52,16 @@ func (m *Model) newSession(s kit.Session) {
 	if key := m.form.form.Value(string(fieldKey)); key == "" || key == m.session.Key.Name {
 		m.form.form.SetValue(string(fieldKey), s.Key.Name)
 	}
+	other := m.session.ProfileName != s.ProfileName
 	m.session = s
 	if !s.Local && s.ProfileName != "" && m.form.untouched() {
 		m.form.fill(realDraft(s))
 	}
 	m.refresh()
 	m.options()
+	if other && m.history.loaded {
+		m.listHistory()
+	}
 }
 
 // act does what a key of the tab means.
