@@ -74,11 +74,14 @@ func (m *Model) stripLine(w int) string {
 	return kit.Fit(m.rates(false), w)
 }
 
-// rates are the classes with their numbers, and their shares where there is room.
+// rates are the classes with their numbers; with shares also their part of the
+// whole, which takes more room.
 func (m *Model) rates(shares bool) string {
 	th := m.deps.Theme
 	var b strings.Builder
-	b.WriteString(th.Muted.Render(" last " + kit.Count(m.strip.total) + ":"))
+	if shares {
+		b.WriteString(th.Muted.Render(" last " + kit.Count(m.strip.total) + ":"))
+	}
 	for _, c := range model.Classes() {
 		n := m.strip.counts[c]
 		if n == 0 {
