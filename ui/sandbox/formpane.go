@@ -21,7 +21,10 @@ type formPane struct {
 	// refused is what the service said of a field when it was asked to send; it
 	// stands until the form changes.
 	refused []problem
-	before  []draft // what the form held before steps filled it, oldest first
+	// tried says that it was asked to send: from then on an address that is not
+	// there is a mistake, before it is what comes next.
+	tried  bool
+	before []draft // what the form held before steps filled it, oldest first
 }
 
 // maxUndo is how many fillings of the form can be taken back.
@@ -129,7 +132,7 @@ func (m *Model) refresh() {
 		p.form.SetHelp(string(f), fieldHelp(f))
 	}
 	for _, pr := range p.problems {
-		if pr.Severity == note {
+		if pr.Severity == note || pr.Field == fieldURL && m.untyped() {
 			p.form.SetHelp(string(pr.Field), "! "+pr.Text)
 		} else {
 			p.form.SetError(string(pr.Field), pr.Text)
@@ -141,6 +144,9 @@ func (m *Model) refresh() {
 		p.wire = m.deps.Fetcher.Preview(m.deps.Profile(), p.request, key.Last4)
 	}
 }
+
+// untyped reports whether the address is still to be typed for the first time.
+func (m *Model) untyped() bool { return m.form.request.URL == "" && !m.form.tried }
 
 func allFields() []field {
 	return []field{

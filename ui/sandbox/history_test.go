@@ -98,8 +98,9 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 		s.Local, s.ProfileName = false, "acme"
 		b.Send(kit.SessionChanged{Session: s})
 		b.Expect("datacenter_demo", "type the target's address")
-		b.ExpectNot("lab.test", "embedded emulator")
+		b.ExpectNot("lab.test", "embedded emulator", "✗")
 		b.Press("ctrl+j")
+		b.Expect("✗ type the target's address")
 		if n := len(b.svc.requests()); n != 0 {
 			t.Fatalf("a request without an address was sent")
 		}

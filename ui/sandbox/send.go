@@ -40,6 +40,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	}
 	m.endEditing()
 	m.form.refused = nil
+	m.form.tried = true
 	m.refresh()
 	if !m.session.Ready {
 		return kit.Warn(m.notReady())

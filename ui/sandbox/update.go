@@ -55,7 +55,11 @@ func (m *Model) newSession(s kit.Session) {
 	other := m.session.ProfileName != s.ProfileName
 	m.session = s
 	if !s.Local && s.ProfileName != "" && m.form.untouched() {
-		m.form.fill(realDraft(s))
+		d := realDraft(s)
+		m.form.fill(d)
+		if d.Zone != "" {
+			m.form.form.FocusOn(string(fieldURL), false) // what is left to type
+		}
 	}
 	m.refresh()
 	m.options()

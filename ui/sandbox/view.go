@@ -145,7 +145,7 @@ func (m *Model) renderWire(w, h int) string {
 	if !m.session.Ready {
 		return kit.Block(" "+th.Muted.Render(kit.Cut(m.notReady(), w-1)), w, h)
 	}
-	if p := m.form.wire.Problem; p != "" {
+	if p := m.form.wire.Problem; p != "" && !m.untyped() {
 		for _, l := range kit.WrapText(kit.Clean("✗ "+p), w-2) {
 			lines = append(lines, " "+th.Bad.Render(l))
 		}
