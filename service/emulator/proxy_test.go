@@ -286,6 +286,8 @@ func TestDeadTargetsAre502WithTheirReason(t *testing.T) {
 		{"[::1]:443", 403, "policy_20030"},
 		{"localhost:8080", 403, "policy_20030"},
 		{"mail.example:25", 403, "policy_20020"},
+		{"lab.test:0", 403, "policy_20020"},
+		{"lab.test:99999", 403, "policy_20020"},
 	} {
 		_, resp := tryConnect(t, g.r.Proxy, auth, c.target, nil)
 		resp.Body.Close()

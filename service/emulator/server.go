@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -150,8 +151,8 @@ func (s *Server) openAll(o Options) (err error) {
 	}
 	s.fillReady(apiLn, proxyLn, labLn, controlLn)
 	s.serveResigned()
-	s.serve(apiLn, s.apiHandler())
-	s.serve(controlLn, s.controlHandler())
+	s.serve(apiLn, forLoopback(s.apiHandler()))
+	s.serve(controlLn, forLoopback(s.controlHandler()))
 	s.serve(proxyLn, http.HandlerFunc(s.serveProxy))
 	return nil
 }
@@ -222,6 +223,24 @@ func loopbackOnly(addr string) error {
 	return nil
 }
 
+// forLoopback answers only to names of this machine. A web page in a browser on it
+// can make its own name resolve to 127.0.0.1, and the demo keys are no secret: such
+// a page could have this machine fetch for it and read the answers.
+func forLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		ip, err := netip.ParseAddr(host)
+		if host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			answerText(w, http.StatusMisdirectedRequest, basisControl, "the local emulator answers to localhost and loopback addresses only")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
 func wait(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -239,8 +258,10 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       keepAliveTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		BaseContext:       func(net.Listener) context.Context { return s.ctx },
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		// "OPTIONS *" goes through the handler and its login like everything else.
+		DisableGeneralOptionsHandler: true,
+		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 	s.http = append(s.http, srv)
 	return srv
