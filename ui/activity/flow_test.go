@@ -262,3 +262,13 @@ func TestEveryOutcomeIsNamedAtEverySize(t *testing.T) {
 		s.Expect("✗ outside 1 (13 %)", "· acme ·")
 	})
 }
+
+func TestAClickPicksTheEntryUnderIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, &fakeJournal{all: entries(8)}, 120, 40)
+		s.Send(tea.MouseClickMsg{X: 10, Y: 6, Button: tea.MouseLeft}) // title, frame, strip, header, then the third entry
+		s.Expect("3 of 8")
+		s.Send(tea.MouseClickMsg{X: 10, Y: 20, Button: tea.MouseLeft})
+		s.Expect("3 of 8")
+	})
+}

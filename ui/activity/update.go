@@ -37,6 +37,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return m.typed(msg)
 		}
 	}
+	if click, ok := msg.(tea.MouseClickMsg); ok {
+		if m.loaded && !m.filter.open && m.table.Click(click.Y-2) { // below the frame and the strip
+			return m.more()
+		}
+		return nil
+	}
 	if m.table.Update(msg) {
 		return m.more()
 	}

@@ -28,13 +28,7 @@ func (f *Form) Height(w int) int {
 }
 
 func (f *Form) lines(focused bool, w int) (lines []string, from, to int) {
-	labels := 0
-	for _, fd := range f.fields {
-		if !fd.Hidden && fd.Kind != FieldNote {
-			labels = max(labels, Width(fd.Label))
-		}
-	}
-	labels = min(labels, max(w/3, 8))
+	labels := f.labels(w)
 	for i, fd := range f.fields {
 		if fd.Hidden {
 			continue
@@ -49,6 +43,17 @@ func (f *Form) lines(focused bool, w int) (lines []string, from, to int) {
 		}
 	}
 	return lines, from, to
+}
+
+// labels is the width of the labels in a form of w cells.
+func (f *Form) labels(w int) int {
+	widest := 0
+	for _, fd := range f.fields {
+		if !fd.Hidden && fd.Kind != FieldNote {
+			widest = max(widest, Width(fd.Label))
+		}
+	}
+	return min(widest, max(w/3, 8))
 }
 
 func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {

@@ -150,6 +150,19 @@ func (t *Table) Update(msg tea.Msg) bool {
 	return false
 }
 
+// Click moves the cursor to the row drawn on line y of the table, counted from
+// 0 at its header; it reports whether there is one.
+func (t *Table) Click(y int) bool {
+	if t.headed() {
+		y--
+	}
+	if y < 0 || y >= t.page || t.top+y >= t.n {
+		return false
+	}
+	t.SetCursor(t.top + y)
+	return true
+}
+
 // motion reads a vertical motion key.
 func motion(key string, page, n int) (by int, ok bool) {
 	switch key {

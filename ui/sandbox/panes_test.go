@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -111,4 +112,35 @@ func TestLongEvidenceIsShownInFullWhereThereIsRoom(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("ask your account", "manager")
 	})
+}
+
+func TestAClickPicksTheRowOrFieldUnderIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		for i := range 3 {
+			b.svc.history = append(b.svc.history, model.Activity{ID: int64(3 - i), Ref: "f", At: time.Now(), Kind: model.ActivityFetch, Zone: fmt.Sprintf("zone_%d", i)})
+		}
+		b.reload()
+		b.Expect("›00:00:00 · no result         zone_0")
+		b.Send(tea.MouseClickMsg{X: 80, Y: rowOf(t, b, "zone_2"), Button: tea.MouseLeft})
+		b.Expect("▌History", "›00:00:00 · no result         zone_2")
+		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft}) // the pane
+		b.Expect("▌Request", "›Zone")
+		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "Format"), Button: tea.MouseLeft})
+		b.Expect("›Format")
+		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "More") + 1, Button: tea.MouseLeft}) // the frame below
+		b.Expect("›Format")
+	})
+}
+
+// rowOf is the line of the screen that holds text.
+func rowOf(t *testing.T, b *bench, text string) int {
+	t.Helper()
+	for y, l := range strings.Split(b.Screen.Screen(), "\n") {
+		if strings.Contains(l, text) {
+			return y
+		}
+	}
+	t.Fatalf("%q is not on the screen", text)
+	return -1
 }

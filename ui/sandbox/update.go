@@ -220,13 +220,24 @@ func wheelKey(msg tea.MouseWheelMsg) string {
 	return "down"
 }
 
-// click focuses the pane under the pointer.
+// click focuses the pane under the pointer, and in a list what is under it.
 func (m *Model) click(x, y int) {
 	for _, r := range m.layout(m.width, m.height) {
-		if x >= r.x && x < r.x+r.w && y >= r.y && y < r.y+r.h {
-			m.focus(r.pane)
-			m.refresh()
+		if x < r.x || x >= r.x+r.w || y < r.y || y >= r.y+r.h {
+			continue
 		}
+		was := m.ring.At
+		m.focus(r.pane)
+		switch {
+		case r.h < 3: // folded: nothing of it was drawn
+		case r.pane == paneHistory:
+			m.history.table.Click(y - r.y - 1)
+		case r.pane == paneForm && was == paneForm: // its lines lie elsewhere without the focus
+			w, _ := kit.Inner(r.w, r.h)
+			m.form.form.Click(y-r.y-1, w)
+		}
+		m.refresh()
+		return
 	}
 }
 
