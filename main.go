@@ -12,7 +12,12 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ending := []os.Signal{os.Interrupt, syscall.SIGTERM}
+	if !signal.Ignored(syscall.SIGHUP) { // nohup: it is to outlive its terminal
+		ending = append(ending, syscall.SIGHUP)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), ending...)
+	context.AfterFunc(ctx, stop) // a second signal ends the process at once
 	code := cli.Main(ctx, cli.OS())
 	stop()
 	os.Exit(code)

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -53,8 +56,16 @@ func (a *app) openLog() (closeLog func()) {
 		return func() {}
 	}
 	a.log = slog.New(slog.NewTextHandler(f, nil))
-	return func() { f.Close() }
+	silence(f)
+	return func() {
+		silence(io.Discard)
+		f.Close()
+	}
 }
+
+// silence sends what other packages write to the standard logger to w: net/http
+// speaks there of connections that went wrong, and standard error is the screen.
+func silence(w io.Writer) { log.SetOutput(w) }
 
 // consoleOnce runs the console on one profile; next is the profile to go on
 // with, empty when the operator left.
@@ -65,7 +76,11 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	}
 	program := tea.NewProgram(c.root(), append(ui.Options(c.ctx),
 		tea.WithInput(a.Stdin), tea.WithOutput(a.Stdout), tea.WithoutSignalHandler())...)
+	var following sync.WaitGroup
+	following.Go(func() { c.follow(program.Send) })
 	_, err = program.Run()
+	c.cancel()
+	following.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		err = nil // a signal: everything is given back below
 	}
@@ -89,7 +104,7 @@ func Console(ctx context.Context, p Process) (root tea.Model, closeSession func(
 
 // openConsole opens a session for a console.
 func (a *app) openConsole(ctx context.Context) (*console, error) {
-	s, err := a.openSession(ctx, sessionNeeds{})
+	s, err := a.openSession(ctx, sessionNeeds{journal: true, console: true})
 	if err != nil {
 		return nil, err
 	}

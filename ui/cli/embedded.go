@@ -6,8 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
-	"net/url"
+	"net/http"
 	"os"
 	"sync"
 	"time"
@@ -27,9 +26,9 @@ const emulatorProfile = profile.LocalName
 const demoKey = "batch-user"
 
 const (
-	attachTimeout = 5 * time.Second        // for another process to finish its start
-	attachPause   = 30 * time.Millisecond  // between looks at its announcement
-	dialTimeout   = 500 * time.Millisecond // loopback answers at once or not at all
+	attachTimeout = 5 * time.Second       // for another process to finish its start
+	attachPause   = 30 * time.Millisecond // between looks at its announcement
+	answerTimeout = time.Second           // loopback answers at once, also on a busy machine
 )
 
 // embedded is this user's one embedded emulator: run by this process, or by
@@ -45,7 +44,11 @@ type embedded struct {
 	server *emulator.Server // nil while another process runs it
 	ready  emulator.Ready
 	known  bool
+	closed bool
 }
+
+// errClosed: the session has ended, and with it the right to an emulator.
+var errClosed = errors.New("the embedded emulator has been ended")
 
 func newEmbedded(a *app, paths profile.Paths) *embedded {
 	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy)}
@@ -56,7 +59,10 @@ func newEmbedded(a *app, paths profile.Paths) *embedded {
 func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.server != nil {
+	switch {
+	case e.closed:
+		return emulator.Ready{}, errClosed
+	case e.server != nil:
 		return e.ready, nil
 	}
 	if e.known && alive(ctx, e.ready) {
@@ -76,33 +82,52 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 		select {
 		case <-time.After(attachPause):
 		case <-ctx.Done():
-			return emulator.Ready{}, fmt.Errorf("another zonedeck holds %s but its emulator does not answer: end that process and try again", e.paths.EmulatorDir())
+			return emulator.Ready{}, fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
 		}
 	}
 }
 
+// owner names the process that announced the emulator, where it is known.
+func (e *embedded) owner() string {
+	if r, found := e.readAnnouncement(); found && r.PID > 0 {
+		return fmt.Sprintf(" (process %d)", r.PID)
+	}
+	return ""
+}
+
 // attachOrStart is one try: our own emulator if the state folder is free, else
-// the one that its owner announced.
+// the one that its owner announced. Where its state cannot be kept (a home that
+// is read-only, a full disk) it runs for this process alone, and a note says so.
 func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
-	server, err := emulator.Start(context.WithoutCancel(ctx), emulator.Options{
-		StateDir: e.paths.EmulatorDir(), ProxyAddr: e.proxy, Now: e.now, Log: e.log,
-	})
+	server, err := e.start(ctx, e.paths.EmulatorDir())
 	if errors.Is(err, emulator.ErrStateInUse) {
 		if announced, found := e.readAnnouncement(); found && alive(ctx, announced) {
 			return announced, nil
 		}
+		return emulator.Ready{}, err
 	}
-	if err != nil {
-		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", err)
-	}
-	ready := server.Ready()
-	if err := e.announce(ready); err != nil {
+	if err == nil {
+		ready := server.Ready()
+		if err = e.announce(ready); err == nil {
+			e.server = server
+			return ready, nil
+		}
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
-		return emulator.Ready{}, errors.Join(err, server.Shutdown(stopCtx))
+		err = errors.Join(err, server.Shutdown(stopCtx))
+	}
+	kept := err
+	if server, err = e.start(ctx, ""); err != nil {
+		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", kept)
 	}
 	e.server = server
+	ready := server.Ready()
+	ready.Notes = append(ready.Notes, fmt.Sprintf("the emulator's jobs and keys end with this process, because its state cannot be kept: %v", kept))
 	return ready, nil
+}
+
+func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
+	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, Now: e.now, Log: e.log})
 }
 
 // notes are what the emulator has to say of its start.
@@ -112,14 +137,35 @@ func (e *embedded) notes() []string {
 	return e.ready.Notes
 }
 
-// close ends the emulator if this process runs it.
+// ownNotes are the notes of an emulator that this process runs.
+func (e *embedded) ownNotes() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.server == nil {
+		return nil
+	}
+	return e.ready.Notes
+}
+
+// where tells which emulator is in use, and whether this process runs it.
+func (e *embedded) where() (ready emulator.Ready, ours bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.ready, e.server != nil
+}
+
+// close ends the emulator if this process runs it. The announcement goes first,
+// while the state folder is still ours: it never speaks of what is not there.
 func (e *embedded) close(ctx context.Context) error {
 	e.mu.Lock()
 	server := e.server
-	e.server = nil
+	e.server, e.closed = nil, true
 	e.mu.Unlock()
 	if server == nil {
 		return nil
+	}
+	if announced, found := e.readAnnouncement(); found && announced.API == server.Ready().API {
+		_ = os.Remove(e.paths.EmulatorFile()) // one that stays behind is found to be stale
 	}
 	if err := server.Shutdown(ctx); err != nil {
 		return fmt.Errorf("end the embedded emulator: %w", err)
@@ -151,20 +197,22 @@ func (e *embedded) announce(ready emulator.Ready) error {
 	return nil
 }
 
-// alive reports whether something listens at the announced API address. That it
-// is the emulator follows from the file: only its owner writes it.
+// alive reports whether an emulator answers at the announced API address. A port
+// may have passed to a stranger since, so the answer has to be an emulator's.
 func alive(ctx context.Context, ready emulator.Ready) bool {
-	u, err := url.Parse(ready.API)
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ready.API+"/datasets/list", http.NoBody)
 	if err != nil {
 		return false
 	}
-	d := net.Dialer{Timeout: dialTimeout}
-	conn, err := d.DialContext(ctx, "tcp", u.Host)
+	// A transport of its own: no proxy of the environment, no connection kept.
+	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
 	if err != nil {
 		return false
 	}
-	conn.Close()
-	return true
+	resp.Body.Close()
+	return resp.Header.Get("X-Emulator-Basis") != ""
 }
 
 // demoProfile is the profile of the demo account at the given addresses.

@@ -117,6 +117,16 @@ func diagnosisExit(d model.Diagnosis) int {
 	}
 }
 
+// fetchExit is the exit code of a fetch: its diagnosis's, and exitState where the
+// page came but could not be kept whole, so that no script takes a part of a body
+// for all of it.
+func fetchExit(r model.FetchResult) int {
+	if code := diagnosisExit(r.Diagnosis); code != exitOK || !r.Body.Cut {
+		return code
+	}
+	return exitState
+}
+
 // jobExit is the exit code of a job's state. A refusal has the code of what the
 // service answered.
 func jobExit(j model.Job) int {

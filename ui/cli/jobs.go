@@ -89,7 +89,7 @@ in the ledger before the request leaves, and it is never sent twice by itself.`,
 			if f.input == "" {
 				return usage("--input is missing: name a file, or - for standard input")
 			}
-			return a.withSession(cmd.Context(), sessionNeeds{key: f.key}, func(s *session) error {
+			return a.withSession(cmd.Context(), sessionNeeds{key: f.key, journal: true}, func(s *session) error {
 				return s.trigger(cmd.Context(), args[0], f)
 			})
 		},
@@ -166,7 +166,10 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 		Short: "Follow a job until it is ready or has failed",
 		Args:  usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
+				if err := s.ledger(cmd.Context()); err != nil {
+					return err
+				}
 				return s.watch(cmd.Context(), args[0], timeout.d, asJSON)
 			})
 		},
@@ -177,6 +180,13 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 }
 
 func (s *session) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
+	switch job, err := s.client.Job(ctx, id); {
+	case err != nil:
+		return jobError(ctx, err)
+	case job.Snapshot == "":
+		// The service cannot be asked about it; the ledger's word is all there is.
+		return s.reportJob(job, asJSON)
+	}
 	watchCtx := ctx
 	if timeout > 0 {
 		var cancel context.CancelFunc
@@ -207,6 +217,22 @@ func (s *session) watch(ctx context.Context, id string, timeout time.Duration, a
 	}
 }
 
+// ledger makes sure that the ledger can be read, and settles what a process left
+// behind when it died while a job was on its way.
+func (s *session) ledger(ctx context.Context) error {
+	if s.journal == nil {
+		return fail(exitState, "the ledger of jobs cannot be read: %w", s.journalFault)
+	}
+	settled, err := s.client.Recover(ctx)
+	if err != nil {
+		return fail(exitState, "read the ledger: %w", err)
+	}
+	for _, j := range settled {
+		s.app.say("zonedeck: %s: %s: %s", j.ID, j.State.Label(), sanitizeLine(j.Detail))
+	}
+	return nil
+}
+
 // jobError is the exit for a job command that yielded no job.
 func jobError(ctx context.Context, err error) error {
 	var d *service.DiagnosisError
@@ -217,6 +243,8 @@ func jobError(ctx context.Context, err error) error {
 		return usage("%w", err)
 	case errors.Is(err, service.ErrNoLedger):
 		return fail(exitState, "%w; nothing was sent", err)
+	case errors.Is(err, service.ErrNoSnapshot):
+		return fail(exitMayHaveStarted, "%w", err)
 	case errors.Is(err, service.ErrNotReady):
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):
@@ -268,7 +296,10 @@ func (a *app) jobsListCommand() *cobra.Command {
 		Short: "List the jobs of the ledger, newest first",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
+				if err := s.ledger(cmd.Context()); err != nil {
+					return err
+				}
 				return s.listJobs(cmd.Context(), asJSON)
 			})
 		},
@@ -321,21 +352,42 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 			if output == "" {
 				return usage("-o is missing: name the file to write")
 			}
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
-				job, err := s.client.Download(cmd.Context(), args[0], format, output, nil)
-				if err != nil {
-					return jobError(cmd.Context(), err)
-				}
-				s.app.say("zonedeck: %d bytes in %s", job.Bytes, output)
-				if asJSON {
-					return s.printJob(job, true)
-				}
-				return nil
+			dest, err := a.destination(output)
+			if err != nil {
+				return err
+			}
+			if dest.stream != nil && asJSON {
+				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
+			}
+			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
+				return s.download(cmd.Context(), args[0], format, dest, asJSON)
 			})
 		},
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write (required)")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
 	cmd.Flags().StringVar(&format, "format", "json", "json, ndjson or csv")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
+}
+
+// download fetches the results. What goes to standard output is kept in the
+// folder of downloads too: a stream that broke can be read again.
+func (s *session) download(ctx context.Context, id, format string, dest destination, asJSON bool) error {
+	if err := s.ledger(ctx); err != nil {
+		return err
+	}
+	job, err := s.client.Download(ctx, id, format, dest.name, nil)
+	if err != nil {
+		return jobError(ctx, err)
+	}
+	if dest.stream != nil {
+		if err := dest.write(model.BodyRef{File: job.File}); err != nil {
+			return err
+		}
+	}
+	s.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
+	if asJSON {
+		return s.printJob(job, true)
+	}
+	return nil
 }

@@ -371,7 +371,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("last %d", len(seeds)+2)) // the wrong login, and the walk's own
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+2)) // the wrong login, and the walk's own
 	shows := []string{"407 Proxy Authentication Required"}
 	for _, s := range seeds {
 		shows = slices.Insert(shows, 1, s.shows)

@@ -225,7 +225,7 @@ func (s *session) printFindings(keys []model.Key, findings []keystore.Finding, n
 		}
 	}
 	for _, f := range findings {
-		line := fmt.Sprintf("%s  %s: %s", f.Severity, f.Rule, f.Text)
+		line := fmt.Sprintf("%s  %s  %s: %s", f.Severity, orDash(f.Key), f.Rule, f.Text)
 		if f.Fix != "" {
 			line += "; " + f.Fix
 		}

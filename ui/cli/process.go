@@ -67,6 +67,7 @@ type globalFlags struct {
 
 // Main runs one command and returns the exit code (see Exit codes in the README).
 func Main(ctx context.Context, p Process) int {
+	silence(io.Discard)
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	err := a.execute(ctx)
 	return exitCode(ctx, err)

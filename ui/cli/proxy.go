@@ -133,7 +133,7 @@ func (a *app) proxyTestCommand() *cobra.Command {
 		Short: "Test a zone's proxy login and tell what goes wrong",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
+			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
 				return s.proxyTest(cmd.Context(), f)
 			})
 		},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -37,7 +36,7 @@ to the file of -o), the verdict to stderr, and the exit code tells the failure
 class; with --json one object on stdout holds both.`,
 		Args: usageArgs(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{key: f.key}, func(s *session) error {
+			return a.withSession(cmd.Context(), sessionNeeds{key: f.key, journal: true}, func(s *session) error {
 				return s.request(cmd.Context(), args[0], f)
 			})
 		},
@@ -65,14 +64,23 @@ func (s *session) request(ctx context.Context, target string, f requestFlags) er
 	if err != nil {
 		return err
 	}
+	dest := destination{stream: s.app.Stdout}
+	if f.output != "" {
+		if dest, err = s.app.destination(f.output); err != nil {
+			return err
+		}
+		if f.json && dest.stream != nil {
+			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.output)
+		}
+	}
 	result, err := s.client.Fetch(ctx, req, s.progress())
 	if err != nil {
 		return fetchError(ctx, err)
 	}
-	if err := s.reportFetch(result, f); err != nil {
+	if err := s.reportFetch(result, dest, f); err != nil {
 		return err
 	}
-	return exit(diagnosisExit(result.Diagnosis))
+	return exit(fetchExit(result))
 }
 
 // fetchError is the exit for a fetch that yielded no result.
@@ -114,6 +122,9 @@ func (s *session) fetchRequest(ctx context.Context, target string, f requestFlag
 		}
 		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
 	}
+	if f.retries < -1 {
+		return none, usage("--retries %d: write how many tries may follow the first, 0 or more", f.retries)
+	}
 	for _, path := range f.required {
 		if err := fields.Validate(path); err != nil {
 			return none, usage("--require: %w", err)
@@ -126,6 +137,9 @@ func (s *session) fetchRequest(ctx context.Context, target string, f requestFlag
 	zone, err := s.zone(p, f.zone)
 	if err != nil {
 		return none, err
+	}
+	if via == model.ViaAPI && f.key == "" && p.Key == "" {
+		return none, usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, envKey)
 	}
 	if f.key != "" {
 		if _, ok := s.key(f.key); !ok {
@@ -153,27 +167,24 @@ func (s *session) progress() func(service.FetchEvent) {
 }
 
 // reportFetch puts body and verdict where they belong.
-func (s *session) reportFetch(r model.FetchResult, f requestFlags) error {
+func (s *session) reportFetch(r model.FetchResult, dest destination, f requestFlags) error {
 	a := s.app
-	out := newFetchJSON(r)
-	if f.output != "" {
-		if err := saveBody(f.output, r.Body); err != nil {
+	if f.output != "" || !f.json {
+		if err := dest.write(r.Body); err != nil {
 			return err
 		}
-		out.BodyFile = f.output
+	}
+	if r.Body.Cut {
+		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
 	}
 	if f.json {
-		if f.output == "" {
-			if err := out.attachBody(r.Body, s.paths.BodiesDir()); err != nil {
-				return err
-			}
+		out := newFetchJSON(r)
+		if f.output != "" {
+			out.BodyFile = f.output
+		} else if err := out.attachBody(r.Body, s.paths.BodiesDir()); err != nil {
+			return err
 		}
 		return a.printJSON(out)
-	}
-	if f.output == "" {
-		if err := copyBody(a.Stdout, r.Body); err != nil {
-			return fail(exitState, "write the body: %w", err)
-		}
 	}
 	a.say("zonedeck: %s", sanitizeLine(verdict(r)))
 	if !r.Diagnosis.OK() {
@@ -187,6 +198,16 @@ func (s *session) reportFetch(r model.FetchResult, f requestFlags) error {
 	return nil
 }
 
+// cutReason is the fetch's own word on why a body was cut.
+func cutReason(r model.FetchResult) string {
+	for _, e := range r.Diagnosis.Evidence {
+		if e.Kind == "error" {
+			return e.Text
+		}
+	}
+	return "it is larger than the cap"
+}
+
 // verdict is one line: class, status, way, time and size.
 func verdict(r model.FetchResult) string {
 	line := r.Diagnosis.Class.Label()
@@ -194,13 +215,4 @@ func verdict(r model.FetchResult) string {
 		line += ": " + r.Diagnosis.Summary
 	}
 	return fmt.Sprintf("%s (status %d, %s, %d ms, %d bytes, attempt %d)", line, r.Status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
-}
-
-// saveBody writes a body to the operator's file, whole or not at all.
-func saveBody(name string, b model.BodyRef) error {
-	err := service.WriteWhole(name, func(w io.Writer) error { return copyBody(w, b) })
-	if err != nil {
-		return fail(exitState, "write %s: %w", name, err)
-	}
-	return nil
 }

@@ -35,9 +35,9 @@ func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
 		return
 	}
 	if a.StderrTTY {
-		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().Render("error"), sanitizeLine(err.Error()))
+		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().Render("error"), oneLine(err))
 	} else {
-		fmt.Fprintln(w, "zonedeck:", sanitizeLine(err.Error()))
+		fmt.Fprintln(w, "zonedeck:", oneLine(err))
 	}
 	if errors.As(err, &e) && e.code == exitUsage {
 		fmt.Fprintln(w, "Try 'zonedeck --help', or '--help' after the command.")
@@ -120,6 +120,11 @@ func childNames(cmd *cobra.Command) string {
 		names += c.Name()
 	}
 	return names
+}
+
+// warn says on stderr, also with --quiet, what is wrong though the command goes on.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintf(a.Stderr, "zonedeck: "+format+"\n", args...)
 }
 
 // say talks to the person on stderr, unless --quiet.

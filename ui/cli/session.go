@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -25,6 +28,9 @@ const (
 	envEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
 )
 
+// patience is how long the program is silent before it says what it waits for.
+const patience = 500 * time.Millisecond
+
 // session is what a command works with: the profile in use, its keys, the
 // journal and the service. It is closed when the command ends.
 type session struct {
@@ -37,19 +43,27 @@ type session struct {
 	inventory *keystore.Inventory
 	resolver  *keystore.Resolver
 	journal   *journal.Journal
-	notices   []string // what the operator must be told about the files
 	client    *service.Client
+
+	journalFault error    // why journal is nil
+	notices      []string // what the operator must be told about the files
+	implied      bool     // nothing was configured, so the embedded emulator is used
+	console      bool     // stderr is the screen: notes are shown, not said
+	spoken       sync.Once
+	pruning      sync.WaitGroup
 }
 
 // sessionNeeds says what a command cannot do without.
 type sessionNeeds struct {
-	key string // --key, or ""
+	key     string // --key, or ""
+	journal bool   // the history is read or written
+	console bool   // stderr is the screen once the program runs
 }
 
 // openSession reads the configuration and opens the files. It does no network
 // I/O: an embedded emulator is started by the first call that needs it.
 func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, error) {
-	s := &session{app: a, paths: profile.FindPaths(a.Getenv)}
+	s := &session{app: a, paths: profile.FindPaths(a.Getenv), console: needs.console}
 	if err := s.choose(needs); err != nil {
 		return nil, err
 	}
@@ -61,7 +75,12 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 		return nil, fail(exitState, "read the key inventory: %w", err)
 	}
 	s.inventory = inventory
-	s.openJournal(ctx)
+	if needs.journal {
+		if err := s.openJournal(ctx); err != nil {
+			return nil, err
+		}
+		s.pruning.Go(s.prune)
+	}
 	s.resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: a.Getenv, Demo: s.demoSecret, SecretsDir: s.paths.SecretsDir(),
 	})
@@ -81,28 +100,39 @@ func (s *session) choose(needs sessionNeeds) error {
 	if err != nil {
 		return err
 	}
+	if f := a.flags.config; f != "" {
+		if _, err := os.Stat(f); err != nil {
+			return usage("--config: %w", err)
+		}
+	}
 	file, err := profile.Load(s.configFile())
 	if err != nil {
 		return fail(exitUsage, "%w", err)
 	}
 	s.config = file
-	name := firstOf(a.flags.profile, a.Getenv(envProfile))
+	asked := firstOf(a.flags.profile, a.Getenv(envProfile))
+	name := firstOf(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""
+	if addressed && asked == "" && name == emulatorProfile {
+		name = "" // an address on the command line speaks louder than the default
+	}
 	switch {
 	case name == emulatorProfile && addressed:
 		return usage("--base-url and --proxy-host do not go with the profile %q, which has its own addresses", emulatorProfile)
 	case name == emulatorProfile:
 		s.base = profile.Profile{Name: emulatorProfile, Local: true}
-	case name != "" || file.Default() != "":
+	case name != "":
 		if s.base, err = file.Profile(name); err == nil {
 			s.base, err = s.base.With(override)
 		}
 	case addressed:
 		s.base, err = profile.FromFlags(override)
-	case needs.key != "" || a.Getenv(envKey) != "":
+	case len(file.Names()) > 0:
+		return usage("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
+	case needs.key != "" || override.Key != "" || a.Getenv(envKey) != "":
 		return usage("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", emulatorProfile)
 	default:
-		s.base = profile.Profile{Name: emulatorProfile, Local: true}
+		s.base, s.implied = profile.Profile{Name: emulatorProfile, Local: true}, true
 	}
 	if err != nil {
 		return fail(exitUsage, "%w", err)
@@ -137,17 +167,54 @@ func (a *app) override() (profile.Override, error) {
 	return flags.Or(env), nil
 }
 
-// openJournal opens the history. The program works without it, and says so.
-func (s *session) openJournal(ctx context.Context) {
-	j, notice, err := journal.Open(ctx, s.paths.JournalFile(), s.app.Now)
-	if notice.Text != "" {
-		s.notices = append(s.notices, notice.Text)
+// openJournal opens the history. The program works without it, and says so. A
+// file that another process has locked is waited for, which is said too.
+func (s *session) openJournal(ctx context.Context) error {
+	type opened struct {
+		j      *journal.Journal
+		notice journal.Notice
+		err    error
 	}
+	done := make(chan opened, 1)
+	go func() {
+		j, notice, err := journal.Open(ctx, s.paths.JournalFile(), s.app.Now)
+		done <- opened{j, notice, err}
+	}()
+	slow := time.NewTimer(patience)
+	defer slow.Stop()
+	for {
+		select {
+		case o := <-done:
+			if o.notice.Text != "" {
+				s.notices = append(s.notices, o.notice.Text)
+			}
+			if s.journal, s.journalFault = o.j, o.err; o.err != nil {
+				s.notices = append(s.notices, fmt.Sprintf("no history is kept: %v", o.err))
+			}
+			return nil
+		case <-slow.C:
+			s.app.say("zonedeck: waiting for the journal %s", s.paths.JournalFile())
+		case <-ctx.Done():
+			// SQLite's wait cannot be cut short; it ends by itself within seconds.
+			go func() {
+				if o := <-done; o.err == nil {
+					_ = o.j.Close() // nothing was written to it
+				}
+			}()
+			return ctx.Err()
+		}
+	}
+}
+
+// prune keeps the folder of bodies in bounds, beside the command's own work.
+func (s *session) prune() {
+	freed, err := profile.PruneBodies(context.Background(), s.paths.BodiesDir(), s.app.Now())
 	if err != nil {
-		s.notices = append(s.notices, fmt.Sprintf("no history is kept: %v", err))
-		return
+		s.app.log.Warn("the folder of bodies could not be pruned", "error", err)
 	}
-	s.journal = j
+	if freed > 0 {
+		s.app.log.Info("old bodies were deleted", "bytes", freed)
+	}
 }
 
 // profile is the profile in use with addresses that answer.
@@ -158,6 +225,13 @@ func (s *session) profile(ctx context.Context) (profile.Profile, error) {
 	ready, err := s.embedded.ensure(ctx)
 	if err != nil {
 		return profile.Profile{}, err
+	}
+	if !s.console {
+		s.spoken.Do(func() {
+			for _, n := range s.embedded.ownNotes() {
+				s.app.say("zonedeck: %s", sanitizeLine(n))
+			}
+		})
 	}
 	p, err := demoProfile(ready)
 	if err == nil {
@@ -190,7 +264,7 @@ func (s *session) describe() kit.Session {
 	}
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
-		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.keys(), Key: key,
+		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.keys(), Key: key, Profile: p,
 	}
 }
 
@@ -286,6 +360,7 @@ func (s *session) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	err := s.client.Close()
+	s.pruning.Wait()
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())
 	}
@@ -298,7 +373,8 @@ func (s *session) close(ctx context.Context) error {
 	return nil
 }
 
-// withSession opens a session, runs f, and closes it whatever f did.
+// withSession opens a session, runs f, and closes it whatever f did. What goes
+// wrong at the end is said, but it does not turn done work into a failure.
 func (a *app) withSession(ctx context.Context, needs sessionNeeds, f func(*session) error) error {
 	s, err := a.openSession(ctx, needs)
 	if err != nil {
@@ -307,14 +383,19 @@ func (a *app) withSession(ctx context.Context, needs sessionNeeds, f func(*sessi
 	for _, n := range s.notices {
 		a.say("zonedeck: %s", sanitizeLine(n))
 	}
-	if s.embedded != nil {
+	if s.implied {
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
 	}
 	err = f(s)
-	if cerr := s.close(ctx); err == nil {
-		err = cerr
+	if cerr := s.close(ctx); cerr != nil {
+		a.warn("%s", oneLine(cerr))
 	}
 	return err
+}
+
+// oneLine is an error for the terminal; joined errors stand behind each other.
+func oneLine(err error) string {
+	return sanitizeLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 func firstOf(values ...string) string {

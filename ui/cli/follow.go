@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/emulator"
+	"zonedeck/ui/kit"
+)
+
+// followEvery is how often a console looks whether its emulator still lives. The
+// process that runs it may be killed while nobody sends anything, and the screen
+// must not go on speaking of addresses where nobody listens.
+const followEvery = time.Second
+
+// place is one run of the emulator: the same process at the same addresses.
+type place struct {
+	api, proxy string
+	pid        int
+}
+
+func placeOf(r emulator.Ready) place { return place{r.API, r.Proxy, r.PID} }
+
+// follower keeps a console on a living emulator. It is used by one goroutine.
+type follower struct {
+	c       *console
+	at      place
+	problem string
+}
+
+// follow looks until the console ends; send delivers what the views must know.
+func (c *console) follow(send func(tea.Msg)) {
+	if c.session.embedded == nil {
+		return
+	}
+	f := follower{c: c}
+	every := time.NewTicker(followEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-every.C:
+		}
+		for _, msg := range f.look() {
+			send(msg)
+		}
+	}
+}
+
+// look takes over a dead emulator or finds the one another process began, and
+// returns the messages about a change.
+func (f *follower) look() []tea.Msg {
+	s := f.c.session
+	if _, err := s.profile(f.c.ctx); err != nil {
+		if f.c.ctx.Err() != nil || err.Error() == f.problem {
+			return nil
+		}
+		f.problem = err.Error()
+		described := s.describe()
+		described.Ready, described.Problem = false, f.problem
+		return []tea.Msg{kit.SessionChanged{Session: described}}
+	}
+	ready, ours := s.embedded.where()
+	now := placeOf(ready)
+	before, broken := f.at, f.problem != ""
+	if now == before && !broken {
+		return nil
+	}
+	f.at, f.problem = now, ""
+	changed := []tea.Msg{f.c.sessionChanged()}
+	switch {
+	case before == (place{}):
+		return changed
+	case ours:
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state: keys, zones and jobs are as they were."})
+	default:
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", now.pid)})
+	}
+}
