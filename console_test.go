@@ -10,7 +10,7 @@ import (
 
 func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir()))
-	term.waitFor("zonedeck", "LOCAL EMULATOR", "Sandbox", "Request")
+	term.waitFor("zonedeck", "LOCAL EMULATOR", "Sandbox", "Request", "batch-user")
 	term.press("\n") // ctrl+j sends
 	term.waitFor("200", "ok")
 	term.resize(80, 24)
