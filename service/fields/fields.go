@@ -7,6 +7,7 @@ package fields
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -75,13 +76,17 @@ func isJSON(contentType string, body []byte) bool {
 }
 
 func findJSON(body []byte, paths []string) []model.Field {
-	valid := gjson.ValidBytes(body)
+	// Not gjson's own check: it recurses as deep as the body nests, and a body of
+	// eight million brackets would take the process with it.
+	valid := json.Valid(body)
 	out := make([]model.Field, 0, len(paths))
 	for _, path := range paths {
 		f := model.Field{Path: path}
-		if r := gjson.GetBytes(body, path); valid && r.Exists() && r.Type != gjson.Null {
-			f.Value = short(r.String())
-			f.Found = f.Value != ""
+		if valid {
+			if r := gjson.GetBytes(body, path); r.Exists() && r.Type != gjson.Null {
+				f.Value = short(r.String())
+				f.Found = f.Value != ""
+			}
 		}
 		out = append(out, f)
 	}

@@ -3,6 +3,7 @@ package fields
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -47,6 +48,22 @@ func TestPathsAreChecked(t *testing.T) {
 	for _, bad := range []string{"", "  ", "<b>", "a >> (", "{"} {
 		if err := Validate(bad); !errors.Is(err, ErrField) {
 			t.Errorf("Validate(%q) = %v, want ErrField", bad, err)
+		}
+	}
+}
+
+func TestABodyThatNestsWithoutEndHarmsNothing(t *testing.T) {
+	for name, body := range map[string]string{
+		"lists":    strings.Repeat("[", 8<<20),
+		"objects":  strings.Repeat(`{"a":`, 1<<20),
+		"balanced": strings.Repeat("[", 4<<20) + strings.Repeat("]", 4<<20),
+		"elements": "<html>" + strings.Repeat("<div>", 1<<20),
+	} {
+		for _, kind := range []string{"application/json", "text/html"} {
+			found, err := Find(kind, []byte(body), []string{"a.a.a", "0.0"})
+			if err == nil && len(Missing(found)) != 2 {
+				t.Errorf("%s as %s: %+v", name, kind, found)
+			}
 		}
 	}
 }
