@@ -356,8 +356,8 @@ func frameScreens(silent string) []screen {
 			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"%s/slow\"\nkey = \"etl-main\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n", silent))
 			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPS\"\nduty = \"batch job\"\nsecret = \"env:ACME_KEY\"\n")
 		}, steps: func(p *uitest.Whole) {
-			p.WaitFor("acme", "etl-main")
-			p.Press("j", "enter", "ctrl+u")
+			p.WaitFor("acme", "etl-main", "type the target's") // the address has the focus
+			p.Press("enter")
 			p.Type("https://example.com/page")
 			p.Press("ctrl+j")
 			p.WaitFor("1 running")
