@@ -227,7 +227,11 @@ func rotationRules() []LintRule {
 			RuleRotationUnknown, SeverityWarn, AreaRotation,
 			"a key of unknown age may be of any age", source,
 			func(c lintCase) (string, string, bool) {
-				return "nobody recorded when the value was made", "record the date, or rotate the key", state(c, model.RotationUnknown)
+				text := "nobody recorded when the value was made"
+				if last := c.key.Rotation.Last; !last.IsZero() {
+					text = "its value is said to be made on " + last.UTC().Format(time.DateOnly) + ", which is yet to come"
+				}
+				return text, "record the date, or rotate the key", state(c, model.RotationUnknown)
 			},
 		},
 	}

@@ -214,3 +214,12 @@ func ExampleLint() {
 	// warn etl-main: the expiry is Unlimited (service.md 2.1)
 	// warn etl-main: the value is 112 days old, 22 past the recommended rotation (service.md 5.4, 8)
 }
+
+func TestADateThatIsYetToComeIsSaidToBeOne(t *testing.T) {
+	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
+	k := model.Key{Name: "k", Level: model.LevelUser, Duty: model.DutyCI, Expires: model.ExpiresAt(now.AddDate(1, 0, 0)), Rotation: model.Rotation{Last: now.AddDate(0, 0, 40)}}
+	found := Lint([]model.Key{k}, now)
+	if len(found) != 1 || found[0].Rule != RuleRotationUnknown || !strings.Contains(found[0].Text, "2026-12-31, which is yet to come") {
+		t.Errorf("%+v", found)
+	}
+}

@@ -213,7 +213,9 @@ func TestRotationClock(t *testing.T) {
 		{"the last second of the 90th day", now.Add(-91*day + time.Second), RotationDue, 0},
 		{"91 days", now.Add(-91 * day), RotationOverdue, -1},
 		{"112 days", now.Add(-112 * day), RotationOverdue, -22},
-		{"made tomorrow by a clock that is wrong", now.Add(day), RotationFresh, 91},
+		{"made tomorrow, as it is called east of UTC", now.Add(day), RotationFresh, 90},
+		{"made in the days to come is a mistake, never fresh", now.Add(day + time.Second), RotationUnknown, 0},
+		{"made in years to come", now.AddDate(3, 0, 0), RotationUnknown, 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -222,7 +224,7 @@ func TestRotationClock(t *testing.T) {
 				t.Errorf("%s, want %s", got, tt.want)
 			}
 			left, ok := r.DaysLeft(now)
-			if ok == tt.last.IsZero() || ok && left != tt.left {
+			if ok == (tt.want == RotationUnknown) || ok && left != tt.left {
 				t.Errorf("%d days left (%t), want %d", left, ok, tt.left)
 			}
 		})

@@ -141,11 +141,13 @@ type Rotation struct {
 }
 
 // AgeDays is the age of the key's value in whole days; ok is false when unknown.
+// A date further ahead than today is east of UTC is a mistake, and says nothing.
 func (r Rotation) AgeDays(now time.Time) (days int, ok bool) {
-	if r.Last.IsZero() {
+	age := now.Sub(r.Last)
+	if r.Last.IsZero() || age < -day {
 		return 0, false
 	}
-	return floorDays(now.Sub(r.Last)), true
+	return max(floorDays(age), 0), true
 }
 
 // DaysLeft is the number of days until the rotation is due; negative once past.
