@@ -38,7 +38,8 @@ type embedded struct {
 	paths profile.Paths
 	log   *slog.Logger
 	now   func() time.Time
-	proxy string // address of its proxy; empty is 33335 or the next free port
+	proxy string        // address of its proxy; empty is 33335 or the next free port
+	wait  time.Duration // for another process to finish its start
 
 	mu     sync.Mutex
 	server *emulator.Server // nil while another process runs it
@@ -51,7 +52,7 @@ type embedded struct {
 var errClosed = errors.New("the embedded emulator has been ended")
 
 func newEmbedded(a *app, paths profile.Paths) *embedded {
-	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy)}
+	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy), wait: attachTimeout}
 }
 
 // ensure returns the addresses of a living emulator, starting it from its
@@ -68,7 +69,7 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	if e.known && alive(ctx, e.ready) {
 		return e.ready, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
+	ctx, cancel := context.WithTimeout(ctx, e.wait)
 	defer cancel()
 	for {
 		ready, err := e.attachOrStart(ctx)

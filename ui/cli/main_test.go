@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
 	"zonedeck/model"
 )
 
@@ -60,10 +62,13 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 	}
 }
 
-func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
+// readyLine runs "emulate" until it is ready, checks its line against the schema,
+// and ends it as a signal does.
+func readyLine(t *testing.T, args ...string) []byte {
+	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p, _, stderr := process(t, nil, "emulate", "--proxy", "127.0.0.1:0", "--json")
+	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--json"}, args...)...)
 	r, w := io.Pipe()
 	p.Stdout = w
 	code := make(chan int, 1)
@@ -75,6 +80,30 @@ func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
 	if err != nil {
 		t.Fatalf("no ready line: %v; stderr %q", err, stderr)
 	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "emulate.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	object, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := schema.Validate(object); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(object.(map[string]any)["ca"].(string)); err != nil {
+		t.Errorf("the CA's file: %v", err)
+	}
+	cancel()
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	if got := <-code; got != exitOK {
+		t.Errorf("exit code %d; stderr %q", got, stderr)
+	}
+	return line
+}
+
+func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
+	line := readyLine(t)
 	var ready struct {
 		SchemaVersion                int `json:"schema_version"`
 		API, Proxy, Lab, CA, Account string
@@ -88,13 +117,51 @@ func TestEmulateSaysWhenItIsReadyAndEndsCleanly(t *testing.T) {
 	if ready.SchemaVersion != 1 || ready.Lab != "http://lab.test" || len(ready.Keys) != 8 || len(ready.Zones) != len(model.Products()) {
 		t.Errorf("ready line %s", line)
 	}
-	if _, err := os.Stat(ready.CA); err != nil {
-		t.Errorf("the CA's file: %v", err)
+}
+
+func TestAScenarioIsTheAccountThatEmulatePlays(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "own.toml")
+	if err := os.WriteFile(file, []byte(`
+account = "hl_ci"
+username_prefix = "ci"
+[[keys]]
+name = "old"
+level = "OPS"
+expires_in = "-3d"
+rotated_ago = "52d"
+value = "value-of-old"
+[[keys]]
+name = "free"
+level = "USER"
+[[zones]]
+name = "z1"
+product = "serp"
+password = "pw"
+`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	cancel()
-	go func() { _, _ = io.Copy(io.Discard, r) }()
-	if got := <-code; got != exitOK {
-		t.Errorf("exit code %d; stderr %q", got, stderr)
+	line := readyLine(t, "--scenario", file)
+	var ready struct {
+		Account string
+		Keys    []struct {
+			Name, Level, Value, Expires string
+			Rotated                     string
+		}
+		Zones []struct{ Name, Product, Password string }
+	}
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	if ready.Account != "hl_ci" || len(ready.Keys) != 2 || len(ready.Zones) != 1 || ready.Zones[0].Password != "pw" {
+		t.Fatalf("ready line %s", line)
+	}
+	old, free := ready.Keys[0], ready.Keys[1]
+	expires, err := time.Parse(time.RFC3339, old.Expires)
+	if err != nil || old.Value != "value-of-old" || time.Since(expires).Round(24*time.Hour) != 72*time.Hour || old.Rotated == "" {
+		t.Errorf("key old: %+v", old)
+	}
+	if free.Expires != "Unlimited" || free.Rotated != "" || len(free.Value) != 64 {
+		t.Errorf("key free: %+v", free)
 	}
 }
 

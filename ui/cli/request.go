@@ -73,7 +73,17 @@ func (s *session) request(ctx context.Context, target string, f requestFlags) er
 			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.output)
 		}
 	}
-	result, err := s.client.Fetch(ctx, req, s.progress())
+	var waiting fetchWait
+	line := s.app.wait(waiting.text)
+	result, err := s.client.Fetch(ctx, req, func(e service.FetchEvent) {
+		waiting.hear(e)
+		if e.Waiting > 0 && s.app.StderrTTY {
+			line.above(func() {
+				s.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
+			})
+		}
+	})
+	line.stop()
 	if err != nil {
 		return fetchError(ctx, err)
 	}
@@ -150,20 +160,6 @@ func (s *session) fetchRequest(ctx context.Context, target string, f requestFlag
 		Zone: zone, URL: target, Via: via, Format: model.Format(f.format), Method: f.method, Header: header,
 		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
 	}, nil
-}
-
-// progress says on stderr what a person is waiting for; nothing when nobody
-// watches.
-func (s *session) progress() func(service.FetchEvent) {
-	a := s.app
-	if !a.StderrTTY || a.flags.quiet {
-		return nil
-	}
-	return func(e service.FetchEvent) {
-		if e.Waiting > 0 {
-			a.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
-		}
-	}
 }
 
 // reportFetch puts body and verdict where they belong.

@@ -1,0 +1,201 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+)
+
+// home is one user's folders, which several processes share.
+func home(t *testing.T) profile.Paths {
+	t.Helper()
+	p, _, _ := process(t, nil)
+	return profile.FindPaths(p.Getenv)
+}
+
+// another is the embedded emulator as one more process of that user sees it.
+func another(t *testing.T, paths profile.Paths) *embedded {
+	t.Helper()
+	e := &embedded{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: attachTimeout}
+	t.Cleanup(func() {
+		if err := e.close(context.WithoutCancel(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+func ensured(t *testing.T, e *embedded) emulator.Ready {
+	t.Helper()
+	ready, err := e.ensure(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ready
+}
+
+func TestTheSecondProcessAttachesAndTakesOverWhenTheFirstEnds(t *testing.T) {
+	paths := home(t)
+	first, second := another(t, paths), another(t, paths)
+	began := ensured(t, first)
+	if attached := ensured(t, second); attached.API != began.API {
+		t.Fatalf("the second process uses %s, the first runs %s", attached.API, began.API)
+	}
+	if _, ours := second.where(); ours {
+		t.Fatal("two processes run the emulator")
+	}
+	if err := first.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
+		t.Errorf("the announcement of an emulator that has ended: %v", err)
+	}
+	taken := ensured(t, second)
+	if _, ours := second.where(); !ours || taken.API == began.API {
+		t.Errorf("after the owner's end the second process uses %s, ours %v", taken.API, ours)
+	}
+	if _, err := first.ensure(t.Context()); err == nil {
+		t.Error("a session that has ended starts an emulator")
+	}
+}
+
+func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
+	stranger := httptest.NewServer(http.NotFoundHandler())
+	defer stranger.Close()
+	paths := home(t)
+	e := another(t, paths)
+	if err := e.announce(emulator.Ready{API: stranger.URL, PID: 1}); err != nil {
+		t.Fatal(err)
+	}
+	// Its owner holds the folder and never answers.
+	owner, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if ready, err := e.ensure(ctx); err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "process 1") {
+		t.Errorf("a stranger at the announced port is taken for the emulator: %s, %v", ready.API, err)
+	}
+	if err := owner.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if ready := ensured(t, e); ready.API == stranger.URL {
+		t.Error("a stale announcement is believed")
+	}
+}
+
+func TestAStateThatCannotBeKeptIsSaidAndDoesNotStopTheEmulator(t *testing.T) {
+	paths := home(t)
+	if err := os.MkdirAll(paths.Data, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths.EmulatorDir(), []byte("no folder"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := another(t, paths)
+	ready := ensured(t, e)
+	if notes := strings.Join(e.ownNotes(), "\n"); !alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
+		t.Errorf("notes %q", notes)
+	}
+	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
+		t.Errorf("an emulator of this process alone is announced: %v", err)
+	}
+}
+
+// consoleOf is a console of that user without its screen.
+func consoleOf(t *testing.T, env map[string]string) (*console, Process) {
+	t.Helper()
+	if env == nil {
+		env = map[string]string{}
+	}
+	env[envEmulatorProxy] = "127.0.0.1:0"
+	p, _, _ := process(t, env)
+	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
+	c, err := a.openConsole(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c, p
+}
+
+func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
+	c, p := consoleOf(t, nil)
+	owner := another(t, profile.FindPaths(p.Getenv))
+	began := ensured(t, owner)
+	f := follower{c: c}
+	if msgs := f.look(); len(msgs) != 1 || !msgs[0].(kit.SessionChanged).Session.Ready {
+		t.Fatalf("first look: %v", msgs)
+	}
+	if msgs := f.look(); len(msgs) != 0 {
+		t.Fatalf("nothing happened, and the views are told %v", msgs)
+	}
+	if err := owner.close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	msgs := f.look()
+	if len(msgs) != 2 {
+		t.Fatalf("after the owner's end: %v", msgs)
+	}
+	if s := msgs[0].(kit.SessionChanged).Session; !s.Ready || s.Profile.BaseURL == began.API || len(s.Keys) == 0 {
+		t.Errorf("the session told: ready %v, at %s", s.Ready, s.Profile.BaseURL)
+	}
+	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "This console runs it now") {
+		t.Errorf("toast %q", toast.Text)
+	}
+	if msgs := f.look(); len(msgs) != 0 {
+		t.Errorf("told twice: %v", msgs)
+	}
+}
+
+func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
+	c, p := consoleOf(t, nil)
+	f := follower{c: c}
+	f.look()
+	paths := profile.FindPaths(p.Getenv)
+	e := c.session.embedded
+	e.mu.Lock()
+	server := e.server
+	e.server = nil
+	e.mu.Unlock()
+	if err := server.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Somebody else holds the folder and does not answer.
+	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.wait = 100 * time.Millisecond
+	msgs := f.look()
+	if len(msgs) != 1 {
+		t.Fatalf("messages %v", msgs)
+	}
+	if s := msgs[0].(kit.SessionChanged).Session; s.Ready || !strings.Contains(s.Problem, "does not answer") {
+		t.Errorf("ready %v, problem %q", s.Ready, s.Problem)
+	}
+	if msgs := f.look(); len(msgs) != 0 {
+		t.Errorf("the same problem is told twice: %v", msgs)
+	}
+	if err := holder.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	msgs = f.look()
+	if len(msgs) == 0 || !msgs[0].(kit.SessionChanged).Session.Ready {
+		t.Errorf("after the holder's end: %v", msgs)
+	}
+}

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"zonedeck/service"
+)
+
+// waitEvery is how often a wait line is drawn anew.
+const waitEvery = 200 * time.Millisecond
+
+// clearLine goes to the line's first column and empties it.
+const clearLine = "\r\x1b[2K"
+
+// waitLine is one line on a terminal's stderr that says what a command waits
+// for. It appears when the wait is longer than patience, and leaves nothing
+// behind. The nil line shows nothing. Safe for concurrent use.
+type waitLine struct {
+	w    io.Writer
+	text func(waited time.Duration) string
+
+	mu    sync.Mutex
+	drawn bool
+	done  chan struct{}
+	ended sync.WaitGroup
+}
+
+// wait starts a line; nil where nobody watches or the terminal cannot take a line
+// back. Whoever starts one stops it.
+func (a *app) wait(text func(waited time.Duration) string) *waitLine {
+	if !a.StderrTTY || a.flags.quiet || a.Getenv("TERM") == "dumb" {
+		return nil
+	}
+	l := &waitLine{w: a.Stderr, text: text, done: make(chan struct{})}
+	l.ended.Go(l.run)
+	return l
+}
+
+func (l *waitLine) run() {
+	began := time.Now()
+	next := time.NewTimer(patience)
+	defer next.Stop()
+	for {
+		select {
+		case <-l.done:
+			return
+		case now := <-next.C:
+			l.mu.Lock()
+			fmt.Fprint(l.w, clearLine, sanitizeLine(l.text(now.Sub(began))))
+			l.drawn = true
+			l.mu.Unlock()
+			next.Reset(waitEvery)
+		}
+	}
+}
+
+// above runs f, which writes lines of its own, with the wait line out of the way.
+func (l *waitLine) above(f func()) {
+	if l == nil {
+		f()
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.clear()
+	f()
+}
+
+func (l *waitLine) clear() {
+	if l.drawn {
+		fmt.Fprint(l.w, clearLine)
+		l.drawn = false
+	}
+}
+
+// stop takes the line away and ends its goroutine.
+func (l *waitLine) stop() {
+	if l == nil {
+		return
+	}
+	close(l.done)
+	l.ended.Wait()
+	l.clear()
+}
+
+// fetchWait is what a person is told of a fetch under way.
+type fetchWait struct {
+	mu   sync.Mutex
+	last service.FetchEvent
+}
+
+func (f *fetchWait) hear(e service.FetchEvent) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last = e
+}
+
+func (f *fetchWait) text(waited time.Duration) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), firstOf(f.last.Phase, "starting"))
+	if f.last.Attempt.N > 1 || f.last.Phase == service.PhaseWaiting {
+		line += fmt.Sprintf("  attempt %d", f.last.Attempt.N)
+	}
+	if f.last.Bytes > 0 {
+		line += fmt.Sprintf("  %d bytes", f.last.Bytes)
+	}
+	return line + "  (ctrl+c ends it)"
+}
