@@ -406,6 +406,6 @@ func TestHelpKeepsItsPlaceInTheStatusLine(t *testing.T) {
 		s := start(t, app)
 		s.Expect("F1 a long hint", "· ? help")
 		s.Resize(kit.MinWidth, kit.MinHeight)
-		s.Expect("F1 a long hint", "· ? help", "0 running")
+		s.Expect("F1 a long hint", "F2 a long hint", "· ? help", "0 running")
 	})
 }

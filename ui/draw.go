@@ -11,6 +11,9 @@ import (
 	"zonedeck/ui/kit"
 )
 
+// roomy is the width from which the status line has room for what can wait.
+const roomy = 80
+
 // maxHints is how many keys the status line names.
 const maxHints = 7
 
@@ -201,7 +204,10 @@ func (a *App) keyWords() []string {
 // the right.
 func (a *App) statusLine() string {
 	t := a.theme
-	right := t.Muted.Render("unpriced · ")
+	right := ""
+	if a.w >= roomy {
+		right = t.Muted.Render("unpriced · ")
+	}
 	if n := a.running(); n > 0 {
 		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
 	} else {
