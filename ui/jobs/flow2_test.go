@@ -28,7 +28,7 @@ func flow(t *testing.T, f *fakeLedger, dialect string, w, h int, body func(s *ui
 func fillDialog(s *uitest.Screen, rows string) {
 	s.Press("n")
 	s.Type("gd_products")
-	s.Press("tab", "tab", "enter")
+	s.Press("tab", "tab")
 	s.Paste(rows)
 }
 
@@ -145,7 +145,7 @@ func TestInputsFromAFile(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("n")
 		s.Type("gd_products")
-		s.Press("tab", "space", "tab", "enter")
+		s.Press("tab", "space", "tab")
 		s.Type("missing.csv")
 		s.Press("ctrl+s")
 		s.Expect("open missing.csv: no such file", "Nothing was sent")

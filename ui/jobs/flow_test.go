@@ -197,7 +197,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s.Press("n")
 		s.Expect("New job", "check the inputs", "Nothing is sent yet")
 		s.Type("gd_products")
-		s.Press("tab", "tab", "enter")
+		s.Press("tab", "tab")
 		s.Paste("https://a.test/1\nhttps://a.test/2\nhttps://a.test/3\nhttps://a.test/4")
 		t.Log(s.Screen())
 		s.Press("ctrl+s")

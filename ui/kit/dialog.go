@@ -92,7 +92,10 @@ func (d *FormDialog) Bindings() []Binding {
 func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
 	if _, ok := msg.(dialogSubmit); ok {
 		d.Form.stop()
-		if !d.Form.Valid() || d.OnSubmit == nil {
+		switch {
+		case !d.Form.Valid():
+			return d.Form.editText()
+		case d.OnSubmit == nil:
 			return nil
 		}
 		d.Problem = ""

@@ -65,6 +65,29 @@ func TestFormTextIsEditedAfterEnter(t *testing.T) {
 	}
 }
 
+func TestInADialogWhatIsTypedGoesIntoTheFieldWithTheFocus(t *testing.T) {
+	f := demoForm()
+	f.Dialog = true
+	d := NewFormDialog(f.theme, "Try", f)
+	d.Init()
+	formKeys(f, "f", "t", "p", "enter")
+	if f.Focused() != "url" || !f.CapturingText() {
+		t.Fatalf("after a wrong value the focus is on %q, capturing %v: who typed it goes on typing", f.Focused(), f.CapturingText())
+	}
+	formKeys(f, "backspace", "backspace", "backspace", "h", "t", "t", "p", "down", "down", "down", "down")
+	if f.Focused() != "body" || !f.CapturingText() {
+		t.Fatalf("the focus is on %q, capturing %v: a field of text is typed into at once", f.Focused(), f.CapturingText())
+	}
+	if formKeys(f, "x"); f.Value("body") != "x" {
+		t.Errorf("the area holds %q", f.Value("body"))
+	}
+	f.SetValue("url", "ftp")
+	d.Update(dialogSubmit{})
+	if f.Focused() != "url" || !f.CapturingText() {
+		t.Errorf("after a submit with a wrong value the focus is on %q, capturing %v", f.Focused(), f.CapturingText())
+	}
+}
+
 func TestFormPickFilters(t *testing.T) {
 	f := demoForm()
 	formKeys(f, "down", "enter", "s", "e", "a", "r")

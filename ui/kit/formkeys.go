@@ -67,7 +67,7 @@ func (f *Form) typingBindings(fd *field) []Binding {
 	}
 	if f.Dialog {
 		out = append(out,
-			Binding{Keys: []string{"tab"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: true},
+			Binding{Keys: []string{"tab"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: fd.Kind != FieldArea},
 			Binding{Keys: []string{"shift+tab"}, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, WhileTyping: true, Hidden: true})
 	}
 	return out
@@ -144,17 +144,28 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		}
 		typed := f.editing && fd.Kind == FieldText
 		f.stop()
-		if f.move(by) && typed && f.current().Kind == FieldText {
-			return f.edit()
+		if f.move(by) && (typed || f.Dialog) {
+			return f.editText()
 		}
 	case formDone:
 		if fd.Kind == FieldPick {
 			return f.takePick(fd)
 		}
 		f.stop()
-		if f.Dialog && fd.err == "" && f.move(1) && f.current().Kind == FieldText {
-			return f.edit()
+		if f.Dialog && (fd.err != "" || f.move(1)) { // who typed a wrong value goes on typing it
+			return f.editText()
 		}
+	}
+	return nil
+}
+
+// editText begins to edit the current field where that is typing: in a dialog
+// what is typed goes into the field that has the focus.
+func (f *Form) editText() tea.Cmd {
+	switch fd := f.current(); {
+	case fd == nil:
+	case fd.Kind == FieldText, fd.Kind == FieldArea && f.Dialog:
+		return f.edit()
 	}
 	return nil
 }
