@@ -25,7 +25,7 @@ const (
 	maxColumns     = 200
 	maxCell        = 4 << 10 // the rest of a cell is dropped
 	maxColumnName  = 200
-	maxTable       = 32 << 20 // all cells together; fewer rows than asked for come then
+	maxTable       = 8 << 20 // all cells together; fewer rows than asked for come then
 )
 
 // Records is a table of a job's first n records (at most 1,000, and fewer where

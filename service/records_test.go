@@ -89,8 +89,8 @@ func TestAPreviewOfHugeRecordsIsCutShort(t *testing.T) {
 		record += fmt.Sprintf(`,"a%d":"%s"`, i, strings.Repeat("y", maxCell))
 	}
 	record += "}\n"
-	table, err := ReadRecords(strings.NewReader(strings.Repeat(record, 100)), "ndjson", 100)
-	if err != nil || table.Total != -1 || len(table.Rows) < 40 || len(table.Rows) > 60 {
+	table, err := ReadRecords(strings.NewReader(strings.Repeat(record, 30)), "ndjson", 100)
+	if err != nil || table.Total != -1 || len(table.Rows) < 10 || len(table.Rows) > 16 {
 		t.Errorf("%d rows, total %d, %v", len(table.Rows), table.Total, err)
 	}
 }
