@@ -109,7 +109,7 @@ func (a *app) openConsole(ctx context.Context) (*console, error) {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	return &console{session: s, ctx: ctx, cancel: cancel}, nil
+	return &console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 
 // console is the wiring of one run of the console: the parts that the views get
@@ -118,7 +118,8 @@ type console struct {
 	session *session
 	ctx     context.Context //nolint:containedctx // it lives as long as the program it is made for
 	cancel  context.CancelFunc
-	next    string // profile to go on with; written on the program's goroutine
+	began   chan follower // what start found, to go on from
+	next    string        // profile to go on with; written on the program's goroutine
 }
 
 // close ends what the views have in flight, then the session.
@@ -161,12 +162,10 @@ func (c *console) root() *ui.App {
 // start runs beside the first paint: the emulator, where it is used, and the
 // jobs that a killed console left behind.
 func (c *console) start() tea.Msg {
-	if _, err := c.session.profile(c.ctx); err != nil {
-		described := c.session.describe()
-		described.Problem = err.Error()
-		return kit.SessionChanged{Session: described}
-	}
-	return c.sessionChanged()
+	f := follower{c: c}
+	msg := f.begin()
+	c.began <- f // nobody may follow, so there is room for it
+	return msg
 }
 
 // sessionChanged tells every view of the session as it is now.

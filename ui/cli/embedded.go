@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -138,14 +140,18 @@ func (e *embedded) notes() []string {
 	return e.ready.Notes
 }
 
-// ownNotes are the notes of an emulator that this process runs.
-func (e *embedded) ownNotes() []string {
+// stateNotes are what an emulator that this process runs has to say of its state.
+// That its proxy is on another port than usual is no news to a command: it prints
+// the address where it matters.
+func (e *embedded) stateNotes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.server == nil {
 		return nil
 	}
-	return e.ready.Notes
+	return slices.DeleteFunc(slices.Clone(e.ready.Notes), func(n string) bool {
+		return strings.Contains(n, "the proxy listens on")
+	})
 }
 
 // where tells which emulator is in use, and whether this process runs it.

@@ -104,7 +104,7 @@ func TestAStateThatCannotBeKeptIsSaidAndDoesNotStopTheEmulator(t *testing.T) {
 	}
 	e := another(t, paths)
 	ready := ensured(t, e)
-	if notes := strings.Join(e.ownNotes(), "\n"); !alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
+	if notes := strings.Join(e.stateNotes(), "\n"); !alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
 		t.Errorf("notes %q", notes)
 	}
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
@@ -138,8 +138,8 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	owner := another(t, profile.FindPaths(p.Getenv))
 	began := ensured(t, owner)
 	f := follower{c: c}
-	if msgs := f.look(); len(msgs) != 1 || !msgs[0].(kit.SessionChanged).Session.Ready {
-		t.Fatalf("first look: %v", msgs)
+	if msg := f.begin(); !msg.(kit.SessionChanged).Session.Ready {
+		t.Fatalf("the beginning: %v", msg)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
 		t.Fatalf("nothing happened, and the views are told %v", msgs)
@@ -165,7 +165,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	c, p := consoleOf(t, nil)
 	f := follower{c: c}
-	f.look()
+	f.begin()
 	paths := profile.FindPaths(p.Getenv)
 	e := c.session.embedded
 	e.mu.Lock()

@@ -35,7 +35,12 @@ func (c *console) follow(send func(tea.Msg)) {
 	if c.session.embedded == nil {
 		return
 	}
-	f := follower{c: c}
+	var f follower
+	select {
+	case f = <-c.began:
+	case <-c.ctx.Done():
+		return
+	}
 	every := time.NewTicker(followEvery)
 	defer every.Stop()
 	for {
@@ -50,6 +55,28 @@ func (c *console) follow(send func(tea.Msg)) {
 	}
 }
 
+// begin is the first look: it starts the emulator or attaches to one, and gives
+// the message that says so, or why not.
+func (f *follower) begin() tea.Msg {
+	s := f.c.session
+	if _, err := s.profile(f.c.ctx); err != nil {
+		f.problem = err.Error()
+		return f.broken()
+	}
+	if s.embedded != nil {
+		ready, _ := s.embedded.where()
+		f.at = placeOf(ready)
+	}
+	return f.c.sessionChanged()
+}
+
+// broken tells the views why nothing can be sent.
+func (f *follower) broken() tea.Msg {
+	described := f.c.session.describe()
+	described.Ready, described.Problem = false, f.problem
+	return kit.SessionChanged{Session: described}
+}
+
 // look takes over a dead emulator or finds the one another process began, and
 // returns the messages about a change.
 func (f *follower) look() []tea.Msg {
@@ -59,24 +86,21 @@ func (f *follower) look() []tea.Msg {
 			return nil
 		}
 		f.problem = err.Error()
-		described := s.describe()
-		described.Ready, described.Problem = false, f.problem
-		return []tea.Msg{kit.SessionChanged{Session: described}}
+		return []tea.Msg{f.broken()}
 	}
 	ready, ours := s.embedded.where()
-	now := placeOf(ready)
-	before, broken := f.at, f.problem != ""
-	if now == before && !broken {
+	before, wasBroken := f.at, f.problem != ""
+	f.at, f.problem = placeOf(ready), ""
+	if f.at == before && !wasBroken {
 		return nil
 	}
-	f.at, f.problem = now, ""
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
-	case before == (place{}):
+	case before == (place{}) || f.at == before:
 		return changed
 	case ours:
 		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state: keys, zones and jobs are as they were."})
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", now.pid)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", f.at.pid)})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -14,6 +15,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -47,7 +49,8 @@ func TestScripts(t *testing.T) {
 		}
 	})
 	ready := server.Ready()
-	broken := brokenService(t)
+	hanging := make(chan struct{}, 1)
+	broken := brokenService(t, hanging)
 	if schemas, err = filepath.Abs(filepath.Join("..", "..", "docs", "schema")); err != nil {
 		t.Fatal(err)
 	}
@@ -74,6 +77,13 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"awaitcall": func(ts *testscript.TestScript, _ bool, _ []string) {
+				select {
+				case <-hanging:
+				case <-time.After(20 * time.Second):
+					ts.Fatalf("nothing was sent to $BROKEN/hangs")
+				}
+			},
 			"exits":    exits,
 			"expand":   expand,
 			"keepline": keepLine,
@@ -142,8 +152,14 @@ func matches(ts *testscript.TestScript, neg bool, args []string) {
 
 // brokenService answers as no healthy service does; the first path segment of
 // the base address says how.
-func brokenService(t *testing.T) string {
+// hanging hears of a call to the service that never answers.
+func brokenService(t *testing.T, hanging chan<- struct{}) string {
 	mux := http.NewServeMux()
+	mux.HandleFunc("POST /hangs/", func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		hanging <- struct{}{}
+		<-r.Context().Done()
+	})
 	mux.HandleFunc("/down/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Internal server error", http.StatusInternalServerError)
 	})

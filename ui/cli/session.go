@@ -228,7 +228,7 @@ func (s *session) profile(ctx context.Context) (profile.Profile, error) {
 	}
 	if !s.console {
 		s.spoken.Do(func() {
-			for _, n := range s.embedded.ownNotes() {
+			for _, n := range s.embedded.stateNotes() {
 				s.app.say("zonedeck: %s", sanitizeLine(n))
 			}
 		})

@@ -1,0 +1,90 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// endings are the signals that ask the program to end.
+func endings() []syscall.Signal {
+	return []syscall.Signal{syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT}
+}
+
+func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
+	for _, s := range endings() {
+		t.Run(s.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			term := openTerminal(t, 80, 24, environment(dir))
+			term.waitFor("LOCAL EMULATOR", "batch-user")
+			if err := term.cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			if code := term.wait(); code != 0 {
+				t.Errorf("exit code %d, want 0", code)
+			}
+			for _, restore := range []string{"\x1b[?1049l", "\x1b[?25h"} {
+				if !strings.Contains(term.output(), restore) {
+					t.Errorf("the terminal was not given back: %q is missing", restore)
+				}
+			}
+			if _, err := os.Stat(filepath.Join(dir, "state", "zonedeck", "emulator.json")); !os.IsNotExist(err) {
+				t.Errorf("an emulator that has ended is still announced: %v", err)
+			}
+		})
+	}
+}
+
+func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {
+	for _, s := range endings() {
+		t.Run(s.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			cmd := exec.CommandContext(t.Context(), program(t), "emulate", "--proxy", "127.0.0.1:0")
+			cmd.Env = environment(dir, "TMPDIR="+dir)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			if line, err := bufio.NewReader(out).ReadString('\n'); err != nil || !strings.HasPrefix(line, "ready: ") {
+				t.Fatalf("ready line %q, %v", line, err)
+			}
+			if err := cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Wait(); err != nil {
+				t.Error(err)
+			}
+			if left, _ := filepath.Glob(filepath.Join(dir, "zonedeck-emulator-*")); len(left) > 0 {
+				t.Errorf("left behind: %v", left)
+			}
+		})
+	}
+}
+
+func TestAConsoleTakesOverTheEmulatorOfAKilledOne(t *testing.T) {
+	env := environment(t.TempDir())
+	owner := openTerminal(t, 80, 24, env)
+	owner.waitFor("LOCAL EMULATOR", "batch-user")
+	other := openTerminal(t, 120, 40, env)
+	other.waitFor("LOCAL EMULATOR", "batch-user")
+	if err := owner.cmd.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	owner.wait()
+	other.waitFor("This console runs it now") // without a key pressed
+	other.press("\n")
+	other.waitFor("It works")
+	other.press("\x03")
+	if code := other.wait(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
