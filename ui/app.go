@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -98,6 +99,10 @@ func (a *App) Init() tea.Cmd {
 
 func (a *App) beat() tea.Cmd { return kit.After(a.deps.Ctx, time.Second, tick{}) }
 
+// lineEnds are the ends of lines in a paste: a terminal sends them as the enter
+// key does, as carriage returns.
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
+
 // Update takes one message. It never blocks.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.frame.dirty = true
@@ -111,7 +116,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case tea.KeyPressMsg:
 		return a.key(msg)
 	case tea.PasteMsg:
-		return a.target().Update(msg)
+		return a.target().Update(tea.PasteMsg{Content: lineEnds.Replace(msg.Content)})
 	case tea.MouseClickMsg, tea.MouseWheelMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg:
 		return a.mouse(msg)
 	case tea.WindowSizeMsg:

@@ -129,10 +129,11 @@ func (s *Screen) Type(text string) {
 	s.checkErrors()
 }
 
-// Paste pastes text as a terminal with bracketed paste does.
+// Paste pastes text as a terminal with bracketed paste does: ends of lines arrive
+// as carriage returns.
 func (s *Screen) Paste(text string) {
 	s.t.Helper()
-	s.Send(tea.PasteMsg{Content: text})
+	s.Send(tea.PasteMsg{Content: strings.ReplaceAll(text, "\n", "\r")})
 }
 
 // Send hands the program any message and waits until it is idle.
