@@ -50,7 +50,10 @@ type (
 	takeReading   struct{ at int }
 )
 
-func (m *Model) startTest() tea.Cmd {
+// startTest tests the login of the form, after a pause where one is due. It ends
+// the editing of a field: what is typed next are keys again.
+func (m *Model) startTest(pause time.Duration) tea.Cmd {
+	m.form.FocusOn(m.form.Focused(), false)
 	if !m.form.Valid() {
 		m.ring.At = paneForm
 		return nil
@@ -65,13 +68,34 @@ func (m *Model) startTest() tea.Cmd {
 	m.test.done, m.test.err, m.test.line, m.test.top = false, "", "connecting to "+m.profile.ProxyAddr(), 0
 	p := m.deps.Prober
 	return kit.Stream(kit.Proxy, &m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		res, err := p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
+		var res model.ProbeResult
+		err := wait(ctx, pause, func(left time.Duration) {
+			emit(testLine{text: "waiting " + kit.Took(left) + " before the next call"})
+		})
+		if err == nil {
+			res, err = p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
+		}
 		out := tested{zone: z.Name, result: res}
 		if err != nil {
 			out.err, out.stopped = err.Error(), errors.Is(err, context.Canceled)
 		}
 		return out
 	})
+}
+
+// wait waits for d and tells what is left every second.
+func wait(ctx context.Context, d time.Duration, on func(left time.Duration)) error {
+	for ; d > 0; d -= time.Second {
+		on(d)
+		timer := time.NewTimer(min(d, time.Second))
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+	}
+	return nil
 }
 
 func (m *Model) startReveal() tea.Cmd { return m.resolve(m.zone(), "") }
@@ -98,8 +122,8 @@ func (m *Model) login() login {
 	if m.zone().NeedsCA() {
 		l.CA = m.profile.CA
 	}
-	if l.Target == "" && m.profile.Local {
-		l.Target = "https://lab.test/whoami"
+	if l.Target == "" {
+		l.Target = m.testPage()
 	}
 	return l
 }
@@ -128,6 +152,14 @@ type export struct {
 	note   string
 }
 
+// label tells an export with the password from the one without at a glance.
+func (e export) label() string {
+	if e.secret && e.form != formPassword {
+		return string(e.form) + " !"
+	}
+	return string(e.form)
+}
+
 func (m *Model) exports() []export {
 	return []export{
 		{key: "c", form: formCurl, note: "login on standard input, password from $" + passwordEnv},
@@ -151,7 +183,7 @@ func (m *Model) intentOf(e export) tea.Msg {
 func (m *Model) copyMenu() tea.Cmd {
 	var items []kit.MenuItem
 	for _, e := range m.exports() {
-		it := kit.MenuItem{Key: e.key, Label: string(e.form), Note: e.note, Intent: m.intentOf(e)}
+		it := kit.MenuItem{Key: e.key, Label: e.label(), Note: e.note, Intent: m.intentOf(e)}
 		if e.secret {
 			it.Disabled = m.whyNotReveal()
 		}
@@ -177,7 +209,7 @@ func (m *Model) fillUses() {
 		if e.secret {
 			ink = t.Warn
 		}
-		return []kit.Cell{{Text: string(e.form), Ink: t.KeyHint}, {Text: e.note, Ink: ink}}
+		return []kit.Cell{{Text: e.label(), Ink: t.KeyHint}, {Text: e.note, Ink: ink}}
 	})
 }
 

@@ -198,7 +198,7 @@ func TestAFailedTestShowsEvidenceAndNextSteps(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Press("t")
 		s.After(6 * time.Second)
-		s.Expect("✗ outside the documented classes", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   check the zone's password")
+		s.Expect("✗ outside the documented classes", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   [L] check the zone's password")
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 )
 
@@ -38,7 +39,7 @@ func newForm(t *kit.Theme) *kit.Form {
 	}
 	fields = append(fields, kit.Field{
 		Name: fieldTarget, Label: "Test page", Placeholder: "the profile's own, where it has one",
-		Help: "The page a test fetches through the proxy, http or https.", Check: checkTarget,
+		Check: checkTarget,
 	})
 	return kit.NewForm(t, fields...)
 }
@@ -79,6 +80,27 @@ func checkTarget(s string) error {
 		return errors.New("write an absolute address, as in https://example.com/")
 	}
 	return nil
+}
+
+// testPage is the page a test fetches when the form names none; empty where the
+// profile's dialect knows of none.
+func (m *Model) testPage() string {
+	d, err := dialect.Find(m.profile.Dialect)
+	if err != nil {
+		return ""
+	}
+	return d.TestPage(m.profile.Local)
+}
+
+// showTestPage says under the field what an empty one means.
+func (m *Model) showTestPage() {
+	text := "The page a test fetches through the proxy, http or https."
+	if page := m.testPage(); page != "" {
+		text += " Empty: " + page
+	} else {
+		text += " The contract shows none: write one."
+	}
+	m.form.SetHelp(fieldTarget, text)
 }
 
 // changed follows a change of the form.

@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"strings"
+
 	"zonedeck/ui/kit"
 )
 
@@ -30,6 +32,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal()},
 		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this zone in the Sandbox; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
+	out = append(out, m.stepBindings()...)
 	if m.form.CapturingText() {
 		// While a field is edited t is a letter.
 		out[0].Keys, out[0].WhileTyping = []string{"ctrl+j", "f5"}, true
@@ -66,6 +69,8 @@ func (m *Model) whyNotTest() string {
 		return m.session.Problem
 	case !m.session.Ready:
 		return "the service is still starting"
+	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":
+		return "write the test page: the contract shows none"
 	}
 	return m.whyNotCopy()
 }

@@ -170,6 +170,7 @@ func (m *Model) setProfile() {
 		options = append(options, o)
 	}
 	m.form.SetOptions(fieldZone, options)
+	m.showTestPage()
 	known := slices.ContainsFunc(options, func(o kit.Option) bool { return o.Value == m.form.Value(fieldZone) })
 	if !known && len(options) > 0 {
 		if best == "" {

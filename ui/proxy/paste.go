@@ -15,8 +15,11 @@ import (
 func (m *Model) openPaste() tea.Cmd {
 	form := kit.NewForm(m.deps.Theme, kit.Field{
 		Name: "login", Label: "Login", Secret: true, Placeholder: "paste it here",
-		Help:  "A URL, host:port:user:password, user:password@host:port, user:password, or a username. Masked, because it may hold a password; the password is not kept.",
-		Check: checkPaste,
+		Help: "It takes " + forms + ". Masked, because it may hold a password; the password is not kept.",
+		Check: func(s string) error {
+			_, err := readLogin(s)
+			return err
+		},
 	})
 	m.paste = kit.NewFormDialog(m.deps.Theme, "Take a login apart", form)
 	m.paste.Submit = "take it apart"
@@ -28,25 +31,32 @@ func (m *Model) openPaste() tea.Cmd {
 	return kit.OpenOverlay(m.paste)
 }
 
-func checkPaste(s string) error {
+// forms is what readLogin reads.
+const forms = "a URL, host:port:user:password, user:password@host:port, user:password, or a username"
+
+// readLogin reads a pasted login with a username in it. Its errors say what
+// would have been read, and hold nothing of what was pasted but that.
+func readLogin(s string) (model.Login, error) {
+	if words := strings.Fields(s); len(words) > 1 && words[0] == "curl" {
+		return model.Login{}, errors.New("a curl command is not read: paste what stands after its --proxy or --proxy-user; it reads " + forms)
+	}
 	l, err := model.ParseLogin(s)
+	if err == nil && l.Username == "" {
+		err = errors.New("it names a host but no user")
+	}
+	if err == nil {
+		_, err = model.ReadUsername(l.Username, nil)
+	}
 	if err != nil {
-		return err
+		return model.Login{}, fmt.Errorf("%w; it reads %s", err, forms)
 	}
-	if l.Username == "" {
-		return errors.New("it names a host but no user")
-	}
-	_, err = model.ReadUsername(l.Username, nil)
-	return err
+	return l, nil
 }
 
 // readPaste takes a pasted login apart. The likeliest reading fills
 // the form, which sends nothing; all are shown, and enter takes another.
 func (m *Model) readPaste(text string) tea.Cmd {
-	l, err := model.ParseLogin(text)
-	if err == nil && l.Username == "" {
-		err = errors.New("it names a host but no user")
-	}
+	l, err := readLogin(text)
 	if err != nil {
 		return kit.Warn("what was pasted cannot be read: " + err.Error())
 	}

@@ -124,19 +124,14 @@ func (m *Model) exitLines(w int) []string {
 	return out
 }
 
-// failureLines are the cause, the evidence and the next steps.
+// failureLines are the cause, the next steps and the evidence: on a short screen
+// the evidence is what has to be scrolled to.
 func (m *Model) failureLines(w int) []string {
 	t, d := m.deps.Theme, m.test.result.Diagnosis
 	out := m.inked(t.Text, d.Summary, w)
+	out = append(out, m.nextLines(w)...)
 	for _, e := range d.Evidence {
 		out = append(out, m.inked(t.Muted, "evidence  "+e.Text, w)...)
-	}
-	for _, s := range d.Steps {
-		text := "do next   " + s.Text
-		if s.Documented {
-			text += " (service.md 7)"
-		}
-		out = append(out, m.inked(t.Accent, text, w)...)
 	}
 	return out
 }

@@ -72,7 +72,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 func (m *Model) act(i intent) tea.Cmd {
 	switch i {
 	case intentTest:
-		return m.startTest()
+		return m.startTest(0)
 	case intentStop:
 		m.test.slot.Cancel()
 	case intentPaste:
@@ -165,6 +165,8 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return m.askSecretCopy(msg.form), true
 	case doSecretCopy:
 		return m.secretCopy(msg.form), true
+	case doStep:
+		return m.takeStep(msg.action), true
 	case takeReading:
 		return m.takeReading(msg.at), true
 	default:

@@ -1,0 +1,125 @@
+package proxy_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/uitest"
+)
+
+// failed is a test that ended with these next steps.
+func failed(class model.Class, actions ...model.Action) model.ProbeResult {
+	r := model.ProbeResult{Proxy: "127.0.0.1:33335", Target: "https://lab.test/captcha", ConnectStatus: 200, TargetStatus: 200, Timing: model.Timing{ProxyConnect: -1, Total: 9 * time.Millisecond}}
+	r.Diagnosis = model.Diagnosis{Class: class, Summary: "It went wrong."}
+	for _, a := range actions {
+		r.Diagnosis.Steps = append(r.Diagnosis.Steps, model.Step{Action: a, Text: "advice " + string(a), Documented: a == model.ActionSlowDown})
+	}
+	return r
+}
+
+func TestNextStepsAreKeys(t *testing.T) {
+	f := &fakeProber{result: failed(model.ClassCaptcha, model.ActionTryUnlocker, model.ActionTryBrowser, model.ActionSlowDown, model.ActionRetry, model.ActionCheckNetwork, model.ActionCheckZone)}
+	p := demoProfile()
+	p.Zones = append(p.Zones, model.Zone{Name: "unlocker1", Product: model.ProductUnlocker, Password: "demo:zone/unlocker1"})
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, f, p, 200, 60)
+		s.Press("r")
+		if len(f.asked) != 0 {
+			t.Fatal("r tested before there was anything to test again")
+		}
+		s.Press("t")
+		s.After(6 * time.Second)
+		s.Expect("do next   [u] advice try_unlocker", "·   advice try_browser · the profile has no remote browser zone", "[s] advice slow_down (service.md 7)", "[r] advice retry", "·   advice check_network", "[f] advice check_zone")
+
+		s.Press("r")
+		s.After(6 * time.Second)
+		if len(f.asked) != 2 {
+			t.Fatalf("%d tests after r, want 2", len(f.asked))
+		}
+		s.Press("s")
+		s.Expect("waiting 5.0 s before the next call")
+		s.After(4 * time.Second)
+		if len(f.asked) != 2 {
+			t.Fatal("s did not wait")
+		}
+		s.After(8 * time.Second)
+		if len(f.asked) != 3 {
+			t.Fatalf("%d tests after s, want 3", len(f.asked))
+		}
+		s.Press("s")
+		s.Press("esc")
+		s.Expect("! stopped")
+		if len(f.asked) != 3 {
+			t.Fatal("a pause that was stopped went on to test")
+		}
+
+		s.Press("t")
+		s.After(6 * time.Second)
+		s.Press("b")
+		s.ExpectToast("the profile has no remote browser zone")
+		s.Press("u")
+		s.Expect("the form has zone unlocker1 now", "zone-unlocker1")
+		if len(f.asked) != 4 {
+			t.Errorf("%d tests, want 4: a step that fills the form sends nothing", len(f.asked))
+		}
+		s.Press("f")
+		s.Expect("›Zone")
+	})
+}
+
+func TestATestFromAFieldEndsTheTyping(t *testing.T) {
+	f := &fakeProber{result: failed(model.ClassTimeout, model.ActionRetry)}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("down", "enter")
+		s.Type("de")
+		s.Press("f5")
+		s.After(6 * time.Second)
+		s.Press("r")
+		s.After(6 * time.Second)
+		if len(f.asked) != 2 {
+			t.Errorf("%d tests, want 2: r after f5 is a key", len(f.asked))
+		}
+		s.Expect("country-de ")
+	})
+}
+
+func TestWhatCannotBeReadSaysWhatCan(t *testing.T) {
+	for pasted, want := range map[string]string{
+		"curl -x http://u:p@h:33335 https://x.test": "a curl command is not read: paste what stands after its --proxy or --proxy-user",
+		"not a login at all":                        "it reads a URL, host:port:user:password",
+		"example.com:33335":                         "it reads a URL, host:port:user:password",
+	} {
+		flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+			s.Paste(pasted)
+			s.ExpectToast("cannot be read")
+			s.Press("p")
+			s.Type(pasted)
+			s.Press("ctrl+s")
+			s.Expect("Take a login apart")
+			flat := strings.Join(strings.Fields(strings.ReplaceAll(s.Screen(), "│", " ")), " ")
+			if !strings.Contains(flat, want) {
+				t.Errorf("%q: no %q in\n%s", pasted, want, s.Screen())
+			}
+		})
+	}
+}
+
+func TestWithTheContractAloneATestNeedsAPage(t *testing.T) {
+	f := &fakeProber{result: okResult()}
+	p := demoProfile()
+	p.Local, p.Dialect = false, "documented"
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, f, p, 120, 40)
+		s.Expect("not now: write the test page")
+		s.Press("t")
+		s.ExpectToast("write the test page: the contract shows none")
+		typeInto(s, 4, "https://example.com/")
+		s.Press("t")
+		if len(f.asked) != 1 || f.asked[0].Target != "https://example.com/" {
+			t.Fatalf("asked %+v", f.asked)
+		}
+	})
+}
