@@ -276,7 +276,10 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Paste("https://a.test/1\nhttps://a.test/2\n")
 		s.Expect("New job", "https://a.test/1", "https://a.test/2")
-		s.Press("esc", "esc")
+		s.Type("gd_products")
+		s.Press("ctrl+s")
+		s.Expect("2 inputs from what was pasted")
+		s.Press("esc")
 		s.Paste("hello there")
 		s.ExpectToast("no list of addresses")
 	})
