@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,20 +12,38 @@ import (
 	"zonedeck/service"
 )
 
+// watched is a terminal that is written to and looked at by different goroutines.
+type watched struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.Write(p)
+}
+
+func (w *watched) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.buf.String()
+}
+
 func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out watched
 		a := &app{Process: Process{Stderr: &out, StderrTTY: true, Getenv: func(string) string { return "" }}}
 		var w fetchWait
 		line := a.wait(w.text)
 		w.hear(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 1}})
-		time.Sleep(400 * time.Millisecond)
+		<-time.After(400 * time.Millisecond)
 		synctest.Wait()
-		if out.Len() > 0 {
-			t.Errorf("a short wait shows %q", out.String())
+		if shown := out.String(); shown != "" {
+			t.Errorf("a short wait shows %q", shown)
 		}
 		w.hear(service.FetchEvent{Phase: service.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
-		time.Sleep(200 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c ends it)"; got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -33,7 +52,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		if !strings.HasSuffix(out.String(), clearLine+"a line of its own\n") {
 			t.Errorf("got %q", out.String())
 		}
-		time.Sleep(200 * time.Millisecond)
+		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		line.stop()
 		if !strings.HasSuffix(out.String(), "(ctrl+c ends it)"+clearLine) {
