@@ -285,6 +285,17 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 	})
 }
 
+func TestTheLinesOfAPasteIntoTheDialogStayLines(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 100, 30, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Type("gd_products")
+		s.Press("tab", "tab")
+		s.Paste("https://a.test/1\nhttps://a.test/2\n")
+		s.Press("ctrl+s")
+		s.Expect("2 inputs from what was pasted")
+	})
+}
+
 func TestAnotherTabOpensAJob(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Snapshot: "sd_b", Dataset: "gd_reviews", State: model.JobFailed, Detail: "dead pages"}}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
