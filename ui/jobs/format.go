@@ -78,8 +78,7 @@ func advice(j model.Job) []string {
 	case model.JobMayHave:
 		return []string{
 			"The connection broke after the request was sent, so the service may have started (and bill) this job.",
-			"It is never sent a second time by itself. Look for it in the service's own list of jobs, or wait for its webhook;",
-			"only if it is not there: n launches the same inputs anew.",
+			"It is never sent a second time by itself. Look for it in the service's own list of jobs; only if it is not there, launch the same inputs anew with n.",
 		}
 	case model.JobNotSent:
 		return []string{"Nothing was sent and nothing is billed. n launches it anew."}

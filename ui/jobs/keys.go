@@ -36,7 +36,14 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		}, motions()...)
 	}
-	out := []kit.Binding{
+	if m.ledger.find.CapturingText() {
+		return m.ledger.find.Bindings()
+	}
+	var out []kit.Binding
+	if m.ledger.find.Active() { // n and esc are the search's until it ends
+		out = m.ledger.find.Bindings()
+	}
+	out = append(out, []kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Look at the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
@@ -48,8 +55,11 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane},
 		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
 		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
+	}...)
+	if !m.ledger.find.Active() {
+		out = append(out, m.ledger.find.Bindings()...)
 	}
-	if m.ring.At == paneDetail || m.ring.Zoomed {
+	if !m.ledger.find.Active() && (m.ring.At == paneDetail || m.ring.Zoomed) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, motions()...)

@@ -53,6 +53,7 @@ const (
 type ledger struct {
 	jobs   []model.Job // newest first
 	table  kit.Table
+	find   kit.TableFind
 	loaded bool
 	err    string
 	slot   kit.Slot
@@ -116,6 +117,7 @@ func New(d Deps) *Model {
 		{Title: "AGE", Width: 4, Right: true},
 		{Title: "KEY", Width: 10, Priority: 4},
 	}
+	m.ledger.find = kit.NewTableFind(d.Theme)
 	m.preview.table.Empty = "the result holds no records"
 	m.fill()
 	return m
@@ -126,6 +128,9 @@ func (m *Model) Init() tea.Cmd { return m.load() }
 
 // Title is the tab's word.
 func (m *Model) Title() string { return "Jobs" }
+
+// CapturingText reports whether a search is being typed.
+func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.find.CapturingText() }
 
 // Focus reloads the ledger, because another process may have written to it.
 func (m *Model) Focus() tea.Cmd { return m.load() }

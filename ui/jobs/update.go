@@ -13,6 +13,9 @@ import (
 
 // Update takes intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, mine := m.search(msg); mine {
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
@@ -52,6 +55,23 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 		m.dialog.setSession(m, s)
 	}
 	return m.follow()
+}
+
+// search passes a message on to the search, which is for the list: a key of it
+// brings the focus there.
+func (m *Model) search(msg tea.Msg) (cmd tea.Cmd, mine bool) {
+	if m.preview.open {
+		return nil, false
+	}
+	before := m.ledger.table.Cursor()
+	cmd, mine = m.ledger.find.Update(&m.ledger.table, msg)
+	if mine {
+		m.ring.At = paneList
+	}
+	if m.ledger.table.Cursor() != before {
+		m.detailTop = 0
+	}
+	return cmd, mine
 }
 
 func (m *Model) act(i intent) tea.Cmd {

@@ -38,7 +38,11 @@ func (m *Model) renderList(w, h int) string {
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
-	return kit.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
+	line := m.ledger.find.Line(iw)
+	if line == "" {
+		return kit.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
+	}
+	return kit.Pane(m.deps.Theme, title, focused, w, h, kit.Stack(m.ledger.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 }
 
 func (m *Model) row(i int) []kit.Cell {
@@ -79,7 +83,11 @@ func (m *Model) detail(j model.Job, w int) []string {
 	glyph, ink := t.JobMark(j.State)
 	head := ink.Render(glyph + " " + j.State.Label())
 	if j.Wire != "" && j.Wire != string(j.State) {
-		head += t.Muted.Render(" (the service says " + kit.Clean(j.Wire) + ")")
+		says := " (the service says "
+		if j.State.Final() {
+			says = " (the service last said "
+		}
+		head += t.Muted.Render(says + kit.Clean(j.Wire) + ")")
 	}
 	out := []string{head}
 	if !j.State.Final() && j.State != model.JobMayHave || j.State == model.JobReady {
@@ -144,8 +152,13 @@ func (m *Model) facts(j model.Job, w int) []string {
 	t := m.deps.Theme
 	out := []string{""}
 	add := func(name, value string) {
-		if value != "" {
-			out = append(out, t.Muted.Render(kit.Fit(name, 10))+kit.Cut(kit.Clean(value), w-10))
+		for i, l := range kit.WrapText(kit.Clean(value), max(w-10, 8)) {
+			if i > 0 {
+				name = ""
+			}
+			if value != "" {
+				out = append(out, t.Muted.Render(kit.Fit(name, 10))+l)
+			}
 		}
 	}
 	add("snapshot", j.Snapshot)

@@ -19,6 +19,7 @@ type (
 	}
 	changed struct {
 		name string // the key to put the cursor on, or empty
+		gone string // the name that is off the inventory, or empty
 		done string // what to tell the operator
 		form bool   // it came from the open form
 		err  string
@@ -61,7 +62,7 @@ func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) e
 }
 
 func (m *Model) remove(name string) tea.Cmd {
-	return m.write(changed{done: name + " is off the inventory; it is still valid at the service"},
+	return m.write(changed{gone: name, done: name + " is off the inventory; it is still valid at the service"},
 		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, name) })
 }
 
@@ -72,7 +73,11 @@ func (m *Model) save(k model.Key, old string) tea.Cmd {
 		return m.write(changed{name: k.Name, done: k.Name + " is recorded", form: true},
 			func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
 	}
-	return m.write(changed{name: k.Name, done: k.Name + " is corrected", form: true},
+	done := changed{name: k.Name, done: k.Name + " is corrected", form: true}
+	if k.Name != old {
+		done.gone = old
+	}
+	return m.write(done,
 		func(ctx context.Context, inv Inventory) error {
 			return inv.Update(ctx, old, func(was model.Key) (model.Key, error) {
 				k.Fingerprint, k.Last4 = was.Fingerprint, was.Last4

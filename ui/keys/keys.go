@@ -26,8 +26,15 @@ const (
 
 // Bindings are the keys as they mean something now.
 func (m *Model) Bindings() []kit.Binding {
+	if m.list.find.CapturingText() {
+		return m.list.find.Bindings()
+	}
 	none := m.whyNoKey()
-	out := []kit.Binding{
+	var out []kit.Binding
+	if m.list.find.Active() { // esc is the search's until it ends
+		out = m.list.find.Bindings()
+	}
+	out = append(out, []kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. A rotation that was left goes on.", Group: "Keys", Intent: intentRotate, Disabled: none},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
@@ -41,8 +48,11 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane, Hidden: true},
 		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
 		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
+	}...)
+	if !m.list.find.Active() {
+		out = append(out, m.list.find.Bindings()...)
 	}
-	if m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail {
+	if !m.list.find.Active() && (m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, motions()...)

@@ -58,6 +58,9 @@ const (
 	sideLevels
 )
 
+// columnName is the column of the key's name.
+const columnName = 1
+
 // Panes of the tab, in the order of tab.
 const (
 	paneList = iota
@@ -70,6 +73,7 @@ type list struct {
 	own      map[string]bool // names that are in the inventory, not in the demo account
 	findings []keystore.Finding
 	table    kit.Table
+	find     kit.TableFind
 	day      time.Time // the day the findings are of
 }
 
@@ -108,6 +112,7 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 12, Flex: true, Priority: 2},
 	}
+	m.list.find = kit.NewTableFind(d.Theme)
 	m.fill()
 	return m
 }
@@ -117,6 +122,9 @@ func (m *Model) Init() tea.Cmd { return m.loadRecords() }
 
 // Title is the tab's word.
 func (m *Model) Title() string { return "Keys" }
+
+// CapturingText reports whether a search is being typed.
+func (m *Model) CapturingText() bool { return m.list.find.CapturingText() }
 
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
@@ -178,8 +186,19 @@ func (m *Model) fill() {
 	m.list.findings = keystore.Lint(keys, now)
 	m.list.day = now.UTC().Truncate(24 * time.Hour)
 	m.list.table.Empty = "no keys yet: a records one"
+	m.list.table.Columns[columnName].Width = nameWidth(keys)
 	// The table asks for the name of the old cursor's row: these are fixed.
 	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
+}
+
+// nameWidth gives the names what they need, within reason: other columns are
+// dropped before a name is cut.
+func nameWidth(keys []model.Key) int {
+	width := 12
+	for _, k := range keys {
+		width = max(width, kit.Width(kit.Clean(k.Name)))
+	}
+	return min(width, 24)
 }
 
 // users is what uses a key, with the profile whose default it is.

@@ -2,6 +2,7 @@ package keys
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 
 // Update takes intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, mine := m.list.find.Update(&m.list.table, msg); mine {
+		m.ring.At = paneList // the search is for the list
+		return cmd
+	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		m.session = msg.Session
@@ -184,6 +189,11 @@ func (m *Model) changed(msg changed) tea.Cmd {
 			m.dialog.Problem = msg.err
 		}
 		return kit.Fail(msg.err)
+	}
+	if msg.gone != "" {
+		// The session still has it, until the wiring sends a new one: a row that is
+		// no more would move the cursor off its neighbour when it goes.
+		m.session.Keys = slices.DeleteFunc(slices.Clone(m.session.Keys), func(k model.Key) bool { return k.Name == msg.gone })
 	}
 	m.fill()
 	cmds := []tea.Cmd{kit.Info(msg.done), m.deps.Changed}

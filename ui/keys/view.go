@@ -47,7 +47,11 @@ func (m *Model) renderList(w, h int) string {
 	if n := len(m.list.keys); n > 0 {
 		title = fmt.Sprintf("Keys (%d)", n)
 	}
-	return kit.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+	line := m.list.find.Line(iw)
+	if line == "" {
+		return kit.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+	}
+	return kit.Pane(m.deps.Theme, title, focused, w, h, kit.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 }
 
 func (m *Model) row(i int) []kit.Cell {

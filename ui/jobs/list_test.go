@@ -1,0 +1,65 @@
+package jobs_test
+
+import (
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/ui/uitest"
+)
+
+func TestSearchGoesFromJobToJob(t *testing.T) {
+	jobs := []model.Job{readyJob(), readyJob(), readyJob()}
+	for i, d := range []string{"gd_pages", "gd_reviews", "gd_pages"} {
+		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset = "job-"+d+string(rune('0'+i)), "sd_"+string(rune('0'+i)), d
+	}
+	f := &fakeLedger{jobs: jobs}
+	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("/")
+		s.Type("pages")
+		s.Expect("1 of 2", "sd_0 · gd_pages")
+		s.Press("enter", "n")
+		s.Expect("2 of 2 · n next", "sd_2 · gd_pages")
+		s.Press("n")
+		s.Expect("1 of 2", "sd_0 · gd_pages")
+		s.ExpectNot("New job")
+		s.Press("esc", "n")
+		s.Expect("New job") // n is its own again
+	})
+}
+
+func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
+	j := readyJob()
+	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("! may have started", "own list of", "same inputs anew with n.")
+		if strings.Contains(strings.ToLower(s.Screen()), "webhook") {
+			t.Errorf("it speaks of a webhook, which nothing receives yet:\n%s", s.Screen())
+		}
+	})
+}
+
+func TestThePathOfADownloadIsShownInFull(t *testing.T) {
+	j := readyJob()
+	j.File, j.Bytes = "/home/operator/.local/share/zonedeck/downloads/job-9_sd_9.ndjson", 303000
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("303.0 KB")
+		var b strings.Builder // the detail pane alone, its lines put together again
+		for _, l := range strings.Split(s.Screen(), "\n") {
+			if i := strings.LastIndex(l, "││"); i >= 0 {
+				b.WriteString(strings.Trim(l[i+len("││"):], "│ "))
+			}
+		}
+		if !strings.Contains(b.String(), "job-9_sd_9.ndjson") {
+			t.Errorf("the path is cut:\n%s", s.Screen())
+		}
+	})
+}
+
+func TestACanceledJobIsNotSaidToRun(t *testing.T) {
+	j := readyJob()
+	j.State, j.Wire = model.JobCanceled, "running"
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("- canceled (the service last said running)")
+	})
+}
