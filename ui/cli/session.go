@@ -4,28 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"zonedeck/keystore"
-	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
-)
-
-// Environment variables of the command line.
-const (
-	envKey      = "ZONEDECK_API_KEY"
-	envProfile  = "ZONEDECK_PROFILE"
-	envPassword = "ZONEDECK_ZONE_PASSWORD"
-	// envEmulatorProxy is where the embedded emulator's proxy listens.
-	envEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
 )
 
 // patience is how long the program is silent before it says what it waits for.
@@ -89,82 +77,6 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 		BodiesDir: s.paths.BodiesDir(), DownloadsDir: s.paths.DownloadsDir(), Now: a.Now, Log: a.log,
 	})
 	return s, nil
-}
-
-// choose settles which profile is used: flags over environment over the config
-// file, and the embedded emulator where nothing is configured. A key without an
-// address is refused, so that a real key never goes to the emulator by accident.
-func (s *session) choose(needs sessionNeeds) error {
-	a := s.app
-	override, err := a.override()
-	if err != nil {
-		return err
-	}
-	if f := a.flags.config; f != "" {
-		if _, err := os.Stat(f); err != nil {
-			return usage("--config: %w", err)
-		}
-	}
-	file, err := profile.Load(s.configFile())
-	if err != nil {
-		return fail(exitUsage, "%w", err)
-	}
-	s.config = file
-	asked := firstOf(a.flags.profile, a.Getenv(envProfile))
-	name := firstOf(asked, file.Default())
-	addressed := override.BaseURL != "" || override.ProxyHost != ""
-	if addressed && asked == "" && name == emulatorProfile {
-		name = "" // an address on the command line speaks louder than the default
-	}
-	switch {
-	case name == emulatorProfile && addressed:
-		return usage("--base-url and --proxy-host do not go with the profile %q, which has its own addresses", emulatorProfile)
-	case name == emulatorProfile:
-		s.base = profile.Profile{Name: emulatorProfile, Local: true}
-	case name != "":
-		if s.base, err = file.Profile(name); err == nil {
-			s.base, err = s.base.With(override)
-		}
-	case addressed:
-		s.base, err = profile.FromFlags(override)
-	case len(file.Names()) > 0:
-		return usage("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
-	case needs.key != "" || override.Key != "" || a.Getenv(envKey) != "":
-		return usage("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", emulatorProfile)
-	default:
-		s.base, s.implied = profile.Profile{Name: emulatorProfile, Local: true}, true
-	}
-	if err != nil {
-		return fail(exitUsage, "%w", err)
-	}
-	if s.base.Local {
-		s.embedded = newEmbedded(a, s.paths)
-		return nil
-	}
-	if a.Getenv(envKey) != "" {
-		s.base.Key = envKey
-	}
-	if a.Getenv(envPassword) != "" {
-		for i, z := range s.base.Zones {
-			if z.Password == "" {
-				s.base.Zones[i].Password = "env:" + envPassword
-			}
-		}
-	}
-	return nil
-}
-
-// override is what flags and environment say over the profile, flags first.
-func (a *app) override() (profile.Override, error) {
-	env, err := profile.EnvOverride(a.Getenv)
-	if err != nil {
-		return profile.Override{}, usage("%w", err)
-	}
-	flags := profile.Override{BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost}
-	if host, port, err := splitPort(a.flags.proxyHost); err == nil {
-		flags.ProxyHost, flags.ProxyPort = host, port
-	}
-	return flags.Or(env), nil
 }
 
 // openJournal opens the history. The program works without it, and says so. A
@@ -248,12 +160,6 @@ func (s *session) currentProfile() profile.Profile {
 	return s.base
 }
 
-// configFile is the config file in use.
-func (s *session) configFile() string { return firstOf(s.app.flags.config, s.paths.ConfigFile()) }
-
-// profileNames are the profiles there are, the embedded emulator last.
-func (s *session) profileNames() []string { return append(s.config.Names(), emulatorProfile) }
-
 // describe is what the views are told of the session.
 func (s *session) describe() kit.Session {
 	p := s.currentProfile()
@@ -268,14 +174,6 @@ func (s *session) describe() kit.Session {
 	}
 }
 
-// zonePassword is a zone's proxy password.
-func (s *session) zonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error) {
-	if z.Password == "" {
-		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, envPassword)
-	}
-	return s.resolver.Resolve(ctx, z.Password)
-}
-
 // proxyInEnvironment reports whether the environment names a proxy for other
 // programs. The console does not use it, and says so.
 func (a *app) proxyInEnvironment() bool {
@@ -285,74 +183,6 @@ func (a *app) proxyInEnvironment() bool {
 		}
 	}
 	return false
-}
-
-// keys are the keys of the inventory, and the demo account's while the emulator
-// is in use.
-func (s *session) keys() []model.Key {
-	var keys []model.Key
-	if s.embedded != nil {
-		s.embedded.mu.Lock()
-		ready, known := s.embedded.ready, s.embedded.known
-		s.embedded.mu.Unlock()
-		if known {
-			keys = demoKeys(ready)
-		}
-	} else if s.app.Getenv(envKey) != "" {
-		secret := keystore.NewSecret(s.app.Getenv(envKey))
-		keys = append(keys, model.Key{
-			Name: envKey, Secret: "env:" + envKey, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(),
-			Note: "from the environment: level and age are not known",
-		})
-	}
-	return append(keys, s.inventory.List()...)
-}
-
-// key finds a key by name.
-func (s *session) key(name string) (model.Key, bool) {
-	keys := s.keys()
-	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-		return keys[i], true
-	}
-	return model.Key{}, false
-}
-
-func (s *session) demoSecret(name string) (keystore.Secret, bool) {
-	if s.embedded == nil {
-		return keystore.Secret{}, false
-	}
-	return s.embedded.demoSecret(name)
-}
-
-// zone finds the zone a command names. A profile that lists its zones knows
-// them all; one that lists none takes the name as it is.
-func (s *session) zone(p profile.Profile, name string) (model.Zone, error) {
-	if z, ok := p.Zone(name); ok {
-		return z, nil
-	}
-	if len(p.Zones) > 0 {
-		return model.Zone{}, usage("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
-	}
-	zone, err := model.ParseZoneName(name)
-	if err != nil {
-		return model.Zone{}, usage("%w", err)
-	}
-	z := model.Zone{Name: zone}
-	if s.app.Getenv(envPassword) != "" {
-		z.Password = "env:" + envPassword
-	}
-	return z, nil
-}
-
-func zoneNames(zones []model.Zone) string {
-	names := ""
-	for i, z := range zones {
-		if i > 0 {
-			names += ", "
-		}
-		names += string(z.Name)
-	}
-	return names
 }
 
 // close ends the session: the service first, then the history, then the emulator.
