@@ -280,3 +280,22 @@ func TestALongAreaSaysHowMuchOfItIsNotShown(t *testing.T) {
 		t.Errorf("drawn as\n%s", text)
 	}
 }
+
+func TestTheChoiceThatIsTakenIsSeen(t *testing.T) {
+	var options []Option
+	for _, v := range []string{"unknown", "ADMIN", "FINANCE", "OPS", "LIMIT", "USER"} {
+		options = append(options, Option{Value: v})
+	}
+	for _, o := range options {
+		f := NewForm(NewTheme(true, false), Field{Name: "level", Label: "Level", Kind: FieldChoice, Value: o.Value, Options: options})
+		got := plainText(f.Render(true, 40, 3))
+		if !strings.Contains(got, "(•) "+o.Value) {
+			t.Errorf("%s is taken and not on the screen:\n%s", o.Value, got)
+		}
+		for _, l := range strings.Split(got, "\n") {
+			if Width(l) > 40 {
+				t.Errorf("a line of %d cells", Width(l))
+			}
+		}
+	}
+}

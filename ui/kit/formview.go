@@ -166,13 +166,19 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 		}
 		return t.Text.Render("[ ] " + Clean(fd.Placeholder))
 	default:
-		return Cut(f.choiceText(fd), width)
+		return f.choiceText(fd, width)
 	}
 }
 
-func (f *Form) choiceText(fd *field) string {
+// choiceText is the options in a row. Where they do not all fit, the first ones
+// go, so that the one that is taken is seen.
+func (f *Form) choiceText(fd *field, width int) string {
 	parts := make([]string, 0, len(fd.Options))
-	for _, o := range fd.Options {
+	taken := 0
+	for i, o := range fd.Options {
+		if o.Value == fd.Value {
+			taken = i
+		}
 		dot, ink := "( ) ", f.theme.Muted
 		if o.Value == fd.Value {
 			dot, ink = "(•) ", f.theme.Text
@@ -183,7 +189,11 @@ func (f *Form) choiceText(fd *field) string {
 		}
 		parts = append(parts, ink.Render(text))
 	}
-	return strings.Join(parts, " ")
+	from, head := 0, ""
+	for from < taken && Width(head+strings.Join(parts[from:taken+1], " ")) > width-2 {
+		from, head = from+1, "… "
+	}
+	return Cut(head+strings.Join(parts[from:], " "), width)
 }
 
 func onlyShownLines(s string) string {
