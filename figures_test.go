@@ -99,27 +99,52 @@ func BenchmarkRequestBesideCurl(b *testing.B) {
 	b.ReportMetric(median(ours)-median(curl), "ms-above-curl")
 }
 
-// BenchmarkFirstPaint measures from the start of the process in a real pty to
-// the first frame with the tabs on it, and the memory resident once the embedded
-// emulator is ready too.
+// BenchmarkFirstPaint measures in a real pty from the start of the process to
+// the first frame with the tabs on it, and the memory resident then and once
+// the embedded emulator and the history are on the screen too: on a machine
+// that never ran the program, on one that did, and after long use.
 func BenchmarkFirstPaint(b *testing.B) {
-	dir := b.TempDir()
 	program(b)
-	var paint []time.Duration
-	resident := 0.0
-	for b.Loop() {
+	b.Run("first_start_ever", func(b *testing.B) {
+		firstPaint(b, func() string { return b.TempDir() })
+	})
+	b.Run("a_home_there_is", func(b *testing.B) {
+		dir := b.TempDir()
 		term := openTerminal(b, 120, 40, environment(dir))
-		term.waitFor("1 Sandbox", "5 Activity")
-		paint = append(paint, time.Since(term.started))
 		term.waitFor("LOCAL EMULATOR", "batch-user")
-		resident = max(resident, residentMiB(b, term.cmd.Process.Pid))
+		term.press("\x03")
+		term.wait()
+		firstPaint(b, func() string { return dir })
+	})
+	b.Run("10000_fetches_and_1000_jobs", func(b *testing.B) {
+		dir := b.TempDir()
+		usedHome(b, dir)
+		firstPaint(b, func() string { return dir }, "412 ms")
+	})
+}
+
+// firstPaint starts the console again and again; it is ready when it shows
+// every text.
+func firstPaint(b *testing.B, home func() string, texts ...string) {
+	var paint []time.Duration
+	var atPaint, ready float64
+	for b.Loop() {
+		term := openTerminal(b, 120, 40, environment(home()))
+		term.waitFor("1 Sandbox", "5 Activity")
+		paint = append(paint, term.lastRead().Sub(term.started))
+		atPaint = max(atPaint, residentMiB(b, term.cmd.Process.Pid))
+		term.waitFor(append(texts, "LOCAL EMULATOR", "batch-user")...)
+		ready = max(ready, residentMiB(b, term.cmd.Process.Pid))
 		term.press("\x03")
 		term.wait()
 	}
 	b.ReportMetric(median(paint), "ms-to-paint")
-	if resident > 0 {
-		b.ReportMetric(resident, "MiB-resident")
+	b.ReportMetric(float64(slices.Max(paint).Microseconds())/1000, "ms-worst")
+	if ready > 0 {
+		b.ReportMetric(atPaint, "MiB-at-paint")
+		b.ReportMetric(ready, "MiB-ready")
 	}
+	b.ReportMetric(0, "ns/op") // with the end of the program, which is not the figure
 }
 
 // residentMiB is the memory a process holds; 0 where the system does not tell.

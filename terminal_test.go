@@ -81,6 +81,7 @@ type terminal struct {
 	mu      sync.Mutex
 	emu     *vt.Emulator
 	raw     bytes.Buffer
+	last    time.Time // when the newest output was read
 	changed chan struct{}
 }
 
@@ -120,23 +121,46 @@ func openTerminal(tb testing.TB, w, h int, env []string, args ...string) *termin
 	return t
 }
 
+// chunk is output of the program and when it was read.
+type chunk struct {
+	text []byte
+	at   time.Time
+}
+
+// read takes the program's output as it comes. Drawing it is another
+// goroutine's work, so that a slow screen never holds up the program.
 func (t *terminal) read() {
+	chunks := make(chan chunk, 4096)
+	drawn := make(chan struct{})
+	go func() {
+		defer close(drawn)
+		for c := range chunks {
+			t.draw(c)
+		}
+	}()
 	buf := make([]byte, 32<<10)
 	for {
 		n, err := t.file.Read(buf)
 		if n > 0 {
-			t.mu.Lock()
-			_, _ = t.emu.Write(buf[:n])
-			t.raw.Write(buf[:n])
-			t.mu.Unlock()
-			select {
-			case t.changed <- struct{}{}:
-			default:
-			}
+			chunks <- chunk{bytes.Clone(buf[:n]), time.Now()}
 		}
 		if err != nil {
+			close(chunks)
+			<-drawn
 			return
 		}
+	}
+}
+
+func (t *terminal) draw(c chunk) {
+	t.mu.Lock()
+	t.last = c.at
+	_, _ = t.emu.Write(c.text)
+	t.raw.Write(c.text)
+	t.mu.Unlock()
+	select {
+	case t.changed <- struct{}{}:
+	default:
 	}
 }
 
@@ -145,6 +169,13 @@ func (t *terminal) screen() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.emu.String()
+}
+
+// lastRead is when the newest output on the screen was read.
+func (t *terminal) lastRead() time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.last
 }
 
 // waitFor waits until the screen holds every text.

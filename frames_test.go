@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/ui/kit"
+)
+
+// frameGoal is the longest a key should take to its frame.
+const frameGoal = 16 * time.Millisecond
+
+// presses counts how long keys take to the frame that shows what they did.
+type presses struct {
+	term *terminal
+	took []time.Duration
+}
+
+// press writes a key and waits for the frame with every text.
+func (p *presses) press(key string, texts ...string) {
+	p.term.tb.Helper()
+	start := time.Now()
+	p.term.press(key)
+	p.term.waitFor(texts...)
+	p.took = append(p.took, p.term.lastRead().Sub(start))
+}
+
+func (p *presses) report(b *testing.B) {
+	b.ReportMetric(median(p.took), "ms-to-frame")
+	late := 0
+	for _, d := range p.took {
+		if d > frameGoal {
+			late++
+		}
+	}
+	b.ReportMetric(float64(slices.Max(p.took).Microseconds())/1000, "ms-worst")
+	b.ReportMetric(100*float64(late)/float64(len(p.took)), "%-above-16ms")
+	if mib := residentMiB(b, p.term.cmd.Process.Pid); mib > 0 {
+		b.ReportMetric(mib, "MiB-resident")
+	}
+	b.ReportMetric(0, "ns/op") // the whole loop, which means nothing here
+}
+
+// BenchmarkKeyToFrame measures in a real pty of 200x50, with the released
+// program, from the write of a key to the read of the frame that shows its
+// effect: with 100 MB of HTML open, 10,000 fetches in the history and 1,000
+// jobs in the ledger.
+func BenchmarkKeyToFrame(b *testing.B) {
+	dir := b.TempDir()
+	lines := usedHome(b, dir)
+	program(b)
+	term := openTerminal(b, 200, 50, environment(dir))
+	term.waitFor("LOCAL EMULATOR", "batch-user", "lab.test/large")
+	term.press("5")
+	term.waitFor("[5 Activity]", "lab.test/large")
+	term.press("\r")
+	term.waitFor("[1 Sandbox]", "104.9 MB", "line 1 of")
+	term.press("G")
+	term.waitFor(fmt.Sprintf(`id="r%d"`, lines), "100 %") // the whole body is indexed
+
+	for _, c := range []struct {
+		name string
+		keys func(p *presses, n int)
+	}{
+		{"a line down the body", func(p *presses, n int) {
+			if n == 0 {
+				p.term.press("g")
+				p.term.waitFor("line 1 of")
+			}
+			p.press("j", "line "+kit.Count(n+2)+" of")
+		}},
+		{"to the end of the body and back", func(p *presses, _ int) {
+			p.press("G", fmt.Sprintf(`id="r%d"`, lines), "100 %")
+			p.press("g", `id="r1"`, "line 1 of")
+		}},
+		{"a letter of a search", func(p *presses, _ int) {
+			term.press("/")
+			term.waitFor("leave the search")
+			typed := "/"
+			for _, letter := range "needle" {
+				typed += string(letter)
+				p.press(string(letter), typed)
+			}
+			term.press("\x1b")
+			term.waitFor("/ search")
+		}},
+		{"a line down while 100 MB are searched", func(p *presses, _ int) {
+			term.press("g")
+			term.waitFor("line 1 of")
+			term.press("/")
+			term.waitFor("leave the search")
+			term.press("nowhere")
+			term.waitFor("/nowhere")
+			term.press("\r")
+			for n := range 5 {
+				p.press("j", "line "+kit.Count(n+2)+" of")
+			}
+			term.waitFor("not found")
+			term.press("/")
+			term.waitFor("leave the search")
+			term.press("\x1b")
+			term.waitFor("/ search")
+		}},
+		{"a tab", func(p *presses, _ int) {
+			p.press("2", "[2 Jobs]", "Jobs (1000)", "sd_used_999")
+			p.press("3", "[3 Proxy]", "127.0.0.1")
+			p.press("4", "[4 Keys]", "batch-user")
+			p.press("5", "[5 Activity]", "lab.test/large")
+			p.press("1", "[1 Sandbox]", "104.9 MB", "line ")
+		}},
+	} {
+		b.Run(strings.ReplaceAll(c.name, " ", "_"), func(b *testing.B) {
+			p := &presses{term: term}
+			for n := 0; b.Loop(); n++ {
+				c.keys(p, n)
+			}
+			p.report(b)
+		})
+	}
+}
