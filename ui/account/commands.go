@@ -26,6 +26,8 @@ type Deps struct {
 	// and Current the one in use.
 	Profiles []string
 	Current  string
+	// Keys are the keys of the inventory now; it does no I/O.
+	Keys func() []model.Key
 	// Switch makes another profile the one in use.
 	Switch func(name string) tea.Cmd
 }

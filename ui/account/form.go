@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -21,6 +22,7 @@ import (
 const (
 	fieldName    = "name"
 	fieldBaseURL = "base_url"
+	fieldPlain   = "plain" // the warning of an address without TLS
 	fieldProxy   = "proxy_host"
 	fieldPort    = "proxy_port"
 	fieldPrefix  = "username_prefix"
@@ -50,7 +52,76 @@ func newForm(d Deps) *form {
 	f.Intro = "The key's value stays where it is: write a reference to it (env:NAME, keyring:service/name, file:NAME, cmd:…). Nothing is sent."
 	f.Submit = "save and use"
 	f.OnSubmit = f.save
+	f.OnChange = f.follow
 	return f
+}
+
+// plainText warns of an address that the key would travel to in clear.
+const plainText = "! http: the key travels in clear, and anyone on the way can read it; use https unless this is a test service"
+
+// follow keeps what depends on other fields in step: the warning of an address
+// without TLS, and what is already known of a key of that name.
+func (f *form) follow(values *kit.Form) {
+	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
+	help := ""
+	if k, ok := f.known(values.Value(fieldKey)); ok {
+		help = "In the inventory already, " + k.Level.String() + ", " + where(k) + ": leave level and place as they are to use it."
+	}
+	values.SetHelp(fieldKey, help)
+}
+
+// inClear reports whether an address is plain http to another machine.
+func inClear(address string) bool {
+	u, err := url.Parse(strings.TrimSpace(address))
+	if err != nil || u.Scheme != "http" || u.Hostname() == "" || u.Hostname() == "localhost" {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err != nil || !ip.IsLoopback()
+}
+
+// known is the inventory's key of that name.
+func (f *form) known(name string) (model.Key, bool) {
+	if f.deps.Keys == nil {
+		return model.Key{}, false
+	}
+	for _, k := range f.deps.Keys() {
+		if k.Name == strings.TrimSpace(name) {
+			return k, true
+		}
+	}
+	return model.Key{}, false
+}
+
+// where is a key's reference as it may be shown: a command's arguments may hold
+// more than the operator wants on a screen.
+func where(k model.Key) string {
+	r, err := keystore.ParseRef(k.Secret)
+	if err != nil {
+		return "its value is not recorded"
+	}
+	return r.Label()
+}
+
+// settle compares the key of the form with the inventory's key of that name. It
+// takes what the form leaves open from there; where the two differ nothing is
+// written, because one of them would be lost.
+func (f *form) settle(a *Account) (field string, err error) {
+	k, ok := f.known(a.Key.Name)
+	switch {
+	case !ok && a.Key.Secret == "":
+		return fieldSecret, errors.New("write where the key's value is, as in env:ACME_KEY")
+	case !ok:
+		return "", nil
+	case a.Key.Secret == "" && k.Secret == "":
+		return fieldSecret, fmt.Errorf("the inventory has %s without a place for its value: record one in Keys (4, e), or write another key name", k.Name)
+	case a.Key.Secret != "" && a.Key.Secret != k.Secret:
+		return fieldKey, fmt.Errorf("the inventory has a key of that name, %s: leave its place empty to use that one, or write another name", where(k))
+	case a.Key.Level != "" && a.Key.Level != k.Level:
+		return fieldLevel, fmt.Errorf("the inventory says %s for this key: correct it in Keys (4, e), or write another name", k.Level)
+	}
+	a.Key = k
+	return "", nil
 }
 
 func fields(d Deps) []kit.Field {
@@ -65,6 +136,7 @@ func fields(d Deps) []kit.Field {
 	return []kit.Field{
 		{Name: fieldName, Label: "Profile", Placeholder: "acme", Check: func(v string) error { return checkName(v, d.Profiles) }},
 		{Name: fieldBaseURL, Label: "Base URL", Placeholder: "https://api.example.com", Check: checkURL},
+		{Name: fieldPlain, Kind: kit.FieldNote, Value: plainText, Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Placeholder: "proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(profile.DefaultProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
@@ -120,6 +192,9 @@ func checkAccount(v string) error {
 }
 
 func checkRef(v string) error {
+	if strings.TrimSpace(v) == "" {
+		return nil // settle knows whether one is needed
+	}
 	_, err := keystore.ParseRef(strings.TrimSpace(v))
 	return err
 }
@@ -187,6 +262,10 @@ func (f *form) save(values *kit.Form) tea.Cmd {
 	if err != nil {
 		f.Problem = err.Error()
 		return nil
+	}
+	if field, err := f.settle(&a); err != nil {
+		values.SetError(field, err.Error())
+		return values.FocusOn(field, field != fieldLevel)
 	}
 	f.Busy = true
 	ctx, add := f.deps.Ctx, f.deps.Add

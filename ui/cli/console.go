@@ -201,6 +201,7 @@ func (c *console) commands(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	return account.Commands(account.Deps{
 		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.base.Name,
+		Keys: s.inventory.List,
 		Add: func(ctx context.Context, a account.Account) error {
 			if _, known := s.inventory.Get(a.Key.Name); !known {
 				if err := s.inventory.Add(ctx, a.Key); err != nil {
