@@ -162,8 +162,8 @@ func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
 func (m *Model) askCancel(j model.Job) tea.Cmd {
 	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
 		Title: "Cancel the job?",
-		Body: fmt.Sprintf("%s on dataset %s, %d inputs, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be taken up again.",
-			jobName(j), kit.Clean(j.Dataset), j.Inputs, j.State.Label()),
+		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be taken up again.",
+			jobName(j), datasetWords(j.Dataset), inputsWord(j.Inputs), j.State.Label()),
 		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
 	})
 }

@@ -54,7 +54,7 @@ func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s")
-		s.Expect("launch 1 inputs")
+		s.Expect("launch 1 input")
 		s.Press("enter")
 		s.Paste("\nnonsense")
 		s.Expect("check the inputs")

@@ -18,6 +18,32 @@ func jobName(j model.Job) string {
 	return "-"
 }
 
+// jobTitle is a job with its dataset, where one was named.
+func jobTitle(j model.Job) string {
+	if j.Dataset == "" {
+		return jobName(j)
+	}
+	return jobName(j) + " · " + j.Dataset
+}
+
+// datasetWords is a dataset in a sentence.
+func datasetWords(name string) string {
+	if name == "" {
+		return "a dataset without a name"
+	}
+	return "dataset " + kit.Clean(name)
+}
+
+// counted is "1 row", "2 rows".
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
+}
+
+func inputsWord(n int) string { return counted(n, "input") }
+
 // count is a number the service may not have said.
 func count(n int) string {
 	if n < 0 {
@@ -56,7 +82,7 @@ func bar(share float64, w int) string {
 func progressLine(j model.Job, w int) string {
 	share, known := progress(j)
 	if !known {
-		return fmt.Sprintf("%d inputs · the service does not say how many are done", j.Inputs)
+		return fmt.Sprintf("%s · the service does not say how many are done", inputsWord(j.Inputs))
 	}
 	done := j.Done
 	if j.State == model.JobReady || done < 0 {

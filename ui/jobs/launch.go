@@ -72,7 +72,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	l := &launch{}
 	l.form = kit.NewForm(
 		m.deps.Theme,
-		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "gd_products", Help: "The dataset's identifier.", Check: checkDataset},
+		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "gd_products", Check: m.checkDataset},
 		kit.Field{Name: fieldSource, Label: "Inputs", Kind: kit.FieldChoice, Value: sourcePaste, Options: []kit.Option{
 			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
 		}},
@@ -94,8 +94,12 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	return kit.OpenOverlay(l.dialog)
 }
 
-func checkDataset(s string) error {
+// checkDataset wants a name where one is sent. With the contract alone none is:
+// there it is the operator's own word for the job, and may be left out.
+func (m *Model) checkDataset(s string) error {
 	switch {
+	case strings.TrimSpace(s) == "" && m.documentedOnly():
+		return nil
 	case strings.TrimSpace(s) == "":
 		return errors.New("name the dataset, for example gd_products")
 	case strings.ContainsAny(s, " /?&#"):
@@ -123,6 +127,19 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 		options = append(options, o)
 	}
 	l.form.SetOptions(fieldKey, options)
+	help := "The dataset's identifier."
+	if m.documentedOnly() {
+		help = "Your own word for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
+	}
+	l.form.SetHelp(fieldDataset, help)
+}
+
+// contractAlone says before a launch what a profile cannot do after it.
+func (m *Model) contractAlone() string {
+	if !m.documentedOnly() {
+		return ""
+	}
+	return "! with dialect \"documented\" the console keeps the identifier it gets and cannot ask for progress or result"
 }
 
 // changed keeps the fields in step and takes the check back.
@@ -135,7 +152,7 @@ func (l *launch) changed(m *Model) {
 	l.dialog.Problem = ""
 	l.slot.Drop()
 	l.dialog.Busy = false
-	l.note("Nothing is sent yet: the rows are checked first.", m.lint(l.form.Value(fieldKey)))
+	l.note("Nothing is sent yet: the rows are checked first.", m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 }
 
 // note is the text at the foot of the form.
@@ -210,8 +227,8 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	last := msg.jobs[0]
 	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
 		Title: "Launch the same inputs again?",
-		Body: fmt.Sprintf("The same %d inputs went to dataset %s at %s (%s, %s). A second job is billed a second time.",
-			len(msg.request.Inputs), kit.Clean(msg.request.Dataset), kit.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
+		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). A second job is billed a second time.",
+			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), kit.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
 		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
 	})
 }
@@ -286,17 +303,17 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 		l.dialog.Problem = c.err
 		l.note("Nothing was sent.")
 	case bad > 0:
-		l.dialog.Problem = fmt.Sprintf("%d rows of %s cannot be used; nothing was sent", bad, c.source)
+		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", counted(bad, "row"), c.source)
 		l.note(problemLines(c.problems))
 	case len(c.inputs) == 0:
 		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
 		l.note()
 	default:
 		l.ready = true
-		l.dialog.Submit = fmt.Sprintf("launch %d inputs", len(c.inputs))
+		l.dialog.Submit = "launch " + inputsWord(len(c.inputs))
 		k := m.keyNamed(l.form.Value(fieldKey))
-		l.note(fmt.Sprintf("✓ %d inputs from %s · key %s %s · cost %s", len(c.inputs), c.source, orWord(k.Name, "of the profile"), k.Level, cost),
-			problemLines(c.problems), m.lint(l.form.Value(fieldKey)))
+		l.note(fmt.Sprintf("✓ %s from %s · key %s %s · cost %s", inputsWord(len(c.inputs)), c.source, orWord(k.Name, "of the profile"), k.Level, cost),
+			problemLines(c.problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	}
 }
 

@@ -63,3 +63,26 @@ func TestACanceledJobIsNotSaidToRun(t *testing.T) {
 		s.Expect("- canceled (the service last said running)")
 	})
 }
+
+func TestWithTheContractAloneTheDialogSaysWhatIsNotSentAndNotPossible(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
+		s.Press("n")
+		s.Expect("It is not sent", "! with dialect")
+		s.Press("tab", "tab")
+		s.Paste("https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("1 input from", "cannot ask for progress or result")
+		s.Press("ctrl+s")
+		if len(f.triggered) != 1 || f.triggered[0].Dataset != "" {
+			t.Fatalf("triggered %+v", f.triggered)
+		}
+		s.ExpectNot("New job")
+	})
+	flow(t, &fakeLedger{}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Press("n", "tab", "tab")
+		s.Paste("https://a.test/1")
+		s.Press("ctrl+s")
+		s.Expect("name the dataset")
+	})
+}

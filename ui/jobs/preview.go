@@ -43,7 +43,7 @@ func (m *Model) layPreview() {
 func (m *Model) renderPreview(w, h int) string {
 	t, p := m.deps.Theme, &m.preview
 	iw, ih := kit.Inner(w, h)
-	title := "Records of " + jobName(p.job) + " · " + p.job.Dataset
+	title := "Records of " + jobTitle(p.job)
 	var body string
 	switch {
 	case p.err != "" && len(p.records.Columns) == 0:

@@ -307,7 +307,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 		if msg.job.ID != "" { // it is in the ledger, whatever came of it
 			m.put(msg.job)
 		}
-		return kit.Fail("launch " + msg.dataset + ": " + msg.err)
+		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err)
 	}
 	m.want = msg.job.ID
 	m.put(msg.job)
@@ -315,9 +315,9 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
 	switch msg.job.State {
 	case model.JobMayHave:
-		cmds = append(cmds, kit.Fail("job on "+msg.job.Dataset+" may have started: "+msg.job.Detail+"; it is not sent again"))
+		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started: "+msg.job.Detail+"; it is not sent again"))
 	case model.JobRefused, model.JobNotSent:
-		cmds = append(cmds, kit.Fail("job on "+msg.job.Dataset+": "+msg.job.State.Label()+": "+msg.job.Detail))
+		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+": "+msg.job.State.Label()+": "+msg.job.Detail))
 	default:
 		cmds = append(cmds, kit.Info("launched "+jobName(msg.job)))
 	}

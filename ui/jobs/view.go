@@ -70,7 +70,7 @@ func (m *Model) renderDetail(w, h int) string {
 	for _, l := range lines[top:min(top+ih, len(lines))] {
 		b.WriteString(" " + l + "\n")
 	}
-	title := jobName(j) + " · " + j.Dataset
+	title := jobTitle(j)
 	if more := len(lines) - top - ih; more > 0 {
 		title += fmt.Sprintf(" · %d lines more", more)
 	}

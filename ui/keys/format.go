@@ -97,8 +97,12 @@ func clocks(k model.Key, now time.Time) []string {
 		model.RotationDue:     "due today",
 		model.RotationOverdue: "past the recommended 90 days (service.md 5.4)",
 	}[k.Rotation.State(now, soon)]
+	age := rotatedCell(k, now) + " · " + ninetyCell(k, now)
+	if k.Rotation.Last.IsZero() {
+		age = "unknown"
+	}
 	return []string{
 		"Expiry    " + expiresCell(k, now) + " · " + expiry,
-		"Rotation  " + rotatedCell(k, now) + " · " + ninetyCell(k, now) + " · " + rotation,
+		"Rotation  " + age + " · " + rotation,
 	}
 }

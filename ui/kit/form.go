@@ -212,6 +212,16 @@ func (f *Form) SetHelp(name, text string) {
 	}
 }
 
+// SetPlaceholder changes what stands in a field while it is empty.
+func (f *Form) SetPlaceholder(name, text string) {
+	if fd := f.find(name); fd != nil {
+		fd.Placeholder = text
+		if fd.Kind == FieldText {
+			fd.input.Placeholder = text
+		}
+	}
+}
+
 // SetHidden shows or hides a field.
 func (f *Form) SetHidden(name string, hidden bool) {
 	fd := f.find(name)

@@ -38,8 +38,7 @@ func newForm(t *kit.Theme) *kit.Form {
 		fields = append(fields, paramField(name, true))
 	}
 	fields = append(fields, kit.Field{
-		Name: fieldTarget, Label: "Test page", Placeholder: "the profile's own, where it has one",
-		Check: checkTarget,
+		Name: fieldTarget, Label: "Test page", Help: "The page a test fetches through the proxy, http or https.", Check: checkTarget,
 	})
 	return kit.NewForm(t, fields...)
 }
@@ -92,15 +91,13 @@ func (m *Model) testPage() string {
 	return d.TestPage(m.profile.Local)
 }
 
-// showTestPage says under the field what an empty one means.
+// showTestPage says in the field what an empty one means.
 func (m *Model) showTestPage() {
-	text := "The page a test fetches through the proxy, http or https."
-	if page := m.testPage(); page != "" {
-		text += " Empty: " + page
-	} else {
-		text += " The contract shows none: write one."
+	page := m.testPage()
+	if page == "" {
+		page = "write one: the contract shows none"
 	}
-	m.form.SetHelp(fieldTarget, text)
+	m.form.SetPlaceholder(fieldTarget, page)
 }
 
 // changed follows a change of the form.

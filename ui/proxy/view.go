@@ -155,7 +155,7 @@ func (m *Model) noteLines(w int) []string {
 	}
 	switch {
 	case others > 0 && m.decided():
-		out = append(out, m.inked(t.Muted, fmt.Sprintf("%d other readings, none of a zone of this profile", others), w)...)
+		out = append(out, m.inked(t.Muted, "other readings: "+kit.Count(others)+", none of a zone of this profile", w)...)
 	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
 		out = append(out, m.inked(t.Muted, "zone name contains no \"-\": one reading", w)...)
 	}
