@@ -104,13 +104,13 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, ring: kit.Ring{N: 2}}
 	m.list.table.Columns = []kit.Column{
 		{Title: "STATE", Width: 13},
-		{Title: "KEY", Width: 12, Flex: true},
+		{Title: "KEY", Width: 12},
 		{Title: "LEVEL", Width: 7, Priority: 1},
 		{Title: "DUTY", Width: 9, Priority: 4},
 		{Title: "EXPIRES", Width: 18},
 		{Title: "ROTATED", Width: 15, Priority: 3},
 		{Title: "90-DAY", Width: 9},
-		{Title: "USED BY", Width: 12, Flex: true, Priority: 2},
+		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
 	m.list.find = kit.NewTableFind(d.Theme)
 	m.fill()
