@@ -99,6 +99,7 @@ type Model struct {
 	ring    kit.Ring
 	// detailTop is the first line of the detail pane that is drawn.
 	detailTop int
+	w, h      int     // what it is drawn at, for the mouse
 	dialog    *launch // nil while no dialog is open
 	// want is a job to put the cursor on once the ledger has it.
 	want string

@@ -25,12 +25,21 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.open(msg.ID)
 	case kit.NewJob:
 		return m.newJob(msg.URLs)
-	case kit.Tick, kit.Resized:
+	case kit.Resized:
+		m.w, m.h = msg.W, msg.H
+		return nil
+	case kit.Tick:
 		return nil // drawing anew is all that a beat is for: ages
 	case intent:
 		return m.act(msg)
-	case tea.KeyPressMsg, tea.MouseWheelMsg:
+	case tea.KeyPressMsg:
 		m.move(msg)
+		return nil
+	case tea.MouseClickMsg:
+		m.click(msg)
+		return nil
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
 		return nil
 	}
 	if cmd, ok := m.dialogResult(msg); ok {
@@ -130,13 +139,17 @@ func (m *Model) move(msg tea.Msg) {
 	case m.preview.open:
 		m.preview.table.Update(msg)
 	case m.ring.At == paneList:
-		before := m.ledger.table.Cursor()
-		m.ledger.table.Update(msg)
-		if m.ledger.table.Cursor() != before {
-			m.detailTop = 0
-		}
+		m.moveList(msg)
 	default:
 		m.detailTop = max(0, m.detailTop+scrollBy(msg))
+	}
+}
+
+func (m *Model) moveList(msg tea.Msg) {
+	before := m.ledger.table.Cursor()
+	m.ledger.table.Update(msg)
+	if m.ledger.table.Cursor() != before {
+		m.detailTop = 0
 	}
 }
 
@@ -315,7 +328,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
 	switch msg.job.State {
 	case model.JobMayHave:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started: "+msg.job.Detail+"; it is not sent again"))
+		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started; it is not sent again: look for it before you launch it anew"))
 	case model.JobRefused, model.JobNotSent:
 		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+": "+msg.job.State.Label()+": "+msg.job.Detail))
 	default:

@@ -18,17 +18,19 @@ func (m *Model) Render(w, h int) string {
 		return m.renderPreview(w, h)
 	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
 		return kit.Pane(t, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
-	case m.ring.Zoomed && m.ring.At == paneDetail:
-		return m.renderDetail(w, h)
-	case m.ring.Zoomed:
-		return m.renderList(w, h)
-	case w < kit.StackBelow:
-		parts := kit.Split(h, 1, 1)
-		return kit.Stack(m.renderList(w, parts[0]), m.renderDetail(w, parts[1]))
-	default:
-		parts := kit.Split(w, 3, 2)
-		return kit.Row(m.renderList(parts[0], h), m.renderDetail(parts[1], h))
 	}
+	var panes []string
+	for _, a := range m.areas(w, h) {
+		if a.Pane == paneDetail {
+			panes = append(panes, m.renderDetail(a.W, a.H))
+		} else {
+			panes = append(panes, m.renderList(a.W, a.H))
+		}
+	}
+	if w < kit.StackBelow {
+		return kit.Stack(panes...)
+	}
+	return kit.Row(panes...)
 }
 
 func (m *Model) renderList(w, h int) string {

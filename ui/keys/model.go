@@ -93,6 +93,7 @@ type Model struct {
 	ring    kit.Ring
 	side    side
 	top     int // first line of the side pane
+	w, h    int // what it is drawn at, for the mouse
 	dialog  *kit.FormDialog
 	wizard  *wizard
 	// change is the one change of the inventory that may be in flight.

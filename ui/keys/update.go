@@ -23,6 +23,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		m.session = msg.Session
 		m.fill()
+	case kit.Resized:
+		m.w, m.h = msg.W, msg.H
 	case kit.Tick:
 		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
 			m.fill() // the clocks moved on by a day
@@ -31,8 +33,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.open(msg.Name)
 	case intent:
 		return m.act(msg)
-	case tea.KeyPressMsg, tea.MouseWheelMsg:
+	case tea.KeyPressMsg:
 		m.move(msg)
+	case tea.MouseClickMsg:
+		m.click(msg)
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
 	case kit.Copy:
 		return func() tea.Msg { return msg }
 	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked:
@@ -111,6 +117,10 @@ func (m *Model) move(msg tea.Msg) {
 		m.top = max(0, m.top+scrollBy(msg))
 		return
 	}
+	m.moveList(msg)
+}
+
+func (m *Model) moveList(msg tea.Msg) {
 	before := m.list.table.Cursor()
 	m.list.table.Update(msg)
 	if m.list.table.Cursor() != before && m.side == sideDetail {

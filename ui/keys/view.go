@@ -12,18 +12,21 @@ import (
 // Render draws the table, the calendar strip, and below them the details beside
 // the findings or the matrix.
 func (m *Model) Render(w, h int) string {
-	switch {
-	case m.ring.Zoomed && m.ring.At == paneSide:
+	if m.ring.Zoomed && m.ring.At == paneSide {
 		return m.renderSide(m.side, true, w, h)
-	case m.ring.Zoomed:
-		return m.renderList(w, h)
 	}
-	stripH := 4
-	if h < 20 {
-		stripH = 0
+	var panes []string
+	for _, a := range m.areas(w, h) {
+		switch a.Pane {
+		case paneList:
+			panes = append(panes, m.renderList(a.W, a.H))
+		case paneStrip:
+			panes = append(panes, m.renderStrip(a.W, a.H))
+		default:
+			panes = append(panes, m.renderLower(a.W, a.H))
+		}
 	}
-	listH := max(5, min(len(m.list.keys)+3, h-stripH-max(7, h/3)))
-	return kit.Stack(m.renderList(w, listH), m.renderStrip(w, stripH), m.renderLower(w, h-listH-stripH))
+	return kit.Stack(panes...)
 }
 
 func (m *Model) renderLower(w, h int) string {

@@ -92,6 +92,7 @@ type Model struct {
 	uses    kit.Table
 	nameTop int // first line of the username pane
 	ring    kit.Ring
+	w, h    int // what it is drawn at, for the mouse
 	paste   *kit.FormDialog
 }
 

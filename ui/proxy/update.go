@@ -18,7 +18,17 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.OpenLogin:
 		m.openLogin(msg)
 		return nil
-	case kit.Tick, kit.Resized:
+	case kit.Resized:
+		m.w, m.h = msg.W, msg.H
+		return nil
+	case kit.Tick:
+		return nil
+	case tea.MouseClickMsg:
+		m.click(msg)
+		m.changed()
+		return nil
+	case tea.MouseWheelMsg:
+		m.wheel(msg)
 		return nil
 	case intent:
 		return m.act(msg)
@@ -28,9 +38,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if !m.form.CapturingText() {
 			return m.readPaste(msg.Content)
 		}
-	case tea.KeyPressMsg, tea.MouseWheelMsg:
+	case tea.KeyPressMsg:
 		if !m.form.CapturingText() {
-			m.move(msg)
+			m.scroll(m.ring.At, msg)
 			return nil
 		}
 	default:
@@ -110,8 +120,9 @@ func (m *Model) back() {
 	}
 }
 
-func (m *Model) move(msg tea.Msg) {
-	switch m.ring.At {
+// scroll passes a motion on to a pane.
+func (m *Model) scroll(pane int, msg tea.Msg) {
+	switch pane {
 	case paneUse:
 		m.uses.Update(msg)
 	case paneName:

@@ -11,19 +11,15 @@ import (
 // Render draws the form and the test beside the username and its uses, or all of
 // them stacked on narrow screens.
 func (m *Model) Render(w, h int) string {
-	switch {
-	case m.ring.Zoomed:
-		return m.renderPane(m.ring.At, w, h)
-	case w < kit.StackBelow:
-		return m.renderStacked(w, h)
+	areas := m.areas(w, h)
+	panes := make([]string, len(areas))
+	for i, a := range areas {
+		panes[i] = m.renderPane(a.Pane, a.W, a.H)
 	}
-	parts := kit.Split(w, 2, 3)
-	formH := min(m.form.Height(parts[0]-2)+3, h-8)
-	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
-	return kit.Row(
-		kit.Stack(m.renderForm(parts[0], formH), m.renderTest(parts[0], h-formH)),
-		kit.Stack(m.renderUsername(parts[1], nameH), m.renderUses(parts[1], h-nameH)),
-	)
+	if len(panes) == 4 {
+		return kit.Row(kit.Stack(panes[:2]...), kit.Stack(panes[2:]...))
+	}
+	return kit.Stack(panes...)
 }
 
 func (m *Model) renderPane(at, w, h int) string {
@@ -37,30 +33,6 @@ func (m *Model) renderPane(at, w, h int) string {
 	default:
 		return m.renderForm(w, h)
 	}
-}
-
-// renderStacked puts the form above the username and the test, or the uses while
-// they have the focus. The form gives way to a pane that is in use.
-func (m *Model) renderStacked(w, h int) string {
-	low := paneTest
-	if m.ring.At == paneUse {
-		low = paneUse
-	}
-	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
-	formH, nameH := min(formNeed, max(4, h/3)), min(nameNeed, max(4, h/3))
-	if m.ring.At == paneForm && !m.test.slot.Running() && !m.test.done {
-		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
-		formH = min(formNeed, h-nameH-3)
-	} else {
-		formH = min(formH, max(4, h/4))
-		switch m.ring.At {
-		case paneName:
-			nameH = max(3, min(nameNeed, h-formH-3))
-		case paneForm:
-			nameH = max(nameH, min(nameNeed, h-formH-8))
-		}
-	}
-	return kit.Stack(m.renderForm(w, formH), m.renderUsername(w, nameH), m.renderPane(low, w, h-formH-nameH))
 }
 
 func (m *Model) renderForm(w, h int) string {

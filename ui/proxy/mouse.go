@@ -1,0 +1,84 @@
+package proxy
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// areas is where the panes are drawn at w by h: the form and the test beside the
+// username and its uses, or stacked on narrow screens; a zoomed pane alone.
+func (m *Model) areas(w, h int) []kit.Area {
+	switch {
+	case m.ring.Zoomed:
+		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
+	case w < kit.StackBelow:
+		return m.stacked(w, h)
+	}
+	parts := kit.Split(w, 2, 3)
+	formH := min(m.form.Height(parts[0]-2)+3, h-8)
+	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
+	return []kit.Area{
+		{Pane: paneForm, W: parts[0], H: formH},
+		{Pane: paneTest, Y: formH, W: parts[0], H: h - formH},
+		{Pane: paneName, X: parts[0], W: parts[1], H: nameH},
+		{Pane: paneUse, X: parts[0], Y: nameH, W: parts[1], H: h - nameH},
+	}
+}
+
+// stacked puts the form above the username and the test, or the uses while
+// they have the focus. The form gives way to a pane that is in use.
+func (m *Model) stacked(w, h int) []kit.Area {
+	low := paneTest
+	if m.ring.At == paneUse {
+		low = paneUse
+	}
+	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
+	formH, nameH := min(formNeed, max(4, h/3)), min(nameNeed, max(4, h/3))
+	if m.ring.At == paneForm && !m.test.slot.Running() && !m.test.done {
+		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
+		formH = min(formNeed, h-nameH-3)
+	} else {
+		formH = min(formH, max(4, h/4))
+		switch m.ring.At {
+		case paneName:
+			nameH = max(3, min(nameNeed, h-formH-3))
+		case paneForm:
+			nameH = max(nameH, min(nameNeed, h-formH-8))
+		}
+	}
+	return []kit.Area{
+		{Pane: paneForm, W: w, H: formH},
+		{Pane: paneName, Y: formH, W: w, H: nameH},
+		{Pane: low, Y: formH + nameH, W: w, H: h - formH - nameH},
+	}
+}
+
+// click gives the focus to the pane under the pointer, and picks a field or a
+// line of it. The fields lie elsewhere without the focus, so that the first
+// click on the form only brings it there.
+func (m *Model) click(c tea.MouseClickMsg) {
+	a, ok := kit.AreaAt(m.areas(m.w, m.h), c.X, c.Y)
+	if !ok {
+		return
+	}
+	was := m.ring.At
+	m.ring.At = a.Pane
+	switch {
+	case a.Pane != paneForm:
+		m.form.FocusOn(m.form.Focused(), false) // what was being typed is taken
+		if a.Pane == paneUse {
+			m.uses.Click(c.Y - a.Y - 1)
+		}
+	case was == paneForm:
+		iw, _ := kit.Inner(a.W, a.H)
+		m.form.Click(c.Y-a.Y-1, iw)
+	}
+}
+
+// wheel scrolls the pane under the pointer.
+func (m *Model) wheel(w tea.MouseWheelMsg) {
+	if a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y); ok {
+		m.scroll(a.Pane, w)
+	}
+}
