@@ -170,8 +170,8 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 		s.AllowError("may have started")
 		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("! may have started", "never sent a second time by itself", "connection reset after 412 bytes")
-		if len(f.triggered) != 1 || len(f.watched) != 0 {
-			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), len(f.watched))
+		if len(f.triggered) != 1 || f.follows() != 0 {
+			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), f.follows())
 		}
 	})
 }
@@ -226,7 +226,7 @@ func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
 		s.Expect("not followed: the contract shows no way")
 		s.Press("c")
 		s.ExpectToast("the contract shows no way to ask for a job's state or result")
-		if len(f.watched) != 0 {
+		if f.follows() != 0 {
 			t.Fatal("it was followed")
 		}
 	})
@@ -239,11 +239,11 @@ func TestOnlyAFewJobsAreFollowedAtATimeAndAllInTheEnd(t *testing.T) {
 		f.jobs = append(f.jobs, model.Job{ID: id, Snapshot: "sd_" + id, Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4, Done: 0, Records: 0})
 	}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
-		if n := len(f.watched); n != 8 {
+		if n := f.follows(); n != 8 {
 			t.Fatalf("%d jobs are followed at once, want 8", n)
 		}
 		s.After(time.Minute)
-		if n := len(f.watched); n != 20 {
+		if n := f.follows(); n != 20 {
 			t.Fatalf("%d jobs were followed in the end, want 20", n)
 		}
 		if screen := s.Screen(); strings.Contains(screen, "running  ") && strings.Contains(screen, "●") {
@@ -261,8 +261,8 @@ func TestAWatchThatEndsEarlyIsTakenUpByHand(t *testing.T) {
 		s.ExpectToast("following sd_a ended: the service cannot be reached")
 		s.Expect("not followed any more", "● running")
 		s.Press("r") // a reload does not start it by itself
-		if len(f.watched) != 1 {
-			t.Fatalf("followed %d times, want 1", len(f.watched))
+		if f.follows() != 1 {
+			t.Fatalf("followed %d times, want 1", f.follows())
 		}
 		f.watchErr = nil
 		s.Press("f")

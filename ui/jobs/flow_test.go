@@ -83,6 +83,13 @@ func (f *fakeLedger) Trigger(ctx context.Context, r model.TriggerRequest) (model
 	return j, nil
 }
 
+// follows is how many jobs were followed so far.
+func (f *fakeLedger) follows() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return len(f.watched)
+}
+
 func (f *fakeLedger) Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error) {
 	f.mu.Lock()
 	f.watched = append(f.watched, id)

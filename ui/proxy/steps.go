@@ -137,7 +137,11 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 		m.ring.At, m.nameTop = paneName, 1<<20 // the verdict on the CA stands last
 	case model.ActionCheckZone:
 		m.ring.At = paneForm
-		return m.form.FocusOn(fieldZone, false)
+		field := fieldZone
+		if m.test.result.Diagnosis.Cause == model.CauseTargetError { // the page is what is wrong
+			field = fieldTarget
+		}
+		return m.form.FocusOn(field, false)
 	case model.ActionFixRequest:
 		m.ring.At = paneForm
 		return m.form.FocusOn(fieldTarget, true)

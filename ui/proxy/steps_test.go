@@ -27,7 +27,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, f, p, 200, 60)
 		s.Press("r")
-		if len(f.asked) != 0 {
+		if f.tests() != 0 {
 			t.Fatal("r tested before there was anything to test again")
 		}
 		s.Press("t")
@@ -36,23 +36,23 @@ func TestNextStepsAreKeys(t *testing.T) {
 
 		s.Press("r")
 		s.After(6 * time.Second)
-		if len(f.asked) != 2 {
-			t.Fatalf("%d tests after r, want 2", len(f.asked))
+		if f.tests() != 2 {
+			t.Fatalf("%d tests after r, want 2", f.tests())
 		}
 		s.Press("s")
 		s.Expect("waiting 5.0 s before the next call")
 		s.After(4 * time.Second)
-		if len(f.asked) != 2 {
+		if f.tests() != 2 {
 			t.Fatal("s did not wait")
 		}
 		s.After(8 * time.Second)
-		if len(f.asked) != 3 {
-			t.Fatalf("%d tests after s, want 3", len(f.asked))
+		if f.tests() != 3 {
+			t.Fatalf("%d tests after s, want 3", f.tests())
 		}
 		s.Press("s")
 		s.Press("esc")
 		s.Expect("! stopped")
-		if len(f.asked) != 3 {
+		if f.tests() != 3 {
 			t.Fatal("a pause that was stopped went on to test")
 		}
 
@@ -62,8 +62,8 @@ func TestNextStepsAreKeys(t *testing.T) {
 		s.ExpectToast("the profile has no remote browser zone")
 		s.Press("u")
 		s.Expect("the form has zone unlocker1 now", "zone-unlocker1")
-		if len(f.asked) != 4 {
-			t.Errorf("%d tests, want 4: a step that fills the form sends nothing", len(f.asked))
+		if f.tests() != 4 {
+			t.Errorf("%d tests, want 4: a step that fills the form sends nothing", f.tests())
 		}
 		s.Press("f")
 		s.Expect("›Zone")
@@ -79,8 +79,8 @@ func TestATestFromAFieldEndsTheTyping(t *testing.T) {
 		s.After(6 * time.Second)
 		s.Press("r")
 		s.After(6 * time.Second)
-		if len(f.asked) != 2 {
-			t.Errorf("%d tests, want 2: r after f5 is a key", len(f.asked))
+		if f.tests() != 2 {
+			t.Errorf("%d tests, want 2: r after f5 is a key", f.tests())
 		}
 		s.Expect("country-de ")
 	})
@@ -118,8 +118,19 @@ func TestWithTheContractAloneATestNeedsAPage(t *testing.T) {
 		s.ExpectToast("write the test page: the contract shows none")
 		typeInto(s, 4, "https://example.com/")
 		s.Press("t")
-		if len(f.asked) != 1 || f.asked[0].Target != "https://example.com/" {
+		if f.tests() != 1 || f.asked[0].Target != "https://example.com/" {
 			t.Fatalf("asked %+v", f.asked)
 		}
+	})
+}
+
+func TestATargetErrorLeadsToThePage(t *testing.T) {
+	r := failed(model.ClassOutside, model.ActionCheckZone)
+	r.Diagnosis.Cause = model.CauseTargetError
+	flow(t, &fakeProber{result: r}, 120, 40, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(6 * time.Second)
+		s.Press("f")
+		s.Expect("›Test page")
 	})
 }

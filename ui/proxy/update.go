@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -94,7 +93,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentUse:
 		return m.use()
 	case intentSandbox:
-		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: strings.TrimSpace(m.form.Value(fieldTarget))})
+		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: m.login().Target})
 	case intentNextPane:
 		m.ring.Next()
 	case intentPrevPane:
