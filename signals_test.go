@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -45,7 +46,9 @@ func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {
 	for _, s := range endings() {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := t.TempDir()
-			cmd := exec.CommandContext(t.Context(), program(t), "emulate", "--proxy", "127.0.0.1:0")
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			cmd := exec.CommandContext(ctx, program(t), "emulate", "--proxy", "127.0.0.1:0")
 			cmd.Env = environment(dir, "TMPDIR="+dir)
 			out, err := cmd.StdoutPipe()
 			if err != nil {

@@ -7,10 +7,12 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,8 +30,14 @@ var binary struct {
 	err  error
 }
 
-// TestMain removes the binary that tests and benchmarks share.
+// TestMain removes the binary that tests and benchmarks share. Programs are
+// started as from a terminal: one that inherits an ignored hangup (from nohup,
+// from a runner in the background) goes on ignoring it, and a signal that is
+// handled here is at its default there.
 func TestMain(m *testing.M) {
+	if signal.Ignored(syscall.SIGHUP) {
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
 	code := m.Run()
 	if binary.path != "" {
 		os.RemoveAll(filepath.Dir(binary.path))
