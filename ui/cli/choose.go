@@ -66,6 +66,11 @@ func (s *session) choose(needs sessionNeeds) error {
 		s.embedded = newEmbedded(a, s.paths)
 		return nil
 	}
+	if s.base.CA != "" {
+		if _, err := os.Stat(s.base.CA); err != nil {
+			return usage("ca of profile %q: %w", s.base.Name, err)
+		}
+	}
 	if a.Getenv(envKey) != "" {
 		s.base.Key = envKey
 	}

@@ -14,6 +14,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -116,7 +117,9 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 	if f.wait && p.Dialect == dialect.Documented {
 		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %q for profile %q, or leave --wait out; nothing was sent", dialect.BrightData, p.Name)
 	}
-	job, err := s.client.Trigger(ctx, model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key})
+	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
+	s.warnLaunch(ctx, p, request)
+	job, err := s.client.Trigger(ctx, request)
 	if err != nil {
 		return jobError(ctx, err)
 	}
@@ -125,6 +128,19 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 	}
 	s.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
 	return s.watch(ctx, job.ID, f.timeout.d, f.json)
+}
+
+// warnLaunch says what a console would ask before a job is launched. A script has
+// decided already, so that nothing is held up.
+func (s *session) warnLaunch(ctx context.Context, p profile.Profile, r model.TriggerRequest) {
+	if p.Dialect == dialect.Documented && r.Dataset != "" {
+		s.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %q sends it)", r.Dataset, dialect.BrightData)
+	}
+	same, err := s.client.SameInputs(ctx, r, time.Hour)
+	if err != nil || len(same) == 0 {
+		return // a ledger that cannot be read stops the launch itself
+	}
+	s.app.say("zonedeck: the same inputs were launched at %s as %s; this is a second job, billed a second time", same[0].Created.Local().Format(time.TimeOnly), same[0].ID)
 }
 
 // readInputs reads and checks the rows; every bad row is named.
@@ -286,6 +302,9 @@ func (s *session) reportJob(j model.Job, asJSON bool) error {
 	} else {
 		s.app.say("zonedeck: %s", j.State.Label())
 	}
+	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
+		s.app.say("zonedeck: %d records from %d inputs: some inputs gave none", j.Records, j.Inputs)
+	}
 	return exit(jobExit(j))
 }
 
@@ -377,6 +396,11 @@ func (s *session) download(ctx context.Context, id, format string, dest destinat
 		return err
 	}
 	job, err := s.client.Download(ctx, id, format, dest.name, nil)
+	if errors.Is(err, service.ErrNoSnapshot) {
+		if job, jerr := s.client.Job(ctx, id); jerr == nil {
+			return fail(jobExit(job), "%w; the job is %s", err, job.State.Label())
+		}
+	}
 	if err != nil {
 		return jobError(ctx, err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 )
 
 func (a *app) keysCommand() *cobra.Command {
@@ -113,6 +114,9 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 		expires, rotated, left := k.Expires.String(), "unknown", "unknown"
 		if n, ok := k.Expires.DaysLeft(now); ok {
 			expires = fmt.Sprintf("%s %dd", k.Expires.At.Format(time.DateOnly), n)
+			if n < 0 {
+				expires = fmt.Sprintf("%s %s ago", k.Expires.At.Format(time.DateOnly), kit.Ago(k.Expires.At, now))
+			}
 		}
 		if age, ok := k.Rotation.AgeDays(now); ok {
 			rotated = fmt.Sprintf("%s %dd", k.Rotation.Last.UTC().Format(time.DateOnly), age)
@@ -146,7 +150,8 @@ func (a *app) keysCheckCommand() *cobra.Command {
 		Short: "Check expiry, rotation and permissions; the exit code tells what holds",
 		Long: `Checks every key. Exit code 41: a key has expired; else 40: a rotation or an
 expiry is due (or due within --within); else 42: the permission lint has an
-error; else 0.`,
+error; else 0. A clock that nobody recorded is a finding of the lint and shown as
+unknown; it fails nothing.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {

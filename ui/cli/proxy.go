@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
 )
 
@@ -51,6 +52,13 @@ func (s *session) credential(ctx context.Context, f proxyFlags) (profile.Profile
 	}
 	c := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone.Name, Params: f.params()}
 	if _, err := c.Username(); err != nil {
+		return fail3(usage("%w", err))
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err == nil {
+		err = d.SendsParams(c.Params)
+	}
+	if err != nil {
 		return fail3(usage("%w", err))
 	}
 	return p, zone, c, nil

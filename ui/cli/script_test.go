@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -87,6 +88,7 @@ func TestScripts(t *testing.T) {
 			"exits":    exits,
 			"expand":   expand,
 			"keepline": keepLine,
+			"keepid":   keepID,
 			"matches":  matches,
 		},
 	})
@@ -136,6 +138,16 @@ func keepLine(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("%s is not one line: %q", args[1], line)
 	}
 	ts.Setenv(args[0], line)
+}
+
+// keepID puts the identifier of the job that was printed into a variable.
+func keepID(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keepid NAME FILE")
+	}
+	var job struct{ ID string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &job))
+	ts.Setenv(args[0], job.ID)
 }
 
 // matches checks one JSON object against a schema of docs/schema.
