@@ -134,17 +134,17 @@ func fields(d Deps) []kit.Field {
 		dialects = append(dialects, kit.Option{Value: name})
 	}
 	return []kit.Field{
-		{Name: fieldName, Label: "Profile", Placeholder: "acme", Check: func(v string) error { return checkName(v, d.Profiles) }},
-		{Name: fieldBaseURL, Label: "Base URL", Placeholder: "https://api.example.com", Check: checkURL},
+		{Name: fieldName, Label: "Profile", Placeholder: "such as acme", Check: func(v string) error { return checkName(v, d.Profiles) }},
+		{Name: fieldBaseURL, Label: "Base URL", Placeholder: "such as https://api.example.com", Check: checkURL},
 		{Name: fieldPlain, Kind: kit.FieldNote, Value: plainText, Hidden: true},
-		{Name: fieldProxy, Label: "Proxy host", Placeholder: "proxy.example.com"},
+		{Name: fieldProxy, Label: "Proxy host", Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(profile.DefaultProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
-		{Name: fieldAccount, Label: "Account id", Placeholder: "hl_1234abcd", Check: checkAccount},
+		{Name: fieldAccount, Label: "Account id", Placeholder: "such as hl_1234abcd", Check: checkAccount},
 		{Name: fieldDialect, Label: "Dialect", Kind: kit.FieldChoice, Options: dialects, Value: profile.DefaultDialect, Help: "documented sends and reads what the contract shows and nothing more."},
-		{Name: fieldKey, Label: "Key name", Placeholder: "etl-main", Check: needed("a name for the key in the inventory")},
+		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: needed("a name for the key in the inventory")},
 		{Name: fieldLevel, Label: "Key level", Kind: kit.FieldChoice, Options: levels},
-		{Name: fieldSecret, Label: "Key is in", Placeholder: "env:ACME_KEY", Check: checkRef},
+		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: checkRef},
 		{Name: fieldZones, Label: "Zones", Kind: kit.FieldArea, Rows: 3, Placeholder: "one a line: name product password-reference", Check: checkZones},
 	}
 }

@@ -346,7 +346,7 @@ func (s *session) listJobs(ctx context.Context, asJSON bool) error {
 		s.app.say("zonedeck: the ledger holds no jobs")
 		return nil
 	}
-	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY"}}
+	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
 	for _, j := range jobs {
 		records := "-"
 		if j.Records >= 0 {
@@ -354,7 +354,7 @@ func (s *session) listJobs(ctx context.Context, asJSON bool) error {
 		}
 		rows = append(rows, []string{
 			j.State.Label(), j.ID, orDash(j.Snapshot), j.Dataset, fmt.Sprint(j.Inputs), records,
-			j.Created.Local().Format(time.DateTime), orDash(j.KeyName),
+			j.Created.Local().Format(time.DateTime), orDash(j.KeyName), j.Profile,
 		})
 	}
 	return printColumns(s.app.Stdout, rows)

@@ -86,3 +86,11 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentAndNotPossible(t *testing
 		s.Expect("name the dataset")
 	})
 }
+
+func TestInputsThatGaveNoRecordAreSaid(t *testing.T) {
+	j := readyJob()
+	j.Inputs, j.Done, j.Records = 40, 40, 12
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		s.Expect("12 records from 40 inputs")
+	})
+}

@@ -129,6 +129,8 @@ func (m *Model) notes(j model.Job, w int) []string {
 	var text string
 	watched := m.work.watches[j.ID]
 	switch why := m.whyNotAsk(j); {
+	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
+		return []string{t.Warn.Render(kit.Cut(fmt.Sprintf("! %d records from %d inputs: some inputs gave none", j.Records, j.Inputs), w))}
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
 	case watched != nil && watched.on:
