@@ -55,7 +55,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if !m.list.find.Active() && (m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, motions()...)
+	return append(out, kit.MotionBindings()...)
 }
 
 func (m *Model) rotateLabel() string {

@@ -53,9 +53,9 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.form.Bindings()...)
 	case paneUse:
 		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or take the reading.", Group: "Credential", Intent: intentUse})
-		out = append(out, motions()...)
+		out = append(out, kit.MotionBindings()...)
 	default:
-		out = append(out, motions()...)
+		out = append(out, kit.MotionBindings()...)
 	}
 	return out
 }
