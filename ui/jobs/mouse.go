@@ -44,7 +44,7 @@ func (m *Model) wheel(w tea.MouseWheelMsg) {
 	case m.preview.open:
 		m.preview.table.Update(w)
 	case ok && a.Pane == paneDetail:
-		m.detailTop = max(0, m.detailTop+scrollBy(w))
+		m.detailTop = max(0, m.detailTop+kit.ScrollBy(w))
 	case ok:
 		m.moveList(w)
 	}

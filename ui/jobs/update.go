@@ -141,7 +141,7 @@ func (m *Model) move(msg tea.Msg) {
 	case m.ring.At == paneList:
 		m.moveList(msg)
 	default:
-		m.detailTop = max(0, m.detailTop+scrollBy(msg))
+		m.detailTop = max(0, m.detailTop+kit.ScrollBy(msg))
 	}
 }
 
@@ -151,33 +151,6 @@ func (m *Model) moveList(msg tea.Msg) {
 	if m.ledger.table.Cursor() != before {
 		m.detailTop = 0
 	}
-}
-
-// scrollBy reads a motion key for the detail pane, which has no cursor.
-func scrollBy(msg tea.Msg) int {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			return -1
-		case "down", "j":
-			return 1
-		case "pgup", "ctrl+u", "ctrl+b":
-			return -10
-		case "pgdown", "ctrl+d", "ctrl+f", "space":
-			return 10
-		case "home", "g":
-			return -1 << 20
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			return -3
-		}
-		if msg.Button == tea.MouseWheelDown {
-			return 3
-		}
-	}
-	return 0
 }
 
 func (m *Model) shift(i intent) {

@@ -44,7 +44,7 @@ func (m *Model) wheel(w tea.MouseWheelMsg) {
 	switch a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y); {
 	case !ok || a.Pane == paneStrip:
 	case a.Pane == paneSide:
-		m.top = max(0, m.top+scrollBy(w))
+		m.top = max(0, m.top+kit.ScrollBy(w))
 	default:
 		m.moveList(w)
 	}

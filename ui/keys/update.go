@@ -114,7 +114,7 @@ func (m *Model) back() {
 
 func (m *Model) move(msg tea.Msg) {
 	if m.ring.At == paneSide {
-		m.top = max(0, m.top+scrollBy(msg))
+		m.top = max(0, m.top+kit.ScrollBy(msg))
 		return
 	}
 	m.moveList(msg)
@@ -126,33 +126,6 @@ func (m *Model) moveList(msg tea.Msg) {
 	if m.list.table.Cursor() != before && m.side == sideDetail {
 		m.top = 0
 	}
-}
-
-// scrollBy reads a motion key for a pane that has no cursor.
-func scrollBy(msg tea.Msg) int {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			return -1
-		case "down", "j":
-			return 1
-		case "pgup", "ctrl+u", "ctrl+b":
-			return -8
-		case "pgdown", "ctrl+d", "ctrl+f", "space":
-			return 8
-		case "home", "g":
-			return -1 << 20
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			return -3
-		}
-		if msg.Button == tea.MouseWheelDown {
-			return 3
-		}
-	}
-	return 0
 }
 
 // open puts the cursor on a key another tab named.

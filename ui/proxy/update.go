@@ -125,37 +125,10 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	case paneUse:
 		m.uses.Update(msg)
 	case paneName:
-		m.nameTop = max(0, m.nameTop+scrollBy(msg))
+		m.nameTop = max(0, m.nameTop+kit.ScrollBy(msg))
 	case paneTest:
-		m.test.top = max(0, m.test.top+scrollBy(msg))
+		m.test.top = max(0, m.test.top+kit.ScrollBy(msg))
 	}
-}
-
-// scrollBy reads a motion key for a pane that has no cursor.
-func scrollBy(msg tea.Msg) int {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			return -1
-		case "down", "j":
-			return 1
-		case "pgup", "ctrl+u", "ctrl+b":
-			return -8
-		case "pgdown", "ctrl+d", "ctrl+f", "space":
-			return 8
-		case "home", "g":
-			return -1 << 20
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			return -3
-		}
-		if msg.Button == tea.MouseWheelDown {
-			return 3
-		}
-	}
-	return 0
 }
 
 // result takes what a command came back with; ok is false for other messages.
