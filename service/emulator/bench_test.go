@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"bytes"
-	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -14,12 +13,12 @@ import (
 // BenchmarkStart is from nothing to all listeners accepting, keys, CA and all.
 func BenchmarkStart(b *testing.B) {
 	for b.Loop() {
-		s, err := Start(context.Background(), Options{ProxyAddr: "127.0.0.1:0"})
+		s, err := Start(b.Context(), Options{ProxyAddr: "127.0.0.1:0"})
 		if err != nil {
 			b.Fatal(err)
 		}
 		b.StopTimer()
-		if err := s.Shutdown(context.Background()); err != nil {
+		if err := s.Shutdown(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 		b.StartTimer()

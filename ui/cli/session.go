@@ -67,7 +67,7 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 		if err := s.openJournal(ctx); err != nil {
 			return nil, err
 		}
-		s.pruning.Go(s.prune)
+		s.pruning.Go(func() { s.prune(ctx) })
 	}
 	s.resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: a.Getenv, Demo: s.demoSecret, SecretsDir: s.paths.SecretsDir(),
@@ -118,10 +118,11 @@ func (s *session) openJournal(ctx context.Context) error {
 	}
 }
 
-// prune keeps the folder of bodies in bounds, beside the command's own work.
-func (s *session) prune() {
-	freed, err := profile.PruneBodies(context.Background(), s.paths.BodiesDir(), s.app.Now())
-	if err != nil {
+// prune keeps the folder of bodies in bounds, beside the command's own work. The
+// end of the command waits for it, an interruption ends it.
+func (s *session) prune(ctx context.Context) {
+	freed, err := profile.PruneBodies(ctx, s.paths.BodiesDir(), s.app.Now())
+	if err != nil && ctx.Err() == nil {
 		s.app.log.Warn("the folder of bodies could not be pruned", "error", err)
 	}
 	if freed > 0 {
