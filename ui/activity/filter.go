@@ -2,6 +2,7 @@ package activity
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -111,8 +112,8 @@ func parseSpan(s string) (time.Duration, error) {
 		}
 		return d, err
 	}
-	n, err := strconv.ParseUint(s[:len(s)-1], 10, 16)
-	if err == nil && n == 0 {
+	n, err := strconv.ParseUint(s[:len(s)-1], 10, 63)
+	if err == nil && (n == 0 || n > uint64(math.MaxInt64/unit)) {
 		err = fmt.Errorf("%s is not a span", s)
 	}
 	return time.Duration(n) * unit, err

@@ -40,8 +40,12 @@ func TestWhatIsWrongWithAFilterIsSaid(t *testing.T) {
 		"since:-2h":  "write 2h",
 		"since:0d":   "write 2h",
 		"since:w":    "write 2h",
-		"status:200": "is not a term",
-		"class:t":    "is not one of", // too_fast and timeout both begin so
+		"since:+2d":  "write 2h",
+		// More weeks than a duration can hold must not wrap round into the future.
+		"since:20000w":                "write 2h",
+		"since:99999999999999999999d": "write 2h",
+		"status:200":                  "is not a term",
+		"class:t":                     "is not one of", // too_fast and timeout both begin so
 	} {
 		if _, err := ParseFilter(in, noon()); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q gives %v, want it to say %q", in, err, want)
@@ -51,7 +55,7 @@ func TestWhatIsWrongWithAFilterIsSaid(t *testing.T) {
 
 // FuzzParseFilter: whatever is typed ends in a filter or an error.
 func FuzzParseFilter(f *testing.F) {
-	for _, s := range []string{"class:captcha zone:x since:2h", "since:1w", "a:b:c", "http://x", ":", "since:999999w"} {
+	for _, s := range []string{"class:captcha zone:x since:2h", "since:1w", "a:b:c", "http://x", ":", "since:999999w", "since:20000w"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
