@@ -1,0 +1,156 @@
+package page
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+	"golang.org/x/net/html/charset"
+)
+
+// MaxBytes bounds a page that is parsed; larger ones are [ErrTooLarge].
+const MaxBytes = 8 << 20
+
+// MaxLinks bounds what [Links] gives for one page.
+const MaxLinks = 10_000
+
+// ErrTooLarge is a page above [MaxBytes].
+var ErrTooLarge = errors.New("the page is too large to be read")
+
+// Decode gives the page in UTF-8, by its Content-Type, its byte order mark or its own
+// meta element, in the order of the HTML standard; what cannot be decoded becomes
+// U+FFFD. A page above [MaxBytes] is cut there first.
+func Decode(body []byte, contentType string) []byte {
+	body = cut(body)
+	enc, name, _ := charset.DetermineEncoding(body, contentType)
+	if name == "utf-8" {
+		return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), []byte("\uFFFD"))
+	}
+	out, err := enc.NewDecoder().Bytes(body)
+	if err != nil {
+		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
+	}
+	return out
+}
+
+func cut(body []byte) []byte {
+	if len(body) > MaxBytes {
+		return body[:MaxBytes]
+	}
+	return body
+}
+
+// Parse reads a page in UTF-8. The HTML standard gives every text a tree; the errors
+// are [ErrTooLarge] and a nesting that the parser refuses.
+func Parse(body []byte) (*html.Node, error) {
+	if len(body) > MaxBytes {
+		return nil, ErrTooLarge
+	}
+	doc, err := html.Parse(bytes.NewReader(body))
+	if err != nil {
+		return nil, fmt.Errorf("parsing the page: %w", err)
+	}
+	return doc, nil
+}
+
+// Title gives the page's title on one line, or "".
+func Title(body []byte) string {
+	doc, err := Parse(cut(body))
+	if err != nil {
+		return ""
+	}
+	return TitleOf(doc)
+}
+
+// TitleOf is [Title] of a page that is parsed already.
+func TitleOf(doc *html.Node) string {
+	for n := range doc.Descendants() {
+		if n.DataAtom == atom.Title && n.Type == html.ElementNode && n.Namespace == "" {
+			var b strings.Builder
+			for c := range n.ChildNodes() {
+				b.WriteString(c.Data)
+			}
+			return strings.Join(strings.Fields(b.String()), " ")
+		}
+	}
+	return ""
+}
+
+// Links gives the addresses that the page links to (a and area elements), absolute
+// by base and the page's own base element, without fragments, in order, each once, at
+// most [MaxLinks]. Only http and https addresses are given.
+func Links(body []byte, base string) []string {
+	doc, err := Parse(cut(body))
+	if err != nil {
+		return nil
+	}
+	return LinksOf(doc, base)
+}
+
+// LinksOf is [Links] of a page that is parsed already.
+func LinksOf(doc *html.Node, base string) []string {
+	b := baseOf(doc, base)
+	seen := map[string]bool{}
+	var out []string
+	for n := range doc.Descendants() {
+		if n.Type != html.ElementNode || (n.DataAtom != atom.A && n.DataAtom != atom.Area) {
+			continue
+		}
+		u := resolve(b, attribute(n, "href"))
+		if u == nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
+			continue
+		}
+		u.Fragment, u.RawFragment = "", ""
+		if s := u.String(); !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+		if len(out) == MaxLinks {
+			break
+		}
+	}
+	return out
+}
+
+// baseOf is the address that relative ones are resolved against.
+func baseOf(doc *html.Node, base string) *url.URL {
+	b, err := url.Parse(base)
+	if err != nil {
+		b = &url.URL{}
+	}
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode && n.DataAtom == atom.Base {
+			if u := resolve(b, attribute(n, "href")); u != nil && (u.Scheme == "http" || u.Scheme == "https") {
+				return u
+			}
+			break
+		}
+	}
+	return b
+}
+
+// resolve is nil for an empty reference and for one that is no address.
+func resolve(base *url.URL, ref string) *url.URL {
+	ref = strings.TrimSpace(ref)
+	if ref == "" {
+		return nil
+	}
+	u, err := base.Parse(ref)
+	if err != nil {
+		return nil
+	}
+	return u
+}
+
+func attribute(n *html.Node, name string) string {
+	for _, a := range n.Attr {
+		if a.Key == name && a.Namespace == "" {
+			return a.Val
+		}
+	}
+	return ""
+}
