@@ -18,15 +18,17 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/profile"
 )
 
 // onEmulator is a client of a real emulator on loopback.
 func onEmulator(t *testing.T) *Client {
 	t.Helper()
-	scenario := emulator.Demo()
-	scenario.PageDelay = time.Millisecond
-	server, err := emulator.Start(t.Context(), emulator.Options{StateDir: t.TempDir(), ProxyAddr: "127.0.0.1:0", Scenario: scenario})
+	sc := scenario.Demo()
+	sc.PageDelay = time.Millisecond
+	server, err := emulator.Start(t.Context(), emulator.Options{StateDir: t.TempDir(), ProxyAddr: "127.0.0.1:0", Scenario: sc})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +40,7 @@ func onEmulator(t *testing.T) *Client {
 		}
 	})
 	ready := server.Ready()
-	keys := map[string]emulator.Key{}
+	keys := map[string]account.Key{}
 	for _, k := range ready.Keys {
 		keys[k.Name] = k
 	}

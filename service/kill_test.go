@@ -18,6 +18,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 )
@@ -65,9 +67,9 @@ func victimTrigger(ctx context.Context) error {
 }
 
 func victimEmulator(ctx context.Context) error {
-	scenario := emulator.Demo()
-	scenario.PageDelay = 10 * time.Millisecond
-	s, err := emulator.Start(ctx, emulator.Options{StateDir: os.Getenv(victimDir), ProxyAddr: "127.0.0.1:0", Scenario: scenario})
+	sc := scenario.Demo()
+	sc.PageDelay = 10 * time.Millisecond
+	s, err := emulator.Start(ctx, emulator.Options{StateDir: os.Getenv(victimDir), ProxyAddr: "127.0.0.1:0", Scenario: sc})
 	if err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 	}
 	var base atomic.Value
 	base.Store(ready.API)
-	keys := map[string]emulator.Key{}
+	keys := map[string]account.Key{}
 	for _, k := range ready.Keys {
 		keys[k.Name] = k
 	}

@@ -1,10 +1,14 @@
 package emulator
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/datasets"
+	"zonedeck/service/emulator/level"
 )
 
 // authTexts are the 401 texts, which differ between the two families of endpoints
@@ -23,38 +27,39 @@ const textForbidden = "Your API key lacks the required permissions for this acti
 
 func (s *Server) apiHandler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /request", s.withKey(requestTexts(), actUse, s.handleRequest))
+	mux.HandleFunc("POST /request", s.withKey(requestTexts(), level.Use, s.fetch.ServeRequest))
+	jobsAPI := datasets.New(datasets.Config{Jobs: s.jobs, Log: s.log})
 	ds := func(pattern string, h http.HandlerFunc) {
-		mux.HandleFunc(pattern, s.withKey(datasetTexts(), actUse, h))
+		mux.HandleFunc(pattern, s.withKey(datasetTexts(), level.Use, h))
 	}
-	ds("POST /datasets/v3/trigger", s.handleTrigger)
-	ds("GET /datasets/v3/progress/{id}", s.handleProgress)
-	ds("GET /datasets/v3/snapshot/{id}", s.handleSnapshot)
-	ds("POST /datasets/v3/snapshot/{id}/cancel", s.handleCancel)
-	ds("GET /datasets/v3/snapshots", s.handleSnapshots)
-	ds("GET /datasets/list", s.handleDatasets)
+	ds("POST /datasets/v3/trigger", jobsAPI.ServeTrigger)
+	ds("GET /datasets/v3/progress/{id}", jobsAPI.ServeProgress)
+	ds("GET /datasets/v3/snapshot/{id}", jobsAPI.ServeSnapshot)
+	ds("POST /datasets/v3/snapshot/{id}/cancel", jobsAPI.ServeCancel)
+	ds("GET /datasets/v3/snapshots", jobsAPI.ServeSnapshots)
+	ds("GET /datasets/list", jobsAPI.ServeDatasets)
 	return mux
 }
 
 // withKey lets a request through when its key is usable (service.md 2.1, 5.1) and its
 // level permits the action (service.md 5.3).
-func (s *Server) withKey(t authTexts, a action, next http.HandlerFunc) http.HandlerFunc {
+func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		k, err := s.account.authenticate(bearer(r.Header))
+		k, err := s.account.Authenticate(bearer(r.Header))
 		if err != nil {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			switch {
-			case errors.Is(err, errKeyMissing):
-				answerText(w, http.StatusUnauthorized, basisKeyMissing, t.missing)
-			case errors.Is(err, errKeyExpired):
-				answerText(w, http.StatusUnauthorized, basisKeyExpired, t.expired)
+			case errors.Is(err, account.ErrKeyMissing):
+				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyMissing, t.missing)
+			case errors.Is(err, account.ErrKeyExpired):
+				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyExpired, t.expired)
 			default:
-				answerText(w, http.StatusUnauthorized, basisKeyMissing, t.unknown)
+				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyMissing, t.unknown)
 			}
 			return
 		}
-		if !k.Level.permits(a) {
-			answerText(w, http.StatusForbidden, basisLevel, textForbidden)
+		if !k.Level.Permits(a) {
+			answer.Text(w, http.StatusForbidden, answer.BasisLevel, textForbidden)
 			return
 		}
 		next(w, r)
@@ -69,25 +74,4 @@ func bearer(h http.Header) string {
 		return ""
 	}
 	return strings.TrimSpace(token)
-}
-
-func answerText(w http.ResponseWriter, status int, basis, text string) {
-	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
-	h.Set(basisHeader, basis)
-	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client may be gone; there is nobody else to tell
-}
-
-func answerJSON(w http.ResponseWriter, status int, basis string, v any) {
-	h := w.Header()
-	h.Set("Content-Type", "application/json; charset=utf-8")
-	h.Set(basisHeader, basis)
-	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v) // as above
-}
-
-func isJSON(h http.Header) bool {
-	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")
-	return strings.EqualFold(strings.TrimSpace(ct), "application/json")
 }

@@ -5,8 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/level"
 )
 
 const maxControlBytes = 64 << 10
@@ -15,29 +21,29 @@ const maxControlBytes = 64 << 10
 // 2.2, 3). The interface is this emulator's own.
 func (s *Server) controlHandler() http.Handler {
 	mux := http.NewServeMux()
-	handle := func(pattern string, a action, h http.HandlerFunc) {
+	handle := func(pattern string, a level.Action, h http.HandlerFunc) {
 		mux.HandleFunc(pattern, s.withControl(a, h))
 	}
-	handle("GET /ready", actKeys, func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, http.StatusOK, basisControl, s.Ready())
+	handle("GET /ready", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
+		answer.JSON(w, http.StatusOK, answer.BasisControl, s.Ready())
 	})
-	handle("GET /keys", actKeys, func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, http.StatusOK, basisControl, map[string]any{"keys": withoutValues(s.account.listKeys())})
+	handle("GET /keys", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
+		answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"keys": withoutValues(s.account.Keys())})
 	})
-	handle("POST /keys", actKeys, s.handleCreateKey)
-	handle("POST /keys/{name}/refresh", actKeys, func(w http.ResponseWriter, r *http.Request) {
-		k, err := s.account.refreshKey(r.PathValue("name"))
+	handle("POST /keys", level.Keys, s.handleCreateKey)
+	handle("POST /keys/{name}/refresh", level.Keys, func(w http.ResponseWriter, r *http.Request) {
+		k, err := s.account.RefreshKey(r.PathValue("name"))
 		s.answerControl(w, http.StatusOK, k, err)
 	})
-	handle("DELETE /keys/{name}", actKeys, func(w http.ResponseWriter, r *http.Request) {
+	handle("DELETE /keys/{name}", level.Keys, func(w http.ResponseWriter, r *http.Request) {
 		name := r.PathValue("name")
-		s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.deleteKey(name))
+		s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.DeleteKey(name))
 	})
-	handle("GET /zones", actZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
-		answerJSON(w, http.StatusOK, basisControl, map[string]any{"zones": s.account.listZones()})
+	handle("GET /zones", level.ZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
+		answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"zones": s.account.Zones()})
 	})
-	handle("POST /zones/{name}/password", actZonePasswords, func(w http.ResponseWriter, r *http.Request) {
-		z, err := s.account.newPassword(r.PathValue("name"))
+	handle("POST /zones/{name}/password", level.ZonePasswords, func(w http.ResponseWriter, r *http.Request) {
+		z, err := s.account.NewPassword(r.PathValue("name"))
 		s.answerControl(w, http.StatusOK, z, err)
 	})
 	return mux
@@ -45,7 +51,7 @@ func (s *Server) controlHandler() http.Handler {
 
 // withoutValues: a value is shown once, at creation (service.md 2.1). The scenario's
 // plain ones are in Ready, where the demo hands them out.
-func withoutValues(keys []Key) []Key {
+func withoutValues(keys []account.Key) []account.Key {
 	for i := range keys {
 		keys[i].Value = ""
 	}
@@ -54,7 +60,7 @@ func withoutValues(keys []Key) []Key {
 
 // withControl checks the control token and, where the caller acts as a key, that the
 // key's level permits the action (service.md 5.3).
-func (s *Server) withControl(a action, next http.HandlerFunc) http.HandlerFunc {
+func (s *Server) withControl(a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(bearer(r.Header)), []byte(s.controlToken)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
@@ -62,12 +68,12 @@ func (s *Server) withControl(a action, next http.HandlerFunc) http.HandlerFunc {
 			return
 		}
 		if value := r.Header.Get("X-Acting-Key"); value != "" {
-			k, err := s.account.authenticate(value)
+			k, err := s.account.Authenticate(value)
 			if err != nil {
 				answerError(w, http.StatusUnauthorized, "acting key: "+err.Error())
 				return
 			}
-			if !k.Level.permits(a) {
+			if !k.Level.Permits(a) {
 				answerError(w, http.StatusForbidden, fmt.Sprintf("level %s does not permit this", k.Level))
 				return
 			}
@@ -77,64 +83,64 @@ func (s *Server) withControl(a action, next http.HandlerFunc) http.HandlerFunc {
 }
 
 func answerError(w http.ResponseWriter, status int, text string) {
-	answerJSON(w, status, basisControl, map[string]string{"error": text})
+	answer.JSON(w, status, answer.BasisControl, map[string]string{"error": text})
 }
 
 func (s *Server) answerControl(w http.ResponseWriter, status int, v any, err error) {
 	switch {
-	case errors.Is(err, errNoSuchKey), errors.Is(err, errNoSuchZone):
+	case errors.Is(err, account.ErrNoSuchKey), errors.Is(err, account.ErrNoSuchZone):
 		answerError(w, http.StatusNotFound, err.Error())
-	case errors.Is(err, errKeyExists):
+	case errors.Is(err, account.ErrKeyExists):
 		answerError(w, http.StatusConflict, err.Error())
 	case err != nil:
 		s.log.Error("an account change was not kept", "error", err)
 		answerError(w, http.StatusInternalServerError, "the change could not be kept")
 	default:
-		answerJSON(w, status, basisControl, v)
+		answer.JSON(w, status, answer.BasisControl, v)
 	}
 }
 
 func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
-	body, err := readBody(w, r, maxControlBytes)
+	body, err := answer.ReadBody(w, r, maxControlBytes)
 	if err != nil {
 		answerError(w, http.StatusBadRequest, "the body could not be read")
 		return
 	}
-	name, level, duty, expires, err := parseNewKey(body)
+	name, lv, duty, expires, err := parseNewKey(body)
 	if err != nil {
 		answerError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	k, err := s.account.createKey(name, level, duty, expires)
+	k, err := s.account.CreateKey(name, lv, duty, expires)
 	s.answerControl(w, http.StatusCreated, k, err)
 }
 
 // parseNewKey reads {"name", "level", "expires", "duty"}. expires is a date, an RFC
 // 3339 moment or "Unlimited" (a zero time); it has to be said.
-func parseNewKey(b []byte) (name string, level Level, duty string, expires time.Time, err error) {
+func parseNewKey(b []byte) (name string, lv level.Level, duty string, expires time.Time, err error) {
 	var fields map[string]string
 	if err := json.Unmarshal(b, &fields); err != nil {
 		return "", "", "", time.Time{}, errors.New("body must be a JSON object of strings")
 	}
-	for _, field := range sortedKeys(fields) {
+	for _, field := range slices.Sorted(maps.Keys(fields)) {
 		switch field {
 		case "name", "level", "duty", "expires":
 		default:
 			return "", "", "", time.Time{}, fmt.Errorf("%s is not a field of a key", field)
 		}
 	}
-	name, level, duty = fields["name"], Level(fields["level"]), fields["duty"]
-	if !keyName.MatchString(name) {
+	name, lv, duty = fields["name"], level.Level(fields["level"]), fields["duty"]
+	if !account.ValidKeyName(name) {
 		return "", "", "", time.Time{}, errors.New("name must be 1 to 64 letters, digits, '.', '_' or '-'")
 	}
-	if !level.valid() {
+	if !lv.Valid() {
 		return "", "", "", time.Time{}, errors.New("level must be ADMIN, FINANCE, OPS, LIMIT or USER")
 	}
 	if len(duty) > 64 {
 		return "", "", "", time.Time{}, errors.New("duty is longer than 64 bytes")
 	}
 	expires, err = parseExpires(fields["expires"])
-	return name, level, duty, expires, err
+	return name, lv, duty, expires, err
 }
 
 func parseExpires(v string) (time.Time, error) {

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/level"
 )
 
 func (g *rig) usable(value string) bool {
@@ -17,16 +20,16 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	g := start(t, Options{StateDir: dir})
 	a := g.control("POST", "/keys", map[string]string{"name": "new-one", "level": "USER", "expires": "2030-01-31", "duty": "CI"})
-	k := decode[Key](t, a)
+	k := decode[account.Key](t, a)
 	if a.status != 201 || len(k.Value) != 64 || k.Expires != "2030-01-31T00:00:00Z" || k.Rotated == "" || !g.usable(k.Value) {
 		t.Fatalf("%+v", a)
 	}
-	r := decode[Key](t, g.control("POST", "/keys/new-one/refresh", nil))
+	r := decode[account.Key](t, g.control("POST", "/keys/new-one/refresh", nil))
 	if r.Value == k.Value || g.usable(k.Value) || !g.usable(r.Value) {
 		t.Errorf("refresh: %+v", r)
 	}
 	old := g.key("etl-main")
-	e := decode[Key](t, g.control("POST", "/keys/etl-main/refresh", nil))
+	e := decode[account.Key](t, g.control("POST", "/keys/etl-main/refresh", nil))
 	if g.usable(old) || !g.usable(e.Value) || e.Expires != "Unlimited" {
 		t.Errorf("refresh of a scenario key: %+v", e)
 	}
@@ -34,8 +37,8 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, value := range []string{k.Value, r.Value, e.Value} {
-		if b, err := os.ReadFile(filepath.Join(dir, accountName)); err != nil || strings.Contains(string(b), value) {
-			t.Errorf("the value lies in %s (%v)", accountName, err)
+		if b, err := os.ReadFile(filepath.Join(dir, "account.json")); err != nil || strings.Contains(string(b), value) {
+			t.Errorf("the value lies in %s (%v)", "account.json", err)
 		}
 		if a := g.control("GET", "/keys", nil); strings.Contains(a.body, value) {
 			t.Error("a value is listed after its creation")
@@ -72,17 +75,17 @@ func TestARefreshLeavesNoMomentWithTwoKeysOrNone(t *testing.T) {
 				case <-stop:
 					return
 				default:
-					_, _ = g.account.authenticate(first) // its answers are checked below; here it only races
+					_, _ = g.account.Authenticate(first) // its answers are checked below; here it only races
 				}
 			}
 		})
 	}
 	for range 10 {
-		k := decode[Key](t, g.control("POST", "/keys/batch-user/refresh", nil))
-		if _, err := g.account.authenticate(value); err == nil {
+		k := decode[account.Key](t, g.control("POST", "/keys/batch-user/refresh", nil))
+		if _, err := g.account.Authenticate(value); err == nil {
 			t.Error("the old value still works after the answer")
 		}
-		if _, err := g.account.authenticate(k.Value); err != nil {
+		if _, err := g.account.Authenticate(k.Value); err != nil {
 			t.Error("the new value does not work")
 		}
 		value = k.Value
@@ -98,7 +101,7 @@ func TestAPasswordIsRegeneratedAtOnceAndKept(t *testing.T) {
 	if a := g.get(old, "http://lab.test/ok"); a.status != 200 {
 		t.Fatalf("%+v", a)
 	}
-	z := decode[Zone](t, g.control("POST", "/zones/isp_demo/password", nil))
+	z := decode[account.Zone](t, g.control("POST", "/zones/isp_demo/password", nil))
 	if a := g.get(old, "http://lab.test/ok"); a.status != 407 {
 		t.Errorf("the old password: %+v", a)
 	}
@@ -140,7 +143,7 @@ func TestAccountSettingsByLevel(t *testing.T) {
 		}
 		for _, c := range keys {
 			want := 403
-			if k.Level == LevelAdmin {
+			if k.Level == level.Admin {
 				want = map[string]int{"POST /keys": 201}[c.method+" "+c.path]
 				if want == 0 {
 					want = 200
@@ -154,7 +157,7 @@ func TestAccountSettingsByLevel(t *testing.T) {
 			}
 		}
 		for _, c := range passwords {
-			want := map[Level]int{LevelAdmin: 200, LevelOps: 200, LevelLimit: 200, LevelUser: 403, LevelFinance: 403}[k.Level]
+			want := map[level.Level]int{level.Admin: 200, level.Ops: 200, level.Limit: 200, level.User: 403, level.Finance: 403}[k.Level]
 			if k.Name == "expired-user" {
 				want = 401
 			}

@@ -69,7 +69,7 @@ func (g *rig) until(id string, ok func(progress) bool) progress {
 
 func ready(p progress) bool { return p.Status == "ready" }
 
-func (g *rig) download(id, query string) answer {
+func (g *rig) download(id, query string) reply {
 	g.t.Helper()
 	return g.do("GET", g.r.API+"/datasets/v3/snapshot/"+id+query, g.key("batch-user"), nil)
 }
@@ -252,7 +252,7 @@ func TestCancelEndsAJob(t *testing.T) {
 	g := start(t, Options{})
 	id := g.trigger("gd_products", shopPages(500)...)
 	g.until(id, func(p progress) bool { return p.Done > 0 })
-	cancel := func() answer {
+	cancel := func() reply {
 		return g.do("POST", g.r.API+"/datasets/v3/snapshot/"+id+"/cancel", g.key("batch-user"), nil)
 	}
 	if a := cancel(); a.status != 200 || a.body != "OK" {

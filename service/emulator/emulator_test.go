@@ -15,8 +15,12 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/emulator/level"
+
 	"go.uber.org/goleak"
 )
+
+const day = 24 * time.Hour
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -69,14 +73,14 @@ func (g *rig) password(zone string) string {
 	return ""
 }
 
-type answer struct {
+type reply struct {
 	status int
 	header http.Header
 	body   string
 }
 
 // do sends a JSON request with a bearer token; body is a string or anything JSON.
-func (g *rig) do(method, url, token string, body any) answer {
+func (g *rig) do(method, url, token string, body any) reply {
 	g.t.Helper()
 	var rd io.Reader
 	switch b := body.(type) {
@@ -107,20 +111,20 @@ func (g *rig) do(method, url, token string, body any) answer {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(b)}
+	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
-func (g *rig) request(fields map[string]any) answer {
+func (g *rig) request(fields map[string]any) reply {
 	g.t.Helper()
 	return g.do("POST", g.r.API+"/request", g.key("batch-user"), fields)
 }
 
-func (g *rig) control(method, path string, body any) answer {
+func (g *rig) control(method, path string, body any) reply {
 	g.t.Helper()
 	return g.do(method, g.r.Control+path, g.r.ControlToken, body)
 }
 
-func decode[T any](t testing.TB, a answer) T {
+func decode[T any](t testing.TB, a reply) T {
 	t.Helper()
 	var v T
 	if err := json.Unmarshal([]byte(a.body), &v); err != nil {
@@ -168,7 +172,7 @@ func TestReadyDescribesTheDemoAccount(t *testing.T) {
 		}
 		return n
 	}
-	levels := map[Level]bool{}
+	levels := map[level.Level]bool{}
 	want := map[string][2]int{
 		"ci-fetch": {7, -52}, "batch-user": {60, -20}, "finance-review": {120, -90}, "limit-lists": {90, -80},
 		"expired-user": {-3, -95}, "ops-zones": {75, -10},

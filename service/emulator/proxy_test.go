@@ -78,7 +78,7 @@ func (g *rig) through(zoneAndFlags string) *http.Client {
 	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
 }
 
-func (g *rig) get(c *http.Client, target string) answer {
+func (g *rig) get(c *http.Client, target string) reply {
 	g.t.Helper()
 	resp, err := c.Get(target)
 	if err != nil {
@@ -89,7 +89,7 @@ func (g *rig) get(c *http.Client, target string) answer {
 	if err != nil {
 		g.t.Fatal(err)
 	}
-	return answer{resp.StatusCode, resp.Header, string(b)}
+	return reply{resp.StatusCode, resp.Header, string(b)}
 }
 
 func TestLoginsAreRefusedWithTheirReason(t *testing.T) {

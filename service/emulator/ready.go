@@ -1,6 +1,10 @@
 package emulator
 
-import "slices"
+import (
+	"slices"
+
+	"zonedeck/service/emulator/account"
+)
 
 // Ready is the object that `zonedeck emulate --json` prints: where the emulator
 // listens and the demo account's logins.
@@ -13,16 +17,16 @@ type Ready struct {
 	Lab       string `json:"lab"`
 	LabDirect string `json:"lab_direct"`
 	// CA is the path of the certificate authority's PEM, CAPEM its content.
-	CA             string   `json:"ca"`
-	CAPEM          string   `json:"ca_pem"`
-	Control        string   `json:"control"`
-	ControlToken   string   `json:"control_token"`
-	Account        string   `json:"account"`
-	UsernamePrefix string   `json:"username_prefix"`
-	Keys           []Key    `json:"keys"`
-	Zones          []Zone   `json:"zones"`
-	Notes          []string `json:"notes"`
-	PID            int      `json:"pid"`
+	CA             string         `json:"ca"`
+	CAPEM          string         `json:"ca_pem"`
+	Control        string         `json:"control"`
+	ControlToken   string         `json:"control_token"`
+	Account        string         `json:"account"`
+	UsernamePrefix string         `json:"username_prefix"`
+	Keys           []account.Key  `json:"keys"`
+	Zones          []account.Zone `json:"zones"`
+	Notes          []string       `json:"notes"`
+	PID            int            `json:"pid"`
 }
 
 // Ready tells where the emulator listens and the keys and zones as they are now. A
@@ -30,7 +34,7 @@ type Ready struct {
 func (s *Server) Ready() Ready {
 	r := s.ready
 	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)
-	r.Keys = s.account.listKeys()
-	r.Zones = s.account.listZones()
+	r.Keys = s.account.Keys()
+	r.Zones = s.account.Zones()
 	return r
 }

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/level"
 )
 
 func TestKeysAreCheckedOnEveryEndpoint(t *testing.T) {
@@ -29,7 +31,7 @@ func TestKeysAreCheckedOnEveryEndpoint(t *testing.T) {
 			"expired": {g.key("expired-user"), "Invalid credentials"},
 		} {
 			a := g.do(e.method, g.r.API+e.path, c.token, nil)
-			if a.status != http.StatusUnauthorized || a.body != c.text || a.header.Get(basisHeader) == "" {
+			if a.status != http.StatusUnauthorized || a.body != c.text || a.header.Get(answer.BasisHeader) == "" {
 				t.Errorf("%s %s with a key that is %s: %+v", e.method, e.path, name, a)
 			}
 		}
@@ -40,7 +42,7 @@ func TestKeysAreCheckedOnEveryEndpoint(t *testing.T) {
 			}
 			a := g.do(e.method, g.r.API+e.path, k.Value, nil)
 			forbidden := a.status == http.StatusForbidden && strings.HasPrefix(a.body, "Your API key lacks the required permissions for this action.")
-			if forbidden != (k.Level == LevelFinance) || a.status == http.StatusUnauthorized {
+			if forbidden != (k.Level == level.Finance) || a.status == http.StatusUnauthorized {
 				t.Errorf("%s %s as %s: %+v", e.method, e.path, k.Level, a)
 			}
 		}
@@ -212,7 +214,7 @@ func TestPortsOfOtherServicesAreRefusedByEveryWay(t *testing.T) {
 		t.Errorf("by the API: %+v", a)
 	}
 	var fe *jobs.FetchError
-	if _, err := g.fetchForJob(t.Context(), "http://mail.example:25/", 1); !errors.As(err, &fe) || fe.Code != "policy_20020" {
+	if _, err := g.fetch.ForJob(t.Context(), "http://mail.example:25/", 1); !errors.As(err, &fe) || fe.Code != "policy_20020" {
 		t.Errorf("by a job: %v", err)
 	}
 }

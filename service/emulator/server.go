@@ -2,13 +2,14 @@ package emulator
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"net/netip"
 	"os"
 	"strconv"
@@ -16,9 +17,17 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/fetch"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/native"
+	"zonedeck/service/emulator/route"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
 )
 
 const (
@@ -35,6 +44,9 @@ const (
 	samePortTryPeriod = 5 * time.Millisecond
 )
 
+// ErrStateInUse means that another process owns the state folder.
+var ErrStateInUse = state.ErrInUse
+
 // Options say how to start. The zero value is an emulator of the demo account, in a
 // temporary folder, on free ports (the proxy on 33335 where that is free).
 type Options struct {
@@ -46,23 +58,23 @@ type Options struct {
 	APIAddr, ProxyAddr, LabAddr, ControlAddr string
 	// Now is the clock of keys, sessions and jobs; nil is time.Now.
 	Now func() time.Time
-	// Scenario is the account to play; nil is Demo().
-	Scenario *Scenario
+	// Scenario is the account to play; nil is [scenario.Demo].
+	Scenario *scenario.Scenario
 	// Log receives what went wrong inside; nil discards. Secrets never reach it.
 	Log *slog.Logger
 }
 
 // Server is a running emulator.
 type Server struct {
-	scenario *Scenario
+	scenario *scenario.Scenario
 	log      *slog.Logger
 	now      func() time.Time
-	started  time.Time
-	state    *state
-	account  *account
-	ca       *authority
-	pool     *exits.Pool
+	state    *state.Dir
+	account  *account.Account
+	ca       *ca.Authority
 	dialer   *exits.Dialer
+	fetch    *fetch.Fetcher
+	proxy    *native.Proxy
 	jobs     *jobs.Engine
 
 	controlToken string
@@ -73,10 +85,6 @@ type Server struct {
 	listeners []net.Listener
 	http      []*http.Server
 	wg        sync.WaitGroup
-	tunnels   tunnels
-
-	forwarder *httputil.ReverseProxy
-	resigned  *handover
 
 	once  sync.Once
 	ended error
@@ -88,7 +96,7 @@ type Server struct {
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now}
 	if s.scenario == nil {
-		s.scenario = Demo()
+		s.scenario = scenario.Demo()
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
@@ -96,7 +104,6 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	s.started = s.now()
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
@@ -111,17 +118,16 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 }
 
 func (s *Server) openAll(o Options) (err error) {
-	if s.state, err = openState(o.StateDir, s.now); err != nil {
+	if s.state, err = state.Open(o.StateDir, s.now); err != nil {
 		return err
 	}
-	if s.account, err = openAccount(s.scenario, s.state, s.now); err != nil {
+	if s.account, err = account.Open(s.scenario, s.state, s.now); err != nil {
 		return err
 	}
-	if s.ca, err = openAuthority(s.state); err != nil {
+	if s.ca, err = ca.Open(s.state); err != nil {
 		return err
 	}
-	s.controlToken = randomHex(24)
-	s.pool = exits.NewPool(s.now)
+	s.controlToken = newToken()
 	labLn, err := s.listen("lab", o.LabAddr)
 	if err != nil {
 		return err
@@ -139,21 +145,23 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	labAddr := labLn.Addr().(*net.TCPAddr).AddrPort()
-	s.dialer = exits.NewDialer(netip.AddrPortFrom(labAddr.Addr().Unmap(), labAddr.Port()), &tls.Config{RootCAs: s.ca.pool()})
-	s.forwarder = s.newForwarder()
+	s.dialer = exits.NewDialer(netip.AddrPortFrom(labAddr.Addr().Unmap(), labAddr.Port()), &tls.Config{RootCAs: s.ca.Pool()})
+	way := route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
+	s.fetch = fetch.New(fetch.Config{Account: s.account, Route: way, Log: s.log})
+	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Route: way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
 	s.serveLab(labLn)
 	// Unfinished jobs go on at once, and need the lab.
 	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
-		Dir: s.state.path("jobs"), Fetch: s.fetchForJob, Now: s.now, PageDelay: s.scenario.PageDelay, Log: s.log,
+		Dir: s.state.Path("jobs"), Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay, Log: s.log,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the jobs: %w", err)
 	}
 	s.fillReady(apiLn, proxyLn, labLn, controlLn)
-	s.serveResigned()
+	s.wg.Go(func() { s.served(s.proxy.Run()) })
 	s.serve(apiLn, forLoopback(s.apiHandler()))
 	s.serve(controlLn, forLoopback(s.controlHandler()))
-	s.serve(proxyLn, http.HandlerFunc(s.serveProxy))
+	s.serve(proxyLn, s.proxy)
 	return nil
 }
 
@@ -234,7 +242,7 @@ func forLoopback(next http.Handler) http.Handler {
 		}
 		ip, err := netip.ParseAddr(host)
 		if host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-			answerText(w, http.StatusMisdirectedRequest, basisControl, "the local emulator answers to localhost and loopback addresses only")
+			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisControl, "the local emulator answers to localhost and loopback addresses only")
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -278,7 +286,7 @@ func (s *Server) serveLab(ln net.Listener) {
 	h := lab.Handler()
 	http1, https := s.newHTTP(h), s.newHTTP(h)
 	https.TLSConfig = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-		return s.ca.leaf(exits.LabHost)
+		return s.ca.Leaf(exits.LabHost)
 	}}
 	s.wg.Go(func() { s.served(http1.Serve(plain)) })
 	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
@@ -301,7 +309,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	s.cancel()
-	s.tunnels.closeAll()
+	if s.proxy != nil {
+		s.proxy.CloseTunnels()
+	}
 	var errs []error
 	if s.dialer != nil {
 		s.dialer.Close() // or the lab would wait for these connections
@@ -325,7 +335,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.dialer.Close()
 	}
 	if s.state != nil {
-		errs = append(errs, s.state.close())
+		errs = append(errs, s.state.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -338,11 +348,17 @@ func (s *Server) fillReady(api, proxy, labLn, control net.Listener) {
 	s.ready.LabDirect = "http://" + labLn.Addr().String()
 	s.ready.Control = "http://" + control.Addr().String()
 	s.ready.ControlToken = s.controlToken
-	s.ready.CA = s.state.path(caCertFile)
-	s.ready.CAPEM = string(s.ca.pem)
-	s.ready.Account = s.account.id
-	s.ready.UsernamePrefix = s.account.prefix
+	s.ready.CA = s.state.Path(ca.CertFile)
+	s.ready.CAPEM = string(s.ca.PEM)
+	s.ready.Account = s.account.ID
+	s.ready.UsernamePrefix = s.account.Prefix
 	s.ready.PID = os.Getpid()
-	s.ready.Notes = append(s.ready.Notes, s.state.notes...)
+	s.ready.Notes = append(s.ready.Notes, s.state.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.jobs.Notes()...)
+}
+
+func newToken() string {
+	b := make([]byte, 24)
+	rand.Read(b) // never fails (crypto/rand)
+	return hex.EncodeToString(b)
 }

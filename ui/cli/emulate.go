@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/scenario"
 )
 
 type emulateFlags struct {
@@ -41,7 +42,7 @@ demo account's.`,
 }
 
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
-	var scenario *emulator.Scenario
+	var scenario *scenario.Scenario
 	if f.scenario != "" {
 		var err error
 		if scenario, err = readScenario(f.scenario); err != nil {

@@ -7,7 +7,8 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/scenario"
 )
 
 // scenarioFile is a TOML file that describes the account an emulator plays. Ages
@@ -45,7 +46,7 @@ type scenarioFault struct {
 }
 
 // readScenario reads a scenario strictly: every mistake is named with its line.
-func readScenario(path string) (*emulator.Scenario, error) {
+func readScenario(path string) (*scenario.Scenario, error) {
 	var f scenarioFile
 	doc, err := textfile.Read(path, &f)
 	if err != nil {
@@ -58,9 +59,9 @@ func readScenario(path string) (*emulator.Scenario, error) {
 	return sc, nil
 }
 
-func (f scenarioFile) scenario() (*emulator.Scenario, *scenarioFault) {
-	demo := emulator.Demo()
-	sc := &emulator.Scenario{
+func (f scenarioFile) scenario() (*scenario.Scenario, *scenarioFault) {
+	demo := scenario.Demo()
+	sc := &scenario.Scenario{
 		Name: firstOf(f.Name, demo.Name), Account: firstOf(f.Account, demo.Account), Prefix: firstOf(f.Prefix, demo.Prefix),
 		PageDelay: demo.PageDelay,
 	}
@@ -110,16 +111,16 @@ func (f scenarioFile) scenario() (*emulator.Scenario, *scenarioFault) {
 	return sc, nil
 }
 
-func (k scenarioKey) key(at func(string) string) (emulator.ScenarioKey, *scenarioFault) {
-	none := emulator.ScenarioKey{}
-	level, err := model.ParseLevel(k.Level)
+func (k scenarioKey) key(at func(string) string) (scenario.Key, *scenarioFault) {
+	none := scenario.Key{}
+	lv, err := model.ParseLevel(k.Level)
 	switch {
 	case k.Name == "":
 		return none, &scenarioFault{at("name"), "the key has no name", "a name"}
 	case err != nil || k.Level == "":
 		return none, &scenarioFault{at("level"), fmt.Sprintf("%q is no level", k.Level), "one of ADMIN, FINANCE, OPS, LIMIT, USER"}
 	}
-	out := emulator.ScenarioKey{Name: k.Name, Level: emulator.Level(level.String()), Duty: k.Duty, Value: k.Value, RotatedAgo: -1}
+	out := scenario.Key{Name: k.Name, Level: level.Level(lv.String()), Duty: k.Duty, Value: k.Value, RotatedAgo: -1}
 	switch {
 	case k.ExpiresIn == "" || strings.EqualFold(k.ExpiresIn, "unlimited"):
 		out.Unlimited = true
@@ -145,8 +146,8 @@ func signedDuration(s string) (time.Duration, error) {
 	return parseDuration(s)
 }
 
-func (z scenarioZone) zone(at func(string) string) (emulator.ScenarioZone, *scenarioFault) {
-	none := emulator.ScenarioZone{}
+func (z scenarioZone) zone(at func(string) string) (scenario.Zone, *scenarioFault) {
+	none := scenario.Zone{}
 	if _, err := model.ParseZoneName(z.Name); err != nil {
 		return none, &scenarioFault{at("name"), err.Error(), "the name of a zone"}
 	}
@@ -154,5 +155,5 @@ func (z scenarioZone) zone(at func(string) string) (emulator.ScenarioZone, *scen
 	if err != nil || product == model.ProductUnknown {
 		return none, &scenarioFault{at("product"), fmt.Sprintf("%q is no product", z.Product), "a product, like unlocker"}
 	}
-	return emulator.ScenarioZone{Name: z.Name, Product: string(product), IdentityVerified: z.IdentityVerified, Password: z.Password}, nil
+	return scenario.Zone{Name: z.Name, Product: string(product), IdentityVerified: z.IdentityVerified, Password: z.Password}, nil
 }

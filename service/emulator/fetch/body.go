@@ -1,18 +1,15 @@
-package emulator
+package fetch
 
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"strings"
-	"time"
 	"unicode/utf8"
-)
 
-// writeTimeout is how long a client may take to read one chunk of an answer.
-const writeTimeout = time.Minute
+	"zonedeck/service/emulator/answer"
+)
 
 // answerRaw passes the target's body on as it is; the headers that describe the body,
 // and Retry-After, come with it.
@@ -31,66 +28,8 @@ func answerRaw(w http.ResponseWriter, resp *http.Response) error {
 		w.Header().Del("Content-Length") // of a body that does not come
 	}
 	w.WriteHeader(http.StatusOK)
-	out := newPatient(w)
-	return copyBody(out, out, resp.Body)
-}
-
-// copyBody streams and flushes what it has, so that a slow target's first bytes are
-// not held back.
-func copyBody(out *patient, dst io.Writer, src io.Reader) error {
-	defer out.done()
-	buf := make([]byte, 32<<10)
-	for {
-		n, err := src.Read(buf)
-		if n > 0 {
-			if _, err := dst.Write(buf[:n]); err != nil {
-				return err
-			}
-			if err == nil && n < len(buf) {
-				if err := out.rc.Flush(); err != nil {
-					return err
-				}
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// patient is a response that gives its client writeTimeout for each chunk. done takes
-// the deadline off again, for the next request on the connection.
-type patient struct {
-	http.ResponseWriter
-	rc    *http.ResponseController
-	until time.Time
-}
-
-func newPatient(w http.ResponseWriter) *patient {
-	return &patient{ResponseWriter: w, rc: http.NewResponseController(w)}
-}
-
-func (p *patient) Write(b []byte) (int, error) {
-	// Not moved for every chunk: half the patience is kept in any case.
-	if now := time.Now(); p.until.Sub(now) < writeTimeout/2 {
-		p.until = now.Add(writeTimeout)
-		if err := p.rc.SetWriteDeadline(p.until); err != nil {
-			return 0, err
-		}
-	}
-	return p.ResponseWriter.Write(b)
-}
-
-// Unwrap gives http.ResponseController the rest of the response's abilities.
-func (p *patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
-
-func (p *patient) done() {
-	if !p.until.IsZero() {
-		_ = p.rc.SetWriteDeadline(time.Time{}) // fails on a dead connection only
-	}
+	out := answer.NewPatient(w)
+	return answer.CopyBody(out, out, resp.Body)
 }
 
 // answerWrapped is format json: {"status_code", "headers", "body"}, with the body as
@@ -116,9 +55,9 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response) error {
 	if _, err := io.WriteString(w, `{"status_code":`+string(status)+`,"headers":`+string(head)+`,"body":"`); err != nil {
 		return err
 	}
-	out := newPatient(w)
+	out := answer.NewPatient(w)
 	q := &stringEncoder{w: bufio.NewWriterSize(out, 16<<10)}
-	if err := copyBody(out, q, resp.Body); err != nil {
+	if err := answer.CopyBody(out, q, resp.Body); err != nil {
 		return err
 	}
 	if err := q.end(); err != nil {

@@ -1,4 +1,6 @@
-package emulator
+// Package state is the folder that one emulator owns, and files that are replaced as a
+// whole. The account, the certificate authority and the jobs keep what they know in it.
+package state
 
 import (
 	"encoding/json"
@@ -13,12 +15,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrStateInUse means that another process owns the state folder.
-var ErrStateInUse = errors.New("the state folder is in use by another emulator")
+// ErrInUse means that another process owns the state folder.
+var ErrInUse = errors.New("the state folder is in use by another emulator")
 
-// state is the folder that one emulator owns: lock, account.json, ca.pem, ca.key,
+// Dir is the folder that one emulator owns: lock, account.json, ca.pem, ca.key,
 // jobs. With no folder given it is a temporary one that goes with the server.
-type state struct {
+type Dir struct {
 	dir   string
 	temp  bool
 	lock  *flock.Flock
@@ -26,8 +28,10 @@ type state struct {
 	notes []string
 }
 
-func openState(dir string, now func() time.Time) (*state, error) {
-	s := &state{dir: dir, now: now}
+// Open makes or takes the folder; empty is a temporary one. The error is [ErrInUse] when
+// another process owns it.
+func Open(dir string, now func() time.Time) (*Dir, error) {
+	s := &Dir{dir: dir, now: now}
 	if dir == "" {
 		t, err := os.MkdirTemp("", "zonedeck-emulator-")
 		if err != nil {
@@ -45,24 +49,32 @@ func openState(dir string, now func() time.Time) (*state, error) {
 		return nil, fmt.Errorf("locking the state folder: %w", err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrStateInUse, dir)
+		return nil, fmt.Errorf("%w: %s", ErrInUse, dir)
 	}
 	return s, nil
 }
 
-func (s *state) close() error {
+// Close gives the folder back; a temporary one is removed.
+func (s *Dir) Close() error {
 	if s.temp {
 		return os.RemoveAll(s.dir)
 	}
 	return s.lock.Unlock()
 }
 
-func (s *state) path(name string) string { return filepath.Join(s.dir, name) }
+// Note adds what the operator should know of what was found in the folder.
+func (s *Dir) Note(text string) { s.notes = append(s.notes, text) }
 
-// read decodes a JSON file of the folder. A missing file leaves v alone; one that
+// Notes are what was found broken and put aside.
+func (s *Dir) Notes() []string { return s.notes }
+
+// Path is where a file of the folder lies.
+func (s *Dir) Path(name string) string { return filepath.Join(s.dir, name) }
+
+// Read decodes a JSON file of the folder. A missing file leaves v alone; one that
 // does not decode is kept aside under a new name, and a note says so.
-func (s *state) read(name string, v any) error {
-	b, err := os.ReadFile(s.path(name))
+func (s *Dir) Read(name string, v any) error {
+	b, err := os.ReadFile(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -70,31 +82,33 @@ func (s *state) read(name string, v any) error {
 		return fmt.Errorf("reading the state: %w", err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
-		return s.putAside(name, err)
+		return s.PutAside(name, err)
 	}
 	return nil
 }
 
-func (s *state) putAside(name string, why error) error {
+// PutAside keeps a file that could not be read under a new name, and notes why.
+func (s *Dir) PutAside(name string, why error) error {
 	aside := fmt.Sprintf("%s.corrupt-%s", name, s.now().UTC().Format("20060102T150405.000000000"))
-	if err := os.Rename(s.path(name), s.path(aside)); err != nil {
+	if err := os.Rename(s.Path(name), s.Path(aside)); err != nil {
 		return fmt.Errorf("putting %s aside: %w", name, err)
 	}
 	s.notes = append(s.notes, fmt.Sprintf("%s could not be read (%v); it is kept as %s and a new one begins", name, why, aside))
 	return nil
 }
 
-func writeJSON(path string, v any) error {
+// WriteJSON replaces a file of the folder by v, encoded.
+func WriteJSON(path string, v any) error {
 	b, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
 		return fmt.Errorf("encoding %s: %w", filepath.Base(path), err)
 	}
-	return writeFile(path, append(b, '\n'))
+	return WriteFile(path, append(b, '\n'))
 }
 
-// writeFile replaces a file as one step that survives a crash: temporary file in the
+// WriteFile replaces a file as one step that survives a crash: temporary file in the
 // same folder, fsync, rename, fsync of the folder.
-func writeFile(path string, b []byte) (err error) {
+func WriteFile(path string, b []byte) (err error) {
 	dir := filepath.Dir(path)
 	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
 	if err != nil {

@@ -1,4 +1,4 @@
-package emulator
+package native
 
 import (
 	"bufio"
@@ -17,6 +17,8 @@ const (
 	// has to look at the first byte.
 	helloTimeout = 10 * time.Second
 	tunnelBuffer = 32 << 10
+	// establishTimeout is how long a client may take to read the answer to CONNECT.
+	establishTimeout = 10 * time.Second
 )
 
 // tunnelled is a client's connection after CONNECT. Bytes that came with the request
@@ -48,7 +50,7 @@ func (c *tunnelled) CloseWrite() error {
 }
 
 func writeEstablished(c net.Conn, h http.Header) error {
-	if err := c.SetWriteDeadline(time.Now().Add(headerTimeout)); err != nil {
+	if err := c.SetWriteDeadline(time.Now().Add(establishTimeout)); err != nil {
 		return err
 	}
 	var b bytes.Buffer

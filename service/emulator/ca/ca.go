@@ -1,4 +1,6 @@
-package emulator
+// Package ca is the emulator's certificate authority (service.md 5.2 rule 3). The proxy
+// and the lab take their certificates from it. It is safe for concurrent use.
+package ca
 
 import (
 	"crypto"
@@ -17,29 +19,33 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/state"
 )
 
 const (
-	caCertFile = "ca.pem"
-	caKeyFile  = "ca.key"
-	maxLeaves  = 1024
+	// CertFile is the root certificate in the state folder, for clients to trust.
+	CertFile  = "ca.pem"
+	keyFile   = "ca.key"
+	maxLeaves = 1024
 )
 
-// authority is the emulator's certificate authority (service.md 5.2 rule 3) and the
+// Authority is the emulator's certificate authority (service.md 5.2 rule 3) and the
 // leaves it minted, one per host over one shared P-256 key. Certificates are dated by
 // the real clock, not the server's: the clients that check them have no other.
-type authority struct {
+type Authority struct {
 	cert    *x509.Certificate
 	key     crypto.Signer
-	pem     []byte
+	PEM     []byte // the root certificate
 	leafKey *ecdsa.PrivateKey
 
 	mu     sync.Mutex
 	leaves map[string]*tls.Certificate
 }
 
-func openAuthority(s *state) (*authority, error) {
-	a := &authority{leaves: map[string]*tls.Certificate{}}
+// Open loads the authority of a state folder, or makes one.
+func Open(s *state.Dir) (*Authority, error) {
+	a := &Authority{leaves: map[string]*tls.Certificate{}}
 	var err error
 	if a.leafKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("making the leaf key: %w", err)
@@ -49,19 +55,19 @@ func openAuthority(s *state) (*authority, error) {
 		return a, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		if err := s.putAside(caCertFile, err); err != nil {
+		if err := s.PutAside(CertFile, err); err != nil {
 			return nil, err
 		}
 	}
 	return a, a.create(s)
 }
 
-func (a *authority) load(s *state) error {
-	certPEM, err := os.ReadFile(s.path(caCertFile))
+func (a *Authority) load(s *state.Dir) error {
+	certPEM, err := os.ReadFile(s.Path(CertFile))
 	if err != nil {
 		return err
 	}
-	keyPEM, err := os.ReadFile(s.path(caKeyFile))
+	keyPEM, err := os.ReadFile(s.Path(keyFile))
 	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return errors.New("its key is missing")
@@ -79,11 +85,11 @@ func (a *authority) load(s *state) error {
 	if time.Now().After(pair.Leaf.NotAfter) {
 		return errors.New("it has expired")
 	}
-	a.cert, a.key, a.pem = pair.Leaf, key, certPEM
+	a.cert, a.key, a.PEM = pair.Leaf, key, certPEM
 	return nil
 }
 
-func (a *authority) create(s *state) error {
+func (a *Authority) create(s *state.Dir) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return fmt.Errorf("making the CA key: %w", err)
@@ -111,16 +117,16 @@ func (a *authority) create(s *state) error {
 		return fmt.Errorf("encoding the CA key: %w", err)
 	}
 	a.key = key
-	a.pem = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	a.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 	// Key first: a certificate on disk always has its key beside it.
-	if err := writeFile(s.path(caKeyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})); err != nil {
+	if err := state.WriteFile(s.Path(keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})); err != nil {
 		return err
 	}
-	return writeFile(s.path(caCertFile), a.pem)
+	return state.WriteFile(s.Path(CertFile), a.PEM)
 }
 
-// leaf is the certificate for a host, minted once.
-func (a *authority) leaf(host string) (*tls.Certificate, error) {
+// Leaf is the certificate for a host, minted once.
+func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if c, ok := a.leaves[host]; ok {
@@ -158,7 +164,8 @@ func (a *authority) leaf(host string) (*tls.Certificate, error) {
 	return c, nil
 }
 
-func (a *authority) pool() *x509.CertPool {
+// Pool trusts the authority and nothing else.
+func (a *Authority) Pool() *x509.CertPool {
 	p := x509.NewCertPool()
 	p.AddCert(a.cert)
 	return p

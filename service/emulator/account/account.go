@@ -1,4 +1,7 @@
-package emulator
+// Package account is the emulated account: its keys, levels and zones, kept in the state
+// folder. Changes are on disk before they are answered. An [Account] is safe for
+// concurrent use.
+package account
 
 import (
 	"crypto/rand"
@@ -11,25 +14,29 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
 )
 
 // Answers of the account to those who decide on them.
 var (
-	errKeyMissing = errors.New("no key was sent")
-	errKeyUnknown = errors.New("no key has this value")
-	errKeyExpired = errors.New("the key has expired")
-	errNoSuchKey  = errors.New("no such key")
-	errKeyExists  = errors.New("a key of this name exists")
-	errNoSuchZone = errors.New("no such zone")
+	ErrKeyMissing = errors.New("no key was sent")
+	ErrKeyUnknown = errors.New("no key has this value")
+	ErrKeyExpired = errors.New("the key has expired")
+	ErrNoSuchKey  = errors.New("no such key")
+	ErrKeyExists  = errors.New("a key of this name exists")
+	ErrNoSuchZone = errors.New("no such zone")
 )
 
 // Key is an API key as account settings list it (service.md 2.1). Value is set for
 // untouched keys of the scenario only: the others are shown once and kept as hashes.
 type Key struct {
-	Name  string `json:"name"`
-	Level Level  `json:"level"`
-	Duty  string `json:"duty"`
-	Value string `json:"value"`
+	Name  string      `json:"name"`
+	Level level.Level `json:"level"`
+	Duty  string      `json:"duty"`
+	Value string      `json:"value"`
 	// Expires is an RFC 3339 moment or "Unlimited".
 	Expires string `json:"expires"`
 	// Rotated and Created are RFC 3339 moments; empty is unknown.
@@ -47,9 +54,9 @@ type Zone struct {
 
 // key is one key as the emulator holds it.
 type key struct {
-	Name  string `json:"name"`
-	Level Level  `json:"level"`
-	Duty  string `json:"duty,omitempty"`
+	Name  string      `json:"name"`
+	Level level.Level `json:"level"`
+	Duty  string      `json:"duty,omitempty"`
 	// Hash is the SHA-256 of the value in hex.
 	Hash    string    `json:"hash"`
 	Expires time.Time `json:"expires,omitzero"` // zero: Unlimited
@@ -73,12 +80,13 @@ type accountFile struct {
 
 const accountName = "account.json"
 
-// account is the keys and zones. Changes are on disk before they are answered, and
+// Account is the keys and zones. Changes are on disk before they are answered, and
 // take effect for every request that looks a key up afterwards.
-type account struct {
-	id, prefix string
+type Account struct {
+	// ID starts with "hl_" (service.md 2.3); Prefix is the first word of usernames.
+	ID, Prefix string
 	now        func() time.Time
-	state      *state
+	state      *state.Dir
 	owned      map[string]bool // names of the scenario's keys
 
 	// change serialises writers through disk; mu guards what readers see.
@@ -89,9 +97,10 @@ type account struct {
 	file   accountFile
 }
 
-func openAccount(sc *Scenario, s *state, now func() time.Time) (*account, error) {
-	a := &account{id: sc.Account, prefix: sc.Prefix, now: now, state: s, owned: map[string]bool{}}
-	if err := s.read(accountName, &a.file); err != nil {
+// Open reads what was changed in earlier runs over the scenario.
+func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
+	a := &Account{ID: sc.Account, Prefix: sc.Prefix, now: now, state: s, owned: map[string]bool{}}
+	if err := s.Read(accountName, &a.file); err != nil {
 		return nil, err
 	}
 	a.file.SchemaVersion = 1
@@ -104,12 +113,12 @@ func openAccount(sc *Scenario, s *state, now func() time.Time) (*account, error)
 		if slices.Contains(a.file.Deleted, k.Name) {
 			continue
 		}
-		a.keys = append(a.keys, sc.at(k, start))
+		a.keys = append(a.keys, at(sc, k, start))
 	}
 	for _, k := range a.file.Keys {
 		b, err := hex.DecodeString(k.Hash)
 		if err != nil || len(b) != sha256.Size {
-			s.notes = append(s.notes, fmt.Sprintf("key %q has no readable hash in %s and is left out", k.Name, accountName))
+			s.Note(fmt.Sprintf("key %q has no readable hash in %s and is left out", k.Name, accountName))
 			continue
 		}
 		k.hash = [sha256.Size]byte(b)
@@ -120,7 +129,7 @@ func openAccount(sc *Scenario, s *state, now func() time.Time) (*account, error)
 		}
 	}
 	for _, z := range sc.Zones {
-		zone := Zone{Name: z.Name, Product: z.Product, IdentityVerified: z.IdentityVerified, Password: sc.zonePassword(z)}
+		zone := Zone{Name: z.Name, Product: z.Product, IdentityVerified: z.IdentityVerified, Password: sc.ZonePassword(z)}
 		if p := a.file.Passwords[z.Name]; p != "" {
 			zone.Password = p
 		}
@@ -130,8 +139,8 @@ func openAccount(sc *Scenario, s *state, now func() time.Time) (*account, error)
 }
 
 // at is a scenario key with dates relative to the start.
-func (s *Scenario) at(k ScenarioKey, start time.Time) key {
-	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.keyValue(k)}
+func at(s *scenario.Scenario, k scenario.Key, start time.Time) key {
+	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.KeyValue(k)}
 	out.hash = sha256.Sum256([]byte(out.plain))
 	if !k.Unlimited {
 		out.Expires = start.Add(k.ExpiresIn)
@@ -157,10 +166,10 @@ func (k key) public() Key {
 	return out
 }
 
-// authenticate finds the key of a value. Every key is compared, in constant time.
-func (a *account) authenticate(value string) (key, error) {
+// Authenticate finds the key of a value. Every key is compared, in constant time.
+func (a *Account) Authenticate(value string) (key, error) {
 	if value == "" {
-		return key{}, errKeyMissing
+		return key{}, ErrKeyMissing
 	}
 	sum := sha256.Sum256([]byte(value))
 	a.mu.RLock()
@@ -176,16 +185,16 @@ func (a *account) authenticate(value string) (key, error) {
 	}
 	a.mu.RUnlock()
 	if found < 0 {
-		return key{}, errKeyUnknown
+		return key{}, ErrKeyUnknown
 	}
 	if !k.Expires.IsZero() && !a.now().Before(k.Expires) {
-		return k, errKeyExpired
+		return k, ErrKeyExpired
 	}
 	return k, nil
 }
 
-// zone finds a zone by its exact name (names are case-sensitive, service.md 5.2).
-func (a *account) zone(name string) (Zone, error) {
+// Zone finds a zone by its exact name (names are case-sensitive, service.md 5.2).
+func (a *Account) Zone(name string) (Zone, error) {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	for _, z := range a.zones {
@@ -193,10 +202,11 @@ func (a *account) zone(name string) (Zone, error) {
 			return z, nil
 		}
 	}
-	return Zone{}, errNoSuchZone
+	return Zone{}, ErrNoSuchZone
 }
 
-func (a *account) listKeys() []Key {
+// Keys are the keys as account settings list them.
+func (a *Account) Keys() []Key {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	out := make([]Key, len(a.keys))
@@ -206,29 +216,33 @@ func (a *account) listKeys() []Key {
 	return out
 }
 
-func (a *account) listZones() []Zone {
+// Zones are the zones with their access details.
+func (a *Account) Zones() []Zone {
 	a.mu.RLock()
 	defer a.mu.RUnlock()
 	return slices.Clone(a.zones)
 }
 
-func (a *account) indexOf(name string) int {
+func (a *Account) indexOf(name string) int {
 	return slices.IndexFunc(a.keys, func(k key) bool { return k.Name == name })
 }
 
 var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// createKey adds a key and gives its value, which is never shown again.
-func (a *account) createKey(name string, level Level, duty string, expires time.Time) (Key, error) {
+// ValidKeyName reports whether a key can have this name.
+func ValidKeyName(name string) bool { return keyName.MatchString(name) }
+
+// CreateKey adds a key and gives its value, which is never shown again.
+func (a *Account) CreateKey(name string, lv level.Level, duty string, expires time.Time) (Key, error) {
 	a.change.Lock()
 	defer a.change.Unlock()
 	if a.indexOf(name) >= 0 { // only writers change keys, and this is the only one
-		return Key{}, errKeyExists
+		return Key{}, ErrKeyExists
 	}
 	now := a.now().UTC()
-	value, k := newValue(key{Name: name, Level: level, Duty: duty, Expires: expires, Rotated: now, Created: now})
+	value, k := newValue(key{Name: name, Level: lv, Duty: duty, Expires: expires, Rotated: now, Created: now})
 	f := a.file.with(k)
-	if err := writeJSON(a.state.path(accountName), f); err != nil {
+	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
 		return Key{}, err
 	}
 	a.mu.Lock()
@@ -239,20 +253,20 @@ func (a *account) createKey(name string, level Level, duty string, expires time.
 	return out, nil
 }
 
-// refreshKey gives a key a new value; the old one is invalid from that instant
+// RefreshKey gives a key a new value; the old one is invalid from that instant
 // (service.md 3).
-func (a *account) refreshKey(name string) (Key, error) {
+func (a *Account) RefreshKey(name string) (Key, error) {
 	a.change.Lock()
 	defer a.change.Unlock()
 	i := a.indexOf(name)
 	if i < 0 {
-		return Key{}, errNoSuchKey
+		return Key{}, ErrNoSuchKey
 	}
 	k := a.keys[i]
 	k.Rotated = a.now().UTC()
 	value, k := newValue(k)
 	f := a.file.with(k)
-	if err := writeJSON(a.state.path(accountName), f); err != nil {
+	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
 		return Key{}, err
 	}
 	a.mu.Lock()
@@ -263,15 +277,16 @@ func (a *account) refreshKey(name string) (Key, error) {
 	return out, nil
 }
 
-func (a *account) deleteKey(name string) error {
+// DeleteKey removes a key; requests with it are refused from that instant.
+func (a *Account) DeleteKey(name string) error {
 	a.change.Lock()
 	defer a.change.Unlock()
 	i := a.indexOf(name)
 	if i < 0 {
-		return errNoSuchKey
+		return ErrNoSuchKey
 	}
 	f := a.file.without(name, a.owned[name])
-	if err := writeJSON(a.state.path(accountName), f); err != nil {
+	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
 		return err
 	}
 	a.mu.Lock()
@@ -280,13 +295,13 @@ func (a *account) deleteKey(name string) error {
 	return nil
 }
 
-// newPassword regenerates a zone's password, effective immediately (service.md 3).
-func (a *account) newPassword(zone string) (Zone, error) {
+// NewPassword regenerates a zone's password, effective immediately (service.md 3).
+func (a *Account) NewPassword(zone string) (Zone, error) {
 	a.change.Lock()
 	defer a.change.Unlock()
 	i := slices.IndexFunc(a.zones, func(z Zone) bool { return z.Name == zone })
 	if i < 0 {
-		return Zone{}, errNoSuchZone
+		return Zone{}, ErrNoSuchZone
 	}
 	f := a.file
 	f.Passwords = map[string]string{}
@@ -294,7 +309,7 @@ func (a *account) newPassword(zone string) (Zone, error) {
 		f.Passwords[k] = v
 	}
 	f.Passwords[zone] = randomHex(10)
-	if err := writeJSON(a.state.path(accountName), f); err != nil {
+	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
 		return Zone{}, err
 	}
 	a.mu.Lock()
@@ -332,4 +347,20 @@ func randomHex(n int) string {
 	b := make([]byte, n)
 	rand.Read(b) // never fails (crypto/rand)
 	return hex.EncodeToString(b)
+}
+
+// Native reports whether a zone's product is reached by proxy login (service.md 5.2).
+func (z Zone) Native() bool {
+	switch z.Product {
+	case "datacenter", "isp", "residential", "mobile", "unlocker", "browser":
+		return true
+	default:
+		return false
+	}
+}
+
+// Resigned reports whether HTTPS through a zone is re-signed by the service's own
+// certificate authority (service.md 5.2 rule 3).
+func (z Zone) Resigned() bool {
+	return !z.IdentityVerified && (z.Product == "residential" || z.Product == "unlocker")
 }

@@ -1,4 +1,4 @@
-package emulator
+package fetch
 
 import (
 	"bytes"
@@ -6,22 +6,24 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/net/http/httpguts"
 
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
 
 const (
 	maxRequestBytes = 8 << 20
 	maxURLBytes     = 8192
-	bodyTimeout     = 30 * time.Second
 )
 
 // call is the body of POST /request, checked.
@@ -34,43 +36,34 @@ type call struct {
 	flags        username.Flags
 }
 
-// invalid collects what a request body got wrong; each text names its field.
-type invalid struct{ details []string }
-
-func (e *invalid) Error() string { return strings.Join(e.details, "; ") }
-
-func (e *invalid) add(format string, args ...any) {
-	e.details = append(e.details, fmt.Sprintf(format, args...))
-}
-
 // parseCall reads the body of POST /request (service.md 4.1; fields beyond zone, url
-// and format: public documentation). The error is an [*invalid].
+// and format: public documentation). The error is an [*answer.InvalidError].
 func parseCall(b []byte) (call, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(b, &fields); err != nil || fields == nil {
-		return call{}, &invalid{[]string{"body must be a JSON object"}}
+		return call{}, &answer.InvalidError{Details: []string{"body must be a JSON object"}}
 	}
 	c := call{method: http.MethodGet, header: http.Header{}}
-	bad := &invalid{}
-	for _, name := range sortedKeys(fields) {
+	bad := &answer.InvalidError{}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		c.field(name, fields[name], bad)
 	}
 	for _, name := range [...]string{"zone", "url", "format"} {
 		if _, ok := fields[name]; !ok {
-			bad.add("%s is required", name)
+			bad.Add("%s is required", name)
 		}
 	}
 	var flag *username.FlagError
 	if err := c.flags.Check(); errors.As(err, &flag) {
-		bad.add("%s %s", flag.Flag, flag.Reason)
+		bad.Add("%s %s", flag.Flag, flag.Reason)
 	}
-	if len(bad.details) > 0 {
+	if len(bad.Details) > 0 {
 		return call{}, bad
 	}
 	return c, nil
 }
 
-func (c *call) field(name string, raw json.RawMessage, bad *invalid) {
+func (c *call) field(name string, raw json.RawMessage, bad *answer.InvalidError) {
 	if dst := c.text(name); dst != nil {
 		*dst = textField(name, raw, bad)
 		c.checkText(name, *dst, bad)
@@ -85,13 +78,13 @@ func (c *call) field(name string, raw json.RawMessage, bad *invalid) {
 		c.setBody(raw, bad)
 	case "direct":
 		if json.Unmarshal(raw, &c.flags.Direct) != nil {
-			bad.add("direct must be true or false")
+			bad.Add("direct must be true or false")
 		}
 	case "sdk_function": // some public clients send it; it means nothing
 	case "data_format", "render":
-		bad.add("%s is not supported by this emulator yet", name)
+		bad.Add("%s is not supported by this emulator yet", name)
 	default:
-		bad.add("%s is not allowed", name)
+		bad.Add("%s is not allowed", name)
 	}
 }
 
@@ -133,57 +126,57 @@ func (c *call) text(name string) *string {
 	}
 }
 
-func (c *call) checkText(name, v string, bad *invalid) {
+func (c *call) checkText(name, v string, bad *answer.InvalidError) {
 	switch name {
 	case "format":
 		if v != "raw" && v != "json" {
-			bad.add("format must be raw or json")
+			bad.Add("format must be raw or json")
 		}
 	case "method":
 		c.method = strings.ToUpper(v)
 		methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 		if !slices.Contains(methods, c.method) {
-			bad.add("method must be one of %s", strings.Join(methods, ", "))
+			bad.Add("method must be one of %s", strings.Join(methods, ", "))
 		}
 	}
 }
 
-func textField(name string, raw json.RawMessage, bad *invalid) string {
+func textField(name string, raw json.RawMessage, bad *answer.InvalidError) string {
 	var v string
 	if json.Unmarshal(raw, &v) != nil || v == "" {
-		bad.add("%s must be a string that is not empty", name)
+		bad.Add("%s must be a string that is not empty", name)
 	}
 	return v
 }
 
-func (c *call) setURL(v string, bad *invalid) {
+func (c *call) setURL(v string, bad *answer.InvalidError) {
 	if len(v) > maxURLBytes {
-		bad.add("url is longer than %d bytes", maxURLBytes)
+		bad.Add("url is longer than %d bytes", maxURLBytes)
 		return
 	}
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-		bad.add("url must be an absolute http or https address")
+		bad.Add("url must be an absolute http or https address")
 		return
 	}
 	u.Fragment = ""
 	c.url = u
 }
 
-func (c *call) setHeaders(raw json.RawMessage, bad *invalid) {
+func (c *call) setHeaders(raw json.RawMessage, bad *answer.InvalidError) {
 	var hs map[string]string
 	if json.Unmarshal(raw, &hs) != nil {
-		bad.add("headers must be an object of strings")
+		bad.Add("headers must be an object of strings")
 		return
 	}
-	for _, name := range sortedKeys(hs) {
+	for _, name := range slices.Sorted(maps.Keys(hs)) {
 		v := hs[name]
 		switch canonical := http.CanonicalHeaderKey(name); {
 		case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v):
-			bad.add("headers: %q is not a valid header", name)
+			bad.Add("headers: %q is not a valid header", name)
 		case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Trailer", "Te", "Keep-Alive"}, canonical),
 			strings.HasPrefix(canonical, "Proxy-"):
-			bad.add("headers: %s is set by the service", name)
+			bad.Add("headers: %s is set by the service", name)
 		default:
 			c.header.Set(name, v)
 		}
@@ -191,7 +184,7 @@ func (c *call) setHeaders(raw json.RawMessage, bad *invalid) {
 }
 
 // setBody takes a string as it is; any other JSON value is sent as JSON.
-func (c *call) setBody(raw json.RawMessage, bad *invalid) {
+func (c *call) setBody(raw json.RawMessage, bad *answer.InvalidError) {
 	var v string
 	if json.Unmarshal(raw, &v) == nil {
 		c.body = []byte(v)
@@ -199,7 +192,7 @@ func (c *call) setBody(raw json.RawMessage, bad *invalid) {
 	}
 	var b bytes.Buffer
 	if json.Compact(&b, raw) != nil {
-		bad.add("body must be a string or JSON")
+		bad.Add("body must be a string or JSON")
 		return
 	}
 	c.body = b.Bytes()
@@ -208,80 +201,48 @@ func (c *call) setBody(raw json.RawMessage, bad *invalid) {
 	}
 }
 
-func sortedKeys[V any](m map[string]V) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-// handleRequest is POST /request (service.md 4.1).
-func (s *Server) handleRequest(w http.ResponseWriter, r *http.Request) {
-	bad := &invalid{}
+// ServeRequest is POST /request (service.md 4.1).
+func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
+	bad := &answer.InvalidError{}
 	for name := range r.URL.Query() {
 		if name == "async" {
-			bad.add("async is not supported by this emulator yet")
+			bad.Add("async is not supported by this emulator yet")
 		} else {
-			bad.add("query parameter %s is not allowed", name)
+			bad.Add("query parameter %s is not allowed", name)
 		}
 	}
-	if !isJSON(r.Header) {
-		bad.add("Content-Type must be application/json")
+	if !answer.IsJSON(r.Header) {
+		bad.Add("Content-Type must be application/json")
 	}
-	body, err := readBody(w, r, maxRequestBytes)
+	body, err := answer.ReadBody(w, r, maxRequestBytes)
 	if err != nil {
-		bad.add("body could not be read: at most %d bytes within %s", maxRequestBytes, bodyTimeout)
+		bad.Add("body could not be read: at most %d bytes within %s", maxRequestBytes, answer.BodyTimeout)
 	}
-	if len(bad.details) > 0 {
-		answerInvalid(w, bad)
+	if len(bad.Details) > 0 {
+		answer.WriteInvalid(w, bad)
 		return
 	}
 	c, err := parseCall(body)
 	if err != nil {
-		answerInvalid(w, err)
+		answer.WriteInvalid(w, err)
 		return
 	}
-	z, err := s.account.zone(c.zone)
+	z, err := f.conf.Account.Zone(c.zone)
 	if err != nil {
-		answerText(w, http.StatusBadRequest, basisZone, fmt.Sprintf("zone %q not found", c.zone))
+		answer.Text(w, http.StatusBadRequest, answer.BasisZone, fmt.Sprintf("zone %q not found", c.zone))
 		return
 	}
-	s.fetchCall(w, r, z, c)
+	f.fetchCall(w, r, z, c)
 }
 
-func answerInvalid(w http.ResponseWriter, err error) {
-	details := []string{err.Error()}
-	if bad := (*invalid)(nil); errors.As(err, &bad) {
-		details = bad.details
-	}
-	answerJSON(w, http.StatusBadRequest, basisSchema, map[string]any{
-		"error": "Request validation failed", "error_code": "validation", "details": details,
-	})
-}
-
-// readBody reads a bounded body within bodyTimeout.
-func readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
-	rc := http.NewResponseController(w)
-	if err := rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
-		return nil, err
-	}
-	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	if err != nil {
-		return nil, err
-	}
-	return b, rc.SetReadDeadline(time.Time{})
-}
-
-func (s *Server) fetchCall(w http.ResponseWriter, r *http.Request, z Zone, c call) {
-	exit, err := s.pick(z, c.flags)
+func (f *Fetcher) fetchCall(w http.ResponseWriter, r *http.Request, z account.Zone, c call) {
+	exit, err := f.conf.Route.Pick(z, c.flags)
 	if err != nil {
 		if flag := (*username.FlagError)(nil); errors.As(err, &flag) {
-			answerInvalid(w, &invalid{[]string{flag.Flag + " " + flag.Reason}})
+			answer.WriteInvalid(w, &answer.InvalidError{Details: []string{flag.Flag + " " + flag.Reason}})
 			return
 		}
-		s.answerRefused(w, refusalOf(err))
+		answer.RefuseInside(w, route.RefusalOf(err))
 		return
 	}
 	// Assembled by hand: the address is parsed already, and was checked.
@@ -298,40 +259,26 @@ func (s *Server) fetchCall(w http.ResponseWriter, r *http.Request, z Zone, c cal
 		req.ContentLength = int64(len(c.body))
 	}
 	host := c.url.Hostname()
-	if refused := portRefused(host, c.url.Port()); refused != nil {
-		s.answerRefused(w, *refused)
+	if refused := route.PortRefused(host, c.url.Port()); refused != nil {
+		answer.RefuseInside(w, *refused)
 		return
 	}
-	resp, err := s.dialer.Transport(host, exit).RoundTrip(req)
+	resp, err := f.conf.Route.Dialer.Transport(host, exit).RoundTrip(req)
 	if err != nil {
-		s.answerRefused(w, refusalOf(err))
+		answer.RefuseInside(w, route.RefusalOf(err))
 		return
 	}
 	defer resp.Body.Close()
-	s.exitHeaders(w.Header(), host, exit, c.flags)
+	f.conf.Route.Headers(w.Header(), host, exit, c.flags)
 	w.Header().Set("x-brd-status-code", strconv.Itoa(resp.StatusCode))
-	w.Header().Set(basisHeader, basisFetch)
+	w.Header().Set(answer.BasisHeader, answer.BasisFetch)
 	if c.format == "json" {
 		err = answerWrapped(w, resp)
 	} else {
 		err = answerRaw(w, resp)
 	}
 	if err != nil {
-		s.log.Debug("an answer was cut off", "error", err)
+		f.conf.Log.Debug("an answer was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that the client sees the cut
 	}
-}
-
-// answerRefused is a fetch that failed on the service's side: outer 200, the truth in
-// the headers, no body (public documentation; both spellings of the code).
-func (s *Server) answerRefused(w http.ResponseWriter, r refusal) {
-	h := w.Header()
-	h.Set("x-brd-status-code", strconv.Itoa(r.status))
-	h.Set("x-brd-error", r.msg)
-	h.Set("x-brd-error-code", r.code)
-	h.Set("x-brd-err-code", r.code)
-	h.Set("x-brd-err-msg", r.msg)
-	h.Set("Proxy-Status", proxyStatus(r))
-	h.Set(basisHeader, basisFetchFailed)
-	w.WriteHeader(http.StatusOK)
 }

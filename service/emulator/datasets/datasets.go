@@ -1,4 +1,6 @@
-package emulator
+// Package datasets is the endpoints of dataset jobs (service.md 2.4, 4.2) over the jobs
+// that package jobs runs. An [API] is safe for concurrent use.
+package datasets
 
 import (
 	"bytes"
@@ -7,6 +9,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -14,10 +18,26 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
 
-const maxTriggerBytes = 64 << 20
+const (
+	maxTriggerBytes = 64 << 20
+	maxURLBytes     = 8192
+)
+
+// Config is what the endpoints stand on.
+type Config struct {
+	Jobs *jobs.Engine
+	Log  *slog.Logger
+}
+
+// API is the endpoints.
+type API struct{ conf Config }
+
+// New makes the endpoints.
+func New(conf Config) *API { return &API{conf: conf} }
 
 // inputError is an input that the service does not take (public documentation).
 type inputError struct {
@@ -33,49 +53,49 @@ func inputErrors(line string, errs ...[2]string) *inputError {
 	return &inputError{Text: "Invalid input provided", Code: "validation_error", Line: line, Errors: errs}
 }
 
-// handleTrigger is POST /datasets/v3/trigger (service.md 4.2). It answers after the
+// ServeTrigger is POST /datasets/v3/trigger (service.md 4.2). It answers after the
 // job is on disk.
-func (s *Server) handleTrigger(w http.ResponseWriter, r *http.Request) {
+func (a *API) ServeTrigger(w http.ResponseWriter, r *http.Request) {
 	spec, err := triggerQuery(r.URL.Query())
 	if err != nil {
-		answerJSON(w, http.StatusBadRequest, basisRefusal, err)
+		answer.JSON(w, http.StatusBadRequest, answer.BasisRefusal, err)
 		return
 	}
 	if spec.Dataset == "" {
-		answerText(w, http.StatusBadRequest, basisDataset, "dataset missing")
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
 		return
 	}
 	if !slices.ContainsFunc(jobs.Datasets(), func(d jobs.Dataset) bool { return d.ID == spec.Dataset }) {
-		answerText(w, http.StatusNotFound, basisDataset, "dataset does not exist")
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
 		return
 	}
-	if !isJSON(r.Header) {
-		answerJSON(w, http.StatusBadRequest, basisRefusal, inputErrors("", [2]string{"Content-Type", "Must be application/json"}))
+	if !answer.IsJSON(r.Header) {
+		answer.JSON(w, http.StatusBadRequest, answer.BasisRefusal, inputErrors("", [2]string{"Content-Type", "Must be application/json"}))
 		return
 	}
-	body, rerr := readBody(w, r, maxTriggerBytes)
+	body, rerr := answer.ReadBody(w, r, maxTriggerBytes)
 	if rerr != nil {
-		answerJSON(w, http.StatusBadRequest, basisTarget, inputErrors("", [2]string{"body", fmt.Sprintf("Could not be read: at most %d bytes within %s", maxTriggerBytes, bodyTimeout)}))
+		answer.JSON(w, http.StatusBadRequest, answer.BasisTarget, inputErrors("", [2]string{"body", fmt.Sprintf("Could not be read: at most %d bytes within %s", maxTriggerBytes, answer.BodyTimeout)}))
 		return
 	}
 	if err := parseTrigger(body, &spec); err != nil {
 		if errors.Is(err, errNothing) {
-			answerText(w, http.StatusBadRequest, basisDataset, "No data to trigger")
+			answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "No data to trigger")
 			return
 		}
-		answerJSON(w, http.StatusBadRequest, basisDataset, err)
+		answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, err)
 		return
 	}
-	snap, terr := s.jobs.Trigger(spec)
+	snap, terr := a.conf.Jobs.Trigger(spec)
 	switch {
 	case errors.Is(terr, jobs.ErrTooMany):
 		w.Header().Set("Retry-After", "10")
-		answerText(w, http.StatusTooManyRequests, basisDataset, "You have too many running jobs for this dataset")
+		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
 	case terr != nil:
-		s.log.Error("a job was not started", "error", terr)
-		answerText(w, http.StatusInternalServerError, basisDataset, "Internal server error")
+		a.conf.Log.Error("a job was not started", "error", terr)
+		answer.Text(w, http.StatusInternalServerError, answer.BasisDataset, "Internal server error")
 	default:
-		answerJSON(w, http.StatusOK, basisTrigger, map[string]string{"snapshot_id": snap.ID})
+		answer.JSON(w, http.StatusOK, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
 	}
 }
 
@@ -83,7 +103,7 @@ func (s *Server) handleTrigger(w http.ResponseWriter, r *http.Request) {
 // by its name rather than ignored.
 func triggerQuery(q url.Values) (jobs.Spec, *inputError) {
 	spec := jobs.Spec{Format: "json"}
-	for _, name := range sortedKeys(q) {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q.Get(name)
 		reason := ""
 		switch name {
@@ -151,7 +171,7 @@ func parseTrigger(b []byte, spec *jobs.Spec) error {
 		if json.Unmarshal(b, &o) != nil {
 			return &inputError{Text: "Request body is not JSON", Code: "parse_error"}
 		}
-		for _, name := range sortedKeys(o) {
+		for _, name := range slices.Sorted(maps.Keys(o)) {
 			switch name {
 			case "input":
 				if json.Unmarshal(o[name], &inputs) != nil {
@@ -193,7 +213,7 @@ func parseInput(raw json.RawMessage) (string, error) {
 		return "", inputErrors(line, [2]string{"input", "Must be an object"})
 	}
 	var errs [][2]string
-	for _, name := range sortedKeys(fields) {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if name != "url" {
 			errs = append(errs, [2]string{name, "Unknown field"})
 		}
@@ -212,10 +232,11 @@ func parseInput(raw json.RawMessage) (string, error) {
 	return v, nil
 }
 
-func (s *Server) handleProgress(w http.ResponseWriter, r *http.Request) {
-	snap, err := s.jobs.Get(r.PathValue("id"))
+// ServeProgress is GET /datasets/v3/progress/{id}.
+func (a *API) ServeProgress(w http.ResponseWriter, r *http.Request) {
+	snap, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
-		answerText(w, http.StatusNotFound, basisDataset, "Snapshot does not exist")
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 		return
 	}
 	v := map[string]any{
@@ -225,20 +246,20 @@ func (s *Server) handleProgress(w http.ResponseWriter, r *http.Request) {
 	if snap.Error != "" {
 		v["error_message"] = snap.Error
 	}
-	answerJSON(w, http.StatusOK, basisProgress, v)
+	answer.JSON(w, http.StatusOK, answer.BasisProgress, v)
 }
 
-// handleSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then the
+// ServeSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then the
 // records, streamed.
-func (s *Server) handleSnapshot(w http.ResponseWriter, r *http.Request) {
+func (a *API) ServeSnapshot(w http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
-	snap, err := s.jobs.Get(id)
+	snap, err := a.conf.Jobs.Get(id)
 	if err != nil {
-		answerText(w, http.StatusNotFound, basisDataset, "Snapshot does not exist")
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 		return
 	}
 	format, compress := snap.Format, false
-	for _, name := range sortedKeys(r.URL.Query()) {
+	for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
 		v := r.URL.Query().Get(name)
 		switch {
 		case name == "format" && slices.Contains(jobs.Formats(), v):
@@ -246,30 +267,30 @@ func (s *Server) handleSnapshot(w http.ResponseWriter, r *http.Request) {
 		case name == "compress" && (v == "true" || v == "false"):
 			compress = v == "true"
 		case name == "format" || name == "compress":
-			answerJSON(w, http.StatusBadRequest, basisDataset, inputErrors("", [2]string{name, "Unknown value"}))
+			answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, inputErrors("", [2]string{name, "Unknown value"}))
 			return
 		default:
-			answerJSON(w, http.StatusBadRequest, basisRefusal, inputErrors("", [2]string{name, "Not supported by this emulator yet"}))
+			answer.JSON(w, http.StatusBadRequest, answer.BasisRefusal, inputErrors("", [2]string{name, "Not supported by this emulator yet"}))
 			return
 		}
 	}
-	write, err := s.jobs.Download(id, format)
+	write, err := a.conf.Jobs.Download(id, format)
 	if err != nil {
 		answerNoSnapshot(w, snap, err)
 		return
 	}
 	types := map[string]string{"json": "application/json", "csv": "text/csv; charset=utf-8", "ndjson": "application/x-ndjson", "jsonl": "application/jsonl"}
 	w.Header().Set("Content-Type", types[format])
-	w.Header().Set(basisHeader, basisDataset)
+	w.Header().Set(answer.BasisHeader, answer.BasisDataset)
 	if err := stream(w, compress, write); err != nil {
-		s.log.Debug("a snapshot was cut off", "snapshot", id, "error", err)
+		a.conf.Log.Debug("a snapshot was cut off", "snapshot", id, "error", err)
 		panic(http.ErrAbortHandler) // so that the client sees the cut
 	}
 }
 
 func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) error {
-	out := newPatient(w)
-	defer out.done()
+	out := answer.NewPatient(w)
+	defer out.Done()
 	if !compress {
 		return write(out)
 	}
@@ -284,40 +305,41 @@ func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) e
 func answerNoSnapshot(w http.ResponseWriter, snap jobs.Snapshot, err error) {
 	switch {
 	case errors.Is(err, jobs.ErrNotReady):
-		answerJSON(w, http.StatusAccepted, basisDataset, map[string]string{
+		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, map[string]string{
 			"status": "running", "message": "Snapshot is not ready yet, try again in 10s",
 		})
 	case errors.Is(err, jobs.ErrExpired):
-		answerText(w, http.StatusBadRequest, basisDataset, "Snapshot is expired")
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is expired")
 	case errors.Is(err, jobs.ErrEmpty):
-		answerText(w, http.StatusBadRequest, basisDataset, "Snapshot is empty")
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is empty")
 	case errors.Is(err, jobs.ErrNotComplete):
-		answerText(w, http.StatusBadRequest, basisRefusal, "Snapshot is "+string(snap.Status))
+		answer.Text(w, http.StatusBadRequest, answer.BasisRefusal, "Snapshot is "+string(snap.Status))
 	default:
-		answerText(w, http.StatusNotFound, basisDataset, "Snapshot does not exist")
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 	}
 }
 
-func (s *Server) handleCancel(w http.ResponseWriter, r *http.Request) {
-	switch err := s.jobs.Cancel(r.PathValue("id")); {
+// ServeCancel is POST /datasets/v3/snapshot/{id}/cancel.
+func (a *API) ServeCancel(w http.ResponseWriter, r *http.Request) {
+	switch err := a.conf.Jobs.Cancel(r.PathValue("id")); {
 	case errors.Is(err, jobs.ErrNoSnapshot):
-		answerText(w, http.StatusNotFound, basisDataset, "Snapshot does not exist")
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 	case errors.Is(err, jobs.ErrNotRunning):
-		answerText(w, http.StatusBadRequest, basisDataset, "Snapshot is not running")
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not running")
 	case err != nil:
-		s.log.Error("a job was not canceled", "error", err)
-		answerText(w, http.StatusInternalServerError, basisDataset, "Internal server error")
+		a.conf.Log.Error("a job was not canceled", "error", err)
+		answer.Text(w, http.StatusInternalServerError, answer.BasisDataset, "Internal server error")
 	default:
-		answerText(w, http.StatusOK, basisDataset, "OK")
+		answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
 	}
 }
 
-// handleSnapshots is GET /datasets/v3/snapshots, the newest first.
-func (s *Server) handleSnapshots(w http.ResponseWriter, r *http.Request) {
+// ServeSnapshots is GET /datasets/v3/snapshots, the newest first.
+func (a *API) ServeSnapshots(w http.ResponseWriter, r *http.Request) {
 	skip, limit := 0, 1000
 	var dataset, status string
 	q := r.URL.Query()
-	for _, name := range sortedKeys(q) {
+	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q.Get(name)
 		n, err := strconv.Atoi(v)
 		ok := true
@@ -334,7 +356,7 @@ func (s *Server) handleSnapshots(w http.ResponseWriter, r *http.Request) {
 			ok = false
 		}
 		if !ok {
-			answerJSON(w, http.StatusBadRequest, basisDataset, map[string]any{"validation_errors": []string{name + " is not valid here"}})
+			answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{name + " is not valid here"}})
 			return
 		}
 	}
@@ -346,7 +368,7 @@ func (s *Server) handleSnapshots(w http.ResponseWriter, r *http.Request) {
 		Size    int         `json:"dataset_size"`
 	}
 	out := []row{}
-	for _, snap := range s.jobs.List() {
+	for _, snap := range a.conf.Jobs.List() {
 		if (dataset != "" && snap.Dataset != dataset) || (status != "" && string(snap.Status) != status) {
 			continue
 		}
@@ -359,13 +381,14 @@ func (s *Server) handleSnapshots(w http.ResponseWriter, r *http.Request) {
 		}
 		out = append(out, row{snap.ID, snap.Created.Format(time.RFC3339Nano), snap.Status, snap.Dataset, snap.Records})
 	}
-	answerJSON(w, http.StatusOK, basisDataset, out)
+	answer.JSON(w, http.StatusOK, answer.BasisDataset, out)
 }
 
-func (s *Server) handleDatasets(w http.ResponseWriter, _ *http.Request) {
+// ServeDatasets is GET /datasets/list.
+func (a *API) ServeDatasets(w http.ResponseWriter, _ *http.Request) {
 	out := []map[string]any{}
 	for _, d := range jobs.Datasets() {
 		out = append(out, map[string]any{"id": d.ID, "name": d.Name, "fields": d.Fields})
 	}
-	answerJSON(w, http.StatusOK, basisDataset, out)
+	answer.JSON(w, http.StatusOK, answer.BasisDataset, out)
 }

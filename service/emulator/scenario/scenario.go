@@ -1,9 +1,12 @@
-package emulator
+// Package scenario is what an emulator plays: account, keys, zones. It is plain values.
+package scenario
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"time"
+
+	"zonedeck/service/emulator/level"
 )
 
 const day = 24 * time.Hour
@@ -15,17 +18,17 @@ type Scenario struct {
 	Name string
 	// Account starts with "hl_"; Prefix is the first word of proxy usernames.
 	Account, Prefix string
-	Keys            []ScenarioKey
-	Zones           []ScenarioZone
+	Keys            []Key
+	Zones           []Zone
 	// PageDelay is how long a job waits before each page, so that progress shows.
 	PageDelay time.Duration
 }
 
-// ScenarioKey is a key the scenario owns. Its ages are relative to the start of the
+// Key is a key the scenario owns. Its ages are relative to the start of the
 // emulator, so that a demo shows the same states every day.
-type ScenarioKey struct {
+type Key struct {
 	Name  string
-	Level Level
+	Level level.Level
 	// Duty is what the key is used for, as text ("batch job", "human").
 	Duty string
 	// Unlimited keys never expire; the others expire ExpiresIn after the start (a
@@ -38,8 +41,8 @@ type ScenarioKey struct {
 	Value string
 }
 
-// ScenarioZone is a zone of the scenario.
-type ScenarioZone struct {
+// Zone is a zone of the scenario.
+type Zone struct {
 	Name, Product    string
 	IdentityVerified bool
 	// Password for native access; empty derives one from scenario and name.
@@ -58,34 +61,36 @@ func Demo() *Scenario {
 	ago := func(days int) time.Duration { return time.Duration(days) * day }
 	s := &Scenario{
 		Name: "demo", Account: "hl_demo01", Prefix: "brd", PageDelay: 40 * time.Millisecond,
-		Keys: []ScenarioKey{
-			{Name: "etl-main", Level: LevelOps, Duty: "batch job", Unlimited: true, RotatedAgo: ago(112)},
-			{Name: "ci-fetch", Level: LevelUser, Duty: "batch job", ExpiresIn: in(7), RotatedAgo: ago(52)},
-			{Name: "old-admin", Level: LevelAdmin, Duty: "human", ExpiresIn: in(41), RotatedAgo: unknownAge},
-			{Name: "batch-user", Level: LevelUser, Duty: "batch job", ExpiresIn: in(60), RotatedAgo: ago(20)},
-			{Name: "finance-review", Level: LevelFinance, Duty: "human", ExpiresIn: in(120), RotatedAgo: ago(90)},
-			{Name: "limit-lists", Level: LevelLimit, Duty: "batch job", ExpiresIn: in(90), RotatedAgo: ago(80)},
-			{Name: "expired-user", Level: LevelUser, Duty: "batch job", ExpiresIn: in(-3), RotatedAgo: ago(95)},
-			{Name: "ops-zones", Level: LevelOps, Duty: "human", ExpiresIn: in(75), RotatedAgo: ago(10)},
+		Keys: []Key{
+			{Name: "etl-main", Level: level.Ops, Duty: "batch job", Unlimited: true, RotatedAgo: ago(112)},
+			{Name: "ci-fetch", Level: level.User, Duty: "batch job", ExpiresIn: in(7), RotatedAgo: ago(52)},
+			{Name: "old-admin", Level: level.Admin, Duty: "human", ExpiresIn: in(41), RotatedAgo: unknownAge},
+			{Name: "batch-user", Level: level.User, Duty: "batch job", ExpiresIn: in(60), RotatedAgo: ago(20)},
+			{Name: "finance-review", Level: level.Finance, Duty: "human", ExpiresIn: in(120), RotatedAgo: ago(90)},
+			{Name: "limit-lists", Level: level.Limit, Duty: "batch job", ExpiresIn: in(90), RotatedAgo: ago(80)},
+			{Name: "expired-user", Level: level.User, Duty: "batch job", ExpiresIn: in(-3), RotatedAgo: ago(95)},
+			{Name: "ops-zones", Level: level.Ops, Duty: "human", ExpiresIn: in(75), RotatedAgo: ago(10)},
 		},
 	}
 	for _, p := range [...]string{
 		"datacenter", "isp", "residential", "mobile", "unlocker", "serp", "browser", "crawl",
 		"scrapers", "datasets", "discover", "deep_lookup", "agent",
 	} {
-		s.Zones = append(s.Zones, ScenarioZone{Name: p + "_demo", Product: p})
+		s.Zones = append(s.Zones, Zone{Name: p + "_demo", Product: p})
 	}
 	return s
 }
 
-func (s *Scenario) keyValue(k ScenarioKey) string {
+// KeyValue is the value of one of the scenario's keys.
+func (s *Scenario) KeyValue(k Key) string {
 	if k.Value != "" {
 		return k.Value
 	}
 	return derived(s.Name, "key", k.Name)
 }
 
-func (s *Scenario) zonePassword(z ScenarioZone) string {
+// ZonePassword is the password of one of the scenario's zones.
+func (s *Scenario) ZonePassword(z Zone) string {
 	if z.Password != "" {
 		return z.Password
 	}

@@ -1,4 +1,4 @@
-package emulator
+package native
 
 import (
 	"bufio"
@@ -15,7 +15,9 @@ import (
 	"sync"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/route"
 )
 
 func isEOF(err error) bool { return errors.Is(err, io.EOF) }
@@ -24,7 +26,7 @@ type loginKey struct{}
 
 // newForwarder is the part of the proxy that understands HTTP: plain requests, and
 // those inside a re-signed connection.
-func (s *Server) newForwarder() *httputil.ReverseProxy {
+func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 	return &httputil.ReverseProxy{
 		Rewrite: func(pr *httputil.ProxyRequest) {
 			// ReverseProxy drops these two on its own behalf; here they are the client's.
@@ -36,9 +38,9 @@ func (s *Server) newForwarder() *httputil.ReverseProxy {
 			}
 			pr.Out.Host = pr.In.Host
 		},
-		Transport:     exitTransport{s.dialer},
+		Transport:     exitTransport{p.conf.Route.Dialer},
 		FlushInterval: -1,
-		ErrorLog:      slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:      slog.NewLogLogger(p.conf.Log.Handler(), slog.LevelDebug),
 		ModifyResponse: func(resp *http.Response) error {
 			for name := range resp.Header {
 				if strings.HasPrefix(name, "X-Brd-") {
@@ -46,11 +48,11 @@ func (s *Server) newForwarder() *httputil.ReverseProxy {
 				}
 			}
 			l := loginOf(resp.Request.Context())
-			s.exitHeaders(resp.Header, resp.Request.URL.Hostname(), l.exit, l.flags)
-			resp.Header.Set(basisHeader, basisProxy)
+			p.conf.Route.Headers(resp.Header, resp.Request.URL.Hostname(), l.exit, l.flags)
+			resp.Header.Set(answer.BasisHeader, answer.BasisProxy)
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { refuse(w, refusalOf(err)) },
+		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer.Refuse(w, route.RefusalOf(err)) },
 	}
 }
 
@@ -66,13 +68,13 @@ func (t exitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return t.d.Transport(r.URL.Hostname(), loginOf(r.Context()).exit).RoundTrip(r)
 }
 
-func (s *Server) forward(w http.ResponseWriter, r *http.Request, l login) {
-	out := newPatient(w)
-	defer out.done()
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, l login) {
+	out := answer.NewPatient(w)
+	defer out.Done()
 	if r.ContentLength != 0 {
-		r.Body = &idleBody{ReadCloser: r.Body, rc: out.rc}
+		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w)}
 	}
-	s.forwarder.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), loginKey{}, l)))
+	p.forwarder.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), loginKey{}, l)))
 }
 
 // idleBody drops a client that stops sending its request's body halfway.
@@ -82,7 +84,7 @@ type idleBody struct {
 }
 
 func (b *idleBody) Read(p []byte) (int, error) {
-	if err := b.rc.SetReadDeadline(time.Now().Add(bodyTimeout)); err != nil {
+	if err := b.rc.SetReadDeadline(time.Now().Add(answer.BodyTimeout)); err != nil {
 		return 0, err
 	}
 	n, err := b.ReadCloser.Read(p)
@@ -94,42 +96,41 @@ func (b *idleBody) Read(p []byte) (int, error) {
 
 // resign serves what comes through a CONNECT with the emulator's own certificate
 // (service.md 5.2 rule 3). What is not TLS is tunnelled.
-func (s *Server) resign(c *tunnelled) {
+func (p *Proxy) resign(c *tunnelled) {
 	_ = c.SetReadDeadline(time.Now().Add(helloTimeout)) // a failure shows in the read
 	if c.r == nil || c.r.Buffered() == 0 {
 		c.r = bufio.NewReaderSize(c.Conn, 4096)
 	}
 	first, err := c.r.Peek(1)
 	if err != nil {
-		s.tunnels.drop(c, nil)
+		p.tunnels.drop(c, nil)
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	const recordTypeHandshake = 0x16 // RFC 8446 5.1
 	if first[0] == recordTypeHandshake {
-		if !s.resigned.give(&ownedConn{tunnelled: c, t: &s.tunnels}) {
-			s.tunnels.drop(c, nil)
+		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
+			p.tunnels.drop(c, nil)
 		}
 		return
 	}
-	target, err := s.dialer.Dial(s.ctx, c.authority, c.login.exit)
-	if err != nil || !s.tunnels.join(target) {
-		s.tunnels.drop(c, nil)
+	target, err := p.conf.Route.Dialer.Dial(p.ctx, c.authority, c.login.exit)
+	if err != nil || !p.tunnels.join(target) {
+		p.tunnels.drop(c, nil)
 		return
 	}
-	s.tunnels.pipe(c, target)
+	p.tunnels.pipe(c, target)
 }
 
-// serveResigned runs the HTTP server behind re-signed connections.
-func (s *Server) serveResigned() {
-	s.resigned = newHandover()
-	srv := s.newHTTP(http.HandlerFunc(s.serveInner))
+// newInner is the HTTP server behind re-signed connections.
+func (p *Proxy) newInner() *http.Server {
+	srv := p.conf.NewServer(http.HandlerFunc(p.serveInner))
 	srv.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		c, ok := hello.Conn.(*ownedConn)
 		if !ok {
 			return nil, errors.New("not a proxied connection")
 		}
-		return s.ca.leaf(strings.ToLower(c.host))
+		return p.conf.CA.Leaf(strings.ToLower(c.host))
 	}}
 	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
 		if tc, ok := c.(*tls.Conn); ok {
@@ -137,21 +138,25 @@ func (s *Server) serveResigned() {
 		}
 		return ctx
 	}
-	s.wg.Go(func() { s.served(srv.ServeTLS(s.resigned, "", "")) })
+	return srv
 }
+
+// Run serves what is inside re-signed connections until the server is shut down. Its
+// error is that of [http.Server.Serve].
+func (p *Proxy) Run() error { return p.inner.ServeTLS(p.resigned, "", "") }
 
 type innerKey struct{}
 
 // serveInner forwards one request out of a re-signed connection. It is held to the
 // authority of the CONNECT.
-func (s *Server) serveInner(w http.ResponseWriter, r *http.Request) {
+func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 	c, ok := r.Context().Value(innerKey{}).(*ownedConn)
 	if !ok || !sameAuthority(r.Host, c.authority) {
-		refuse(w, refusal{http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", basisTarget})
+		answer.Refuse(w, answer.NewRefusal(http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", answer.BasisTarget))
 		return
 	}
 	r.URL = &url.URL{Scheme: "https", Host: c.authority, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
-	s.forward(w, r, c.login)
+	p.forward(w, r, c.login)
 }
 
 // sameAuthority compares a Host header to host:port of a CONNECT; no port is 443.

@@ -1,0 +1,76 @@
+package answer
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// Refusal is a fetch that the service could not do or would not do: the status native
+// access shows, and the code and text of the x-brd-* headers (public documentation).
+type Refusal struct {
+	// Status is an HTTP status; Code is the service's, such as "client_10000".
+	Status    int
+	Code, Msg string
+	Basis     string
+}
+
+// NewRefusal makes one; basis is what it rests on.
+func NewRefusal(status int, code, msg, basis string) Refusal {
+	return Refusal{Status: status, Code: code, Msg: msg, Basis: basis}
+}
+
+// Refuse answers with the refusal's own status, its x-brd-* headers and RFC 9209.
+func Refuse(w http.ResponseWriter, r Refusal) {
+	h := w.Header()
+	if r.Status == http.StatusProxyAuthRequired {
+		h.Set("Proxy-Authenticate", `Basic realm="zonedeck emulator"`)
+	}
+	h.Set("x-brd-err-code", headerText(r.Code))
+	h.Set("x-brd-err-msg", headerText(r.Msg))
+	h.Set("x-brd-error", headerText(r.Msg))
+	h.Set("Proxy-Status", r.proxyStatus())
+	Text(w, r.Status, r.Basis, r.Msg+"\n")
+}
+
+// proxyStatus is the header of RFC 9209, quoted the way the public service does.
+func (r Refusal) proxyStatus() string {
+	reason := "http_request_denied"
+	switch {
+	case r.Code == "target_40001":
+		reason = "dns_error"
+	case r.Code == "target_40021":
+		reason = "connection_timeout"
+	case r.Code == "target_40020":
+		reason = "connection_refused"
+	case r.Status == http.StatusBadGateway:
+		reason = "destination_unavailable"
+	}
+	details := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(headerText(r.Code + ": " + r.Msg))
+	return fmt.Sprintf(`zonedeck-emulator; received-status=%d; error="%s"; details="%s"`, r.Status, reason, details)
+}
+
+// headerText keeps a text on one line of visible ASCII: parts of it came from a client.
+func headerText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return '?'
+		}
+		return r
+	}, s)
+}
+
+// RefuseInside is a fetch that failed on the service's side: outer 200, the truth in
+// the headers, no body (public documentation; both spellings of the code).
+func RefuseInside(w http.ResponseWriter, r Refusal) {
+	h := w.Header()
+	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
+	h.Set("x-brd-error", r.Msg)
+	h.Set("x-brd-error-code", r.Code)
+	h.Set("x-brd-err-code", r.Code)
+	h.Set("x-brd-err-msg", r.Msg)
+	h.Set("Proxy-Status", r.proxyStatus())
+	h.Set(BasisHeader, BasisFetchFailed)
+	w.WriteHeader(http.StatusOK)
+}

@@ -1,0 +1,71 @@
+package answer
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// WriteTimeout is how long a client may take to read one chunk of an answer.
+const WriteTimeout = time.Minute
+
+// CopyBody streams and flushes what it has, so that a slow target's first bytes are
+// not held back.
+func CopyBody(out *Patient, dst io.Writer, src io.Reader) error {
+	defer out.Done()
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := src.Read(buf)
+		if n > 0 {
+			if _, err := dst.Write(buf[:n]); err != nil {
+				return err
+			}
+			if err == nil && n < len(buf) {
+				if err := out.rc.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Patient is a response that gives its client WriteTimeout for each chunk. Done takes
+// the deadline off again, for the next request on the connection.
+type Patient struct {
+	http.ResponseWriter
+	rc    *http.ResponseController
+	until time.Time
+}
+
+// NewPatient wraps a response; Done has to be called.
+func NewPatient(w http.ResponseWriter) *Patient {
+	return &Patient{ResponseWriter: w, rc: http.NewResponseController(w)}
+}
+
+func (p *Patient) Write(b []byte) (int, error) {
+	// Not moved for every chunk: half the patience is kept in any case.
+	if now := time.Now(); p.until.Sub(now) < WriteTimeout/2 {
+		p.until = now.Add(WriteTimeout)
+		if err := p.rc.SetWriteDeadline(p.until); err != nil {
+			return 0, err
+		}
+	}
+	return p.ResponseWriter.Write(b)
+}
+
+// Unwrap gives http.ResponseController the rest of the response's abilities.
+func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// Done takes the deadline off, for the next request on the connection.
+func (p *Patient) Done() {
+	if !p.until.IsZero() {
+		_ = p.rc.SetWriteDeadline(time.Time{}) // fails on a dead connection only
+	}
+}

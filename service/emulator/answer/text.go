@@ -1,0 +1,73 @@
+package answer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// BodyTimeout is how long a client may take to send a body.
+const BodyTimeout = 30 * time.Second
+
+// InvalidError collects what a request body got wrong; each text names its field.
+type InvalidError struct{ Details []string }
+
+func (e *InvalidError) Error() string { return strings.Join(e.Details, "; ") }
+
+// Add words one fault; it begins with the field's name.
+func (e *InvalidError) Add(format string, args ...any) {
+	e.Details = append(e.Details, fmt.Sprintf(format, args...))
+}
+
+// WriteInvalid answers 400 in the shape of the public documentation; err is an
+// [*InvalidError], or its text is the only detail.
+func WriteInvalid(w http.ResponseWriter, err error) {
+	details := []string{err.Error()}
+	if bad := (*InvalidError)(nil); errors.As(err, &bad) {
+		details = bad.Details
+	}
+	JSON(w, http.StatusBadRequest, BasisSchema, map[string]any{
+		"error": "Request validation failed", "error_code": "validation", "details": details,
+	})
+}
+
+// ReadBody reads a bounded body within BodyTimeout.
+func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
+	rc := http.NewResponseController(w)
+	if err := rc.SetReadDeadline(time.Now().Add(BodyTimeout)); err != nil {
+		return nil, err
+	}
+	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	if err != nil {
+		return nil, err
+	}
+	return b, rc.SetReadDeadline(time.Time{})
+}
+
+// Text answers with plain text, which is how the public service words many refusals.
+func Text(w http.ResponseWriter, status int, basis, text string) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set(BasisHeader, basis)
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // the client may be gone; there is nobody else to tell
+}
+
+// JSON answers with v, encoded.
+func JSON(w http.ResponseWriter, status int, basis string, v any) {
+	h := w.Header()
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set(BasisHeader, basis)
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // as above
+}
+
+// IsJSON reports whether a request says that its body is JSON.
+func IsJSON(h http.Header) bool {
+	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")
+	return strings.EqualFold(strings.TrimSpace(ct), "application/json")
+}

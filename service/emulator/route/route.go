@@ -1,0 +1,125 @@
+// Package route is the way from a zone and the choices of a login or a call to a target:
+// which exit, and what is said when the way is barred. Native access and the API share
+// it. It is safe for concurrent use.
+package route
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/username"
+)
+
+// RefusalOf names what went wrong on the way to a target.
+func RefusalOf(err error) answer.Refusal {
+	var dns *net.DNSError
+	var flag *username.FlagError
+	var cert *tls.CertificateVerificationError
+	var ne net.Error
+	switch {
+	case errors.As(err, &flag):
+		return answer.NewRefusal(http.StatusProxyAuthRequired, "client_10001", "invalid username: "+flag.Error(), answer.BasisProxyRefused)
+	case errors.Is(err, exits.ErrNotAllocated):
+		return answer.NewRefusal(http.StatusBadRequest, "client_10060", "IP is not allocated to the zone", answer.BasisProxyRefused)
+	case errors.Is(err, exits.ErrSessionLost):
+		return answer.NewRefusal(http.StatusBadGateway, "peer_30030", "no peer available: the session's exit is gone", answer.BasisProxyRefused)
+	case errors.Is(err, exits.ErrBlocked):
+		return answer.NewRefusal(http.StatusForbidden, "policy_20030", "target is blocked: not a public address", answer.BasisTarget)
+	case errors.As(err, &dns):
+		return answer.NewRefusal(http.StatusBadGateway, "target_40001", "DNS lookup of the target came to nothing", answer.BasisProxyRefused)
+	case errors.As(err, &cert):
+		return answer.NewRefusal(http.StatusBadGateway, "net_err_cert_invalid", "the target's certificate is not trusted", answer.BasisFetchFailed)
+	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()):
+		return answer.NewRefusal(http.StatusBadGateway, "target_40021", "the target did not answer in time", answer.BasisProxyRefused)
+	default:
+		return answer.NewRefusal(http.StatusBadGateway, "target_40020", "could not connect to the target", answer.BasisProxyRefused)
+	}
+}
+
+// Router knows the way from a zone and its choices to a target.
+type Router struct {
+	Pool   *exits.Pool
+	Dialer *exits.Dialer
+}
+
+// want turns the choices of a login or of an API call into what the pool understands;
+// the error is a [*username.FlagError] for a choice the product does not offer.
+func want(z account.Zone, f username.Flags) (exits.Want, error) {
+	residential, mobile := z.Product == "residential", z.Product == "mobile"
+	offered := [...]struct {
+		flag, value string
+		ok          bool
+		where       string
+	}{
+		{"state", f.State, residential || mobile, "residential and mobile zones"},
+		{"city", f.City, residential || mobile, "residential and mobile zones"},
+		{"zip", f.Zip, residential || mobile, "residential and mobile zones"},
+		{"asn", f.ASN, residential || mobile, "residential and mobile zones"},
+		{"gip", f.GIP, residential || mobile, "residential and mobile zones"},
+		{"os", f.OS, residential, "residential zones"},
+		{"carrier", f.Carrier, mobile, "mobile zones"},
+		{"ip", f.IP, z.Product == "datacenter" || z.Product == "isp", "datacenter and ISP zones"},
+	}
+	for _, o := range offered {
+		if o.value != "" && !o.ok {
+			return exits.Want{}, &username.FlagError{Flag: o.flag, Reason: "is for " + o.where}
+		}
+	}
+	return exits.Want{
+		Zone: z.Name, Product: z.Product, Country: f.Country,
+		Place:   strings.Join([]string{f.State, f.City, f.Zip, f.ASN, f.OS, f.Carrier}, "/"),
+		Session: f.Session, Const: f.Const, IP: f.IP, GIP: f.GIP, Direct: f.Direct,
+	}, nil
+}
+
+// Pick chooses the exit of one fetch. The error is for [RefusalOf].
+func (r Router) Pick(z account.Zone, f username.Flags) (exits.Exit, error) {
+	w, err := want(z, f)
+	if err != nil {
+		return exits.Exit{}, err
+	}
+	return r.Pool.Pick(w)
+}
+
+// Headers sets what a successful answer tells about its exit.
+func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Flags) {
+	h.Set("x-brd-ip", e.Addr.String())
+	if f.CTag != "" {
+		h.Set("x-brd-c_tag", f.CTag)
+	}
+	if f.GIP != "" {
+		h.Set("x-brd-gip", f.GIP)
+	}
+	if f.Debug == "none" {
+		return
+	}
+	kind := "simulated"
+	if r.Dialer.Bound(host, e) {
+		kind = "bound"
+	}
+	debug := "exit=" + kind
+	if e.Country != "" {
+		debug += "; country=" + e.Country
+	}
+	h.Set("x-brd-debug", debug)
+}
+
+// PortRefused keeps the proxy, and the API and the jobs as well, from being a relay to mail servers and the like.
+func PortRefused(host, port string) *answer.Refusal {
+	if port == "" {
+		return nil
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 || !exits.IsLab(host) && n != 80 && n != 443 && n < 1024 {
+		return new(answer.NewRefusal(http.StatusForbidden, "policy_20020", "port "+strconv.QuoteToASCII(port)+" is not allowed", answer.BasisTarget))
+	}
+	return nil
+}
