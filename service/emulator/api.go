@@ -29,15 +29,9 @@ func (s *Server) apiHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /request", s.withKey(requestTexts(), level.Use, s.fetch.ServeRequest))
 	jobsAPI := datasets.New(datasets.Config{Jobs: s.jobs, Log: s.log})
-	ds := func(pattern string, h http.HandlerFunc) {
+	jobsAPI.Mount(func(pattern string, h http.HandlerFunc) {
 		mux.HandleFunc(pattern, s.withKey(datasetTexts(), level.Use, h))
-	}
-	ds("POST /datasets/v3/trigger", jobsAPI.ServeTrigger)
-	ds("GET /datasets/v3/progress/{id}", jobsAPI.ServeProgress)
-	ds("GET /datasets/v3/snapshot/{id}", jobsAPI.ServeSnapshot)
-	ds("POST /datasets/v3/snapshot/{id}/cancel", jobsAPI.ServeCancel)
-	ds("GET /datasets/v3/snapshots", jobsAPI.ServeSnapshots)
-	ds("GET /datasets/list", jobsAPI.ServeDatasets)
+	})
 	return mux
 }
 

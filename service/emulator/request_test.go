@@ -214,7 +214,7 @@ func TestPortsOfOtherServicesAreRefusedByEveryWay(t *testing.T) {
 		t.Errorf("by the API: %+v", a)
 	}
 	var fe *jobs.FetchError
-	if _, err := g.fetch.ForJob(t.Context(), "http://mail.example:25/", 1); !errors.As(err, &fe) || fe.Code != "policy_20020" {
+	if _, err := g.fetch.ForJob(t.Context(), jobs.Request{URL: "http://mail.example:25/", Limit: 1}); !errors.As(err, &fe) || fe.Code != "policy_20020" {
 		t.Errorf("by a job: %v", err)
 	}
 }

@@ -18,31 +18,38 @@ import (
 // to the target's headers, by the transport.
 const jobFetchTimeout = 2 * time.Minute
 
-// ForJob is how jobs get their pages: through the exits of the scrapers, reading
-// at most limit bytes of the body.
-func (f *Fetcher) ForJob(ctx context.Context, url string, limit int64) (jobs.Page, error) {
+// ForJob is how jobs get their pages: through the exits of the scrapers, or of the
+// crawl, reading as much of the body as they ask for.
+func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error) {
 	ctx, cancel := context.WithTimeout(ctx, jobFetchTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.URL, nil)
 	if err != nil {
 		return jobs.Page{}, fmt.Errorf("fetching: %w", err)
 	}
 	if refused := route.PortRefused(req.URL.Hostname(), req.URL.Port()); refused != nil {
 		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
-	e, err := f.conf.Route.Pick(account.Zone{Name: "\x00jobs", Product: "scrapers"}, username.Flags{})
+	product := "scrapers"
+	if r.Dataset == jobs.CrawlDataset {
+		product = "crawl"
+	}
+	e, err := f.conf.Route.Pick(account.Zone{Name: "\x00jobs", Product: product}, username.Flags{})
 	if err != nil {
 		return jobs.Page{}, err
 	}
 	resp, err := f.conf.Route.Dialer.Transport(req.URL.Hostname(), e).RoundTrip(req)
 	if err != nil {
-		r := route.RefusalOf(err)
-		return jobs.Page{}, &jobs.FetchError{Code: r.Code, Reason: r.Msg}
+		refused := route.RefusalOf(err)
+		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
 	defer resp.Body.Close()
 	var b bytes.Buffer
-	if _, err := io.Copy(&b, io.LimitReader(resp.Body, limit)); err != nil {
+	if _, err := io.Copy(&b, io.LimitReader(resp.Body, r.Limit)); err != nil {
 		return jobs.Page{}, &jobs.FetchError{Code: "net_err_closed", Reason: "the target's answer was cut off"}
 	}
-	return jobs.Page{URL: url, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"), Body: b.Bytes()}, nil
+	return jobs.Page{
+		URL: r.URL, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
+		Location: resp.Header.Get("Location"), Body: b.Bytes(),
+	}, nil
 }

@@ -2,9 +2,11 @@ package jobs
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -47,7 +49,7 @@ func (e *Engine) load() error {
 		if !entry.IsDir() || !isID.MatchString(name) {
 			continue
 		}
-		j := &job{engine: e, id: name, dir: e.folder(name)}
+		j := &job{engine: e, id: name, dir: e.folder(name), over: make(chan struct{})}
 		if err := j.load(); err != nil {
 			aside := fmt.Sprintf("%s.corrupt-%s", name, e.conf.Now().UTC().Format("20060102T150405.000000000"))
 			if err := os.Rename(e.folder(name), e.folder(aside)); err != nil {
@@ -69,19 +71,22 @@ func (j *job) load() error {
 	if err := json.Unmarshal(b, &j.meta); err != nil {
 		return err
 	}
-	if _, ok := datasetOf(j.meta.Dataset); !ok {
-		return fmt.Errorf("dataset %q is unknown", j.meta.Dataset)
+	if _, err := fieldsOf(j.meta.Dataset, j.meta.Discover); err != nil {
+		return fmt.Errorf("dataset %q: %w", j.meta.Dataset, err)
 	}
 	if j.meta.Inputs < 0 || j.meta.Inputs > MaxInputs {
 		return fmt.Errorf("%d inputs", j.meta.Inputs)
 	}
 	j.shape = j.meta.shape()
+	if j.meta.Status.Ended() {
+		close(j.over)
+	}
 	return nil
 }
 
 // create writes a job's folder under a temporary name, syncs it and renames it, so
 // that it is there as a whole or not at all.
-func (e *Engine) create(j *job, urls []string) (err error) {
+func (e *Engine) create(j *job, inputs []json.RawMessage) (err error) {
 	tmp := e.folder(tempPrefix + j.id)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return err
@@ -91,7 +96,7 @@ func (e *Engine) create(j *job, urls []string) (err error) {
 			_ = os.RemoveAll(tmp) // the error that counts is already on its way
 		}
 	}()
-	if err := writeInputs(filepath.Join(tmp, inputName), urls); err != nil {
+	if err := writeInputs(filepath.Join(tmp, inputName), inputs); err != nil {
 		return err
 	}
 	if err := writeMeta(tmp, j.meta); err != nil { // syncs the folder, too
@@ -103,16 +108,21 @@ func (e *Engine) create(j *job, urls []string) (err error) {
 	return syncDir(e.conf.Dir)
 }
 
-func writeInputs(path string, urls []string) error {
+func writeInputs(path string, inputs []json.RawMessage) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	w := bufio.NewWriter(f)
-	enc := json.NewEncoder(w)
-	for _, u := range urls {
-		if err := enc.Encode(input{u}); err != nil {
+	var one bytes.Buffer
+	for _, in := range inputs {
+		one.Reset()
+		if err := json.Compact(&one, in); err != nil { // one line each
+			return err
+		}
+		one.WriteByte('\n')
+		if _, err := w.Write(one.Bytes()); err != nil {
 			return err
 		}
 	}
@@ -165,4 +175,49 @@ func syncDir(dir string) error {
 		return err
 	}
 	return errors.Join(d.Sync(), d.Close())
+}
+
+// scanLines calls fn for each whole line of f with its offset, and gives the offset
+// behind the last one. fn may keep the bytes.
+func scanLines(f io.Reader, fn func(at int64, b []byte) error) (end int64, err error) {
+	r := bufio.NewReaderSize(f, 64<<10)
+	for {
+		b, err := r.ReadBytes('\n')
+		if errors.Is(err, io.EOF) {
+			return end, nil
+		}
+		if err != nil {
+			return end, err
+		}
+		if err := fn(end, bytes.TrimSuffix(b, []byte("\n"))); err != nil {
+			return end, err
+		}
+		end += int64(len(b))
+	}
+}
+
+// Inputs reads the inputs of a job. Errors: [ErrNoSnapshot], [ErrNoInput] when they
+// are gone, or the disk's.
+func (e *Engine) Inputs(id string) ([]json.RawMessage, error) {
+	j, err := e.job(id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(filepath.Join(j.dir, inputName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, ErrNoInput
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the inputs: %w", err)
+	}
+	defer f.Close()
+	var out []json.RawMessage
+	_, err = scanLines(f, func(_ int64, b []byte) error {
+		out = append(out, b)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the inputs: %w", err)
+	}
+	return out, nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/base32"
-	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -15,50 +14,17 @@ import (
 )
 
 const (
-	// MaxInputs bounds the inputs of one job.
-	MaxInputs = 100_000
-	// MaxRunning bounds the unfinished jobs.
-	MaxRunning = 1000
-	// Retention is how long a snapshot can be fetched (public documentation: 30 days).
-	Retention = 30 * 24 * time.Hour
-
 	workersPerJob = 4
 	pagesAtOnce   = 16
-	maxPageBytes  = 4 << 20
+	sweepEvery    = time.Hour
 )
-
-// Errors that callers decide on.
-var (
-	ErrNoDataset   = errors.New("dataset does not exist")
-	ErrNoSnapshot  = errors.New("snapshot does not exist")
-	ErrTooMany     = errors.New("too many running jobs")
-	ErrNotRunning  = errors.New("snapshot is not running")
-	ErrNotReady    = errors.New("snapshot is not ready")
-	ErrExpired     = errors.New("snapshot is expired")
-	ErrEmpty       = errors.New("snapshot is empty")
-	ErrNotComplete = errors.New("snapshot did not complete")
-)
-
-// Status is a job's state as it is spelt on the wire (public documentation).
-type Status string
-
-// The states this engine goes through: starting, running, then one of the last three.
-const (
-	Starting Status = "starting"
-	Running  Status = "running"
-	Ready    Status = "ready"
-	Failed   Status = "failed"
-	Canceled Status = "canceled"
-)
-
-// Ended reports whether a job will not change any more.
-func (s Status) Ended() bool { return s == Ready || s == Failed || s == Canceled }
 
 // Page is a page as a job got it.
 type Page struct {
 	URL         string
 	Status      int
 	ContentType string
+	Location    string // of a redirect, as the target wrote it
 	Body        []byte
 }
 
@@ -67,46 +33,39 @@ type FetchError struct{ Code, Reason string }
 
 func (e *FetchError) Error() string { return e.Reason }
 
-// Fetch gets one page, reading at most limit bytes of its body. Its error is a
-// [*FetchError], or anything when ctx has ended.
-type Fetch func(ctx context.Context, url string, limit int64) (Page, error)
+// Request is a page that a job wants.
+type Request struct {
+	URL string
+	// Dataset tells whose page it is, so that the crawl can leave through other exits
+	// than the scrapers.
+	Dataset string
+	// Limit bounds the bytes of the body that are read.
+	Limit int64
+}
+
+// Fetch gets one page without following redirects. Its error is a [*FetchError], or
+// anything when ctx has ended.
+type Fetch func(ctx context.Context, r Request) (Page, error)
 
 // Config is what an engine needs.
 type Config struct {
-	Dir       string // made with 0700
-	Fetch     Fetch
-	Now       func() time.Time
-	PageDelay time.Duration // before each page
-	Log       *slog.Logger
-}
-
-// Spec is a job to start; its inputs were checked.
-type Spec struct {
-	Dataset       string
-	URLs          []string
-	IncludeErrors bool
-	// LimitPerInput bounds the records of one input; 0 is no bound.
-	LimitPerInput int
-	// Fields keeps only these fields of each record; empty keeps all.
-	Fields []string
-	// Format is the one a download has when it names none.
-	Format string
-}
-
-// Snapshot is what can be told of a job. Counts grow while it runs.
-type Snapshot struct {
-	ID      string
-	Dataset string
-	Created time.Time
-	Status  Status
-	Error   string
-	Format  string
-	Inputs  int
-	Done    int
-	Records int
-	Errors  int
-	// IncludeErrors adds a row for each input that failed to what is downloaded.
-	IncludeErrors bool
+	Dir   string // made with 0700
+	Fetch Fetch
+	Now   func() time.Time
+	// Shop is the address of the site that keyword discovery searches, without a
+	// path; empty is http://lab.test.
+	Shop string
+	// PageDelay is waited before each page, BuildTime while a job is building.
+	PageDelay, BuildTime time.Duration
+	// Grace is how long a new job cannot be seen (seen on the real service: about 20
+	// seconds); 0 shows it at once.
+	Grace time.Duration
+	// MaxRunning bounds the unfinished jobs of one dataset; 0 is [MaxRunning].
+	MaxRunning int
+	// HandOver takes the webhooks of a job that has ended. What it has taken is on
+	// disk when it returns; it may be given the same ones again. Nil drops them.
+	HandOver func(Snapshot, []Hook) error
+	Log      *slog.Logger
 }
 
 // Engine runs jobs.
@@ -116,16 +75,24 @@ type Engine struct {
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
 	slots chan struct{}
+	wake  chan struct{}
 	notes []string
 
-	mu     sync.Mutex
+	mu     sync.Mutex // taken before a job's, never after
 	closed bool
 	jobs   map[string]*job
+	// reserved counts, by dataset, the jobs that are being written to disk.
+	reserved map[string]int
 }
 
 // Open loads the jobs of a folder and goes on with those that had not ended.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
-	e := &Engine{conf: conf, slots: make(chan struct{}, pagesAtOnce), jobs: map[string]*job{}}
+	conf.Shop = strings.TrimSuffix(cmp.Or(conf.Shop, "http://lab.test"), "/")
+	conf.MaxRunning = cmp.Or(conf.MaxRunning, MaxRunning)
+	e := &Engine{
+		conf: conf, slots: make(chan struct{}, pagesAtOnce), wake: make(chan struct{}, 1),
+		jobs: map[string]*job{}, reserved: map[string]int{},
+	}
 	e.ctx, e.stop = context.WithCancel(ctx)
 	if err := e.load(); err != nil {
 		e.stop()
@@ -136,6 +103,7 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 			e.start(j)
 		}
 	}
+	e.wg.Go(e.keepHouse)
 	return e, nil
 }
 
@@ -153,24 +121,30 @@ func (e *Engine) Close() error {
 }
 
 // Trigger starts a job. When it returns, the job is on disk and survives the process.
-// Errors: [ErrNoDataset], [ErrTooMany], or the disk's.
+// Errors: [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], or the
+// disk's.
 func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
-	if _, ok := datasetOf(spec.Dataset); !ok {
-		return Snapshot{}, ErrNoDataset
+	if _, err := fieldsOf(spec.Dataset, spec.Discover); err != nil {
+		return Snapshot{}, err
 	}
-	if e.running() >= MaxRunning {
-		return Snapshot{}, ErrTooMany
+	if err := e.reserve(spec.Dataset); err != nil {
+		return Snapshot{}, err
 	}
-	j := &job{engine: e, id: newID(), meta: meta{
-		SchemaVersion: 1, Dataset: spec.Dataset, Created: e.conf.Now().UTC(), Status: Starting, Inputs: len(spec.URLs),
-		IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput, Fields: spec.Fields, Format: spec.Format,
+	j := &job{engine: e, id: newID(), over: make(chan struct{}), meta: meta{
+		SchemaVersion: 1, Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
+		Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput,
+		LimitTotal: spec.LimitTotal, Fields: spec.Fields, Format: spec.Format, Hooks: spec.Hooks, Via: spec.Via,
 	}}
 	j.dir, j.shape = e.folder(j.id), j.meta.shape()
-	if err := e.create(j, spec.URLs); err != nil {
-		return Snapshot{}, fmt.Errorf("keeping the job: %w", err)
-	}
+	err := e.create(j, spec.Inputs)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.reserved[spec.Dataset]--; e.reserved[spec.Dataset] == 0 {
+		delete(e.reserved, spec.Dataset)
+	}
+	if err != nil {
+		return Snapshot{}, fmt.Errorf("keeping the job: %w", err)
+	}
 	if e.closed {
 		// It is on disk and runs at the next start.
 		return j.snapshot(), nil
@@ -180,14 +154,21 @@ func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 	return j.snapshot(), nil
 }
 
-func (e *Engine) running() int {
-	n := 0
-	for _, s := range e.List() {
-		if !s.Status.Ended() {
+// reserve takes a place among the unfinished jobs of a dataset.
+func (e *Engine) reserve(dataset string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	n := e.reserved[dataset]
+	for _, j := range e.jobs {
+		if s := j.snapshot(); s.Dataset == dataset && !s.Status.Ended() {
 			n++
 		}
 	}
-	return n
+	if n >= e.conf.MaxRunning {
+		return ErrTooMany
+	}
+	e.reserved[dataset]++
+	return nil
 }
 
 // start runs a job; called under mu or before the engine is shared.
@@ -200,13 +181,18 @@ func (e *Engine) start(j *job) {
 	})
 }
 
-// Get is one snapshot; the error is [ErrNoSnapshot].
+// Get is one snapshot; the error is [ErrNoSnapshot], also for one that is younger than
+// Config.Grace.
 func (e *Engine) Get(id string) (Snapshot, error) {
 	j, err := e.job(id)
 	if err != nil {
 		return Snapshot{}, err
 	}
-	return j.snapshot(), nil
+	s := j.snapshot()
+	if e.conf.Grace > 0 && e.conf.Now().Sub(s.Created) < e.conf.Grace {
+		return Snapshot{}, ErrNoSnapshot
+	}
+	return s, nil
 }
 
 func (e *Engine) job(id string) (*job, error) {
@@ -237,7 +223,22 @@ func (e *Engine) List() []Snapshot {
 	return out
 }
 
-// Cancel ends a running job. Errors: [ErrNoSnapshot], [ErrNotRunning].
+// Wait returns when a job has ended or ctx has, with what can be told of it then. The
+// error is [ErrNoSnapshot] or ctx's.
+func (e *Engine) Wait(ctx context.Context, id string) (Snapshot, error) {
+	j, err := e.job(id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	select {
+	case <-j.over:
+		return j.snapshot(), nil
+	case <-ctx.Done():
+		return j.snapshot(), context.Cause(ctx)
+	}
+}
+
+// Cancel ends a running job. Errors: [ErrNoSnapshot], [ErrNotRunning], or the disk's.
 func (e *Engine) Cancel(id string) error {
 	j, err := e.job(id)
 	if err != nil {
@@ -248,6 +249,26 @@ func (e *Engine) Cancel(id string) error {
 	}
 	j.cancel()
 	return nil
+}
+
+// Rerun starts a job like another one. Errors: those of [Engine.Trigger],
+// [ErrNoSnapshot], [ErrNoInput] when the inputs are gone.
+func (e *Engine) Rerun(id, via string) (Snapshot, error) {
+	j, err := e.job(id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	inputs, err := e.Inputs(id)
+	if err != nil {
+		return Snapshot{}, err
+	}
+	j.mu.Lock()
+	m := j.meta
+	j.mu.Unlock()
+	return e.Trigger(Spec{
+		Dataset: m.Dataset, Discover: m.Discover, Inputs: inputs, IncludeErrors: m.IncludeErrors,
+		LimitPerInput: m.LimitPerInput, LimitTotal: m.LimitTotal, Fields: m.Fields, Format: m.Format, Via: via,
+	})
 }
 
 const idPrefix = "sd_"

@@ -1,8 +1,6 @@
 package jobs
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,31 +16,40 @@ import (
 type meta struct {
 	SchemaVersion int       `json:"schema_version"`
 	Dataset       string    `json:"dataset"`
+	Discover      string    `json:"discover,omitempty"`
 	Created       time.Time `json:"created"`
+	Ended         time.Time `json:"ended,omitzero"`
 	Status        Status    `json:"status"`
 	Error         string    `json:"error,omitempty"`
 	Inputs        int       `json:"inputs"`
 	Done          int       `json:"done"`
+	Succeeded     int       `json:"succeeded"`
 	Records       int       `json:"records"`
 	Errors        int       `json:"errors"`
+	Size          int64     `json:"size"`
 	IncludeErrors bool      `json:"include_errors,omitempty"`
 	LimitPerInput int       `json:"limit_per_input,omitempty"`
+	LimitTotal    int       `json:"limit_total,omitempty"`
 	Fields        []string  `json:"fields,omitempty"`
 	Format        string    `json:"format,omitempty"`
-}
-
-// input is a line of input.ndjson.
-type input struct {
-	URL string `json:"url"`
+	Via           string    `json:"via,omitempty"`
+	Hooks         []Hook    `json:"hooks,omitempty"`
 }
 
 // line is a line of records.ndjson: all that one input gave.
 type line struct {
 	I       int               `json:"i"`
-	URL     string            `json:"url"`
 	Records []json.RawMessage `json:"records,omitempty"`
-	Code    string            `json:"error_code,omitempty"`
-	Error   string            `json:"error,omitempty"`
+	Errors  []failure         `json:"errors,omitempty"`
+}
+
+// failure is a row of what could not be had, in the form it is downloaded in (public
+// documentation).
+type failure struct {
+	Error string `json:"error"`
+	Code  string `json:"error_code"`
+	// Input is the job's input, or the page of a crawl.
+	Input json.RawMessage `json:"input"`
 }
 
 type job struct {
@@ -51,6 +58,9 @@ type job struct {
 	dir    string
 	cancel context.CancelFunc
 	shape  shape
+	over   chan struct{} // closed at the end
+
+	handing sync.Mutex // one hand-over at a time; taken before mu
 
 	mu      sync.Mutex // guards what follows, and the order of lines
 	meta    meta
@@ -61,14 +71,19 @@ type job struct {
 // shape is what a job asks of its records. It never changes, so that it is read
 // without the lock.
 type shape struct {
-	dataset string
-	fields  []string
-	limit   int // records of one input; 0 is no bound
-	errors  bool
+	dataset  string
+	discover string
+	fields   []string
+	limit    int // records of one input; 0 is no bound
+	total    int // records of the job; 0 is no bound
+	errors   bool
 }
 
 func (m meta) shape() shape {
-	return shape{dataset: m.Dataset, fields: m.Fields, limit: m.LimitPerInput, errors: m.IncludeErrors}
+	return shape{
+		dataset: m.Dataset, discover: m.Discover, fields: m.Fields,
+		limit: m.LimitPerInput, total: m.LimitTotal, errors: m.IncludeErrors,
+	}
 }
 
 func (j *job) snapshot() Snapshot {
@@ -76,8 +91,9 @@ func (j *job) snapshot() Snapshot {
 	defer j.mu.Unlock()
 	m := j.meta
 	return Snapshot{
-		ID: j.id, Dataset: m.Dataset, Created: m.Created, Status: m.Status, Error: m.Error, Format: m.Format,
-		Inputs: m.Inputs, Done: m.Done, Records: m.Records, Errors: m.Errors, IncludeErrors: m.IncludeErrors,
+		ID: j.id, Dataset: m.Dataset, Discover: m.Discover, Created: m.Created, Ended: m.Ended, Status: m.Status,
+		Error: m.Error, Format: m.Format, Via: m.Via, Inputs: m.Inputs, Done: m.Done, Succeeded: m.Succeeded,
+		Records: m.Records, Errors: m.Errors, Size: m.Size, IncludeErrors: m.IncludeErrors,
 	}
 }
 
@@ -97,18 +113,28 @@ func (j *job) run(ctx context.Context) {
 	}
 	j.done = nil
 	j.mu.Unlock()
+	if err == nil && ctx.Err() == nil {
+		err = j.build(ctx)
+	}
+	status, msg := Ready, ""
 	switch {
 	case ctx.Err() != nil:
+		// Canceled, or left for the next start.
+		if j.snapshot().Status.Ended() {
+			j.handOver()
+		}
 		return
 	case err != nil:
 		j.engine.conf.Log.Error("a job failed", "snapshot", j.id, "error", err)
-		err = j.end(Failed, "Internal server error")
-	default:
-		err = j.end(Ready, "")
+		status, msg = Failed, "Internal server error"
+	case j.nothingFound():
+		status, msg = Failed, noDiscovery
 	}
-	if err != nil && !errors.Is(err, ErrNotRunning) {
+	if err := j.end(status, msg); err != nil && !errors.Is(err, ErrNotRunning) {
 		j.engine.conf.Log.Error("a job's end could not be kept; it ends again after a restart", "snapshot", j.id, "error", err)
+		return
 	}
+	j.handOver()
 }
 
 // resume counts the lines that are there and cuts half a last one off.
@@ -121,7 +147,7 @@ func (j *job) resume() error {
 	defer j.mu.Unlock()
 	j.records = f
 	j.done = make([]bool, j.meta.Inputs)
-	j.meta.Done, j.meta.Records, j.meta.Errors = 0, 0, 0
+	j.meta.Done, j.meta.Succeeded, j.meta.Records, j.meta.Errors, j.meta.Size = 0, 0, 0, 0, 0
 	end, err := scanLines(f, func(_ int64, b []byte) error {
 		var l line
 		if json.Unmarshal(b, &l) == nil && l.I >= 0 && l.I < len(j.done) && !j.done[l.I] {
@@ -144,33 +170,18 @@ func (j *job) count(l line) {
 	j.done[l.I] = true
 	j.meta.Done++
 	j.meta.Records += len(l.Records)
-	if l.Error != "" {
-		j.meta.Errors++
+	j.meta.Errors += len(l.Errors)
+	if len(l.Records) > 0 && len(l.Errors) == 0 {
+		j.meta.Succeeded++
 	}
-}
-
-// scanLines calls fn for each whole line of f with its offset, and gives the offset
-// behind the last one.
-func scanLines(f io.Reader, fn func(at int64, b []byte) error) (end int64, err error) {
-	r := bufio.NewReaderSize(f, 64<<10)
-	for {
-		b, err := r.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return end, nil
-		}
-		if err != nil {
-			return end, err
-		}
-		if err := fn(end, bytes.TrimSuffix(b, []byte("\n"))); err != nil {
-			return end, err
-		}
-		end += int64(len(b))
+	for _, r := range l.Records {
+		j.meta.Size += int64(len(r)) + 1
 	}
 }
 
 type pending struct {
-	i   int
-	url string
+	i  int
+	in json.RawMessage
 }
 
 // work feeds the open inputs, read from disk as they are needed, to a few workers.
@@ -200,12 +211,11 @@ func (j *job) work(ctx context.Context) error {
 		if i >= len(j.done) || j.isDone(i) {
 			return nil
 		}
-		var in input
-		if err := json.Unmarshal(b, &in); err != nil {
-			return fmt.Errorf("reading input %d: %w", i, err)
+		if !json.Valid(b) {
+			return fmt.Errorf("input %d is not JSON", i)
 		}
 		select {
-		case queue <- pending{i, in.URL}:
+		case queue <- pending{i, b}:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -227,28 +237,12 @@ func (j *job) isDone(i int) bool {
 
 // one does one input and keeps its line. An error means that the job cannot go on.
 func (j *job) one(ctx context.Context, p pending) error {
-	select {
-	case j.engine.slots <- struct{}{}:
-		defer func() { <-j.engine.slots }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-	if err := pause(ctx, j.engine.conf.PageDelay); err != nil {
+	l, err := j.collect(ctx, p)
+	if err != nil {
 		return err
 	}
-	l := line{I: p.i, URL: p.url}
-	page, err := j.engine.conf.Fetch(ctx, p.url, maxPageBytes)
 	if ctx.Err() != nil {
 		return context.Cause(ctx) // not the page's fault: the input stays open
-	}
-	if err == nil {
-		l.Records, err = j.extract(page)
-	}
-	if err != nil {
-		l.Code, l.Error = "crawl_failed", err.Error()
-		if fe := (*FetchError)(nil); errors.As(err, &fe) {
-			l.Code = fe.Code
-		}
 	}
 	return j.keep(l)
 }
@@ -270,7 +264,7 @@ func pause(ctx context.Context, d time.Duration) error {
 // keep appends a line with one write. It is not synced: a line that a power cut takes
 // is fetched again.
 func (j *job) keep(l line) error {
-	b, err := json.Marshal(l)
+	b, err := encodeValue(l)
 	if err != nil {
 		return err
 	}
@@ -287,6 +281,59 @@ func (j *job) keep(l line) error {
 	return nil
 }
 
+// build reads the records back: every input must have its line, and where the whole
+// job has a limit, what lies beyond it does not count. Its status is not kept on disk:
+// after a restart a job builds again.
+func (j *job) build(ctx context.Context) error {
+	j.mu.Lock()
+	if j.meta.Status.Ended() {
+		j.mu.Unlock()
+		return nil
+	}
+	j.meta.Status = Building
+	j.mu.Unlock()
+	if err := pause(ctx, j.engine.conf.BuildTime); err != nil {
+		return err
+	}
+	var lines, records int
+	var size int64
+	err := j.eachLine(func(l line) error {
+		lines++
+		for _, r := range l.Records {
+			if j.shape.total == 0 || records < j.shape.total {
+				records++
+				size += int64(len(r)) + 1
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return err
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if lines != j.meta.Inputs {
+		return fmt.Errorf("%d of %d inputs have records or an error", lines, j.meta.Inputs)
+	}
+	j.meta.Records, j.meta.Size = records, size
+	return nil
+}
+
+// nothingFound reports whether a discovery came to nothing at all.
+func (j *job) nothingFound() bool {
+	if j.shape.discover == "" || j.snapshot().Records > 0 {
+		return false
+	}
+	found := false
+	err := j.eachLine(func(l line) error {
+		for _, f := range l.Errors {
+			found = found || f.Code != codeNoDiscovery
+		}
+		return nil
+	})
+	return err == nil && !found
+}
+
 // end moves the job to its last state, on disk first. The error is [ErrNotRunning]
 // when it had ended before, or the disk's.
 func (j *job) end(status Status, msg string) error {
@@ -296,7 +343,7 @@ func (j *job) end(status Status, msg string) error {
 		return ErrNotRunning
 	}
 	m := j.meta
-	m.Status, m.Error = status, msg
+	m.Status, m.Error, m.Ended = status, msg, j.engine.conf.Now().UTC()
 	if err := syncFile(filepath.Join(j.dir, recordsName)); err != nil {
 		return err
 	}
@@ -304,5 +351,6 @@ func (j *job) end(status Status, msg string) error {
 		return err
 	}
 	j.meta = m
+	close(j.over)
 	return nil
 }

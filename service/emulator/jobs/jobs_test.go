@@ -30,7 +30,8 @@ type site struct {
 	most    atomic.Int32
 }
 
-func (s *site) fetch(ctx context.Context, url string, _ int64) (Page, error) {
+func (s *site) fetch(ctx context.Context, r Request) (Page, error) {
+	url := r.URL
 	n := s.running.Add(1)
 	defer s.running.Add(-1)
 	for m := s.most.Load(); n > m && !s.most.CompareAndSwap(m, n); m = s.most.Load() {
@@ -73,6 +74,14 @@ func urls(n int) []string {
 	return out
 }
 
+func inputs(n int) []json.RawMessage {
+	out := make([]json.RawMessage, n)
+	for i, u := range urls(n) {
+		out[i] = json.RawMessage(`{"url":"` + u + `"}`)
+	}
+	return out
+}
+
 func until(t *testing.T, e *Engine, id string, ok func(Snapshot) bool) Snapshot {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
@@ -98,7 +107,7 @@ func ended(s Snapshot) bool { return s.Status.Ended() }
 
 func names(t *testing.T, e *Engine, id string) []string {
 	t.Helper()
-	write, err := e.Download(id, "csv")
+	write, err := e.Download(id, "csv", Slice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +127,7 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	const n = 50
 	first := &site{gate: make(chan struct{}, n)}
 	e := open(t, dir, first)
-	snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(n)})
+	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(n)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +170,7 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 func TestACancelMeetsPagesBeingExtracted(t *testing.T) {
 	e := open(t, t.TempDir(), &site{})
 	for range 20 {
-		snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(200), LimitPerInput: 1, Fields: []string{"name"}})
+		snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(200), LimitPerInput: 1, Fields: []string{"name"}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -176,7 +185,7 @@ func TestParallelismIsBounded(t *testing.T) {
 	s := &site{gate: make(chan struct{})}
 	e := open(t, t.TempDir(), s)
 	for range 10 {
-		if _, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(10)}); err != nil {
+		if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(10)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -195,7 +204,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 	s := &site{gate: make(chan struct{}, 1)}
 	dir := t.TempDir()
 	e := open(t, dir, s)
-	snap, err := e.Trigger(Spec{Dataset: "gd_products", URLs: urls(3)})
+	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(3)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -212,7 +221,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 	if got := until(t, e, snap.ID, ended); got.Status != Failed || got.Error == "" {
 		t.Errorf("%+v", got)
 	}
-	if _, err := e.Download(snap.ID, "json"); !errors.Is(err, ErrNotComplete) {
+	if _, err := e.Download(snap.ID, "json", Slice{}); !errors.Is(err, ErrNotComplete) {
 		t.Errorf("%v", err)
 	}
 }
@@ -220,7 +229,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 	dir := t.TempDir()
 	e := open(t, dir, &site{})
-	if _, err := e.Trigger(Spec{Dataset: "gd_x", URLs: urls(1)}); !errors.Is(err, ErrNoDataset) {
+	if _, err := e.Trigger(Spec{Dataset: "gd_x", Inputs: inputs(1)}); !errors.Is(err, ErrNoDataset) {
 		t.Errorf("%v", err)
 	}
 	if err := e.Close(); err != nil {
@@ -242,17 +251,33 @@ func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 func FuzzExtract(f *testing.F) {
 	f.Add([]byte(`<div data-product="1"><b class="name"><a href="/x">N</a></b><i class="price">$1.50</i></div>`), "http://x.test/")
 	f.Add([]byte(`<div class="review"><i class="rating" data-rating="x">`), "::")
+	f.Add([]byte(`<a class=next href="/shop?page=2"><a rel=next href="//x/">`), "http://x.test/shop")
 	f.Add([]byte("\xff\x00<title>"), "")
 	f.Fuzz(func(t *testing.T, body []byte, url string) {
+		e := &Engine{slots: make(chan struct{}, 1), conf: Config{Now: time.Now, Shop: "http://x.test", Fetch: func(_ context.Context, r Request) (Page, error) {
+			return Page{URL: r.URL, Status: 200, Body: body}, nil
+		}}}
+		in, err := json.Marshal(map[string]string{"url": url, "keyword": url, "category_url": url})
+		if err != nil {
+			t.Skip()
+		}
 		for _, d := range datasets() {
-			j := &job{shape: shape{dataset: d.ID}}
-			recs, err := j.extract(Page{URL: url, Status: 200, Body: body})
-			if err == nil && len(recs) == 0 {
-				t.Fatal("neither records nor an error")
-			}
-			for _, r := range recs {
-				if !json.Valid(r) {
-					t.Fatalf("not JSON: %s", r)
+			for _, by := range []string{"", byKeyword, byCategory, byBestSellers} {
+				if _, err := fieldsOf(d.ID, by); err != nil {
+					continue
+				}
+				j := &job{engine: e, shape: shape{dataset: d.ID, discover: by, limit: 10}}
+				l, err := j.collect(t.Context(), pending{in: in})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(l.Records)+len(l.Errors) == 0 || len(l.Records) > 10 {
+					t.Fatalf("%s by %q: %d records, %d errors", d.ID, by, len(l.Records), len(l.Errors))
+				}
+				for _, r := range l.Records {
+					if !json.Valid(r) {
+						t.Fatalf("not JSON: %s", r)
+					}
 				}
 			}
 		}

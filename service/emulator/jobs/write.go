@@ -4,40 +4,106 @@ import (
 	"bufio"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // Formats of a download.
 func Formats() []string { return []string{"json", "ndjson", "jsonl", "csv"} }
 
+// ContentType is the media type of a format.
+func ContentType(format string) string {
+	switch format {
+	case "csv":
+		return "text/csv; charset=utf-8"
+	case "ndjson":
+		return "application/x-ndjson"
+	case "jsonl":
+		return "application/jsonl"
+	default:
+		return "application/json"
+	}
+}
+
+// Slice is a part of a download; the zero value is all of it.
+type Slice struct {
+	// Batch is how many rows a part has, Part its number from 1.
+	Batch, Part int
+}
+
+// Parts is how many parts a snapshot has. Errors: those of [Engine.Download], but
+// [ErrNoPart].
+func (e *Engine) Parts(id string, batch int) (int, error) {
+	j, err := e.downloadable(id)
+	if err != nil {
+		return 0, err
+	}
+	if batch == 0 {
+		return 1, nil
+	}
+	return (j.snapshot().Rows() + batch - 1) / batch, nil
+}
+
 // Download checks that a snapshot can be had and gives a function that streams it from
 // disk, in the order of its inputs. Errors: [ErrNoSnapshot], [ErrNotReady],
-// [ErrExpired], [ErrEmpty], [ErrNotComplete] for failed and canceled jobs.
-func (e *Engine) Download(id, format string) (write func(io.Writer) error, err error) {
-	j, err := e.job(id)
+// [ErrExpired], [ErrEmpty], [ErrNotComplete] for failed and canceled jobs, [ErrNoPart].
+func (e *Engine) Download(id, format string, part Slice) (write func(io.Writer) error, err error) {
+	j, err := e.downloadable(id)
 	if err != nil {
 		return nil, err
 	}
-	s := j.snapshot()
-	rows := s.Records
-	if s.IncludeErrors {
-		rows += s.Errors
+	from, to := 0, j.snapshot().Rows()
+	if part.Part > 0 {
+		if part.Batch > 0 {
+			from = (part.Part - 1) * part.Batch
+		} else if part.Part > 1 {
+			return nil, ErrNoPart
+		}
+		if from >= to {
+			return nil, ErrNoPart
+		}
+		if part.Batch > 0 {
+			to = min(to, from+part.Batch)
+		}
 	}
+	return func(w io.Writer) error { return j.write(w, format, from, to) }, nil
+}
+
+// Records is [Engine.Download] of the whole for a webhook: an empty snapshot is no
+// error.
+func (e *Engine) Records(id, format string) (write func(io.Writer) error, err error) {
+	j, err := e.downloadable(id)
+	if err != nil && !errors.Is(err, ErrEmpty) {
+		return nil, err
+	}
+	return func(w io.Writer) error { return j.write(w, format, 0, j.snapshot().Rows()) }, nil
+}
+
+// downloadable also gives the job with [ErrEmpty].
+func (e *Engine) downloadable(id string) (*job, error) {
+	s, err := e.Get(id)
+	if err != nil {
+		return nil, err
+	}
+	j, err := e.job(id)
 	switch {
+	case err != nil:
+		return nil, err
 	case !s.Status.Ended():
 		return nil, ErrNotReady
 	case e.conf.Now().Sub(s.Created) > Retention:
 		return nil, ErrExpired
 	case s.Status != Ready:
 		return nil, ErrNotComplete
-	case rows == 0:
-		return nil, ErrEmpty
+	case s.Rows() == 0:
+		return j, ErrEmpty
 	}
-	return func(w io.Writer) error { return j.write(w, format) }, nil
+	return j, nil
 }
 
 // span is where an input's line lies in records.ndjson.
@@ -45,7 +111,9 @@ type span struct {
 	at, n int64
 }
 
-func (j *job) write(w io.Writer, format string) error {
+// eachLine calls fn for the line of each input that has one, in the inputs' order. A
+// second line of an input is none.
+func (j *job) eachLine(fn func(line) error) error {
 	f, err := os.Open(filepath.Join(j.dir, recordsName))
 	if err != nil {
 		return err
@@ -64,11 +132,6 @@ func (j *job) write(w io.Writer, format string) error {
 	if err != nil {
 		return err
 	}
-	bw := bufio.NewWriterSize(w, 32<<10)
-	rows := j.rows(format, bw)
-	if err := rows.begin(); err != nil {
-		return err
-	}
 	for i, sp := range spans {
 		if sp.n == 0 {
 			continue
@@ -81,30 +144,64 @@ func (j *job) write(w io.Writer, format string) error {
 		if err := json.Unmarshal(b, &l); err != nil {
 			return fmt.Errorf("reading the records of input %d: %w", i, err)
 		}
-		if err := j.writeLine(rows, l); err != nil {
+		if err := fn(l); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// errEnough ends a walk over the lines; it goes no further than this file.
+var errEnough = errors.New("enough rows")
+
+// write streams the rows from one number to the one before another.
+func (j *job) write(w io.Writer, format string, from, to int) error {
+	bw := bufio.NewWriterSize(w, 32<<10)
+	rows := j.rows(format, bw)
+	if err := rows.begin(); err != nil {
+		return err
+	}
+	row, records := 0, 0
+	one := func(b json.RawMessage) error {
+		row++
+		if row > to {
+			return errEnough
+		}
+		if row <= from {
+			return nil
+		}
+		return rows.row(b)
+	}
+	err := j.eachLine(func(l line) error {
+		for _, r := range l.Records {
+			if records++; j.shape.total > 0 && records > j.shape.total {
+				break
+			}
+			if err := one(r); err != nil {
+				return err
+			}
+		}
+		if !j.shape.errors {
+			return nil
+		}
+		for _, f := range l.Errors {
+			b, err := encodeValue(f)
+			if err != nil {
+				return err
+			}
+			if err := one(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return err
 	}
 	if err := rows.end(); err != nil {
 		return err
 	}
 	return bw.Flush()
-}
-
-func (j *job) writeLine(rows rowWriter, l line) error {
-	for _, r := range l.Records {
-		if err := rows.row(r); err != nil {
-			return err
-		}
-	}
-	if l.Error == "" || !j.shape.errors {
-		return nil
-	}
-	b, err := json.Marshal(map[string]any{"error": l.Error, "error_code": l.Code, "input": input{l.URL}})
-	if err != nil {
-		return err
-	}
-	return rows.row(b)
 }
 
 type rowWriter interface {
@@ -119,12 +216,20 @@ func (j *job) rows(format string, w *bufio.Writer) rowWriter {
 		return &jsonRows{w: w}
 	case "csv":
 		d, _ := datasetOf(j.shape.dataset)
-		columns := d.Fields
-		if len(j.shape.fields) > 0 {
-			columns = slices.DeleteFunc(slices.Clone(columns), func(f string) bool { return !slices.Contains(j.shape.fields, f) })
+		var columns []string
+		for _, f := range d.Columns(j.shape.discover) {
+			if len(j.shape.fields) == 0 || slices.Contains(j.shape.fields, f.Name) {
+				columns = append(columns, f.Name)
+				continue
+			}
+			for _, p := range j.shape.fields {
+				if strings.HasPrefix(p, f.Name+".") {
+					columns = append(columns, p)
+				}
+			}
 		}
 		if j.shape.errors {
-			columns = append(slices.Clone(columns), "error", "error_code", "input")
+			columns = append(columns, "error", "error_code", "input")
 		}
 		return &csvRows{w: csv.NewWriter(w), columns: columns}
 	default:
@@ -181,9 +286,24 @@ func (r *csvRows) row(b json.RawMessage) error {
 	}
 	cells := make([]string, len(r.columns))
 	for i, c := range r.columns {
-		cells[i] = cell(fields[c])
+		cells[i] = Cell(at(fields, c))
 	}
 	return r.w.Write(cells)
+}
+
+// at is the value at a dotted path, nil where there is none.
+func at(fields map[string]json.RawMessage, path string) json.RawMessage {
+	for {
+		name, rest, dotted := strings.Cut(path, ".")
+		b := fields[name]
+		if !dotted {
+			return b
+		}
+		fields, path = nil, rest
+		if json.Unmarshal(b, &fields) != nil {
+			return nil
+		}
+	}
 }
 
 func (r *csvRows) end() error {
@@ -191,8 +311,8 @@ func (r *csvRows) end() error {
 	return r.w.Error()
 }
 
-// cell is a value without JSON's quotes; null and a missing field are empty.
-func cell(raw json.RawMessage) string {
+// Cell is a value in a CSV, without JSON's quotes; null and a missing field are empty.
+func Cell(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || string(raw) == "null" {
 		return ""

@@ -1,9 +1,8 @@
 package jobs
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"regexp"
 	"slices"
@@ -12,114 +11,93 @@ import (
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
+
+	"zonedeck/service/emulator/page"
 )
 
-// Dataset is a ready-made extraction.
-type Dataset struct {
-	ID, Name string
-	// Fields are the columns of its records, in order.
-	Fields []string
-}
-
-type dataset struct {
-	Dataset
-	// extract gives the records of a page as field to value; nil values are fields
-	// that the page does not have where they are looked for.
-	extract func(Page, *html.Node) []record
-	// anyStatus takes error pages, too.
-	anyStatus bool
-}
-
-type record map[string]any
-
-// Datasets lists what a job can be started for. The ids are the emulator's own.
-func Datasets() []Dataset {
-	var out []Dataset
-	for _, d := range datasets() {
-		out = append(out, d.Dataset)
-	}
-	return out
-}
-
-func datasets() []dataset {
-	return []dataset{
-		{Dataset{"gd_products", "Lab shop: products", []string{"url", "name", "price", "currency", "sku", "in_stock"}}, products, false},
-		{Dataset{"gd_reviews", "Lab shop: reviews", []string{"url", "product", "author", "rating", "text"}}, reviews, false},
-		{Dataset{"gd_pages", "Any page", []string{"url", "title", "text", "status"}}, pages, true},
+func productsDataset(address Field) dataset {
+	return dataset{
+		Dataset: Dataset{
+			ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Description: "the products of the lab's shop",
+			Fields: []Field{
+				{Name: "url", Type: TypeURL, Description: "the product's page"},
+				{Name: "name", Type: TypeText, Description: "its name"},
+				{Name: "price", Type: TypeNumber, Description: "in units of the currency"},
+				{Name: "currency", Type: TypeText, Description: "ISO 4217"},
+				{Name: "sku", Type: TypeText, Description: "the shop's number of it"},
+				{Name: "in_stock", Type: TypeBoolean, Description: "whether it can be had"},
+			},
+			Inputs: []Field{address},
+			Discoveries: []Discovery{
+				{By: byKeyword, Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true}}},
+				{By: byCategory, Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true}}},
+				{By: byBestSellers, Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true}}},
+			},
+		},
+		collect:  extract(products),
+		discover: discoverProducts(),
 	}
 }
 
-func datasetOf(id string) (dataset, bool) {
-	all := datasets()
-	i := slices.IndexFunc(all, func(d dataset) bool { return d.ID == id })
-	if i < 0 {
-		return dataset{}, false
+func reviewsDataset(address Field) dataset {
+	return dataset{
+		Dataset: Dataset{
+			ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Description: "the reviews on a product's page",
+			Fields: []Field{
+				{Name: "url", Type: TypeURL, Description: "the page"},
+				{Name: "product", Type: TypeText, Description: "the product's name"},
+				{Name: "author", Type: TypeText, Description: "who wrote it"},
+				{Name: "rating", Type: TypeNumber, Description: "of 5"},
+				{Name: "text", Type: TypeText, Description: "the review"},
+			},
+			Inputs: []Field{address},
+		},
+		collect: extract(reviews),
 	}
-	return all[i], true
 }
 
-// extract turns a page into encoded records with the dataset's fields in order.
-func (j *job) extract(p Page) ([]json.RawMessage, error) {
-	d, _ := datasetOf(j.shape.dataset)
-	if !d.anyStatus {
-		if err := pageError(p); err != nil {
-			return nil, err
-		}
+func pagesDataset(address Field) dataset {
+	return dataset{
+		Dataset: Dataset{
+			ID: "gd_pages", Name: "Any page", Description: "title and text of a page, whatever its status",
+			Fields: []Field{
+				{Name: "url", Type: TypeURL, Description: "the page"},
+				{Name: "title", Type: TypeText, Description: "its title"},
+				{Name: "text", Type: TypeText, Description: "its text on one line"},
+				{Name: "status", Type: TypeNumber, Description: "HTTP status"},
+			},
+			Inputs: []Field{address},
+		},
+		collect: func(ctx context.Context, v *visit) error { return v.extract(ctx, v.text("url"), pages, true) },
 	}
-	// The HTML5 parser takes any bytes; it fails only when its reader does.
-	doc, err := html.Parse(bytes.NewReader(p.Body))
+}
+
+// extractor gives the records of a page.
+type extractor func(Page, *html.Node) []record
+
+// extract collects the page that an input names.
+func extract(ex extractor) func(context.Context, *visit) error {
+	return func(ctx context.Context, v *visit) error { return v.extract(ctx, v.text("url"), ex, false) }
+}
+
+func (v *visit) extract(ctx context.Context, url string, ex extractor, anyStatus bool) error {
+	p, err := v.get(ctx, url)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	recs := d.extract(p, doc)
-	if len(recs) == 0 {
-		return nil, &FetchError{"no_records", "No data found on the page"}
-	}
-	if n := j.shape.limit; n > 0 && len(recs) > n {
-		recs = recs[:n]
-	}
-	fields := d.Fields
-	if len(j.shape.fields) > 0 {
-		fields = slices.DeleteFunc(slices.Clone(fields), func(f string) bool { return !slices.Contains(j.shape.fields, f) })
-	}
-	out := make([]json.RawMessage, len(recs))
-	for i, r := range recs {
-		if out[i], err = r.encode(fields); err != nil {
-			return nil, err
+	if !anyStatus {
+		if err := pageError(p); err != nil {
+			return err
 		}
 	}
-	return out, nil
-}
-
-func (r record) encode(fields []string) (json.RawMessage, error) {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for i, f := range fields {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		v, err := json.Marshal(r[f])
-		if err != nil {
-			return nil, err
-		}
-		b.WriteString(strconv.Quote(f) + ":")
-		b.Write(v)
+	doc, err := page.Parse(p.Body)
+	if err != nil {
+		return &FetchError{codeFailed, "The page cannot be read"}
 	}
-	b.WriteByte('}')
-	return b.Bytes(), nil
-}
-
-// pageError is the error record of a page that is not the one that was asked for.
-func pageError(p Page) error {
-	switch {
-	case p.Status == http.StatusNotFound || p.Status == http.StatusGone:
-		return &FetchError{"dead_page", "Page not found (" + strconv.Itoa(p.Status) + ")"}
-	case p.Status < 200 || p.Status > 299:
-		return &FetchError{"http_status", "The page answered " + strconv.Itoa(p.Status)}
-	case len(bytes.TrimSpace(p.Body)) == 0:
-		return &FetchError{"empty_page", "The page has no content"}
-	case bytes.Contains(p.Body, []byte("g-recaptcha")):
-		return &FetchError{"captcha", "The page is a CAPTCHA"}
+	for _, r := range ex(p, doc) {
+		if !v.record(r) {
+			break
+		}
 	}
 	return nil
 }

@@ -1,0 +1,170 @@
+package datasets
+
+import (
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/jobs"
+)
+
+const (
+	defaultList = 1000
+	maxList     = 5000
+)
+
+// listed is a row of GET /datasets/v3/snapshots (public documentation).
+type listed struct {
+	ID      string      `json:"id"`
+	Created string      `json:"created"`
+	Status  jobs.Status `json:"status"`
+	Dataset string      `json:"dataset_id"`
+	Size    int         `json:"dataset_size"`
+}
+
+// filter chooses among the snapshots.
+type filter struct {
+	dataset, status string
+	from, to        time.Time // to is exclusive; zero is no bound
+	skip, limit     int
+	total           bool
+	none            bool // no job was started in the way that was asked for
+}
+
+// readFilter reads the query; bad is the name of what is not valid.
+func readFilter(q url.Values, loose bool) (f filter, bad string) {
+	f.limit = defaultList
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		v := q.Get(name)
+		n, err := strconv.Atoi(v)
+		ok := true
+		switch name {
+		case "dataset_id":
+			f.dataset = v
+		case "status":
+			f.status = v
+			// Both spellings are seen.
+			if v == "cancelled" {
+				f.status = string(jobs.Canceled)
+			}
+		case "skip":
+			f.skip, ok = n, err == nil && n >= 0
+		case "limit":
+			f.limit, ok = n, err == nil && n >= 1 && n <= maxList
+		case "from_date":
+			f.from, ok = readDate(v, 0)
+		case "to_date":
+			f.to, ok = readDate(v, 1)
+		case "with_total":
+			f.total, err = strconv.ParseBool(v)
+			ok = err == nil
+		case "trigger_type":
+			ok = v == "ALL" || v == "API" || v == "CP"
+			f.none = v == "CP" // there is no control panel here
+		default:
+			ok = loose
+		}
+		if !ok {
+			return f, name
+		}
+	}
+	return f, ""
+}
+
+// readDate takes a day or an instant. Both days of a range count, so that a last day
+// ends days later.
+func readDate(v string, days int) (time.Time, bool) {
+	if t, err := time.Parse(time.DateOnly, v); err == nil {
+		return t.AddDate(0, 0, days), true
+	}
+	t, err := time.Parse(time.RFC3339, v)
+	return t, err == nil
+}
+
+func (f filter) takes(s jobs.Snapshot) bool {
+	return !f.none && (f.dataset == "" || s.Dataset == f.dataset) && (f.status == "" || string(s.Status) == f.status) &&
+		(f.from.IsZero() || !s.Created.Before(f.from)) && (f.to.IsZero() || s.Created.Before(f.to))
+}
+
+// serveSnapshots is GET /datasets/v3/snapshots, the newest first.
+func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) {
+	f, bad := readFilter(r.URL.Query(), a.conf.Loose)
+	if bad != "" {
+		answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{bad + " is not valid here"}})
+		return
+	}
+	out, total := []listed{}, 0
+	for _, s := range a.conf.Jobs.List() {
+		if !f.takes(s) {
+			continue
+		}
+		total++
+		if total > f.skip && len(out) < f.limit {
+			out = append(out, listed{s.ID, s.Created.Format(time.RFC3339Nano), s.Status, s.Dataset, s.Records})
+		}
+	}
+	if f.total {
+		answer.JSON(w, http.StatusOK, basisList, map[string]any{"data": out, "total": total})
+		return
+	}
+	answer.JSON(w, http.StatusOK, basisList, out)
+}
+
+// job is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
+// documentation).
+type jobLog struct {
+	ID          string     `json:"id"`
+	Created     string     `json:"created"`
+	Status      string     `json:"Status"`
+	Name        string     `json:"dataset_name"`
+	Scraper     string     `json:"scraper_name"`
+	Size        int        `json:"Dataset_size"`
+	Inputs      int        `json:"Inputs_count"`
+	Dataset     string     `json:"Dataset_id"`
+	Discovery   *string    `json:"Discovery_collector_id"`
+	FileSize    int64      `json:"file_size"`
+	Trigger     jobTrigger `json:"trigger"`
+	Duration    int64      `json:"Duration"`
+	PerInput    float64    `json:"Duration_per_input"`
+	SuccessRate *float64   `json:"Success_rate"`
+}
+
+// jobTrigger has no user and no address: the emulator knows neither.
+type jobTrigger struct {
+	Type string  `json:"type"`
+	User *string `json:"user"`
+	IP   *string `json:"ip"`
+	URL  string  `json:"trigger_url"`
+	TS   string  `json:"ts"`
+}
+
+func (a *API) serveLog(w http.ResponseWriter, r *http.Request) {
+	s, err := a.conf.Jobs.Get(r.PathValue("id"))
+	if err != nil {
+		answer.JSON(w, http.StatusNotFound, answer.BasisDataset, map[string]string{"error": "Snapshot not found"})
+		return
+	}
+	l := jobLog{
+		ID: s.ID, Created: s.Created.Format(time.RFC3339Nano), Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,
+		Dataset: s.Dataset, FileSize: s.Size,
+		Trigger: jobTrigger{Type: "API", URL: s.Via, TS: s.Created.Format(time.RFC3339Nano)},
+	}
+	if d, err := jobs.Find(s.Dataset); err == nil {
+		l.Name, l.Scraper = d.Name, d.Name
+	}
+	if s.Discover != "" {
+		l.Discovery = new(s.Discover)
+	}
+	if !s.Ended.IsZero() {
+		l.Duration = s.Ended.Sub(s.Created).Milliseconds()
+	}
+	if s.Done > 0 {
+		l.PerInput = float64(l.Duration) / float64(s.Done)
+		l.SuccessRate = new(float64(s.Succeeded) / float64(s.Done))
+	}
+	answer.JSON(w, http.StatusOK, basisLog, l)
+}

@@ -1,0 +1,282 @@
+package datasets
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/jobs"
+)
+
+// serveTrigger is POST /datasets/v3/trigger (service.md 4.2). It answers after the
+// job is on disk.
+func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) {
+	spec, ok := a.readSpec(w, r)
+	if !ok {
+		return
+	}
+	if snap, ok := a.trigger(w, spec); ok {
+		answer.JSON(w, http.StatusOK, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
+	}
+}
+
+// serveScrape is POST /datasets/v3/scrape: a trigger whose records are the answer where
+// they come in time.
+func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) {
+	spec, ok := a.readSpec(w, r)
+	if !ok {
+		return
+	}
+	if len(spec.Inputs) > MaxSyncInputs {
+		refuse(w, "input", fmt.Sprintf("At most %d inputs; trigger a job for more", MaxSyncInputs))
+		return
+	}
+	snap, ok := a.trigger(w, spec)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), a.conf.SyncWait)
+	defer cancel()
+	snap, err := a.conf.Jobs.Wait(ctx, snap.ID)
+	if err != nil {
+		w.Header().Set("Retry-After", retryAfter)
+		answer.JSON(w, http.StatusAccepted, basisScrape, map[string]string{
+			"snapshot_id": snap.ID, "status": string(snap.Status),
+			"message": "Your request is still in progress; follow the snapshot and download it when it is ready",
+		})
+		return
+	}
+	write, err := a.conf.Jobs.Download(snap.ID, spec.Format, jobs.Slice{})
+	if err != nil {
+		a.noSnapshot(w, snap, err)
+		return
+	}
+	a.send(w, snap.ID, spec.Format, false, basisScrape, write)
+}
+
+// trigger starts a job, or answers why not.
+func (a *API) trigger(w http.ResponseWriter, spec jobs.Spec) (jobs.Snapshot, bool) {
+	snap, err := a.conf.Jobs.Trigger(spec)
+	switch {
+	case errors.Is(err, jobs.ErrTooMany):
+		w.Header().Set("Retry-After", retryAfter)
+		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
+	case err != nil:
+		a.broken(w, "a job was not started", err)
+	}
+	return snap, err == nil
+}
+
+// readSpec reads query and body, or answers what is wrong with them.
+func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, bool) {
+	s := settings{spec: jobs.Spec{Format: "json"}, loose: a.conf.Loose}
+	q := r.URL.Query()
+	s.spec.Via = r.URL.Path + "?" + withoutSecrets(q)
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		if reason := s.set(name, q.Get(name)); reason != "" {
+			refuse(w, name, reason)
+			return s.spec, false
+		}
+	}
+	if s.spec.Dataset == "" {
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
+		return s.spec, false
+	}
+	d, err := jobs.Find(s.spec.Dataset)
+	if err != nil {
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
+		return s.spec, false
+	}
+	inputs, err := a.readInputs(w, r, &s)
+	if err == nil {
+		err = s.finish(d)
+	}
+	if err == nil && len(s.spec.Hooks) > 0 && !a.conf.Webhooks {
+		err = inputErrors("", [2]string{s.spec.Hooks[0].Kind, "Not supported by this emulator"})
+	}
+	if err == nil && len(inputs) == 0 {
+		err = errNothing
+	}
+	if err == nil {
+		err = a.check(&s, inputs)
+	}
+	var bad *inputError
+	switch {
+	case err == nil:
+		s.spec.Inputs = inputs
+		return s.spec, true
+	case errors.As(err, &bad):
+		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
+	default:
+		// The texts of the public documentation.
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, err.Error())
+	}
+	return s.spec, false
+}
+
+// refusal is a refusal that is a text alone (public documentation).
+type refusal string
+
+func (r refusal) Error() string { return string(r) }
+
+const (
+	errNothing      refusal = "No data to trigger"
+	errAttachments  refusal = "Invalid attachments"
+	errNoCollection refusal = "This dataset does not support collection"
+)
+
+// check looks at every input; the error names the first that does not fit.
+func (a *API) check(s *settings, inputs []json.RawMessage) error {
+	if len(inputs) > jobs.MaxInputs {
+		return inputErrors("", [2]string{"input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs)})
+	}
+	const maxLine = 1024
+	for _, raw := range inputs {
+		faults, err := jobs.CheckInput(s.spec.Dataset, s.spec.Discover, raw, a.conf.Loose)
+		switch {
+		case errors.Is(err, jobs.ErrNoCollection):
+			return errNoCollection
+		case errors.Is(err, jobs.ErrNoDiscovery):
+			return inputErrors("", [2]string{"discover_by", "Unknown value for this dataset"})
+		case err != nil:
+			return err
+		case len(faults) > 0:
+			bad := inputErrors(string(raw[:min(len(raw), maxLine)]))
+			for _, f := range faults {
+				bad.Errors = append(bad.Errors, [2]string{f.Field, f.Reason})
+			}
+			return bad
+		}
+	}
+	return nil
+}
+
+// settings are what query, body and form say of a job besides its inputs.
+type settings struct {
+	spec     jobs.Spec
+	loose    bool
+	discover bool
+	notify   string
+	endpoint string
+	auth     string
+	plain    bool
+}
+
+// set takes one setting; it tells what is wrong with it, or "". What this emulator
+// does not do is refused by its name rather than ignored.
+func (s *settings) set(name, v string) (reason string) {
+	switch name {
+	case "dataset_id":
+		s.spec.Dataset = v
+	case "include_errors":
+		return setBool(&s.spec.IncludeErrors, v)
+	case "format":
+		if !slices.Contains(jobs.Formats(), v) {
+			return "Must be one of " + strings.Join(jobs.Formats(), ", ")
+		}
+		s.spec.Format = v
+	case "limit_per_input":
+		return setLimit(&s.spec.LimitPerInput, v)
+	case "limit_multiple_results":
+		return setLimit(&s.spec.LimitTotal, v)
+	case "custom_output_fields":
+		s.spec.Fields = strings.Split(v, "|")
+	case "type":
+		if v != "discover_new" {
+			return "Must be discover_new"
+		}
+		s.discover = true
+	case "discover_by":
+		s.spec.Discover = v
+	case "notify":
+		if v == "true" || v == "false" {
+			return "" // a notice without an address: there is nobody to tell
+		}
+		s.notify = v
+		return wrongHook(v)
+	case "endpoint", "webhook":
+		s.endpoint = v
+		return wrongHook(v)
+	case "auth_header", "webhook_header_Authorization":
+		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) || len(v) > maxURLBytes {
+			return "Must be a header value"
+		}
+		s.auth = v
+	case "uncompressed_webhook":
+		return setBool(&s.plain, v)
+	default:
+		if !s.loose {
+			return "Unknown parameter"
+		}
+	}
+	return ""
+}
+
+func setBool(to *bool, v string) (reason string) {
+	b, err := strconv.ParseBool(v)
+	if err != nil {
+		return "Must be true or false"
+	}
+	*to = b
+	return ""
+}
+
+func setLimit(to *int, v string) (reason string) {
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 {
+		return "Must be a number above 0"
+	}
+	*to = n
+	return ""
+}
+
+func wrongHook(v string) (reason string) {
+	u, err := url.Parse(v)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(v) > maxURLBytes {
+		return "Must be an absolute http or https address"
+	}
+	return ""
+}
+
+// finish checks what belongs together, and words the webhooks.
+func (s *settings) finish(d jobs.Dataset) error {
+	if s.discover != (s.spec.Discover != "") {
+		return inputErrors("", [2]string{"discover_by", "Goes with type=discover_new"})
+	}
+	for _, f := range s.spec.Fields {
+		if !d.HasPath(s.spec.Discover, f) {
+			return inputErrors("", [2]string{"custom_output_fields", fmt.Sprintf("Unknown field %q", f)})
+		}
+	}
+	if s.notify != "" {
+		s.spec.Hooks = append(s.spec.Hooks, jobs.Hook{Kind: jobs.Notify, URL: s.notify, Auth: s.auth})
+	}
+	if s.endpoint != "" {
+		s.spec.Hooks = append(s.spec.Hooks, jobs.Hook{
+			Kind: jobs.Endpoint, URL: s.endpoint, Auth: s.auth, Format: s.spec.Format, Plain: s.plain,
+		})
+	}
+	return nil
+}
+
+// withoutSecrets is the query for a job's log: what goes to a webhook stays out of it.
+func withoutSecrets(q url.Values) string {
+	kept := url.Values{}
+	for name, vs := range q {
+		switch name {
+		case "auth_header", "webhook_header_Authorization", "notify", "endpoint", "webhook":
+			kept.Set(name, "***")
+		default:
+			kept[name] = vs
+		}
+	}
+	return kept.Encode()
+}

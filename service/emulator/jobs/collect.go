@@ -1,0 +1,187 @@
+package jobs
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"zonedeck/service/emulator/page"
+)
+
+const (
+	maxPageBytes = 4 << 20
+	// maxInputBytes and maxInputRecords bound what one input can give; what it has
+	// given by then is kept.
+	maxInputBytes   = 32 << 20
+	maxInputRecords = 10_000
+)
+
+// codes of error rows. dead_page is public documentation; the others are assumptions.
+const (
+	codeDeadPage    = "dead_page"
+	codeFailed      = "crawl_failed"
+	codeNoRecords   = "no_records"
+	codeNoDiscovery = "no_discovery"
+
+	noDiscovery = "No data found in discovery"
+)
+
+// visit is one input being collected. It belongs to one goroutine.
+type visit struct {
+	job    *job
+	in     map[string]json.RawMessage
+	fields []Field
+	limit  int
+	bytes  int
+	out    *line
+	err    error // of encoding; ends the job
+}
+
+// collect does one input. An error means that the job cannot go on, or that ctx ended.
+func (j *job) collect(ctx context.Context, p pending) (line, error) {
+	l := line{I: p.i}
+	d, _ := datasetOf(j.shape.dataset)
+	v := &visit{job: j, fields: d.Columns(j.shape.discover), limit: maxInputRecords, out: &l}
+	if j.shape.limit > 0 {
+		v.limit = min(v.limit, j.shape.limit)
+	}
+	if err := json.Unmarshal(p.in, &v.in); err != nil {
+		return l, err
+	}
+	do := d.collect
+	if j.shape.discover != "" {
+		do = d.discover[j.shape.discover]
+	}
+	err := do(ctx, v)
+	switch {
+	case ctx.Err() != nil:
+		return l, context.Cause(ctx)
+	case v.err != nil:
+		return l, v.err
+	case err != nil:
+		v.failed(p.in, err)
+	case len(l.Records) == 0 && len(l.Errors) == 0:
+		v.failed(p.in, &FetchError{codeNoRecords, "No data found on the page"})
+	}
+	return l, nil
+}
+
+// text is a field of the input, "" when it has none.
+func (v *visit) text(name string) string {
+	var s string
+	_ = json.Unmarshal(v.in[name], &s) // was checked when the job was started
+	return s
+}
+
+// number is a field of the input, or what stands for it.
+func (v *visit) number(name string, missing int) int {
+	if raw, ok := v.in[name]; ok {
+		if n, err := strconv.Atoi(unquoted(raw)); err == nil {
+			return n
+		}
+	}
+	return missing
+}
+
+// get fetches a page, among the few that all jobs fetch at once.
+func (v *visit) get(ctx context.Context, url string) (Page, error) {
+	e := v.job.engine
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-ctx.Done():
+		return Page{}, context.Cause(ctx)
+	}
+	if err := pause(ctx, e.conf.PageDelay); err != nil {
+		return Page{}, err
+	}
+	p, err := e.conf.Fetch(ctx, Request{URL: url, Dataset: v.job.shape.dataset, Limit: maxPageBytes})
+	if err != nil {
+		return Page{}, err
+	}
+	p.Body = page.Decode(p.Body, p.ContentType)
+	return p, nil
+}
+
+// record keeps one; it reports whether more are wanted.
+func (v *visit) record(r record) bool {
+	if !v.more() {
+		return false
+	}
+	if v.job.shape.discover != "" {
+		r[discoveryField] = v.input()
+	}
+	b, err := r.encode(v.fields, v.job.shape.fields)
+	if err != nil {
+		v.err = err
+		return false
+	}
+	v.bytes += len(b)
+	v.out.Records = append(v.out.Records, b)
+	return v.more()
+}
+
+// input is what was asked for, as a record shows it.
+func (v *visit) input() object {
+	fields, err := fieldsOf(v.job.shape.dataset, v.job.shape.discover)
+	if err != nil {
+		return nil
+	}
+	var o object
+	for _, f := range fields {
+		if raw, ok := v.in[f.Name]; ok {
+			o = append(o, member{f.Name, raw})
+		}
+	}
+	return o
+}
+
+func (v *visit) more() bool {
+	return v.err == nil && len(v.out.Records) < v.limit && v.bytes < maxInputBytes
+}
+
+// failed keeps an error row; in is the input, or the page of a crawl.
+func (v *visit) failed(in json.RawMessage, err error) {
+	f := failure{Error: err.Error(), Code: codeFailed, Input: in}
+	if fe := (*FetchError)(nil); errors.As(err, &fe) {
+		f.Code = fe.Code
+	}
+	v.out.Errors = append(v.out.Errors, f)
+}
+
+// failedPage keeps an error row of a page that the input did not name itself.
+func (v *visit) failedPage(url string, err error) {
+	b, merr := json.Marshal(map[string]string{"url": url})
+	if merr != nil {
+		v.err = merr
+		return
+	}
+	v.failed(b, err)
+}
+
+func (v *visit) now() time.Time { return v.job.engine.conf.Now().UTC() }
+
+// pageError is the error record of a page that is not the one that was asked for.
+func pageError(p Page) error {
+	switch {
+	case p.Status == http.StatusNotFound || p.Status == http.StatusGone:
+		return &FetchError{codeDeadPage, "Page not found (" + strconv.Itoa(p.Status) + ")"}
+	case p.Status < 200 || p.Status > 299:
+		return &FetchError{"http_status", "The page answered " + strconv.Itoa(p.Status)}
+	case len(bytes.TrimSpace(p.Body)) == 0:
+		return &FetchError{"empty_page", "The page has no content"}
+	}
+	b := page.Detect(p.Status, http.Header{"Content-Type": {p.ContentType}}, p.Body)
+	switch b.Kind {
+	case page.NotBlocked:
+		return nil
+	case page.Captcha:
+		return &FetchError{"captcha", "The page is a CAPTCHA"}
+	default:
+		return &FetchError{"blocked", "The page is a block, not what was asked for"}
+	}
+}

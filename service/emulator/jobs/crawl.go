@@ -1,0 +1,215 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+
+	"zonedeck/service/emulator/page"
+)
+
+// Bounds of one crawl. The public documentation names none; these are assumptions.
+const (
+	maxCrawlDepth     = 10
+	defaultCrawlDepth = 3
+	maxCrawlPages     = 1000 // fetched, whatever became of them
+	defaultCrawlPages = 100  // records, where limit_per_input says nothing
+)
+
+// crawlDataset follows a site's links. The fields url, markdown, html2text and
+// page_html are public documentation.
+func crawlDataset() dataset {
+	return dataset{
+		Dataset: Dataset{
+			ID: CrawlDataset, Name: "Crawl", Description: "the pages of a site, as far as its links lead",
+			Fields: []Field{
+				{Name: "url", Type: TypeURL, Description: "the page's address"},
+				{Name: "page_title", Type: TypeText, Description: "its title"},
+				{Name: "markdown", Type: TypeText, Description: "the page as Markdown"},
+				{Name: "html2text", Type: TypeText, Description: "its visible text"},
+				{Name: "page_html", Type: TypeText, Description: "its HTML"},
+				{Name: "status", Type: TypeNumber, Description: "HTTP status"},
+				{Name: "depth", Type: TypeNumber, Description: "links from the start"},
+				{Name: "timestamp", Type: TypeText, Description: "when it was fetched, RFC 3339"},
+			},
+			Inputs: []Field{
+				{Name: "url", Type: TypeURL, Description: "where the crawl starts", Required: true},
+				{Name: "depth", Type: TypeNumber, Max: maxCrawlDepth, Description: "links to follow from the start; 0 is the page alone"},
+				{Name: "filter", Type: TypePattern, Description: "addresses to follow; all when missing"},
+				{Name: "exclude_filter", Type: TypePattern, Description: "addresses not to follow"},
+			},
+		},
+		collect: crawl,
+	}
+}
+
+// hop is a page to fetch.
+type hop struct {
+	url   *url.URL
+	depth int
+}
+
+// frontier is what a crawl knows: pages to come, in the order they were found, and the
+// ones it has seen.
+type frontier struct {
+	host            string
+	depth           int
+	include, except *regexp.Regexp
+	robots          robots
+	seen            map[string]bool
+	queue           []hop
+}
+
+func crawl(ctx context.Context, v *visit) error {
+	start, err := url.Parse(v.text("url"))
+	if err != nil {
+		return &FetchError{codeFailed, "The address cannot be read"}
+	}
+	if v.job.shape.limit == 0 {
+		v.limit = defaultCrawlPages
+	}
+	f := &frontier{
+		host: start.Host, depth: v.number("depth", defaultCrawlDepth), seen: map[string]bool{},
+		include: pattern(v.text("filter")), except: pattern(v.text("exclude_filter")),
+	}
+	if f.robots, err = robotsOf(ctx, v, start); err != nil {
+		return err
+	}
+	if !f.robots.allows(start.RequestURI()) {
+		return &FetchError{"robots_txt", "The site's robots.txt does not allow the page"}
+	}
+	f.seen[canonical(start)] = true
+	f.queue = []hop{{start, 0}}
+	for n := 0; len(f.queue) > 0 && n < maxCrawlPages && v.more(); n++ {
+		h := f.queue[0]
+		f.queue = f.queue[1:]
+		if err := f.page(ctx, v, h); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// page fetches one page, keeps what it gave and notes where it leads. An error ends the
+// crawl.
+func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
+	p, err := v.get(ctx, h.url.String())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err == nil && p.Status >= 300 && p.Status < 400 && p.Location != "" {
+		if to, perr := h.url.Parse(p.Location); perr == nil {
+			f.add(to, h.depth)
+		}
+		return nil
+	}
+	if err == nil {
+		err = pageError(p)
+	}
+	if err == nil && !isHTML(p.ContentType) {
+		if h.depth > 0 {
+			return nil // a link to a file, not a page
+		}
+		err = &FetchError{"not_html", "The page is not HTML"}
+	}
+	if err != nil {
+		v.failedPage(h.url.String(), err)
+		return nil
+	}
+	doc, err := page.Parse(p.Body)
+	if err != nil {
+		v.failedPage(h.url.String(), &FetchError{codeFailed, "The page cannot be read"})
+		return nil
+	}
+	r := record{
+		"url": h.url.String(), "status": p.Status, "depth": h.depth, "timestamp": v.now().Format("2006-01-02T15:04:05.000Z07:00"),
+		"page_html": string(p.Body), "html2text": page.TextOf(doc),
+	}
+	if t := page.TitleOf(doc); t != "" {
+		r["page_title"] = t
+	}
+	if h.depth < f.depth {
+		for _, l := range page.LinksOf(doc, h.url.String()) {
+			if u, err := url.Parse(l); err == nil {
+				f.add(u, h.depth+1)
+			}
+		}
+	}
+	// Last, because it changes doc.
+	if r["markdown"], err = page.MarkdownOf(doc, h.url.String()); err != nil {
+		r["markdown"] = nil
+	}
+	v.record(r)
+	return nil
+}
+
+// add queues a page of the same site that was not seen yet and may be fetched.
+func (f *frontier) add(u *url.URL, depth int) {
+	u.Fragment, u.RawFragment = "", ""
+	if !strings.EqualFold(u.Host, f.host) || len(f.seen) >= 10*maxCrawlPages {
+		return
+	}
+	c := canonical(u)
+	if f.seen[c] {
+		return
+	}
+	f.seen[c] = true
+	s := u.String()
+	if f.include != nil && !f.include.MatchString(s) || f.except != nil && f.except.MatchString(s) {
+		return
+	}
+	if !f.robots.allows(u.RequestURI()) {
+		return
+	}
+	f.queue = append(f.queue, hop{u, depth})
+}
+
+// canonical tells whether two addresses are the same page: host in lower case, the
+// query in order, no fragment.
+func canonical(u *url.URL) string {
+	c := *u
+	c.Host = strings.ToLower(c.Host)
+	c.Fragment, c.RawFragment = "", ""
+	if c.Path == "" {
+		c.Path = "/"
+	}
+	if q, err := url.ParseQuery(c.RawQuery); err == nil {
+		c.RawQuery = q.Encode()
+	}
+	return c.String()
+}
+
+// robotsOf reads a site's robots.txt: a missing one allows everything, one that the
+// site cannot serve nothing (RFC 9309 2.3.1).
+func robotsOf(ctx context.Context, v *visit, u *url.URL) (robots, error) {
+	p, err := v.get(ctx, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}).String())
+	switch {
+	case err != nil:
+		return robots{}, err // the page would fail the same way
+	case p.Status >= http.StatusInternalServerError:
+		return robots{none: true}, nil
+	case p.Status != http.StatusOK:
+		return robots{}, nil
+	}
+	return parseRobots(p.Body), nil
+}
+
+// pattern is nil for an empty text; what was checked before compiles.
+func pattern(s string) *regexp.Regexp {
+	if s == "" {
+		return nil
+	}
+	re, err := regexp.Compile(s)
+	if err != nil {
+		return nil
+	}
+	return re
+}
+
+func isHTML(contentType string) bool {
+	t, _, _ := strings.Cut(strings.ToLower(contentType), ";")
+	t = strings.TrimSpace(t)
+	return t == "" || t == "text/html" || t == "application/xhtml+xml"
+}

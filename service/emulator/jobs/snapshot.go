@@ -1,0 +1,121 @@
+package jobs
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+)
+
+const (
+	// MaxInputs bounds the inputs of one job.
+	MaxInputs = 100_000
+	// MaxRunning bounds the unfinished jobs of one dataset when Config says nothing.
+	MaxRunning = 1000
+	// Retention is how long a snapshot can be fetched (public documentation: 30 days).
+	Retention = 30 * 24 * time.Hour
+	// MinBatch is the smallest part of a download, in records (public documentation).
+	MinBatch = 1000
+)
+
+// Errors that callers decide on.
+var (
+	ErrNoDataset    = errors.New("dataset does not exist")
+	ErrNoCollection = errors.New("dataset does not support collection")
+	ErrNoDiscovery  = errors.New("dataset has no such discovery")
+	ErrNoSnapshot   = errors.New("snapshot does not exist")
+	ErrTooMany      = errors.New("too many running jobs")
+	ErrNotRunning   = errors.New("snapshot is not running")
+	ErrNotReady     = errors.New("snapshot is not ready")
+	ErrExpired      = errors.New("snapshot is expired")
+	ErrEmpty        = errors.New("snapshot is empty")
+	ErrNotComplete  = errors.New("snapshot did not complete")
+	ErrNoInput      = errors.New("snapshot input does not exist")
+	ErrNoPart       = errors.New("snapshot has no such part")
+)
+
+// Status is a job's state as it is spelt on the wire (public documentation).
+type Status string
+
+// The states this engine goes through. The words collecting and digesting are seen on
+// the wire too, but no source says what they mean, so they are not used.
+const (
+	Starting Status = "starting"
+	Running  Status = "running"
+	Building Status = "building"
+	Ready    Status = "ready"
+	Failed   Status = "failed"
+	Canceled Status = "canceled"
+)
+
+// Ended reports whether a job will not change any more.
+func (s Status) Ended() bool { return s == Ready || s == Failed || s == Canceled }
+
+// Spec is a job to start; its inputs were checked with [CheckInput].
+type Spec struct {
+	Dataset string
+	// Discover is how records are found (discover_by); empty collects what the inputs
+	// name.
+	Discover string
+	// Inputs are JSON objects.
+	Inputs        []json.RawMessage
+	IncludeErrors bool
+	// LimitPerInput bounds the records of one input, LimitTotal those of the whole
+	// job; 0 is no bound.
+	LimitPerInput, LimitTotal int
+	// Fields keeps only these fields of each record, with dotted paths into objects;
+	// empty keeps all.
+	Fields []string
+	// Format is the one a download has when it names none.
+	Format string
+	// Hooks are the webhooks of the job's end.
+	Hooks []Hook
+	// Via is the path and query that started the job, without secrets, for its log.
+	Via string
+}
+
+// Kinds of a [Hook] (public documentation).
+const (
+	Notify   = "notify"   // snapshot id and status, at every end
+	Endpoint = "endpoint" // the records, when the job is ready
+)
+
+// Hook is a webhook that was asked for with a job.
+type Hook struct {
+	Kind string `json:"kind"`
+	URL  string `json:"url"`
+	// Auth is the Authorization header to send; it is a secret and leaves the job's
+	// folder once the hook is handed over.
+	Auth   string `json:"auth,omitempty"`
+	Format string `json:"format,omitempty"`
+	Plain  bool   `json:"plain,omitempty"` // records without gzip
+}
+
+// Snapshot is what can be told of a job. Counts grow while it runs.
+type Snapshot struct {
+	ID       string
+	Dataset  string
+	Discover string
+	Created  time.Time
+	Ended    time.Time // zero while it runs
+	Status   Status
+	Error    string
+	Format   string
+	Via      string
+	Inputs   int
+	Done     int
+	// Succeeded are the inputs that gave a record and no error.
+	Succeeded int
+	Records   int
+	Errors    int
+	Size      int64 // bytes of the records, one a line
+	// IncludeErrors adds a row for each failure to what is downloaded.
+	IncludeErrors bool
+}
+
+// Rows is what a download has: the records, and the failures where they were asked for.
+func (s Snapshot) Rows() int {
+	if s.IncludeErrors {
+		return s.Records + s.Errors
+	}
+	return s.Records
+}
