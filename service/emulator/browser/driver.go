@@ -1,0 +1,76 @@
+package browser
+
+import (
+	"context"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// drive puts chromedp on our own plane of a Chromium and gives the context that
+// pages are opened from. The context and the browser behind it last until stop, or
+// until the process ends.
+func drive(p *plane) (ctx context.Context, stop func(), err error) {
+	ctx, cancelAttachment := chromedp.NewAllocatorContext(context.Background(), attachment{p})
+	ctx, cancelBrowser := chromedp.NewContext(ctx)
+	stop = func() {
+		cancelBrowser()
+		cancelAttachment()
+	}
+	// The first call makes chromedp attach.
+	if _, err := chromedp.CallBrowser(ctx, target.GetBrowserContexts, emptyParams); err != nil {
+		stop()
+		return nil, nil, err
+	}
+	return ctx, stop, nil
+}
+
+// attachment is chromedp's allocator for a Chromium that runs already.
+type attachment struct{ plane *plane }
+
+func (a attachment) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
+	// Events that chromedp does not know are no news.
+	silent := func(string, ...any) {}
+	opts = append(opts, chromedp.WithBrowserLogf(silent), chromedp.WithBrowserErrorf(silent))
+	return chromedp.NewBrowserTransport(ctx, transport(a), opts...)
+}
+
+func (attachment) Wait()          {}
+func (attachment) Attaches() bool { return true }
+
+// transport carries chromedp's messages over a plane, whose session it sees as the
+// browser itself.
+type transport struct{ plane *plane }
+
+func (t transport) Read(ctx context.Context, msg *cdproto.Message) error {
+	raw, err := t.plane.receive(ctx)
+	if err != nil {
+		return err
+	}
+	if err := jsonv2.Unmarshal(raw, msg, chromedp.DefaultUnmarshalOptions); err != nil {
+		return err
+	}
+	if msg.SessionID == target.SessionID(t.plane.session) {
+		msg.SessionID = ""
+	}
+	return nil
+}
+
+func (t transport) Write(_ context.Context, msg *cdproto.Message) error {
+	out := *msg
+	if out.SessionID == "" {
+		out.SessionID = target.SessionID(t.plane.session)
+	}
+	raw, err := jsonv2.Marshal(&out, chromedp.DefaultMarshalOptions)
+	if err != nil {
+		return err
+	}
+	return t.plane.mux.send(raw)
+}
+
+func (t transport) Close() error {
+	t.plane.drop()
+	return nil
+}

@@ -1,0 +1,201 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// events is what a tab's main frame went through, as its messages tell it. Documents
+// are known by their loader.
+type events struct {
+	main    cdp.FrameID
+	changed chan struct{} // has a token after a change
+
+	mu        sync.Mutex
+	documents map[cdp.LoaderID]*document
+	current   cdp.LoaderID
+	address   string
+	pending   map[cdp.LoaderID]bool // asked for, not there yet
+	lost      bool                  // the current document is the browser's error page
+	crashed   bool
+}
+
+// document is one document of the main frame.
+type document struct {
+	response *network.Response
+	failure  string // Chromium's error text
+	loaded   bool   // its load event fired
+	quiet    bool   // nothing was on its way for half a second
+}
+
+// listen follows a tab from here on. Dialogs are accepted, as nobody reads them: a
+// page would wait for ever.
+func listen(ctx context.Context) (*events, error) {
+	e := &events{
+		main:      cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID),
+		changed:   make(chan struct{}, 1),
+		documents: map[cdp.LoaderID]*document{}, pending: map[cdp.LoaderID]bool{},
+	}
+	return e, chromedp.Listen(ctx, func(ev any) {
+		if _, ok := ev.(*page.EventJavascriptDialogOpening); ok {
+			go func() {
+				// A dialog that is gone already needs no answer.
+				_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
+			}()
+			return
+		}
+		e.note(ev)
+	})
+}
+
+func (e *events) document(id cdp.LoaderID) *document {
+	d := e.documents[id]
+	if d == nil {
+		d = &document{}
+		e.documents[id] = d
+	}
+	return d
+}
+
+func (e *events) note(ev any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch ev := ev.(type) {
+	case *network.EventRequestWillBeSent:
+		if ev.FrameID != e.main || ev.Type != network.ResourceTypeDocument || string(ev.RequestID) != string(ev.LoaderID) {
+			return
+		}
+		e.pending[ev.LoaderID] = true
+	case *network.EventResponseReceived:
+		if ev.FrameID != e.main || ev.Type != network.ResourceTypeDocument {
+			return
+		}
+		e.document(ev.LoaderID).response = ev.Response
+	case *network.EventLoadingFailed:
+		id := cdp.LoaderID(ev.RequestID)
+		if ev.Type != network.ResourceTypeDocument || !e.pending[id] {
+			return
+		}
+		delete(e.pending, id)
+		e.document(id).failure = ev.ErrorText
+	case *page.EventFrameNavigated:
+		if ev.Frame.ID != e.main {
+			return
+		}
+		e.current, e.lost = ev.Frame.LoaderID, ev.Frame.UnreachableURL != ""
+		e.address = ev.Frame.URL + ev.Frame.URLFragment
+		if e.lost {
+			e.address = ev.Frame.UnreachableURL
+		}
+		clear(e.pending)
+	case *page.EventNavigatedWithinDocument:
+		if ev.FrameID != e.main {
+			return
+		}
+		e.address = ev.URL
+	case *page.EventLifecycleEvent:
+		if ev.FrameID != e.main {
+			return
+		}
+		switch ev.Name {
+		case "load":
+			e.document(ev.LoaderID).loaded = true
+		case "networkIdle":
+			e.document(ev.LoaderID).quiet = true
+		}
+	default:
+		return
+	}
+	select {
+	case e.changed <- struct{}{}:
+	default:
+	}
+}
+
+// answered tells whether a document's address gave an HTTP answer.
+func (e *events) answered(id cdp.LoaderID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.latest(id) != nil
+}
+
+// latest is the answer of the document, or of the newest known where the browser did
+// not say which it was.
+func (e *events) latest(id cdp.LoaderID) *network.Response {
+	if d := e.documents[id]; d != nil && d.response != nil {
+		return d.response
+	}
+	return nil
+}
+
+// progress is where the current document stands.
+type progress struct {
+	loaded, quiet, lost bool
+	address, failure    string
+}
+
+func (e *events) progress() progress {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p := progress{lost: e.lost, address: e.address}
+	if d := e.documents[e.current]; d != nil {
+		p.loaded, p.quiet, p.failure = d.loaded, d.quiet, d.failure
+		p.lost = p.lost && d.response == nil
+	}
+	p.loaded = p.loaded && len(e.pending) == 0
+	return p
+}
+
+// describe fills in what the page answered. rendered says that Body is the document
+// as it stood, not the bytes that came.
+func (e *events) describe(res *Result) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	res.URL = e.address
+	r := e.latest(e.current)
+	if r == nil {
+		for _, d := range e.documents { // an answer that made no document: there is one
+			if d.response != nil {
+				r, res.URL = d.response, d.response.URL
+			}
+		}
+	}
+	if r == nil {
+		return
+	}
+	res.Status = int(r.Status)
+	res.Header = http.Header{}
+	for name, value := range r.Headers {
+		for line := range strings.SplitSeq(fmt.Sprint(value), "\n") {
+			res.Header.Add(name, line)
+		}
+	}
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Transfer-Encoding", "Connection"} {
+		res.Header.Del(name)
+	}
+}
+
+// kind is the MIME type of the current document.
+func (e *events) kind() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if r := e.latest(e.current); r != nil {
+		return r.MimeType
+	}
+	return ""
+}
+
+// request is the network's name of the current document.
+func (e *events) request() network.RequestID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return network.RequestID(e.current)
+}

@@ -1,0 +1,240 @@
+package browser
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+const (
+	// maxBrowserMessage bounds one message of Chromium, in bytes: a screenshot of a
+	// long page, in base64.
+	maxBrowserMessage = 128 << 20
+	// planeDepth is how many messages may wait for the reader of a plane.
+	planeDepth = 64
+)
+
+// mux shares the one pipe of a Chromium between two planes of messages: the root
+// plane, which a foreign client may have, and our own, which hangs below a session
+// of its own with the browser target. A message belongs to the plane that its
+// session was attached by.
+type mux struct {
+	rw io.ReadWriteCloser
+
+	write sync.Mutex // one message at a time
+
+	mu       sync.Mutex
+	sessions map[string]*plane
+	closed   bool
+	err      error
+
+	root, own *plane
+	done      chan struct{}
+}
+
+// plane is one side's messages of a mux.
+type plane struct {
+	mux *mux
+	// session is what stands for "no session" on this plane: "" on the root plane.
+	session string
+	in      chan []byte
+	// dropped is closed when nobody reads the plane any more.
+	dropped chan struct{}
+	once    sync.Once
+}
+
+// envelope is what of a message decides where it goes.
+type envelope struct {
+	id       int64
+	method   string
+	session  string
+	attached string // the session that an attachedToTarget or detachedFromTarget names
+}
+
+func newMux(rw io.ReadWriteCloser) *mux {
+	m := &mux{rw: rw, sessions: map[string]*plane{}, done: make(chan struct{})}
+	m.root = m.plane("")
+	go m.read()
+	return m
+}
+
+func (m *mux) plane(session string) *plane {
+	return &plane{mux: m, session: session, in: make(chan []byte, planeDepth), dropped: make(chan struct{})}
+}
+
+// drop says that nobody reads the plane any more: its messages go nowhere.
+func (p *plane) drop() { p.once.Do(func() { close(p.dropped) }) }
+
+// open attaches our own plane. The root plane has seen nothing afterwards.
+func (m *mux) open(ctx context.Context) error {
+	const id = 1
+	if err := m.send([]byte(`{"id":1,"method":"Target.attachToBrowserTarget"}`)); err != nil {
+		return err
+	}
+	for {
+		raw, err := m.root.receive(ctx)
+		if err != nil {
+			return err
+		}
+		if gjson.GetBytes(raw, "id").Int() != id {
+			continue
+		}
+		session := gjson.GetBytes(raw, "result.sessionId").String()
+		if session == "" {
+			return fmt.Errorf("attaching to the browser: %s", gjson.GetBytes(raw, "error.message"))
+		}
+		m.mu.Lock()
+		m.own = m.plane(session)
+		m.sessions[session] = m.own
+		m.mu.Unlock()
+		return nil
+	}
+}
+
+// close ends the pipe, which ends Chromium, and all readers.
+func (m *mux) close(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
+		return
+	}
+	m.closed, m.err = true, err
+	close(m.done)
+	m.rw.Close()
+}
+
+func (m *mux) failure() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.err
+}
+
+// send writes one message.
+func (m *mux) send(msg []byte) error {
+	m.write.Lock()
+	defer m.write.Unlock()
+	framed := make([]byte, 0, len(msg)+1)
+	if _, err := m.rw.Write(append(append(framed, msg...), 0)); err != nil {
+		m.close(errChromiumGone)
+		return fmt.Errorf("%w: %w", errChromiumGone, err)
+	}
+	return nil
+}
+
+// read hands each message to the plane it is for, until the pipe ends.
+func (m *mux) read() {
+	r := bufio.NewReaderSize(m.rw, 64<<10)
+	for {
+		raw, err := readMessage(r, maxBrowserMessage)
+		if err != nil {
+			m.close(fmt.Errorf("%w: %w", errChromiumGone, err))
+			return
+		}
+		if len(raw) == 0 {
+			continue
+		}
+		p := m.route(raw)
+		if p == nil {
+			continue
+		}
+		select {
+		case p.in <- raw:
+		case <-p.dropped:
+		case <-m.done:
+			return
+		}
+	}
+}
+
+// route finds the plane of a message and notes the sessions it opens and ends.
+func (m *mux) route(raw []byte) *plane {
+	e := readEnvelope(raw)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	p := m.root
+	if e.session != "" {
+		p = m.sessions[e.session]
+	}
+	if p == nil || e.attached == "" {
+		return p
+	}
+	switch e.method {
+	case "Target.attachedToTarget":
+		if m.own != nil { // the session of our own plane is not the root plane's
+			m.sessions[e.attached] = p
+		}
+	case "Target.detachedFromTarget":
+		delete(m.sessions, e.attached)
+	}
+	return p
+}
+
+// owns tells whether a session was attached by this plane.
+func (p *plane) owns(session string) bool {
+	p.mux.mu.Lock()
+	defer p.mux.mu.Unlock()
+	return p.mux.sessions[session] == p && session != p.session
+}
+
+func readEnvelope(raw []byte) envelope {
+	f := gjson.GetManyBytes(raw, "id", "method", "sessionId")
+	e := envelope{id: f[0].Int(), method: f[1].String(), session: f[2].String()}
+	if e.method == "Target.attachedToTarget" || e.method == "Target.detachedFromTarget" {
+		e.attached = gjson.GetBytes(raw, "params.sessionId").String()
+	}
+	return e
+}
+
+// receive gives the plane's next message.
+func (p *plane) receive(ctx context.Context) ([]byte, error) {
+	select {
+	case raw := <-p.in:
+		return raw, nil
+	default:
+	}
+	select {
+	case raw := <-p.in:
+		return raw, nil
+	case <-p.mux.done:
+		return nil, p.mux.failure()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// errMessageSize says that a message was longer than its bound.
+var errMessageSize = errors.New("the message is too long")
+
+// readMessage reads up to the zero byte that ends a message.
+func readMessage(r *bufio.Reader, bound int) ([]byte, error) {
+	var whole []byte
+	for {
+		part, err := r.ReadSlice(0)
+		if len(whole)+len(part) > bound {
+			return nil, errMessageSize
+		}
+		whole = append(whole, part...)
+		switch {
+		case err == nil:
+			return bytes.TrimSpace(whole[:len(whole)-1]), nil
+		case !errors.Is(err, bufio.ErrBufferFull):
+			return nil, err
+		}
+	}
+}
+
+// quoted is s as a JSON string.
+func quoted(s string) json.RawMessage {
+	raw, err := json.Marshal(s)
+	if err != nil { // a string always has a JSON form
+		panic(err)
+	}
+	return raw
+}

@@ -1,0 +1,233 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	// DefaultTimeout is a page's time where the request names none.
+	DefaultTimeout = time.Minute
+	// MaxTimeout bounds a page's time. Public documentation speaks of waits of up to
+	// 150 s for an expected element.
+	MaxTimeout = 3 * time.Minute
+	// MaxBody bounds a page's body and its picture, in bytes.
+	MaxBody = 32 << 20
+	// MaxPixels bounds width and height of a picture, in pixels.
+	MaxPixels = 16 << 10
+
+	defaultWidth, defaultHeight = 1280, 720
+
+	// quietWait is how long a loaded page may go on fetching before it is taken as it is.
+	quietWait = 2 * time.Second
+)
+
+// Request is one page to open.
+type Request struct {
+	// URL is absolute, http or https.
+	URL string
+	// Header goes to the document asked for, not to what the page loads after that.
+	// User-Agent and Accept-Language hold for the page as a whole.
+	Header http.Header
+	// Expect is what has to stand on the page before it counts as there.
+	Expect Expect
+	// Timeout bounds everything; 0 is [DefaultTimeout].
+	Timeout time.Duration
+	// Dial reaches the targets. It must not be nil.
+	Dial Dial
+	// Width and Height are the window's, in pixels; 0 is 1280 by 720.
+	Width, Height int
+	// FullPage makes a screenshot of the whole page, up to [MaxPixels] long.
+	FullPage bool
+}
+
+// Expect names an element by a CSS selector, or a text. Both empty expect nothing.
+// It is the x-unblock-expect header of public documentation.
+type Expect struct {
+	Element string `json:"element,omitempty"`
+	Text    string `json:"text,omitempty"`
+}
+
+// Result is a page that came to be, whatever its status.
+type Result struct {
+	// Status and Header are the document's. The header is without what described the
+	// bytes on the wire, which Body no longer is.
+	Status int
+	Header http.Header
+	// URL is where the page was in the end.
+	URL string
+	// Body is the document as it stood after its scripts ran, in UTF-8; or the bytes
+	// of a document that is not HTML; or the PNG of a screenshot. It is empty where the
+	// document had no content.
+	Body []byte
+	// Bytes is what went to and came from targets, handshakes included.
+	Bytes int64
+}
+
+// Render opens a page, lets its scripts run and gives the document as it then stands.
+// Its error is a [*PageError], [ErrNoChromium], [ErrClosed] or the context's.
+func (b *Browsers) Render(ctx context.Context, req Request) (Result, error) {
+	return b.open(ctx, req, (*tab).document)
+}
+
+// Screenshot is Render with a PNG in Body.
+func (b *Browsers) Screenshot(ctx context.Context, req Request) (Result, error) {
+	return b.open(ctx, req, (*tab).picture)
+}
+
+// tab is one page that is being opened.
+type tab struct {
+	ctx    context.Context // chromedp's, ended by the page's time too
+	req    Request
+	seat   *seat
+	chrom  *chromium
+	events *events
+}
+
+func (r Request) check() (Request, error) {
+	u, err := url.Parse(r.URL)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return r, fmt.Errorf("a page's address is an absolute http or https URL, not %q", r.URL)
+	}
+	if r.Dial == nil {
+		return r, fmt.Errorf("a page needs a way to its target")
+	}
+	if r.Timeout <= 0 {
+		r.Timeout = DefaultTimeout
+	}
+	r.Timeout = min(r.Timeout, MaxTimeout)
+	if r.Width <= 0 {
+		r.Width = defaultWidth
+	}
+	if r.Height <= 0 {
+		r.Height = defaultHeight
+	}
+	r.Width, r.Height = min(r.Width, MaxPixels), min(r.Height, MaxPixels)
+	return r, nil
+}
+
+func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byte, error)) (res Result, err error) {
+	if req, err = req.check(); err != nil {
+		return Result{}, err
+	}
+	if err := b.begin(); err != nil {
+		return Result{}, err
+	}
+	defer b.work.Done()
+	ctx, cancel := context.WithTimeoutCause(ctx, req.Timeout, errTimeIsUp)
+	defer cancel()
+	defer context.AfterFunc(b.ctx, cancel)()
+	select {
+	case b.pages <- struct{}{}:
+		defer func() { <-b.pages }()
+	case <-ctx.Done():
+		return Result{}, interrupted(ctx, true, "waiting for a free browser", nil)
+	}
+	w, err := b.borrow(ctx)
+	if err != nil {
+		if ctx.Err() != nil {
+			return Result{}, interrupted(ctx, true, "starting the browser", err)
+		}
+		return Result{}, err
+	}
+	defer b.give(w)
+	seat := b.egress.sit(req.Dial, nil)
+	defer seat.leave()
+
+	tabCtx, closeTab := chromedp.NewContext(w.ctx, chromedp.WithNewBrowserContext())
+	defer closeTab()
+	runCtx, stop := context.WithCancel(tabCtx)
+	defer stop()
+	defer context.AfterFunc(ctx, stop)()
+	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, whose life is tabCtx's
+		return Result{}, interrupted(ctx, w.chrom.alive(), "opening a page", err)
+	}
+	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
+	res, err = t.run(take)
+	res.Bytes = seat.bytes()
+	return res, explain(ctx, w.chrom.alive(), err)
+}
+
+// run opens the page and takes from it what is asked for.
+func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
+	if err := t.furnish(); err != nil {
+		return Result{}, err
+	}
+	if err := t.load(); err != nil {
+		return Result{}, err
+	}
+	var res Result
+	var err error
+	if res.Body, err = take(t); err != nil {
+		return res, err
+	}
+	t.events.describe(&res)
+	return res, nil
+}
+
+// furnish prepares the tab: way out, no downloads, window, language, the request's header.
+func (t *tab) furnish() error {
+	c := chromedp.FromContext(t.ctx)
+	if _, err := chromedp.CallBrowser(t.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: c.BrowserContextID,
+	}); err != nil {
+		return err
+	}
+	if err := t.seat.prime(t.ctx); err != nil {
+		return err
+	}
+	if _, err := chromedp.Call(t.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
+		Width: int64(t.req.Width), Height: int64(t.req.Height), DeviceScaleFactor: 1,
+	}); err != nil {
+		return err
+	}
+	if err := t.dress(); err != nil {
+		return err
+	}
+	var err error
+	t.events, err = listen(t.ctx)
+	return err
+}
+
+// load navigates and waits until the page counts as there.
+func (t *tab) load() error {
+	nav, err := chromedp.Call(t.ctx, page.Navigate, page.NavigateParams{URL: t.req.URL})
+	if err != nil {
+		return err
+	}
+	if nav.IsDownload {
+		return netError("net::ERR_ABORTED", nil)
+	}
+	if nav.ErrorText != "" && !t.events.answered(nav.LoaderID) {
+		return netError(nav.ErrorText, t.refusal(t.req.URL))
+	}
+	if nav.ErrorText != "" || nav.LoaderID == "" {
+		return nil // an answer without a document: 204, or an error status with no body
+	}
+	if err := t.settle(); err != nil {
+		return err
+	}
+	return t.expect()
+}
+
+// refusal is what the dialer said about an address's host, if it refused it.
+func (t *tab) refusal(address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return nil //nolint:nilerr // an address that does not parse was never dialled
+	}
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return t.seat.failure(net.JoinHostPort(u.Hostname(), port))
+}

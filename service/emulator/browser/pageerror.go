@@ -1,0 +1,87 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Codes of a [PageError]. They are the unlocker's of the public documentation.
+const (
+	CodeNavigationTimeout = "navigation_timeout"
+	CodeExpectElement     = "expect_element"
+	CodeDocumentLoad      = "document_load_failed"
+	CodeProxy             = "proxy_error"
+	CodeDisconnected      = "browser_disconnected"
+	CodeClosed            = "net_err_closed"
+)
+
+// PageError says why a page did not come to be. Its Code is what x-brd-error-code
+// says in public documentation: one of the constants above, or the browser's own
+// error in the form net_err_cert_authority_invalid.
+type PageError struct {
+	Code string
+	// Text is for people; it holds nothing secret.
+	Text string
+	// Err is what the seat's [Dial] said, where the target could not be reached at all.
+	Err error
+}
+
+func (e *PageError) Error() string { return e.Code + ": " + e.Text }
+
+// Unwrap gives the dialer's error.
+func (e *PageError) Unwrap() error { return e.Err }
+
+// netError turns Chromium's error text ("net::ERR_CERT_DATE_INVALID") into a
+// PageError. dialed is the dialer's word on the page's address, if it refused it.
+func netError(text string, dialed error) *PageError {
+	if dialed != nil {
+		return &PageError{Code: CodeProxy, Text: "the target could not be reached: " + dialed.Error(), Err: dialed}
+	}
+	name, ok := strings.CutPrefix(text, "net::ERR_")
+	if !ok {
+		return &PageError{Code: CodeDocumentLoad, Text: text}
+	}
+	switch name {
+	case "ABORTED":
+		return &PageError{Code: CodeDocumentLoad, Text: "the target sent no document that a browser shows"}
+	case "CONNECTION_CLOSED", "EMPTY_RESPONSE":
+		return &PageError{Code: CodeClosed, Text: "the target ended the connection (" + text + ")"}
+	case "TIMED_OUT", "CONNECTION_TIMED_OUT":
+		return &PageError{Code: CodeNavigationTimeout, Text: text}
+	default:
+		return &PageError{Code: "net_err_" + strings.ToLower(name), Text: text}
+	}
+}
+
+// interrupted explains a call to the browser that did not come back: the caller's
+// time is over, the browser died, or something else, which stays as it is.
+func interrupted(ctx context.Context, alive bool, during string, err error) error {
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeIsUp):
+		return &PageError{Code: CodeNavigationTimeout, Text: during + " took longer than allowed"}
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case !alive:
+		return &PageError{Code: CodeDisconnected, Text: "the browser ended during " + during}
+	default:
+		return fmt.Errorf("%s: %w", during, err)
+	}
+}
+
+// explain leaves a PageError as it is, unless the caller went away, and finds the
+// reason of every other error.
+func explain(ctx context.Context, alive bool, err error) error {
+	var page *PageError
+	timeIsUp := errors.Is(context.Cause(ctx), errTimeIsUp)
+	switch {
+	case err == nil, errors.As(err, &page) && (ctx.Err() == nil || timeIsUp):
+		return err
+	default:
+		return interrupted(ctx, alive, "opening the page", err)
+	}
+}
+
+// errTimeIsUp is the cause of a context that a page's time limit ended.
+var errTimeIsUp = errors.New("the page's time is up")

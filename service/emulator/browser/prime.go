@@ -1,0 +1,83 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/chromedp"
+)
+
+// primeHost is the address that a browser context learns its login with. The egress
+// answers it itself.
+const primeHost = "egress.invalid"
+
+// emptyParams stands for the parameters of a command that has none.
+var emptyParams = cdp.Empty{}
+
+// prime tells the browser context of a tab the login of its seat: the egress asks for
+// one, we answer, and Chromium's network stack sends it by itself from then on, for
+// every request of that browser context (pages, workers, sockets). Until then the
+// browser context reaches nothing.
+func (s *seat) prime(tab context.Context) error {
+	var answers sync.WaitGroup
+	defer answers.Wait()
+	ctx, cancel := context.WithCancel(tab)
+	defer cancel()
+	failed := make(chan error, 1)
+	answer := func(err error) {
+		if err != nil {
+			select {
+			case failed <- err:
+			default:
+			}
+		}
+	}
+	err := chromedp.Listen(ctx, func(ev any) {
+		switch ev := ev.(type) {
+		case *fetch.EventRequestPaused:
+			answers.Go(func() {
+				_, err := chromedp.Call(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
+				answer(err)
+			})
+		case *fetch.EventAuthRequired:
+			answers.Go(func() {
+				_, err := chromedp.Call(ctx, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{
+					RequestID: ev.RequestID,
+					AuthChallengeResponse: &fetch.AuthChallengeResponse{
+						Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: s.user, Password: s.password,
+					},
+				})
+				answer(err)
+			})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	handle := true
+	target := "http://" + primeHost + "/"
+	if _, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{{URLPattern: target + "*"}}, HandleAuthRequests: &handle,
+	}); err != nil {
+		return err
+	}
+	// 204 leaves the page where it is, which the browser calls aborted.
+	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: target})
+	if err != nil {
+		return err
+	}
+	select {
+	case err := <-failed:
+		return err
+	default:
+	}
+	if res.ErrorText != "net::ERR_ABORTED" {
+		return fmt.Errorf("the browser did not find its way out: %q", res.ErrorText)
+	}
+	_, err = chromedp.Call(ctx, fetch.Disable, emptyParams)
+	return err
+}

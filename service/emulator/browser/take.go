@@ -1,0 +1,239 @@
+package browser
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// lookEvery is how often a page is looked at for what is expected on it.
+const lookEvery = 100 * time.Millisecond
+
+// dress gives the tab the header of its request.
+func (t *tab) dress() error {
+	h := t.req.Header.Clone()
+	ua, lang := h.Get("User-Agent"), h.Get("Accept-Language")
+	if ua != "" || lang != "" {
+		if ua == "" {
+			v, err := chromedp.Run(t.ctx, chromedp.Evaluate[string]("navigator.userAgent"))
+			if err != nil {
+				return err
+			}
+			ua = v
+		}
+		if _, err := chromedp.Call(t.ctx, emulation.SetUserAgentOverride, emulation.SetUserAgentOverrideParams{UserAgent: ua, AcceptLanguage: lang}); err != nil {
+			return err
+		}
+	}
+	h.Del("User-Agent")
+	h.Del("Accept-Language")
+	if len(h) == 0 {
+		return nil
+	}
+	return t.addHeader(h)
+}
+
+// addHeader adds h to the request for the document, and to nothing else: what the page
+// loads from elsewhere has no business with it.
+func (t *tab) addHeader(h http.Header) error {
+	done := false
+	err := chromedp.Listen(t.ctx, func(ev any) {
+		paused, ok := ev.(*fetch.EventRequestPaused)
+		if !ok {
+			return
+		}
+		p := fetch.ContinueRequestParams{RequestID: paused.RequestID}
+		if !done {
+			done = true
+			p.Headers = merged(paused.Request.Headers, h)
+		}
+		go func() {
+			// A request that is gone by now needs no answer.
+			_, _ = chromedp.Call(t.ctx, fetch.ContinueRequest, p)
+		}()
+	})
+	if err != nil {
+		return err
+	}
+	_, err = chromedp.Call(t.ctx, fetch.Enable, fetch.EnableParams{Patterns: []*fetch.RequestPattern{{ResourceType: network.ResourceTypeDocument}}})
+	return err
+}
+
+// merged are the browser's headers with h in the place of those of the same name.
+func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
+	var all []*fetch.HeaderEntry
+	for name, value := range had {
+		if _, ours := h[http.CanonicalHeaderKey(name)]; !ours {
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(value)})
+		}
+	}
+	for name, values := range h {
+		for _, v := range values {
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: v})
+		}
+	}
+	return all
+}
+
+// settle waits until the page's load event fired and it stopped fetching, at the
+// latest [quietWait] after the former, wherever its scripts lead it meanwhile.
+func (t *tab) settle() error {
+	late := time.NewTimer(time.Hour)
+	defer late.Stop()
+	over, waiting := false, false
+	for {
+		p := t.events.progress()
+		switch {
+		case p.loaded && p.lost:
+			return netError(p.failure, t.refusal(p.address))
+		case p.loaded && (p.quiet || over):
+			return nil
+		case p.loaded && !waiting:
+			waiting = true
+			late.Reset(quietWait)
+		case !p.loaded:
+			waiting, over = false, false
+		}
+		select {
+		case <-t.events.changed:
+		case <-late.C:
+			over = waiting
+		case <-t.ctx.Done():
+			return t.ctx.Err()
+		case <-t.chrom.mux.done:
+			return errChromiumGone
+		}
+	}
+}
+
+// look evaluates an expression beside the page's own scripts, which cannot meddle
+// with what it sees of the document.
+func look[T any](t *tab, expression string) (T, error) {
+	var zero T
+	world, err := chromedp.Call(t.ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.events.main})
+	if err != nil {
+		return zero, err
+	}
+	return chromedp.Run(t.ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) {
+		p.ContextID = world.ExecutionContextID
+	}))
+}
+
+// expect waits for what the request expects to stand on the page.
+func (t *tab) expect() error {
+	var found string
+	want := t.req.Expect
+	switch {
+	case want.Element != "":
+		found = "document.querySelector(" + literal(want.Element) + ") !== null"
+	case want.Text != "":
+		found = "document.body !== null && document.body.innerText.includes(" + literal(want.Text) + ")"
+	default:
+		return nil
+	}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		ok, err := look[bool](t, found)
+		var thrown *chromedp.ExceptionError
+		switch {
+		case err == nil && ok:
+			return nil
+		case errors.As(err, &thrown):
+			return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is no CSS selector", want.Element)}
+		}
+		// Any other error is a page that is changing under our hands: look again.
+		select {
+		case <-tick.C:
+		case <-t.events.changed:
+		case <-t.chrom.mux.done:
+			return errChromiumGone
+		case <-t.ctx.Done():
+			return &PageError{Code: CodeExpectElement, Text: "what was expected did not appear on the page: " + literal(want.Element+want.Text)}
+		}
+	}
+}
+
+// literal is s as a JavaScript string.
+func literal(s string) string {
+	raw, err := json.Marshal(s)
+	if err != nil { // a string always has a JSON form
+		return `""`
+	}
+	return string(raw)
+}
+
+// markup gives the document's HTML, nothing for one without content, and null for one
+// longer than allowed.
+const markup = `(bound => {
+	const root = document.documentElement;
+	if (!root || (!root.attributes.length && document.body && !document.body.attributes.length && !document.head?.childNodes.length && !document.body.childNodes.length)) return "";
+	const html = root.outerHTML;
+	if (html.length > bound) return null;
+	return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\n" : "") + html;
+})`
+
+// document is the page's body, see [Result].
+func (t *tab) document() ([]byte, error) {
+	switch t.events.kind() {
+	case "":
+		return nil, nil // an answer without a document
+	case "text/html", "application/xhtml+xml":
+	default:
+		raw, err := chromedp.Call(t.ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: t.events.request()})
+		if err != nil {
+			return nil, err
+		}
+		return bounded([]byte(raw.Body))
+	}
+	html, err := look[*string](t, fmt.Sprintf("%s(%d)", markup, MaxBody))
+	if err != nil {
+		return nil, err
+	}
+	if html == nil {
+		return nil, errTooLong()
+	}
+	return bounded([]byte(*html))
+}
+
+func bounded(body []byte) ([]byte, error) {
+	if len(body) > MaxBody {
+		return nil, errTooLong()
+	}
+	return body, nil
+}
+
+func errTooLong() error {
+	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
+}
+
+// picture is a PNG of the window, or of the whole page.
+func (t *tab) picture() ([]byte, error) {
+	p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
+	if t.req.FullPage {
+		m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
+		if err != nil {
+			return nil, err
+		}
+		beyond := true
+		p.CaptureBeyondViewport = &beyond
+		p.Clip = &page.Viewport{
+			Width: math.Min(m.CSSContentSize.Width, MaxPixels), Height: math.Min(m.CSSContentSize.Height, MaxPixels), Scale: 1,
+		}
+	}
+	shot, err := chromedp.Call(t.ctx, page.CaptureScreenshot, p)
+	if err != nil {
+		return nil, err
+	}
+	return bounded(shot.Data)
+}
