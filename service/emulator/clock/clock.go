@@ -1,0 +1,156 @@
+// Package clock is the emulator's time: the machine's clock with an offset that can
+// grow, so that expiry, rotation and idle sessions can be rehearsed without waiting.
+// It never runs backwards after its start.
+//
+// Everything in the emulator that means time of the service (keys, jobs, sessions,
+// faults, dates in answers) asks this clock; deadlines on sockets do not. The server
+// makes one, its control API moves it, and its state folder keeps the offset.
+//
+// A Clock is safe for concurrent use.
+package clock
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+)
+
+// MaxOffset is how far the clock may be ahead of the machine's.
+const MaxOffset = 100 * 365 * 24 * time.Hour
+
+// Reasons not to move the clock.
+var (
+	// ErrBackwards: time was asked to go back.
+	ErrBackwards = errors.New("the clock never goes back")
+	// ErrTooFar: the clock would leave MaxOffset.
+	ErrTooFar = errors.New("the clock would be more than 100 years from the machine's")
+)
+
+// Clock is a movable clock. Make it with New.
+type Clock struct {
+	base func() time.Time
+
+	mu     sync.RWMutex
+	offset time.Duration
+	moved  chan struct{} // closed by the next move
+}
+
+// New makes a clock that runs on base, which is time.Now outside tests. It shows
+// start now, or base's own time where start is zero; only here may the offset be
+// negative. ErrTooFar where start is out of reach.
+func New(base func() time.Time, start time.Time) (*Clock, error) {
+	c := &Clock{base: base, moved: make(chan struct{})}
+	if start.IsZero() {
+		return c, nil
+	}
+	offset := start.Sub(base())
+	if offset > MaxOffset || offset < -MaxOffset {
+		return nil, ErrTooFar
+	}
+	c.offset = offset
+	return c, nil
+}
+
+// Now is the emulator's time.
+func (c *Clock) Now() time.Time {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.base().Add(c.offset)
+}
+
+// Offset is how far the clock is ahead of the machine's.
+func (c *Clock) Offset() time.Duration {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.offset
+}
+
+// Advance moves the clock forward by d and gives the new time. ErrBackwards for a
+// negative d, ErrTooFar past MaxOffset; the clock then stays as it is.
+func (c *Clock) Advance(d time.Duration) (time.Time, error) {
+	if d < 0 {
+		return time.Time{}, ErrBackwards
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.move(d)
+}
+
+// Set moves the clock forward to t. Errors as for Advance.
+func (c *Clock) Set(t time.Time) (time.Time, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := t.Sub(c.base().Add(c.offset))
+	if d < 0 {
+		return time.Time{}, ErrBackwards
+	}
+	return c.move(d)
+}
+
+func (c *Clock) move(d time.Duration) (time.Time, error) {
+	if d > MaxOffset-c.offset {
+		return time.Time{}, ErrTooFar
+	}
+	if d > 0 {
+		c.offset += d
+		close(c.moved)
+		c.moved = make(chan struct{})
+	}
+	return c.base().Add(c.offset), nil
+}
+
+// Wait returns nil once the clock shows until or later, whether time passed or was
+// moved, and ctx's cause when that ends first.
+func (c *Clock) Wait(ctx context.Context, until time.Time) error {
+	for {
+		c.mu.RLock()
+		left, moved := until.Sub(c.base().Add(c.offset)), c.moved
+		c.mu.RUnlock()
+		if left <= 0 {
+			return nil
+		}
+		t := time.NewTimer(left)
+		select {
+		case <-t.C:
+		case <-moved:
+			t.Stop()
+		case <-ctx.Done():
+			t.Stop()
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// kept is the clock in the state folder. The offset is text for the eyes of people.
+type kept struct {
+	Offset string `json:"offset"`
+}
+
+// MarshalJSON gives {"offset": "36h0m0s"}.
+func (c *Clock) MarshalJSON() ([]byte, error) {
+	return json.Marshal(kept{c.Offset().String()})
+}
+
+// UnmarshalJSON takes the offset that MarshalJSON gave. The clock has to come from New.
+func (c *Clock) UnmarshalJSON(b []byte) error {
+	var k kept
+	if err := json.Unmarshal(b, &k); err != nil {
+		return fmt.Errorf("reading the clock: %w", err)
+	}
+	d, err := time.ParseDuration(k.Offset)
+	if err != nil {
+		return fmt.Errorf("reading the clock: %w", err)
+	}
+	if d > MaxOffset || d < -MaxOffset {
+		return fmt.Errorf("reading the clock: %w", ErrTooFar)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.offset = d
+	close(c.moved)
+	c.moved = make(chan struct{})
+	return nil
+}
