@@ -1,0 +1,289 @@
+package document
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+)
+
+// Has reports whether the document has the field.
+func (t *Table) Has(name string) bool {
+	_, ok := t.ask(name)
+	return ok
+}
+
+func (t *Table) ask(name string) (any, bool) {
+	t.asked = append(t.asked, name)
+	v, ok := t.fields[name]
+	return v, ok && v != nil // JSON's null is no value
+}
+
+func (t *Table) wrongKind(name string, v any, expected string) {
+	t.Fail(name, fmt.Sprintf("%s is %s", name, kind(v)), expected)
+}
+
+func kind(v any) string {
+	switch v.(type) {
+	case string:
+		return "text"
+	case bool:
+		return "true or false"
+	case int64, float64, json.Number:
+		return "a number"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	case time.Time, toml.LocalDate, toml.LocalDateTime, toml.LocalTime:
+		return "a date or a time"
+	default:
+		return "of an unknown kind"
+	}
+}
+
+// Text is a field of text.
+func (t *Table) Text(name string) string {
+	v, ok := t.ask(name)
+	if !ok {
+		return ""
+	}
+	s, ok := v.(string)
+	if !ok {
+		t.wrongKind(name, v, "text in quotes")
+	}
+	return s
+}
+
+// OneOf is a field of text with a closed set of values; an empty one is taken where
+// the field is missing only.
+func (t *Table) OneOf(name string, values ...string) string {
+	s := t.Text(name)
+	for _, v := range values {
+		if s == v {
+			return s
+		}
+	}
+	if v, ok := t.fields[name]; ok && v != nil {
+		if _, isText := v.(string); isText {
+			t.Fail(name, fmt.Sprintf("%s is no %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
+		}
+	}
+	return ""
+}
+
+// Bool is true or false.
+func (t *Table) Bool(name string) bool {
+	v, ok := t.ask(name)
+	if !ok {
+		return false
+	}
+	b, ok := v.(bool)
+	if !ok {
+		t.wrongKind(name, v, "true or false without quotes")
+	}
+	return b
+}
+
+// Int is a whole number from lowest to highest.
+func (t *Table) Int(name string, lowest, highest int64) int64 {
+	v, ok := t.ask(name)
+	if !ok {
+		return 0
+	}
+	expected := fmt.Sprintf("a whole number from %d to %d", lowest, highest)
+	n, ok := v.(int64)
+	if num, isJSON := v.(json.Number); isJSON {
+		var err error
+		if n, err = strconv.ParseInt(num.String(), 10, 64); err != nil {
+			t.Fail(name, fmt.Sprintf("%s is no whole number", Quote(num.String())), expected)
+			return 0
+		}
+		ok = true
+	}
+	switch {
+	case !ok:
+		t.wrongKind(name, v, expected)
+		return 0
+	case n < lowest || n > highest:
+		t.Fail(name, fmt.Sprintf("%d is out of range", n), expected)
+		return 0
+	}
+	return n
+}
+
+// Float is a number from lowest to highest, whole or broken.
+func (t *Table) Float(name string, lowest, highest float64) float64 {
+	v, ok := t.ask(name)
+	if !ok {
+		return 0
+	}
+	expected := fmt.Sprintf("a number from %v to %v", lowest, highest)
+	var f float64
+	switch n := v.(type) {
+	case float64:
+		f = n
+	case int64:
+		f = float64(n)
+	case json.Number:
+		f, _ = n.Float64() // out of range is infinite, which is refused below
+	default:
+		t.wrongKind(name, v, expected)
+		return 0
+	}
+	if math.IsNaN(f) || f < lowest || f > highest {
+		t.Fail(name, fmt.Sprintf("%v is out of range", f), expected)
+		return 0
+	}
+	return f
+}
+
+// Duration is text like "250ms", "36h" or "7d", not below zero and at most longest.
+func (t *Table) Duration(name string, longest time.Duration) time.Duration {
+	d := t.Signed(name, longest)
+	if d < 0 {
+		t.Fail(name, fmt.Sprintf("%s lies in the past", Quote(t.Text(name))), "a duration like 250ms, 36h or 7d")
+		return 0
+	}
+	return d
+}
+
+// Signed is a Duration that may have a leading minus.
+func (t *Table) Signed(name string, longest time.Duration) time.Duration {
+	const expected = "a duration like 250ms, 36h or 7d"
+	v, ok := t.ask(name)
+	if !ok {
+		return 0
+	}
+	s, ok := v.(string)
+	if !ok {
+		t.wrongKind(name, v, expected+", in quotes")
+		return 0
+	}
+	d, err := ParseDuration(s)
+	switch {
+	case err != nil:
+		t.Fail(name, err.Error(), expected)
+		return 0
+	case d > longest || d < -longest:
+		t.Fail(name, fmt.Sprintf("%s is too long", Quote(s)), fmt.Sprintf("at most %s", longest))
+		return 0
+	}
+	return d
+}
+
+// Time is a moment: a TOML date or date and time, or RFC 3339 text, or a date as
+// text. What has no zone is UTC.
+func (t *Table) Time(name string) time.Time {
+	v, ok := t.ask(name)
+	if !ok {
+		return time.Time{}
+	}
+	switch m := v.(type) {
+	case time.Time:
+		return m.UTC()
+	case toml.LocalDate:
+		return m.AsTime(time.UTC)
+	case toml.LocalDateTime:
+		return m.AsTime(time.UTC)
+	case string:
+		moment, err := ParseTime(m)
+		if err != nil {
+			t.Fail(name, err.Error(), "a moment like 2026-11-21T12:00:00Z")
+		}
+		return moment
+	}
+	t.wrongKind(name, v, "a moment like 2026-11-21T12:00:00Z")
+	return time.Time{}
+}
+
+// ParseTime reads RFC 3339, or a date, which is its first moment in UTC.
+func ParseTime(s string) (time.Time, error) {
+	for _, layout := range [...]string{time.RFC3339, time.DateOnly} {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("%s is no moment", Quote(s))
+}
+
+// Texts is a list of text; a single text stands for a list of one.
+func (t *Table) Texts(name string) []string {
+	v, ok := t.ask(name)
+	if !ok {
+		return nil
+	}
+	if s, ok := v.(string); ok {
+		return []string{s}
+	}
+	list, ok := v.([]any)
+	if !ok {
+		t.wrongKind(name, v, "a list of texts")
+		return nil
+	}
+	out := make([]string, 0, len(list))
+	for i, el := range list {
+		s, ok := el.(string)
+		if !ok {
+			t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), fmt.Sprintf("an element of %s is %s", name, kind(el)), "text in quotes")
+			continue
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// Table is a table within this one; nil where there is none.
+func (t *Table) Table(name string) *Table {
+	v, ok := t.ask(name)
+	if !ok {
+		return nil
+	}
+	m, ok := v.(map[string]any)
+	if !ok {
+		t.wrongKind(name, v, "a table")
+		return nil
+	}
+	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
+}
+
+// Map is a table whose names are the author's own and whose values are text.
+func (t *Table) Map(name string) map[string]string {
+	in := t.Table(name)
+	if in == nil {
+		return nil
+	}
+	out := make(map[string]string, len(in.fields))
+	for key := range in.fields {
+		out[key] = in.Text(key)
+	}
+	return out
+}
+
+// Tables is a list of tables, as [[name]] writes it.
+func (t *Table) Tables(name string) []*Table {
+	v, ok := t.ask(name)
+	if !ok {
+		return nil
+	}
+	list, ok := v.([]any)
+	if !ok {
+		t.wrongKind(name, v, "a list of tables: [["+name+"]]")
+		return nil
+	}
+	out := make([]*Table, 0, len(list))
+	for i, el := range list {
+		at := join(join(t.at, name), strconv.Itoa(i))
+		m, ok := el.(map[string]any)
+		if !ok {
+			t.doc.fail(at, fmt.Sprintf("an element of %s is %s", name, kind(el)), "a table")
+			continue
+		}
+		out = append(out, &Table{doc: t.doc, at: at, fields: m})
+	}
+	return out
+}
