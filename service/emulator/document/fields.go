@@ -251,6 +251,14 @@ func (t *Table) Table(name string) *Table {
 	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
 }
 
+// SubTable is Table for a field that may be of another kind too: nil where it is.
+func (t *Table) SubTable(name string) *Table {
+	if _, ok := t.fields[name].(map[string]any); !ok {
+		return nil
+	}
+	return t.Table(name)
+}
+
 // Map is a table whose names are the author's own and whose values are text.
 func (t *Table) Map(name string) map[string]string {
 	in := t.Table(name)

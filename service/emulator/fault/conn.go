@@ -1,0 +1,116 @@
+package fault
+
+import (
+	"bufio"
+	"net"
+	"sync"
+	"time"
+)
+
+// Hijack takes the connection over with the fault still on it. The first write is the
+// head of the answer (to CONNECT) and passes.
+func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+	c, rw, err := t.rc.Hijack()
+	if err != nil {
+		return nil, nil, err
+	}
+	slow := t.do.Conn(c)
+	if s, ok := slow.(*conn); ok {
+		s.head = true
+	}
+	return slow, rw, nil
+}
+
+// Conn does to what is written to a connection what a cut, reset, dribble or bandwidth
+// asks for; for other kinds it is the connection itself. A cut closes the connection,
+// a reset resets it.
+func (a Action) Conn(c net.Conn) net.Conn {
+	switch a.Kind {
+	case Cut, Reset, Dribble, Bandwidth:
+		return &conn{Conn: c, do: a, left: a.After, closed: make(chan struct{})}
+	default:
+		return c
+	}
+}
+
+// conn is a connection with a fault on its writes. Like any connection it may be
+// written to by one goroutine while others read and close it.
+type conn struct {
+	net.Conn
+	do     Action
+	head   bool  // the next write passes
+	left   int64 // bytes before the end
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *conn) Write(p []byte) (int, error) {
+	switch {
+	case c.head:
+		c.head = false
+		return c.Conn.Write(p)
+	case c.do.Kind == Cut || c.do.Kind == Reset:
+		return c.upTo(p)
+	}
+	written := 0
+	for len(p) > 0 {
+		chunk, pause := c.do.portion(len(p))
+		n, err := c.Conn.Write(p[:chunk])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		p = p[chunk:]
+		if !c.wait(pause) {
+			return written, net.ErrClosed
+		}
+	}
+	return written, nil
+}
+
+func (c *conn) upTo(p []byte) (int, error) {
+	n := int(min(int64(len(p)), c.left))
+	if n > 0 {
+		var err error
+		if n, err = c.Conn.Write(p[:n]); err != nil {
+			return n, err
+		}
+		c.left -= int64(n)
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	if c.do.Kind == Reset {
+		hardClose(c.Conn)
+	}
+	c.Close()
+	return n, errEnded
+}
+
+func (c *conn) wait(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-c.closed:
+		return false
+	}
+}
+
+// Close ends a wait of Write as well.
+func (c *conn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// CloseWrite half-closes where the connection below can.
+func (c *conn) CloseWrite() error {
+	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return c.Close()
+}
+
+// NetConn is the connection below.
+func (c *conn) NetConn() net.Conn { return c.Conn }

@@ -1,0 +1,80 @@
+package fault
+
+import (
+	"bytes"
+	"fmt"
+	"hash/fnv"
+	"mime"
+	"net/http"
+	"strings"
+
+	"golang.org/x/net/html"
+)
+
+// maxToken bounds one tag or text of a page whose markup drifts.
+const maxToken = 1 << 20
+
+// drift renames the classes and ids of an HTML page, as a site does that was built
+// anew: what a person sees stays, selectors find nothing (service.md 7, parsing drift).
+// Names change the same way on every page. What is no plain HTML passes as it is.
+func drift(resp *http.Response) {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if kind != "text/html" || resp.Header.Get("Content-Encoding") != "" {
+		return
+	}
+	z := html.NewTokenizer(resp.Body)
+	z.SetMaxBuf(maxToken)
+	resp.Body = &drained{body: resp.Body, more: func(out *bytes.Buffer) error {
+		kind := z.Next()
+		raw := z.Raw()
+		switch kind {
+		case html.ErrorToken:
+			out.Write(raw)
+			return z.Err()
+		case html.StartTagToken, html.SelfClosingTagToken:
+			renamed(out, z, bytes.Clone(raw), kind == html.SelfClosingTagToken)
+		default:
+			out.Write(raw)
+		}
+		return nil
+	}}
+	resp.ContentLength = -1
+	resp.Header.Del("Content-Length")
+	resp.Header.Del("Etag")
+}
+
+// renamed writes a tag with new class and id names; one without them as it was.
+func renamed(out *bytes.Buffer, z *html.Tokenizer, raw []byte, closed bool) {
+	name, more := z.TagName()
+	tag := "<" + string(name)
+	changed := false
+	for more {
+		var key, val []byte
+		key, val, more = z.TagAttr()
+		v := string(val)
+		if k := string(key); k == "class" || k == "id" {
+			changed = true
+			names := strings.Fields(v)
+			for i := range names {
+				names[i] = newName(names[i])
+			}
+			v = strings.Join(names, " ")
+		}
+		tag += fmt.Sprintf(" %s=\"%s\"", key, html.EscapeString(v))
+	}
+	if !changed {
+		out.Write(raw)
+		return
+	}
+	if closed {
+		tag += "/"
+	}
+	out.WriteString(tag + ">")
+}
+
+// newName is a name that build tools give: of one letter and some digits.
+func newName(old string) string {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(old)) // a hash takes everything
+	return fmt.Sprintf("c%08x", h.Sum32())
+}

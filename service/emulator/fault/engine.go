@@ -1,0 +1,271 @@
+package fault
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Reasons why a change of rules is refused.
+var (
+	ErrNoSuchRule = errors.New("no such fault")
+	ErrRuleExists = errors.New("a fault of this id exists")
+	ErrTooMany    = fmt.Errorf("there are %d faults already", MaxRules)
+)
+
+// Config is what an Engine stands on.
+type Config struct {
+	// Seed makes chance repeatable.
+	Seed uint64
+	// Now is the emulator's clock.
+	Now func() time.Time
+}
+
+// Engine holds the rules and decides. Make it with New.
+type Engine struct {
+	conf Config
+
+	change sync.Mutex // serialises writers
+	rules  atomic.Pointer[[]*held]
+	next   int // number for a rule without an id
+}
+
+// held is a rule with its counters. The rule itself is never written to.
+type held struct {
+	rule  Rule
+	added time.Time
+	off   atomic.Bool
+	calls atomic.Int64
+	hits  atomic.Int64
+}
+
+// New makes an engine without rules.
+func New(conf Config) *Engine {
+	e := &Engine{conf: conf}
+	e.rules.Store(new([]*held{}))
+	return e
+}
+
+// Counted is a rule with how often it was asked and how often it hit.
+type Counted struct {
+	Rule  Rule
+	Added time.Time
+	// Calls matched while the rule was on and within its time; Hits of them were hit.
+	Calls, Hits int64
+}
+
+// MarshalJSON gives the fields of Parse with added, calls and hits beside them.
+func (c Counted) MarshalJSON() ([]byte, error) {
+	m := c.Rule.fields()
+	m["added"], m["calls"], m["hits"] = c.Added.UTC().Format(time.RFC3339Nano), c.Calls, c.Hits
+	m["off"] = c.Rule.Off
+	return json.Marshal(m)
+}
+
+// Add takes rules in, all or none; one without an id gets one. They are asked in the
+// order in which they were added. Errors: ErrRuleExists, ErrTooMany.
+func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
+	e.change.Lock()
+	defer e.change.Unlock()
+	all := slices.Clone(*e.rules.Load())
+	if len(all)+len(rules) > MaxRules {
+		return nil, ErrTooMany
+	}
+	var out []Counted
+	for _, r := range rules {
+		for r.ID == "" {
+			e.next++
+			if id := "fault-" + strconv.Itoa(e.next); indexOf(all, id) < 0 {
+				r.ID = id
+			}
+		}
+		if indexOf(all, r.ID) >= 0 {
+			return nil, fmt.Errorf("%w: %s", ErrRuleExists, r.ID)
+		}
+		h := &held{rule: r, added: e.conf.Now()}
+		h.off.Store(r.Off)
+		all = append(all, h)
+		out = append(out, h.counted())
+	}
+	e.rules.Store(&all)
+	return out, nil
+}
+
+func indexOf(all []*held, id string) int {
+	return slices.IndexFunc(all, func(h *held) bool { return h.rule.ID == id })
+}
+
+func (h *held) counted() Counted {
+	c := Counted{Rule: h.rule, Added: h.added, Calls: h.calls.Load(), Hits: h.hits.Load()}
+	c.Rule.Off = h.off.Load()
+	return c
+}
+
+// List is the rules in their order, with their counters.
+func (e *Engine) List() []Counted {
+	out := []Counted{}
+	for _, h := range *e.rules.Load() {
+		out = append(out, h.counted())
+	}
+	return out
+}
+
+// Get is one rule. Error: ErrNoSuchRule.
+func (e *Engine) Get(id string) (Counted, error) {
+	all := *e.rules.Load()
+	if i := indexOf(all, id); i >= 0 {
+		return all[i].counted(), nil
+	}
+	return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
+}
+
+// Remove forgets a rule. Error: ErrNoSuchRule.
+func (e *Engine) Remove(id string) error {
+	e.change.Lock()
+	defer e.change.Unlock()
+	all := slices.Clone(*e.rules.Load())
+	i := indexOf(all, id)
+	if i < 0 {
+		return fmt.Errorf("%w: %s", ErrNoSuchRule, id)
+	}
+	all = slices.Delete(all, i, i+1)
+	e.rules.Store(&all)
+	return nil
+}
+
+// Clear forgets all rules and gives how many there were.
+func (e *Engine) Clear() int {
+	e.change.Lock()
+	defer e.change.Unlock()
+	return len(*e.rules.Swap(new([]*held{})))
+}
+
+// Turn switches a rule on or off; its counters go on from where they stood. Error:
+// ErrNoSuchRule.
+func (e *Engine) Turn(id string, on bool) (Counted, error) {
+	all := *e.rules.Load()
+	i := indexOf(all, id)
+	if i < 0 {
+		return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
+	}
+	all[i].off.Store(!on)
+	return all[i].counted(), nil
+}
+
+// Replace puts another rule in a rule's place, with new counters. The id stays. Error:
+// ErrNoSuchRule.
+func (e *Engine) Replace(id string, r Rule) (Counted, error) {
+	e.change.Lock()
+	defer e.change.Unlock()
+	all := slices.Clone(*e.rules.Load())
+	i := indexOf(all, id)
+	if i < 0 {
+		return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
+	}
+	r.ID = id
+	h := &held{rule: r, added: e.conf.Now()}
+	h.off.Store(r.Off)
+	all[i] = h
+	e.rules.Store(&all)
+	return h.counted(), nil
+}
+
+// Active reports whether any rule is about a point. It lets a caller skip the work of
+// describing a call.
+func (e *Engine) Active(p Point) bool {
+	for _, h := range *e.rules.Load() {
+		if h.rule.Match.Point == p && !h.off.Load() {
+			return true
+		}
+	}
+	return false
+}
+
+// Verdict is what happens to one call. The zero value is nothing.
+type Verdict struct {
+	// Delay is waited first: the sum of what all rules that hit asked for, at most
+	// MaxDelay.
+	Delay time.Duration
+	// Do is the action of the first rule that hit and does more than wait; its Kind is
+	// empty where there is none.
+	Do Action
+	// Rules are the ids of the rules that hit, in their order.
+	Rules []string
+}
+
+// Decide asks every rule about a call, and counts.
+func (e *Engine) Decide(c Call) Verdict {
+	var v Verdict
+	all := *e.rules.Load()
+	if len(all) == 0 {
+		return v
+	}
+	now := e.conf.Now()
+	for _, h := range all {
+		r := &h.rule
+		if h.off.Load() || !r.Match.matches(&c) || !r.When.active(h.added, now) {
+			continue
+		}
+		n := h.calls.Add(1)
+		if !r.When.hits(n) {
+			continue
+		}
+		waits := r.Do.Kind == Latency || r.Do.Kind == Late
+		if !waits && v.Do.Kind != "" {
+			continue // another rule acts already
+		}
+		draw := e.generator(r.ID, n)
+		if p := r.When.Probability; p > 0 && draw.Float64() >= p {
+			continue
+		}
+		if !h.takeHit() {
+			continue
+		}
+		v.Rules = append(v.Rules, r.ID)
+		v.Delay = min(v.Delay+r.Do.Delay.draw(draw), MaxDelay)
+		if !waits {
+			v.Do = r.Do
+		}
+	}
+	return v
+}
+
+// takeHit counts a hit unless the rule has hit as often as it may.
+func (h *held) takeHit() bool {
+	for {
+		n := h.hits.Load()
+		if t := h.rule.When.Times; t > 0 && n >= t {
+			return false
+		}
+		if h.hits.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// generator is the chance of one call of one rule.
+func (e *Engine) generator(id string, n int64) *rand.Rand {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(id)) // a hash takes everything
+	// The multiplier spreads neighbouring numbers over the whole state.
+	return rand.New(rand.NewPCG(e.conf.Seed^h.Sum64(), uint64(n)*0x9e3779b97f4a7c15))
+}
+
+func (d Delay) draw(r *rand.Rand) time.Duration {
+	switch {
+	case d.Upper > 0:
+		return d.Lower + time.Duration(r.Int64N(int64(d.Upper-d.Lower)+1))
+	case d.Median > 0:
+		return time.Duration(min(float64(d.Median)*math.Exp(r.NormFloat64()*d.Sigma), float64(MaxDelay)))
+	default:
+		return d.Fixed
+	}
+}

@@ -1,0 +1,311 @@
+package fault
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Header names the rules that hit an answer.
+const Header = "x-emulator-fault"
+
+// basisHeader and basis mark an answer that a fault gave in place of the service.
+const (
+	basisHeader = "x-emulator-basis"
+	basis       = "assumption: a fault of the scenario"
+)
+
+// chunkPatience is how long a client may take to read one chunk of a slow answer.
+const chunkPatience = time.Minute
+
+// errEnded is what a handler's writes give once a fault has ended its answer.
+var errEnded = errors.New("the answer was ended by a fault")
+
+// Web is how a server takes part in faults.
+type Web struct {
+	Engine *Engine
+	// Point is where the server stands.
+	Point Point
+	// Call describes a request; Point is filled in. It is called only while a rule is
+	// about the point.
+	Call func(*http.Request) Call
+	// Refuse answers with an error code of the service, the way this server does.
+	Refuse func(http.ResponseWriter, *http.Request, *RefusedError)
+}
+
+// Handler puts the faults of a point in front of next.
+func (w Web) Handler(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if !w.Engine.Active(w.Point) {
+			next.ServeHTTP(rw, r)
+			return
+		}
+		c := w.Call(r)
+		c.Point = w.Point
+		w.serve(rw, r, w.Engine.Decide(c), next)
+	})
+}
+
+func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http.Handler) {
+	if len(v.Rules) == 0 {
+		next.ServeHTTP(rw, r)
+		return
+	}
+	rw.Header().Set(Header, strings.Join(v.Rules, ", "))
+	if !wait(r.Context(), v.Delay) {
+		panic(http.ErrAbortHandler)
+	}
+	a := v.Do
+	if a.Accepted {
+		next.ServeHTTP(&deaf{ResponseWriter: rw, header: http.Header{}}, r)
+	}
+	switch a.Kind {
+	case Status, TooFast:
+		a.answer(rw)
+	case Code:
+		w.Refuse(rw, r, refused(v))
+	case Drop:
+		panic(http.ErrAbortHandler)
+	case Hang:
+		// Not longer than MaxDelay: a caller that has not sent its whole body is not
+		// seen leaving.
+		wait(r.Context(), MaxDelay)
+		panic(http.ErrAbortHandler)
+	case Malformed:
+		garbage(rw)
+	case Reset:
+		if a.Accepted || a.After == 0 {
+			resetNow(rw)
+			return
+		}
+		throttled(rw, r, a, next)
+	case Cut, Dribble, Bandwidth:
+		throttled(rw, r, a, next)
+	case Empty:
+		next.ServeHTTP(&bodiless{ResponseWriter: rw}, r)
+	default:
+		next.ServeHTTP(rw, r)
+	}
+}
+
+// answer writes the status that a rule asks for.
+func (a Action) answer(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set(basisHeader, basis)
+	if a.Kind == TooFast {
+		if a.RetryAfter > 0 {
+			h.Set("Retry-After", wholeSeconds(a.RetryAfter))
+		}
+		h.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	for name, v := range a.Header {
+		h.Set(name, v)
+	}
+	w.WriteHeader(a.Status)
+	_, _ = io.WriteString(w, a.text()) // the client may be gone
+}
+
+func (a Action) text() string {
+	if a.Kind == TooFast && a.Body == "" {
+		return "Too many requests"
+	}
+	return a.Body
+}
+
+// wholeSeconds is the form of Retry-After, rounded up.
+func wholeSeconds(d time.Duration) string {
+	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
+}
+
+// wait gives false when ctx ended first.
+func wait(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// resetNow ends the connection with a reset in place of an orderly end. Where the
+// connection cannot be had (HTTP/2), the stream is reset.
+func resetNow(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	hardClose(conn)
+}
+
+// hardClose closes with a reset where the connection below is one of TCP.
+func hardClose(c net.Conn) {
+	for inner := c; inner != nil; {
+		if l, ok := inner.(interface{ SetLinger(sec int) error }); ok {
+			_ = l.SetLinger(0) // a failure means that it is closed already
+			break
+		}
+		below, ok := inner.(interface{ NetConn() net.Conn })
+		if !ok {
+			break
+		}
+		inner = below.NetConn()
+	}
+	c.Close()
+}
+
+// garbage answers with a good status line and a body that no client can read.
+func garbage(w http.ResponseWriter) {
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler)
+	}
+	defer conn.Close()
+	_ = conn.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
+	_, _ = buffered.WriteString("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\x00\xff not a chunk")
+	_ = buffered.Flush() // the client may be gone
+}
+
+// deaf lets a handler run whose answer nobody gets.
+type deaf struct {
+	http.ResponseWriter
+	header http.Header
+}
+
+func (d *deaf) Header() http.Header         { return d.header }
+func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
+func (d *deaf) WriteHeader(int)             {}
+func (d *deaf) FlushError() error           { return nil }
+
+// Unwrap leaves deadlines to the connection; Flush and Hijack are not.
+func (d *deaf) Unwrap() http.ResponseWriter { return d.ResponseWriter }
+
+// Hijack is refused: the connection is still needed for the answer that comes instead.
+func (d *deaf) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, http.ErrNotSupported }
+
+// bodiless is an answer without its body.
+type bodiless struct {
+	http.ResponseWriter
+	wrote bool
+}
+
+func (b *bodiless) WriteHeader(status int) {
+	if status >= http.StatusOK && !b.wrote {
+		b.wrote = true
+		b.Header().Del("Content-Encoding")
+		b.Header().Del("Content-Length")
+	}
+	b.ResponseWriter.WriteHeader(status)
+}
+
+func (b *bodiless) Write(p []byte) (int, error) {
+	if !b.wrote {
+		b.WriteHeader(http.StatusOK)
+	}
+	return len(p), nil
+}
+
+func (b *bodiless) Unwrap() http.ResponseWriter { return b.ResponseWriter }
+
+// throttled serves next with a body that is cut, reset or slow, on a connection taken
+// over as well.
+func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handler) {
+	t := &throttle{ResponseWriter: w, rc: http.NewResponseController(w), ctx: r.Context(), do: a, left: a.After}
+	defer func() {
+		if t.ended && a.Kind == Reset {
+			resetNow(w)
+		}
+	}()
+	next.ServeHTTP(t, r)
+	if t.ended && a.Kind != Reset {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// throttle is a response whose body is cut, reset or slow.
+type throttle struct {
+	http.ResponseWriter
+	rc    *http.ResponseController
+	ctx   context.Context // of the request: a wait ends with it
+	do    Action
+	left  int64 // bytes before the end, of a cut or a reset
+	ended bool
+}
+
+func (t *throttle) Write(p []byte) (int, error) {
+	if t.do.Kind == Cut || t.do.Kind == Reset {
+		return t.upTo(p)
+	}
+	written := 0
+	for len(p) > 0 {
+		chunk, pause := t.do.portion(len(p))
+		// A deadline that was set for one quick write must not end a slow one.
+		_ = t.rc.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
+		n, err := t.ResponseWriter.Write(p[:chunk])
+		written += n
+		if err != nil {
+			return written, err
+		}
+		if err := t.rc.Flush(); err != nil {
+			return written, err
+		}
+		if p = p[chunk:]; !wait(t.ctx, pause) {
+			return written, context.Cause(t.ctx)
+		}
+	}
+	return written, nil
+}
+
+func (t *throttle) upTo(p []byte) (int, error) {
+	if t.ended {
+		return 0, errEnded
+	}
+	n := int(min(int64(len(p)), t.left))
+	if n > 0 {
+		var err error
+		if n, err = t.ResponseWriter.Write(p[:n]); err != nil {
+			return n, err
+		}
+		t.left -= int64(n)
+	}
+	if n == len(p) {
+		return n, nil
+	}
+	t.ended = true
+	if err := t.rc.Flush(); err != nil {
+		return n, err
+	}
+	return n, errEnded
+}
+
+// portion is how many of the next bytes go in one piece, and the wait after them.
+func (a Action) portion(have int) (chunk int, pause time.Duration) {
+	if a.Kind == Dribble {
+		return int(min(int64(have), max(a.Chunk, 1))), a.Pause
+	}
+	// Twenty pieces a second look like a slow line, and cost little.
+	piece := max(a.Rate/20, 1)
+	chunk = int(min(int64(have), piece))
+	return chunk, time.Duration(float64(chunk) / float64(max(a.Rate, 1)) * float64(time.Second))
+}
+
+// FlushError leaves out what was ended.
+func (t *throttle) FlushError() error {
+	if t.ended {
+		return errEnded
+	}
+	return t.rc.Flush()
+}
+
+// Unwrap leaves deadlines to the connection.
+func (t *throttle) Unwrap() http.ResponseWriter { return t.ResponseWriter }

@@ -1,0 +1,272 @@
+package fault
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/net/http/httpguts"
+
+	"zonedeck/service/emulator/document"
+)
+
+// Parse reads one rule out of a table of a scenario or a body of the control API. All
+// mistakes are in the table; what comes back is good only where t.Err is nil.
+//
+//	[[faults]]
+//	id = "slow-shop"
+//	point = "target"            # api, proxy, target, webhook, job
+//	host = "lab.test"           # also zone, product, path, method, dataset; "*" is any text
+//	action = "latency"
+//	delay = "300ms"             # or {lower = "100ms", upper = "2s"}, or {median = "300ms", sigma = 0.5}
+//	from = 10                   # also nth, until, every, times, probability, at, in, for
+func Parse(t *document.Table) Rule {
+	r := Rule{ID: t.Text("id"), Off: t.Bool("off")}
+	if len(r.ID) > maxText || strings.ContainsAny(r.ID, "/?#% \t\r\n") {
+		t.Fail("id", fmt.Sprintf("%s cannot name a rule", document.Quote(r.ID)), "a word without spaces and slashes")
+	}
+	r.Match = parseMatch(t)
+	r.When = parseWhen(t)
+	r.Do = parseAction(t, r.Match.Point)
+	t.Done()
+	return r
+}
+
+// words turns a closed set into text for messages.
+func words[T ~string](in []T) []string {
+	out := make([]string, len(in))
+	for i, v := range in {
+		out[i] = string(v)
+	}
+	return out
+}
+
+func parseMatch(t *document.Table) Match {
+	m := Match{
+		Point: Point(t.OneOf("point", words(Points())...)), Zone: t.Text("zone"), Product: t.Text("product"),
+		Host: strings.ToLower(t.Text("host")), Path: t.Text("path"), Method: t.Text("method"), Dataset: t.Text("dataset"),
+	}
+	if !t.Has("point") {
+		t.Fail("", "the fault has no point", "point = one of "+strings.Join(words(Points()), ", "))
+	}
+	for _, name := range [...]string{"zone", "product", "host", "path", "method", "dataset"} {
+		if len(t.Text(name)) > maxText {
+			t.Fail(name, name+" is too long", fmt.Sprintf("at most %d bytes", maxText))
+		}
+	}
+	return m
+}
+
+func parseWhen(t *document.Table) When {
+	w := When{
+		Nth: t.Int("nth", 1, maxTimes), From: t.Int("from", 1, maxTimes), Until: t.Int("until", 1, maxTimes),
+		Every: t.Int("every", 1, maxTimes), Times: t.Int("times", 1, maxTimes), Probability: t.Float("probability", 0, 1),
+		At: t.Time("at"), In: t.Duration("in", maxPeriod), For: t.Duration("for", maxPeriod),
+	}
+	switch {
+	case w.Nth > 0 && (w.From > 0 || w.Until > 0 || w.Every > 0):
+		t.Fail("nth", "nth stands with from, until or every", "nth alone: it is one call")
+	case w.Until > 0 && w.Until < w.From:
+		t.Fail("until", fmt.Sprintf("until is %d and from %d", w.Until, w.From), "until not below from")
+	case t.Has("probability") && w.Probability == 0:
+		t.Fail("probability", "a probability of 0 never hits", "a number above 0 and up to 1")
+	case t.Has("at") && t.Has("in"):
+		t.Fail("in", "the fault has both at and in", "one of them")
+	}
+	return w
+}
+
+// own are the fields of each kind beside delay.
+func own(k Kind) []string {
+	switch k {
+	case Status:
+		return []string{"status", "headers", "body", "accepted"}
+	case TooFast:
+		return []string{"retry_after", "headers", "body", "accepted"}
+	case Code:
+		return []string{"code", "message", "status"}
+	case Drop, Hang, Malformed:
+		return []string{"accepted"}
+	case Reset:
+		return []string{"accepted", "after"}
+	case Cut:
+		return []string{"after"}
+	case Dribble:
+		return []string{"chunk", "pause"}
+	case Bandwidth:
+		return []string{"rate"}
+	case Twice:
+		return []string{"copies"}
+	case Fail:
+		return []string{"message"}
+	default:
+		return nil
+	}
+}
+
+func parseAction(t *document.Table, p Point) Action {
+	a := Action{
+		Kind: Kind(t.Text("action")), Delay: parseDelay(t), Accepted: t.Bool("accepted"),
+		Status: int(t.Int("status", 200, 599)), Header: t.Map("headers"), Body: t.Text("body"),
+		Code: t.Text("code"), Message: t.Text("message"), RetryAfter: t.Duration("retry_after", maxPeriod),
+		After: t.Int("after", 0, maxBytes), Chunk: t.Int("chunk", 1, maxBytes), Pause: t.Duration("pause", MaxDelay),
+		Rate: t.Int("rate", 1, maxBytes), Copies: t.Int("copies", 2, maxCopies),
+	}
+	checkHeader(t, a.Header)
+	if len(a.Body) > maxBody {
+		t.Fail("body", "the body is too long", fmt.Sprintf("at most %d bytes", maxBody))
+	}
+	if p == "" {
+		return a // what is possible there cannot be said
+	}
+	if !validAt(p, a.Kind) {
+		t.Fail("action", fmt.Sprintf("%s is no action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
+		return a
+	}
+	mine := own(a.Kind)
+	for _, name := range [...]string{
+		"accepted", "status", "headers", "body", "code", "message", "retry_after", "after", "chunk", "pause", "rate", "copies",
+	} {
+		if t.Has(name) && !slices.Contains(mine, name) {
+			t.Fail(name, fmt.Sprintf("%s is no field of the action %s", name, a.Kind), fieldsInWords(mine))
+		}
+	}
+	needed(t, &a)
+	return a
+}
+
+func fieldsInWords(mine []string) string {
+	if len(mine) == 0 {
+		return "delay alone"
+	}
+	return "delay, " + strings.Join(mine, ", ")
+}
+
+// needed checks what a kind cannot do without, and fills in what is usual.
+func needed(t *document.Table, a *Action) {
+	miss := func(name, expected string) {
+		if !t.Has(name) {
+			t.Fail("", fmt.Sprintf("the action %s has no %s", a.Kind, name), expected)
+		}
+	}
+	switch a.Kind {
+	case Latency, Late:
+		miss("delay", `delay = "300ms"`)
+	case Status:
+		miss("status", "status = 503")
+	case TooFast:
+		a.Status = http.StatusTooManyRequests
+	case Code:
+		miss("code", `code = "reject_block"`)
+		if a.Status == 0 {
+			a.Status = http.StatusBadGateway
+		}
+	case Cut:
+		miss("after", "after = 1024, in bytes")
+	case Dribble:
+		miss("pause", `pause = "50ms"`)
+		a.Chunk = max(a.Chunk, 1)
+	case Bandwidth:
+		miss("rate", "rate = 1024, in bytes a second")
+	case Twice:
+		a.Copies = max(a.Copies, 2)
+	default: // the others need nothing
+	}
+	for name, v := range map[string]string{"code": a.Code, "message": a.Message} {
+		if len(v) > maxText || !httpguts.ValidHeaderFieldValue(v) {
+			t.Fail(name, name+" cannot stand in a header", fmt.Sprintf("one line of at most %d bytes", maxText))
+		}
+	}
+}
+
+func checkHeader(t *document.Table, h map[string]string) {
+	if len(h) > maxHeaders {
+		t.Fail("headers", "there are too many headers", fmt.Sprintf("at most %d", maxHeaders))
+	}
+	for name, v := range h {
+		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) || len(v) > maxText {
+			t.Fail("headers", fmt.Sprintf("%s is no header", document.Quote(name)), "a name and one line of text")
+		}
+	}
+}
+
+// parseDelay reads a wait, or a table that describes a distribution of waits.
+func parseDelay(t *document.Table) Delay {
+	in := t.SubTable("delay")
+	if in == nil {
+		return Delay{Fixed: t.Duration("delay", MaxDelay)}
+	}
+	d := Delay{
+		Lower: in.Duration("lower", MaxDelay), Upper: in.Duration("upper", MaxDelay),
+		Median: in.Duration("median", MaxDelay), Sigma: in.Float("sigma", 0, maxSigma),
+	}
+	uniform, lognormal := in.Has("lower") || in.Has("upper"), in.Has("median") || in.Has("sigma")
+	switch {
+	case uniform == lognormal:
+		in.Fail("", "the delay is no distribution", "lower and upper, or median and sigma")
+	case uniform && (d.Upper <= 0 || d.Upper < d.Lower):
+		in.Fail("upper", "upper is not above lower", `like lower = "100ms", upper = "2s"`)
+	case lognormal && (d.Median <= 0 || d.Sigma <= 0):
+		in.Fail("", "a log-normal delay needs median and sigma", `like median = "300ms", sigma = 0.5`)
+	}
+	in.Done()
+	return d
+}
+
+// fields is a rule as Parse takes it, without what is at its default.
+func (r Rule) fields() map[string]any {
+	m := map[string]any{"id": r.ID, "point": string(r.Match.Point), "action": string(r.Do.Kind)}
+	set := func(name string, v any, given bool) {
+		if given {
+			m[name] = v
+		}
+	}
+	text := func(name, v string) { set(name, v, v != "") }
+	number := func(name string, v int64) { set(name, v, v != 0) }
+	wait := func(name string, d time.Duration) { set(name, d.String(), d != 0) }
+	set("off", true, r.Off)
+	text("zone", r.Match.Zone)
+	text("product", r.Match.Product)
+	text("host", r.Match.Host)
+	text("path", r.Match.Path)
+	text("method", r.Match.Method)
+	text("dataset", r.Match.Dataset)
+	number("nth", r.When.Nth)
+	number("from", r.When.From)
+	number("until", r.When.Until)
+	number("every", r.When.Every)
+	number("times", r.When.Times)
+	set("probability", r.When.Probability, r.When.Probability != 0)
+	set("at", r.When.At.UTC().Format(time.RFC3339Nano), !r.When.At.IsZero())
+	wait("in", r.When.In)
+	wait("for", r.When.For)
+	r.Do.fields(set)
+	return m
+}
+
+func (a Action) fields(set func(name string, v any, given bool)) {
+	number := func(name string, v int64) { set(name, v, v != 0) }
+	wait := func(name string, d time.Duration) { set(name, d.String(), d != 0) }
+	set("accepted", true, a.Accepted)
+	set("status", a.Status, a.Kind == Status || a.Kind == Code)
+	set("headers", a.Header, len(a.Header) > 0)
+	set("body", a.Body, a.Body != "")
+	set("code", a.Code, a.Code != "")
+	set("message", a.Message, a.Message != "")
+	wait("retry_after", a.RetryAfter)
+	set("after", a.After, a.Kind == Cut || a.After != 0)
+	number("chunk", a.Chunk)
+	set("pause", a.Pause.String(), a.Kind == Dribble)
+	number("rate", a.Rate)
+	number("copies", a.Copies)
+	switch d := a.Delay; {
+	case d.Upper != 0:
+		set("delay", map[string]string{"lower": d.Lower.String(), "upper": d.Upper.String()}, true)
+	case d.Median != 0:
+		set("delay", map[string]any{"median": d.Median.String(), "sigma": d.Sigma}, true)
+	default:
+		set("delay", d.Fixed.String(), d.Fixed != 0 || a.Kind == Latency || a.Kind == Late)
+	}
+}

@@ -1,0 +1,216 @@
+package fault
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// Point is where a rule acts.
+type Point string
+
+// The points.
+const (
+	API     Point = "api"     // a request to the API
+	Proxy   Point = "proxy"   // a request or CONNECT to native access
+	Target  Point = "target"  // a request that a product sends to a target
+	Webhook Point = "webhook" // one delivery of a job's notification or records
+	Job     Point = "job"     // one input of a job
+)
+
+// Kind is what a rule does.
+type Kind string
+
+// The kinds. Where one is of use is in [Kinds].
+const (
+	Latency   Kind = "latency"   // wait, then go on
+	Status    Kind = "status"    // answer with a status
+	TooFast   Kind = "too_fast"  // answer 429 with Retry-After
+	Code      Kind = "error"     // refuse with an error code of the service
+	Drop      Kind = "drop"      // close the connection without an answer
+	Reset     Kind = "reset"     // reset the connection, at once or within the body
+	Hang      Kind = "hang"      // give no answer until the caller leaves, then drop
+	Cut       Kind = "cut"       // end the body after some bytes
+	Dribble   Kind = "dribble"   // send the body in small chunks with pauses
+	Bandwidth Kind = "bandwidth" // send the body at a rate
+	Malformed Kind = "malformed" // answer with a status line, then garbage
+	Empty     Kind = "empty"     // the answer without its body
+	Captcha   Kind = "captcha"   // the target shows a CAPTCHA page, with status 200
+	Drift     Kind = "drift"     // the target's class and id names change
+	Late      Kind = "late"      // the webhook waits
+	Twice     Kind = "twice"     // the webhook is sent more than once
+	Never     Kind = "never"     // the webhook is not sent
+	Fail      Kind = "fail"      // the job fails
+)
+
+// Points lists the points.
+func Points() []Point { return []Point{API, Proxy, Target, Webhook, Job} }
+
+// Kinds lists what a rule at p can do.
+func Kinds(p Point) []Kind {
+	served := []Kind{Latency, Status, TooFast, Code, Drop, Reset, Hang, Cut, Dribble, Bandwidth, Malformed, Empty}
+	switch p {
+	case API, Proxy:
+		return served
+	case Target:
+		return append(served, Captcha, Drift)
+	case Webhook:
+		return []Kind{Late, Twice, Never, Status}
+	case Job:
+		return []Kind{Latency, Code, Fail}
+	default:
+		return nil
+	}
+}
+
+// Rule is one fault. Parse it, or fill it in and let [Engine.Add] check it.
+type Rule struct {
+	// ID names the rule in answers, in the journal and for changes.
+	ID string
+	// Off keeps the rule from acting and counting.
+	Off   bool
+	Match Match
+	When  When
+	Do    Action
+}
+
+// Match says which calls a rule is about. Empty fields match everything; a "*" in one
+// stands for any text.
+type Match struct {
+	Point                                      Point
+	Zone, Product, Host, Path, Method, Dataset string
+}
+
+// When says which of the matched calls are hit; all conditions have to hold. Calls are
+// counted from 1 per rule, while it is on and within its time.
+type When struct {
+	// Nth hits this call only. From and Until bound the calls that are hit; Until is
+	// included. Every hits each call whose number, counted from From, is a multiple of it.
+	Nth, From, Until, Every int64
+	// Times bounds how often the rule hits.
+	Times int64
+	// Probability of a hit, 0 to 1; 0 is always.
+	Probability float64
+	// At is the moment from which the rule acts; In is the same after it was added. Both
+	// are time of the emulator's clock. For is how long it then acts.
+	At  time.Time
+	In  time.Duration
+	For time.Duration
+}
+
+// Action is what a rule does. Each kind reads the fields that are its own.
+type Action struct {
+	Kind Kind
+	// Delay is waited before anything else, by every kind.
+	Delay Delay
+	// Accepted lets the call happen, and loses or replaces its answer alone (drop, reset,
+	// hang, status, too_fast, malformed).
+	Accepted bool
+	// Status, Header and Body are the answer of a status; Status is also the inner one of
+	// an error.
+	Status int
+	Header map[string]string
+	Body   string
+	// Code and Message are an error's, such as "reject_block".
+	Code, Message string
+	// RetryAfter is the wait that too_fast asks for; whole seconds travel.
+	RetryAfter time.Duration
+	// After is how many bytes of the body pass before a cut or a reset.
+	After int64
+	// Chunk (bytes) and Pause are a dribble's; Rate (bytes a second) is a bandwidth's.
+	Chunk int64
+	Pause time.Duration
+	Rate  int64
+	// Copies is how often a webhook is sent (twice: 2).
+	Copies int64
+}
+
+// Delay is a distribution of waits. The zero value is no wait.
+type Delay struct {
+	// Fixed is the wait itself.
+	Fixed time.Duration
+	// Lower and Upper bound a uniform distribution, where Upper is not 0.
+	Lower, Upper time.Duration
+	// Median and Sigma are a log-normal distribution, where Median is not 0.
+	Median time.Duration
+	Sigma  float64
+}
+
+func (d Delay) zero() bool { return d == Delay{} }
+
+// Bounds of rules.
+const (
+	// MaxDelay is the longest wait that a rule can ask for or draw.
+	MaxDelay = 10 * time.Minute
+	// MaxRules is how many rules an engine holds.
+	MaxRules = 256
+
+	maxTimes   = 1 << 40
+	maxBytes   = 1 << 40
+	maxPeriod  = 100 * 365 * 24 * time.Hour
+	maxSigma   = 10
+	maxCopies  = 16
+	maxBody    = 1 << 20
+	maxText    = 1024
+	maxHeaders = 64
+)
+
+// Call is what happens at a point, as far as the point knows it.
+type Call struct {
+	Point                                      Point
+	Zone, Product, Host, Path, Method, Dataset string
+}
+
+func (m *Match) matches(c *Call) bool {
+	return m.Point == c.Point && glob(m.Zone, c.Zone) && glob(m.Product, c.Product) && glob(m.Host, c.Host) &&
+		glob(m.Path, c.Path) && glob(m.Dataset, c.Dataset) && (m.Method == "" || strings.EqualFold(m.Method, c.Method))
+}
+
+// glob matches text against a pattern in which "*" stands for any text; the empty
+// pattern matches everything. Its time is at most the product of both lengths.
+func glob(pattern, text string) bool {
+	if pattern == "" {
+		return true
+	}
+	p, t := 0, 0
+	star, resume := -1, 0
+	for t < len(text) {
+		switch {
+		case p < len(pattern) && pattern[p] == '*':
+			star, resume = p, t
+			p++
+		case p < len(pattern) && pattern[p] == text[t]:
+			p++
+			t++
+		case star >= 0:
+			resume++
+			p, t = star+1, resume
+		default:
+			return false
+		}
+	}
+	return strings.Trim(pattern[p:], "*") == ""
+}
+
+// hits decides on the n-th matched call, leaving chance and Times aside.
+func (w *When) hits(n int64) bool {
+	from := max(w.From, 1)
+	switch {
+	case w.Nth > 0 && n != w.Nth, n < from, w.Until > 0 && n > w.Until:
+		return false
+	case w.Every > 0:
+		return (n-from+1)%w.Every == 0
+	}
+	return true
+}
+
+// active reports whether a rule that was added at a moment acts now.
+func (w *When) active(added, now time.Time) bool {
+	begin := w.At
+	if begin.IsZero() {
+		begin = added.Add(w.In)
+	}
+	return !now.Before(begin) && (w.For == 0 || now.Before(begin.Add(w.For)))
+}
+
+func validAt(p Point, k Kind) bool { return slices.Contains(Kinds(p), k) }

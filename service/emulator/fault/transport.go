@@ -1,0 +1,257 @@
+package fault
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// RefusedError is a call that a rule refuses with an error code of the service.
+type RefusedError struct {
+	// Status is the inner status, Code the service's code, Msg its text.
+	Status    int
+	Code, Msg string
+	// Rules are the ids of the rules that hit.
+	Rules []string
+}
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("refused by fault %s: %s: %s", strings.Join(e.Rules, ", "), e.Code, e.Msg)
+}
+
+func refused(v Verdict) *RefusedError {
+	msg := v.Do.Message
+	if msg == "" {
+		msg = v.Do.Code
+	}
+	return &RefusedError{Status: v.Do.Status, Code: v.Do.Code, Msg: msg, Rules: v.Rules}
+}
+
+// Refused is v's refusal, for points that do not speak HTTP; nil where v is none.
+func (v Verdict) Refused() *RefusedError {
+	if v.Do.Kind != Code {
+		return nil
+	}
+	return refused(v)
+}
+
+// timeoutError is what a hanging target ends with.
+type timeoutError struct{ error }
+
+func (timeoutError) Timeout() bool   { return true }
+func (timeoutError) Temporary() bool { return true }
+
+// Transport puts the faults of the point [Target] between a product and its targets.
+// about describes who asks (zone, product, dataset); host, path and method are the
+// request's. An error code comes back as a *[RefusedError]. With no rule about targets
+// it is next.
+func (e *Engine) Transport(about Call, next http.RoundTripper) http.RoundTripper {
+	if !e.Active(Target) {
+		return next
+	}
+	return &transport{engine: e, about: about, next: next}
+}
+
+type transport struct {
+	engine *Engine
+	about  Call
+	next   http.RoundTripper
+}
+
+func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	c := t.about
+	c.Point, c.Host, c.Path, c.Method = Target, strings.ToLower(r.URL.Hostname()), r.URL.Path, r.Method
+	v := t.engine.Decide(c)
+	if len(v.Rules) == 0 {
+		return t.next.RoundTrip(r)
+	}
+	if !wait(r.Context(), v.Delay) {
+		closeBody(r)
+		return nil, context.Cause(r.Context())
+	}
+	a := v.Do
+	if a.Accepted {
+		resp, err := t.next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		resp.Body.Close()
+	}
+	if a.Kind == Latency || a.Kind == "" || a.needsAnswer() {
+		resp, err := t.next.RoundTrip(r)
+		if err == nil {
+			a.change(resp)
+		}
+		return resp, err
+	}
+	if !a.Accepted {
+		closeBody(r)
+	}
+	return a.instead(r, v)
+}
+
+// closeBody does what a RoundTripper owes to a request that it does not send.
+func closeBody(r *http.Request) {
+	if r.Body != nil {
+		r.Body.Close()
+	}
+}
+
+// needsAnswer: the target is asked, and its answer changed.
+func (a Action) needsAnswer() bool {
+	switch a.Kind {
+	case Cut, Dribble, Bandwidth, Empty, Drift:
+		return true
+	case Reset:
+		return !a.Accepted && a.After > 0
+	default:
+		return false
+	}
+}
+
+// instead is what comes in place of the target's answer.
+func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
+	switch a.Kind {
+	case Status, TooFast:
+		h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
+		if a.Kind == TooFast && a.RetryAfter > 0 {
+			h.Set("Retry-After", wholeSeconds(a.RetryAfter))
+		}
+		for name, value := range a.Header {
+			h.Set(name, value)
+		}
+		return page(r, a.Status, h, a.text()), nil
+	case Captcha:
+		return page(r, http.StatusOK, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, captchaPage), nil
+	case Code:
+		return nil, refused(v)
+	case Hang:
+		if wait(r.Context(), MaxDelay) {
+			return nil, timeoutError{errors.New("the target did not answer")}
+		}
+		return nil, context.Cause(r.Context())
+	case Reset:
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	case Malformed:
+		return nil, errors.New("malformed HTTP response")
+	default: // drop
+		return nil, io.ErrUnexpectedEOF
+	}
+}
+
+// captchaPage looks like what a target shows to a visitor that it takes for a robot.
+const captchaPage = `<!doctype html>
+<html><head><title>Are you a robot?</title></head><body>
+<h1>Please confirm that you are not a robot</h1>
+<form method="post"><div class="g-recaptcha" data-sitekey="6LeFaultFaultFaultFaultFaultFaultFault"></div></form>
+</body></html>
+`
+
+func page(r *http.Request, status int, h http.Header, body string) *http.Response {
+	if r.Method == http.MethodHead {
+		body = ""
+	}
+	return &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: h, Request: r,
+		Body: io.NopCloser(strings.NewReader(body)), ContentLength: int64(len(body)),
+	}
+}
+
+// change turns the target's answer into what the rule asks for.
+func (a Action) change(resp *http.Response) {
+	switch a.Kind {
+	case Cut, Reset:
+		resp.Body = &ended{ReadCloser: resp.Body, left: a.After, err: a.endOfBody()}
+	case Dribble, Bandwidth:
+		resp.Body = &slow{ReadCloser: resp.Body, do: a, ctx: resp.Request.Context()}
+	case Empty:
+		resp.Body.Close()
+		resp.Body, resp.ContentLength = http.NoBody, 0
+		resp.Header.Set("Content-Length", "0")
+		resp.Header.Del("Content-Encoding")
+	case Drift:
+		drift(resp)
+	default: // latency was waited for already
+	}
+}
+
+func (a Action) endOfBody() error {
+	if a.Kind == Reset {
+		return &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	}
+	return io.ErrUnexpectedEOF
+}
+
+// ended is a body that ends too early. One that is shorter passes whole.
+type ended struct {
+	io.ReadCloser
+	left int64
+	err  error
+}
+
+func (b *ended) Read(p []byte) (int, error) {
+	if b.left <= 0 {
+		// An end that falls on the very byte is the body's own.
+		var one [1]byte
+		n, err := b.ReadCloser.Read(one[:])
+		if n == 0 {
+			return 0, err
+		}
+		return 0, b.err
+	}
+	if int64(len(p)) > b.left {
+		p = p[:b.left]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.left -= int64(n)
+	return n, err
+}
+
+// slow is a body that comes in small pieces with pauses.
+type slow struct {
+	io.ReadCloser
+	do   Action
+	ctx  context.Context // of the request: a wait ends with it
+	owed time.Duration
+}
+
+func (b *slow) Read(p []byte) (int, error) {
+	if len(p) == 0 {
+		return 0, nil
+	}
+	if !wait(b.ctx, b.owed) {
+		return 0, context.Cause(b.ctx)
+	}
+	chunk, _ := b.do.portion(len(p))
+	n, err := b.ReadCloser.Read(p[:chunk])
+	_, b.owed = b.do.portion(max(n, 1))
+	return n, err
+}
+
+// drained is a reader over bytes that a rewriter produced, and then its own.
+type drained struct {
+	out  bytes.Buffer
+	more func(*bytes.Buffer) error
+	body io.Closer
+	err  error
+}
+
+func (d *drained) Read(p []byte) (int, error) {
+	for d.out.Len() == 0 && d.err == nil {
+		d.err = d.more(&d.out)
+	}
+	if d.out.Len() > 0 {
+		return d.out.Read(p)
+	}
+	return 0, d.err
+}
+
+func (d *drained) Close() error { return d.body.Close() }
