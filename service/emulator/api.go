@@ -3,6 +3,7 @@ package emulator
 import (
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 
 	"zonedeck/service/emulator/account"
@@ -25,14 +26,56 @@ func datasetTexts() authTexts {
 
 const textForbidden = "Your API key lacks the required permissions for this action. Use a key with a sufficient permission level."
 
+// endpoint is a row of a server's route table. The table is what is served, and what the
+// tests go through level by level.
+type endpoint struct {
+	pattern string
+	action  level.Action
+	serve   http.HandlerFunc
+}
+
+func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) *http.ServeMux {
+	m := http.NewServeMux()
+	for _, e := range endpoints {
+		serve := e.serve
+		if e.action != level.Anyone {
+			serve = guard(e)
+		}
+		m.HandleFunc(e.pattern, serve)
+	}
+	return m
+}
+
 func (s *Server) apiHandler() http.Handler {
-	mux := http.NewServeMux()
-	mux.HandleFunc("POST /request", s.withKey(requestTexts(), level.Use, s.fetch.ServeRequest))
-	jobsAPI := datasets.New(datasets.Config{Jobs: s.jobs, Log: s.log})
-	jobsAPI.Mount(func(pattern string, h http.HandlerFunc) {
-		mux.HandleFunc(pattern, s.withKey(datasetTexts(), level.Use, h))
+	return mux(s.apiEndpoints(), func(e endpoint) http.HandlerFunc {
+		texts := requestTexts()
+		if strings.Contains(e.pattern, " /datasets/") {
+			texts = datasetTexts()
+		}
+		return s.withKey(texts, e.action, e.serve)
 	})
-	return mux
+}
+
+// apiEndpoints is everything the API serves, and what a key needs for it.
+func (s *Server) apiEndpoints() []endpoint {
+	return slices.Concat(
+		s.fetchEndpoints(),
+		s.datasetEndpoints(),
+	)
+}
+
+func (s *Server) fetchEndpoints() []endpoint {
+	return []endpoint{
+		{"POST /request", level.Use, s.fetch.ServeRequest},
+	}
+}
+
+func (s *Server) datasetEndpoints() []endpoint {
+	var out []endpoint
+	datasets.New(datasets.Config{Jobs: s.jobs, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
+		out = append(out, endpoint{pattern, level.Use, h})
+	})
+	return out
 }
 
 // withKey lets a request through when its key is usable (service.md 2.1, 5.1) and its

@@ -20,33 +20,35 @@ const maxControlBytes = 64 << 10
 // controlHandler is what the contract calls account-settings actions (service.md 2.1,
 // 2.2, 3). The interface is this emulator's own.
 func (s *Server) controlHandler() http.Handler {
-	mux := http.NewServeMux()
-	handle := func(pattern string, a level.Action, h http.HandlerFunc) {
-		mux.HandleFunc(pattern, s.withControl(a, h))
+	return mux(s.controlEndpoints(), func(e endpoint) http.HandlerFunc { return s.withControl(e.action, e.serve) })
+}
+
+// controlEndpoints is everything the control API serves, and what an acting key needs.
+func (s *Server) controlEndpoints() []endpoint {
+	return []endpoint{
+		{"GET /ready", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
+			answer.JSON(w, http.StatusOK, answer.BasisControl, s.Ready())
+		}},
+		{"GET /keys", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
+			answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"keys": withoutValues(s.account.Keys())})
+		}},
+		{"POST /keys", level.Keys, s.handleCreateKey},
+		{"POST /keys/{name}/refresh", level.Keys, func(w http.ResponseWriter, r *http.Request) {
+			k, err := s.account.RefreshKey(r.PathValue("name"))
+			s.answerControl(w, http.StatusOK, k, err)
+		}},
+		{"DELETE /keys/{name}", level.Keys, func(w http.ResponseWriter, r *http.Request) {
+			name := r.PathValue("name")
+			s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.DeleteKey(name))
+		}},
+		{"GET /zones", level.ZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
+			answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"zones": s.account.Zones()})
+		}},
+		{"POST /zones/{name}/password", level.ZonePasswords, func(w http.ResponseWriter, r *http.Request) {
+			z, err := s.account.NewPassword(r.PathValue("name"))
+			s.answerControl(w, http.StatusOK, z, err)
+		}},
 	}
-	handle("GET /ready", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
-		answer.JSON(w, http.StatusOK, answer.BasisControl, s.Ready())
-	})
-	handle("GET /keys", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
-		answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"keys": withoutValues(s.account.Keys())})
-	})
-	handle("POST /keys", level.Keys, s.handleCreateKey)
-	handle("POST /keys/{name}/refresh", level.Keys, func(w http.ResponseWriter, r *http.Request) {
-		k, err := s.account.RefreshKey(r.PathValue("name"))
-		s.answerControl(w, http.StatusOK, k, err)
-	})
-	handle("DELETE /keys/{name}", level.Keys, func(w http.ResponseWriter, r *http.Request) {
-		name := r.PathValue("name")
-		s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.DeleteKey(name))
-	})
-	handle("GET /zones", level.ZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
-		answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"zones": s.account.Zones()})
-	})
-	handle("POST /zones/{name}/password", level.ZonePasswords, func(w http.ResponseWriter, r *http.Request) {
-		z, err := s.account.NewPassword(r.PathValue("name"))
-		s.answerControl(w, http.StatusOK, z, err)
-	})
-	return mux
 }
 
 // withoutValues: a value is shown once, at creation (service.md 2.1). The scenario's

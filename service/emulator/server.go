@@ -24,6 +24,7 @@ import (
 	"zonedeck/service/emulator/fetch"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/native"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/scenario"
@@ -71,6 +72,7 @@ type Server struct {
 	now      func() time.Time
 	state    *state.Dir
 	account  *account.Account
+	meter    *meter.Meter
 	ca       *ca.Authority
 	dialer   *exits.Dialer
 	fetch    *fetch.Fetcher
@@ -124,6 +126,9 @@ func (s *Server) openAll(o Options) (err error) {
 	if s.account, err = account.Open(s.scenario, s.state, s.now); err != nil {
 		return err
 	}
+	if s.meter, err = meter.Open(meter.Config{State: s.state, Now: s.now, Log: s.log}); err != nil {
+		return err
+	}
 	if s.ca, err = ca.Open(s.state); err != nil {
 		return err
 	}
@@ -147,8 +152,8 @@ func (s *Server) openAll(o Options) (err error) {
 	labAddr := labLn.Addr().(*net.TCPAddr).AddrPort()
 	s.dialer = exits.NewDialer(netip.AddrPortFrom(labAddr.Addr().Unmap(), labAddr.Port()), &tls.Config{RootCAs: s.ca.Pool()})
 	way := route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	s.fetch = fetch.New(fetch.Config{Account: s.account, Route: way, Log: s.log})
-	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Route: way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
+	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: way, Log: s.log})
+	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
 	s.serveLab(labLn)
 	// Unfinished jobs go on at once, and need the lab.
 	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
@@ -334,6 +339,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 	if s.dialer != nil {
 		s.dialer.Close()
 	}
+	errs = append(errs, s.meter.Close())
 	if s.state != nil {
 		errs = append(errs, s.state.Close())
 	}

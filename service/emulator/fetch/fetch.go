@@ -6,14 +6,17 @@ import (
 	"log/slog"
 
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 )
 
 // Config is what a Fetcher stands on.
 type Config struct {
 	Account *account.Account
-	Route   route.Router
-	Log     *slog.Logger
+	// Meter counts what fetches use; nil counts nothing.
+	Meter *meter.Meter
+	Route route.Router
+	Log   *slog.Logger
 }
 
 // Fetcher gets pages.

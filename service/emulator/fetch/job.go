@@ -10,6 +10,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
@@ -44,6 +45,10 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
 	defer resp.Body.Close()
+	// Jobs name no zone (service.md 4.2): the account itself pays.
+	use := meter.Call{Product: "scrapers", Host: req.URL.Hostname(), API: true, Secure: req.URL.Scheme == "https", Requests: 1, Billable: billable(resp.StatusCode)}
+	f.conf.Meter.Record(use)
+	resp.Body = f.conf.Meter.Body(resp.Body, use)
 	var b bytes.Buffer
 	if _, err := io.Copy(&b, io.LimitReader(resp.Body, r.Limit)); err != nil {
 		return jobs.Page{}, &jobs.FetchError{Code: "net_err_closed", Reason: "the target's answer was cut off"}

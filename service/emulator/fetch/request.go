@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
@@ -269,6 +270,9 @@ func (f *Fetcher) fetchCall(w http.ResponseWriter, r *http.Request, z account.Zo
 		return
 	}
 	defer resp.Body.Close()
+	use := meter.Call{Zone: z.Name, Product: z.Product, Host: host, API: true, Secure: c.url.Scheme == "https", Up: int64(len(c.body)), Requests: 1, Billable: billable(resp.StatusCode)}
+	f.conf.Meter.Record(use)
+	resp.Body = f.conf.Meter.Body(resp.Body, use)
 	f.conf.Route.Headers(w.Header(), host, exit, c.flags)
 	w.Header().Set("x-brd-status-code", strconv.Itoa(resp.StatusCode))
 	w.Header().Set(answer.BasisHeader, answer.BasisFetch)
@@ -282,3 +286,7 @@ func (f *Fetcher) fetchCall(w http.ResponseWriter, r *http.Request, z account.Zo
 		panic(http.ErrAbortHandler) // so that the client sees the cut
 	}
 }
+
+// billable is a success: where a plan charges by request, only these count (public
+// documentation).
+func billable(status int) bool { return status >= 200 && status < 300 }

@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 )
 
@@ -48,12 +49,23 @@ func (p *Proxy) newForwarder() *httputil.ReverseProxy {
 				}
 			}
 			l := loginOf(resp.Request.Context())
+			use := l.use(resp.Request.URL)
+			use.Requests, use.Billable = 1, resp.StatusCode >= 200 && resp.StatusCode < 300
+			p.conf.Meter.Record(use)
+			if resp.StatusCode != http.StatusSwitchingProtocols { // its body is written to as well
+				resp.Body = p.conf.Meter.Body(resp.Body, use)
+			}
 			p.conf.Route.Headers(resp.Header, resp.Request.URL.Hostname(), l.exit, l.flags)
 			resp.Header.Set(answer.BasisHeader, answer.BasisProxy)
 			return nil
 		},
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer.Refuse(w, route.RefusalOf(err)) },
 	}
+}
+
+// use says who pays for a fetch by this login.
+func (l login) use(target *url.URL) meter.Call {
+	return meter.Call{Zone: l.zone.Name, Product: l.zone.Product, Host: target.Hostname(), Secure: target.Scheme == "https"}
 }
 
 func loginOf(ctx context.Context) login {
@@ -72,6 +84,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, l login) {
 	out := answer.NewPatient(w)
 	defer out.Done()
 	if r.ContentLength != 0 {
+		r.Body = p.conf.Meter.Upload(r.Body, l.use(r.URL))
 		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w)}
 	}
 	p.forwarder.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), loginKey{}, l)))
@@ -119,7 +132,7 @@ func (p *Proxy) resign(c *tunnelled) {
 		p.tunnels.drop(c, nil)
 		return
 	}
-	p.tunnels.pipe(c, target)
+	p.tunnels.pipe(c, target, p.conf.Meter)
 }
 
 // newInner is the HTTP server behind re-signed connections.

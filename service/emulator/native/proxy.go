@@ -20,6 +20,7 @@ import (
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
@@ -27,9 +28,11 @@ import (
 // Config is what a Proxy stands on.
 type Config struct {
 	Account *account.Account
-	Route   route.Router
-	CA      *ca.Authority
-	Log     *slog.Logger
+	// Meter counts what fetches use; nil counts nothing.
+	Meter *meter.Meter
+	Route route.Router
+	CA    *ca.Authority
+	Log   *slog.Logger
 	// NewServer makes the HTTP server that runs inside re-signed connections.
 	NewServer func(http.Handler) *http.Server
 }
@@ -198,5 +201,5 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, l login) {
 		p.resign(c)
 		return
 	}
-	p.tunnels.pipe(c, target)
+	p.tunnels.pipe(c, target, p.conf.Meter)
 }

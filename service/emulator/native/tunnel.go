@@ -5,9 +5,12 @@ import (
 	"bytes"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"zonedeck/service/emulator/meter"
 )
 
 const (
@@ -138,7 +141,12 @@ func (t *tunnels) closeAll() {
 
 // pipe carries bytes both ways until both sides have ended, or nothing moved for
 // tunnelIdle, then drops both.
-func (t *tunnels) pipe(c *tunnelled, target net.Conn) {
+func (t *tunnels) pipe(c *tunnelled, target net.Conn, m *meter.Meter) {
+	up := meter.Call{Zone: c.login.zone.Name, Product: c.login.zone.Product, Host: c.host, Secure: strings.HasSuffix(c.authority, ":443")}
+	down := up
+	up.Requests, up.Billable = 1, true
+	m.Record(up)
+	up.Requests, up.Billable = 0, false
 	var active atomic.Int64 // unix seconds of the last deadline move
 	touch := func() {
 		now := time.Now()
@@ -153,16 +161,24 @@ func (t *tunnels) pipe(c *tunnelled, target net.Conn) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		t.pump(target, c, touch)
+		t.pump(target, c, func(n int) {
+			touch()
+			up.Up = int64(n)
+			m.Record(up)
+		})
 	}()
-	t.pump(c, target, touch)
+	t.pump(c, target, func(n int) {
+		touch()
+		down.Down = int64(n)
+		m.Record(down)
+	})
 	<-done
 	t.drop(c, target)
 }
 
 // pump copies one way. At the end of src it half-closes dst, so that an answer to the
 // last bytes can still come; after an error both ends are closed.
-func (t *tunnels) pump(dst, src net.Conn, touch func()) {
+func (t *tunnels) pump(dst, src net.Conn, moved func(bytes int)) {
 	buf, ok := t.bufs.Get().(*[]byte)
 	if !ok {
 		b := make([]byte, tunnelBuffer)
@@ -172,7 +188,7 @@ func (t *tunnels) pump(dst, src net.Conn, touch func()) {
 	for {
 		n, err := src.Read(*buf)
 		if n > 0 {
-			touch()
+			moved(n)
 			if _, werr := dst.Write((*buf)[:n]); werr != nil {
 				dst.Close()
 				src.Close()

@@ -1,0 +1,143 @@
+package emulator
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/level"
+)
+
+// mayCall says for every endpoint which levels may call it, by their first letters; "*"
+// is anyone, without a key. It is written out, not computed, on purpose: an endpoint
+// that is added has to be added here by someone who looks at service.md 5.3.
+func mayCall() map[string]string {
+	return map[string]string{
+		"POST /request":                          "AOLU",
+		"POST /datasets/v3/trigger":              "AOLU",
+		"POST /datasets/v3/scrape":               "AOLU",
+		"GET /datasets/v3/progress/{id}":         "AOLU",
+		"GET /datasets/v3/snapshots":             "AOLU",
+		"GET /datasets/v3/snapshot/{id}":         "AOLU",
+		"GET /datasets/v3/snapshot/{id}/parts":   "AOLU",
+		"GET /datasets/v3/snapshot/{id}/input":   "AOLU",
+		"POST /datasets/v3/snapshot/{id}/cancel": "AOLU",
+		"POST /datasets/v3/snapshot/{id}/rerun":  "AOLU",
+		"GET /datasets/v3/log/{id}":              "AOLU",
+		"GET /datasets/v3/scrapers":              "AOLU",
+		"GET /datasets/list":                     "AOLU",
+		"GET /datasets/{id}/metadata":            "AOLU",
+	}
+}
+
+// mayControl is the same for the control API with an acting key.
+func mayControl() map[string]string {
+	return map[string]string{
+		"GET /ready":                  "A",
+		"GET /keys":                   "A",
+		"POST /keys":                  "A",
+		"POST /keys/{name}/refresh":   "A",
+		"DELETE /keys/{name}":         "A",
+		"GET /zones":                  "AOL",
+		"POST /zones/{name}/password": "AOL",
+	}
+}
+
+var pathValue = regexp.MustCompile(`\{[^}]*\}`)
+
+// knock calls an endpoint with what it cannot take (names of nothing, half a JSON
+// object), so that only the permission is decided, and reads the start of the answer.
+func (g *rig) knock(base string, e endpoint, header http.Header) reply {
+	g.t.Helper()
+	method, path, ok := strings.Cut(e.pattern, " ")
+	if !ok {
+		method, path = http.MethodGet, e.pattern
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel() // a stream ends here
+	var body io.Reader
+	if method != http.MethodGet {
+		body = strings.NewReader("{")
+	}
+	req, err := http.NewRequestWithContext(ctx, method, base+pathValue.ReplaceAllString(path, "no-such"), body)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	req.Header = header.Clone()
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := g.client.Do(req)
+	if err != nil {
+		g.t.Fatalf("%s: %v", e.pattern, err)
+	}
+	defer resp.Body.Close()
+	b := make([]byte, 200)
+	n := 0
+	if resp.StatusCode == http.StatusForbidden {
+		n, _ = io.ReadFull(resp.Body, b) // shorter, mostly
+	}
+	return reply{resp.StatusCode, resp.Header, string(b[:n])}
+}
+
+func (g *rig) keyOf(l level.Level) string {
+	for _, k := range g.r.Keys {
+		if k.Level == l && k.Name != "expired-user" {
+			return k.Value
+		}
+	}
+	g.t.Fatalf("no key of level %s", l)
+	return ""
+}
+
+func TestEveryEndpointByEveryLevel(t *testing.T) {
+	g := start(t, Options{})
+	for _, server := range []struct {
+		name, base string
+		endpoints  []endpoint
+		may        map[string]string
+		header     func(key string) http.Header
+	}{
+		{"API", g.r.API, g.apiEndpoints(), mayCall(), func(key string) http.Header {
+			return http.Header{"Authorization": {"Bearer " + key}}
+		}},
+		{"control", g.r.Control, g.controlEndpoints(), mayControl(), func(key string) http.Header {
+			return http.Header{"Authorization": {"Bearer " + g.r.ControlToken}, "X-Acting-Key": {key}}
+		}},
+	} {
+		known := map[string]bool{}
+		for _, e := range server.endpoints {
+			known[e.pattern] = true
+			may, ok := server.may[e.pattern]
+			if !ok {
+				t.Errorf("%s: %q is in no table: who may call it (service.md 5.3)?", server.name, e.pattern)
+				continue
+			}
+			for _, l := range level.All() {
+				a := g.knock(server.base, e, server.header(g.keyOf(l)))
+				refused := a.status == 401 || a.status == 403 && (strings.Contains(a.body, "lacks the required permissions") || strings.Contains(a.body, "does not permit"))
+				if want := may == "*" || strings.Contains(may, string(l[:1])); refused == want {
+					t.Errorf("%s: %s as %s: %d %s", server.name, e.pattern, l, a.status, a.body)
+				}
+				if a.header.Get("x-emulator-basis") == "" {
+					t.Errorf("%s: %s as %s does not say its basis", server.name, e.pattern, l)
+				}
+			}
+			for name, key := range map[string]string{"an unknown key": strings.Repeat("0", 64), "an expired key": g.key("expired-user")} {
+				if a := g.knock(server.base, e, server.header(key)); (a.status == 401) != (may != "*") {
+					t.Errorf("%s: %s with %s: %d", server.name, e.pattern, name, a.status)
+				}
+			}
+			if a := g.knock(server.base, e, http.Header{}); (a.status == 401) != (may != "*") {
+				t.Errorf("%s: %s without a key: %d", server.name, e.pattern, a.status)
+			}
+		}
+		for pattern := range server.may {
+			if !known[pattern] {
+				t.Errorf("%s: %q is in the table and not there", server.name, pattern)
+			}
+		}
+	}
+}

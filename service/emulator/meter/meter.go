@@ -1,0 +1,194 @@
+package meter
+
+import (
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zonedeck/service/emulator/state"
+)
+
+const (
+	// KeptDays is how long a day's counts are kept; older ones stay in the total only.
+	KeptDays = 400
+	// MaxHosts bounds the target hosts told apart in a zone on a day, and MaxAllHosts
+	// those of all days; the rest are counted as [OtherHosts].
+	MaxHosts    = 256
+	MaxAllHosts = 50_000
+	// MaxZones bounds the zones told apart on a day.
+	MaxZones = 2000
+	// OtherHosts is where hosts beyond the bounds are counted.
+	OtherHosts = "other"
+
+	flushEvery = time.Second
+	maxHost    = 253 // RFC 1035 2.3.4, without the last dot
+)
+
+// Config is what a meter stands on.
+type Config struct {
+	State *state.Dir
+	// Now is the emulator's clock.
+	Now func() time.Time
+	// Rate is what a zone is charged; nil is [DefaultRate].
+	Rate func(zone, product string) Rate
+	Log  *slog.Logger
+}
+
+// Call is what one fetch used, or a part of a long one (with no Requests, then).
+type Call struct {
+	// Zone is the zone that pays; empty is the account itself (jobs name no zone).
+	Zone, Product string
+	// Host is the target's, without port.
+	Host string
+	// API is true for API access, false for native access; Secure for https targets.
+	API, Secure bool
+	// Up and Down are bytes to and from the target.
+	Up, Down int64
+	Requests int64
+	// Billable requests count where a plan charges by request.
+	Billable bool
+	// At is when; zero is now.
+	At time.Time
+}
+
+// Meter counts use and cost. A nil Meter counts nothing.
+type Meter struct {
+	conf Config
+
+	today atomic.Pointer[day]
+	wake  chan struct{}
+	done  chan struct{}
+	wg    sync.WaitGroup
+	once  sync.Once
+
+	hosts atomic.Int64 // in all days
+
+	mu      sync.Mutex // guards what follows; recording into a known day takes it not
+	days    map[string]*day
+	before  past
+	writing sync.Mutex // one writer of files
+}
+
+// past is what days that are no longer kept came to.
+type past struct {
+	SchemaVersion int `json:"schema_version"`
+	// Before is the first day that is not counted here.
+	Before string `json:"before"`
+	Nano   int64  `json:"nano_dollars"`
+}
+
+// Open reads what was counted before, and begins to write what will be.
+func Open(conf Config) (*Meter, error) {
+	if conf.Rate == nil {
+		conf.Rate = func(_, product string) Rate { return DefaultRate(product) }
+	}
+	if conf.Log == nil {
+		conf.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Meter{conf: conf, wake: make(chan struct{}, 1), done: make(chan struct{}), days: map[string]*day{}}
+	if err := m.load(); err != nil {
+		return nil, err
+	}
+	m.wg.Go(m.writeLoop)
+	return m, nil
+}
+
+// Close writes what is not on disk yet and ends the writer.
+func (m *Meter) Close() error {
+	if m == nil {
+		return nil
+	}
+	m.once.Do(func() { close(m.done) })
+	m.wg.Wait()
+	return m.Flush()
+}
+
+// Record counts one fetch.
+func (m *Meter) Record(c Call) {
+	if m == nil {
+		return
+	}
+	if c.At.IsZero() {
+		c.At = m.conf.Now()
+	}
+	d := m.today.Load()
+	if d == nil || !d.holds(c.At) {
+		d = m.dayOf(c.At)
+	}
+	z := d.zone(c.Zone)
+	if z == nil {
+		z = d.addZone(c.Zone, c.Product, m.conf.Rate)
+	}
+	z.add(c)
+	if c.Host != "" {
+		z.host(c.Host, &m.hosts).add(c)
+	}
+	if !d.dirty.Load() && d.dirty.CompareAndSwap(false, true) {
+		m.wakeWriter()
+	}
+}
+
+func (m *Meter) wakeWriter() {
+	select {
+	case m.wake <- struct{}{}:
+	default: // it is awake already
+	}
+}
+
+// dayOf finds or begins the day of a moment, and makes it the current one.
+func (m *Meter) dayOf(at time.Time) *day {
+	date := at.UTC().Format(time.DateOnly)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.days[date]
+	if d == nil {
+		d = newDay(at)
+		m.days[date] = d
+	}
+	if now := m.today.Load(); now == nil || now.start < d.start {
+		m.today.Store(d)
+	}
+	return d
+}
+
+// writeLoop writes what changed, at most once a second.
+func (m *Meter) writeLoop() {
+	t := time.NewTimer(flushEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-m.done:
+			return
+		case <-m.wake:
+		}
+		t.Reset(flushEvery)
+		select {
+		case <-m.done:
+			return
+		case <-t.C:
+		}
+		if err := m.Flush(); err != nil {
+			m.conf.Log.Error("usage was not written; it is tried again", "error", err)
+			m.wakeWriter()
+		}
+	}
+}
+
+// Flush writes every day that changed since it was written last.
+func (m *Meter) Flush() error {
+	m.writing.Lock()
+	defer m.writing.Unlock()
+	errs := []error{m.forget()}
+	for _, d := range m.kept() {
+		if !d.dirty.CompareAndSwap(true, false) {
+			continue
+		}
+		if err := m.write(d); err != nil {
+			d.dirty.Store(true)
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,264 @@
+package meter
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/state"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var noon = time.Date(2027, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func open(t testing.TB, dir string, now func() time.Time) *Meter {
+	t.Helper()
+	if now == nil {
+		now = func() time.Time { return noon }
+	}
+	s, err := state.Open(dir, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(Config{State: s, Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+func TestTheSameUseCostsTheSameByBothMethods(t *testing.T) {
+	m := open(t, "", nil)
+	for _, api := range []bool{true, false} {
+		m.Record(Call{Zone: fmt.Sprint("res-", api), Product: "residential", Host: "a.example", API: api, Up: 1e6, Down: 9e6, Requests: 3, Billable: true})
+		m.Record(Call{Zone: fmt.Sprint("unl-", api), Product: "unlocker", Host: "a.example", API: api, Secure: true, Up: 1e6, Down: 9e6, Requests: 2, Billable: true})
+		m.Record(Call{Zone: fmt.Sprint("unl-", api), Product: "unlocker", Host: "a.example", API: api, Secure: true, Up: 1e6, Down: 9e6, Requests: 5})
+	}
+	for zone, want := range map[string]Sum{
+		"res-true":  {Up: 1e6, Down: 9e6, API: 10e6, HTTP: 3, Billable: 3, Nano: 80_000_000},
+		"res-false": {Up: 1e6, Down: 9e6, HTTP: 3, Billable: 3, Nano: 80_000_000},
+		"unl-true":  {Up: 2e6, Down: 18e6, API: 20e6, HTTPS: 7, Billable: 2, Nano: 3_000_000},
+		"unl-false": {Up: 2e6, Down: 18e6, HTTPS: 7, Billable: 2, Nano: 3_000_000},
+	} {
+		if got := m.Zone(zone, noon, noon.AddDate(0, 0, 1)); got != want {
+			t.Errorf("%s: %+v, want %+v", zone, got, want)
+		}
+	}
+	if got := m.Total(); got != 166_000_000 {
+		t.Errorf("total %d", got)
+	}
+}
+
+func TestDaysAreUTCAndTheEndIsExclusive(t *testing.T) {
+	m := open(t, "", nil)
+	east := time.FixedZone("east", 5*3600)
+	for _, at := range []time.Time{
+		time.Date(2027, 3, 14, 23, 59, 59, 0, time.UTC), time.Date(2027, 3, 15, 0, 0, 0, 0, time.UTC),
+		time.Date(2027, 3, 15, 1, 0, 0, 0, east), // still the 14th in UTC
+	} {
+		m.Record(Call{Zone: "z", Product: "serp", Host: "h", Requests: 1, At: at})
+	}
+	var got []string
+	m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) { got = append(got, fmt.Sprintln(u.Day, u.Requests(), u.Hosts())) })
+	if len(got) != 1 || got[0] != "2027-03-14 2 map[h:{0 2}]\n" {
+		t.Errorf("%q", got)
+	}
+	if n := m.Zone("z", noon, noon).Requests(); n != 0 {
+		t.Errorf("an empty window holds %d", n)
+	}
+	if n := m.Zone("z", noon, noon.AddDate(0, 0, 2)).Requests(); n != 3 {
+		t.Errorf("both days: %d", n)
+	}
+}
+
+func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
+	dir := t.TempDir()
+	now := noon
+	clock := func() time.Time { return now }
+	s, err := state.Open(dir, clock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Open(Config{State: s, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	use := Call{Zone: "z", Product: "residential", Host: "A.example", API: true, Up: 1, Down: 999, Requests: 1, Billable: true}
+	m.Record(use)
+	if err := m.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	want := m.Zone("z", noon, noon.AddDate(0, 0, 1))
+	// Not closed: what was flushed is there for the next process, as after a kill.
+	again, err := Open(Config{State: s, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := again.Zone("z", noon, noon.AddDate(0, 0, 1)); got != want || got.Nano != 8000 {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	again.Each(noon, noon.AddDate(0, 0, 1), func(u Use) {
+		if h := u.Hosts(); h["a.example"] != (HostUse{1000, 1}) {
+			t.Errorf("%v", h)
+		}
+	})
+	now = noon.AddDate(0, 0, KeptDays+1)
+	again.Record(use)
+	if err := again.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	files, err := filepath.Glob(filepath.Join(dir, folder, "*"))
+	if err != nil || len(files) != 2 || filepath.Base(files[1]) != "before.json" {
+		t.Errorf("%q, %v", files, err)
+	}
+	if n := again.Total(); n != 16000 {
+		t.Errorf("total %d", n)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third, err := Open(Config{State: s, Now: clock})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := third.Total(); n != 16000 {
+		t.Errorf("total after a restart %d", n)
+	}
+	for _, m := range []*Meter{m, third} {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestUsageIsWrittenWithinASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		dir := t.TempDir()
+		m := open(t, dir, nil)
+		file := filepath.Join(dir, folder, "2027-03-14.json")
+		m.Record(Call{Zone: "z", Product: "isp", Down: 7})
+		time.Sleep(flushEvery / 2) // of the bubble's clock
+		synctest.Wait()
+		if _, err := os.Stat(file); err == nil {
+			t.Error("it was written at once")
+		}
+		time.Sleep(flushEvery)
+		synctest.Wait()
+		if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"down": 7`) {
+			t.Errorf("%s, %v", b, err)
+		}
+	})
+}
+
+func TestHostsAndZonesAreBounded(t *testing.T) {
+	m := open(t, "", nil)
+	for i := range 3 * MaxHosts {
+		m.Record(Call{Zone: "z", Product: "isp", Host: fmt.Sprint("h", i), Requests: 1})
+	}
+	m.Record(Call{Zone: "z", Product: "isp", Host: strings.Repeat("x", 300), Requests: 1})
+	for i := range MaxZones + 50 {
+		m.Record(Call{Zone: fmt.Sprint("z", i), Product: "isp", Requests: 1})
+	}
+	zones, requests := 0, int64(0)
+	m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) {
+		zones++
+		requests += u.Requests()
+		if u.Zone != "z" {
+			return
+		}
+		h, sum := u.Hosts(), int64(0)
+		for _, n := range h {
+			sum += n.Requests
+		}
+		if len(h) != MaxHosts+1 || sum != 3*MaxHosts+1 || h[OtherHosts].Requests != 2*MaxHosts+1 {
+			t.Errorf("%d hosts, %d requests, %d in the rest", len(h), sum, h[OtherHosts].Requests)
+		}
+	})
+	if zones != MaxZones+1 || requests != 3*MaxHosts+1+MaxZones+50 {
+		t.Errorf("%d zones, %d requests", zones, requests)
+	}
+}
+
+func TestNothingIsLostWhenManyRecordAtOnce(t *testing.T) {
+	m := open(t, "", nil)
+	const writers, each = 8, 2000
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for i := range each {
+				at := noon.AddDate(0, 0, i%3)
+				m.Record(Call{Zone: fmt.Sprint("z", i%5), Product: "isp", Host: fmt.Sprint("h", (i+w)%40), Down: 1, Requests: 1, Billable: true, At: at})
+				if i%500 == 0 {
+					if err := m.Flush(); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	var got Sum
+	hosts := int64(0)
+	m.Each(noon, noon.AddDate(0, 0, 9), func(u Use) {
+		got = got.Plus(u.Sum)
+		for _, h := range u.Hosts() {
+			hosts += h.Requests
+		}
+	})
+	if got.Down != writers*each || got.Billable != writers*each || hosts != writers*each {
+		t.Errorf("%+v, %d by host", got, hosts)
+	}
+}
+
+func TestANilMeterCountsNothing(t *testing.T) {
+	var m *Meter
+	m.Record(Call{Zone: "z"})
+	m.Each(noon, noon, func(Use) { t.Error("there is something") })
+	if m.Total() != 0 || m.Zone("z", noon, noon) != (Sum{}) || m.Close() != nil {
+		t.Error("it counts")
+	}
+}
+
+func TestABrokenDayIsPutAside(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, folder, "2027-03-14.json"), []byte("{half"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, dir, nil)
+	if notes := m.conf.State.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2027-03-14.json") {
+		t.Errorf("%q", notes)
+	}
+}
+
+func BenchmarkRecord(b *testing.B) {
+	m := open(b, b.TempDir(), time.Now)
+	hosts := [...]string{"a.example", "b.example", "c.example", "lab.test"}
+	b.ReportAllocs()
+	b.RunParallel(func(pb *testing.PB) {
+		for i := 0; pb.Next(); i++ {
+			m.Record(Call{Zone: "residential_demo", Product: "residential", Host: hosts[i&3], Up: 100, Down: 1000, Requests: 1, Billable: true})
+		}
+	})
+}
