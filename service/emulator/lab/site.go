@@ -1,14 +1,17 @@
 package lab
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"fmt"
 	"html"
 	"io"
+	"net"
 	"net/http"
-	"net/url"
+	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -20,17 +23,72 @@ const (
 	maxEchoBytes = 64 << 10
 )
 
-// Handler answers the site's pages. Paths and their meaning are stable: screens,
-// goldens and documents name them.
-func Handler() http.Handler {
+// Origin is what the site knows of a visitor's address, as a geolocation service
+// would tell it.
+type Origin struct {
+	// Country is two lower-case letters; "" is unknown.
+	Country string
+	// Network is the kind of network the address belongs to, by the product that it
+	// is an exit of: datacenter, isp, residential, mobile, …
+	Network string
+}
+
+// Options are what the site takes from the emulator. The zero value is a site on its
+// own.
+type Options struct {
+	// Now is the time for the expiry of challenges; time.Now where nil.
+	Now func() time.Time
+	// Secret signs challenges and clearances; a random one where empty, so that a
+	// restart asks again.
+	Secret []byte
+	// Origin tells of a visitor's address; unknown where nil.
+	Origin func(netip.Addr) Origin
+	// Drifted reports whether the shop shows its changed markup to this request,
+	// besides ?v=2; where nil it does not.
+	Drifted func(*http.Request) bool
+}
+
+// site is the handler's own: options, and an index built on first use.
+type site struct {
+	Options
+	index func() *index
+}
+
+// Handler answers the site's pages with the default options.
+func Handler() http.Handler { return New(Options{}) }
+
+// New makes the site. Paths and their meaning are stable: screens, goldens and
+// documents name them.
+func New(o Options) http.Handler {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if len(o.Secret) == 0 {
+		o.Secret = make([]byte, 32)
+		_, _ = rand.Read(o.Secret) // it never fails (crypto/rand)
+	}
+	if o.Origin == nil {
+		o.Origin = func(netip.Addr) Origin { return Origin{} }
+	}
+	if o.Drifted == nil {
+		o.Drifted = func(*http.Request) bool { return false }
+	}
+	s := &site{Options: o, index: sync.OnceValue(newIndex)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("/{$}", index)
+	s.failures(mux)
+	s.shopPages(mux)
+	s.searchPages(mux)
+	s.crawlPages(mux)
+	s.otherPages(mux)
+	mux.HandleFunc("/", notFound)
+	return mux
+}
+
+// failures are the pages of the ways a fetch can end.
+func (s *site) failures(mux *http.ServeMux) {
+	mux.HandleFunc("/{$}", home)
 	mux.HandleFunc("/ok", ok)
-	mux.HandleFunc("/json", jsonPage)
 	mux.HandleFunc("/large", large)
-	mux.HandleFunc("/forbidden", forbidden)
-	mux.HandleFunc("/too-fast", tooFast)
-	mux.HandleFunc("/captcha", captcha)
 	mux.HandleFunc("/slow", slow)
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
@@ -38,14 +96,12 @@ func Handler() http.Handler {
 	mux.HandleFunc("/error", func(w http.ResponseWriter, _ *http.Request) {
 		page(w, http.StatusInternalServerError, "Something broke", "<h1>500</h1>\n<p>The lab's server broke, as asked.</p>\n")
 	})
-	mux.HandleFunc("/shop", shop)
-	mux.HandleFunc("/product/{n}", productPage)
-	mux.HandleFunc("/search", search)
 	mux.HandleFunc("/whoami", whoami)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		page(w, http.StatusNotFound, "Not found", "<h1>404</h1>\n<p>The lab has no page "+html.EscapeString(r.URL.Path)+".</p>\n")
-	})
-	return mux
+	s.blocks(mux)
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	page(w, http.StatusNotFound, "Not found", "<h1>404</h1>\n<p>The lab has no page "+html.EscapeString(r.URL.Path)+".</p>\n")
 }
 
 func page(w http.ResponseWriter, status int, title, body string) {
@@ -56,7 +112,7 @@ func page(w http.ResponseWriter, status int, title, body string) {
 		html.EscapeString(title)+"</title></head>\n<body>\n"+body+"</body>\n</html>\n")
 }
 
-func index(w http.ResponseWriter, _ *http.Request) {
+func home(w http.ResponseWriter, _ *http.Request) {
 	var b strings.Builder
 	b.WriteString("<h1>The lab</h1>\n<p>One page for each way a fetch can end.</p>\n<ul>\n")
 	for _, p := range [...][2]string{
@@ -73,8 +129,21 @@ func index(w http.ResponseWriter, _ *http.Request) {
 		{"/shop?v=2", "the same shop after its markup changed"},
 		{"/search?q=lamp", "search results"},
 		{"/whoami", "what the site saw of you"},
+		{"/site/", "a site to crawl"},
+		{"/docs/", "every document that the search finds"},
+		{"/js", "content that only a script brings"},
+		{"/login", "a form, and a page behind it"},
+		{"/redirect?n=3", "redirects"},
+		{"/cookies", "cookies, set and shown"},
+		{"/headers", "the headers of your request"},
+		{"/stream?kb=64&chunk=4&ms=10", "a body that comes in pieces"},
+		{"/status/418", "any status"},
+		{"/gzip", "a compressed body"},
+		{"/encoding?charset=iso-8859-1", "text in another character set"},
+		{"/mygeo.json", "where you seem to be"},
+		{"/welcome.txt", "a greeting"},
 	} {
-		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a> %s</li>\n", p[0], p[0], p[1])
+		fmt.Fprintf(&b, "<li><a href=\"%[1]s\">%[1]s</a> %[2]s</li>\n", html.EscapeString(p[0]), p[1])
 	}
 	b.WriteString("</ul>\n")
 	page(w, http.StatusOK, "The lab", b.String())
@@ -100,31 +169,14 @@ func jsonPage(w http.ResponseWriter, _ *http.Request) {
 	writeJSON(w, map[string]any{"site": "lab.test", "products": items})
 }
 
-func writeJSON(w http.ResponseWriter, v any) {
+func writeJSON(w http.ResponseWriter, v any) { writeStatus(w, http.StatusOK, v) }
+
+func writeStatus(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	_ = enc.Encode(v)
-}
-
-func forbidden(w http.ResponseWriter, _ *http.Request) {
-	page(w, http.StatusForbidden, "Access denied", "<h1>Access denied</h1>\n<p>You do not have permission to view this page.</p>\n")
-}
-
-func tooFast(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Retry-After", "1")
-	page(w, http.StatusTooManyRequests, "Too many requests", "<h1>Too many requests</h1>\n<p>Slow down and come back in a second.</p>\n")
-}
-
-func captcha(w http.ResponseWriter, _ *http.Request) {
-	page(w, http.StatusOK, "Are you a robot?", `<h1>Please verify you are a human</h1>
-<p>Our systems have detected unusual traffic from your network.</p>
-<form action="/captcha" method="post">
-<div class="g-recaptcha" data-sitekey="6LeLabLabLabLabLabLabLabLabLabLabLabLabLa"></div>
-<noscript>Turn on JavaScript to solve the challenge.</noscript>
-<button type="submit">Continue</button>
-</form>
-`)
 }
 
 // slow answers after s seconds (decimals allowed, at most 120), or not at all when
@@ -180,12 +232,8 @@ func putNumber(dst []byte, n int) {
 func whoami(w http.ResponseWriter, r *http.Request) {
 	// What cannot be read was not seen; the echo shows the part that was.
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxEchoBytes))
-	address := r.RemoteAddr
-	if i := strings.LastIndexByte(address, ':'); i > 0 {
-		address = address[:i]
-	}
 	writeJSON(w, map[string]any{
-		"address": strings.Trim(address, "[]"),
+		"address": visitor(r),
 		"method":  r.Method,
 		"host":    r.Host,
 		"path":    r.URL.RequestURI(),
@@ -196,33 +244,13 @@ func whoami(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func search(w http.ResponseWriter, r *http.Request) {
-	q := strings.ToLower(strings.TrimSpace(r.URL.Query().Get("q")))
-	start, err := strconv.Atoi(orElse(r.URL.Query().Get("start"), "0"))
-	if err != nil || start < 0 {
-		start = 0
+// visitor is the address a request came from, without its port.
+func visitor(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return strings.Trim(r.RemoteAddr, "[]")
 	}
-	const perPage = 5
-	var hits []product
-	for n := range Products {
-		p, _ := productAt(n + 1)
-		if q != "" && strings.Contains(strings.ToLower(p.name), q) {
-			hits = append(hits, p)
-		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "<h1>Results for <q>%s</q></h1>\n<p class=\"count\">%d results</p>\n<ol class=\"results\" start=\"%d\">\n",
-		html.EscapeString(q), len(hits), start+1)
-	for i := start; i < len(hits) && i < start+perPage; i++ {
-		p := hits[i]
-		fmt.Fprintf(&b, "<li class=\"result\"><a href=\"/product/%d\">%s</a><p class=\"snippet\">%s, %s, %s.</p></li>\n",
-			p.n, p.name, p.name, p.price(), strings.ToLower(p.availability()))
-	}
-	b.WriteString("</ol>\n")
-	if start+perPage < len(hits) {
-		fmt.Fprintf(&b, "<a class=\"next\" href=\"/search?q=%s&amp;start=%d\">Next</a>\n", url.QueryEscape(q), start+perPage)
-	}
-	page(w, http.StatusOK, "Search", b.String())
+	return host
 }
 
 func orElse(s, def string) string {

@@ -1,0 +1,202 @@
+package lab
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"math/bits"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A block can be got past as real ones are: its page names a script and an endpoint;
+// the endpoint hands out a puzzle (a proof of work) that is signed, bound to the
+// visitor's address and expires; the right answer earns a cookie with the same bounds,
+// and with it the page comes. Nothing is kept: the signature is the memory.
+
+const (
+	// puzzleBits is how many leading zero bits an answer's hash has: some 4,000 tries.
+	puzzleBits = 12
+	// puzzleLife is how long an answer is taken, clearanceLife how long a cookie lasts.
+	puzzleLife    = 2 * time.Minute
+	clearanceLife = 10 * time.Minute
+	// maxAnswerBytes bounds what is posted to /challenge.
+	maxAnswerBytes = 4 << 10
+)
+
+// clearable are the blocks that have a challenge.
+func clearable(block string) bool {
+	return block == "captcha" || block == "forbidden" || block == "too-fast"
+}
+
+// seal signs a purpose, a block, the visitor's address and an expiry.
+func (s *site) seal(purpose, block, address string, until time.Time) string {
+	claim := strings.Join([]string{purpose, block, address, strconv.FormatInt(until.Unix(), 10)}, "|")
+	return base64.RawURLEncoding.EncodeToString([]byte(claim)) + "." + base64.RawURLEncoding.EncodeToString(s.sign(claim))
+}
+
+func (s *site) sign(claim string) []byte {
+	m := hmac.New(sha256.New, s.Secret)
+	m.Write([]byte(claim))
+	return m.Sum(nil)
+}
+
+// holds reports whether a token is one of ours for this purpose, block and address,
+// and not expired.
+func (s *site) holds(token, purpose, block, address string) bool {
+	head, tail, found := strings.Cut(token, ".")
+	claim, err := base64.RawURLEncoding.DecodeString(head)
+	if !found || err != nil {
+		return false
+	}
+	mac, err := base64.RawURLEncoding.DecodeString(tail)
+	if err != nil || !hmac.Equal(mac, s.sign(string(claim))) {
+		return false
+	}
+	rest, ok := strings.CutPrefix(string(claim), purpose+"|"+block+"|"+address+"|")
+	if !ok {
+		return false
+	}
+	until, err := strconv.ParseInt(rest, 10, 64)
+	return err == nil && s.Now().Unix() < until
+}
+
+func cookieOf(block string) string { return "lab_clearance_" + block }
+
+// cleared reports whether the visitor has earned the page behind a block.
+func (s *site) cleared(r *http.Request, block string) bool {
+	for _, c := range r.CookiesNamed(cookieOf(block)) {
+		if s.holds(c.Value, "clearance", block, visitor(r)) {
+			return true
+		}
+	}
+	return false
+}
+
+// solves reports whether the SHA-256 of "token:answer" begins with puzzleBits zero bits.
+func solves(token, answer string) bool {
+	sum := sha256.Sum256([]byte(token + ":" + answer))
+	return bits.LeadingZeros16(uint16(sum[0])<<8|uint16(sum[1])) >= puzzleBits
+}
+
+// challenge hands out a puzzle (GET ?for=BLOCK) and takes its answer (POST token,
+// answer, for, and return: a path to be sent to).
+func (s *site) challenge(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	switch r.Method {
+	case http.MethodGet, http.MethodHead:
+		block := r.URL.Query().Get("for")
+		if !clearable(block) {
+			writeStatus(w, http.StatusForbidden, map[string]any{"error": "there is no way past this block"})
+			return
+		}
+		until := s.Now().Add(puzzleLife)
+		writeJSON(w, map[string]any{
+			"algorithm": "sha256", "difficulty": puzzleBits, "expires": until.Unix(),
+			"token": s.seal("puzzle", block, visitor(r), until),
+		})
+	case http.MethodPost:
+		s.answer(w, r)
+	default:
+		w.Header().Set("Allow", "GET, POST")
+		writeStatus(w, http.StatusMethodNotAllowed, map[string]any{"error": "GET or POST"})
+	}
+}
+
+func (s *site) answer(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxAnswerBytes)
+	if err := r.ParseForm(); err != nil {
+		writeStatus(w, http.StatusBadRequest, map[string]any{"error": "a form with token, answer and for"})
+		return
+	}
+	block, token := r.PostForm.Get("for"), r.PostForm.Get("token")
+	if !clearable(block) || !s.holds(token, "puzzle", block, visitor(r)) || !solves(token, r.PostForm.Get("answer")) {
+		writeStatus(w, http.StatusForbidden, map[string]any{"error": "that is not the answer, or it came too late or from elsewhere"})
+		return
+	}
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieOf(block), Value: s.seal("clearance", block, visitor(r), s.Now().Add(clearanceLife)),
+		Path: "/", MaxAge: int(clearanceLife.Seconds()), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+	})
+	if to := r.PostForm.Get("return"); localPath(to) {
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return
+	}
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// localPath reports whether a reference stays on this site.
+func localPath(to string) bool {
+	return strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "//") && !strings.ContainsAny(to, "\\\r\n\t")
+}
+
+// blocks are the pages that keep visitors out. With ?hard=1 nothing gets past.
+func (s *site) blocks(mux *http.ServeMux) {
+	mux.HandleFunc("/forbidden", s.forbidden)
+	mux.HandleFunc("/too-fast", s.tooFast)
+	mux.HandleFunc("/captcha", s.captcha)
+	mux.HandleFunc("/challenge", s.challenge)
+	mux.HandleFunc("/challenge.js", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
+		_, _ = w.Write([]byte(challengeScript))
+	})
+}
+
+func hard(r *http.Request) bool { return r.URL.Query().Get("hard") == "1" }
+
+// challengeTag is how a block's page says where its challenge is.
+func challengeTag(block string) string {
+	return fmt.Sprintf("<script src=\"/challenge.js\" data-challenge=\"/challenge?for=%s\" async></script>\n", block)
+}
+
+// behind is the page that a block keeps back.
+func behind(w http.ResponseWriter, title string) {
+	page(w, http.StatusOK, title, "<h1>"+title+"</h1>\n<p class=\"behind\">This is the page behind the block: the visitor has solved its challenge.</p>\n"+
+		"<p><a href=\"/shop\">Go on to the shop</a></p>\n")
+}
+
+func (s *site) forbidden(w http.ResponseWriter, r *http.Request) {
+	const body = "<h1>Access denied</h1>\n<p>You do not have permission to view this page.</p>\n"
+	switch {
+	case hard(r): // no challenge: there is nothing to solve
+		page(w, http.StatusForbidden, "Access denied", body)
+	case s.cleared(r, "forbidden"):
+		behind(w, "Members' page")
+	default:
+		page(w, http.StatusForbidden, "Access denied", body+challengeTag("forbidden"))
+	}
+}
+
+func (s *site) tooFast(w http.ResponseWriter, r *http.Request) {
+	if s.cleared(r, "too-fast") && !hard(r) {
+		behind(w, "No hurry")
+		return
+	}
+	w.Header().Set("Retry-After", "1")
+	body := "<h1>Too many requests</h1>\n<p>Slow down and come back in a second.</p>\n"
+	if !hard(r) {
+		body += challengeTag("too-fast")
+	}
+	page(w, http.StatusTooManyRequests, "Too many requests", body)
+}
+
+func (s *site) captcha(w http.ResponseWriter, r *http.Request) {
+	block := "captcha"
+	if hard(r) {
+		block = "captcha-hard" // its endpoint hands out no puzzle
+	} else if s.cleared(r, block) {
+		behind(w, "Welcome, human")
+		return
+	}
+	page(w, http.StatusOK, "Are you a robot?", `<h1>Please verify you are a human</h1>
+<p>Our systems have detected unusual traffic from your network.</p>
+<form action="/captcha" method="post">
+<div class="g-recaptcha" data-sitekey="6LeLabLabLabLabLabLabLabLabLabLabLabLabLa"></div>
+<noscript>Turn on JavaScript to solve the challenge.</noscript>
+<button type="submit">Continue</button>
+</form>
+`+challengeTag(block))
+}

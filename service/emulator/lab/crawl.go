@@ -1,0 +1,227 @@
+package lab
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The site to crawl: /site/, six sections, four topics each, one or two pages below
+// each topic, 61 pages that link up, down and around in circles. Beside them lie what
+// crawlers trip over: fragments, one page under several orders of a query, another
+// host, a redirect, a dead link, drafts that are not to be indexed, a part that
+// robots.txt closes, a calendar without an end, and files that are not HTML.
+
+const (
+	siteTopics   = 4
+	calendarLast = 10_000 // the calendar answers that far; no crawl should find out
+)
+
+func siteSections() []string {
+	return []string{"guides", "reference", "stories", "people", "places", "archive"}
+}
+
+// leaves is how many pages lie below a topic.
+func leaves(section, topic int) int { return 1 + (section+topic)%2*[...]int{1, 1, 1, 1, 1, 0}[section] }
+
+func (s *site) crawlPages(mux *http.ServeMux) {
+	mux.HandleFunc("/robots.txt", robots)
+	mux.HandleFunc("/sitemap.xml", sitemap)
+	mux.HandleFunc("/site/{$}", s.siteHome)
+	mux.HandleFunc("/site/{section}/{$}", s.siteSection)
+	mux.HandleFunc("/site/{section}/{topic}", s.siteTopic)
+	mux.HandleFunc("/site/{section}/{topic}/{leaf}", s.siteLeaf)
+	mux.Handle("/site/old", http.RedirectHandler("/site/guides/", http.StatusMovedPermanently))
+	mux.HandleFunc("/site/list", s.siteList)
+	mux.HandleFunc("/site/calendar", calendar)
+	mux.HandleFunc("/site/drafts/{$}", drafts)
+	mux.HandleFunc("/site/private/{$}", private)
+	mux.HandleFunc("/site/files/{name}", siteFile)
+}
+
+func robots(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprintf(w, "User-agent: *\nDisallow: /site/private/\nDisallow: /site/calendar\nAllow: /site/\nDisallow: /challenge\n\nSitemap: %s/sitemap.xml\n", origin(r))
+}
+
+// origin is the site's address as the visitor wrote it.
+func origin(r *http.Request) string {
+	if r.TLS != nil {
+		return "https://" + r.Host
+	}
+	return "http://" + r.Host
+}
+
+// sitePaths are the addresses of the site's proper pages, in order.
+func sitePaths() []string {
+	out := []string{"/site/"}
+	for i, sec := range siteSections() {
+		out = append(out, "/site/"+sec+"/")
+		for t := 1; t <= siteTopics; t++ {
+			topic := fmt.Sprintf("/site/%s/%d", sec, t)
+			out = append(out, topic)
+			for l := 1; l <= leaves(i, t); l++ {
+				out = append(out, topic+"/"+strconv.Itoa(l))
+			}
+		}
+	}
+	return out
+}
+
+func sitemap(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/xml")
+	var b strings.Builder
+	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n")
+	for _, p := range sitePaths() {
+		fmt.Fprintf(&b, "<url><loc>%s</loc></url>\n", esc(origin(r)+p))
+	}
+	b.WriteString("</urlset>\n")
+	_, _ = w.Write([]byte(b.String()))
+}
+
+// sitePage writes a page of the site: what the article number n says, and links.
+func (s *site) sitePage(w http.ResponseWriter, n int, title string, links [][2]string) {
+	all := s.index().articles
+	a := &all[n%len(all)]
+	var b strings.Builder
+	fmt.Fprintf(&b, "<nav id=\"top\"><a href=\"/site/\">Site</a></nav>\n<main>\n<h1>%s</h1>\n", esc(title))
+	for paragraph := range strings.SplitSeq(a.Text, "\n\n") {
+		if paragraph != "" {
+			fmt.Fprintf(&b, "<p>%s</p>\n", esc(paragraph))
+		}
+	}
+	b.WriteString("</main>\n<ul class=\"links\">\n")
+	for _, l := range links {
+		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", esc(l[0]), esc(l[1]))
+	}
+	b.WriteString("</ul>\n<p><a href=\"#top\">Back to the top</a></p>\n")
+	page(w, http.StatusOK, title, b.String())
+}
+
+func (s *site) siteHome(w http.ResponseWriter, _ *http.Request) {
+	links := [][2]string{}
+	for _, sec := range siteSections() {
+		links = append(links, [2]string{"/site/" + sec + "/", capital(sec)})
+	}
+	links = append(links,
+		[2]string{"/site/list?sort=name&dir=up", "All pages"}, [2]string{"/site/list?dir=up&sort=name", "All pages again"},
+		[2]string{"/site/old", "The old guides"}, [2]string{"/site/gone", "A page that went"},
+		[2]string{"/site/drafts/", "Drafts"}, [2]string{"/site/private/", "Private"}, [2]string{"/site/calendar?month=1", "Calendar"},
+		[2]string{"/site/files/report.pdf", "Report"}, [2]string{"/site/files/prices.csv", "Prices"}, [2]string{"/site/files/plan.svg", "Plan"},
+		[2]string{"https://example.org/", "Another site"}, [2]string{"mailto:post@lab.test", "Write to us"})
+	s.sitePage(w, 0, "The site", links)
+}
+
+// sectionAt is the number of a section, or -1.
+func sectionAt(name string) int {
+	for i, s := range siteSections() {
+		if s == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *site) siteSection(w http.ResponseWriter, r *http.Request) {
+	i := sectionAt(r.PathValue("section"))
+	if i < 0 {
+		notFound(w, r)
+		return
+	}
+	secs := siteSections()
+	var links [][2]string
+	for t := 1; t <= siteTopics; t++ {
+		links = append(links, [2]string{strconv.Itoa(t), fmt.Sprintf("%s, topic %d", capital(secs[i]), t)})
+	}
+	next := secs[(i+1)%len(secs)] // the sections are a circle
+	links = append(links, [2]string{"../" + next + "/", capital(next)}, [2]string{"/site/#top", "Home"})
+	s.sitePage(w, 1+i, capital(secs[i]), links)
+}
+
+func (s *site) siteTopic(w http.ResponseWriter, r *http.Request) {
+	i := sectionAt(r.PathValue("section"))
+	t, err := strconv.Atoi(r.PathValue("topic"))
+	if i < 0 || err != nil || t < 1 || t > siteTopics {
+		notFound(w, r)
+		return
+	}
+	here := fmt.Sprintf("/site/%s/%d", siteSections()[i], t)
+	var links [][2]string
+	for l := 1; l <= leaves(i, t); l++ {
+		links = append(links, [2]string{here + "/" + strconv.Itoa(l), fmt.Sprintf("Page %d", l)})
+	}
+	links = append(links, [2]string{strconv.Itoa(t%siteTopics + 1), "Next topic"}, [2]string{"./", "Up"}, [2]string{here + "#links", "This page"})
+	s.sitePage(w, 7+i*siteTopics+t, fmt.Sprintf("%s, topic %d", capital(siteSections()[i]), t), links)
+}
+
+func (s *site) siteLeaf(w http.ResponseWriter, r *http.Request) {
+	i := sectionAt(r.PathValue("section"))
+	t, err1 := strconv.Atoi(r.PathValue("topic"))
+	l, err2 := strconv.Atoi(r.PathValue("leaf"))
+	if i < 0 || err1 != nil || err2 != nil || t < 1 || t > siteTopics || l < 1 || l > leaves(i, t) {
+		notFound(w, r)
+		return
+	}
+	sec := siteSections()[i]
+	links := [][2]string{
+		{fmt.Sprintf("/site/%s/%d", sec, t), "Up"},
+		{fmt.Sprintf("/site/%s/%d/%d", sec, t%siteTopics+1, 1), "Across"},
+		{"/site/", "Home"},
+	}
+	s.sitePage(w, 32+i*8+t*2+l, fmt.Sprintf("%s, topic %d, page %d", capital(sec), t, l), links)
+}
+
+// siteList is the same page whatever the order of its query.
+func (s *site) siteList(w http.ResponseWriter, _ *http.Request) {
+	var links [][2]string
+	for _, p := range sitePaths() {
+		links = append(links, [2]string{p, p})
+	}
+	s.sitePage(w, 5, "All pages", links)
+}
+
+// calendar always has a next month.
+func calendar(w http.ResponseWriter, r *http.Request) {
+	n := max(number(r.URL.Query().Get("month")), 1)
+	if n > calendarLast {
+		notFound(w, r)
+		return
+	}
+	month := time.Date(2026, time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	page(w, http.StatusOK, month.Format("January 2006"), fmt.Sprintf("<h1>%s</h1>\n<p>Nothing is planned.</p>\n<a rel=\"nofollow\" href=\"/site/calendar?month=%d\">Next month</a>\n",
+		month.Format("January 2006"), n+1))
+}
+
+func drafts(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.Header().Set("X-Robots-Tag", "noindex")
+	_, _ = w.Write([]byte("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"robots\" content=\"noindex, nofollow\"><title>Drafts</title></head>\n" +
+		"<body>\n<h1>Drafts</h1>\n<p>Not to be indexed.</p>\n<a href=\"/site/archive/1\">Archive</a>\n</body>\n</html>\n"))
+}
+
+func private(w http.ResponseWriter, _ *http.Request) {
+	page(w, http.StatusOK, "Private", "<h1>Private</h1>\n<p>A crawler that keeps to robots.txt never reads this.</p>\n")
+}
+
+func siteFile(w http.ResponseWriter, r *http.Request) {
+	switch r.PathValue("name") {
+	case "report.pdf":
+		w.Header().Set("Content-Type", "application/pdf")
+		_, _ = w.Write([]byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"))
+	case "prices.csv":
+		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+		var b strings.Builder
+		b.WriteString("sku,name,price\n")
+		for _, p := range catalog() {
+			fmt.Fprintf(&b, "%s,%q,%d.%02d\n", p.sku, p.name, p.cents/100, p.cents%100)
+		}
+		_, _ = w.Write([]byte(b.String()))
+	case "plan.svg":
+		w.Header().Set("Content-Type", "image/svg+xml")
+		_, _ = w.Write([]byte("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"100\"><rect width=\"100\" height=\"100\" fill=\"none\" stroke=\"black\"/></svg>\n"))
+	default:
+		notFound(w, r)
+	}
+}

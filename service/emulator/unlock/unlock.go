@@ -1,0 +1,197 @@
+package unlock
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"zonedeck/service/emulator/page"
+)
+
+// Bounds.
+const (
+	// maxLook is how much of an answer is read before it is passed on as it is: a
+	// challenge page is smaller.
+	maxLook = 64 << 10
+	// maxRounds is how many challenges in a row are solved for one page.
+	maxRounds = 3
+)
+
+// Doer sends one request and follows no redirect. Every request of one [Fetch] goes
+// through the same Doer, which must leave from one exit: a clearance is bound to the
+// visitor's address.
+type Doer interface {
+	Do(*http.Request) (*http.Response, error)
+}
+
+// DoerFunc is a function as a [Doer].
+type DoerFunc func(*http.Request) (*http.Response, error)
+
+// Do calls f.
+func (f DoerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
+
+// Outcome says what stood in the way of a page.
+type Outcome struct {
+	// Kind is the block that was met last; "" where there was none.
+	Kind page.BlockKind
+	// Mark is what it was recognised by.
+	Mark string
+	// Cleared is whether the page came after all; true also where nothing was met.
+	Cleared bool
+	// Rounds is how many challenges were solved.
+	Rounds int
+	// Reason is why the last challenge was not solved, for people.
+	Reason string
+}
+
+// Status and Code are what the service reports for a page that was not cleared
+// (public documentation: 502 reject_block, 502 resolve_failed_<kind>, 429
+// sr_rate_limit); 0 and "" where it was.
+func (o Outcome) Status() int {
+	switch {
+	case o.Cleared:
+		return 0
+	case o.Kind == page.TooFast:
+		return http.StatusTooManyRequests
+	default:
+		return http.StatusBadGateway
+	}
+}
+
+// Code is the x-brd-error-code; see [Outcome.Status].
+func (o Outcome) Code() string {
+	switch {
+	case o.Cleared:
+		return ""
+	case o.Kind == page.TooFast:
+		return "sr_rate_limit"
+	case o.Kind == page.Captcha:
+		return "resolve_failed_captcha"
+	case o.Kind == page.Challenge:
+		return "resolve_failed_challenge"
+	default:
+		return "reject_block"
+	}
+}
+
+// Fetch sends a request and gets past what blocks it. The answer is the last one that
+// came, with its body to be read and closed by the caller, also where the outcome is
+// not cleared. The request's body must be one that can be sent again (GetBody), where
+// it has one; otherwise blocks are only reported. At most 64 KiB of an answer are held
+// back, until it is known not to be a block; the rest streams. Errors are the Doer's,
+// and the context's.
+func Fetch(ctx context.Context, d Doer, req *http.Request) (*http.Response, Outcome, error) {
+	var out Outcome
+	jar := clearances{}
+	for {
+		attempt, err := again(ctx, req, jar)
+		if err != nil {
+			return nil, out, err
+		}
+		resp, err := d.Do(attempt)
+		if err != nil {
+			return nil, out, err
+		}
+		head, whole, err := look(resp)
+		if err != nil {
+			resp.Body.Close()
+			return nil, out, err
+		}
+		block := page.Block{}
+		if whole {
+			block = page.Detect(resp.StatusCode, resp.Header, head)
+		}
+		if block.Kind == page.NotBlocked {
+			out.Cleared = true
+			return resp, out, nil
+		}
+		out.Kind, out.Mark = block.Kind, block.Mark
+		if reason := unsolvable(req, out.Rounds); reason != "" {
+			out.Reason = reason
+			return resp, out, nil
+		}
+		won, err := solve(ctx, d, attempt, head)
+		if err != nil {
+			if ctx.Err() != nil {
+				resp.Body.Close()
+				return nil, out, context.Cause(ctx)
+			}
+			out.Reason = err.Error()
+			return resp, out, nil
+		}
+		resp.Body.Close()
+		jar.add(won)
+		out.Rounds++
+	}
+}
+
+func unsolvable(req *http.Request, rounds int) string {
+	switch {
+	case rounds == maxRounds:
+		return fmt.Sprintf("the target asked again after %d solved challenges", maxRounds)
+	case req.Body != nil && req.Body != http.NoBody && req.GetBody == nil:
+		return "the request's body cannot be sent again"
+	}
+	return ""
+}
+
+// clearances are the cookies earned so far, by name.
+type clearances map[string]*http.Cookie
+
+func (j clearances) add(cookies []*http.Cookie) {
+	for _, c := range cookies {
+		j[c.Name] = c
+	}
+}
+
+// again makes the next attempt: the request as it was, with the clearances.
+func again(ctx context.Context, req *http.Request, jar clearances) (*http.Request, error) {
+	r := req.Clone(ctx)
+	if req.GetBody != nil {
+		b, err := req.GetBody()
+		if err != nil {
+			return nil, fmt.Errorf("sending the request's body again: %w", err)
+		}
+		r.Body = b
+	}
+	for _, c := range jar {
+		r.AddCookie(&http.Cookie{Name: c.Name, Value: c.Value})
+	}
+	return r, nil
+}
+
+// look reads the beginning of an answer that may be a block, and puts it back in front
+// of the rest. whole says that it was all there is, which a block always is.
+func look(resp *http.Response) (head []byte, whole bool, err error) {
+	if !suspect(resp) {
+		return nil, false, nil
+	}
+	head, err = io.ReadAll(io.LimitReader(resp.Body, maxLook+1))
+	if err != nil {
+		return nil, false, fmt.Errorf("reading the target's answer: %w", err)
+	}
+	resp.Body = &rejoined{Reader: io.MultiReader(bytes.NewReader(head), resp.Body), Closer: resp.Body}
+	return head, len(head) <= maxLook, nil
+}
+
+// suspect reports whether an answer may be a block: an HTML page small enough, or a
+// status or header that says so.
+func suspect(resp *http.Response) bool {
+	switch resp.StatusCode {
+	case http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusMethodNotAllowed:
+		return true
+	}
+	if resp.ContentLength > maxLook || resp.ContentLength == 0 {
+		return resp.Header.Get("Cf-Mitigated")+resp.Header.Get("X-Amzn-Waf-Action") != ""
+	}
+	ct := strings.ToLower(resp.Header.Get("Content-Type"))
+	return ct == "" || strings.Contains(ct, "html")
+}
+
+type rejoined struct {
+	io.Reader
+	io.Closer
+}
