@@ -18,8 +18,14 @@ type Scenario struct {
 	Name string
 	// Account starts with "hl_"; Prefix is the first word of proxy usernames.
 	Account, Prefix string
-	Keys            []Key
-	Zones           []Zone
+	// Keys may be none: the account then gets a default key (service.md 2.1).
+	Keys  []Key
+	Zones []Zone
+	// Balance is what the account has to spend at its opening, in dollars; zero is
+	// [DefaultBalance].
+	Balance float64
+	// Suspended accounts have their fetches refused until they are made active.
+	Suspended bool
 	// PageDelay is how long a job waits before each page, so that progress shows.
 	PageDelay time.Duration
 }
@@ -47,7 +53,33 @@ type Zone struct {
 	IdentityVerified bool
 	// Password for native access; empty derives one from scenario and name.
 	Password string
+	// MorePasswords work as well as Password.
+	MorePasswords []string
+	// Rate is what the zone's plan charges; nil is the product's default.
+	Rate *Rate
+	// Disabled zones refuse by both access methods.
+	Disabled bool
+	// AllowIPs and DenyIPs say which callers may use the zone: addresses, ranges
+	// ("a-b"), CIDR, "address/netmask" or "any". No AllowIPs is any.
+	AllowIPs, DenyIPs []string
+	// AllowDomains and DenyDomains say which targets may be fetched, subdomains
+	// included. No AllowDomains is any.
+	AllowDomains, DenyDomains []string
+	// UsageLimit refuses fetches once the zone's cost has reached it; nil is none.
+	UsageLimit *UsageLimit
 }
+
+// Rate is in dollars: per 10^9 bytes, and per 1,000 billable requests.
+type Rate struct{ GB, Thousand float64 }
+
+// UsageLimit is in dollars, per "day" or "month" (UTC); an empty Cycle is a month.
+type UsageLimit struct {
+	Dollars float64
+	Cycle   string
+}
+
+// DefaultBalance is in dollars (an assumption of this emulator).
+const DefaultBalance = 100
 
 // unknownAge marks a key whose last rotation nobody recorded.
 const unknownAge = -1 * time.Nanosecond
