@@ -1,0 +1,231 @@
+package record
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+)
+
+// Bounds of a journal, where its configuration says nothing.
+const (
+	defaultEntries = 5000
+	defaultBytes   = 16 << 20
+	// bodyPrefix is how much of a body is kept, in bytes.
+	bodyPrefix = 2 << 10
+	// MaxLimit is the most entries that one call gives.
+	MaxLimit = 5000
+)
+
+// ErrClosed is the end of a journal that nothing more comes from.
+var ErrClosed = errors.New("the journal is closed")
+
+// Config is what a Journal stands on.
+type Config struct {
+	// Now is the emulator's clock.
+	Now func() time.Time
+	// Secrets are the values that must not stand in an entry: plain keys and passwords.
+	// It is called for every entry with a body or a query; nil is none.
+	Secrets func() []string
+	// Entries and Bytes bound what is kept; 0 is 5,000 and 16 MiB.
+	Entries, Bytes int
+}
+
+// Journal keeps the newest entries. Make it with New.
+type Journal struct {
+	conf Config
+
+	mu      sync.Mutex
+	ring    []Entry
+	first   int // index of the oldest entry
+	n       int
+	bytes   int
+	seq     uint64
+	changed chan struct{} // closed when an entry comes; nil while nobody waits
+	closed  bool
+}
+
+// New makes an empty journal.
+func New(conf Config) *Journal {
+	if conf.Entries <= 0 {
+		conf.Entries = defaultEntries
+	}
+	if conf.Bytes <= 0 {
+		conf.Bytes = defaultBytes
+	}
+	if conf.Secrets == nil {
+		conf.Secrets = func() []string { return nil }
+	}
+	return &Journal{conf: conf}
+}
+
+// add keeps an entry, and lets the oldest go.
+func (j *Journal) add(e *Entry) {
+	size := e.size()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.seq++
+	e.Seq = j.seq
+	for j.n > 0 && (j.n >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
+		j.bytes -= j.ring[j.first].size()
+		j.ring[j.first] = Entry{}
+		j.first = (j.first + 1) % len(j.ring)
+		j.n--
+	}
+	if j.n == len(j.ring) {
+		j.grow()
+	}
+	j.ring[(j.first+j.n)%len(j.ring)] = *e
+	j.n++
+	j.bytes += size
+	if j.changed != nil {
+		close(j.changed)
+		j.changed = nil
+	}
+}
+
+// grow doubles the ring up to the bound, so that an idle emulator stays small.
+func (j *Journal) grow() {
+	bigger := make([]Entry, min(max(2*len(j.ring), 64), j.conf.Entries))
+	for i := range j.n {
+		bigger[i] = j.ring[(j.first+i)%len(j.ring)]
+	}
+	j.ring, j.first = bigger, 0
+}
+
+// Query chooses entries. The zero value is the newest hundred.
+type Query struct {
+	// Since is the last entry seen: only later ones come, the oldest of them first. 0
+	// gives the newest.
+	Since uint64
+	// Zone and Point, where not empty, are the ones wanted.
+	Zone, Point string
+	// Limit bounds the entries; 0 is 100, the most is MaxLimit.
+	Limit int
+}
+
+func (q Query) wants(e *Entry) bool {
+	return (q.Zone == "" || q.Zone == e.Zone) && (q.Point == "" || q.Point == e.Point)
+}
+
+func (q Query) limit() int {
+	if q.Limit <= 0 {
+		return 100
+	}
+	return min(q.Limit, MaxLimit)
+}
+
+// Page is what a Query found.
+type Page struct {
+	// Requests are in the order in which they ended.
+	Requests []Entry `json:"requests"`
+	// Last is the Since of the next call.
+	Last uint64 `json:"last"`
+	// Lost is how many entries after Since are gone already.
+	Lost uint64 `json:"lost"`
+}
+
+// Read gives entries that are there.
+func (j *Journal) Read(q Query) Page {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.read(q)
+}
+
+func (j *Journal) read(q Query) Page {
+	if q.Since == 0 {
+		return j.newest(q)
+	}
+	return j.after(q)
+}
+
+func (j *Journal) at(i int) *Entry { return &j.ring[(j.first+i)%len(j.ring)] }
+
+func (j *Journal) newest(q Query) Page {
+	p := Page{Requests: []Entry{}, Last: j.seq}
+	for i := j.n - 1; i >= 0 && len(p.Requests) < q.limit(); i-- {
+		if e := j.at(i); q.wants(e) {
+			p.Requests = append(p.Requests, *e)
+		}
+	}
+	slices.Reverse(p.Requests)
+	return p
+}
+
+// after gives what followed q.Since, where 0 is before the first.
+func (j *Journal) after(q Query) Page {
+	p := Page{Requests: []Entry{}, Last: max(j.seq, q.Since)}
+	oldest := j.seq - uint64(j.n) + 1
+	if q.Since+1 < oldest {
+		p.Lost = oldest - q.Since - 1
+	}
+	for seq := max(q.Since+1, oldest); seq <= j.seq; seq++ {
+		e := j.at(int(seq - oldest))
+		if !q.wants(e) {
+			continue
+		}
+		if len(p.Requests) == q.limit() {
+			p.Last = seq - 1
+			break
+		}
+		p.Requests = append(p.Requests, *e)
+	}
+	return p
+}
+
+// Last is the newest entry's number.
+func (j *Journal) Last() uint64 {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.seq
+}
+
+// Follow calls each for every entry after q.Since (0: from the oldest that is there), now
+// and as they come, until ctx ends, each gives an error, or the journal is closed and
+// everything was given (ErrClosed). lost counts the entries before this one that were
+// gone before they could be read. A follower never holds a request up.
+func (j *Journal) Follow(ctx context.Context, q Query, each func(e *Entry, lost uint64) error) error {
+	q.Limit = MaxLimit
+	lost := uint64(0)
+	for {
+		j.mu.Lock()
+		batch, closed := j.after(q), j.closed
+		if batch.Last == q.Since && !closed && j.changed == nil {
+			j.changed = make(chan struct{})
+		}
+		wake := j.changed
+		j.mu.Unlock()
+		lost += batch.Lost
+		for i := range batch.Requests {
+			if err := each(&batch.Requests[i], lost); err != nil {
+				return err
+			}
+			lost = 0
+		}
+		switch {
+		case batch.Last > q.Since:
+			q.Since = batch.Last
+			continue
+		case closed:
+			return ErrClosed
+		}
+		select {
+		case <-wake:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Close ends every Follow once it has given what there is. Entries that come later are
+// still kept.
+func (j *Journal) Close() {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.closed = true
+	if j.changed != nil {
+		close(j.changed)
+		j.changed = nil
+	}
+}

@@ -1,0 +1,255 @@
+package record
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+const (
+	masked = "****"
+	// minSecret: shorter values are too likely to be ordinary words.
+	minSecret = 6
+	// maxHeaderText bounds one header of an entry.
+	maxHeaderText = 1024
+	// maxURL bounds the addresses of an entry.
+	maxURL = 8192
+)
+
+// secretName reports whether a header, a query parameter or a field of a body is named
+// like something that holds a secret.
+func secretName(name string) bool {
+	if len(name) < 3 || len(name) > 64 {
+		return false
+	}
+	for _, part := range [...]string{"authorization", "auth_header", "cookie", "password", "passwd", "token", "secret", "api-key", "api_key", "apikey", "acting-key"} {
+		if containsFold(name, part) {
+			return true
+		}
+	}
+	return false
+}
+
+// containsFold is strings.Contains without regard to the case of ASCII letters; part
+// is in lower case.
+func containsFold(s, part string) bool {
+	for i := 0; i+len(part) <= len(s); i++ {
+		j := 0
+		for j < len(part) && lower(s[i+j]) == part[j] {
+			j++
+		}
+		if j == len(part) {
+			return true
+		}
+	}
+	return false
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// credentials are the secrets of one request: its token or password, and the username
+// of a Basic login.
+func credentials(header string) (user, secret string) {
+	scheme, rest, ok := strings.Cut(header, " ")
+	if !ok {
+		return "", header
+	}
+	rest = strings.TrimSpace(rest)
+	if !strings.EqualFold(scheme, "Basic") {
+		return "", rest
+	}
+	b, err := base64.StdEncoding.DecodeString(rest)
+	if err != nil {
+		return "", rest
+	}
+	user, secret, _ = strings.Cut(string(b), ":")
+	return user, secret
+}
+
+// headers are a request's headers without their secrets.
+func headers(h http.Header) map[string]string {
+	out := make(map[string]string, len(h))
+	for name, vs := range h {
+		v := ""
+		if len(vs) == 1 {
+			v = vs[0]
+		} else {
+			v = strings.Join(vs, ", ")
+		}
+		if secretName(name) {
+			v = maskedHeader(name, v)
+		}
+		if len(v) > maxHeaderText {
+			v = v[:maxHeaderText] + "…"
+		}
+		out[name] = v
+	}
+	return out
+}
+
+// maskedHeader keeps what helps to see a mistake: the scheme of a login, the names of
+// cookies.
+func maskedHeader(name, v string) string {
+	switch {
+	case containsFold(name, "authorization"):
+		scheme, _, ok := strings.Cut(v, " ")
+		if !ok || len(scheme) > 16 {
+			return masked
+		}
+		return scheme + " " + masked
+	case strings.EqualFold(name, "Cookie"):
+		parts := strings.Split(v, ";")
+		for i, p := range parts {
+			if cookie, _, ok := strings.Cut(p, "="); ok {
+				parts[i] = cookie + "=" + masked
+			} else {
+				parts[i] = masked
+			}
+		}
+		return strings.Join(parts, ";")
+	default:
+		return masked
+	}
+}
+
+// address is a URL without the password in it and without secrets in its query.
+func address(u string) string {
+	if len(u) > maxURL {
+		u = u[:maxURL]
+	}
+	rest, query, found := strings.Cut(u, "?")
+	if scheme, after, ok := strings.Cut(rest, "://"); ok {
+		host, path, slash := strings.Cut(after, "/")
+		if i := strings.LastIndexByte(host, '@'); i >= 0 {
+			user, _, _ := strings.Cut(host[:i], ":")
+			host = user + ":" + masked + host[i:]
+		}
+		rest = scheme + "://" + host
+		if slash {
+			rest += "/" + path
+		}
+	}
+	if !found {
+		return rest
+	}
+	parts := strings.Split(query, "&")
+	for i, p := range parts {
+		name, v, ok := strings.Cut(p, "=")
+		if !ok || v == "" {
+			continue
+		}
+		plain := name
+		if strings.ContainsRune(name, '%') {
+			if un, err := url.QueryUnescape(name); err == nil {
+				plain = un
+			}
+		}
+		if secretName(plain) {
+			parts[i] = name + "=" + masked
+		}
+	}
+	return rest + "?" + strings.Join(parts, "&")
+}
+
+// without replaces known secrets wherever they stand in a text.
+func without(text string, secrets []string) string {
+	for _, s := range secrets {
+		if len(s) < minSecret || !strings.Contains(text, s) {
+			continue
+		}
+		text = strings.ReplaceAll(text, s, masked)
+	}
+	return text
+}
+
+// fields masks the values of fields in JSON text that are named like secrets. The text
+// may be cut anywhere, and need not be JSON at all.
+func fields(text string) string {
+	var out strings.Builder
+	kept := 0 // what is written of text
+	for i := 0; i < len(text); {
+		if text[i] != '"' {
+			i++
+			continue
+		}
+		end := endOfString(text, i)
+		name := text[i+1 : max(i+1, end-1)]
+		i = end
+		value := afterColon(text, end)
+		if value < 0 || !secretName(name) {
+			continue
+		}
+		i = endOfValue(text, value)
+		if i > value {
+			out.WriteString(text[kept:value])
+			out.WriteString(`"` + masked + `"`)
+			kept = i
+		}
+	}
+	if kept == 0 {
+		return text
+	}
+	return out.String() + text[kept:]
+}
+
+// endOfString is the place behind the quote that ends the string at i.
+func endOfString(s string, i int) int {
+	for i++; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(s)
+}
+
+// afterColon is where a field's value begins, or -1 where i ends no field's name.
+func afterColon(s string, i int) int {
+	i = skipSpace(s, i)
+	if i >= len(s) || s[i] != ':' {
+		return -1
+	}
+	return skipSpace(s, i+1)
+}
+
+func skipSpace(s string, i int) int {
+	for i < len(s) && (s[i] == ' ' || s[i] == '\t' || s[i] == '\n' || s[i] == '\r') {
+		i++
+	}
+	return i
+}
+
+// endOfValue is the place behind a JSON value: a string, an array or object, or a word.
+func endOfValue(s string, i int) int {
+	depth := 0
+	for i < len(s) {
+		switch s[i] {
+		case '"':
+			i = endOfString(s, i)
+			if depth == 0 {
+				return i
+			}
+			continue
+		case '[', '{':
+			depth++
+		case ']', '}':
+			if depth--; depth <= 0 {
+				return i + depth + 1 // a bracket of the value's own, or one around it
+			}
+		case ',':
+			if depth == 0 {
+				return i
+			}
+		}
+		i++
+	}
+	return len(s)
+}
