@@ -1,0 +1,439 @@
+package deliver
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// clock is moved by hand.
+type clock struct {
+	mu sync.Mutex
+	t  time.Time
+}
+
+func newClock() *clock { return &clock{t: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)} }
+
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+func (c *clock) forward(d time.Duration) {
+	c.mu.Lock()
+	c.t = c.t.Add(d)
+	c.mu.Unlock()
+}
+
+type got struct {
+	header http.Header
+	body   string
+}
+
+// receiver answers with the statuses in their order, then with 200.
+type receiver struct {
+	*httptest.Server
+	mu       sync.Mutex
+	statuses []int
+	got      []got
+	came     chan struct{}
+}
+
+func receive(t *testing.T, statuses ...int) *receiver {
+	t.Helper()
+	r := &receiver{statuses: statuses, came: make(chan struct{}, 100)}
+	r.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		b, err := io.ReadAll(q.Body)
+		if err != nil {
+			return
+		}
+		r.mu.Lock()
+		status := 200
+		if len(r.statuses) > 0 {
+			status, r.statuses = r.statuses[0], r.statuses[1:]
+		}
+		r.got = append(r.got, got{q.Header.Clone(), string(b)})
+		r.mu.Unlock()
+		w.WriteHeader(status)
+		r.came <- struct{}{}
+	}))
+	t.Cleanup(r.Close)
+	return r
+}
+
+func (r *receiver) all() []got {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]got(nil), r.got...)
+}
+
+func open(t *testing.T, conf Config) *Engine {
+	t.Helper()
+	tr := &http.Transport{DisableKeepAlives: true}
+	if conf.Dir == "" {
+		conf.Dir = t.TempDir()
+	}
+	if conf.Send == nil {
+		conf.Send = tr.RoundTrip
+	}
+	if conf.Source == nil {
+		conf.Source = func(snapshot, format string, _, _ int) (func(io.Writer) error, error) {
+			return func(w io.Writer) error {
+				_, err := io.WriteString(w, snapshot+" as "+format)
+				return err
+			}, nil
+		}
+	}
+	conf.Log = slog.New(slog.DiscardHandler)
+	e, err := Open(context.Background(), conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return e
+}
+
+// until looks at the snapshot's only delivery until ok.
+func until(t *testing.T, e *Engine, ok func(Delivery) bool) Delivery {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(10 * time.Second)
+	for {
+		ds := e.List("sd_1")
+		if len(ds) == 1 && ok(ds[0]) {
+			return ds[0]
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("still %+v", ds)
+		}
+	}
+}
+
+func is(s Status) func(Delivery) bool { return func(d Delivery) bool { return d.Status == s } }
+
+func tried(n int) func(Delivery) bool {
+	return func(d Delivery) bool { return len(d.Attempts) == n && d.Attempts[n-1].Over }
+}
+
+func TestANoticeIsSmallAndHasTheAuthHeader(t *testing.T) {
+	r := receive(t)
+	e := open(t, Config{})
+	e.Start()
+	if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: r.URL + "/hook", Auth: "Bearer s3cret"}); err != nil {
+		t.Fatal(err)
+	}
+	d := until(t, e, is(Done))
+	if len(d.Files) != 1 || len(d.Attempts) != 1 || d.Attempts[0].Status != 200 || d.Message.Auth != "" {
+		t.Errorf("%+v", d)
+	}
+	g := r.all()
+	if len(g) != 1 || g[0].body != `{"snapshot_id":"sd_1","status":"ready"}` || g[0].header.Get("Authorization") != "Bearer s3cret" ||
+		g[0].header.Get("Content-Type") != "application/json" || g[0].header.Get("Webhook-Signature") != "" || g[0].header.Get("X-Emulator-Basis") == "" {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestRecordsComeCompressedUnlessPlain(t *testing.T) {
+	for _, plain := range []bool{false, true} {
+		r := receive(t)
+		e := open(t, Config{})
+		e.Start()
+		if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "csv", Plain: plain}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, e, is(Done))
+		g := r.all()[0]
+		body := g.body
+		if !plain {
+			zr, err := gzip.NewReader(strings.NewReader(g.body))
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := io.ReadAll(zr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body = string(b)
+		}
+		if body != "sd_1 as csv" || (g.header.Get("Content-Encoding") == "gzip") == plain || !strings.HasPrefix(g.header.Get("Content-Type"), "text/csv") {
+			t.Errorf("plain %v: %+v", plain, g)
+		}
+	}
+}
+
+func TestARefusedDeliveryIsTriedByTheScheduleThenGivenUp(t *testing.T) {
+	c := newClock()
+	r := receive(t, 500, 302, 404, 200)
+	e := open(t, Config{Now: c.now, Schedule: []time.Duration{time.Minute, time.Hour}})
+	e.Start()
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Bearer s3cret"}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, e, tried(1))
+	c.forward(59 * time.Second)
+	e.Wake()
+	if d := e.List("")[0]; len(d.Attempts) != 1 || d.Next.Sub(c.now()) != time.Second {
+		t.Errorf("too early: %+v", d)
+	}
+	c.forward(time.Second)
+	e.Wake()
+	until(t, e, tried(2))
+	c.forward(time.Hour)
+	e.Wake()
+	d := until(t, e, is(Failed))
+	if len(d.Attempts) != 3 || d.Attempts[2].Status != 404 || d.Attempts[2].Error == "" || len(d.Files) != 0 {
+		t.Errorf("%+v", d)
+	}
+	c.forward(24 * time.Hour)
+	e.Wake()
+	if len(r.all()) != 3 {
+		t.Errorf("%d posts", len(r.all()))
+	}
+	b, err := os.ReadFile(e.path(d.ID))
+	if err != nil || bytes.Contains(b, []byte("s3cret")) {
+		t.Errorf("the secret of a delivery that has ended is kept: %v", err)
+	}
+}
+
+func TestASilentReceiverIsGivenUpAfterItsTime(t *testing.T) {
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-release
+	}))
+	defer slow.Close()
+	defer close(release)
+	e := open(t, Config{AckTimeout: 20 * time.Millisecond, Schedule: []time.Duration{time.Hour}})
+	e.Start()
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: slow.URL, Format: "json"}); err != nil {
+		t.Fatal(err)
+	}
+	if d := until(t, e, tried(1)); d.Attempts[0].Error != errSilent.Error() || d.Status != Waiting {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestASignatureIsOneThatTheLibraryAccepts(t *testing.T) {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	wh, err := standardwebhooks.NewWebhook(secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, kind := range []string{Notify, Endpoint} {
+		c := newClock() // far from the wall's time: receivers compare with theirs
+		r := receive(t, 500)
+		e := open(t, Config{Secret: secret, Now: c.now, Schedule: []time.Duration{time.Second}})
+		e.Start()
+		if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: kind, URL: r.URL, Format: "json"}); err != nil {
+			t.Fatal(err)
+		}
+		until(t, e, tried(1))
+		c.forward(time.Second)
+		e.Wake()
+		until(t, e, is(Done))
+		g := r.all()
+		for _, one := range g {
+			if err := wh.Verify([]byte(one.body), one.header); err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+			if err := wh.Verify([]byte(one.body+" "), one.header); err == nil {
+				t.Errorf("%s: another body has the same signature", kind)
+			}
+		}
+		if len(g) != 2 || g[0].header.Get("Webhook-Id") != g[1].header.Get("Webhook-Id") {
+			t.Errorf("%s: a repeated webhook has another id", kind)
+		}
+	}
+	if _, err := Open(t.Context(), Config{Dir: t.TempDir(), Secret: "whsec_%%%"}); err == nil || strings.Contains(err.Error(), "%%%") {
+		t.Errorf("a secret that is none: %v", err)
+	}
+}
+
+// TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd starts engines on one folder
+// that all die within their attempt.
+func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
+	dir, c := t.TempDir(), newClock()
+	schedule := []time.Duration{time.Second, time.Second}
+	reached := 0
+	for range 5 {
+		begun := make(chan struct{}, 1)
+		e := open(t, Config{Dir: dir, Now: c.now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
+			begun <- struct{}{}
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		}})
+		e.Start()
+		if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "a"}); err != nil {
+			t.Fatal(err)
+		}
+		ended := false
+		until(t, e, func(d Delivery) bool {
+			select {
+			case <-begun:
+				reached++
+				return true
+			default:
+				ended = d.Status.ended()
+				return ended
+			}
+		})
+		if err := e.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if ended {
+			break
+		}
+		c.forward(time.Second)
+	}
+	if reached != 3 {
+		t.Errorf("%d attempts, want 3: one and two waits", reached)
+	}
+	e := open(t, Config{Dir: dir, Now: c.now})
+	if d := e.List("sd_1"); len(d) != 1 || d[0].Status != Failed || len(d[0].Attempts) != 3 || d[0].Attempts[0].Over {
+		t.Errorf("%+v", d)
+	}
+}
+
+func TestADeliveryGoesOnAfterARestart(t *testing.T) {
+	dir := t.TempDir()
+	r := receive(t)
+	e := open(t, Config{Dir: dir}) // never started: killed before it sent
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "d_aaaaaaaaaaaaaaaa.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, tempPrefix+"1"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e = open(t, Config{Dir: dir})
+	if len(e.Notes()) != 1 {
+		t.Errorf("notes: %q", e.Notes())
+	}
+	e.Start()
+	// Handed over again: the same webhook, not another one.
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, e, is(Done))
+	if g := r.all(); len(g) != 1 || g[0].header.Get("Authorization") != "Basic eA==" {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
+	c := newClock()
+	r := receive(t)
+	var asked int
+	fault := Fault{Late: time.Minute, Twice: true}
+	e := open(t, Config{Now: c.now, Fault: func(n int, _ Delivery) Fault {
+		asked = n
+		return fault
+	}})
+	e.Start()
+	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, e, func(d Delivery) bool { return d.Next.Sub(c.now()) == time.Minute })
+	if len(r.all()) != 0 {
+		t.Error("it was not late")
+	}
+	c.forward(time.Minute)
+	e.Wake()
+	if d := until(t, e, is(Done)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "late by 1m0s, twice" || asked != 1 {
+		t.Errorf("%+v, asked %d", d, asked)
+	}
+	if len(r.all()) != 2 {
+		t.Errorf("%d posts, want 2", len(r.all()))
+	}
+
+	lost := open(t, Config{Fault: func(int, Delivery) Fault { return Fault{Never: true} }})
+	lost.Start()
+	if err := lost.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if d := until(t, lost, is(Failed)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "never" {
+		t.Errorf("%+v", d)
+	}
+	if len(r.all()) != 2 {
+		t.Error("a lost webhook arrived")
+	}
+}
+
+func TestADeliveryInPartsSendsEachAsAFile(t *testing.T) {
+	c := newClock()
+	r := receive(t, 200, 500)
+	e := open(t, Config{Now: c.now, Schedule: []time.Duration{time.Second}, Source: func(_, _ string, batch, part int) (func(io.Writer) error, error) {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, strings.Repeat("x", batch*part))
+			return err
+		}, nil
+	}})
+	e.Start()
+	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Endpoint, URL: r.URL, Format: "json", Plain: true, Batch: 2, Parts: 2, Name: "out"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, e, tried(2))
+	c.forward(time.Second)
+	e.Wake()
+	d := until(t, e, is(Done))
+	if d.ID != first.ID || len(d.Files) != 2 || d.Files[0].Name != "out.1.json" || d.Files[1].Name != "out.2.json" || len(d.Attempts) != 3 || d.Attempts[1].Part != 2 {
+		t.Errorf("%+v", d)
+	}
+	if g := r.all(); len(g) != 3 || g[0].body != "xx" || g[2].body != "xxxx" {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestCancelAndForget(t *testing.T) {
+	c := newClock()
+	e := open(t, Config{Now: c.now})
+	d, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "s3cret"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Cancel(d.ID); err != nil {
+		t.Error(err)
+	}
+	if err := e.Cancel(d.ID); !errors.Is(err, ErrNotWaiting) {
+		t.Errorf("%v", err)
+	}
+	if err := e.Cancel("d_x"); !errors.Is(err, ErrNoDelivery) {
+		t.Errorf("%v", err)
+	}
+	e.clean()
+	if got, err := e.Get(d.ID); err != nil || got.Status != Canceled {
+		t.Errorf("%+v %v", got, err)
+	}
+	c.forward(Retention + time.Second)
+	e.clean()
+	if _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery) {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,131 @@
+package deliver
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base32"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Errors that callers decide on.
+var (
+	ErrNoDelivery = errors.New("delivery does not exist")
+	ErrTooMany    = errors.New("too many deliveries are waiting")
+	ErrNotWaiting = errors.New("delivery is not waiting")
+)
+
+// Kinds of a [Message] (public documentation).
+const (
+	Notify   = "notify"   // snapshot id and status
+	Endpoint = "endpoint" // the records
+)
+
+// Message is what is to be sent to whom.
+type Message struct {
+	Snapshot string `json:"snapshot"`
+	// Status is the job's, on the wire's word.
+	Status string `json:"status"`
+	Kind   string `json:"kind"`
+	URL    string `json:"url"`
+	// Auth is the Authorization header; a secret, kept until the delivery has ended.
+	Auth string `json:"auth,omitempty"`
+	// Format is json, ndjson, jsonl or csv; Plain sends the records without gzip.
+	Format string `json:"format,omitempty"`
+	Plain  bool   `json:"plain,omitempty"`
+	// Batch is the records of one file, 0 all; Parts the number of files, 0 is 1.
+	Batch int `json:"batch,omitempty"`
+	Parts int `json:"parts,omitempty"`
+	// Name is the files' name without number and extension; empty is the snapshot's
+	// id.
+	Name string `json:"name,omitempty"`
+}
+
+// Status is a delivery's state. Done, failed and canceled are public documentation;
+// how a delivery that is still waiting is called is not shown.
+type Status string
+
+// The states of a delivery.
+const (
+	Waiting  Status = "running"
+	Done     Status = "done"
+	Failed   Status = "failed"
+	Canceled Status = "canceled"
+)
+
+func (s Status) ended() bool { return s != Waiting }
+
+// Attempt is one POST.
+type Attempt struct {
+	At time.Time `json:"at"`
+	// Part is the file's number from 1.
+	Part int `json:"part"`
+	// Status is the receiver's HTTP status, 0 without an answer.
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Millis int64  `json:"ms"`
+	// Fault tells that a scenario had its hand in it.
+	Fault string `json:"fault,omitempty"`
+	// Over is false while it runs, and for ever where the process died in it.
+	Over bool `json:"over"`
+}
+
+// File is one that the receiver has acknowledged.
+type File struct {
+	Name string    `json:"filename"`
+	At   time.Time `json:"delivery_ts"`
+}
+
+// Delivery is what can be told of one. Its message has no secret.
+type Delivery struct {
+	ID       string    `json:"id"`
+	Message  Message   `json:"message"`
+	Created  time.Time `json:"created"`
+	Ended    time.Time `json:"ended,omitzero"`
+	Status   Status    `json:"status"`
+	Files    []File    `json:"files"`
+	Attempts []Attempt `json:"attempts"`
+	// Next is when it is tried again, while it waits.
+	Next time.Time `json:"next,omitzero"`
+}
+
+// Fault is what a scenario does to an attempt; the zero value does nothing.
+type Fault struct {
+	Late  time.Duration // waits before it is sent
+	Twice bool          // sends it again after the receiver has acknowledged it
+	Never bool          // does not send it, and gives the delivery up
+}
+
+func (f Fault) String() string {
+	var words []string
+	if f.Late > 0 {
+		words = append(words, "late by "+f.Late.String())
+	}
+	if f.Twice {
+		words = append(words, "twice")
+	}
+	if f.Never {
+		words = append(words, "never")
+	}
+	return strings.Join(words, ", ")
+}
+
+const idPrefix = "d_"
+
+// idOf is the same for the same webhook of the same job, so that a job which hands its
+// webhooks over again after a crash starts no second delivery.
+func idOf(m Message) string {
+	sum := sha256.Sum256([]byte(m.Snapshot + "\x00" + m.Kind + "\x00" + m.URL))
+	return encodeID(sum[:10])
+}
+
+func newID() string {
+	b := make([]byte, 10)
+	rand.Read(b) // never fails (crypto/rand)
+	return encodeID(b)
+}
+
+func encodeID(b []byte) string {
+	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+}

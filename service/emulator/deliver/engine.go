@@ -1,0 +1,284 @@
+package deliver
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+const (
+	// AckTimeout is how long a receiver may take to answer (public documentation).
+	AckTimeout = 30 * time.Second
+	// Retention is how long a delivery that has ended can be read.
+	Retention = 30 * 24 * time.Hour
+
+	maxWaiting   = 10_000
+	sendAtOnce   = 8
+	houseEvery   = time.Hour
+	maxSigned    = 64 << 20 // bytes of a body that is signed: it is held whole
+	maxAnswer    = 64 << 10 // bytes of a receiver's answer that are read
+	maxErrorText = 300
+	diskPause    = time.Minute // after an attempt that could not be noted
+)
+
+// Schedule is the waits between attempts when Config names none.
+func Schedule() []time.Duration {
+	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
+}
+
+// Source opens the records of a snapshot; part counts from 1, batch 0 is all of them.
+type Source func(snapshot, format string, batch, part int) (write func(io.Writer) error, err error)
+
+// Config is what an engine needs.
+type Config struct {
+	Dir string // made with 0700
+	// Send does one POST without following redirects. It decides which receivers may
+	// be reached.
+	Send func(*http.Request) (*http.Response, error)
+	// Source gives the records of an endpoint delivery.
+	Source Source
+	// Now is the emulator's clock, by which is waited; Wall the one of signatures,
+	// which receivers compare with their own. Nil is time.Now.
+	Now, Wall func() time.Time
+	// Secret signs every webhook after Standard Webhooks ("whsec_" and base64); empty
+	// signs none.
+	Secret string
+	// Schedule is the waits between the attempts at one file; nil is [Schedule].
+	Schedule []time.Duration
+	// AckTimeout is how long an attempt may stand still; 0 is [AckTimeout].
+	AckTimeout time.Duration
+	// Fault is asked before every attempt; n counts those of the delivery from 1. Nil
+	// does nothing.
+	Fault func(n int, d Delivery) Fault
+	Log   *slog.Logger
+}
+
+// Engine delivers.
+type Engine struct {
+	conf   Config
+	signer *standardwebhooks.Webhook // nil signs nothing
+	ctx    context.Context
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	slots  chan struct{}
+	wake   chan struct{}
+	notes  []string
+
+	mu      sync.Mutex
+	all     map[string]*Delivery // with secrets
+	sending map[string]bool
+	held    map[string]Fault // made late by their fault
+}
+
+// Open loads the deliveries of a folder. Nothing is sent before [Engine.Start]. The
+// error is the disk's, or that the secret is none.
+func Open(ctx context.Context, conf Config) (*Engine, error) {
+	if conf.Now == nil {
+		conf.Now = time.Now
+	}
+	if conf.Wall == nil {
+		conf.Wall = time.Now
+	}
+	if conf.Schedule == nil {
+		conf.Schedule = Schedule()
+	}
+	conf.AckTimeout = cmp.Or(conf.AckTimeout, AckTimeout)
+	e := &Engine{
+		conf: conf, slots: make(chan struct{}, sendAtOnce), wake: make(chan struct{}, 1),
+		all: map[string]*Delivery{}, sending: map[string]bool{}, held: map[string]Fault{},
+	}
+	if conf.Secret != "" {
+		w, err := standardwebhooks.NewWebhook(conf.Secret)
+		if err != nil {
+			// The library's error repeats parts of the secret.
+			return nil, errors.New("the webhook secret is not whsec_ and base64")
+		}
+		e.signer = w
+	}
+	e.ctx, e.stop = context.WithCancel(ctx)
+	if err := e.load(); err != nil {
+		e.stop()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Start begins to send.
+func (e *Engine) Start() { e.wg.Go(e.run) }
+
+// Close stops what is being sent and waits for it. Deliveries that wait go on at the
+// next start.
+func (e *Engine) Close() error {
+	e.stop()
+	e.wg.Wait()
+	return nil
+}
+
+// Notes tells what was found broken and kept aside.
+func (e *Engine) Notes() []string { return slices.Clone(e.notes) }
+
+// Wake looks for what has become due. Whoever moves the clock calls it.
+func (e *Engine) Wake() {
+	select {
+	case e.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Add takes the webhooks of a job. When it returns, they are on disk. One that was
+// taken before is left as it is. Errors: [ErrTooMany], or the disk's.
+func (e *Engine) Add(ms ...Message) error {
+	for _, m := range ms {
+		if _, err := e.add(idOf(m), m); err != nil {
+			return err
+		}
+	}
+	e.Wake()
+	return nil
+}
+
+// Deliver takes a message that was asked for by itself: every call is a delivery of its
+// own. Errors as [Engine.Add].
+func (e *Engine) Deliver(m Message) (Delivery, error) {
+	d, err := e.add(newID(), m)
+	e.Wake()
+	return d, err
+}
+
+func (e *Engine) add(id string, m Message) (Delivery, error) {
+	m.Parts = max(m.Parts, 1)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if d, ok := e.all[id]; ok {
+		return d.public(), nil
+	}
+	waiting := 0
+	for _, d := range e.all {
+		if d.Status == Waiting {
+			waiting++
+		}
+	}
+	if waiting >= maxWaiting {
+		return Delivery{}, ErrTooMany
+	}
+	now := e.conf.Now().UTC()
+	d := &Delivery{ID: id, Message: m, Created: now, Next: now, Status: Waiting, Files: []File{}, Attempts: []Attempt{}}
+	if err := e.keep(d); err != nil {
+		return Delivery{}, err
+	}
+	e.all[id] = d
+	return d.public(), nil
+}
+
+// public is a copy without the secret.
+func (d *Delivery) public() Delivery {
+	c := *d
+	c.Message.Auth = ""
+	c.Files, c.Attempts = slices.Clone(d.Files), slices.Clone(d.Attempts)
+	return c
+}
+
+// Get is one delivery; the error is [ErrNoDelivery].
+func (e *Engine) Get(id string) (Delivery, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d, ok := e.all[id]
+	if !ok {
+		return Delivery{}, ErrNoDelivery
+	}
+	return d.public(), nil
+}
+
+// List is the deliveries of a snapshot, or all for an empty id, the oldest first.
+func (e *Engine) List(snapshot string) []Delivery {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	out := []Delivery{}
+	for _, d := range e.all {
+		if snapshot == "" || d.Message.Snapshot == snapshot {
+			out = append(out, d.public())
+		}
+	}
+	slices.SortFunc(out, func(a, b Delivery) int {
+		return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID))
+	})
+	return out
+}
+
+// Cancel gives a waiting delivery up; an attempt that is on its way is not stopped.
+// Errors: [ErrNoDelivery], [ErrNotWaiting], or the disk's.
+func (e *Engine) Cancel(id string) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d, ok := e.all[id]
+	switch {
+	case !ok:
+		return ErrNoDelivery
+	case d.Status != Waiting:
+		return ErrNotWaiting
+	}
+	return e.end(d, Canceled)
+}
+
+// end moves a delivery to its last state; its secret goes. Called under mu.
+func (e *Engine) end(d *Delivery, status Status) error {
+	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
+	d.Message.Auth = ""
+	return e.keep(d)
+}
+
+// run sends what is due until the engine is closed.
+func (e *Engine) run() {
+	house := time.NewTicker(houseEvery)
+	defer house.Stop()
+	e.clean()
+	for {
+		next := e.sendDue()
+		t := time.NewTimer(next)
+		select {
+		case <-t.C:
+		case <-e.wake:
+		case <-house.C:
+			e.clean()
+		case <-e.ctx.Done():
+			t.Stop()
+			return
+		}
+		t.Stop()
+	}
+}
+
+// sendDue starts an attempt at every delivery that is due, and gives the time until
+// the next one is.
+func (e *Engine) sendDue() time.Duration {
+	now := e.conf.Now()
+	next := houseEvery
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for id, d := range e.all {
+		if d.Status != Waiting || e.sending[id] {
+			continue
+		}
+		if wait := d.Next.Sub(now); wait > 0 {
+			next = min(next, wait)
+			continue
+		}
+		e.sending[id] = true
+		e.wg.Go(func() {
+			e.one(id)
+			e.mu.Lock()
+			delete(e.sending, id)
+			e.mu.Unlock()
+			e.Wake()
+		})
+	}
+	return next
+}

@@ -1,0 +1,350 @@
+package deliver
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+)
+
+var (
+	errSilent = errors.New("the receiver did not answer in time")
+	errLarge  = errors.New("the records are too many to be signed in one file")
+)
+
+// one makes one attempt at a delivery and notes what became of it.
+func (e *Engine) one(id string) {
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-e.ctx.Done():
+		return
+	}
+	d, fault, ok := e.begin(id)
+	if !ok {
+		return
+	}
+	started := e.conf.Wall()
+	var status int
+	var err error
+	switch {
+	case fault.Never:
+		err = errors.New("lost by a fault")
+	default:
+		status, err = e.post(d)
+		if err == nil && fault.Twice {
+			// Whatever becomes of the second: the first was acknowledged.
+			_, _ = e.post(d)
+		}
+	}
+	if e.ctx.Err() != nil && err != nil {
+		return // cut by the end of the emulator; the attempt counts
+	}
+	e.finish(id, status, err, e.conf.Wall().Sub(started), fault)
+}
+
+// begin notes an attempt on disk before it is made. ok is false where there is nothing
+// to send: it was canceled, or its attempts are used up.
+func (e *Engine) begin(id string) (d Delivery, fault Fault, ok bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	at, there := e.all[id]
+	if !there || at.Status != Waiting {
+		return d, fault, false
+	}
+	part := len(at.Files) + 1
+	tries := 0
+	for _, a := range at.Attempts {
+		if a.Part == part {
+			tries++
+		}
+	}
+	if tries > len(e.conf.Schedule) {
+		e.log(e.end(at, Failed), id)
+		return d, fault, false
+	}
+	now := e.conf.Now().UTC()
+	fault, held := e.held[id]
+	delete(e.held, id)
+	if !held && e.conf.Fault != nil {
+		fault = e.conf.Fault(len(at.Attempts)+1, at.public())
+		if fault.Late > 0 {
+			e.held[id] = fault
+			at.Next = now.Add(fault.Late)
+			e.log(e.keep(at), id)
+			return d, fault, false
+		}
+	}
+	at.Attempts = append(at.Attempts, Attempt{At: now, Part: part, Fault: fault.String()})
+	// Where the process dies now, this is when the next one tries again.
+	if tries < len(e.conf.Schedule) {
+		at.Next = now.Add(e.conf.Schedule[tries])
+	}
+	if err := e.keep(at); err != nil {
+		e.log(err, id)
+		at.Attempts = at.Attempts[:len(at.Attempts)-1]
+		at.Next = now.Add(diskPause)
+		return d, fault, false
+	}
+	d = at.public()
+	d.Message.Auth = at.Message.Auth
+	return d, fault, true
+}
+
+// finish notes what became of an attempt.
+func (e *Engine) finish(id string, status int, err error, took time.Duration, fault Fault) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	d := e.all[id]
+	a := &d.Attempts[len(d.Attempts)-1]
+	a.Over, a.Status, a.Millis = true, status, took.Milliseconds()
+	if err != nil {
+		a.Error = errorText(err)
+	}
+	switch {
+	case d.Status != Waiting: // canceled meanwhile
+		e.log(e.keep(d), id)
+	case err == nil:
+		d.Files = append(d.Files, File{fileName(d.Message, a.Part), e.conf.Now().UTC()})
+		if len(d.Files) >= d.Message.Parts {
+			e.log(e.end(d, Done), id)
+			return
+		}
+		d.Next = e.conf.Now().UTC()
+		e.log(e.keep(d), id)
+	case fault.Never || e.tries(d, a.Part) > len(e.conf.Schedule):
+		e.log(e.end(d, Failed), id)
+	default:
+		d.Next = e.conf.Now().UTC().Add(e.conf.Schedule[e.tries(d, a.Part)-1])
+		e.log(e.keep(d), id)
+	}
+}
+
+func (e *Engine) tries(d *Delivery, part int) int {
+	n := 0
+	for _, a := range d.Attempts {
+		if a.Part == part {
+			n++
+		}
+	}
+	return n
+}
+
+func (e *Engine) log(err error, id string) {
+	if err != nil {
+		e.conf.Log.Error("a delivery's state could not be kept", "delivery", id, "error", err)
+	}
+}
+
+func errorText(err error) string {
+	s := strings.Map(func(r rune) rune {
+		if r < ' ' {
+			return ' '
+		}
+		return r
+	}, err.Error())
+	return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "")
+}
+
+func fileName(m Message, part int) string {
+	name := cmp.Or(m.Name, m.Snapshot)
+	if m.Parts > 1 {
+		name += "." + strconv.Itoa(part)
+	}
+	if m.Kind == Notify {
+		return name
+	}
+	name += "." + m.Format
+	if !m.Plain {
+		name += ".gz"
+	}
+	return name
+}
+
+// post makes one POST. The error tells why the receiver does not have it, or why that
+// cannot be known.
+func (e *Engine) post(d Delivery) (status int, err error) {
+	ctx, cancel := context.WithCancelCause(e.ctx)
+	defer cancel(nil)
+	// An attempt may take as long as bytes move.
+	silent := time.AfterFunc(e.conf.AckTimeout, func() { cancel(errSilent) })
+	defer silent.Stop()
+	body, err := e.body(d.Message, len(d.Files)+1)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Message.URL, &moving{ReadCloser: body, moved: func() { silent.Reset(e.conf.AckTimeout) }})
+	if err != nil {
+		return 0, fmt.Errorf("the address cannot be read: %w", err)
+	}
+	if err := e.head(req, d, body); err != nil {
+		return 0, err
+	}
+	resp, err := e.conf.Send(req)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return 0, cause
+		}
+		return 0, err
+	}
+	defer resp.Body.Close()
+	// So that the connection can be used again; the answer itself says nothing.
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return resp.StatusCode, fmt.Errorf("the receiver answered %d", resp.StatusCode)
+	}
+	return resp.StatusCode, nil
+}
+
+// head sets the headers, and the signature where there is a secret.
+func (e *Engine) head(req *http.Request, d Delivery, body io.Reader) error {
+	m, h := d.Message, req.Header
+	h.Set("User-Agent", "zonedeck-emulator")
+	h.Set("x-emulator-basis", "service.md 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")
+	h.Set("x-emulator-delivery", d.ID)
+	h.Set("x-emulator-snapshot", m.Snapshot)
+	h.Set("Content-Type", contentType(m))
+	if m.Kind == Endpoint && !m.Plain {
+		h.Set("Content-Encoding", "gzip")
+	}
+	if m.Auth != "" {
+		h.Set("Authorization", m.Auth)
+	} else if u := req.URL.User; u != nil {
+		pass, _ := u.Password()
+		req.SetBasicAuth(u.Username(), pass)
+	}
+	whole, ok := body.(*held)
+	if !ok {
+		return nil
+	}
+	req.ContentLength = int64(len(whole.all))
+	if e.signer == nil {
+		return nil
+	}
+	now := e.conf.Wall()
+	sig, err := e.signer.Sign(d.ID, now, whole.all)
+	if err != nil {
+		return fmt.Errorf("signing: %w", err)
+	}
+	h.Set(standardwebhooks.HeaderWebhookID, d.ID)
+	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
+	h.Set(standardwebhooks.HeaderWebhookSignature, sig)
+	return nil
+}
+
+func contentType(m Message) string {
+	switch {
+	case m.Kind == Notify || m.Format == "json":
+		return "application/json"
+	case m.Format == "csv":
+		return "text/csv; charset=utf-8"
+	case m.Format == "jsonl":
+		return "application/jsonl"
+	default:
+		return "application/x-ndjson"
+	}
+}
+
+// body is what is sent: held whole where it is small or has to be signed, otherwise
+// streamed from disk.
+func (e *Engine) body(m Message, part int) (io.ReadCloser, error) {
+	if m.Kind == Notify {
+		b, err := json.Marshal(map[string]string{"snapshot_id": m.Snapshot, "status": m.Status})
+		if err != nil {
+			return nil, err
+		}
+		return hold(b), nil
+	}
+	write, err := e.conf.Source(m.Snapshot, m.Format, m.Batch, part)
+	if err != nil {
+		return nil, fmt.Errorf("opening the records: %w", err)
+	}
+	if !m.Plain {
+		write = compressed(write)
+	}
+	if e.signer != nil {
+		b := &bounded{left: maxSigned}
+		if err := write(b); err != nil {
+			return nil, err
+		}
+		return hold(b.b.Bytes()), nil
+	}
+	return stream(write), nil
+}
+
+func compressed(write func(io.Writer) error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		zw := gzip.NewWriter(w)
+		if err := write(zw); err != nil {
+			return err
+		}
+		return zw.Close()
+	}
+}
+
+// held is a body in memory.
+type held struct {
+	*bytes.Reader
+	all []byte
+}
+
+func hold(b []byte) *held { return &held{bytes.NewReader(b), b} }
+
+func (h *held) Close() error { return nil }
+
+type bounded struct {
+	b    bytes.Buffer
+	left int
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if b.left -= len(p); b.left < 0 {
+		return 0, errLarge
+	}
+	return b.b.Write(p)
+}
+
+// streamed is a body being written by a goroutine, which has ended when Close returns.
+type streamed struct {
+	*io.PipeReader
+	over chan struct{}
+}
+
+func stream(write func(io.Writer) error) *streamed {
+	r, w := io.Pipe()
+	s := &streamed{r, make(chan struct{})}
+	go func() {
+		defer close(s.over)
+		w.CloseWithError(write(w))
+	}()
+	return s
+}
+
+func (s *streamed) Close() error {
+	err := s.PipeReader.Close()
+	<-s.over
+	return err
+}
+
+// moving reports every read.
+type moving struct {
+	io.ReadCloser
+	moved func()
+}
+
+func (m *moving) Read(p []byte) (int, error) {
+	n, err := m.ReadCloser.Read(p)
+	m.moved()
+	return n, err
+}
