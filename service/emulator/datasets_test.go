@@ -221,7 +221,7 @@ func TestTriggerRefusesByName(t *testing.T) {
 		{"a relative url", "dataset_id=gd_pages", `[{"url":"/x"}]`, 400, `[["url","Must be an absolute`},
 		{"a field nobody knows", "dataset_id=gd_pages", `[{"url":"http://lab.test/","x":1}]`, 400, `[["x","Unknown field"]]`},
 		{"an object's field nobody knows", "dataset_id=gd_pages", `{"input":[],"deliver":{}}`, 400, `[["deliver","Unknown field"]]`},
-		{"a webhook", "dataset_id=gd_pages&endpoint=http://x", `[{"url":"http://lab.test/"}]`, 400, `[["endpoint","Not supported`},
+		{"a webhook that is no address", "dataset_id=gd_pages&endpoint=x", `[{"url":"http://lab.test/"}]`, 400, `[["endpoint","Must be an absolute`},
 		{"a parameter nobody knows", "dataset_id=gd_pages&x=1", `[{"url":"http://lab.test/"}]`, 400, `[["x","Unknown parameter"]]`},
 		{"an output field nobody knows", "dataset_id=gd_pages&custom_output_fields=url|x", `[{"url":"http://lab.test/"}]`, 400, `Unknown field \"x\"`},
 	} {

@@ -29,6 +29,9 @@ func mayCall() map[string]string {
 		"POST /datasets/v3/snapshot/{id}/rerun":  "AOLU",
 		"GET /datasets/v3/log/{id}":              "AOLU",
 		"GET /datasets/v3/scrapers":              "AOLU",
+		"POST /datasets/v3/deliver/{id}":         "AOLU",
+		"GET /datasets/v3/delivery/{id}":         "AOLU",
+		"GET /datasets/v3/deliveries":            "AOLU",
 		"GET /datasets/list":                     "AOLU",
 		"GET /datasets/{id}/metadata":            "AOLU",
 	}

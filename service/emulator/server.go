@@ -20,6 +20,7 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
+	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch"
 	"zonedeck/service/emulator/jobs"
@@ -75,9 +76,11 @@ type Server struct {
 	meter    *meter.Meter
 	ca       *ca.Authority
 	dialer   *exits.Dialer
+	way      route.Router
 	fetch    *fetch.Fetcher
 	proxy    *native.Proxy
 	jobs     *jobs.Engine
+	deliver  *deliver.Engine
 
 	controlToken string
 	ready        Ready // what does not change after the start
@@ -151,16 +154,12 @@ func (s *Server) openAll(o Options) (err error) {
 	}
 	labAddr := labLn.Addr().(*net.TCPAddr).AddrPort()
 	s.dialer = exits.NewDialer(netip.AddrPortFrom(labAddr.Addr().Unmap(), labAddr.Port()), &tls.Config{RootCAs: s.ca.Pool()})
-	way := route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: way, Log: s.log})
-	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
+	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
+	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: s.way, Log: s.log})
+	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
 	s.serveLab(labLn)
-	// Unfinished jobs go on at once, and need the lab.
-	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
-		Dir: s.state.Path("jobs"), Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay, Log: s.log,
-	})
-	if err != nil {
-		return fmt.Errorf("opening the jobs: %w", err)
+	if err := s.openJobs(); err != nil {
+		return err
 	}
 	s.fillReady(apiLn, proxyLn, labLn, controlLn)
 	s.wg.Go(func() { s.served(s.proxy.Run()) })
@@ -336,6 +335,9 @@ func (s *Server) shutdown(ctx context.Context) error {
 	if s.jobs != nil {
 		errs = append(errs, s.jobs.Close())
 	}
+	if s.deliver != nil {
+		errs = append(errs, s.deliver.Close())
+	}
 	if s.dialer != nil {
 		s.dialer.Close()
 	}
@@ -361,6 +363,7 @@ func (s *Server) fillReady(api, proxy, labLn, control net.Listener) {
 	s.ready.PID = os.Getpid()
 	s.ready.Notes = append(s.ready.Notes, s.state.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.jobs.Notes()...)
+	s.ready.Notes = append(s.ready.Notes, s.deliver.Notes()...)
 }
 
 func newToken() string {

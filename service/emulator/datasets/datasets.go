@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
 )
 
@@ -32,9 +33,9 @@ type Config struct {
 	// Loose lets unknown parameters and fields pass; otherwise they are refused by
 	// name.
 	Loose bool
-	// Webhooks takes notify and endpoint; without it they are refused by name.
-	Webhooks bool
-	Log      *slog.Logger
+	// Deliver sends webhooks; without it they are refused by name.
+	Deliver *deliver.Engine
+	Log     *slog.Logger
 }
 
 // API is the endpoints.
@@ -61,6 +62,11 @@ func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/v3/snapshot/{id}/rerun", a.serveRerun)
 	handle("GET /datasets/v3/log/{id}", a.serveLog)
 	handle("GET /datasets/v3/scrapers", a.serveScrapers)
+	if a.conf.Deliver != nil {
+		handle("POST /datasets/v3/deliver/{id}", a.serveDeliver)
+		handle("GET /datasets/v3/delivery/{id}", a.serveDelivery)
+		handle("GET /datasets/v3/deliveries", a.serveDeliveries)
+	}
 	handle("GET /datasets/list", a.serveList)
 	handle("GET /datasets/{id}/metadata", a.serveMetadata)
 }

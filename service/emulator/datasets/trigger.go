@@ -99,7 +99,7 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, bool)
 	if err == nil {
 		err = s.finish(d)
 	}
-	if err == nil && len(s.spec.Hooks) > 0 && !a.conf.Webhooks {
+	if err == nil && len(s.spec.Hooks) > 0 && a.conf.Deliver == nil {
 		err = inputErrors("", [2]string{s.spec.Hooks[0].Kind, "Not supported by this emulator"})
 	}
 	if err == nil && len(inputs) == 0 {
@@ -244,6 +244,16 @@ func wrongHook(v string) (reason string) {
 		return "Must be an absolute http or https address"
 	}
 	return ""
+}
+
+// withoutUser takes a login out of an address.
+func withoutUser(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = url.User("***")
+	return u.String()
 }
 
 // finish checks what belongs together, and words the webhooks.

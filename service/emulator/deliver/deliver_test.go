@@ -350,7 +350,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 	c := newClock()
 	r := receive(t)
 	var asked int
-	fault := Fault{Late: time.Minute, Twice: true}
+	fault := Fault{Late: time.Minute, Copies: 2}
 	e := open(t, Config{Now: c.now, Fault: func(n int, _ Delivery) Fault {
 		asked = n
 		return fault
@@ -365,7 +365,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 	}
 	c.forward(time.Minute)
 	e.Wake()
-	if d := until(t, e, is(Done)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "late by 1m0s, twice" || asked != 1 {
+	if d := until(t, e, is(Done)); len(d.Attempts) != 1 || d.Attempts[0].Fault != "late by 1m0s, 2 times" || asked != 1 {
 		t.Errorf("%+v, asked %d", d, asked)
 	}
 	if len(r.all()) != 2 {
@@ -382,6 +382,17 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 	}
 	if len(r.all()) != 2 {
 		t.Error("a lost webhook arrived")
+	}
+
+	refused := open(t, Config{Schedule: []time.Duration{0}, Fault: func(n int, _ Delivery) Fault {
+		return Fault{Status: map[int]int{1: 503}[n]}
+	}})
+	refused.Start()
+	if err := refused.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
+		t.Fatal(err)
+	}
+	if d := until(t, refused, is(Done)); len(d.Attempts) != 2 || d.Attempts[0].Status != 503 || len(r.all()) != 3 {
+		t.Errorf("%+v, %d posts", d, len(r.all()))
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/base32"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 )
@@ -92,9 +93,12 @@ type Delivery struct {
 
 // Fault is what a scenario does to an attempt; the zero value does nothing.
 type Fault struct {
-	Late  time.Duration // waits before it is sent
-	Twice bool          // sends it again after the receiver has acknowledged it
-	Never bool          // does not send it, and gives the delivery up
+	Late time.Duration // waits before it is sent
+	// Copies is how often it is sent once the receiver acknowledges it; 0 is once.
+	Copies int
+	Never  bool // does not send it, and gives the delivery up
+	// Status stands for a receiver's answer; nothing is sent.
+	Status int
 }
 
 func (f Fault) String() string {
@@ -102,11 +106,14 @@ func (f Fault) String() string {
 	if f.Late > 0 {
 		words = append(words, "late by "+f.Late.String())
 	}
-	if f.Twice {
-		words = append(words, "twice")
+	if f.Copies > 1 {
+		words = append(words, fmt.Sprintf("%d times", f.Copies))
 	}
 	if f.Never {
 		words = append(words, "never")
+	}
+	if f.Status > 0 {
+		words = append(words, fmt.Sprintf("answered %d", f.Status))
 	}
 	return strings.Join(words, ", ")
 }

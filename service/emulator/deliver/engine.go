@@ -26,6 +26,7 @@ const (
 	maxSigned    = 64 << 20 // bytes of a body that is signed: it is held whole
 	maxAnswer    = 64 << 10 // bytes of a receiver's answer that are read
 	maxErrorText = 300
+	maxCopies    = 16
 	diskPause    = time.Minute // after an attempt that could not be noted
 )
 

@@ -40,10 +40,12 @@ func (e *Engine) one(id string) {
 	switch {
 	case fault.Never:
 		err = errors.New("lost by a fault")
+	case fault.Status > 0:
+		status, err = fault.Status, acknowledged(fault.Status)
 	default:
 		status, err = e.post(d)
-		if err == nil && fault.Twice {
-			// Whatever becomes of the second: the first was acknowledged.
+		for n := 1; err == nil && n < min(fault.Copies, maxCopies); n++ {
+			// Whatever becomes of the copies: the first was acknowledged.
 			_, _ = e.post(d)
 		}
 	}
@@ -201,10 +203,16 @@ func (e *Engine) post(d Delivery) (status int, err error) {
 	defer resp.Body.Close()
 	// So that the connection can be used again; the answer itself says nothing.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return resp.StatusCode, fmt.Errorf("the receiver answered %d", resp.StatusCode)
+	return resp.StatusCode, acknowledged(resp.StatusCode)
+}
+
+// acknowledged is an error for every status but those of success; redirects are not
+// followed.
+func acknowledged(status int) error {
+	if status < 200 || status > 299 {
+		return fmt.Errorf("the receiver answered %d", status)
 	}
-	return resp.StatusCode, nil
+	return nil
 }
 
 // head sets the headers, and the signature where there is a secret.

@@ -46,7 +46,7 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 	}
 	defer resp.Body.Close()
 	// Jobs name no zone (service.md 4.2): the account itself pays.
-	use := meter.Call{Product: "scrapers", Host: req.URL.Hostname(), API: true, Secure: req.URL.Scheme == "https", Requests: 1, Billable: billable(resp.StatusCode)}
+	use := meter.Call{Product: product, Host: req.URL.Hostname(), API: true, Secure: req.URL.Scheme == "https", Requests: 1, Billable: billable(resp.StatusCode)}
 	f.conf.Meter.Record(use)
 	resp.Body = f.conf.Meter.Body(resp.Body, use)
 	var b bytes.Buffer

@@ -56,10 +56,18 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	if j.shape.discover != "" {
 		do = d.discover[j.shape.discover]
 	}
-	err := do(ctx, v)
+	var err error
+	if fault := j.engine.conf.Fault; fault != nil {
+		err = fault(ctx, j.shape.dataset, v.text("url"))
+	}
+	if err == nil {
+		err = do(ctx, v)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return l, context.Cause(ctx)
+	case errors.Is(err, ErrFault):
+		return l, err
 	case v.err != nil:
 		return l, v.err
 	case err != nil:

@@ -124,6 +124,8 @@ func (j *job) run(ctx context.Context) {
 			j.handOver()
 		}
 		return
+	case errors.Is(err, ErrFault):
+		status, msg = Failed, "Something went wrong. Our team is looking into it."
 	case err != nil:
 		j.engine.conf.Log.Error("a job failed", "snapshot", j.id, "error", err)
 		status, msg = Failed, "Internal server error"

@@ -31,6 +31,7 @@ var (
 	ErrNotComplete  = errors.New("snapshot did not complete")
 	ErrNoInput      = errors.New("snapshot input does not exist")
 	ErrNoPart       = errors.New("snapshot has no such part")
+	ErrFault        = errors.New("the job fails because a fault says so")
 )
 
 // Status is a job's state as it is spelt on the wire (public documentation).

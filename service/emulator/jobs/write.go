@@ -57,53 +57,70 @@ func (e *Engine) Download(id, format string, part Slice) (write func(io.Writer) 
 	if err != nil {
 		return nil, err
 	}
-	from, to := 0, j.snapshot().Rows()
-	if part.Part > 0 {
-		if part.Batch > 0 {
-			from = (part.Part - 1) * part.Batch
-		} else if part.Part > 1 {
-			return nil, ErrNoPart
-		}
-		if from >= to {
-			return nil, ErrNoPart
-		}
-		if part.Batch > 0 {
-			to = min(to, from+part.Batch)
-		}
+	from, to, err := part.bounds(j.snapshot().Rows())
+	if err != nil {
+		return nil, err
 	}
 	return func(w io.Writer) error { return j.write(w, format, from, to) }, nil
 }
 
-// Records is [Engine.Download] of the whole for a webhook: an empty snapshot is no
-// error.
-func (e *Engine) Records(id, format string) (write func(io.Writer) error, err error) {
-	j, err := e.downloadable(id)
-	if err != nil && !errors.Is(err, ErrEmpty) {
-		return nil, err
-	}
-	return func(w io.Writer) error { return j.write(w, format, 0, j.snapshot().Rows()) }, nil
-}
-
-// downloadable also gives the job with [ErrEmpty].
-func (e *Engine) downloadable(id string) (*job, error) {
-	s, err := e.Get(id)
+// Records is [Engine.Download] for a webhook: an empty snapshot is no error, and a new
+// one is there at once.
+func (e *Engine) Records(id, format string, part Slice) (write func(io.Writer) error, err error) {
+	j, err := e.job(id)
 	if err != nil {
 		return nil, err
 	}
-	j, err := e.job(id)
-	switch {
-	case err != nil:
+	if err := j.downloadable(); err != nil && !errors.Is(err, ErrEmpty) {
 		return nil, err
-	case !s.Status.Ended():
-		return nil, ErrNotReady
-	case e.conf.Now().Sub(s.Created) > Retention:
-		return nil, ErrExpired
-	case s.Status != Ready:
-		return nil, ErrNotComplete
-	case s.Rows() == 0:
-		return j, ErrEmpty
 	}
-	return j, nil
+	from, to, err := part.bounds(j.snapshot().Rows())
+	if err != nil && j.snapshot().Rows() > 0 {
+		return nil, err
+	}
+	return func(w io.Writer) error { return j.write(w, format, from, to) }, nil
+}
+
+// downloadable gives the job that can be downloaded.
+func (e *Engine) downloadable(id string) (*job, error) {
+	if _, err := e.Get(id); err != nil {
+		return nil, err
+	}
+	j, err := e.job(id)
+	if err != nil {
+		return nil, err
+	}
+	return j, j.downloadable()
+}
+
+func (j *job) downloadable() error {
+	s := j.snapshot()
+	switch {
+	case !s.Status.Ended():
+		return ErrNotReady
+	case j.engine.conf.Now().Sub(s.Created) > Retention:
+		return ErrExpired
+	case s.Status != Ready:
+		return ErrNotComplete
+	case s.Rows() == 0:
+		return ErrEmpty
+	}
+	return nil
+}
+
+// bounds are the rows of a part: from one number to the one before another.
+func (s Slice) bounds(rows int) (from, to int, err error) {
+	if s.Batch == 0 {
+		if s.Part > 1 {
+			return 0, 0, ErrNoPart
+		}
+		return 0, rows, nil
+	}
+	n := max(s.Part, 1) - 1
+	if n > rows/s.Batch || n*s.Batch >= rows {
+		return 0, 0, ErrNoPart
+	}
+	return n * s.Batch, min(rows, (n+1)*s.Batch), nil
 }
 
 // span is where an input's line lies in records.ndjson.

@@ -1,0 +1,54 @@
+package emulator
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/datasets"
+	"zonedeck/service/emulator/deliver"
+	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/route"
+	"zonedeck/service/emulator/username"
+)
+
+// openJobs opens the deliveries and the jobs. Unfinished jobs go on at once and need the
+// lab; a delivery begins only when the jobs that it takes its records from are there.
+func (s *Server) openJobs() (err error) {
+	s.deliver, err = deliver.Open(s.ctx, deliver.Config{
+		Dir: s.state.Path("deliveries"), Now: s.now, Send: s.sendWebhook, Source: s.recordsFor, Log: s.log,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the deliveries: %w", err)
+	}
+	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
+		Dir: s.state.Path("jobs"), Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay,
+		HandOver: func(snap jobs.Snapshot, hooks []jobs.Hook) error {
+			return s.deliver.Add(datasets.Messages(snap, hooks)...)
+		},
+		Log: s.log,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the jobs: %w", err)
+	}
+	s.deliver.Start()
+	return nil
+}
+
+func (s *Server) recordsFor(snapshot, format string, batch, part int) (func(io.Writer) error, error) {
+	return s.jobs.Records(snapshot, format, jobs.Slice{Batch: batch, Part: part})
+}
+
+// sendWebhook does one POST of a webhook through the checked dialer: a receiver is a
+// target as any other.
+func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
+	if refused := route.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
+		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
+	}
+	e, err := s.way.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
+	if err != nil {
+		return nil, err
+	}
+	return s.way.Dialer.Transport(r.URL.Hostname(), e).RoundTrip(r)
+}

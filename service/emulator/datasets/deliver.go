@@ -1,0 +1,212 @@
+package datasets
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/deliver"
+	"zonedeck/service/emulator/jobs"
+)
+
+const (
+	maxDeliverBytes = 64 << 10
+	maxNameBytes    = 200
+)
+
+const (
+	basisDeliver    = "public documentation; the webhook's fields endpoint, auth_header and uncompressed: assumption"
+	basisDelivery   = "public documentation; status running, attempts: addition of this emulator"
+	basisDeliveries = "addition of this emulator"
+)
+
+// Messages are the webhooks of a job as package deliver takes them. The root hands them
+// over with it (jobs.Config.HandOver): the records go to an endpoint only where there
+// are some.
+func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
+	var out []deliver.Message
+	for _, h := range hooks {
+		m := deliver.Message{
+			Snapshot: s.ID, Status: string(s.Status), Kind: deliver.Notify, URL: h.URL, Auth: h.Auth, Format: h.Format, Plain: h.Plain,
+		}
+		if h.Kind == jobs.Endpoint {
+			m.Kind = deliver.Endpoint
+		}
+		if m.Kind == deliver.Notify || s.Status == jobs.Ready {
+			out = append(out, m)
+		}
+	}
+	return out
+}
+
+// order is the body of a delivery that is asked for by itself.
+type order struct {
+	Deliver *struct {
+		Type     string `json:"type"`
+		Endpoint string `json:"endpoint"`
+		Auth     string `json:"auth_header"`
+		Plain    bool   `json:"uncompressed"`
+		Filename struct {
+			Template  string `json:"template"`
+			Extension string `json:"extension"`
+		} `json:"filename"`
+	} `json:"deliver"`
+	Compress *bool `json:"compress"`
+	Batch    int   `json:"batch_size"`
+}
+
+// serveDeliver is POST /datasets/v3/deliver/{id}: the records of a snapshot to a
+// webhook. The other destinations are accounts elsewhere; they are refused by name.
+func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) {
+	id := r.PathValue("id")
+	snap, err := a.conf.Jobs.Get(id)
+	if err != nil {
+		a.noSnapshot(w, snap, err)
+		return
+	}
+	m, ok := a.readOrder(w, r, snap)
+	if !ok {
+		return
+	}
+	if m.Parts, err = a.conf.Jobs.Parts(id, m.Batch); err != nil {
+		if errors.Is(err, jobs.ErrNotReady) {
+			answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not ready")
+			return
+		}
+		a.noSnapshot(w, snap, err)
+		return
+	}
+	d, err := a.conf.Deliver.Deliver(m)
+	switch {
+	case errors.Is(err, deliver.ErrTooMany):
+		w.Header().Set("Retry-After", retryAfter)
+		answer.Text(w, http.StatusTooManyRequests, answer.BasisTarget, "Too many deliveries are waiting")
+	case err != nil:
+		a.broken(w, "a delivery was not taken", err)
+	default:
+		answer.JSON(w, http.StatusOK, basisDeliver, map[string]string{"delivery_id": d.ID})
+	}
+}
+
+// readOrder reads what is to be delivered where, or answers what is wrong with it.
+func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, ok bool) {
+	if v := r.URL.Query().Get("notify"); v != "" && v != "true" && v != "false" {
+		refuse(w, "notify", "Not supported by this emulator")
+		return m, false
+	}
+	body, err := answer.ReadBody(w, r, maxDeliverBytes)
+	var o order
+	if err == nil {
+		err = json.Unmarshal(body, &o)
+	}
+	if err != nil {
+		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body is not JSON"))
+		return m, false
+	}
+	if o.Deliver == nil || o.Deliver.Type == "" {
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Deliver options are missing")
+		return m, false
+	}
+	name, extension := o.Deliver.Filename.Template, o.Deliver.Filename.Extension
+	if extension == "" {
+		extension = snap.Format
+	}
+	field, reason := "", ""
+	switch {
+	case o.Deliver.Type != "webhook":
+		field, reason = "deliver.type", "Not supported by this emulator: it delivers to webhooks"
+	case wrongHook(o.Deliver.Endpoint) != "":
+		field, reason = "deliver.endpoint", wrongHook(o.Deliver.Endpoint)
+	case !slices.Contains(jobs.Formats(), extension):
+		field, reason = "deliver.filename.extension", "Must be one of "+strings.Join(jobs.Formats(), ", ")
+	case len(name) > maxNameBytes:
+		field, reason = "deliver.filename.template", fmt.Sprintf("Must be at most %d bytes", maxNameBytes)
+	case o.Batch != 0 && o.Batch < jobs.MinBatch:
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
+		return m, false
+	}
+	if reason != "" {
+		refuse(w, field, reason)
+		return m, false
+	}
+	m = deliver.Message{
+		Snapshot: snap.ID, Status: string(snap.Status), Kind: deliver.Endpoint, URL: o.Deliver.Endpoint, Auth: o.Deliver.Auth,
+		Format: extension, Plain: o.Deliver.Plain, Batch: o.Batch, Name: name,
+	}
+	if o.Compress != nil {
+		m.Plain = !*o.Compress
+	}
+	return m, true
+}
+
+// attempt is one POST as it is shown.
+type attempt struct {
+	At     string `json:"ts"`
+	Part   int    `json:"part"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"`
+	Millis int64  `json:"duration"`
+	Fault  string `json:"fault,omitempty"`
+}
+
+// file is a file that a receiver acknowledged (public documentation).
+type file struct {
+	Name string `json:"filename"`
+	At   string `json:"delivery_ts"`
+}
+
+// delivery is a delivery as it is shown; the first three fields are public
+// documentation.
+type delivery struct {
+	ID       string         `json:"id"`
+	Files    []file         `json:"delivery_files"`
+	Status   deliver.Status `json:"status"`
+	Snapshot string         `json:"snapshot_id"`
+	Kind     string         `json:"kind"`
+	URL      string         `json:"url"`
+	Next     string         `json:"next_attempt,omitempty"`
+	Attempts []attempt      `json:"attempts"`
+}
+
+func shown(d deliver.Delivery) delivery {
+	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
+	v := delivery{
+		ID: d.ID, Files: []file{}, Status: d.Status, Snapshot: d.Message.Snapshot, Kind: d.Message.Kind,
+		URL: withoutUser(d.Message.URL), Attempts: []attempt{},
+	}
+	for _, f := range d.Files {
+		v.Files = append(v.Files, file{f.Name, stamp(f.At)})
+	}
+	for _, x := range d.Attempts {
+		v.Attempts = append(v.Attempts, attempt{stamp(x.At), x.Part, x.Status, x.Error, x.Millis, x.Fault})
+	}
+	if !d.Next.IsZero() {
+		v.Next = stamp(d.Next)
+	}
+	return v
+}
+
+// serveDelivery is GET /datasets/v3/delivery/{id}.
+func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) {
+	d, err := a.conf.Deliver.Get(r.PathValue("id"))
+	if err != nil {
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Delivery does not exist")
+		return
+	}
+	answer.JSON(w, http.StatusOK, basisDelivery, shown(d))
+}
+
+// serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=: the webhooks that a job
+// asked for have ids of which nobody was told.
+func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) {
+	out := []delivery{}
+	for _, d := range a.conf.Deliver.List(r.URL.Query().Get("snapshot_id")) {
+		out = append(out, shown(d))
+	}
+	answer.JSON(w, http.StatusOK, basisDeliveries, out)
+}
