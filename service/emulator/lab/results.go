@@ -89,6 +89,9 @@ func (p *resultsPage) general() {
 	p.b.WriteString("</ol>\n")
 	if first {
 		p.questions()
+		p.carousel("stories", "news", p.news)
+		p.carousel("recipes", "recipes", p.recipe)
+		p.carousel("videos", "videos", p.video)
 	}
 	if related := p.related(); len(related) > 0 {
 		p.f("<section class=\"related\"><h2>%s</h2>\n", p.say.related)
@@ -97,6 +100,30 @@ func (p *resultsPage) general() {
 		}
 		p.b.WriteString("</section>\n")
 	}
+}
+
+// carousel draws the best hits of a category once more, as a row of their own.
+func (p *resultsPage) carousel(class, category string, draw func(*article)) {
+	n := 0
+	for _, i := range p.hits.all {
+		a := &p.x.articles[i]
+		if a.Category != category || n == maxCarousel {
+			continue
+		}
+		if n == 0 {
+			p.f("<section class=\"%s\">\n", class)
+		}
+		n++
+		draw(a)
+	}
+	if n > 0 {
+		p.b.WriteString("</section>\n")
+	}
+}
+
+func (p *resultsPage) recipe(a *article) {
+	p.f("<div class=\"recipe-result\"><a class=\"title\" href=\"%s\"><h3>%s</h3></a><span class=\"source\">%s</span><span class=\"time\">%s</span><span class=\"rating\" data-rating=\"%s\">%s of 5</span></div>\n",
+		p.link(a), esc(a.Title), esc(a.source), esc(a.facts[0].value), stars(a.rating), stars(a.rating))
 }
 
 func (p *resultsPage) crumbs(a *article) string { return p.q.host + " › docs › " + a.slug }

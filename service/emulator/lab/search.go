@@ -15,6 +15,7 @@ const (
 	maxAds       = 2
 	maxQuestions = 4
 	maxRelated   = 8
+	maxCarousel  = 3
 	// maxPages bounds the numbered pages that are linked.
 	maxPages = 10
 )

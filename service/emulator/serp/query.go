@@ -1,0 +1,223 @@
+package serp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+)
+
+// The engines.
+const (
+	Google     = "google"
+	Bing       = "bing"
+	Yandex     = "yandex"
+	DuckDuckGo = "duckduckgo"
+)
+
+// Mode is what the caller wants of a page of results.
+type Mode string
+
+// The modes (public documentation: brd_json=1, html, parsed_light; data_format
+// parsed_light, parsed_bing, markdown, html; header x-unblock-data-format).
+const (
+	Raw      Mode = ""             // the page as it is
+	JSON     Mode = "1"            // [Full]
+	WithHTML Mode = "html"         // [Full] with the page in "html"
+	Parsed   Mode = "parsed_light" // [Light]
+	Markdown Mode = "markdown"     // the page as markdown
+)
+
+// ErrNoJSON is brd_json for an engine whose results are not parsed; the service
+// answers 400 with its text (public documentation).
+var ErrNoJSON = errors.New("JSON output is not supported")
+
+// Query is a search as its address says it.
+type Query struct {
+	// Engine is google, bing, yandex or duckduckgo; "" where the address is none of a
+	// search.
+	Engine string
+	Text   string
+	// Language and Country are as written: hl and gl, setLang and cc, lang and lr.
+	Language, Country string
+	// Device is desktop, mobile or what brd_mobile names.
+	Device string
+	// Vertical is "", nws, isch, vid, shop or lcl.
+	Vertical string
+	// Start is the offset of the first result, from 0, whatever the engine counts.
+	Start int
+	Mode  Mode
+	// Target is the address to be fetched: without the parameters of the service.
+	Target string
+}
+
+// maxStart bounds an offset that is believed.
+const maxStart = 1_000_000
+
+// Engine tells which engine's address this is, or "". The lab's search page is
+// google unless ?engine= says otherwise.
+func Engine(u *url.URL) string {
+	host := strings.ToLower(u.Hostname())
+	if host == "lab.test" || host == "www.lab.test" {
+		if u.Path != "/search" {
+			return ""
+		}
+		switch e := u.Query().Get("engine"); e {
+		case Bing, Yandex, DuckDuckGo:
+			return e
+		}
+		return Google
+	}
+	host = strings.TrimPrefix(host, "www.")
+	for _, e := range [...]string{Google, Bing, Yandex, DuckDuckGo} {
+		// The engine's name, then a country's ending: google.com, google.co.uk.
+		if rest, ok := strings.CutPrefix(host, e+"."); ok && rest != "" && strings.Count(rest, ".") < 2 && len(rest) <= len("com.xx") {
+			return e
+		}
+	}
+	return ""
+}
+
+// Read reads a search address. The error is an address that cannot be parsed, a
+// brd_json that is not known, or [ErrNoJSON].
+func Read(address string) (Query, error) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return Query{}, fmt.Errorf("reading the search address: %w", err)
+	}
+	v := u.Query()
+	q := Query{Engine: Engine(u), Device: device(v.Get("brd_mobile"))}
+	q.Text = v.Get("q")
+	switch q.Engine {
+	case Bing:
+		q.Language, q.Country = v.Get("setLang"), v.Get("cc")
+		if language, country, ok := strings.Cut(v.Get("mkt"), "-"); ok {
+			q.Language, q.Country = orElse(q.Language, language), orElse(q.Country, country)
+		}
+		q.Start = max(number(v.Get("first"))-1, 0)
+	case Yandex:
+		q.Text = orElse(v.Get("text"), q.Text)
+		q.Language, q.Country = v.Get("lang"), v.Get("lr")
+		q.Start = number(v.Get("p")) * pageSize("")
+	case DuckDuckGo:
+		q.Language, q.Start = v.Get("kl"), number(v.Get("s"))
+	default:
+		q.Language, q.Country = v.Get("hl"), v.Get("gl")
+		q.Start, q.Vertical = number(v.Get("start")), vertical(v)
+	}
+	switch m := Mode(v.Get("brd_json")); m {
+	case Raw, JSON, WithHTML, Parsed:
+		q.Mode = m
+	case "0":
+	default:
+		return Query{}, fmt.Errorf("brd_json has to be 1, html or parsed_light, not %.20q", string(m))
+	}
+	q.Target = strip(u)
+	return q, q.Check()
+}
+
+// Check is [ErrNoJSON] where the mode asks for JSON that the engine has not.
+func (q Query) Check() error {
+	if q.Engine == Yandex && (q.Mode == JSON || q.Mode == WithHTML || q.Mode == Parsed) {
+		return ErrNoJSON
+	}
+	return nil
+}
+
+// ModeOf gives the mode of a data_format field or of the x-unblock-data-format header,
+// and whether there is one of that name.
+func ModeOf(format string) (Mode, bool) {
+	switch format {
+	case "", "html":
+		return Raw, true
+	case "json", "parsed_bing":
+		return JSON, true
+	case "parsed_light":
+		return Parsed, true
+	case "markdown":
+		return Markdown, true
+	}
+	return Raw, false
+}
+
+// strip takes the service's own parameters off: they are not the engine's business.
+// What is left keeps its order.
+func strip(u *url.URL) string {
+	t := *u
+	t.Fragment, t.RawFragment = "", ""
+	var kept []string
+	for pair := range strings.SplitSeq(u.RawQuery, "&") {
+		if !strings.HasPrefix(pair, "brd_") && pair != "" {
+			kept = append(kept, pair)
+		}
+	}
+	t.RawQuery = strings.Join(kept, "&")
+	return t.String()
+}
+
+func vertical(v url.Values) string {
+	switch t := v.Get("tbm"); t {
+	case "nws", "isch", "vid", "shop", "lcl":
+		return t
+	}
+	switch v.Get("udm") {
+	case "2":
+		return "isch"
+	case "28":
+		return "shop"
+	case "39":
+		return "vid"
+	}
+	return ""
+}
+
+// device reads brd_mobile (public documentation: 0, 1, ios, ipad, android, …).
+func device(s string) string {
+	switch strings.ToLower(s) {
+	case "", "0":
+		return "desktop"
+	case "1":
+		return "mobile"
+	case "ios", "iphone", "ipad", "android", "android_tablet":
+		return strings.ToLower(s)
+	}
+	return "mobile"
+}
+
+// UserAgent is a browser's on the query's device.
+func (q Query) UserAgent() string {
+	switch q.Device {
+	case "desktop":
+		return "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
+	case "ios", "iphone":
+		return "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+	case "ipad":
+		return "Mozilla/5.0 (iPad; CPU OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+	default:
+		return "Mozilla/5.0 (Linux; Android 15; Mobile) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"
+	}
+}
+
+// pageSize is how many results a page has.
+func pageSize(vertical string) int {
+	if vertical == "isch" {
+		return 20
+	}
+	return 10
+}
+
+func number(s string) int {
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, maxStart)
+}
+
+func orElse(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
