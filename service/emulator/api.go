@@ -61,6 +61,7 @@ func (s *Server) apiEndpoints() []endpoint {
 	return slices.Concat(
 		s.fetchEndpoints(),
 		s.datasetEndpoints(),
+		s.indexEndpoints(),
 	)
 }
 

@@ -23,6 +23,7 @@ import (
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch"
+	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/meter"
@@ -81,6 +82,7 @@ type Server struct {
 	proxy    *native.Proxy
 	jobs     *jobs.Engine
 	deliver  *deliver.Engine
+	index    *index.Service
 
 	controlToken string
 	ready        Ready // what does not change after the start
@@ -161,6 +163,7 @@ func (s *Server) openAll(o Options) (err error) {
 	if err := s.openJobs(); err != nil {
 		return err
 	}
+	s.openIndex()
 	s.fillReady(apiLn, proxyLn, labLn, controlLn)
 	s.wg.Go(func() { s.served(s.proxy.Run()) })
 	s.serve(apiLn, forLoopback(s.apiHandler()))
@@ -332,6 +335,9 @@ func (s *Server) shutdown(ctx context.Context) error {
 		ln.Close() // those that were never served; the others are closed already
 	}
 	s.wg.Wait()
+	if s.index != nil {
+		s.index.Close()
+	}
 	if s.jobs != nil {
 		errs = append(errs, s.jobs.Close())
 	}

@@ -1,0 +1,42 @@
+package emulator
+
+import (
+	"net/http"
+
+	"zonedeck/service/emulator/index"
+	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/level"
+)
+
+// What a record of a deep lookup costs, and a value added to it, in dollars: the rates
+// of the examples in public documentation.
+const (
+	lookupRecordRate = 1.00
+	lookupColumnRate = 0.05
+)
+
+// openIndex makes the lab's documents searchable.
+func (s *Server) openIndex() {
+	s.index = index.Open(index.Config{
+		Documents: labDocuments, Now: s.now, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
+	})
+}
+
+func labDocuments() []index.Document {
+	pages := lab.Documents()
+	docs := make([]index.Document, len(pages))
+	for i, p := range pages {
+		docs[i] = index.Document{
+			URL: p.URL, Title: p.Title, Description: p.Description, Text: p.Text, Category: p.Category, Published: p.Published,
+		}
+	}
+	return docs
+}
+
+func (s *Server) indexEndpoints() []endpoint {
+	var out []endpoint
+	s.index.Mount(func(pattern string, h http.HandlerFunc) {
+		out = append(out, endpoint{pattern, level.Use, h})
+	})
+	return out
+}

@@ -1,0 +1,260 @@
+package index
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// What the answers rest on.
+const (
+	basisDiscover  = "public documentation; search and ranking: this emulator's own index"
+	basisMode      = "public documentation; mode, include_images: seen in public clients"
+	basisInvalid   = "assumption: status, body and texts as public documentation has them for /request"
+	basisLost      = "public documentation: 404; text: assumption"
+	basisBusy      = "public documentation: 429; bound and text: assumption"
+	basisBeta      = "public documentation, beta: from a specification, never seen live; contents: this emulator's own index"
+	basisBetaGuess = "assumption, beta: public documentation does not show this answer"
+)
+
+// Bounds of the work in the background.
+const (
+	// maxActive tasks wait or run at a time; the next one is refused with 429.
+	maxActive = 100
+	// atOnce of them run.
+	atOnce = 8
+	// maxKept finished ones are remembered per kind; the oldest makes room.
+	maxKept = 1000
+	// keptFor is how long a result can be fetched (assumption: public documentation only
+	// says that tasks expire).
+	keptFor = 24 * time.Hour
+	// taskTimeout ends a task whose work does not.
+	taskTimeout = 10 * time.Minute
+)
+
+// The time that the steps of the work take, so that clients have something to wait for.
+const (
+	discoverPace = 200 * time.Millisecond
+	stepPace     = 100 * time.Millisecond
+	recordPace   = 2 * time.Millisecond
+)
+
+// Config is what a [Service] needs from its surroundings.
+type Config struct {
+	// Documents are asked for, and indexed, when the first request needs them: it takes
+	// a few milliseconds that a start should not. Past MaxDocuments they are left out,
+	// which the log says.
+	Documents func() []Document
+	// Now is the emulator's clock; nil is time.Now.
+	Now func() time.Time
+	// Rand gives the identifiers; nil is crypto/rand.
+	Rand io.Reader
+	// Wait lets work take its time, and ends early with the context's error; nil waits in
+	// real time.
+	Wait func(ctx context.Context, d time.Duration) error
+	// Loose lets unknown fields pass, with a note in x-emulator-ignored.
+	Loose bool
+	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
+	// added to it later, both in dollars.
+	RecordRate, ColumnRate float64
+	// Fail is asked before a task's work; its error makes the task fail (scenarios).
+	// kind is "discover", "preview" or "lookup". nil never fails.
+	Fail func(kind, query string) error
+	// Charge is told what a deep lookup cost once it has ended; nil keeps no account.
+	Charge func(product string, records int, dollars float64)
+	Log    *slog.Logger
+}
+
+// Service answers discover and deep lookup. It is safe for concurrent use.
+type Service struct {
+	cfg     Config
+	corpus  func() *Corpus
+	extract func() *extractor
+
+	ctx  context.Context
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	run  chan struct{}
+
+	mu       sync.Mutex
+	active   int
+	closed   bool
+	tasks    *shelf[*task]
+	previews *shelf[*lookup]
+	lookups  *shelf[*lookup]
+}
+
+// Open makes a service; [Service.Close] ends what it started.
+func Open(cfg Config) *Service {
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	if cfg.Rand == nil {
+		cfg.Rand = rand.Reader
+	}
+	if cfg.Wait == nil {
+		cfg.Wait = wait
+	}
+	if cfg.Fail == nil {
+		cfg.Fail = func(string, string) error { return nil }
+	}
+	if cfg.Charge == nil {
+		cfg.Charge = func(string, int, float64) {}
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Service{
+		cfg: cfg, run: make(chan struct{}, atOnce),
+		tasks: newShelf[*task](), previews: newShelf[*lookup](), lookups: newShelf[*lookup](),
+	}
+	s.corpus = sync.OnceValue(s.indexed)
+	s.extract = sync.OnceValue(newExtractor)
+	s.ctx, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+func (s *Service) indexed() *Corpus {
+	docs := s.cfg.Documents()
+	if len(docs) > MaxDocuments {
+		s.cfg.Log.Error("the index leaves documents out", "documents", len(docs), "most", MaxDocuments)
+		docs = docs[:MaxDocuments]
+	}
+	return NewCorpus(docs)
+}
+
+// Close ends all work and waits for it. Later calls are refused.
+func (s *Service) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.wg.Wait()
+}
+
+// Mount hands out the endpoints as patterns of [http.ServeMux], for a caller that checks
+// the key first.
+func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
+	const base = "/datasets/deep_lookup/v1"
+	handle("POST /discover", s.handleDiscover)
+	handle("GET /discover", s.handleTask)
+	handle("POST "+base+"/preview", s.handlePreview)
+	handle("GET "+base+"/preview/{id}", s.handlePreviewResult)
+	handle("POST "+base+"/enhance_query", s.handleEnhance)
+	handle("POST "+base+"/trigger", s.handleTrigger)
+	handle("GET "+base+"/request/{id}/status", s.handleStatus)
+	handle("GET "+base+"/request/{id}", s.handleResult)
+	handle("GET "+base+"/request/{id}/download", s.handleDownload)
+	handle("POST "+base+"/request/{id}/cancel", s.handleCancel)
+	handle("POST "+base+"/request/{id}/enrich", s.handleEnrich)
+}
+
+// errBusy is refused with 429.
+var errBusy = errors.New("too many tasks are waiting")
+
+// begin runs work in the background; ended is called with s.mu held when it is over.
+// The context ends with the service, after taskTimeout, and by the cancel that is handed
+// back. Call it with s.mu held.
+func (s *Service) begin(work func(context.Context) error, ended func(error)) (context.CancelFunc, error) {
+	if s.closed || s.active >= maxActive {
+		return nil, errBusy
+	}
+	s.active++
+	ctx, cancel := context.WithTimeout(s.ctx, taskTimeout)
+	s.wg.Go(func() {
+		defer cancel()
+		var err error
+		select {
+		case s.run <- struct{}{}:
+			err = work(ctx)
+			<-s.run
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.active--
+		ended(err)
+	})
+	return cancel, nil
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// uuid is a random identifier of the form that discover's tasks have.
+func (s *Service) uuid() (string, error) {
+	var b [16]byte
+	if _, err := io.ReadFull(s.cfg.Rand, b[:]); err != nil {
+		return "", err
+	}
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	h := hex.EncodeToString(b[:])
+	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
+}
+
+// id is a random identifier after a prefix, as deep lookup has them.
+func (s *Service) id(prefix string) (string, error) {
+	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
+	var b [18]byte
+	if _, err := io.ReadFull(s.cfg.Rand, b[:]); err != nil {
+		return "", err
+	}
+	for i, v := range b {
+		b[i] = digits[int(v)%len(digits)]
+	}
+	return prefix + string(b[:]), nil
+}
+
+// shelf keeps a bounded number of things for a while. Its owner locks it.
+type shelf[T any] struct {
+	things map[string]kept[T]
+	order  []string
+}
+
+type kept[T any] struct {
+	thing T
+	since time.Time
+}
+
+func newShelf[T any]() *shelf[T] { return &shelf[T]{things: map[string]kept[T]{}} }
+
+// put makes room for one more: what is too old goes, then the oldest that is over.
+func (h *shelf[T]) put(id string, thing T, now time.Time, over func(T) bool) {
+	for len(h.order) > 0 && now.Sub(h.things[h.order[0]].since) > keptFor {
+		delete(h.things, h.order[0])
+		h.order = h.order[1:]
+	}
+	for i := 0; len(h.order) >= maxKept && i < len(h.order); i++ {
+		if over(h.things[h.order[i]].thing) {
+			delete(h.things, h.order[i])
+			h.order = append(h.order[:i:i], h.order[i+1:]...)
+			break
+		}
+	}
+	h.things[id] = kept[T]{thing, now}
+	h.order = append(h.order, id)
+}
+
+func (h *shelf[T]) get(id string, now time.Time) (T, bool) {
+	k, ok := h.things[id]
+	if !ok || now.Sub(k.since) > keptFor {
+		var none T
+		return none, false
+	}
+	return k.thing, true
+}
