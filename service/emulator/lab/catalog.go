@@ -66,11 +66,11 @@ func catalog() []product {
 		p, _ := productAt(n + 1)
 		out = append(out, p)
 	}
-	for v, name := range [variants]string{"small", "large", "set of two", "second quality"} {
+	for v, name := range [variants]string{"small", "large", "pair", "imperfect"} {
 		for n := range Products {
 			p, _ := productAt(n + 1)
 			p.variant = name
-			p.sku += "-" + strings.ToUpper(name[:2])
+			p.sku += "-" + strings.ToUpper(name[:1])
 			p.name += ", " + name
 			p.cents = p.cents * [variants]int{80, 130, 190, 60}[v] / 100
 			p.stock = (p.stock + v + 1) % 5

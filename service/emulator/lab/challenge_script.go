@@ -39,9 +39,10 @@ const challengeScript = `(function () {
     return H;
   }
 
-  function say(text) {
+  function say(text, failed) {
     var p = document.getElementById("challenge-note") || document.body.appendChild(document.createElement("p"));
     p.id = "challenge-note";
+    p.className = failed ? "failed" : "";
     p.textContent = text;
   }
 
@@ -61,7 +62,7 @@ const challengeScript = `(function () {
     }).then(function (r) {
       if (!r.ok) throw new Error("not taken");
       location.reload();
-    }).catch(function () { say("The challenge could not be solved."); });
+    }).catch(function () { say("The challenge could not be solved.", true); });
   }
 
   function start() {

@@ -9,7 +9,7 @@ import (
 )
 
 // The site to crawl: /site/, six sections, four topics each, one or two pages below
-// each topic, 61 pages that link up, down and around in circles. Beside them lie what
+// each topic, 65 pages that link up, down and around in circles. Beside them lie what
 // crawlers trip over: fragments, one page under several orders of a query, another
 // host, a redirect, a dead link, drafts that are not to be indexed, a part that
 // robots.txt closes, a calendar without an end, and files that are not HTML.
@@ -31,6 +31,13 @@ func (s *site) crawlPages(mux *http.ServeMux) {
 	mux.HandleFunc("/sitemap.xml", sitemap)
 	mux.HandleFunc("/site/{$}", s.siteHome)
 	mux.HandleFunc("/site/{section}/{$}", s.siteSection)
+	mux.HandleFunc("/site/{section}", func(w http.ResponseWriter, r *http.Request) {
+		if sectionAt(r.PathValue("section")) < 0 {
+			notFound(w, r)
+			return
+		}
+		http.Redirect(w, r, r.URL.Path+"/", http.StatusMovedPermanently)
+	})
 	mux.HandleFunc("/site/{section}/{topic}", s.siteTopic)
 	mux.HandleFunc("/site/{section}/{topic}/{leaf}", s.siteLeaf)
 	mux.Handle("/site/old", http.RedirectHandler("/site/guides/", http.StatusMovedPermanently))

@@ -229,7 +229,7 @@ func slugOf(title string) string {
 // words gives the lower-case words of a text: runs of letters and digits.
 func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 127)
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r <= 127
 	})
 }
 

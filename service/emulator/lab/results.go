@@ -35,15 +35,15 @@ func (p *resultsPage) render() string {
 	p.f("<p class=\"count\" data-count=\"%d\">%d %s</p>\n", len(p.hits.all), len(p.hits.all), p.say.results)
 	switch p.q.vertical {
 	case "nws":
-		p.each("news", "section", p.news)
+		p.each("news", p.news)
 	case "isch":
-		p.each("images", "section", p.image)
+		p.each("images", p.image)
 	case "vid":
-		p.each("videos", "section", p.video)
+		p.each("videos", p.video)
 	case "shop":
-		p.each("products", "section", p.product)
+		p.each("products", p.product)
 	case "lcl":
-		p.each("places", "section", p.place)
+		p.each("places", p.place)
 	default:
 		p.general()
 	}
@@ -67,13 +67,13 @@ func (p *resultsPage) verticals() {
 	p.b.WriteString("</nav>\n")
 }
 
-// each draws the page's hits inside one element.
-func (p *resultsPage) each(class, element string, draw func(*article)) {
-	p.f("<%s class=\"%s\">\n", element, class)
+// each draws the page's hits inside one section.
+func (p *resultsPage) each(class string, draw func(*article)) {
+	p.f("<section class=\"%s\">\n", class)
 	for _, i := range p.hits.page {
 		draw(&p.x.articles[i])
 	}
-	p.f("</%s>\n", element)
+	p.b.WriteString("</section>\n")
 }
 
 func (p *resultsPage) general() {

@@ -116,7 +116,7 @@ func TestChallengesThatAreNotTaken(t *testing.T) {
 	} {
 		base, tr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch {
-			case r.URL.Path == "/p" && r.Method == "GET":
+			case r.URL.Path == "/p" && r.Method == http.MethodGet:
 				_, _ = io.WriteString(w, c.puzzle)
 			case r.URL.Path == "/p":
 			default:
@@ -125,7 +125,7 @@ func TestChallengesThatAreNotTaken(t *testing.T) {
 			}
 		}))
 		resp, _, out := fetch(t, tr, "GET", base+"/", "")
-		if resp.StatusCode != 200 || out.Cleared || out.Code() != "resolve_failed_challenge" || !strings.Contains(out.Reason, c.reason) {
+		if resp.StatusCode != http.StatusOK || out.Cleared || out.Code() != "resolve_failed_challenge" || !strings.Contains(out.Reason, c.reason) {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -154,10 +154,10 @@ func TestTheContextEndsTheWork(t *testing.T) {
 			_, _ = io.WriteString(w, `{"algorithm":"sha256","difficulty":20,"token":"x"}`)
 			return
 		}
-		w.WriteHeader(403)
+		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `<script data-challenge="/p"></script>`)
 	}))
-	req, err := http.NewRequestWithContext(ctx, "GET", base, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +181,7 @@ func TestAStreamIsNotHeldBack(t *testing.T) {
 		_ = http.NewResponseController(w).Flush()
 		<-release
 	}))
-	req, err := http.NewRequestWithContext(t.Context(), "GET", base, nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -204,7 +204,7 @@ func TestADeadTargetIsTheDoersError(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln.Close()
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+ln.Addr().String(), nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+ln.Addr().String(), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func FuzzSolve(f *testing.F) {
 	f.Fuzz(func(t *testing.T, body, puzzle []byte) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		req, err := http.NewRequestWithContext(ctx, "GET", "http://lab.test/a", nil)
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://lab.test/a", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func FuzzSolve(f *testing.F) {
 			if strings.Contains(string(puzzle), "difficulty") && calls == 1 {
 				cancel()
 			}
-			return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(puzzle)))}, nil
+			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(strings.NewReader(string(puzzle)))}, nil
 		}), req, body)
 	})
 }
