@@ -37,6 +37,9 @@ func start(t testing.TB, o Options) *rig {
 	if o.ProxyAddr == "" {
 		o.ProxyAddr = "127.0.0.1:0"
 	}
+	if o.SOCKSAddr == "" {
+		o.SOCKSAddr = "127.0.0.1:0"
+	}
 	s, err := Start(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -50,6 +50,10 @@ type limitedConn struct {
 	release func()
 }
 
+// TCP is the connection itself, for those who move bytes inside the kernel. It must be
+// closed through limitedConn.
+func (c *limitedConn) TCP() *net.TCPConn { return c.TCPConn }
+
 func (c *limitedConn) Close() error {
 	err := c.TCPConn.Close()
 	c.once.Do(c.release)

@@ -397,12 +397,21 @@ func TestCurl(t *testing.T) {
 		}
 		return string(out), cmd.ProcessState.ExitCode()
 	}
+	socks := func(zone string) []string {
+		return []string{"--socks5-hostname", g.r.SOCKS, "-U", "brd-customer-hl_demo01-zone-" + zone + ":" + g.password(zone)}
+	}
 	for _, c := range []struct {
 		name string
 		args []string
 		text string
 		exit int
 	}{
+		{"SOCKS5", append(socks("datacenter_demo"), "http://lab.test/ok"), "It works", 0},
+		{"SOCKS5, https", append(socks("isp_demo"), "--cacert", g.r.CA, "https://lab.test/ok"), "It works", 0},
+		{"SOCKS5, https re-signed", append(socks("residential_demo"), "--cacert", g.r.CA, "https://lab.test/ok"), "It works", 0},
+		{"SOCKS5, residential to port 80", append(socks("residential_demo"), "http://lab.test/ok"), "", 97},
+		{"SOCKS5, an address", append(socks("datacenter_demo"), "http://8.8.8.8/"), "", 97},
+		{"SOCKS5, another password", []string{"--socks5-hostname", g.r.SOCKS, "-U", "brd-customer-hl_demo01-zone-isp_demo:x", "http://lab.test/ok"}, "", 97},
 		{"plain", append(login("datacenter_demo"), "http://lab.test/ok"), "It works", 0},
 		{"CONNECT", append(login("datacenter_demo"), "-p", "http://lab.test/ok"), "It works", 0},
 		{"https with the CA", append(login("datacenter_demo"), "--cacert", g.r.CA, "https://lab.test/ok"), "It works", 0},

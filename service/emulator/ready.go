@@ -10,9 +10,10 @@ import (
 // listens and the demo account's logins.
 type Ready struct {
 	SchemaVersion int `json:"schema_version"`
-	// API and Control are base URLs, Proxy is host:port.
+	// API and Control are base URLs, Proxy and SOCKS are host:port.
 	API   string `json:"api"`
 	Proxy string `json:"proxy"`
+	SOCKS string `json:"socks"`
 	// Lab is the site's address through the emulator, LabDirect its loopback address.
 	Lab       string `json:"lab"`
 	LabDirect string `json:"lab_direct"`

@@ -10,19 +10,16 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
 	"zonedeck/service/emulator/account"
-	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch"
+	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
@@ -36,6 +33,8 @@ import (
 const (
 	// DefaultProxyPort is the port of native access (service.md 4.3).
 	DefaultProxyPort = 33335
+	// DefaultSOCKSPort is the port of SOCKS5 (public documentation).
+	DefaultSOCKSPort = 22228
 
 	maxConns          = 4096 // per listener
 	maxHeaderBytes    = 64 << 10
@@ -57,8 +56,15 @@ type Options struct {
 	// temporary folder that is removed by Shutdown.
 	StateDir string
 	// Addresses to listen on. Empty is 127.0.0.1 with any free port, for the proxy
-	// 33335 or the next one that is free. Only loopback addresses are taken.
-	APIAddr, ProxyAddr, LabAddr, ControlAddr string
+	// 33335 or the next one that is free, for SOCKS5 22228 or any free one. Only
+	// loopback addresses are taken, unless AllowRemote is set.
+	APIAddr, ProxyAddr, SOCKSAddr, LabAddr, ControlAddr string
+	// AllowRemote takes other addresses for API, proxy and SOCKS5 too, and Ready's notes
+	// say so loudly. Lab and control stay on loopback.
+	AllowRemote bool
+	// AllowPrivate names targets to open beside public addresses: hosts, addresses or
+	// ranges, each with an optional port ([guard.Parse]). Ready's notes say so loudly.
+	AllowPrivate []string
 	// Now is the clock of keys, sessions and jobs; nil is time.Now.
 	Now func() time.Time
 	// Scenario is the account to play; nil is [scenario.Demo].
@@ -76,6 +82,7 @@ type Server struct {
 	account  *account.Account
 	meter    *meter.Meter
 	ca       *ca.Authority
+	remote   bool // whether listeners may be reached from other machines
 	dialer   *exits.Dialer
 	way      route.Router
 	fetch    *fetch.Fetcher
@@ -101,7 +108,7 @@ type Server struct {
 // [ErrStateInUse] when another process owns the folder, and what the state or the
 // listeners gave. Cancelling ctx stops the work; Shutdown still has to be called.
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now}
+	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now, remote: o.AllowRemote}
 	if s.scenario == nil {
 		s.scenario = scenario.Demo()
 	}
@@ -125,6 +132,13 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 }
 
 func (s *Server) openAll(o Options) (err error) {
+	rules, err := guard.Parse(o.AllowPrivate)
+	if err != nil {
+		return err
+	}
+	for _, n := range rules.Notes() {
+		s.note("%s", n)
+	}
 	if s.state, err = state.Open(o.StateDir, s.now); err != nil {
 		return err
 	}
@@ -138,133 +152,34 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	s.controlToken = newToken()
-	labLn, err := s.listen("lab", o.LabAddr)
+	ln, err := s.listenAll(o)
 	if err != nil {
 		return err
 	}
-	apiLn, err := s.listen("API", o.APIAddr)
-	if err != nil {
-		return err
-	}
-	controlLn, err := s.listen("control", o.ControlAddr)
-	if err != nil {
-		return err
-	}
-	proxyLn, err := s.listenProxy(o.ProxyAddr)
-	if err != nil {
-		return err
-	}
-	labAddr := labLn.Addr().(*net.TCPAddr).AddrPort()
-	s.dialer = exits.NewDialer(netip.AddrPortFrom(labAddr.Addr().Unmap(), labAddr.Port()), &tls.Config{RootCAs: s.ca.Pool()})
+	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
 	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: s.way, Log: s.log})
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
-	s.serveLab(labLn)
+	s.serveLab(ln.lab)
 	if err := s.openJobs(); err != nil {
 		return err
 	}
 	s.openIndex()
-	s.fillReady(apiLn, proxyLn, labLn, controlLn)
+	s.fillReady(ln)
 	s.wg.Go(func() { s.served(s.proxy.Run()) })
-	s.serve(apiLn, forLoopback(s.apiHandler()))
-	s.serve(controlLn, forLoopback(s.controlHandler()))
-	s.serve(proxyLn, s.proxy)
+	api := s.apiHandler()
+	if !s.remote {
+		api = forLoopback(api)
+	}
+	s.serve(ln.api, api)
+	s.serve(ln.control, forLoopback(s.controlHandler()))
+	s.serve(ln.proxy, s.proxy)
+	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
 	return nil
-}
-
-func (s *Server) listen(what, addr string) (net.Listener, error) {
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
-	if err := loopbackOnly(addr); err != nil {
-		return nil, fmt.Errorf("listening for the %s: %w", what, err)
-	}
-	var lc net.ListenConfig
-	ln, err := lc.Listen(s.ctx, "tcp", addr)
-	if err != nil {
-		return nil, fmt.Errorf("listening for the %s: %w", what, err)
-	}
-	s.listeners = append(s.listeners, ln)
-	return ln, nil
-}
-
-// listenProxy takes the documented port or, when no address was asked for, the next
-// free one, with a note. The port lies in the range of outgoing connections and may
-// be held for a moment, so it is tried again first.
-func (s *Server) listenProxy(addr string) (net.Listener, error) {
-	if addr != "" {
-		return s.listen("proxy", addr)
-	}
-	for i := range samePortTries {
-		ln, err := s.listen("proxy", localPort(DefaultProxyPort))
-		if err == nil {
-			return ln, nil
-		}
-		if i < samePortTries-1 && !wait(s.ctx, samePortTryPeriod) {
-			return nil, context.Cause(s.ctx)
-		}
-	}
-	for port := DefaultProxyPort + 1; port < DefaultProxyPort+portTries; port++ {
-		ln, err := s.listen("proxy", localPort(port))
-		if err == nil {
-			s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, port)
-			return ln, nil
-		}
-	}
-	ln, err := s.listen("proxy", "")
-	if err == nil {
-		s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, ln.Addr().(*net.TCPAddr).Port)
-	}
-	return ln, err
 }
 
 func (s *Server) note(format string, args ...any) {
 	s.ready.Notes = append(s.ready.Notes, fmt.Sprintf(format, args...))
-}
-
-func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-func loopbackOnly(addr string) error {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		return err
-	}
-	if host == "localhost" {
-		return nil
-	}
-	if ip, err := netip.ParseAddr(host); err != nil || !ip.IsLoopback() {
-		return fmt.Errorf("%q is not a loopback address", addr)
-	}
-	return nil
-}
-
-// forLoopback answers only to names of this machine. A web page in a browser on it
-// can make its own name resolve to 127.0.0.1, and the demo keys are no secret: such
-// a page could have this machine fetch for it and read the answers.
-func forLoopback(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = strings.Trim(r.Host, "[]")
-		}
-		ip, err := netip.ParseAddr(host)
-		if host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisControl, "the local emulator answers to localhost and loopback addresses only")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 func (s *Server) newHTTP(h http.Handler) *http.Server {
@@ -354,13 +269,14 @@ func (s *Server) shutdown(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-func (s *Server) fillReady(api, proxy, labLn, control net.Listener) {
+func (s *Server) fillReady(ln listeners) {
 	s.ready.SchemaVersion = 1
-	s.ready.API = "http://" + api.Addr().String()
-	s.ready.Proxy = proxy.Addr().String()
+	s.ready.API = "http://" + ln.api.Addr().String()
+	s.ready.Proxy = ln.proxy.Addr().String()
+	s.ready.SOCKS = ln.socks.Addr().String()
 	s.ready.Lab = "http://" + exits.LabHost
-	s.ready.LabDirect = "http://" + labLn.Addr().String()
-	s.ready.Control = "http://" + control.Addr().String()
+	s.ready.LabDirect = "http://" + ln.lab.Addr().String()
+	s.ready.Control = "http://" + ln.control.Addr().String()
 	s.ready.ControlToken = s.controlToken
 	s.ready.CA = s.state.Path(ca.CertFile)
 	s.ready.CAPEM = string(s.ca.PEM)

@@ -14,6 +14,15 @@ type Refusal struct {
 	Status    int
 	Code, Msg string
 	Basis     string
+	// Remedy makes the body JSON, as refusals for want of an identity check have it.
+	Remedy *Remedy
+}
+
+// Remedy is what a client can do about a refusal (public documentation).
+type Remedy struct {
+	Action       string
+	Alternatives []string
+	Docs         string
 }
 
 // NewRefusal makes one; basis is what it rests on.
@@ -31,6 +40,12 @@ func Refuse(w http.ResponseWriter, r Refusal) {
 	h.Set("x-brd-err-msg", headerText(r.Msg))
 	h.Set("x-brd-error", headerText(r.Msg))
 	h.Set("Proxy-Status", r.proxyStatus())
+	if r.Remedy != nil {
+		JSON(w, r.Status, r.Basis, map[string]any{"error": map[string]any{
+			"code": r.Code, "message": r.Msg, "action": r.Remedy.Action, "alternatives": r.Remedy.Alternatives, "docs": r.Remedy.Docs,
+		}})
+		return
+	}
 	Text(w, r.Status, r.Basis, r.Msg+"\n")
 }
 

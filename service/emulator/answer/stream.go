@@ -69,3 +69,6 @@ func (p *Patient) Done() {
 		_ = p.rc.SetWriteDeadline(time.Time{}) // fails on a dead connection only
 	}
 }
+
+// Flush sends what is buffered, within the deadline of the last Write.
+func (p *Patient) Flush() error { return p.rc.Flush() }

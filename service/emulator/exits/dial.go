@@ -3,7 +3,6 @@ package exits
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -12,54 +11,82 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"zonedeck/service/emulator/guard"
 )
 
 // LabHost is the name under which the lab is reached through the emulator, whatever
 // the port.
 const LabHost = "lab.test"
 
-// ErrBlocked is a target in a range that the emulator never connects to.
-var ErrBlocked = errors.New("the target is not a public address")
+// ErrBlocked is a target that the emulator does not connect to ([guard.Rules]).
+var ErrBlocked = guard.ErrBlocked
 
 // headersTimeout is how long a target may take to begin its answer.
 const headersTimeout = 150 * time.Second
 
-// maxTransports bounds the connection pools kept to the lab, one per exit.
+// dialTimeout bounds one connection to a target, DNS and all.
+const dialTimeout = 10 * time.Second
+
+// maxTransports bounds the connection pools, one per exit where exits are real.
 const maxTransports = 256
 
-// Dialer reaches targets: the lab by its name, public addresses, and nothing else.
-// Addresses are checked after DNS, on every dial.
+// Dialer reaches targets: the lab by its name, public addresses, what its rules open,
+// and nothing else. Addresses are checked after DNS, on every dial.
 type Dialer struct {
-	lab     netip.AddrPort
-	dialer  net.Dialer
-	labTLS  *tls.Config
-	timeout time.Duration
+	lab      netip.AddrPort
+	labTLS   *tls.Config
+	rules    *guard.Rules
+	resolver *net.Resolver
 
-	public *http.Transport
+	public *http.Transport // where no exit is real: one pool for all
 
-	mu   sync.Mutex
-	labs map[netip.Addr]*http.Transport
+	mu    sync.RWMutex
+	pools map[poolKey]*http.Transport
+}
+
+type poolKey struct {
+	exit netip.Addr
+	lab  bool
 }
 
 // NewDialer makes a dialer for the lab at lab, whose certificates labTLS verifies.
-func NewDialer(lab netip.AddrPort, labTLS *tls.Config) *Dialer {
-	d := &Dialer{lab: lab, labTLS: labTLS, timeout: 10 * time.Second, labs: map[netip.Addr]*http.Transport{}}
-	d.dialer = net.Dialer{Timeout: d.timeout, Control: refusePrivate}
-	d.public = newTransport(d.dialer.DialContext, nil)
+// rules may be nil: then nothing private is open.
+func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dialer {
+	if rules == nil {
+		rules = &guard.Rules{}
+	}
+	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*http.Transport{}}
+	d.public = newTransport(func(ctx context.Context, _, address string) (net.Conn, error) {
+		return d.dialChecked(ctx, address, Exit{})
+	}, nil)
 	return d
 }
 
 // UseResolver replaces the name resolution of public targets; call it before the
 // first dial.
-func (d *Dialer) UseResolver(r *net.Resolver) { d.dialer.Resolver = r }
+func (d *Dialer) UseResolver(r *net.Resolver) { d.resolver = r }
+
+// Rules are what the dialer may connect to.
+func (d *Dialer) Rules() *guard.Rules { return d.rules }
 
 // IsLab reports whether a host (without port) is the lab.
 func IsLab(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(host, "."), LabHost)
 }
 
-// Bound reports whether traffic to host really leaves from e.
-func (d *Dialer) Bound(host string, e Exit) bool { return IsLab(host) && e.Bound(d.lab.Addr()) }
+// Bound reports whether traffic to host really leaves from e, as far as that can be
+// said before the host is resolved.
+func (d *Dialer) Bound(host string, e Exit) bool {
+	if IsLab(host) {
+		return e.Bound(d.lab.Addr())
+	}
+	if !d.rules.Opens() {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	return err == nil && e.Bound(a) || strings.EqualFold(host, "localhost") && e.Bound(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
+}
 
 // Dial opens a TCP connection to address ("host:port") from an exit. Errors:
 // [ErrBlocked], *net.DNSError, or what the connect gave.
@@ -71,38 +98,69 @@ func (d *Dialer) Dial(ctx context.Context, address string, e Exit) (net.Conn, er
 	if IsLab(host) {
 		return d.dialLab(ctx, e)
 	}
-	return d.dialer.DialContext(ctx, "tcp", address)
+	return d.dialChecked(ctx, address, e)
 }
 
 func (d *Dialer) dialLab(ctx context.Context, e Exit) (net.Conn, error) {
-	nd := net.Dialer{Timeout: d.timeout}
-	if e.Bound(d.lab.Addr()) {
-		nd.LocalAddr = &net.TCPAddr{IP: e.Addr.AsSlice()}
-	}
+	nd := net.Dialer{Timeout: dialTimeout, Control: func(_, _ string, c syscall.RawConn) error {
+		return bindTo(c, d.lab.Addr(), e)
+	}}
 	return nd.DialContext(ctx, "tcp", d.lab.String())
 }
 
-// Transport is the HTTP client side for a target host and an exit. Connections to
-// the lab are pooled per exit, so that a kept-alive connection never carries another
-// exit's traffic. Redirects are the caller's matter: a transport follows none.
+// dialChecked runs the rules after DNS, with the very address that is about to be
+// dialled, and binds the socket to the exit where that is possible.
+func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.Conn, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("dialing %q: %w", address, err)
+	}
+	nd := net.Dialer{Timeout: dialTimeout, Resolver: d.resolver, Control: func(_, to string, c syscall.RawConn) error {
+		ap, err := netip.ParseAddrPort(to)
+		if err != nil {
+			return fmt.Errorf("%w: %s", ErrBlocked, to)
+		}
+		if err := d.rules.Check(host, ap); err != nil {
+			return err
+		}
+		return bindTo(c, ap.Addr(), e)
+	}}
+	return nd.DialContext(ctx, "tcp", address)
+}
+
+// Transport is the HTTP client side for a target host and an exit. Where exits are
+// real, connections are pooled per exit, so that a kept-alive connection never carries
+// another exit's traffic. Redirects are the caller's matter: a transport follows none.
 func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
-	if !IsLab(host) {
+	isLab := IsLab(host)
+	if !isLab && !d.rules.Opens() {
 		return d.public
+	}
+	k := poolKey{e.Addr, isLab}
+	d.mu.RLock()
+	t, ok := d.pools[k]
+	d.mu.RUnlock()
+	if ok {
+		return t
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t, ok := d.labs[e.Addr]; ok {
+	if t, ok := d.pools[k]; ok {
 		return t
 	}
-	if len(d.labs) >= maxTransports {
-		for a, t := range d.labs {
+	if len(d.pools) >= maxTransports {
+		for a, t := range d.pools {
 			t.CloseIdleConnections()
-			delete(d.labs, a)
+			delete(d.pools, a)
 			break
 		}
 	}
-	t := newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS.Clone()) // a transport writes to its own
-	d.labs[e.Addr] = t
+	if isLab {
+		t = newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS.Clone()) // a transport writes to its own
+	} else {
+		t = newTransport(func(ctx context.Context, _, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil)
+	}
+	d.pools[k] = t
 	return t
 }
 
@@ -111,9 +169,9 @@ func (d *Dialer) Close() {
 	d.public.CloseIdleConnections()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for a, t := range d.labs {
+	for k, t := range d.pools {
 		t.CloseIdleConnections()
-		delete(d.labs, a)
+		delete(d.pools, k)
 	}
 }
 
@@ -131,45 +189,4 @@ func newTransport(dial func(context.Context, string, string) (net.Conn, error), 
 		ResponseHeaderTimeout:  headersTimeout,
 		MaxResponseHeaderBytes: 256 << 10,
 	}
-}
-
-// refusePrivate runs after DNS, with the very address that is about to be dialled.
-func refusePrivate(_, address string, _ syscall.RawConn) error {
-	ap, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %s", ErrBlocked, address)
-	}
-	if !Public(ap.Addr()) {
-		return fmt.Errorf("%w: %s", ErrBlocked, ap.Addr())
-	}
-	return nil
-}
-
-// notPublic are the ranges that the netip predicates do not know.
-var notPublic = func() []netip.Prefix {
-	var out []netip.Prefix
-	for _, s := range [...]string{
-		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "198.18.0.0/15",
-		"198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
-		// IPv6 ranges that are documentation, local, or carry an IPv4 address inside.
-		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "2001::/32", "2001:db8::/32", "2002::/16", "3fff::/20", "::/96",
-		"fec0::/10",
-	} {
-		out = append(out, netip.MustParsePrefix(s))
-	}
-	return out
-}()
-
-// Public reports whether an address is one of the public internet.
-func Public(a netip.Addr) bool {
-	a = a.Unmap().WithZone("")
-	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
-		return false
-	}
-	for _, p := range notPublic {
-		if p.Contains(a) {
-			return false
-		}
-	}
-	return true
 }

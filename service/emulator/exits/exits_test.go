@@ -12,24 +12,6 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-func TestPublic(t *testing.T) {
-	for _, s := range []string{"8.8.8.8", "1.1.1.1", "93.184.216.34", "2606:4700::1111", "::ffff:8.8.8.8"} {
-		if !Public(netip.MustParseAddr(s)) {
-			t.Errorf("%s is public", s)
-		}
-	}
-	for _, s := range []string{
-		"127.0.0.1", "127.14.1.1", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1", "100.127.255.255",
-		"0.0.0.0", "0.1.2.3", "192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255",
-		"::", "::1", "fe80::1", "fe80::1%eth0", "fc00::1", "fd12::1", "ff02::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "::7f00:1",
-		"64:ff9b::a00:1", "2002:a00:1::", "2001:db8::1", "2001::1", "fec0::1",
-	} {
-		if Public(netip.MustParseAddr(s)) {
-			t.Errorf("%s is not public", s)
-		}
-	}
-}
-
 func TestExitsAreDistinctPerNetworkCountryAndTurn(t *testing.T) {
 	seen := map[netip.Addr]string{}
 	for _, network := range networks {
@@ -170,7 +152,7 @@ func TestANameThatResolvesToAPrivateAddressIsBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	d := NewDialer(netip.MustParseAddrPort(ln.Addr().String()), nil)
+	d := NewDialer(netip.MustParseAddrPort(ln.Addr().String()), nil, nil)
 	d.UseResolver(answerDNS(t, [4]byte{127, 0, 0, 1}))
 	_, port, _ := strings.Cut(ln.Addr().String(), ":")
 	c, err := d.Dial(t.Context(), "rebound.example:"+port, Exit{})
@@ -188,7 +170,7 @@ func TestANameThatResolvesToAPrivateAddressIsBlocked(t *testing.T) {
 }
 
 func TestTransportsAreBoundedAndPerExit(t *testing.T) {
-	d := NewDialer(netip.MustParseAddrPort("127.0.0.1:1"), nil)
+	d := NewDialer(netip.MustParseAddrPort("127.0.0.1:1"), nil, nil)
 	defer d.Close()
 	a := Exit{Addr: address("isp", "us", 0)}
 	if d.Transport("lab.test", a) != d.Transport("LAB.TEST", a) || d.Transport("lab.test", a) == d.Transport("lab.test", Exit{Addr: address("isp", "us", 1)}) {
@@ -197,7 +179,7 @@ func TestTransportsAreBoundedAndPerExit(t *testing.T) {
 	for i := range 2 * maxTransports {
 		d.Transport("lab.test", Exit{Addr: address("isp", "us", i)})
 	}
-	if len(d.labs) > maxTransports {
-		t.Errorf("%d transports", len(d.labs))
+	if len(d.pools) > maxTransports {
+		t.Errorf("%d transports", len(d.pools))
 	}
 }

@@ -14,13 +14,18 @@ import (
 // PerCountry is how many exits a network has in a country.
 const PerCountry = 14
 
-// maxSessions bounds the sessions a pool remembers.
-const maxSessions = 10_000
+// maxSessions bounds the sessions a pool remembers, maxTurns the rotations.
+const (
+	maxSessions = 10_000
+	maxTurns    = 10_000
+)
 
 // Refusals of [Pool.Pick].
 var (
 	// ErrNotAllocated is an address that is not one of the zone's own.
 	ErrNotAllocated = errors.New("the address is not allocated to the zone")
+	// ErrNoCountry is a code that no country has.
+	ErrNoCountry = errors.New("no proxies in the country")
 	// ErrSessionLost is a session whose exit is gone, when the login asked for a
 	// refusal rather than a new exit.
 	ErrSessionLost = errors.New("no peer available: the session's exit is gone")
@@ -78,6 +83,9 @@ func (e Exit) Bound(target netip.Addr) bool {
 	return runtime.GOOS == "linux" && target.Is4() && target.IsLoopback() && e.Addr.IsLoopback()
 }
 
+// turn counts the exits that a zone was given in a country.
+type turn struct{ zone, country string }
+
 type sessionKey struct{ zone, session string }
 
 type session struct {
@@ -91,18 +99,21 @@ type Pool struct {
 	now func() time.Time
 
 	mu       sync.Mutex
-	turn     map[string]int // per zone and country
+	turns    map[turn]int
 	sessions map[sessionKey]session
 }
 
 // NewPool makes a pool that reads the time from now.
 func NewPool(now func() time.Time) *Pool {
-	return &Pool{now: now, turn: map[string]int{}, sessions: map[sessionKey]session{}}
+	return &Pool{now: now, turns: map[turn]int{}, sessions: map[sessionKey]session{}}
 }
 
-// Pick chooses the exit for one fetch. The error is [ErrNotAllocated] or
-// [ErrSessionLost].
+// Pick chooses the exit for one fetch. The error is [ErrNotAllocated], [ErrNoCountry]
+// or [ErrSessionLost].
 func (p *Pool) Pick(w Want) (Exit, error) {
+	if w.Country != "" && !HasCountry(w.Country) {
+		return Exit{}, ErrNoCountry
+	}
 	if w.Direct {
 		return Exit{Addr: netip.AddrFrom4([4]byte{127, 0, 0, 1})}, nil
 	}
@@ -117,6 +128,9 @@ func (p *Pool) Pick(w Want) (Exit, error) {
 		h := fnv.New32a()
 		h.Write([]byte(w.Zone + "/" + w.GIP))
 		country := cmp.Or(w.Country, defaultCountries[0])
+		if country == AnyEU {
+			country = euCountries[int(h.Sum32())%len(euCountries)]
+		}
 		return Exit{Addr: address(w.Product, country, int(h.Sum32()%PerCountry)), Country: country}, nil
 	}
 	p.mu.Lock()
@@ -160,12 +174,19 @@ func (p *Pool) makeRoom() {
 
 func (p *Pool) next(w Want) Exit {
 	country := w.Country
-	turnKey := w.Zone + "/" + country
-	n := p.turn[turnKey]
-	p.turn[turnKey] = n + 1
-	if country == "" {
+	k := turn{w.Zone, country}
+	n := p.turns[k]
+	if n == 0 && len(p.turns) >= maxTurns {
+		clear(p.turns)
+	}
+	p.turns[k] = n + 1
+	switch country {
+	case "":
 		country = defaultCountries[n%len(defaultCountries)]
 		n /= len(defaultCountries)
+	case AnyEU:
+		country = euCountries[n%len(euCountries)]
+		n /= len(euCountries)
 	}
 	return Exit{Addr: address(w.Product, country, n%PerCountry), Country: country}
 }

@@ -1,229 +1,276 @@
 package native
 
 import (
-	"bufio"
 	"context"
-	"crypto/tls"
-	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"net/url"
+	"net/http/httptrace"
+	"net/textproto"
+	"slices"
 	"strings"
-	"sync"
+	"sync/atomic"
 	"time"
 
+	"golang.org/x/net/http/httpguts"
+
 	"zonedeck/service/emulator/answer"
-	"zonedeck/service/emulator/exits"
-	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
 )
 
-func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+// mobileUA is what -ua-mobile sends (an assumption: the public documentation names the
+// flag alone).
+const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"
 
-type loginKey struct{}
+// forward passes one request on and its answer back. Neither body is collected.
+func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
+	upgrade := upgradeOf(r.Header)
+	out, seen := p.outgoing(w, r, v, upgrade)
+	resp, err := p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)).RoundTrip(out)
+	if err != nil {
+		p.refuse(w, v, route.RefusalOf(err))
+		return
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusSwitchingProtocols {
+		p.switchProtocols(w, v, resp, upgrade, seen)
+		return
+	}
+	if resp.StatusCode < 200 || resp.StatusCode > 999 {
+		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "target_40020", "the target answered with no HTTP status", answer.BasisProxyRefused))
+		return
+	}
+	p.copyHeader(w.Header(), resp.Header, v)
+	announced := announceTrailers(w.Header(), resp.Trailer)
+	patient := answer.NewPatient(w)
+	defer patient.Done()
+	w.WriteHeader(resp.StatusCode)
+	down, err := p.copyBody(patient, resp, &seen.bill)
+	o := Outcome{Status: resp.StatusCode, Up: seen.up.Load(), Down: down, Cut: err != nil}
+	p.conf.Hooks.done(v, o)
+	if err != nil {
+		p.conf.Log.Debug("an answer was cut off", "error", err)
+		panic(http.ErrAbortHandler) // so that the client sees the cut
+	}
+	if len(resp.Trailer) > 0 {
+		sendTrailers(w, resp.Trailer, announced)
+	}
+}
 
-// newForwarder is the part of the proxy that understands HTTP: plain requests, and
-// those inside a re-signed connection.
-func (p *Proxy) newForwarder() *httputil.ReverseProxy {
-	return &httputil.ReverseProxy{
-		Rewrite: func(pr *httputil.ProxyRequest) {
-			// ReverseProxy drops these two on its own behalf; here they are the client's.
-			pr.Out.URL.RawQuery = pr.In.URL.RawQuery
-			for name, vs := range pr.In.Header {
-				if name == "Forwarded" || strings.HasPrefix(name, "X-Forwarded-") {
-					pr.Out.Header[name] = vs
-				}
+// sent is what is learned while a request is on its way.
+type sent struct {
+	up   atomic.Int64 // bytes of the body
+	conn net.Conn     // of the target
+	bill bill
+}
+
+// outgoing is the request as the target gets it.
+func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) (*http.Request, *sent) {
+	seen := &sent{bill: p.bill(v, r.URL.Scheme == "https")}
+	out := r.WithContext(seen.trace(r.Context(), w))
+	out.Close = false
+	out.RequestURI = ""
+	if r.ContentLength != 0 {
+		out.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), seen: seen}
+	}
+	trailers := httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers")
+	stripHop(r.Header)
+	if trailers {
+		r.Header["Te"] = []string{"trailers"}
+	}
+	if upgrade != "" {
+		r.Header["Connection"] = []string{"Upgrade"}
+		r.Header["Upgrade"] = []string{upgrade}
+	}
+	if _, ok := r.Header["User-Agent"]; !ok {
+		r.Header["User-Agent"] = nil // or net/http would add its own
+	}
+	if v.Flags.UA == "mobile" {
+		r.Header["User-Agent"] = []string{mobileUA}
+	}
+	return out, seen
+}
+
+// trace passes the target's informational answers on (103 Early Hints and the like; 100
+// the server sends itself when the body is asked for).
+func (s *sent) trace(ctx context.Context, w http.ResponseWriter) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn },
+		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
+			if code == http.StatusContinue {
+				return nil
 			}
-			pr.Out.Host = pr.In.Host
-		},
-		Transport:     exitTransport{p.conf.Route.Dialer},
-		FlushInterval: -1,
-		ErrorLog:      slog.NewLogLogger(p.conf.Log.Handler(), slog.LevelDebug),
-		ModifyResponse: func(resp *http.Response) error {
-			for name := range resp.Header {
-				if strings.HasPrefix(name, "X-Brd-") {
-					delete(resp.Header, name) // only the service says these
-				}
+			own := w.Header()
+			for name, vs := range h {
+				own[name] = vs
 			}
-			l := loginOf(resp.Request.Context())
-			use := l.use(resp.Request.URL)
-			use.Requests, use.Billable = 1, resp.StatusCode >= 200 && resp.StatusCode < 300
-			p.conf.Meter.Record(use)
-			if resp.StatusCode != http.StatusSwitchingProtocols { // its body is written to as well
-				resp.Body = p.conf.Meter.Body(resp.Body, use)
-			}
-			p.conf.Route.Headers(resp.Header, resp.Request.URL.Hostname(), l.exit, l.flags)
-			resp.Header.Set(answer.BasisHeader, answer.BasisProxy)
+			w.WriteHeader(code)
+			clear(own)
 			return nil
 		},
-		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) { answer.Refuse(w, route.RefusalOf(err)) },
+	})
+}
+
+// upgradeOf is the protocol a request wants to switch to, "" for none.
+func upgradeOf(h http.Header) string {
+	if len(h["Upgrade"]) == 0 || !httpguts.HeaderValuesContainsToken(h["Connection"], "Upgrade") {
+		return ""
+	}
+	return h.Get("Upgrade")
+}
+
+// stripHop takes off what is between two hops only (RFC 9110 7.6.1).
+func stripHop(h http.Header) {
+	for _, v := range h["Connection"] {
+		for name := range strings.SplitSeq(v, ",") {
+			if name = textproto.TrimString(name); name != "" {
+				h.Del(name)
+			}
+		}
+	}
+	delete(h, "Connection")
+	delete(h, "Proxy-Connection")
+	delete(h, "Keep-Alive")
+	delete(h, "Proxy-Authenticate")
+	delete(h, "Proxy-Authorization")
+	delete(h, "Te")
+	delete(h, "Trailer")
+	delete(h, "Transfer-Encoding")
+	delete(h, "Upgrade")
+}
+
+// copyHeader gives the client the target's header, less what only the service says.
+func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
+	stripHop(src)
+	for name, vs := range src {
+		if name == "Proxy-Status" || strings.HasPrefix(name, "X-Brd-") || strings.HasPrefix(name, "X-Emulator-") {
+			continue
+		}
+		dst[name] = vs
+	}
+	p.describe(dst, v)
+}
+
+func announceTrailers(h, trailer http.Header) int {
+	if len(trailer) == 0 {
+		return 0
+	}
+	names := make([]string, 0, len(trailer))
+	for name := range trailer {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	h.Set("Trailer", strings.Join(names, ", "))
+	return len(names)
+}
+
+func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
+	prefix := http.TrailerPrefix
+	if len(trailer) == announced {
+		prefix = ""
+	}
+	for name, vs := range trailer {
+		w.Header()[prefix+name] = vs
 	}
 }
 
-// use says who pays for a fetch by this login.
-func (l login) use(target *url.URL) meter.Call {
-	return meter.Call{Zone: l.zone.Name, Product: l.zone.Product, Host: target.Hostname(), Secure: target.Scheme == "https"}
-}
-
-func loginOf(ctx context.Context) login {
-	l, _ := ctx.Value(loginKey{}).(login)
-	return l
-}
-
-// exitTransport sends each request out by its login's exit.
-type exitTransport struct{ d *exits.Dialer }
-
-func (t exitTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	return t.d.Transport(r.URL.Hostname(), loginOf(r.Context()).exit).RoundTrip(r)
-}
-
-func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, l login) {
-	out := answer.NewPatient(w)
-	defer out.Done()
-	if r.ContentLength != 0 {
-		r.Body = p.conf.Meter.Upload(r.Body, l.use(r.URL))
-		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w)}
+// copyBody streams; what a slow target sent so far is not held back.
+// Bytes are counted before the client has them.
+func (p *Proxy) copyBody(out *answer.Patient, resp *http.Response, b *bill) (n int64, err error) {
+	billable := resp.StatusCode >= 200 && resp.StatusCode < 300
+	if resp.ContentLength == 0 || resp.Request.Method == http.MethodHead {
+		b.request(billable, 0)
+		return 0, nil
 	}
-	p.forwarder.ServeHTTP(out, r.WithContext(context.WithValue(r.Context(), loginKey{}, l)))
+	buf := p.tunnels.buffer()
+	defer p.tunnels.bufs.Put(buf)
+	for first := true; ; first = false {
+		m, rerr := resp.Body.Read(*buf)
+		if first {
+			b.request(billable, m)
+		} else if m > 0 {
+			b.down(m)
+		}
+		if m > 0 {
+			if _, err := out.Write((*buf)[:m]); err != nil {
+				return n, err
+			}
+			n += int64(m)
+		}
+		if rerr == io.EOF {
+			if resp.ContentLength < 0 && len(resp.Trailer) > 0 {
+				return n, out.Flush() // or a short body would get a length, and no trailers
+			}
+			return n, nil
+		}
+		if rerr != nil {
+			return n, rerr
+		}
+		if m > 0 && n != resp.ContentLength {
+			if err := out.Flush(); err != nil {
+				return n, err
+			}
+		}
+	}
 }
 
 // idleBody drops a client that stops sending its request's body halfway.
 type idleBody struct {
 	io.ReadCloser
-	rc *http.ResponseController
+	rc    *http.ResponseController
+	until time.Time
+	seen  *sent
 }
 
 func (b *idleBody) Read(p []byte) (int, error) {
-	if err := b.rc.SetReadDeadline(time.Now().Add(answer.BodyTimeout)); err != nil {
-		return 0, err
+	// Not moved for every chunk: half the patience is kept in any case.
+	if now := time.Now(); b.until.Sub(now) < answer.BodyTimeout/2 {
+		b.until = now.Add(answer.BodyTimeout)
+		if err := b.rc.SetReadDeadline(b.until); err != nil {
+			return 0, err
+		}
 	}
 	n, err := b.ReadCloser.Read(p)
+	if n > 0 {
+		b.seen.up.Add(int64(n))
+		b.seen.bill.up(n)
+	}
 	if err != nil {
 		_ = b.rc.SetReadDeadline(time.Time{}) // fails on a dead connection only
 	}
 	return n, err
 }
 
-// resign serves what comes through a CONNECT with the emulator's own certificate
-// (service.md 5.2 rule 3). What is not TLS is tunnelled.
-func (p *Proxy) resign(c *tunnelled) {
-	_ = c.SetReadDeadline(time.Now().Add(helloTimeout)) // a failure shows in the read
-	if c.r == nil || c.r.Buffered() == 0 {
-		c.r = bufio.NewReaderSize(c.Conn, 4096)
-	}
-	first, err := c.r.Peek(1)
-	if err != nil {
-		p.tunnels.drop(c, nil)
+// switchProtocols joins client and target after a 101 (WebSocket). The deadlines of
+// tunnels hold.
+func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Response, asked string, seen *sent) {
+	target, ok := resp.Body.(io.ReadWriteCloser)
+	if !ok || seen.conn == nil || !strings.EqualFold(asked, resp.Header.Get("Upgrade")) {
+		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "target_40020", "the target switched to a protocol that was not asked for", answer.BasisProxyRefused))
 		return
 	}
-	_ = c.SetReadDeadline(time.Time{})
-	const recordTypeHandshake = 0x16 // RFC 8446 5.1
-	if first[0] == recordTypeHandshake {
-		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
-			p.tunnels.drop(c, nil)
-		}
+	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil { // HTTP/2 inside: there is no connection to take over
+		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "proxy_error", "protocols are switched over HTTP/1.1 only", answer.BasisProxyRefused))
 		return
 	}
-	target, err := p.conf.Route.Dialer.Dial(p.ctx, c.authority, c.login.exit)
-	if err != nil || !p.tunnels.join(target) {
-		p.tunnels.drop(c, nil)
+	upgraded := &upgradedConn{Conn: seen.conn, body: target}
+	c := &tunnelled{Conn: conn, r: buffered.Reader, visit: v}
+	if !p.tunnels.add(c, upgraded) {
+		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
 		return
 	}
-	p.tunnels.pipe(c, target, p.conf.Meter)
-}
-
-// newInner is the HTTP server behind re-signed connections.
-func (p *Proxy) newInner() *http.Server {
-	srv := p.conf.NewServer(http.HandlerFunc(p.serveInner))
-	srv.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		c, ok := hello.Conn.(*ownedConn)
-		if !ok {
-			return nil, errors.New("not a proxied connection")
-		}
-		return p.conf.CA.Leaf(strings.ToLower(c.host))
-	}}
-	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		if tc, ok := c.(*tls.Conn); ok {
-			return context.WithValue(ctx, innerKey{}, tc.NetConn())
-		}
-		return ctx
-	}
-	return srv
-}
-
-// Run serves what is inside re-signed connections until the server is shut down. Its
-// error is that of [http.Server.Serve].
-func (p *Proxy) Run() error { return p.inner.ServeTLS(p.resigned, "", "") }
-
-type innerKey struct{}
-
-// serveInner forwards one request out of a re-signed connection. It is held to the
-// authority of the CONNECT.
-func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
-	c, ok := r.Context().Value(innerKey{}).(*ownedConn)
-	if !ok || !sameAuthority(r.Host, c.authority) {
-		answer.Refuse(w, answer.NewRefusal(http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", answer.BasisTarget))
+	h := http.Header{}
+	upgrade := resp.Header.Get("Upgrade")
+	p.copyHeader(h, resp.Header, v)
+	h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{upgrade}
+	if err := writeHead(conn, "101 Switching Protocols", h); err != nil {
+		p.tunnels.drop(c, upgraded)
+		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
 		return
 	}
-	r.URL = &url.URL{Scheme: "https", Host: c.authority, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery}
-	p.forward(w, r, c.login)
-}
-
-// sameAuthority compares a Host header to host:port of a CONNECT; no port is 443.
-func sameAuthority(host, authority string) bool {
-	if _, _, err := net.SplitHostPort(host); err != nil {
-		host = net.JoinHostPort(strings.Trim(host, "[]"), "443")
-	}
-	return strings.EqualFold(host, authority)
-}
-
-// handover is a listener whose connections are given to it.
-type handover struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func newHandover() *handover {
-	return &handover{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
-func (h *handover) give(c net.Conn) bool {
-	select {
-	case h.conns <- c:
-		return true
-	case <-h.done:
-		return false
-	}
-}
-
-func (h *handover) Accept() (net.Conn, error) {
-	select {
-	case c := <-h.conns:
-		return c, nil
-	case <-h.done:
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *handover) Close() error {
-	h.once.Do(func() { close(h.done) })
-	return nil
-}
-
-func (h *handover) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
-
-// ownedConn leaves the set of tunnels when the HTTP server closes it.
-type ownedConn struct {
-	*tunnelled
-	t    *tunnels
-	once sync.Once
-}
-
-func (c *ownedConn) Close() error {
-	c.once.Do(func() { c.t.drop(c.tunnelled, nil) })
-	return nil
+	seen.bill.request(true, 0)
+	o := p.tunnels.pipe(c, upgraded, seen.bill)
+	o.Status = resp.StatusCode
+	p.conf.Hooks.done(v, o)
 }

@@ -1,29 +1,29 @@
 // Package native is native access (service.md 4.3, 5.2): the proxy with its login, plain
-// requests, tunnels, and connections that are re-signed by the emulator's own authority.
-// A [Proxy] is safe for concurrent use.
+// requests, tunnels, connections that are re-signed by the emulator's own authority, and
+// SOCKS5. The server calls it and gives it its listeners. A [Proxy] is safe for
+// concurrent use; every goroutine it starts has ended when its servers are shut down and
+// [Proxy.CloseTunnels] has returned.
 package native
 
 import (
 	"context"
-	"crypto/subtle"
-	"encoding/base64"
-	"errors"
-	"fmt"
+	"crypto/rand"
+	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
-	"strconv"
-	"strings"
+	"time"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
-	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/route"
-	"zonedeck/service/emulator/username"
 )
+
+// CAPath is where the proxy, asked as a web server, hands out the root certificate to
+// everyone: it is no secret, and clients need it before they can log in over TLS.
+const CAPath = "/ca.pem"
 
 // Config is what a Proxy stands on.
 type Config struct {
@@ -35,23 +35,29 @@ type Config struct {
 	Log   *slog.Logger
 	// NewServer makes the HTTP server that runs inside re-signed connections.
 	NewServer func(http.Handler) *http.Server
+	Hooks     Hooks
+	// TunnelIdle is how long a connection that was taken over may carry nothing; 0 is
+	// DefaultTunnelIdle.
+	TunnelIdle time.Duration
 }
 
 // Proxy is native access.
 type Proxy struct {
-	conf      Config
-	ctx       context.Context // ends with the server
-	tunnels   tunnels
-	forwarder *httputil.ReverseProxy
-	resigned  *handover
-	inner     *http.Server
+	conf     Config
+	ctx      context.Context // ends with the server
+	ids      ids
+	tunnels  tunnels
+	resigned *handover
+	inner    *http.Server
 }
 
 // New makes a proxy whose work ends with ctx. [Proxy.Run] has to be called, and
 // [Proxy.ServeHTTP] served.
 func New(ctx context.Context, conf Config) *Proxy {
-	p := &Proxy{conf: conf, ctx: ctx, resigned: newHandover()}
-	p.forwarder = p.newForwarder()
+	word := make([]byte, 4)
+	rand.Read(word) // never fails (crypto/rand)
+	p := &Proxy{conf: conf, ctx: ctx, ids: ids{word: hex.EncodeToString(word)}, resigned: newHandover()}
+	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()
 	return p
 }
@@ -59,147 +65,88 @@ func New(ctx context.Context, conf Config) *Proxy {
 // CloseTunnels cuts every connection that was taken over, and waits for its goroutines.
 func (p *Proxy) CloseTunnels() { p.tunnels.closeAll() }
 
-// login is one accepted proxy login and the exit it got for this request.
-type login struct {
-	zone  account.Zone
-	flags username.Flags
-	exit  exits.Exit
-}
-
-// ServeHTTP takes CONNECT, and plain requests in
-// absolute form.
+// ServeHTTP takes CONNECT, and plain requests in absolute form.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	l, refused := p.login(r)
+	if r.URL.Path == CAPath && r.URL.Host == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
+		p.ServeCA(w, r)
+		return
+	}
+	c, ok := proxyAuth(r.Header.Get("Proxy-Authorization"))
+	if !ok {
+		answer.Refuse(w, *authRefused("client_10010", "no proxy credentials were sent"))
+		return
+	}
+	l, refused := p.login(c)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
 	}
 	if r.Method == http.MethodConnect {
-		p.connect(w, r, l)
+		p.serveConnect(w, r, l)
 		return
 	}
-	switch {
-	case r.URL.Host == "":
-		answer.Refuse(w, answer.NewRefusal(http.StatusBadRequest, "client_10080", "this is a proxy: the request needs an absolute address", answer.BasisProxyRefused))
-	case r.URL.Scheme != "http":
-		answer.Refuse(w, answer.NewRefusal(http.StatusBadRequest, "client_10070", "use CONNECT for "+strconv.QuoteToASCII(r.URL.Scheme), answer.BasisProxyRefused))
-	default:
-		if refused := route.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
-			answer.Refuse(w, *refused)
-			return
-		}
-		p.forward(w, r, l)
-	}
-}
-
-// login checks the credential of service.md 5.2 and picks the exit.
-func (p *Proxy) login(r *http.Request) (login, *answer.Refusal) {
-	user, password, ok := proxyAuth(r.Header.Get("Proxy-Authorization"))
-	if !ok {
-		return login{}, authRefused("client_10010", "no proxy credentials were sent")
-	}
-	n, err := username.Parse(user)
-	if errors.Is(err, username.ErrForm) {
-		return login{}, authRefused("client_10000", "authentication failed: "+username.ErrForm.Error())
-	}
-	if n.Prefix != p.conf.Account.Prefix || n.Account != p.conf.Account.ID {
-		return login{}, authRefused("client_10000", "authentication failed: unknown account")
-	}
-	z, zerr := p.conf.Account.Zone(n.Zone)
-	if zerr != nil {
-		if flag := p.misspelt(n); flag != "" {
-			return login{}, authRefused("client_10001", fmt.Sprintf("invalid username: unknown flag %q", flag))
-		}
-		return login{}, authRefused("client_10002", fmt.Sprintf("zone %q not found", n.Zone))
-	}
-	if subtle.ConstantTimeCompare([]byte(password), []byte(z.Password)) != 1 {
-		return login{}, authRefused("client_10000", "authentication failed: wrong password")
-	}
-	if err != nil {
-		return login{}, authRefused("client_10001", "invalid username: "+err.Error())
-	}
-	if !z.Native() {
-		return login{}, new(answer.NewRefusal(http.StatusForbidden, "client_10090",
-			fmt.Sprintf("zone %q is a %s zone: it has no native access, use the API", z.Name, z.Product), answer.BasisProxyProduct))
-	}
-	e, err := p.conf.Route.Pick(z, n.Flags)
-	if err != nil {
-		ref := route.RefusalOf(err)
-		return login{}, &ref
-	}
-	return login{z, n.Flags, e}, nil
-}
-
-// misspelt finds the word after the zone that is no flag: the zone of the name is
-// unknown, but a shorter one is known.
-func (p *Proxy) misspelt(n username.Name) string {
-	for i := len(n.ZoneParts) - 1; i > 0; i-- {
-		if _, err := p.conf.Account.Zone(strings.Join(n.ZoneParts[:i], "-")); err == nil {
-			return n.ZoneParts[i]
-		}
-	}
-	return ""
-}
-
-// proxyAuth reads Basic credentials; the password may hold colons, the user may not.
-func proxyAuth(h string) (user, password string, ok bool) {
-	scheme, enc, found := strings.Cut(h, " ")
-	if !found || !strings.EqualFold(scheme, "Basic") {
-		return "", "", false
-	}
-	b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(enc))
-	if err != nil {
-		return "", "", false
-	}
-	return strings.Cut(string(b), ":")
-}
-
-func authRefused(code, msg string) *answer.Refusal {
-	return new(answer.NewRefusal(http.StatusProxyAuthRequired, code, msg, answer.BasisProxyRefused))
-}
-
-// connect opens a tunnel, or re-signs where service.md 5.2 rule 3 says so.
-func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, l login) {
-	host, port, err := net.SplitHostPort(r.Host)
-	if err != nil || host == "" || port == "" {
-		answer.Refuse(w, answer.NewRefusal(http.StatusBadRequest, "client_10080", "CONNECT needs host:port", answer.BasisProxyRefused))
+	if r.URL.Host == "" || r.URL.Scheme != "http" {
+		answer.Refuse(w, *protocolRefused(r.URL.Scheme))
 		return
 	}
-	if refused := route.PortRefused(host, port); refused != nil {
+	v, refused := p.visit(EntryProxy, l, r.RemoteAddr, r.URL.Hostname(), r.URL.Port())
+	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
 	}
-	var target net.Conn
-	if !l.zone.Resigned() {
-		if target, err = p.conf.Route.Dialer.Dial(r.Context(), r.Host, l.exit); err != nil {
-			answer.Refuse(w, route.RefusalOf(err))
-			return
-		}
+	v.Method, v.Target = r.Method, r.URL.String()
+	p.around(w, r, v, p.forward)
+}
+
+// ServeCA hands out the root certificate (service.md 5.2 rule 3).
+func (p *Proxy) ServeCA(w http.ResponseWriter, _ *http.Request) {
+	h := w.Header()
+	h.Set("Content-Type", "application/x-pem-file")
+	h.Set("Content-Disposition", `attachment; filename="zonedeck-emulator-ca.pem"`)
+	h.Set(answer.BasisHeader, answer.BasisCA)
+	_, _ = w.Write(p.conf.CA.PEM) // the client may be gone; there is nobody else to tell
+}
+
+// visit admits one use of a login and picks its exit.
+func (p *Proxy) visit(entry Entry, l login, client, host, port string) (*Visit, *answer.Refusal) {
+	v := &Visit{
+		Entry: entry, ID: p.ids.next(), User: l.user, Zone: l.zone, Flags: l.flags, Client: addrPortOf(client), Host: host, Began: time.Now(),
 	}
-	conn, buffered, err := http.NewResponseController(w).Hijack()
+	if refused := p.barred(l.zone, host, port); refused != nil {
+		return nil, refused
+	}
+	if refused := p.conf.Hooks.admit(v); refused != nil {
+		return nil, refused
+	}
+	e, err := p.conf.Route.Pick(l.zone, l.flags)
 	if err != nil {
-		if target != nil {
-			target.Close()
-		}
-		p.conf.Log.Error("a connection could not be taken over", "error", err)
-		answer.Refuse(w, answer.NewRefusal(http.StatusInternalServerError, "proxy_error", "internal error", answer.BasisTarget))
+		refused := route.RefusalOf(err)
+		return nil, &refused
+	}
+	v.Exit = e
+	return v, nil
+}
+
+// around runs a handler behind the hook that stands before it.
+func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next func(http.ResponseWriter, *http.Request, *Visit)) {
+	if p.conf.Hooks.Around == nil {
+		next(w, r, v)
 		return
 	}
-	h := http.Header{}
-	p.conf.Route.Headers(h, host, l.exit, l.flags)
-	h.Set(answer.BasisHeader, answer.BasisProxy)
-	c := &tunnelled{Conn: conn, r: buffered.Reader, login: l, authority: r.Host, host: host}
-	if !p.tunnels.add(c, target) {
-		return // the server is going down; add closed both
+	p.conf.Hooks.Around(v, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, v) })).ServeHTTP(w, r)
+}
+
+// refuse answers a visit that was begun, and ends it.
+func (p *Proxy) refuse(w http.ResponseWriter, v *Visit, r answer.Refusal) {
+	answer.Refuse(w, r)
+	p.conf.Hooks.done(v, Outcome{Status: r.Status, Code: r.Code})
+}
+
+// dial opens a visit's connection to its target.
+func (p *Proxy) dial(ctx context.Context, v *Visit, address string) (net.Conn, error) {
+	c, err := p.conf.Route.Dialer.Dial(ctx, address, v.Exit)
+	if err != nil {
+		return nil, err
 	}
-	// What the client already sent, its ClientHello perhaps, lies in buffered.
-	if err := writeEstablished(conn, h); err != nil {
-		p.tunnels.drop(c, target)
-		return
-	}
-	if target == nil {
-		p.resign(c)
-		return
-	}
-	p.tunnels.pipe(c, target, p.conf.Meter)
+	return p.conf.Hooks.conn(v, c), nil
 }

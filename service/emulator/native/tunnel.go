@@ -2,26 +2,29 @@ package native
 
 import (
 	"bufio"
-	"bytes"
+	"errors"
+	"io"
 	"net"
-	"net/http"
-	"strings"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"zonedeck/service/emulator/meter"
 )
 
 const (
-	// tunnelIdle is how long a tunnel may carry nothing in either direction.
-	tunnelIdle = 5 * time.Minute
+	// DefaultTunnelIdle is how long a tunnel may carry nothing in either direction.
+	DefaultTunnelIdle = 5 * time.Minute
 	// helloTimeout is how long a client may take to begin to speak where the proxy
 	// has to look at the first byte.
 	helloTimeout = 10 * time.Second
 	tunnelBuffer = 32 << 10
-	// establishTimeout is how long a client may take to read the answer to CONNECT.
-	establishTimeout = 10 * time.Second
+	// bulkReads is after how many full buffers in a row a direction carries bulk;
+	// spliceChunk and spliceTime bound how much of it is moved before it is counted.
+	bulkReads   = 4
+	spliceChunk = 1 << 20
+	spliceTime  = time.Second
+	// idleSlices is how often in its idle time a silent tunnel is looked at.
+	idleSlices = 10
 )
 
 // tunnelled is a client's connection after CONNECT. Bytes that came with the request
@@ -30,9 +33,8 @@ type tunnelled struct {
 	net.Conn
 	r *bufio.Reader // nil once drained
 
-	login     login
-	authority string // host:port of the CONNECT
-	host      string
+	login login
+	visit *Visit
 }
 
 func (c *tunnelled) Read(p []byte) (int, error) {
@@ -52,22 +54,6 @@ func (c *tunnelled) CloseWrite() error {
 	return c.Close()
 }
 
-func writeEstablished(c net.Conn, h http.Header) error {
-	if err := c.SetWriteDeadline(time.Now().Add(establishTimeout)); err != nil {
-		return err
-	}
-	var b bytes.Buffer
-	b.WriteString("HTTP/1.1 200 Connection established\r\n")
-	if err := h.Write(&b); err != nil {
-		return err
-	}
-	b.WriteString("\r\n")
-	if _, err := c.Write(b.Bytes()); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(time.Time{})
-}
-
 // tunnels are the connections that were taken over from the HTTP server, which does
 // not end them itself. The zero value is ready.
 type tunnels struct {
@@ -76,6 +62,16 @@ type tunnels struct {
 	conns  map[net.Conn]struct{}
 	wg     sync.WaitGroup
 	bufs   sync.Pool
+	idle   time.Duration // 0 is DefaultTunnelIdle
+}
+
+// buffer lends one of tunnelBuffer bytes; it goes back into bufs.
+func (t *tunnels) buffer() *[]byte {
+	if b, ok := t.bufs.Get().(*[]byte); ok {
+		return b
+	}
+	b := make([]byte, tunnelBuffer)
+	return &b
 }
 
 // add takes a connection (and its target, which may be nil) in; false means that the
@@ -139,70 +135,176 @@ func (t *tunnels) closeAll() {
 	t.wg.Wait()
 }
 
-// pipe carries bytes both ways until both sides have ended, or nothing moved for
-// tunnelIdle, then drops both.
-func (t *tunnels) pipe(c *tunnelled, target net.Conn, m *meter.Meter) {
-	up := meter.Call{Zone: c.login.zone.Name, Product: c.login.zone.Product, Host: c.host, Secure: strings.HasSuffix(c.authority, ":443")}
-	down := up
-	up.Requests, up.Billable = 1, true
-	m.Record(up)
-	up.Requests, up.Billable = 0, false
-	var active atomic.Int64 // unix seconds of the last deadline move
-	touch := func() {
-		now := time.Now()
-		if last := active.Load(); now.Unix() == last || !active.CompareAndSwap(last, now.Unix()) {
-			return // moved less than a second ago
-		}
-		// A failure here shows in the next read or write.
-		_ = c.SetDeadline(now.Add(tunnelIdle))
-		_ = target.SetDeadline(now.Add(tunnelIdle))
+// pipe carries bytes both ways until both sides have ended, or nothing moved for the
+// idle time, then drops both.
+func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
+	idle := t.idle
+	if idle == 0 {
+		idle = DefaultTunnelIdle
 	}
-	touch()
+	l := &line{t: t, idle: idle, bill: b}
+	l.touch(time.Now())
+	var up, down int64
+	var upErr, downErr error
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		t.pump(target, c, func(n int) {
-			touch()
-			up.Up = int64(n)
-			m.Record(up)
-		})
+		up, upErr = l.pump(target, c, l.bill.up)
 	}()
-	t.pump(c, target, func(n int) {
-		touch()
-		down.Down = int64(n)
-		m.Record(down)
-	})
+	down, downErr = l.pump(c, target, l.bill.down)
 	<-done
 	t.drop(c, target)
+	return Outcome{Status: 200, Up: up, Down: down, Cut: upErr != nil || downErr != nil}
+}
+
+// line is one tunnel at work. Its two directions share the idle time: a download is not
+// cut because the client says nothing.
+type line struct {
+	t    *tunnels
+	idle time.Duration
+	bill bill
+	last atomic.Int64 // when something moved, in nanoseconds of Unix time
+}
+
+func (l *line) touch(now time.Time) { l.last.Store(now.UnixNano()) }
+
+// silent reports whether nothing moved for the idle time.
+func (l *line) silent(now time.Time) bool { return now.UnixNano()-l.last.Load() >= int64(l.idle) }
+
+// way is one direction of a line at work.
+type way struct {
+	dst, src net.Conn
+	count    func(int)
+	n        int64
+	full     int       // reads in a row that filled the buffer
+	set      time.Time // when the deadlines were moved last
 }
 
 // pump copies one way. At the end of src it half-closes dst, so that an answer to the
-// last bytes can still come; after an error both ends are closed.
-func (t *tunnels) pump(dst, src net.Conn, moved func(bytes int)) {
-	buf, ok := t.bufs.Get().(*[]byte)
-	if !ok {
-		b := make([]byte, tunnelBuffer)
-		buf = &b
-	}
-	defer t.bufs.Put(buf)
+// last bytes can still come; after an error, and after the idle time, both are closed.
+func (l *line) pump(dst, src net.Conn, count func(int)) (int64, error) {
+	w := &way{dst: dst, src: src, count: count}
+	buf := l.t.buffer()
+	defer l.t.bufs.Put(buf)
+	canSplice := tcpOf(dst) != nil && tcpOf(src) != nil
 	for {
-		n, err := src.Read(*buf)
-		if n > 0 {
-			moved(n)
-			if _, werr := dst.Write((*buf)[:n]); werr != nil {
-				dst.Close()
-				src.Close()
-				return
-			}
+		now := time.Now()
+		if err := w.moveDeadlines(now, l.idle); err != nil {
+			return w.n, w.end(err)
 		}
-		if err != nil {
-			if cw, ok := dst.(interface{ CloseWrite() error }); ok && isEOF(err) {
-				_ = cw.CloseWrite() // the other side is gone already
-				return
+		var m int64
+		var err error
+		if canSplice && w.full >= bulkReads {
+			m, err = w.splice(l.idle)
+		} else {
+			m, err = w.copy(*buf)
+		}
+		w.n += m
+		now = time.Now()
+		if m > 0 {
+			l.touch(now)
+		}
+		switch {
+		case err == nil: // more to come
+		case errors.Is(err, io.EOF):
+			if cw, ok := dst.(interface{ CloseWrite() error }); ok {
+				_ = cw.CloseWrite() // the other side may be gone already
+				return w.n, nil
 			}
-			dst.Close()
-			src.Close()
-			return
+			return w.n, w.end(nil)
+		case errors.Is(err, os.ErrDeadlineExceeded) && now.Sub(w.set) < l.idle && !l.silent(now):
+			w.full, w.set = 0, time.Time{}
+		default:
+			return w.n, w.end(err)
 		}
 	}
+}
+
+// moveDeadlines: a read waits for a slice of the idle time at most, so that the other
+// direction's silence is looked at, and a write for the whole of it. They are not moved for
+// every call.
+func (w *way) moveDeadlines(now time.Time, idle time.Duration) error {
+	slice := idle / idleSlices
+	if now.Sub(w.set) < slice/2 {
+		return nil
+	}
+	w.set = now
+	if err := w.src.SetReadDeadline(now.Add(slice)); err != nil {
+		return err
+	}
+	return w.dst.SetWriteDeadline(now.Add(slice + idle))
+}
+
+func (w *way) end(err error) error {
+	w.dst.Close()
+	w.src.Close()
+	return err
+}
+
+// copy moves what one read gives. Bytes are counted before the other side has them.
+func (w *way) copy(buf []byte) (int64, error) {
+	n, err := w.src.Read(buf)
+	if n == len(buf) {
+		w.full++
+	} else {
+		w.full = 0
+	}
+	if n > 0 {
+		w.count(n)
+		if _, werr := w.dst.Write(buf[:n]); werr != nil {
+			return int64(n), werr
+		}
+	}
+	return int64(n), err
+}
+
+// splice moves a bulk of bytes between two TCP connections inside the kernel, where that
+// is possible. It gives back after a second at the latest, so that they are counted.
+func (w *way) splice(idle time.Duration) (int64, error) {
+	if err := w.src.SetReadDeadline(time.Now().Add(min(spliceTime, idle/idleSlices))); err != nil {
+		return 0, err
+	}
+	n, err := tcpOf(w.dst).ReadFrom(&io.LimitedReader{R: tcpOf(w.src), N: spliceChunk})
+	if n > 0 {
+		w.count(int(n))
+	}
+	if err == nil && n < spliceChunk {
+		err = io.EOF
+	}
+	return n, err
+}
+
+// tcpOf is the TCP connection under c, nil when something stands before it that sees
+// the bytes.
+func tcpOf(c net.Conn) *net.TCPConn {
+	for {
+		switch conn := c.(type) {
+		case *net.TCPConn:
+			return conn
+		case *tunnelled:
+			c = conn.Conn
+		case interface{ TCP() *net.TCPConn }:
+			return conn.TCP()
+		default:
+			return nil
+		}
+	}
+}
+
+// upgradedConn is the target's side after a 101: net/http reads ahead of the connection,
+// so bytes go through its body, and deadlines to the connection.
+type upgradedConn struct {
+	net.Conn
+	body io.ReadWriteCloser
+}
+
+func (c *upgradedConn) Read(p []byte) (int, error)  { return c.body.Read(p) }
+func (c *upgradedConn) Write(p []byte) (int, error) { return c.body.Write(p) }
+func (c *upgradedConn) Close() error                { return c.body.Close() }
+
+func (c *upgradedConn) CloseWrite() error {
+	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return cw.CloseWrite()
+	}
+	return c.Close()
 }

@@ -34,12 +34,12 @@ func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
 	heldClient, client := pair(t)
 	heldTarget, target := pair(t)
 	var ts tunnels
-	c := &tunnelled{Conn: heldClient}
+	c := &tunnelled{Conn: heldClient, visit: &Visit{}}
 	if !ts.add(c, heldTarget) {
 		t.Fatal("not taken")
 	}
 	ended := make(chan struct{})
-	go func() { defer close(ended); ts.pipe(c, heldTarget, nil) }()
+	go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}) }()
 
 	if _, err := io.WriteString(target, "bye"); err != nil {
 		t.Fatal(err)
@@ -69,11 +69,11 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 	heldClient, client := pair(t)
 	heldTarget, _ := pair(t)
 	var ts tunnels
-	c := &tunnelled{Conn: heldClient}
+	c := &tunnelled{Conn: heldClient, visit: &Visit{}}
 	if !ts.add(c, heldTarget) {
 		t.Fatal("not taken")
 	}
-	go ts.pipe(c, heldTarget, nil)
+	go ts.pipe(c, heldTarget, bill{})
 	ts.closeAll() // returns when the goroutines have ended
 	if _, err := client.Read(make([]byte, 1)); err == nil {
 		t.Error("the client's end is open")

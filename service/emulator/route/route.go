@@ -24,15 +24,22 @@ func RefusalOf(err error) answer.Refusal {
 	var flag *username.FlagError
 	var cert *tls.CertificateVerificationError
 	var ne net.Error
+	var refused *Refused
 	switch {
+	case errors.As(err, &refused):
+		return refused.Refusal
+	case errors.As(err, &flag) && flag.Flag == "ip":
+		return badIP(flag)
 	case errors.As(err, &flag):
 		return answer.NewRefusal(http.StatusProxyAuthRequired, "client_10001", "invalid username: "+flag.Error(), answer.BasisProxyRefused)
 	case errors.Is(err, exits.ErrNotAllocated):
 		return answer.NewRefusal(http.StatusBadRequest, "client_10060", "IP is not allocated to the zone", answer.BasisProxyRefused)
+	case errors.Is(err, exits.ErrNoCountry):
+		return answer.NewRefusal(http.StatusBadRequest, "client_10062", "no proxies in the country", answer.BasisProxyRefused)
 	case errors.Is(err, exits.ErrSessionLost):
 		return answer.NewRefusal(http.StatusBadGateway, "peer_30030", "no peer available: the session's exit is gone", answer.BasisProxyRefused)
 	case errors.Is(err, exits.ErrBlocked):
-		return answer.NewRefusal(http.StatusForbidden, "policy_20030", "target is blocked: not a public address", answer.BasisTarget)
+		return answer.NewRefusal(http.StatusForbidden, "policy_20030", "target is blocked: not a public address (--allow-private opens others)", answer.BasisTarget)
 	case errors.As(err, &dns):
 		return answer.NewRefusal(http.StatusBadGateway, "target_40001", "DNS lookup of the target came to nothing", answer.BasisProxyRefused)
 	case errors.As(err, &cert):
@@ -42,6 +49,20 @@ func RefusalOf(err error) answer.Refusal {
 	default:
 		return answer.NewRefusal(http.StatusBadGateway, "target_40020", "could not connect to the target", answer.BasisProxyRefused)
 	}
+}
+
+// Refused is a refusal on its way up as an error.
+type Refused struct{ answer.Refusal }
+
+func (r *Refused) Error() string { return r.Code + ": " + r.Msg }
+
+// badIP: an address that is none is another refusal than one for a product that has no
+// addresses of its own (public documentation).
+func badIP(flag *username.FlagError) answer.Refusal {
+	if strings.HasPrefix(flag.Reason, "is for ") {
+		return answer.NewRefusal(http.StatusProxyAuthRequired, "policy_20120", "bad ip parameter: "+flag.Error(), answer.BasisProxyRefused)
+	}
+	return answer.NewRefusal(http.StatusBadRequest, "client_10063", "bad IP format: "+flag.Error(), answer.BasisProxyRefused)
 }
 
 // Router knows the way from a zone and its choices to a target.
@@ -91,7 +112,12 @@ func (r Router) Pick(z account.Zone, f username.Flags) (exits.Exit, error) {
 
 // Headers sets what a successful answer tells about its exit.
 func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Flags) {
-	h.Set("x-brd-ip", e.Addr.String())
+	r.Describe(h, host, e, f, "")
+}
+
+// Describe is Headers with an identifier of the request, which may be empty.
+func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Flags, id string) {
+	h["X-Brd-Ip"] = []string{e.Addr.String()}
 	if f.CTag != "" {
 		h.Set("x-brd-c_tag", f.CTag)
 	}
@@ -101,18 +127,30 @@ func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Fla
 	if f.Debug == "none" {
 		return
 	}
-	kind := "simulated"
+	debug := "exit=simulated"
 	if r.Dialer.Bound(host, e) {
-		kind = "bound"
+		debug = "exit=bound"
 	}
-	debug := "exit=" + kind
+	if id != "" {
+		debug = "req_id=" + id + "; " + debug
+	}
 	if e.Country != "" {
 		debug += "; country=" + e.Country
 	}
-	h.Set("x-brd-debug", debug)
+	h["X-Brd-Debug"] = []string{debug}
 }
 
-// PortRefused keeps the proxy, and the API and the jobs as well, from being a relay to mail servers and the like.
+// PortRefused keeps the proxy, and the API and the jobs as well, from being a relay to
+// mail servers and the like. A port that --allow-private names is open.
+func (r Router) PortRefused(host, port string) *answer.Refusal {
+	refused := PortRefused(host, port)
+	if refused != nil && r.Dialer.Rules().AllowsPort(host, port) {
+		return nil
+	}
+	return refused
+}
+
+// PortRefused is [Router.PortRefused] without what --allow-private names.
 func PortRefused(host, port string) *answer.Refusal {
 	if port == "" {
 		return nil

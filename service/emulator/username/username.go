@@ -5,13 +5,15 @@
 // The emulator's proxy calls it for every login. It is pure and safe for concurrent
 // use. The flags after the zone are not in the contract; they follow the public
 // documentation of a service of this kind, read greedily: a value runs until the
-// next flag that is known, so a zone name may contain "-".
+// next flag that is known, so a zone name may contain "-". The short spellings of old
+// clients are read too: cu z k d s cy st ct zp ub.
 package username
 
 import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 )
 
@@ -24,7 +26,14 @@ var ErrForm = errors.New("username is not <prefix>-customer-<account>-zone-<zone
 // FlagError is a flag whose value the service does not take. Its text names the flag.
 type FlagError struct{ Flag, Reason string }
 
-func (e *FlagError) Error() string { return "flag " + e.Flag + ": " + e.Reason }
+func (e *FlagError) Error() string {
+	if e.Reason == unknownFlag {
+		return fmt.Sprintf("unknown flag %q", e.Flag)
+	}
+	return "flag " + e.Flag + ": " + e.Reason
+}
+
+const unknownFlag = "unknown flag"
 
 // Flags are the choices a login name makes about the exit. Empty means not chosen.
 type Flags struct {
@@ -41,6 +50,14 @@ type Flags struct {
 	RouteErr string
 	CTag     string
 	Debug    string
+	// Render asks the unlocker for the page after its scripts ran.
+	Render bool
+	// UA is "mobile" for the User-Agent of a phone.
+	UA string
+	// Raw, Info, Unblocker and Mobile, and the values VIP, CID and Key, were seen in public clients
+	// without a word on their meaning: they are read, and change nothing.
+	Raw, Info, Unblocker, Mobile bool
+	VIP, CID, Key                string
 }
 
 // Name is a login name, parsed.
@@ -52,32 +69,110 @@ type Name struct {
 	ZoneParts []string
 }
 
-// bare are the flags that stand alone; the others take a value.
-var bare = map[string]bool{"const": true, "direct": true}
-
-var valued = map[string]func(*Flags) *string{
-	"country":   func(f *Flags) *string { return &f.Country },
-	"state":     func(f *Flags) *string { return &f.State },
-	"city":      func(f *Flags) *string { return &f.City },
-	"zip":       func(f *Flags) *string { return &f.Zip },
-	"asn":       func(f *Flags) *string { return &f.ASN },
-	"os":        func(f *Flags) *string { return &f.OS },
-	"carrier":   func(f *Flags) *string { return &f.Carrier },
-	"session":   func(f *Flags) *string { return &f.Session },
-	"ip":        func(f *Flags) *string { return &f.IP },
-	"gip":       func(f *Flags) *string { return &f.GIP },
-	"dns":       func(f *Flags) *string { return &f.DNS },
-	"route_err": func(f *Flags) *string { return &f.RouteErr },
-	"c_tag":     func(f *Flags) *string { return &f.CTag },
-	"debug":     func(f *Flags) *string { return &f.Debug },
+// long gives a flag its full spelling; ok is false for a word that is no flag.
+func long(word string) (flag string, ok bool) {
+	switch word {
+	case "k":
+		return "key", true
+	case "d":
+		return "direct", true
+	case "s":
+		return "session", true
+	case "cy":
+		return "country", true
+	case "st":
+		return "state", true
+	case "ct":
+		return "city", true
+	case "zp":
+		return "zip", true
+	case "ub":
+		return "unblocker", true
+	}
+	var f Flags
+	return word, f.bare(word) != nil || f.valued(word) != nil
 }
 
-// Known reports whether word is a flag.
-func Known(word string) bool { return bare[word] || valued[word] != nil }
+// bare is where a flag that stands alone goes; nil for the others.
+func (f *Flags) bare(flag string) *bool {
+	switch flag {
+	case "const":
+		return &f.Const
+	case "direct":
+		return &f.Direct
+	case "render":
+		return &f.Render
+	case "raw":
+		return &f.Raw
+	case "info":
+		return &f.Info
+	case "unblocker":
+		return &f.Unblocker
+	case "mobile":
+		return &f.Mobile
+	default:
+		return nil
+	}
+}
+
+// valued is where a flag's value goes; nil for the others.
+func (f *Flags) valued(flag string) *string {
+	switch flag {
+	case "country":
+		return &f.Country
+	case "state":
+		return &f.State
+	case "city":
+		return &f.City
+	case "zip":
+		return &f.Zip
+	case "asn":
+		return &f.ASN
+	case "os":
+		return &f.OS
+	case "carrier":
+		return &f.Carrier
+	case "session":
+		return &f.Session
+	case "ip":
+		return &f.IP
+	case "gip":
+		return &f.GIP
+	case "dns":
+		return &f.DNS
+	case "route_err":
+		return &f.RouteErr
+	case "c_tag":
+		return &f.CTag
+	case "debug":
+		return &f.Debug
+	case "ua":
+		return &f.UA
+	case "vip":
+		return &f.VIP
+	case "cid":
+		return &f.CID
+	case "key":
+		return &f.Key
+	default:
+		return nil
+	}
+}
+
+// Known reports whether word is a flag, in its full or its short spelling.
+func Known(word string) bool {
+	_, ok := long(word)
+	return ok
+}
 
 // Parse splits a login name. The error is [ErrForm] (wrapped) or a [*FlagError]; with
 // a FlagError the returned name still carries prefix, account and zone.
-func Parse(s string) (Name, error) {
+func Parse(s string) (Name, error) { return ParseFor(s, nil) }
+
+// ParseFor is Parse where it is known which zones there are: the longest of them that
+// the name can mean is the zone, so that a zone may be called "a-session-b", and what
+// follows and is no flag is named as such. zones may be nil.
+func ParseFor(s string, zones func(string) bool) (Name, error) {
 	if len(s) > MaxBytes {
 		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxBytes)
 	}
@@ -85,13 +180,13 @@ func Parse(s string) (Name, error) {
 		return Name{}, fmt.Errorf("%w: it has a space or a control character", ErrForm)
 	}
 	parts := strings.Split(s, "-")
-	if len(parts) < 5 || parts[0] == "" || parts[1] != "customer" || parts[2] == "" || parts[3] != "zone" || parts[4] == "" {
+	if len(parts) < 5 || parts[0] == "" || parts[1] != "customer" && parts[1] != "cu" || parts[2] == "" ||
+		parts[3] != "zone" && parts[3] != "z" || parts[4] == "" {
 		return Name{}, ErrForm
 	}
 	n := Name{Prefix: parts[0], Account: parts[2]}
 	rest := parts[4:]
-	// The first word belongs to the zone even when it is spelt like a flag.
-	end := 1 + untilKnown(rest[1:])
+	end := zoneEnd(rest, zones)
 	n.ZoneParts = rest[:end]
 	n.Zone = strings.Join(n.ZoneParts, "-")
 	var err error
@@ -102,34 +197,51 @@ func Parse(s string) (Name, error) {
 	return n, n.Flags.Check()
 }
 
+// zoneEnd is how many words are the zone's. The first one is, even when it is spelt
+// like a flag.
+func zoneEnd(words []string, zones func(string) bool) int {
+	greedy := 1 + untilKnown(words[1:])
+	if zones == nil {
+		return greedy
+	}
+	for end := len(words); end > 0; end-- {
+		if zones(strings.Join(words[:end], "-")) {
+			return end
+		}
+	}
+	return greedy
+}
+
 func parseFlags(words []string) (Flags, error) {
 	var f Flags
-	seen := map[string]bool{}
+	var seen []string
 	for len(words) > 0 {
-		key := words[0]
-		if seen[key] {
+		key, ok := long(words[0])
+		if !ok {
+			return f, &FlagError{words[0], unknownFlag}
+		}
+		if slices.Contains(seen, key) {
 			return f, &FlagError{key, "given twice"}
 		}
-		seen[key] = true
+		seen = append(seen, key)
 		words = words[1:]
-		if bare[key] {
-			if key == "const" {
-				f.Const = true
-			} else {
-				f.Direct = true
-			}
-			if n := untilKnown(words); n > 0 {
-				return f, &FlagError{words[0], "unknown flag"}
+		n := untilKnown(words)
+		if on := f.bare(key); on != nil {
+			*on = true
+			if n > 0 {
+				return f, &FlagError{words[0], unknownFlag}
 			}
 			continue
 		}
-		n := untilKnown(words)
+		if key == "ua" && len(words) > 0 {
+			n = 1 // "ua-mobile", though "mobile" is a flag as well
+		}
 		// "country-zip-1": the next flag follows at once, so the value is missing.
 		value := strings.Join(words[:n], "-")
 		if value == "" {
 			return f, &FlagError{key, "its value is missing"}
 		}
-		*valued[key](&f) = value
+		*f.valued(key) = value
 		words = words[n:]
 	}
 	return f, nil
@@ -164,6 +276,10 @@ func (f Flags) Check() error {
 		{"route_err", f.RouteErr, "pass_dyn or block", oneOf("pass_dyn", "block")},
 		{"c_tag", f.CTag, "at most 64 visible characters", func(v string) bool { return len(v) <= 64 && all(v, isVisible) }},
 		{"debug", f.Debug, "full or none", oneOf("full", "none")},
+		{"ua", f.UA, "mobile", oneOf("mobile")},
+		{"vip", f.VIP, "letters, digits and _", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
+		{"cid", f.CID, "letters, digits and _", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
+		{"key", f.Key, "at most 64 visible characters", func(v string) bool { return len(v) <= 64 && all(v, isVisible) }},
 	}
 	for _, c := range checks {
 		if c.value != "" && !c.ok(c.value) {

@@ -22,6 +22,11 @@ func TestParse(t *testing.T) {
 		},
 		{"a value with dashes", "brd-customer-hl_1-zone-z-c_tag-a-b-c-direct", Name{Zone: "z", Flags: Flags{CTag: "a-b-c", Direct: true}}},
 		{"an address", "brd-customer-hl_1-zone-z-ip-1.2.3.4", Name{Zone: "z", Flags: Flags{IP: "1.2.3.4"}}},
+		{"short spellings", "brd-cu-hl_1-z-z1-cy-us-st-ny-ct-newyork-zp-10001-s-a1-d-k-x-ub", Name{Zone: "z1", Flags: Flags{
+			Country: "us", State: "ny", City: "newyork", Zip: "10001", Session: "a1", Direct: true, Key: "x", Unblocker: true,
+		}}},
+		{"a phone's User-Agent", "brd-customer-hl_1-zone-z1-ua-mobile-mobile-render-raw-info", Name{Zone: "z1", Flags: Flags{UA: "mobile", Mobile: true, Render: true, Raw: true, Info: true}}},
+		{"what public clients send", "brd-customer-hl_1-zone-z1-vip-a_1-cid-c-route_err-block-gip-g", Name{Zone: "z1", Flags: Flags{VIP: "a_1", CID: "c", RouteErr: "block", GIP: "g"}}},
 		{"a group", "brd-customer-hl_1-zone-z-gip-us_7922_fl_hollywood_0", Name{Zone: "z", Flags: Flags{GIP: "us_7922_fl_hollywood_0"}}},
 	} {
 		got, err := Parse(c.in)
@@ -45,7 +50,7 @@ func TestParseRefuses(t *testing.T) {
 		"country-usa": "country", "country-US": "country", "country": "country", "country-session-a": "country",
 		"country-us-country-de": "country", "city-reno": "city", "state-ny": "state", "session-a!": "session", "const": "const",
 		"ip-1.2.3": "ip", "ip-::1": "ip", "dns-both": "dns", "asn-x": "asn", "os-plan9": "os", "session-a-const-x": "x", "debug-some": "debug",
-		"route_err-x": "route_err", "zip-1/2": "zip",
+		"route_err-x": "route_err", "zip-1/2": "zip", "ua-desktop": "ua", "ua": "ua", "s-a-session-b": "session", "cy-usa": "country", "render-x": "x", "vip-!": "vip", "cid-!": "cid", "ua-mobile-x": "x",
 	} {
 		n, err := Parse("brd-customer-hl_1-zone-z-" + in)
 		var fe *FlagError
@@ -55,11 +60,31 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+func TestParseForKnownZones(t *testing.T) {
+	zones := func(z string) bool { return z == "z" || z == "a-session-b" || z == "a" || z == "my-isp" || z == "s" }
+	for _, c := range []struct{ in, zone, flag string }{
+		{"a-session-b", "a-session-b", ""},
+		{"a-session-b-country-us", "a-session-b", ""},
+		{"a-session-c", "a", ""},
+		{"a-sesion-c", "a", "sesion"},
+		{"my-isp-contry-us", "my-isp", "contry"},
+		{"my-other-country-us", "my-other", ""},
+		{"s-s-1", "s", ""},
+		{"z-", "z", ""},
+	} {
+		n, err := ParseFor("brd-customer-hl_1-zone-"+c.in, zones)
+		var fe *FlagError
+		if n.Zone != c.zone || errors.As(err, &fe) != (c.flag != "" || c.in == "z-") || fe != nil && fe.Flag != c.flag {
+			t.Errorf("%s: %+v, %v", c.in, n, err)
+		}
+	}
+}
+
 // FuzzParse: what is accepted can be put together again to what was read.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"brd-customer-hl_1-zone-z", "brd-customer-hl_1-zone-a-b-country-us-session-x-const", "brd-customer-hl_1-zone-z-ip-1.2.3.4-direct",
-		"----", "brd-customer-hl_1-zone--country-us", "brd-customer-hl_1-zone-z-country--us",
+		"----", "brd-customer-hl_1-zone--country-us", "brd-customer-hl_1-zone-z-country--us", "lum-cu-a-z-b-cy-us-d", "brd-customer-a-zone-b-ua-mobile-mobile",
 	} {
 		f.Add(s)
 	}
@@ -73,42 +98,44 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		head := n.Prefix + "-customer-" + n.Account + "-zone-" + n.Zone
-		if !strings.HasPrefix(s, head) || n.Zone != strings.Join(n.ZoneParts, "-") {
+		if !strings.HasPrefix(s, n.Prefix) || !strings.Contains(s, n.Account) || !strings.Contains(s, n.Zone) || n.Zone != strings.Join(n.ZoneParts, "-") {
 			t.Fatalf("%q read as %q", s, head)
 		}
 		again := head
-		add := func(flag, v string) {
-			if v != "" {
+		fl := n.Flags
+		for _, flag := range valuedFlags {
+			if v := *fl.valued(flag); v != "" {
 				again += "-" + flag + "-" + v
 			}
 		}
-		fl := n.Flags
-		add("country", fl.Country)
-		add("state", fl.State)
-		add("city", fl.City)
-		add("zip", fl.Zip)
-		add("asn", fl.ASN)
-		add("os", fl.OS)
-		add("carrier", fl.Carrier)
-		add("session", fl.Session)
-		add("ip", fl.IP)
-		add("gip", fl.GIP)
-		add("dns", fl.DNS)
-		add("route_err", fl.RouteErr)
-		add("c_tag", fl.CTag)
-		add("debug", fl.Debug)
-		if fl.Const {
-			again += "-const"
-		}
-		if fl.Direct {
-			again += "-direct"
-		}
-		if len(again) != len(s) {
-			t.Fatalf("%q put together again is %q", s, again)
+		for _, flag := range bareFlags {
+			if *fl.bare(flag) {
+				again += "-" + flag
+			}
 		}
 		back, err := Parse(again)
 		if err != nil || !reflect.DeepEqual(back.Flags, n.Flags) {
 			t.Fatalf("%q and %q: %+v, %+v, %v", s, again, n.Flags, back.Flags, err)
 		}
 	})
+}
+
+var (
+	valuedFlags = []string{
+		"country", "state", "city", "zip", "asn", "os", "carrier", "session", "ip", "gip", "dns", "route_err", "c_tag", "debug", "ua", "vip", "cid", "key",
+	}
+	bareFlags = []string{"const", "direct", "render", "raw", "info", "unblocker", "mobile"}
+)
+
+// TestEveryFlagIsRead: the lists above are those of the parser.
+func TestEveryFlagIsRead(t *testing.T) {
+	ft := reflect.TypeFor[Flags]()
+	if got := len(valuedFlags) + len(bareFlags); got != ft.NumField() {
+		t.Errorf("%d flags are listed, Flags has %d", got, ft.NumField())
+	}
+	for _, w := range append(append([]string{"k", "d", "s", "cy", "st", "ct", "zp", "ub"}, valuedFlags...), bareFlags...) {
+		if !Known(w) {
+			t.Errorf("%s is not known", w)
+		}
+	}
 }

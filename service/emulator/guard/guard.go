@@ -1,0 +1,249 @@
+// Package guard says which targets the emulator may connect to: public addresses, and
+// what was opened by name with --allow-private. Everything that dials asks it with the
+// very address that is about to be dialled, after DNS and on every redirect, so a name
+// that resolves to something else the next time gains nothing.
+//
+// The dialer in exits calls it; the command line and the server show [Rules.Notes].
+// [Rules] do not change and are safe for concurrent use.
+package guard
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// ErrBlocked is a target that the emulator does not connect to.
+var ErrBlocked = errors.New("the target is not a public address")
+
+// MaxRules bounds how much can be opened.
+const MaxRules = 256
+
+// Rules are what is open beside public addresses. The zero value opens nothing.
+type Rules struct {
+	rules []rule
+	never []netip.AddrPort
+}
+
+// rule opens a range of addresses, or whatever a name resolves to.
+type rule struct {
+	text   string // as it was written
+	prefix netip.Prefix
+	host   string // lower case, without a trailing dot; empty for a prefix
+	port   uint16 // 0 is any
+}
+
+// Parse reads what --allow-private takes: "HOST", "ADDRESS", "CIDR", each with an
+// optional ":port" (an IPv6 address or range with a port stands in brackets:
+// "[fd00::1]:80", "[fd00::/8]:80"). The error names the entry.
+func Parse(specs []string) (*Rules, error) {
+	if len(specs) > MaxRules {
+		return nil, fmt.Errorf("%d private targets to allow, at most %d are taken", len(specs), MaxRules)
+	}
+	r := &Rules{}
+	for _, s := range specs {
+		one, err := parseRule(s)
+		if err != nil {
+			return nil, fmt.Errorf("private target to allow %q: %w", s, err)
+		}
+		r.rules = append(r.rules, one)
+	}
+	return r, nil
+}
+
+func parseRule(s string) (rule, error) {
+	out := rule{text: s}
+	target, port := s, ""
+	switch {
+	case strings.HasPrefix(s, "["):
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return rule{}, errors.New("a bracket is not closed")
+		}
+		target = s[1:end]
+		if rest := s[end+1:]; rest != "" {
+			if rest[0] != ':' {
+				return rule{}, errors.New("only :port may follow the bracket")
+			}
+			if port = rest[1:]; port == "" {
+				return rule{}, errors.New("the port is missing")
+			}
+		}
+	case strings.Count(s, ":") == 1:
+		target, port, _ = strings.Cut(s, ":")
+		if port == "" {
+			return rule{}, errors.New("the port is missing")
+		}
+	}
+	if port != "" {
+		n, err := strconv.ParseUint(port, 10, 16)
+		if err != nil || n == 0 {
+			return rule{}, fmt.Errorf("%q is not a port", port)
+		}
+		out.port = uint16(n)
+	}
+	return out, out.setTarget(target)
+}
+
+// setTarget takes an address, a range, or a name.
+func (r *rule) setTarget(s string) error {
+	if p, err := netip.ParsePrefix(s); err == nil {
+		if a := p.Addr(); a.Is4In6() {
+			if p.Bits() < 96 {
+				return errors.New("a range of IPv4 addresses inside IPv6 is wider than IPv4")
+			}
+			p = netip.PrefixFrom(a.Unmap(), p.Bits()-96)
+		}
+		r.prefix = p.Masked()
+		return nil
+	}
+	if a, err := netip.ParseAddr(s); err == nil {
+		if a.Zone() != "" {
+			return errors.New("an address with a zone is not taken")
+		}
+		a = a.Unmap()
+		r.prefix = netip.PrefixFrom(a, a.BitLen())
+		return nil
+	}
+	if !isName(s) {
+		return errors.New("it is neither a host name, nor an address, nor a range like 10.0.0.0/8")
+	}
+	r.host = canonical(s)
+	return nil
+}
+
+// isName accepts names of letters, digits, "-", "_" and "."; a name of digits and dots
+// alone would be a misspelt address.
+func isName(s string) bool {
+	s = strings.TrimSuffix(s, ".")
+	if s == "" || len(s) > 253 {
+		return false
+	}
+	letter := false
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
+			letter = true
+		case c >= '0' && c <= '9', c == '-', c == '.' && i > 0 && s[i-1] != '.':
+		default:
+			return false
+		}
+	}
+	return letter
+}
+
+func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
+
+// Never closes listeners for good: the control API is not reached through the proxy,
+// whatever is open. It gives new rules.
+func (r *Rules) Never(listeners ...netip.AddrPort) *Rules {
+	out := &Rules{rules: r.rules}
+	for _, l := range listeners {
+		out.never = append(out.never, netip.AddrPortFrom(l.Addr().Unmap(), l.Port()))
+	}
+	return out
+}
+
+// Check decides about one connection: host is the name or address that was asked for,
+// to the address about to be dialled. The error is [ErrBlocked], wrapped with the
+// address.
+func (r *Rules) Check(host string, to netip.AddrPort) error {
+	a := to.Addr().Unmap().WithZone("")
+	if r.closed(a, to.Port()) {
+		return fmt.Errorf("%w: %s is the emulator's own", ErrBlocked, to)
+	}
+	if Public(a) || r.open(host, a, to.Port()) {
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrBlocked, a)
+}
+
+// closed: a listener on 127.0.0.1 or on every address is reached by the whole of 127/8.
+func (r *Rules) closed(a netip.Addr, port uint16) bool {
+	return slices.ContainsFunc(r.never, func(l netip.AddrPort) bool {
+		return port == l.Port() && (a == l.Addr() || a.IsUnspecified() || a.IsLoopback() && l.Addr().IsLoopback())
+	})
+}
+
+func (r *Rules) open(host string, a netip.Addr, port uint16) bool {
+	if a.IsUnspecified() || a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
+		return false // no target at all, whatever range was named
+	}
+	host = canonical(host)
+	for i := range r.rules {
+		ru := &r.rules[i]
+		if ru.port != 0 && ru.port != port {
+			continue
+		}
+		if ru.host != "" && ru.host == host || ru.host == "" && ru.prefix.Contains(a) {
+			return true
+		}
+	}
+	return false
+}
+
+// Opens reports whether anything beside public addresses is open.
+func (r *Rules) Opens() bool { return len(r.rules) > 0 }
+
+// AllowsPort reports whether a rule names this port: then it is no longer a matter of
+// the ports that are refused.
+func (r *Rules) AllowsPort(host, port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	if err != nil || n == 0 {
+		return false
+	}
+	a, err := netip.ParseAddr(host)
+	host = canonical(host)
+	return slices.ContainsFunc(r.rules, func(ru rule) bool {
+		if ru.port != uint16(n) {
+			return false
+		}
+		return ru.host == host || err == nil && ru.host == "" && ru.prefix.Contains(a.Unmap())
+	})
+}
+
+// Notes say what is open, one line for each, for people to read at the start.
+func (r *Rules) Notes() []string {
+	out := make([]string, 0, len(r.rules))
+	for _, ru := range r.rules {
+		what := ru.host
+		if what == "" {
+			what = ru.prefix.String()
+		} else {
+			what += ", whatever address it resolves to,"
+		}
+		where := "on every port"
+		if ru.port != 0 {
+			where = "on port " + strconv.Itoa(int(ru.port))
+		}
+		out = append(out, fmt.Sprintf("WARNING: private target %s %s can be reached through this emulator by everyone with a zone's login or a key (--allow-private %s)", what, where, ru.text))
+	}
+	return out
+}
+
+// Listen decides about an address to listen on: loopback, unless remote is true. The
+// note is set when the address can be reached from other machines.
+func Listen(addr string, remote bool) (note string, err error) {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return "", err
+	}
+	if host == "localhost" {
+		return "", nil
+	}
+	ip, err := netip.ParseAddr(host)
+	if err == nil && ip.IsLoopback() {
+		return "", nil
+	}
+	if !remote {
+		return "", fmt.Errorf("%q is not a loopback address", addr)
+	}
+	if err != nil && host != "" && !isName(host) {
+		return "", fmt.Errorf("%q is not an address to listen on", addr)
+	}
+	return fmt.Sprintf("WARNING: %s can be reached from other machines; keys and passwords of a demo account are no secret", addr), nil
+}

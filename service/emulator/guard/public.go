@@ -1,0 +1,37 @@
+package guard
+
+import (
+	"net/netip"
+	"sync"
+)
+
+// special are the ranges that the netip predicates do not know (the IANA registries of
+// special-purpose addresses). Read on first use: the program's start does not pay.
+var special = sync.OnceValue(func() []netip.Prefix {
+	var out []netip.Prefix
+	for _, s := range [...]string{
+		"0.0.0.0/8", "100.64.0.0/10", "192.0.0.0/24", "192.0.2.0/24", "192.31.196.0/24", "192.52.193.0/24", "192.88.99.0/24",
+		"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
+		// IPv6: documentation, local, or carrying an IPv4 address inside, which a
+		// translator on the way would turn into one that is refused.
+		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48",
+		"3fff::/20", "5f00::/16", "::/96", "::ffff:0:0:0/96", "fec0::/10",
+	} {
+		out = append(out, netip.MustParsePrefix(s))
+	}
+	return out
+})
+
+// Public reports whether an address is one of the public internet.
+func Public(a netip.Addr) bool {
+	a = a.Unmap().WithZone("")
+	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
+		return false
+	}
+	for _, p := range special() {
+		if p.Contains(a) {
+			return false
+		}
+	}
+	return true
+}

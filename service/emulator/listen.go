@@ -1,0 +1,137 @@
+package emulator
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/guard"
+)
+
+// listeners are the emulator's ports.
+type listeners struct{ lab, api, control, proxy, socks net.Listener }
+
+func (s *Server) listenAll(o Options) (ln listeners, err error) {
+	for _, l := range []struct {
+		what, addr string
+		remote     bool
+		to         *net.Listener
+	}{
+		{"lab", o.LabAddr, false, &ln.lab},
+		{"control", o.ControlAddr, false, &ln.control},
+		{"API", o.APIAddr, s.remote, &ln.api},
+	} {
+		if *l.to, err = s.listen(l.what, l.addr, l.remote); err != nil {
+			return ln, err
+		}
+	}
+	if ln.proxy, err = s.listenProxy(o.ProxyAddr); err != nil {
+		return ln, err
+	}
+	ln.socks, err = s.listenSOCKS(o.SOCKSAddr)
+	return ln, err
+}
+
+func addrPort(ln net.Listener) netip.AddrPort {
+	ap := ln.Addr().(*net.TCPAddr).AddrPort()
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
+
+func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
+	if addr == "" {
+		addr = "127.0.0.1:0"
+	}
+	note, err := guard.Listen(addr, remote)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the %s: %w", what, err)
+	}
+	if note != "" {
+		s.note("%s (the %s)", note, what)
+	}
+	var lc net.ListenConfig
+	ln, err := lc.Listen(s.ctx, "tcp", addr)
+	if err != nil {
+		return nil, fmt.Errorf("listening for the %s: %w", what, err)
+	}
+	s.listeners = append(s.listeners, ln)
+	return ln, nil
+}
+
+// listenProxy takes the documented port or, when no address was asked for, the next
+// free one, with a note. The port lies in the range of outgoing connections and may
+// be held for a moment, so it is tried again first.
+func (s *Server) listenProxy(addr string) (net.Listener, error) {
+	if addr != "" {
+		return s.listen("proxy", addr, s.remote)
+	}
+	for i := range samePortTries {
+		ln, err := s.listen("proxy", localPort(DefaultProxyPort), false)
+		if err == nil {
+			return ln, nil
+		}
+		if i < samePortTries-1 && !wait(s.ctx, samePortTryPeriod) {
+			return nil, context.Cause(s.ctx)
+		}
+	}
+	for port := DefaultProxyPort + 1; port < DefaultProxyPort+portTries; port++ {
+		ln, err := s.listen("proxy", localPort(port), false)
+		if err == nil {
+			s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, port)
+			return ln, nil
+		}
+	}
+	ln, err := s.listen("proxy", "", false)
+	if err == nil {
+		s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, ln.Addr().(*net.TCPAddr).Port)
+	}
+	return ln, err
+}
+
+func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
+
+// listenSOCKS takes the public documentation's port, or any free one. It is no port of
+// the contract, so Ready alone says which.
+func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
+	if addr != "" {
+		return s.listen("SOCKS5 proxy", addr, s.remote)
+	}
+	if ln, err := s.listen("SOCKS5 proxy", localPort(DefaultSOCKSPort), false); err == nil {
+		return ln, nil
+	}
+	return s.listen("SOCKS5 proxy", "", false)
+}
+
+// forLoopback answers only to names of this machine. A web page in a browser on it
+// can make its own name resolve to 127.0.0.1, and the demo keys are no secret: such
+// a page could have this machine fetch for it and read the answers.
+func forLoopback(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = strings.Trim(r.Host, "[]")
+		}
+		ip, err := netip.ParseAddr(host)
+		if host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
+			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisControl, "the local emulator answers to localhost and loopback addresses only")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

@@ -1,0 +1,167 @@
+package native
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+)
+
+// Windows of HTTP/2 inside re-signed connections. All streams of a connection together
+// cannot use its window up, so a stream that nobody reads stalls no other one.
+const (
+	innerStreams      = 100
+	innerStreamWindow = 256 << 10
+	innerConnWindow   = (innerStreams + 1) * innerStreamWindow
+)
+
+// resign serves what comes through a CONNECT with the emulator's own certificate
+// (service.md 5.2 rule 3). What is not TLS is tunnelled.
+func (p *Proxy) resign(c *tunnelled) {
+	_ = c.SetReadDeadline(time.Now().Add(helloTimeout)) // a failure shows in the read
+	if c.r == nil || c.r.Buffered() == 0 {
+		c.r = bufio.NewReaderSize(c.Conn, 4096)
+	}
+	first, err := c.r.Peek(1)
+	if err != nil {
+		p.tunnels.drop(c, nil)
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		return
+	}
+	_ = c.SetReadDeadline(time.Time{})
+	const recordTypeHandshake = 0x16 // RFC 8446 5.1
+	if first[0] == recordTypeHandshake {
+		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
+			p.tunnels.drop(c, nil)
+		}
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // the requests inside are visits of their own
+		return
+	}
+	target, err := p.dial(p.ctx, c.visit, c.visit.Target)
+	if err != nil || !p.tunnels.join(target) {
+		p.tunnels.drop(c, nil)
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		return
+	}
+	p.tunnel(c, target)
+}
+
+// newInner is the HTTP server behind re-signed connections.
+func (p *Proxy) newInner() *http.Server {
+	srv := p.conf.NewServer(http.HandlerFunc(p.serveInner))
+	srv.HTTP2 = &http.HTTP2Config{
+		MaxConcurrentStreams: innerStreams, MaxReceiveBufferPerStream: innerStreamWindow, MaxReceiveBufferPerConnection: innerConnWindow,
+	}
+	srv.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		c, ok := hello.Conn.(*ownedConn)
+		if !ok {
+			return nil, errors.New("not a proxied connection")
+		}
+		return p.conf.CA.Leaf(c.visit.Host)
+	}}
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		if tc, ok := c.(*tls.Conn); ok {
+			return context.WithValue(ctx, innerKey{}, tc.NetConn())
+		}
+		return ctx
+	}
+	return srv
+}
+
+// Run serves what is inside re-signed connections until the server is shut down. Its
+// error is that of [http.Server.Serve].
+func (p *Proxy) Run() error { return p.inner.ServeTLS(p.resigned, "", "") }
+
+type innerKey struct{}
+
+// serveInner forwards one request out of a re-signed connection. It is held to the
+// authority of the CONNECT and to its exit; the login is checked again, because a new
+// password takes effect at once (service.md 3).
+func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
+	c, ok := r.Context().Value(innerKey{}).(*ownedConn)
+	if !ok || !sameAuthority(r.Host, c.visit.Target) || r.URL.Scheme != "" && r.URL.Scheme != "https" {
+		answer.Refuse(w, answer.NewRefusal(http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", answer.BasisTarget))
+		return
+	}
+	l, refused := p.login(c.login.credential)
+	if refused != nil {
+		answer.Refuse(w, *refused)
+		return
+	}
+	v := *c.visit
+	v.Entry, v.ID, v.Zone, v.Began = EntryInner, p.ids.next(), l.zone, time.Now()
+	if refused := p.conf.Hooks.admit(&v); refused != nil {
+		answer.Refuse(w, *refused)
+		return
+	}
+	r.URL = &url.URL{Scheme: "https", Host: c.visit.Target, Path: r.URL.Path, RawPath: r.URL.RawPath, RawQuery: r.URL.RawQuery, ForceQuery: r.URL.ForceQuery, OmitHost: r.URL.OmitHost}
+	v.Method, v.Target = r.Method, r.URL.String()
+	p.around(w, r, &v, p.forward)
+}
+
+// sameAuthority compares a Host header to host:port of a CONNECT; no port is 443.
+func sameAuthority(host, authority string) bool {
+	if strings.EqualFold(host, authority) {
+		return true
+	}
+	if _, _, err := net.SplitHostPort(host); err != nil {
+		host = net.JoinHostPort(strings.Trim(host, "[]"), "443")
+	}
+	return strings.EqualFold(host, authority)
+}
+
+// handover is a listener whose connections are given to it.
+type handover struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newHandover() *handover {
+	return &handover{conns: make(chan net.Conn), done: make(chan struct{})}
+}
+
+func (h *handover) give(c net.Conn) bool {
+	select {
+	case h.conns <- c:
+		return true
+	case <-h.done:
+		return false
+	}
+}
+
+func (h *handover) Accept() (net.Conn, error) {
+	select {
+	case c := <-h.conns:
+		return c, nil
+	case <-h.done:
+		return nil, net.ErrClosed
+	}
+}
+
+func (h *handover) Close() error {
+	h.once.Do(func() { close(h.done) })
+	return nil
+}
+
+func (h *handover) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+
+// ownedConn leaves the set of tunnels when the HTTP server closes it.
+type ownedConn struct {
+	*tunnelled
+	t    *tunnels
+	once sync.Once
+}
+
+func (c *ownedConn) Close() error {
+	c.once.Do(func() { c.t.drop(c.tunnelled, nil) })
+	return nil
+}

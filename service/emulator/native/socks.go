@@ -1,0 +1,283 @@
+package native
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/route"
+)
+
+// socksHandshake is how long a SOCKS5 client may take from connecting to its request.
+const socksHandshake = 10 * time.Second
+
+// Bytes of RFC 1928 and RFC 1929.
+const (
+	socksVersion      = 5
+	socksLoginVersion = 1
+	socksByPassword   = 2
+	socksNoMethod     = 0xff
+	socksConnect      = 1
+
+	socksIPv4 = 1
+	socksName = 3
+	socksIPv6 = 4
+
+	socksOK             = 0
+	socksFailed         = 1
+	socksNotAllowed     = 2
+	socksUnreachable    = 4
+	socksRefused        = 5
+	socksTimeout        = 6
+	socksNotCommand     = 7
+	socksNotAddressType = 8
+)
+
+// errSOCKS is a client that does not speak SOCKS5; there is nothing to answer it.
+var errSOCKS = errors.New("not SOCKS5")
+
+// socksError is a request that is answered with a reply code.
+type socksError struct {
+	reply byte
+	why   string
+}
+
+func (e *socksError) Error() string { return e.why }
+
+// ServeSOCKS takes SOCKS5 connections (RFC 1928, RFC 1929; port and bounds: public
+// documentation) until the listener is closed, and gives its error. Logins are those of
+// the proxy; targets are names, and for residential zones HTTPS only.
+func (p *Proxy) ServeSOCKS(ln net.Listener) error {
+	for {
+		conn, err := ln.Accept()
+		if err != nil {
+			if ne := net.Error(nil); errors.As(err, &ne) && ne.Timeout() {
+				continue
+			}
+			return fmt.Errorf("accepting SOCKS5: %w", err)
+		}
+		c := &tunnelled{Conn: conn, r: bufio.NewReader(conn)}
+		if p.tunnels.add(c, nil) {
+			go p.serveSOCKS(c)
+		}
+	}
+}
+
+// serveSOCKS is one connection's goroutine; the tunnels own it.
+func (p *Proxy) serveSOCKS(c *tunnelled) {
+	if err := c.SetDeadline(time.Now().Add(socksHandshake)); err != nil {
+		p.tunnels.drop(c, nil)
+		return
+	}
+	target, refused := p.socksOpen(c)
+	if refused != nil {
+		p.conf.Log.Debug("a SOCKS5 connection was refused", "error", refused)
+		if c.visit != nil {
+			o := Outcome{Status: http.StatusForbidden}
+			if r := (*route.Refused)(nil); errors.As(refused, &r) {
+				o.Status, o.Code = r.Status, r.Code
+			}
+			p.conf.Hooks.done(c.visit, o)
+		}
+		p.tunnels.drop(c, target)
+		return
+	}
+	if target == nil {
+		p.resign(c)
+		return
+	}
+	p.tunnel(c, target)
+}
+
+// socksOpen is the handshake up to the answer. Without an error, a target that is nil
+// means that the connection is re-signed.
+func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
+	cred, err := socksLogin(c.r, c.Conn)
+	if err != nil {
+		return nil, err
+	}
+	l, refused := p.login(cred)
+	if refused != nil {
+		_, _ = c.Conn.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
+		return nil, &route.Refused{Refusal: *refused}
+	}
+	if _, err := c.Conn.Write([]byte{socksLoginVersion, 0}); err != nil {
+		return nil, err
+	}
+	host, port, err := socksRequest(c.r)
+	if bad := (*socksError)(nil); errors.As(err, &bad) {
+		_, _ = c.Conn.Write(socksReply(bad.reply, netip.AddrPort{})) // the connection is closed next
+	}
+	if err != nil {
+		return nil, err
+	}
+	c.login = l
+	target, refused = p.socksTarget(c, l, host, port)
+	if refused != nil {
+		_, _ = c.Conn.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
+		return target, &route.Refused{Refusal: *refused}
+	}
+	if target != nil && !p.tunnels.join(target) {
+		return nil, net.ErrClosed
+	}
+	if _, err := c.Conn.Write(socksReply(socksOK, netip.AddrPortFrom(c.visit.Exit.Addr, 0))); err != nil {
+		return target, err
+	}
+	return target, c.SetDeadline(time.Time{})
+}
+
+func (p *Proxy) socksTarget(c *tunnelled, l login, host, port string) (net.Conn, *answer.Refusal) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return nil, new(answer.NewRefusal(http.StatusForbidden, "policy_20030", "SOCKS5 takes host names only", answer.BasisProxyRefused))
+	}
+	if l.zone.Product == "residential" && port != "443" {
+		return nil, new(answer.NewRefusal(http.StatusForbidden, "policy_20020", "SOCKS5 through residential zones goes to port 443 only", answer.BasisProxyRefused))
+	}
+	v, refused := p.visit(EntrySOCKS, l, c.RemoteAddr().String(), host, port)
+	if refused != nil {
+		return nil, refused
+	}
+	v.Method, v.Target = http.MethodConnect, net.JoinHostPort(host, port)
+	c.visit = v
+	if l.zone.Resigned() {
+		return nil, nil
+	}
+	target, err := p.dial(p.ctx, v, v.Target)
+	if err != nil {
+		return nil, new(route.RefusalOf(err))
+	}
+	return target, nil
+}
+
+// socksLogin reads the greeting and the login, and answers the greeting.
+func socksLogin(r *bufio.Reader, w io.Writer) (credential, error) {
+	var head [2]byte
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return credential{}, err
+	}
+	if head[0] != socksVersion {
+		return credential{}, errSOCKS
+	}
+	methods, err := readShort(r, head[1])
+	if err != nil {
+		return credential{}, err
+	}
+	answered := byte(socksNoMethod)
+	for i := range len(methods) {
+		if methods[i] == socksByPassword {
+			answered = socksByPassword
+		}
+	}
+	if _, err := w.Write([]byte{socksVersion, answered}); err != nil {
+		return credential{}, err
+	}
+	if answered != socksByPassword {
+		return credential{}, fmt.Errorf("%w: no login by password is offered", errSOCKS)
+	}
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return credential{}, err
+	}
+	if head[0] != socksLoginVersion {
+		return credential{}, errSOCKS
+	}
+	var c credential
+	if c.user, err = readShort(r, head[1]); err != nil {
+		return c, err
+	}
+	n, err := r.ReadByte()
+	if err != nil {
+		return c, err
+	}
+	c.password, err = readShort(r, n)
+	return c, err
+}
+
+// socksRequest reads the request; a [*socksError] is to be answered.
+func socksRequest(r *bufio.Reader) (host, port string, err error) {
+	var head [4]byte // version, command, reserved, address type
+	if _, err := io.ReadFull(r, head[:]); err != nil {
+		return "", "", err
+	}
+	if head[0] != socksVersion {
+		return "", "", errSOCKS
+	}
+	switch head[3] {
+	case socksName:
+		n, err := r.ReadByte()
+		if err != nil {
+			return "", "", err
+		}
+		if host, err = readShort(r, n); err != nil {
+			return "", "", err
+		}
+	case socksIPv4, socksIPv6: // read, so that the answer is to the whole request
+		if _, err := r.Discard(4 + 12*int(head[3]/socksIPv6)); err != nil {
+			return "", "", err
+		}
+	default:
+		return "", "", &socksError{socksNotAddressType, "an unknown type of address"}
+	}
+	var p [2]byte
+	if _, err := io.ReadFull(r, p[:]); err != nil {
+		return "", "", err
+	}
+	switch {
+	case head[1] != socksConnect:
+		return "", "", &socksError{socksNotCommand, "only CONNECT is done"}
+	case head[3] != socksName:
+		return "", "", &socksError{socksNotAddressType, "host names only are taken"}
+	case host == "" || !validHost(host):
+		return "", "", &socksError{socksNotAllowed, "not a host name"}
+	}
+	return host, strconv.Itoa(int(p[0])<<8 | int(p[1])), nil
+}
+
+// validHost keeps what is no name out of dialling, certificates and headers.
+func validHost(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c <= ' ' || c >= 0x7f || c == '/' || c == '@' || c == '\\' || c == '"' {
+			return false
+		}
+	}
+	return true
+}
+
+func readShort(r io.Reader, n byte) (string, error) {
+	b := make([]byte, n)
+	_, err := io.ReadFull(r, b)
+	return string(b), err
+}
+
+// socksReply is an answer; bound is the exit, or nothing.
+func socksReply(code byte, bound netip.AddrPort) []byte {
+	a := bound.Addr().Unmap()
+	if !a.Is4() {
+		a = netip.AddrFrom4([4]byte{})
+	}
+	ip := a.As4()
+	return []byte{socksVersion, code, 0, socksIPv4, ip[0], ip[1], ip[2], ip[3], byte(bound.Port() >> 8), byte(bound.Port())}
+}
+
+// socksCode is the reply for a refusal; its text has no place in SOCKS5.
+func socksCode(r answer.Refusal) byte {
+	switch {
+	case r.Code == "target_40001" || r.Code == "target_40011":
+		return socksUnreachable
+	case r.Code == "target_40020":
+		return socksRefused
+	case r.Code == "target_40021":
+		return socksTimeout
+	case r.Status < http.StatusInternalServerError:
+		return socksNotAllowed
+	default:
+		return socksFailed
+	}
+}
