@@ -132,7 +132,7 @@ func parseNewKey(b []byte) (name string, lv level.Level, duty string, expires ti
 		}
 	}
 	name, lv, duty = fields["name"], level.Level(fields["level"]), fields["duty"]
-	if !account.ValidKeyName(name) {
+	if !account.ValidName(name) {
 		return "", "", "", time.Time{}, errors.New("name must be 1 to 64 letters, digits, '.', '_' or '-'")
 	}
 	if !lv.Valid() {

@@ -1,71 +1,42 @@
-// Package account is the emulated account: its keys, levels and zones, kept in the state
-// folder. Changes are on disk before they are answered. An [Account] is safe for
-// concurrent use.
 package account
 
 import (
-	"crypto/rand"
-	"crypto/sha256"
-	"crypto/subtle"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
+	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
-	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/emulator/state"
 )
 
-// Answers of the account to those who decide on them.
-var (
-	ErrKeyMissing = errors.New("no key was sent")
-	ErrKeyUnknown = errors.New("no key has this value")
-	ErrKeyExpired = errors.New("the key has expired")
-	ErrNoSuchKey  = errors.New("no such key")
-	ErrKeyExists  = errors.New("a key of this name exists")
-	ErrNoSuchZone = errors.New("no such zone")
+// Bounds of an account.
+const (
+	MaxKeys  = 1000
+	MaxZones = 1000
 )
 
-// Key is an API key as account settings list it (service.md 2.1). Value is set for
-// untouched keys of the scenario only: the others are shown once and kept as hashes.
-type Key struct {
-	Name  string      `json:"name"`
-	Level level.Level `json:"level"`
-	Duty  string      `json:"duty"`
-	Value string      `json:"value"`
-	// Expires is an RFC 3339 moment or "Unlimited".
-	Expires string `json:"expires"`
-	// Rotated and Created are RFC 3339 moments; empty is unknown.
-	Rotated string `json:"rotated"`
-	Created string `json:"created"`
-}
+// Answers of the account to those who decide on them.
+var (
+	ErrTooMany     = errors.New("the account holds no more of these")
+	ErrNoSuchZone  = errors.New("no such zone")
+	ErrZoneExists  = errors.New("duplicate zone name: a zone of this name already exists")
+	ErrNoSuchKey   = errors.New("no such key")
+	ErrKeyExists   = errors.New("a key of this name exists")
+	ErrKeyMissing  = errors.New("no key was sent")
+	ErrKeyUnknown  = errors.New("no key has this value")
+	ErrKeyExpired  = errors.New("the key has expired")
+	ErrNoPassword  = errors.New("the zone has no such password")
+	ErrOnePassword = errors.New("a zone cannot be without a password: add one before the last is removed")
+)
 
-// Zone is a zone with its access details (service.md 2.2).
-type Zone struct {
-	Name             string `json:"name"`
-	Product          string `json:"product"`
-	Password         string `json:"password"`
-	IdentityVerified bool   `json:"identity_verified"`
-}
-
-// key is one key as the emulator holds it.
-type key struct {
-	Name  string      `json:"name"`
-	Level level.Level `json:"level"`
-	Duty  string      `json:"duty,omitempty"`
-	// Hash is the SHA-256 of the value in hex.
-	Hash    string    `json:"hash"`
-	Expires time.Time `json:"expires,omitzero"` // zero: Unlimited
-	Rotated time.Time `json:"rotated,omitzero"`
-	Created time.Time `json:"created,omitzero"`
-
-	plain string // scenario keys only
-	hash  [sha256.Size]byte
-}
+const (
+	accountName   = "account.json"
+	schemaVersion = 2
+)
 
 // accountFile is what was changed at run time; everything else is the scenario's.
 type accountFile struct {
@@ -73,294 +44,158 @@ type accountFile struct {
 	// Keys created or refreshed, with absolute dates; Deleted are scenario keys.
 	Keys    []key    `json:"keys"`
 	Deleted []string `json:"deleted,omitempty"`
-	// Passwords of zones, by name. A zone's access details list its password
-	// (service.md 2.2), so it is kept as it is, in a file only its owner reads.
+	// Opened says that the default key was issued once.
+	Opened bool `json:"opened,omitempty"`
+	// Zones created or changed, by name. A zone's access details list its passwords
+	// (service.md 2.2), so they are kept as they are, in a file only its owner reads.
+	Zones map[string]*record `json:"zones,omitempty"`
+	// Suspended is set once the account was suspended or made active at run time.
+	Suspended *bool `json:"suspended,omitempty"`
+	// Passwords of zones is how version 1 kept what it changed.
 	Passwords map[string]string `json:"passwords,omitempty"`
 }
 
-const accountName = "account.json"
+// view is the account at one moment. It is never changed, only replaced.
+type view struct {
+	keys []key
+	// zones by name, deleted ones included; order is how they are listed.
+	zones     map[string]*record
+	order     []string
+	suspended bool
+}
 
-// Account is the keys and zones. Changes are on disk before they are answered, and
-// take effect for every request that looks a key up afterwards.
+// Account is the keys and zones.
 type Account struct {
 	// ID starts with "hl_" (service.md 2.3); Prefix is the first word of usernames.
 	ID, Prefix string
-	now        func() time.Time
-	state      *state.Dir
-	owned      map[string]bool // names of the scenario's keys
+	// Opening is what the account had to spend at first, in dollars.
+	Opening float64
 
-	// change serialises writers through disk; mu guards what readers see.
-	change sync.Mutex
-	mu     sync.RWMutex
-	keys   []key
-	zones  []Zone
+	now   func() time.Time
+	state *state.Dir
+	owned map[string]bool // names of the scenario's keys
+	rates map[string]scenario.Rate
+	spent func(zone string, from, to time.Time) float64
+	seen  callers
+
+	view   atomic.Pointer[view]
+	change sync.Mutex // one writer, through disk; guards file
 	file   accountFile
 }
 
-// Open reads what was changed in earlier runs over the scenario.
+// Open reads what was changed in earlier runs over the scenario. An account without any
+// key gets its default key (service.md 2.1).
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
-	a := &Account{ID: sc.Account, Prefix: sc.Prefix, now: now, state: s, owned: map[string]bool{}}
+	a := &Account{
+		ID: sc.Account, Prefix: sc.Prefix, Opening: sc.Balance, now: now, state: s,
+		owned: map[string]bool{}, rates: map[string]scenario.Rate{},
+	}
+	if a.Opening == 0 {
+		a.Opening = scenario.DefaultBalance
+	}
 	if err := s.Read(accountName, &a.file); err != nil {
 		return nil, err
 	}
-	a.file.SchemaVersion = 1
-	if a.file.Passwords == nil {
-		a.file.Passwords = map[string]string{}
+	a.file.SchemaVersion = schemaVersion
+	if a.file.Zones == nil {
+		a.file.Zones = map[string]*record{}
 	}
-	start := now().UTC()
-	for _, k := range sc.Keys {
-		a.owned[k.Name] = true
-		if slices.Contains(a.file.Deleted, k.Name) {
-			continue
-		}
-		a.keys = append(a.keys, at(sc, k, start))
+	v := &view{keys: a.openKeys(sc), zones: map[string]*record{}, suspended: sc.Suspended}
+	if a.file.Suspended != nil {
+		v.suspended = *a.file.Suspended
 	}
-	for _, k := range a.file.Keys {
-		b, err := hex.DecodeString(k.Hash)
-		if err != nil || len(b) != sha256.Size {
-			s.Note(fmt.Sprintf("key %q has no readable hash in %s and is left out", k.Name, accountName))
-			continue
-		}
-		k.hash = [sha256.Size]byte(b)
-		if i := a.indexOf(k.Name); i >= 0 {
-			a.keys[i] = k
-		} else {
-			a.keys = append(a.keys, k)
-		}
+	if err := a.openZones(sc, v); err != nil {
+		return nil, err
 	}
-	for _, z := range sc.Zones {
-		zone := Zone{Name: z.Name, Product: z.Product, IdentityVerified: z.IdentityVerified, Password: sc.ZonePassword(z)}
-		if p := a.file.Passwords[z.Name]; p != "" {
-			zone.Password = p
-		}
-		a.zones = append(a.zones, zone)
+	a.view.Store(v)
+	if len(v.keys) == 0 && len(sc.Keys) == 0 && !a.file.Opened {
+		return a, a.issueDefault()
 	}
 	return a, nil
 }
 
-// at is a scenario key with dates relative to the start.
-func at(s *scenario.Scenario, k scenario.Key, start time.Time) key {
-	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.KeyValue(k)}
-	out.hash = sha256.Sum256([]byte(out.plain))
-	if !k.Unlimited {
-		out.Expires = start.Add(k.ExpiresIn)
-	}
-	if k.RotatedAgo >= 0 {
-		out.Rotated = start.Add(-k.RotatedAgo)
-		out.Created = out.Rotated
-	}
-	return out
-}
-
-func (k key) public() Key {
-	out := Key{Name: k.Name, Level: k.Level, Duty: k.Duty, Value: k.plain, Expires: "Unlimited"}
-	if !k.Expires.IsZero() {
-		out.Expires = k.Expires.UTC().Format(time.RFC3339)
-	}
-	if !k.Rotated.IsZero() {
-		out.Rotated = k.Rotated.UTC().Format(time.RFC3339)
-	}
-	if !k.Created.IsZero() {
-		out.Created = k.Created.UTC().Format(time.RFC3339)
-	}
-	return out
-}
-
-// Authenticate finds the key of a value. Every key is compared, in constant time.
-func (a *Account) Authenticate(value string) (key, error) {
-	if value == "" {
-		return key{}, ErrKeyMissing
-	}
-	sum := sha256.Sum256([]byte(value))
-	a.mu.RLock()
-	found := -1
-	for i := range a.keys {
-		if subtle.ConstantTimeCompare(sum[:], a.keys[i].hash[:]) == 1 {
-			found = i
+func (a *Account) openZones(sc *scenario.Scenario, v *view) error {
+	start := a.now().UTC()
+	for _, z := range sc.Zones {
+		if z.Rate != nil {
+			a.rates[z.Name] = *z.Rate
 		}
-	}
-	var k key
-	if found >= 0 {
-		k = a.keys[found]
-	}
-	a.mu.RUnlock()
-	if found < 0 {
-		return key{}, ErrKeyUnknown
-	}
-	if !k.Expires.IsZero() && !a.now().Before(k.Expires) {
-		return k, ErrKeyExpired
-	}
-	return k, nil
-}
-
-// Zone finds a zone by its exact name (names are case-sensitive, service.md 5.2).
-func (a *Account) Zone(name string) (Zone, error) {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	for _, z := range a.zones {
-		if z.Name == name {
-			return z, nil
+		r, err := fromScenario(sc, z, start)
+		if err != nil {
+			return fmt.Errorf("zone %q of the scenario: %w", z.Name, err)
 		}
+		if p := a.file.Passwords[z.Name]; p != "" && a.file.Zones[z.Name] == nil {
+			r.Passwords = []string{p}
+			a.file.Zones[z.Name] = r
+			delete(a.file.Passwords, z.Name)
+		}
+		v.put(r)
 	}
-	return Zone{}, ErrNoSuchZone
-}
-
-// Keys are the keys as account settings list them.
-func (a *Account) Keys() []Key {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	out := make([]Key, len(a.keys))
-	for i, k := range a.keys {
-		out[i] = k.public()
+	for _, name := range slices.Sorted(maps.Keys(a.file.Zones)) {
+		r := a.file.Zones[name]
+		if r == nil || r.Name != name || len(r.Passwords) == 0 || r.Product == "" {
+			a.state.Note(fmt.Sprintf("zone %q is not readable in %s and is left out", name, accountName))
+			delete(a.file.Zones, name)
+			continue
+		}
+		if err := r.prepare(); err != nil {
+			a.state.Note(fmt.Sprintf("zone %q in %s has a list that is not readable: %v", name, accountName, err))
+			delete(a.file.Zones, name)
+			continue
+		}
+		v.put(r)
 	}
-	return out
-}
-
-// Zones are the zones with their access details.
-func (a *Account) Zones() []Zone {
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	return slices.Clone(a.zones)
-}
-
-func (a *Account) indexOf(name string) int {
-	return slices.IndexFunc(a.keys, func(k key) bool { return k.Name == name })
-}
-
-var keyName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
-
-// ValidKeyName reports whether a key can have this name.
-func ValidKeyName(name string) bool { return keyName.MatchString(name) }
-
-// CreateKey adds a key and gives its value, which is never shown again.
-func (a *Account) CreateKey(name string, lv level.Level, duty string, expires time.Time) (Key, error) {
-	a.change.Lock()
-	defer a.change.Unlock()
-	if a.indexOf(name) >= 0 { // only writers change keys, and this is the only one
-		return Key{}, ErrKeyExists
-	}
-	now := a.now().UTC()
-	value, k := newValue(key{Name: name, Level: lv, Duty: duty, Expires: expires, Rotated: now, Created: now})
-	f := a.file.with(k)
-	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
-		return Key{}, err
-	}
-	a.mu.Lock()
-	a.file, a.keys = f, append(a.keys, k)
-	a.mu.Unlock()
-	out := k.public()
-	out.Value = value
-	return out, nil
-}
-
-// RefreshKey gives a key a new value; the old one is invalid from that instant
-// (service.md 3).
-func (a *Account) RefreshKey(name string) (Key, error) {
-	a.change.Lock()
-	defer a.change.Unlock()
-	i := a.indexOf(name)
-	if i < 0 {
-		return Key{}, ErrNoSuchKey
-	}
-	k := a.keys[i]
-	k.Rotated = a.now().UTC()
-	value, k := newValue(k)
-	f := a.file.with(k)
-	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
-		return Key{}, err
-	}
-	a.mu.Lock()
-	a.file, a.keys[i] = f, k
-	a.mu.Unlock()
-	out := k.public()
-	out.Value = value
-	return out, nil
-}
-
-// DeleteKey removes a key; requests with it are refused from that instant.
-func (a *Account) DeleteKey(name string) error {
-	a.change.Lock()
-	defer a.change.Unlock()
-	i := a.indexOf(name)
-	if i < 0 {
-		return ErrNoSuchKey
-	}
-	f := a.file.without(name, a.owned[name])
-	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
-		return err
-	}
-	a.mu.Lock()
-	a.file, a.keys = f, slices.Delete(slices.Clone(a.keys), i, i+1)
-	a.mu.Unlock()
 	return nil
 }
 
-// NewPassword regenerates a zone's password, effective immediately (service.md 3).
-func (a *Account) NewPassword(zone string) (Zone, error) {
+// put adds or replaces a zone; v must not be published yet.
+func (v *view) put(r *record) {
+	if v.zones[r.Name] == nil {
+		v.order = append(v.order, r.Name)
+	}
+	v.zones[r.Name] = r
+}
+
+func (v *view) clone() *view {
+	return &view{keys: slices.Clone(v.keys), zones: maps.Clone(v.zones), order: slices.Clone(v.order), suspended: v.suspended}
+}
+
+func (f accountFile) clone() accountFile {
+	f.Keys, f.Deleted = slices.Clone(f.Keys), slices.Clone(f.Deleted)
+	f.Zones, f.Passwords = maps.Clone(f.Zones), maps.Clone(f.Passwords)
+	return f
+}
+
+// apply makes a change: on disk first, then for every reader. When edit or the disk
+// refuses, nothing has changed.
+func (a *Account) apply(edit func(*view, *accountFile) error) error {
 	a.change.Lock()
 	defer a.change.Unlock()
-	i := slices.IndexFunc(a.zones, func(z Zone) bool { return z.Name == zone })
-	if i < 0 {
-		return Zone{}, ErrNoSuchZone
+	v, f := a.view.Load().clone(), a.file.clone()
+	if err := edit(v, &f); err != nil {
+		return err
 	}
-	f := a.file
-	f.Passwords = map[string]string{}
-	for k, v := range a.file.Passwords {
-		f.Passwords[k] = v
-	}
-	f.Passwords[zone] = randomHex(10)
 	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
-		return Zone{}, err
+		return err
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.file, a.zones[i].Password = f, f.Passwords[zone]
-	return a.zones[i], nil
+	a.file = f
+	a.view.Store(v)
+	return nil
 }
 
-func (f accountFile) with(k key) accountFile {
-	out := f
-	out.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(o key) bool { return o.Name == k.Name })
-	out.Keys = append(out.Keys, k)
-	out.Deleted = slices.DeleteFunc(slices.Clone(f.Deleted), func(n string) bool { return n == k.Name })
-	return out
+// Suspended reports whether the account has its fetches refused.
+func (a *Account) Suspended() bool { return a.view.Load().suspended }
+
+// Suspend refuses the account's fetches from now on, or lets them pass again.
+func (a *Account) Suspend(suspended bool) error {
+	return a.apply(func(v *view, f *accountFile) error {
+		v.suspended, f.Suspended = suspended, &suspended
+		return nil
+	})
 }
 
-func (f accountFile) without(name string, owned bool) accountFile {
-	out := f
-	out.Keys = slices.DeleteFunc(slices.Clone(f.Keys), func(o key) bool { return o.Name == name })
-	if owned && !slices.Contains(f.Deleted, name) {
-		out.Deleted = append(slices.Clone(f.Deleted), name)
-	}
-	return out
-}
-
-func newValue(k key) (string, key) {
-	value := randomHex(32)
-	k.plain = ""
-	k.hash = sha256.Sum256([]byte(value))
-	k.Hash = hex.EncodeToString(k.hash[:])
-	return value, k
-}
-
-func randomHex(n int) string {
-	b := make([]byte, n)
-	rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
-}
-
-// Native reports whether a zone's product is reached by proxy login (service.md 5.2).
-func (z Zone) Native() bool {
-	switch z.Product {
-	case "datacenter", "isp", "residential", "mobile", "unlocker", "browser":
-		return true
-	default:
-		return false
-	}
-}
-
-// Resigned reports whether HTTPS through a zone is re-signed by the service's own
-// certificate authority (service.md 5.2 rule 3).
-func (z Zone) Resigned() bool {
-	return !z.IdentityVerified && (z.Product == "residential" || z.Product == "unlocker")
+// Rate is what the scenario charges for a zone; false is the product's default.
+func (a *Account) Rate(zone string) (scenario.Rate, bool) {
+	r, ok := a.rates[zone]
+	return r, ok
 }

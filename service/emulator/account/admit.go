@@ -1,0 +1,145 @@
+package account
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+)
+
+const (
+	basisRefused  = "public documentation: status and code"
+	basisDisabled = "assumption: status and code of a disabled zone"
+)
+
+// ChargeBy says what a zone has cost between two moments, in dollars; usage limits ask
+// it. It is called before the account serves.
+func (a *Account) ChargeBy(spent func(zone string, from, to time.Time) float64) { a.spent = spent }
+
+// Admit decides whether a caller may fetch from a host by a zone now: the account's and
+// the zone's state, the lists, the usage limit. It is asked before every fetch, by both
+// access methods, and looks at the zone as it is at that moment. caller may be zero where
+// nobody called; host may be empty where it is not known yet, and is asked for by
+// [Account.HostRefused] then. Nil lets the fetch pass.
+func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Refusal {
+	v := a.view.Load()
+	r := v.zones[zone]
+	if r != nil && caller.IsValid() {
+		a.seen.add(zone, caller.Unmap())
+	}
+	switch {
+	case v.suspended:
+		return refuse(http.StatusProxyAuthRequired, "client_10020", "Account is suspended")
+	case r == nil || r.Status == Deleted:
+		return refuse(http.StatusProxyAuthRequired, "client_10002", fmt.Sprintf("zone %q not found", zone))
+	case r.Status == Disabled:
+		ref := refuse(http.StatusProxyAuthRequired, "client_10002", fmt.Sprintf("zone %q is disabled", zone))
+		ref.Basis = basisDisabled
+		return ref
+	}
+	if caller.IsValid() {
+		caller = caller.Unmap()
+		if holds(r.deny, caller) {
+			return refuse(http.StatusUnauthorized, "client_10050", "your IP "+caller.String()+" is on the zone's denylist")
+		}
+		if len(r.allow) > 0 && !holds(r.allow, caller) {
+			return refuse(http.StatusProxyAuthRequired, "client_10030", "your IP "+caller.String()+" is not on the zone's allowlist")
+		}
+	}
+	if host != "" {
+		if ref := r.hostRefused(host); ref != nil {
+			return ref
+		}
+	}
+	if r.Limit != nil && a.spent != nil {
+		from, to := r.Limit.window(a.now())
+		if a.spent(zone, from, to) >= r.Limit.Value {
+			return refuse(http.StatusBadGateway, "client_10100", "Zone has reached usage limit")
+		}
+	}
+	return nil
+}
+
+// HostRefused decides about a target alone: the zone's lists of domains. It is asked for
+// the targets of redirects.
+func (a *Account) HostRefused(zone, host string) *answer.Refusal {
+	r := a.view.Load().zones[zone]
+	if r == nil {
+		return nil
+	}
+	return r.hostRefused(host)
+}
+
+func (r *record) hostRefused(host string) *answer.Refusal {
+	switch {
+	case under(r.DenyDomains, host):
+		return refuse(http.StatusForbidden, "client_10260", "host "+host+" is on the zone's denylist")
+	case len(r.AllowDomains) > 0 && !under(r.AllowDomains, host):
+		return refuse(http.StatusForbidden, "client_10250", "host "+host+" is not on the zone's allowlist")
+	default:
+		return nil
+	}
+}
+
+func refuse(status int, code, msg string) *answer.Refusal {
+	return new(answer.NewRefusal(status, code, msg, basisRefused))
+}
+
+// window is the cycle that a moment lies in, UTC.
+func (l Limit) window(now time.Time) (from, to time.Time) {
+	now = now.UTC()
+	if l.Cycle == "d" {
+		from = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+		return from, from.AddDate(0, 0, 1)
+	}
+	from = time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	return from, from.AddDate(0, 1, 0)
+}
+
+// maxCallers bounds the addresses remembered for a zone.
+const maxCallers = 100
+
+// callers remembers who tried to use each zone. The zero value is ready.
+type callers struct{ zones sync.Map } // name -> *zoneCallers
+
+// zoneCallers are the last addresses, newest first.
+type zoneCallers struct {
+	last atomic.Pointer[netip.Addr]
+	mu   sync.Mutex
+	list []netip.Addr
+}
+
+func (c *callers) add(zone string, a netip.Addr) {
+	v, ok := c.zones.Load(zone)
+	if !ok {
+		v, _ = c.zones.LoadOrStore(zone, &zoneCallers{})
+	}
+	z := v.(*zoneCallers)
+	if last := z.last.Load(); last != nil && *last == a {
+		return // the common case takes no lock
+	}
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	z.last.Store(&a)
+	z.list = slices.DeleteFunc(z.list, func(o netip.Addr) bool { return o == a })
+	z.list = slices.Insert(z.list, 0, a)
+	z.list = z.list[:min(len(z.list), maxCallers)]
+}
+
+// RecentCallers are the addresses that last tried to use a zone, newest first; they are
+// not kept over a restart.
+func (a *Account) RecentCallers(zone string) []netip.Addr {
+	v, ok := a.seen.zones.Load(zone)
+	if !ok {
+		return nil
+	}
+	z := v.(*zoneCallers)
+	z.mu.Lock()
+	defer z.mu.Unlock()
+	return slices.Clone(z.list)
+}
