@@ -31,11 +31,12 @@ type Ready struct {
 }
 
 // Ready tells where the emulator listens and the keys and zones as they are now. A
-// key that was created or refreshed at run time has no value here: it was shown once.
+// key that was created or refreshed at run time has no value here: it was shown once. The
+// default key of an account that begins without keys is shown the first time only.
 func (s *Server) Ready() Ready {
 	r := s.ready
 	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)
-	r.Keys = s.account.Keys()
+	r.Keys = s.account.HandOut()
 	r.Zones = s.account.Zones()
 	return r
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
@@ -145,9 +146,10 @@ func (s *Server) openAll(o Options) (err error) {
 	if s.account, err = account.Open(s.scenario, s.state, s.now); err != nil {
 		return err
 	}
-	if s.meter, err = meter.Open(meter.Config{State: s.state, Now: s.now, Log: s.log}); err != nil {
+	if s.meter, err = meter.Open(meter.Config{State: s.state, Now: s.now, Rate: s.rate, Log: s.log}); err != nil {
 		return err
 	}
+	s.account.ChargeBy(func(zone string, from, to time.Time) float64 { return s.meter.Zone(zone, from, to).Dollars() })
 	if s.ca, err = ca.Open(s.state); err != nil {
 		return err
 	}
@@ -159,7 +161,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
 	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: s.way, Log: s.log})
-	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP})
+	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
 	s.serveLab(ln.lab)
 	if err := s.openJobs(); err != nil {
 		return err
@@ -176,6 +178,21 @@ func (s *Server) openAll(o Options) (err error) {
 	s.serve(ln.proxy, s.proxy)
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
 	return nil
+}
+
+// rate is what a zone is charged: the scenario's rate, or the product's own.
+func (s *Server) rate(zone, product string) meter.Rate {
+	if r, ok := s.account.Rate(zone); ok {
+		return meter.Rate{GB: r.GB, Thousand: r.Thousand}
+	}
+	return meter.DefaultRate(product)
+}
+
+// nativeHooks is what stands around the fetches of native access.
+func (s *Server) nativeHooks() native.Hooks {
+	return native.Hooks{
+		Admit: func(v *native.Visit) *answer.Refusal { return s.account.Admit(v.Zone.Name, v.Client.Addr(), v.Host) },
+	}
 }
 
 func (s *Server) note(format string, args ...any) {

@@ -59,7 +59,7 @@ func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Ref
 	if r.Limit != nil && a.spent != nil {
 		from, to := r.Limit.window(a.now())
 		if a.spent(zone, from, to) >= r.Limit.Value {
-			return refuse(http.StatusBadGateway, "client_10100", "Zone has reached usage limit")
+			return refuse(http.StatusBadGateway, answer.CodeUsageLimit, "Zone has reached usage limit")
 		}
 	}
 	return nil
@@ -123,6 +123,10 @@ func (c *callers) add(zone string, a netip.Addr) {
 	if last := z.last.Load(); last != nil && *last == a {
 		return // the common case takes no lock
 	}
+	z.add(a)
+}
+
+func (z *zoneCallers) add(a netip.Addr) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	z.last.Store(&a)

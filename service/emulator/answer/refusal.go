@@ -2,6 +2,7 @@ package answer
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,11 @@ type Remedy struct {
 	Alternatives []string
 	Docs         string
 }
+
+// CodeUsageLimit is the code of a zone that has cost what it may.
+const CodeUsageLimit = "client_10100"
+
+const basisUsageLimit = "public documentation: code and page; status: assumption"
 
 // NewRefusal makes one; basis is what it rests on.
 func NewRefusal(status int, code, msg, basis string) Refusal {
@@ -78,8 +84,22 @@ func headerText(s string) string {
 
 // RefuseInside is a fetch that failed on the service's side: outer 200, the truth in
 // the headers, no body (public documentation; both spellings of the code).
+//
+// A usage limit is the exception: clients see a status of failure there, and a page that
+// ends in the refusal's words (public documentation; which status: assumption).
 func RefuseInside(w http.ResponseWriter, r Refusal) {
 	h := w.Header()
+	if r.Code == CodeUsageLimit {
+		h.Set("x-brd-err-code", r.Code)
+		h.Set("x-brd-err-msg", headerText(r.Msg))
+		h.Set("x-brd-error", headerText(r.Msg))
+		h.Set("Proxy-Status", r.proxyStatus())
+		h.Set("Content-Type", "text/html; charset=utf-8")
+		h.Set(BasisHeader, basisUsageLimit)
+		w.WriteHeader(r.Status)
+		_, _ = fmt.Fprintf(w, "<!doctype html><title>%d</title><p>%s", r.Status, html.EscapeString(r.Msg)) // as for texts
+		return
+	}
 	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
 	h.Set("x-brd-error", r.Msg)
 	h.Set("x-brd-error-code", r.Code)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strconv"
@@ -231,6 +232,11 @@ func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
 	z, err := f.conf.Account.Zone(c.zone)
 	if err != nil {
 		answer.Text(w, http.StatusBadRequest, answer.BasisZone, fmt.Sprintf("zone %q not found", c.zone))
+		return
+	}
+	caller, _ := netip.ParseAddrPort(r.RemoteAddr) // zero where there is none
+	if refused := f.conf.Account.Admit(z.Name, caller.Addr(), c.url.Hostname()); refused != nil {
+		answer.RefuseInside(w, *refused)
 		return
 	}
 	f.fetchCall(w, r, z, c)

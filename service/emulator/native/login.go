@@ -1,7 +1,6 @@
 package native
 
 import (
-	"crypto/subtle"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -45,7 +44,7 @@ func (p *Proxy) login(c credential) (login, *answer.Refusal) {
 	if zerr != nil {
 		return login{}, authRefused("client_10002", fmt.Sprintf("zone %q not found", n.Zone))
 	}
-	if subtle.ConstantTimeCompare([]byte(c.password), []byte(z.Password)) != 1 {
+	if !z.Accepts(c.password) {
 		return login{}, authRefused("client_10000", "authentication failed: wrong password")
 	}
 	if err != nil {

@@ -1,0 +1,351 @@
+package account
+
+import (
+	"encoding/json"
+	"errors"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
+)
+
+var start = time.Date(2027, 3, 14, 12, 0, 0, 0, time.UTC)
+
+func now() time.Time { return start }
+
+// folder is a state folder; an account can be opened over it again and again, as after a
+// kill, since every change is on disk when it is answered.
+func folder(t testing.TB) *state.Dir {
+	t.Helper()
+	s, err := state.Open(t.TempDir(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func open(t testing.TB, s *state.Dir, sc *scenario.Scenario) *Account {
+	t.Helper()
+	a, err := Open(sc, s, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func plan(t testing.TB, text string) Plan {
+	t.Helper()
+	var p Plan
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestRecipesMakeTheProductTheySay(t *testing.T) {
+	for _, c := range []struct{ plan, product, wire, refused string }{
+		{`{"type":"unblocker"}`, "unlocker", "unblocker", ""},
+		{`{"type":"unblocker","ub_premium":true}`, "unlocker", "unblocker", ""},
+		{`{"type":"unblocker","serp":true}`, "serp", "serp", ""},
+		{`{"type":"unblocker","serp":false}`, "unlocker", "unblocker", ""},
+		{`{"type":"serp"}`, "serp", "serp", ""},
+		{`{"type":"resident","serp":true}`, "serp", "serp", ""},
+		{`{"type":"browser_api"}`, "browser", "browser_api", ""},
+		{`{"type":"static","ips_type":"shared","ip_alloc_preset":"shared_block"}`, "datacenter", "dc", ""},
+		{`{"type":"static","pool_ip_type":"static_res","country":"us"}`, "isp", "isp", ""},
+		{`{"type":"static","pool_ip_type":"static_res","bandwidth":"unlimited","unl_bw_tiers":"std"}`, "isp", "isp", ""},
+		{`{"type":"static","pool_ip_type":"static_res","bandwidth":"unlimited"}`, "", "", "plan.unl_bw_tiers"},
+		{`{"type":"static","pool_ip_type":"static_res","country":"US"}`, "", "", "no IPs available"},
+		{`{"type":"resident","vips_type":"shared"}`, "residential", "res_rotating", ""},
+		{`{"type":"resident","mobile":true}`, "mobile", "mobile", ""},
+		{`{"type":"resident","mobile":1}`, "mobile", "mobile", ""},
+		{`{"type":"crawl"}`, "crawl", "crawl", ""},
+		{`{}`, "", "", "plan.type is required"},
+		{`{"type":"teleport"}`, "", "", `plan.type "teleport"`},
+		{`{"type":"unblocker","colour":"red"}`, "", "", "plan.colour is not allowed"},
+		{`{"type":7}`, "", "", "plan.type must be a string"},
+		{`{"type":"static","ips":"many"}`, "", "", "plan.ips must be a number"},
+		{`{"type":"unblocker","serp":"yes"}`, "", "", "plan.serp must be true or false"},
+	} {
+		a := open(t, folder(t), &scenario.Scenario{Account: "hl_1", Prefix: "brd"})
+		z, err := a.CreateZone(NewZone{Name: "new_zone", Plan: plan(t, c.plan)})
+		if c.refused != "" {
+			if err == nil || !strings.Contains(err.Error(), c.refused) {
+				t.Errorf("%s: %v, want %q", c.plan, err, c.refused)
+			}
+			continue
+		}
+		if err != nil || z.Product != c.product || z.Type() != c.wire || len(z.Password) != 20 || !z.Accepts(z.Password) {
+			t.Errorf("%s: %+v, %v", c.plan, z, err)
+		}
+	}
+}
+
+func TestScenarioProductsKeepTheirRecipes(t *testing.T) {
+	for _, z := range scenario.Demo().Zones {
+		bad := &answer.InvalidError{}
+		p := planOf(z.Product)
+		p.check(false, bad)
+		if got := p.product(bad); got != z.Product || len(bad.Details) > 0 {
+			t.Errorf("%s: %s gives %q, %q", z.Product, p, got, bad.Details)
+		}
+	}
+}
+
+func TestZonesSurviveARestart(t *testing.T) {
+	s, sc := folder(t), scenario.Demo()
+	a := open(t, s, sc)
+	made, err := a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker","serp":true}`), Passwords: []string{"one", "two"}, AllowIPs: []string{"10.0.0.0/8"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, err := range map[string]error{
+		"disable": second(a.DisableZone("isp_demo", true)),
+		"delete":  second(a.DeleteZones([]string{"crawl_demo"})),
+		"deny":    second(a.EditIPs([]string{"made"}, Deny, []string{"10.1.0.0-10.1.0.9"}, false)),
+		"domains": second(a.EditDomains("made", Allow, []string{"example.com"}, false)),
+		"limit":   second(a.LimitZone("made", &Limit{Value: 5, Cycle: "d"})),
+		"suspend": a.Suspend(true),
+	} {
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	b := open(t, s, sc)
+	z, err := b.Zone("made")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := z.Details()
+	if z.Product != "serp" || !slices.Equal(z.Passwords(), []string{"one", "two"}) || !z.Accepts("two") || !d.Created.Equal(made.Details().Created) ||
+		!slices.Equal(d.AllowIPs, []string{"10.0.0.0/8"}) || !slices.Equal(d.DenyIPs, []string{"10.1.0.0-10.1.0.9"}) ||
+		!slices.Equal(d.AllowDomains, []string{"example.com"}) || d.Limit == nil || *d.Limit != (Limit{5, "d"}) || string(z.Plan()["serp"]) != "true" {
+		t.Errorf("%+v %+v", z, d)
+	}
+	if z, err := b.Zone("isp_demo"); err != nil || z.Status() != Disabled {
+		t.Errorf("%+v, %v", z, err)
+	}
+	if _, err := b.Zone("crawl_demo"); !errors.Is(err, ErrNoSuchZone) || !b.Suspended() {
+		t.Errorf("%v, suspended %v", err, b.Suspended())
+	}
+	if n, all := len(b.Zones()), len(b.AllZones()); n != 13 || all != 14 {
+		t.Errorf("%d zones, %d with the deleted", n, all)
+	}
+	if z, err := b.CreateZone(NewZone{Name: "crawl_demo", Plan: plan(t, `{"type":"unblocker"}`)}); err != nil || z.Product != "unlocker" {
+		t.Errorf("the name of a deleted zone: %+v, %v", z, err)
+	}
+	if _, err := b.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker"}`)}); !errors.Is(err, ErrZoneExists) {
+		t.Errorf("a second one of a name: %v", err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestNamesOfZones(t *testing.T) {
+	a := open(t, folder(t), scenario.Demo())
+	for name, ok := range map[string]bool{
+		"a": true, "web_unlocker1": true, "my-zone": true, "A9": true, strings.Repeat("z", 64): true,
+		"": false, "-a": false, "a b": false, "a.b": false, "../x": false, "ä": false, strings.Repeat("z", 65): false,
+		"my-country-zone": false, "x-session": false, "\x00jobs": false,
+	} {
+		_, err := a.CreateZone(NewZone{Name: name, Plan: plan(t, `{"type":"unblocker"}`)})
+		if (err == nil) != ok {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
+	a := open(t, folder(t), scenario.Demo())
+	z, err := a.Zone("isp_demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := z.Password
+	if _, err := a.RemovePasswords("isp_demo", []string{first}); !errors.Is(err, ErrOnePassword) {
+		t.Errorf("the last one: %v", err)
+	}
+	z, err = a.AddPasswords("isp_demo", []string{"p1", "p2", "p1"})
+	if err != nil || !slices.Equal(z.Passwords(), []string{first, "p1", "p2"}) {
+		t.Errorf("%v, %v", z.Passwords(), err)
+	}
+	if _, err := a.RemovePasswords("isp_demo", []string{"p1", "nothing"}); !errors.Is(err, ErrNoPassword) {
+		t.Errorf("one that is not there: %v", err)
+	}
+	z, err = a.RemovePasswords("isp_demo", []string{first, "p1"})
+	if err != nil || !slices.Equal(z.Passwords(), []string{"p2"}) || z.Accepts(first) || z.Accepts("p1") || !z.Accepts("p2") || z.Accepts("") {
+		t.Errorf("%v, %v", z.Passwords(), err)
+	}
+	for _, p := range []string{"", "a b", "ü", strings.Repeat("x", 129), "a\nb"} {
+		if _, err := a.AddPasswords("isp_demo", []string{p}); err == nil {
+			t.Errorf("%q was taken", p)
+		}
+	}
+	for what, err := range map[string]error{
+		"add": second(a.AddPasswords("nowhere", []string{"x"})), "remove": second(a.RemovePasswords("nowhere", []string{"x"})),
+		"regenerate": second(a.NewPassword("nowhere")), "disable": second(a.DisableZone("nowhere", true)),
+	} {
+		if !errors.Is(err, ErrNoSuchZone) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
+
+func TestVersionOneOfTheFileIsStillRead(t *testing.T) {
+	s := folder(t)
+	old := `{"schema_version":1,"keys":[],"deleted":["ops-zones"],"passwords":{"isp_demo":"fromthepast","gone":"x"}}`
+	if err := os.WriteFile(s.Path(accountName), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := open(t, s, scenario.Demo())
+	if z, err := a.Zone("isp_demo"); err != nil || z.Password != "fromthepast" {
+		t.Errorf("%+v, %v", z, err)
+	}
+	if err := a.Suspend(false); err != nil { // any change writes the file anew
+		t.Fatal(err)
+	}
+	b := open(t, s, scenario.Demo())
+	if z, err := b.Zone("isp_demo"); err != nil || z.Password != "fromthepast" || len(b.Keys()) != 7 {
+		t.Errorf("%+v, %v, %d keys", z, err, len(b.Keys()))
+	}
+}
+
+func TestAZoneThatIsNotReadableIsLeftOutAndSaid(t *testing.T) {
+	s := folder(t)
+	broken := `{"schema_version":2,"zones":{"x":null,"y":{"name":"z","passwords":["p"],"product":"isp"},
+		"w":{"name":"w","passwords":["p"],"product":"isp","deny_ips":["nonsense"]}}}`
+	if err := os.WriteFile(s.Path(accountName), []byte(broken), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a := open(t, s, scenario.Demo())
+	if len(s.Notes()) != 3 || len(a.Zones()) != 13 {
+		t.Errorf("%q, %d zones", s.Notes(), len(a.Zones()))
+	}
+}
+
+func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
+	s := folder(t)
+	sc := &scenario.Scenario{Account: "hl_1", Prefix: "brd"}
+	a := open(t, s, sc)
+	keys := a.HandOut()
+	if len(keys) != 1 || keys[0].Name != DefaultKey || keys[0].Level != level.Admin || len(keys[0].Value) != 64 || keys[0].Expires != "Unlimited" {
+		t.Fatalf("%+v", keys)
+	}
+	value := keys[0].Value
+	if k := a.HandOut(); k[0].Value != "" {
+		t.Error("it is shown twice")
+	}
+	if _, err := a.Authenticate(value); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(s.Path(accountName)); err != nil || strings.Contains(string(b), value) {
+		t.Errorf("the value is on disk (%v)", err)
+	}
+	b := open(t, s, sc)
+	if k := b.HandOut(); len(k) != 1 || k[0].Value != "" {
+		t.Errorf("after a restart: %+v", k)
+	}
+	if _, err := b.Authenticate(value); err != nil {
+		t.Errorf("after a restart: %v", err)
+	}
+	if err := b.DeleteKey(DefaultKey); err != nil {
+		t.Fatal(err)
+	}
+	if k := open(t, s, sc).Keys(); len(k) != 0 {
+		t.Errorf("a deleted one comes back: %+v", k)
+	}
+}
+
+func TestAChangeThatIsNotKeptIsNotMade(t *testing.T) {
+	s := folder(t)
+	a := open(t, s, scenario.Demo())
+	if err := os.Mkdir(s.Path(accountName), 0o700); err != nil { // cannot be replaced by a file
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(s.Path(accountName), "x"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	z, err := a.Zone("isp_demo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.NewPassword("isp_demo"); err == nil {
+		t.Error("no error")
+	}
+	if after, err := a.Zone("isp_demo"); err != nil || !after.Accepts(z.Password) {
+		t.Errorf("the password changed: %v", err)
+	}
+	if _, err := a.CreateKey("k", level.User, "", time.Time{}); err == nil || len(a.Keys()) != 8 {
+		t.Errorf("%v, %d keys", err, len(a.Keys()))
+	}
+}
+
+// TestChangesUnderLoad has readers see every password and key either before or after a
+// change, and never one that was answered as gone.
+func TestChangesUnderLoad(t *testing.T) {
+	a := open(t, folder(t), scenario.Demo())
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				z, err := a.Zone("isp_demo")
+				if err != nil || len(z.Passwords()) == 0 || !z.Accepts(z.Password) {
+					t.Errorf("%+v, %v", z, err)
+					return
+				}
+				if r := a.Admit("isp_demo", netip.MustParseAddr("127.0.0.1"), "lab.test"); r != nil {
+					t.Errorf("%+v", r)
+					return
+				}
+			}
+		})
+	}
+	value := ""
+	for i := range 30 {
+		if _, err := a.AddPasswords("isp_demo", []string{"next"}); err != nil {
+			t.Fatal(err)
+		}
+		if z, _ := a.Zone("isp_demo"); !z.Accepts("next") {
+			t.Error("a password that was added is refused")
+		}
+		if _, err := a.RemovePasswords("isp_demo", []string{"next"}); err != nil {
+			t.Fatal(err)
+		}
+		if z, _ := a.Zone("isp_demo"); z.Accepts("next") {
+			t.Error("a password that was removed is taken")
+		}
+		k, err := a.RefreshKey("etl-main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.Authenticate(value); i > 0 && !errors.Is(err, ErrKeyUnknown) {
+			t.Errorf("the old value: %v", err)
+		}
+		if _, err := a.Authenticate(k.Value); err != nil {
+			t.Errorf("the new value: %v", err)
+		}
+		value = k.Value
+	}
+	close(stop)
+	wg.Wait()
+}
