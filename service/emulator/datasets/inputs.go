@@ -84,18 +84,23 @@ func readJSON(b []byte, s *settings) ([]json.RawMessage, error) {
 		}
 		reason := "Unknown field"
 		if v, ok := settingText(o[name]); ok && name != "dataset_id" {
-			reason = s.set(name, v)
+			reason = s.setField(name, v)
 		} else if s.loose {
 			reason = ""
-		}
-		if reason == "Unknown parameter" {
-			reason = "Unknown field"
 		}
 		if reason != "" {
 			return nil, inputErrors("", [2]string{name, reason})
 		}
 	}
 	return inputs, nil
+}
+
+// setField is set for a body, where settings are fields.
+func (s *settings) setField(name, v string) (reason string) {
+	if reason = s.set(name, v); reason == unknownParameter {
+		return "Unknown field"
+	}
+	return reason
 }
 
 // settingText is a setting in a body as it is spelt in a query; lists of fields are
@@ -156,7 +161,7 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 		}
 		reason := "Unknown field"
 		if part.FormName() != "dataset_id" && part.FormName() != "data" {
-			reason = s.set(part.FormName(), string(v))
+			reason = s.setField(part.FormName(), string(v))
 		}
 		if reason != "" {
 			return nil, inputErrors("", [2]string{part.FormName(), reason})

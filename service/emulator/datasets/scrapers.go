@@ -29,7 +29,7 @@ func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	for name := range q {
 		if name != "dataset_id" && name != "domain" && !a.conf.Loose {
-			refuse(w, name, "Unknown parameter")
+			refuse(w, name, unknownParameter)
 			return
 		}
 	}

@@ -64,7 +64,7 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
 			reason = setLimit(&c.slice.Part, v)
 		default:
 			if !a.conf.Loose {
-				reason = "Unknown parameter"
+				reason = unknownParameter
 			}
 		}
 		if reason != "" {

@@ -159,6 +159,8 @@ func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	return nil
 }
 
+const unknownParameter = "Unknown parameter"
+
 // settings are what query, body and form say of a job besides its inputs.
 type settings struct {
 	spec     jobs.Spec
@@ -214,7 +216,7 @@ func (s *settings) set(name, v string) (reason string) {
 		return setBool(&s.plain, v)
 	default:
 		if !s.loose {
-			return "Unknown parameter"
+			return unknownParameter
 		}
 	}
 	return ""

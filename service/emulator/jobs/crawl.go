@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"golang.org/x/net/html"
+
 	"zonedeck/service/emulator/page"
 )
 
@@ -114,13 +116,14 @@ func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 		}
 		err = &FetchError{"not_html", "The page is not HTML"}
 	}
+	var doc *html.Node
+	if err == nil {
+		if doc, err = page.Parse(p.Body); err != nil {
+			err = &FetchError{codeFailed, "The page cannot be read"}
+		}
+	}
 	if err != nil {
 		v.failedPage(h.url.String(), err)
-		return nil
-	}
-	doc, err := page.Parse(p.Body)
-	if err != nil {
-		v.failedPage(h.url.String(), &FetchError{codeFailed, "The page cannot be read"})
 		return nil
 	}
 	r := record{

@@ -97,7 +97,7 @@ func Find(id string) (Dataset, error) {
 
 func datasets() []dataset {
 	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true}
-	return []dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), crawlDataset()}
+	return []dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), searchDataset(), crawlDataset()}
 }
 
 func datasetOf(id string) (dataset, bool) {
@@ -147,8 +147,8 @@ func CheckInput(id, by string, raw json.RawMessage, loose bool) ([]Fault, error)
 	if err != nil {
 		return nil, err
 	}
-	var in map[string]json.RawMessage
-	if json.Unmarshal(raw, &in) != nil || in == nil {
+	in, ok := fieldsIn(raw)
+	if !ok {
 		return []Fault{{"input", "Must be an object"}}, nil
 	}
 	var faults []Fault
@@ -177,6 +177,12 @@ func CheckInput(id, by string, raw json.RawMessage, loose bool) ([]Fault, error)
 		}
 	}
 	return faults, nil
+}
+
+// fieldsIn is false for what is no object.
+func fieldsIn(raw json.RawMessage) (map[string]json.RawMessage, bool) {
+	var in map[string]json.RawMessage
+	return in, json.Unmarshal(raw, &in) == nil && in != nil
 }
 
 // wrong tells why a value does not fit, or "".

@@ -1,0 +1,204 @@
+package datasets
+
+import (
+	"bytes"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/jobs"
+)
+
+func form(t *testing.T, fields ...string) (body []byte, contentType string) {
+	t.Helper()
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	for i := 0; i < len(fields); i += 2 {
+		part, err := w.CreateFormFile(fields[i], "inputs.csv")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := part.Write([]byte(fields[i+1])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes(), w.FormDataContentType()
+}
+
+func TestEveryFormOfABodyStartsTheSameJob(t *testing.T) {
+	g := start(t, options{})
+	csv, csvType := form(t, "data", "\ufeff\"url\"\r\n\"http://lab.test/shop/search?q=a,b\"\r\nhttp://lab.test/ok\r\n\r\n")
+	for _, c := range []struct {
+		name, contentType string
+		body              any
+	}{
+		{"an array", "application/json", urls("http://lab.test/shop/search?q=a,b", "http://lab.test/ok")},
+		{"an array with its charset", "application/json; charset=utf-8", urls("http://lab.test/shop/search?q=a,b", "http://lab.test/ok")},
+		{"an object", "application/json", map[string]any{"input": urls("http://lab.test/shop/search?q=a,b", "http://lab.test/ok"), "limit_per_input": 3, "custom_output_fields": "url", "include_errors": true}},
+		{"an object with a list of fields", "application/json", map[string]any{"input": urls("http://lab.test/shop/search?q=a,b", "http://lab.test/ok"), "custom_output_fields": []string{"url"}}},
+		{"a CSV with a byte order mark and quotes", csvType, csv},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			id := g.trigger("dataset_id=gd_pages", c.body, c.contentType)
+			g.status(id, "ready")
+			r := g.records(id)
+			if len(r) != 2 || r[0]["url"] != "http://lab.test/shop/search?q=a,b" || r[1]["url"] != "http://lab.test/ok" {
+				t.Errorf("%v", r)
+			}
+		})
+	}
+}
+
+func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
+	g := start(t, options{})
+	csv := func(fields ...string) (any, string) {
+		b, ct := form(t, fields...)
+		return b, ct
+	}
+	noData, noDataType := csv("file", "url\nhttp://lab.test/ok\n")
+	torn, tornType := csv("data", "url\n\"http://lab.test/ok\n")
+	ragged, raggedType := csv("data", "url\nhttp://lab.test/ok,x\n")
+	twice, twiceType := csv("data", "url,url\na,b\n")
+	empty, emptyType := csv("data", "")
+	column, columnType := csv("data", "url,colour\nhttp://lab.test/ok,red\n")
+	for _, c := range []struct {
+		name, query, contentType string
+		body                     any
+		status                   int
+		text                     string
+	}{
+		{"no dataset", "", "application/json", "[]", 400, "dataset missing"},
+		{"an unknown dataset", "dataset_id=gd_x", "application/json", "[]", 404, "dataset does not exist"},
+		{"nothing", "dataset_id=gd_pages", "application/json", "[]", 400, "No data to trigger"},
+		{"nothing in an object", "dataset_id=gd_pages", "application/json", `{"input":[]}`, 400, "No data to trigger"},
+		{"nothing in a CSV", "dataset_id=gd_pages", emptyType, empty, 400, "No data to trigger"},
+		{"a probe", "dataset_id=gd_pages", "application/json", `[{}]`, 400, `{"error":"Invalid input provided","code":"validation_error","line":"{}","errors":[["url","Required field"]]}`},
+		{"a probe of a discovery", "dataset_id=gd_products&type=discover_new&discover_by=keyword", "application/json", `[{}]`, 400, `[["keyword","Required field"]]`},
+		{"half a document", "dataset_id=gd_pages", "application/json", `[{"url"`, 400, `"code":"parse_error"`},
+		{"an input that is none", "dataset_id=gd_pages", "application/json", `[null]`, 400, `[["input","Must be an object"]]`},
+		{"another type", "dataset_id=gd_pages", "text/plain", "[]", 400, `[["Content-Type",`},
+		{"a form without data", "dataset_id=gd_pages", noDataType, noData, 400, `[["file","Unknown field"]]`},
+		{"a form that is none", "dataset_id=gd_pages", "multipart/form-data; boundary=x", "hello", 400, "Invalid attachments"},
+		{"a form without a boundary", "dataset_id=gd_pages", "multipart/form-data", "hello", 400, "Invalid attachments"},
+		{"a CSV with a torn quote", "dataset_id=gd_pages", tornType, torn, 400, `"code":"parse_error"`},
+		{"a CSV with a cell too many", "dataset_id=gd_pages", raggedType, ragged, 400, "Line 2 of the CSV"},
+		{"a CSV with a name twice", "dataset_id=gd_pages", twiceType, twice, 400, "Column 2 of the CSV has no name"},
+		{"a CSV with a column nobody knows", "dataset_id=gd_pages", columnType, column, 400, `[["colour","Unknown field"]]`},
+		{"a limit of nothing", "dataset_id=gd_pages&limit_per_input=0", "application/json", "[]", 400, `[["limit_per_input",`},
+		{"a field nobody has", "dataset_id=gd_pages&custom_output_fields=url|price", "application/json", "[{}]", 400, `Unknown field \"price\"`},
+		{"a field below one that has none", "dataset_id=gd_pages&custom_output_fields=url.host", "application/json", "[{}]", 400, `Unknown field \"url.host\"`},
+		{"a discovery without its way", "dataset_id=gd_products&type=discover_new", "application/json", "[{}]", 400, `[["discover_by",`},
+		{"a way without a discovery", "dataset_id=gd_products&discover_by=keyword", "application/json", "[{}]", 400, `[["discover_by",`},
+		{"a way that the dataset has not", "dataset_id=gd_pages&type=discover_new&discover_by=keyword", "application/json", "[{}]", 400, `[["discover_by","Unknown value`},
+		{"a collection of what can only be discovered", "dataset_id=gd_search", "application/json", "[{}]", 400, "This dataset does not support collection"},
+		{"a depth beyond", "dataset_id=gd_m6gjtfmeh43we6cqc", "application/json", `[{"url":"http://lab.test/","depth":11}]`, 400, `[["depth","Must be a number from 0 to 10"]]`},
+		{"a filter that is none", "dataset_id=gd_m6gjtfmeh43we6cqc", "application/json", `[{"url":"http://lab.test/","filter":"("}]`, 400, `[["filter",`},
+		{"a webhook that is no address", "dataset_id=gd_pages&notify=ftp://x", "application/json", "[]", 400, `[["notify",`},
+	} {
+		r := g.do("POST", "/datasets/v3/trigger?"+c.query, c.body, c.contentType)
+		if r.status != c.status || !strings.Contains(r.body, c.text) {
+			t.Errorf("%s: %+v", c.name, r)
+		}
+	}
+	if n := len(g.jobs.List()); n != 0 {
+		t.Errorf("%d refused jobs were started", n)
+	}
+}
+
+func TestLooseLetsPassWhatStrictRefuses(t *testing.T) {
+	g := start(t, options{loose: true})
+	id := g.trigger("dataset_id=gd_pages&sdk_function=x", `{"input":[{"url":"http://lab.test/ok","country":"us"}],"whatever":{}}`, "text/plain")
+	g.status(id, "ready")
+	if r := g.do("GET", "/datasets/v3/snapshot/"+id+"?x=1", nil); r.status != 200 {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestAScrapeAnswersWithItsRecords(t *testing.T) {
+	g := start(t, options{})
+	r := g.do("POST", "/datasets/v3/scrape?dataset_id=gd_pages", map[string]any{"input": urls("http://lab.test/ok"), "custom_output_fields": "title"})
+	if r.status != 200 || r.body != `[{"title":"It works"}]` {
+		t.Errorf("%+v", r)
+	}
+	r = g.do("POST", "/datasets/v3/scrape?dataset_id=gd_pages&format=ndjson", urls("http://lab.test/ok", "http://lab.test/forbidden?hard=1"))
+	if r.status != 200 || strings.Count(r.body, "\n") != 2 || r.header.Get("Content-Type") != "application/x-ndjson" {
+		t.Errorf("%+v", r)
+	}
+	many := make([]string, MaxSyncInputs+1)
+	for i := range many {
+		many[i] = "http://lab.test/ok"
+	}
+	if r := g.do("POST", "/datasets/v3/scrape?dataset_id=gd_pages", urls(many...)); r.status != 400 || !strings.Contains(r.body, "At most 20") {
+		t.Errorf("%+v", r)
+	}
+	if n := len(g.jobs.List()); n != 2 {
+		t.Errorf("%d jobs", n)
+	}
+}
+
+func TestAScrapeThatTakesTooLongBecomesASnapshot(t *testing.T) {
+	gate := make(chan struct{})
+	g := start(t, options{gate: gate, syncWait: 10 * time.Millisecond})
+	r := g.do("POST", "/datasets/v3/scrape?dataset_id=gd_pages", urls("http://lab.test/ok"))
+	v := decode[map[string]string](t, r)
+	if r.status != http.StatusAccepted || r.header.Get("Retry-After") != "10" || !strings.HasPrefix(v["message"], "Your request is still in progress") {
+		t.Errorf("%+v", r)
+	}
+	close(gate)
+	g.status(v["snapshot_id"], "ready")
+	if n := len(g.records(v["snapshot_id"])); n != 1 {
+		t.Errorf("%d records", n)
+	}
+}
+
+func TestTooManyRunningJobsOfADatasetAreRefused(t *testing.T) {
+	gate := make(chan struct{})
+	g := start(t, options{gate: gate, jobs: jobs.Config{MaxRunning: 2}})
+	a := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
+	g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
+	r := g.do("POST", "/datasets/v3/trigger?dataset_id=gd_pages", urls("http://lab.test/ok"))
+	if r.status != http.StatusTooManyRequests || !strings.HasPrefix(r.body, "You have too many running jobs for this dataset") || r.header.Get("Retry-After") == "" {
+		t.Errorf("%+v", r)
+	}
+	g.trigger("dataset_id=gd_reviews", urls("http://lab.test/product/1")) // another dataset has its own
+	g.do("POST", "/datasets/v3/snapshot/"+a+"/cancel", nil)
+	g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
+	close(gate)
+}
+
+func TestFiftyJobsAtOnceLoseNoRecord(t *testing.T) {
+	g := start(t, options{})
+	const n, inputs = 50, 20
+	ids := make([]string, n)
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			var us []string
+			for k := range inputs {
+				us = append(us, fmt.Sprintf("http://lab.test/product/%d?job=%d", k%12+1, i))
+			}
+			r := g.do("POST", "/datasets/v3/trigger?dataset_id=gd_pages", urls(us...))
+			ids[i] = decode[map[string]string](t, r)["snapshot_id"]
+		})
+	}
+	wg.Wait()
+	for i, id := range ids {
+		g.status(id, "ready")
+		recs := g.records(id)
+		if len(recs) != inputs {
+			t.Fatalf("job %d: %d records", i, len(recs))
+		}
+		for k, r := range recs {
+			if want := fmt.Sprintf("http://lab.test/product/%d?job=%d", k%12+1, i); r["url"] != want {
+				t.Fatalf("job %d, record %d is of %v", i, k, r["url"])
+			}
+		}
+	}
+}

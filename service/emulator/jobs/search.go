@@ -1,0 +1,77 @@
+package jobs
+
+import (
+	"context"
+	"net/url"
+	"strconv"
+
+	"zonedeck/service/emulator/serp"
+)
+
+const (
+	bySearch       = "keyword"
+	maxSearchPages = 10
+)
+
+// searchDataset gives the organic results of a search. It has nothing to collect:
+// results are found by a keyword alone.
+func searchDataset() dataset {
+	return dataset{
+		Dataset: Dataset{
+			ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Description: "the organic results of the lab's search",
+			Fields: []Field{
+				{Name: "keyword", Type: TypeText, Description: "what was searched for"},
+				{Name: "rank", Type: TypeNumber, Description: "over all pages, from 1"},
+				{Name: "title", Type: TypeText, Description: "the result's title"},
+				{Name: "link", Type: TypeURL, Description: "where it leads"},
+				{Name: "description", Type: TypeText, Description: "its snippet"},
+			},
+			Discoveries: []Discovery{{By: bySearch, Inputs: []Field{
+				{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true},
+				{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
+			}}},
+		},
+		discover: map[string]func(context.Context, *visit) error{bySearch: search},
+	}
+}
+
+func search(ctx context.Context, v *visit) error {
+	rank, from := 0, 0
+	for range v.number("pages", 1) {
+		q := url.Values{"q": {v.text("keyword")}}
+		if from > 0 {
+			q.Set("start", strconv.Itoa(from))
+		}
+		address := v.job.engine.conf.Shop + "/search?" + q.Encode()
+		p, err := v.get(ctx, address)
+		if err == nil {
+			err = pageError(p)
+		}
+		if err != nil {
+			return err
+		}
+		query, err := serp.Read(address)
+		if err != nil {
+			return &FetchError{codeFailed, "The search cannot be worded"}
+		}
+		found, err := serp.Parse(p.Body, query)
+		if err != nil {
+			return &FetchError{codeFailed, "The page cannot be read"}
+		}
+		for _, o := range found.Organic {
+			rank++
+			if !v.record(record{"keyword": v.text("keyword"), "rank": rank, "title": o.Title, "link": o.Link, "description": o.Description}) {
+				return nil
+			}
+		}
+		next := found.Pagination.NextPageStart
+		if next <= from {
+			break
+		}
+		from = next
+	}
+	if rank == 0 {
+		return &FetchError{codeNoDiscovery, noDiscovery}
+	}
+	return nil
+}
