@@ -1,0 +1,326 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/service/emulator/answer"
+)
+
+// What the answers rest on.
+const (
+	basisMCP   = "service.md 1: agent access; protocol: modelcontextprotocol.io; tools: public clients"
+	basisLocal = "assumption: the emulator's bounds"
+)
+
+// The bounds that a Config may change.
+const (
+	// MaxSessions are open at a time, of both transports.
+	MaxSessions = 200
+	// IdleTimeout ends a session that has sent nothing for so long.
+	IdleTimeout = 10 * time.Minute
+)
+
+const (
+	// maxBodyBytes bounds one message of a client.
+	maxBodyBytes = 1 << 20
+	// maxCalls tools run at a time; the next ones wait for callWait and then fail.
+	maxCalls = 32
+	callWait = 10 * time.Second
+	// callTimeout ends one call of a tool. Public documentation tells clients to wait
+	// 180 s for an unlocker.
+	callTimeout = 180 * time.Second
+)
+
+// Refused is why a key may not use the agent access.
+type Refused struct {
+	Status      int // 401 or 403
+	Text, Basis string
+}
+
+// Query is a search.
+type Query struct {
+	Text string
+	// Engine is google, bing or yandex.
+	Engine string
+	// Page counts from 0.
+	Page int
+	// Country is a two-letter code, or empty.
+	Country string
+}
+
+// Discovery is a discover request; encoded, it is the body of POST /discover.
+type Discovery struct {
+	Query            string   `json:"query"`
+	Intent           string   `json:"intent,omitempty"`
+	Country          string   `json:"country,omitempty"`
+	City             string   `json:"city,omitempty"`
+	Language         string   `json:"language,omitempty"`
+	Results          int      `json:"num_results,omitempty"`
+	FilterKeywords   []string `json:"filter_keywords,omitempty"`
+	RemoveDuplicates *bool    `json:"remove_duplicates,omitempty"`
+	StartDate        string   `json:"start_date,omitempty"`
+	EndDate          string   `json:"end_date,omitempty"`
+}
+
+// Config is what an [Agent] needs from its surroundings. The functions are called
+// concurrently, with a context that ends with the call, and in which [Caller] finds who
+// calls. Their errors become tool errors, so their text is shown to the client.
+type Config struct {
+	// Authorize says whose key it is, or why it may not pass; it compares in constant
+	// time. key is empty where none was sent. The name has to be unique: a session
+	// belongs to the caller who opened it.
+	Authorize func(key string) (caller string, refused *Refused)
+	// Search gives the results as the JSON of the light format, or as Markdown.
+	Search func(context.Context, Query) (string, error)
+	// Scrape gives a page as Markdown.
+	Scrape func(ctx context.Context, url string) (string, error)
+	// Discover gives the results as a JSON array.
+	Discover func(context.Context, Discovery) (string, error)
+
+	// Hosts are names, beside those of this machine, under which the endpoint may be
+	// called.
+	Hosts []string
+	// MaxSessions and IdleTimeout are the constants of these names where they are zero.
+	MaxSessions int
+	IdleTimeout time.Duration
+	// Version is told to clients.
+	Version string
+	Log     *slog.Logger
+}
+
+// Agent serves the protocol.
+type Agent struct {
+	cfg    Config
+	ctx    context.Context
+	cancel context.CancelFunc
+	calls  chan struct{}
+	// server and streamable are made by the first request.
+	server     func() *mcp.Server
+	streamable func() http.Handler
+
+	mu      sync.Mutex
+	closed  bool
+	opening int // sessions that are being opened
+	sse     map[string]*sseSession
+	used    bool           // the library is set up
+	wg      sync.WaitGroup // requests
+}
+
+// Open makes an agent; [Agent.Close] ends its sessions.
+func Open(cfg Config) *Agent {
+	if cfg.MaxSessions == 0 {
+		cfg.MaxSessions = MaxSessions
+	}
+	if cfg.IdleTimeout == 0 {
+		cfg.IdleTimeout = IdleTimeout
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}}
+	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.server = sync.OnceValue(a.newServer)
+	a.streamable = sync.OnceValue(func() http.Handler {
+		h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return a.server() }, &mcp.StreamableHTTPOptions{
+			SessionTimeout: cfg.IdleTimeout, MaxRequestBodyBytes: maxBodyBytes,
+			DisableLocalhostProtection: true, // admit has a stricter one
+		})
+		// The library binds a session to the user that this puts into the context.
+		return auth.RequireBearerToken(tokenOf, nil)(h)
+	})
+	return a
+}
+
+// Close ends all calls and sessions and waits for them. Later requests get 503.
+func (a *Agent) Close() {
+	a.mu.Lock()
+	a.closed = true
+	used := a.used
+	a.mu.Unlock()
+	a.cancel()
+	a.wg.Wait()
+	if !used {
+		return
+	}
+	for ss := range a.server().Sessions() {
+		_ = ss.Close() // of a connection that is gone already
+	}
+}
+
+// Mount hands out the endpoints as patterns of [http.ServeMux]. They check keys
+// themselves.
+func (a *Agent) Mount(handle func(pattern string, h http.HandlerFunc)) {
+	handle("/mcp", a.ServeStreamable)
+	handle("GET /sse", a.ServeSSE)
+	handle("POST /sse", a.ServeSSE)
+}
+
+type callerKey struct{}
+
+// Caller is who called a tool, as [Config.Authorize] named them: the library calls tools
+// with the values of the context in which their session was opened, and a session takes
+// requests of its own caller only.
+func Caller(ctx context.Context) string {
+	name, _ := ctx.Value(callerKey{}).(string)
+	return name
+}
+
+// tokenOf tells the library who has already been let in.
+func tokenOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
+	name := Caller(ctx)
+	if name == "" {
+		return nil, auth.ErrInvalidToken
+	}
+	return &auth.TokenInfo{UserID: name, Expiration: time.Now().Add(time.Hour)}, nil
+}
+
+// keyOf is the key of a request: the Bearer token, or the token of the query, as public
+// clients send it (service.md 5.1; query: public clients).
+func keyOf(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if ok && strings.EqualFold(scheme, "Bearer") {
+		return strings.TrimSpace(token)
+	}
+	return r.URL.Query().Get("token")
+}
+
+// admit lets a request through to serve when it comes from this machine's own programs
+// and its key may use the agent access. The key is taken out of the address before
+// anything else sees it.
+func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve func(http.ResponseWriter, *http.Request)) {
+	a.mu.Lock()
+	closed := a.closed
+	if !closed {
+		a.wg.Add(1)
+	}
+	a.mu.Unlock()
+	if closed {
+		answer.Text(w, http.StatusServiceUnavailable, basisLocal, "The agent access is closed")
+		return
+	}
+	defer a.wg.Done()
+	if reason := a.foreign(r); reason != "" {
+		answer.Text(w, http.StatusForbidden, basisLocal, reason)
+		return
+	}
+	caller, refused := a.cfg.Authorize(key)
+	if refused != nil {
+		if refused.Status == http.StatusUnauthorized {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+		}
+		answer.Text(w, refused.Status, refused.Basis, refused.Text)
+		return
+	}
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, caller))
+	defer cancel()
+	defer context.AfterFunc(a.ctx, cancel)()
+	r = r.Clone(ctx)
+	q := r.URL.Query()
+	q.Del("token")
+	r.URL.RawQuery, r.RequestURI = q.Encode(), ""
+	r.Header.Set("Authorization", "Bearer -") // the library wants one; who it is, is in ctx
+	if r.Method == http.MethodPost {
+		b, err := answer.ReadBody(w, r, maxBodyBytes)
+		if err != nil {
+			status := http.StatusBadRequest
+			if tooLong := (*http.MaxBytesError)(nil); errors.As(err, &tooLong) {
+				status = http.StatusRequestEntityTooLarge
+			}
+			answer.Text(w, status, basisLocal, "The body could not be read")
+			return
+		}
+		r.Body = readAgain(b)
+	}
+	out := answer.NewPatient(w)
+	defer out.Done()
+	w.Header().Set(answer.BasisHeader, basisMCP)
+	serve(out, r)
+}
+
+// foreign says why a request is not for this endpoint: a web page may make its own name
+// resolve to this machine, and demo keys are no secret.
+func (a *Agent) foreign(r *http.Request) string {
+	if !a.isOwn(hostOf(r.Host)) {
+		return "The Host is not a name of this machine"
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		u, err := url.Parse(origin)
+		if err != nil || u.Host == "" || !a.isOwn(hostOf(u.Host)) {
+			return "The Origin is not a page of this machine"
+		}
+	}
+	return ""
+}
+
+func hostOf(hostport string) string {
+	if host, _, err := net.SplitHostPort(hostport); err == nil {
+		return host
+	}
+	return strings.Trim(hostport, "[]")
+}
+
+func (a *Agent) isOwn(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	for _, h := range a.cfg.Hosts {
+		if strings.EqualFold(host, h) {
+			return true
+		}
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.IsLoopback()
+}
+
+// reserve makes room for a new session, or answers that there is none.
+func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
+	a.mu.Lock()
+	a.used = true
+	a.mu.Unlock()
+	open := 0
+	for range a.server().Sessions() {
+		open++
+	}
+	a.mu.Lock()
+	ok = open+a.opening < a.cfg.MaxSessions
+	if ok {
+		a.opening++
+	}
+	a.mu.Unlock()
+	if !ok {
+		w.Header().Set("Retry-After", "10")
+		answer.Text(w, http.StatusServiceUnavailable, basisLocal, "Too many sessions are open")
+		return nil, false
+	}
+	return func() {
+		a.mu.Lock()
+		a.opening--
+		a.mu.Unlock()
+	}, true
+}
+
+// ServeStreamable is /mcp.
+func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
+	a.admit(w, r, keyOf(r), func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
+			release, ok := a.reserve(w)
+			if !ok {
+				return
+			}
+			defer release()
+		}
+		a.streamable().ServeHTTP(w, r)
+	})
+}
