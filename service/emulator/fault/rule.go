@@ -162,13 +162,13 @@ type Call struct {
 }
 
 func (m *Match) matches(c *Call) bool {
-	return m.Point == c.Point && glob(m.Zone, c.Zone) && glob(m.Product, c.Product) && glob(m.Host, c.Host) &&
-		glob(m.Path, c.Path) && glob(m.Dataset, c.Dataset) && (m.Method == "" || strings.EqualFold(m.Method, c.Method))
+	return m.Point == c.Point && Glob(m.Zone, c.Zone) && Glob(m.Product, c.Product) && Glob(m.Host, c.Host) &&
+		Glob(m.Path, c.Path) && Glob(m.Dataset, c.Dataset) && (m.Method == "" || strings.EqualFold(m.Method, c.Method))
 }
 
-// glob matches text against a pattern in which "*" stands for any text; the empty
+// Glob matches text against a pattern in which "*" stands for any text; the empty
 // pattern matches everything. Its time is at most the product of both lengths.
-func glob(pattern, text string) bool {
+func Glob(pattern, text string) bool {
 	if pattern == "" {
 		return true
 	}

@@ -1,4 +1,6 @@
-// Package scenario is what an emulator plays: account, keys, zones. It is plain values.
+// Package scenario is what an emulator plays: account, keys, zones, targets, faults. A
+// [Scenario] is plain values; [Parse] reads one from a TOML file, strictly. The command
+// line and the tests make them, the server plays them.
 package scenario
 
 import (
@@ -6,6 +8,7 @@ import (
 	"encoding/hex"
 	"time"
 
+	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/level"
 )
 
@@ -28,6 +31,36 @@ type Scenario struct {
 	Suspended bool
 	// PageDelay is how long a job waits before each page, so that progress shows.
 	PageDelay time.Duration
+	// Grace404 is how long a new snapshot is not yet known to progress (public
+	// documentation: about 20 s); zero is not at all.
+	Grace404 time.Duration
+	// WebhookSecret signs webhooks by Standard Webhooks; empty is no signature.
+	WebhookSecret string
+	// ClockStart is what the emulator's clock shows at its first start; zero is the
+	// machine's time.
+	ClockStart time.Time
+	// AllowPrivate are hosts, addresses and CIDR ranges outside the public internet that
+	// may be targets.
+	AllowPrivate []string
+	// Targets are pages that the emulator itself serves to its products.
+	Targets []Target
+	// Faults act from the start; Seed decides about their chance.
+	Faults []fault.Rule
+	Seed   uint64
+}
+
+// Target is one page of a host that exists within the emulator only.
+type Target struct {
+	// Host is a name without port. Path may have "*" for any text; empty is every path.
+	Host, Path string
+	// Method limits the page to one method; empty is every method.
+	Method string
+	// Status 0 is 200.
+	Status int
+	Header map[string]string
+	Body   string
+	// Delay is waited before the answer begins.
+	Delay time.Duration
 }
 
 // Key is a key the scenario owns. Its ages are relative to the start of the
@@ -59,6 +92,8 @@ type Zone struct {
 	Rate *Rate
 	// Disabled zones refuse by both access methods.
 	Disabled bool
+	// Async zones take asynchronous requests (public documentation: a toggle per zone).
+	Async bool
 	// AllowIPs and DenyIPs say which callers may use the zone: addresses, ranges
 	// ("a-b"), CIDR, "address/netmask" or "any". No AllowIPs is any.
 	AllowIPs, DenyIPs []string
@@ -104,13 +139,18 @@ func Demo() *Scenario {
 			{Name: "ops-zones", Level: level.Ops, Duty: "human", ExpiresIn: in(75), RotatedAgo: ago(10)},
 		},
 	}
-	for _, p := range [...]string{
-		"datacenter", "isp", "residential", "mobile", "unlocker", "serp", "browser", "crawl",
-		"scrapers", "datasets", "discover", "deep_lookup", "agent",
-	} {
+	for _, p := range Products() {
 		s.Zones = append(s.Zones, Zone{Name: p + "_demo", Product: p})
 	}
 	return s
+}
+
+// Products are what a zone can give access to (service.md 1).
+func Products() []string {
+	return []string{
+		"datacenter", "isp", "residential", "mobile", "unlocker", "serp", "browser", "crawl",
+		"scrapers", "datasets", "discover", "deep_lookup", "agent",
+	}
 }
 
 // KeyValue is the value of one of the scenario's keys.
