@@ -42,15 +42,15 @@ demo account's.`,
 }
 
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
-	var scenario *scenario.Scenario
+	var sc *scenario.Scenario
 	if f.scenario != "" {
 		var err error
-		if scenario, err = readScenario(f.scenario); err != nil {
+		if sc, err = scenario.Read(f.scenario); err != nil {
 			return usage("--scenario: %w", err)
 		}
 	}
 	server, err := emulator.Start(ctx, emulator.Options{
-		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, Scenario: scenario, Now: a.Now, Log: slog.New(slog.DiscardHandler),
+		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, Scenario: sc, Now: a.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	switch {
 	case errors.Is(err, emulator.ErrStateInUse):
