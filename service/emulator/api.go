@@ -10,6 +10,7 @@ import (
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/record"
 )
 
 // authTexts are the 401 texts, which differ between the two families of endpoints
@@ -96,6 +97,7 @@ func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) htt
 			}
 			return
 		}
+		record.Of(r.Context()).Key(k.Name)
 		if !k.Level.Permits(a) {
 			answer.Text(w, http.StatusForbidden, answer.BasisLevel, textForbidden)
 			return

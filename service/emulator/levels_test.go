@@ -58,6 +58,17 @@ func mayControl() map[string]string {
 		"DELETE /keys/{name}":         "A",
 		"GET /zones":                  "AOL",
 		"POST /zones/{name}/password": "AOL",
+		"GET /time":                   "AOLU",
+		"POST /time":                  "AO",
+		"GET /faults":                 "AOLU",
+		"POST /faults":                "AO",
+		"DELETE /faults":              "AO",
+		"GET /faults/{id}":            "AOLU",
+		"PUT /faults/{id}":            "AO",
+		"DELETE /faults/{id}":         "AO",
+		"POST /faults/{id}/on":        "AO",
+		"POST /faults/{id}/off":       "AO",
+		"GET /requests":               "AOLU",
 	}
 }
 

@@ -92,6 +92,8 @@ type Server struct {
 	deliver  *deliver.Engine
 	index    *index.Service
 
+	rehearsal rehearsal
+
 	controlToken string
 	ready        Ready // what does not change after the start
 
@@ -143,6 +145,9 @@ func (s *Server) openAll(o Options) (err error) {
 	if s.state, err = state.Open(o.StateDir, s.now); err != nil {
 		return err
 	}
+	if err := s.openRehearsal(); err != nil {
+		return err
+	}
 	if s.account, err = account.Open(s.scenario, s.state, s.now); err != nil {
 		return err
 	}
@@ -173,7 +178,7 @@ func (s *Server) openAll(o Options) (err error) {
 	if !s.remote {
 		api = forLoopback(api)
 	}
-	s.serve(ln.api, api)
+	s.serve(ln.api, s.rehearsed(api))
 	s.serve(ln.control, forLoopback(s.controlHandler()))
 	s.serve(ln.proxy, s.proxy)
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
@@ -222,9 +227,12 @@ func (s *Server) serve(ln net.Listener, h http.Handler) {
 // serveLab serves http and https on the one port of the lab.
 func (s *Server) serveLab(ln net.Listener) {
 	plain, secure, waitSplit := lab.Split(newLimitListener(ln, maxConns))
-	h := lab.Handler()
+	h := s.scenario.Site(lab.Handler())
 	http1, https := s.newHTTP(h), s.newHTTP(h)
-	https.TLSConfig = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	https.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+		if host := s.ownHost(hello.ServerName); host != "" {
+			return s.ca.Leaf(host)
+		}
 		return s.ca.Leaf(exits.LabHost)
 	}}
 	s.wg.Go(func() { s.served(http1.Serve(plain)) })
@@ -248,6 +256,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 func (s *Server) shutdown(ctx context.Context) error {
 	s.cancel()
+	if s.rehearsal.requests != nil {
+		defer s.rehearsal.requests.Close() // after the last request has ended
+	}
 	if s.proxy != nil {
 		s.proxy.CloseTunnels()
 	}

@@ -269,8 +269,9 @@ func second(_ Counted, err error) error { return err }
 
 func TestAMistakeInARuleIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
-		``:                                                                                            "the fault has no point; expected point = one of api, proxy, target, webhook, job",
-		`{"point":"moon"}`:                                                                            `"moon" is no point`,
+		``:                 "the fault has no point; expected point = one of api, proxy, target, webhook, job",
+		`{"point":"moon"}`: `"moon" is no point`,
+		`{"point":"webhook","action":"never","zone":"z"}`:                                             "the point webhook does not know the zone of a call; expected one of host, path",
 		`{"point":"api","action":"captcha"}`:                                                          `"captcha" is no action of the api; expected one of latency, status`,
 		`{"point":"api"}`:                                                                             `"" is no action of the api`,
 		`{"point":"api","action":"latency"}`:                                                          "the action latency has no delay",

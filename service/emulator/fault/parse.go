@@ -55,8 +55,28 @@ func parseMatch(t *document.Table) Match {
 		if len(t.Text(name)) > maxText {
 			t.Fail(name, name+" is too long", fmt.Sprintf("at most %d bytes", maxText))
 		}
+		if known := known(m.Point); t.Has(name) && len(known) > 0 && !slices.Contains(known, name) {
+			t.Fail(name, fmt.Sprintf("the point %s does not know the %s of a call", m.Point, name), "one of "+strings.Join(known, ", "))
+		}
 	}
 	return m
+}
+
+// known is what a point knows of its calls. A rule about something else would never
+// hit, and never say why.
+func known(p Point) []string {
+	switch p {
+	case API, Target:
+		return []string{"zone", "product", "host", "path", "method", "dataset"}
+	case Proxy:
+		return []string{"zone", "product", "host", "path", "method"}
+	case Webhook:
+		return []string{"host", "path"}
+	case Job:
+		return []string{"dataset", "host", "path"}
+	default:
+		return nil
+	}
 }
 
 func parseWhen(t *document.Table) When {

@@ -1,0 +1,296 @@
+package emulator
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/record"
+	"zonedeck/service/emulator/scenario"
+)
+
+func (g *rig) page(body string) reply {
+	g.t.Helper()
+	return g.do("POST", g.r.API+"/request", g.key("ci-fetch"), body)
+}
+
+const okPage = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
+
+func TestAKeyExpiresWhenTimeIsMoved(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	if got := g.page(okPage); got.status != 200 {
+		t.Fatalf("before: %d %s", got.status, got.body)
+	}
+	var told struct{ Now, Offset string }
+	got := g.control("POST", "/time", `{"advance":"8d"}`)
+	if err := json.Unmarshal([]byte(got.body), &told); err != nil || got.status != 200 || told.Offset != "192h0m0s" {
+		t.Fatalf("moved: %d %s", got.status, got.body)
+	}
+	now, err := time.Parse(time.RFC3339Nano, told.Now)
+	if ahead := time.Until(now); err != nil || ahead < 191*time.Hour || ahead > 193*time.Hour {
+		t.Errorf("it is %s, %s ahead", told.Now, ahead)
+	}
+	if got := g.page(okPage); got.status != 401 || got.body != "Invalid credentials" {
+		t.Errorf("after eight days: %d %s", got.status, got.body)
+	}
+	for body, status := range map[string]int{
+		`{"advance":"-1s"}`: 409, `{"to":"2020-01-01T00:00:00Z"}`: 409, `{"advance":"200w","to":"2020-01-01"}`: 400, `{}`: 400, `{"by":"1h"}`: 400, `x`: 400,
+		`{"advance":"99999999h"}`: 400,
+	} {
+		if got := g.control("POST", "/time", body); got.status != status {
+			t.Errorf("%s: %d %s", body, got.status, got.body)
+		}
+	}
+	if err := g.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	again := start(t, Options{StateDir: dir})
+	if got := again.control("GET", "/time", nil); !strings.Contains(got.body, `"offset":"192h0m0s"`) {
+		t.Errorf("after a restart: %s", got.body)
+	}
+}
+
+func TestAFaultIsSetWhileItRuns(t *testing.T) {
+	g := start(t, Options{})
+	for _, c := range []struct {
+		rule  string
+		check func(reply) bool
+	}{
+		{`{"point":"api","action":"status","status":503,"headers":{"Retry-After":"3"},"zone":"unlocker_demo"}`, func(r reply) bool {
+			return r.status == 503 && r.header.Get("Retry-After") == "3" && r.header.Get("x-emulator-fault") == "mine" && r.header.Get("x-emulator-basis") != ""
+		}},
+		{`{"point":"api","action":"status","status":503,"zone":"serp_demo"}`, func(r reply) bool { return r.status == 200 && strings.Contains(r.body, "<") }},
+		{`{"point":"api","action":"status","status":503,"product":"unlocker","host":"lab.*","path":"/request","method":"POST"}`, func(r reply) bool { return r.status == 503 }},
+		{`{"point":"api","action":"too_fast","retry_after":"2s"}`, func(r reply) bool { return r.status == 429 && r.header.Get("Retry-After") == "2" }},
+		{`{"point":"api","action":"error","code":"reject_block","status":403,"message":"blocked"}`, func(r reply) bool {
+			return r.status == 200 && r.body == "" && r.header.Get("x-brd-status-code") == "403" && r.header.Get("x-brd-error-code") == "reject_block" && r.header.Get("x-brd-error") == "blocked"
+		}},
+		{`{"point":"api","action":"empty"}`, func(r reply) bool {
+			return r.status == 200 && r.body == "" && r.header.Get("x-brd-status-code") == "200"
+		}},
+	} {
+		rule := strings.Replace(c.rule, "{", `{"id":"mine",`, 1)
+		if got := g.control("POST", "/faults", rule); got.status != 201 {
+			t.Fatalf("%s: %d %s", rule, got.status, got.body)
+		}
+		if got := g.page(okPage); !c.check(got) {
+			t.Errorf("%s: %d %q %v", rule, got.status, got.body, got.header)
+		}
+		if got := g.control("DELETE", "/faults/mine", nil); got.status != 200 {
+			t.Fatalf("removed: %d %s", got.status, got.body)
+		}
+	}
+	if got := g.page(okPage); got.status != 200 || got.body == "" {
+		t.Errorf("without faults: %d", got.status)
+	}
+}
+
+func TestFaultsAreManaged(t *testing.T) {
+	g := start(t, Options{})
+	got := g.control("POST", "/faults", `[{"id":"a","point":"api","action":"status","status":500,"nth":2},{"point":"job","action":"fail"}]`)
+	if got.status != 201 || !strings.Contains(got.body, `"id":"fault-1"`) {
+		t.Fatalf("added: %d %s", got.status, got.body)
+	}
+	g.page(okPage)
+	if got := g.page(okPage); got.status != 500 {
+		t.Errorf("the second call: %d", got.status)
+	}
+	for _, c := range []struct {
+		method, path, body string
+		status             int
+		want               string
+	}{
+		{"GET", "/faults/a", "", 200, `"calls":2,"hits":1,"id":"a","nth":2`},
+		{"POST", "/faults/a/off", "", 200, `"off":true`},
+		{"POST", "/faults/a/on", "", 200, `"off":false`},
+		{"PUT", "/faults/a", `{"point":"api","action":"drop","every":3}`, 200, `"calls":0,"every":3,"hits":0,"id":"a"`},
+		{"PUT", "/faults/a", `[]`, 400, "not by 0"},
+		{"PUT", "/faults/none", `{"point":"api","action":"drop"}`, 404, "no such fault"},
+		{"POST", "/faults", `{"id":"a","point":"api","action":"drop"}`, 409, "exists"},
+		{"POST", "/faults", `{"point":"api","action":"explode"}`, 400, `\"explode\" is no action of the api; expected one of latency`},
+		{"POST", "/faults", `{"point":"api","action":"drop","colour":"red"}`, 400, `unknown field \"colour\"`},
+		{"GET", "/faults/none", "", 404, "no such fault: none"},
+		{"DELETE", "/faults/none", "", 404, "no such fault"},
+		{"POST", "/faults/none/on", "", 404, "no such fault"},
+		{"GET", "/faults", "", 200, `"id":"fault-1"`},
+		{"DELETE", "/faults", "", 200, `"deleted":2`},
+		{"GET", "/faults", "", 200, `{"faults":[]}`},
+	} {
+		var body any
+		if c.body != "" {
+			body = c.body
+		}
+		if got := g.control(c.method, c.path, body); got.status != c.status || !strings.Contains(got.body, c.want) {
+			t.Errorf("%s %s %s: %d %s", c.method, c.path, c.body, got.status, got.body)
+		}
+	}
+}
+
+func TestATriggerWhoseAnswerIsLostHasHappened(t *testing.T) {
+	g := start(t, Options{})
+	jobs := func() int {
+		var list []any
+		got := g.do("GET", g.r.API+"/datasets/v3/snapshots?dataset_id=gd_products", g.key("ci-fetch"), nil)
+		if err := json.Unmarshal([]byte(got.body), &list); err != nil {
+			t.Fatal(err)
+		}
+		return len(list)
+	}
+	trigger := func(rule string) error {
+		if got := g.control("POST", "/faults", rule); got.status != 201 {
+			t.Fatalf("%s: %s", rule, got.body)
+		}
+		defer g.control("DELETE", "/faults", nil)
+		req, err := http.NewRequestWithContext(t.Context(), "POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_products", strings.NewReader(`[{"url":"http://lab.test/shop"}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+g.key("ci-fetch"))
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := g.client.Do(req)
+		if err == nil {
+			resp.Body.Close()
+		}
+		return err
+	}
+	if err := trigger(`{"point":"api","path":"*/trigger","dataset":"gd_products","action":"drop"}`); err == nil || jobs() != 0 {
+		t.Errorf("dropped before it was accepted: %v, %d jobs", err, jobs())
+	}
+	if err := trigger(`{"point":"api","path":"*/trigger","dataset":"gd_products","action":"drop","accepted":true}`); err == nil || jobs() != 1 {
+		t.Errorf("dropped after it was accepted: %v, %d jobs", err, jobs())
+	}
+}
+
+func TestAJobFailsWhereAFaultSaysSo(t *testing.T) {
+	sc, err := scenario.Parse("s.toml", []byte(`
+page_delay = "0s"
+[[faults]]
+point = "job"
+dataset = "gd_products"
+path = "/shop"
+action = "error"
+code = "dead_page"
+nth = 1
+[[faults]]
+point = "job"
+path = "/fails"
+action = "fail"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := start(t, Options{Scenario: sc})
+	run := func(url string) (status, rows string) {
+		got := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_products&include_errors=true", g.key("ci-fetch"), fmt.Sprintf(`[{"url":%q}]`, url))
+		var job struct {
+			ID string `json:"snapshot_id"`
+		}
+		if err := json.Unmarshal([]byte(got.body), &job); err != nil || job.ID == "" {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+		p := g.until(job.ID, func(p progress) bool { return p.Status == "ready" || p.Status == "failed" })
+		return p.Status, g.do("GET", g.r.API+"/datasets/v3/snapshot/"+job.ID, g.key("ci-fetch"), nil).body
+	}
+	if status, rows := run("http://lab.test/shop"); status != "ready" || !strings.Contains(rows, `"error_code":"dead_page"`) {
+		t.Errorf("an input with an error: %s %s", status, rows)
+	}
+	if status, rows := run("http://lab.test/shop"); status != "ready" || strings.Contains(rows, "dead_page") {
+		t.Errorf("the same input again: %s %s", status, rows)
+	}
+	if status, _ := run("http://lab.test/fails"); status != "failed" {
+		t.Errorf("a job that fails: %s", status)
+	}
+}
+
+func TestTheJournalTellsWhatAClientSent(t *testing.T) {
+	g := start(t, Options{})
+	g.page(okPage)
+	g.page(`{"zone":"z","password":"s3cret-of-mine"}`)
+	g.do("POST", g.r.API+"/request", "not-a-key-of-this-account", okPage)
+	read := func(query string) (entries []record.Entry, last uint64) {
+		t.Helper()
+		got := g.control("GET", "/requests"+query, nil)
+		var page record.Page
+		if err := json.Unmarshal([]byte(got.body), &page); err != nil || got.status != 200 {
+			t.Fatalf("%s: %d %s", query, got.status, got.body)
+		}
+		for _, secret := range []string{g.key("ci-fetch"), "not-a-key-of-this-account", "s3cret-of-mine"} {
+			if strings.Contains(got.body, secret) {
+				t.Errorf("%s is in %s", secret, got.body)
+			}
+		}
+		return page.Requests, page.Last
+	}
+	all, last := read("")
+	if len(all) != 3 || last != 3 {
+		t.Fatalf("%d entries, the last is %d", len(all), last)
+	}
+	if e := all[0]; e.Key != "ci-fetch" || e.Status != 200 || e.Inner != 200 || e.Body != okPage || e.Point != "api" || e.Method != "POST" || e.URL != "/request" || e.BytesOut == 0 || e.Basis == "" {
+		t.Errorf("the first: %+v", e)
+	}
+	if e := all[1]; e.Status != 400 || e.Body != `{"zone":"z","password":"****"}` {
+		t.Errorf("the second: %+v", e)
+	}
+	if e := all[2]; e.Key != "" || e.Status != 401 || e.Header["Authorization"] != "Bearer ****" {
+		t.Errorf("the third: %+v", e)
+	}
+	if some, _ := read("?since=1&point=api&limit=1"); len(some) != 1 || some[0].Seq != 2 {
+		t.Errorf("since 1: %+v", some)
+	}
+	for _, bad := range []string{"?since=x", "?limit=0", "?limit=x", "?follow=2x", "?colour=red"} {
+		if got := g.control("GET", "/requests"+bad, nil); got.status != 400 {
+			t.Errorf("%s: %d", bad, got.status)
+		}
+	}
+	if got := g.do("GET", g.r.Control+"/requests", g.key("ci-fetch"), nil); got.status != 401 {
+		t.Errorf("without the control token: %d", got.status)
+	}
+}
+
+func TestTheJournalIsFollowed(t *testing.T) {
+	g := start(t, Options{})
+	g.page(okPage)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, "GET", g.r.Control+"/requests?follow=true", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+g.r.ControlToken)
+	resp, err := g.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	lines := bufio.NewScanner(resp.Body)
+	for want := uint64(1); want <= 3; want++ {
+		var e record.Entry
+		if !lines.Scan() {
+			t.Fatalf("no line: %v", lines.Err())
+		}
+		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Seq != want || e.URL != "/request" {
+			t.Errorf("line %s, %v", lines.Bytes(), err)
+		}
+		g.page(okPage)
+	}
+	followed := make(chan error, 1)
+	n := 0
+	go func() {
+		followed <- g.Follow(context.Background(), func(*record.Entry, uint64) error { n++; return nil })
+	}()
+	cancel()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	if err := g.Shutdown(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-followed; err == nil || n != 4 {
+		t.Errorf("a follower in the process ended with %v after %d", err, n)
+	}
+}
