@@ -74,7 +74,7 @@ func (s *Server) fetchEndpoints() []endpoint {
 
 func (s *Server) datasetEndpoints() []endpoint {
 	var out []endpoint
-	datasets.New(datasets.Config{Jobs: s.jobs, Deliver: s.deliver, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
+	datasets.New(datasets.Config{Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
 		out = append(out, endpoint{pattern, level.Use, h})
 	})
 	return out

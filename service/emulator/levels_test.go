@@ -44,7 +44,13 @@ func mayCall() map[string]string {
 		"GET /datasets/v3/delivery/{id}":                     "AOLU",
 		"GET /datasets/v3/deliveries":                        "AOLU",
 		"GET /datasets/list":                                 "AOLU",
-		"GET /datasets/{id}/metadata":                        "AOLU",
+		"GET /datasets/{id}/{what}":                          "AOLU",
+		"POST /datasets/filter":                              "AOLU",
+		"POST /datasets/search/{id}":                         "AOLU",
+		"GET /datasets/snapshots":                            "AOLU",
+		"GET /datasets/snapshots/{id}/download":              "AOLU",
+		"GET /datasets/snapshots/{id}/parts":                 "AOLU",
+		"POST /datasets/snapshots/{id}/deliver":              "AOLU",
 	}
 }
 

@@ -33,6 +33,8 @@ type Config struct {
 	// Loose lets unknown parameters and fields pass; otherwise they are refused by
 	// name.
 	Loose bool
+	// Account is the customer's id (service.md 2.3).
+	Account string
 	// Deliver sends webhooks; without it they are refused by name.
 	Deliver *deliver.Engine
 	Log     *slog.Logger
@@ -68,7 +70,7 @@ func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 		handle("GET /datasets/v3/deliveries", a.serveDeliveries)
 	}
 	handle("GET /datasets/list", a.serveList)
-	handle("GET /datasets/{id}/metadata", a.serveMetadata)
+	a.mountMarket(handle)
 }
 
 // Bases of this package's answers; see [answer.BasisHeader].

@@ -99,7 +99,7 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) {
 	}
 	out, total := []listed{}, 0
 	for _, s := range a.conf.Jobs.List() {
-		if !f.takes(s) {
+		if s.Kept || !f.takes(s) { // the marketplace's are listed there
 			continue
 		}
 		total++

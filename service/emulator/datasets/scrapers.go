@@ -61,7 +61,7 @@ func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) {
 func (a *API) serveList(w http.ResponseWriter, _ *http.Request) {
 	sizes := map[string]int{}
 	for _, s := range a.conf.Jobs.List() {
-		if s.Status == jobs.Ready {
+		if s.Status == jobs.Ready && !s.Kept {
 			sizes[s.Dataset] += s.Records
 		}
 	}
@@ -78,8 +78,8 @@ func (a *API) serveList(w http.ResponseWriter, _ *http.Request) {
 }
 
 // serveMetadata is GET /datasets/{id}/metadata.
-func (a *API) serveMetadata(w http.ResponseWriter, r *http.Request) {
-	d, err := jobs.Find(r.PathValue("id"))
+func (a *API) serveMetadata(w http.ResponseWriter, id string) {
+	d, err := jobs.Find(id)
 	if err != nil {
 		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
 		return

@@ -23,7 +23,9 @@ const (
 )
 
 // idForm is what newID makes; folders of any other name are not jobs.
-func idForm() *regexp.Regexp { return regexp.MustCompile(`^` + idPrefix + `[a-z2-7]{16}$`) }
+func idForm() *regexp.Regexp {
+	return regexp.MustCompile(`^(` + idPrefix + `|` + keptPrefix + `)[a-z2-7]{16}$`)
+}
 
 func (e *Engine) folder(id string) string { return filepath.Join(e.conf.Dir, id) }
 
@@ -71,7 +73,8 @@ func (j *job) load() error {
 	if err := json.Unmarshal(b, &j.meta); err != nil {
 		return err
 	}
-	if _, err := fieldsOf(j.meta.Dataset, j.meta.Discover); err != nil {
+	// Records that were kept were neither collected nor discovered by this job.
+	if _, err := fieldsOf(j.meta.Dataset, j.meta.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.kept()) {
 		return fmt.Errorf("dataset %q: %w", j.meta.Dataset, err)
 	}
 	if j.meta.Inputs < 0 || j.meta.Inputs > MaxInputs {
@@ -86,7 +89,7 @@ func (j *job) load() error {
 
 // create writes a job's folder under a temporary name, syncs it and renames it, so
 // that it is there as a whole or not at all.
-func (e *Engine) create(j *job, inputs []json.RawMessage) (err error) {
+func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) (err error) {
 	tmp := e.folder(tempPrefix + j.id)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return err
@@ -98,6 +101,18 @@ func (e *Engine) create(j *job, inputs []json.RawMessage) (err error) {
 	}()
 	if err := writeInputs(filepath.Join(tmp, inputName), inputs); err != nil {
 		return err
+	}
+	if done != nil {
+		b, err := encodeValue(done)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(tmp, recordsName), append(b, '\n'), 0o600)
+		}
+		if err == nil {
+			err = syncFile(filepath.Join(tmp, recordsName))
+		}
+		if err != nil {
+			return err
+		}
 	}
 	if err := writeMeta(tmp, j.meta); err != nil { // syncs the folder, too
 		return err

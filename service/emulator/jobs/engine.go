@@ -130,16 +130,21 @@ func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 	if _, err := fieldsOf(spec.Dataset, spec.Discover); err != nil {
 		return Snapshot{}, err
 	}
+	return e.add(newID(idPrefix), spec, nil)
+}
+
+// add starts a job; done is the line of its only input where that is known already.
+func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	if err := e.reserve(spec.Dataset); err != nil {
 		return Snapshot{}, err
 	}
-	j := &job{engine: e, id: newID(), over: make(chan struct{}), meta: meta{
+	j := &job{engine: e, id: id, over: make(chan struct{}), meta: meta{
 		SchemaVersion: 1, Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
 		Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput,
 		LimitTotal: spec.LimitTotal, Fields: spec.Fields, Format: spec.Format, Hooks: spec.Hooks, Via: spec.Via,
 	}}
 	j.dir, j.shape = e.folder(j.id), j.meta.shape()
-	err := e.create(j, spec.Inputs)
+	err := e.create(j, spec.Inputs, done)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.reserved[spec.Dataset]--; e.reserved[spec.Dataset] == 0 {
@@ -173,6 +178,9 @@ func (e *Engine) reserve(dataset string) error {
 	e.reserved[dataset]++
 	return nil
 }
+
+// MaxRunning is how many jobs of one dataset run at most.
+func (e *Engine) MaxRunning() int { return e.conf.MaxRunning }
 
 // start runs a job; called under mu or before the engine is shared.
 func (e *Engine) start(j *job) {
@@ -274,11 +282,16 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	})
 }
 
-const idPrefix = "sd_"
+// Prefixes of ids (public documentation): a job's snapshot, and one of records that were
+// there.
+const (
+	idPrefix   = "sd_"
+	keptPrefix = "snap_"
+)
 
 // newID is random, so that nobody guesses another's snapshot.
-func newID() string {
+func newID(prefix string) string {
 	b := make([]byte, 10)
 	rand.Read(b) // never fails (crypto/rand)
-	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
 }

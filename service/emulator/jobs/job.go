@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 )
@@ -94,8 +95,11 @@ func (j *job) snapshot() Snapshot {
 		ID: j.id, Dataset: m.Dataset, Discover: m.Discover, Created: m.Created, Ended: m.Ended, Status: m.Status,
 		Error: m.Error, Format: m.Format, Via: m.Via, Inputs: m.Inputs, Done: m.Done, Succeeded: m.Succeeded,
 		Records: m.Records, Errors: m.Errors, Size: m.Size, IncludeErrors: m.IncludeErrors,
+		Kept: j.kept(),
 	}
 }
+
+func (j *job) kept() bool { return strings.HasPrefix(j.id, keptPrefix) }
 
 // run does the inputs that have no line yet, then ends the job. When ctx ends first,
 // the job stays unfinished on disk.

@@ -111,6 +111,8 @@ type Snapshot struct {
 	Size      int64 // bytes of the records, one a line
 	// IncludeErrors adds a row for each failure to what is downloaded.
 	IncludeErrors bool
+	// Kept is a snapshot of records that were there, made by [Engine.Keep].
+	Kept bool
 }
 
 // Rows is what a download has: the records, and the failures where they were asked for.

@@ -1,0 +1,250 @@
+package datasets
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/jobs"
+)
+
+const (
+	maxFilterBytes = 64 << 10
+	maxHits        = 10
+)
+
+const (
+	basisMarket   = "public documentation; the records are those that jobs here have collected, the filter's shape: assumption"
+	basisSearch   = "public documentation; the filter's shape, what search_after holds: assumption"
+	basisSnapshot = "public documentation; cost is not counted here"
+)
+
+// mountMarket mounts the marketplace (public documentation): its datasets hold what jobs
+// here have collected.
+func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
+	handle("POST /datasets/filter", a.serveFilter)
+	handle("POST /datasets/search/{id}", a.serveSearch)
+	handle("GET /datasets/snapshots", a.serveKept)
+	// Two documented paths that one pattern cannot tell apart: {id}/metadata and
+	// snapshots/{id}.
+	handle("GET /datasets/{id}/{what}", a.serveOneOf)
+	handle("GET /datasets/snapshots/{id}/download", a.serveSnapshot)
+	handle("GET /datasets/snapshots/{id}/parts", a.serveParts)
+	if a.conf.Deliver != nil {
+		handle("POST /datasets/snapshots/{id}/deliver", a.serveDeliver)
+	}
+}
+
+func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) {
+	id, what := r.PathValue("id"), r.PathValue("what")
+	switch {
+	case what == "metadata":
+		a.serveMetadata(w, id)
+	case id == "snapshots":
+		a.serveKeptOne(w, what)
+	default:
+		answer.Text(w, http.StatusNotFound, answer.BasisRefusal, "There is no such endpoint here")
+	}
+}
+
+// question is the body of a filter or a search.
+type question struct {
+	Dataset string          `json:"dataset_id"`
+	Limit   *int            `json:"records_limit"`
+	Filter  json.RawMessage `json:"filter"`
+	Mode    string          `json:"mode"`
+	Size    *int            `json:"size"`
+	Sort    json.RawMessage `json:"sort"`
+	After   []int           `json:"search_after"`
+}
+
+// readQuestion reads the body, or answers what is wrong with it.
+func (a *API) readQuestion(w http.ResponseWriter, r *http.Request) (q question, ok bool) {
+	body, err := answer.ReadBody(w, r, maxFilterBytes)
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
+	if err != nil {
+		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body cannot be read"))
+	}
+	return q, err == nil
+}
+
+// filterOf reads the filter of a dataset, or answers what is wrong with it.
+func filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c condition, ok bool) {
+	if id == "" {
+		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
+		return c, false
+	}
+	d, err := jobs.Find(id)
+	if err != nil {
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
+		return c, false
+	}
+	c, err = readCondition(raw, d)
+	if err != nil {
+		answer.JSON(w, http.StatusBadRequest, basisInput, err)
+	}
+	return c, err == nil
+}
+
+// serveFilter is POST /datasets/filter: a snapshot of the records that match.
+func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
+	q, ok := a.readQuestion(w, r)
+	if !ok {
+		return
+	}
+	limit := jobs.MaxKept
+	if q.Limit != nil {
+		if *q.Limit < 1 || *q.Limit > jobs.MaxKept {
+			refuse(w, "records_limit", fmt.Sprintf("Must be a number from 1 to %d", jobs.MaxKept))
+			return
+		}
+		limit = *q.Limit
+	}
+	c, ok := filterOf(w, q.Dataset, q.Filter)
+	if !ok {
+		return
+	}
+	var records []json.RawMessage
+	err := a.conf.Jobs.Select(r.Context(), q.Dataset, func(raw json.RawMessage) bool {
+		if matches(c, raw) {
+			records = append(records, raw)
+		}
+		return len(records) < limit
+	})
+	if err != nil {
+		a.broken(w, "records could not be filtered", err)
+		return
+	}
+	if len(records) == 0 {
+		answer.JSON(w, http.StatusUnprocessableEntity, answer.BasisDataset, map[string]string{"error": "Provided filter did not match any records"})
+		return
+	}
+	snap, err := a.conf.Jobs.Keep(jobs.Spec{
+		Dataset: q.Dataset, Inputs: []json.RawMessage{q.Filter}, Format: "json", Via: r.URL.Path,
+	}, records)
+	switch {
+	case errors.Is(err, jobs.ErrTooMany):
+		answer.JSON(w, http.StatusTooManyRequests, answer.BasisDataset, map[string]string{
+			"error": fmt.Sprintf("Maximum limit of %d jobs per dataset has been exceeded", a.conf.Jobs.MaxRunning()),
+		})
+	case errors.Is(err, jobs.ErrTooLarge):
+		refuse(w, "records_limit", "The records are too long for one snapshot; ask for fewer")
+	case err != nil:
+		a.broken(w, "a filtered snapshot was not kept", err)
+	default:
+		answer.JSON(w, http.StatusOK, basisMarket, map[string]string{"snapshot_id": snap.ID})
+	}
+}
+
+func matches(c condition, raw json.RawMessage) bool {
+	var r map[string]any
+	return json.Unmarshal(raw, &r) == nil && c.matches(r)
+}
+
+// serveSearch is POST /datasets/search/{id}: a few records at once.
+func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
+	q, ok := a.readQuestion(w, r)
+	if !ok {
+		return
+	}
+	size, skip := maxHits, 0
+	if q.Size != nil {
+		size = *q.Size
+	}
+	if len(q.After) == 1 {
+		skip = q.After[0]
+	}
+	field, reason := "", ""
+	switch {
+	case q.Mode != "" && q.Mode != "sync":
+		field, reason = "mode", "Must be sync"
+	case size < 1 || size > maxHits:
+		field, reason = "size", fmt.Sprintf("Must be a number from 1 to %d", maxHits)
+	case len(q.Sort) > 0:
+		field, reason = "sort", "Not supported by this emulator"
+	case len(q.After) > 1 || skip < 0:
+		field, reason = "search_after", "Must be what an answer gave"
+	}
+	if reason != "" {
+		refuse(w, field, reason)
+		return
+	}
+	c, ok := filterOf(w, r.PathValue("id"), q.Filter)
+	if !ok {
+		return
+	}
+	began := time.Now()
+	hits, total := []json.RawMessage{}, 0
+	err := a.conf.Jobs.Select(r.Context(), r.PathValue("id"), func(raw json.RawMessage) bool {
+		if matches(c, raw) {
+			if total >= skip && len(hits) < size {
+				hits = append(hits, raw)
+			}
+			total++
+		}
+		return true
+	})
+	if err != nil {
+		a.broken(w, "records could not be searched", err)
+		return
+	}
+	v := map[string]any{"hits": hits, "total_hits": total, "took": time.Since(began).Milliseconds()}
+	if next := skip + len(hits); next < total {
+		v["search_after"] = []int{next}
+	}
+	answer.JSON(w, http.StatusOK, basisSearch, v)
+}
+
+// kept is a snapshot of the marketplace (public documentation).
+type kept struct {
+	ID       string `json:"id"`
+	Created  string `json:"created"`
+	Status   string `json:"status"`
+	Dataset  string `json:"dataset_id"`
+	Customer string `json:"customer_id,omitempty"`
+	Size     int    `json:"dataset_size"`
+	FileSize int64  `json:"file_size"`
+	Error    string `json:"error,omitempty"`
+}
+
+func (a *API) shownKept(s jobs.Snapshot) kept {
+	status := "building"
+	if s.Status.Ended() {
+		status = string(s.Status)
+	}
+	return kept{s.ID, s.Created.Format(time.RFC3339Nano), status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
+}
+
+// serveKept is GET /datasets/snapshots.
+func (a *API) serveKept(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	for name := range q {
+		if name != "dataset_id" && name != "status" && !a.conf.Loose {
+			answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{name + " is not valid here"}})
+			return
+		}
+	}
+	out := []kept{}
+	for _, s := range a.conf.Jobs.List() {
+		v := a.shownKept(s)
+		if !s.Kept || q.Get("dataset_id") != "" && s.Dataset != q.Get("dataset_id") || q.Get("status") != "" && v.Status != q.Get("status") {
+			continue
+		}
+		out = append(out, v)
+	}
+	answer.JSON(w, http.StatusOK, basisSnapshot, out)
+}
+
+func (a *API) serveKeptOne(w http.ResponseWriter, id string) {
+	s, err := a.conf.Jobs.Get(id)
+	if err != nil || !s.Kept {
+		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
+		return
+	}
+	answer.JSON(w, http.StatusOK, basisSnapshot, a.shownKept(s))
+}

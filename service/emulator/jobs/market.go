@@ -1,0 +1,69 @@
+package jobs
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+)
+
+// MaxKept bounds the records of a snapshot that [Engine.Keep] makes.
+const MaxKept = maxInputRecords
+
+// ErrTooLarge is records that are too many, or too long, for one snapshot.
+var ErrTooLarge = errors.New("the records are too many for one snapshot")
+
+// Select walks the records of a dataset that jobs here have collected, the newest job
+// first, each record once, until fn says that it has enough. Records of which a job kept
+// chosen fields alone are left out, and those of expired snapshots.
+func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMessage) (more bool)) error {
+	seen := map[[sha256.Size]byte]bool{}
+	for _, s := range e.List() {
+		if s.Dataset != dataset || s.Status != Ready || s.Kept || e.conf.Now().Sub(s.Created) > Retention {
+			continue
+		}
+		j, err := e.job(s.ID)
+		if err != nil || len(j.shape.fields) > 0 {
+			continue // removed meanwhile, or not whole
+		}
+		err = j.eachLine(func(l line) error {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			for _, r := range l.Records {
+				sum := sha256.Sum256(r)
+				if seen[sum] {
+					continue
+				}
+				seen[sum] = true
+				if !fn(r) {
+					return errEnough
+				}
+			}
+			return nil
+		})
+		switch {
+		case errors.Is(err, errEnough):
+			return nil
+		case errors.Is(err, fs.ErrNotExist): // expired meanwhile
+		case err != nil:
+			return fmt.Errorf("reading the records of %s: %w", s.ID, err)
+		}
+	}
+	return nil
+}
+
+// Keep makes a snapshot of records that are there already: the answer to the one input
+// of the spec. Errors: [ErrTooMany], [ErrTooLarge], or the disk's.
+func (e *Engine) Keep(spec Spec, records []json.RawMessage) (Snapshot, error) {
+	size := 0
+	for _, r := range records {
+		size += len(r) + 1
+	}
+	if len(records) > MaxKept || size > maxInputBytes {
+		return Snapshot{}, ErrTooLarge
+	}
+	return e.add(newID(keptPrefix), spec, &line{Records: records})
+}
