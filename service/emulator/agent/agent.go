@@ -114,8 +114,9 @@ type Agent struct {
 	closed  bool
 	opening int // sessions that are being opened
 	sse     map[string]*sseSession
-	used    bool           // the library is set up
-	wg      sync.WaitGroup // requests
+	uses    map[string]*use // of streamable sessions, by their id
+	used    bool            // the library is set up
+	wg      sync.WaitGroup  // requests
 }
 
 // Open makes an agent; [Agent.Close] ends its sessions.
@@ -129,7 +130,7 @@ func Open(cfg Config) *Agent {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}}
+	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}, uses: map[string]*use{}}
 	a.ctx, a.cancel = context.WithCancel(context.Background())
 	a.server = sync.OnceValue(a.newServer)
 	a.streamable = sync.OnceValue(func() http.Handler {
@@ -282,45 +283,4 @@ func (a *Agent) isOwn(host string) bool {
 	}
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.IsLoopback()
-}
-
-// reserve makes room for a new session, or answers that there is none.
-func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
-	a.mu.Lock()
-	a.used = true
-	a.mu.Unlock()
-	open := 0
-	for range a.server().Sessions() {
-		open++
-	}
-	a.mu.Lock()
-	ok = open+a.opening < a.cfg.MaxSessions
-	if ok {
-		a.opening++
-	}
-	a.mu.Unlock()
-	if !ok {
-		w.Header().Set("Retry-After", "10")
-		answer.Text(w, http.StatusServiceUnavailable, basisLocal, "Too many sessions are open")
-		return nil, false
-	}
-	return func() {
-		a.mu.Lock()
-		a.opening--
-		a.mu.Unlock()
-	}, true
-}
-
-// ServeStreamable is /mcp.
-func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
-	a.admit(w, r, keyOf(r), func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodPost && r.Header.Get("Mcp-Session-Id") == "" {
-			release, ok := a.reserve(w)
-			if !ok {
-				return
-			}
-			defer release()
-		}
-		a.streamable().ServeHTTP(w, r)
-	})
 }

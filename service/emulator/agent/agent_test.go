@@ -427,13 +427,34 @@ func TestAStreamBelongsToItsCallerAndEndsWithTheKey(t *testing.T) {
 	}
 }
 
-func TestSessionsAreBoundedInNumber(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.MaxSessions = 2 })
-	id := b.session("key-of-ana-0001")
+func TestSessionsAreBoundedInNumberAndTheMostSilentMakesRoom(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSessions = 3 })
+	first, second := b.session("key-of-ana-0001"), b.session("key-of-ana-0001")
 	b.listen("key-of-ana-0001")
+	b.post("/mcp?token=key-of-ana-0001", listTools, map[string]string{"Mcp-Session-Id": first})
+	b.session("key-of-ana-0001")
+	for id, want := range map[string]int{first: 200, second: 404} {
+		if status, _, _ := b.post("/mcp?token=key-of-ana-0001", listTools, map[string]string{"Mcp-Session-Id": id}); status != want {
+			t.Errorf("%s: %d, want %d", map[string]string{first: "the one that was used", second: "the silent one"}[id], status, want)
+		}
+	}
+}
+
+func TestASessionThatIsListenedToMakesNoRoom(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSessions = 2 })
+	b.listen("key-of-ana-0001")
+	endpoint, _ := b.listen("key-of-ana-0001")
 	if status, header, _ := b.post("/mcp?token=key-of-ana-0001", initialize, nil); status != 503 || header.Get("Retry-After") == "" {
 		t.Errorf("the third session: %d", status)
 	}
+	if status, _, _ := b.post(endpoint, initialize, nil); status != 202 {
+		t.Errorf("the second: %d", status)
+	}
+}
+
+func TestADeletedSessionMakesRoom(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSessions = 1 })
+	id := b.session("key-of-ana-0001")
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodDelete, b.server.URL+"/mcp?token=key-of-ana-0001", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -448,6 +469,10 @@ func TestSessionsAreBoundedInNumber(t *testing.T) {
 		t.Fatalf("DELETE: %s", resp.Status)
 	}
 	b.session("key-of-ana-0001")
+	b.post("/mcp?token=key-of-ana-0001", listTools, map[string]string{"Mcp-Session-Id": "of nobody"})
+	if n := len(b.uses); n != 1 {
+		t.Errorf("%d sessions are remembered", n)
+	}
 }
 
 func TestIdleSessionsEnd(t *testing.T) {

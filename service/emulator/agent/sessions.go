@@ -1,0 +1,118 @@
+package agent
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/service/emulator/answer"
+)
+
+// sessionHeader names the session of a streamable request.
+const sessionHeader = "Mcp-Session-Id"
+
+// use is when a streamable session was used last, and how many requests of it run; a
+// listening GET is one.
+type use struct {
+	running int
+	last    time.Time
+}
+
+// ServeStreamable is /mcp.
+func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
+	a.admit(w, r, keyOf(r), func(w http.ResponseWriter, r *http.Request) {
+		id := r.Header.Get(sessionHeader)
+		if id != "" {
+			defer a.using(id)()
+		} else if r.Method == http.MethodPost {
+			release, ok := a.reserve(w)
+			if !ok {
+				return
+			}
+			defer release()
+			defer func() { a.using(w.Header().Get(sessionHeader))() }()
+		}
+		a.streamable().ServeHTTP(w, r)
+	})
+}
+
+// using notes that a request of a session runs, until the function that it gives is
+// called. Of sessions that are not there it keeps nothing.
+func (a *Agent) using(id string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	u := a.uses[id]
+	if u == nil {
+		if !a.isOpen(id) {
+			return func() {}
+		}
+		u = &use{}
+		a.uses[id] = u
+	}
+	u.running++
+	u.last = time.Now()
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		u.running--
+		u.last = time.Now()
+	}
+}
+
+func (a *Agent) isOpen(id string) bool {
+	for ss := range a.server().Sessions() {
+		if id != "" && ss.ID() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// reserve makes room for a new session, or answers that there is none. Clients often go
+// away without a word: the streamable session that has been silent the longest makes
+// room, unless a request of it runs.
+func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
+	a.mu.Lock()
+	a.used = true
+	a.mu.Unlock()
+	open := 0
+	known := map[string]*mcp.ServerSession{}
+	for ss := range a.server().Sessions() {
+		open++
+		known[ss.ID()] = ss
+	}
+	a.mu.Lock()
+	var silent string
+	for id, u := range a.uses {
+		switch {
+		case u.running > 0:
+		case known[id] == nil:
+			delete(a.uses, id)
+		case silent == "" || u.last.Before(a.uses[silent].last):
+			silent = id
+		}
+	}
+	full := open+a.opening >= a.cfg.MaxSessions
+	ok = !full || silent != ""
+	if ok {
+		a.opening++
+	}
+	if full && silent != "" {
+		delete(a.uses, silent)
+	}
+	a.mu.Unlock()
+	if !ok {
+		w.Header().Set("Retry-After", "10")
+		answer.Text(w, http.StatusServiceUnavailable, basisLocal, "Too many sessions are open")
+		return nil, false
+	}
+	if full {
+		_ = known[silent].Close() // its client is gone, or will open another
+	}
+	return func() {
+		a.mu.Lock()
+		a.opening--
+		a.mu.Unlock()
+	}, true
+}
