@@ -6,6 +6,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -16,8 +17,9 @@ import (
 var ErrClosed = errors.New("the browsers are closed")
 
 const (
-	defaultPages = 4
-	defaultIdle  = time.Minute
+	defaultSessions = 4
+	defaultPages    = 4
+	defaultIdle     = time.Minute
 	// maxPagesPerProcess bounds what a long-lived Chromium may pile up: after so many
 	// pages it is replaced by a fresh one.
 	maxPagesPerProcess = 200
@@ -40,11 +42,20 @@ type Config struct {
 	NoSandbox bool
 	// Now is the clock that sessions are dated and limited by; nil is time.Now.
 	Now func() time.Time
+	// Sessions bounds the CDP sessions at one time, each with a Chromium of its own;
+	// 0 is 4.
+	Sessions int
 	// Pages bounds the pages rendered at one time, all in one Chromium; 0 is 4.
 	Pages int
 	// Idle is how long the Chromium of the rendered pages waits for the next one; 0
 	// is a minute.
 	Idle time.Duration
+	// Login checks the login of a CDP connection, see [Login].
+	Login Login
+	// Limits bound a CDP session.
+	Limits Limits
+	// Log hears of browsers that do not start; nil is nobody.
+	Log *slog.Logger
 }
 
 // Browsers is the pool of Chromium processes.
@@ -54,7 +65,8 @@ type Browsers struct {
 	egress *egress
 	dir    string
 
-	pages chan struct{} // a token per page that may be open
+	pages    chan struct{} // a token per page that may be open
+	sessions chan struct{} // a token per CDP session that may be open
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -63,6 +75,10 @@ type Browsers struct {
 	mu     sync.Mutex
 	closed bool
 	shared *worker
+	known  register
+
+	productKnown string
+	tickets      tickets
 }
 
 // worker is the Chromium that pages are rendered in.
@@ -85,12 +101,19 @@ func Open(cfg Config) (*Browsers, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Sessions <= 0 {
+		cfg.Sessions = defaultSessions
+	}
 	if cfg.Pages <= 0 {
 		cfg.Pages = defaultPages
 	}
 	if cfg.Idle <= 0 {
 		cfg.Idle = defaultIdle
 	}
+	cfg.Limits = cfg.Limits.filled()
 	dir, err := profiles(cfg.Dir)
 	if err != nil {
 		return nil, err
@@ -102,7 +125,7 @@ func Open(cfg Config) (*Browsers, error) {
 	}
 	b := &Browsers{
 		cfg: cfg, egress: e, dir: dir,
-		pages: make(chan struct{}, cfg.Pages),
+		pages: make(chan struct{}, cfg.Pages), sessions: make(chan struct{}, cfg.Sessions),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
 	for _, cert := range cfg.Trust {
@@ -175,7 +198,12 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, err
 	}
-	return launch{program: program, dir: b.dir, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}.start(ctx)
+	l := launch{program: program, dir: b.dir, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
+	// One that does not say its version calls itself what it likes.
+	if product, err := b.product(ctx); err == nil {
+		l.userAgent = userAgent(product)
+	}
+	return l.start(ctx)
 }
 
 // borrow gives the Chromium for one page, starting it where none runs. give takes it

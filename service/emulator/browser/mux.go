@@ -17,8 +17,9 @@ const (
 	// maxBrowserMessage bounds one message of Chromium, in bytes: a screenshot of a
 	// long page, in base64.
 	maxBrowserMessage = 128 << 20
-	// planeDepth is how many messages may wait for the reader of a plane.
-	planeDepth = 64
+	// planeDepth is how many messages may wait for the reader of a plane: each may be
+	// as long as maxBrowserMessage.
+	planeDepth = 1
 )
 
 // mux shares the one pipe of a Chromium between two planes of messages: the root

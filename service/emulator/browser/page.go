@@ -44,6 +44,8 @@ type Request struct {
 	Timeout time.Duration
 	// Dial reaches the targets. It must not be nil.
 	Dial Dial
+	// SolveCaptcha solves a challenge that the page shows, as a person would.
+	SolveCaptcha bool
 	// Width and Height are the window's, in pixels; 0 is 1280 by 720.
 	Width, Height int
 	// FullPage makes a screenshot of the whole page, up to [MaxPixels] long.
@@ -69,6 +71,8 @@ type Result struct {
 	// of a document that is not HTML; or the PNG of a screenshot. It is empty where the
 	// document had no content.
 	Body []byte
+	// Captcha says whether a challenge stood on the page, and its end.
+	Captcha CaptchaStatus
 	// Bytes is what went to and came from targets, handshakes included.
 	Bytes int64
 }
@@ -162,11 +166,11 @@ func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 	if err := t.furnish(); err != nil {
 		return Result{}, err
 	}
-	if err := t.load(); err != nil {
+	status, err := t.load()
+	if err != nil {
 		return Result{}, err
 	}
-	var res Result
-	var err error
+	res := Result{Captcha: status}
 	if res.Body, err = take(t); err != nil {
 		return res, err
 	}
@@ -199,24 +203,30 @@ func (t *tab) furnish() error {
 }
 
 // load navigates and waits until the page counts as there.
-func (t *tab) load() error {
+func (t *tab) load() (CaptchaStatus, error) {
 	nav, err := chromedp.Call(t.ctx, page.Navigate, page.NavigateParams{URL: t.req.URL})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if nav.IsDownload {
-		return netError("net::ERR_ABORTED", nil)
+		return "", netError("net::ERR_ABORTED", nil)
 	}
 	if nav.ErrorText != "" && !t.events.answered(nav.LoaderID) {
-		return netError(nav.ErrorText, t.refusal(t.req.URL))
+		return "", netError(nav.ErrorText, t.refusal(t.req.URL))
 	}
 	if nav.ErrorText != "" || nav.LoaderID == "" {
-		return nil // an answer without a document: 204, or an error status with no body
+		return "", nil // an answer without a document: 204, or an error status with no body
 	}
 	if err := t.settle(); err != nil {
-		return err
+		return "", err
 	}
-	return t.expect()
+	var status CaptchaStatus
+	if t.req.SolveCaptcha {
+		if status, err = t.pass(); err != nil {
+			return status, err
+		}
+	}
+	return status, t.expect()
 }
 
 // refusal is what the dialer said about an address's host, if it refused it.

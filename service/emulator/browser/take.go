@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
@@ -118,13 +120,14 @@ func (t *tab) settle() error {
 
 // look evaluates an expression beside the page's own scripts, which cannot meddle
 // with what it sees of the document.
-func look[T any](t *tab, expression string) (T, error) {
+func look[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
-	world, err := chromedp.Call(t.ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: t.events.main})
+	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
+	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame})
 	if err != nil {
 		return zero, err
 	}
-	return chromedp.Run(t.ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) {
+	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, func(p *runtime.EvaluateParams) {
 		p.ContextID = world.ExecutionContextID
 	}))
 }
@@ -144,7 +147,7 @@ func (t *tab) expect() error {
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	for {
-		ok, err := look[bool](t, found)
+		ok, err := look[bool](t.ctx, found)
 		var thrown *chromedp.ExceptionError
 		switch {
 		case err == nil && ok:
@@ -196,7 +199,7 @@ func (t *tab) document() ([]byte, error) {
 		}
 		return bounded([]byte(raw.Body))
 	}
-	html, err := look[*string](t, fmt.Sprintf("%s(%d)", markup, MaxBody))
+	html, err := look[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
 	if err != nil {
 		return nil, err
 	}

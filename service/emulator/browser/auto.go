@@ -1,0 +1,191 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+)
+
+// errNoPage says that Chromium started without a page.
+var errNoPage = errors.New("the browser has no page")
+
+// autoWait is how long after a navigation the session looks for a challenge by itself.
+const autoWait = 2 * time.Second
+
+// auto is what a session does about challenges without being asked.
+type auto struct {
+	mu   sync.Mutex
+	off  bool
+	busy map[target.ID]*attempt
+}
+
+// attempt is one page's challenge being solved, whoever asked for it.
+type attempt struct {
+	done   chan struct{}
+	result solution
+	err    error
+}
+
+// follow notes where the session's pages go, and has their challenges solved.
+func (s *session) follow() error {
+	s.auto.busy = map[target.ID]*attempt{}
+	urls := map[target.ID]string{}
+	err := chromedp.ListenBrowser(s.drv, func(ev any) {
+		var info *target.Info
+		switch ev := ev.(type) {
+		case *target.EventTargetCreated:
+			info = ev.TargetInfo
+		case *target.EventTargetInfoChanged:
+			info = ev.TargetInfo
+		case *target.EventTargetDestroyed:
+			delete(urls, ev.TargetID)
+			return
+		default:
+			return
+		}
+		if info.Type != "page" || info.URL == urls[info.TargetID] {
+			return
+		}
+		urls[info.TargetID] = info.URL
+		if siteOf(info.URL) == "" || siteOf(info.URL) == primeHost {
+			return
+		}
+		s.went(info.URL)
+		if !s.auto.disabled() {
+			s.spawn(func() { _, _ = s.solveOn(s.drv, info.TargetID, autoWait) })
+		}
+	})
+	if err != nil {
+		return err
+	}
+	_, err = chromedp.CallBrowser(s.drv, target.SetDiscoverTargets, target.SetDiscoverTargetsParams{Discover: true})
+	return err
+}
+
+// went notes a navigation.
+func (s *session) went(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rec.Navigations++
+	s.rec.EndURL = address
+	if s.rec.TargetURL == "" {
+		s.rec.TargetURL = address
+	}
+}
+
+func (a *auto) disabled() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.off
+}
+
+// solveOn solves a page's challenge. Whoever comes while that is under way gets its end.
+func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duration) (solution, error) {
+	s.auto.mu.Lock()
+	running, ok := s.auto.busy[id]
+	if !ok {
+		running = &attempt{done: make(chan struct{})}
+		s.auto.busy[id] = running
+	}
+	s.auto.mu.Unlock()
+	if ok {
+		select {
+		case <-running.done:
+			return running.result, running.err
+		case <-ctx.Done():
+			return solution{}, ctx.Err()
+		}
+	}
+	defer func() {
+		s.auto.mu.Lock()
+		delete(s.auto.busy, id)
+		s.auto.mu.Unlock()
+		close(running.done)
+	}()
+	tab, leave := s.visit(ctx, id)
+	defer leave()
+	if running.err = chromedp.Do(tab); running.err != nil {
+		return solution{}, running.err
+	}
+	running.result, running.err = solve(tab, detect)
+	s.report(id, running.result)
+	return running.result, running.err
+}
+
+// report notes a challenge's end and tells the client of it. Sources differ in the
+// events' capitals, so both are sent.
+func (s *session) report(id target.ID, end solution) {
+	var outcome string
+	switch end.status {
+	case CaptchaSolved:
+		outcome = "olveFinished"
+	case CaptchaFailed:
+		outcome = "olveFailed"
+	default:
+		return
+	}
+	s.mu.Lock()
+	s.rec.Captcha = map[CaptchaStatus]string{CaptchaSolved: "solved", CaptchaFailed: "failed"}[end.status]
+	s.mu.Unlock()
+	session := s.veil.session(string(id))
+	if session == "" {
+		return // the client is not attached to the page
+	}
+	s.event(session, "Captcha.detected", map[string]string{"type": end.kind})
+	for _, name := range [...]string{"Captcha.s", "Captcha.S"} {
+		s.event(session, name+outcome, captchaResult(end))
+	}
+}
+
+// captchaResult is a challenge's end in the shape of public documentation.
+func captchaResult(end solution) map[string]any {
+	result := map[string]any{"status": end.status, "type": nil, "error": nil}
+	if end.kind != "" {
+		result["type"] = end.kind
+	}
+	if end.reason != "" {
+		result["error"] = end.reason
+	}
+	return result
+}
+
+// solveCaptcha answers Captcha.solve and Captcha.waitForSolve.
+func (s *session) solveCaptcha(ctx context.Context, c command) (any, *protocolError) {
+	var p struct {
+		DetectTimeout *int64 `json:"detectTimeout"` // ms
+	}
+	if failure := c.read(&p); failure != nil {
+		return nil, failure
+	}
+	detect := defaultDetect
+	if p.DetectTimeout != nil {
+		detect = min(max(time.Duration(*p.DetectTimeout)*time.Millisecond, 0), maxDetect)
+	}
+	id, ok := s.veil.target(c.session)
+	if !ok {
+		return nil, refuse(codeServer, "%s is a command of a page: use a session with one", c.method)
+	}
+	end, err := s.solveOn(ctx, target.ID(id), detect)
+	if err != nil {
+		return nil, refuse(codeServer, "%s: the page is gone", c.method)
+	}
+	return captchaResult(end), nil
+}
+
+// setAutoSolve answers Captcha.setAutoSolve{autoSolve}.
+func (s *session) setAutoSolve(_ context.Context, c command) (any, *protocolError) {
+	var p struct {
+		AutoSolve bool `json:"autoSolve"`
+	}
+	if failure := c.read(&p); failure != nil {
+		return nil, failure
+	}
+	s.auto.mu.Lock()
+	defer s.auto.mu.Unlock()
+	s.auto.off = !p.AutoSolve
+	return map[string]any{}, nil
+}

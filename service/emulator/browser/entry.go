@@ -1,0 +1,276 @@
+package browser
+
+import (
+	"bufio"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/gobwas/ws"
+
+	"zonedeck/service/emulator/answer"
+)
+
+// Login checks the login of a CDP connection; user is a login name of service.md 5.2.
+// from is where the connection comes from. A refusal is answered before the WebSocket
+// begins.
+type Login func(ctx context.Context, user, password string, from net.Addr) (Grant, *answer.Refusal)
+
+// Grant is what a login is allowed.
+type Grant struct {
+	// Zone is shown in the list of sessions.
+	Zone string
+	// Dial reaches the session's targets.
+	Dial Dial
+	// Done is called once, when the session is over, with its record; nil is no call.
+	Done func(Session)
+}
+
+// Limits bound a CDP session. The defaults are those of public documentation.
+type Limits struct {
+	// Session bounds the whole session; 0 is 60 minutes.
+	Session time.Duration
+	// Inactivity bounds the time without a message or a byte from a target; 0 is 5
+	// minutes.
+	Inactivity time.Duration
+	// Domains is how many domains a session may navigate to; 0 is 1, negative is no limit.
+	Domains int
+}
+
+func (l Limits) filled() Limits {
+	if l.Session <= 0 {
+		l.Session = time.Hour
+	}
+	if l.Inactivity <= 0 {
+		l.Inactivity = 5 * time.Minute
+	}
+	if l.Domains == 0 {
+		l.Domains = 1
+	}
+	return l
+}
+
+const (
+	basisEntry    = "public documentation; which requests are answered: assumption"
+	basisRefused  = "service.md 5.2; status and code: public documentation"
+	basisNoWorker = "public documentation; status: assumption"
+
+	// ticketLife is how long an address of /json/version is good for, once.
+	ticketLife = time.Minute
+	// maxTickets bounds those that nobody used yet; the oldest go first.
+	maxTickets = 256
+	// upgradeWait bounds the writing of the handshake's answer.
+	upgradeWait = 10 * time.Second
+)
+
+// tickets are the unguessable addresses that /json/version hands out: whoever connects
+// there has the login that it was asked with. They exist because clients that take the
+// address from there send no login with it.
+type tickets struct {
+	mu    sync.Mutex
+	open  map[string]ticket
+	order []string
+}
+
+type ticket struct {
+	user, password string
+	until          time.Time
+}
+
+func (t *tickets) issue(k ticket) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.open == nil {
+		t.open = map[string]ticket{}
+	}
+	if len(t.order) >= maxTickets {
+		delete(t.open, t.order[0])
+		t.order = t.order[1:]
+	}
+	name := rand.Text()
+	t.open[name] = k
+	t.order = append(t.order, name)
+	return name
+}
+
+func (t *tickets) use(name string, now time.Time) (ticket, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	k, ok := t.open[name]
+	delete(t.open, name)
+	return k, ok && now.Before(k.until)
+}
+
+// Entry serves the browser's own port: /json/version, and a WebSocket at / and at
+// /devtools/browser/…. Each connection is a session with a Chromium of its own.
+func (b *Browsers) Entry() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /json/version", b.version)
+	mux.HandleFunc("GET /json/version/", b.version)
+	list := func(w http.ResponseWriter, r *http.Request) {
+		if _, _, ok := b.login(w, r); ok {
+			// A connection has its own browser: before it there are no pages.
+			answer.JSON(w, http.StatusOK, basisEntry, []struct{}{})
+		}
+	}
+	mux.HandleFunc("GET /json", list)
+	mux.HandleFunc("GET /json/list", list)
+	mux.HandleFunc("GET /{$}", b.connect)
+	mux.HandleFunc("GET /devtools/browser/{name}", b.connect)
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		answer.Text(w, http.StatusNotFound, basisEntry, "not found: connect a CDP client to ws://USER:PASS@this address/\n")
+	})
+	return mux
+}
+
+// login reads and checks a Basic login; where it is refused it has been answered.
+func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant, bool) {
+	user, password, ok := r.BasicAuth()
+	if !ok {
+		user, password, ok = proxyLogin(r.Header.Get("Proxy-Authorization"))
+	}
+	k := ticket{user: user, password: password}
+	if !ok {
+		name := r.PathValue("name")
+		if k, ok = b.tickets.use(name, b.cfg.Now()); !ok {
+			refuseLogin(w, answer.NewRefusal(http.StatusProxyAuthRequired, "missing_credentials", "connect with the zone's login: ws://USER:PASS@host", basisRefused))
+			return k, Grant{}, false
+		}
+	}
+	if b.cfg.Login == nil {
+		refuseLogin(w, answer.NewRefusal(http.StatusProxyAuthRequired, "zone_not_found", "no zone can be used here", basisRefused))
+		return k, Grant{}, false
+	}
+	grant, refusal := b.cfg.Login(r.Context(), k.user, k.password, peer(r))
+	if refusal != nil {
+		refuseLogin(w, *refusal)
+		return k, Grant{}, false
+	}
+	return k, grant, true
+}
+
+// refuseLogin answers a refusal; clients of HTTP send a login only when asked by this
+// header.
+func refuseLogin(w http.ResponseWriter, r answer.Refusal) {
+	w.Header().Set("WWW-Authenticate", `Basic realm="browser"`)
+	answer.Refuse(w, r)
+}
+
+func peer(r *http.Request) net.Addr {
+	addr, err := net.ResolveTCPAddr("tcp", r.RemoteAddr)
+	if err != nil {
+		return &net.TCPAddr{}
+	}
+	return addr
+}
+
+func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {
+	k, _, ok := b.login(w, r)
+	if !ok {
+		return
+	}
+	product, err := b.product(r.Context())
+	if err != nil {
+		b.refuseStart(w, err)
+		return
+	}
+	k.until = b.cfg.Now().Add(ticketLife)
+	scheme := "ws"
+	if r.TLS != nil {
+		scheme = "wss"
+	}
+	answer.JSON(w, http.StatusOK, basisEntry, map[string]string{
+		"Browser": "Chrome/" + product, "Protocol-Version": "1.3", "User-Agent": userAgent(product),
+		"webSocketDebuggerUrl": scheme + "://" + r.Host + "/devtools/browser/" + b.tickets.issue(k),
+	})
+}
+
+// refuseStart answers that no session can begin, and why.
+func (b *Browsers) refuseStart(w http.ResponseWriter, err error) {
+	code, text := "no_free_workers", "all browsers are in use; try again when a session has ended"
+	switch {
+	case errors.Is(err, errNoFree):
+	case errors.Is(err, ErrNoChromium):
+		code, text = "feature_not_active", err.Error()
+	default:
+		// What Chromium said at its start may name paths: it goes to the log.
+		b.cfg.Log.Warn("a browser did not start", "error", err)
+		code, text = "cdp_error", "the browser did not start"
+	}
+	answer.Refuse(w, answer.NewRefusal(http.StatusServiceUnavailable, code, text, basisNoWorker))
+}
+
+// errNoFree says that every browser is taken.
+var errNoFree = errors.New("no free browser")
+
+// connect turns a request into a session and serves it to its end.
+func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
+	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
+		answer.Text(w, http.StatusBadRequest, basisEntry, "this address is for CDP clients (a WebSocket)\n")
+		return
+	}
+	_, grant, ok := b.login(w, r)
+	if !ok {
+		return
+	}
+	if err := b.begin(); err != nil {
+		b.refuseStart(w, err)
+		return
+	}
+	defer b.work.Done()
+	select {
+	case b.sessions <- struct{}{}:
+		defer func() { <-b.sessions }()
+	default:
+		b.refuseStart(w, errNoFree)
+		return
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(b.ctx, cancel)()
+	s, err := b.session(ctx, grant)
+	if err != nil {
+		b.refuseStart(w, err)
+		return
+	}
+	defer s.end()
+	up := ws.HTTPUpgrader{Timeout: upgradeWait, Header: http.Header{answer.BasisHeader: {basisEntry}}}
+	conn, rw, _, err := up.Upgrade(r, w)
+	if err != nil {
+		s.finish(nil)
+		return // the upgrader has answered
+	}
+	// The server's deadlines do not hold for a session.
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		conn.Close()
+		s.finish(nil)
+		return
+	}
+	s.serve(conn, buffered(conn, rw))
+}
+
+// buffered reads what the client sent with its handshake before the rest.
+func buffered(conn net.Conn, rw *bufio.ReadWriter) *bufio.Reader {
+	if rw != nil && rw.Reader.Buffered() > 0 {
+		return rw.Reader
+	}
+	return bufio.NewReaderSize(conn, 64<<10)
+}
+
+// read reads a command's parameters into v, leniently: a custom command's options
+// are many, and those not known here change nothing.
+func (c command) read(v any) *protocolError {
+	if c.params == nil {
+		return nil
+	}
+	if err := json.Unmarshal(c.params, v); err != nil {
+		return refuse(codeParams, "%s: %v", c.method, err)
+	}
+	return nil
+}

@@ -1,0 +1,123 @@
+package browser
+
+import (
+	"context"
+	"time"
+
+	"github.com/chromedp/cdproto/browser"
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/target"
+	"github.com/chromedp/chromedp"
+	"github.com/gobwas/ws"
+)
+
+const (
+	// maxDetect bounds the wait for a challenge that a client asks for.
+	maxDetect = time.Minute
+	// defaultDetect is that wait where the client names none.
+	defaultDetect = 5 * time.Second
+	// maxOwn bounds every command that is answered here.
+	maxOwn = 2 * time.Minute
+)
+
+// furnish prepares the default browser context of a new Chromium, and follows its
+// pages from here on.
+func (s *session) furnish(ctx context.Context) error {
+	defer context.AfterFunc(ctx, s.stop)()
+	if _, err := chromedp.CallBrowser(s.drv, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorDeny}); err != nil {
+		return err
+	}
+	all, err := chromedp.CallBrowser(s.drv, target.GetTargets, target.GetTargetsParams{})
+	if err != nil {
+		return err
+	}
+	for _, info := range all.TargetInfos {
+		if info.Type != "page" || privileged(info.URL) {
+			continue
+		}
+		tab, leave := s.visit(s.drv, info.TargetID)
+		err := s.seat.prime(tab)
+		leave()
+		if err != nil {
+			return err
+		}
+		return s.follow()
+	}
+	return errNoPage
+}
+
+// visit attaches our own plane to a page. leave detaches and leaves the page as it is.
+func (s *session) visit(ctx context.Context, id target.ID) (tab context.Context, leave func()) {
+	return chromedp.NewContext(ctx, chromedp.WithTargetID(id), chromedp.WithDetachOnCancel())
+}
+
+// own answers the commands that are not Chromium's, and those that take more than one
+// of its commands. It tells whether the command was one of them.
+func (s *session) own(c command) bool {
+	var do func(context.Context, command) (any, *protocolError)
+	switch c.method {
+	case "Browser.close":
+		// The session ends; there is no other browser to close.
+		_ = s.write(ws.OpText, c.reply(nil, nil))
+		s.finish(nil)
+		return true
+	case "Browser.getSessionId":
+		// Also by the client's own reader: nothing to wait for.
+		_ = s.write(ws.OpText, c.reply(map[string]string{"sessionId": s.id}, nil))
+		return true
+	case "Target.createBrowserContext":
+		do = s.newContext
+	case "Captcha.solve", "Captcha.Solve", "Captcha.waitForSolve":
+		do = s.solveCaptcha
+	case "Captcha.setAutoSolve":
+		do = s.setAutoSolve
+	default:
+		return false
+	}
+	select {
+	case s.local <- struct{}{}:
+	default:
+		_ = s.refuse(c, refuse(codeServer, "%s: too many commands of this kind at one time", c.method))
+		return true
+	}
+	s.spawn(func() {
+		defer func() { <-s.local }()
+		ctx, cancel := context.WithTimeout(s.drv, maxOwn)
+		defer cancel()
+		defer context.AfterFunc(s.ctx, cancel)()
+		result, failure := do(ctx, c)
+		// A client that is gone needs no answer.
+		_ = s.write(ws.OpText, c.reply(result, failure))
+	})
+	return true
+}
+
+// newContext makes a browser context with the session's way out. The client hears of
+// it when it is ready.
+func (s *session) newContext(ctx context.Context, c command) (any, *protocolError) {
+	if _, failure := screen(c); failure != nil {
+		return nil, failure
+	}
+	made, err := chromedp.CallBrowser(ctx, target.CreateBrowserContext, target.CreateBrowserContextParams{})
+	if err != nil {
+		return nil, refuse(codeServer, "the browser context was not made")
+	}
+	id := made.BrowserContextID
+	s.veil.cover(string(id))
+	defer s.veil.uncover(string(id))
+	if err := s.primeContext(ctx, id); err != nil {
+		return nil, refuse(codeServer, "the browser context has no way out")
+	}
+	return map[string]any{"browserContextId": id}, nil
+}
+
+func (s *session) primeContext(ctx context.Context, id cdp.BrowserContextID) error {
+	if _, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id,
+	}); err != nil {
+		return err
+	}
+	tab, done := chromedp.NewContext(ctx, chromedp.WithExistingBrowserContext(id))
+	defer done()
+	return s.seat.prime(tab)
+}

@@ -1,0 +1,77 @@
+package browser
+
+import (
+	"slices"
+	"sync"
+	"time"
+)
+
+// Session statuses, as public documentation words them.
+const (
+	StatusRunning  = "running"
+	StatusFinished = "finished"
+	StatusFailed   = "failed"
+)
+
+// maxKnown bounds the sessions that the list remembers; the oldest ended go first.
+const maxKnown = 1000
+
+// Session is one CDP session as the list of sessions shows it. The names are those of
+// public documentation.
+type Session struct {
+	ID          string         `json:"session_id"`
+	Zone        string         `json:"api_name"`
+	Status      string         `json:"status"`
+	TargetURL   string         `json:"target_url"`
+	EndURL      string         `json:"end_url"`
+	Navigations int            `json:"navigations"`
+	Timestamp   time.Time      `json:"timestamp"`
+	Duration    float64        `json:"duration"`  // seconds
+	Captcha     string         `json:"captcha"`   // "none", "solved" or "failed"
+	Bandwidth   int64          `json:"bandwidth"` // bytes
+	Error       *SessionFailed `json:"error"`
+}
+
+// SessionFailed says why a session was ended by the service.
+type SessionFailed struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *SessionFailed) Error() string { return e.Code + ": " + e.Message }
+
+// register remembers sessions, in the order they began.
+type register struct {
+	mu  sync.Mutex
+	all []*session
+}
+
+func (r *register) add(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.all) >= maxKnown {
+		if i := slices.IndexFunc(r.all, (*session).over); i >= 0 {
+			r.all = slices.Delete(r.all, i, i+1)
+		}
+	}
+	r.all = append(r.all, s)
+}
+
+// sessions are the values as they stand now.
+func (r *register) sessions() []Session {
+	r.mu.Lock()
+	all := slices.Clone(r.all)
+	r.mu.Unlock()
+	out := make([]Session, 0, len(all))
+	for _, s := range all {
+		out = append(out, s.value())
+	}
+	return out
+}
+
+// Sessions are the CDP sessions since Open, the newest first: at most [maxKnown].
+func (b *Browsers) Sessions() []Session {
+	all := b.known.sessions()
+	slices.Reverse(all)
+	return all
+}

@@ -1,0 +1,137 @@
+package browser
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/tidwall/gjson"
+)
+
+// veil keeps from a client what it has no business with: Chromium's own pages, from
+// which a script reaches more than a page of the web does, and the tabs that we open
+// for a moment to prime a browser context.
+type veil struct {
+	s *session
+
+	mu       sync.Mutex
+	contexts map[string]bool   // browser contexts that are not the client's yet
+	hidden   map[string]bool   // targets
+	shut     map[string]bool   // sessions with hidden targets
+	targets  map[string]string // the client's sessions and their targets
+	next     int64             // of our own commands on the root plane
+	asked    map[int64]bool
+}
+
+// ownIDs is where the ids of our own commands on the client's plane begin. Clients
+// count from 1.
+const ownIDs = 1 << 30
+
+func (v *veil) begin(s *session) {
+	v.s, v.next = s, ownIDs
+	v.contexts, v.hidden, v.shut = map[string]bool{}, map[string]bool{}, map[string]bool{}
+	v.targets, v.asked = map[string]string{}, map[int64]bool{}
+}
+
+// cover hides a browser context and what is in it until uncover.
+func (v *veil) cover(browserContext string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.contexts[browserContext] = true
+}
+
+func (v *veil) uncover(browserContext string) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	delete(v.contexts, browserContext)
+}
+
+// locked tells whether a session of the client's is with a hidden target.
+func (v *veil) locked(session string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.shut[session]
+}
+
+// target is the target of a client's session.
+func (v *veil) target(session string) (string, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	id, ok := v.targets[session]
+	return id, ok
+}
+
+// session is a client's session with a target, or the empty string.
+func (v *veil) session(target string) string {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for session, id := range v.targets {
+		if id == target {
+			return session
+		}
+	}
+	return ""
+}
+
+// hides looks at a message for the client, and tells whether it stays here.
+func (v *veil) hides(raw []byte) bool {
+	e := readEnvelope(raw)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if e.method == "" {
+		mine := v.asked[e.id]
+		delete(v.asked, e.id)
+		return mine
+	}
+	if v.shut[e.session] {
+		return true
+	}
+	switch e.method {
+	case "Target.targetCreated", "Target.targetInfoChanged":
+		return v.hiddenTarget(raw)
+	case "Target.attachedToTarget":
+		if v.hiddenTarget(raw) {
+			v.shut[e.attached] = true
+			v.detach(e)
+			return true
+		}
+		v.targets[e.attached] = gjson.GetBytes(raw, "params.targetInfo.targetId").String()
+	case "Target.detachedFromTarget":
+		hidden := v.shut[e.attached]
+		delete(v.shut, e.attached)
+		delete(v.targets, e.attached)
+		return hidden
+	case "Target.targetDestroyed", "Target.targetCrashed":
+		id := gjson.GetBytes(raw, "params.targetId").String()
+		hidden := v.hidden[id]
+		if e.method == "Target.targetDestroyed" {
+			delete(v.hidden, id)
+		}
+		return hidden
+	}
+	return false
+}
+
+// hiddenTarget reads the target that a message is about. v.mu is held.
+func (v *veil) hiddenTarget(raw []byte) bool {
+	f := gjson.GetManyBytes(raw, "params.targetInfo.targetId", "params.targetInfo.url", "params.targetInfo.browserContextId", "params.targetInfo.type")
+	id := f[0].String()
+	if v.contexts[f[2].String()] || privileged(f[1].String()) || f[3].String() == "browser_ui" {
+		v.hidden[id] = true
+	}
+	return v.hidden[id]
+}
+
+// detach ends a client's session with a hidden target, which also lets a target go on
+// that waits for its debugger. v.mu is held.
+func (v *veil) detach(e envelope) {
+	v.next++
+	v.asked[v.next] = true
+	c := command{
+		id: fmt.Appendf(nil, "%d", v.next), method: "Target.detachFromTarget", session: e.session,
+		params: fmt.Appendf(nil, `{"sessionId":%s}`, quoted(e.attached)),
+	}
+	v.s.spawn(func() {
+		// It fails when Chromium is gone, and the session with it.
+		_ = v.s.chrom.mux.send(c.encode())
+	})
+}
