@@ -111,7 +111,7 @@ func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duratio
 	if running.err = chromedp.Do(tab); running.err != nil {
 		return solution{}, running.err
 	}
-	running.result, running.err = solve(tab, detect)
+	running.result, running.err = solve(tab, detect, s.b.cfg.Captcha)
 	s.report(id, running.result)
 	return running.result, running.err
 }

@@ -50,6 +50,8 @@ type Config struct {
 	// Idle is how long the Chromium of the rendered pages waits for the next one; 0
 	// is a minute.
 	Idle time.Duration
+	// Captcha is how long a challenge may take once its box is ticked; 0 is 10 s.
+	Captcha time.Duration
 	// Login checks the login of a CDP connection, see [Login].
 	Login Login
 	// Limits bound a CDP session.
@@ -112,6 +114,9 @@ func Open(cfg Config) (*Browsers, error) {
 	}
 	if cfg.Idle <= 0 {
 		cfg.Idle = defaultIdle
+	}
+	if cfg.Captcha <= 0 {
+		cfg.Captcha = defaultSolve
 	}
 	cfg.Limits = cfg.Limits.filled()
 	dir, err := profiles(cfg.Dir)

@@ -22,8 +22,8 @@ const (
 const (
 	// widgetWait is how long a challenge's widget may take to draw its box.
 	widgetWait = 3 * time.Second
-	// solveWait is how long a challenge may take after its box was ticked.
-	solveWait = 10 * time.Second
+	// defaultSolve is how long a challenge may take after its box was ticked.
+	defaultSolve = 10 * time.Second
 )
 
 // solution is what came of looking for a challenge on a page.
@@ -63,7 +63,7 @@ type point struct {
 // with the mouse, and waits for the page behind it. Challenges that ask for more than
 // a tick (pictures to choose, boxes in a frame of another site) fail. tab is
 // chromedp's. Its error is the context's or the browser's.
-func solve(tab context.Context, detect time.Duration) (solution, error) {
+func solve(tab context.Context, detect, patience time.Duration) (solution, error) {
 	kind, err := await(tab, detect, func() (string, bool, error) {
 		kind, err := look[string](tab, whichCaptcha)
 		return kind, kind != "", err
@@ -87,7 +87,7 @@ func solve(tab context.Context, detect time.Duration) (solution, error) {
 	if err := tick(tab, *at); err != nil {
 		return solution{}, err
 	}
-	gone, err := await(tab, solveWait, func() (bool, bool, error) {
+	gone, err := await(tab, patience, func() (bool, bool, error) {
 		ok, err := look[bool](tab, isThere)
 		return ok, ok, err
 	})
@@ -140,7 +140,7 @@ func await[T any](ctx context.Context, limit time.Duration, ask func() (T, bool,
 
 // pass solves the challenge of a rendered page, if there is one.
 func (t *tab) pass() (CaptchaStatus, error) {
-	s, err := solve(t.ctx, 0)
+	s, err := solve(t.ctx, 0, t.patience)
 	if err != nil {
 		return "", err
 	}

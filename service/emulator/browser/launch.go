@@ -3,12 +3,15 @@ package browser
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -24,6 +27,9 @@ const (
 	// removeWait bounds the attempts to remove the folder of an ended Chromium,
 	// whose children may still be writing to it.
 	removeWait = 5 * time.Second
+	// maxTemp is how long the path of a folder for temporary files may be: the path of
+	// a socket has room for 103 bytes, and Chromium adds 46.
+	maxTemp = 56
 )
 
 // launch says how one Chromium is started.
@@ -38,12 +44,14 @@ type launch struct {
 
 // chromium is one running Chromium with its folder.
 type chromium struct {
-	cmd  *exec.Cmd
-	dir  string
-	mux  *mux
-	out  *tail
-	gone chan struct{} // closed when process and folder are gone
-	once sync.Once
+	cmd *exec.Cmd
+	dir string
+	// short is dir, or a link to it where dir's own path is too long for sockets.
+	short string
+	mux   *mux
+	out   *tail
+	gone  chan struct{} // closed when process and folder are gone
+	once  sync.Once
 }
 
 // start runs Chromium and waits until it answers.
@@ -52,17 +60,22 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
-	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
+	short, err := shorten(dir)
+	if err != nil {
+		os.RemoveAll(dir)
+		return nil, err
+	}
+	c := &chromium{dir: dir, short: short, out: &tail{max: keptOutput}, gone: make(chan struct{})}
 	// The process outlives ctx on purpose: its life is the pool's, see end.
 	c.cmd = exec.Command(l.program, l.args(dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
 	c.cmd.Dir = dir
-	c.cmd.Env = environment(dir)
+	c.cmd.Env = environment(dir, short)
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
 	// A child that survives the main process must not hold up Wait.
 	c.cmd.WaitDelay = time.Second
 	rw, err := startPiped(c.cmd)
 	if err != nil {
-		os.RemoveAll(dir)
+		c.clear()
 		return nil, fmt.Errorf("starting %s: %w", l.program, err)
 	}
 	c.mux = newMux(rw)
@@ -88,10 +101,38 @@ func (c *chromium) reap() {
 	c.mux.close(errChromiumGone)
 	killGroup(c.cmd)
 	deadline := time.Now().Add(removeWait)
-	for pause := 5 * time.Millisecond; os.RemoveAll(c.dir) != nil && time.Now().Before(deadline); pause *= 2 {
+	for pause := 5 * time.Millisecond; c.clear() != nil && time.Now().Before(deadline); pause *= 2 {
 		<-time.After(pause)
 		killGroup(c.cmd)
 	}
+}
+
+// clear removes the folder and the link to it.
+func (c *chromium) clear() error {
+	err := os.RemoveAll(c.dir)
+	if c.short != c.dir {
+		err = errors.Join(err, os.RemoveAll(c.short))
+	}
+	return err
+}
+
+// shorten gives a path to dir that is short enough for Chromium to make a socket
+// below it: dir itself, or a link where dir's path is long.
+func shorten(dir string) (string, error) {
+	if len(dir) <= maxTemp || runtime.GOOS == "windows" {
+		return dir, nil
+	}
+	for _, parent := range [...]string{os.TempDir(), "/tmp"} {
+		short := filepath.Join(parent, "zd-"+strings.ToLower(rand.Text()[:10]))
+		if len(short) > maxTemp {
+			continue
+		}
+		if err := os.Symlink(dir, short); err != nil {
+			return "", fmt.Errorf("making a short path to a browser's folder: %w", err)
+		}
+		return short, nil
+	}
+	return dir, nil
 }
 
 // end stops Chromium and waits until process, children and folder are gone.
@@ -115,8 +156,8 @@ func (c *chromium) alive() bool {
 
 // environment is what Chromium sees of ours: where programs and fonts are and the
 // language, no secret, and its own folder for everything it may write.
-func environment(dir string) []string {
-	env := []string{"HOME=" + dir, "TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir}
+func environment(dir, temp string) []string {
+	env := []string{"HOME=" + dir, "TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir}
 	for _, name := range [...]string{"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH", "SYSTEMROOT", "SystemDrive", "PROGRAMFILES", "LOCALAPPDATA"} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)

@@ -2,10 +2,15 @@ package browser
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
+	"slices"
 	"time"
 
+	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/browser"
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
 	"github.com/gobwas/ws"
@@ -67,6 +72,8 @@ func (s *session) own(c command) bool {
 		return true
 	case "Target.createBrowserContext":
 		do = s.newContext
+	case "Target.getTargets":
+		do = s.targets
 	case "Captcha.solve", "Captcha.Solve", "Captcha.waitForSolve":
 		do = s.solveCaptcha
 	case "Captcha.setAutoSolve":
@@ -90,6 +97,27 @@ func (s *session) own(c command) bool {
 		_ = s.write(ws.OpText, c.reply(result, failure))
 	})
 	return true
+}
+
+// targets answers Target.getTargets, without those that are hidden.
+func (s *session) targets(ctx context.Context, c command) (any, *protocolError) {
+	var all struct {
+		TargetInfos []json.RawMessage `json:"targetInfos"`
+	}
+	params := c.params
+	if params == nil {
+		params = json.RawMessage("{}")
+	}
+	var failed *cdproto.Error
+	err := chromedp.FromContext(ctx).Browser.Call(ctx, c.method, jsonv2.Value(params), &all)
+	switch {
+	case errors.As(err, &failed):
+		return nil, refuse(int(failed.Code), "%s", failed.Message)
+	case err != nil:
+		return nil, refuse(codeServer, "%s: the browser is gone", c.method)
+	}
+	all.TargetInfos = slices.DeleteFunc(all.TargetInfos, s.veil.hidesInfo)
+	return all, nil
 }
 
 // newContext makes a browser context with the session's way out. The client hears of

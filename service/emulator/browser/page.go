@@ -95,6 +95,8 @@ type tab struct {
 	seat   *seat
 	chrom  *chromium
 	events *events
+
+	patience time.Duration // with a challenge
 }
 
 func (r Request) check() (Request, error) {
@@ -155,7 +157,7 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, whose life is tabCtx's
 		return Result{}, interrupted(ctx, w.chrom.alive(), "opening a page", err)
 	}
-	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
+	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom, patience: b.cfg.Captcha}
 	res, err = t.run(take)
 	res.Bytes = seat.bytes()
 	return res, explain(ctx, w.chrom.alive(), err)

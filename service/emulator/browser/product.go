@@ -28,7 +28,7 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.Env, cmd.Dir = environment(b.dir), b.dir
+	cmd.Env, cmd.Dir = environment(b.dir, b.dir), b.dir
 	out, err := cmd.Output()
 	if err != nil {
 		return "", err

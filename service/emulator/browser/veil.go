@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -87,9 +88,9 @@ func (v *veil) hides(raw []byte) bool {
 	}
 	switch e.method {
 	case "Target.targetCreated", "Target.targetInfoChanged":
-		return v.hiddenTarget(raw)
+		return v.hiddenTarget(gjson.GetBytes(raw, "params.targetInfo"))
 	case "Target.attachedToTarget":
-		if v.hiddenTarget(raw) {
+		if v.hiddenTarget(gjson.GetBytes(raw, "params.targetInfo")) {
 			v.shut[e.attached] = true
 			v.detach(e)
 			return true
@@ -111,11 +112,17 @@ func (v *veil) hides(raw []byte) bool {
 	return false
 }
 
-// hiddenTarget reads the target that a message is about. v.mu is held.
-func (v *veil) hiddenTarget(raw []byte) bool {
-	f := gjson.GetManyBytes(raw, "params.targetInfo.targetId", "params.targetInfo.url", "params.targetInfo.browserContextId", "params.targetInfo.type")
-	id := f[0].String()
-	if v.contexts[f[2].String()] || privileged(f[1].String()) || f[3].String() == "browser_ui" {
+// hidesInfo tells whether a target of a list stays here.
+func (v *veil) hidesInfo(info json.RawMessage) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.hiddenTarget(gjson.ParseBytes(info))
+}
+
+// hiddenTarget decides on a target's description. v.mu is held.
+func (v *veil) hiddenTarget(info gjson.Result) bool {
+	id := info.Get("targetId").String()
+	if v.contexts[info.Get("browserContextId").String()] || privileged(info.Get("url").String()) || info.Get("type").String() == "browser_ui" {
 		v.hidden[id] = true
 	}
 	return v.hidden[id]

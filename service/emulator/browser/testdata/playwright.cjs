@@ -30,7 +30,9 @@ const { chromium } = require('playwright-core');
   out.captcha = (await session.send('Captcha.solve', { detectTimeout: 100 })).status;
   out.session = (await session.send('Browser.getSessionId')).sessionId;
   out.file = await second.goto('file:///etc/hostname').then(() => 'opened', (e) => String(e.message));
-  out.upload = await second.setInputFiles('#file', '/etc/hostname').then(() => 'uploaded', (e) => String(e.message));
+  // A file of the client's own machine travels in a message.
+  await second.setInputFiles('#file', { name: 'mine.txt', mimeType: 'text/plain', buffer: Buffer.from('from the client') });
+  out.upload = await second.evaluate(() => document.getElementById('file').files[0].text());
   out.pages = browser.contexts().map((c) => c.pages().map((p) => new URL(p.url()).pathname));
   await context.close();
   await browser.close();

@@ -1,0 +1,424 @@
+package browser
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/gobwas/ws"
+	"github.com/tidwall/gjson"
+
+	"zonedeck/service/emulator/lab"
+)
+
+// running are the processes that use a pool's folder, by the command lines.
+func running(t *testing.T, dir string) []string {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		return nil
+	}
+	lines, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, name := range lines {
+		if raw, err := os.ReadFile(name); err == nil && strings.Contains(string(raw), dir) {
+			found = append(found, strings.ReplaceAll(string(raw), "\x00", " "))
+		}
+	}
+	return found
+}
+
+func folders(t *testing.T, dir string) int {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return len(entries)
+}
+
+// eventually asks until it is so, for at most ten seconds.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	deadline := time.After(10 * time.Second)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("not in time: %s", what)
+		}
+	}
+}
+
+func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
+	b := open(t, Config{Dir: t.TempDir()})
+	base := shop(t)
+	c := dialClient(t, entry(t, b))
+	c.page()
+	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial, Timeout: 20 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	if runtime.GOOS == "linux" && len(running(t, b.dir)) < 2 || folders(t, b.dir) != 2 {
+		t.Fatalf("%d folders, %q", folders(t, b.dir), running(t, b.dir))
+	}
+	closed := make(chan error, 1)
+	go func() { closed <- b.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Fatal(err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("Close does not end")
+	}
+	if why := c.ended(); !strings.HasPrefix(why, "worker_disconnect") {
+		t.Errorf("%q", why)
+	}
+	if left := running(t, b.dir); len(left) != 0 {
+		t.Errorf("%q", left)
+	}
+	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder stands: %v", err)
+	}
+	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial}); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestOpenClearsWhatAKilledOneLeft(t *testing.T) {
+	dir := t.TempDir()
+	left := filepath.Join(dir, "browser", "chromium-123", "Default")
+	if err := os.MkdirAll(left, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if folders(t, b.dir) != 0 {
+		t.Error("it was left")
+	}
+}
+
+func TestACrashIsSurvived(t *testing.T) {
+	b := open(t, Config{})
+	hold := make(chan struct{})
+	var asked atomic.Int64
+	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if asked.Add(1) == 1 {
+			close(hold)
+			<-r.Context().Done()
+		}
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<title>again</title>")
+	}))
+	t.Cleanup(ts.Close)
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+		failed <- err
+	}()
+	<-hold
+	b.mu.Lock()
+	killGroup(b.shared.chrom.cmd)
+	b.mu.Unlock()
+	var page *PageError
+	if err := <-failed; !errors.As(err, &page) || page.Code != CodeDisconnected {
+		t.Errorf("%v", err)
+	}
+	if res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second}); err != nil || !strings.Contains(string(res.Body), "again") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAnIdleBrowserEnds(t *testing.T) {
+	b := open(t, Config{Idle: time.Millisecond})
+	if _, err := b.Render(t.Context(), Request{URL: shop(t) + "/", Dial: dial, Timeout: 20 * time.Second}); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the idle browser is gone", func() bool { return folders(t, b.dir) == 0 })
+}
+
+func TestACallerWhoLeavesEndsThePage(t *testing.T) {
+	b := browsers(t)
+	asked := make(chan struct{}, 8)
+	ts := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(ts.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-asked
+		cancel()
+	}()
+	if _, err := b.Render(ctx, Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// clock is a time that tests move.
+type clock struct{ ns atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Unix(1_800_000_000, c.ns.Load()) }
+func (c *clock) forward(d time.Duration) { c.ns.Add(int64(d)) }
+
+func TestSessionsEndAtTheirLimits(t *testing.T) {
+	c := &clock{}
+	b := open(t, Config{Now: c.now})
+	addr := entry(t, b)
+	idle := dialClient(t, addr)
+	idle.page()
+	c.forward(5 * time.Minute)
+	if why := idle.ended(); !strings.HasPrefix(why, "inactivity_timeout") {
+		t.Errorf("%q", why)
+	}
+	long := dialClient(t, addr)
+	for range 14 {
+		c.forward(4 * time.Minute)
+		long.call("Browser.getVersion", "", "")
+	}
+	c.forward(4 * time.Minute)
+	if why := long.ended(); !strings.HasPrefix(why, "session_timeout") {
+		t.Errorf("%q", why)
+	}
+	crashed := dialClient(t, addr)
+	b.known.mu.Lock()
+	s := b.known.all[len(b.known.all)-1]
+	b.known.mu.Unlock()
+	killGroup(s.chrom.cmd)
+	if why := crashed.ended(); !strings.HasPrefix(why, "browser_disconnected") {
+		t.Errorf("%q", why)
+	}
+	eventually(t, "the folders are gone", func() bool { return folders(t, b.dir) == 0 })
+	list := b.Sessions()
+	for i, code := range []string{"browser_disconnected", "session_timeout", "inactivity_timeout"} {
+		if list[i].Status != StatusFailed || list[i].Error == nil || list[i].Error.Code != code {
+			t.Errorf("%d: %+v", i, list[i])
+		}
+	}
+	if list[1].Duration != 3600 {
+		t.Errorf("%+v", list[1])
+	}
+}
+
+func TestASessionHasOneDomain(t *testing.T) {
+	b := open(t, Config{Sessions: 1})
+	base := shop(t)
+	addr := entry(t, b)
+	c := dialClient(t, addr)
+	page := c.page()
+	if m := c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, base+"/"), page); m.Get("error").Exists() {
+		t.Errorf("%s", m)
+	}
+	if m := c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, base+"/second"), page); m.Get("error").Exists() {
+		t.Errorf("%s", m)
+	}
+	if m := c.call("Page.navigate", `{"url":"http://elsewhere.test/"}`, page); !strings.HasPrefix(m.Get("error.message").String(), "navigate_domains_limit") {
+		t.Errorf("%s", m)
+	}
+	// Every browser is taken.
+	d := ws.Dialer{Header: ws.HandshakeHeaderHTTP(basic())}
+	if conn, _, _, err := d.Dial(t.Context(), "ws://"+addr+"/"); err == nil || !strings.Contains(err.Error(), "503") {
+		if conn != nil {
+			conn.Close()
+		}
+		t.Errorf("%v", err)
+	}
+	eventually(t, "the navigation is noted", func() bool { return b.Sessions()[0].Navigations == 2 })
+	if s := b.Sessions(); len(s) != 1 || s[0].Navigations != 2 || s[0].EndURL != base+"/second" || s[0].TargetURL != base+"/" {
+		t.Errorf("%+v", s)
+	}
+	c.conn.Close()
+	eventually(t, "the session is over", func() bool { return b.Sessions()[0].Status == StatusFinished })
+}
+
+func TestTheLoginOfTheWayOutStays(t *testing.T) {
+	b := open(t, Config{})
+	base := shop(t)
+	c := dialClient(t, entry(t, b))
+	page := c.page()
+	c.call("Network.enable", "", page)
+	for _, method := range []string{"Network.clearBrowserCookies", "Network.clearBrowserCache", "Storage.clearCookies"} {
+		if m := c.call(method, "", page); m.Get("error").Exists() {
+			t.Errorf("%s: %s", method, m)
+		}
+	}
+	c.call("Storage.clearDataForOrigin", `{"origin":"*","storageTypes":"all"}`, page)
+	if m := c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, base+"/"), page); m.Get("result.errorText").Exists() || m.Get("error").Exists() {
+		t.Errorf("%s", m)
+	}
+	c.call("Browser.getVersion", "", "")
+	b.egress.mu.Lock()
+	defer b.egress.mu.Unlock()
+	for _, seat := range b.egress.seats {
+		for _, e := range c.events {
+			if strings.Contains(e, seat.secret()) {
+				t.Errorf("the client sees the login: %s", e)
+			}
+		}
+	}
+}
+
+func TestTheVersionGivesAnAddressForOneConnection(t *testing.T) {
+	b := open(t, Config{})
+	addr := entry(t, b)
+	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/json/version", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = basic()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var v map[string]string
+	if err := json.NewDecoder(resp.Body).Decode(&v); err != nil {
+		t.Fatal(err)
+	}
+	target := v["webSocketDebuggerUrl"]
+	if !strings.HasPrefix(target, "ws://"+addr+"/devtools/browser/") || !strings.HasPrefix(v["Browser"], "Chrome/") || strings.Contains(v["User-Agent"], "Headless") {
+		t.Fatalf("%v", v)
+	}
+	conn, _, _, err := ws.Dial(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &client{t: t, conn: conn}
+	if m := c.call("Browser.getVersion", "", ""); m.Get("result.userAgent").String() != v["User-Agent"] {
+		t.Errorf("%s", m)
+	}
+	c.call("Browser.close", "", "")
+	if why := c.ended(); why != "" {
+		t.Errorf("%q", why)
+	}
+	conn.Close()
+	if again, _, _, err := ws.Dial(t.Context(), target); err == nil {
+		again.Close()
+		t.Error("the address was good twice")
+	}
+}
+
+func TestTheLabsCaptchaIsSolvedByATick(t *testing.T) {
+	b := open(t, Config{Captcha: 2 * time.Second})
+	ts := httptest.NewServer(lab.Handler())
+	t.Cleanup(ts.Close)
+	c := dialClient(t, entry(t, b))
+	page := c.page()
+	c.call("Captcha.setAutoSolve", `{"autoSolve":false}`, page)
+	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/captcha?hard=1"), page)
+	m := c.call("Captcha.solve", `{"detectTimeout":2000}`, page)
+	if m.Get("result.status").String() != "solve_failed" || m.Get("result.type").String() != "recaptcha" {
+		t.Errorf("hard: %s", m)
+	}
+	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/captcha"), page)
+	m = c.call("Captcha.solve", `{"detectTimeout":2000}`, page)
+	if m.Get("result.status").String() != "solve_finished" {
+		t.Errorf("%s", m)
+	}
+	m = c.call("Runtime.evaluate", `{"expression":"document.querySelector('.behind') !== null"}`, page)
+	if !m.Get("result.result.value").Bool() {
+		t.Errorf("%s", m)
+	}
+	events := strings.Join(c.events, "\n")
+	for _, name := range []string{"Captcha.detected", "Captcha.solveFinished", "Captcha.SolveFailed"} {
+		if !strings.Contains(events, name) {
+			t.Errorf("no %s", name)
+		}
+	}
+	if s := b.Sessions(); s[0].Captcha != "solved" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestRenderPassesTheLabsBlocks(t *testing.T) {
+	b := browsers(t)
+	ts := httptest.NewServer(lab.Handler())
+	t.Cleanup(ts.Close)
+	for _, c := range []struct {
+		path, code string
+		captcha    CaptchaStatus
+	}{
+		{"/captcha", "", CaptchaSolved},
+		{"/forbidden", "", CaptchaNotDetected}, // its script runs by itself
+	} {
+		res, err := b.Render(t.Context(), Request{URL: ts.URL + c.path, Dial: dial, SolveCaptcha: true, Timeout: 20 * time.Second})
+		if err != nil || res.Captcha != c.captcha || res.Status != 200 || !strings.Contains(string(res.Body), `class="behind"`) {
+			t.Errorf("%s: %v %d %s\n%s", c.path, err, res.Status, res.Captcha, res.Body)
+		}
+	}
+}
+
+func TestTheListOfSessions(t *testing.T) {
+	at := time.Date(2026, 11, 21, 8, 0, 0, 0, time.UTC)
+	b := &Browsers{cfg: Config{Now: func() time.Time { return at.Add(time.Hour) }}}
+	for i := range 5 {
+		s := &session{b: b, began: at.Add(time.Duration(i) * time.Minute), ended: at.Add(time.Duration(2*i) * time.Minute), seat: &seat{}}
+		s.seat.received.Store(int64(100 - i))
+		s.rec = Session{ID: fmt.Sprint(i), Zone: "z" + fmt.Sprint(i%2), Status: StatusFinished, Timestamp: s.began, TargetURL: fmt.Sprintf("http://a.test/%d", i)}
+		if i == 4 {
+			s.rec.Status, s.rec.Error, s.ended = StatusRunning, nil, time.Time{}
+		}
+		b.known.add(s)
+	}
+	h := b.ListHandler()
+	for _, c := range []struct{ query, ids string }{
+		{"", "4 3 2 1 0"},
+		{"?order=asc", "0 1 2 3 4"},
+		{"?api_name=z1", "3 1"},
+		{"?status=running", "4"},
+		{"?status=all&limit=2&offset=1", "3 2"},
+		{"?sort=bandwidth", "0 1 2 3 4"},
+		{"?sort=duration&order=asc", "0 1 2 3 4"},
+		{"?target_url=/3", "3"},
+		{"?start_date=2026-11-21T08:03:00Z", "4 3"},
+		{"?end_date=2026-11-20", ""},
+		{"?start_date=2026-11-21&end_date=2026-11-21", "4 3 2 1 0"},
+		{"?limit=0", "400"},
+		{"?limit=101", "400"},
+		{"?status=odd&sort=odd&order=odd&start_date=odd", "400"},
+	} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/browser_sessions"+c.query, nil))
+		var ids []string
+		for _, s := range gjson.Get(w.Body.String(), "sessions.#.session_id").Array() {
+			ids = append(ids, s.String())
+		}
+		got := strings.Join(ids, " ")
+		if w.Code != 200 {
+			got = fmt.Sprint(w.Code)
+		}
+		if got != c.ids {
+			t.Errorf("%s: %s\n%s", c.query, got, w.Body)
+		}
+	}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/browser_sessions?limit=2", nil))
+	if p := gjson.Get(w.Body.String(), "pagination"); !p.Get("has_more").Bool() || p.Get("next_offset").Int() != 2 || gjson.Get(w.Body.String(), "total").Int() != 5 {
+		t.Errorf("%s", w.Body)
+	}
+	for id, status := range map[string]int{"3": 200, "x": 404} {
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/browser_sessions/"+id, nil))
+		if w.Code != status {
+			t.Errorf("%s: %d %s", id, w.Code, w.Body)
+		}
+	}
+}
