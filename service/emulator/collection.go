@@ -9,7 +9,6 @@ import (
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
-	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
 
@@ -45,7 +44,7 @@ func (s *Server) recordsFor(snapshot, format string, batch, part int) (func(io.W
 // sendWebhook does one POST of a webhook through the checked dialer: a receiver is a
 // target as any other.
 func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
-	if refused := route.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
+	if refused := s.way.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
 		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
 	}
 	e, err := s.way.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})

@@ -63,6 +63,8 @@ func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
 	if err := state.WriteJSON(s.state.Path(clockName), s.rehearsal.clock); err != nil {
 		return time.Time{}, fmt.Errorf("keeping the clock: %w", err)
 	}
+	s.jobs.Wake() // snapshots expire
+	s.deliver.Wake()
 	return now, nil
 }
 

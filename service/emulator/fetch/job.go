@@ -28,7 +28,7 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 	if err != nil {
 		return jobs.Page{}, fmt.Errorf("fetching: %w", err)
 	}
-	if refused := route.PortRefused(req.URL.Hostname(), req.URL.Port()); refused != nil {
+	if refused := f.conf.Route.PortRefused(req.URL.Hostname(), req.URL.Port()); refused != nil {
 		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
 	product := "scrapers"
