@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/accountapi"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/level"
@@ -61,6 +62,7 @@ func (s *Server) apiHandler() http.Handler {
 func (s *Server) apiEndpoints() []endpoint {
 	return slices.Concat(
 		s.fetchEndpoints(),
+		s.accountEndpoints(),
 		s.datasetEndpoints(),
 		s.indexEndpoints(),
 	)
@@ -70,6 +72,25 @@ func (s *Server) fetchEndpoints() []endpoint {
 	return []endpoint{
 		{"POST /request", level.Use, s.fetch.ServeRequest},
 	}
+}
+
+func (s *Server) accountEndpoints() []endpoint {
+	var out []endpoint
+	accountapi.New(accountapi.Config{
+		Account: s.account, Meter: s.meter, Now: s.now, Level: s.levelOf, Log: s.log,
+	}).Mount(func(pattern string, needs level.Action, h http.HandlerFunc) {
+		out = append(out, endpoint{pattern, needs, h})
+	})
+	return out
+}
+
+// levelOf is the level of a request's key; none where it became unusable meanwhile.
+func (s *Server) levelOf(r *http.Request) level.Level {
+	k, err := s.account.Authenticate(bearer(r.Header))
+	if err != nil {
+		return ""
+	}
+	return k.Level
 }
 
 func (s *Server) datasetEndpoints() []endpoint {

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/json"
 	"errors"
@@ -52,6 +53,7 @@ func (s *Server) accountEndpoints() []endpoint {
 			z, err := s.account.NewPassword(r.PathValue("name"))
 			s.answerControl(w, http.StatusOK, z, err)
 		}},
+		{"POST /zones/{name}/limit", level.Settings, s.handleLimit},
 	}
 }
 
@@ -119,6 +121,36 @@ func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
 	}
 	k, err := s.account.CreateKey(name, lv, duty, expires)
 	s.answerControl(w, http.StatusCreated, k, err)
+}
+
+// handleLimit sets what a zone may cost: {"value": dollars, "cycle": "d" or "m"}; a value
+// of null takes the limit off.
+func (s *Server) handleLimit(w http.ResponseWriter, r *http.Request) {
+	body, err := answer.ReadBody(w, r, maxControlBytes)
+	if err != nil {
+		answerError(w, http.StatusBadRequest, "the body could not be read")
+		return
+	}
+	var ask struct {
+		Value *float64 `json:"value"`
+		Cycle string   `json:"cycle"`
+	}
+	dec := json.NewDecoder(bytes.NewReader(body))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&ask); err != nil {
+		answerError(w, http.StatusBadRequest, "body must be {\"value\": dollars or null, \"cycle\": \"d\" or \"m\"}")
+		return
+	}
+	var limit *account.Limit
+	if ask.Value != nil {
+		if *ask.Value < 0 || ask.Cycle != "d" && ask.Cycle != "m" {
+			answerError(w, http.StatusBadRequest, "value must not be negative, cycle must be d or m")
+			return
+		}
+		limit = &account.Limit{Value: *ask.Value, Cycle: ask.Cycle}
+	}
+	z, err := s.account.LimitZone(r.PathValue("name"), limit)
+	s.answerControl(w, http.StatusOK, z, err)
 }
 
 // parseNewKey reads {"name", "level", "expires", "duty"}. expires is a date, an RFC

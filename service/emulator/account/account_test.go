@@ -321,7 +321,7 @@ func TestChangesUnderLoad(t *testing.T) {
 		})
 	}
 	value := ""
-	for i := range 30 {
+	for i := range 12 {
 		if _, err := a.AddPasswords("isp_demo", []string{"next"}); err != nil {
 			t.Fatal(err)
 		}

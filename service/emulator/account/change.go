@@ -246,27 +246,35 @@ const (
 
 // EditIPs adds callers to a list of zones (nil: all), or takes them off it. An allowlist
 // with "any" or without entries lets every caller in.
+// The error for an entry that is none is an [*answer.InvalidError].
 func (a *Account) EditIPs(zones []string, list List, entries []string, remove bool) ([]Zone, error) {
-	return a.edit(zones, func(r *record) (err error) {
+	return a.edit(zones, func(r *record) error {
+		own := &r.AllowIPs
 		if list == Deny {
-			r.DenyIPs, err = edited(r.DenyIPs, entries, remove)
-			return err
+			own = &r.DenyIPs
 		}
-		if r.AllowIPs, err = edited(r.AllowIPs, entries, remove); err != nil {
-			return err
+		next, err := edited(*own, entries, remove)
+		if err != nil {
+			return invalid(err)
 		}
-		r.AllowIPs = withoutAny(r.AllowIPs)
+		if list == Allow {
+			next = withoutAny(next)
+		}
+		*own = next
 		return nil
 	})
 }
 
-// EditDomains adds targets to a list of a zone, or takes them off it.
+func invalid(err error) error { return &answer.InvalidError{Details: []string{err.Error()}} }
+
+// EditDomains adds targets to a list of a zone, or takes them off it. The error for a
+// name that is none is an [*answer.InvalidError].
 func (a *Account) EditDomains(zone string, list List, entries []string, remove bool) (Zone, error) {
 	changed, err := domains(entries)
 	if err != nil {
-		return Zone{}, err
+		return Zone{}, invalid(err)
 	}
-	return a.editOne(zone, func(r *record) (err error) {
+	return a.editOne(zone, func(r *record) error {
 		own := &r.AllowDomains
 		if list == Deny {
 			own = &r.DenyDomains
@@ -275,7 +283,11 @@ func (a *Account) EditDomains(zone string, list List, entries []string, remove b
 		if !remove {
 			next = append(next, changed...)
 		}
-		*own, err = domains(next)
-		return err
+		next, err := domains(next)
+		if err != nil {
+			return invalid(err)
+		}
+		*own = next
+		return nil
 	})
 }

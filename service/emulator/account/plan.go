@@ -127,7 +127,7 @@ func planOf(product string) Plan {
 	case "serp":
 		p["type"], p["serp"] = textJSON("unblocker"), json.RawMessage("true")
 	default:
-		p["type"] = textJSON(wireType(product))
+		p["type"] = textJSON(TypeOf(product))
 	}
 	return p
 }
@@ -139,7 +139,7 @@ func (p Plan) shown(r *record) Plan {
 		out = Plan{}
 	}
 	out["start"] = textJSON(r.Created.UTC().Format(time.RFC3339))
-	out["product"] = textJSON(wireType(r.Product))
+	out["product"] = textJSON(TypeOf(r.Product))
 	if r.Status == Disabled {
 		out["disabled"] = json.RawMessage("1")
 	}
@@ -154,7 +154,8 @@ func (z Zone) Plan() Plan {
 	return z.rec.Plan.shown(z.rec)
 }
 
-func wireType(product string) string {
+// TypeOf is a product's word on the wire; see [Zone.Type].
+func TypeOf(product string) string {
 	switch product {
 	case "datacenter":
 		return "dc"

@@ -200,4 +200,4 @@ func (z Zone) Status() Status {
 
 // Type is the product's word on the wire (public documentation; for products that it
 // gives no zone type, this emulator's own name: assumption).
-func (z Zone) Type() string { return wireType(z.Product) }
+func (z Zone) Type() string { return TypeOf(z.Product) }

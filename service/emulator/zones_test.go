@@ -1,0 +1,504 @@
+package emulator
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/scenario"
+)
+
+// ask calls the API with a key of a level.
+func (g *rig) ask(l level.Level, method, path string, body any) reply {
+	g.t.Helper()
+	return g.do(method, g.r.API+path, g.keyOf(l), body)
+}
+
+// expect asks and compares the status and a part of the body.
+func (g *rig) expect(l level.Level, call, body string, status int, part string) reply {
+	g.t.Helper()
+	method, path, _ := strings.Cut(call, " ")
+	var b any
+	if body != "" {
+		b = body
+	}
+	a := g.ask(l, method, path, b)
+	if a.status != status || !strings.Contains(a.body, part) || a.header.Get("x-emulator-basis") == "" {
+		g.t.Errorf("%s %s as %s: %d %q, want %d with %q", call, body, l, a.status, a.body, status, part)
+	}
+	return a
+}
+
+// from is a client whose connections begin at an address of this machine, by API when
+// zone is empty, else through the proxy.
+func (g *rig) from(ip, zone, password string) *http.Client {
+	d := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(ip)}}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM([]byte(g.r.CAPEM))
+	tr := &http.Transport{DialContext: d.DialContext, DisableKeepAlives: true, TLSClientConfig: &tls.Config{RootCAs: pool}}
+	if zone != "" {
+		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: g.r.Proxy, User: url.UserPassword("brd-customer-"+g.r.Account+"-zone-"+zone, password)})
+	}
+	g.t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+}
+
+// both fetches a page by both methods from an address, and gives the status and code of
+// each: "200" where it went through.
+func (g *rig) both(ip, zone, target string) (api, native string) {
+	g.t.Helper()
+	body, err := json.Marshal(map[string]string{"zone": zone, "url": target, "format": "raw"})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	req, err := http.NewRequest(http.MethodPost, g.r.API+"/request", strings.NewReader(string(body)))
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+g.keyOf(level.User))
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := g.from(ip, "", "").Do(req)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	resp.Body.Close()
+	status := resp.Header.Get("x-brd-status-code")
+	if status == "" {
+		status = fmt.Sprint("outer ", resp.StatusCode)
+	}
+	api = strings.TrimSpace(status + " " + resp.Header.Get("x-brd-err-code"))
+
+	resp, err = g.from(ip, zone, g.password(zone)).Get(target)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	resp.Body.Close()
+	return api, strings.TrimSpace(fmt.Sprint(resp.StatusCode, " ", resp.Header.Get("x-brd-err-code")))
+}
+
+func (g *rig) expectBoth(ip, zone, target, wantAPI, wantNative string) {
+	g.t.Helper()
+	if api, native := g.both(ip, zone, target); api != wantAPI || native != wantNative {
+		g.t.Errorf("%s from %s to %s: %q by API, %q by proxy; want %q, %q", zone, ip, target, api, native, wantAPI, wantNative)
+	}
+}
+
+const here = "127.0.0.1"
+
+func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	// What the public SDK does: a SERP zone by type unblocker, then it looks for "serp".
+	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"sdk_serp","type":"unblocker"},"plan":{"type":"unblocker","serp":true}}`, 201, `"sdk_serp"`)
+	g.expect(level.User, "GET /zone/get_active_zones", "", 200, `{"name":"sdk_serp","type":"serp"}`)
+	g.expect(level.Admin, "POST /zone", `{"zone":{"name":"sdk_serp"},"plan":{"type":"unblocker"}}`, 409, "already exists")
+	// An ISP zone without pool_ip_type silently is a datacenter zone.
+	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"my_isp","type":"ISP"},"plan":{"type":"static"}}`, 201, `"type":"dc"`)
+	// The body of old clients.
+	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"old","password":"sesame","ips":["127.0.0.1"],"plan":{"type":"resident"}},"alloc_opt":{}}`, 201, `"res_rotating"`)
+	g.expect(level.Ops, "GET /zone?zone=old", "", 200, `"password":["sesame"],"ips":["127.0.0.1"]`)
+	for body, part := range map[string]string{
+		`{"zone":{"name":"x"},"plan":{"type":"unblocker"},"colour":1}`:         "colour is not allowed",
+		`{"zone":{"name":"x","shape":1},"plan":{"type":"unblocker"}}`:          "zone.shape is not allowed",
+		`{"zone":{"name":"x"},"plan":{"type":"unblocker","smell":1}}`:          "plan.smell is not allowed",
+		`{"zone":{"name":"x"},"plan":{}}`:                                      "plan.type is required",
+		`{"zone":{"name":"x"}}`:                                                "plan.type is required",
+		`{"zone":{},"plan":{"type":"unblocker"}}`:                              "zone.name is required",
+		`{"zone":7,"plan":{"type":"unblocker"}}`:                               "zone must be an object",
+		`{"zone":{"name":"a b"},"plan":{"type":"unblocker"}}`:                  "zone.name must be",
+		`{"zone":{"name":"x","password":""},"plan":{"type":"unblocker"}}`:      "password must be",
+		`{"zone":{"name":"x","ips":["nonsense"]},"plan":{"type":"unblocker"}}`: "zone.ips",
+		`[]`: "body must be a JSON object", `{`: "body must be a JSON object",
+	} {
+		g.expect(level.Ops, "POST /zone", body, 400, part)
+	}
+	g.expectBoth(here, "my_isp", "http://lab.test/ok", "200", "200")
+	g.expect(level.Ops, "POST /zone/change_disable", `{"zone":"my_isp","disable":1}`, 200, `"disabled":1`)
+	g.expectBoth(here, "my_isp", "http://lab.test/ok", "407 client_10002", "407 client_10002")
+	g.expect(level.User, "GET /zone/status?zone=my_isp", "", 200, `{"status":"disabled"}`)
+	if a := g.expect(level.User, "GET /zone/get_active_zones", "", 200, ""); strings.Contains(a.body, "my_isp") {
+		t.Error("a disabled zone is active")
+	}
+	g.expect(level.User, "GET /zone/get_all_zones", "", 200, `{"name":"my_isp","type":"dc","status":"disabled"}`)
+	g.expect(level.Ops, "POST /zone/change_disable", `{"zone":"my_isp","disable":0}`, 200, `"plan"`)
+	g.expectBoth(here, "my_isp", "http://lab.test/ok", "200", "200")
+	password := g.password("my_isp")
+	g.expect(level.Ops, "DELETE /zone", `{"zone":"my_isp"}`, 200, `["my_isp"]`)
+	g.expect(level.User, "GET /zone/get_all_zones", "", 200, `{"name":"my_isp","type":"dc","status":"deleted"}`)
+	if a := g.request(map[string]any{"zone": "my_isp", "url": "http://lab.test/ok", "format": "raw"}); a.status != 400 || !strings.Contains(a.body, `zone "my_isp" not found`) {
+		t.Errorf("%+v", a)
+	}
+	if resp, err := g.from(here, "my_isp", password).Get("http://lab.test/ok"); err != nil || resp.StatusCode != 407 {
+		t.Errorf("%v, %v", resp, err)
+	} else {
+		resp.Body.Close()
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, Options{StateDir: dir})
+	h.expect(level.User, "GET /zone/get_all_zones", "", 200, `{"name":"my_isp","type":"dc","status":"deleted"}`)
+	h.expect(level.Ops, "GET /zone/passwords?zone=old", "", 200, `{"passwords":["sesame"]}`)
+	h.expectBoth(here, "old", "http://lab.test/ok", "200", "200")
+}
+
+func TestQuestionsAboutZonesThatAreNotThere(t *testing.T) {
+	g := start(t, Options{})
+	for _, path := range []string{
+		"/zone", "/zone/status", "/zone/passwords", "/zone/permissions", "/zone/ips", "/zone/ips/unavailable", "/zone/route_ips",
+		"/zone/route_vips", "/zone/count_available_ips", "/zone/cost", "/zone/bw",
+	} {
+		g.expect(level.Admin, "GET "+path, "", 400, "Missing zone parameter")
+		g.expect(level.Admin, "GET "+path+"?zone=nowhere", "", 422, "")
+		g.expect(level.Admin, "GET "+path+"?zone=isp_demo&colour=red", "", 400, "query parameter colour is not allowed")
+	}
+	for call, body := range map[string]string{
+		"POST /zone/change_disable": `{"zone":"nowhere","disable":1}`, "POST /zone/add_password": `{"zone":"nowhere","password":"x"}`,
+		"POST /zone/remove_password": `{"zone":"nowhere","password":["x"]}`, "POST /zone/whitelist": `{"zone":"nowhere","ip":"1.2.3.4"}`,
+		"DELETE /zone/blacklist": `{"zone":"nowhere","ip":"1.2.3.4"}`, "POST /zone/domain_perm": `{"zone":"nowhere","type":"whitelist","domain":"a.com"}`,
+		"DELETE /zone": `{"zone":"nowhere"}`,
+	} {
+		g.expect(level.Admin, call, body, 422, "")
+	}
+	g.expect(level.Admin, "GET /zone/whitelist?zones=isp_demo,nowhere", "", 422, "")
+}
+
+func TestAWrongContentTypeIsRefused(t *testing.T) {
+	g := start(t, Options{})
+	req, err := http.NewRequest(http.MethodPost, g.r.API+"/zone", strings.NewReader(`{}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+g.keyOf(level.Ops))
+	resp, err := g.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != 400 {
+		t.Errorf("%d", resp.StatusCode)
+	}
+}
+
+func TestOnlyThoseWhoMaySeePasswordsDo(t *testing.T) {
+	g := start(t, Options{})
+	for l, sees := range map[level.Level]bool{level.Admin: true, level.Ops: true, level.Limit: true, level.User: false, level.Finance: false} {
+		a := g.expect(l, "GET /zone?zone=isp_demo", "", 200, `"plan":{`)
+		if strings.Contains(a.body, g.password("isp_demo")) != sees {
+			t.Errorf("%s: %s", l, a.body)
+		}
+	}
+}
+
+func TestPasswordsOfAZoneTakeEffectAtOnce(t *testing.T) {
+	g := start(t, Options{})
+	first := g.password("residential_demo")
+	status := func(password string) int {
+		t.Helper()
+		resp, err := g.from(here, "residential_demo", password).Get("http://lab.test/ok")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp.StatusCode
+	}
+	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":["one","two"]}`, 200, `"two"`)
+	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":"three"}`, 200, `"three"`)
+	g.expect(level.Limit, "GET /zone/passwords?zone=residential_demo", "", 200, `["`+first+`","one","two","three"]`)
+	for _, p := range []string{first, "one", "two", "three"} {
+		if s := status(p); s != 200 {
+			t.Errorf("%s: %d", p, s)
+		}
+	}
+	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["`+first+`","two"]}`, 200, `["one","three"]`)
+	for p, want := range map[string]int{first: 407, "two": 407, "one": 200, "three": 200} {
+		if s := status(p); s != want {
+			t.Errorf("%s: %d, want %d", p, s, want)
+		}
+	}
+	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["one","three"]}`, 400, "without a password")
+	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["four"]}`, 400, "no such password")
+	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo"}`, 400, "password is required")
+	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":"a b"}`, 400, "password")
+	z := decode[account.Zone](t, g.control("POST", "/zones/residential_demo/password", nil))
+	if status("one") != 407 || status(z.Password) != 200 {
+		t.Error("after regeneration an old password works, or the new one does not")
+	}
+}
+
+func TestListsOfCallersHoldForBothMethods(t *testing.T) {
+	g := start(t, Options{})
+	zone, other, page := "datacenter_demo", "127.0.0.2", "http://lab.test/ok"
+	g.expect(level.Limit, "GET /zone/whitelist?zones="+zone, "", 200, `{"datacenter_demo":["any"]}`)
+	g.expect(level.Limit, "GET /zone/blacklist?zone="+zone, "", 200, `{"datacenter_demo":[]}`)
+	g.expectBoth(other, zone, page, "200", "200")
+	// The first address that is allowed keeps everyone else out.
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":"127.0.0.1"}`, 201, `["127.0.0.1"]`)
+	g.expectBoth(other, zone, page, "407 client_10030", "407 client_10030")
+	g.expectBoth(here, zone, page, "200", "200")
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":["127.0.0.2-127.0.0.9","10.0.0.0/255.0.0.0"]}`, 201, `10.0.0.0/255.0.0.0`)
+	g.expectBoth(other, zone, page, "200", "200")
+	g.expect(level.Limit, "POST /zone/blacklist", `{"zone":"datacenter_demo","ip":"127.0.0.2/32"}`, 201, `["127.0.0.2/32"]`)
+	g.expectBoth(other, zone, page, "401 client_10050", "401 client_10050")
+	g.expect(level.Limit, "DELETE /zone/blacklist", `{"zone":"datacenter_demo","ip":"127.0.0.2"}`, 200, `[]`)
+	g.expectBoth(other, zone, page, "200", "200")
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":"any"}`, 201, `["any"]`)
+	g.expectBoth("127.0.0.77", zone, page, "200", "200")
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":"nonsense"}`, 400, "nonsense")
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo"}`, 400, "ip is required")
+	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"","ip":"1.2.3.4"}`, 400, "zone must be")
+	g.expect(level.Limit, "GET /zone/recent_ips?zones="+zone, "", 200, `{"datacenter_demo":["127.0.0.77","127.0.0.2"`)
+	// No zone is every zone.
+	g.expect(level.Limit, "POST /zone/blacklist", `{"ip":"127.0.0.3"}`, 201, `"agent_demo":["127.0.0.3"]`)
+	lists := decode[map[string][]string](t, g.expect(level.Limit, "GET /zone/blacklist", "", 200, ""))
+	for zone, list := range lists {
+		if !slices.Equal(list, []string{"127.0.0.3"}) {
+			t.Errorf("%s: %q", zone, list)
+		}
+	}
+	if len(lists) != len(g.r.Zones) {
+		t.Errorf("%d zones", len(lists))
+	}
+	g.expectBoth("127.0.0.3", "isp_demo", page, "401 client_10050", "401 client_10050")
+}
+
+func TestListsOfTargetsHoldForBothMethods(t *testing.T) {
+	g := start(t, Options{})
+	zone, page := "isp_demo", "http://lab.test/ok"
+	g.expect(level.Ops, "POST /zone/domain_perm", `{"zone":"isp_demo","type":"whitelist","domain":"example.org *.example.com"}`, 201, `{"whitelist":"example.org example.com"}`)
+	g.expectBoth(here, zone, page, "403 client_10250", "403 client_10250")
+	g.expect(level.Ops, "POST /zone/domain_perm", `{"zone":"isp_demo","type":"whitelist","domain":"lab.test"}`, 201, `lab.test`)
+	g.expectBoth(here, zone, page, "200", "200")
+	g.expect(level.Ops, "POST /zone/domain_perm", `{"zone":"isp_demo","type":"blacklist","domain":"lab.test"}`, 201, `{"blacklist":"lab.test"}`)
+	g.expectBoth(here, zone, page, "403 client_10260", "403 client_10260")
+	if _, resp := tryConnect(t, g.r.Proxy, loginHeader(zone, g.password(zone)), "lab.test:443", nil); resp.StatusCode != 403 {
+		t.Errorf("CONNECT: %d", resp.StatusCode)
+	} else {
+		resp.Body.Close()
+	}
+	g.expect(level.Ops, "DELETE /zone/domain_perm", `{"zone":"isp_demo","type":"blacklist","domain":"lab.test"}`, 200, `{"blacklist":""}`)
+	g.expectBoth(here, zone, page, "200", "200")
+	for body, part := range map[string]string{
+		`{"zone":"isp_demo","type":"greylist","domain":"a.com"}`:      "whitelist or blacklist",
+		`{"zone":"isp_demo","type":"whitelist"}`:                      "domain is required",
+		`{"zone":"isp_demo","type":"whitelist","domain":"a b/c"}`:     "host name",
+		`{"zone":"isp_demo","type":"whitelist","domain":["a.com",7]}`: "domain must be",
+	} {
+		g.expect(level.Ops, "POST /zone/domain_perm", body, 400, part)
+	}
+}
+
+func TestASuspendedAccountFetchesNothing(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	g.expect(level.User, "GET /status", "", 200, `"can_make_requests":false,"customer":"hl_demo01","ip":"127.0.0.1","status":"active"`)
+	g.expect(level.User, "GET /status?zone=isp_demo", "", 200, `"can_make_requests":true`)
+	g.expect(level.Ops, "PUT /status", `{"status":"suspend_manual"}`, 403, "permissions")
+	g.expect(level.Admin, "PUT /status", `{"status":"gone"}`, 400, "status must be")
+	g.expect(level.Admin, "PUT /status", `{"status":"suspend_manual"}`, 200, "suspend_manual")
+	g.expectBoth(here, "isp_demo", "http://lab.test/ok", "407 client_10020", "407 client_10020")
+	g.expect(level.User, "GET /status?zone=isp_demo", "", 200, `"can_make_requests":false`)
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, Options{StateDir: dir})
+	h.expectBoth(here, "isp_demo", "http://lab.test/ok", "407 client_10020", "407 client_10020")
+	h.expect(level.Admin, "PUT /status", `{"status":"active"}`, 200, "active")
+	h.expectBoth(here, "isp_demo", "http://lab.test/ok", "200", "200")
+}
+
+func TestNoZoneIsAllZonesWhenDeleting(t *testing.T) {
+	g := start(t, Options{})
+	g.expect(level.Ops, "DELETE /zone", `{"zone":null}`, 400, "zone must be")
+	g.expect(level.Ops, "DELETE /zone", `{"zone":[]}`, 400, "zone must be")
+	g.expect(level.Ops, "DELETE /zone", "", 400, "body must be")
+	if len(g.Ready().Zones) != 13 {
+		t.Fatal("zones are gone")
+	}
+	a := decode[map[string][]string](t, g.expect(level.Ops, "DELETE /zone", `{}`, 200, ""))
+	if len(a["deleted"]) != 13 || len(g.Ready().Zones) != 0 {
+		t.Errorf("%q, %d left", a, len(g.Ready().Zones))
+	}
+	g.expect(level.User, "GET /zone/get_active_zones", "", 200, "[]")
+}
+
+func TestAddressesOfZones(t *testing.T) {
+	g := start(t, Options{})
+	type ips struct {
+		IPs []struct{ IP, MaxMind string }
+	}
+	list := decode[ips](t, g.expect(level.User, "GET /zone/ips?zone=isp_demo", "", 200, `"ext":{"dbip":"us"`))
+	if len(list.IPs) == 0 {
+		t.Fatal("no addresses")
+	}
+	// What is listed can be chosen.
+	if a := g.get(g.through("isp_demo-ip-"+list.IPs[1].IP), "http://lab.test/whoami"); a.header.Get("x-brd-ip") != list.IPs[1].IP {
+		t.Errorf("%+v", a)
+	}
+	g.expect(level.User, "GET /zone/ips?zone=isp_demo&ip_per_country=1", "", 200, fmt.Sprintf(`{"us":%d}`, len(list.IPs)))
+	g.expect(level.User, "GET /zone/count_available_ips?zone=isp_demo", "", 200, fmt.Sprintf(`{"count":%d}`, len(list.IPs)))
+	g.expect(level.User, "GET /zone/route_ips?zone=isp_demo", "", 200, list.IPs[0].IP+"\n")
+	g.expect(level.User, "GET /zone/ips/unavailable?zone=isp_demo", "", 200, `{"isp_demo":[]}`)
+	g.expect(level.User, "GET /zone/proxies_pending_replacement?zone=isp_demo", "", 200, `{"isp_demo":[]}`)
+	g.expect(level.User, "GET /zone/route_vips?zone=residential_demo", "", 422, "not dedicated")
+	for _, path := range []string{"ips", "ips/unavailable", "route_ips", "count_available_ips"} {
+		g.expect(level.User, "GET /zone/"+path+"?zone=residential_demo", "", 400, "Wrong zone plan")
+	}
+	g.expect(level.User, "GET /zone/permissions?zone=mobile_demo", "", 200, `"carrier"`)
+	g.expect(level.User, "GET /countrieslist", "", 200, `"de"`)
+	g.expect(level.User, "GET /cities?country=us", "", 200, `"newyork"`)
+	g.expect(level.User, "GET /cities?country=USA", "", 400, "country")
+	g.expect(level.User, "GET /zone/static/cities", "", 200, `{"cities":[]}`)
+	g.expect(level.Finance, "GET /network_status/res", "", 200, `{"status":true}`)
+	g.expect(level.Finance, "GET /network_status/moon", "", 404, "")
+	for _, call := range []string{"POST /zone/ips", "DELETE /zone/ips", "POST /zone/ips/refresh", "POST /zone/ips/migrate", "DELETE /zone/vips", "POST /zone/switch_100uptime"} {
+		g.expect(level.Ops, call, `{}`, 501, "is not there")
+	}
+}
+
+func TestAScenarioWithoutKeysGetsOneShownOnce(t *testing.T) {
+	dir := t.TempDir()
+	sc := &scenario.Scenario{Name: "bare", Account: "hl_bare", Prefix: "brd", Zones: []scenario.Zone{{Name: "z", Product: "isp", Password: "p"}}}
+	g := start(t, Options{StateDir: dir, Scenario: sc})
+	if len(g.r.Keys) != 1 || len(g.r.Keys[0].Value) != 64 || g.r.Keys[0].Level != level.Admin {
+		t.Fatalf("%+v", g.r.Keys)
+	}
+	value := g.r.Keys[0].Value
+	if k := g.Ready().Keys; k[0].Value != "" {
+		t.Error("it is shown twice")
+	}
+	if !g.usable(value) {
+		t.Error("it does not work")
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	h := start(t, Options{StateDir: dir, Scenario: sc})
+	if len(h.r.Keys) != 1 || h.r.Keys[0].Value != "" || !h.usable(value) {
+		t.Errorf("after a restart: %+v", h.r.Keys)
+	}
+	if b, err := os.ReadFile(h.state.Path("account.json")); err != nil || strings.Contains(string(b), value) {
+		t.Errorf("the value is on disk: %v", err)
+	}
+}
+
+// TestPasswordsAndKeysChangeUnderLoad fetches by both methods while passwords and keys are
+// exchanged: what was answered as added works, what was answered as gone does not.
+func TestPasswordsAndKeysChangeUnderLoad(t *testing.T) {
+	g := start(t, Options{})
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	steady, pw := g.key("batch-user"), g.password("mobile_demo")
+	for range 2 {
+		api, proxy := g.from(here, "", ""), g.from(here, "mobile_demo", pw)
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				req, err := http.NewRequest(http.MethodGet, g.r.API+"/zone/status?zone=mobile_demo", nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				req.Header.Set("Authorization", "Bearer "+steady)
+				for _, do := range []func() (*http.Response, error){
+					func() (*http.Response, error) { return api.Do(req) },
+					func() (*http.Response, error) { return proxy.Get("http://lab.test/ok") },
+				} {
+					resp, err := do()
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					resp.Body.Close()
+					if resp.StatusCode != 200 {
+						t.Errorf("a login that nobody touched: %d", resp.StatusCode)
+						return
+					}
+				}
+			}
+		})
+	}
+	value := g.key("ops-zones")
+	for i := range 8 {
+		next := fmt.Sprint("next", i)
+		body := `{"zone":"mobile_demo","password":"` + next + `"}`
+		g.expect(level.Limit, "POST /zone/add_password", body, 200, next)
+		g.expectLogin(next, 200)
+		g.expect(level.Limit, "POST /zone/remove_password", body, 200, pw)
+		g.expectLogin(next, 407)
+		k := decode[account.Key](t, g.control("POST", "/keys/ops-zones/refresh", nil))
+		if g.usable(value) || !g.usable(k.Value) {
+			t.Error("a refresh did not take effect at once")
+		}
+		value = k.Value
+	}
+	close(stop)
+	wg.Wait()
+}
+
+func (g *rig) expectLogin(password string, status int) {
+	g.t.Helper()
+	resp, err := g.from(here, "mobile_demo", password).Get("http://lab.test/ok")
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	resp.Body.Close()
+	if resp.StatusCode != status {
+		g.t.Errorf("password %q: %d, want %d", password, resp.StatusCode, status)
+	}
+}
+
+// answerInMemory is a recorder whose body may have a deadline, which it never meets.
+type answerInMemory struct{ *httptest.ResponseRecorder }
+
+func (answerInMemory) SetReadDeadline(time.Time) error { return nil }
+
+func FuzzAccountBodies(f *testing.F) {
+	g := start(f, Options{})
+	var patterns []string
+	handlers := map[string]http.HandlerFunc{}
+	for _, e := range g.accountEndpoints() {
+		handlers[e.pattern] = e.serve
+	}
+	patterns = slices.Sorted(maps.Keys(handlers))
+	for i, body := range []string{
+		`{"zone":{"name":"x"},"plan":{"type":"unblocker"}}`, `{"zone":"isp_demo","ip":["1.2.3.4","10.0.0.0/8"]}`, `{"zone":"isp_demo","password":["a"]}`,
+		`{"zone":"isp_demo","disable":1}`, `{"zone":"isp_demo","type":"whitelist","domain":"a.com b.com"}`, `{"dimension":"zones","from":"2027-01-01","to":"2027-02-01","filters":{"zones":["x"]}}`,
+		`{"status":"active"}`, `{}`, `[]`, `null`, `{"zone":`,
+	} {
+		f.Add(uint8(i), "zone=isp_demo&from=2027-01-01&to=2027-02-01", []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, which uint8, query string, body []byte) {
+		pattern := patterns[int(which)%len(patterns)]
+		method, path, _ := strings.Cut(pattern, " ")
+		r, err := http.NewRequest(method, "http://127.0.0.1"+pathValue.ReplaceAllString(path, "json"), strings.NewReader(string(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.URL.RawQuery = query
+		r.Header.Set("Content-Type", "application/json")
+		w := answerInMemory{httptest.NewRecorder()}
+		handlers[pattern](w, r)
+		if w.Code < 200 || w.Code > 501 || w.Header().Get("x-emulator-basis") == "" {
+			t.Errorf("%s ?%s %q: %d %v", pattern, query, body, w.Code, w.Header())
+		}
+	})
+}
