@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"zonedeck/service/emulator/answer"
@@ -34,6 +35,7 @@ type rehearsal struct {
 	clock    *emutime.Clock
 	faults   *fault.Engine
 	requests *record.Journal
+	tunnels  sync.Map // *native.Visit -> *record.Exchange, while it is open
 }
 
 // openRehearsal puts the movable clock in the place of the machine's.
@@ -63,7 +65,8 @@ func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
 	if err := state.WriteJSON(s.state.Path(clockName), s.rehearsal.clock); err != nil {
 		return time.Time{}, fmt.Errorf("keeping the clock: %w", err)
 	}
-	s.jobs.Wake() // snapshots expire
+	// Who waits for a moment with a timer of the machine's looks again.
+	s.jobs.Wake()
 	s.deliver.Wake()
 	return now, nil
 }
@@ -87,6 +90,12 @@ func (s *Server) secrets() []string {
 		out = append(out, z.Password)
 	}
 	return out
+}
+
+// recordedProxy puts the journal in front of native access. Its faults come after the
+// login (aroundVisit), when the zone is known.
+func (s *Server) recordedProxy() http.Handler {
+	return s.rehearsal.requests.Handler("proxy", s.proxy)
 }
 
 // rehearsed puts journal and faults in front of the API.

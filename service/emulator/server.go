@@ -11,11 +11,11 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"zonedeck/service/emulator/account"
-	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
@@ -135,7 +135,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 }
 
 func (s *Server) openAll(o Options) (err error) {
-	rules, err := guard.Parse(o.AllowPrivate)
+	rules, err := guard.Parse(slices.Concat(o.AllowPrivate, s.scenario.AllowPrivate))
 	if err != nil {
 		return err
 	}
@@ -164,6 +164,7 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
+	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
 	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: s.way, Log: s.log})
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
@@ -180,7 +181,7 @@ func (s *Server) openAll(o Options) (err error) {
 	}
 	s.serve(ln.api, s.rehearsed(api))
 	s.serve(ln.control, forLoopback(s.controlHandler()))
-	s.serve(ln.proxy, s.proxy)
+	s.serve(ln.proxy, s.recordedProxy())
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
 	return nil
 }
@@ -191,13 +192,6 @@ func (s *Server) rate(zone, product string) meter.Rate {
 		return meter.Rate{GB: r.GB, Thousand: r.Thousand}
 	}
 	return meter.DefaultRate(product)
-}
-
-// nativeHooks is what stands around the fetches of native access.
-func (s *Server) nativeHooks() native.Hooks {
-	return native.Hooks{
-		Admit: func(v *native.Visit) *answer.Refusal { return s.account.Admit(v.Zone.Name, v.Client.Addr(), v.Host) },
-	}
 }
 
 func (s *Server) note(format string, args ...any) {

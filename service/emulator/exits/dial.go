@@ -38,6 +38,7 @@ type Dialer struct {
 	labTLS   *tls.Config
 	rules    *guard.Rules
 	resolver *net.Resolver
+	own      map[string]bool // hosts beside the lab's that its listener serves
 
 	public *http.Transport // where no exit is real: one pool for all
 
@@ -67,6 +68,20 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 // first dial.
 func (d *Dialer) UseResolver(r *net.Resolver) { d.resolver = r }
 
+// UseLabFor has the lab's listener serve these hosts too (lower case, without port): the
+// targets of a scenario. Call it before the first dial.
+func (d *Dialer) UseLabFor(hosts []string) {
+	d.own = make(map[string]bool, len(hosts))
+	for _, h := range hosts {
+		d.own[h] = true
+	}
+}
+
+// toLab reports whether the lab's listener serves a host.
+func (d *Dialer) toLab(host string) bool {
+	return IsLab(host) || len(d.own) > 0 && d.own[strings.ToLower(strings.TrimSuffix(host, "."))]
+}
+
 // Rules are what the dialer may connect to.
 func (d *Dialer) Rules() *guard.Rules { return d.rules }
 
@@ -78,7 +93,7 @@ func IsLab(host string) bool {
 // Bound reports whether traffic to host really leaves from e, as far as that can be
 // said before the host is resolved.
 func (d *Dialer) Bound(host string, e Exit) bool {
-	if IsLab(host) {
+	if d.toLab(host) {
 		return e.Bound(d.lab.Addr())
 	}
 	if !d.rules.Opens() {
@@ -95,7 +110,7 @@ func (d *Dialer) Dial(ctx context.Context, address string, e Exit) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("dialing %q: %w", address, err)
 	}
-	if IsLab(host) {
+	if d.toLab(host) {
 		return d.dialLab(ctx, e)
 	}
 	return d.dialChecked(ctx, address, e)
@@ -132,7 +147,7 @@ func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.C
 // real, connections are pooled per exit, so that a kept-alive connection never carries
 // another exit's traffic. Redirects are the caller's matter: a transport follows none.
 func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
-	isLab := IsLab(host)
+	isLab := d.toLab(host)
 	if !isLab && !d.rules.Opens() {
 		return d.public
 	}

@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bufio"
+	"io"
 	"net"
 	"sync"
 	"time"
@@ -114,3 +115,73 @@ func (c *conn) CloseWrite() error {
 
 // NetConn is the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }
+
+// Conn does to what is read from a target's connection what the verdict asks for, where
+// that can be done without seeing the request: latency, drop, reset, hang, cut, dribble,
+// bandwidth. Other actions do nothing.
+func (v Verdict) Conn(c net.Conn) net.Conn {
+	switch v.Do.Kind {
+	case Drop, Reset, Hang, Cut, Dribble, Bandwidth:
+	default:
+		if v.Delay == 0 {
+			return c
+		}
+	}
+	return &targetConn{conn: conn{Conn: c, do: v.Do, left: v.Do.After, closed: make(chan struct{})}, delay: v.Delay}
+}
+
+// targetConn is a target's connection with a fault on what it sends.
+type targetConn struct {
+	conn
+	delay time.Duration // before the first byte
+	owed  time.Duration // before the next one
+	begun bool
+}
+
+// Write passes; the fault is on the other direction.
+func (c *targetConn) Write(p []byte) (int, error) { return c.Conn.Write(p) }
+
+func (c *targetConn) Read(p []byte) (int, error) {
+	if !c.begun {
+		c.begun = true
+		if c.delay > 0 && !c.wait(c.delay) {
+			return 0, net.ErrClosed
+		}
+	}
+	switch c.do.Kind {
+	case Drop:
+		c.Close()
+		return 0, io.EOF
+	case Hang:
+		c.wait(MaxDelay)
+		return 0, net.ErrClosed
+	case Cut, Reset:
+		return c.readUpTo(p)
+	case Dribble, Bandwidth:
+		if len(p) == 0 {
+			return 0, nil
+		}
+		if c.owed > 0 && !c.wait(c.owed) {
+			return 0, net.ErrClosed
+		}
+		chunk, _ := c.do.portion(len(p))
+		n, err := c.Conn.Read(p[:chunk])
+		_, c.owed = c.do.portion(max(n, 1))
+		return n, err
+	default:
+		return c.Conn.Read(p)
+	}
+}
+
+func (c *targetConn) readUpTo(p []byte) (int, error) {
+	if c.left <= 0 {
+		if c.do.Kind == Reset {
+			hardClose(c.Conn)
+		}
+		c.Close()
+		return 0, c.do.endOfBody()
+	}
+	n, err := c.Conn.Read(p[:min(int64(len(p)), c.left)])
+	c.left -= int64(n)
+	return n, err
+}

@@ -47,6 +47,9 @@ func (c *tunnelled) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
+// NetConn is the connection below, for those who end it with a reset.
+func (c *tunnelled) NetConn() net.Conn { return c.Conn }
+
 func (c *tunnelled) CloseWrite() error {
 	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return cw.CloseWrite()

@@ -80,6 +80,20 @@ func (x *Exchange) Code(code string) { x.set(func(e *Entry) { e.Code = code }) }
 // Fault says which faults hit, where no header says it.
 func (x *Exchange) Fault(ids string) { x.set(func(e *Entry) { e.Fault = ids }) }
 
+// Cut says that it was broken off.
+func (x *Exchange) Cut(cut bool) { x.set(func(e *Entry) { e.Cut = e.Cut || cut }) }
+
+// Since says that it began earlier than it was recorded.
+func (x *Exchange) Since(began time.Time) {
+	if x == nil {
+		return
+	}
+	x.set(func(e *Entry) {
+		e.Time = e.Time.Add(-x.begun.Sub(began))
+		x.begun = began
+	})
+}
+
 // Bytes adds what passed through a connection that was taken over.
 func (x *Exchange) Bytes(in, out int64) {
 	x.set(func(e *Entry) { e.BytesIn += in; e.BytesOut += out })
@@ -252,7 +266,7 @@ func (r *recorder) into(x *Exchange, aborted bool) {
 		case !r.taken && !aborted:
 			e.Status = http.StatusOK // a handler that said nothing
 		}
-		e.Cut = aborted
+		e.Cut = e.Cut || aborted
 		e.BytesOut += r.out
 		if v := first(h, "X-Brd-Status-Code"); v != "" {
 			e.Inner, _ = strconv.Atoi(v) // what is no number is not shown

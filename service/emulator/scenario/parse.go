@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/level"
 )
 
@@ -102,8 +103,8 @@ func (s *Scenario) account(t *document.Table) {
 	s.Suspended = t.Bool("suspended")
 	s.AllowPrivate = t.Texts("allow_private")
 	for _, v := range s.AllowPrivate {
-		if !place(v) {
-			t.Fail("allow_private", document.Quote(v)+" is no host and no range", "names, addresses or ranges like 10.0.0.0/8")
+		if _, err := guard.Parse([]string{v}); err != nil {
+			t.Fail("allow_private", document.Quote(v)+" is no host and no range", "names, addresses or ranges like 10.0.0.0/8, each with an optional port")
 		}
 	}
 }
@@ -122,17 +123,6 @@ func hostName(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool {
 			return r != '.' && r != '-' && r != '_' && (r > unicode.MaxASCII || !unicode.IsLetter(r) && !unicode.IsDigit(r))
 		})
-}
-
-// place is a host name, an address or a range in CIDR form.
-func place(s string) bool {
-	if _, err := netip.ParseAddr(s); err == nil {
-		return true
-	}
-	if _, err := netip.ParsePrefix(s); err == nil {
-		return true
-	}
-	return hostName(s)
 }
 
 func bounded(t *document.Table, name string) []*document.Table {

@@ -1,0 +1,126 @@
+package emulator
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"strings"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/native"
+	"zonedeck/service/emulator/record"
+	"zonedeck/service/emulator/route"
+)
+
+// nativeHooks is what stands around the fetches of native access.
+func (s *Server) nativeHooks() native.Hooks {
+	return native.Hooks{
+		Admit:  func(v *native.Visit) *answer.Refusal { return s.account.Admit(v.Zone.Name, v.Client.Addr(), v.Host) },
+		Around: s.aroundVisit,
+		Target: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper { return s.targetFaults(v.Zone, rt) },
+		Conn:   s.tunnelFaults,
+		Done:   s.visitDone,
+	}
+}
+
+// aroundVisit records a visit and puts the proxy's faults in front of it.
+func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
+	h := fault.Web{
+		Engine: s.rehearsal.faults, Point: fault.Proxy,
+		Call: func(r *http.Request) fault.Call {
+			return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
+		},
+		Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
+			answer.Refuse(w, refusalOfFault(err))
+		},
+	}.Handler(s.begun(v, next))
+	h = s.told(v, h)
+	if v.Entry == native.EntryInner {
+		return s.rehearsal.requests.Handler("inner", h)
+	}
+	return h
+}
+
+// told adds to a request's entry what the proxy found out about it.
+func (s *Server) told(v *native.Visit, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := record.Of(r.Context())
+		x.Zone(v.Zone.Name)
+		x.User(v.User)
+		if v.Entry == native.EntryInner {
+			x.Target(v.Target)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// begun stands behind the faults: here a CONNECT that is not refused is answered with
+// 200, on a connection that is taken over, where nobody sees it.
+func (s *Server) begun(v *native.Visit, next http.Handler) http.Handler {
+	if v.Method != http.MethodConnect {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := record.Of(r.Context())
+		x.Status(http.StatusOK)
+		s.rehearsal.tunnels.Store(v, x)
+		defer s.rehearsal.tunnels.Delete(v)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// visitDone adds what a tunnel carried, and records SOCKS5 connections.
+func (s *Server) visitDone(v *native.Visit, o native.Outcome) {
+	if v.Entry == native.EntrySOCKS {
+		x := s.rehearsal.requests.Begin("socks", v.Method, v.Target)
+		x.Since(v.Began)
+		x.Zone(v.Zone.Name)
+		x.User(v.User)
+		x.Status(o.Status)
+		x.Code(o.Code)
+		x.Bytes(o.Up, o.Down)
+		x.Cut(o.Cut)
+		x.End()
+		return
+	}
+	if kept, ok := s.rehearsal.tunnels.LoadAndDelete(v); ok {
+		if x, ok := kept.(*record.Exchange); ok {
+			x.Bytes(o.Up, o.Down)
+			x.Cut(o.Cut)
+		}
+	}
+}
+
+// targetFaults stands between a zone and its targets.
+func (s *Server) targetFaults(z account.Zone, rt http.RoundTripper) http.RoundTripper {
+	faulty := s.rehearsal.faults.Transport(fault.Call{Zone: z.Name, Product: z.Product}, rt)
+	if faulty == rt {
+		return rt
+	}
+	return refusing{faulty}
+}
+
+// refusing turns a fault's refusal into the way's own.
+type refusing struct{ next http.RoundTripper }
+
+func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(r)
+	if refused := (*fault.RefusedError)(nil); errors.As(err, &refused) {
+		return nil, &route.Refused{Refusal: refusalOfFault(refused)}
+	}
+	return resp, err
+}
+
+// tunnelFaults stands at a tunnel's connection to its target. What needs to see the
+// request (a status, a CAPTCHA) does nothing here.
+func (s *Server) tunnelFaults(v *native.Visit, c net.Conn) net.Conn {
+	e := s.rehearsal.faults
+	if !e.Active(fault.Target) {
+		return c
+	}
+	return e.Decide(fault.Call{
+		Point: fault.Target, Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Method: v.Method,
+	}).Conn(c)
+}
