@@ -26,10 +26,10 @@ func (s *Server) controlHandler() http.Handler {
 
 // controlEndpoints is everything the control API serves, and what an acting key needs.
 func (s *Server) controlEndpoints() []endpoint {
-	return slices.Concat(s.accountEndpoints(), s.rehearsalEndpoints())
+	return slices.Concat(s.settingsEndpoints(), s.rehearsalEndpoints())
 }
 
-func (s *Server) accountEndpoints() []endpoint {
+func (s *Server) settingsEndpoints() []endpoint {
 	return []endpoint{
 		{"GET /ready", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
 			answer.JSON(w, http.StatusOK, answer.BasisControl, s.Ready())
