@@ -38,7 +38,7 @@ func FuzzParse(f *testing.F) {
 		last := 0
 		for i, o := range full.Organic {
 			u, err := url.Parse(o.Link)
-			if o.Rank.Rank != i+1 || o.GlobalRank <= last || o.Link != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+			if o.Rank.Rank != i+1 || o.GlobalRank <= last || err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
 				t.Errorf("%+v", o)
 			}
 			last = o.GlobalRank

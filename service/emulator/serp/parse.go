@@ -114,26 +114,26 @@ func (p *parser) item(s *goquery.Selection) {
 	f := &p.full
 	switch {
 	case s.HasClass("ad"):
-		add(p, &f.Paid, p.organic(s), func(o *Organic) *Rank { return &o.Rank }, s)
+		add(p, &f.Paid, p.organic(s), func(o *Organic) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("result"):
-		add(p, &f.Organic, p.organic(s), func(o *Organic) *Rank { return &o.Rank }, s)
+		add(p, &f.Organic, p.organic(s), func(o *Organic) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("question"):
 		add(p, &f.PeopleAlsoAsk, Question{
 			Question: text(s, "summary"), Answer: text(s, ".answer"), Source: text(s, "a.source"), Link: p.link(s.Find("a.source"), "href"),
-		}, func(o *Question) *Rank { return &o.Rank }, s)
+		}, func(o *Question) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("related-search"):
-		add(p, &f.RelatedSearches, Related{Text: clean(s.Text()), Link: p.link(s, "href")}, func(o *Related) *Rank { return &o.Rank }, s)
+		add(p, &f.RelatedSearches, Related{Text: clean(s.Text()), Link: p.link(s, "href")}, func(o *Related) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("news-result"):
 		add(p, &f.News, News{
 			Title: text(s, "h3"), Link: p.title(s), Source: text(s, ".source"), Date: text(s, "time"),
 			Description: text(s, ".snippet"), Image: p.link(s.Find("img"), "src"),
-		}, func(o *News) *Rank { return &o.Rank }, s)
+		}, func(o *News) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("image-result"):
 		img := s.Find("img").First()
 		add(p, &f.Images, Image{
 			Title: text(s, "figcaption"), Link: p.link(s.Find("a"), "href"), Image: p.link(img, "src"), Alt: cut(img.AttrOr("alt", "")),
 			Source: text(s, "cite"), Width: max(integer(img.AttrOr("width", "")), 0), Height: max(integer(img.AttrOr("height", "")), 0),
-		}, func(o *Image) *Rank { return &o.Rank }, s)
+		}, func(o *Image) (*Rank, string) { return &o.Rank, o.Link })
 	default:
 		p.rich(s)
 	}
@@ -147,32 +147,33 @@ func (p *parser) rich(s *goquery.Selection) {
 		add(p, &f.Videos, Video{
 			Title: text(s, "h3"), Link: p.title(s), Author: text(s, ".channel"), Duration: text(s, ".length"), Date: text(s, "time"),
 			Description: text(s, ".snippet"),
-		}, func(o *Video) *Rank { return &o.Rank }, s)
+		}, func(o *Video) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("product-result"):
 		add(p, &f.Shopping, Product{
 			Title: text(s, "h3"), Link: p.title(s), Price: text(s, ".price"), Shop: text(s, ".seller"), Rating: rating(s),
 			Reviews: max(integer(s.Find(".rating").AttrOr("data-reviews", "")), 0), Stock: text(s, ".stock"), Image: p.link(s.Find("img"), "src"),
-		}, func(o *Product) *Rank { return &o.Rank }, s)
+		}, func(o *Product) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("place-result"):
 		lat, lon, _ := strings.Cut(s.AttrOr("data-coordinates", ""), ",")
 		add(p, &f.Maps, Place{
 			Title: text(s, "h3"), Link: p.title(s), Category: text(s, ".kind"), Address: text(s, ".address"), Hours: text(s, ".hours"),
 			Rating: rating(s), Latitude: decimal(lat), Longitude: decimal(lon), Description: text(s, ".snippet"),
-		}, func(o *Place) *Rank { return &o.Rank }, s)
+		}, func(o *Place) (*Rank, string) { return &o.Rank, o.Link })
 	case s.HasClass("recipe-result"):
 		add(p, &f.Recipes, Recipe{
 			Title: text(s, "h3"), Link: p.title(s), Source: text(s, ".source"), Time: text(s, ".time"), Rating: rating(s),
-		}, func(o *Recipe) *Rank { return &o.Rank }, s)
+		}, func(o *Recipe) (*Rank, string) { return &o.Rank, o.Link })
 	}
 }
 
 // add ranks an item and keeps it, where it has a link and the section has room.
-func add[T any](p *parser, to *[]T, item T, rank func(*T) *Rank, s *goquery.Selection) {
-	if len(*to) >= maxItems || p.link(s.Find("a[href]").AddSelection(s.Filter("a[href]")), "href") == "" {
+func add[T any](p *parser, to *[]T, item T, of func(*T) (*Rank, string)) {
+	rank, link := of(&item)
+	if len(*to) >= maxItems || link == "" {
 		return
 	}
 	p.seen++
-	*rank(&item) = Rank{len(*to) + 1, p.seen}
+	*rank = Rank{len(*to) + 1, p.seen}
 	*to = append(*to, item)
 }
 

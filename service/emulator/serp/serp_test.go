@@ -257,3 +257,29 @@ func TestStrippedAddressesKeepTheRest(t *testing.T) {
 		}
 	})
 }
+
+func TestAHostilePage(t *testing.T) {
+	q, err := serp.Read("http://lab.test/search?q=x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	long := strings.Repeat("é", 10_000)
+	body := `<html lang="en"><ol class="results">
+<li class="result"><a class="title" href="javascript:alert(1)"><h3>Script</h3></a></li>
+<li class="result"><a class="title" href="http://[::1"><h3>Broken</h3></a></li>
+<li class="result"><a class="title" href="docs/a"><h3>` + long + `</h3></a><a class="sitelink" href="data:text/html,x">x</a><a class="sitelink" href="//lab.test/b"> to  b </a></li>
+<li class="place-result" data-coordinates="NaN,1e999"><a class="title" href="/p"></a></li>
+` + strings.Repeat(`<li class="result"><a class="title" href="/r"></a></li>`, 1000)
+	f, err := serp.Parse([]byte(body), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Maps) != 1 || f.Maps[0].Latitude != 0 || f.Maps[0].Longitude != 0 {
+		t.Errorf("%+v", f.Maps)
+	}
+	o := f.Organic[0]
+	if len(f.Organic) != 200 || o.Link != "http://lab.test/docs/a" || len(o.Title) > 4<<10 || !strings.HasPrefix(long, o.Title) ||
+		len(o.Extensions) != 1 || o.Extensions[0] != (serp.Extension{Type: "site_link", Link: "http://lab.test/b", Text: "to b"}) {
+		t.Errorf("%d, %+v", len(f.Organic), o)
+	}
+}
