@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/guard"
+	"zonedeck/service/emulator/h1"
 )
 
 // LabHost is the name under which the lab is reached through the emulator, whatever
@@ -21,9 +22,6 @@ const LabHost = "lab.test"
 
 // ErrBlocked is a target that the emulator does not connect to ([guard.Rules]).
 var ErrBlocked = guard.ErrBlocked
-
-// headersTimeout is how long a target may take to begin its answer.
-const headersTimeout = 150 * time.Second
 
 // dialTimeout bounds one connection to a target, DNS and all.
 const dialTimeout = 10 * time.Second
@@ -40,10 +38,10 @@ type Dialer struct {
 	resolver *net.Resolver
 	own      map[string]bool // hosts beside the lab's that its listener serves
 
-	public *http.Transport // where no exit is real: one pool for all
+	public *h1.Client // where no exit is real: one pool for all
 
 	mu    sync.RWMutex
-	pools map[poolKey]*http.Transport
+	pools map[poolKey]*h1.Client
 }
 
 type poolKey struct {
@@ -57,8 +55,8 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 	if rules == nil {
 		rules = &guard.Rules{}
 	}
-	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*http.Transport{}}
-	d.public = newTransport(func(ctx context.Context, _, address string) (net.Conn, error) {
+	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*h1.Client{}}
+	d.public = newClient(func(ctx context.Context, address string) (net.Conn, error) {
 		return d.dialChecked(ctx, address, Exit{})
 	}, nil)
 	return d
@@ -171,9 +169,9 @@ func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
 		}
 	}
 	if isLab {
-		t = newTransport(func(ctx context.Context, _, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS.Clone()) // a transport writes to its own
+		t = newClient(func(ctx context.Context, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS)
 	} else {
-		t = newTransport(func(ctx context.Context, _, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil)
+		t = newClient(func(ctx context.Context, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil)
 	}
 	d.pools[k] = t
 	return t
@@ -190,18 +188,20 @@ func (d *Dialer) Close() {
 	}
 }
 
-func newTransport(dial func(context.Context, string, string) (net.Conn, error), conf *tls.Config) *http.Transport {
-	return &http.Transport{
+// newClient is a pool of connections: HTTP/1.1 without bodies in one way, the rest in
+// the other.
+func newClient(dial func(context.Context, string) (net.Conn, error), conf *tls.Config) *h1.Client {
+	return h1.New(h1.Config{Dial: dial, TLS: conf, Other: &http.Transport{
 		Proxy:                  nil, // the environment's proxy must not reroute the emulator
-		DialContext:            dial,
-		TLSClientConfig:        conf,
+		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
+		TLSClientConfig:        conf.Clone(), // a transport writes to its own
 		ForceAttemptHTTP2:      true,
 		DisableCompression:     true, // bodies pass as they are; nothing is inflated here
-		MaxIdleConnsPerHost:    32,
+		MaxIdleConnsPerHost:    h1.MaxIdle,
 		IdleConnTimeout:        30 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,
 		ExpectContinueTimeout:  time.Second,
-		ResponseHeaderTimeout:  headersTimeout,
-		MaxResponseHeaderBytes: 256 << 10,
-	}
+		ResponseHeaderTimeout:  h1.DefaultHeaderTimeout,
+		MaxResponseHeaderBytes: h1.DefaultHeaderBytes,
+	}})
 }

@@ -14,6 +14,10 @@ import (
 // PerCountry is how many exits a network has in a country.
 const PerCountry = 14
 
+// perDefault is how many of them take part where no country is chosen. Each exit has
+// connections of its own to every target, and going round fewer keeps them warm.
+const perDefault = 3
+
 // maxSessions bounds the sessions a pool remembers, maxTurns the rotations.
 const (
 	maxSessions = 10_000
@@ -183,7 +187,7 @@ func (p *Pool) next(w Want) Exit {
 	switch country {
 	case "":
 		country = defaultCountries[n%len(defaultCountries)]
-		n /= len(defaultCountries)
+		n = n / len(defaultCountries) % perDefault
 	case AnyEU:
 		country = euCountries[n%len(euCountries)]
 		n /= len(euCountries)

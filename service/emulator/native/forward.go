@@ -15,6 +15,7 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/h1"
 	"zonedeck/service/emulator/route"
 )
 
@@ -67,7 +68,7 @@ type sent struct {
 // outgoing is the request as the target gets it.
 func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) (*http.Request, *sent) {
 	seen := &sent{bill: p.bill(v, r.URL.Scheme == "https")}
-	out := r.WithContext(seen.trace(r.Context(), w))
+	out := r.WithContext(seen.trace(r, w))
 	out.Close = false
 	out.RequestURI = ""
 	if r.ContentLength != 0 {
@@ -92,20 +93,27 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 }
 
 // trace passes the target's informational answers on (103 Early Hints and the like; 100
-// the server sends itself when the body is asked for).
-func (s *sent) trace(ctx context.Context, w http.ResponseWriter) context.Context {
+// the server sends itself when the body is asked for). A request without a body keeps the
+// client's version of HTTP; the others are sent by net/http.
+func (s *sent) trace(r *http.Request, w http.ResponseWriter) context.Context {
+	informational := func(code int, h http.Header) {
+		own := w.Header()
+		for name, vs := range h {
+			own[name] = vs
+		}
+		w.WriteHeader(code)
+		clear(own)
+	}
+	ctx := h1.WithWish(r.Context(), &h1.Wish{Informational: informational, TLS: r.ProtoMajor == 1})
+	if r.ContentLength == 0 && len(r.Header["Upgrade"]) == 0 && (r.URL.Scheme == "http" || r.ProtoMajor == 1) {
+		return ctx
+	}
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn },
 		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-			if code == http.StatusContinue {
-				return nil
+			if code != http.StatusContinue {
+				informational(code, http.Header(h))
 			}
-			own := w.Header()
-			for name, vs := range h {
-				own[name] = vs
-			}
-			w.WriteHeader(code)
-			clear(own)
 			return nil
 		},
 	})

@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"strconv"
@@ -15,6 +16,7 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/h1"
 	"zonedeck/service/emulator/username"
 )
 
@@ -46,6 +48,8 @@ func RefusalOf(err error) answer.Refusal {
 		return answer.NewRefusal(http.StatusBadGateway, "net_err_cert_invalid", "the target's certificate is not trusted", answer.BasisFetchFailed)
 	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()):
 		return answer.NewRefusal(http.StatusBadGateway, "target_40021", "the target did not answer in time", answer.BasisProxyRefused)
+	case errors.Is(err, h1.ErrNoAnswer) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target closed the connection without an answer", answer.BasisFetchFailed)
 	default:
 		return answer.NewRefusal(http.StatusBadGateway, "target_40020", "could not connect to the target", answer.BasisProxyRefused)
 	}

@@ -258,30 +258,29 @@ func untilKnown(words []string) int {
 
 // Check holds the flags' values to what the service takes; the error is a [*FlagError].
 func (f Flags) Check() error {
-	checks := [...]struct {
+	for _, c := range [...]struct {
 		flag, value, want string
 		ok                func(string) bool
 	}{
-		{"country", f.Country, "two lower-case letters", func(v string) bool { return len(v) == 2 && all(v, isLower) }},
-		{"state", f.State, "lower-case letters", func(v string) bool { return len(v) <= 32 && all(v, isWord) }},
-		{"city", f.City, "lower-case letters without spaces", func(v string) bool { return len(v) <= 64 && all(v, isWord) }},
-		{"zip", f.Zip, "letters and digits", func(v string) bool { return len(v) <= 12 && all(v, isAlnum) }},
-		{"asn", f.ASN, "a number", func(v string) bool { return len(v) <= 10 && all(v, isDigit) }},
-		{"os", f.OS, "windows, osx, macos or android", oneOf("windows", "osx", "macos", "android")},
-		{"carrier", f.Carrier, "lower-case letters", func(v string) bool { return len(v) <= 32 && all(v, isWord) }},
-		{"session", f.Session, "letters and digits", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
+		{"country", f.Country, "two lower-case letters", isCountry},
+		{"state", f.State, "lower-case letters", isWord},
+		{"city", f.City, "lower-case letters without spaces", isWord},
+		{"zip", f.Zip, "letters and digits", isZip},
+		{"asn", f.ASN, "a number", isASN},
+		{"os", f.OS, "windows, osx, macos or android", isOS},
+		{"carrier", f.Carrier, "lower-case letters", isWord},
+		{"session", f.Session, "letters and digits", isSession},
 		{"ip", f.IP, "an address like 1.2.3.4", isAddress},
-		{"gip", f.GIP, "letters, digits and _", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
-		{"dns", f.DNS, "local or remote", oneOf("local", "remote")},
-		{"route_err", f.RouteErr, "pass_dyn or block", oneOf("pass_dyn", "block")},
-		{"c_tag", f.CTag, "at most 64 visible characters", func(v string) bool { return len(v) <= 64 && all(v, isVisible) }},
-		{"debug", f.Debug, "full or none", oneOf("full", "none")},
-		{"ua", f.UA, "mobile", oneOf("mobile")},
-		{"vip", f.VIP, "letters, digits and _", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
-		{"cid", f.CID, "letters, digits and _", func(v string) bool { return len(v) <= 64 && all(v, isSession) }},
-		{"key", f.Key, "at most 64 visible characters", func(v string) bool { return len(v) <= 64 && all(v, isVisible) }},
-	}
-	for _, c := range checks {
+		{"gip", f.GIP, "letters, digits and _", isSession},
+		{"dns", f.DNS, "local or remote", func(v string) bool { return v == "local" || v == "remote" }},
+		{"route_err", f.RouteErr, "pass_dyn or block", func(v string) bool { return v == "pass_dyn" || v == "block" }},
+		{"c_tag", f.CTag, "at most 64 visible characters", isVisible},
+		{"debug", f.Debug, "full or none", func(v string) bool { return v == "full" || v == "none" }},
+		{"ua", f.UA, "mobile", func(v string) bool { return v == "mobile" }},
+		{"vip", f.VIP, "letters, digits and _", isSession},
+		{"cid", f.CID, "letters, digits and _", isSession},
+		{"key", f.Key, "at most 64 visible characters", isVisible},
+	} {
 		if c.value != "" && !c.ok(c.value) {
 			return &FlagError{c.flag, "takes " + c.want}
 		}
@@ -299,21 +298,13 @@ func (f Flags) Check() error {
 	return nil
 }
 
-func oneOf(words ...string) func(string) bool {
-	return func(v string) bool {
-		for _, w := range words {
-			if v == w {
-				return true
-			}
-		}
-		return false
-	}
-}
-
 func isAddress(v string) bool {
 	a, err := netip.ParseAddr(v)
 	return err == nil && a.Is4()
 }
+
+// maxValue bounds the values that have no bound of their own.
+const maxValue = 64
 
 func all(s string, ok func(byte) bool) bool {
 	for i := range len(s) {
@@ -321,12 +312,31 @@ func all(s string, ok func(byte) bool) bool {
 			return false
 		}
 	}
-	return true
+	return len(s) <= maxValue
 }
 
-func isLower(c byte) bool   { return c >= 'a' && c <= 'z' }
-func isDigit(c byte) bool   { return c >= '0' && c <= '9' }
-func isAlnum(c byte) bool   { return isLower(c|0x20) || isDigit(c) }
-func isWord(c byte) bool    { return isLower(c) || isDigit(c) || c == '_' }
-func isSession(c byte) bool { return isAlnum(c) || c == '_' }
-func isVisible(c byte) bool { return c > ' ' && c < 0x7f }
+func lower(c byte) bool { return c >= 'a' && c <= 'z' }
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+func isCountry(v string) bool { return len(v) == 2 && all(v, lower) }
+func isASN(v string) bool     { return len(v) <= 10 && all(v, digit) }
+
+func isOS(v string) bool {
+	return v == "windows" || v == "osx" || v == "macos" || v == "android"
+}
+
+func isZip(v string) bool {
+	return len(v) <= 12 && all(v, func(c byte) bool { return lower(c|0x20) || digit(c) })
+}
+
+func isWord(v string) bool {
+	return all(v, func(c byte) bool { return lower(c) || digit(c) || c == '_' })
+}
+
+func isSession(v string) bool {
+	return all(v, func(c byte) bool { return lower(c|0x20) || digit(c) || c == '_' })
+}
+
+func isVisible(v string) bool {
+	return all(v, func(c byte) bool { return c > ' ' && c < 0x7f })
+}
