@@ -10,12 +10,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/scenario"
 )
 
 type emulateFlags struct {
-	api, proxy, state, scenario string
-	json                        bool
+	api, proxy, socks, state, scenario string
+	logFile                            string
+	allowPrivate                       []string
+	log, allowRemote, json             bool
 }
 
 func (a *app) emulateCommand() *cobra.Command {
@@ -24,34 +27,65 @@ func (a *app) emulateCommand() *cobra.Command {
 		Use:   "emulate",
 		Short: "Serve the local emulator alone, for your own tests",
 		Long: `Serves the emulator until it is interrupted. One line on stdout says when it is
-ready and where it listens. Without --state nothing is kept. --scenario names a
-TOML file with the account to play: name, account, username_prefix, page_delay,
-[[keys]] with name, level, duty, expires_in, rotated_ago and value, and [[zones]]
-with name, product, identity_verified and password; what it leaves out is the
-demo account's.`,
+ready and where it listens. Without --state nothing is kept.
+
+--scenario names a TOML file with what to play: the account, [[keys]], [[zones]],
+pages of its own in [[targets]], and [[faults]]; what it leaves out is the demo
+account's. A mistake in it is named with its line and what belongs there.
+
+--log prints one line a request to stderr: when, where it came in, zone, key and
+target, and how it ended. --log-file appends everything that a client sent as one
+JSON object a line. Keys and passwords are masked in both.
+
+The emulator reaches the lab and public addresses. --allow-private opens others by
+host, address or range, each with an optional port, as in 127.0.0.1:8080 or
+10.0.0.0/8. It listens on this machine alone unless --allow-remote is given.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.api, "api", "", "address of the API (default: a free port on 127.0.0.1)")
 	fl.StringVar(&f.proxy, "proxy", "", "address of the proxy (default 127.0.0.1:33335, or the next free port)")
+	fl.StringVar(&f.socks, "socks", "", "address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)")
 	fl.StringVar(&f.state, "state", "", "folder that keeps account, CA, jobs and snapshots")
-	fl.StringVar(&f.scenario, "scenario", "", "TOML file with the account to play (default: the demo account)")
+	fl.StringVar(&f.scenario, "scenario", "", "TOML file with the account, targets and faults to play (default: the demo account)")
+	fl.BoolVar(&f.log, "log", false, "print one line a request to stderr")
+	fl.StringVar(&f.logFile, "log-file", "", "append one JSON object a request to this file")
+	fl.StringSliceVar(&f.allowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
+	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --api, --proxy and --socks listen for other machines")
 	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object")
 	return cmd
 }
 
-func (a *app) emulate(ctx context.Context, f emulateFlags) error {
-	var sc *scenario.Scenario
+// options turns the flags into what the emulator takes.
+func (a *app) options(f emulateFlags) (emulator.Options, error) {
+	o := emulator.Options{
+		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
+		Now: a.Now, Log: slog.New(slog.DiscardHandler),
+	}
+	if _, err := guard.Parse(f.allowPrivate); err != nil {
+		return o, usage("--allow-private: %w", err)
+	}
 	if f.scenario != "" {
 		var err error
-		if sc, err = scenario.Read(f.scenario); err != nil {
-			return usage("--scenario: %w", err)
+		if o.Scenario, err = scenario.Read(f.scenario); err != nil {
+			return o, usage("--scenario: %w", err)
 		}
 	}
-	server, err := emulator.Start(ctx, emulator.Options{
-		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, Scenario: sc, Now: a.Now, Log: slog.New(slog.DiscardHandler),
-	})
+	return o, nil
+}
+
+func (a *app) emulate(ctx context.Context, f emulateFlags) error {
+	options, err := a.options(f)
+	if err != nil {
+		return err
+	}
+	log, err := a.openRequestLog(f)
+	if err != nil {
+		return err
+	}
+	defer log.close()
+	server, err := emulator.Start(ctx, options)
 	switch {
 	case errors.Is(err, emulator.ErrStateInUse):
 		return fail(exitState, "state folder %s: another emulator uses it", f.state)
@@ -60,6 +94,7 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	case err != nil:
 		return fail(exitState, "%w", err)
 	}
+	log.follow(server)
 	ready := server.Ready()
 	for _, n := range ready.Notes {
 		a.say("zonedeck: %s", n)
@@ -78,6 +113,9 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	defer cancel()
 	if serr := server.Shutdown(stop); err == nil && serr != nil {
 		err = fail(exitState, "end the emulator: %w", serr)
+	}
+	if lerr := log.wait(); err == nil && lerr != nil {
+		err = fail(exitState, "--log-file %s: %w", f.logFile, lerr)
 	}
 	return err
 }

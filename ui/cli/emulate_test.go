@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// emulating runs "emulate" while use works with it, and gives what it wrote to stderr.
+func emulating(t *testing.T, code int, use func(api, key string), args ...string) string {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--socks", "127.0.0.1:0", "--json"}, args...)...)
+	r, w := io.Pipe()
+	p.Stdout = w
+	ended := make(chan int, 1)
+	go func() {
+		ended <- Main(ctx, p)
+		w.Close()
+	}()
+	out := bufio.NewReader(r)
+	var ready struct {
+		API  string
+		Keys []struct{ Name, Value string }
+	}
+	line, err := out.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(line, &ready)
+	}
+	if err != nil {
+		t.Fatalf("no ready line: %v; stderr %q", err, stderr)
+	}
+	key := ""
+	for _, k := range ready.Keys {
+		if k.Name == "ci-fetch" {
+			key = k.Value
+		}
+	}
+	use(ready.API, key)
+	cancel()
+	go func() { _, _ = io.Copy(io.Discard, out) }()
+	if got := <-ended; got != code {
+		t.Errorf("exit code %d, want %d; stderr %q", got, code, stderr)
+	}
+	return stderr.String()
+}
+
+// fetch sends one request of a client, which must not fail.
+func fetch(t *testing.T, api, key, body string) (status int) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/request", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+key)
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, resp.Body)
+	return resp.StatusCode
+}
+
+func TestEmulateLogsWhatClientsSend(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "requests.ndjson")
+	var secret string
+	stderr := emulating(t, exitOK, func(api, key string) {
+		secret = key
+		fetch(t, api, key, `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`)
+		fetch(t, api, key, `{"zone":"none","url":"http://lab.test/ok","format":"raw"}`)
+	}, "--log", "--log-file", file)
+	lines := strings.Split(strings.TrimSpace(stderr), "\n")
+	if n := len(lines); n < 2 || !strings.Contains(lines[n-2], " api POST /request") || !strings.Contains(lines[n-2], " key=ci-fetch") || !strings.Contains(lines[n-2], " 200 ") || !strings.Contains(lines[n-1], " 400 ") {
+		t.Errorf("stderr %q", stderr)
+	}
+	written, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(stderr+string(written), secret) {
+		t.Error("the key is in the log")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(filepath.Join("..", "..", "docs", "schema", "request-log.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := bytes.Split(bytes.TrimSpace(written), []byte("\n"))
+	if len(objects) != 2 {
+		t.Errorf("%d lines in the file: %s", len(objects), written)
+	}
+	for _, line := range objects {
+		v, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := schema.Validate(v); err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the file's mode: %v, %v", info.Mode(), err)
+	}
+}
+
+func TestALogThatCannotBeWrittenIsSaid(t *testing.T) {
+	if _, err := os.Stat("/dev/full"); err != nil {
+		t.Skip("needs /dev/full, which Linux has")
+	}
+	stderr := emulating(t, exitState, func(api, key string) { fetch(t, api, key, `{}`) }, "--log-file", "/dev/full")
+	if !strings.Contains(stderr, "no space left") || !strings.Contains(stderr, "--log-file") {
+		t.Errorf("stderr %q", stderr)
+	}
+}
+
+func TestEmulatePlaysTheFaultsOfAScenario(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "faults.toml")
+	if err := os.WriteFile(file, []byte("[[faults]]\npoint = \"api\"\naction = \"status\"\nstatus = 503\nnth = 2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	emulating(t, exitOK, func(api, key string) {
+		const page = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
+		got := []int{fetch(t, api, key, page), fetch(t, api, key, page), fetch(t, api, key, page)}
+		if got[0] != 200 || got[1] != 503 || got[2] != 200 {
+			t.Errorf("statuses %v", got)
+		}
+	}, "--scenario", file)
+}
+
+func TestEmulateSaysLoudlyWhatIsOpen(t *testing.T) {
+	stderr := emulating(t, exitOK, func(string, string) {}, "--allow-private", "10.0.0.0/8,intranet.example:8080", "--allow-private", "127.0.0.1:9")
+	for _, want := range []string{"WARNING", "10.0.0.0/8 on every port", "intranet.example", "127.0.0.1/32 on port 9"} {
+		if !strings.Contains(stderr, want) {
+			t.Errorf("stderr lacks %q: %q", want, stderr)
+		}
+	}
+}

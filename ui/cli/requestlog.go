@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/record"
+)
+
+// requestLog writes what the emulator's journal records: lines for people to stderr,
+// JSON to a file. The zero value writes nothing.
+type requestLog struct {
+	lines io.Writer // nil without --log
+	file  *os.File  // nil without --log-file
+	say   func(format string, args ...any)
+	done  chan error // has the first error of the file; nil while nothing is followed
+}
+
+// openRequestLog opens the file before the emulator starts, so that a mistake in its
+// name is said at once.
+func (a *app) openRequestLog(f emulateFlags) (*requestLog, error) {
+	l := &requestLog{say: a.say}
+	if f.log {
+		l.lines = a.Stderr
+	}
+	if f.logFile == "" {
+		return l, nil
+	}
+	file, err := os.OpenFile(f.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fail(exitState, "--log-file: %w", err)
+	}
+	l.file = file
+	return l, nil
+}
+
+// follow writes until the server has ended; wait is called after that.
+func (l *requestLog) follow(server *emulator.Server) {
+	if l.lines == nil && l.file == nil {
+		return
+	}
+	l.done = make(chan error, 1)
+	go func() {
+		var broken error
+		// It ends with the server alone, after the last request: requests that end while
+		// it goes down are logged too.
+		err := server.Follow(context.Background(), func(e *record.Entry, lost uint64) error {
+			l.line(e, lost)
+			if l.file == nil || broken != nil {
+				return nil
+			}
+			if broken = l.object(e, lost); broken != nil {
+				l.say("zonedeck: --log-file: %v; nothing more is written there", broken)
+			}
+			return nil
+		})
+		if broken == nil && !errors.Is(err, record.ErrClosed) {
+			broken = err
+		}
+		l.done <- broken
+	}()
+}
+
+func (l *requestLog) line(e *record.Entry, lost uint64) {
+	if l.lines == nil {
+		return
+	}
+	if lost > 0 {
+		fmt.Fprintf(l.lines, "%d requests before this one came too fast to be printed\n", lost)
+	}
+	fmt.Fprintln(l.lines, e.Line())
+}
+
+func (l *requestLog) object(e *record.Entry, lost uint64) error {
+	enc := json.NewEncoder(l.file)
+	if lost > 0 {
+		if err := enc.Encode(map[string]uint64{"lost": lost}); err != nil {
+			return err
+		}
+	}
+	return enc.Encode(e)
+}
+
+// wait gives the first error of the file, after everything was written.
+func (l *requestLog) wait() error {
+	if l.done == nil {
+		return nil
+	}
+	return <-l.done
+}
+
+func (l *requestLog) close() {
+	if l.file != nil {
+		l.file.Close() // everything was written, without a buffer
+	}
+}
