@@ -99,12 +99,18 @@ func (h *home) mask(screen string) string {
 	screen = snapshots.ReplaceAllStringFunc(screen, func(s string) string {
 		return "sd_" + strings.Repeat("*", utf8.RuneCountInString(s)-3)
 	})
+	screen = requests.ReplaceAllStringFunc(screen, func(s string) string {
+		return "req_id=" + strings.Repeat("*", len(s)-len("req_id="))
+	})
 	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
 	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
 }
 
 // snapshots are the emulator's identifiers, cut or whole.
 var snapshots = regexp.MustCompile(`sd_[a-z0-9]+…?`)
+
+// requests are the emulator's names of requests: its start's word and a number.
+var requests = regexp.MustCompile(`req_id=[0-9a-f]{8}_[0-9a-f]+`)
 
 // dates are the HTTP dates that net/http writes by its own clock.
 var dates = regexp.MustCompile(`Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT`)

@@ -71,6 +71,12 @@ func (s *Server) apiEndpoints() []endpoint {
 func (s *Server) fetchEndpoints() []endpoint {
 	return []endpoint{
 		{"POST /request", level.Use, s.fetch.ServeRequest},
+		{"GET /request", level.Use, s.fetch.ServeGet},
+		{"GET /response", level.Use, s.fetch.ServeResult},
+		{"POST /unblocker/req", level.Use, s.fetch.ServeUnblock},
+		{"GET /unblocker/get_result", level.Use, s.fetch.ServeResult},
+		{"POST /serp/req", level.Use, s.fetch.ServeSearch},
+		{"GET /serp/get_result", level.Use, s.fetch.ServeResult},
 	}
 }
 

@@ -125,8 +125,8 @@ func TestDriftLosesFieldsNotRecords(t *testing.T) {
 func TestErrorsAreRowsOnlyWhenAskedFor(t *testing.T) {
 	g := start(t, Options{})
 	urls := []string{
-		"http://lab.test/product/1", "http://lab.test/product/99", "http://lab.test/forbidden", "http://lab.test/empty",
-		"http://lab.test/captcha", "http://lab.test/ok", "http://10.0.0.1/",
+		"http://lab.test/product/1", "http://lab.test/product/99", "http://lab.test/forbidden?hard=1", "http://lab.test/empty",
+		"http://lab.test/captcha?hard=1", "http://lab.test/ok", "http://10.0.0.1/",
 	}
 	with := g.triggerWith("dataset_id=gd_products&include_errors=true", urls...)
 	without := g.triggerWith("dataset_id=gd_products", urls...)
@@ -141,7 +141,7 @@ func TestErrorsAreRowsOnlyWhenAskedFor(t *testing.T) {
 		}
 		codes = append(codes, r.Code)
 	}
-	if got := strings.Join(codes, ","); got != ",dead_page,http_status,empty_page,captcha,no_records,policy_20030" {
+	if got := strings.Join(codes, ","); got != ",dead_page,reject_block,empty_page,resolve_failed_captcha,no_records,policy_20030" {
 		t.Errorf("codes %s", got)
 	}
 	if recs := decode[[]rec](t, g.download(without, "")); len(recs) != 1 {
@@ -154,12 +154,12 @@ func TestErrorsAreRowsOnlyWhenAskedFor(t *testing.T) {
 
 func TestPagesAndReviews(t *testing.T) {
 	g := start(t, Options{})
-	pages := g.trigger("gd_pages", "http://lab.test/ok", "http://lab.test/forbidden")
+	pages := g.trigger("gd_pages", "http://lab.test/ok", "http://lab.test/error")
 	reviews := g.triggerWith("dataset_id=gd_reviews&limit_per_input=2&custom_output_fields=rating|author", "http://lab.test/product/3")
 	g.until(pages, ready)
 	g.until(reviews, ready)
 	want := `[{"url":"http://lab.test/ok","title":"It works","text":"It works This page answers 200 with a body, every time. If you read this through a zone, the zone, its credential and the way to the target are fine.","status":200},
-{"url":"http://lab.test/forbidden","title":"Access denied","text":"Access denied You do not have permission to view this page.","status":403}]`
+{"url":"http://lab.test/error","title":"Something broke","text":"500 The lab's server broke, as asked.","status":500}]`
 	if a := g.download(pages, ""); a.body != want {
 		t.Errorf("%s", a.body)
 	}

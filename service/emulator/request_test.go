@@ -71,7 +71,6 @@ func TestRequestRefusesByName(t *testing.T) {
 		{"not JSON", `nope`, "body must be a JSON object"},
 		{"an array", `[]`, "body must be a JSON object"},
 		{"null", `null`, "body must be a JSON object"},
-		{"no zone", `{"url":"http://lab.test/ok","format":"raw"}`, "zone is required"},
 		{"no url", `{"zone":"isp_demo","format":"raw"}`, "url is required"},
 		{"no format", `{"zone":"isp_demo","url":"http://lab.test/ok"}`, "format is required"},
 		{"relative url", `{"zone":"isp_demo","url":"/ok","format":"raw"}`, "url must be"},
@@ -81,7 +80,7 @@ func TestRequestRefusesByName(t *testing.T) {
 		{"a city on ISP", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"us","city":"reno"}`, "city is for residential and mobile zones"},
 		{"async in the body", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","async":true}`, "async is not allowed"},
 		{"a field nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","colour":"red"}`, "colour is not allowed"},
-		{"what is not built", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","data_format":"markdown"}`, "data_format is not supported"},
+		{"a field of other products", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","data_format":"markdown"}`, "data_format is for unlocker, SERP, browser and crawl zones"},
 		{"a number as zone", `{"zone":7,"url":"http://lab.test/","format":"raw"}`, "zone must be a string"},
 		{"a method nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","method":"CONNECT"}`, "method must be one of"},
 		{"a header with a line break", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","headers":{"A":"b\r\nC: d"}}`, `headers: "A" is not a valid header`},
@@ -100,20 +99,23 @@ func TestRequestRefusesByName(t *testing.T) {
 			}
 		})
 	}
-	if a := g.do("POST", g.r.API+"/request?async=true", g.key("batch-user"), `{}`); a.status != 400 || !strings.Contains(a.body, "async is not supported") {
-		t.Errorf("async: %+v", a)
+	if a := g.request(map[string]any{"url": "http://lab.test/ok", "format": "raw"}); a.status != 400 || a.body != "Missing zone parameter" {
+		t.Errorf("no zone: %+v", a)
 	}
 	if a := g.request(map[string]any{"zone": "Isp_demo", "url": "http://lab.test/ok", "format": "raw"}); a.status != 400 || a.body != `zone "Isp_demo" not found` {
 		t.Errorf("unknown zone: %+v", a)
 	}
-	if a := g.do("GET", g.r.API+"/request", g.key("batch-user"), nil); a.status != 405 {
-		t.Errorf("GET: %+v", a)
+	if a := g.do("PUT", g.r.API+"/request", g.key("batch-user"), nil); a.status != 405 {
+		t.Errorf("PUT: %+v", a)
 	}
 }
 
 func TestEveryProductFetchesByAPI(t *testing.T) {
 	g := start(t, Options{})
 	for _, z := range g.r.Zones {
+		if z.Product == "browser" {
+			needChromium(t)
+		}
 		for _, scheme := range []string{"http", "https"} {
 			a := g.request(map[string]any{"zone": z.Name, "url": scheme + "://lab.test/ok", "format": "raw"})
 			if a.status != 200 || a.header.Get("x-brd-status-code") != "200" || !strings.Contains(a.body, "It works") || a.header.Get("x-brd-ip") == "" {
@@ -137,7 +139,7 @@ func TestTargetsPassThroughWithOuter200(t *testing.T) {
 		{"/search?q=<lamp>", "200", "&lt;lamp&gt;", ""},
 		{"/search?q=lamp", "200", "Brass desk lamp", ""},
 	} {
-		a := g.request(map[string]any{"zone": "unlocker_demo", "url": "http://lab.test:8080" + c.path, "format": "raw"})
+		a := g.request(map[string]any{"zone": "datacenter_demo", "url": "http://lab.test:8080" + c.path, "format": "raw"})
 		if a.status != 200 || a.header.Get("x-brd-status-code") != c.inner || a.header.Get("Retry-After") != c.retry ||
 			a.header.Get("x-brd-error") != "" || !strings.Contains(a.body, c.text) || (c.path == "/empty") != (a.body == "") {
 			t.Errorf("%s: %+v", c.path, a)

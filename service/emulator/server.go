@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
@@ -70,6 +71,8 @@ type Options struct {
 	Now func() time.Time
 	// Scenario is the account to play; nil is [scenario.Demo].
 	Scenario *scenario.Scenario
+	// Loose lets fields pass that nobody knows, with a note, instead of refusing them.
+	Loose bool
 	// Log receives what went wrong inside; nil discards. Secrets never reach it.
 	Log *slog.Logger
 }
@@ -86,6 +89,7 @@ type Server struct {
 	remote   bool // whether listeners may be reached from other machines
 	dialer   *exits.Dialer
 	way      route.Router
+	browsers *browser.Browsers
 	fetch    *fetch.Fetcher
 	proxy    *native.Proxy
 	jobs     *jobs.Engine
@@ -166,9 +170,15 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	s.fetch = fetch.New(fetch.Config{Account: s.account, Meter: s.meter, Route: s.way, Log: s.log})
+	if err = s.openFetch(o); err != nil {
+		return err
+	}
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
 	s.serveLab(ln.lab)
+	// Unfinished fetches and jobs go on at once, and need the lab.
+	if err = s.fetch.OpenLater(s.ctx, s.state.Path("responses")); err != nil {
+		return err
+	}
 	if err := s.openJobs(); err != nil {
 		return err
 	}
@@ -275,6 +285,12 @@ func (s *Server) shutdown(ctx context.Context) error {
 	if s.index != nil {
 		s.index.Close()
 	}
+	if s.fetch != nil {
+		s.fetch.Close()
+	}
+	if s.browsers != nil {
+		errs = append(errs, s.browsers.Close())
+	}
 	if s.jobs != nil {
 		errs = append(errs, s.jobs.Close())
 	}
@@ -306,6 +322,7 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.UsernamePrefix = s.account.Prefix
 	s.ready.PID = os.Getpid()
 	s.ready.Notes = append(s.ready.Notes, s.state.Notes()...)
+	s.ready.Notes = append(s.ready.Notes, s.fetch.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.jobs.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.deliver.Notes()...)
 }

@@ -17,7 +17,12 @@ type Refusal struct {
 	Basis     string
 	// Remedy makes the body JSON, as refusals for want of an identity check have it.
 	Remedy *Remedy
+	// RetryAfter is passed on from a target that asked for patience; often empty.
+	RetryAfter string
 }
+
+// Error makes a refusal an error, so that it can travel through an [http.RoundTripper].
+func (r Refusal) Error() string { return r.Code + ": " + r.Msg }
 
 // Remedy is what a client can do about a refusal (public documentation).
 type Remedy struct {
@@ -38,14 +43,10 @@ func NewRefusal(status int, code, msg, basis string) Refusal {
 
 // Refuse answers with the refusal's own status, its x-brd-* headers and RFC 9209.
 func Refuse(w http.ResponseWriter, r Refusal) {
-	h := w.Header()
 	if r.Status == http.StatusProxyAuthRequired {
-		h.Set("Proxy-Authenticate", `Basic realm="zonedeck emulator"`)
+		w.Header().Set("Proxy-Authenticate", `Basic realm="zonedeck emulator"`)
 	}
-	h.Set("x-brd-err-code", headerText(r.Code))
-	h.Set("x-brd-err-msg", headerText(r.Msg))
-	h.Set("x-brd-error", headerText(r.Msg))
-	h.Set("Proxy-Status", r.proxyStatus())
+	r.headers(w.Header())
 	if r.Remedy != nil {
 		JSON(w, r.Status, r.Basis, map[string]any{"error": map[string]any{
 			"code": r.Code, "message": r.Msg, "action": r.Remedy.Action, "alternatives": r.Remedy.Alternatives, "docs": r.Remedy.Docs,
@@ -82,6 +83,20 @@ func headerText(s string) string {
 	}, s)
 }
 
+// headers says what went wrong, in every spelling that clients know (public
+// documentation: the unlocker's, the proxy's, RFC 9209).
+func (r Refusal) headers(h http.Header) {
+	code, msg := headerText(r.Code), headerText(r.Msg)
+	h.Set("x-brd-error", msg)
+	h.Set("x-brd-error-code", code)
+	h.Set("x-brd-err-code", code)
+	h.Set("x-brd-err-msg", msg)
+	h.Set("Proxy-Status", r.proxyStatus())
+	if r.RetryAfter != "" {
+		h.Set("Retry-After", headerText(r.RetryAfter))
+	}
+}
+
 // RefuseInside is a fetch that failed on the service's side: outer 200, the truth in
 // the headers, no body (public documentation; both spellings of the code).
 //
@@ -89,23 +104,24 @@ func headerText(s string) string {
 // ends in the refusal's words (public documentation; which status: assumption).
 func RefuseInside(w http.ResponseWriter, r Refusal) {
 	h := w.Header()
+	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
+	r.headers(h)
 	if r.Code == CodeUsageLimit {
-		h.Set("x-brd-err-code", r.Code)
-		h.Set("x-brd-err-msg", headerText(r.Msg))
-		h.Set("x-brd-error", headerText(r.Msg))
-		h.Set("Proxy-Status", r.proxyStatus())
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set(BasisHeader, basisUsageLimit)
 		w.WriteHeader(r.Status)
 		_, _ = fmt.Fprintf(w, "<!doctype html><title>%d</title><p>%s", r.Status, html.EscapeString(r.Msg)) // as for texts
 		return
 	}
-	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
-	h.Set("x-brd-error", r.Msg)
-	h.Set("x-brd-error-code", r.Code)
-	h.Set("x-brd-err-code", r.Code)
-	h.Set("x-brd-err-msg", r.Msg)
-	h.Set("Proxy-Status", r.proxyStatus())
-	h.Set(BasisHeader, BasisFetchFailed)
+	h.Set(BasisHeader, r.basisInside())
 	w.WriteHeader(http.StatusOK)
+}
+
+// basisInside is what an outer 200 with an inner failure rests on: that form is public
+// documentation; an assumption about the code itself is said, too.
+func (r Refusal) basisInside() string {
+	if strings.HasPrefix(r.Basis, "assumption") {
+		return BasisFetchFailed + "; " + r.Basis
+	}
+	return BasisFetchFailed
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"image/png"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -19,9 +18,6 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	if dir := os.Getenv(childDir); dir != "" {
-		os.Exit(holdBrowser(dir))
-	}
 	code := m.Run()
 	shared.close()
 	if code == 0 {
@@ -143,9 +139,7 @@ func TestPagesThatDoNotComeToBe(t *testing.T) {
 	})
 	ts := httptest.NewServer(mux)
 	t.Cleanup(ts.Close)
-	secure := httptest.NewUnstartedServer(mux)
-	secure.Config.ErrorLog = log.New(t.Output(), "", 0) // a client that does not trust it is what is tested
-	secure.StartTLS()
+	secure := httptest.NewTLSServer(mux)
 	t.Cleanup(secure.Close)
 	refused := errors.New("a private address")
 	for _, c := range []struct {

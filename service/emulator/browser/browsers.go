@@ -125,7 +125,8 @@ func Open(cfg Config) (*Browsers, error) {
 	}
 	e, err := openEgress()
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		os.RemoveAll(dir)
+		return nil, err
 	}
 	b := &Browsers{
 		cfg: cfg, egress: e, dir: dir,

@@ -83,8 +83,7 @@ func (e *egress) addr() string { return e.ln.Addr().String() }
 
 // close ends every connection. The seats have been left before.
 func (e *egress) close() {
-	// An error is the listener's, which is gone either way.
-	_ = e.srv.Close()
+	e.srv.Close()
 	<-e.ended
 }
 

@@ -3,7 +3,6 @@
 package browser
 
 import (
-	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -22,7 +21,8 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	cmd.ExtraFiles = []*os.File{read, write}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, ours.Close())
+		ours.Close()
+		return nil, err
 	}
 	return ours, nil
 }

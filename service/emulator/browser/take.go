@@ -5,10 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -76,13 +74,13 @@ func (t *tab) addHeader(h http.Header) error {
 // merged are the browser's headers with h in the place of those of the same name.
 func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	var all []*fetch.HeaderEntry
-	for _, name := range slices.Sorted(maps.Keys(had)) {
+	for name, value := range had {
 		if _, ours := h[http.CanonicalHeaderKey(name)]; !ours {
-			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(had[name])})
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(value)})
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(h)) {
-		for _, v := range h[name] {
+	for name, values := range h {
+		for _, v := range values {
 			all = append(all, &fetch.HeaderEntry{Name: name, Value: v})
 		}
 	}
@@ -125,7 +123,7 @@ func (t *tab) settle() error {
 func look[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
 	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
-	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "look"})
+	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame})
 	if err != nil {
 		return zero, err
 	}
@@ -199,7 +197,7 @@ func (t *tab) document() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bounded(raw.Body)
+		return bounded([]byte(raw.Body))
 	}
 	html, err := look[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
 	if err != nil {

@@ -171,6 +171,9 @@ func (a *Authority) Pool() *x509.CertPool {
 	return p
 }
 
+// Root is the authority's own certificate.
+func (a *Authority) Root() *x509.Certificate { return a.cert }
+
 func serial() *big.Int {
 	b := make([]byte, 16)
 	rand.Read(b) // never fails (crypto/rand)

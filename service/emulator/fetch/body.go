@@ -2,11 +2,15 @@ package fetch
 
 import (
 	"bufio"
+	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
 
 	"zonedeck/service/emulator/answer"
 )
@@ -33,8 +37,9 @@ func answerRaw(w http.ResponseWriter, resp *http.Response) error {
 }
 
 // answerWrapped is format json: {"status_code", "headers", "body"}, with the body as
-// one string that is encoded while it streams (public documentation).
-func answerWrapped(w http.ResponseWriter, resp *http.Response) error {
+// one string that is encoded while it streams (public documentation). Text becomes
+// UTF-8, a picture base64 (assumption: no source shows that combination).
+func answerWrapped(w http.ResponseWriter, resp *http.Response, picture bool) error {
 	headers := map[string]string{}
 	for name, vs := range resp.Header {
 		headers[strings.ToLower(name)] = strings.Join(vs, ", ")
@@ -56,15 +61,42 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response) error {
 		return err
 	}
 	out := answer.NewPatient(w)
-	q := &stringEncoder{w: bufio.NewWriterSize(out, 16<<10)}
-	if err := answer.CopyBody(out, q, resp.Body); err != nil {
-		return err
-	}
-	if err := q.end(); err != nil {
-		return err
+	if picture {
+		enc := base64.NewEncoder(base64.StdEncoding, out)
+		if err := errors.Join(answer.CopyBody(out, enc, resp.Body), enc.Close()); err != nil {
+			return err
+		}
+	} else {
+		q := &stringEncoder{w: bufio.NewWriterSize(out, 16<<10)}
+		if err := answer.CopyBody(out, q, inUTF8(resp)); err != nil {
+			return err
+		}
+		if err := q.end(); err != nil {
+			return err
+		}
 	}
 	_, err = io.WriteString(w, `"}`)
 	return err
+}
+
+// inUTF8 is the body as text: inflated, and decoded from the charset that its type or
+// its beginning names. What is not text stays as it is.
+func inUTF8(resp *http.Response) io.Reader {
+	inflated(resp)
+	if !isText(resp.Header) {
+		return resp.Body
+	}
+	contentType := strings.ToLower(resp.Header.Get("Content-Type"))
+	if strings.Contains(contentType, "charset=utf-8") || !strings.Contains(contentType, "charset=") && !strings.Contains(contentType, "ml") {
+		return resp.Body // only HTML and XML name a charset inside
+	}
+	b := bufio.NewReaderSize(resp.Body, 4096)
+	head, _ := b.Peek(1024) // fewer are fine; an error comes again with the read
+	enc, name, certain := charset.DetermineEncoding(head, contentType)
+	if name == "utf-8" || !certain {
+		return b // what does not say otherwise is taken for UTF-8
+	}
+	return enc.NewDecoder().Reader(b)
 }
 
 // stringEncoder writes bytes as the inside of a JSON string. What is not UTF-8 becomes

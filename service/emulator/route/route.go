@@ -27,9 +27,12 @@ func RefusalOf(err error) answer.Refusal {
 	var cert *tls.CertificateVerificationError
 	var ne net.Error
 	var refused *Refused
+	var refusal answer.Refusal
 	switch {
 	case errors.As(err, &refused):
 		return refused.Refusal
+	case errors.As(err, &refusal):
+		return refusal
 	case errors.As(err, &flag) && flag.Flag == "ip":
 		return badIP(flag)
 	case errors.As(err, &flag):

@@ -1,0 +1,140 @@
+package async
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// Hook is who wants to be told that a response is there (public documentation:
+// webhook_url, webhook_method, webhook_data).
+type Hook struct {
+	URL string `json:"url,omitempty"`
+	// Method is GET or POST; empty is POST.
+	Method string `json:"method,omitempty"`
+	// Payload is the caller's own, repeated as hook_data.
+	Payload json.RawMessage `json:"payload,omitempty"`
+}
+
+const (
+	// ackTimeout is how long a receiver may take (public documentation of the other
+	// webhooks: 30 s).
+	ackTimeout = 30 * time.Second
+	maxAck     = 64 << 10
+)
+
+// notice is the body of a notification: no page, only where it is to be had (public
+// documentation).
+type notice struct {
+	Status     string          `json:"status"`
+	ResponseID string          `json:"response_id"`
+	RequestURL string          `json:"request_url"`
+	HookData   json.RawMessage `json:"hook_data,omitempty"`
+}
+
+// tell sends the notice until it is taken, at most once for each wait and once more,
+// and remembers that it was. A process that dies in between tells again.
+func (s *Store) tell(id string, done answerFile) {
+	if s.conf.Send == nil {
+		return
+	}
+	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
+	for i := 0; ; i++ {
+		err := s.attempt(done.Hook, n)
+		if s.ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			break
+		}
+		if i == len(s.conf.Waits) {
+			s.conf.Log.Warn("a notice was not taken", "response", id, "error", err)
+			break
+		}
+		if !wait(s.ctx, s.conf.Waits[i]) {
+			return
+		}
+	}
+	done.Told = true
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries[id] == nil {
+		return // expired meanwhile
+	}
+	if err := s.writeAnswer(id, done); err != nil {
+		s.conf.Log.Error("a notice was not noted", "error", err)
+	}
+}
+
+// statusWord says how the fetch ended; which words the service uses is not shown.
+func statusWord(done answerFile) string {
+	if done.Header.Get("x-brd-error-code") != "" || done.Status >= http.StatusBadRequest {
+		return "error"
+	}
+	return "done"
+}
+
+type refusedError struct{ status string }
+
+func (e *refusedError) Error() string { return "the receiver answered " + e.status }
+
+func (s *Store) attempt(h Hook, n notice) error {
+	ctx, cancel := context.WithTimeout(s.ctx, ackTimeout)
+	defer cancel()
+	req, err := n.request(ctx, h)
+	if err != nil {
+		return err
+	}
+	resp, err := s.conf.Send(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAck)) // only the status counts
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return &refusedError{resp.Status}
+	}
+	return nil
+}
+
+func (n notice) request(ctx context.Context, h Hook) (*http.Request, error) {
+	if h.Method == http.MethodGet {
+		u, err := url.Parse(h.URL)
+		if err != nil {
+			return nil, err
+		}
+		q := u.Query()
+		q.Set("status", n.Status)
+		q.Set("response_id", n.ResponseID)
+		q.Set("request_url", n.RequestURL)
+		if n.HookData != nil {
+			q.Set("hook_data", string(n.HookData))
+		}
+		u.RawQuery = q.Encode()
+		return http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	}
+	b, err := json.Marshal(n)
+	if err != nil {
+		return nil, err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.URL, bytes.NewReader(b))
+	if err == nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	return req, err
+}
+
+func wait(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

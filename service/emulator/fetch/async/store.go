@@ -1,0 +1,301 @@
+package async
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// Retention is how long an answer can be collected (public documentation).
+	Retention = 48 * time.Hour
+
+	// MaxPending bounds the fetches that have no answer yet, MaxKept all that is kept.
+	MaxPending = 1_000
+	MaxKept    = 10_000
+	// MaxBody bounds one answer's body, MaxBytes all of them together.
+	MaxBody  = 64 << 20
+	MaxBytes = 1 << 30
+
+	atOnce = 16
+)
+
+// Errors that callers decide on.
+var (
+	ErrUnknown = errors.New("no response has this id")
+	ErrPending = errors.New("the response is not there yet")
+	ErrFull    = errors.New("too many responses are waiting or kept")
+	// ErrTooLarge is what a [Recorder] answers to a body above [MaxBody].
+	ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", MaxBody>>20)
+)
+
+// Ask is one fetch to be made.
+type Ask struct {
+	Zone string `json:"zone"`
+	// Endpoint is where it was submitted; it tells how Fields are to be read.
+	Endpoint int `json:"endpoint"`
+	// Fields are the call as it was sent: a JSON object, with whatever secrets its
+	// headers hold. They are deleted with the fetch's end.
+	Fields json.RawMessage `json:"fields"`
+	// URL is the address as the notice repeats it.
+	URL  string `json:"url"`
+	Hook Hook   `json:"hook"`
+}
+
+// Config is what a store stands on.
+type Config struct {
+	Dir string // made with 0700
+	Now func() time.Time
+	Log *slog.Logger
+	// Do makes one fetch and writes its answer. When ctx has ended, what was written
+	// is thrown away, and the fetch is made again at the next start.
+	Do func(ctx context.Context, a Ask, to *Recorder)
+	// Send sends one notice and follows no redirect; it decides who may be reached.
+	// Nil sends none.
+	Send func(*http.Request) (*http.Response, error)
+	// Waits are the waits between the attempts at a notice; nil is 1, 5 and 30 s.
+	Waits []time.Duration
+}
+
+// entry is what is known of one response without looking at the disk.
+type entry struct {
+	zone      string
+	created   time.Time
+	done      bool
+	collected bool
+	size      int64
+}
+
+// Store keeps responses.
+type Store struct {
+	conf  Config
+	ctx   context.Context
+	stop  context.CancelFunc
+	wg    sync.WaitGroup
+	slots chan struct{}
+	notes []string
+
+	mu      sync.Mutex
+	closed  bool
+	entries map[string]*entry
+	bytes   int64
+}
+
+// Open loads a folder and goes on with what has no answer yet.
+func Open(ctx context.Context, conf Config) (*Store, error) {
+	if conf.Now == nil {
+		conf.Now = time.Now
+	}
+	if conf.Waits == nil {
+		conf.Waits = []time.Duration{time.Second, 5 * time.Second, 30 * time.Second}
+	}
+	s := &Store{conf: conf, slots: make(chan struct{}, atOnce), entries: map[string]*entry{}}
+	s.ctx, s.stop = context.WithCancel(ctx)
+	if err := s.load(); err != nil {
+		s.stop()
+		return nil, fmt.Errorf("opening the responses: %w", err)
+	}
+	return s, nil
+}
+
+// Notes tells what was found broken and removed.
+func (s *Store) Notes() []string { return slices.Clone(s.notes) }
+
+// Close stops what runs and waits for it.
+func (s *Store) Close() {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.stop()
+	s.wg.Wait()
+}
+
+// Submit takes a fetch and gives the id of its response. Errors: [ErrFull], or the
+// disk's.
+func (s *Store) Submit(a Ask) (string, error) {
+	s.expire()
+	if err := s.room(); err != nil {
+		return "", err
+	}
+	id := newID()
+	now := s.conf.Now().UTC()
+	if err := s.writeAsk(id, askFile{Ask: a, Created: now}); err != nil {
+		return "", fmt.Errorf("keeping the request: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.entries[id] = &entry{zone: a.Zone, created: now}
+	s.start(id)
+	return id, nil
+}
+
+// start runs a fetch; called under mu or before the store is shared.
+func (s *Store) start(id string) {
+	if s.closed {
+		return // it is made at the next start
+	}
+	s.wg.Go(func() {
+		select {
+		case s.slots <- struct{}{}:
+		case <-s.ctx.Done():
+			return
+		}
+		defer func() { <-s.slots }()
+		if err := s.run(id); err != nil && s.ctx.Err() == nil {
+			s.conf.Log.Error("a response was not kept", "error", err)
+			s.forget(id)
+		}
+	})
+}
+
+// run makes the fetch and keeps its answer, then tells whoever wants to be told.
+func (s *Store) run(id string) error {
+	a, err := s.readAsk(id)
+	if err != nil {
+		return err
+	}
+	rec, err := newRecorder(s.path(id, bodyName))
+	if err != nil {
+		return err
+	}
+	s.conf.Do(s.ctx, a.Ask, rec)
+	if err := rec.close(); err != nil {
+		return err
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	done := answerFile{
+		Zone: a.Zone, Created: a.Created, URL: a.URL, Hook: a.Hook, Told: a.Hook.URL == "",
+		Status: rec.status, Header: rec.header,
+	}
+	if err := s.writeAnswer(id, done); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	if e := s.entries[id]; e != nil {
+		e.done, e.size = true, rec.size
+		s.bytes += rec.size
+	}
+	s.mu.Unlock()
+	if !done.Told {
+		s.wg.Go(func() { s.tell(id, done) }) // not in this slot: a notice may wait
+	}
+	return nil
+}
+
+// Collect gives the answer of a response; its Body is the caller's to close. zone is
+// the one that the caller names, or "". Errors: [ErrUnknown], [ErrPending].
+func (s *Store) Collect(id, zone string) (*Answer, error) {
+	s.expire()
+	s.mu.Lock()
+	e, ok := s.entries[id]
+	switch {
+	case !ok, zone != "" && zone != e.zone:
+		s.mu.Unlock()
+		return nil, ErrUnknown
+	case !e.done:
+		s.mu.Unlock()
+		return nil, ErrPending
+	}
+	e.collected = true
+	s.mu.Unlock()
+	done, err := s.readAnswer(id)
+	if err != nil {
+		return nil, fmt.Errorf("reading the response: %w", err)
+	}
+	f, err := os.Open(s.path(id, bodyName))
+	if err != nil {
+		return nil, fmt.Errorf("reading the response: %w", err)
+	}
+	return &Answer{Zone: done.Zone, Status: done.Status, Header: done.Header, Body: f}, nil
+}
+
+// Answer is a fetch's answer as it was.
+type Answer struct {
+	Zone   string
+	Status int
+	Header http.Header
+	Body   *os.File
+}
+
+// room makes room for one more, at the cost of what was collected longest ago made.
+func (s *Store) room() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	pending := 0
+	for _, e := range s.entries {
+		if !e.done {
+			pending++
+		}
+	}
+	if pending >= MaxPending {
+		return ErrFull
+	}
+	for len(s.entries) >= MaxKept || s.bytes > MaxBytes-MaxBody {
+		id := s.oldestCollected()
+		if id == "" {
+			return ErrFull
+		}
+		s.drop(id)
+	}
+	return nil
+}
+
+func (s *Store) oldestCollected() string {
+	oldest := ""
+	for id, e := range s.entries {
+		if e.collected && (oldest == "" || e.created.Before(s.entries[oldest].created)) {
+			oldest = id
+		}
+	}
+	return oldest
+}
+
+// expire forgets what was kept for long enough.
+func (s *Store) expire() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.conf.Now()
+	for id, e := range s.entries {
+		if e.done && now.Sub(e.created) >= Retention {
+			s.drop(id)
+		}
+	}
+}
+
+// drop removes a response; called under mu.
+func (s *Store) drop(id string) {
+	s.bytes -= s.entries[id].size
+	delete(s.entries, id)
+	if err := os.RemoveAll(s.folder(id)); err != nil {
+		s.conf.Log.Warn("a response could not be removed", "error", err)
+	}
+}
+
+func (s *Store) forget(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.entries[id] != nil {
+		s.drop(id)
+	}
+}
+
+const idPrefix = "r_"
+
+// newID is random, so that nobody guesses another's response.
+func newID() string {
+	b := make([]byte, 15)
+	rand.Read(b) // never fails (crypto/rand)
+	return idPrefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+}

@@ -1,0 +1,247 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/netip"
+	"time"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/meter"
+	"zonedeck/service/emulator/route"
+	"zonedeck/service/emulator/unlock"
+	"zonedeck/service/emulator/username"
+)
+
+const (
+	// maxRedirects bounds the redirects that the unlocker's family follows.
+	maxRedirects = 10
+	// unlockTimeout bounds getting to a page's headers, redirects and challenges and
+	// all. Clients are told to wait 180 s at least (public documentation).
+	unlockTimeout = 150 * time.Second
+
+	userAgent       = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
+	mobileUserAgent = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
+)
+
+// task is one fetch on its way.
+type task struct {
+	f    *Fetcher
+	zone account.Zone
+	call call
+	exit exits.Exit
+	use  meter.Call
+	id   string // the req_id of x-brd-debug
+	// next is the way to targets where it is not the task's own to choose: native
+	// access has chosen, and counts.
+	next http.RoundTripper
+}
+
+// begin admits a fetch and picks its exit. The error is for route.RefusalOf; a choice
+// that the product does not offer is a [*username.FlagError].
+func (f *Fetcher) begin(z account.Zone, c call, caller netip.Addr) (*task, error) {
+	host := c.url.Hostname()
+	if z.Name != "" { // jobs name none
+		if refused := f.conf.Account.Admit(z.Name, caller, host); refused != nil {
+			return nil, *refused
+		}
+	}
+	t := &task{f: f, zone: z, call: c, id: f.ids.next(), use: meter.Call{
+		Zone: z.Name, Product: z.Product, Host: host, API: true, Secure: c.url.Scheme == "https",
+	}}
+	var err error
+	if c.city+c.zipcode != "" {
+		t.exit, err = f.conf.Route.Pool.Pick(exits.Want{
+			Zone: z.Name, Product: z.Product, Country: c.flags.Country, Session: c.flags.Session, Place: c.city + "/" + c.zipcode,
+		})
+	} else {
+		t.exit, err = f.conf.Route.Pick(z, c.flags)
+	}
+	return t, err
+}
+
+// end counts the fetch, when it is known what became of it. Bytes were counted on
+// their way.
+func (t *task) end(resp *http.Response, err error) {
+	c := t.use
+	c.Requests = 1
+	c.Billable = t.call.custom || err == nil && resp != nil && billable(resp.StatusCode)
+	t.f.conf.Meter.Record(c)
+}
+
+// billable is a success: where a plan charges by request, only these count, unless the
+// caller sends headers of its own (public documentation).
+func billable(status int) bool { return status >= 200 && status < 300 }
+
+// get fetches the page the way of the zone's product. The answer's body is the
+// caller's to close; errors are for route.RefusalOf.
+func (t *task) get(ctx context.Context) (*http.Response, error) {
+	switch b := behaviourOf(t.zone.Product); {
+	case b == rendering, t.call.render, t.call.form == formScreenshot:
+		return t.rendered(ctx)
+	case b == plain:
+		return t.RoundTrip(t.request(ctx))
+	}
+	resp, err := t.unlocked(ctx, true)
+	if err != nil || t.call.expect.empty() {
+		return resp, err
+	}
+	return t.expected(ctx, resp)
+}
+
+// request is what the target is asked first. It is assembled by hand: the address is
+// parsed already, and was checked.
+func (t *task) request(ctx context.Context) *http.Request {
+	c := &t.call
+	req := (&http.Request{
+		Method: c.method, URL: c.url, Host: c.url.Host, Header: c.header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}).WithContext(ctx)
+	if _, ok := c.header["User-Agent"]; !ok {
+		c.header.Set("User-Agent", userAgent)
+	}
+	if user := c.url.User; user != nil && c.header.Get("Authorization") == "" {
+		password, _ := user.Password()
+		req.SetBasicAuth(user.Username(), password)
+	}
+	if len(c.body) > 0 {
+		req.ContentLength = int64(len(c.body))
+		req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+		req.Body, _ = req.GetBody() // gives no error
+	}
+	return req
+}
+
+// refused holds a host and port to what the zone may reach. It is asked for every hop;
+// the address is checked by the dialer.
+func (t *task) refused(host, port string) *answer.Refusal {
+	if r := t.f.conf.Route.PortRefused(host, port); r != nil {
+		return r
+	}
+	if r := route.Policy(t.zone, host); r != nil {
+		return r
+	}
+	if t.zone.Name != "" && host != t.use.Host { // that one was admitted
+		return t.f.conf.Account.HostRefused(t.zone.Name, host)
+	}
+	return nil
+}
+
+// RoundTrip sends one request out by the task's exit.
+func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
+	host := req.URL.Hostname()
+	if refused := t.refused(host, req.URL.Port()); refused != nil {
+		return nil, *refused
+	}
+	if t.next != nil {
+		return t.next.RoundTrip(req)
+	}
+	rt := t.f.conf.Route.Dialer.Transport(host, t.exit)
+	if t.f.conf.Target != nil {
+		rt = t.f.conf.Target(t.zone, rt)
+	}
+	resp, err := rt.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	if req.ContentLength > 0 {
+		up := t.use
+		up.Up = req.ContentLength
+		t.f.conf.Meter.Record(up)
+	}
+	resp.Body = t.f.conf.Meter.Body(resp.Body, t.use)
+	return resp, nil
+}
+
+// unlocked gets past blocks and, where it is to follow them, redirects. What it cannot
+// get past is an [answer.Refusal] with the unlocker's codes.
+func (t *task) unlocked(ctx context.Context, follow bool) (*http.Response, error) {
+	jar, err := cookiejar.New(nil) // of this fetch alone
+	if err != nil {
+		return nil, err
+	}
+	// The timer ends the way to the headers; the body may take longer.
+	ctx, cancel := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(unlockTimeout, func() { cancel(context.DeadlineExceeded) })
+	defer timer.Stop()
+	req := t.request(ctx)
+	req.Header.Del("Accept-Encoding") // a block has to be read to be recognised
+	client := &http.Client{Transport: unlocker{t}, Jar: jar, CheckRedirect: checkRedirect}
+	if !follow {
+		client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	}
+	resp, err := client.Do(req)
+	if err != nil {
+		if errors.Is(context.Cause(ctx), context.DeadlineExceeded) {
+			err = answer.NewRefusal(http.StatusBadGateway, "navigation_timeout", "the page did not come in time", answer.BasisUnlocker)
+		}
+		cancel(nil)
+		return nil, err
+	}
+	resp.Body = &released{resp.Body, func() { cancel(nil) }}
+	return resp, nil
+}
+
+// released frees a fetch's context when its body is closed.
+type released struct {
+	io.ReadCloser
+	free func()
+}
+
+func (r *released) Close() error {
+	err := r.ReadCloser.Close()
+	r.free()
+	return err
+}
+
+func checkRedirect(req *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) > maxRedirects:
+		return answer.NewRefusal(http.StatusBadGateway, "document_load_failed", fmt.Sprintf("more than %d redirects", maxRedirects), answer.BasisUnlocker)
+	case req.URL.Scheme != "http" && req.URL.Scheme != "https":
+		return answer.NewRefusal(http.StatusForbidden, "policy_20010", "a redirect leads away from http and https", answer.BasisUnlocker)
+	}
+	return nil
+}
+
+// unlocker gets past the blocks of each hop.
+type unlocker struct{ next http.RoundTripper }
+
+func (u unlocker) RoundTrip(req *http.Request) (*http.Response, error) {
+	resp, out, err := unlock.Fetch(req.Context(), unlock.DoerFunc(u.next.RoundTrip), req)
+	if err != nil {
+		return nil, err
+	}
+	if out.Cleared {
+		return resp, nil
+	}
+	resp.Body.Close()
+	refused := answer.NewRefusal(out.Status(), out.Code(), blockedText(out), answer.BasisUnlocker)
+	refused.RetryAfter = resp.Header.Get("Retry-After")
+	return nil, refused
+}
+
+func blockedText(out unlock.Outcome) string {
+	text := "the target blocks the request"
+	if out.Mark != "" {
+		text += " (" + out.Mark + ")"
+	}
+	if out.Reason != "" {
+		text += ": " + out.Reason
+	}
+	return text
+}
+
+// flagRefused tells a choice that the product does not offer from other refusals.
+func flagRefused(err error) *answer.InvalidError {
+	if flag := (*username.FlagError)(nil); errors.As(err, &flag) {
+		return &answer.InvalidError{Details: []string{flag.Flag + " " + flag.Reason}}
+	}
+	return nil
+}

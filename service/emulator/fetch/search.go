@@ -1,0 +1,114 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/serp"
+)
+
+// settle finishes a call once its zone is known: a search address is read, and the
+// call is held to what the product gives a meaning to. Errors: an
+// [*answer.InvalidError], or serp.ErrNoJSON.
+func (f *Fetcher) settle(z account.Zone, c *call) error {
+	search := false
+	if z.Product == "unlocker" || z.Product == "serp" {
+		var err error
+		if search, err = c.readSearch(); err != nil {
+			return err
+		}
+	}
+	if err := c.fits(z.Product, search, f.conf.Loose); err != nil {
+		return err
+	}
+	if search {
+		c.query.Mode = modeOf(c.form)
+		return c.query.Check()
+	}
+	return nil
+}
+
+// readSearch reads the address of a result page (public documentation): which engine's
+// it is, what is to become of it, and which parameters are the service's own.
+func (c *call) readSearch() (bool, error) {
+	if serp.Engine(c.url) == "" {
+		return false, nil
+	}
+	q, err := serp.Read(c.url.String())
+	switch {
+	case errors.Is(err, serp.ErrNoJSON):
+		return true, err
+	case err != nil:
+		return true, &answer.InvalidError{Details: []string{"url: " + err.Error()}}
+	}
+	target, err := url.Parse(q.Target)
+	if err != nil {
+		return true, &answer.InvalidError{Details: []string{"url must be an absolute http or https address"}}
+	}
+	params := c.url.Query()
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		switch {
+		case !strings.HasPrefix(name, "brd_"), name == "brd_json", name == "brd_mobile":
+		default:
+			c.notes = append(c.notes, name+" has no effect here")
+		}
+	}
+	if params.Get("brd_mobile") != "" && params.Get("brd_mobile") != "0" && c.header.Get("User-Agent") == "" {
+		c.header.Set("User-Agent", mobileUserAgent)
+	}
+	c.url, c.query = target, q
+	if c.form == "" {
+		c.form = formOf(q.Mode)
+	}
+	return true, nil
+}
+
+func formOf(m serp.Mode) string {
+	switch m {
+	case serp.JSON:
+		return formParsed
+	case serp.WithHTML:
+		return formParsedHTML
+	case serp.Parsed:
+		return formLight
+	default:
+		return ""
+	}
+}
+
+func modeOf(form string) serp.Mode {
+	switch form {
+	case formParsed, formBing:
+		return serp.JSON
+	case formParsedHTML:
+		return serp.WithHTML
+	case formLight:
+		return serp.Parsed
+	default:
+		return serp.Raw
+	}
+}
+
+// parsed turns a page of results into JSON. A page that is an error stays as it is.
+func (t *task) parsed(resp *http.Response, body []byte) (*http.Response, error) {
+	if resp.StatusCode >= http.StatusBadRequest {
+		return replaced(resp, body, ""), nil
+	}
+	if !exits.IsLab(t.call.url.Hostname()) {
+		return nil, answer.NewRefusal(http.StatusBadRequest, "feature_not_active",
+			"this emulator parses the result pages of "+exits.LabHost+" only", answer.BasisNoProduct)
+	}
+	out, contentType, err := serp.Render(body, "text/html; charset=utf-8", t.call.query)
+	if err != nil {
+		return nil, answer.NewRefusal(http.StatusBadGateway, "document_load_failed", fmt.Sprintf("the page of results cannot be read: %v", err), answer.BasisSearch)
+	}
+	return replaced(resp, out, contentType), nil
+}

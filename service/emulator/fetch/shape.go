@@ -1,0 +1,118 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/page"
+)
+
+// readTimeout bounds reading a page that has to be there as a whole.
+const readTimeout = 2 * time.Minute
+
+// shape makes of a target's answer what the call asked for. The answer given is
+// closed, or the body of the one returned.
+func (t *task) shape(resp *http.Response) (*http.Response, error) {
+	c := &t.call
+	if c.form == "" || c.form == formScreenshot || c.form == formHTML && !isParsed(c.form) {
+		return resp, nil
+	}
+	body, err := whole(resp)
+	if err != nil {
+		return nil, err
+	}
+	if c.form == formMarkdown {
+		return markdown(resp, body)
+	}
+	return t.parsed(resp, body)
+}
+
+// whole reads a page in UTF-8, at most page.MaxBytes of it; the answer is closed.
+func whole(resp *http.Response) ([]byte, error) {
+	defer resp.Body.Close()
+	// The body's own context is the fetch's; a target that dribbles is cut here.
+	raw := resp.Body
+	timer := time.AfterFunc(readTimeout, func() { raw.Close() })
+	defer timer.Stop()
+	inflated(resp)
+	b, err := io.ReadAll(io.LimitReader(resp.Body, page.MaxBytes+1))
+	switch {
+	case errors.Is(err, errBomb), len(b) > page.MaxBytes:
+		return nil, answer.NewRefusal(http.StatusBadGateway, "document_load_failed", "the page is too large to be read: at most "+
+			strconv.Itoa(page.MaxBytes>>20)+" MiB", answer.BasisTarget)
+	case err != nil && resp.Request != nil && resp.Request.Context().Err() != nil:
+		return nil, context.Cause(resp.Request.Context())
+	case err != nil:
+		return nil, answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
+	}
+	if isText(resp.Header) {
+		b = decoded(b, resp.Header.Get("Content-Type"))
+	}
+	return b, nil
+}
+
+// decoded gives text in UTF-8. Text that is UTF-8 and does not say otherwise is what it
+// is: the HTML standard would look at its first bytes only, and guess.
+func decoded(b []byte, contentType string) []byte {
+	if _, _, certain := charset.DetermineEncoding(b, contentType); !certain && utf8.Valid(b) {
+		return b
+	}
+	return page.Decode(b, contentType)
+}
+
+// isText reports whether a body is text in some charset.
+func isText(h http.Header) bool {
+	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
+	ct = strings.TrimSpace(ct)
+	return ct == "" || strings.HasPrefix(ct, "text/") || strings.HasSuffix(ct, "xml") || strings.HasSuffix(ct, "html") ||
+		strings.HasSuffix(ct, "json") || strings.HasSuffix(ct, "javascript")
+}
+
+func isHTML(h http.Header, body []byte) bool {
+	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
+	switch strings.TrimSpace(ct) {
+	case "text/html", "application/xhtml+xml":
+		return true
+	case "":
+		return strings.HasPrefix(http.DetectContentType(body), "text/html")
+	}
+	return false
+}
+
+// markdown converts HTML; what is no HTML has nothing to convert and stays as it is.
+func markdown(resp *http.Response, body []byte) (*http.Response, error) {
+	if !isHTML(resp.Header, body) {
+		return replaced(resp, body, ""), nil
+	}
+	md, err := page.Markdown(body, resp.Request.URL.String())
+	if err != nil {
+		return nil, answer.NewRefusal(http.StatusBadGateway, "document_load_failed", "the page cannot be made into markdown: "+err.Error(), answer.BasisTarget)
+	}
+	return replaced(resp, []byte(md), "text/markdown; charset=utf-8"), nil
+}
+
+// replaced is the answer with another body; an empty type keeps the target's.
+func replaced(resp *http.Response, body []byte, contentType string) *http.Response {
+	h := resp.Header.Clone()
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Etag", "Content-Md5", "Digest", "Content-Range", "Accept-Ranges"} {
+		h.Del(name) // they describe the body that was
+	}
+	if contentType != "" {
+		h.Set("Content-Type", contentType)
+	}
+	out := *resp
+	out.Header, out.ContentLength = h, int64(len(body))
+	out.Body = io.NopCloser(bytes.NewReader(body))
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	return &out
+}
