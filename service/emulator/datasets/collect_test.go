@@ -100,6 +100,14 @@ func TestLimitsAndChosenFields(t *testing.T) {
 	if n := len(g.records(id)); n != 4 {
 		t.Errorf("%d records", n)
 	}
+	// Errors are not counted, and come where their inputs are.
+	id = g.trigger("dataset_id=gd_products&include_errors=true&limit_multiple_results=3", urls("http://lab.test/shop", "http://lab.test/empty", "http://lab.test/shop"))
+	if p := g.status(id, "ready"); p.Records != 3 || p.Errors != 1 {
+		t.Errorf("%+v", p)
+	}
+	if r := g.records(id); len(r) != 4 || r[2]["error"] != nil || r[3]["error_code"] != "empty_page" {
+		t.Errorf("%v", r)
+	}
 }
 
 func crawled(g *rig, query string, in map[string]any) (map[string]map[string]any, []map[string]any) {

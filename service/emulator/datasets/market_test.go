@@ -57,6 +57,7 @@ func TestAFilterMakesASnapshotOfWhatJobsHaveCollected(t *testing.T) {
 
 func TestASearchTurnsItsPages(t *testing.T) {
 	g := start(t, options{})
+	g.status(g.trigger("dataset_id=gd_products&custom_output_fields=sku", urls("http://lab.test/shop")), "ready") // not whole
 	g.status(g.trigger("dataset_id=gd_products", urls("http://lab.test/shop")), "ready")
 	type page struct {
 		Hits  []struct{ SKU string }

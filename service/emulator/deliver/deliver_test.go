@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
@@ -447,4 +448,45 @@ func TestCancelAndForget(t *testing.T) {
 	if _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery) {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestABodyThatMovesIsNotCut takes four times the receiver's patience, a piece at a time.
+func TestABodyThatMovesIsNotCut(t *testing.T) {
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		e, err := Open(context.Background(), Config{
+			Dir: dir, Log: slog.New(slog.DiscardHandler),
+			Send: func(r *http.Request) (*http.Response, error) {
+				defer r.Body.Close()
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					return nil, err
+				}
+				return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, r.Context().Err()
+			},
+			Source: func(string, string, int, int) (func(io.Writer) error, error) {
+				return func(w io.Writer) error {
+					for range 8 {
+						time.Sleep(AckTimeout / 2) //nolint:forbidigo // the bubble's clock: no time passes
+						if _, err := io.WriteString(w, "piece"); err != nil {
+							return err
+						}
+					}
+					return nil
+				}, nil
+			},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		e.Start()
+		if err := e.Add(Message{Snapshot: "sd_1", Kind: Endpoint, URL: "http://x.test/", Format: "json", Plain: true}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * AckTimeout) //nolint:forbidigo // the bubble's clock: no time passes
+		synctest.Wait()
+		if d := e.List("sd_1")[0]; d.Status != Done || len(d.Attempts) != 1 {
+			t.Errorf("%+v", d)
+		}
+	})
 }

@@ -135,6 +135,9 @@ func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 	}
 	if h.depth < f.depth {
 		for _, l := range page.LinksOf(doc, h.url.String()) {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
 			if u, err := url.Parse(l); err == nil {
 				f.add(u, h.depth+1)
 			}

@@ -8,7 +8,10 @@ import (
 
 const (
 	maxRobotsBytes = 500 << 10 // RFC 9309 2.5
-	maxRobotsRules = 5000
+	// A file may be written to make matching slow: rules times lengths are bounded.
+	maxRobotsRules   = 1000
+	maxRobotsPattern = 512
+	maxRobotsPath    = 2048
 )
 
 // robots are the rules of a robots.txt for everybody ("*", RFC 9309): no target knows
@@ -48,7 +51,7 @@ func parseRobots(b []byte) robots {
 			ours = ours || value == "*"
 		case "allow", "disallow":
 			inAgents = false
-			if ours && value != "" {
+			if ours && value != "" && len(value) <= maxRobotsPattern {
 				r.rules = append(r.rules, robotsRule{value, strings.EqualFold(strings.TrimSpace(name), "allow")})
 			}
 		}
@@ -62,6 +65,7 @@ func (r robots) allows(path string) bool {
 	if r.none {
 		return false
 	}
+	path = path[:min(len(path), maxRobotsPath)]
 	longest, allow := -1, true
 	for _, rule := range r.rules {
 		n := len(rule.pattern)

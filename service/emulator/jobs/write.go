@@ -120,7 +120,7 @@ func (s Slice) bounds(rows int) (from, to int, err error) {
 	if n > rows/s.Batch || n*s.Batch >= rows {
 		return 0, 0, ErrNoPart
 	}
-	return n * s.Batch, min(rows, (n+1)*s.Batch), nil
+	return n * s.Batch, min(rows, n*s.Batch+min(s.Batch, rows)), nil
 }
 
 // span is where an input's line lies in records.ndjson.
