@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,10 +18,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// shared is one site for all tests: it keeps no state, and its index is built once.
+var shared = sync.OnceValue(Handler)
+
 func get(t *testing.T, target string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()
-	Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", target, nil))
+	shared().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", target, nil))
 	return w
 }
 

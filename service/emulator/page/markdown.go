@@ -28,6 +28,7 @@ func Markdown(body []byte, base string) (string, error) {
 // become absolute.
 func MarkdownOf(doc *html.Node, pageURL string) (string, error) {
 	absolute(doc, pageURL)
+	tame(doc)
 	conv := converter.NewConverter(converter.WithPlugins(
 		base.NewBasePlugin(), commonmark.NewCommonmarkPlugin(), table.NewTablePlugin(), strikethrough.NewStrikethroughPlugin(),
 	))
