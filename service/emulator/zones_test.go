@@ -142,7 +142,7 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	if a := g.request(map[string]any{"zone": "my_isp", "url": "http://lab.test/ok", "format": "raw"}); a.status != 400 || !strings.Contains(a.body, `zone "my_isp" not found`) {
 		t.Errorf("%+v", a)
 	}
-	if resp, err := g.from(here, "my_isp", password).Get("http://lab.test/ok"); err != nil || resp.StatusCode != 407 {
+	if resp, err := g.from(here, "my_isp", password).Get("http://lab.test/ok"); err != nil || resp.StatusCode != http.StatusProxyAuthRequired {
 		t.Errorf("%v, %v", resp, err)
 	} else {
 		resp.Body.Close()
@@ -189,7 +189,7 @@ func TestAWrongContentTypeIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp.Body.Close()
-	if resp.StatusCode != 400 {
+	if resp.StatusCode != http.StatusBadRequest {
 		t.Errorf("%d", resp.StatusCode)
 	}
 }
@@ -285,7 +285,7 @@ func TestListsOfTargetsHoldForBothMethods(t *testing.T) {
 	g.expectBoth(here, zone, page, "200", "200")
 	g.expect(level.Ops, "POST /zone/domain_perm", `{"zone":"isp_demo","type":"blacklist","domain":"lab.test"}`, 201, `{"blacklist":"lab.test"}`)
 	g.expectBoth(here, zone, page, "403 client_10260", "403 client_10260")
-	if _, resp := tryConnect(t, g.r.Proxy, loginHeader(zone, g.password(zone)), "lab.test:443", nil); resp.StatusCode != 403 {
+	if _, resp := tryConnect(t, g.r.Proxy, loginHeader(zone, g.password(zone)), "lab.test:443", nil); resp.StatusCode != http.StatusForbidden {
 		t.Errorf("CONNECT: %d", resp.StatusCode)
 	} else {
 		resp.Body.Close()
@@ -428,7 +428,7 @@ func TestPasswordsAndKeysChangeUnderLoad(t *testing.T) {
 						return
 					}
 					resp.Body.Close()
-					if resp.StatusCode != 200 {
+					if resp.StatusCode != http.StatusOK {
 						t.Errorf("a login that nobody touched: %d", resp.StatusCode)
 						return
 					}

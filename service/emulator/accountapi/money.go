@@ -205,8 +205,12 @@ func (a *API) serveAllUse(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// daysShown is how many days the arrays have where no dates are asked for.
-const daysShown = 30
+const (
+	// daysShown is how many days the arrays have where no dates are asked for.
+	daysShown = 30
+	// maxShown bounds zones times days of one answer.
+	maxShown = 100_000
+)
 
 // answerUse is bandwidth: sums by window, and arrays with an entry for each day.
 func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) {
@@ -218,6 +222,10 @@ func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) 
 	shown := window{"", today.AddDate(0, 0, 1-daysShown), today.AddDate(0, 0, 1)}
 	if windows[0].name == "custom" {
 		shown = windows[0]
+	}
+	if days := int(shown.to.Sub(shown.from) / (24 * time.Hour)); days*len(zs) > maxShown {
+		answer.WriteInvalid(w, &answer.InvalidError{Details: []string{"from and to are too far apart for as many zones: ask for fewer days, or zone by zone"}})
+		return
 	}
 	data, sums := map[string]map[string][]int64{}, map[string]map[string]map[string]int64{}
 	for _, z := range zs {

@@ -13,9 +13,10 @@ import (
 const (
 	// KeptDays is how long a day's counts are kept; older ones stay in the total only.
 	KeptDays = 400
-	// MaxHosts bounds the target hosts told apart in a zone on a day, and MaxAllHosts
-	// those of all days; the rest are counted as [OtherHosts].
-	MaxHosts    = 256
+	// MaxHosts bounds the target hosts told apart in a zone on a day; the rest are
+	// counted as [OtherHosts].
+	MaxHosts = 256
+	// MaxAllHosts bounds them over all zones and days.
 	MaxAllHosts = 50_000
 	// MaxZones bounds the zones told apart on a day.
 	MaxZones = 2000

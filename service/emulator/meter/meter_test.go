@@ -156,12 +156,12 @@ func TestUsageIsWrittenWithinASecond(t *testing.T) {
 		m := open(t, dir, nil)
 		file := filepath.Join(dir, folder, "2027-03-14.json")
 		m.Record(Call{Zone: "z", Product: "isp", Down: 7})
-		time.Sleep(flushEvery / 2) // of the bubble's clock
+		<-time.After(flushEvery / 2) // of the bubble's clock
 		synctest.Wait()
 		if _, err := os.Stat(file); err == nil {
 			t.Error("it was written at once")
 		}
-		time.Sleep(flushEvery)
+		<-time.After(flushEvery)
 		synctest.Wait()
 		if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"down": 7`) {
 			t.Errorf("%s, %v", b, err)
