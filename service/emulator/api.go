@@ -65,6 +65,7 @@ func (s *Server) apiEndpoints() []endpoint {
 		s.accountEndpoints(),
 		s.datasetEndpoints(),
 		s.indexEndpoints(),
+		s.agentEndpoints(),
 	)
 }
 

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/agent"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
@@ -95,6 +96,7 @@ type Server struct {
 	jobs     *jobs.Engine
 	deliver  *deliver.Engine
 	index    *index.Service
+	agents   *agent.Agent
 
 	rehearsal rehearsal
 
@@ -183,6 +185,7 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	s.openIndex()
+	s.openAgents()
 	s.fillReady(ln)
 	s.wg.Go(func() { s.served(s.proxy.Run()) })
 	api := s.apiHandler()
@@ -265,6 +268,9 @@ func (s *Server) shutdown(ctx context.Context) error {
 	}
 	if s.proxy != nil {
 		s.proxy.CloseTunnels()
+	}
+	if s.agents != nil {
+		s.agents.Close() // its streams last as long as their clients listen
 	}
 	var errs []error
 	if s.dialer != nil {

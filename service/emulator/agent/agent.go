@@ -170,26 +170,34 @@ func (a *Agent) Mount(handle func(pattern string, h http.HandlerFunc)) {
 
 type callerKey struct{}
 
-// Caller is who called a tool, as [Config.Authorize] named them: the library calls tools
-// with the values of the context in which their session was opened, and a session takes
-// requests of its own caller only.
-func Caller(ctx context.Context) string {
-	name, _ := ctx.Value(callerKey{}).(string)
-	return name
+// Who is a caller.
+type Who struct {
+	// Name is what [Config.Authorize] called them.
+	Name string
+	// Addr is where they called from when they opened the session, as in
+	// [http.Request.RemoteAddr].
+	Addr string
+}
+
+// Caller is who called a tool: the library calls tools with the values of the context in
+// which their session was opened, and a session takes requests of its own caller only.
+func Caller(ctx context.Context) Who {
+	who, _ := ctx.Value(callerKey{}).(Who)
+	return who
 }
 
 // tokenOf tells the library who has already been let in.
 func tokenOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
-	name := Caller(ctx)
+	name := Caller(ctx).Name
 	if name == "" {
 		return nil, auth.ErrInvalidToken
 	}
 	return &auth.TokenInfo{UserID: name, Expiration: time.Now().Add(time.Hour)}, nil
 }
 
-// keyOf is the key of a request: the Bearer token, or the token of the query, as public
+// Key is the key of a request: the Bearer token, or the token of the query, as public
 // clients send it (service.md 5.1; query: public clients).
-func keyOf(r *http.Request) string {
+func Key(r *http.Request) string {
 	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
 	if ok && strings.EqualFold(scheme, "Bearer") {
 		return strings.TrimSpace(token)
@@ -224,7 +232,7 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 		answer.Text(w, refused.Status, refused.Basis, refused.Text)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, caller))
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, Who{caller, r.RemoteAddr}))
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
 	r = r.Clone(ctx)

@@ -21,7 +21,7 @@ type use struct {
 
 // ServeStreamable is /mcp.
 func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
-	a.admit(w, r, keyOf(r), func(w http.ResponseWriter, r *http.Request) {
+	a.admit(w, r, Key(r), func(w http.ResponseWriter, r *http.Request) {
 		id := r.Header.Get(sessionHeader)
 		if id != "" {
 			defer a.using(id)()

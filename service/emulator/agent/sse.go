@@ -28,14 +28,14 @@ func (a *Agent) ServeSSE(w http.ResponseWriter, r *http.Request) {
 		a.mu.Lock()
 		s := a.sse[r.URL.Query().Get("sessionid")]
 		a.mu.Unlock()
-		key := keyOf(r)
+		key := Key(r)
 		if key == "" && s != nil {
 			key = s.key
 		}
 		a.admit(w, r, key, func(w http.ResponseWriter, r *http.Request) { a.message(w, r, s) })
 		return
 	}
-	key := keyOf(r)
+	key := Key(r)
 	a.admit(w, r, key, func(w http.ResponseWriter, r *http.Request) { a.stream(w, r, key) })
 }
 
@@ -44,7 +44,7 @@ func (a *Agent) message(w http.ResponseWriter, r *http.Request, s *sseSession) {
 		answer.Text(w, http.StatusNotFound, basisMCP, "session not found")
 		return
 	}
-	if owner, refused := a.cfg.Authorize(s.key); refused != nil || owner != Caller(r.Context()) {
+	if owner, refused := a.cfg.Authorize(s.key); refused != nil || owner != Caller(r.Context()).Name {
 		answer.Text(w, http.StatusForbidden, basisMCP, "session user mismatch")
 		return
 	}

@@ -1,0 +1,217 @@
+package emulator
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/agent"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/record"
+)
+
+const (
+	// maxInside bounds the answer of a call that the emulator makes to itself.
+	maxInside = 8 << 20
+	// agentZone is the zone that public clients make for themselves; where it is not
+	// there, the account's first one of the product is used.
+	agentZone = "mcp_unlocker"
+	// perPage is how many results the lab's search shows on a page.
+	perPage = 10
+)
+
+func (s *Server) openAgents() {
+	s.agents = agent.Open(agent.Config{
+		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, Log: s.log,
+	})
+}
+
+// agentEndpoints check their keys themselves: public clients send them in the address.
+func (s *Server) agentEndpoints() []endpoint {
+	var out []endpoint
+	s.agents.Mount(func(pattern string, h http.HandlerFunc) {
+		out = append(out, endpoint{pattern, level.Anyone, func(w http.ResponseWriter, r *http.Request) {
+			if k, err := s.account.Authenticate(agent.Key(r)); err == nil {
+				record.Of(r.Context()).Key(k.Name)
+			}
+			h(w, r)
+		}})
+	})
+	return out
+}
+
+// authorizeAgent is withKey for the agent access.
+func (s *Server) authorizeAgent(value string) (string, *agent.Refused) {
+	texts := requestTexts()
+	k, err := s.account.Authenticate(value)
+	switch {
+	case errors.Is(err, account.ErrKeyMissing):
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.missing, Basis: answer.BasisKeyMissing}
+	case errors.Is(err, account.ErrKeyExpired):
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.expired, Basis: answer.BasisKeyExpired}
+	case err != nil:
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.unknown, Basis: answer.BasisKeyMissing}
+	case !k.Level.Permits(level.Use):
+		return "", &agent.Refused{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
+	}
+	return k.Name, nil
+}
+
+// searchForAgent asks the lab's search page, which plays the engine, through a SERP zone.
+// For Google clients expect the light JSON with nothing but what cites a result.
+func (s *Server) searchForAgent(ctx context.Context, q agent.Query) (string, error) {
+	v := url.Values{"q": {q.Text}}
+	form := "markdown"
+	switch q.Engine {
+	case "bing":
+		v.Set("engine", q.Engine)
+		v.Set("first", strconv.Itoa(q.Page*perPage+1))
+		v.Set("cc", q.Country)
+	case "yandex":
+		v = url.Values{"engine": {q.Engine}, "text": {q.Text}, "p": {strconv.Itoa(q.Page)}}
+	default:
+		form = "parsed_light"
+		v.Set("start", strconv.Itoa(q.Page*perPage))
+		v.Set("gl", q.Country)
+	}
+	text, err := s.pageForAgent(ctx, "serp", lab.Base+"/search?"+v.Encode(), form)
+	if err != nil || form == "markdown" {
+		return text, err
+	}
+	var light struct {
+		Organic []struct {
+			Link        string `json:"link"`
+			Title       string `json:"title"`
+			Description string `json:"description"`
+		} `json:"organic"`
+	}
+	if err := json.Unmarshal([]byte(text), &light); err != nil {
+		return "", fmt.Errorf("reading the search results: %w", err)
+	}
+	light.Organic = slices.Clip(light.Organic)
+	b, err := json.MarshalIndent(light, "", "  ")
+	return string(b), err
+}
+
+func (s *Server) scrapeForAgent(ctx context.Context, address string) (string, error) {
+	return s.pageForAgent(ctx, "unlocker", address, "markdown")
+}
+
+func (s *Server) discoverForAgent(ctx context.Context, d agent.Discovery) (string, error) {
+	body, err := json.Marshal(d)
+	if err != nil {
+		return "", err
+	}
+	found, err := s.index.Discover(ctx, body)
+	if err != nil {
+		return "", err
+	}
+	b, err := json.Marshal(found)
+	return string(b), err
+}
+
+// pageForAgent is POST /request by a zone of the product, as public clients do it: with
+// the same refusals, the same bill, and the caller's address for the zone's lists.
+func (s *Server) pageForAgent(ctx context.Context, product, address, form string) (string, error) {
+	zone, err := s.zoneForAgent(product)
+	if err != nil {
+		return "", err
+	}
+	body, err := json.Marshal(map[string]string{"zone": zone, "url": address, "format": "raw", "data_format": form})
+	if err != nil {
+		return "", err
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/request", bytes.NewReader(body))
+	if err != nil {
+		return "", err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.RemoteAddr = agent.Caller(ctx).Addr
+	w := &inside{header: http.Header{}}
+	if err := w.serve(s.fetch.ServeRequest, r); err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(w.body.String())
+	switch failed := w.header.Get("x-brd-error"); {
+	case ctx.Err() != nil:
+		return "", context.Cause(ctx)
+	case w.status != http.StatusOK:
+		return "", fmt.Errorf("HTTP %d: %.500s", w.status, text)
+	case failed != "":
+		return "", fmt.Errorf("%s: %s (status %s)", w.header.Get("x-brd-error-code"), failed, w.header.Get("x-brd-status-code"))
+	case text == "":
+		return "", errors.New("the page is empty")
+	}
+	return text, nil
+}
+
+// zoneForAgent finds a zone; an unlocker's serves search pages too (public
+// documentation).
+func (s *Server) zoneForAgent(product string) (string, error) {
+	zones := s.account.Zones()
+	for _, fits := range [...]func(account.Zone) bool{
+		func(z account.Zone) bool { return z.Name == agentZone && z.Product == "unlocker" },
+		func(z account.Zone) bool { return z.Product == product },
+		func(z account.Zone) bool { return z.Product == "unlocker" },
+	} {
+		if i := slices.IndexFunc(zones, fits); i >= 0 {
+			return zones[i].Name, nil
+		}
+	}
+	return "", fmt.Errorf("the account has no %s zone: create one", product)
+}
+
+// inside is where an endpoint of the emulator writes to when the emulator itself calls
+// it. Deadlines mean nothing there.
+type inside struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+var errInside = errors.New("the answer is too long")
+
+// serve calls the endpoint; an answer that breaks off is an error.
+func (w *inside) serve(h http.HandlerFunc, r *http.Request) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if v != http.ErrAbortHandler {
+				panic(v)
+			}
+			err = errors.New("the answer broke off")
+		}
+	}()
+	h(w, r)
+	return nil
+}
+
+func (w *inside) Header() http.Header { return w.header }
+
+func (w *inside) WriteHeader(status int) {
+	if w.status == 0 {
+		w.status = status
+	}
+}
+
+func (w *inside) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if w.body.Len()+len(b) > maxInside {
+		return 0, errInside
+	}
+	return w.body.Write(b)
+}
+
+func (w *inside) Flush()                           {}
+func (w *inside) SetReadDeadline(time.Time) error  { return nil }
+func (w *inside) SetWriteDeadline(time.Time) error { return nil }

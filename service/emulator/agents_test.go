@@ -1,0 +1,140 @@
+package emulator
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// mcpSession is a client of the agent access.
+func (g *rig) mcpSession(key string) *mcp.ClientSession {
+	g.t.Helper()
+	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
+	s, err := c.Connect(g.t.Context(), &mcp.StreamableClientTransport{Endpoint: g.r.API + "/mcp?token=" + key, HTTPClient: g.client, MaxRetries: -1}, nil)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+func (g *rig) tool(s *mcp.ClientSession, name string, args map[string]any) (string, bool) {
+	g.t.Helper()
+	r, err := s.CallTool(g.t.Context(), &mcp.CallToolParams{Name: name, Arguments: args})
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return r.Content[0].(*mcp.TextContent).Text, r.IsError
+}
+
+func TestAgentsReachTheLab(t *testing.T) {
+	g := start(t, Options{})
+	s := g.mcpSession(g.key("batch-user"))
+	for _, tc := range []struct {
+		tool string
+		args map[string]any
+		want string
+		err  bool
+	}{
+		{"search_engine", map[string]any{"query": "brass desk lamp"}, `"link": "http://lab.test/docs/`, false},
+		{"search_engine", map[string]any{"query": "brass desk lamp", "engine": "bing"}, "lab.test/docs/", false},
+		{"search_engine", map[string]any{"query": "brass desk lamp", "engine": "yandex"}, "lab.test/docs/", false},
+		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/docs/brass-desk-lamp-review"}, "# Brass desk lamp review", false},
+		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/forbidden?hard=1"}, "status", true},
+		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/empty"}, "empty", true},
+		{"scrape_as_markdown", map[string]any{"url": "http://169.254.169.254/latest"}, "", true},
+		{"scrape_batch", map[string]any{"urls": []string{"http://lab.test/ok", "http://lab.test/json"}}, `"url": "http://lab.test/json"`, false},
+		{"search_engine_batch", map[string]any{"queries": []map[string]any{{"query": "bread"}, {"query": "lamp", "engine": "bing"}}}, `"engine": "bing"`, false},
+		{"discover", map[string]any{"query": "brass desk lamp review", "num_results": 1}, `"title":"Brass desk lamp review"`, false},
+		{"discover", map[string]any{"query": "x", "country": "42"}, "country", true},
+	} {
+		if text, isErr := g.tool(s, tc.tool, tc.args); isErr != tc.err || !strings.Contains(text, tc.want) {
+			t.Errorf("%s %v: %t %.400s", tc.tool, tc.args, isErr, text)
+		}
+	}
+}
+
+func TestAnAgentWithoutAZoneIsTold(t *testing.T) {
+	g := start(t, Options{})
+	var names []string
+	for _, z := range g.account.Zones() {
+		if z.Product == "unlocker" || z.Product == "serp" {
+			names = append(names, z.Name)
+		}
+	}
+	if _, err := g.account.DeleteZones(names); err != nil {
+		t.Fatal(err)
+	}
+	if text, isErr := g.tool(g.mcpSession(g.key("batch-user")), "scrape_as_markdown", map[string]any{"url": "http://lab.test/ok"}); !isErr || !strings.Contains(text, "no unlocker zone") {
+		t.Errorf("%t %s", isErr, text)
+	}
+}
+
+func TestTheIndexAnswersOverTheAPI(t *testing.T) {
+	g := start(t, Options{})
+	key := g.key("batch-user")
+	id := decode[map[string]string](t, g.do("POST", g.r.API+"/discover", key, map[string]string{"query": "brass desk lamp review"}))["task_id"]
+	a := reply{}
+	for deadline := time.Now().Add(10 * time.Second); ; {
+		a = g.do("GET", g.r.API+"/discover?task_id="+id, key, nil)
+		if !strings.Contains(a.body, `"processing"`) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("still processing")
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	if !strings.Contains(a.body, `"title":"Brass desk lamp review"`) {
+		t.Errorf("%s", a.body)
+	}
+}
+
+func TestAForeignAgentReachesTheLab(t *testing.T) {
+	modules := os.Getenv("ZONEDECK_NODE_MODULES")
+	if modules == "" {
+		modules = filepath.Join("..", "..", ".ci", "node", "node_modules")
+	}
+	modules, err := filepath.Abs(modules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol", "sdk", "package.json")); err != nil {
+		t.Skip("the client is not installed: npm ci --prefix .ci/node")
+	}
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed: apt-get install nodejs")
+	}
+	g := start(t, Options{})
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", filepath.Join("agent", "testdata", "client.mjs"))
+	cmd.Env = append(os.Environ(), "NO_PROXY=*", "MODULES="+modules, "ENDPOINT="+g.r.API+"/mcp?token="+g.key("batch-user"),
+		`CALLS=[["search_engine",{"query":"brass desk lamp"}],["scrape_as_markdown",{"url":"http://lab.test/ok"}],["discover",{"query":"bread recipe"}]]`)
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var seen struct {
+		Results map[string]struct {
+			Text    string
+			IsError bool
+		}
+		Error string
+	}
+	if err := json.Unmarshal(out, &seen); err != nil || seen.Error != "" || len(seen.Results) != 3 {
+		t.Fatalf("%v %s", err, out)
+	}
+	for name, r := range seen.Results {
+		if r.IsError || r.Text == "" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
