@@ -266,7 +266,7 @@ func (a *Agent) foreign(r *http.Request) string {
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || u.Host == "" || !a.isOwn(hostOf(u.Host)) {
+		if err != nil || !a.isOwn(hostOf(u.Host)) {
 			return "The Origin is not a page of this machine"
 		}
 	}

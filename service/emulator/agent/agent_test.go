@@ -499,6 +499,47 @@ func TestIdleSessionsEnd(t *testing.T) {
 	}
 }
 
+func TestAMessageKeepsAStreamAlive(t *testing.T) {
+	b := newBench(t, nil)
+	endpoint, _ := b.listen("key-of-ana-0001")
+	idle := b.sse[strings.TrimPrefix(endpoint, "/sse?sessionid=")].idle
+	idle.Stop()
+	if status, _, text := b.post(endpoint, initialize, nil); status != 202 {
+		t.Fatalf("%d %s", status, text)
+	}
+	if !idle.Stop() {
+		t.Error("the message did not start the idle time anew")
+	}
+}
+
+func TestASessionWithARunningCallMakesNoRoom(t *testing.T) {
+	running, goOn := make(chan struct{}), make(chan struct{})
+	b := newBench(t, func(c *Config) {
+		c.MaxSessions = 1
+		c.Scrape = func(context.Context, string) (string, error) {
+			close(running)
+			<-goOn
+			return "text", nil
+		}
+	})
+	id := map[string]string{"Mcp-Session-Id": b.session("key-of-ana-0001")}
+	b.post("/mcp?token=key-of-ana-0001", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, id)
+	done := make(chan string)
+	go func() {
+		_, _, text := b.post("/mcp?token=key-of-ana-0001", `{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"scrape_as_markdown","arguments":{"url":"http://lab.test/ok"}}}`, id)
+		done <- text
+	}()
+	<-running
+	if status, _, _ := b.post("/mcp?token=key-of-bob-0002", initialize, nil); status != 503 {
+		t.Errorf("while the call runs: %d", status)
+	}
+	close(goOn)
+	if text := <-done; !strings.Contains(text, `"text":"text"`) {
+		t.Errorf("the call: %s", text)
+	}
+	b.session("key-of-bob-0002")
+}
+
 func TestCloseEndsRunningToolsAndRefusesTheNext(t *testing.T) {
 	running := make(chan struct{})
 	b := newBench(t, func(c *Config) {
@@ -545,7 +586,7 @@ func TestKeysAreNotLogged(t *testing.T) {
 	seen := ""
 	b.streamable = sync.OnceValue(func() http.Handler {
 		return http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-			seen = fmt.Sprint(r.URL, r.RequestURI, r.Header)
+			seen += fmt.Sprint(r.URL, r.RequestURI, r.Header)
 		})
 	})
 	b.post("/mcp?token=key-of-ana-0001&pro=1", initialize, nil)

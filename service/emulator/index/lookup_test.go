@@ -1,10 +1,12 @@
 package index
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 const base = "/datasets/deep_lookup/v1"
@@ -138,6 +140,54 @@ func TestACancelledLookupKeepsAndChargesWhatItHad(t *testing.T) {
 	}
 	if status, _, text := b.call("GET", base+"/request/"+id+"/download?format=ndjson", ""); status != http.StatusOK || strings.Count(text, "\n") != 1 {
 		t.Errorf("%d %q", status, text)
+	}
+}
+
+func TestNothingChangesAfterACancel(t *testing.T) {
+	steps := newStepped(t)
+	b := newBench(t, func(c *Config) {
+		// Work that does not see the end of its context before it has gone on.
+		c.Wait = func(ctx context.Context, d time.Duration) error {
+			return steps.wait(context.WithoutCancel(ctx), d)
+		}
+	})
+	id := b.ask("POST", base+"/trigger", lampSpec)["request_id"].(string)
+	steps.arrive()
+	for range 3 {
+		steps.next()
+	}
+	b.ask("POST", base+"/request/"+id+"/cancel", "")
+	see := func(when string) {
+		t.Helper()
+		if v := b.ask("GET", base+"/request/"+id+"/status", ""); v["status"] != "cancelled" || v["matched_records"] != 0.0 || v["pages_read"] != 0.0 {
+			t.Errorf("%s: %v", when, v)
+		}
+	}
+	see("at once")
+	steps.release()
+	b.settle()
+	see("later")
+}
+
+func TestACancelledRequestThatStillWaitsMakesRoom(t *testing.T) {
+	steps := newStepped(t)
+	b := newBench(t, func(c *Config) { c.Wait = steps.wait })
+	for range atOnce {
+		b.ask("POST", "/discover", `{"query":"bread"}`)
+		steps.arrive()
+	}
+	id := b.ask("POST", base+"/trigger", lampSpec)["request_id"].(string)
+	b.ask("POST", base+"/request/"+id+"/cancel", "")
+	for deadline := time.Now().Add(10 * time.Second); ; <-time.After(time.Millisecond) {
+		b.mu.Lock()
+		active := b.active
+		b.mu.Unlock()
+		if active == atOnce {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%d are active", active)
+		}
 	}
 }
 
