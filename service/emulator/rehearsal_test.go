@@ -148,7 +148,7 @@ func TestATriggerWhoseAnswerIsLostHasHappened(t *testing.T) {
 			t.Fatalf("%s: %s", rule, got.body)
 		}
 		defer g.control("DELETE", "/faults", nil)
-		req, err := http.NewRequestWithContext(t.Context(), "POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_products", strings.NewReader(`[{"url":"http://lab.test/shop"}]`))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.r.API+"/datasets/v3/trigger?dataset_id=gd_products", strings.NewReader(`[{"url":"http://lab.test/shop"}]`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestTheJournalTellsWhatAClientSent(t *testing.T) {
 	if len(all) != 3 || last != 3 {
 		t.Fatalf("%d entries, the last is %d", len(all), last)
 	}
-	if e := all[0]; e.Key != "ci-fetch" || e.Status != 200 || e.Inner != 200 || e.Body != okPage || e.Point != "api" || e.Method != "POST" || e.URL != "/request" || e.BytesOut == 0 || e.Basis == "" {
+	if e := all[0]; e.Key != "ci-fetch" || e.Status != 200 || e.Inner != 200 || e.Body != okPage || e.Point != "api" || e.Method != http.MethodPost || e.URL != "/request" || e.BytesOut == 0 || e.Basis == "" {
 		t.Errorf("the first: %+v", e)
 	}
 	if e := all[1]; e.Status != 400 || e.Body != `{"zone":"z","password":"****"}` {
@@ -259,7 +259,7 @@ func TestTheJournalIsFollowed(t *testing.T) {
 	g.page(okPage)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, "GET", g.r.Control+"/requests?follow=true", nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, g.r.Control+"/requests?follow=true", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -161,10 +161,10 @@ func TestTheJournalKnowsWhatCameThroughTheProxy(t *testing.T) {
 	if plain.URL != "http://lab.test/ok?token=****" || plain.Zone != "datacenter_demo" || plain.Status != 200 || plain.User != "brd-customer-hl_demo01-zone-datacenter_demo" || plain.Header["Proxy-Authorization"] != "Basic ****" || plain.BytesOut == 0 {
 		t.Errorf("a plain request: %+v", plain)
 	}
-	if tunnel.Method != "CONNECT" || tunnel.URL != "lab.test:443" || tunnel.Status != 200 || tunnel.BytesIn == 0 || tunnel.BytesOut < 500 {
+	if tunnel.Method != http.MethodConnect || tunnel.URL != "lab.test:443" || tunnel.Status != 200 || tunnel.BytesIn == 0 || tunnel.BytesOut < 500 {
 		t.Errorf("a tunnel: %+v", tunnel)
 	}
-	if resigned.Method != "CONNECT" || resigned.Zone != "residential_demo" || resigned.Status != 200 {
+	if resigned.Method != http.MethodConnect || resigned.Zone != "residential_demo" || resigned.Status != 200 {
 		t.Errorf("a re-signed connection: %+v", resigned)
 	}
 	if inner := g.recorded("inner", 1)[0]; inner.Target != "https://lab.test:443/ok" || inner.Zone != "residential_demo" || inner.Status != 200 || inner.User == "" {
@@ -183,7 +183,7 @@ func TestTheJournalKnowsWhatCameThroughTheProxy(t *testing.T) {
 
 func TestWebhooksComeTwiceLateOrNever(t *testing.T) {
 	var calls atomic.Int64
-	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		calls.Add(1)
 	}))

@@ -18,7 +18,9 @@ type requestLog struct {
 	lines io.Writer // nil without --log
 	file  *os.File  // nil without --log-file
 	say   func(format string, args ...any)
-	done  chan error // has the first error of the file; nil while nothing is followed
+	// broken is the file's first error; the goroutine of follow owns it.
+	broken error
+	done   chan error // has the first error of the file; nil while nothing is followed
 }
 
 // openRequestLog opens the file before the emulator starts, so that a mistake in its
@@ -46,23 +48,17 @@ func (l *requestLog) follow(server *emulator.Server) {
 	}
 	l.done = make(chan error, 1)
 	go func() {
-		var broken error
 		// It ends with the server alone, after the last request: requests that end while
 		// it goes down are logged too.
 		err := server.Follow(context.Background(), func(e *record.Entry, lost uint64) error {
 			l.line(e, lost)
-			if l.file == nil || broken != nil {
-				return nil
-			}
-			if broken = l.object(e, lost); broken != nil {
-				l.say("zonedeck: --log-file: %v; nothing more is written there", broken)
-			}
+			l.object(e, lost)
 			return nil
 		})
-		if broken == nil && !errors.Is(err, record.ErrClosed) {
-			broken = err
+		if l.broken == nil && !errors.Is(err, record.ErrClosed) {
+			l.broken = err
 		}
-		l.done <- broken
+		l.done <- l.broken
 	}()
 }
 
@@ -76,14 +72,21 @@ func (l *requestLog) line(e *record.Entry, lost uint64) {
 	fmt.Fprintln(l.lines, e.Line())
 }
 
-func (l *requestLog) object(e *record.Entry, lost uint64) error {
+// object writes to the file until that fails; the requests themselves go on.
+func (l *requestLog) object(e *record.Entry, lost uint64) {
+	if l.file == nil || l.broken != nil {
+		return
+	}
 	enc := json.NewEncoder(l.file)
 	if lost > 0 {
-		if err := enc.Encode(map[string]uint64{"lost": lost}); err != nil {
-			return err
-		}
+		l.broken = enc.Encode(map[string]uint64{"lost": lost})
 	}
-	return enc.Encode(e)
+	if l.broken == nil {
+		l.broken = enc.Encode(e)
+	}
+	if l.broken != nil {
+		l.say("zonedeck: --log-file: %v; nothing more is written there", l.broken)
+	}
 }
 
 // wait gives the first error of the file, after everything was written.

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"errors"
 	"math"
 	"testing"
 	"time"
@@ -186,7 +187,7 @@ func FuzzTOML(f *testing.F) {
 			return
 		}
 		read(tab)
-		if e, ok := tab.Err().(*Error); ok && (e.Line < 0 || e.Line > len(b)+1 || e.Error() == "") {
+		if e := (*Error)(nil); errors.As(tab.Err(), &e) && (e.Line < 0 || e.Line > len(b)+1 || e.Error() == "") {
 			t.Errorf("a mistake at line %d of %q", e.Line, b)
 		}
 	})
@@ -195,7 +196,7 @@ func FuzzTOML(f *testing.F) {
 func FuzzJSON(f *testing.F) {
 	f.Add([]byte(`{"text":"a","rows":[{"name":"b"}],"count":1e3}`))
 	f.Add([]byte(`[{"share":0.1}]`))
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(func(_ *testing.T, b []byte) {
 		tabs, err := JSONList(b)
 		if err != nil {
 			return

@@ -84,7 +84,7 @@ func (c *conn) upTo(p []byte) (int, error) {
 	if c.do.Kind == Reset {
 		hardClose(c.Conn)
 	}
-	c.Close()
+	_ = c.Close() // what was to be said was said
 	return n, errEnded
 }
 
@@ -150,7 +150,7 @@ func (c *targetConn) Read(p []byte) (int, error) {
 	}
 	switch c.do.Kind {
 	case Drop:
-		c.Close()
+		_ = c.Close() // the target is gone, so its error is too
 		return 0, io.EOF
 	case Hang:
 		c.wait(MaxDelay)
@@ -178,7 +178,7 @@ func (c *targetConn) readUpTo(p []byte) (int, error) {
 		if c.do.Kind == Reset {
 			hardClose(c.Conn)
 		}
-		c.Close()
+		_ = c.Close() // as above
 		return 0, c.do.endOfBody()
 	}
 	n, err := c.Conn.Read(p[:min(int64(len(p)), c.left)])

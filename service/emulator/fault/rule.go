@@ -136,8 +136,6 @@ type Delay struct {
 	Sigma  float64
 }
 
-func (d Delay) zero() bool { return d == Delay{} }
-
 // Bounds of rules.
 const (
 	// MaxDelay is the longest wait that a rule can ask for or draw.

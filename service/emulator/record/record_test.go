@@ -36,8 +36,10 @@ func do(t *testing.T, j *Journal, r *http.Request, h http.HandlerFunc) Entry {
 	t.Helper()
 	func() {
 		defer func() {
-			if v := recover(); v != nil && v != http.ErrAbortHandler {
-				panic(v)
+			if v := recover(); v != nil {
+				if err, ok := v.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+					panic(v)
+				}
 			}
 		}()
 		j.Handler("api", h).ServeHTTP(httptest.NewRecorder(), r)
@@ -118,7 +120,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		},
 	} {
 		j := journal(Config{Secrets: func() []string { return []string{otherKey, "short"} }})
-		e := do(t, j, build(), func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
+		e := do(t, j, build(), func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) })
 		b, err := json.Marshal(e)
 		if err != nil {
 			t.Fatal(err)
@@ -156,8 +158,8 @@ func TestHowAnAnswerEndedIsKept(t *testing.T) {
 		cut    bool
 	}{
 		"nothing said":  {func(http.ResponseWriter, *http.Request) {}, 200, false},
-		"a status":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404); w.WriteHeader(500) }, 404, false},
-		"an early hint": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(103); w.WriteHeader(201) }, 201, false},
+		"a status":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound); w.WriteHeader(http.StatusInternalServerError) }, 404, false},
+		"an early hint": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints); w.WriteHeader(http.StatusCreated) }, 201, false},
 		"no answer":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, true},
 		"a cut":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a")); panic(http.ErrAbortHandler) }, 200, true},
 		"a stream":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("abc")) }, 200, false},
@@ -404,7 +406,7 @@ func BenchmarkHandler(b *testing.B) {
 	h := func(w http.ResponseWriter, r *http.Request) {
 		Of(r.Context()).Zone("z")
 		_, _ = io.Copy(io.Discard, r.Body)
-		w.WriteHeader(200)
+		w.WriteHeader(http.StatusOK)
 	}
 	const body = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
 	run := func(b *testing.B, next http.Handler) {
