@@ -84,7 +84,7 @@ func (s *Server) fetchEndpoints() []endpoint {
 func (s *Server) accountEndpoints() []endpoint {
 	var out []endpoint
 	accountapi.New(accountapi.Config{
-		Account: s.account, Meter: s.meter, Now: s.now, Level: s.levelOf, Log: s.log,
+		Account: s.account, Meter: s.meter, Now: s.now, Level: s.levelOf, Loose: s.loose, Log: s.log,
 	}).Mount(func(pattern string, needs level.Action, h http.HandlerFunc) {
 		out = append(out, endpoint{pattern, needs, h})
 	})
@@ -102,7 +102,7 @@ func (s *Server) levelOf(r *http.Request) level.Level {
 
 func (s *Server) datasetEndpoints() []endpoint {
 	var out []endpoint
-	datasets.New(datasets.Config{Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
+	datasets.New(datasets.Config{Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Loose: s.loose, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
 		out = append(out, endpoint{pattern, level.Use, h})
 	})
 	return out

@@ -18,7 +18,7 @@ const (
 // openIndex makes the lab's documents searchable.
 func (s *Server) openIndex() {
 	s.index = index.Open(index.Config{
-		Documents: labDocuments, Now: s.now, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
+		Documents: labDocuments, Now: s.now, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
 	})
 }
 

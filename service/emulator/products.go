@@ -4,12 +4,13 @@ import (
 	"crypto/x509"
 	"fmt"
 
+	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/fetch"
 )
 
 // openFetch prepares what gets pages by zones.
-func (s *Server) openFetch(o Options) (err error) {
+func (s *Server) openFetch() (err error) {
 	// Profiles lie in the machine's own temporary folder: Chromium puts a socket among
 	// them, whose path may have some 100 bytes only.
 	s.browsers, err = browser.Open(browser.Config{Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now})
@@ -17,7 +18,25 @@ func (s *Server) openFetch(o Options) (err error) {
 		return fmt.Errorf("preparing the browsers: %w", err)
 	}
 	s.fetch = fetch.New(fetch.Config{
-		Account: s.account, Meter: s.meter, Route: s.way, Log: s.log, Now: s.now, Loose: o.Loose, Browser: s.browsers,
+		Account: s.account, Meter: s.meter, Route: s.way, Log: s.log, Now: s.now, Loose: s.loose, Browser: s.browsers,
+		Target: s.targetFaults, Async: s.asyncMode,
 	})
 	return nil
+}
+
+// asyncMode is how the scenario has a zone take requests.
+func (s *Server) asyncMode(z account.Zone) fetch.AsyncMode {
+	for _, own := range s.scenario.Zones {
+		if own.Name != z.Name {
+			continue
+		}
+		switch own.Async {
+		case "off":
+			return fetch.AsyncOff
+		case "only":
+			return fetch.AsyncOnly
+		default: // both
+		}
+	}
+	return fetch.AsyncToo
 }

@@ -87,7 +87,7 @@ func (s *Server) secrets() []string {
 		}
 	}
 	for _, z := range s.account.Zones() {
-		out = append(out, z.Password)
+		out = append(out, z.Passwords()...)
 	}
 	return out
 }

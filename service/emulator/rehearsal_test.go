@@ -232,7 +232,7 @@ func TestTheJournalTellsWhatAClientSent(t *testing.T) {
 	if len(all) != 3 || last != 3 {
 		t.Fatalf("%d entries, the last is %d", len(all), last)
 	}
-	if e := all[0]; e.Key != "ci-fetch" || e.Status != 200 || e.Inner != 200 || e.Body != okPage || e.Point != "api" || e.Method != http.MethodPost || e.URL != "/request" || e.BytesOut == 0 || e.Basis == "" {
+	if e := all[0]; e.Key != "ci-fetch" || e.Status != 200 || e.Inner != 200 || e.Body != okPage || e.Point != "api" || e.Zone != "unlocker_demo" || e.Target != "http://lab.test/ok" || e.Method != http.MethodPost || e.URL != "/request" || e.BytesOut == 0 || e.Basis == "" {
 		t.Errorf("the first: %+v", e)
 	}
 	if e := all[1]; e.Status != 400 || e.Body != `{"zone":"z","password":"****"}` {

@@ -87,6 +87,7 @@ type Server struct {
 	account  *account.Account
 	meter    *meter.Meter
 	ca       *ca.Authority
+	loose    bool // whether unknown fields pass
 	remote   bool // whether listeners may be reached from other machines
 	dialer   *exits.Dialer
 	way      route.Router
@@ -117,7 +118,7 @@ type Server struct {
 // [ErrStateInUse] when another process owns the folder, and what the state or the
 // listeners gave. Cancelling ctx stops the work; Shutdown still has to be called.
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now, remote: o.AllowRemote}
+	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now, remote: o.AllowRemote, loose: o.Loose}
 	if s.scenario == nil {
 		s.scenario = scenario.Demo()
 	}
@@ -172,7 +173,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	if err = s.openFetch(o); err != nil {
+	if err = s.openFetch(); err != nil {
 		return err
 	}
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})

@@ -11,7 +11,6 @@ import (
 	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/native"
 	"zonedeck/service/emulator/record"
-	"zonedeck/service/emulator/route"
 )
 
 // nativeHooks is what stands around the fetches of native access.
@@ -108,7 +107,7 @@ type refusing struct{ next http.RoundTripper }
 func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if refused := (*fault.RefusedError)(nil); errors.As(err, &refused) {
-		return nil, &route.Refused{Refusal: refusalOfFault(refused)}
+		return nil, refusalOfFault(refused)
 	}
 	return resp, err
 }

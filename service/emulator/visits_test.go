@@ -138,9 +138,45 @@ func TestFaultsOfTargetsAreSeenByProductsAndThroughTheProxy(t *testing.T) {
 	if got := g.get(g.through("datacenter_demo"), "http://lab.test/ok"); got.status != 502 || got.header.Get("x-brd-err-code") != "target_40001" {
 		t.Errorf("an error code: %d %v", got.status, got.header)
 	}
+	got := g.page(`{"zone":"datacenter_demo","url":"http://lab.test/ok","format":"raw"}`)
+	if got.status != 200 || got.body != "" || got.header.Get("x-brd-error-code") != "target_40001" || got.header.Get("x-brd-status-code") != "502" {
+		t.Errorf("an error code by the API: %d %q %v", got.status, got.body, got.header)
+	}
+	set(`{"point":"target","action":"captcha"}`)
+	if got := g.page(`{"zone":"datacenter_demo","url":"http://lab.test/ok","format":"raw"}`); !strings.Contains(got.body, "g-recaptcha") {
+		t.Errorf("a CAPTCHA by the API: %d %q", got.status, got.body)
+	}
+	if got := g.page(okPage); got.body != "" || !strings.Contains(got.header.Get("x-brd-error-code"), "captcha") {
+		t.Errorf("a CAPTCHA that the unlocker cannot get past: %d %q %v", got.status, got.body, got.header)
+	}
 	set(`{"point":"target","action":"cut","after":40,"method":"CONNECT"}`)
 	if _, err := g.through("datacenter_demo").Get("https://lab.test/ok"); err == nil {
 		t.Error("a tunnel that is cut within the handshake carried a page")
+	}
+}
+
+func TestAZoneTakesRequestsAsTheScenarioSays(t *testing.T) {
+	g := playing(t, `
+[[zones]]
+name = "only"
+product = "unlocker"
+async = "only"
+[[zones]]
+name = "off"
+product = "unlocker"
+async = "off"
+[[zones]]
+name = "both"
+product = "unlocker"
+`)
+	for _, c := range []struct {
+		zone, query string
+		status      int
+	}{{"only", "", 400}, {"off", "", 200}, {"both", "", 200}, {"only", "?async=true", 200}, {"off", "?async=true", 400}, {"both", "?async=true", 200}} {
+		got := g.do("POST", g.r.API+"/request"+c.query, g.key("ci-fetch"), fmt.Sprintf(`{"zone":%q,"url":"http://lab.test/ok","format":"raw"}`, c.zone))
+		if got.status != c.status {
+			t.Errorf("%s%s: %d %s", c.zone, c.query, got.status, got.body)
+		}
 	}
 }
 

@@ -18,7 +18,7 @@ type emulateFlags struct {
 	api, proxy, socks, state, scenario string
 	logFile                            string
 	allowPrivate                       []string
-	log, allowRemote, json             bool
+	log, loose, allowRemote, json      bool
 }
 
 func (a *app) emulateCommand() *cobra.Command {
@@ -39,7 +39,8 @@ JSON object a line. Keys and passwords are masked in both.
 
 The emulator reaches the lab and public addresses. --allow-private opens others by
 host, address or range, each with an optional port, as in 127.0.0.1:8080 or
-10.0.0.0/8. It listens on this machine alone unless --allow-remote is given.`,
+10.0.0.0/8. It listens on this machine alone unless --allow-remote is given.
+A field that nobody knows is refused by its name; --loose lets it pass.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
 	}
@@ -52,6 +53,7 @@ host, address or range, each with an optional port, as in 127.0.0.1:8080 or
 	fl.BoolVar(&f.log, "log", false, "print one line a request to stderr")
 	fl.StringVar(&f.logFile, "log-file", "", "append one JSON object a request to this file")
 	fl.StringSliceVar(&f.allowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
+	fl.BoolVar(&f.loose, "loose", false, "let fields pass that nobody knows, with a note, instead of refusing them")
 	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --api, --proxy and --socks listen for other machines")
 	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object")
 	return cmd
@@ -61,7 +63,7 @@ host, address or range, each with an optional port, as in 127.0.0.1:8080 or
 func (a *app) options(f emulateFlags) (emulator.Options, error) {
 	o := emulator.Options{
 		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
-		Now: a.Now, Log: slog.New(slog.DiscardHandler),
+		Loose: f.loose, Now: a.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if _, err := guard.Parse(f.allowPrivate); err != nil {
 		return o, usage("--allow-private: %w", err)

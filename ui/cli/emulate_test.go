@@ -146,3 +146,17 @@ func TestEmulateSaysLoudlyWhatIsOpen(t *testing.T) {
 		}
 	}
 }
+
+func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
+	const page = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw","colour":"red"}`
+	for _, c := range []struct {
+		status int
+		args   []string
+	}{{http.StatusBadRequest, nil}, {http.StatusOK, []string{"--loose"}}} {
+		emulating(t, exitOK, func(api, key string) {
+			if got := fetch(t, api, key, page); got != c.status {
+				t.Errorf("%v: %d, want %d", c.args, got, c.status)
+			}
+		}, c.args...)
+	}
+}

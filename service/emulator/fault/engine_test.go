@@ -81,11 +81,11 @@ func TestWhichCallsAreHit(t *testing.T) {
 }
 
 func TestWhichCallsARuleIsAbout(t *testing.T) {
-	c := Call{Point: Target, Zone: "unlocker_demo", Product: "unlocker", Host: "lab.test", Path: "/shop/page/2", Method: "GET", Dataset: "gd_x"}
+	c := Call{Point: Target, Zone: "unlocker_demo", Product: "unlocker", Host: "lab.test", Path: "/shop/page/2", Method: "GET"}
 	for match, want := range map[string]bool{
 		"": true, "zone = 'unlocker_demo'": true, "zone = 'unlocker'": false, "zone = '*_demo'": true, "product = 'serp'": false,
 		"host = 'LAB.test'": true, "host = '*.test'": true, "host = 'lab'": false, "path = '/shop*'": true, "path = '/shop/*/2'": true,
-		"path = '/shop/*/3'": false, "path = '*'": true, "method = 'get'": true, "method = 'POST'": false, "dataset = 'gd_*'": true,
+		"path = '/shop/*/3'": false, "path = '*'": true, "method = 'get'": true, "method = 'POST'": false,
 	} {
 		e, _ := engine(t, 1, "point = 'target'\naction = 'drop'\n"+match)
 		if got := len(hit(e, c, 1)) == 1; got != want {

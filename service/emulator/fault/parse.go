@@ -18,7 +18,7 @@ import (
 //	[[faults]]
 //	id = "slow-shop"
 //	point = "target"            # api, proxy, target, webhook, job
-//	host = "lab.test"           # also zone, product, path, method, dataset; "*" is any text
+//	host = "lab.test"           # also zone, product, path, method; "*" is any text
 //	action = "latency"
 //	delay = "300ms"             # or {lower = "100ms", upper = "2s"}, or {median = "300ms", sigma = 0.5}
 //	from = 10                   # also nth, until, every, times, probability, at, in, for
@@ -66,9 +66,9 @@ func parseMatch(t *document.Table) Match {
 // hit, and never say why.
 func known(p Point) []string {
 	switch p {
-	case API, Target:
+	case API:
 		return []string{"zone", "product", "host", "path", "method", "dataset"}
-	case Proxy:
+	case Proxy, Target:
 		return []string{"zone", "product", "host", "path", "method"}
 	case Webhook:
 		return []string{"host", "path"}

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/serp"
 )
@@ -130,6 +131,9 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, fields map[strin
 	if !ok {
 		return
 	}
+	x := record.Of(r.Context())
+	x.Zone(z.Name)
+	x.Target(c.url.String())
 	c.notes = append(notes, c.notes...)
 	mode := AsyncToo
 	if f.conf.Async != nil {

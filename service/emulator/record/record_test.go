@@ -157,13 +157,19 @@ func TestHowAnAnswerEndedIsKept(t *testing.T) {
 		status int
 		cut    bool
 	}{
-		"nothing said":  {func(http.ResponseWriter, *http.Request) {}, 200, false},
-		"a status":      {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotFound); w.WriteHeader(http.StatusInternalServerError) }, 404, false},
-		"an early hint": {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusEarlyHints); w.WriteHeader(http.StatusCreated) }, 201, false},
-		"no answer":     {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, true},
-		"a cut":         {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a")); panic(http.ErrAbortHandler) }, 200, true},
-		"a stream":      {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("abc")) }, 200, false},
-		"flushed":       {func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() }, 200, false},
+		"nothing said": {func(http.ResponseWriter, *http.Request) {}, 200, false},
+		"a status": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusNotFound)
+			w.WriteHeader(http.StatusInternalServerError)
+		}, 404, false},
+		"an early hint": {func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusEarlyHints)
+			w.WriteHeader(http.StatusCreated)
+		}, 201, false},
+		"no answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, 0, true},
+		"a cut":     {func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("a")); panic(http.ErrAbortHandler) }, 200, true},
+		"a stream":  {func(w http.ResponseWriter, _ *http.Request) { _, _ = io.Copy(w, strings.NewReader("abc")) }, 200, false},
+		"flushed":   {func(w http.ResponseWriter, _ *http.Request) { w.(http.Flusher).Flush() }, 200, false},
 	} {
 		if e := do(t, journal(Config{}), withURL("/"), c.h); e.Status != c.status || e.Cut != c.cut {
 			t.Errorf("%s: %d, cut %t", name, e.Status, e.Cut)

@@ -195,7 +195,7 @@ func parseLevel(t *document.Table) level.Level {
 func parseZone(t *document.Table) Zone {
 	z := Zone{
 		Name: t.Text("name"), Product: t.OneOf("product", Products()...), IdentityVerified: t.Bool("identity_verified"),
-		Password: t.Text("password"), MorePasswords: t.Texts("more_passwords"), Disabled: t.Bool("disabled"), Async: t.Bool("async"),
+		Password: t.Text("password"), MorePasswords: t.Texts("more_passwords"), Disabled: t.Bool("disabled"), Async: t.OneOf("async", "both", "off", "only"),
 		AllowIPs: addresses(t, "allow_ips"), DenyIPs: addresses(t, "deny_ips"),
 		AllowDomains: domains(t, "allow_domains"), DenyDomains: domains(t, "deny_domains"),
 	}

@@ -51,7 +51,7 @@ password = "pw"
 more_passwords = ["pw2"]
 identity_verified = true
 disabled = true
-async = true
+async = "only"
 rate = { gb = 8.4, thousand = 1.5 }
 allow_ips = ["127.0.0.0/8", "10.0.0.1-10.0.0.9", "192.168.0.0/255.255.0.0", "any", "::1"]
 deny_ips = ["127.0.0.9"]
@@ -89,7 +89,7 @@ func TestEverythingOfAScenarioIsRead(t *testing.T) {
 			{Name: "free", Level: level.User, Unlimited: true, RotatedAgo: unknownAge},
 		},
 		Zones: []Zone{{
-			Name: "z1", Product: "residential", Password: "pw", MorePasswords: []string{"pw2"}, IdentityVerified: true, Disabled: true, Async: true,
+			Name: "z1", Product: "residential", Password: "pw", MorePasswords: []string{"pw2"}, IdentityVerified: true, Disabled: true, Async: "only",
 			Rate:     &Rate{GB: 8.4, Thousand: 1.5},
 			AllowIPs: []string{"127.0.0.0/8", "10.0.0.1-10.0.0.9", "192.168.0.0/255.255.0.0", "any", "::1"}, DenyIPs: []string{"127.0.0.9"},
 			AllowDomains: []string{"lab.test", "*.example.com"}, DenyDomains: []string{"bad.example.com"},

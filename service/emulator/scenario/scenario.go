@@ -92,8 +92,9 @@ type Zone struct {
 	Rate *Rate
 	// Disabled zones refuse by both access methods.
 	Disabled bool
-	// Async zones take asynchronous requests (public documentation: a toggle per zone).
-	Async bool
+	// Async says how the zone takes requests: "both" (also where it is empty), "off" or
+	// "only" (public documentation: a toggle per zone).
+	Async string
 	// AllowIPs and DenyIPs say which callers may use the zone: addresses, ranges
 	// ("a-b"), CIDR, "address/netmask" or "any". No AllowIPs is any.
 	AllowIPs, DenyIPs []string
