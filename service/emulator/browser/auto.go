@@ -21,6 +21,8 @@ type auto struct {
 	mu   sync.Mutex
 	off  bool
 	busy map[target.ID]*attempt
+	// last is how the challenge of a page's present address ended.
+	last map[target.ID]solution
 }
 
 // attempt is one page's challenge being solved, whoever asked for it.
@@ -32,7 +34,7 @@ type attempt struct {
 
 // follow notes where the session's pages go, and has their challenges solved.
 func (s *session) follow() error {
-	s.auto.busy = map[target.ID]*attempt{}
+	s.auto.busy, s.auto.last = map[target.ID]*attempt{}, map[target.ID]solution{}
 	urls := map[target.ID]string{}
 	err := chromedp.ListenBrowser(s.drv, func(ev any) {
 		var info *target.Info
@@ -43,6 +45,7 @@ func (s *session) follow() error {
 			info = ev.TargetInfo
 		case *target.EventTargetDestroyed:
 			delete(urls, ev.TargetID)
+			s.auto.forget(ev.TargetID)
 			return
 		default:
 			return
@@ -51,6 +54,7 @@ func (s *session) follow() error {
 			return
 		}
 		urls[info.TargetID] = info.URL
+		s.auto.forget(info.TargetID)
 		if siteOf(info.URL) == "" || siteOf(info.URL) == primeHost {
 			return
 		}
@@ -75,6 +79,12 @@ func (s *session) went(address string) {
 	if s.rec.TargetURL == "" {
 		s.rec.TargetURL = address
 	}
+}
+
+func (a *auto) forget(id target.ID) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.last, id)
 }
 
 func (a *auto) disabled() bool {
@@ -128,6 +138,9 @@ func (s *session) report(id target.ID, end solution) {
 	default:
 		return
 	}
+	s.auto.mu.Lock()
+	s.auto.last[id] = end
+	s.auto.mu.Unlock()
 	s.mu.Lock()
 	s.rec.Captcha = map[CaptchaStatus]string{CaptchaSolved: "solved", CaptchaFailed: "failed"}[end.status]
 	s.mu.Unlock()
@@ -172,6 +185,14 @@ func (s *session) solveCaptcha(ctx context.Context, c command) (any, *protocolEr
 	end, err := s.solveOn(ctx, target.ID(id), detect)
 	if err != nil {
 		return nil, refuse(codeServer, "%s: the page is gone", c.method)
+	}
+	if c.method == "Captcha.waitForSolve" && end.status == CaptchaNotDetected {
+		// It may have been solved before the client asked.
+		s.auto.mu.Lock()
+		if last, ok := s.auto.last[target.ID(id)]; ok {
+			end = last
+		}
+		s.auto.mu.Unlock()
 	}
 	return captchaResult(end), nil
 }

@@ -169,7 +169,7 @@ func TestPlaywrightConnects(t *testing.T) {
 		t.Errorf("file: %v", out["file"])
 	}
 	all := b.Sessions()
-	if len(all) != 1 || all[0].ID != out["session"] || all[0].Status != StatusFinished || all[0].Error != nil {
+	if len(all) != 2 || all[0].ID != out["session"] || all[0].Status != StatusFinished || all[0].Error != nil {
 		t.Errorf("%+v", all)
 	}
 }

@@ -322,6 +322,12 @@ func TestTheLabsCaptchaIsSolvedByATick(t *testing.T) {
 	t.Cleanup(ts.Close)
 	c := dialClient(t, entry(t, b))
 	page := c.page()
+	// Without being asked, unless that is turned off.
+	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/captcha?first"), page)
+	if m := c.call("Captcha.waitForSolve", `{"detectTimeout":4000}`, page); m.Get("result.status").String() != "solve_finished" {
+		t.Errorf("unasked: %s", m)
+	}
+	c.call("Network.clearBrowserCookies", "", page)
 	c.call("Captcha.setAutoSolve", `{"autoSolve":false}`, page)
 	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/captcha?hard=1"), page)
 	m := c.call("Captcha.solve", `{"detectTimeout":2000}`, page)

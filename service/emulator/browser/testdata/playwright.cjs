@@ -4,6 +4,8 @@ const { chromium } = require('playwright-core');
 (async () => {
   const [, , endpoint, page] = process.argv;
   const out = {};
+  // The address of /json/version leads to a session as well.
+  await (await chromium.connectOverCDP(endpoint.replace('ws:', 'http:'))).close();
   const browser = await chromium.connectOverCDP(endpoint);
   out.version = browser.version();
   const first = await browser.contexts()[0].newPage();
