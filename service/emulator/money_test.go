@@ -160,7 +160,7 @@ func TestAZoneThatReachedItsLimitRefuses(t *testing.T) {
 	}
 	g := start(t, Options{Now: c.now, Scenario: sc})
 	g.expectBoth(here, "isp_demo", "http://lab.test/empty", "200", "200") // half a dollar each
-	g.expectBoth(here, "isp_demo", "http://lab.test/empty", "outer 502 client_10100", "502 client_10100")
+	g.expectBoth(here, "isp_demo", "http://lab.test/empty", "502 client_10100", "502 client_10100")
 	a := g.request(map[string]any{"zone": "isp_demo", "url": "http://lab.test/ok", "format": "raw"})
 	if a.status != 502 || !strings.HasSuffix(a.body, "Zone has reached usage limit") || !strings.HasPrefix(a.header.Get("Content-Type"), "text/html") {
 		t.Errorf("%+v", a)
@@ -171,7 +171,7 @@ func TestAZoneThatReachedItsLimitRefuses(t *testing.T) {
 	if a := g.control("POST", "/zones/isp_demo/limit", `{"value":0.1,"cycle":"m"}`); a.status != 200 {
 		t.Errorf("%+v", a)
 	}
-	g.expectBoth(here, "isp_demo", "http://lab.test/empty", "outer 502 client_10100", "502 client_10100")
+	g.expectBoth(here, "isp_demo", "http://lab.test/empty", "502 client_10100", "502 client_10100")
 	if a := g.control("POST", "/zones/isp_demo/limit", `{"value":null}`); a.status != 200 {
 		t.Errorf("%+v", a)
 	}

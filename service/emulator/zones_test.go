@@ -194,6 +194,16 @@ func TestAWrongContentTypeIsRefused(t *testing.T) {
 	}
 }
 
+func TestALooseServiceLetsUnknownFieldsPassWithANote(t *testing.T) {
+	g := start(t, Options{Loose: true})
+	a := g.expect(level.Ops, "POST /zone", `{"zone":{"name":"x","shape":1},"plan":{"type":"unblocker","smell":1},"colour":1}`, 201, `"smell":1`)
+	if notes := strings.Join(a.header.Values("x-emulator-note"), "\n"); strings.Count(notes, "is not known") != 3 {
+		t.Errorf("%s", notes)
+	}
+	g.expect(level.User, "GET /zone/status?zone=x&colour=red", "", 200, "active")
+	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"y"},"plan":{"type":7}}`, 400, "plan.type must be a string")
+}
+
 func TestOnlyThoseWhoMaySeePasswordsDo(t *testing.T) {
 	g := start(t, Options{})
 	for l, sees := range map[level.Level]bool{level.Admin: true, level.Ops: true, level.Limit: true, level.User: false, level.Finance: false} {

@@ -30,6 +30,12 @@ func planFields() map[string]byte {
 	}
 }
 
+// Unknown are the fields that are not known, in order.
+func (p Plan) Unknown() []string {
+	known := planFields()
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return known[name] != 0 })
+}
+
 func (p Plan) text(name string) string {
 	var v string
 	_ = json.Unmarshal(p[name], &v) // what is no text was refused by check

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -95,8 +96,8 @@ func (a *API) query(w http.ResponseWriter, r *http.Request, allowed ...string) (
 	q := r.URL.Query()
 	bad := &answer.InvalidError{}
 	for _, name := range slices.Sorted(maps.Keys(q)) {
-		if !slices.Contains(allowed, name) && !a.conf.Loose {
-			bad.Add("query parameter %s is not allowed", name)
+		if !slices.Contains(allowed, name) {
+			a.unknown(w, "query parameter "+name, bad)
 		}
 	}
 	if len(bad.Details) > 0 {
@@ -123,7 +124,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, allowed ...string) (f
 	if err == nil && (json.Unmarshal(b, &f) != nil || f == nil) {
 		bad.Add("body must be a JSON object")
 	}
-	a.refuseOthers("", f, bad, allowed...)
+	a.refuseOthers(w, "", f, bad, allowed...)
 	if len(bad.Details) > 0 {
 		answer.WriteInvalid(w, bad)
 		return nil, false
@@ -131,12 +132,24 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, allowed ...string) (f
 	return f, true
 }
 
-func (a *API) refuseOthers(prefix string, f fields, bad *answer.InvalidError, allowed ...string) {
+func (a *API) refuseOthers(w http.ResponseWriter, prefix string, f fields, bad *answer.InvalidError, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if !slices.Contains(allowed, name) && !a.conf.Loose {
-			bad.Add("%s%s is not allowed", prefix, name)
+		if !slices.Contains(allowed, name) {
+			a.unknown(w, prefix+name, bad)
 		}
 	}
+}
+
+// noteHeader says what a loose service let pass.
+const noteHeader = "x-emulator-note"
+
+// unknown refuses what nobody knows or, when loose, lets it pass with a note.
+func (a *API) unknown(w http.ResponseWriter, what string, bad *answer.InvalidError) {
+	if !a.conf.Loose {
+		bad.Add("%s is not allowed", what)
+		return
+	}
+	w.Header().Add(noteHeader, strconv.QuoteToASCII(what)+" is not known and has no effect")
 }
 
 // text is a field that holds a string; empty where it is not there.

@@ -355,7 +355,7 @@ func (a *API) serveExport(w http.ResponseWriter, r *http.Request) {
 	default:
 		bad.Add("dimension must be zones, products or types")
 	}
-	zones := a.filter(f, bad)
+	zones := a.filter(w, f, bad)
 	if invalid(w, bad) {
 		return
 	}
@@ -383,12 +383,12 @@ func (a *API) serveExport(w http.ResponseWriter, r *http.Request) {
 }
 
 // filter reads {"zones": …}, the only filter there is.
-func (a *API) filter(f fields, bad *answer.InvalidError) []string {
+func (a *API) filter(w http.ResponseWriter, f fields, bad *answer.InvalidError) []string {
 	if string(f["filters"]) == "null" {
 		return nil
 	}
 	by := f.object("filters", bad)
-	a.refuseOthers("filters.", by, bad, "zones")
+	a.refuseOthers(w, "filters.", by, bad, "zones")
 	var none []json.RawMessage
 	if raw, ok := by["zones"]; ok && json.Unmarshal(raw, &none) == nil && len(none) == 0 {
 		return nil

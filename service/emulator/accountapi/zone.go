@@ -132,10 +132,13 @@ func (a *API) serveCreate(w http.ResponseWriter, r *http.Request) {
 	}
 	bad := &answer.InvalidError{}
 	zone := f.object("zone", bad)
-	a.refuseOthers("zone.", zone, bad, "name", "type", "password", "ips", "plan", "description", "customer")
+	a.refuseOthers(w, "zone.", zone, bad, "name", "type", "password", "ips", "plan", "description", "customer")
 	plan := f.object("plan", bad)
 	if plan == nil {
 		plan = zone.object("plan", bad) // as in old clients
+	}
+	for _, name := range account.Plan(plan).Unknown() {
+		a.unknown(w, "plan."+name, bad)
 	}
 	zone.text("type", bad)
 	n := account.NewZone{
