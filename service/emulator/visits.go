@@ -19,8 +19,11 @@ func (s *Server) nativeHooks() native.Hooks {
 		Admit:  func(v *native.Visit) *answer.Refusal { return s.account.Admit(v.Zone.Name, v.Client.Addr(), v.Host) },
 		Around: s.aroundVisit,
 		Target: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper { return s.targetFaults(v.Zone, rt) },
-		Conn:   s.tunnelFaults,
-		Done:   s.visitDone,
+		Unlock: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper {
+			return s.fetch.Unlocker(v.Zone, v.Exit, rt)
+		},
+		Conn: s.tunnelFaults,
+		Done: s.visitDone,
 	}
 }
 

@@ -1,0 +1,103 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/meter"
+)
+
+// maxKeptBody bounds a request's body that is held so that it can be sent again behind
+// a challenge; longer ones are streamed, and blocks then only reported.
+const maxKeptBody = 64 << 10
+
+// Unlocker is the unlocker behind native access: it stands before next, the way to the
+// targets of one request, and gets past what blocks it. Redirects are the client's to
+// follow. The x-unblock-* headers and the brd_* parameters of search addresses are the
+// service's, as by API. What it could not do is an [answer.Refusal].
+func (f *Fetcher) Unlocker(z account.Zone, e exits.Exit, next http.RoundTripper) http.RoundTripper {
+	return nativeUnlocker{f, z, e, next}
+}
+
+type nativeUnlocker struct {
+	f    *Fetcher
+	zone account.Zone
+	exit exits.Exit
+	next http.RoundTripper
+}
+
+func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.Header.Get("Upgrade") != "" {
+		return u.next.RoundTrip(req) // what follows is no page
+	}
+	c, err := u.read(req)
+	if err != nil {
+		return nil, answer.NewRefusal(http.StatusBadRequest, "validation", err.Error(), answer.BasisSchema)
+	}
+	ctx := req.Context()
+	t := &task{
+		f: u.f, zone: u.zone, call: c, exit: u.exit, next: u.next,
+		use: meter.Call{Zone: u.zone.Name, Product: u.zone.Product, Host: c.url.Hostname(), Secure: c.url.Scheme == "https"},
+	}
+	if c.form == formScreenshot {
+		return t.rendered(ctx)
+	}
+	out := req.Clone(ctx)
+	out.Header, out.URL = c.header, c.url
+	out.Header.Del("Accept-Encoding") // a block has to be read to be recognised
+	if err := keepBody(out); err != nil {
+		return nil, err
+	}
+	resp, err := unlocker{t}.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if !c.expect.empty() {
+		if resp, err = t.expected(ctx, resp); err != nil {
+			return nil, err
+		}
+	}
+	return t.shape(resp)
+}
+
+// read takes what is meant for the service out of a request.
+func (u nativeUnlocker) read(req *http.Request) (call, error) {
+	c := call{method: req.Method, url: req.URL, header: req.Header.Clone()}
+	p := parser{loose: u.f.conf.Loose, c: c, bad: &answer.InvalidError{}}
+	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
+		if strings.HasPrefix(name, "X-Unblock-") {
+			p.unblock(strings.ToLower(name), req.Header.Get(name))
+			p.c.header.Del(name)
+		}
+	}
+	if len(p.bad.Details) > 0 {
+		return call{}, p.bad
+	}
+	err := u.f.settle(u.zone, &p.c)
+	return p.c, err
+}
+
+// keepBody holds a short body, so that it can be sent again.
+func keepBody(req *http.Request) error {
+	if req.Body == nil || req.GetBody != nil || req.ContentLength <= 0 || req.ContentLength > maxKeptBody {
+		return nil
+	}
+	b := make([]byte, req.ContentLength)
+	if _, err := io.ReadFull(req.Body, b); err != nil {
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return answer.NewRefusal(http.StatusBadRequest, "validation", "the request's body is shorter than it says", answer.BasisTarget)
+		}
+		return err
+	}
+	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(b)), nil }
+	req.Body = io.NopCloser(bytes.NewReader(b))
+	return nil
+}
