@@ -104,6 +104,7 @@ func (r Refusal) headers(h http.Header) {
 // ends in the refusal's words (public documentation; which status: assumption).
 func RefuseInside(w http.ResponseWriter, r Refusal) {
 	h := w.Header()
+	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
 	r.headers(h)
 	if r.Code == CodeUsageLimit {
 		h.Set("Content-Type", "text/html; charset=utf-8")
@@ -112,7 +113,6 @@ func RefuseInside(w http.ResponseWriter, r Refusal) {
 		_, _ = fmt.Fprintf(w, "<!doctype html><title>%d</title><p>%s", r.Status, html.EscapeString(r.Msg)) // as for texts
 		return
 	}
-	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
 	h.Set(BasisHeader, r.basisInside())
 	w.WriteHeader(http.StatusOK)
 }
