@@ -51,5 +51,12 @@ func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.way.Dialer.Transport(r.URL.Hostname(), e).RoundTrip(r)
+	x := s.rehearsal.requests.Begin("webhook", r.Method, r.URL.String())
+	defer x.End()
+	resp, err := s.way.Dialer.Transport(r.URL.Hostname(), e).RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	x.Status(resp.StatusCode)
+	return resp, nil
 }

@@ -285,4 +285,7 @@ delay = "5m"
 	}
 	g.control("POST", "/time", `{"advance":"6m"}`)
 	eventually("late, after its time", func() bool { return calls.Load() == 3 })
+	if e := g.recorded("webhook", 3)[2]; e.URL != receiver.URL+"/late" || e.Status != 200 {
+		t.Errorf("recorded %+v", e)
+	}
 }

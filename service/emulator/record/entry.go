@@ -14,7 +14,7 @@ type Entry struct {
 	// Time is when the request came, by the emulator's clock.
 	Time time.Time `json:"time"`
 	// Point is where it came in: api, proxy, inner (within a re-signed connection),
-	// socks, cdp, webhook, control.
+	// socks, cdp. A webhook is what the emulator itself sent.
 	Point  string `json:"point"`
 	Method string `json:"method"`
 	// URL is what was asked for, query included: a path on the API, an absolute address or
