@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"image/png"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,9 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if dir := os.Getenv(childDir); dir != "" {
+		os.Exit(holdBrowser(dir))
+	}
 	code := m.Run()
 	shared.close()
 	if code == 0 {
@@ -139,7 +143,9 @@ func TestPagesThatDoNotComeToBe(t *testing.T) {
 	})
 	ts := httptest.NewServer(mux)
 	t.Cleanup(ts.Close)
-	secure := httptest.NewTLSServer(mux)
+	secure := httptest.NewUnstartedServer(mux)
+	secure.Config.ErrorLog = log.New(t.Output(), "", 0) // a client that does not trust it is what is tested
+	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	refused := errors.New("a private address")
 	for _, c := range []struct {

@@ -125,8 +125,7 @@ func Open(cfg Config) (*Browsers, error) {
 	}
 	e, err := openEgress()
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	b := &Browsers{
 		cfg: cfg, egress: e, dir: dir,

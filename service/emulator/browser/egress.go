@@ -83,7 +83,8 @@ func (e *egress) addr() string { return e.ln.Addr().String() }
 
 // close ends every connection. The seats have been left before.
 func (e *egress) close() {
-	e.srv.Close()
+	// An error is the listener's, which is gone either way.
+	_ = e.srv.Close()
 	<-e.ended
 }
 

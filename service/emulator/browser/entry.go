@@ -240,7 +240,7 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	defer s.end()
-	defer context.AfterFunc(b.ctx, func() { s.finish(&SessionFailed{"worker_disconnect", "the service is shutting down"}) })()
+	defer context.AfterFunc(b.ctx, func() { s.finish(&SessionError{"worker_disconnect", "the service is shutting down"}) })()
 	up := ws.HTTPUpgrader{Timeout: upgradeWait, Header: http.Header{answer.BasisHeader: {basisEntry}}}
 	conn, rw, _, err := up.Upgrade(r, w)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -141,7 +142,7 @@ func script(t *testing.T, name string, args ...string) map[string]any {
 	raw, err := cmd.Output()
 	if err != nil {
 		stderr := ""
-		if exit, ok := err.(*exec.ExitError); ok {
+		if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
 			stderr = string(exit.Stderr)
 		}
 		t.Fatalf("%v\n%s\n%s", err, raw, stderr)
@@ -208,7 +209,7 @@ func TestTheEntryAsksForALogin(t *testing.T) {
 		{"no Chromium, asked for its version", testUser, testPassword, "/json/version", 503, "feature_not_active"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+c.path, nil)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+c.path, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,6 @@ type events struct {
 	address   string
 	pending   map[cdp.LoaderID]bool // asked for, not there yet
 	lost      bool                  // the current document is the browser's error page
-	crashed   bool
 }
 
 // document is one document of the main frame.

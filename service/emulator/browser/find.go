@@ -16,7 +16,7 @@ func Find(path string) (string, error) {
 	if path != "" {
 		found, err := exec.LookPath(path)
 		if err != nil {
-			return "", fmt.Errorf("%w (%v)", ErrNoChromium, err)
+			return "", fmt.Errorf("%w (%w)", ErrNoChromium, err)
 		}
 		return found, nil
 	}

@@ -62,8 +62,7 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	}
 	short, err := shorten(dir)
 	if err != nil {
-		os.RemoveAll(dir)
-		return nil, err
+		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
 	c := &chromium{dir: dir, short: short, out: &tail{max: keptOutput}, gone: make(chan struct{})}
 	// The process outlives ctx on purpose: its life is the pool's, see end.
@@ -75,8 +74,7 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	c.cmd.WaitDelay = time.Second
 	rw, err := startPiped(c.cmd)
 	if err != nil {
-		c.clear()
-		return nil, fmt.Errorf("starting %s: %w", l.program, err)
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", l.program, err), c.clear())
 	}
 	c.mux = newMux(rw)
 	go c.reap()
@@ -232,13 +230,10 @@ func (t *tail) String() string {
 type pipes struct {
 	io.Reader
 	io.Writer
-	close func()
+	close func() error
 }
 
-func (p pipes) Close() error {
-	p.close()
-	return nil
-}
+func (p pipes) Close() error { return p.close() }
 
 // ends makes the four ends: what the child reads and writes, and ours.
 func ends() (childRead, childWrite *os.File, ours pipes, err error) {
@@ -252,5 +247,5 @@ func ends() (childRead, childWrite *os.File, ours pipes, err error) {
 		write.Close()
 		return nil, nil, pipes{}, err
 	}
-	return childRead, childWrite, pipes{read, write, func() { read.Close(); write.Close() }}, nil
+	return childRead, childWrite, pipes{read, write, func() error { return errors.Join(read.Close(), write.Close()) }}, nil
 }

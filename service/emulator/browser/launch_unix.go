@@ -3,6 +3,7 @@
 package browser
 
 import (
+	"errors"
 	"io"
 	"os"
 	"os/exec"
@@ -21,8 +22,7 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	cmd.ExtraFiles = []*os.File{read, write}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
-		ours.Close()
-		return nil, err
+		return nil, errors.Join(err, ours.Close())
 	}
 	return ours, nil
 }

@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,8 +22,7 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	for _, f := range []*os.File{read, write} {
 		h := syscall.Handle(f.Fd())
 		if err := syscall.SetHandleInformation(h, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT); err != nil {
-			ours.Close()
-			return nil, err
+			return nil, errors.Join(err, ours.Close())
 		}
 		handles = append(handles, h)
 	}
@@ -31,8 +31,7 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	last := len(cmd.Args) - 1
 	cmd.Args = append(cmd.Args[:last:last], fmt.Sprintf("--remote-debugging-io-pipes=%d,%d", handles[0], handles[1]), cmd.Args[last])
 	if err := cmd.Start(); err != nil {
-		ours.Close()
-		return nil, err
+		return nil, errors.Join(err, ours.Close())
 	}
 	return ours, nil
 }

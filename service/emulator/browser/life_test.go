@@ -279,7 +279,7 @@ func TestTheLoginOfTheWayOutStays(t *testing.T) {
 func TestTheVersionGivesAnAddressForOneConnection(t *testing.T) {
 	b := open(t, Config{})
 	addr := entry(t, b)
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "http://"+addr+"/json/version", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/json/version", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -427,4 +427,27 @@ func TestTheListOfSessions(t *testing.T) {
 			t.Errorf("%s: %d %s", id, w.Code, w.Body)
 		}
 	}
+}
+
+// childDir makes the test binary a process that holds a browser until it is killed.
+const childDir = "ZONEDECK_TEST_BROWSER_DIR"
+
+// holdBrowser is that process.
+func holdBrowser(dir string) int {
+	b, err := Open(Config{Dir: dir})
+	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	w, starts := b.pick()
+	if starts {
+		w.start(b)
+	}
+	<-w.ready
+	if w.err != nil {
+		os.Stderr.WriteString(w.err.Error())
+		return 1
+	}
+	os.Stdout.WriteString("ready\n")
+	select {}
 }

@@ -21,6 +21,9 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	if known != "" {
 		return known, nil
 	}
+	if runtime.GOOS == "windows" {
+		return "", errors.New("on Windows the browser opens a window when asked for its version")
+	}
 	program, err := Find(b.cfg.Path)
 	if err != nil {
 		return "", err

@@ -19,26 +19,26 @@ const maxKnown = 1000
 // Session is one CDP session as the list of sessions shows it. The names are those of
 // public documentation.
 type Session struct {
-	ID          string         `json:"session_id"`
-	Zone        string         `json:"api_name"`
-	Status      string         `json:"status"`
-	TargetURL   string         `json:"target_url"`
-	EndURL      string         `json:"end_url"`
-	Navigations int            `json:"navigations"`
-	Timestamp   time.Time      `json:"timestamp"`
-	Duration    float64        `json:"duration"`  // seconds
-	Captcha     string         `json:"captcha"`   // "none", "solved" or "failed"
-	Bandwidth   int64          `json:"bandwidth"` // bytes
-	Error       *SessionFailed `json:"error"`
+	ID          string        `json:"session_id"`
+	Zone        string        `json:"api_name"`
+	Status      string        `json:"status"`
+	TargetURL   string        `json:"target_url"`
+	EndURL      string        `json:"end_url"`
+	Navigations int           `json:"navigations"`
+	Timestamp   time.Time     `json:"timestamp"`
+	Duration    float64       `json:"duration"`  // seconds
+	Captcha     string        `json:"captcha"`   // "none", "solved" or "failed"
+	Bandwidth   int64         `json:"bandwidth"` // bytes
+	Error       *SessionError `json:"error"`
 }
 
-// SessionFailed says why a session was ended by the service.
-type SessionFailed struct {
+// SessionError says why a session was ended by the service.
+type SessionError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
 }
 
-func (e *SessionFailed) Error() string { return e.Code + ": " + e.Message }
+func (e *SessionError) Error() string { return e.Code + ": " + e.Message }
 
 // register remembers sessions, in the order they began.
 type register struct {

@@ -278,7 +278,7 @@ func TestFilesOfTheMachineAreOutOfReach(t *testing.T) {
 	}
 	// Downloads end nowhere.
 	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/download"), page)
-	if err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, err error) error {
+	if err := filepath.WalkDir(b.dir, func(path string, _ os.DirEntry, _ error) error {
 		if strings.Contains(path, "dropped") || strings.HasSuffix(path, ".crdownload") {
 			t.Errorf("a download: %s", path)
 		}
@@ -292,7 +292,7 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 	var asked atomic.Int64
 	// A page of 127.0.0.1 may use what only secure pages may.
 	start := site(t, map[string]string{"/": "<title>start</title>"})
-	refusing := func(_ context.Context, user, password string, from net.Addr) (Grant, *answer.Refusal) {
+	refusing := func(context.Context, string, string, net.Addr) (Grant, *answer.Refusal) {
 		return Grant{Zone: "z", Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if addr == strings.TrimPrefix(start, "http://") {
 				return dial(ctx, network, addr)
@@ -371,7 +371,7 @@ func TestNobodyElseUsesTheWayOut(t *testing.T) {
 	for name, value := range map[string]string{
 		"no login": "", "a guessed one": "Basic " + base64.StdEncoding.EncodeToString([]byte(seat.user+":guess")), "another scheme": "Bearer " + seat.password,
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), "GET", base+"/", nil)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, base+"/", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

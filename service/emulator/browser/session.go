@@ -80,7 +80,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		err = s.furnish(ctx)
 	}
 	if err != nil {
-		s.finish(&SessionFailed{"cdp_error", "the browser did not start"})
+		s.finish(&SessionError{"cdp_error", "the browser did not start"})
 		s.end()
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 }
 
 // finish ends the session; the first reason counts. nil is the client's own wish.
-func (s *session) finish(why *SessionFailed) {
+func (s *session) finish(why *SessionError) {
 	s.mu.Lock()
 	if s.ended.IsZero() {
 		s.ended = s.b.cfg.Now()
@@ -176,7 +176,7 @@ func (s *session) watch() {
 		select {
 		case <-tick.C:
 		case <-s.chrom.mux.done:
-			s.finish(&SessionFailed{"browser_disconnected", "the browser ended"})
+			s.finish(&SessionError{"browser_disconnected", "the browser ended"})
 			return
 		case <-s.ctx.Done():
 			return
@@ -185,13 +185,13 @@ func (s *session) watch() {
 }
 
 // limit is the limit that the session has reached by the emulator's clock, if any.
-func (s *session) limit() *SessionFailed {
+func (s *session) limit() *SessionError {
 	now, l := s.b.cfg.Now(), s.b.cfg.Limits
 	switch {
 	case now.Sub(s.began) >= l.Session:
-		return &SessionFailed{"session_timeout", "a session lasts at most " + l.Session.String()}
+		return &SessionError{"session_timeout", "a session lasts at most " + l.Session.String()}
 	case now.Sub(time.Unix(0, s.last.Load())) >= l.Inactivity:
-		return &SessionFailed{"inactivity_timeout", "nothing happened for " + l.Inactivity.String()}
+		return &SessionError{"inactivity_timeout", "nothing happened for " + l.Inactivity.String()}
 	}
 	return nil
 }
@@ -251,7 +251,7 @@ func (s *session) upstream(r *bufio.Reader) {
 		}
 		switch {
 		case errors.Is(err, wsutil.ErrFrameTooLarge), errors.Is(err, wsutil.ErrMessageTooLarge):
-			s.finish(&SessionFailed{"cdp_error", "a message was longer than a session takes"})
+			s.finish(&SessionError{"cdp_error", "a message was longer than a session takes"})
 			return
 		case err != nil:
 			return
@@ -283,7 +283,7 @@ func (s *session) command(raw []byte) error {
 	c, err := readCommand(raw)
 	if err != nil {
 		if c.id == nil {
-			s.finish(&SessionFailed{"cdp_error", "a message was no command: " + err.Error()})
+			s.finish(&SessionError{"cdp_error", "a message was no command: " + err.Error()})
 			return err
 		}
 		return s.refuse(c, refuse(codeInvalid, "%v", err))
@@ -355,7 +355,7 @@ func (s *session) downstream() {
 			raw = bytes.ReplaceAll(raw, secret, masked)
 		}
 		if err := s.write(ws.OpText, raw); err != nil {
-			s.finish(&SessionFailed{"client_timeout", "the client did not read its messages"})
+			s.finish(&SessionError{"client_timeout", "the client did not read its messages"})
 			return
 		}
 	}

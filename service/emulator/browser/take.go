@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -74,13 +76,13 @@ func (t *tab) addHeader(h http.Header) error {
 // merged are the browser's headers with h in the place of those of the same name.
 func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	var all []*fetch.HeaderEntry
-	for name, value := range had {
+	for _, name := range slices.Sorted(maps.Keys(had)) {
 		if _, ours := h[http.CanonicalHeaderKey(name)]; !ours {
-			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(value)})
+			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(had[name])})
 		}
 	}
-	for name, values := range h {
-		for _, v := range values {
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
 			all = append(all, &fetch.HeaderEntry{Name: name, Value: v})
 		}
 	}
@@ -123,7 +125,7 @@ func (t *tab) settle() error {
 func look[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
 	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
-	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame})
+	world, err := chromedp.Call(ctx, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{FrameID: frame, WorldName: "look"})
 	if err != nil {
 		return zero, err
 	}
@@ -197,7 +199,7 @@ func (t *tab) document() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		return bounded([]byte(raw.Body))
+		return bounded(raw.Body)
 	}
 	html, err := look[*string](t.ctx, fmt.Sprintf("%s(%d)", markup, MaxBody))
 	if err != nil {
