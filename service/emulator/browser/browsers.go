@@ -66,6 +66,7 @@ type Browsers struct {
 	trust  [][]byte
 	egress *egress
 	dir    string
+	short  string // dir, or a link to it, see shorten
 
 	pages    chan struct{} // a token per page that may be open
 	sessions chan struct{} // a token per CDP session that may be open
@@ -97,8 +98,8 @@ type worker struct {
 	timer *time.Timer
 }
 
-// Open prepares the product. No process starts before the first call that needs one,
-// so Chromium need not be there.
+// Open prepares the product. No process starts, no port is opened and no folder made
+// before the first call that needs one, so Chromium need not be there.
 func Open(cfg Config) (*Browsers, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -119,19 +120,24 @@ func Open(cfg Config) (*Browsers, error) {
 		cfg.Captcha = defaultSolve
 	}
 	cfg.Limits = cfg.Limits.filled()
-	dir, err := profiles(cfg.Dir)
-	if err != nil {
-		return nil, err
-	}
-	e, err := openEgress()
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
 	b := &Browsers{
-		cfg: cfg, egress: e, dir: dir,
+		cfg: cfg, trust: make([][]byte, 0, len(cfg.Trust)),
 		pages: make(chan struct{}, cfg.Pages), sessions: make(chan struct{}, cfg.Sessions),
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
+	if cfg.Dir != "" {
+		b.dir = filepath.Join(cfg.Dir, "browser")
+		if err := os.RemoveAll(b.dir); err != nil {
+			return nil, fmt.Errorf("clearing the browsers' folder: %w", err)
+		}
+		for _, link := range links(b.dir) {
+			if leadsTo(link, b.dir) {
+				if err := os.Remove(link); err != nil {
+					return nil, fmt.Errorf("clearing the browsers' folder: %w", err)
+				}
+			}
+		}
+	}
 	for _, cert := range cfg.Trust {
 		sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 		b.trust = append(b.trust, sum[:])
@@ -139,23 +145,44 @@ func Open(cfg Config) (*Browsers, error) {
 	return b, nil
 }
 
-// profiles makes the folder that holds the profiles, empty.
-func profiles(dir string) (string, error) {
-	if dir == "" {
+// furnish makes the folder and the way out, at the first call. b.mu is held.
+func (b *Browsers) furnish() error {
+	if b.egress != nil {
+		return nil
+	}
+	if b.cfg.Dir == "" && b.dir == "" {
 		made, err := os.MkdirTemp("", "zonedeck-browser-")
 		if err != nil {
-			return "", fmt.Errorf("making the browsers' folder: %w", err)
+			return fmt.Errorf("making the browsers' folder: %w", err)
 		}
-		return made, nil
+		b.dir = made
+	} else if err := os.MkdirAll(b.dir, 0o700); err != nil {
+		return fmt.Errorf("making the browsers' folder: %w", err)
 	}
-	dir = filepath.Join(dir, "browser")
-	if err := os.RemoveAll(dir); err != nil {
-		return "", fmt.Errorf("clearing the browsers' folder: %w", err)
+	var err error
+	if b.short, err = shorten(b.dir); err != nil {
+		return err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", fmt.Errorf("making the browsers' folder: %w", err)
+	b.egress, err = openEgress()
+	return err
+}
+
+// clear takes back what furnish made.
+func (b *Browsers) clear() error {
+	if b.egress != nil {
+		b.egress.close()
 	}
-	return dir, nil
+	var err error
+	if b.dir != "" {
+		err = os.RemoveAll(b.dir)
+	}
+	if b.short != b.dir {
+		err = errors.Join(err, os.Remove(b.short))
+	}
+	if err != nil {
+		return fmt.Errorf("removing the browsers' folder: %w", err)
+	}
+	return nil
 }
 
 // Close ends every session and every process, waits for them and removes their
@@ -178,11 +205,7 @@ func (b *Browsers) Close() error {
 		w.end()
 	}
 	b.work.Wait()
-	b.egress.close()
-	if err := os.RemoveAll(b.dir); err != nil {
-		return fmt.Errorf("removing the browsers' folder: %w", err)
-	}
-	return nil
+	return b.clear()
 }
 
 // begin counts a call in. Close waits for its work.Done.
@@ -191,6 +214,9 @@ func (b *Browsers) begin() error {
 	defer b.mu.Unlock()
 	if b.closed {
 		return ErrClosed
+	}
+	if err := b.furnish(); err != nil {
+		return err
 	}
 	b.work.Add(1)
 	return nil
@@ -202,7 +228,7 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := launch{program: program, dir: b.dir, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
+	l := launch{program: program, dir: b.dir, short: b.short, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
 	// One that does not say its version calls itself what it likes.
 	if product, err := b.product(ctx); err == nil {
 		l.userAgent = userAgent(product)

@@ -175,6 +175,11 @@ func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if err := b.begin(); err != nil {
+		b.refuseStart(w, err)
+		return
+	}
+	defer b.work.Done()
 	product, err := b.product(r.Context())
 	if err != nil {
 		b.refuseStart(w, err)

@@ -32,6 +32,11 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the browser ended too", func() bool { return len(running(t, dir)) == 0 })
 	b := open(t, Config{Dir: dir})
+	for _, link := range links(b.dir) {
+		if leadsTo(link, b.dir) {
+			t.Errorf("%s is left", link)
+		}
+	}
 	if n := folders(t, b.dir); n != 0 {
 		t.Errorf("%d folders are left", n)
 	}

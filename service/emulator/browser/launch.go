@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -27,15 +28,16 @@ const (
 	// removeWait bounds the attempts to remove the folder of an ended Chromium,
 	// whose children may still be writing to it.
 	removeWait = 5 * time.Second
-	// maxTemp is how long the path of a folder for temporary files may be: the path of
-	// a socket has room for 103 bytes, and Chromium adds 46.
-	maxTemp = 56
+	// maxTemp is how long the path of the folder of all profiles may be: the path of a
+	// socket has room for 103 bytes, and a profile's name and Chromium add 66.
+	maxTemp = 36
 )
 
 // launch says how one Chromium is started.
 type launch struct {
 	program   string
 	dir       string // where its folder is made
+	short     string // the same folder by a short path
 	proxy     string // host:port of the egress
 	trust     [][]byte
 	noSandbox bool
@@ -44,14 +46,12 @@ type launch struct {
 
 // chromium is one running Chromium with its folder.
 type chromium struct {
-	cmd *exec.Cmd
-	dir string
-	// short is dir, or a link to it where dir's own path is too long for sockets.
-	short string
-	mux   *mux
-	out   *tail
-	gone  chan struct{} // closed when process and folder are gone
-	once  sync.Once
+	cmd  *exec.Cmd
+	dir  string
+	mux  *mux
+	out  *tail
+	gone chan struct{} // closed when process and folder are gone
+	once sync.Once
 }
 
 // start runs Chromium and waits until it answers.
@@ -60,11 +60,8 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
-	short, err := shorten(dir)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
-	}
-	c := &chromium{dir: dir, short: short, out: &tail{max: keptOutput}, gone: make(chan struct{})}
+	short := filepath.Join(l.short, filepath.Base(dir))
+	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
 	// The process outlives ctx on purpose: its life is the pool's, see end.
 	c.cmd = exec.Command(l.program, l.args(dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
 	c.cmd.Dir = dir
@@ -74,7 +71,7 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	c.cmd.WaitDelay = time.Second
 	rw, err := startPiped(c.cmd)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", l.program, err), c.clear())
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", l.program, err), os.RemoveAll(dir))
 	}
 	c.mux = newMux(rw)
 	go c.reap()
@@ -99,38 +96,48 @@ func (c *chromium) reap() {
 	c.mux.close(errChromiumGone)
 	killGroup(c.cmd)
 	deadline := time.Now().Add(removeWait)
-	for pause := 5 * time.Millisecond; c.clear() != nil && time.Now().Before(deadline); pause *= 2 {
+	for pause := 5 * time.Millisecond; os.RemoveAll(c.dir) != nil && time.Now().Before(deadline); pause *= 2 {
 		<-time.After(pause)
 		killGroup(c.cmd)
 	}
 }
 
-// clear removes the folder and the link to it.
-func (c *chromium) clear() error {
-	err := os.RemoveAll(c.dir)
-	if c.short != c.dir {
-		err = errors.Join(err, os.RemoveAll(c.short))
-	}
-	return err
-}
-
-// shorten gives a path to dir that is short enough for Chromium to make a socket
-// below it: dir itself, or a link where dir's path is long.
+// shorten gives a path to dir that is short enough for Chromium to make sockets in
+// its folder there: dir itself, or a link where dir's path is long. The link's name
+// follows from dir, so that what a killed emulator left is found.
 func shorten(dir string) (string, error) {
 	if len(dir) <= maxTemp || runtime.GOOS == "windows" {
 		return dir, nil
 	}
-	for _, parent := range [...]string{os.TempDir(), "/tmp"} {
-		short := filepath.Join(parent, "zd-"+strings.ToLower(rand.Text()[:10]))
-		if len(short) > maxTemp {
-			continue
+	for _, short := range links(dir) {
+		err := os.Symlink(dir, short)
+		if errors.Is(err, os.ErrExist) && !leadsTo(short, dir) { // somebody else's
+			short += "-" + strings.ToLower(rand.Text()[:4])
+			err = os.Symlink(dir, short)
 		}
-		if err := os.Symlink(dir, short); err != nil {
-			return "", fmt.Errorf("making a short path to a browser's folder: %w", err)
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			return "", fmt.Errorf("making a short path to the browsers' folder: %w", err)
 		}
 		return short, nil
 	}
 	return dir, nil
+}
+
+// links are the paths that a link to dir may have.
+func links(dir string) []string {
+	sum := sha256.Sum256([]byte(dir))
+	var all []string
+	for _, parent := range [...]string{os.TempDir(), "/tmp"} {
+		if short := filepath.Join(parent, fmt.Sprintf("zd-%x", sum[:5])); len(short) <= maxTemp {
+			all = append(all, short)
+		}
+	}
+	return all
+}
+
+func leadsTo(link, dir string) bool {
+	at, err := os.Readlink(link)
+	return err == nil && at == dir
 }
 
 // end stops Chromium and waits until process, children and folder are gone.

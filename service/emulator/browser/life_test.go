@@ -92,6 +92,12 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	if left := running(t, b.dir); len(left) != 0 {
 		t.Errorf("%q", left)
 	}
+	if b.short == b.dir {
+		t.Error("the test's folder is not deep enough for a link")
+	}
+	if _, err := os.Lstat(b.short); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the link stands: %v", err)
+	}
 	if _, err := os.Stat(b.dir); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder stands: %v", err)
 	}
@@ -436,6 +442,10 @@ const childDir = "ZONEDECK_TEST_BROWSER_DIR"
 func holdBrowser(dir string) int {
 	b, err := Open(Config{Dir: dir})
 	if err != nil {
+		os.Stderr.WriteString(err.Error())
+		return 1
+	}
+	if err := b.begin(); err != nil {
 		os.Stderr.WriteString(err.Error())
 		return 1
 	}

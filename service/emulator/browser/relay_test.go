@@ -235,10 +235,17 @@ func TestFilesOfTheMachineAreOutOfReach(t *testing.T) {
 	page := c.page()
 	c.call("Page.enable", "", page)
 	evaluate := func(js string) string {
-		return c.call("Runtime.evaluate", fmt.Sprintf(`{"expression":%s,"awaitPromise":true,"returnByValue":true}`, quoted(js)), page).Get("result.result.value").String()
+		m := c.call("Runtime.evaluate", fmt.Sprintf(`{"expression":%s,"awaitPromise":true,"returnByValue":true}`, quoted(js)), page)
+		if v := m.Get("result.result.value"); v.Type == gjson.String {
+			return v.String()
+		}
+		return m.Raw
 	}
 	if m := c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, ts.URL+"/"), page); m.Get("result.errorText").Exists() || m.Get("error").Exists() {
 		t.Fatalf("%s", m)
+	}
+	if got := evaluate(`new Promise(d => document.readyState === "complete" ? d("loaded") : addEventListener("load", () => d("loaded")))`); got != "loaded" {
+		t.Fatal(got)
 	}
 	file := "file://" + mine
 	for name, js := range map[string]string{
@@ -366,6 +373,10 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 func TestNobodyElseUsesTheWayOut(t *testing.T) {
 	b := open(t, Config{})
 	base := shop(t)
+	if err := b.begin(); err != nil {
+		t.Fatal(err)
+	}
+	defer b.work.Done()
 	seat := b.egress.sit(dial, nil)
 	defer seat.leave()
 	for name, value := range map[string]string{
