@@ -109,18 +109,20 @@ func shorten(dir string) (string, error) {
 	if len(dir) <= maxTemp || runtime.GOOS == "windows" {
 		return dir, nil
 	}
-	for _, short := range links(dir) {
-		err := os.Symlink(dir, short)
-		if errors.Is(err, os.ErrExist) && !leadsTo(short, dir) { // somebody else's
-			short += "-" + strings.ToLower(rand.Text()[:4])
-			err = os.Symlink(dir, short)
-		}
-		if err != nil && !errors.Is(err, os.ErrExist) {
-			return "", fmt.Errorf("making a short path to the browsers' folder: %w", err)
-		}
-		return short, nil
+	all := links(dir)
+	if len(all) == 0 {
+		return dir, nil
 	}
-	return dir, nil
+	short := all[0]
+	err := os.Symlink(dir, short)
+	if errors.Is(err, os.ErrExist) && !leadsTo(short, dir) { // somebody else's
+		short += "-" + strings.ToLower(rand.Text()[:4])
+		err = os.Symlink(dir, short)
+	}
+	if err != nil && !errors.Is(err, os.ErrExist) {
+		return "", fmt.Errorf("making a short path to the browsers' folder: %w", err)
+	}
+	return short, nil
 }
 
 // links are the paths that a link to dir may have.
