@@ -33,7 +33,7 @@ const (
 
 func (s *Server) openAgents() {
 	s.agents = agent.Open(agent.Config{
-		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, Log: s.log,
+		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote, Log: s.log,
 	})
 }
 
@@ -186,7 +186,7 @@ var errInside = errors.New("the answer is too long")
 func (w *inside) serve(h http.HandlerFunc, r *http.Request) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			if v != http.ErrAbortHandler {
+			if e, ok := v.(error); !ok || !errors.Is(e, http.ErrAbortHandler) {
 				panic(v)
 			}
 			err = errors.New("the answer broke off")

@@ -1,7 +1,9 @@
 package emulator
 
 import (
+	"context"
 	"net/http"
+	"time"
 
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/lab"
@@ -18,8 +20,13 @@ const (
 // openIndex makes the lab's documents searchable.
 func (s *Server) openIndex() {
 	s.index = index.Open(index.Config{
-		Documents: labDocuments, Now: s.now, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
+		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
 	})
+}
+
+// waitMoved waits by the emulator's clock: when that is moved, what waits goes on.
+func (s *Server) waitMoved(ctx context.Context, d time.Duration) error {
+	return s.rehearsal.clock.Wait(ctx, s.now().Add(d))
 }
 
 func labDocuments() []index.Document {

@@ -353,6 +353,19 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
+func TestWithAnyHostAPageHasToComeFromTheSame(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.AnyHost = true })
+	for origin, want := range map[string]int{"": 200, "http://ci.example:8080": 200, "http://localhost": 200, "http://other.example": 403, "null": 403} {
+		header := map[string]string{"Host": "ci.example:8080"}
+		if origin != "" {
+			header["Origin"] = origin
+		}
+		if status, _, text := b.post("/mcp?token=key-of-ana-0001", initialize, header); status != want {
+			t.Errorf("origin %q: %d %s", origin, status, text)
+		}
+	}
+}
+
 // session opens one by hand and gives its id.
 func (b *bench) session(key string) string {
 	b.t.Helper()
