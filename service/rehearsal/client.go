@@ -1,0 +1,128 @@
+package rehearsal
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+
+	"zonedeck/keystore"
+)
+
+// Bounds of a call.
+const (
+	// callTime is for one answer: loopback answers at once, also on a busy machine.
+	callTime = 5 * time.Second
+	// maxAnswer bounds an answer that is read whole, in bytes: the emulator's journal
+	// keeps 16 MiB, which JSON makes larger.
+	maxAnswer = 64 << 20
+	// maxLine bounds one line of a stream, in bytes.
+	maxLine = 1 << 20
+	// maxErrorText bounds what an error quotes of an answer, in bytes.
+	maxErrorText = 2 << 10
+)
+
+// ErrNoAnswer is wrapped by the error of a call that nobody answered.
+var ErrNoAnswer = errors.New("the emulator's control interface does not answer")
+
+// RefusedError is the emulator's refusal: its status, and its reason for people.
+type RefusedError struct {
+	Status int
+	Reason string
+}
+
+func (e *RefusedError) Error() string { return "the emulator refuses: " + e.Reason }
+
+// Place is where a control interface listens, and the token it asks for.
+type Place struct {
+	URL   string // such as http://127.0.0.1:40123
+	Token keystore.Secret
+}
+
+// Client speaks to one emulator. Make it with New.
+type Client struct {
+	where func(ctx context.Context) (Place, error)
+}
+
+// New makes a Client; where is asked before every call, because an emulator that was
+// started again listens elsewhere.
+func New(where func(ctx context.Context) (Place, error)) *Client { return &Client{where: where} }
+
+// send makes a call and gives its answer, whose status is one of success. The caller
+// closes the body, which ends the connection.
+func (c *Client) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
+	place, err := c.where(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var content io.Reader = http.NoBody
+	if body != nil {
+		raw, err := json.Marshal(body)
+		if err != nil {
+			return nil, fmt.Errorf("writing the body of %s: %w", path, err)
+		}
+		content = bytes.NewReader(raw)
+	}
+	address := place.URL + path
+	if len(query) > 0 {
+		address += "?" + query.Encode()
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, content)
+	if err != nil {
+		return nil, fmt.Errorf("asking the emulator: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+place.Token.Reveal())
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	// A transport of its own: no proxy of the environment, no connection kept.
+	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: (&net.Dialer{Timeout: callTime}).DialContext}
+	resp, err := transport.RoundTrip(req)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil, fmt.Errorf("%s %s: %w", method, path, context.Cause(ctx))
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	case resp.StatusCode >= http.StatusBadRequest:
+		defer resp.Body.Close()
+		return nil, refusal(resp)
+	}
+	return resp, nil
+}
+
+// refusal reads the reason out of {"error": "…"}.
+func refusal(resp *http.Response) error {
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxErrorText))
+	var said struct {
+		Error string `json:"error"`
+	}
+	if err != nil || json.Unmarshal(raw, &said) != nil || said.Error == "" {
+		said.Error = "it answers " + resp.Status
+	}
+	return &RefusedError{Status: resp.StatusCode, Reason: said.Error}
+}
+
+// call makes a call and reads its answer into out.
+func (c *Client) call(ctx context.Context, method, path string, query url.Values, body, out any) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, callTime, ErrNoAnswer)
+	defer cancel()
+	resp, err := c.send(ctx, method, path, query, body)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	bounded := &io.LimitedReader{R: resp.Body, N: maxAnswer}
+	if err := json.NewDecoder(bounded).Decode(out); err != nil {
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
+		return fmt.Errorf("reading the emulator's answer to %s: %w", path, err)
+	}
+	return nil
+}

@@ -1,0 +1,97 @@
+package rehearsal
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Time is the emulator's clock.
+type Time struct {
+	// Now is its time, UTC.
+	Now time.Time
+	// Ahead is how far it is ahead of the machine's clock.
+	Ahead time.Duration
+}
+
+type timeAnswer struct {
+	Now    time.Time `json:"now"`
+	Offset string    `json:"offset"`
+}
+
+func (a timeAnswer) time() (Time, error) {
+	ahead, err := time.ParseDuration(a.Offset)
+	if err != nil {
+		return Time{}, fmt.Errorf("reading the emulator's clock: %w", err)
+	}
+	return Time{Now: a.Now, Ahead: ahead}, nil
+}
+
+// Time reads the clock.
+func (c *Client) Time(ctx context.Context) (Time, error) {
+	var a timeAnswer
+	if err := c.call(ctx, http.MethodGet, "/time", nil, nil, &a); err != nil {
+		return Time{}, err
+	}
+	return a.time()
+}
+
+// Advance moves the clock forward. It never goes back: a *RefusedError says so, and also
+// that it would go too far.
+func (c *Client) Advance(ctx context.Context, by time.Duration) (Time, error) {
+	var a timeAnswer
+	if err := c.call(ctx, http.MethodPost, "/time", nil, map[string]string{"advance": by.String()}, &a); err != nil {
+		return Time{}, err
+	}
+	return a.time()
+}
+
+// errSpan says how a span is written.
+var errSpan = errors.New("write a time like 36h, 7d, 2w or 1d12h")
+
+// ParseSpan reads a span of time with the units w, d, h, m and s, such as "7d" or
+// "1d12h". It is more than nothing.
+func ParseSpan(s string) (time.Duration, error) {
+	total := time.Duration(0)
+	for rest := s; rest != ""; {
+		i := 0
+		for i < len(rest) && rest[i] >= '0' && rest[i] <= '9' {
+			i++
+		}
+		if i == 0 || i == len(rest) {
+			return 0, errSpan
+		}
+		n, err := strconv.ParseInt(rest[:i], 10, 64)
+		unit := unitOf(rest[i])
+		if err != nil || unit == 0 || n > int64(math.MaxInt64-total)/int64(unit) {
+			return 0, errSpan
+		}
+		total += time.Duration(n) * unit
+		rest = rest[i+1:]
+	}
+	if total <= 0 {
+		return 0, errSpan
+	}
+	return total, nil
+}
+
+func unitOf(letter byte) time.Duration {
+	switch letter {
+	case 'w':
+		return 7 * 24 * time.Hour
+	case 'd':
+		return 24 * time.Hour
+	case 'h':
+		return time.Hour
+	case 'm':
+		return time.Minute
+	case 's':
+		return time.Second
+	default:
+		return 0
+	}
+}
