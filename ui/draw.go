@@ -172,7 +172,11 @@ func (a *App) profileWords() []string {
 	t, s := a.theme, a.session
 	name, short := t.Text.Render(kit.Clean(s.ProfileName)), t.Text.Render(kit.Clean(s.ProfileName))
 	if s.Local {
-		name, short = t.Banner.Render("LOCAL EMULATOR"), t.Banner.Render("LOCAL")
+		moved := ""
+		if s.Ahead != 0 {
+			moved = " " + kit.Ahead(s.Ahead)
+		}
+		name, short = t.Banner.Render("LOCAL EMULATOR"+moved), t.Banner.Render("LOCAL"+moved)
 	}
 	if s.Unverified {
 		name += t.Bad.Render(" · TLS not verified")

@@ -78,6 +78,9 @@ func (s *Server) Follow(ctx context.Context, each func(e *record.Entry, lost uin
 	return s.rehearsal.requests.Follow(ctx, record.Query{}, each)
 }
 
+// Ahead is how far the emulator's clock is ahead of the machine's.
+func (s *Server) Ahead() time.Duration { return s.rehearsal.clock.Offset() }
+
 // secrets are the values that must not stand in the journal.
 func (s *Server) secrets() []string {
 	var out []string

@@ -132,7 +132,7 @@ func (c *console) close() error {
 func (c *console) root() *ui.App {
 	s := c.session
 	theme := kit.NewTheme(true, s.app.Getenv("NO_COLOR") != "" || s.app.Getenv("TERM") == "dumb")
-	now, client := s.app.Now, s.client
+	now, client := s.now, s.client
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, History: client,
@@ -147,7 +147,7 @@ func (c *console) root() *ui.App {
 			Reveal: s.zonePassword, ProxyEnv: s.app.proxyInEnvironment(),
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Inventory: s.inventory,
+			Ctx: c.ctx, Now: now, Recorded: s.app.Now, Theme: theme, Inventory: s.inventory,
 			Rotations: keystore.OpenRotations(s.paths.RotationsDir()), Secrets: s.resolver, Changed: c.sessionChanged,
 		})},
 		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client})},

@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zonedeck/keystore"
@@ -18,6 +18,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
 )
 
 // emulatorProfile is the name of the profile that stands for the embedded
@@ -48,6 +49,10 @@ type embedded struct {
 	ready  emulator.Ready
 	known  bool
 	closed bool
+
+	// ahead is how far its clock is ahead of the machine's, in nanoseconds, as it was
+	// last seen: who asks for the time cannot wait for an answer.
+	ahead atomic.Int64
 }
 
 // errClosed: the session has ended, and with it the right to an emulator.
@@ -66,9 +71,10 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	case e.closed:
 		return emulator.Ready{}, errClosed
 	case e.server != nil:
+		e.ahead.Store(int64(e.server.Ahead()))
 		return e.ready, nil
 	}
-	if e.known && alive(ctx, e.ready) {
+	if e.known && e.alive(ctx, e.ready) {
 		return e.ready, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.wait)
@@ -104,7 +110,7 @@ func (e *embedded) owner() string {
 func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 	server, err := e.start(ctx, e.paths.EmulatorDir())
 	if errors.Is(err, emulator.ErrStateInUse) {
-		if announced, found := e.readAnnouncement(); found && alive(ctx, announced) {
+		if announced, found := e.readAnnouncement(); found && e.alive(ctx, announced) {
 			return announced, nil
 		}
 		return emulator.Ready{}, err
@@ -113,6 +119,7 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 		ready := server.Ready()
 		if err = e.announce(ready); err == nil {
 			e.server = server
+			e.ahead.Store(int64(server.Ahead()))
 			return ready, nil
 		}
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
@@ -124,6 +131,7 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", kept)
 	}
 	e.server = server
+	e.ahead.Store(int64(server.Ahead()))
 	ready := server.Ready()
 	ready.Notes = append(ready.Notes, fmt.Sprintf("the emulator's jobs and keys end with this process, because its state cannot be kept: %v", kept))
 	return ready, nil
@@ -204,22 +212,32 @@ func (e *embedded) announce(ready emulator.Ready) error {
 	return nil
 }
 
-// alive reports whether an emulator answers at the announced API address. A port
-// may have passed to a stranger since, so the answer has to be an emulator's.
-func alive(ctx context.Context, ready emulator.Ready) bool {
+// alive reports whether an emulator answers where one was announced, and notes its
+// clock. A port may have passed to a stranger since, so the answer has to be that of an
+// emulator that knows the token. What is asked is not in its journal of requests.
+func (e *embedded) alive(ctx context.Context, ready emulator.Ready) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, ready.API+"/datasets/list", http.NoBody)
+	t, err := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return controlOf(ready), nil }).Time(ctx)
 	if err != nil {
 		return false
 	}
-	// A transport of its own: no proxy of the environment, no connection kept.
-	resp, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(req)
-	if err != nil {
-		return false
-	}
-	resp.Body.Close()
-	return resp.Header.Get("X-Emulator-Basis") != ""
+	e.ahead.Store(int64(t.Ahead))
+	return true
+}
+
+// controlOf is where an emulator's control interface listens.
+func controlOf(r emulator.Ready) rehearsal.Place {
+	return rehearsal.Place{URL: r.Control, Token: keystore.NewSecret(r.ControlToken)}
+}
+
+// clock is the emulator's time as it was last seen; before that the machine's.
+func (e *embedded) clock() time.Time { return e.now().Add(time.Duration(e.ahead.Load())) }
+
+// control is where the living emulator's control interface listens.
+func (e *embedded) control(ctx context.Context) (rehearsal.Place, error) {
+	ready, err := e.ensure(ctx)
+	return controlOf(ready), err
 }
 
 // demoProfile is the profile of the demo account at the given addresses.

@@ -10,8 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
 )
 
@@ -104,11 +106,47 @@ func TestAStateThatCannotBeKeptIsSaidAndDoesNotStopTheEmulator(t *testing.T) {
 	}
 	e := another(t, paths)
 	ready := ensured(t, e)
-	if notes := strings.Join(e.stateNotes(), "\n"); !alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
+	if notes := strings.Join(e.stateNotes(), "\n"); !e.alive(t.Context(), ready) || !strings.Contains(notes, "its state cannot be kept") {
 		t.Errorf("notes %q", notes)
 	}
 	if _, err := os.Stat(paths.EmulatorFile()); !os.IsNotExist(err) {
 		t.Errorf("an emulator of this process alone is announced: %v", err)
+	}
+}
+
+func TestWhoeverUsesTheEmulatorFollowsItsClock(t *testing.T) {
+	paths := home(t)
+	owner, guest := another(t, paths), another(t, paths)
+	ensured(t, owner)
+	week := 7 * 24 * time.Hour
+	if _, err := rehearsal.New(guest.control).Advance(t.Context(), week); err != nil {
+		t.Fatal(err)
+	}
+	for name, e := range map[string]*embedded{"the process that runs it": owner, "one that is attached": guest} {
+		ensured(t, e)
+		before := e.now()
+		if ahead := e.clock().Sub(before); ahead < week || ahead > week+time.Minute {
+			t.Errorf("%s is %v ahead", name, ahead)
+		}
+	}
+	// The emulator's own clock stands on the machine's, not on the one that follows it.
+	if got, err := rehearsal.New(guest.control).Time(t.Context()); err != nil || got.Ahead != week {
+		t.Errorf("the emulator is %+v, %v", got, err)
+	}
+	if page, err := rehearsal.New(guest.control).Newest(t.Context(), 10); err != nil || len(page.Requests) != 0 {
+		t.Errorf("looking whether it lives is in its journal: %+v, %v", page, err)
+	}
+	// It is kept: who starts it again from its state begins where it was.
+	for _, e := range []*embedded{owner, guest} {
+		if err := e.close(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	later := another(t, paths)
+	ensured(t, later)
+	before := later.now()
+	if ahead := later.clock().Sub(before); ahead < week {
+		t.Errorf("after a restart it is %v ahead", ahead)
 	}
 }
 
@@ -156,6 +194,29 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	}
 	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "This console runs it now") {
 		t.Errorf("toast %q", toast.Text)
+	}
+	if msgs := f.look(); len(msgs) != 0 {
+		t.Errorf("told twice: %v", msgs)
+	}
+}
+
+func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
+	c, _ := consoleOf(t, nil)
+	f := follower{c: c}
+	f.begin()
+	key, _ := c.session.key(demoKey)
+	if _, err := rehearsal.New(c.session.embedded.control).Advance(t.Context(), 365*24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	msgs := f.look()
+	if len(msgs) != 2 || msgs[0].(kit.SessionChanged).Session.Ahead != 365*24*time.Hour {
+		t.Fatalf("the views are told %v", msgs)
+	}
+	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "+365d") {
+		t.Errorf("toast %q", toast.Text)
+	}
+	if state := key.State(c.session.now(), time.Hour); state != model.KeyExpired {
+		t.Errorf("a year later the key is %v", state)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
 		t.Errorf("told twice: %v", msgs)

@@ -28,6 +28,7 @@ type follower struct {
 	c       *console
 	at      place
 	problem string
+	ahead   time.Duration // how far the clock was ahead when the views were told last
 }
 
 // follow looks until the console ends; send delivers what the views must know.
@@ -65,7 +66,7 @@ func (f *follower) begin() tea.Msg {
 	}
 	if s.embedded != nil {
 		ready, _ := s.embedded.where()
-		f.at = placeOf(ready)
+		f.at, f.ahead = placeOf(ready), s.ahead()
 	}
 	return f.c.sessionChanged()
 }
@@ -90,12 +91,15 @@ func (f *follower) look() []tea.Msg {
 	}
 	ready, ours := s.embedded.where()
 	before, wasBroken := f.at, f.problem != ""
-	f.at, f.problem = placeOf(ready), ""
-	if f.at == before && !wasBroken {
+	moved := s.ahead() != f.ahead
+	f.at, f.problem, f.ahead = placeOf(ready), "", s.ahead()
+	if f.at == before && !wasBroken && !moved {
 		return nil
 	}
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
+	case f.at == before && moved:
+		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + kit.Ahead(f.ahead) + " from the machine's now, and this console follows it."})
 	case before == (place{}) || f.at == before:
 		return changed
 	case ours:

@@ -140,7 +140,7 @@ func (s *session) allKeys(ctx context.Context) ([]model.Key, time.Time, error) {
 	if _, err := s.profile(ctx); err != nil {
 		return nil, time.Time{}, fail(exitState, "%w", err)
 	}
-	return s.keys(), s.app.Now(), nil
+	return s.keys(), s.now(), nil
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {

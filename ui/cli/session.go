@@ -74,7 +74,7 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 	})
 	s.client = service.New(service.Options{
 		Profile: s.profile, Secret: s.resolver.Resolve, Key: s.key, Journal: s.journal,
-		BodiesDir: s.paths.BodiesDir(), DownloadsDir: s.paths.DownloadsDir(), Now: a.Now, Log: a.log,
+		BodiesDir: s.paths.BodiesDir(), DownloadsDir: s.paths.DownloadsDir(), Now: s.now, Log: a.log,
 	})
 	return s, nil
 }
@@ -89,7 +89,7 @@ func (s *session) openJournal(ctx context.Context) error {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		j, notice, err := journal.Open(ctx, s.paths.JournalFile(), s.app.Now)
+		j, notice, err := journal.Open(ctx, s.paths.JournalFile(), s.now)
 		done <- opened{j, notice, err}
 	}()
 	slow := time.NewTimer(patience)
@@ -153,6 +153,24 @@ func (s *session) profile(ctx context.Context) (profile.Profile, error) {
 	return p, err
 }
 
+// now is the time of the service that is used: the machine's, and with the emulator its
+// own, which may have been moved forward. The emulator itself and what is deleted by its
+// age go by the machine's clock.
+func (s *session) now() time.Time {
+	if s.embedded == nil {
+		return s.app.Now()
+	}
+	return s.embedded.clock()
+}
+
+// ahead is how far the session's time is ahead of the machine's.
+func (s *session) ahead() time.Duration {
+	if s.embedded == nil {
+		return 0
+	}
+	return time.Duration(s.embedded.ahead.Load())
+}
+
 // currentProfile is the profile as it is known now, without any I/O.
 func (s *session) currentProfile() profile.Profile {
 	if p := s.current.Load(); p != nil {
@@ -171,7 +189,7 @@ func (s *session) describe() kit.Session {
 	}
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
-		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.keys(), Key: key, Profile: p,
+		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.keys(), Key: key, Profile: p, Ahead: s.ahead(),
 	}
 }
 

@@ -138,13 +138,13 @@ func (m *Model) parseRotated(s string) (time.Time, error) {
 	case "":
 		return time.Time{}, nil
 	case "today":
-		return m.deps.Now().UTC().Truncate(24 * time.Hour), nil
+		return m.deps.Recorded().UTC().Truncate(24 * time.Hour), nil
 	}
 	at, err := time.Parse(time.DateOnly, s)
 	if err != nil {
 		return time.Time{}, errors.New("write a date like 2026-11-21, or today")
 	}
-	if at.After(m.deps.Now()) {
+	if at.After(m.deps.Recorded()) {
 		return time.Time{}, errors.New("that day is yet to come")
 	}
 	return at, nil

@@ -38,8 +38,12 @@ type Secrets interface {
 // Deps are the tab's parts, all of them required but Changed.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
-	Ctx       context.Context //nolint:containedctx // the tab lives as long as the program
-	Now       func() time.Time
+	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
+	Now func() time.Time
+	// Recorded is the machine's clock, for what is written down about keys: the
+	// inventory serves every profile, and Now may be an emulator's clock that was
+	// moved. Nil means Now.
+	Recorded  func() time.Time
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
@@ -102,6 +106,9 @@ type Model struct {
 
 // New makes the tab.
 func New(d Deps) *Model {
+	if d.Recorded == nil {
+		d.Recorded = d.Now
+	}
 	m := &Model{deps: d, ring: kit.Ring{N: 2}}
 	m.list.table.Columns = []kit.Column{
 		{Title: "STATE", Width: 13},

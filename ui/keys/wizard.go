@@ -81,7 +81,7 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 }
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
-	p := keystore.NewRotationPlan(k, method, m.deps.Now())
+	p := keystore.NewRotationPlan(k, method, m.deps.Recorded())
 	r := m.deps.Rotations
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		if err := r.Start(ctx, p); err != nil {
@@ -106,7 +106,7 @@ func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
 		return m.planSaved(msg)
 	case abandonPlan:
 		if w != nil {
-			now := m.deps.Now()
+			now := m.deps.Recorded()
 			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(now) })
 		}
 	case storeChecked:
@@ -286,7 +286,7 @@ func (w *wizard) tick() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	now := w.m.deps.Now()
+	now := w.m.deps.Recorded()
 	switch next.Kind {
 	case keystore.StepStore:
 		return w.askStore()
@@ -370,7 +370,7 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 	}
 	d := w.store
 	w.store = nil
-	now := w.m.deps.Now()
+	now := w.m.deps.Recorded()
 	return tea.Batch(
 		func() tea.Msg { return kit.Close{Overlay: d} },
 		w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
@@ -408,7 +408,7 @@ func (w *wizard) Render(width, h int) string {
 }
 
 func (w *wizard) lines(width int) []string {
-	t, now := w.m.deps.Theme, w.m.deps.Now()
+	t, now := w.m.deps.Theme, w.m.deps.Recorded()
 	var out []string
 	wrapped := func(ink kit.Ink, text string) {
 		for _, l := range kit.WrapText(kit.CleanLines(text), width) {

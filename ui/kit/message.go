@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"time"
+
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
@@ -19,6 +21,9 @@ type Session struct {
 	Problem string
 	// Unverified says that the profile switched certificate checks off.
 	Unverified bool
+	// Ahead is how far the emulator's clock, which the console follows, is ahead of the
+	// machine's. It is 0 with a real account.
+	Ahead time.Duration
 	// Notes say what else there is to know of where requests go: another port than
 	// the usual one, a state that was set aside.
 	Notes []string
