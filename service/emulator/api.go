@@ -66,6 +66,7 @@ func (s *Server) apiEndpoints() []endpoint {
 		s.datasetEndpoints(),
 		s.indexEndpoints(),
 		s.agentEndpoints(),
+		s.sessionEndpoints(),
 	)
 }
 

@@ -40,6 +40,9 @@ func start(t testing.TB, o Options) *rig {
 	if o.SOCKSAddr == "" {
 		o.SOCKSAddr = "127.0.0.1:0"
 	}
+	if o.CDPAddr == "" {
+		o.CDPAddr = "127.0.0.1:0"
+	}
 	s, err := Start(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -222,7 +225,7 @@ func TestTheNextPortIsTakenAndSaidWhen33335IsHeld(t *testing.T) {
 	if err == nil {
 		defer held.Close()
 	} // else: someone else holds it, which does as well
-	s, err := Start(t.Context(), Options{})
+	s, err := Start(t.Context(), Options{CDPAddr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}

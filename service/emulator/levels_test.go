@@ -75,6 +75,8 @@ func mayCall() map[string]string {
 		"GET /datasets/deep_lookup/v1/request/{id}/download": "AOLU",
 		"POST /datasets/deep_lookup/v1/request/{id}/cancel":  "AOLU",
 		"POST /datasets/deep_lookup/v1/request/{id}/enrich":  "AOLU",
+		"GET /browser_sessions":                              "AOLU",
+		"GET /browser_sessions/{id}":                         "AOLU",
 		"POST /request":                                      "AOLU",
 		"GET /request":                                       "AOLU",
 		"GET /response":                                      "AOLU",

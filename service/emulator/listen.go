@@ -15,7 +15,7 @@ import (
 )
 
 // listeners are the emulator's ports.
-type listeners struct{ lab, api, control, proxy, socks net.Listener }
+type listeners struct{ lab, api, control, proxy, socks, cdp net.Listener }
 
 func (s *Server) listenAll(o Options) (ln listeners, err error) {
 	for _, l := range []struct {
@@ -34,7 +34,10 @@ func (s *Server) listenAll(o Options) (ln listeners, err error) {
 	if ln.proxy, err = s.listenProxy(o.ProxyAddr); err != nil {
 		return ln, err
 	}
-	ln.socks, err = s.listenSOCKS(o.SOCKSAddr)
+	if ln.socks, err = s.listenSOCKS(o.SOCKSAddr); err != nil {
+		return ln, err
+	}
+	ln.cdp, err = s.listenCDP(o.CDPAddr)
 	return ln, err
 }
 
@@ -105,6 +108,23 @@ func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
 		return ln, nil
 	}
 	return s.listen("SOCKS5 proxy", "", false)
+}
+
+// listenCDP takes the public documentation's port, or any free one with a note: clients
+// have the port in their configuration, and a browser of one's own likes to be there.
+func (s *Server) listenCDP(addr string) (net.Listener, error) {
+	const what = "remote browser"
+	if addr != "" {
+		return s.listen(what, addr, s.remote)
+	}
+	if ln, err := s.listen(what, localPort(DefaultCDPPort), false); err == nil {
+		return ln, nil
+	}
+	ln, err := s.listen(what, "", false)
+	if err == nil {
+		s.note("port %d is taken; the remote browser listens on %d", DefaultCDPPort, ln.Addr().(*net.TCPAddr).Port)
+	}
+	return ln, err
 }
 
 // forLoopback answers only to names of this machine. A web page in a browser on it

@@ -13,7 +13,7 @@ import (
 func (s *Server) openFetch() (err error) {
 	// Profiles lie in the machine's own temporary folder: Chromium puts a socket among
 	// them, whose path may have some 100 bytes only.
-	s.browsers, err = browser.Open(browser.Config{Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now})
+	s.browsers, err = browser.Open(browser.Config{Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("preparing the browsers: %w", err)
 	}

@@ -14,6 +14,9 @@ type Ready struct {
 	API   string `json:"api"`
 	Proxy string `json:"proxy"`
 	SOCKS string `json:"socks"`
+	// CDP is where clients of the Chrome DevTools Protocol connect, ws://host:port; the
+	// same port takes wss.
+	CDP string `json:"cdp"`
 	// Lab is the site's address through the emulator, LabDirect its loopback address.
 	Lab       string `json:"lab"`
 	LabDirect string `json:"lab_direct"`

@@ -25,7 +25,6 @@ import (
 	"zonedeck/service/emulator/guard"
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
-	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/native"
 	"zonedeck/service/emulator/route"
@@ -38,6 +37,8 @@ const (
 	DefaultProxyPort = 33335
 	// DefaultSOCKSPort is the port of SOCKS5 (public documentation).
 	DefaultSOCKSPort = 22228
+	// DefaultCDPPort is the port of the remote browser (public documentation).
+	DefaultCDPPort = 9222
 
 	maxConns          = 4096 // per listener
 	maxHeaderBytes    = 64 << 10
@@ -59,11 +60,12 @@ type Options struct {
 	// temporary folder that is removed by Shutdown.
 	StateDir string
 	// Addresses to listen on. Empty is 127.0.0.1 with any free port, for the proxy
-	// 33335 or the next one that is free, for SOCKS5 22228 or any free one. Only
-	// loopback addresses are taken, unless AllowRemote is set.
-	APIAddr, ProxyAddr, SOCKSAddr, LabAddr, ControlAddr string
-	// AllowRemote takes other addresses for API, proxy and SOCKS5 too, and Ready's notes
-	// say so loudly. Lab and control stay on loopback.
+	// 33335 or the next one that is free, for SOCKS5 22228 or any free one, for the
+	// remote browser 9222 or any free one. Only loopback addresses are taken, unless
+	// AllowRemote is set.
+	APIAddr, ProxyAddr, SOCKSAddr, CDPAddr, LabAddr, ControlAddr string
+	// AllowRemote takes other addresses for API, proxy, SOCKS5 and the remote browser
+	// too, and Ready's notes say so loudly. Lab and control stay on loopback.
 	AllowRemote bool
 	// AllowPrivate names targets to open beside public addresses: hosts, addresses or
 	// ranges, each with an optional port ([guard.Parse]). Ready's notes say so loudly.
@@ -177,7 +179,9 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
-	s.serveLab(ln.lab)
+	if err = s.serveLab(ln.lab); err != nil {
+		return err
+	}
 	// Unfinished fetches and jobs go on at once, and need the lab.
 	if err = s.fetch.OpenLater(s.ctx, s.state.Path("responses")); err != nil {
 		return err
@@ -197,6 +201,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.serve(ln.control, forLoopback(s.controlHandler()))
 	s.serve(ln.proxy, s.recordedProxy())
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
+	s.serveCDP(ln.cdp)
 	return nil
 }
 
@@ -230,22 +235,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 func (s *Server) serve(ln net.Listener, h http.Handler) {
 	srv := s.newHTTP(h)
 	s.wg.Go(func() { s.served(srv.Serve(newLimitListener(ln, maxConns))) })
-}
-
-// serveLab serves http and https on the one port of the lab.
-func (s *Server) serveLab(ln net.Listener) {
-	plain, secure, waitSplit := lab.Split(newLimitListener(ln, maxConns))
-	h := s.scenario.Site(lab.Handler())
-	http1, https := s.newHTTP(h), s.newHTTP(h)
-	https.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if host := s.ownHost(hello.ServerName); host != "" {
-			return s.ca.Leaf(host)
-		}
-		return s.ca.Leaf(exits.LabHost)
-	}}
-	s.wg.Go(func() { s.served(http1.Serve(plain)) })
-	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
-	s.wg.Go(waitSplit)
 }
 
 func (s *Server) served(err error) {
@@ -319,6 +308,7 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.API = "http://" + ln.api.Addr().String()
 	s.ready.Proxy = ln.proxy.Addr().String()
 	s.ready.SOCKS = ln.socks.Addr().String()
+	s.ready.CDP = "ws://" + ln.cdp.Addr().String()
 	s.ready.Lab = "http://" + exits.LabHost
 	s.ready.LabDirect = "http://" + ln.lab.Addr().String()
 	s.ready.Control = "http://" + ln.control.Addr().String()

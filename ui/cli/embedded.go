@@ -138,7 +138,9 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 }
 
 func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
-	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, Now: e.now, Log: e.log})
+	// The remote browser's usual port is left to those who serve the emulator alone, and
+	// to browsers of one's own. Nothing starts Chromium before a client asks for it.
+	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", Now: e.now, Log: e.log})
 }
 
 // notes are what the emulator has to say of its start.

@@ -15,10 +15,10 @@ import (
 )
 
 type emulateFlags struct {
-	api, proxy, socks, state, scenario string
-	logFile                            string
-	allowPrivate                       []string
-	log, loose, allowRemote, json      bool
+	api, proxy, socks, cdp, state, scenario string
+	logFile                                 string
+	allowPrivate                            []string
+	log, loose, allowRemote, json           bool
 }
 
 func (a *app) emulateCommand() *cobra.Command {
@@ -48,13 +48,14 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 	fl.StringVar(&f.api, "api", "", "address of the API (default: a free port on 127.0.0.1)")
 	fl.StringVar(&f.proxy, "proxy", "", "address of the proxy (default 127.0.0.1:33335, or the next free port)")
 	fl.StringVar(&f.socks, "socks", "", "address of the SOCKS5 proxy (default 127.0.0.1:22228, or a free port)")
+	fl.StringVar(&f.cdp, "cdp", "", "address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)")
 	fl.StringVar(&f.state, "state", "", "folder that keeps account, CA, jobs and snapshots")
 	fl.StringVar(&f.scenario, "scenario", "", "TOML file with the account, targets and faults to play (default: the demo account)")
 	fl.BoolVar(&f.log, "log", false, "print one line a request to stderr")
 	fl.StringVar(&f.logFile, "log-file", "", "append one JSON object a request to this file")
 	fl.StringSliceVar(&f.allowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
 	fl.BoolVar(&f.loose, "loose", false, "let fields pass that nobody knows, with a note, instead of refusing them")
-	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --api, --proxy and --socks listen for other machines")
+	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --api, --proxy, --socks and --cdp listen for other machines")
 	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object")
 	return cmd
 }
@@ -62,7 +63,7 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 // options turns the flags into what the emulator takes.
 func (a *app) options(f emulateFlags) (emulator.Options, error) {
 	o := emulator.Options{
-		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
+		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, CDPAddr: f.cdp, AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
 		Loose: f.loose, Now: a.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if _, err := guard.Parse(f.allowPrivate); err != nil {

@@ -20,7 +20,7 @@ func emulating(t *testing.T, code int, use func(api, key string), args ...string
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--socks", "127.0.0.1:0", "--json"}, args...)...)
+	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--socks", "127.0.0.1:0", "--cdp", "127.0.0.1:0", "--json"}, args...)...)
 	r, w := io.Pipe()
 	p.Stdout = w
 	ended := make(chan int, 1)

@@ -105,6 +105,28 @@ func TestAllocatedDirectAndGroups(t *testing.T) {
 	}
 }
 
+func TestAnExitTellsWhereItIs(t *testing.T) {
+	p := NewPool(time.Now)
+	for _, product := range networks {
+		for _, country := range Countries() {
+			for range PerCountry {
+				e, err := p.Pick(Want{Zone: product, Product: product, Country: country})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if gotProduct, gotCountry, ok := Where(e.Addr); gotProduct != product || gotCountry != country || !ok {
+					t.Fatalf("%s of %s in %s: %s %s %v", e.Addr, product, country, gotProduct, gotCountry, ok)
+				}
+			}
+		}
+	}
+	for _, no := range []string{"127.0.0.1", "127.9.0.1", "127.10.0.0", "127.10.0.15", "127.99.0.1", "127.10.255.1", "8.10.0.1", "::1"} {
+		if product, country, ok := Where(netip.MustParseAddr(no)); ok {
+			t.Errorf("%s is an exit: %s %s", no, product, country)
+		}
+	}
+}
+
 // answerDNS is a resolver's network: it answers every question for an address with a.
 func answerDNS(t *testing.T, a [4]byte) *net.Resolver {
 	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

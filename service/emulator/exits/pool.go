@@ -219,3 +219,20 @@ func address(product, country string, n int) netip.Addr {
 	v := c*16 + n + 1
 	return netip.AddrFrom4([4]byte{127, byte(networkBase + network), byte(v >> 8), byte(v)})
 }
+
+// Where tells the network and the country of an exit's address; ok is false for an
+// address that is no exit's.
+func Where(a netip.Addr) (product, country string, ok bool) {
+	a = a.Unmap()
+	if !a.Is4() {
+		return "", "", false
+	}
+	b := a.As4()
+	network, v := int(b[1])-networkBase, int(b[2])<<8|int(b[3])
+	n, letters := v%16, v/16
+	if b[0] != 127 || network < 0 || network >= len(networks) || n < 1 || n > PerCountry || letters >= 26*26 {
+		return "", "", false
+	}
+	country = string([]byte{'a' + byte(letters/26), 'a' + byte(letters%26)})
+	return networks[network], country, HasCountry(country) && country != AnyEU
+}

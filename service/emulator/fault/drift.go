@@ -43,6 +43,22 @@ func drift(resp *http.Response) {
 	resp.Header.Del("Etag")
 }
 
+// Drifts reports whether a drift hits a target's page without regard to how often it was
+// asked: rules that count calls or draw lots are decided where the calls pass. It counts
+// nothing. The call's point is Target, whatever it says.
+func (e *Engine) Drifts(c Call) bool {
+	c.Point, c.Host = Target, strings.ToLower(c.Host)
+	now := e.conf.Now()
+	for _, h := range *e.rules.Load() {
+		w := &h.rule.When
+		counts := w.Nth > 0 || w.From > 1 || w.Until > 0 || w.Every > 1 || w.Times > 0 || w.Probability > 0 && w.Probability < 1
+		if h.rule.Do.Kind == Drift && !counts && !h.off.Load() && h.rule.Match.matches(&c) && w.active(h.added, now) {
+			return true
+		}
+	}
+	return false
+}
+
 // renamed writes a tag with new class and id names; one without them as it was.
 func renamed(out *bytes.Buffer, z *html.Tokenizer, raw []byte, closed bool) {
 	name, more := z.TagName()

@@ -1,0 +1,210 @@
+package emulator
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/browser"
+	"zonedeck/service/emulator/exits"
+	"zonedeck/service/emulator/fault"
+	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/meter"
+	"zonedeck/service/emulator/record"
+	"zonedeck/service/emulator/route"
+	"zonedeck/service/emulator/username"
+)
+
+const (
+	basisCDPLogin   = "service.md 5.2; status and code: public documentation"
+	basisCDPProduct = "service.md 5.2; status and code: assumption"
+	// legacyPrefix is the first word that old clients still send (public documentation).
+	legacyPrefix = "lum"
+)
+
+// serveCDP serves the remote browser's own port, plain and over TLS: clients of the real
+// service connect to wss.
+func (s *Server) serveCDP(ln net.Listener) {
+	entry := s.browsers.Entry()
+	if !s.remote {
+		entry = forLoopback(entry)
+	}
+	h := s.rehearsal.requests.Handler("cdp", entry)
+	plain, secure, waitSplit := lab.Split(newLimitListener(ln, maxConns))
+	http1, https := s.newHTTP(h), s.newHTTP(h)
+	https.TLSConfig = &tls.Config{
+		// A WebSocket is an HTTP/1.1 matter.
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if hello.ServerName != "" {
+				return s.ca.Leaf(strings.ToLower(hello.ServerName))
+			}
+			return s.ca.Leaf(addrPort(ln).Addr().String())
+		},
+	}
+	s.wg.Go(func() { s.served(http1.Serve(plain)) })
+	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
+	s.wg.Go(waitSplit)
+}
+
+// sessionEndpoints list the remote browser's sessions (public documentation).
+func (s *Server) sessionEndpoints() []endpoint {
+	list := s.browsers.ListHandler().ServeHTTP
+	return []endpoint{
+		{"GET /browser_sessions", level.Use, list},
+		{"GET /browser_sessions/{id}", level.Use, list},
+	}
+}
+
+// loginCDP checks the login of a remote browser's client (service.md 5.2) against the
+// account as it is now. The exit is chosen here: a session has one.
+func (s *Server) loginCDP(ctx context.Context, user, password string, from net.Addr) (browser.Grant, *answer.Refusal) {
+	x := record.Of(ctx)
+	x.User(user)
+	z, flags, refused := s.zoneOfCDP(user, password)
+	if refused != nil {
+		return browser.Grant{}, refused
+	}
+	x.Zone(z.Name)
+	v := &remoteSession{s: s, x: x, zone: z}
+	if a, ok := from.(*net.TCPAddr); ok {
+		v.client = a.AddrPort().Addr().Unmap()
+	}
+	if refused := s.account.Admit(z.Name, v.client, ""); refused != nil {
+		return browser.Grant{}, refused
+	}
+	var err error
+	if v.exit, err = s.way.Pick(z, flags); err != nil {
+		return browser.Grant{}, new(route.RefusalOf(err))
+	}
+	return browser.Grant{Zone: z.Name, Dial: v.dial, Done: v.done}, nil
+}
+
+// zoneOfCDP reads a login name and checks its password.
+func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags, *answer.Refusal) {
+	refuse := func(code, format string, args ...any) (account.Zone, username.Flags, *answer.Refusal) {
+		return account.Zone{}, username.Flags{}, new(answer.NewRefusal(http.StatusProxyAuthRequired, code, fmt.Sprintf(format, args...), basisCDPLogin))
+	}
+	n, err := username.ParseFor(user, func(zone string) bool {
+		_, err := s.account.Zone(zone)
+		return err == nil
+	})
+	switch {
+	case errors.Is(err, username.ErrForm):
+		return refuse("wrong_customer_name", "%v", username.ErrForm)
+	case n.Prefix != s.account.Prefix && n.Prefix != legacyPrefix || n.Account != s.account.ID:
+		return refuse("wrong_customer_name", "unknown account")
+	}
+	z, zerr := s.account.Zone(n.Zone)
+	switch {
+	case zerr != nil:
+		return refuse("zone_not_found", "zone %q not found", n.Zone)
+	case !z.Accepts(password):
+		return refuse("wrong_password", "wrong password")
+	case err != nil:
+		return account.Zone{}, username.Flags{}, new(route.RefusalOf(err))
+	case z.Product != "browser":
+		_, _, r := refuse("zone_not_found", "zone %q is a %s zone: the remote browser needs a browser zone", z.Name, z.Product)
+		r.Basis = basisCDPProduct
+		return account.Zone{}, username.Flags{}, r
+	}
+	return z, n.Flags, nil
+}
+
+// remoteSession is one CDP session's way to its targets.
+type remoteSession struct {
+	s      *Server
+	x      *record.Exchange
+	zone   account.Zone
+	exit   exits.Exit
+	client netip.Addr
+
+	up, down atomic.Int64
+}
+
+// dial reaches a target: checked every time against the zone as it then is, through the
+// session's exit and the guard, metered as it flows.
+func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if refused := v.s.way.PortRefused(host, port); refused != nil {
+		return nil, *refused
+	}
+	if refused := v.s.account.Admit(v.zone.Name, v.client, host); refused != nil {
+		return nil, *refused
+	}
+	c, err := v.s.way.Dialer.Dial(ctx, address, v.exit)
+	if err != nil {
+		return nil, err
+	}
+	call := meter.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host, Secure: port == "443"}
+	first := call
+	first.Requests, first.Billable = 1, true
+	v.s.meter.Record(first)
+	if e := v.s.rehearsal.faults; e.Active(fault.Target) {
+		c = e.Decide(fault.Call{
+			Point: fault.Target, Zone: v.zone.Name, Product: v.zone.Product, Host: strings.ToLower(host),
+		}).Conn(c)
+	}
+	return &meteredConn{Conn: c, session: v, call: call}, nil
+}
+
+// done puts what the session carried into its entry of the journal. A session that came
+// to be was answered with 101, on a connection that was taken over.
+func (v *remoteSession) done(rec browser.Session) {
+	v.x.Status(http.StatusSwitchingProtocols)
+	v.x.Target(rec.TargetURL)
+	v.x.Bytes(v.up.Load(), v.down.Load())
+	if rec.Error != nil {
+		v.x.Code(rec.Error.Code)
+		v.x.Cut(true)
+	}
+}
+
+// meteredConn counts a session's bytes while they pass.
+type meteredConn struct {
+	net.Conn
+	session *remoteSession
+	call    meter.Call
+}
+
+func (c *meteredConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	if n > 0 {
+		c.session.down.Add(int64(n))
+		call := c.call
+		call.Down = int64(n)
+		c.session.s.meter.Record(call)
+	}
+	return n, err
+}
+
+func (c *meteredConn) Write(p []byte) (int, error) {
+	n, err := c.Conn.Write(p)
+	if n > 0 {
+		c.session.up.Add(int64(n))
+		call := c.call
+		call.Up = int64(n)
+		c.session.s.meter.Record(call)
+	}
+	return n, err
+}
+
+// CloseWrite keeps the half-close of TCP, which tunnels need.
+func (c *meteredConn) CloseWrite() error {
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
+	}
+	return c.Close()
+}
