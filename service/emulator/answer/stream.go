@@ -10,11 +10,17 @@ import (
 // WriteTimeout is how long a client may take to read one chunk of an answer.
 const WriteTimeout = time.Minute
 
+// The buffer of a body begins small, for the many small pages, and grows with it.
+const (
+	firstBuffer = 16 << 10
+	largeBuffer = 64 << 10
+)
+
 // CopyBody streams and flushes what it has, so that a slow target's first bytes are
 // not held back.
 func CopyBody(out *Patient, dst io.Writer, src io.Reader) error {
 	defer out.Done()
-	buf := make([]byte, 32<<10)
+	buf := make([]byte, firstBuffer)
 	for {
 		n, err := src.Read(buf)
 		if n > 0 {
@@ -32,6 +38,9 @@ func CopyBody(out *Patient, dst io.Writer, src io.Reader) error {
 		}
 		if err != nil {
 			return err
+		}
+		if n == len(buf) && n < largeBuffer {
+			buf = make([]byte, largeBuffer)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -93,7 +94,8 @@ func inUTF8(resp *http.Response) io.Reader {
 	b := bufio.NewReaderSize(resp.Body, 4096)
 	head, _ := b.Peek(1024) // fewer are fine; an error comes again with the read
 	enc, name, certain := charset.DetermineEncoding(head, contentType)
-	if name == "utf-8" || !certain {
+	guessed := name == "windows-1252" && !certain && !bytes.Contains(bytes.ToLower(head), []byte("charset"))
+	if name == "utf-8" || guessed {
 		return b // what does not say otherwise is taken for UTF-8
 	}
 	return enc.NewDecoder().Reader(b)

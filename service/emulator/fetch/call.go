@@ -93,6 +93,9 @@ func (p *parser) parse(fields map[string]json.RawMessage) (call, error) {
 			p.bad.Add("%s is required", name)
 		}
 	}
+	if fields["url"] != nil && fields["query"] != nil && p.at == atSERP {
+		p.bad.Add("url and query are two ways to say the same: send one")
+	}
 	if p.c.url == nil && p.at == atSERP && len(p.bad.Details) == 0 {
 		p.bad.Add("url or query is required")
 	}

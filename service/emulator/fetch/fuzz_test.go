@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"net/url"
 	"testing"
 	"unicode/utf8"
 
@@ -18,13 +19,16 @@ func FuzzRequestBody(f *testing.F) {
 		`{"zone":"z","url":"https://u:p@h:1/?q#f","format":"json","headers":{"A":"b"},"body":{"a":[1]},"country":"us","direct":true}`,
 		`{"zone":1}`, `[]`, `null`, `{"url":"http://[::1"}`, `{"headers":{"\n":"x"}}`, "\x00",
 	} {
-		f.Add([]byte(s), false)
+		f.Add([]byte(s), false, byte(0))
+		f.Add([]byte(s), true, byte(3))
 	}
-	f.Fuzz(func(t *testing.T, b []byte, loose bool) {
+	f.Add([]byte(`{"query":{"q":"a","start":10},"brd_json":"html","webhook_url":"http://h/","webhook_data":[1]}`), false, byte(3))
+	f.Add([]byte(`{"url":"http://h/","format":"raw","headers":{"x-unblock-expect":"{\"element\":\"a>b\"}","x-unblock-city":"c"}}`), false, byte(2))
+	f.Fuzz(func(t *testing.T, b []byte, loose bool, at byte) {
 		fields, err := parseObject(b)
 		var c call
 		if err == nil {
-			c, err = (&parser{loose: loose}).parse(fields)
+			c, err = (&parser{at: endpoint(at % 4), loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}}).parse(fields)
 		}
 		var bad *answer.InvalidError
 		if err != nil {

@@ -122,10 +122,6 @@ func (p *parser) query(raw json.RawMessage) {
 	if values.Get("q") == "" {
 		p.bad.Add("query: q is required")
 	}
-	if p.c.url != nil || p.search == nil {
-		p.bad.Add("url and query are two ways to say the same: send one")
-		return
-	}
 	u := *p.search
 	u.RawQuery = values.Encode()
 	p.c.setURL(u.String(), p.bad)

@@ -45,11 +45,11 @@ func (s *Store) tell(id string, done answerFile) {
 	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
 	for i := 0; ; i++ {
 		err := s.attempt(done.Hook, n)
-		if s.ctx.Err() != nil {
-			return
-		}
 		if err == nil {
 			break
+		}
+		if s.ctx.Err() != nil {
+			return // at the next start
 		}
 		if i == len(s.conf.Waits) {
 			s.conf.Log.Warn("a notice was not taken", "response", id, "error", err)

@@ -1,0 +1,107 @@
+package fetch
+
+import (
+	"encoding/json"
+	"net/url"
+	"strings"
+	"testing"
+
+	"zonedeck/service/emulator/answer"
+)
+
+func parsed(t testing.TB, at endpoint, loose bool, body string) (call, error) {
+	t.Helper()
+	fields, err := parseObject([]byte(body))
+	if err != nil {
+		return call{}, err
+	}
+	return (&parser{at: at, loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}}).parse(fields)
+}
+
+func TestFieldsOfTheAsynchronousEndpoints(t *testing.T) {
+	const page = `"zone":"z","url":"http://lab.test/ok","format":"raw"`
+	for name, c := range map[string]struct {
+		at   endpoint
+		body string
+		want string // part of the refusal; "" is taken
+	}{
+		"webhook":                  {atAsync, `{` + page + `,"webhook_url":"http://h.test/","webhook_method":"GET","webhook_data":{"a":1}}`, ""},
+		"webhook, synchronous":     {atRequest, `{` + page + `,"webhook_url":"http://h.test/"}`, "webhook_url is not allowed"},
+		"a webhook that is none":   {atAsync, `{` + page + `,"webhook_url":"mailto:a@b"}`, "webhook_url must be"},
+		"a method that is none":    {atAsync, `{` + page + `,"webhook_url":"http://h.test/","webhook_method":"PUT"}`, "webhook_method must be"},
+		"more data than is kept":   {atAsync, `{` + page + `,"webhook_data":"` + strings.Repeat("a", maxHookBytes) + `"}`, "webhook_data must be"},
+		"async in the body":        {atAsync, `{` + page + `,"async":true}`, "async is not allowed"},
+		"unblocker without format": {atUnblock, `{"url":"http://lab.test/ok","debug":true}`, ""},
+		"unblocker without url":    {atUnblock, `{}`, "url is required"},
+		"unblocker with a query":   {atUnblock, `{"url":"http://lab.test/ok","query":{"q":"a"}}`, "query is not allowed"},
+		"a SERP query":             {atSERP, `{"query":{"q":"a b","start":10,"safe":true},"brd_json":1}`, ""},
+		"a SERP query without q":   {atSERP, `{"query":{"hl":"en"}}`, "q is required"},
+		"a SERP query of objects":  {atSERP, `{"query":{"q":{}}}`, `query: "q" must be`},
+		"neither url nor query":    {atSERP, `{}`, "url or query is required"},
+		"both":                     {atSERP, `{"url":"http://lab.test/search?q=a","query":{"q":"a"}}`, "two ways"},
+		"brd_json of no kind":      {atSERP, `{"query":{"q":"a"},"brd_json":2}`, "brd_json must be"},
+		"multi":                    {atSERP, `{"query":{"q":"a"},"multi":true}`, "multi is not done"},
+	} {
+		got, err := parsed(t, c.at, false, c.body)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && got.url == nil {
+			t.Errorf("%s: no address", name)
+		}
+	}
+	c, err := parsed(t, atSERP, false, `{"query":{"q":"a b","start":10,"safe":true},"brd_json":"html"}`)
+	if err != nil || c.url.String() != "http://lab.test/search?q=a+b&safe=true&start=10" || c.form != formParsedHTML {
+		t.Errorf("%v %q, %v", c.url, c.form, err)
+	}
+}
+
+func TestFieldsThatContradict(t *testing.T) {
+	const page = `"zone":"z","url":"http://lab.test/ok","format":"raw"`
+	for body, want := range map[string]string{
+		`{` + page + `,"data_format":"markdown","headers":{"x-unblock-data-format":"screenshot"}}`: "given twice",
+		`{` + page + `,"headers":{"X-A":"1","x-a":"2"}}`:                                           "given twice",
+		`{` + page + `,"headers":{"x-unblock-colour":"red"}}`:                                      "x-unblock-colour is not known",
+		`{` + page + `,"headers":{"x-unblock-city":"a/b"}}`:                                        "x-unblock-city takes",
+		`{` + page + `,"headers":null}`:                                                            "headers must be",
+		`{` + page + `,"render":"yes"}`:                                                            "render must be true or false",
+		`{` + page + `,"direct":null}`:                                                             "direct must be true or false",
+		`{` + page + `,"data_format":"pdf"}`:                                                       "data_format must be one of",
+	} {
+		if _, err := parsed(t, atRequest, false, body); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+	// JSON as a body says so, unless the caller does.
+	for body, want := range map[string]string{
+		`{` + page + `,"body":{"a":1}}`:                                     "application/json",
+		`{` + page + `,"body":{"a":1},"headers":{"Content-Type":"text/x"}}`: "text/x",
+		`{` + page + `,"body":"a"}`:                                         "",
+	} {
+		if c, err := parsed(t, atRequest, false, body); err != nil || c.header.Get("Content-Type") != want {
+			t.Errorf("%s: %q, %v", body, c.header.Get("Content-Type"), err)
+		}
+	}
+}
+
+func FuzzQuery(f *testing.F) {
+	f.Add("zone=z&url=http://lab.test/ok&format=raw")
+	f.Add(`zone=z&url=http%3A%2F%2Flab.test%2Fok&format=json&headers=%7B%22A%22%3A%22b%22%7D&direct=true&a=%ff`)
+	f.Fuzz(func(t *testing.T, raw string) {
+		bad := &answer.InvalidError{}
+		q, err := url.ParseQuery(raw)
+		if err != nil {
+			return
+		}
+		fields := queryFields(q, bad)
+		for name, v := range fields {
+			if !json.Valid(v) {
+				t.Fatalf("%q became %q", name, v)
+			}
+		}
+		c, err := (&parser{bad: bad}).parse(fields)
+		if err == nil && (c.url == nil || c.format == "") {
+			t.Fatalf("accepted %+v", c)
+		}
+	})
+}
