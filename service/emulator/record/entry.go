@@ -1,7 +1,10 @@
 package record
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -25,10 +28,9 @@ type Entry struct {
 	Remote string `json:"remote,omitempty"`
 	Zone   string `json:"zone,omitempty"`
 	// Key is a key's name, never its value. User is a proxy login's username.
-	Key  string `json:"key,omitempty"`
-	User string `json:"user,omitempty"`
-	// Header holds what was sent, with canonical names; several values stand in one text.
-	Header map[string]string `json:"header,omitempty"`
+	Key    string `json:"key,omitempty"`
+	User   string `json:"user,omitempty"`
+	Header Header `json:"header,omitempty"`
 	// Body is the beginning of the body; BodyCut says that there was more.
 	Body    string `json:"body,omitempty"`
 	BodyCut bool   `json:"body_cut,omitempty"`
@@ -54,10 +56,49 @@ type Entry struct {
 // size is about what an entry takes in memory.
 func (e *Entry) size() int {
 	n := 320 + len(e.Method) + len(e.URL) + len(e.Target) + len(e.Zone) + len(e.User) + len(e.Body)
-	for name, v := range e.Header {
-		n += 48 + len(name) + len(v)
+	for _, f := range e.Header {
+		n += 32 + len(f.Name) + len(f.Value)
 	}
 	return n
+}
+
+// Header holds the headers that were sent, with canonical names; several values stand
+// in one text. In JSON it is an object.
+type Header []Field
+
+// Field is one header.
+type Field struct{ Name, Value string }
+
+// Get is the value of a header by its canonical name, "" where it was not sent.
+func (h Header) Get(name string) string {
+	for _, f := range h {
+		if f.Name == name {
+			return f.Value
+		}
+	}
+	return ""
+}
+
+// MarshalJSON gives an object whose names are sorted.
+func (h Header) MarshalJSON() ([]byte, error) {
+	m := make(map[string]string, len(h))
+	for _, f := range h {
+		m[f.Name] = f.Value
+	}
+	return json.Marshal(m)
+}
+
+// UnmarshalJSON takes what MarshalJSON gives.
+func (h *Header) UnmarshalJSON(b []byte) error {
+	var m map[string]string
+	if err := json.Unmarshal(b, &m); err != nil {
+		return fmt.Errorf("reading headers: %w", err)
+	}
+	*h = nil
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		*h = append(*h, Field{name, m[name]})
+	}
+	return nil
 }
 
 // Line is the entry in one line of plain text, for a terminal:

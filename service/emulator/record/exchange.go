@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -21,7 +20,7 @@ type Exchange struct {
 	begun   time.Time
 
 	mu     sync.Mutex
-	e      Entry
+	e      *Entry // the journal's own after the end
 	secret string // the request's own token or password
 	body   []byte
 	ended  bool
@@ -44,7 +43,7 @@ func With(ctx context.Context, x *Exchange) context.Context {
 func (j *Journal) Begin(point, method, url string) *Exchange {
 	return &Exchange{
 		journal: j, begun: time.Now(),
-		e: Entry{Time: j.conf.Now(), Point: point, Method: method, URL: address(url)},
+		e: &Entry{Time: j.conf.Now(), Point: point, Method: method, URL: address(url)},
 	}
 }
 
@@ -55,7 +54,7 @@ func (x *Exchange) set(f func(*Entry)) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.ended {
-		f(&x.e)
+		f(x.e)
 	}
 }
 
@@ -110,7 +109,7 @@ func (x *Exchange) End() {
 		return
 	}
 	x.ended = true
-	e := &x.e
+	e := x.e
 	e.DurationMS = float64(time.Since(x.begun).Microseconds()) / 1000
 	if e.BytesIn > int64(len(x.body)) && len(x.body) == bodyPrefix {
 		e.BodyCut = true
@@ -122,47 +121,74 @@ func (x *Exchange) End() {
 }
 
 // hide takes secrets out of the texts that a client wrote freely: its own login's
-// everywhere, the account's where there is more than headers.
+// everywhere, the account's where there is a body, a query, or a header of the client's
+// own making.
 func (x *Exchange) hide() {
-	e := &x.e
-	var secrets []string
-	if e.Body != "" || e.Target != "" || strings.Contains(e.URL, "?") {
-		secrets = x.journal.conf.Secrets()
+	e := x.e
+	own := x.secret
+	if len(own) >= minSecret {
+		e.Body, e.URL, e.Target = without(e.Body, own), without(e.URL, own), without(e.Target, own)
 	}
-	if x.secret != "" {
-		secrets = append(slices.Clip(secrets), x.secret)
+	invented := false
+	for i := range e.Header {
+		f := &e.Header[i]
+		if len(own) >= minSecret && len(f.Value) >= len(own) {
+			f.Value = without(f.Value, own)
+		}
+		invented = invented || strings.HasPrefix(f.Name, "X-")
 	}
-	if len(secrets) == 0 {
+	if e.Body == "" && e.Target == "" && !invented && !strings.Contains(e.URL, "?") {
 		return
 	}
-	e.Body, e.URL, e.Target = without(e.Body, secrets), without(e.URL, secrets), without(e.Target, secrets)
-	for name, v := range e.Header {
-		if len(v) >= minSecret {
-			e.Header[name] = without(v, secrets)
+	secrets := x.journal.conf.Secrets()
+	e.Body, e.URL, e.Target = without(e.Body, secrets...), without(e.URL, secrets...), without(e.Target, secrets...)
+	for i := range e.Header {
+		if f := &e.Header[i]; strings.HasPrefix(f.Name, "X-") {
+			f.Value = without(f.Value, secrets...)
 		}
 	}
+}
+
+// request is what one request through Handler needs, in one piece.
+type request struct {
+	context.Context // the request's own; Value adds the exchange
+	x               Exchange
+	rw              recorder
+	body            tee
+	done            bool
+}
+
+func (q *request) Value(key any) any {
+	if _, ok := key.(exchangeKey); ok {
+		return &q.x
+	}
+	return q.Context.Value(key)
 }
 
 // Handler records what comes to a point. What next answers passes as it is.
 func (j *Journal) Handler(point string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &Exchange{journal: j, begun: time.Now(), e: Entry{
+		q := &request{Context: r.Context()}
+		q.x.journal, q.x.begun = j, time.Now()
+		q.x.e = &Entry{
 			Time: j.conf.Now(), Point: point, Method: r.Method, URL: address(asked(r)), Remote: r.RemoteAddr, Header: headers(r.Header),
-		}}
-		x.login(r.Header)
-		rw := &recorder{ResponseWriter: w}
-		done := false
-		defer func() {
-			rw.into(x, !done)
-			x.End()
-		}()
-		r = r.WithContext(With(r.Context(), x))
-		if r.Body != nil && r.Body != http.NoBody {
-			r.Body = &tee{ReadCloser: r.Body, x: x}
 		}
-		next.ServeHTTP(rw, r)
-		done = true
+		q.x.login(r.Header)
+		q.rw.ResponseWriter = w
+		defer q.end()
+		r = r.WithContext(q)
+		if r.Body != nil && r.Body != http.NoBody {
+			q.body = tee{ReadCloser: r.Body, x: &q.x}
+			r.Body = &q.body
+		}
+		next.ServeHTTP(&q.rw, r)
+		q.done = true
 	})
+}
+
+func (q *request) end() {
+	q.rw.into(&q.x, !q.done)
+	q.x.End()
 }
 
 // asked is what stood in the request line.
@@ -259,30 +285,34 @@ func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 // into puts what the answer says into the entry.
 func (r *recorder) into(x *Exchange, aborted bool) {
 	h := r.Header()
-	x.set(func(e *Entry) {
-		switch {
-		case r.status != 0:
-			e.Status = r.status
-		case !r.taken && !aborted:
-			e.Status = http.StatusOK // a handler that said nothing
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.ended {
+		return
+	}
+	e := x.e
+	switch {
+	case r.status != 0:
+		e.Status = r.status
+	case !r.taken && !aborted:
+		e.Status = http.StatusOK // a handler that said nothing
+	}
+	e.Cut = e.Cut || aborted
+	e.BytesOut += r.out
+	if v := first(h, "X-Brd-Status-Code"); v != "" {
+		e.Inner, _ = strconv.Atoi(v) // what is no number is not shown
+	}
+	for _, name := range [...]string{"X-Brd-Error-Code", "X-Brd-Err-Code"} {
+		if v := first(h, name); v != "" && e.Code == "" {
+			e.Code = v
 		}
-		e.Cut = e.Cut || aborted
-		e.BytesOut += r.out
-		if v := first(h, "X-Brd-Status-Code"); v != "" {
-			e.Inner, _ = strconv.Atoi(v) // what is no number is not shown
-		}
-		for _, name := range [...]string{"X-Brd-Error-Code", "X-Brd-Err-Code"} {
-			if v := first(h, name); v != "" && e.Code == "" {
-				e.Code = v
-			}
-		}
-		if v := first(h, "X-Emulator-Fault"); v != "" {
-			e.Fault = v
-		}
-		if v := first(h, "X-Emulator-Basis"); v != "" {
-			e.Basis = v
-		}
-	})
+	}
+	if v := first(h, "X-Emulator-Fault"); v != "" {
+		e.Fault = v
+	}
+	if v := first(h, "X-Emulator-Basis"); v != "" {
+		e.Basis = v
+	}
 }
 
 func first(h http.Header, canonical string) string {

@@ -37,13 +37,19 @@ type Journal struct {
 	conf Config
 
 	mu      sync.Mutex
-	ring    []Entry
+	ring    []kept
 	first   int // index of the oldest entry
 	n       int
 	bytes   int
 	seq     uint64
 	changed chan struct{} // closed when an entry comes; nil while nobody waits
 	closed  bool
+}
+
+// kept is an entry that does not change any more.
+type kept struct {
+	e    *Entry
+	size int
 }
 
 // New makes an empty journal.
@@ -68,15 +74,15 @@ func (j *Journal) add(e *Entry) {
 	j.seq++
 	e.Seq = j.seq
 	for j.n > 0 && (j.n >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
-		j.bytes -= j.ring[j.first].size()
-		j.ring[j.first] = Entry{}
+		j.bytes -= j.ring[j.first].size
+		j.ring[j.first] = kept{}
 		j.first = (j.first + 1) % len(j.ring)
 		j.n--
 	}
 	if j.n == len(j.ring) {
 		j.grow()
 	}
-	j.ring[(j.first+j.n)%len(j.ring)] = *e
+	j.ring[(j.first+j.n)%len(j.ring)] = kept{e, size}
 	j.n++
 	j.bytes += size
 	if j.changed != nil {
@@ -87,7 +93,7 @@ func (j *Journal) add(e *Entry) {
 
 // grow doubles the ring up to the bound, so that an idle emulator stays small.
 func (j *Journal) grow() {
-	bigger := make([]Entry, min(max(2*len(j.ring), 64), j.conf.Entries))
+	bigger := make([]kept, min(max(2*len(j.ring), 64), j.conf.Entries))
 	for i := range j.n {
 		bigger[i] = j.ring[(j.first+i)%len(j.ring)]
 	}
@@ -140,7 +146,7 @@ func (j *Journal) read(q Query) Page {
 	return j.after(q)
 }
 
-func (j *Journal) at(i int) *Entry { return &j.ring[(j.first+i)%len(j.ring)] }
+func (j *Journal) at(i int) *Entry { return j.ring[(j.first+i)%len(j.ring)].e }
 
 func (j *Journal) newest(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: j.seq}

@@ -95,6 +95,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		},
 		"Proxy-Authorization": func() *http.Request { return withHeader("Proxy-Authorization", basic) },
 		"cookies":             func() *http.Request { return withHeader("Cookie", "sid="+ownKey+"; "+ownKey) },
+		"the page before":     func() *http.Request { return withHeader("Referer", "http://u:"+ownKey+"@x/?token="+ownKey) },
 		"a header of keys":    func() *http.Request { return withHeader("X-Api-Key", ownKey) },
 		"the acting key":      func() *http.Request { return withHeader("X-Acting-Key", ownKey) },
 		"a query":             func() *http.Request { return withURL("/mcp?token=" + ownKey + "&a=b") },
@@ -415,7 +416,7 @@ func BenchmarkHandler(b *testing.B) {
 		w.WriteHeader(http.StatusOK)
 	}
 	const body = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
-	run := func(b *testing.B, next http.Handler) {
+	run := func(b *testing.B, body string, next http.Handler) {
 		b.ReportAllocs()
 		rw := &nowhere{h: http.Header{}}
 		for b.Loop() {
@@ -426,10 +427,12 @@ func BenchmarkHandler(b *testing.B) {
 			next.ServeHTTP(rw, r)
 		}
 	}
-	b.Run("without", func(b *testing.B) { run(b, http.HandlerFunc(h)) })
-	b.Run("with", func(b *testing.B) {
-		run(b, journal(Config{Secrets: func() []string { return secrets }}).Handler("api", http.HandlerFunc(h)))
-	})
+	for name, sent := range map[string]string{"body": body, "no-body": ""} {
+		b.Run("without/"+name, func(b *testing.B) { run(b, sent, http.HandlerFunc(h)) })
+		b.Run("with/"+name, func(b *testing.B) {
+			run(b, sent, journal(Config{Secrets: func() []string { return secrets }}).Handler("api", http.HandlerFunc(h)))
+		})
+	}
 }
 
 type nowhere struct{ h http.Header }
