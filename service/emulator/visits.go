@@ -29,25 +29,11 @@ func (s *Server) nativeHooks() native.Hooks {
 
 // aroundVisit records a visit and puts the proxy's faults in front of it.
 func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
-	h := fault.Web{
-		Engine: s.rehearsal.faults, Point: fault.Proxy,
-		Call: func(r *http.Request) fault.Call {
-			return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
-		},
-		Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
-			answer.Refuse(w, refusalOfFault(err))
-		},
-	}.Handler(s.begun(v, next))
-	h = s.told(v, h)
-	if v.Entry == native.EntryInner {
-		return s.rehearsal.requests.Handler("inner", h)
+	next = s.begun(v, next)
+	if s.rehearsal.faults.Active(fault.Proxy) {
+		next = s.proxyFaults(v, next)
 	}
-	return h
-}
-
-// told adds to a request's entry what the proxy found out about it.
-func (s *Server) told(v *native.Visit, next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	told := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := record.Of(r.Context())
 		x.Zone(v.Zone.Name)
 		x.User(v.User)
@@ -56,6 +42,22 @@ func (s *Server) told(v *native.Visit, next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+	if v.Entry == native.EntryInner {
+		return s.rehearsal.requests.Handler("inner", told)
+	}
+	return told
+}
+
+func (s *Server) proxyFaults(v *native.Visit, next http.Handler) http.Handler {
+	return fault.Web{
+		Engine: s.rehearsal.faults, Point: fault.Proxy,
+		Call: func(r *http.Request) fault.Call {
+			return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
+		},
+		Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
+			answer.Refuse(w, refusalOfFault(err))
+		},
+	}.Handler(next)
 }
 
 // begun stands behind the faults: here a CONNECT that is not refused is answered with
