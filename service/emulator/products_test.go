@@ -166,7 +166,7 @@ func TestLooseLetsPassWithANote(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if resp.StatusCode != 200 || !strings.Contains(resp.Header.Get("x-emulator-note"), "x is ignored") {
+	if resp.StatusCode != http.StatusOK || !strings.Contains(resp.Header.Get("x-emulator-note"), "x is ignored") {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
 	// What is wrong stays wrong.

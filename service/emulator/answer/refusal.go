@@ -10,6 +10,8 @@ import (
 
 // Refusal is a fetch that the service could not do or would not do: the status native
 // access shows, and the code and text of the x-brd-* headers (public documentation).
+//
+//nolint:errname // it is a value first, and an error on its way up only
 type Refusal struct {
 	// Status is an HTTP status; Code is the service's, such as "client_10000".
 	Status    int

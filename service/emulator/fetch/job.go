@@ -26,7 +26,7 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 	if r.Dataset == jobs.CrawlDataset {
 		z.Product = "crawl"
 	}
-	got, body, err := f.page(ctx, z, r.URL, r.Limit, false)
+	got, err := f.page(ctx, z, r.URL, r.Limit)
 	if err != nil {
 		if ctx.Err() != nil {
 			return jobs.Page{}, err
@@ -35,36 +35,43 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
 	return jobs.Page{
-		URL: r.URL, Status: got.StatusCode, ContentType: got.Header.Get("Content-Type"),
-		Location: got.Header.Get("Location"), Body: body,
+		URL: r.URL, Status: got.status, ContentType: got.header.Get("Content-Type"),
+		Location: got.header.Get("Location"), Body: got.body,
 	}, nil
 }
 
+// read is a page that was read.
+type read struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
 // page gets a page for the emulator's own parts, whatever the zone's product, the way
-// of the unlocker, with redirects followed or not.
-func (f *Fetcher) page(ctx context.Context, z account.Zone, address string, limit int64, follow bool) (*http.Response, []byte, error) {
+// of the unlocker, with redirects as answers.
+func (f *Fetcher) page(ctx context.Context, z account.Zone, address string, limit int64) (_ read, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobFetchTimeout)
 	defer cancel()
 	bad := &answer.InvalidError{}
 	c := call{method: http.MethodGet, header: http.Header{}}
 	if c.setURL(address, bad); len(bad.Details) > 0 {
-		return nil, nil, answer.NewRefusal(http.StatusBadRequest, "document_load_failed", bad.Error(), answer.BasisTarget)
+		return read{}, answer.NewRefusal(http.StatusBadRequest, "document_load_failed", bad.Error(), answer.BasisTarget)
 	}
 	t, err := f.begin(z, c, netip.Addr{})
 	if err != nil {
-		return nil, nil, err
+		return read{}, err
 	}
-	resp, err := t.unlocked(ctx, follow)
+	resp, err := t.unlocked(ctx, false)
 	defer func() { t.end(resp, err) }()
 	if err != nil {
-		return nil, nil, err
+		return read{}, err
 	}
 	defer resp.Body.Close()
 	inflated(resp)
 	var b bytes.Buffer
 	if _, err = io.Copy(&b, io.LimitReader(resp.Body, limit)); err != nil {
 		err = answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
-		return nil, nil, err
+		return read{}, err
 	}
-	return resp, b.Bytes(), nil
+	return read{resp.StatusCode, resp.Header, b.Bytes()}, nil
 }

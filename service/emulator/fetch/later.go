@@ -10,12 +10,17 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
+	"time"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch/async"
 )
+
+// laterTimeout bounds one asynchronous fetch, body and all. The public service takes
+// minutes, and hours at its peaks; here a target that goes on for ever is cut.
+const laterTimeout = 10 * time.Minute
 
 // maxHookBytes bounds what a caller wants repeated in the notice.
 const maxHookBytes = 16 << 10
@@ -248,7 +253,9 @@ func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) 
 	if !ok {
 		return
 	}
-	err = f.answer(ctx, to, z, c, netip.Addr{})
+	bounded, cancel := context.WithTimeout(ctx, laterTimeout)
+	defer cancel()
+	err = f.answer(bounded, to, z, c, netip.Addr{})
 	if err == nil || ctx.Err() != nil {
 		return
 	}

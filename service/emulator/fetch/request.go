@@ -119,7 +119,7 @@ func (f *Fetcher) bodyFields(w http.ResponseWriter, r *http.Request, bad *answer
 	}
 	fields, err := parseObject(body)
 	if err != nil {
-		bad.Details = append(bad.Details, err.(*answer.InvalidError).Details...)
+		bad.Add("%s", err.Error())
 		return nil
 	}
 	return fields

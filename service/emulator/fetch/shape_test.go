@@ -52,7 +52,7 @@ func answerOf(contentType, encoding string, body []byte) *http.Response {
 	}
 	u := &url.URL{Scheme: "http", Host: "t.test", Path: "/"}
 	return &http.Response{
-		StatusCode: 200, Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+		StatusCode: http.StatusOK, Header: h, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 		Request: (&http.Request{URL: u, Method: http.MethodGet}).WithContext(context.Background()),
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 )
 
+// Bounds.
 const (
 	// Retention is how long an answer can be collected (public documentation).
 	Retention = 48 * time.Hour
