@@ -10,10 +10,10 @@ import (
 )
 
 // openFetch prepares what gets pages by zones.
-func (s *Server) openFetch() (err error) {
+func (s *Server) openFetch(chromium string) (err error) {
 	// Profiles lie in the machine's own temporary folder: Chromium puts a socket among
 	// them, whose path may have some 100 bytes only.
-	s.browsers, err = browser.Open(browser.Config{Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
+	s.browsers, err = browser.Open(browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	if err != nil {
 		return fmt.Errorf("preparing the browsers: %w", err)
 	}

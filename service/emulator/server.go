@@ -74,6 +74,9 @@ type Options struct {
 	Now func() time.Time
 	// Scenario is the account to play; nil is [scenario.Demo].
 	Scenario *scenario.Scenario
+	// Chromium is the program of the remote browser and of rendered pages; empty looks in
+	// PATH. It is started when it is needed, never before.
+	Chromium string
 	// Loose lets fields pass that nobody knows, with a note, instead of refusing them.
 	Loose bool
 	// Log receives what went wrong inside; nil discards. Secrets never reach it.
@@ -175,7 +178,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	if err = s.openFetch(); err != nil {
+	if err = s.openFetch(o.Chromium); err != nil {
 		return err
 	}
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})

@@ -14,6 +14,8 @@ const (
 	envPassword = "ZONEDECK_ZONE_PASSWORD"
 	// envEmulatorProxy is where the embedded emulator's proxy listens.
 	envEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
+	// envChromium names the browser that the emulator runs, as it does for other programs.
+	envChromium = "CHROME_PATH"
 )
 
 // choose settles which profile is used: flags over environment over the config

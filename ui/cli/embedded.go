@@ -38,11 +38,12 @@ const (
 // another that started it first. The lock of its state folder decides who; the
 // announcement file tells the others where it listens. Safe for concurrent use.
 type embedded struct {
-	paths profile.Paths
-	log   *slog.Logger
-	now   func() time.Time
-	proxy string        // address of its proxy; empty is 33335 or the next free port
-	wait  time.Duration // for another process to finish its start
+	paths    profile.Paths
+	log      *slog.Logger
+	now      func() time.Time
+	proxy    string        // address of its proxy; empty is 33335 or the next free port
+	chromium string        // the browser's program; empty looks in PATH
+	wait     time.Duration // for another process to finish its start
 
 	mu     sync.Mutex
 	server *emulator.Server // nil while another process runs it
@@ -59,7 +60,7 @@ type embedded struct {
 var errClosed = errors.New("the embedded emulator has been ended")
 
 func newEmbedded(a *app, paths profile.Paths) *embedded {
-	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy), wait: attachTimeout}
+	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy), chromium: a.Getenv(envChromium), wait: attachTimeout}
 }
 
 // ensure returns the addresses of a living emulator, starting it from its
@@ -140,7 +141,7 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
 	// The remote browser's usual port is left to those who serve the emulator alone, and
 	// to browsers of one's own. Nothing starts Chromium before a client asks for it.
-	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", Now: e.now, Log: e.log})
+	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", Chromium: e.chromium, Now: e.now, Log: e.log})
 }
 
 // notes are what the emulator has to say of its start.

@@ -39,7 +39,8 @@ JSON object a line. Keys and passwords are masked in both.
 
 The emulator reaches the lab and public addresses. --allow-private opens others by
 host, address or range, each with an optional port, as in 127.0.0.1:8080 or
-10.0.0.0/8. It listens on this machine alone unless --allow-remote is given.
+10.0.0.0/8. Pages of browser zones, and CDP clients at --cdp with a browser zone's
+login, get a Chromium of the machine, or of CHROME_PATH. It listens on this machine alone unless --allow-remote is given.
 A field that nobody knows is refused by its name; --loose lets it pass.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
@@ -63,7 +64,7 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 // options turns the flags into what the emulator takes.
 func (a *app) options(f emulateFlags) (emulator.Options, error) {
 	o := emulator.Options{
-		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, CDPAddr: f.cdp, AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
+		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, CDPAddr: f.cdp, Chromium: a.Getenv(envChromium), AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
 		Loose: f.loose, Now: a.Now, Log: slog.New(slog.DiscardHandler),
 	}
 	if _, err := guard.Parse(f.allowPrivate); err != nil {

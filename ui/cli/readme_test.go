@@ -139,7 +139,7 @@ func TestTheReadmeListsEveryVariable(t *testing.T) {
 	for _, v := range profile.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, envEmulatorProxy)
+	want = append(want, envEmulatorProxy, envChromium)
 	if got := tableColumn(t, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the README lists %v, the program reads %v", got, want)
 	}

@@ -73,6 +73,9 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 	out.RequestURI = ""
 	if r.ContentLength != 0 {
 		out.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), seen: seen}
+	} else {
+		// A request of HTTP/2 has a body that is empty, and who comes next would not know.
+		out.Body = http.NoBody
 	}
 	trailers := httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers")
 	stripHop(r.Header)
