@@ -54,9 +54,11 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, renderRefusal(ctx, err)
 	}
-	use := t.use
-	use.Down = got.Bytes
-	t.f.conf.Meter.Record(use)
+	if t.next == nil { // native access counts by itself
+		use := t.use
+		use.Down = got.Bytes
+		t.f.conf.Meter.Record(use)
+	}
 	return t.renderedAnswer(ctx, got)
 }
 
