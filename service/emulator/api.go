@@ -11,6 +11,7 @@ import (
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/native"
 	"zonedeck/service/emulator/record"
 )
 
@@ -79,6 +80,7 @@ func (s *Server) fetchEndpoints() []endpoint {
 		{"GET /unblocker/get_result", level.Use, s.fetch.ServeResult},
 		{"POST /serp/req", level.Use, s.fetch.ServeSearch},
 		{"GET /serp/get_result", level.Use, s.fetch.ServeResult},
+		{"GET " + native.CAPath, level.Anyone, s.proxy.ServeCA},
 	}
 }
 

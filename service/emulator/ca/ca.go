@@ -17,6 +17,7 @@ import (
 	"math/big"
 	"net"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -39,13 +40,21 @@ type Authority struct {
 	PEM     []byte // the root certificate
 	leafKey *ecdsa.PrivateKey
 
-	mu     sync.Mutex
-	leaves map[string]*tls.Certificate
+	mu     sync.RWMutex
+	leaves map[string]*leaf
+}
+
+// leaf is a certificate that is minted by whoever asks for its host first; the others
+// wait for that one, and not for those of other hosts.
+type leaf struct {
+	once sync.Once
+	cert *tls.Certificate
+	err  error
 }
 
 // Open loads the authority of a state folder, or makes one.
 func Open(s *state.Dir) (*Authority, error) {
-	a := &Authority{leaves: map[string]*tls.Certificate{}}
+	a := &Authority{leaves: map[string]*leaf{}}
 	var err error
 	if a.leafKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("making the leaf key: %w", err)
@@ -125,13 +134,39 @@ func (a *Authority) create(s *state.Dir) error {
 	return state.WriteFile(s.Path(CertFile), a.PEM)
 }
 
-// Leaf is the certificate for a host, minted once.
+// Leaf is the certificate for a host, in whatever case, minted once. At most maxLeaves
+// are kept.
 func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
+	host = strings.ToLower(host)
+	a.mu.RLock()
+	l, ok := a.leaves[host]
+	a.mu.RUnlock()
+	if !ok {
+		l = a.room(host)
+	}
+	l.once.Do(func() { l.cert, l.err = a.mint(host) })
+	return l.cert, l.err
+}
+
+// room finds or makes the place of a host's certificate.
+func (a *Authority) room(host string) *leaf {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c, ok := a.leaves[host]; ok {
-		return c, nil
+	if l, ok := a.leaves[host]; ok {
+		return l
 	}
+	if len(a.leaves) >= maxLeaves {
+		for h := range a.leaves {
+			delete(a.leaves, h)
+			break
+		}
+	}
+	l := &leaf{}
+	a.leaves[host] = l
+	return l
+}
+
+func (a *Authority) mint(host string) (*tls.Certificate, error) {
 	now := time.Now()
 	t := &x509.Certificate{
 		SerialNumber: serial(),
@@ -153,15 +188,12 @@ func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	if err != nil {
 		return nil, fmt.Errorf("minting a certificate: %w", err)
 	}
-	if len(a.leaves) >= maxLeaves {
-		for h := range a.leaves {
-			delete(a.leaves, h)
-			break
-		}
+	// Parsed here, or every handshake would do it again.
+	parsed, err := x509.ParseCertificate(der)
+	if err != nil {
+		return nil, fmt.Errorf("minting a certificate: %w", err)
 	}
-	c := &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: a.leafKey}
-	a.leaves[host] = c
-	return c, nil
+	return &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: a.leafKey, Leaf: parsed}, nil
 }
 
 // Pool trusts the authority and nothing else.

@@ -191,11 +191,18 @@ func (d *Dialer) Close() {
 // newClient is a pool of connections: HTTP/1.1 without bodies in one way, the rest in
 // the other.
 func newClient(dial func(context.Context, string) (net.Conn, error), conf *tls.Config) *h1.Client {
-	return h1.New(h1.Config{Dial: dial, TLS: conf, Other: &http.Transport{
+	return h1.New(h1.Config{Dial: dial, TLS: conf, Other: newTransport(dial, conf, true), Other1: newTransport(dial, conf, false)})
+}
+
+func newTransport(dial func(context.Context, string) (net.Conn, error), conf *tls.Config, http2 bool) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(true)
+	protocols.SetHTTP2(http2)
+	return &http.Transport{
 		Proxy:                  nil, // the environment's proxy must not reroute the emulator
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
 		TLSClientConfig:        conf.Clone(), // a transport writes to its own
-		ForceAttemptHTTP2:      true,
+		Protocols:              protocols,
 		DisableCompression:     true, // bodies pass as they are; nothing is inflated here
 		MaxIdleConnsPerHost:    h1.MaxIdle,
 		IdleConnTimeout:        30 * time.Second,
@@ -203,5 +210,5 @@ func newClient(dial func(context.Context, string) (net.Conn, error), conf *tls.C
 		ExpectContinueTimeout:  time.Second,
 		ResponseHeaderTimeout:  h1.DefaultHeaderTimeout,
 		MaxResponseHeaderBytes: h1.DefaultHeaderBytes,
-	}})
+	}
 }

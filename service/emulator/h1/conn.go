@@ -125,6 +125,14 @@ func (b *body) Read(p []byte) (n int, err error) {
 	return n, nil
 }
 
+// Buffered is how much of the body is there already, its coding included.
+func (b *body) Buffered() int {
+	if b.done {
+		return 0
+	}
+	return b.cn.br.Buffered()
+}
+
 func (b *body) fail(err error) error {
 	b.err = fmt.Errorf("reading the target's answer: %w", err)
 	b.finish(false)

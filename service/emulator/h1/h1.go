@@ -51,8 +51,9 @@ type Config struct {
 	Dial func(ctx context.Context, address string) (net.Conn, error)
 	// TLS verifies https targets; nil trusts what the system does.
 	TLS *tls.Config
-	// Other gets the requests that this client is not for.
-	Other http.RoundTripper
+	// Other gets the requests that this client is not for; Other1 those of them that are
+	// to be sent by HTTP/1.1 ([Wish.HTTP1]), Other where it is nil.
+	Other, Other1 http.RoundTripper
 	// HeaderTimeout and HeaderBytes are bounds; 0 is the default.
 	HeaderTimeout time.Duration
 	HeaderBytes   int64
@@ -83,9 +84,9 @@ func New(conf Config) *Client {
 type Wish struct {
 	// Informational is told of 1xx answers, but for 100 and 101.
 	Informational func(code int, h http.Header)
-	// TLS has https requests sent by HTTP/1.1 here; without it they are the other
+	// HTTP1 has https requests sent by HTTP/1.1; without it they are the other
 	// transport's, which speaks HTTP/2 where the target does.
-	TLS bool
+	HTTP1 bool
 }
 
 type wishKey struct{}
@@ -101,21 +102,35 @@ func Takes(r *http.Request) bool {
 		return false
 	}
 	if r.URL.Scheme == "https" {
-		w, _ := r.Context().Value(wishKey{}).(*Wish)
-		return w != nil && w.TLS
+		return wishOf(r).HTTP1
 	}
 	return r.URL.Scheme == "http"
+}
+
+// wishOf is a request's wish, or the wish for nothing.
+func wishOf(r *http.Request) *Wish {
+	if w, ok := r.Context().Value(wishKey{}).(*Wish); ok {
+		return w
+	}
+	return &Wish{}
+}
+
+func (c *Client) other(r *http.Request) http.RoundTripper {
+	if c.conf.Other1 != nil && wishOf(r).HTTP1 {
+		return c.conf.Other1
+	}
+	return c.conf.Other
 }
 
 // RoundTrip implements [http.RoundTripper].
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !Takes(r) {
-		return c.conf.Other.RoundTrip(r)
+		return c.other(r).RoundTrip(r)
 	}
 	if err := checkRequest(r); err != nil {
 		return nil, err
 	}
-	wish, _ := r.Context().Value(wishKey{}).(*Wish)
+	wish := wishOf(r)
 	key := keyOf(r)
 	for {
 		cn, reused, err := c.conn(r, key)
@@ -227,7 +242,7 @@ func (c *Client) head(cn *conn, r *http.Request, wish *Wish) (*http.Response, er
 		switch {
 		case resp.StatusCode == http.StatusSwitchingProtocols:
 			return nil, errors.New("the target switched protocols without being asked")
-		case resp.StatusCode != http.StatusContinue && wish != nil && wish.Informational != nil:
+		case resp.StatusCode != http.StatusContinue && wish.Informational != nil:
 			wish.Informational(resp.StatusCode, resp.Header)
 		}
 	}
@@ -370,7 +385,9 @@ func (c *Client) CloseIdleConnections() {
 		c.reaper = nil
 	}
 	c.mu.Unlock()
-	if t, ok := c.conf.Other.(interface{ CloseIdleConnections() }); ok {
-		t.CloseIdleConnections()
+	for _, other := range [...]http.RoundTripper{c.conf.Other, c.conf.Other1} {
+		if t, ok := other.(interface{ CloseIdleConnections() }); ok {
+			t.CloseIdleConnections()
+		}
 	}
 }

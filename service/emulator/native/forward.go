@@ -43,10 +43,17 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	}
 	p.copyHeader(w.Header(), resp.Header, v)
 	announced := announceTrailers(w.Header(), resp.Trailer)
+	if announced > 0 && r.ProtoMajor == 1 {
+		w.Header().Del("Content-Length") // HTTP/2 has both, HTTP/1.1 one of them
+	}
 	patient := answer.NewPatient(w)
 	defer patient.Done()
 	w.WriteHeader(resp.StatusCode)
-	down, err := p.copyBody(patient, resp, &seen.bill)
+	err = seen.flushHead(patient, resp)
+	var down int64
+	if err == nil {
+		down, err = p.copyBody(patient, resp, &seen.bill)
+	}
 	o := Outcome{Status: resp.StatusCode, Up: seen.up.Load(), Down: down, Cut: err != nil}
 	p.conf.Hooks.done(v, o)
 	if err != nil {
@@ -107,7 +114,7 @@ func (s *sent) trace(r *http.Request, w http.ResponseWriter) context.Context {
 		w.WriteHeader(code)
 		clear(own)
 	}
-	ctx := h1.WithWish(r.Context(), &h1.Wish{Informational: informational, TLS: r.ProtoMajor == 1})
+	ctx := h1.WithWish(r.Context(), &h1.Wish{Informational: informational, HTTP1: r.ProtoMajor == 1})
 	if r.ContentLength == 0 && len(r.Header["Upgrade"]) == 0 && (r.URL.Scheme == "http" || r.ProtoMajor == 1) {
 		return ctx
 	}
@@ -185,6 +192,18 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 	}
 }
 
+// flushHead sends the head on its own, unless the body has begun to come: a target may
+// let its client wait for that.
+func (s *sent) flushHead(out *answer.Patient, resp *http.Response) error {
+	if resp.ContentLength == 0 || resp.Body == http.NoBody {
+		return nil
+	}
+	if b, ok := resp.Body.(interface{ Buffered() int }); ok && b.Buffered() > 0 {
+		return nil
+	}
+	return out.Flush()
+}
+
 // copyBody streams; what a slow target sent so far is not held back.
 // Bytes are counted before the client has them.
 func (p *Proxy) copyBody(out *answer.Patient, resp *http.Response, b *bill) (n int64, err error) {
@@ -209,7 +228,7 @@ func (p *Proxy) copyBody(out *answer.Patient, resp *http.Response, b *bill) (n i
 			n += int64(m)
 		}
 		if rerr == io.EOF {
-			if resp.ContentLength < 0 && len(resp.Trailer) > 0 {
+			if len(resp.Trailer) > 0 {
 				return n, out.Flush() // or a short body would get a length, and no trailers
 			}
 			return n, nil

@@ -26,7 +26,7 @@ const (
 // resign serves what comes through a CONNECT with the emulator's own certificate
 // (service.md 5.2 rule 3). What is not TLS is tunnelled.
 func (p *Proxy) resign(c *tunnelled) {
-	_ = c.SetReadDeadline(time.Now().Add(helloTimeout)) // a failure shows in the read
+	_ = c.SetReadDeadline(time.Now().Add(p.conf.Handshake)) // a failure shows in the read
 	if c.r == nil || c.r.Buffered() == 0 {
 		c.r = bufio.NewReaderSize(c.Conn, 4096)
 	}

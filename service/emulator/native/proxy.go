@@ -6,6 +6,7 @@
 package native
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -39,6 +40,9 @@ type Config struct {
 	// TunnelIdle is how long a connection that was taken over may carry nothing; 0 is
 	// DefaultTunnelIdle.
 	TunnelIdle time.Duration
+	// Handshake is how long a client may take to begin to speak after a CONNECT, and to
+	// get through SOCKS5's handshake; 0 is DefaultHandshake.
+	Handshake time.Duration
 }
 
 // Proxy is native access.
@@ -57,6 +61,7 @@ func New(ctx context.Context, conf Config) *Proxy {
 	word := make([]byte, 4)
 	rand.Read(word) // never fails (crypto/rand)
 	p := &Proxy{conf: conf, ctx: ctx, ids: ids{word: hex.EncodeToString(word)}, resigned: newHandover()}
+	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
 	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()
 	return p

@@ -15,9 +15,6 @@ import (
 	"zonedeck/service/emulator/route"
 )
 
-// socksHandshake is how long a SOCKS5 client may take from connecting to its request.
-const socksHandshake = 10 * time.Second
-
 // Bytes of RFC 1928 and RFC 1929.
 const (
 	socksVersion      = 5
@@ -72,7 +69,7 @@ func (p *Proxy) ServeSOCKS(ln net.Listener) error {
 
 // serveSOCKS is one connection's goroutine; the tunnels own it.
 func (p *Proxy) serveSOCKS(c *tunnelled) {
-	if err := c.SetDeadline(time.Now().Add(socksHandshake)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(p.conf.Handshake)); err != nil {
 		p.tunnels.drop(c, nil)
 		return
 	}

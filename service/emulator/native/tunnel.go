@@ -14,10 +14,10 @@ import (
 const (
 	// DefaultTunnelIdle is how long a tunnel may carry nothing in either direction.
 	DefaultTunnelIdle = 5 * time.Minute
-	// helloTimeout is how long a client may take to begin to speak where the proxy
-	// has to look at the first byte.
-	helloTimeout = 10 * time.Second
-	tunnelBuffer = 32 << 10
+	// DefaultHandshake is how long a client may take to begin to speak where the proxy
+	// has to look at the first byte, and for the handshake of SOCKS5.
+	DefaultHandshake = 10 * time.Second
+	tunnelBuffer     = 32 << 10
 	// bulkReads is after how many full buffers in a row a direction carries bulk;
 	// spliceChunk and spliceTime bound how much of it is moved before it is counted.
 	bulkReads   = 4

@@ -1,0 +1,132 @@
+package ca
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/state"
+)
+
+func open(t testing.TB, dir string) (*Authority, *state.Dir) {
+	t.Helper()
+	d, err := state.Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // closed twice where a test closes it first
+	a, err := Open(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a, d
+}
+
+func TestALeafIsMintedOnceHoweverManyAskAtOnce(t *testing.T) {
+	a, _ := open(t, "")
+	const many = 64
+	got := make([]*tls.Certificate, many)
+	var wg sync.WaitGroup
+	for i := range many {
+		wg.Go(func() {
+			host := "example.com"
+			if i%2 == 1 {
+				host = "EXAMPLE.com"
+			}
+			c, err := a.Leaf(host)
+			if err != nil {
+				t.Error(err)
+			}
+			got[i] = c
+		})
+	}
+	wg.Wait()
+	for _, c := range got {
+		if c != got[0] {
+			t.Fatal("minted more than once")
+		}
+	}
+	other, err := a.Leaf("example.org")
+	if err != nil || other == got[0] || other.PrivateKey != got[0].PrivateKey {
+		t.Errorf("another host: %v", err)
+	}
+	if k, ok := other.PrivateKey.(*ecdsa.PrivateKey); !ok || k.Curve != elliptic.P256() {
+		t.Errorf("the key is a %T", other.PrivateKey)
+	}
+}
+
+func TestLeavesAreTrustedByTheRoot(t *testing.T) {
+	a, _ := open(t, "")
+	for _, host := range []string{"example.com", "a.very.long.name.that.is.beyond.the.sixty.four.bytes.of.a.common.name.example.com", "127.0.0.1", "::1"} {
+		c, err := a.Leaf(host)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: a.Pool()}); err != nil {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+}
+
+func TestLeavesAreBounded(t *testing.T) {
+	a, _ := open(t, "")
+	for i := range maxLeaves + 20 {
+		if _, err := a.Leaf(fmt.Sprintf("h%d.example", i)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(a.leaves) != maxLeaves {
+		t.Errorf("%d leaves are kept", len(a.leaves))
+	}
+}
+
+func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
+	dir := t.TempDir()
+	a, d := open(t, dir)
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	b, d2 := open(t, dir)
+	if string(a.PEM) != string(b.PEM) {
+		t.Error("another authority at the second start")
+	}
+	if block, _ := pem.Decode(a.PEM); block == nil || block.Type != "CERTIFICATE" {
+		t.Error("no PEM")
+	}
+	if runtime.GOOS != "windows" {
+		for _, name := range []string{CertFile, keyFile} {
+			fi, err := os.Stat(d2.Path(name))
+			if err != nil || fi.Mode().Perm() != fs.FileMode(0o600) {
+				t.Errorf("%s: %v %v", name, fi.Mode(), err)
+			}
+		}
+	}
+	if err := os.WriteFile(d2.Path(CertFile), []byte("broken"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := d2.Close(); err != nil {
+		t.Fatal(err)
+	}
+	c, d3 := open(t, dir)
+	if string(c.PEM) == string(a.PEM) || len(d3.Notes()) == 0 {
+		t.Error("a broken certificate is not replaced with a note")
+	}
+}
+
+func BenchmarkMint(b *testing.B) {
+	a, _ := open(b, "")
+	for b.Loop() {
+		if _, err := a.mint("example.com"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
