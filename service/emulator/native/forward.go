@@ -9,6 +9,7 @@ import (
 	"net/textproto"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -27,7 +28,9 @@ const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (K
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	upgrade := upgradeOf(r.Header)
 	out, seen := p.outgoing(w, r, v, upgrade)
+	defer seen.end()
 	resp, err := p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)).RoundTrip(out)
+	seen.answer()
 	if err != nil {
 		p.refuse(w, v, route.RefusalOf(err))
 		return
@@ -70,6 +73,25 @@ type sent struct {
 	up   atomic.Int64 // bytes of the body
 	conn net.Conn     // of the target
 	bill bill
+
+	// net/http may still be at work on the request when it has given an answer or an
+	// error, and even when the handler has returned.
+	mu       sync.Mutex
+	answered bool // informational answers are too late
+	ended    bool // the handler has returned: its writer must not be touched
+}
+
+// answer ends the time of informational answers; end that of everything.
+func (s *sent) answer() {
+	s.mu.Lock()
+	s.answered = true
+	s.mu.Unlock()
+}
+
+func (s *sent) end() {
+	s.mu.Lock()
+	s.answered, s.ended = true, true
+	s.mu.Unlock()
 }
 
 // outgoing is the request as the target gets it.
@@ -107,6 +129,11 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 // client's version of HTTP; the others are sent by net/http.
 func (s *sent) trace(r *http.Request, w http.ResponseWriter) context.Context {
 	informational := func(code int, h http.Header) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.answered {
+			return
+		}
 		own := w.Header()
 		for name, vs := range h {
 			own[name] = vs
@@ -256,7 +283,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	// Not moved for every chunk: half the patience is kept in any case.
 	if now := time.Now(); b.until.Sub(now) < answer.BodyTimeout/2 {
 		b.until = now.Add(answer.BodyTimeout)
-		if err := b.rc.SetReadDeadline(b.until); err != nil {
+		if err := b.deadline(b.until); err != nil {
 			return 0, err
 		}
 	}
@@ -266,9 +293,18 @@ func (b *idleBody) Read(p []byte) (int, error) {
 		b.seen.bill.up(n)
 	}
 	if err != nil {
-		_ = b.rc.SetReadDeadline(time.Time{}) // fails on a dead connection only
+		_ = b.deadline(time.Time{}) // fails on a dead connection only
 	}
 	return n, err
+}
+
+func (b *idleBody) deadline(at time.Time) error {
+	b.seen.mu.Lock()
+	defer b.seen.mu.Unlock()
+	if b.seen.ended {
+		return http.ErrBodyReadAfterClose
+	}
+	return b.rc.SetReadDeadline(at)
 }
 
 // switchProtocols joins client and target after a 101 (WebSocket). The deadlines of

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -131,10 +133,12 @@ func (t *tunnels) drop(c, target net.Conn) {
 func (t *tunnels) closeAll() {
 	t.mu.Lock()
 	t.closed = true
-	for c := range t.conns {
+	conns := slices.Collect(maps.Keys(t.conns))
+	t.mu.Unlock()
+	// Not under the lock: a connection inside a re-signed one takes that one down with it.
+	for _, c := range conns {
 		c.Close()
 	}
-	t.mu.Unlock()
 	t.wg.Wait()
 }
 
