@@ -416,9 +416,17 @@ func TestCurl(t *testing.T) {
 		{"CONNECT", append(login("datacenter_demo"), "-p", "http://lab.test/ok"), "It works", 0},
 		{"https with the CA", append(login("datacenter_demo"), "--cacert", g.r.CA, "https://lab.test/ok"), "It works", 0},
 		{"https re-signed with the CA", append(login("residential_demo"), "--cacert", g.r.CA, "https://lab.test/ok"), "It works", 0},
+		{"unlocker, plain", append(login("unlocker_demo"), "http://lab.test/forbidden"), "has solved its challenge", 0},
+		{"unlocker, https with the CA", append(login("unlocker_demo"), "--cacert", g.r.CA, "https://lab.test/forbidden"), "has solved its challenge", 0},
+		{"unlocker, SOCKS5, https", append(socks("unlocker_demo"), "--cacert", g.r.CA, "https://lab.test/captcha"), "has solved its challenge", 0},
+		{"a network is blocked where the unlocker is not", append(login("datacenter_demo"), "-o", "/dev/null", "-w", "%{http_code}", "http://lab.test/forbidden"), "403", 0},
+		{"HTTP/2 inside a re-signed connection", append(login("residential_demo"), "--http2", "--cacert", g.r.CA, "-o", "/dev/null", "-w", "%{http_version}", "https://lab.test/ok"), "2", 0},
+		{"a download with a login in the address", []string{"--cacert", g.r.CA, "-x", "http://brd-customer-hl_demo01-zone-mobile_demo:" + g.password("mobile_demo") + "@" + g.r.Proxy, "https://lab.test/ok"}, "It works", 0},
 		{"https without the CA", append(login("residential_demo"), "https://lab.test/ok"), "certificate", 60},
 		{"another password", []string{"-i", "-x", "http://" + g.r.Proxy, "-U", "brd-customer-hl_demo01-zone-isp_demo:x", "http://lab.test/ok"}, "client_10000", 0},
 		{"API", []string{"-H", "Authorization: Bearer " + g.key("batch-user"), "-H", "Content-Type: application/json", "-d", `{"zone":"serp_demo","url":"https://lab.test/ok","format":"raw"}`, g.r.API + "/request"}, "It works", 0},
+		{"API, an unlocker's markdown", []string{"-H", "Authorization: Bearer " + g.key("batch-user"), "--json", `{"zone":"unlocker_demo","url":"https://lab.test/forbidden","format":"raw","data_format":"markdown"}`, g.r.API + "/request"}, "has solved its challenge", 0},
+		{"API, without a key", []string{"-w", "%{http_code}", "-d", "{}", g.r.API + "/request"}, "User authentication is required401", 0},
 	} {
 		out, code := run(c.args...)
 		if code != c.exit || !strings.Contains(out, c.text) {
