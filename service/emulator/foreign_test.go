@@ -103,6 +103,9 @@ func TestPlaywrightAndPuppeteerDriveTheRemoteBrowser(t *testing.T) {
 			t.Errorf("%s: %+v", name, seen)
 		}
 	}
+	if a := g.control("POST", "/faults", `{"id":"slow","point":"proxy","product":"browser","action":"latency","delay":"20ms"}`); a.status != 201 {
+		t.Fatal(a)
+	}
 	other := node[struct{ Behind, Said, Shot, File string }](t, "puppeteer-core", "puppeteer-cdp.cjs", "CDP="+g.cdp("browser_demo"), "SITE=http://lab.test")
 	if !strings.Contains(other.Behind, "has solved its challenge") || other.Said != "You are signed in as lab." || other.Shot != "PNG" || !strings.Contains(other.File, "pages here are http") {
 		t.Errorf("Puppeteer: %+v", other)
@@ -204,12 +207,38 @@ product = "datacenter"
 		t.Errorf("over TLS: %v", err)
 	} else {
 		resp.Body.Close()
-		if resp.StatusCode != 407 || resp.Proto != "HTTP/1.1" {
+		if resp.StatusCode != http.StatusProxyAuthRequired || resp.Proto != "HTTP/1.1" {
 			t.Errorf("over TLS: %d %s", resp.StatusCode, resp.Proto)
 		}
 	}
 	if got := raw(t, strings.TrimPrefix(g.r.CDP, "ws://"), "GET /json/version HTTP/1.1\r\nHost: rebound.example\r\nConnection: close\r\n\r\n"); got != 421 {
 		t.Errorf("a name that a page made resolve to loopback: %d", got)
+	}
+}
+
+func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
+	g := start(t, Options{})
+	if a := g.control("POST", "/faults", `{"id":"full","point":"proxy","product":"browser","action":"error","code":"no_free_workers","status":503,"message":"all browsers are in use"}`); a.status != 201 {
+		t.Fatal(a)
+	}
+	ask := func(password string) *http.Response {
+		req := g.upgrade("http://" + strings.TrimPrefix(g.r.CDP, "ws://") + "/")
+		req.SetBasicAuth(user("browser_demo"), password)
+		resp, err := g.client.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		return resp
+	}
+	if resp := ask("wrong"); resp.StatusCode != 407 || resp.Header.Get("x-emulator-fault") != "" {
+		t.Errorf("before the login: %d %v", resp.StatusCode, resp.Header)
+	}
+	if resp := ask(g.password("browser_demo")); resp.StatusCode != 503 || resp.Header.Get("x-brd-err-code") != "no_free_workers" || resp.Header.Get("x-emulator-fault") != "full" {
+		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+	if e := g.recorded("cdp", 2)[1]; e.Status != 503 || e.Fault != "full" || e.Zone != "browser_demo" || e.User != user("browser_demo") {
+		t.Errorf("%+v", e)
 	}
 }
 

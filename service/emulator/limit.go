@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// limitListener bounds the connections that are open at a time; the next ones wait in
-// the kernel's queue. Unlike x/net's it keeps the half-close of TCP, which a tunnel
+// limitListener bounds the connections that are open at a time to maxConns; the next
+// ones wait in the kernel's queue. Unlike x/net's it keeps the half-close of TCP, which a tunnel
 // needs.
 type limitListener struct {
 	net.Listener
@@ -15,8 +15,8 @@ type limitListener struct {
 	once  sync.Once
 }
 
-func newLimitListener(ln net.Listener, n int) net.Listener {
-	return &limitListener{Listener: ln, slots: make(chan struct{}, n), done: make(chan struct{})}
+func newLimitListener(ln net.Listener) net.Listener {
+	return &limitListener{Listener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{})}
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {

@@ -34,12 +34,12 @@ const (
 // serveCDP serves the remote browser's own port, plain and over TLS: clients of the real
 // service connect to wss.
 func (s *Server) serveCDP(ln net.Listener) {
-	entry := s.browsers.Entry()
+	entry := s.faultyCDP(s.browsers.Entry())
 	if !s.remote {
 		entry = forLoopback(entry)
 	}
 	h := s.rehearsal.requests.Handler("cdp", entry)
-	plain, secure, waitSplit := lab.Split(newLimitListener(ln, maxConns))
+	plain, secure, waitSplit := lab.Split(newLimitListener(ln))
 	http1, https := s.newHTTP(h), s.newHTTP(h)
 	https.TLSConfig = &tls.Config{
 		// A WebSocket is an HTTP/1.1 matter.
@@ -54,6 +54,35 @@ func (s *Server) serveCDP(ln net.Listener) {
 	s.wg.Go(func() { s.served(http1.Serve(plain)) })
 	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
 	s.wg.Go(waitSplit)
+}
+
+// faultyCDP puts the proxy's faults in front of a session, for logins that are good.
+func (s *Server) faultyCDP(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		e := s.rehearsal.faults
+		name, password, ok := r.BasicAuth()
+		if !ok || !e.Active(fault.Proxy) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		z, _, refused := s.zoneOfCDP(name, password)
+		if refused != nil {
+			next.ServeHTTP(w, r) // says so
+			return
+		}
+		x := record.Of(r.Context())
+		x.User(name)
+		x.Zone(z.Name)
+		fault.Web{
+			Engine: e, Point: fault.Proxy,
+			Call: func(r *http.Request) fault.Call {
+				return fault.Call{Zone: z.Name, Product: z.Product, Path: r.URL.Path, Method: r.Method}
+			},
+			Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
+				answer.Refuse(w, refusalOfFault(err))
+			},
+		}.Handler(next).ServeHTTP(w, r)
+	})
 }
 
 // sessionEndpoints list the remote browser's sessions (public documentation).

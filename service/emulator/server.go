@@ -203,7 +203,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.serve(ln.api, s.rehearsed(api))
 	s.serve(ln.control, forLoopback(s.controlHandler()))
 	s.serve(ln.proxy, s.recordedProxy())
-	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks, maxConns))) })
+	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks))) })
 	s.serveCDP(ln.cdp)
 	return nil
 }
@@ -237,7 +237,7 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 
 func (s *Server) serve(ln net.Listener, h http.Handler) {
 	srv := s.newHTTP(h)
-	s.wg.Go(func() { s.served(srv.Serve(newLimitListener(ln, maxConns))) })
+	s.wg.Go(func() { s.served(srv.Serve(newLimitListener(ln))) })
 }
 
 func (s *Server) served(err error) {

@@ -26,7 +26,7 @@ func (s *Server) serveLab(ln net.Listener) error {
 	if err != nil {
 		return err
 	}
-	plain, secure, waitSplit := lab.Split(newLimitListener(ln, maxConns))
+	plain, secure, waitSplit := lab.Split(newLimitListener(ln))
 	h := s.scenario.Site(lab.New(lab.Options{Now: s.now, Secret: secret, Origin: origin, Drifted: s.drifted}))
 	http1, https := s.newHTTP(h), s.newHTTP(h)
 	https.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
