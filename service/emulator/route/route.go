@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
@@ -28,6 +29,7 @@ func RefusalOf(err error) answer.Refusal {
 	var ne net.Error
 	var refused *Refused
 	var refusal answer.Refusal
+	var op *net.OpError
 	switch {
 	case errors.As(err, &refused):
 		return refused.Refusal
@@ -51,11 +53,22 @@ func RefusalOf(err error) answer.Refusal {
 		return answer.NewRefusal(http.StatusBadGateway, "net_err_cert_invalid", "the target's certificate is not trusted", answer.BasisFetchFailed)
 	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &ne) && ne.Timeout()):
 		return answer.NewRefusal(http.StatusBadGateway, "target_40021", "the target did not answer in time", answer.BasisProxyRefused)
-	case errors.Is(err, h1.ErrNoAnswer) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.As(err, &op) && op.Op == "dial":
+		return answer.NewRefusal(http.StatusBadGateway, "target_40020", "could not connect to the target", answer.BasisProxyRefused)
+	case closedEarly(err):
 		return answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target closed the connection without an answer", answer.BasisFetchFailed)
 	default:
-		return answer.NewRefusal(http.StatusBadGateway, "target_40020", "could not connect to the target", answer.BasisProxyRefused)
+		return answer.NewRefusal(http.StatusBadGateway, "document_load_failed", "what the target answered could not be read", answer.BasisFetchFailed)
 	}
+}
+
+func closedEarly(err error) bool {
+	for _, e := range [...]error{h1.ErrNoAnswer, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+		if errors.Is(err, e) {
+			return true
+		}
+	}
+	return false
 }
 
 // Refused is a refusal on its way up as an error.
