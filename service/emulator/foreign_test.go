@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gobwas/ws"
+	"github.com/gobwas/ws/wsutil"
+
 	"zonedeck/service/emulator/browser"
 )
 
@@ -106,7 +109,8 @@ func TestPlaywrightAndPuppeteerDriveTheRemoteBrowser(t *testing.T) {
 	if a := g.control("POST", "/faults", `{"id":"slow","point":"proxy","product":"browser","action":"latency","delay":"20ms"}`); a.status != 201 {
 		t.Fatal(a)
 	}
-	other := node[struct{ Behind, Said, Shot, File string }](t, "puppeteer-core", "puppeteer-cdp.cjs", "CDP="+g.cdp("browser_demo"), "SITE=http://lab.test")
+	other := node[struct{ Behind, Said, Shot, File string }](t, "puppeteer-core", "puppeteer-cdp.cjs",
+		"CDP="+strings.Replace(g.cdp("browser_demo"), "ws:", "wss:", 1), "NODE_EXTRA_CA_CERTS="+g.r.CA, "SITE=http://lab.test")
 	if !strings.Contains(other.Behind, "has solved its challenge") || other.Said != "You are signed in as lab." || other.Shot != "PNG" || !strings.Contains(other.File, "pages here are http") {
 		t.Errorf("Puppeteer: %+v", other)
 	}
@@ -239,6 +243,42 @@ func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
 	}
 	if e := g.recorded("cdp", 2)[1]; e.Status != 503 || e.Fault != "full" || e.Zone != "browser_demo" || e.User != user("browser_demo") {
 		t.Errorf("%+v", e)
+	}
+}
+
+func TestShutdownEndsARemoteBrowser(t *testing.T) {
+	needChromium(t)
+	s, err := Start(context.Background(), Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0", CDPAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &rig{Server: s, t: t, r: s.Ready()}
+	login := base64.StdEncoding.EncodeToString([]byte(user("browser_demo") + ":" + g.password("browser_demo")))
+	d := ws.Dialer{Timeout: 30 * time.Second, Header: ws.HandshakeHeaderHTTP{"Authorization": {"Basic " + login}}}
+	conn, _, _, err := d.Dial(t.Context(), g.r.CDP+"/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	if err := wsutil.WriteClientText(conn, []byte(`{"id":1,"method":"Browser.getVersion"}`)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := wsutil.ReadServerText(conn); err != nil || !strings.Contains(string(b), "Chrome/") {
+		t.Fatalf("%s %v", b, err)
+	}
+	begun := time.Now()
+	if err := s.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if d := time.Since(begun); d > 5*time.Second {
+		t.Errorf("it took %s", d)
+	}
+	var closed wsutil.ClosedError
+	if _, err := wsutil.ReadServerText(conn); !errors.As(err, &closed) || !strings.Contains(closed.Reason, "worker_disconnect") {
+		t.Errorf("the client is told: %v", err)
 	}
 }
 
