@@ -237,6 +237,23 @@ func TestTheNextPortIsTakenAndSaidWhen33335IsHeld(t *testing.T) {
 	}
 }
 
+func TestAnyPortIsTakenForTheRemoteBrowserAndSaidWhen9222IsHeld(t *testing.T) {
+	held, err := net.Listen("tcp", localPort(DefaultCDPPort))
+	if err == nil {
+		defer held.Close()
+	} // else: someone else holds it, which does as well
+	s, err := Start(t.Context(), Options{ProxyAddr: "127.0.0.1:0", SOCKSAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Shutdown(context.Background()) }()
+	r := s.Ready()
+	if len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "port 9222 is taken; the remote browser listens on ") ||
+		!strings.HasPrefix(r.CDP, "ws://127.0.0.1:") || !strings.HasSuffix(r.Notes[0], r.CDP[strings.LastIndex(r.CDP, ":")+1:]) {
+		t.Errorf("notes %q, the remote browser %s", r.Notes, r.CDP)
+	}
+}
+
 func TestOneProcessOwnsAStateFolder(t *testing.T) {
 	dir := t.TempDir()
 	start(t, Options{StateDir: dir})
