@@ -15,6 +15,9 @@ type (
 	refresh     struct{}
 	lastRow     struct{}
 	copyMenu    struct{}
+	toggleSeen  struct{}
+	openSeen    struct{}
+	copySeen    struct{}
 	copyRow     struct{ text, what string }
 )
 
@@ -25,6 +28,9 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"enter"}, Label: "apply", Help: "Show only what matches.", Group: "Filter", Intent: applyFilter{}, WhileTyping: true},
 			{Keys: []string{"esc"}, Label: "close", Help: "Close the field and leave the filter as it was.", Group: "Filter", Intent: closeFilter{}, WhileTyping: true},
 		}
+	}
+	if m.seen.shown {
+		return m.seenBindings()
 	}
 	row, on := m.current()
 	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
@@ -41,6 +47,7 @@ func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		open,
 		{Keys: []string{"/"}, Label: "filter", Help: "Filter by words and class:, zone:, key:, kind:, since:2h.", Group: "Filter", Intent: openFilter{}},
+		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
 		clr, cpy,
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
 		{Keys: []string{"end", "G"}, Label: "oldest", Help: "To the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
@@ -51,6 +58,20 @@ func (m *Model) Bindings() []kit.Binding {
 		}
 	}
 	return out
+}
+
+// seenBindings are the keys over the emulator's journal.
+func (m *Model) seenBindings() []kit.Binding {
+	const group = "What the emulator saw"
+	none := ""
+	if m.seen.table.Len() == 0 {
+		none = "there is no request under the cursor"
+	}
+	return append([]kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "The request in full: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
+		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Back to the timeline.", Group: group, Intent: toggleSeen{}},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copySeen{}, Disabled: none},
+	}, kit.MotionBindings()...)
 }
 
 // cannotOpen says why an entry has nothing to open, or is empty.

@@ -22,6 +22,8 @@ type Deps struct {
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Journal Journal
+	// Requests is the local emulator's own journal; nil where there is none.
+	Requests Requests
 }
 
 // Model is the tab. See kit.View.
@@ -38,6 +40,8 @@ type Model struct {
 	problem string
 	loading bool
 	width   int
+	session kit.Session
+	seen    seen
 }
 
 // filter is what narrows the timeline, and the field it is typed into.
@@ -57,7 +61,7 @@ type strip struct {
 
 // New makes the tab. Nothing is read before Init.
 func New(d Deps) *Model {
-	m := &Model{deps: d}
+	m := &Model{deps: d, seen: newSeen()}
 	m.table.Columns = []kit.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "KIND", Width: 5, Priority: 5},
@@ -85,14 +89,17 @@ func (m *Model) Init() tea.Cmd { return m.reload() }
 // Focus reads the newest page again when the operator comes to the tab and
 // stands at the top; further down the rows are left where they are.
 func (m *Model) Focus() tea.Cmd {
+	if m.seen.shown {
+		return m.watch()
+	}
 	if m.loaded && m.table.Cursor() > 0 {
 		return nil
 	}
 	return m.reload()
 }
 
-// Blur is part of kit.Focuser.
-func (m *Model) Blur() {}
+// Blur stops following the emulator: nobody looks.
+func (m *Model) Blur() { m.seen.tail.Drop() }
 
 // CapturingText reports whether the filter is being typed.
 func (m *Model) CapturingText() bool { return m.filter.open }

@@ -15,6 +15,19 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.width = msg.W
 		m.filter.input.SetWidth(max(msg.W-8, 10))
 		return nil
+	case kit.SessionChanged:
+		return m.sessionChanged(msg.Session)
+	case kit.Tick:
+		return m.retry()
+	case seenPage, seenNext, seenEnded:
+		m.updateSeen(msg)
+		return nil
+	case toggleSeen:
+		return m.toggleSeen()
+	case openSeen:
+		return m.openSeen()
+	case copySeen:
+		return m.copySeen()
 	case pageLoaded:
 		return m.took(msg)
 	case tailFound:
@@ -36,6 +49,14 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if m.filter.open {
 			return m.typed(msg)
 		}
+	}
+	if m.seen.shown {
+		if click, ok := msg.(tea.MouseClickMsg); ok {
+			m.seen.table.Click(click.Y - 1) // below the frame
+			return nil
+		}
+		m.seen.table.Update(msg)
+		return nil
 	}
 	if click, ok := msg.(tea.MouseClickMsg); ok {
 		if m.loaded && !m.filter.open && m.table.Click(click.Y-2) { // below the frame and the strip

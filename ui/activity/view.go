@@ -12,6 +12,9 @@ import (
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
+	if m.seen.shown {
+		return m.renderSeen(w, h)
+	}
 	th := m.deps.Theme
 	iw, ih := kit.Inner(w, h)
 	var lines []string
@@ -134,7 +137,7 @@ func (m *Model) row(i int) []kit.Cell {
 		via = a.Via.String()
 	}
 	return []kit.Cell{
-		{Text: m.clock(a), Ink: th.Muted},
+		{Text: m.clock(a.At), Ink: th.Muted},
 		kit.C(string(a.Kind)), class, kit.C(a.Zone), kit.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		kit.C(status), kit.C(took), kit.C(what(a)),
@@ -143,9 +146,9 @@ func (m *Model) row(i int) []kit.Cell {
 
 // clock is the time of day of today's entries, the date of older ones; the line
 // below the list has both.
-func (m *Model) clock(a model.Activity) string {
+func (m *Model) clock(at time.Time) string {
 	now := m.deps.Now()
-	at := a.At.In(now.Location())
+	at = at.In(now.Location())
 	switch {
 	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
 		return at.Format(time.TimeOnly)

@@ -17,6 +17,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
 	"zonedeck/ui/account"
@@ -25,6 +26,7 @@ import (
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/proxy"
+	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
 )
 
@@ -150,13 +152,21 @@ func (c *console) root() *ui.App {
 			Ctx: c.ctx, Now: now, Recorded: s.app.Now, Theme: theme, Inventory: s.inventory,
 			Rotations: keystore.OpenRotations(s.paths.RotationsDir()), Secrets: s.resolver, Changed: c.sessionChanged,
 		})},
-		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client})},
+		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests()})},
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
 		Clipboard: kit.NativeClipboard,
 	})
+}
+
+// requests is the journal of the emulator, where one is used.
+func (c *console) requests() activity.Requests {
+	if c.session.embedded == nil {
+		return nil
+	}
+	return rehearsal.New(c.session.embedded.control)
 }
 
 // start runs beside the first paint: the emulator, where it is used, and the
@@ -196,10 +206,10 @@ func (c *console) tellNotices() tea.Cmd {
 	})...)
 }
 
-// commands are the palette's entries about accounts.
+// commands are the palette's entries that belong to no tab.
 func (c *console) commands(theme *kit.Theme) []kit.Binding {
 	s := c.session
-	return account.Commands(account.Deps{
+	return append(account.Commands(account.Deps{
 		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.base.Name,
 		Keys: s.inventory.List,
 		Add: func(ctx context.Context, a account.Account) error {
@@ -216,5 +226,29 @@ func (c *console) commands(theme *kit.Theme) []kit.Binding {
 				return kit.Quit{}
 			}
 		},
-	})
+	}), c.rehearsals(theme)...)
+}
+
+// rehearsals are the palette's entries about the emulator.
+func (c *console) rehearsals(theme *kit.Theme) []kit.Binding {
+	s := c.session
+	d := rehearse.Deps{
+		Ctx: c.ctx, Now: s.now, Theme: theme, Profile: s.base.Name, StateDir: s.paths.EmulatorDir(),
+		Zones: func() (names []string) {
+			for _, z := range s.currentProfile().Zones {
+				names = append(names, string(z.Name))
+			}
+			return names
+		},
+		Moved: func(ctx context.Context) tea.Msg {
+			if _, err := s.profile(ctx); err != nil { // its clock is read on the way
+				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+			}
+			return c.sessionChanged()
+		},
+	}
+	if s.embedded != nil {
+		d.Emulator = rehearsal.New(s.embedded.control)
+	}
+	return rehearse.Commands(d)
 }

@@ -1,0 +1,196 @@
+package activity
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/rehearsal"
+	"zonedeck/ui/kit"
+)
+
+// maxSeen is how many of the emulator's requests are kept in memory.
+const maxSeen = 1000
+
+// Requests is the local emulator's own journal: what clients really sent.
+type Requests interface {
+	// Newest gives the newest requests, oldest first.
+	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
+	// Follow calls each for every request that ends after the one with number since,
+	// until ctx ends or nobody answers any more; it always ends with an error.
+	Follow(ctx context.Context, since uint64, each func(r rehearsal.Request, lost uint64) error) error
+}
+
+// seen is the emulator's journal, in the place of the timeline while it is shown.
+type seen struct {
+	shown bool
+	rows  []rehearsal.Request // oldest first; the table shows them the other way round
+	table kit.Table
+	tail  kit.Slot
+	// loaded says that the requests so far came; problem is why they do not.
+	loaded  bool
+	problem string
+	lost    uint64 // requests that came too fast to be read
+}
+
+// What the tail delivers: the requests there were, those that come, and why it ended.
+type (
+	seenPage struct{ rows []rehearsal.Request }
+	seenNext struct {
+		request rehearsal.Request
+		lost    uint64
+	}
+	seenEnded struct{ err error }
+)
+
+func newSeen() seen {
+	var s seen
+	s.table.Columns = []kit.Column{
+		{Title: "TIME", Width: 8},
+		{Title: "POINT", Width: 6, Priority: 3},
+		{Title: "METHOD", Width: 7},
+		{Title: "ANSWER", Width: 9},
+		{Title: "ZONE", Width: 16, Priority: 1},
+		{Title: "KEY", Width: 12, Priority: 4},
+		{Title: "FAULT", Width: 10, Priority: 2},
+		{Title: "ADDRESS", Width: 24, Flex: true},
+	}
+	return s
+}
+
+// whyNotSeen is why the emulator's journal cannot be shown, or empty.
+func (m *Model) whyNotSeen() string {
+	switch {
+	case m.deps.Requests == nil || !m.session.Local:
+		return "only the local emulator keeps what it saw"
+	case !m.session.Ready:
+		return "the emulator is still starting"
+	}
+	return ""
+}
+
+// toggleSeen changes between the timeline and the emulator's journal.
+func (m *Model) toggleSeen() tea.Cmd {
+	if m.seen.shown {
+		m.seen.shown = false
+		m.seen.tail.Drop()
+		return m.reload()
+	}
+	if m.whyNotSeen() != "" {
+		return nil
+	}
+	m.seen.shown = true
+	m.seen.table.SetCursor(0)
+	return m.watch()
+}
+
+// watch reads what there is and then follows what comes.
+func (m *Model) watch() tea.Cmd {
+	source := m.deps.Requests
+	return kit.Stream(kit.Activity, &m.seen.tail, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		page, err := source.Newest(ctx, maxSeen)
+		if err != nil {
+			return seenEnded{err}
+		}
+		emit(seenPage{page.Requests})
+		return seenEnded{source.Follow(ctx, page.Last, func(r rehearsal.Request, lost uint64) error {
+			emit(seenNext{r, lost})
+			return nil
+		})}
+	})
+}
+
+// sessionChanged leaves the emulator's journal where there is none, and begins anew
+// where the emulator is another one.
+func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
+	before := m.session
+	m.session = s
+	switch {
+	case !m.seen.shown:
+		return nil
+	case !s.Local:
+		return m.toggleSeen()
+	case s.Ready && s.Profile.BaseURL != before.Profile.BaseURL:
+		m.seen.rows, m.seen.loaded = nil, false
+		m.seen.fill()
+		return m.watch()
+	}
+	return nil
+}
+
+// updateSeen takes what the tail delivers.
+func (m *Model) updateSeen(msg tea.Msg) {
+	s := &m.seen
+	switch msg := msg.(type) {
+	case seenPage:
+		s.rows, s.loaded, s.problem, s.lost = msg.rows, true, "", 0
+		s.fill()
+	case seenNext:
+		s.add(msg.request)
+		s.lost += msg.lost
+	case seenEnded:
+		if !canceled(msg.err) {
+			s.problem = msg.err.Error()
+		}
+	}
+}
+
+// retry follows again after the tail has ended; it is called once a second.
+func (m *Model) retry() tea.Cmd {
+	if !m.seen.shown || m.seen.tail.Running() || m.whyNotSeen() != "" {
+		return nil
+	}
+	return m.watch()
+}
+
+// add puts a request on top. Whoever stands further down stays on their row.
+func (s *seen) add(r rehearsal.Request) {
+	s.rows = append(s.rows, r)
+	if len(s.rows) >= 2*maxSeen { // moving them once in a thousand times costs nothing
+		s.rows = slices.Clone(s.rows[len(s.rows)-maxSeen:])
+	}
+	at := s.table.Cursor()
+	s.fill()
+	if at > 0 {
+		s.table.SetCursor(at + 1)
+	}
+}
+
+func (s *seen) fill() { s.table.SetRows(min(len(s.rows), maxSeen), nil) }
+
+// at is the i-th row, the newest first.
+func (s *seen) at(i int) (rehearsal.Request, bool) {
+	if i < 0 || i >= s.table.Len() {
+		return rehearsal.Request{}, false
+	}
+	return s.rows[len(s.rows)-1-i], true
+}
+
+func (m *Model) openSeen() tea.Cmd {
+	r, ok := m.seen.at(m.seen.table.Cursor())
+	if !ok {
+		return nil
+	}
+	return kit.OpenOverlay(&requestDetail{theme: m.deps.Theme, now: m.deps.Now, request: r})
+}
+
+func (m *Model) copySeen() tea.Cmd {
+	r, ok := m.seen.at(m.seen.table.Cursor())
+	if !ok {
+		return nil
+	}
+	var items []kit.MenuItem
+	add := func(key, what, text string) {
+		if text != "" {
+			items = append(items, kit.MenuItem{Key: key, Label: what, Note: kit.Cut(kit.Clean(text), 40), Intent: copyRow{text: text, what: what}})
+		}
+	}
+	add("u", "address", r.URL)
+	add("t", "target", r.Target)
+	add("h", "headers", strings.Join(headerLines(r), "\n"))
+	add("b", "body", r.Body)
+	add("l", "line", m.seenFacts(r))
+	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+}

@@ -1,0 +1,230 @@
+package activity
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/rehearsal"
+	"zonedeck/ui/kit"
+)
+
+// renderSeen draws the emulator's journal in the place of the timeline.
+func (m *Model) renderSeen(w, h int) string {
+	th, s := m.deps.Theme, &m.seen
+	iw, ih := kit.Inner(w, h)
+	head := "What the emulator saw"
+	if n := s.table.Len(); n > 0 {
+		head += fmt.Sprintf("  %s of %s", kit.Count(s.table.Cursor()+1), kit.Count(n))
+	}
+	if s.lost > 0 {
+		head += fmt.Sprintf("  (%s came too fast to be read)", kit.Count(int(min(s.lost, 1<<30))))
+	}
+	var body string
+	switch {
+	case s.problem != "":
+		lines := []string{"", " " + th.Bad.Render("✗ ") + kit.Cut(kit.Clean(s.problem), iw-4), "   It is tried again every second."}
+		body = kit.Block(strings.Join(lines, "\n"), iw, ih)
+	case !s.loaded:
+		body = kit.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
+	case s.table.Len() == 0:
+		body = kit.Block(m.nothingSeen(iw), iw, ih)
+	default:
+		detail := m.seenLines(iw)
+		s.table.SetRows(s.table.Len(), m.seenRow)
+		body = s.table.Render(th, true, iw, ih-len(detail)) + "\n" + strings.Join(detail, "\n")
+	}
+	return kit.Pane(th, head, true, w, h, body)
+}
+
+// nothingSeen says what would be listed, and where to send it.
+func (m *Model) nothingSeen(w int) string {
+	p := m.session.Profile
+	text := "The emulator has seen no request yet. Everything that a client sends will be listed here as it came: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
+		"API    " + p.BaseURL + "\nproxy  " + p.ProxyHost + ":" + strconv.Itoa(p.ProxyPort)
+	lines := kit.WrapText(kit.CleanLines(text), w-2)
+	for i := range lines {
+		lines[i] = " " + m.deps.Theme.Muted.Render(lines[i])
+	}
+	return "\n" + strings.Join(lines, "\n")
+}
+
+func (m *Model) seenRow(i int) []kit.Cell {
+	r, ok := m.seen.at(i)
+	if !ok {
+		return nil
+	}
+	th := m.deps.Theme
+	answer, good := answerOf(r)
+	glyph, ink := "✓ ", th.Good
+	if !good {
+		glyph, ink = "✗ ", th.Bad
+	}
+	return []kit.Cell{
+		{Text: m.clock(r.Time), Ink: th.Muted},
+		kit.C(r.Point), kit.C(r.Method),
+		{Text: glyph + answer, Ink: ink},
+		kit.C(r.Zone),
+		{Text: r.Key, Ink: th.Muted},
+		{Text: r.Fault, Ink: th.Warn},
+		kit.C(address(r)),
+	}
+}
+
+// answerOf is how a request ended in at most seven cells, and whether it ended well. The
+// target's own status stands behind the service's.
+func answerOf(r rehearsal.Request) (text string, good bool) {
+	switch {
+	case r.Status == 0:
+		return "none", false
+	case r.Cut:
+		return strconv.Itoa(r.Status) + " cut", false
+	case r.Inner != 0 && r.Inner != r.Status:
+		return strconv.Itoa(r.Status) + "›" + strconv.Itoa(r.Inner), r.Status < 400 && r.Inner < 400
+	}
+	return strconv.Itoa(r.Status), r.Status < 400
+}
+
+// address is where a request went: what it asked for, and the page it was about.
+func address(r rehearsal.Request) string {
+	if r.Target != "" {
+		return r.URL + " → " + r.Target
+	}
+	return r.URL
+}
+
+// seenLines is the request under the cursor in two lines below the list.
+func (m *Model) seenLines(w int) []string {
+	r, ok := m.seen.at(m.seen.table.Cursor())
+	if !ok {
+		return nil
+	}
+	return []string{
+		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
+		" " + kit.Cut(kit.Clean(m.seenFacts(r)), w-2),
+		" " + kit.Cut(kit.Clean(address(r)), w-2),
+	}
+}
+
+// seenFacts is what is known of a request but its address, in one line.
+func (m *Model) seenFacts(r rehearsal.Request) string {
+	answer, _ := answerOf(r)
+	parts := []string{"#" + strconv.FormatUint(r.Seq, 10) + " " + r.Method + " by " + r.Point, "answer " + answer}
+	for _, f := range []struct{ name, v string }{{"code", r.Code}, {"fault", r.Fault}, {"zone", r.Zone}, {"key", r.Key}} {
+		if f.v != "" {
+			parts = append(parts, f.name+" "+f.v)
+		}
+	}
+	return strings.Join(append(parts, kit.Took(r.Took()), kit.Bytes(r.BytesIn)+" in", kit.Bytes(r.BytesOut)+" out"), " · ")
+}
+
+// headerLines are the headers in the order of their names.
+func headerLines(r rehearsal.Request) []string {
+	out := make([]string, 0, len(r.Header))
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		out = append(out, name+": "+r.Header[name])
+	}
+	return out
+}
+
+// requestDetail is one request of the emulator's journal in full, over the list.
+type requestDetail struct {
+	theme   *kit.Theme
+	now     func() time.Time
+	request rehearsal.Request
+	top     int
+	page    int
+	lines   int // drawn last
+}
+
+func (d *requestDetail) Init() tea.Cmd { return nil }
+func (d *requestDetail) Title() string {
+	return "Request " + strconv.FormatUint(d.request.Seq, 10)
+}
+
+func (d *requestDetail) Size(w, h int) (int, int) {
+	width := min(100, w-6)
+	return width, min(len(d.text(width)), h-4)
+}
+
+func (d *requestDetail) Bindings() []kit.Binding {
+	out := []kit.Binding{{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Back to the list.", Intent: kit.Close{}}}
+	return append(out, kit.MotionBindings()...)
+}
+
+func (d *requestDetail) Update(msg tea.Msg) tea.Cmd {
+	by := kit.ScrollBy(msg)
+	if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "end" || k.String() == "G") {
+		by = d.lines
+	}
+	d.top = max(min(d.top+by, d.lines-d.page), 0)
+	return nil
+}
+
+func (d *requestDetail) Render(w, h int) string {
+	lines := d.text(w)
+	d.page, d.lines = h, len(lines)
+	d.top = max(min(d.top, len(lines)-h), 0)
+	return kit.Block(strings.Join(lines[d.top:], "\n"), w, h)
+}
+
+// text is the page at a width. Everything in it may come from a client or a target.
+func (d *requestDetail) text(w int) []string {
+	t, r := d.theme, d.request
+	var out []string
+	fact := func(name, v string) {
+		if v == "" {
+			return
+		}
+		lead := " " + t.Muted.Render(kit.Fit(name, 9))
+		for _, l := range kit.WrapText(kit.Clean(v), max(w-11, 10)) {
+			out = append(out, lead+l)
+			lead = strings.Repeat(" ", 10)
+		}
+	}
+	answer, _ := answerOf(r)
+	switch {
+	case r.Status == 0:
+		answer = "none: the connection ended without one"
+	case r.Cut:
+		answer = strconv.Itoa(r.Status) + ", broken off"
+	case r.Inner != 0:
+		answer = fmt.Sprintf("%d, the target's %d", r.Status, r.Inner)
+	}
+	fact("request", r.Method+" "+r.URL)
+	fact("target", r.Target)
+	fact("came", kit.When(r.Time, d.now())+" by "+r.Point+" from "+r.Remote)
+	fact("zone", r.Zone)
+	fact("key", r.Key)
+	fact("username", r.User)
+	fact("answer", answer)
+	fact("code", r.Code)
+	fact("fault", r.Fault)
+	fact("took", fmt.Sprintf("%s · %s in · %s out", kit.Took(r.Took()), kit.Bytes(r.BytesIn), kit.Bytes(r.BytesOut)))
+	fact("rests on", r.Basis)
+	out = append(out, "", " "+t.Title.Render("Headers")+t.Muted.Render("  keys and passwords are masked"))
+	if len(r.Header) == 0 {
+		out = append(out, " "+t.Muted.Render("none are known here"))
+	}
+	for _, l := range headerLines(r) {
+		for _, part := range kit.WrapText(kit.Clean(l), max(w-2, 10)) {
+			out = append(out, " "+part)
+		}
+	}
+	if r.Body != "" {
+		head := "Body"
+		if r.BodyCut {
+			head = "Body, its beginning"
+		}
+		out = append(out, "", " "+t.Title.Render(head))
+		for _, part := range kit.WrapText(kit.CleanLines(r.Body), max(w-2, 10)) {
+			out = append(out, " "+part)
+		}
+	}
+	return out
+}

@@ -1,0 +1,64 @@
+package rehearse
+
+import (
+	"context"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/rehearsal"
+	"zonedeck/ui/kit"
+)
+
+// Emulator is what can be told to the local emulator.
+type Emulator interface {
+	Faults(ctx context.Context) ([]rehearsal.Fault, error)
+	AddFault(ctx context.Context, r rehearsal.Rule) (rehearsal.Fault, error)
+	TurnFault(ctx context.Context, id string, on bool) error
+	RemoveFault(ctx context.Context, id string) error
+	Advance(ctx context.Context, by time.Duration) (rehearsal.Time, error)
+}
+
+// Deps is what the commands need.
+type Deps struct {
+	Ctx   context.Context //nolint:containedctx // the commands live as long as the program
+	Now   func() time.Time
+	Theme *kit.Theme
+	// Profile is the profile in use; Emulator is nil where it is a real account.
+	Profile  string
+	Emulator Emulator
+	// Zones are the names of the emulator's zones; it does no I/O.
+	Zones func() []string
+	// StateDir is the folder that keeps the emulator's clock.
+	StateDir string
+	// Moved gives the message that tells every view of the emulator's time as it is now;
+	// it is called in a command.
+	Moved func(ctx context.Context) tea.Msg
+}
+
+const group = "Emulator"
+
+// Commands are the palette's entries.
+func Commands(d Deps) []kit.Binding {
+	why := ""
+	if d.Emulator == nil {
+		why = "only the local emulator can rehearse this; " + d.Profile + " is a real account"
+	}
+	open := func(make func(Deps) kit.Overlay) tea.Cmd {
+		return func() tea.Msg { return kit.Open{Overlay: make(d)} }
+	}
+	return []kit.Binding{
+		{
+			Label: "Emulator: add a fault…", Group: group, Help: "Make the API, the proxy, a target, a webhook or a job fail.", Disabled: why,
+			Intent: open(func(d Deps) kit.Overlay { return newFaultForm(d) }),
+		},
+		{
+			Label: "Emulator: faults…", Group: group, Help: "The faults that are set, and how often they hit.", Disabled: why,
+			Intent: open(func(d Deps) kit.Overlay { return newFaultList(d) }),
+		},
+		{
+			Label: "Emulator: move time forward…", Group: group, Help: "Rehearse expiry and rotation without waiting.", Disabled: why,
+			Intent: open(func(d Deps) kit.Overlay { return newTimeForm(d) }),
+		},
+	}
+}

@@ -1,0 +1,278 @@
+package rehearse
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/rehearsal"
+	"zonedeck/ui/kit"
+)
+
+// Fields of the form that are no fields of a rule.
+const (
+	fieldPreset = "preset"
+	fieldPoint  = "point"
+	fieldAction = "action"
+	fieldCalls  = "calls"
+)
+
+// everyZone matches as a pattern what no zone at all says.
+const everyZone = "*"
+
+// faultForm is the overlay that adds a fault.
+type faultForm struct {
+	*kit.FormDialog
+	deps   Deps
+	preset string // the one that was filled in last
+	point  string // the one that the fields were shown for
+	action string
+}
+
+// faultAdded is the end of the call.
+type faultAdded struct {
+	fault rehearsal.Fault
+	err   error
+}
+
+func newFaultForm(d Deps) *faultForm {
+	f := &faultForm{deps: d}
+	f.FormDialog = kit.NewFormDialog(d.Theme, "Add a fault", kit.NewForm(d.Theme, faultFields(d)...))
+	f.Intro = "Take a common one and change it, or fill in your own. The emulator does it to everybody who uses it, until it is removed."
+	f.Submit = "add it"
+	f.OnSubmit = f.add
+	f.OnChange = f.follow
+	f.Width = 76
+	f.follow(f.Form)
+	return f
+}
+
+func faultFields(d Deps) []kit.Field {
+	presets := make([]kit.Option, 0, len(rehearsal.Presets()))
+	for i, p := range rehearsal.Presets() {
+		presets = append(presets, kit.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
+	}
+	points := make([]kit.Option, 0, len(rehearsal.Points()))
+	for _, p := range rehearsal.Points() {
+		points = append(points, kit.Option{Value: p})
+	}
+	zones := []kit.Option{{Value: everyZone, Label: "every zone"}}
+	for _, z := range d.Zones() {
+		zones = append(zones, kit.Option{Value: z})
+	}
+	return []kit.Field{
+		{Name: fieldPreset, Label: "Common", Kind: kit.FieldPick, Options: presets, Help: "Fills in the fields below."},
+		{Name: fieldPoint, Label: "Where", Kind: kit.FieldChoice, Options: points, Value: "target"},
+		{Name: fieldAction, Label: "What", Kind: kit.FieldPick, Value: "status"},
+		{Name: "status", Label: "Status", Placeholder: "such as 503", Check: whole},
+		{Name: "retry_after", Label: "Retry after", Placeholder: "such as 2s"},
+		{Name: "code", Label: "Error code", Placeholder: "such as reject_block"},
+		{Name: "message", Label: "Message"},
+		{Name: "after", Label: "After bytes", Placeholder: "such as 1024", Check: whole},
+		{Name: "pause", Label: "Pause", Placeholder: "between chunks, such as 50ms"},
+		{Name: "chunk", Label: "Chunk bytes", Placeholder: "1", Check: whole},
+		{Name: "rate", Label: "Rate", Placeholder: "bytes a second, such as 1024", Check: whole},
+		{Name: "copies", Label: "Copies", Placeholder: "2", Check: whole},
+		{Name: "delay", Label: "Delay", Placeholder: "before anything else, such as 300ms"},
+		{Name: "accepted", Label: "Accepted", Kind: kit.FieldToggle, Help: "The call happens; its answer alone is lost or replaced."},
+		{Name: "zone", Label: "Zone", Kind: kit.FieldPick, Options: zones, Value: everyZone, Free: true},
+		{Name: "host", Label: "Host", Placeholder: "of the target or webhook; * is any text"},
+		{Name: "path", Label: "Path", Placeholder: "* is any text"},
+		{Name: "dataset", Label: "Data set", Placeholder: "such as gd_products"},
+		{Name: fieldCalls, Label: "Which calls", Placeholder: "all; or from=3 times=5 probability=0.3", Help: strings.Join(callFields(), ", ") + ", as in from=3 times=5", Check: checkCalls},
+	}
+}
+
+// callFields say which of the calls are hit.
+func callFields() []string {
+	return []string{"nth", "from", "until", "every", "times", "probability", "in", "for"}
+}
+
+func whole(v string) error {
+	if v = strings.TrimSpace(v); v == "" {
+		return nil
+	}
+	if _, err := strconv.ParseUint(v, 10, 62); err != nil {
+		return errors.New("write a whole number")
+	}
+	return nil
+}
+
+func checkCalls(v string) error {
+	_, err := parseCalls(v)
+	return err
+}
+
+// parseCalls reads words like from=3.
+func parseCalls(v string) (map[string]string, error) {
+	out := map[string]string{}
+	for word := range strings.FieldsSeq(v) {
+		name, value, ok := strings.Cut(word, "=")
+		if !ok || value == "" || !slices.Contains(callFields(), name) {
+			return nil, fmt.Errorf("%q: write %s, each with = and a value", word, strings.Join(callFields(), ", "))
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// known are the fields beside the calls that a point knows of.
+func known(point string) []string {
+	switch point {
+	case "webhook":
+		return []string{"host", "path"}
+	case "job":
+		return []string{"dataset", "host", "path"}
+	case "api":
+		return []string{"zone", "host", "path", "dataset"}
+	default:
+		return []string{"zone", "host", "path"}
+	}
+}
+
+// follow keeps the fields in step with what was picked.
+func (f *faultForm) follow(values *kit.Form) {
+	if p := values.Value(fieldPreset); p != f.preset {
+		f.preset = p
+		f.fillIn(values, p)
+	}
+	point := values.Value(fieldPoint)
+	if point != f.point {
+		f.point = point
+		var options []kit.Option
+		for _, a := range rehearsal.Actions(point) {
+			options = append(options, kit.Option{Value: a, Note: meaning(a)})
+		}
+		values.SetOptions(fieldAction, options)
+		if actions := rehearsal.Actions(point); !slices.Contains(actions, values.Value(fieldAction)) {
+			values.SetValue(fieldAction, actions[0])
+		}
+	}
+	f.action = values.Value(fieldAction)
+	shown := append(rehearsal.Values(f.action), known(point)...)
+	for _, name := range valueFields() {
+		values.SetHidden(name, !slices.Contains(shown, name))
+	}
+}
+
+// valueFields are the fields that only some faults have.
+func valueFields() []string {
+	return []string{"status", "retry_after", "code", "message", "after", "pause", "chunk", "rate", "copies", "accepted", "zone", "host", "path", "dataset"}
+}
+
+func (f *faultForm) fillIn(values *kit.Form, preset string) {
+	i, err := strconv.Atoi(preset)
+	if err != nil || i < 0 || i >= len(rehearsal.Presets()) {
+		return
+	}
+	r := rehearsal.Presets()[i].Rule
+	values.SetValue(fieldPoint, r.Point)
+	values.SetValue(fieldAction, r.Action)
+	for _, name := range append(valueFields(), "delay") {
+		values.SetValue(name, r.Fields[name])
+	}
+	if r.Fields["zone"] == "" {
+		values.SetValue("zone", everyZone)
+	}
+	var calls []string
+	for _, name := range callFields() {
+		if v := r.Fields[name]; v != "" {
+			calls = append(calls, name+"="+v)
+		}
+	}
+	values.SetValue(fieldCalls, strings.Join(calls, " "))
+}
+
+// meaning is what an action does, in a few words.
+func meaning(action string) string {
+	switch action {
+	case "latency":
+		return "wait, then go on"
+	case "status":
+		return "answer with a status"
+	case "too_fast":
+		return "answer 429"
+	case "error":
+		return "refuse with an error code"
+	case "drop":
+		return "close without an answer"
+	case "reset":
+		return "reset the connection"
+	case "hang":
+		return "never answer"
+	case "cut":
+		return "end the body early"
+	case "dribble":
+		return "the body in drops"
+	case "bandwidth":
+		return "the body at a rate"
+	case "malformed":
+		return "answer with garbage"
+	case "empty":
+		return "no body"
+	case "captcha":
+		return "a CAPTCHA page with status 200"
+	case "drift":
+		return "other class and id names"
+	case "late":
+		return "the webhook waits"
+	case "twice":
+		return "the webhook comes again"
+	case "never":
+		return "no webhook"
+	case "fail":
+		return "the job fails"
+	default:
+		return ""
+	}
+}
+
+// rule is what a form whose checks have passed describes: what is hidden does not count.
+func (f *faultForm) rule(values *kit.Form) (rehearsal.Rule, error) {
+	fields, err := parseCalls(values.Value(fieldCalls))
+	if err != nil {
+		return rehearsal.Rule{}, err
+	}
+	r := rehearsal.Rule{Point: values.Value(fieldPoint), Action: values.Value(fieldAction), Fields: fields}
+	for _, name := range append(slices.Concat(rehearsal.Values(r.Action), known(r.Point)), "delay") {
+		r.Fields[name] = strings.TrimSpace(values.Value(name))
+	}
+	if r.Fields["zone"] == everyZone {
+		delete(r.Fields, "zone")
+	}
+	return r, nil
+}
+
+// add hands the fault to the emulator; the dialog stays until it is taken.
+func (f *faultForm) add(values *kit.Form) tea.Cmd {
+	r, err := f.rule(values)
+	if err != nil {
+		f.Problem = err.Error()
+		return nil
+	}
+	f.Busy = true
+	d := f.deps
+	return func() tea.Msg {
+		added, err := d.Emulator.AddFault(d.Ctx, r)
+		return kit.ForOverlay{Overlay: f, Msg: faultAdded{added, err}}
+	}
+}
+
+// Update takes the end of the call, and leaves the rest to the dialog.
+func (f *faultForm) Update(msg tea.Msg) tea.Cmd {
+	done, ok := msg.(faultAdded)
+	if !ok {
+		return f.FormDialog.Update(msg)
+	}
+	f.Busy = false
+	if done.err != nil {
+		f.Problem = done.err.Error()
+		return nil
+	}
+	return tea.Batch(func() tea.Msg { return kit.Close{Overlay: f} },
+		kit.Info(fmt.Sprintf("%s is set at the %s: %s, %s", done.fault.ID, done.fault.Point, done.fault.What(), done.fault.Where())))
+}

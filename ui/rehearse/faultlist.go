@@ -1,0 +1,203 @@
+package rehearse
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/rehearsal"
+	"zonedeck/ui/kit"
+)
+
+// refreshEvery is how often an open list asks for its counters.
+const refreshEvery = time.Second
+
+// faultList is the overlay that shows the faults.
+type faultList struct {
+	deps    Deps
+	table   kit.Table
+	faults  []rehearsal.Fault
+	loaded  bool
+	problem string
+	busy    bool // a call is on its way, which the next one waits for
+}
+
+// Intents, and what calls end with.
+type (
+	listAdd    struct{}
+	listTurn   struct{}
+	listRemove struct{}
+	removeNow  struct{ id string }
+	listBeat   struct{}
+	listLoaded struct {
+		faults []rehearsal.Fault
+		err    error
+	}
+	listChanged struct{ err error }
+)
+
+func newFaultList(d Deps) *faultList {
+	l := &faultList{deps: d}
+	l.table.Columns = []kit.Column{
+		{Title: "FAULT", Width: 10},
+		{Title: "", Width: 5},
+		{Title: "AT", Width: 7},
+		{Title: "HITS", Width: 11, Right: true},
+		{Title: "WHAT", Width: 24, Flex: true},
+		{Title: "WHICH CALLS", Width: 18, Flex: true, Priority: 1},
+	}
+	return l
+}
+
+// Init reads the list, and goes on reading it while it is open.
+func (l *faultList) Init() tea.Cmd { return tea.Batch(l.load(), l.beat()) }
+
+// Title is the list's heading.
+func (l *faultList) Title() string { return "Faults of the emulator" }
+
+// Size asks for the list and the two lines about the row under the cursor.
+func (l *faultList) Size(w, h int) (int, int) {
+	return min(104, w-6), min(max(len(l.faults)+4, 8), h-4)
+}
+
+// beat asks again in a moment; it is dropped when the list is closed by then.
+func (l *faultList) beat() tea.Cmd {
+	return kit.After(l.deps.Ctx, refreshEvery, kit.ForOverlay{Overlay: l, Msg: listBeat{}})
+}
+
+func (l *faultList) load() tea.Cmd {
+	d := l.deps
+	return func() tea.Msg {
+		faults, err := d.Emulator.Faults(d.Ctx)
+		return kit.ForOverlay{Overlay: l, Msg: listLoaded{faults, err}}
+	}
+}
+
+// change makes a call that changes the list.
+func (l *faultList) change(call func() error) tea.Cmd {
+	l.busy = true
+	return func() tea.Msg { return kit.ForOverlay{Overlay: l, Msg: listChanged{call()}} }
+}
+
+func (l *faultList) current() (rehearsal.Fault, bool) {
+	if i := l.table.Cursor(); i < len(l.faults) {
+		return l.faults[i], true
+	}
+	return rehearsal.Fault{}, false
+}
+
+// Bindings are the list's keys.
+func (l *faultList) Bindings() []kit.Binding {
+	none := ""
+	f, ok := l.current()
+	switch {
+	case !ok:
+		none = "there is no fault"
+	case l.busy:
+		none = "a change is on its way"
+	}
+	turn := kit.Binding{Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters go on.", Group: "Faults", Intent: listTurn{}, Disabled: none}
+	if f.Off {
+		turn.Label = "on"
+	}
+	out := []kit.Binding{
+		{Keys: []string{"a"}, Label: "add", Help: "Add a fault.", Group: "Faults", Intent: listAdd{}},
+		turn,
+		{Keys: []string{"X"}, Label: "remove", Help: "Remove the fault from the emulator.", Group: "Faults", Intent: listRemove{}, Disabled: none, Dangerous: true},
+		{Keys: []string{"esc", "q"}, Label: "close", Help: "Close the list; the faults stay.", Intent: kit.Close{}},
+	}
+	for _, b := range kit.MotionBindings() {
+		if !b.Matches("space") {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// Update takes an intent, the end of a call, or a motion.
+func (l *faultList) Update(msg tea.Msg) tea.Cmd {
+	d := l.deps
+	switch msg := msg.(type) {
+	case listBeat:
+		if l.busy {
+			return l.beat()
+		}
+		return tea.Batch(l.load(), l.beat())
+	case listLoaded:
+		l.took(msg)
+	case listChanged:
+		l.busy = false
+		if msg.err != nil {
+			return tea.Batch(l.load(), kit.Fail(msg.err.Error()))
+		}
+		return l.load()
+	case listAdd:
+		return kit.OpenOverlay(newFaultForm(d))
+	case listTurn:
+		f, ok := l.current()
+		if !ok {
+			return nil
+		}
+		return l.change(func() error { return d.Emulator.TurnFault(d.Ctx, f.ID, f.Off) })
+	case listRemove:
+		f, ok := l.current()
+		if !ok {
+			return nil
+		}
+		return kit.Confirm(d.Theme, kit.ConfirmSpec{
+			Title: "Remove the fault?", Yes: "remove it", Intent: kit.ForOverlay{Overlay: l, Msg: removeNow{f.ID}},
+			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + kit.Count(int(f.Hits)) + " times. The emulator forgets it with its counters; space switches it off and keeps it.",
+		})
+	case removeNow:
+		return l.change(func() error { return d.Emulator.RemoveFault(d.Ctx, msg.id) })
+	default:
+		l.table.Update(msg)
+	}
+	return nil
+}
+
+func (l *faultList) took(msg listLoaded) {
+	if msg.err != nil {
+		l.problem = msg.err.Error()
+		return
+	}
+	l.faults, l.loaded, l.problem = msg.faults, true, ""
+	faults := l.faults
+	l.table.SetRowsKeyed(len(faults), func(i int) string { return faults[i].ID }, l.row)
+}
+
+func (l *faultList) row(i int) []kit.Cell {
+	th, f := l.deps.Theme, l.faults[i]
+	state := kit.Cell{Text: "● on", Ink: th.Warn}
+	if f.Off {
+		state = kit.Cell{Text: "○ off", Ink: th.Muted}
+	}
+	return []kit.Cell{
+		kit.C(f.ID), state, kit.C(f.Point),
+		kit.C(strconv.FormatInt(f.Hits, 10) + " of " + strconv.FormatInt(f.Calls, 10)), kit.C(f.What()), kit.C(f.Where()),
+	}
+}
+
+// Render draws the list and the row under the cursor in full.
+func (l *faultList) Render(w, h int) string {
+	th := l.deps.Theme
+	switch {
+	case l.problem != "":
+		return kit.Block("\n "+th.Bad.Render("✗ ")+kit.Cut(kit.Clean(l.problem), w-4), w, h)
+	case !l.loaded:
+		return kit.Block("\n "+th.Muted.Render("asking the emulator…"), w, h)
+	case len(l.faults) == 0:
+		return kit.Block("\n "+th.Muted.Render("No fault is set: the emulator behaves.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
+	}
+	detail := ""
+	if f, ok := l.current(); ok {
+		detail = strings.Join([]string{
+			th.Border.Render(strings.Repeat("─", w)),
+			" " + kit.Cut(kit.Clean(f.Point+": "+f.What()), w-2),
+			" " + kit.Cut(kit.Clean(f.Where()+" · set "+kit.When(f.Added, l.deps.Now())), w-2),
+		}, "\n")
+	}
+	return kit.Stack(l.table.Render(th, true, w, max(h-3, 1)), detail)
+}
