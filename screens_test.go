@@ -102,6 +102,7 @@ func (h *home) mask(screen string) string {
 	screen = requests.ReplaceAllStringFunc(screen, func(s string) string {
 		return "req_id=" + strings.Repeat("*", len(s)-len("req_id="))
 	})
+	screen = maskElapsed(screen)
 	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
 	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
 }
@@ -163,7 +164,7 @@ func TestGoldenScreens(t *testing.T) {
 
 func screens(t *testing.T) []screen {
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), frameScreens(silentService(t))} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t))} {
 		all = append(all, part...)
 	}
 	return all

@@ -44,7 +44,7 @@ type apiCall struct {
 //
 // ctx governs the whole exchange, the body included.
 func (c *Client) callAPI(ctx context.Context, call apiCall) (resp *http.Response, tr *trace, err error) {
-	tr = newTrace(c.o.Now)
+	tr = newTrace(c.o.Timer)
 	if err := c.breaker.allow(call.Profile.BaseURL); err != nil {
 		tr.held()
 		return nil, tr, err

@@ -43,6 +43,9 @@ type Options struct {
 	// Now is the clock, nil for time.Now; Rand nil for the process's own.
 	Now  func() time.Time
 	Rand Rand
+	// Timer is the clock that durations are taken by, where Now may jump: with an
+	// emulator whose time is moved while a call is under way. Nil means Now.
+	Timer func() time.Time
 	// Log takes what nobody else is told; nil discards it.
 	Log *slog.Logger
 	// MemoryBody is the size up to which a body stays in memory, BodyCap the size
@@ -64,6 +67,9 @@ type Client struct {
 func New(o Options) *Client {
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Timer == nil {
+		o.Timer = o.Now
 	}
 	if o.Rand == nil {
 		o.Rand = processRand{}

@@ -82,10 +82,10 @@ func (c *Client) Fetch(ctx context.Context, r model.FetchRequest, on func(FetchE
 	if err != nil {
 		return model.FetchResult{}, err
 	}
-	started := c.o.Now()
+	started, began := c.o.Now(), c.o.Timer()
 	t, d, err := f.run(ctx)
 	if err != nil {
-		c.keepCancelled(ctx, f, started, err)
+		c.keepCancelled(ctx, f, started, c.o.Timer().Sub(began), err)
 		return model.FetchResult{}, err
 	}
 	res := model.FetchResult{
@@ -230,13 +230,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // keepCancelled leaves a line in the timeline for a fetch without a result: what
 // was sent before it was cancelled may still be billed.
-func (c *Client) keepCancelled(ctx context.Context, f *flight, started time.Time, cause error) {
+func (c *Client) keepCancelled(ctx context.Context, f *flight, started time.Time, took time.Duration, cause error) {
 	if c.o.Journal == nil {
 		return
 	}
 	a := model.Activity{
 		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.URL,
-		Via: f.r.Via, Key: f.key.Name, Total: c.o.Now().Sub(started),
+		Via: f.r.Via, Key: f.key.Name, Total: took,
 		Text: fmt.Sprintf("ended without a result after %d attempts: %v", len(f.attempts), cause),
 	}
 	if err := c.o.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {

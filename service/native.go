@@ -119,7 +119,7 @@ func nativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 // is returned whether or not it opened; a refusal comes back as a nil response
 // with errRefused.
 func (c *Client) native(ctx context.Context, p profile.Profile, login proxyLogin, r model.FetchRequest) (*http.Response, tunnel, *trace, error) {
-	tr := newTrace(c.o.Now)
+	tr := newTrace(c.o.Timer)
 	if err := c.breaker.allow(p.ProxyAddr()); err != nil {
 		tr.held()
 		return nil, tunnel{}, tr, err

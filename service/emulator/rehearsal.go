@@ -48,7 +48,10 @@ func (s *Server) openRehearsal() (err error) {
 		return err
 	}
 	s.now = r.clock.Now
-	r.faults = fault.New(fault.Config{Seed: s.scenario.Seed, Now: s.now})
+	r.faults = fault.New(fault.Config{
+		Seed: s.scenario.Seed, Now: s.now,
+		Hit: func(ctx context.Context, rules []string) { record.Of(ctx).Hit(rules...) },
+	})
 	if _, err := r.faults.Add(s.scenario.Faults...); err != nil {
 		return fmt.Errorf("taking the scenario's faults: %w", err)
 	}

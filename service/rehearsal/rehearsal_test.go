@@ -116,6 +116,23 @@ func TestAFaultIsAddedCountsAndIsRemoved(t *testing.T) {
 	}
 }
 
+func TestARequestNamesTheFaultsThatHitIt(t *testing.T) {
+	g := start(t)
+	for _, r := range []rehearsal.Rule{
+		{Point: "target", Action: "status", Fields: map[string]string{"id": "at-target", "status": "503"}},
+		{Point: "api", Action: "latency", Fields: map[string]string{"id": "at-api", "delay": "1ms"}},
+	} {
+		if _, err := g.AddFault(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	g.fetch("/ok")
+	page, err := g.Newest(t.Context(), 1)
+	if err != nil || len(page.Requests) != 1 || page.Requests[0].Fault != "at-api, at-target" {
+		t.Errorf("%+v, %v", page, err)
+	}
+}
+
 func TestEveryPresetIsTakenByTheEmulator(t *testing.T) {
 	g := start(t)
 	for _, p := range rehearsal.Presets() {
@@ -171,7 +188,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 		t.Fatalf("%+v, %v", page, err)
 	}
 	r := page.Requests[0]
-	if r.Point != "api" || r.Method != "POST" || r.URL != "/request" || r.Zone != "datacenter_demo" || r.Key != "batch-user" ||
+	if r.Point != "api" || r.Method != http.MethodPost || r.URL != "/request" || r.Zone != "datacenter_demo" || r.Key != "batch-user" ||
 		r.Status != 200 || r.Target != "http://lab.test/ok" || !strings.Contains(r.Body, "lab.test/ok") || r.Took() <= 0 {
 		t.Errorf("%+v", r)
 	}

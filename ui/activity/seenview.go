@@ -72,7 +72,7 @@ func (m *Model) seenRow(i int) []kit.Cell {
 		kit.C(r.Zone),
 		{Text: r.Key, Ink: th.Muted},
 		{Text: r.Fault, Ink: th.Warn},
-		kit.C(address(r)),
+		kit.C(about(r)),
 	}
 }
 
@@ -98,6 +98,14 @@ func address(r rehearsal.Request) string {
 	return r.URL
 }
 
+// about is a row's last cell: the page first, because the row may be cut.
+func about(r rehearsal.Request) string {
+	if r.Target != "" {
+		return r.Target + " (" + r.URL + ")"
+	}
+	return r.URL
+}
+
 // seenLines is the request under the cursor in two lines below the list.
 func (m *Model) seenLines(w int) []string {
 	r, ok := m.seen.at(m.seen.table.Cursor())
@@ -115,12 +123,17 @@ func (m *Model) seenLines(w int) []string {
 func (m *Model) seenFacts(r rehearsal.Request) string {
 	answer, _ := answerOf(r)
 	parts := []string{"#" + strconv.FormatUint(r.Seq, 10) + " " + r.Method + " by " + r.Point, "answer " + answer}
-	for _, f := range []struct{ name, v string }{{"code", r.Code}, {"fault", r.Fault}, {"zone", r.Zone}, {"key", r.Key}} {
+	for _, f := range []struct{ name, v string }{{"code", r.Code}, {"fault", r.Fault}, {"key", r.Key}} {
 		if f.v != "" {
 			parts = append(parts, f.name+" "+f.v)
 		}
 	}
-	return strings.Join(append(parts, kit.Took(r.Took()), kit.Bytes(r.BytesIn)+" in", kit.Bytes(r.BytesOut)+" out"), " · ")
+	return strings.Join(append(parts, traffic(r)), " · ")
+}
+
+// traffic is what passed, and how long it took.
+func traffic(r rehearsal.Request) string {
+	return kit.Bytes(r.BytesIn) + " in · " + kit.Bytes(r.BytesOut) + " out · " + kit.Took(r.Took())
 }
 
 // headerLines are the headers in the order of their names.
@@ -194,7 +207,7 @@ func (d *requestDetail) text(w int) []string {
 	case r.Cut:
 		answer = strconv.Itoa(r.Status) + ", broken off"
 	case r.Inner != 0:
-		answer = fmt.Sprintf("%d, the target's %d", r.Status, r.Inner)
+		answer = fmt.Sprintf("%d, inner status %d", r.Status, r.Inner)
 	}
 	fact("request", r.Method+" "+r.URL)
 	fact("target", r.Target)
@@ -205,7 +218,7 @@ func (d *requestDetail) text(w int) []string {
 	fact("answer", answer)
 	fact("code", r.Code)
 	fact("fault", r.Fault)
-	fact("took", fmt.Sprintf("%s · %s in · %s out", kit.Took(r.Took()), kit.Bytes(r.BytesIn), kit.Bytes(r.BytesOut)))
+	fact("traffic", traffic(r))
 	fact("rests on", r.Basis)
 	out = append(out, "", " "+t.Title.Render("Headers")+t.Muted.Render("  keys and passwords are masked"))
 	if len(r.Header) == 0 {

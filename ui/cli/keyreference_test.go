@@ -231,6 +231,7 @@ func walk(t *testing.T, ref *reference) {
 	walkProxy(w)
 	walkKeys(w)
 	walkActivity(w)
+	walkRehearsal(w)
 	w.Press("ctrl+p")
 	w.WaitFor("Commands")
 	w.Press("esc", "?")
@@ -387,5 +388,32 @@ func walkActivity(w *uitest.Whole) {
 		w.Press("enter")
 		w.WaitFor("[1 Sandbox]", text)
 	}
-	w.Press("5", "esc")
+	w.Press("5", "esc", "w")
+	w.WaitFor("What the emulator saw", "/request")
+	w.Press("enter")
+	w.WaitFor("keys and passwords are masked")
+	w.Press("esc", "w")
+	w.WaitGone("What the emulator saw")
+}
+
+// walkRehearsal opens what the palette offers about the emulator.
+func walkRehearsal(w *uitest.Whole) {
+	fromPalette := func(command, title string) {
+		w.Press("ctrl+p")
+		w.WaitFor("Commands")
+		w.Type(command)
+		w.Press("enter")
+		w.WaitFor(title)
+	}
+	fromPalette("emulator: faults", "Faults of the emulator")
+	w.WaitFor("No fault is set")
+	w.Press("a")
+	w.WaitFor("Add a fault")
+	w.Press("esc")
+	w.WaitGone("Add a fault")
+	w.Press("esc")
+	w.WaitGone("Faults of the emulator")
+	fromPalette("move time", "Move the emulator's time")
+	w.Press("esc", "esc")
+	w.WaitGone("Move the emulator's time")
 }

@@ -74,7 +74,7 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 	})
 	s.client = service.New(service.Options{
 		Profile: s.profile, Secret: s.resolver.Resolve, Key: s.key, Journal: s.journal,
-		BodiesDir: s.paths.BodiesDir(), DownloadsDir: s.paths.DownloadsDir(), Now: s.now, Log: a.log,
+		BodiesDir: s.paths.BodiesDir(), DownloadsDir: s.paths.DownloadsDir(), Now: s.now, Timer: a.Now, Log: a.log,
 	})
 	return s, nil
 }

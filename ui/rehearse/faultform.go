@@ -21,6 +21,9 @@ const (
 	fieldCalls  = "calls"
 )
 
+// ownFault is the choice of no preset.
+const ownFault = "own"
+
 // everyZone matches as a pattern what no zone at all says.
 const everyZone = "*"
 
@@ -40,7 +43,7 @@ type faultAdded struct {
 }
 
 func newFaultForm(d Deps) *faultForm {
-	f := &faultForm{deps: d}
+	f := &faultForm{deps: d, preset: ownFault}
 	f.FormDialog = kit.NewFormDialog(d.Theme, "Add a fault", kit.NewForm(d.Theme, faultFields(d)...))
 	f.Intro = "Take a common one and change it, or fill in your own. The emulator does it to everybody who uses it, until it is removed."
 	f.Submit = "add it"
@@ -52,7 +55,7 @@ func newFaultForm(d Deps) *faultForm {
 }
 
 func faultFields(d Deps) []kit.Field {
-	presets := make([]kit.Option, 0, len(rehearsal.Presets()))
+	presets := []kit.Option{{Value: ownFault, Label: "none: your own"}}
 	for i, p := range rehearsal.Presets() {
 		presets = append(presets, kit.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
 	}
@@ -65,7 +68,7 @@ func faultFields(d Deps) []kit.Field {
 		zones = append(zones, kit.Option{Value: z})
 	}
 	return []kit.Field{
-		{Name: fieldPreset, Label: "Common", Kind: kit.FieldPick, Options: presets, Help: "Fills in the fields below."},
+		{Name: fieldPreset, Label: "Common", Kind: kit.FieldPick, Options: presets, Value: ownFault, Help: "Fills in the fields below."},
 		{Name: fieldPoint, Label: "Where", Kind: kit.FieldChoice, Options: points, Value: "target"},
 		{Name: fieldAction, Label: "What", Kind: kit.FieldPick, Value: "status"},
 		{Name: "status", Label: "Status", Placeholder: "such as 503", Check: whole},

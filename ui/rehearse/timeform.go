@@ -40,7 +40,7 @@ func newTimeForm(d Deps) *timeForm {
 	return f
 }
 
-func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") }
 
 // ask names what the move does before it happens: it cannot be taken back.
 func (f *timeForm) ask(values *kit.Form) tea.Cmd {

@@ -1,6 +1,7 @@
 package fault
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,6 +28,9 @@ type Config struct {
 	Seed uint64
 	// Now is the emulator's clock.
 	Now func() time.Time
+	// Hit is told which rules hit a request to a target, with the request's context:
+	// where it came from is not in its answer. Nil tells nobody.
+	Hit func(ctx context.Context, rules []string)
 }
 
 // Engine holds the rules and decides. Make it with New.

@@ -72,6 +72,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if len(v.Rules) == 0 {
 		return t.next.RoundTrip(r)
 	}
+	if told := t.engine.conf.Hit; told != nil {
+		told(r.Context(), v.Rules)
+	}
 	if !wait(r.Context(), v.Delay) {
 		closeBody(r)
 		return nil, context.Cause(r.Context())

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -78,6 +79,17 @@ func (x *Exchange) Code(code string) { x.set(func(e *Entry) { e.Code = code }) }
 
 // Fault says which faults hit, where no header says it.
 func (x *Exchange) Fault(ids string) { x.set(func(e *Entry) { e.Fault = ids }) }
+
+// Hit adds faults that hit on the way, each once.
+func (x *Exchange) Hit(ids ...string) {
+	x.set(func(e *Entry) {
+		for _, id := range ids {
+			if !slices.Contains(strings.Split(e.Fault, ", "), id) {
+				e.Fault = strings.TrimPrefix(e.Fault+", "+id, ", ")
+			}
+		}
+	})
+}
 
 // Cut says that it was broken off.
 func (x *Exchange) Cut(cut bool) { x.set(func(e *Entry) { e.Cut = e.Cut || cut }) }
@@ -308,7 +320,7 @@ func (r *recorder) into(x *Exchange, aborted bool) {
 		}
 	}
 	if v := first(h, "X-Emulator-Fault"); v != "" {
-		e.Fault = v
+		e.Fault = strings.TrimSuffix(v+", "+e.Fault, ", ") // those at the door hit first
 	}
 	if v := first(h, "X-Emulator-Basis"); v != "" {
 		e.Basis = v

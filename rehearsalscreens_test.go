@@ -1,0 +1,111 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"zonedeck/ui/uitest"
+)
+
+// elapsed are the real times that the emulator measured, behind the bytes that passed,
+// and the blanks after them.
+var elapsed = regexp.MustCompile(`(B out · )\d+(?:\.\d)? (?:µs|ms|s) *`)
+
+// maskElapsed hides them without moving what stands behind.
+func maskElapsed(screen string) string {
+	return elapsed.ReplaceAllStringFunc(screen, func(s string) string {
+		lead := elapsed.FindStringSubmatch(s)[1]
+		masked := lead + "***"
+		return masked + strings.Repeat(" ", max(utf8.RuneCountInString(s)-utf8.RuneCountInString(masked), 0))
+	})
+}
+
+// command runs an entry of the palette.
+func command(p *uitest.Whole, text string, shows ...string) {
+	p.Press("ctrl+p")
+	p.WaitFor("Commands")
+	p.Type(text)
+	p.Press("enter")
+	p.WaitFor(shows...)
+}
+
+// onKeys goes to a tab that shows no port, whose end a frame over it could cut off.
+func onKeys(p *uitest.Whole) {
+	ready(p)
+	p.Press("4")
+	p.WaitFor("old-admin")
+}
+
+// refuse sets the fault by which the target refuses.
+func refuse(p *uitest.Whole) {
+	command(p, "emulator: add a fault", "Add a fault")
+	p.Press("enter")
+	p.Type("refuses with 403")
+	p.Press("enter")
+	p.WaitFor("403  ")
+	p.Press("ctrl+s")
+	p.WaitFor("fault-1 is set")
+}
+
+// rehearsalScreens are what is there only with the emulator.
+func rehearsalScreens() []screen {
+	sent := func(p *uitest.Whole) {
+		ready(p)
+		p.Press("ctrl+j")
+		p.WaitFor("It works")
+		refuse(p)
+		p.Press("ctrl+j")
+		p.WaitFor("access restricted")
+		p.Press("5", "w")
+		p.WaitFor("What the emulator saw", "✗ 200›502")
+	}
+	return []screen{
+		{name: "activity-seen-nothing", steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("5", "w")
+			p.WaitFor("no request yet")
+		}},
+		{name: "activity-seen", steps: func(p *uitest.Whole) {
+			sent(p)
+			p.WaitGone("fault-1 is set") // the toast
+		}},
+		{name: "activity-seen-request", steps: func(p *uitest.Whole) {
+			sent(p)
+			p.Press("enter")
+			p.WaitFor("keys and passwords are masked")
+			p.WaitGone("fault-1 is set")
+		}},
+		{name: "fault-add", steps: func(p *uitest.Whole) {
+			onKeys(p)
+			command(p, "emulator: add a fault", "Add a fault")
+			p.Press("enter")
+			p.Type("trigger's answer is lost")
+			p.Press("enter")
+			p.WaitFor("times=1")
+		}},
+		{name: "faults-list", steps: func(p *uitest.Whole) {
+			ready(p)
+			refuse(p)
+			p.Press("ctrl+j")
+			p.WaitFor("access restricted")
+			p.WaitGone("fault-1 is set")
+			onKeys(p)
+			command(p, "emulator: faults", "Faults of the emulator", " of 1")
+		}},
+		{name: "time-forward", steps: func(p *uitest.Whole) {
+			onKeys(p)
+			command(p, "move time", "Forward by")
+			p.Type("36h")
+			p.Press("ctrl+s")
+			p.WaitFor("It never goes back")
+		}},
+		{name: "time-moved", before: func(h *home) {
+			h.write("data/zonedeck/emulator/clock.json", `{"offset":"1440h0m0s"}`) // as a move keeps it
+		}, steps: func(p *uitest.Whole) {
+			ready(p)
+			p.Press("4")
+			p.WaitFor("old-admin", "+60d")
+		}},
+	}
+}
