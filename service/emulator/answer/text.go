@@ -18,9 +18,23 @@ type InvalidError struct{ Details []string }
 
 func (e *InvalidError) Error() string { return strings.Join(e.Details, "; ") }
 
-// Add words one fault; it begins with the field's name.
+// Bounds of the details: a body of a few megabytes can have as many faults as bytes.
+const (
+	maxDetails = 100
+	maxDetail  = 500
+)
+
+// Add words one fault; it begins with the field's name. Faults beyond the first hundred
+// are not worded.
 func (e *InvalidError) Add(format string, args ...any) {
-	e.Details = append(e.Details, fmt.Sprintf(format, args...))
+	if len(e.Details) >= maxDetails {
+		return
+	}
+	text := fmt.Sprintf(format, args...)
+	if len(text) > maxDetail {
+		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
+	}
+	e.Details = append(e.Details, text)
 }
 
 // WriteInvalid answers 400 in the shape of the public documentation; err is an

@@ -22,7 +22,7 @@ func FuzzTriggerBody(f *testing.F) {
 	a := New(Config{})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := settings{spec: jobs.Spec{Dataset: "gd_pages"}}
-		inputs, err := readJSON(b, &s)
+		inputs, err := readJSON(bytes.NewReader(b), &s)
 		if err == nil {
 			err = a.check(&s, inputs)
 		}

@@ -137,6 +137,7 @@ const (
 	maxURLBytes     = 8192
 	maxTextBytes    = 1024
 	maxPatternBytes = 256
+	maxUnknown      = 20 // fields that are named in one refusal
 )
 
 // CheckInput tells what is wrong with an input of a dataset, discovered by (empty:
@@ -160,7 +161,7 @@ func CheckInput(id, by string, raw json.RawMessage, loose bool) ([]Fault, error)
 	}
 	slices.Sort(unknown)
 	if !loose {
-		for _, name := range unknown {
+		for _, name := range unknown[:min(len(unknown), maxUnknown)] {
 			faults = append(faults, Fault{name, "Unknown field"})
 		}
 	}

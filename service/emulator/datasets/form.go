@@ -1,0 +1,165 @@
+package datasets
+
+import (
+	"bufio"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+
+	"zonedeck/service/emulator/jobs"
+)
+
+const (
+	maxColumns    = 100
+	maxFormFields = 50
+	maxRowBytes   = 256 << 10
+
+	byteOrderMark = "\ufeff"
+)
+
+// readForm reads the CSV in the field data; other fields are settings.
+func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, error) {
+	if boundary == "" {
+		return nil, errAttachments
+	}
+	var inputs []json.RawMessage
+	found := false
+	form := multipart.NewReader(body, boundary)
+	for range maxFormFields {
+		part, err := form.NextPart()
+		if errors.Is(err, io.EOF) {
+			if !found {
+				return nil, errAttachments
+			}
+			return inputs, nil
+		}
+		if err != nil {
+			return nil, formError(err)
+		}
+		if part.FormName() == "data" && !found {
+			found = true
+			if inputs, err = readCSV(part); err != nil {
+				return nil, formError(err)
+			}
+			continue
+		}
+		v, err := io.ReadAll(io.LimitReader(part, maxSettingBytes))
+		if err != nil {
+			return nil, formError(err)
+		}
+		reason := "Unknown field"
+		if part.FormName() != "dataset_id" && part.FormName() != "data" {
+			reason = s.setField(part.FormName(), string(v))
+		}
+		if reason != "" {
+			return nil, inputErrors("", [2]string{shortened(part.FormName()), reason})
+		}
+	}
+	return nil, inputErrors("", [2]string{"body", fmt.Sprintf("More than %d fields", maxFormFields)})
+}
+
+// formError words what a form's reader gave.
+func formError(err error) error {
+	var bad *inputError
+	var large *http.MaxBytesError
+	switch {
+	case errors.As(err, &bad):
+		return bad
+	case errors.As(err, &large):
+		return tooLarge()
+	default:
+		return errAttachments
+	}
+}
+
+// readCSV makes an input of every row: the names are those of the first one. Empty
+// cells are fields that are not given. The error is an [*inputError] or the reader's.
+func readCSV(r io.Reader) ([]json.RawMessage, error) {
+	rows := &rowReader{r: r, left: maxRowBytes}
+	br := bufio.NewReader(rows)
+	if mark, _ := br.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		_, _ = br.Discard(len(byteOrderMark)) // is buffered
+	}
+	in := csv.NewReader(br)
+	in.ReuseRecord = true
+	head, err := in.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, csvError(err)
+	}
+	names, err := columns(head)
+	if err != nil {
+		return nil, err
+	}
+	var inputs []json.RawMessage
+	for {
+		rows.left = maxRowBytes
+		row, err := in.Read()
+		if errors.Is(err, io.EOF) {
+			return inputs, nil
+		}
+		if err != nil {
+			return nil, csvError(err)
+		}
+		if len(inputs) == jobs.MaxInputs {
+			return nil, tooMany()
+		}
+		fields := map[string]string{}
+		for i, v := range row {
+			if v != "" {
+				fields[names[i]] = v
+			}
+		}
+		b, err := json.Marshal(fields)
+		if err != nil {
+			return nil, err
+		}
+		inputs = append(inputs, b)
+	}
+}
+
+// rowReader ends a CSV with a row that is too long: its reader holds a whole one, and
+// some 24 bytes for each of its commas.
+type rowReader struct {
+	r    io.Reader
+	left int
+}
+
+func (r *rowReader) Read(p []byte) (int, error) {
+	if r.left <= 0 {
+		return 0, parseError("A row of the CSV is longer than %d bytes", maxRowBytes)
+	}
+	n, err := r.r.Read(p[:min(len(p), r.left)])
+	r.left -= n
+	return n, err
+}
+
+// columns are the names of the first row.
+func columns(head []string) ([]string, error) {
+	names := slices.Clone(head)
+	if len(names) > maxColumns {
+		return nil, parseError("The CSV has more than %d columns", maxColumns)
+	}
+	for i, name := range names {
+		names[i] = strings.TrimSpace(name)
+		if names[i] == "" || slices.Contains(names[:i], names[i]) {
+			return nil, parseError("Column %d of the CSV has no name of its own", i+1)
+		}
+	}
+	return names, nil
+}
+
+func csvError(err error) error {
+	if pe := (*csv.ParseError)(nil); errors.As(err, &pe) {
+		return parseError("Line %d of the CSV cannot be read: %v", pe.Line, pe.Err)
+	}
+	return err
+}
