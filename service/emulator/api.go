@@ -37,16 +37,25 @@ type endpoint struct {
 	serve   http.HandlerFunc
 }
 
-func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) *http.ServeMux {
+// basisNotThere is what an answer for a path or method rests on that is not in the table.
+const basisNotThere = "assumption: status and text of what is not there"
+
+func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) http.Handler {
 	m := http.NewServeMux()
 	for _, e := range endpoints {
 		serve := e.serve
 		if e.action != level.Anyone {
 			serve = guard(e)
 		}
-		m.HandleFunc(e.pattern, serve)
+		m.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Del(answer.BasisHeader) // each endpoint says its own
+			serve(w, r)
+		})
 	}
-	return m
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set(answer.BasisHeader, basisNotThere)
+		m.ServeHTTP(w, r)
+	})
 }
 
 func (s *Server) apiHandler() http.Handler {

@@ -98,6 +98,8 @@ func (s *Server) answerControl(w http.ResponseWriter, status int, v any, err err
 	switch {
 	case errors.Is(err, account.ErrNoSuchKey), errors.Is(err, account.ErrNoSuchZone):
 		answerError(w, http.StatusNotFound, err.Error())
+	case errors.Is(err, account.ErrTooMany):
+		answerError(w, http.StatusBadRequest, err.Error())
 	case errors.Is(err, account.ErrKeyExists):
 		answerError(w, http.StatusConflict, err.Error())
 	case err != nil:

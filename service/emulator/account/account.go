@@ -15,9 +15,14 @@ import (
 
 // Bounds of an account.
 const (
-	MaxKeys  = 1000
+	MaxKeys = 1000
+	// MaxZones bounds the zones that are not deleted, and the deleted ones that are
+	// remembered.
 	MaxZones = 1000
 )
+
+// ErrNewer means that account.json is of a later version, which this one would cut short.
+var ErrNewer = errors.New("the account was written by a newer version of the emulator")
 
 // Answers of the account to those who decide on them.
 var (
@@ -74,6 +79,7 @@ type Account struct {
 	now   func() time.Time
 	state *state.Dir
 	owned map[string]bool // names of the scenario's keys
+	given map[string]bool // names of the scenario's zones
 	rates map[string]scenario.Rate
 	spent func(zone string, from, to time.Time) float64
 	seen  callers
@@ -88,13 +94,16 @@ type Account struct {
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: sc.Balance, now: now, state: s,
-		owned: map[string]bool{}, rates: map[string]scenario.Rate{},
+		owned: map[string]bool{}, given: map[string]bool{}, rates: map[string]scenario.Rate{},
 	}
 	if a.Opening == 0 {
 		a.Opening = scenario.DefaultBalance
 	}
 	if err := s.Read(accountName, &a.file); err != nil {
 		return nil, err
+	}
+	if a.file.SchemaVersion > schemaVersion {
+		return nil, fmt.Errorf("reading %s: %w", s.Path(accountName), ErrNewer)
 	}
 	a.file.SchemaVersion = schemaVersion
 	if a.file.Zones == nil {
@@ -117,6 +126,7 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, 
 func (a *Account) openZones(sc *scenario.Scenario, v *view) error {
 	start := a.now().UTC()
 	for _, z := range sc.Zones {
+		a.given[z.Name] = true
 		if z.Rate != nil {
 			a.rates[z.Name] = *z.Rate
 		}
@@ -133,7 +143,7 @@ func (a *Account) openZones(sc *scenario.Scenario, v *view) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.file.Zones)) {
 		r := a.file.Zones[name]
-		if r == nil || r.Name != name || len(r.Passwords) == 0 || r.Product == "" {
+		if r == nil || r.Name != name || len(r.Passwords) == 0 && r.Status != Deleted || r.Product == "" {
 			a.state.Note(fmt.Sprintf("zone %q is not readable in %s and is left out", name, accountName))
 			delete(a.file.Zones, name)
 			continue
@@ -154,6 +164,29 @@ func (v *view) put(r *record) {
 		v.order = append(v.order, r.Name)
 	}
 	v.zones[r.Name] = r
+}
+
+// forget drops the deleted zone that was listed first. One of the scenario's stays on
+// record: it would be back at the next start.
+func (v *view) forget(f *accountFile, scenario map[string]bool) {
+	for i, name := range v.order {
+		if v.zones[name].Status == Deleted && !scenario[name] {
+			v.order = slices.Delete(v.order, i, i+1)
+			delete(v.zones, name)
+			delete(f.Zones, name)
+			return
+		}
+	}
+}
+
+// count is how many zones there are, and how many deleted ones.
+func (v *view) count() (there, deleted int) {
+	for _, r := range v.zones {
+		if r.Status == Deleted {
+			deleted++
+		}
+	}
+	return len(v.zones) - deleted, deleted
 }
 
 func (v *view) clone() *view {

@@ -37,10 +37,10 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 	}
 	r.Created = a.now().UTC()
 	err = a.apply(func(v *view, f *accountFile) error {
-		switch old := v.zones[n.Name]; {
-		case old != nil && old.Status != Deleted:
+		if old := v.zones[n.Name]; old != nil && old.Status != Deleted {
 			return ErrZoneExists
-		case old == nil && len(v.zones) >= MaxZones:
+		}
+		if there, _ := v.count(); there >= MaxZones {
 			return ErrTooMany
 		}
 		v.put(r)
@@ -131,6 +131,11 @@ func (a *Account) edit(names []string, change func(*record) error) ([]Zone, erro
 			v.zones[name], f.Zones[name] = &r, &r
 			out = append(out, r.zone())
 		}
+		if _, deleted := v.count(); deleted > MaxZones {
+			for range deleted - MaxZones {
+				v.forget(f, a.given)
+			}
+		}
 		return nil
 	})
 	if err != nil {
@@ -147,10 +152,11 @@ func (a *Account) editOne(name string, change func(*record) error) (Zone, error)
 	return zs[0], nil
 }
 
-// DeleteZones deletes zones for good; nil is all of them. Their names stay listed.
+// DeleteZones deletes zones for good; nil is all of them. The names of the last
+// [MaxZones] stay listed.
 func (a *Account) DeleteZones(names []string) ([]Zone, error) {
 	return a.edit(names, func(r *record) error {
-		r.Status = Deleted
+		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted}
 		return nil
 	})
 }

@@ -102,7 +102,11 @@ func (r *record) prepare() (err error) {
 }
 
 func (r *record) zone() Zone {
-	return Zone{Name: r.Name, Product: r.Product, Password: r.Passwords[0], IdentityVerified: r.IdentityVerified, rec: r}
+	z := Zone{Name: r.Name, Product: r.Product, IdentityVerified: r.IdentityVerified, rec: r}
+	if len(r.Passwords) > 0 { // a deleted zone has none
+		z.Password = r.Passwords[0]
+	}
+	return z
 }
 
 // Zone finds a zone by its exact name (names are case-sensitive, service.md 5.2). A

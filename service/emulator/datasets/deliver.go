@@ -177,7 +177,7 @@ func shown(d deliver.Delivery) delivery {
 	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
 	v := delivery{
 		ID: d.ID, Files: []file{}, Status: d.Status, Snapshot: d.Message.Snapshot, Kind: d.Message.Kind,
-		URL: withoutUser(d.Message.URL), Attempts: []attempt{},
+		URL: d.Message.URL, Attempts: []attempt{},
 	}
 	for _, f := range d.Files {
 		v.Files = append(v.Files, file{f.Name, stamp(f.At)})

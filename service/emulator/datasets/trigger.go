@@ -138,23 +138,26 @@ func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	if len(inputs) > jobs.MaxInputs {
 		return inputErrors("", [2]string{"input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs)})
 	}
+	fields, err := jobs.InputFields(s.spec.Dataset, s.spec.Discover)
+	switch {
+	case errors.Is(err, jobs.ErrNoCollection):
+		return errNoCollection
+	case errors.Is(err, jobs.ErrNoDiscovery):
+		return inputErrors("", [2]string{"discover_by", "Unknown value for this dataset"})
+	case err != nil:
+		return err
+	}
 	const maxLine = 1024
 	for _, raw := range inputs {
-		faults, err := jobs.CheckInput(s.spec.Dataset, s.spec.Discover, raw, a.conf.Loose)
-		switch {
-		case errors.Is(err, jobs.ErrNoCollection):
-			return errNoCollection
-		case errors.Is(err, jobs.ErrNoDiscovery):
-			return inputErrors("", [2]string{"discover_by", "Unknown value for this dataset"})
-		case err != nil:
-			return err
-		case len(faults) > 0:
-			bad := inputErrors(string(raw[:min(len(raw), maxLine)]))
-			for _, f := range faults {
-				bad.Errors = append(bad.Errors, [2]string{f.Field, f.Reason})
-			}
-			return bad
+		faults := jobs.CheckInput(fields, raw, a.conf.Loose)
+		if len(faults) == 0 {
+			continue
 		}
+		bad := inputErrors(string(raw[:min(len(raw), maxLine)]))
+		for _, f := range faults {
+			bad.Errors = append(bad.Errors, [2]string{shortened(f.Field), f.Reason})
+		}
+		return bad
 	}
 	return nil
 }
@@ -246,16 +249,6 @@ func wrongHook(v string) (reason string) {
 		return "Must be an absolute http or https address"
 	}
 	return ""
-}
-
-// withoutUser takes a login out of an address.
-func withoutUser(address string) string {
-	u, err := url.Parse(address)
-	if err != nil || u.User == nil {
-		return address
-	}
-	u.User = url.User("***")
-	return u.String()
 }
 
 // finish checks what belongs together, and words the webhooks.

@@ -19,6 +19,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/state"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -329,7 +331,7 @@ func TestADeliveryGoesOnAfterARestart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "d_aaaaaaaaaaaaaaaa.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, tempPrefix+"1"), []byte("{"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, state.HalfWritten+"1"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	e = open(t, Config{Dir: dir})
@@ -489,4 +491,29 @@ func TestABodyThatMovesIsNotCut(t *testing.T) {
 			t.Errorf("%+v", d)
 		}
 	})
+}
+
+func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
+	r := receive(t)
+	dir := t.TempDir()
+	e := open(t, Config{Dir: dir})
+	e.Start()
+	address := strings.Replace(r.URL, "http://", "http://me:hunter2@", 1)
+	if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: address}); err != nil {
+		t.Fatal(err)
+	}
+	d := until(t, e, is(Done))
+	if got := r.all(); len(got) != 1 || got[0].header.Get("Authorization") != "Basic bWU6aHVudGVyMg==" {
+		t.Errorf("the receiver got %v", got)
+	}
+	if strings.Contains(d.Message.URL, "hunter2") {
+		t.Errorf("shown: %s", d.Message.URL)
+	}
+	b, err := os.ReadFile(filepath.Join(dir, d.ID+extension))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(string(b), "hunter2") {
+		t.Error("the password is in the file of a delivery that has ended")
+	}
 }

@@ -29,7 +29,8 @@ type Message struct {
 	// Status is the job's, on the wire's word.
 	Status string `json:"status"`
 	Kind   string `json:"kind"`
-	URL    string `json:"url"`
+	// URL may have a login in it, which is kept like Auth.
+	URL string `json:"url"`
 	// Auth is the Authorization header; a secret, kept until the delivery has ended.
 	Auth string `json:"auth,omitempty"`
 	// Format is json, ndjson, jsonl or csv; Plain sends the records without gzip.
@@ -78,7 +79,7 @@ type File struct {
 	At   time.Time `json:"delivery_ts"`
 }
 
-// Delivery is what can be told of one. Its message has no secret.
+// Delivery is what can be told of one. Its message has no secret, nor its address a login.
 type Delivery struct {
 	ID       string    `json:"id"`
 	Message  Message   `json:"message"`

@@ -7,14 +7,12 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
+
+	"zonedeck/service/emulator/state"
 )
 
-const (
-	extension  = ".json"
-	tempPrefix = ".new-"
-)
+const extension = ".json"
 
 // idForm is what ids look like; files of any other name are not deliveries.
 func idForm() *regexp.Regexp { return regexp.MustCompile(`^` + idPrefix + `[a-z2-7]{16}$`) }
@@ -26,19 +24,15 @@ func (e *Engine) load() error {
 	if err := os.MkdirAll(e.conf.Dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of deliveries: %w", err)
 	}
+	if err := state.RemoveHalfWritten(e.conf.Dir); err != nil {
+		return err
+	}
 	entries, err := os.ReadDir(e.conf.Dir)
 	if err != nil {
 		return fmt.Errorf("reading the deliveries: %w", err)
 	}
 	isID := idForm()
 	for _, entry := range entries {
-		if strings.HasPrefix(entry.Name(), tempPrefix) {
-			// Half a write; the whole one before it is there.
-			if err := os.Remove(filepath.Join(e.conf.Dir, entry.Name())); err != nil {
-				return fmt.Errorf("reading the deliveries: %w", err)
-			}
-			continue
-		}
 		id, ok := strings.CutSuffix(entry.Name(), extension)
 		if !ok || !isID.MatchString(id) {
 			continue
@@ -79,36 +73,10 @@ func (e *Engine) read(id string) (*Delivery, error) {
 
 // keep writes a delivery as one step that survives a crash; called under mu.
 func (e *Engine) keep(d *Delivery) error {
-	b, err := json.MarshalIndent(d, "", "  ")
-	if err != nil {
+	if err := state.WriteJSON(e.path(d.ID), d); err != nil {
 		return fmt.Errorf("keeping a delivery: %w", err)
 	}
-	f, err := os.CreateTemp(e.conf.Dir, tempPrefix+"*") // 0600
-	if err != nil {
-		return fmt.Errorf("keeping a delivery: %w", err)
-	}
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), e.path(d.ID))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error that counts is already on its way
-		return fmt.Errorf("keeping a delivery: %w", err)
-	}
-	return syncDir(e.conf.Dir)
-}
-
-// syncDir makes a rename durable. Windows has no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	f, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return nil
 }
 
 // clean forgets deliveries that ended long ago.

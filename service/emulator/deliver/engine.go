@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ import (
 const (
 	// AckTimeout is how long a receiver may take to answer (public documentation).
 	AckTimeout = 30 * time.Second
+	// MaxAttempt is how long one attempt may take, however steadily its bytes move: a
+	// receiver that takes one at a time would hold a place for ever.
+	MaxAttempt = 15 * time.Minute
 	// Retention is how long a delivery that has ended can be read.
 	Retention = 30 * 24 * time.Hour
 
@@ -179,10 +183,20 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	return d.public(), nil
 }
 
-// public is a copy without the secret.
+// withoutLogin takes the password out of an address.
+func withoutLogin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return address
+	}
+	u.User = url.User("***")
+	return u.String()
+}
+
+// public is a copy without secrets.
 func (d *Delivery) public() Delivery {
 	c := *d
-	c.Message.Auth = ""
+	c.Message.Auth, c.Message.URL = "", withoutLogin(d.Message.URL)
 	c.Files, c.Attempts = slices.Clone(d.Files), slices.Clone(d.Attempts)
 	return c
 }
@@ -232,7 +246,7 @@ func (e *Engine) Cancel(id string) error {
 // end moves a delivery to its last state; its secret goes. Called under mu.
 func (e *Engine) end(d *Delivery, status Status) error {
 	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
-	d.Message.Auth = ""
+	d.Message.Auth, d.Message.URL = "", withoutLogin(d.Message.URL)
 	return e.keep(d)
 }
 

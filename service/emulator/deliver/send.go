@@ -19,6 +19,7 @@ import (
 
 var (
 	errSilent = errors.New("the receiver did not answer in time")
+	errLong   = fmt.Errorf("the receiver took longer than %s", MaxAttempt)
 	errLarge  = errors.New("the records are too many to be signed in one file")
 )
 
@@ -99,7 +100,7 @@ func (e *Engine) begin(id string) (d Delivery, fault Fault, ok bool) {
 		return d, fault, false
 	}
 	d = at.public()
-	d.Message.Auth = at.Message.Auth
+	d.Message = at.Message // secrets and all
 	return d, fault, true
 }
 
@@ -176,7 +177,9 @@ func fileName(m Message, part int) string {
 // post makes one POST. The error tells why the receiver does not have it, or why that
 // cannot be known.
 func (e *Engine) post(d Delivery) (status int, err error) {
-	ctx, cancel := context.WithCancelCause(e.ctx)
+	bound, end := context.WithTimeoutCause(e.ctx, MaxAttempt, errLong)
+	defer end()
+	ctx, cancel := context.WithCancelCause(bound)
 	defer cancel(nil)
 	// An attempt may take as long as bytes move.
 	silent := time.AfterFunc(e.conf.AckTimeout, func() { cancel(errSilent) })

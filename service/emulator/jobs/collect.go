@@ -135,7 +135,7 @@ func (v *visit) record(r record) bool {
 
 // input is what was asked for, as a record shows it.
 func (v *visit) input() object {
-	fields, err := fieldsOf(v.job.shape.dataset, v.job.shape.discover)
+	fields, err := InputFields(v.job.shape.dataset, v.job.shape.discover)
 	if err != nil {
 		return nil
 	}

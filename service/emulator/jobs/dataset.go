@@ -109,9 +109,9 @@ func datasetOf(id string) (dataset, bool) {
 	return all[i], true
 }
 
-// fieldsOf are the fields of an input. Errors: [ErrNoDataset], [ErrNoCollection],
+// InputFields are the fields of an input, discovered by (empty: collected). Errors: [ErrNoDataset], [ErrNoCollection],
 // [ErrNoDiscovery].
-func fieldsOf(id, by string) ([]Field, error) {
+func InputFields(id, by string) ([]Field, error) {
 	d, ok := datasetOf(id)
 	if !ok {
 		return nil, ErrNoDataset
@@ -140,17 +140,12 @@ const (
 	maxUnknown      = 20 // fields that are named in one refusal
 )
 
-// CheckInput tells what is wrong with an input of a dataset, discovered by (empty:
-// collected); loose lets unknown fields pass. The error is that of [Engine.Trigger]
-// for a dataset that is not there.
-func CheckInput(id, by string, raw json.RawMessage, loose bool) ([]Fault, error) {
-	fields, err := fieldsOf(id, by)
-	if err != nil {
-		return nil, err
-	}
+// CheckInput tells what is wrong with an input that should have these fields; loose lets
+// unknown ones pass.
+func CheckInput(fields []Field, raw json.RawMessage, loose bool) []Fault {
 	in, ok := fieldsIn(raw)
 	if !ok {
-		return []Fault{{"input", "Must be an object"}}, nil
+		return []Fault{{"input", "Must be an object"}}
 	}
 	var faults []Fault
 	var unknown []string
@@ -177,7 +172,7 @@ func CheckInput(id, by string, raw json.RawMessage, loose bool) ([]Fault, error)
 			faults = append(faults, Fault{f.Name, reason})
 		}
 	}
-	return faults, nil
+	return faults
 }
 
 // fieldsIn is false for what is no object.

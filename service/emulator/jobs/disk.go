@@ -11,15 +11,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
+
+	"zonedeck/service/emulator/state"
 )
 
 const (
 	metaName    = "job.json"
 	inputName   = "input.ndjson"
 	recordsName = "records.ndjson"
-	tempPrefix  = ".new-"
 )
 
 // idForm is what newID makes; folders of any other name are not jobs.
@@ -41,7 +41,7 @@ func (e *Engine) load() error {
 	isID := idForm()
 	for _, entry := range entries {
 		name := entry.Name()
-		if strings.HasPrefix(name, tempPrefix) {
+		if strings.HasPrefix(name, state.HalfWritten) {
 			// A trigger that was never answered: nobody knows the job.
 			if err := os.RemoveAll(e.folder(name)); err != nil {
 				return err
@@ -74,7 +74,7 @@ func (j *job) load() error {
 		return err
 	}
 	// Records that were kept were neither collected nor discovered by this job.
-	if _, err := fieldsOf(j.meta.Dataset, j.meta.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.kept()) {
+	if _, err := InputFields(j.meta.Dataset, j.meta.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.kept()) {
 		return fmt.Errorf("dataset %q: %w", j.meta.Dataset, err)
 	}
 	if j.meta.Inputs < 0 || j.meta.Inputs > MaxInputs {
@@ -83,14 +83,17 @@ func (j *job) load() error {
 	j.shape = j.meta.shape()
 	if j.meta.Status.Ended() {
 		close(j.over)
+		if len(j.meta.Hooks) == 0 {
+			return nil // nothing was written to it since
+		}
 	}
-	return nil
+	return state.RemoveHalfWritten(j.dir)
 }
 
 // create writes a job's folder under a temporary name, syncs it and renames it, so
 // that it is there as a whole or not at all.
 func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) (err error) {
-	tmp := e.folder(tempPrefix + j.id)
+	tmp := e.folder(state.HalfWritten + j.id)
 	if err := os.Mkdir(tmp, 0o700); err != nil {
 		return err
 	}
@@ -120,7 +123,7 @@ func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) (err error
 	if err := os.Rename(tmp, j.dir); err != nil {
 		return err
 	}
-	return syncDir(e.conf.Dir)
+	return state.SyncDir(e.conf.Dir)
 }
 
 func writeInputs(path string, inputs []json.RawMessage) error {
@@ -148,24 +151,7 @@ func writeInputs(path string, inputs []json.RawMessage) error {
 }
 
 func writeMeta(dir string, m meta) error {
-	b, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
-	f, err := os.CreateTemp(dir, ".job-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(append(b, '\n'))
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), filepath.Join(dir, metaName))
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the error that counts is already on its way
-		return err
-	}
-	return syncDir(dir)
+	return state.WriteJSON(filepath.Join(dir, metaName), m)
 }
 
 // syncFile makes what was written durable; a file nobody made has nothing to lose.
@@ -178,18 +164,6 @@ func syncFile(path string) error {
 		return err
 	}
 	return errors.Join(f.Sync(), f.Close())
-}
-
-// syncDir makes a rename durable. Windows has no such call and needs none.
-func syncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // scanLines calls fn for each whole line of f with its offset, and gives the offset

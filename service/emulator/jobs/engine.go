@@ -17,6 +17,7 @@ const (
 	workersPerJob = 4
 	pagesAtOnce   = 16
 	sweepEvery    = time.Hour
+	diskPause     = 5 * time.Second // after a state that could not be written
 )
 
 // Page is a page as a job got it.
@@ -127,7 +128,7 @@ func (e *Engine) Close() error {
 // Errors: [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], or the
 // disk's.
 func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
-	if _, err := fieldsOf(spec.Dataset, spec.Discover); err != nil {
+	if _, err := InputFields(spec.Dataset, spec.Discover); err != nil {
 		return Snapshot{}, err
 	}
 	return e.add(newID(idPrefix), spec, nil)
@@ -268,6 +269,9 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	j, err := e.job(id)
 	if err != nil {
 		return Snapshot{}, err
+	}
+	if j.kept() {
+		return Snapshot{}, ErrNoInput // what it has is a filter
 	}
 	inputs, err := e.Inputs(id)
 	if err != nil {

@@ -136,9 +136,17 @@ func (j *job) run(ctx context.Context) {
 	case j.nothingFound():
 		status, msg = Failed, noDiscovery
 	}
-	if err := j.end(status, msg); err != nil && !errors.Is(err, ErrNotRunning) {
-		j.engine.conf.Log.Error("a job's end could not be kept; it ends again after a restart", "snapshot", j.id, "error", err)
-		return
+	for {
+		err := j.end(status, msg)
+		if err == nil || errors.Is(err, ErrNotRunning) {
+			break
+		}
+		// A full disk, mostly: a job that never ends would keep its place, and its client
+		// waiting.
+		j.engine.conf.Log.Error("a job's end could not be kept; it is tried again", "snapshot", j.id, "error", err)
+		if pause(ctx, diskPause) != nil {
+			return
+		}
 	}
 	j.handOver()
 }

@@ -263,7 +263,7 @@ func FuzzExtract(f *testing.F) {
 		}
 		for _, d := range datasets() {
 			for _, by := range []string{"", byKeyword, byCategory, byBestSellers} {
-				if _, err := fieldsOf(d.ID, by); err != nil {
+				if _, err := InputFields(d.ID, by); err != nil {
 					continue
 				}
 				j := &job{engine: e, shape: shape{dataset: d.ID, discover: by, limit: 10}}

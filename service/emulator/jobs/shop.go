@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -115,7 +116,11 @@ func pages(p Page, doc *html.Node) []record {
 	return []record{r}
 }
 
-var price = regexp.MustCompile(`^([$€£])\s*([0-9]+(?:\.[0-9]{1,2})?)$`)
+// price is compiled when the first shop is read: no command should pay for it at its
+// start.
+var price = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([$€£])\s*([0-9]+(?:\.[0-9]{1,2})?)$`)
+})
 
 // products reads every product box of a page. What moved elsewhere in the markup
 // comes out as null: that is how drift looks from outside (service.md 7).
@@ -133,7 +138,7 @@ func products(p Page, doc *html.Node) []record {
 			}
 		}
 		if c := byClass(n, "price"); c != nil {
-			if m := price.FindStringSubmatch(text(c)); m != nil {
+			if m := price().FindStringSubmatch(text(c)); m != nil {
 				r["price"] = json.Number(m[2])
 				r["currency"] = map[string]string{"$": "USD", "€": "EUR", "£": "GBP"}[m[1]]
 			}

@@ -42,6 +42,9 @@ func (m *Meter) load() error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("making the folder of the usage: %w", err)
 	}
+	if err := state.RemoveHalfWritten(dir); err != nil {
+		return err
+	}
 	if err := m.conf.State.Read(filepath.Join(folder, pastName), &m.before); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -28,7 +29,8 @@ type Dir struct {
 	notes []string
 }
 
-// Open makes or takes the folder; empty is a temporary one. The error is [ErrInUse] when
+// Open makes or takes the folder, and clears it of files that a killed process had half
+// written; empty is a temporary one. The error is [ErrInUse] when
 // another process owns it.
 func Open(dir string, now func() time.Time) (*Dir, error) {
 	s := &Dir{dir: dir, now: now}
@@ -50,6 +52,9 @@ func Open(dir string, now func() time.Time) (*Dir, error) {
 	}
 	if !ok {
 		return nil, fmt.Errorf("%w: %s", ErrInUse, dir)
+	}
+	if err := RemoveHalfWritten(dir); err != nil {
+		return nil, errors.Join(err, s.lock.Unlock())
 	}
 	return s, nil
 }
@@ -110,7 +115,7 @@ func WriteJSON(path string, v any) error {
 // same folder, fsync, rename, fsync of the folder.
 func WriteFile(path string, b []byte) (err error) {
 	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
+	f, err := os.CreateTemp(dir, HalfWritten+filepath.Base(path)+"-*") // 0600
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
 	}
@@ -133,11 +138,33 @@ func WriteFile(path string, b []byte) (err error) {
 	if err = os.Rename(f.Name(), path); err != nil {
 		return err
 	}
-	return syncDir(dir)
+	return SyncDir(dir)
 }
 
-// syncDir makes a rename durable. Windows has no such call and needs none.
-func syncDir(dir string) error {
+// HalfWritten is what the name of a file begins with until it is whole.
+const HalfWritten = ".new-"
+
+// RemoveHalfWritten takes the files from a folder that a killed process had not written
+// to their end: nobody reads them, and they can hold secrets. The folder's owner calls it
+// before its first write.
+func RemoveHalfWritten(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("looking for half written files: %w", err)
+	}
+	for _, e := range entries {
+		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), HalfWritten) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+			return fmt.Errorf("removing a half written file: %w", err)
+		}
+	}
+	return nil
+}
+
+// SyncDir makes a rename durable. Windows has no such call and needs none.
+func SyncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil
 	}
@@ -145,6 +172,5 @@ func syncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	return d.Sync()
+	return errors.Join(d.Sync(), d.Close())
 }

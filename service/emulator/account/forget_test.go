@@ -1,0 +1,100 @@
+package account
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"zonedeck/service/emulator/scenario"
+)
+
+func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
+	s := folder(t)
+	a := open(t, s, &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp", Password: "given-secret"}}})
+	if _, err := a.CreateZone(NewZone{Name: "made", Plan: plan(t, `{"type":"unblocker"}`), Passwords: []string{"made-secret"}, AllowIPs: []string{"192.0.2.7"}}); err != nil {
+		t.Fatal(err)
+	}
+	held, err := a.Zone("made")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.DeleteZones(nil); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(s.Path(accountName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, secret := range []string{"given-secret", "made-secret", "192.0.2.7"} {
+		if strings.Contains(string(b), secret) {
+			t.Errorf("%s is still in the file", secret)
+		}
+	}
+	a = open(t, s, &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp", Password: "given-secret"}}})
+	all := a.AllZones()
+	if len(all) != 2 || len(s.Notes()) > 0 {
+		t.Fatalf("zones after a restart %v, notes %v", all, s.Notes())
+	}
+	for _, z := range all {
+		if z.Status() != Deleted || z.Accepts("") || z.Accepts("given-secret") || z.Accepts("made-secret") {
+			t.Errorf("%s is %s", z.Name, z.Status())
+		}
+	}
+	if !held.Accepts("made-secret") {
+		t.Error("a zone that was asked for earlier changed")
+	}
+}
+
+// A test suite that makes a zone, uses it and deletes it has to be able to do so for ever.
+func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
+	sc := &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp"}}}
+	s := folder(t)
+	a := open(t, s, sc)
+	if _, err := a.DeleteZones([]string{"given"}); err != nil {
+		t.Fatal(err)
+	}
+	unlocker := plan(t, `{"type":"unblocker"}`)
+	// What was deleted in earlier days, without writing the file a thousand times.
+	err := a.apply(func(v *view, f *accountFile) error {
+		for i := range MaxZones {
+			r := &record{Name: fmt.Sprintf("old%d", i), Product: "isp", Status: Deleted}
+			v.put(r)
+			f.Zones[r.Name] = r
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		if _, err := a.CreateZone(NewZone{Name: "made", Plan: unlocker}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := a.DeleteZones([]string{"made"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a = open(t, s, sc)
+	if n := len(a.AllZones()); n != MaxZones {
+		t.Errorf("%d zones are remembered", n)
+	}
+	if _, err := a.Zone("given"); !errors.Is(err, ErrNoSuchZone) {
+		t.Errorf("the scenario's deleted zone is back: %v", err)
+	}
+}
+
+func TestAFileOfANewerVersionIsNotCutShort(t *testing.T) {
+	s := folder(t)
+	const newer = `{"schema_version":99,"keys":[],"more":1}`
+	if err := os.WriteFile(s.Path(accountName), []byte(newer), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(&scenario.Scenario{Account: "hl_1"}, s, now); !errors.Is(err, ErrNewer) {
+		t.Errorf("error %v", err)
+	}
+	if b, err := os.ReadFile(s.Path(accountName)); err != nil || string(b) != newer {
+		t.Errorf("the file became %s, %v", b, err)
+	}
+}

@@ -1,0 +1,79 @@
+package state
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func TestHalfWrittenFilesOfAKilledProcessGoAtTheNextStart(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{HalfWritten + "account.json-123", ".bashrc", "notes"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, there := range map[string]bool{HalfWritten + "account.json-123": false, ".bashrc": true, "notes": true} {
+		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAFileIsReplacedAsAWholeOrLeftAlone(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "a.json")
+	if err := WriteJSON(path, map[string]int{"n": 1}); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteJSON(path, make(chan int)); err == nil {
+		t.Error("what cannot be encoded was written")
+	}
+	// What is in the way of the rename is a folder with something in it.
+	taken := filepath.Join(dir, "b.json")
+	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteJSON(taken, 1); err == nil {
+		t.Error("a folder was replaced")
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(entries) != 2 {
+		t.Errorf("left behind: %v", entries)
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+}
+
+func TestAFolderHasOneOwner(t *testing.T) {
+	dir := t.TempDir()
+	s, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, time.Now); !errors.Is(err, ErrInUse) {
+		t.Errorf("a second owner: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
