@@ -11,7 +11,6 @@
 // A [Server] is safe for concurrent use; every goroutine it starts has ended when
 // [Server.Shutdown] returns.
 //
-// What is not there yet: asynchronous fetches, webhooks, page rendering, parsed
-// search results, unlocking (an unlocker zone passes the target's answer on as it
-// is). Requests that ask for these are refused by the field's name.
+// What works, what differs and why, and what is not there is in docs/emulator.md, row by
+// row; TestConformance holds that page against the tests and the route tables.
 package emulator

@@ -87,6 +87,19 @@ func TestTheServicesHeadersByNativeAccess(t *testing.T) {
 	}
 }
 
+func TestTheUnlockerRendersWhereTheLoginSaysSo(t *testing.T) {
+	needChromium(t)
+	g := start(t, Options{})
+	for _, scheme := range []string{"http", "https"} {
+		if a := g.get(g.through("unlocker_demo"), scheme+"://lab.test/js"); a.status != 200 || strings.Contains(a.body, "Brass desk lamp") {
+			t.Errorf("as the target sends it by %s: %+v", scheme, a)
+		}
+		if a := g.get(g.through("unlocker_demo-render"), scheme+"://lab.test/js"); a.status != 200 || !strings.Contains(a.body, "Brass desk lamp") {
+			t.Errorf("rendered by %s: %+v", scheme, a)
+		}
+	}
+}
+
 // roundTrip sends a request and reads its answer.
 func (g *rig) roundTrip(c *http.Client, req *http.Request) reply {
 	g.t.Helper()

@@ -20,7 +20,7 @@ func (s *Server) nativeHooks() native.Hooks {
 		Around: s.aroundVisit,
 		Target: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper { return s.targetFaults(v.Zone, rt) },
 		Unlock: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper {
-			return s.fetch.Unlocker(v.Zone, v.Exit, rt)
+			return s.fetch.Unlocker(v.Zone, v.Exit, v.Flags.Render, rt)
 		},
 		Conn: s.tunnelFaults,
 		Done: s.visitDone,

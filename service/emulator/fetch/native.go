@@ -22,16 +22,18 @@ const maxKeptBody = 64 << 10
 // Unlocker is the unlocker behind native access: it stands before next, the way to the
 // targets of one request, and gets past what blocks it. Redirects are the client's to
 // follow. The x-unblock-* headers and the brd_* parameters of search addresses are the
-// service's, as by API. What it could not do is an [answer.Refusal].
-func (f *Fetcher) Unlocker(z account.Zone, e exits.Exit, next http.RoundTripper) http.RoundTripper {
-	return nativeUnlocker{f, z, e, next}
+// service's, as by API; render is the flag of that name. What it could not do is an
+// [answer.Refusal].
+func (f *Fetcher) Unlocker(z account.Zone, e exits.Exit, render bool, next http.RoundTripper) http.RoundTripper {
+	return nativeUnlocker{f, z, e, render, next}
 }
 
 type nativeUnlocker struct {
-	f    *Fetcher
-	zone account.Zone
-	exit exits.Exit
-	next http.RoundTripper
+	f      *Fetcher
+	zone   account.Zone
+	exit   exits.Exit
+	render bool
+	next   http.RoundTripper
 }
 
 func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -47,8 +49,12 @@ func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 		f: u.f, zone: u.zone, call: c, exit: u.exit, next: u.next,
 		use: meter.Call{Zone: u.zone.Name, Product: u.zone.Product, Host: c.url.Hostname(), Secure: c.url.Scheme == "https"},
 	}
-	if c.form == formScreenshot {
-		return t.rendered(ctx)
+	if c.form == formScreenshot || u.render && c.method == http.MethodGet {
+		resp, err := t.rendered(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return t.shape(resp)
 	}
 	out := req.Clone(ctx)
 	out.Header, out.URL = c.header, c.url
