@@ -88,7 +88,7 @@ func TestSlowClientsAreDropped(t *testing.T) {
 		t.Error("half a header was waited for")
 	}
 	// One connection at a time: the next is served when the slow one is gone.
-	if resp, err := sendRaw(ln.Addr().String(), "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil || resp.StatusCode != 404 {
+	if resp, err := sendRaw(ln.Addr().String(), "GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); err != nil || resp.StatusCode != http.StatusNotFound {
 		t.Errorf("the next client: %v %v", resp, err)
 	}
 }

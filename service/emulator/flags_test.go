@@ -171,7 +171,7 @@ func TestPoliciesHoldForBothMethods(t *testing.T) {
 		"GET ftp://lab.test/ HTTP/1.1\r\nHost: lab.test\r\n": "policy_20010",
 		"CONNECT lab.test HTTP/1.1\r\nHost: lab.test\r\n":    "client_10080",
 	} {
-		if got := answered(t, g.r.Proxy, first+auth+"\r\n"); got.StatusCode != 403 || got.Header.Get("x-brd-err-code") != code {
+		if got := answered(t, g.r.Proxy, first+auth+"\r\n"); got.StatusCode != http.StatusForbidden || got.Header.Get("x-brd-err-code") != code {
 			t.Errorf("%q: %d %v", first, got.StatusCode, got.Header)
 		}
 	}
