@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -78,13 +79,24 @@ func testsBelow(t *testing.T, root string) map[string]bool {
 }
 
 // TestConformance holds docs/emulator.md against the code: a verdict is one of three,
-// and what is said to work, or to differ, names a test that exists.
+// what is said to work, or to differ, names a test that exists, and everything that is
+// served has a row.
 func TestConformance(t *testing.T) {
 	rows := conformance(t)
 	if len(rows) < 150 {
 		t.Fatalf("only %d rows: the table was not read", len(rows))
 	}
 	tests := testsBelow(t, "../..")
+	items := ""
+	for _, r := range rows {
+		items += r.item + "\n"
+	}
+	g := start(t, Options{})
+	for _, e := range slices.Concat(g.apiEndpoints(), g.controlEndpoints()) {
+		if !strings.Contains(items, "`"+e.pattern+"`") {
+			t.Errorf("%s is served, and in no row", e.pattern)
+		}
+	}
 	named := regexp.MustCompile("`([a-z]+\\.(?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)(?:/[^`]*)?`")
 	for _, r := range rows {
 		names := named.FindAllStringSubmatch(r.shown, -1)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -292,5 +293,22 @@ func TestTheJournalIsFollowed(t *testing.T) {
 	}
 	if err := <-followed; err == nil || n != 4 {
 		t.Errorf("a follower in the process ended with %v after %d", err, n)
+	}
+}
+
+func TestTheSameSeedGivesTheSameAnswers(t *testing.T) {
+	run := func(seed int) (seen string) {
+		g := playing(t, fmt.Sprintf("seed = %d\n[[faults]]\npoint = \"api\"\npath = \"/request\"\naction = \"status\"\nstatus = 503\nprobability = 0.5\n", seed))
+		for range 40 {
+			seen += strconv.Itoa(g.page(okPage).status) + " "
+		}
+		return seen
+	}
+	first := run(7)
+	if again := run(7); again != first || !strings.Contains(first, "503") || !strings.Contains(first, "200") {
+		t.Errorf("%s\n%s", first, again)
+	}
+	if other := run(8); other == first {
+		t.Error("another seed, the same answers")
 	}
 }

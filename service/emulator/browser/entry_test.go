@@ -235,3 +235,24 @@ func TestTheEntryAsksForALogin(t *testing.T) {
 		})
 	}
 }
+
+func TestAllBrowsersTakenIsSaid(t *testing.T) {
+	b := open(t, Config{Sessions: 1})
+	addr := entry(t, b)
+	dialClient(t, addr)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+addr+"/", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header = basic()
+	req.Header.Set("Connection", "Upgrade")
+	req.Header.Set("Upgrade", "websocket")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("x-brd-error-code") != "no_free_workers" {
+		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+}
