@@ -48,7 +48,7 @@ func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, program(t), "emulate", "--proxy", "127.0.0.1:0")
+			cmd := exec.CommandContext(ctx, program(t), "emulate", "--proxy", "127.0.0.1:0", "--cdp", "127.0.0.1:0")
 			cmd.Env = environment(dir, "TMPDIR="+dir)
 			out, err := cmd.StdoutPipe()
 			if err != nil {

@@ -201,7 +201,7 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 		}
 		once.Do(func() { // in the middle of the job
 			kill()
-			s, err := emulator.Start(ctx, emulator.Options{StateDir: dir, ProxyAddr: "127.0.0.1:0"})
+			s, err := emulator.Start(ctx, emulator.Options{StateDir: dir, ProxyAddr: "127.0.0.1:0", CDPAddr: "127.0.0.1:0"})
 			if err != nil {
 				t.Error(err)
 				return

@@ -235,10 +235,10 @@ func TestFaultsOfTheProxyHitTheRemoteBrowserToo(t *testing.T) {
 		resp.Body.Close()
 		return resp
 	}
-	if resp := ask("wrong"); resp.StatusCode != 407 || resp.Header.Get("x-emulator-fault") != "" {
+	if resp := ask("wrong"); resp.StatusCode != http.StatusProxyAuthRequired || resp.Header.Get("x-emulator-fault") != "" {
 		t.Errorf("before the login: %d %v", resp.StatusCode, resp.Header)
 	}
-	if resp := ask(g.password("browser_demo")); resp.StatusCode != 503 || resp.Header.Get("x-brd-err-code") != "no_free_workers" || resp.Header.Get("x-emulator-fault") != "full" {
+	if resp := ask(g.password("browser_demo")); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("x-brd-err-code") != "no_free_workers" || resp.Header.Get("x-emulator-fault") != "full" {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
 	}
 	if e := g.recorded("cdp", 2)[1]; e.Status != 503 || e.Fault != "full" || e.Zone != "browser_demo" || e.User != user("browser_demo") {

@@ -170,11 +170,16 @@ func (l *load) client(ctx context.Context, kind int) error {
 			return fmt.Errorf("%s: connecting: %w", loadZone(kind), err)
 		}
 		if first {
+			// With a request first: a server waits longer for the next one than for the
+			// first of a connection.
+			err = l.use(conn, kind, 1)
 			first = false
 			l.connected.Done()
 			l.connected.Wait()
 		}
-		err = l.use(conn, kind)
+		if err == nil {
+			err = l.use(conn, kind, loadKept)
+		}
 		conn.Close()
 		if err != nil {
 			return fmt.Errorf("%s: %w", loadZone(kind), err)
@@ -228,8 +233,9 @@ func (l *load) tunnel(conn net.Conn, kind int, target string) error {
 	return nil
 }
 
-// use sends requests on a connection, and looks at every byte of their answers.
-func (l *load) use(conn net.Conn, kind int) error {
+// use sends requests on a connection, at most so many, and looks at every byte of their
+// answers.
+func (l *load) use(conn net.Conn, kind, most int) error {
 	request := "GET /json HTTP/1.1\r\nHost: lab.test\r\n\r\n"
 	if kind == loadPlain {
 		zone := loadZone(kind)
@@ -237,7 +243,7 @@ func (l *load) use(conn net.Conn, kind int) error {
 	}
 	r := bufio.NewReader(conn)
 	body := bytes.NewBuffer(make([]byte, 0, len(l.page)+bytes.MinRead))
-	for n := 0; n < loadKept && (n == 0 || time.Now().Before(l.end)); n++ {
+	for n := 0; n < most && (n == 0 || time.Now().Before(l.end)); n++ {
 		if err := conn.SetDeadline(time.Now().Add(loadPatience)); err != nil {
 			return err
 		}

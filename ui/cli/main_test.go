@@ -68,7 +68,7 @@ func readyLine(t *testing.T, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--json"}, args...)...)
+	p, _, stderr := process(t, nil, append([]string{"emulate", "--proxy", "127.0.0.1:0", "--cdp", "127.0.0.1:0", "--json"}, args...)...)
 	r, w := io.Pipe()
 	p.Stdout = w
 	code := make(chan int, 1)
