@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/agent"
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/ca"
 	"zonedeck/service/emulator/deliver"
@@ -222,7 +223,7 @@ func (s *Server) note(format string, args ...any) {
 
 func (s *Server) newHTTP(h http.Handler) *http.Server {
 	srv := &http.Server{
-		Handler:           h,
+		Handler:           answer.BoundBodies(h),
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       keepAliveTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,

@@ -2,6 +2,7 @@ package native
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -292,7 +293,7 @@ func (b *idleBody) Read(p []byte) (int, error) {
 		b.seen.up.Add(int64(n))
 		b.seen.bill.up(n)
 	}
-	if err != nil {
+	if errors.Is(err, io.EOF) { // after a failure it stays, for what the server still reads
 		_ = b.deadline(time.Time{}) // fails on a dead connection only
 	}
 	return n, err

@@ -1,0 +1,67 @@
+package emulator
+
+import (
+	"bytes"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"time"
+)
+
+// limited is a connection as the server holds it and the client's own end.
+func limited(t *testing.T, patience time.Duration) (held *limitedConn, client net.Conn) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLimitListener(ln).(*limitListener)
+	l.patience = patience
+	t.Cleanup(func() { l.Close() })
+	client, err = net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { client.Close(); c.Close() })
+	return c.(*limitedConn), client
+}
+
+// TestAClientThatDoesNotReadIsCut: also in answers that nobody set a deadline for.
+func TestAClientThatDoesNotReadIsCut(t *testing.T) {
+	held, _ := limited(t, 50*time.Millisecond)
+	chunk := bytes.Repeat([]byte("x"), 1<<20)
+	for range 64 { // more than the kernel keeps for the two of them
+		if _, err := held.Write(chunk); err != nil {
+			if !errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error(err)
+			}
+			return
+		}
+	}
+	t.Error("64 MB were written to nobody")
+}
+
+// TestWhoSetsADeadlineKeepsIt: a tunnel's patience is its own.
+func TestWhoSetsADeadlineKeepsIt(t *testing.T) {
+	held, client := limited(t, time.Nanosecond)
+	if err := held.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Write([]byte("a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := held.SetWriteDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := held.Write([]byte("b")); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("%v, want the listener's own patience again", err)
+	}
+}
