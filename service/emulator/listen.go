@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -127,22 +128,43 @@ func (s *Server) listenCDP(addr string) (net.Listener, error) {
 	return ln, err
 }
 
-// forLoopback answers only to names of this machine. A web page in a browser on it
-// can make its own name resolve to 127.0.0.1, and the demo keys are no secret: such
-// a page could have this machine fetch for it and read the answers.
+// forLoopback answers only to names of this machine, and to pages of it. A web page in a
+// browser on it can make its own name resolve to 127.0.0.1, or open a WebSocket to there,
+// and the demo keys are no secret: such a page could have this machine fetch for it and
+// read the answers.
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host, _, err := net.SplitHostPort(r.Host)
-		if err != nil {
-			host = strings.Trim(r.Host, "[]")
-		}
-		ip, err := netip.ParseAddr(host)
-		if host != "" && host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		if r.Host != "" && !isLoopback(r.Host) {
 			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisControl, "the local emulator answers to localhost and loopback addresses only")
 			return
 		}
+		for _, origin := range r.Header["Origin"] {
+			if !ownOrigin(origin) {
+				answer.Text(w, http.StatusForbidden, answer.BasisControl, "the local emulator does not answer pages of other sites")
+				return
+			}
+		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// ownOrigin reports whether a page, or what else sends an Origin, is of this machine. What
+// is installed in the browser itself (its developer tools) has a scheme of its own.
+func ownOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && u.Scheme != "" && (isLoopback(u.Host) || u.Scheme != "http" && u.Scheme != "https")
+}
+
+// isLoopback reports whether a host, with or without port, names this machine.
+func isLoopback(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
 }
 
 func wait(ctx context.Context, d time.Duration) bool {

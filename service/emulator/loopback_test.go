@@ -62,3 +62,36 @@ func TestNothingIsAnsweredWithoutALogin(t *testing.T) {
 		}
 	}
 }
+
+// TestAPageOfAnotherSiteIsNotServed: a browser lets every page open WebSockets to this
+// machine, and sends some requests without asking.
+func TestAPageOfAnotherSiteIsNotServed(t *testing.T) {
+	g := start(t, Options{})
+	for origin, served := range map[string]bool{
+		"http://localhost:3000": true, "https://127.0.0.1": true, "http://[::1]:80": true, "devtools://devtools": true,
+		"http://evil.example": false, "https://127.0.0.1.example": false, "null": false, "http://localhost.example": false,
+	} {
+		for where, request := range map[string]string{
+			g.r.API:     "GET /datasets/list HTTP/1.1\r\nAuthorization: Bearer " + g.key("batch-user"),
+			g.r.Control: "GET /keys HTTP/1.1\r\nAuthorization: Bearer " + g.r.ControlToken,
+			g.r.CDP:     "GET /json/list HTTP/1.1\r\nAuthorization: " + loginHeader("browser_demo", g.password("browser_demo")),
+		} {
+			_, addr, _ := strings.Cut(where, "://")
+			got := raw(t, addr, request+"\r\nHost: 127.0.0.1\r\nOrigin: "+origin+"\r\nConnection: close\r\n\r\n")
+			if want := map[bool]int{true: 200, false: 403}[served]; got != want {
+				t.Errorf("%s for a page of %s: %d, want %d", where, origin, got, want)
+			}
+		}
+	}
+}
+
+// TestAnAddressThatThereIsNotSaysItsBasis: those answers are not an endpoint's own.
+func TestAnAddressThatThereIsNotSaysItsBasis(t *testing.T) {
+	g := start(t, Options{})
+	for url, want := range map[string]int{g.r.API + "/nothing": 404, g.r.API + "/customer/balance": 405, g.r.Control + "/": 404} {
+		a := g.do(http.MethodPatch, url, "", nil)
+		if a.status != want || !strings.HasPrefix(a.header.Get("x-emulator-basis"), "assumption") {
+			t.Errorf("%s: %d %v", url, a.status, a.header)
+		}
+	}
+}
