@@ -25,9 +25,6 @@ const (
 	MaxIdle = 32
 	// idleTime is how long they are kept without use.
 	idleTime = 30 * time.Second
-	// freshTime is how long after its use a connection is taken for alive without a
-	// look; a request that can be sent again is, should it be dead.
-	freshTime = time.Second
 	// tlsTimeout bounds a handshake.
 	tlsTimeout = 10 * time.Second
 	// maxInformational bounds the 1xx answers before the final one.
@@ -264,7 +261,7 @@ func (c *Client) conn(r *http.Request, key string) (cn *conn, reused bool, err e
 		if cn == nil {
 			break
 		}
-		if time.Since(cn.used) < freshTime && repeatable(r.Method) || cn.alive() {
+		if cn.alive() {
 			return cn, true, nil
 		}
 		cn.Close()
