@@ -1,7 +1,14 @@
 package native
 
 import (
+	"bufio"
+	"bytes"
 	"encoding/base64"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -41,6 +48,55 @@ func FuzzProxyAuth(f *testing.F) {
 		}
 		if c.password != "pw" || l.zone.Name != "isp_demo" || !strings.Contains(c.user, "hl_demo01") {
 			t.Fatalf("%q was let in", h)
+		}
+	})
+}
+
+// FuzzProxyRequest: whatever stands on the wire, the proxy answers in HTTP or not at all,
+// and without a login it does nothing but hand out its root certificate.
+func FuzzProxyRequest(f *testing.F) {
+	g := newRig(f, rigOptions{target: http.NotFoundHandler(), headers: time.Second})
+	auth := "Proxy-Authorization: " + basic("isp") + "\r\n"
+	for _, s := range []string{
+		"GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\n\r\n",
+		"GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\n" + auth + "\r\n",
+		"CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\n" + auth + "\r\n\x16\x03\x01",
+		"CONNECT :443 HTTP/1.1\r\nHost: x\r\n" + auth + "\r\n",
+		"CONNECT [::1]:443 HTTP/1.1\r\nHost: x\r\n" + auth + "\r\n",
+		"POST http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nTransfer-Encoding: chunked\r\n" + auth + "\r\n5\r\nhello\r\n0\r\nX: y\r\n\r\n",
+		"GET /ca.pem HTTP/1.0\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x05\x01\x00", "\x16\x03\x01\x00\x05",
+		"GET http://lab.test:99999/ HTTP/1.1\r\nHost: lab.test\r\nUpgrade: x\r\nConnection: upgrade\r\n" + auth + "\r\n",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		c, err := net.Dial("tcp", g.addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(b); err == nil {
+			_ = c.(*net.TCPConn).CloseWrite() // the proxy may have hung up already
+		}
+		got, err := io.ReadAll(io.LimitReader(c, 1<<20))
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Fatalf("the connection stays open after %q", got)
+		}
+		if len(got) == 0 {
+			return
+		}
+		resp, err := http.ReadResponse(bufio.NewReader(bytes.NewReader(got)), nil)
+		if err != nil {
+			t.Fatalf("answered %q: %v", got, err)
+		}
+		if bytes.Contains(b, []byte("roxy-")) || bytes.Contains(b, []byte(CAPath)) || bytes.Contains(bytes.ToLower(b), []byte("expect")) {
+			return
+		}
+		if resp.StatusCode < 400 {
+			t.Fatalf("%q without a login: %s", b, resp.Status)
 		}
 	})
 }

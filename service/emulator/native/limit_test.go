@@ -15,7 +15,7 @@ import (
 )
 
 // closed waits until the other side has ended the connection.
-func closed(t *testing.T, c net.Conn, within time.Duration) {
+func closed(t testing.TB, c net.Conn, within time.Duration) {
 	t.Helper()
 	if err := c.SetReadDeadline(time.Now().Add(within)); err != nil {
 		t.Fatal(err)
@@ -182,6 +182,9 @@ func TestADeadTargetIsA502WithItsReason(t *testing.T) {
 		}, "net_err_closed", true},
 		{"no HTTP", func(c net.Conn) { fmt.Fprint(c, "220 mail.example ESMTP\r\n"); c.Close() }, "document_load_failed", true},
 		{"a head without end", func(c net.Conn) {
+			if r, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				_, _ = io.Copy(io.Discard, r.Body)
+			}
 			fmt.Fprint(c, "HTTP/1.1 200 OK\r\n")
 			for {
 				if _, err := fmt.Fprintf(c, "X: %s\r\n", strings.Repeat("x", 8000)); err != nil {

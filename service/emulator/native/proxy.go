@@ -90,7 +90,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.serveConnect(w, r, l)
 		return
 	}
-	if r.URL.Host == "" || r.URL.Scheme != "http" {
+	if r.URL.Scheme != "http" {
 		answer.Refuse(w, *protocolRefused(r.URL.Scheme))
 		return
 	}

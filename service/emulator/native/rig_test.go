@@ -80,7 +80,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	var wg sync.WaitGroup
 	var servers []*http.Server
 	newServer := func(h http.Handler) *http.Server {
-		s := &http.Server{Handler: h, ReadHeaderTimeout: o.headers, IdleTimeout: time.Minute, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
+		s := &http.Server{Handler: h, ReadHeaderTimeout: o.headers, IdleTimeout: time.Minute, DisableGeneralOptionsHandler: true, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelDebug)}
 		servers = append(servers, s)
 		return s
 	}

@@ -1,0 +1,186 @@
+package native
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// socksDial goes through the handshake by hand and gives the reply's code.
+func (g *rig) socksDial(login, password string, request []byte, more string) (net.Conn, byte) {
+	g.t.Helper()
+	c, err := net.Dial("tcp", g.socks)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	g.t.Cleanup(func() { c.Close() })
+	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		g.t.Fatal(err)
+	}
+	u := user(login)
+	// Everything in one packet, as a client that does not wait would send it.
+	msg := append([]byte{5, 2, 0, 2, 1, byte(len(u))}, u...)
+	msg = append(append(msg, byte(len(password))), password...)
+	if _, err := c.Write(append(append(msg, request...), more...)); err != nil {
+		g.t.Fatal(err)
+	}
+	var b [10]byte
+	if _, err := io.ReadFull(c, b[:4]); err != nil || b[0] != 5 || b[1] != 2 || b[2] != 1 {
+		g.t.Fatalf("% x, %v", b[:4], err)
+	}
+	if b[3] != 0 {
+		closed(g.t, c, 5*time.Second)
+		return nil, 0xff
+	}
+	if _, err := io.ReadFull(c, b[:]); err != nil || b[0] != 5 || b[3] != 1 {
+		g.t.Fatalf("% x, %v", b, err)
+	}
+	if b[1] == 0 && b[4] != 127 {
+		g.t.Errorf("the bound address is not the exit: % x", b)
+	}
+	return c, b[1]
+}
+
+func socksTo(cmd byte, host string, port int) []byte {
+	b := append([]byte{5, cmd, 0, 3, byte(len(host))}, host...)
+	return append(b, byte(port>>8), byte(port))
+}
+
+func TestSOCKS(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, "reached by ", r.Proto) })})
+	for _, c := range []struct {
+		name, login, password string
+		request               []byte
+		reply                 byte
+	}{
+		{"a name", "isp", "pw", socksTo(1, "lab.test", 80), 0},
+		{"another password", "isp", "no", socksTo(1, "lab.test", 80), 0xff},
+		{"no such zone", "nosuch", "pw", socksTo(1, "lab.test", 80), 0xff},
+		{"a wrong flag", "isp-country-usa", "pw", socksTo(1, "lab.test", 80), 0xff},
+		{"a product without native access", "serp", "pw", socksTo(1, "lab.test", 80), 0xff},
+		{"BIND", "isp", "pw", socksTo(2, "lab.test", 80), 7},
+		{"UDP", "isp", "pw", socksTo(3, "lab.test", 80), 7},
+		{"an IPv4 address", "isp", "pw", []byte{5, 1, 0, 1, 127, 0, 0, 1, 0, 80}, 8},
+		{"an IPv6 address", "isp", "pw", append([]byte{5, 1, 0, 4}, make([]byte, 18)...), 8},
+		{"another type of address", "isp", "pw", []byte{5, 1, 0, 9, 0, 0}, 8},
+		{"an address as a name", "isp", "pw", socksTo(1, "127.0.0.1", 80), 2},
+		{"no name", "isp", "pw", socksTo(1, "", 80), 2},
+		{"no host name", "isp", "pw", socksTo(1, "a b", 80), 2},
+		{"a private name", "isp", "pw", socksTo(1, "localhost", 8080), 2},
+		{"a port that is refused", "isp", "pw", socksTo(1, "mail.example", 25), 2},
+		{"residential to https", "residential", "pw", socksTo(1, "lab.test", 443), 0},
+		{"residential elsewhere", "residential", "pw", socksTo(1, "lab.test", 80), 2},
+		{"residential with the check elsewhere", "kyc", "pw", socksTo(1, "lab.test", 80), 2},
+		{"a name that nobody knows", "isp", "pw", socksTo(1, "nosuch.example", 443), 4},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			g := *g
+			g.t = t
+			if _, reply := g.socksDial(c.login, c.password, c.request, ""); reply != c.reply {
+				t.Errorf("reply %d, want %d", reply, c.reply)
+			}
+		})
+	}
+	// The request for the page in the packet of the handshake.
+	c, _ := g.socksDial("isp", "pw", socksTo(1, "lab.test", 80), "GET / HTTP/1.0\r\nHost: lab.test\r\n\r\n")
+	if b, err := io.ReadAll(c); err != nil || !strings.Contains(string(b), "reached by HTTP/1.0") {
+		t.Errorf("%q %v", b, err)
+	}
+	// Re-signed by the emulator's own authority, like through the proxy.
+	c, _ = g.socksDial("residential", "pw", socksTo(1, "lab.test", 443), "")
+	tc := tls.Client(c, &tls.Config{ServerName: "lab.test", RootCAs: g.ca.Pool()})
+	fmt.Fprint(tc, "GET / HTTP/1.1\r\nHost: lab.test\r\n\r\n")
+	resp, err := http.ReadResponse(bufio.NewReader(tc), nil)
+	if got := body(t, resp, err); got != "reached by HTTP/1.1" || resp.Header.Get("x-brd-ip") == "" {
+		t.Errorf("%q %v", got, resp.Header)
+	}
+}
+
+func TestSOCKSSaysWhatIsWrongWithADeadTarget(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := newRig(t, rigOptions{rawTarget: ln})
+	ln.Close()
+	if _, reply := g.socksDial("isp", "pw", socksTo(1, "lab.test", 80), ""); reply != 5 {
+		t.Errorf("reply %d, want connection refused", reply)
+	}
+}
+
+func TestSOCKSWithoutALoginIsRefused(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.NotFoundHandler()})
+	for _, greeting := range []string{"\x05\x01\x00", "\x05\x00"} {
+		c, err := net.Dial("tcp", g.socks)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		if _, err := io.WriteString(c, greeting); err != nil {
+			t.Fatal(err)
+		}
+		var b [2]byte
+		if _, err := io.ReadFull(c, b[:]); err != nil || b != [2]byte{5, 0xff} {
+			t.Errorf("% x %v", b, err)
+		}
+		closed(t, c, 5*time.Second)
+	}
+}
+
+// FuzzSOCKS: whatever a client sends, the handshake ends, and lets nobody in without the
+// password.
+func FuzzSOCKS(f *testing.F) {
+	g := newRig(f, rigOptions{target: http.NotFoundHandler()})
+	login := func(password string, request []byte) []byte {
+		u := user("isp")
+		b := append([]byte{5, 1, 2, 1, byte(len(u))}, u...)
+		return append(append(append(b, byte(len(password))), password...), request...)
+	}
+	f.Add([]byte{5, 1, 0})
+	f.Add([]byte{4, 1, 0, 80, 127, 0, 0, 1, 0})
+	f.Add(login("pw", socksTo(1, "lab.test", 25)))
+	f.Add(login("no", socksTo(1, "lab.test", 80)))
+	f.Add(login("pw", []byte{5, 1, 0, 1, 8, 8, 8, 8, 0, 80}))
+	f.Add([]byte("GET / HTTP/1.1\r\n\r\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		near, far := net.Pipe()
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			_, _ = far.Write(b)
+			far.Close()
+		}()
+		var answered bytes.Buffer
+		c := &tunnelled{Conn: &noticed{near, &answered}, r: bufio.NewReader(near)}
+		cred, err := socksLogin(c.r, c.Conn)
+		if err == nil {
+			if _, refused := g.proxy.login(cred); refused == nil && cred.password != "pw" {
+				t.Fatalf("%+v was let in", cred)
+			}
+			host, port, err := socksRequest(c.r)
+			if err == nil && (host == "" || port == "" || strings.ContainsAny(host, " \r\n\x00")) {
+				t.Fatalf("%q %q", host, port)
+			}
+		}
+		near.Close()
+		<-done
+		if a := answered.Bytes(); len(a) > 0 && (len(a) != 2 || a[0] != 5) {
+			t.Fatalf("answered % x", a)
+		}
+	})
+}
+
+// noticed keeps what is written, and sends nothing.
+type noticed struct {
+	net.Conn
+	to *bytes.Buffer
+}
+
+func (n *noticed) Write(p []byte) (int, error) { return n.to.Write(p) }

@@ -1,0 +1,253 @@
+package native
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/route"
+)
+
+func TestWhatASuccessfulAnswerSays(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for _, name := range []string{"X-Brd-Ip", "X-Brd-Err-Code", "X-Emulator-Basis", "Proxy-Status", "Proxy-Authenticate", "Keep-Alive"} {
+			w.Header().Set(name, "forged")
+		}
+		w.Header().Set("X-Own", "kept")
+		fmt.Fprint(w, r.Header.Get("User-Agent"), r.Header.Get("Proxy-Authorization"))
+	})})
+	seen := map[string]bool{}
+	check := func(what string, h http.Header, ip bool) {
+		t.Helper()
+		if h.Get("x-brd-ip") == "forged" || !strings.HasPrefix(h.Get("x-brd-ip"), "127.") || h.Get("x-emulator-basis") == "forged" || h.Get("x-brd-err-code") != "" {
+			t.Errorf("%s: %v", what, h)
+		}
+		if h.Get("x-brd-c_tag") != "my-tag" || h.Get("x-brd-gip") != "us_1" || !ip && h.Get("X-Own") != "kept" {
+			t.Errorf("%s: %v", what, h)
+		}
+		debug := h.Get("x-brd-debug")
+		id, _, _ := strings.Cut(debug, "; ")
+		if !strings.HasPrefix(id, "req_id=") || seen[id] || !strings.Contains(debug, "exit=") || !strings.Contains(debug, "country=us") {
+			t.Errorf("%s: %q", what, debug)
+		}
+		seen[id] = true
+		if !strings.HasPrefix(h.Get("x-brd-timeline"), "init:0,") {
+			t.Errorf("%s: timeline %q", what, h.Get("x-brd-timeline"))
+		}
+		for _, name := range []string{"Proxy-Status", "Proxy-Authenticate", "Keep-Alive"} {
+			if h.Get(name) != "" {
+				t.Errorf("%s: %s is the target's", what, name)
+			}
+		}
+	}
+	const flags = "-country-us-gip-us_1-c_tag-my-tag-debug-full"
+	for _, way := range ways() {
+		if way.login == "datacenter" && way.name != "plain" {
+			continue // the target's own answer
+		}
+		login := strings.Replace(way.login, "datacenter", "residential", 1) + flags
+		for range 2 {
+			resp, err := g.client(login, way.http2).Get(way.base + "/")
+			body(t, resp, err)
+			check(way.name, resp.Header, false)
+		}
+	}
+	for _, login := range []string{"residential", "mobile"} { // re-signed, tunnelled
+		_, r := g.raw("CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: " + basic(login+flags) + "\r\n\r\n")
+		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		check("CONNECT of "+login, resp.Header, true)
+	}
+	resp, err := g.client("isp-debug-none", false).Get("http://lab.test/")
+	if body(t, resp, err); resp.Header.Get("x-brd-debug") != "" || resp.Header.Get("x-brd-timeline") != "" || resp.Header.Get("x-brd-ip") == "" {
+		t.Errorf("debug-none: %v", resp.Header)
+	}
+	resp, err = g.client("isp-ua-mobile", false).Get("http://lab.test/")
+	if got := body(t, resp, err); !strings.Contains(got, "Mobile") || strings.Contains(got, "Basic") {
+		t.Errorf("ua-mobile: %q", got)
+	}
+}
+
+func TestOldAndShortUsernames(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "ok") })})
+	for name, status := range map[string]int{
+		"lum-customer-hl_rig-zone-isp":                     200,
+		"lum-cu-hl_rig-z-isp-cy-de-s-a1":                   200,
+		"brd-cu-hl_rig-z-mobile-cy-us-st-ny-ct-nyc-zp-123": 200,
+		"brd-cu-hl_rig-z-isp-ct-nyc":                       407, // ISP zones have no city
+		"brd-cu-hl_rig-z-isp-cy-usa":                       407,
+		"xyz-customer-hl_rig-zone-isp":                     407,
+	} {
+		_, r := g.raw("GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(name+":pw")) + "\r\n\r\n")
+		p, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.StatusCode != status || status == 407 && p.Header.Get("x-brd-err-code") != "client_10001" && !strings.HasPrefix(name, "xyz") {
+			t.Errorf("%s: %d %v", name, p.StatusCode, p.Header)
+		}
+	}
+}
+
+func TestTheRootIsServedWithoutALogin(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.NotFoundHandler()})
+	resp, err := http.Get("http://" + g.addr + CAPath)
+	if got := body(t, resp, err); got != string(g.ca.PEM) || resp.Header.Get(answer.BasisHeader) == "" || resp.StatusCode != http.StatusOK {
+		t.Errorf("%d %v %q", resp.StatusCode, resp.Header, got)
+	}
+	for _, c := range []struct {
+		request string
+		status  int
+		code    string
+	}{
+		{"GET / HTTP/1.1\r\nHost: x\r\n", 407, "client_10010"},
+		{"POST " + CAPath + " HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n", 407, "client_10010"},
+		{"GET http://lab.test" + CAPath + " HTTP/1.1\r\nHost: lab.test\r\n", 407, "client_10010"},
+		{"GET / HTTP/1.1\r\nHost: x\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "client_10070"},
+		{"GET https://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "policy_20010"},
+		{"GET ftp://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "policy_20010"},
+		{"GET http:///x HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "client_10080"},
+		{"CONNECT lab.test HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "client_10080"},
+		{"CONNECT www.google.com:443 HTTP/1.1\r\nHost: www.google.com:443\r\nProxy-Authorization: " + basic("isp") + "\r\n", 403, "policy_20110"},
+		{"CONNECT www.irs.gov:443 HTTP/1.1\r\nHost: www.irs.gov:443\r\nProxy-Authorization: " + basic("residential") + "\r\n", 403, "policy_20051"},
+		{"GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("crawl") + "\r\n", 403, "client_10090"},
+		{"GET http://lab.test/ HTTP/1.1\r\nHost: lab.test\r\nProxy-Authorization: " + basic("browser") + "\r\n", 404, ""},
+	} {
+		_, r := g.raw(c.request + "\r\n")
+		resp, err := http.ReadResponse(r, nil)
+		if err != nil {
+			t.Fatalf("%q: %v", c.request, err)
+		}
+		b, _ := io.ReadAll(resp.Body)
+		if resp.StatusCode != c.status || resp.Header.Get("x-brd-err-code") != c.code || (c.code != "") != strings.Contains(resp.Header.Get("Proxy-Status"), c.code+":") {
+			t.Errorf("%q: %d %v", c.request, resp.StatusCode, resp.Header)
+		}
+		if c.code == "policy_20051" && !strings.Contains(string(b), `"alternatives":[`) {
+			t.Errorf("no remedy: %s", b)
+		}
+	}
+}
+
+func TestAnUnlockerZoneWithTheCheckSaysThatItCannotUnlock(t *testing.T) {
+	g := newRig(t, rigOptions{target: http.NotFoundHandler()})
+	for login, noted := range map[string]bool{"checked": true, "unlocker": false, "isp": false, "kyc": false} {
+		_, r := g.raw("CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: " + basic(login) + "\r\n\r\n")
+		resp, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := resp.Header.Get(NoteHeader); (got != "") != noted {
+			t.Errorf("%s: %q", login, got)
+		}
+	}
+}
+
+// TestHooksSeeEveryVisitOnce, with its bytes.
+func TestHooksSeeEveryVisitOnce(t *testing.T) {
+	var mu sync.Mutex
+	var log []string
+	add := func(format string, args ...any) {
+		mu.Lock()
+		defer mu.Unlock()
+		log = append(log, fmt.Sprintf(format, args...))
+	}
+	g := newRig(t, rigOptions{
+		target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			fmt.Fprint(w, "1234567890")
+		}),
+		conf: func(c *Config) {
+			c.Hooks = Hooks{
+				Admit: func(v *Visit) *answer.Refusal {
+					if v.Zone.Name == "mobile" {
+						r := answer.NewRefusal(http.StatusBadGateway, "client_10100", "spent", "x")
+						return &r
+					}
+					return nil
+				},
+				Around: func(v *Visit, next http.Handler) http.Handler {
+					add("around %s %s %s", v.Entry, v.Method, v.Target)
+					return next
+				},
+				Target: func(v *Visit, next http.RoundTripper) http.RoundTripper { add("target %s", v.Host); return next },
+				Unlock: func(v *Visit, next http.RoundTripper) http.RoundTripper {
+					return roundTrip(func(r *http.Request) (*http.Response, error) {
+						add("unlock %s", v.Target)
+						if r.URL.Path == "/hard" {
+							return nil, &route.Refused{Refusal: answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")}
+						}
+						return next.RoundTrip(r)
+					})
+				},
+				Conn: func(v *Visit, c net.Conn) net.Conn { add("conn %s", v.Target); return c },
+				Done: func(v *Visit, o Outcome) {
+					if v.Entry == EntryProxy && v.Method == http.MethodConnect && o.Down > 0 {
+						o.Up, o.Down = 1, 1 // TLS decides how many
+					}
+					add("done %s %d %q %d %d %v", v.Entry, o.Status, o.Code, o.Up, o.Down, o.Cut)
+				},
+			}
+		},
+	})
+	visit := func(login, address, body string) *http.Response {
+		t.Helper()
+		mu.Lock()
+		log = nil
+		mu.Unlock()
+		c := g.client(login, false)
+		resp, err := c.Post(address, "text/plain", strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		c.CloseIdleConnections()
+		return resp
+	}
+	expect := func(what string, want ...string) {
+		t.Helper()
+		g.proxy.tunnels.wg.Wait() // tunnels have told their end
+		mu.Lock()
+		defer mu.Unlock()
+		if !slices.Equal(log, want) {
+			t.Errorf("%s:\n%s\nwant\n%s", what, strings.Join(log, "\n"), strings.Join(want, "\n"))
+		}
+	}
+	visit("isp", "http://lab.test/", "12345")
+	expect("plain", "around proxy POST http://lab.test/", "target lab.test", `done proxy 200 "" 5 10 false`)
+	visit("isp", "https://lab.test/", "12345")
+	expect("tunnel", "around proxy CONNECT lab.test:443", "conn lab.test:443", `done proxy 200 "" 1 1 false`)
+	visit("residential", "https://lab.test/", "12345")
+	expect("re-signed", "around proxy CONNECT lab.test:443", `done proxy 200 "" 0 0 false`,
+		"around inner POST https://lab.test:443/", "target lab.test", `done inner 200 "" 5 10 false`)
+	visit("unlocker", "http://lab.test/", "")
+	expect("unlocker", "around proxy POST http://lab.test/", "target lab.test", "unlock http://lab.test/", `done proxy 200 "" 0 10 false`)
+	if resp := visit("unlocker", "http://lab.test/hard", ""); resp.StatusCode != 502 || resp.Header.Get("x-brd-err-code") != "reject_block" {
+		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+	expect("not unlocked", "around proxy POST http://lab.test/hard", "target lab.test", "unlock http://lab.test/hard", `done proxy 502 "reject_block" 0 0 false`)
+	if resp := visit("mobile", "http://lab.test/", ""); resp.StatusCode != 502 || resp.Header.Get("x-brd-err-code") != "client_10100" {
+		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+	expect("not admitted")
+	mu.Lock()
+	log = nil
+	mu.Unlock()
+	c, _ := g.socksDial("isp", "pw", socksTo(1, "lab.test", 80), "GET / HTTP/1.0\r\nHost: lab.test\r\n\r\n")
+	n, _ := io.Copy(io.Discard, c)
+	c.Close()
+	expect("SOCKS5", "conn lab.test:80", fmt.Sprintf(`done socks 200 "" 34 %d false`, n))
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
