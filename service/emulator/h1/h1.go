@@ -298,8 +298,8 @@ func (c *Client) secure(ctx context.Context, raw net.Conn, address string) (net.
 	tc := tls.Client(raw, conf)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		raw.Close()
-		const noApplicationProtocol = tls.AlertError(120) // RFC 7301 3.2
-		if alert := tls.AlertError(0); errors.As(err, &alert) && alert == noApplicationProtocol {
+		// The alert no_application_protocol (RFC 7301 3.2); crypto/tls has no name for it here.
+		if op := (*net.OpError)(nil); errors.As(err, &op) && op.Op == "remote error" && strings.Contains(op.Err.Error(), "no application protocol") {
 			return nil, errOtherProtocol
 		}
 		return nil, fmt.Errorf("TLS with the target: %w", err)
