@@ -4,8 +4,8 @@
 //
 // The emulator's proxy calls it for every login. It is pure and safe for concurrent
 // use. The flags after the zone are not in the contract; they follow the public
-// documentation of a service of this kind, read greedily: a value runs until the
-// next flag that is known, so a zone name may contain "-". The short spellings of old
+// documentation of a service of this kind, read greedily: a value is the next word and
+// runs on until a flag that is known, so a zone name may contain "-". The short spellings of old
 // clients are read too: cu z k d s cy st ct zp ub.
 package username
 
@@ -225,18 +225,15 @@ func parseFlags(words []string) (Flags, error) {
 		}
 		seen = append(seen, key)
 		words = words[1:]
-		n := untilKnown(words)
 		if on := f.bare(key); on != nil {
 			*on = true
-			if n > 0 {
-				return f, &FlagError{words[0], unknownFlag}
-			}
 			continue
 		}
-		if key == "ua" && len(words) > 0 {
-			n = 1 // "ua-mobile", though "mobile" is a flag as well
+		if len(words) == 0 {
+			return f, &FlagError{key, "its value is missing"}
 		}
-		// "country-zip-1": the next flag follows at once, so the value is missing.
+		// The first word is the value, whatever it is spelt like ("session-s", "ua-mobile").
+		n := 1 + untilKnown(words[1:])
 		value := strings.Join(words[:n], "-")
 		if value == "" {
 			return f, &FlagError{key, "its value is missing"}

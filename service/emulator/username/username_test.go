@@ -27,6 +27,7 @@ func TestParse(t *testing.T) {
 		}}},
 		{"a phone's User-Agent", "brd-customer-hl_1-zone-z1-ua-mobile-mobile-render-raw-info", Name{Zone: "z1", Flags: Flags{UA: "mobile", Mobile: true, Render: true, Raw: true, Info: true}}},
 		{"what public clients send", "brd-customer-hl_1-zone-z1-vip-a_1-cid-c-route_err-block-gip-g", Name{Zone: "z1", Flags: Flags{VIP: "a_1", CID: "c", RouteErr: "block", GIP: "g"}}},
+		{"a value spelt like a flag", "brd-customer-hl_1-zone-z1-session-s-c_tag-country-us", Name{Zone: "z1", Flags: Flags{Session: "s", CTag: "country-us"}}},
 		{"a group", "brd-customer-hl_1-zone-z-gip-us_7922_fl_hollywood_0", Name{Zone: "z", Flags: Flags{GIP: "us_7922_fl_hollywood_0"}}},
 	} {
 		got, err := Parse(c.in)
@@ -50,7 +51,7 @@ func TestParseRefuses(t *testing.T) {
 		"country-usa": "country", "country-US": "country", "country": "country", "country-session-a": "country",
 		"country-us-country-de": "country", "city-reno": "city", "state-ny": "state", "session-a!": "session", "const": "const",
 		"ip-1.2.3": "ip", "ip-::1": "ip", "dns-both": "dns", "asn-x": "asn", "os-plan9": "os", "session-a-const-x": "x", "debug-some": "debug",
-		"route_err-x": "route_err", "zip-1/2": "zip", "ua-desktop": "ua", "ua": "ua", "s-a-session-b": "session", "cy-usa": "country", "render-x": "x", "vip-!": "vip", "cid-!": "cid", "ua-mobile-x": "x",
+		"route_err-x": "route_err", "zip-1/2": "zip", "ua-desktop": "ua", "ua": "ua", "s-a-session-b": "session", "cy-usa": "country", "render-x": "x", "vip-!": "vip", "cid-!": "cid", "ua-mobile-x": "ua",
 	} {
 		n, err := Parse("brd-customer-hl_1-zone-z-" + in)
 		var fe *FlagError

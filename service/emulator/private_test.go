@@ -1,0 +1,197 @@
+package emulator
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/net/dns/dnsmessage"
+)
+
+// named is a resolver that gives one address to every name.
+func named(t *testing.T, a netip.Addr) *net.Resolver {
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		near, far := net.Pipe()
+		go func() {
+			defer far.Close()
+			var head [2]byte // a stream's messages have their length before them
+			for {
+				if _, err := far.Read(head[:]); err != nil {
+					return
+				}
+				q := make([]byte, int(head[0])<<8|int(head[1]))
+				if _, err := far.Read(q); err != nil {
+					return
+				}
+				var m dnsmessage.Message
+				if err := m.Unpack(q); err != nil {
+					t.Error(err)
+					return
+				}
+				m.Response = true
+				if m.Questions[0].Type == dnsmessage.TypeA {
+					m.Answers = []dnsmessage.Resource{{
+						Header: dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Type: dnsmessage.TypeA, Class: dnsmessage.ClassINET},
+						Body:   &dnsmessage.AResource{A: a.As4()},
+					}}
+				}
+				m.Additionals = nil
+				b, err := m.Pack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if _, err := far.Write(append([]byte{byte(len(b) >> 8), byte(len(b))}, b...)); err != nil {
+					return
+				}
+			}
+		}()
+		return near, nil
+	}}
+}
+
+// TestPrivateTargetsAreOpenedByName: what --allow-private names is reached from the exits'
+// own addresses, and nothing beside it.
+func TestPrivateTargetsAreOpenedByName(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/away" {
+			http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusFound)
+			return
+		}
+		host, _, _ := net.SplitHostPort(r.RemoteAddr)
+		fmt.Fprintf(w, `{"address":%q}`, host)
+	}))
+	defer target.Close()
+	_, port, _ := net.SplitHostPort(target.Listener.Addr().String())
+
+	shut := start(t, Options{})
+	shut.dialer.UseResolver(named(t, netip.MustParseAddr("127.0.0.1")))
+	for _, url := range []string{target.URL, "http://app.internal:" + port, "http://[::ffff:127.0.0.1]:" + port, "http://0.0.0.0:" + port} {
+		a := shut.get(shut.through("datacenter_demo"), url+"/")
+		if a.status != http.StatusForbidden || a.header.Get("x-brd-err-code") != "policy_20030" {
+			t.Errorf("%s is open: %+v", url, a)
+		}
+		b := shut.request(map[string]any{"zone": "datacenter_demo", "url": url + "/", "format": "raw"})
+		if b.status != http.StatusOK || b.body != "" || b.header.Get("x-brd-err-code") != "policy_20030" {
+			t.Errorf("%s is open by API: %+v", url, b)
+		}
+	}
+	if len(shut.r.Notes) != 0 {
+		t.Errorf("%q", shut.r.Notes)
+	}
+
+	g := start(t, Options{AllowPrivate: []string{"127.0.0.1:" + port, "app.internal:" + port}})
+	g.dialer.UseResolver(named(t, netip.MustParseAddr("127.0.0.1")))
+	if notes := strings.Join(g.r.Notes, "\n"); strings.Count(notes, "WARNING") != 2 || !strings.Contains(notes, "app.internal") {
+		t.Errorf("not loud: %q", notes)
+	}
+	seen := map[string]bool{}
+	for _, login := range []string{"datacenter_demo", "datacenter_demo-country-de", "residential_demo", "datacenter_demo-session-a"} {
+		for _, url := range []string{target.URL, "http://app.internal:" + port} {
+			a := g.get(g.through(login), url+"/")
+			ip := a.header.Get("x-brd-ip")
+			if a.status != http.StatusOK || !strings.HasPrefix(ip, "127.") {
+				t.Fatalf("%s to %s: %+v", login, url, a)
+			}
+			if runtime.GOOS == "linux" {
+				if got := decode[who](t, a).Address; got != ip {
+					t.Errorf("%s to %s: said %s, seen %s", login, url, ip, got)
+				}
+			}
+			seen[ip] = true
+		}
+	}
+	if len(seen) < 5 {
+		t.Errorf("eight fetches left from %v", seen)
+	}
+	// A tunnel leaves from its exit as well.
+	conn := connect(t, g.r.Proxy, loginHeader("isp_demo-country-us", g.password("isp_demo")), "127.0.0.1:"+port, nil)
+	fmt.Fprint(conn, "GET / HTTP/1.0\r\n\r\n")
+	b := make([]byte, 4096)
+	n, _ := conn.Read(b)
+	if runtime.GOOS == "linux" && !strings.Contains(string(b[:n]), `"127.11.`) {
+		t.Errorf("%q", b[:n])
+	}
+	for _, url := range []string{"http://127.0.0.2:" + port, "http://127.0.0.1:40001", g.r.Control} {
+		if a := g.get(g.through("datacenter_demo"), url+"/"); a.header.Get("x-brd-err-code") != "policy_20030" {
+			t.Errorf("%s is open: %+v", url, a)
+		}
+	}
+	// A redirect is checked like every other address.
+	a := g.request(map[string]any{"zone": "unlocker_demo", "url": target.URL + "/away", "format": "raw"})
+	if a.body != "" || a.header.Get("x-brd-status-code") != "403" {
+		t.Errorf("a redirect away: %+v", a)
+	}
+}
+
+// TestTheControlAPIIsNotReachedThroughTheProxy whatever is open.
+func TestTheControlAPIIsNotReachedThroughTheProxy(t *testing.T) {
+	g := start(t, Options{AllowPrivate: []string{"127.0.0.0/8", "localhost"}})
+	control := strings.TrimPrefix(g.r.Control, "http://")
+	_, port, _ := net.SplitHostPort(control)
+	for _, target := range []string{control, "127.0.0.9:" + port, "localhost:" + port} {
+		_, resp := tryConnect(t, g.r.Proxy, loginHeader("isp_demo", g.password("isp_demo")), target, nil)
+		resp.Body.Close()
+		if resp.StatusCode != http.StatusForbidden {
+			t.Errorf("%s: %d", target, resp.StatusCode)
+		}
+	}
+	_, resp := tryConnect(t, g.r.Proxy, loginHeader("isp_demo", g.password("isp_demo")), strings.TrimPrefix(g.r.API, "http://"), nil)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("the API: %d", resp.StatusCode)
+	}
+}
+
+func TestListeningElsewhereHasToBeAskedFor(t *testing.T) {
+	for _, o := range []Options{{APIAddr: "0.0.0.0:0"}, {ProxyAddr: "0.0.0.0:0"}, {SOCKSAddr: ":0"}, {LabAddr: "0.0.0.0:0", AllowRemote: true}, {ControlAddr: "0.0.0.0:0", AllowRemote: true}} {
+		if s, err := Start(t.Context(), o); err == nil {
+			_ = s.Shutdown(t.Context())
+			t.Errorf("%+v starts", o)
+		}
+	}
+	g := start(t, Options{APIAddr: "0.0.0.0:0", ProxyAddr: "0.0.0.0:0", SOCKSAddr: "0.0.0.0:0", AllowRemote: true})
+	if notes := strings.Join(g.r.Notes, "\n"); strings.Count(notes, "WARNING") != 3 || !strings.Contains(notes, "SOCKS5") {
+		t.Errorf("not loud: %q", notes)
+	}
+	_, port, _ := net.SplitHostPort(strings.TrimPrefix(g.r.API, "http://"))
+	// Other machines use a name of this one, which is no rebinding then.
+	got := raw(t, "127.0.0.1:"+port, fmt.Sprintf("GET /datasets/list HTTP/1.1\r\nHost: build.example:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", port, g.key("batch-user")))
+	if got != http.StatusOK {
+		t.Errorf("by a name: %d", got)
+	}
+	if host, _, _ := net.SplitHostPort(strings.TrimPrefix(g.r.Control, "http://")); host != "127.0.0.1" {
+		t.Errorf("control listens on %s", host)
+	}
+}
+
+// TestASessionIsLostAfterItsNetworksIdleTime, on the emulator's clock.
+func TestASessionIsLostAfterItsNetworksIdleTime(t *testing.T) {
+	c := newClock()
+	g := start(t, Options{Now: c.now})
+	for zone, idle := range map[string]time.Duration{
+		"datacenter_demo": time.Minute, "residential_demo": 5 * time.Minute, "isp_demo": 7 * time.Minute, "mobile_demo": 10 * time.Minute,
+	} {
+		ask := func() string {
+			return g.get(g.through(zone+"-session-s-const"), "http://lab.test/ok").header.Get("x-brd-err-code")
+		}
+		if code := ask(); code != "" {
+			t.Fatalf("%s: %s", zone, code)
+		}
+		c.forward(idle)
+		if code := ask(); code != "" {
+			t.Errorf("%s after %s: %s", zone, idle, code)
+		}
+		c.forward(idle + time.Second)
+		if code := ask(); code != "peer_30030" {
+			t.Errorf("%s after more than %s: %q", zone, idle, code)
+		}
+	}
+}
