@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -66,7 +68,7 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 func (a *app) options(f emulateFlags) (emulator.Options, error) {
 	o := emulator.Options{
 		StateDir: f.state, APIAddr: f.api, ProxyAddr: f.proxy, SOCKSAddr: f.socks, CDPAddr: f.cdp, Chromium: a.Getenv(envChromium), AllowRemote: f.allowRemote, AllowPrivate: f.allowPrivate,
-		Loose: f.loose, Now: a.Now, Log: slog.New(slog.DiscardHandler),
+		Loose: f.loose, Now: a.Now, Log: troubles(a.Stderr),
 	}
 	if _, err := guard.Parse(f.allowPrivate); err != nil {
 		return o, usage("--allow-private: %w", err)
@@ -80,7 +82,26 @@ func (a *app) options(f emulateFlags) (emulator.Options, error) {
 	return o, nil
 }
 
+// troubles is the log of what went wrong inside, such as a full disk: clients see a 500
+// that says nothing, so whoever runs the emulator has to.
+func troubles(to io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(to, &slog.HandlerOptions{Level: slog.LevelError}))
+}
+
+// lineWriter lets several write lines to one place.
+type lineWriter struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *lineWriter) Write(b []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(b)
+}
+
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
+	a.Stderr = &lineWriter{to: a.Stderr} // troubles, requests and talk
 	options, err := a.options(f)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -158,5 +159,32 @@ func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
 				t.Errorf("%v: %d, want %d", c.args, got, c.status)
 			}
 		}, c.args...)
+	}
+}
+
+// A file in the place of the folder stands for a full disk.
+func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
+	dir := t.TempDir()
+	status := 0
+	stderr := emulating(t, exitOK, func(api, key string) {
+		jobs := filepath.Join(dir, "jobs")
+		if err := errors.Join(os.RemoveAll(jobs), os.WriteFile(jobs, nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/datasets/v3/trigger?dataset_id=gd_pages", strings.NewReader(`[{"url":"http://lab.test/ok"}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+key)
+		req.Header.Set("Content-Type", "application/json")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		status = resp.StatusCode
+	}, "--state", dir, "--quiet")
+	if status != http.StatusInternalServerError || !strings.Contains(stderr, "a job was not started") || !strings.Contains(stderr, "not a directory") {
+		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,6 +19,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/state"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -299,4 +302,21 @@ func TestANoticeIsGivenUp(t *testing.T) {
 			t.Errorf("begun again after it was given up")
 		}
 	})
+}
+
+// A process that is killed while a request comes in leaves a folder of which nobody was
+// told.
+func TestARequestThatWasNeverAnsweredLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, idPrefix+strings.Repeat("a", 24))
+	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, state.HalfWritten+"ask.json-1"), []byte("{"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, Config{Dir: dir})
+	if len(s.Notes()) > 0 {
+		t.Errorf("notes %v", s.Notes())
+	}
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder: %v", err)
+	}
 }

@@ -56,7 +56,14 @@ func (s *Store) load() error {
 		if !f.IsDir() || !isID.MatchString(f.Name()) {
 			continue
 		}
-		if err := s.loadOne(f.Name()); err != nil {
+		err := s.loadOne(f.Name())
+		if errors.Is(err, errUnasked) {
+			if err := os.RemoveAll(s.folder(f.Name())); err != nil {
+				return err
+			}
+			continue
+		}
+		if err != nil {
 			s.notes = append(s.notes, fmt.Sprintf("response %s could not be read (%v) and is removed", f.Name(), err))
 			if err := os.RemoveAll(s.folder(f.Name())); err != nil {
 				return err
@@ -67,10 +74,20 @@ func (s *Store) load() error {
 	return nil
 }
 
+// errUnasked is a response of which nobody was told: the process was killed before its ask
+// was on disk.
+var errUnasked = errors.New("there is neither an ask nor an answer")
+
 func (s *Store) loadOne(id string) error {
+	if err := state.RemoveHalfWritten(s.folder(id)); err != nil {
+		return err
+	}
 	done, err := s.readAnswer(id)
 	if errors.Is(err, fs.ErrNotExist) {
 		a, err := s.readAsk(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			return errUnasked
+		}
 		if err != nil {
 			return err
 		}

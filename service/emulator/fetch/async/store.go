@@ -131,6 +131,7 @@ func (s *Store) Submit(a Ask) (string, error) {
 	id := newID()
 	now := s.conf.Now().UTC()
 	if err := s.writeAsk(id, askFile{Ask: a, Created: now}); err != nil {
+		_ = os.RemoveAll(s.folder(id)) // the error that counts is already on its way
 		return "", fmt.Errorf("keeping the request: %w", err)
 	}
 	s.mu.Lock()
