@@ -352,3 +352,12 @@ func TestAJobSurvivesAKill(t *testing.T) {
 		t.Errorf("what was done before was done again: %v, %d lines", err, strings.Count(string(after), "\n"))
 	}
 }
+
+func TestANoticeWithoutAnAddressIsTaken(t *testing.T) {
+	g := start(t, Options{})
+	for _, v := range []string{"true", "false"} {
+		if a := g.do("POST", g.r.API+"/datasets/v3/trigger?dataset_id=gd_pages&notify="+v, g.key("ci-fetch"), `[{"url":"http://lab.test/ok"}]`); a.status != 200 || !strings.Contains(a.body, "snapshot_id") {
+			t.Errorf("notify=%s: %+v", v, a)
+		}
+	}
+}
