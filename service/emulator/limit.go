@@ -1,13 +1,21 @@
 package emulator
 
 import (
+	"errors"
 	"io"
 	"net"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"zonedeck/service/emulator/answer"
+)
+
+// The pauses between tries to accept while the process has no descriptor left.
+const (
+	firstPause = 5 * time.Millisecond
+	lastPause  = time.Second
 )
 
 // limitListener bounds the connections that are open at a time to maxConns; the next
@@ -31,7 +39,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	case <-l.done:
 		return nil, net.ErrClosed
 	}
-	c, err := l.Listener.Accept()
+	c, err := l.accept()
 	if err != nil {
 		<-l.slots
 		return nil, err
@@ -43,6 +51,21 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		return nil, net.ErrClosed
 	}
 	return &limitedConn{TCPConn: tc, release: func() { <-l.slots }, patience: l.patience}, nil
+}
+
+// accept outlasts a moment without descriptors, and a client that has gone already.
+func (l *limitListener) accept() (net.Conn, error) {
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		c, err := l.Listener.Accept()
+		if !errors.Is(err, syscall.EMFILE) && !errors.Is(err, syscall.ENFILE) && !errors.Is(err, syscall.ECONNABORTED) {
+			return c, err
+		}
+		select {
+		case <-time.After(pause):
+		case <-l.done:
+			return nil, net.ErrClosed
+		}
+	}
 }
 
 func (l *limitListener) Close() error {

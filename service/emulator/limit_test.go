@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -64,4 +65,36 @@ func TestWhoSetsADeadlineKeepsIt(t *testing.T) {
 	if _, err := held.Write([]byte("b")); !errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Errorf("%v, want the listener's own patience again", err)
 	}
+}
+
+// scarce is a listener without descriptors, for a moment.
+type scarce struct {
+	net.Listener
+	left int
+}
+
+func (s *scarce) Accept() (net.Conn, error) {
+	if s.left--; s.left >= 0 {
+		return nil, &net.OpError{Op: "accept", Net: "tcp", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+	}
+	return s.Listener.Accept()
+}
+
+func TestAMomentWithoutDescriptorsEndsNoListener(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := newLimitListener(&scarce{ln, 2})
+	defer l.Close()
+	client, err := net.Dial("tcp", ln.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	c, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Close()
 }

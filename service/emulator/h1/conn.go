@@ -2,7 +2,6 @@ package h1
 
 import (
 	"bufio"
-	"encoding/base64"
 	"fmt"
 	"io"
 	"math"
@@ -202,10 +201,6 @@ func writeRequest(w *bufio.Writer, r *http.Request) error {
 	line(w, method, " ", uri, " HTTP/1.1\r\nHost: ", hostOf(r), "\r\n")
 	if _, ok := r.Header["User-Agent"]; !ok {
 		line(w, "User-Agent: Go-http-client/1.1\r\n")
-	}
-	if user := r.URL.User; user != nil && len(r.Header["Authorization"]) == 0 { // as net/http does
-		password, _ := user.Password()
-		line(w, "Authorization: Basic ", base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)), "\r\n")
 	}
 	var store [24]string
 	names := store[:0]
