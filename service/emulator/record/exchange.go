@@ -126,7 +126,7 @@ func (x *Exchange) End() {
 	if e.BytesIn > int64(len(x.body)) && len(x.body) == bodyPrefix {
 		e.BodyCut = true
 	}
-	e.Body = fields(string(x.body))
+	e.Body = logins(fields(string(x.body)))
 	x.body = nil
 	x.hide()
 	x.journal.add(e)

@@ -163,7 +163,7 @@ func address(u string) string {
 			parts[i] = name + "=" + masked
 		}
 	}
-	return rest + "?" + strings.Join(parts, "&")
+	return rest + "?" + logins(strings.Join(parts, "&"))
 }
 
 // without replaces known secrets wherever they stand in a text.

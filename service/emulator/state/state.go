@@ -56,7 +56,19 @@ func Open(dir string, now func() time.Time) (*Dir, error) {
 	if err := RemoveHalfWritten(dir); err != nil {
 		return nil, errors.Join(err, s.lock.Unlock())
 	}
+	s.probe()
 	return s, nil
+}
+
+// probe notes that nothing can be written, which would be seen at the first change only.
+// What is there can still be read and served.
+func (s *Dir) probe() {
+	f, err := os.CreateTemp(s.dir, HalfWritten+"probe-*")
+	if err != nil {
+		s.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", err))
+		return
+	}
+	_ = errors.Join(f.Close(), os.Remove(f.Name())) // it was possible, or goes at the next start
 }
 
 // Close gives the folder back; a temporary one is removed.

@@ -59,7 +59,7 @@ func (s *Store) tell(id string, done answerFile) {
 			return
 		}
 	}
-	done.Told = true
+	done.Told, done.Hook = true, Hook{} // its address can have a login in it
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.entries[id] == nil {
