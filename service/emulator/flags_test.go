@@ -263,3 +263,25 @@ func TestListeningForOthersIsSaidLoudly(t *testing.T) {
 		t.Errorf("notes: %q", notes)
 	}
 }
+
+func TestSectionsOfAResultPage(t *testing.T) {
+	g := start(t, Options{})
+	for query, sections := range map[string]string{
+		"q=brass+desk+lamp&brd_json=1":         "general organic paid knowledge_graph people_also_ask related_searches videos pagination",
+		"q=minutes&brd_json=1":                 "recipes",
+		"q=lindenport&brd_json=1&tbm=nws":      "news",
+		"q=lighthouse&brd_json=1&tbm=lcl":      "maps",
+		"q=lamp&brd_json=1&tbm=shop":           "shopping",
+		"q=soup&brd_json=1&tbm=isch":           "images",
+		"q=lindenport&brd_json=parsed_light":   "organic top_stories",
+		"q=brass+desk+lamp&brd_json=1&start=0": "pagination",
+	} {
+		a := g.fetched("serp_demo", "/search?"+query, nil)
+		v := decode[map[string]json.RawMessage](t, a)
+		for name := range strings.FieldsSeq(sections) {
+			if len(v[name]) < 3 {
+				t.Errorf("%s: no %s in %.200s", query, name, a.body)
+			}
+		}
+	}
+}
