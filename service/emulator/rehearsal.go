@@ -55,7 +55,7 @@ func (s *Server) openRehearsal() (err error) {
 	if _, err := r.faults.Add(s.scenario.Faults...); err != nil {
 		return fmt.Errorf("taking the scenario's faults: %w", err)
 	}
-	r.requests = record.New(record.Config{Now: s.now, Secrets: s.secrets})
+	r.requests = record.New(record.Config{Now: s.now, Secrets: func() []string { return s.account.Secrets() }})
 	return nil
 }
 
@@ -83,20 +83,6 @@ func (s *Server) Follow(ctx context.Context, each func(e *record.Entry, lost uin
 
 // Ahead is how far the emulator's clock is ahead of the machine's.
 func (s *Server) Ahead() time.Duration { return s.rehearsal.clock.Offset() }
-
-// secrets are the values that must not stand in the journal.
-func (s *Server) secrets() []string {
-	var out []string
-	for _, k := range s.account.Keys() {
-		if k.Value != "" {
-			out = append(out, k.Value)
-		}
-	}
-	for _, z := range s.account.Zones() {
-		out = append(out, z.Passwords()...)
-	}
-	return out
-}
 
 // recordedProxy puts the journal in front of native access. Its faults come after the
 // login (aroundVisit), when the zone is known.

@@ -67,6 +67,9 @@ type view struct {
 	zones     map[string]*record
 	order     []string
 	suspended bool
+
+	once    sync.Once
+	secrets []string // made when they are first asked for
 }
 
 // Account is the keys and zones.

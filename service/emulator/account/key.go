@@ -136,6 +136,23 @@ func (a *Account) Keys() []Key {
 	return out
 }
 
+// Secrets are the values that nothing may show: the keys' that are known in plain, and the
+// passwords of zones, deleted ones included. The list is the caller's to read only.
+func (a *Account) Secrets() []string {
+	v := a.view.Load()
+	v.once.Do(func() {
+		for _, k := range v.keys {
+			if k.plain != "" {
+				v.secrets = append(v.secrets, k.plain)
+			}
+		}
+		for _, name := range v.order {
+			v.secrets = append(v.secrets, v.zones[name].Passwords...)
+		}
+	})
+	return v.secrets
+}
+
 // HandOut is [Account.Keys], and the last time that the default key's value is shown.
 func (a *Account) HandOut() []Key {
 	out := a.Keys()

@@ -123,42 +123,32 @@ func (x *Exchange) End() {
 	x.ended = true
 	e := x.e
 	e.DurationMS = float64(time.Since(x.begun).Microseconds()) / 1000
-	if e.BytesIn > int64(len(x.body)) && len(x.body) == bodyPrefix {
-		e.BodyCut = true
-	}
-	e.Body = logins(fields(string(x.body)))
+	e.BodyCut = len(x.body) > bodyPrefix
+	e.Body = string(x.body)
 	x.body = nil
 	x.hide()
 	x.journal.add(e)
 }
 
-// hide takes secrets out of the texts that a client wrote freely: its own login's
-// everywhere, the account's where there is a body, a query, or a header of the client's
-// own making.
+// hide takes secrets out of the texts that a client wrote: what is named like one, and
+// its own login's and the account's values wherever they stand. The texts are cut to
+// their bounds only then, or the half of a secret would be left.
 func (x *Exchange) hide() {
-	e := x.e
-	own := x.secret
-	if len(own) >= minSecret {
-		e.Body, e.URL, e.Target = without(e.Body, own), without(e.URL, own), without(e.Target, own)
+	e, secrets := x.e, x.journal.conf.Secrets()
+	clean := func(text string, most int) string {
+		return cut(without(without(text, x.secret), secrets...), most)
 	}
-	invented := false
 	for i := range e.Header {
 		f := &e.Header[i]
-		if len(own) >= minSecret && len(f.Value) >= len(own) {
-			f.Value = without(f.Value, own)
+		if f.Name == "Content-Type" && strings.HasPrefix(f.Value, "application/x-www-form-urlencoded") {
+			e.Body = query(e.Body)
 		}
-		invented = invented || strings.HasPrefix(f.Name, "X-")
+		f.Value = clean(f.Value, maxHeaderText)
 	}
-	if e.Body == "" && e.Target == "" && !invented && !strings.Contains(e.URL, "?") {
-		return
+	if e.Body != "" {
+		e.Body = cut(without(without(logins(fields(e.Body)), x.secret), secrets...), bodyPrefix)
 	}
-	secrets := x.journal.conf.Secrets()
-	e.Body, e.URL, e.Target = without(e.Body, secrets...), without(e.URL, secrets...), without(e.Target, secrets...)
-	for i := range e.Header {
-		if f := &e.Header[i]; strings.HasPrefix(f.Name, "X-") {
-			f.Value = without(f.Value, secrets...)
-		}
-	}
+	e.URL, e.Target, e.User = clean(e.URL, maxURL), clean(e.Target, maxURL), clean(e.User, maxHeaderText)
 }
 
 // request is what one request through Handler needs, in one piece.
@@ -233,7 +223,7 @@ func (t *tee) Read(p []byte) (int, error) {
 		x.mu.Lock()
 		if !x.ended {
 			x.e.BytesIn += int64(n)
-			if room := bodyPrefix - len(x.body); room > 0 {
+			if room := bodyPrefix + bodySlack - len(x.body); room > 0 {
 				x.body = append(x.body, p[:min(n, room)]...)
 			}
 		}

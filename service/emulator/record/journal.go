@@ -14,6 +14,8 @@ const (
 	defaultBytes   = 16 << 20
 	// bodyPrefix is how much of a body is kept, in bytes.
 	bodyPrefix = 2 << 10
+	// bodySlack is how much more is looked at, for a secret that stands across the end.
+	bodySlack = 512
 	// MaxLimit is the most entries that one call gives.
 	MaxLimit = 5000
 )
@@ -26,7 +28,7 @@ type Config struct {
 	// Now is the emulator's clock.
 	Now func() time.Time
 	// Secrets are the values that must not stand in an entry: plain keys and passwords.
-	// It is called for every entry with a body or a query; nil is none.
+	// It is called for every entry; nil is none.
 	Secrets func() []string
 	// Entries and Bytes bound what is kept; 0 is 5,000 and 16 MiB.
 	Entries, Bytes int

@@ -94,9 +94,6 @@ func headers(h http.Header) Header {
 		case name == "Referer":
 			v = address(v)
 		}
-		if len(v) > maxHeaderText {
-			v = v[:maxHeaderText] + "…"
-		}
 		out = append(out, Field{name, v})
 	}
 	return out
@@ -129,10 +126,7 @@ func maskedHeader(name, v string) string {
 
 // address is a URL without the password in it and without secrets in its query.
 func address(u string) string {
-	if len(u) > maxURL {
-		u = u[:maxURL]
-	}
-	rest, query, found := strings.Cut(u, "?")
+	rest, q, found := strings.Cut(u, "?")
 	if scheme, after, ok := strings.Cut(rest, "://"); ok {
 		host, path, slash := strings.Cut(after, "/")
 		if i := strings.LastIndexByte(host, '@'); i >= 0 {
@@ -147,7 +141,12 @@ func address(u string) string {
 	if !found {
 		return rest
 	}
-	parts := strings.Split(query, "&")
+	return rest + "?" + logins(query(q))
+}
+
+// query is a query, or a form's body, without secrets in it.
+func query(q string) string {
+	parts := strings.Split(q, "&")
 	for i, p := range parts {
 		name, v, ok := strings.Cut(p, "=")
 		if !ok || v == "" {
@@ -163,7 +162,15 @@ func address(u string) string {
 			parts[i] = name + "=" + masked
 		}
 	}
-	return rest + "?" + logins(strings.Join(parts, "&"))
+	return strings.Join(parts, "&")
+}
+
+// cut bounds a text.
+func cut(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	return text[:most]
 }
 
 // without replaces known secrets wherever they stand in a text.

@@ -93,18 +93,34 @@ func TestNoSecretIsKept(t *testing.T) {
 			r.Header.Set("X-Note", "key="+ownKey)
 			return r
 		},
-		"Proxy-Authorization": func() *http.Request { return withHeader("Proxy-Authorization", basic) },
-		"cookies":             func() *http.Request { return withHeader("Cookie", "sid="+ownKey+"; "+ownKey) },
-		"the page before":     func() *http.Request { return withHeader("Referer", "http://u:"+ownKey+"@x/?token="+ownKey) },
-		"a header of keys":    func() *http.Request { return withHeader("X-Api-Key", ownKey) },
-		"the acting key":      func() *http.Request { return withHeader("X-Acting-Key", ownKey) },
-		"a query":             func() *http.Request { return withURL("/mcp?token=" + ownKey + "&a=b") },
-		"an escaped query":    func() *http.Request { return withURL("/x?auth%5Fheader=" + ownKey) },
-		"a webhook's header":  func() *http.Request { return withURL("/x?webhook_header_Authorization=" + ownKey) },
-		"another key in path": func() *http.Request { return withURL("/x/" + otherKey + "?a=b") },
-		"a URL's login":       func() *http.Request { return withURL("http://user:" + ownKey + "@lab.test/") },
-		"another key in body": func() *http.Request { return withBody(`say ` + otherKey) },
-		"a field":             func() *http.Request { return withBody(`{"auth_header" : "` + ownKey + `"}`) },
+		"Proxy-Authorization":     func() *http.Request { return withHeader("Proxy-Authorization", basic) },
+		"cookies":                 func() *http.Request { return withHeader("Cookie", "sid="+ownKey+"; "+ownKey) },
+		"the page before":         func() *http.Request { return withHeader("Referer", "http://u:"+ownKey+"@x/?token="+ownKey) },
+		"a header of keys":        func() *http.Request { return withHeader("X-Api-Key", ownKey) },
+		"the acting key":          func() *http.Request { return withHeader("X-Acting-Key", ownKey) },
+		"a query":                 func() *http.Request { return withURL("/mcp?token=" + ownKey + "&a=b") },
+		"an escaped query":        func() *http.Request { return withURL("/x?auth%5Fheader=" + ownKey) },
+		"a webhook's header":      func() *http.Request { return withURL("/x?webhook_header_Authorization=" + ownKey) },
+		"another key in path":     func() *http.Request { return withURL("/x/" + otherKey + "?a=b") },
+		"a URL's login":           func() *http.Request { return withURL("http://user:" + ownKey + "@lab.test/") },
+		"another key in body":     func() *http.Request { return withBody(`say ` + otherKey) },
+		"another key in a path":   func() *http.Request { return withURL("/x/" + otherKey) },
+		"another key in a header": func() *http.Request { return withHeader("Foo", otherKey) },
+		"another key as a name":   func() *http.Request { return withHeader("User-Agent", otherKey) },
+		"a key over a body's end": func() *http.Request { return withBody(strings.Repeat("x", bodyPrefix-20) + otherKey + "yyy") },
+		"a key over a text's end": func() *http.Request { return withHeader("Foo", strings.Repeat("x", maxHeaderText-20)+otherKey) },
+		"a target's login": func() *http.Request {
+			return withBody(`{"url":"http://user:` + ownKey + `@lab.test/","b":"http:\/\/user:` + ownKey + `@lab.test"}`)
+		},
+		"a target's login in a query": func() *http.Request {
+			return withURL("/request?url=http%3A%2F%2Fuser%3A" + ownKey + "%40lab.test%2F&b=http://user:" + ownKey + "@lab.test")
+		},
+		"a form": func() *http.Request {
+			r := withBody("user=me&password=" + ownKey)
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+			return r
+		},
+		"a field": func() *http.Request { return withBody(`{"auth_header" : "` + ownKey + `"}`) },
 		"a list": func() *http.Request {
 			return withBody(`{"zone":"z","password":["` + ownKey + `","` + ownKey + `"],"a":1}`)
 		},
@@ -126,7 +142,7 @@ func TestNoSecretIsKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, secret := range []string{ownKey, otherKey, "proxy-password", "dXNlci1"} {
+		for _, secret := range []string{ownKey, otherKey, otherKey[:10], "proxy-password", "dXNlci1"} {
 			if strings.Contains(string(b), secret) {
 				t.Errorf("%s: %s is in %s", name, secret, b)
 			}
