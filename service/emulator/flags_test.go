@@ -257,13 +257,6 @@ func answered(t *testing.T, addr, text string) *http.Response {
 	return resp
 }
 
-func TestListeningForOthersIsSaidLoudly(t *testing.T) {
-	g := start(t, Options{APIAddr: "0.0.0.0:0", AllowRemote: true})
-	if notes := strings.Join(g.r.Notes, "\n"); !strings.Contains(notes, "WARNING") || !strings.Contains(notes, "API") {
-		t.Errorf("notes: %q", notes)
-	}
-}
-
 func TestSectionsOfAResultPage(t *testing.T) {
 	g := start(t, Options{})
 	for query, sections := range map[string]string{
