@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -33,7 +34,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	resp, err := p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)).RoundTrip(out)
 	seen.answer()
 	if err != nil {
-		p.refuse(w, v, route.RefusalOf(err))
+		p.refuse(w, v, seen.refusal(err))
 		return
 	}
 	defer resp.Body.Close()
@@ -72,6 +73,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 // sent is what is learned while a request is on its way.
 type sent struct {
 	up   atomic.Int64 // bytes of the body
+	torn atomic.Bool  // the client's body broke off, or was no body
 	conn net.Conn     // of the target
 	bill bill
 
@@ -93,6 +95,14 @@ func (s *sent) end() {
 	s.mu.Lock()
 	s.answered, s.ended = true, true
 	s.mu.Unlock()
+}
+
+// refusal names what went wrong: with the client's own body, or with the target.
+func (s *sent) refusal(err error) answer.Refusal {
+	if s.torn.Load() {
+		return answer.NewRefusal(http.StatusBadRequest, "proxy_error", "the request's body could not be read", answer.BasisTarget)
+	}
+	return route.RefusalOf(err)
 }
 
 // outgoing is the request as the target gets it.
@@ -136,11 +146,17 @@ func (s *sent) trace(r *http.Request, w http.ResponseWriter) context.Context {
 			return
 		}
 		own := w.Header()
+		final := maps.Clone(own) // what a hook has set is for the final answer
+		clear(own)
+		stripHop(h)
 		for name, vs := range h {
-			own[name] = vs
+			if !ownHeader(name) {
+				own[name] = vs
+			}
 		}
 		w.WriteHeader(code)
 		clear(own)
+		maps.Copy(own, final)
 	}
 	ctx := h1.WithWish(r.Context(), &h1.Wish{Informational: informational, HTTP1: r.ProtoMajor == 1})
 	if r.ContentLength == 0 && len(r.Header["Upgrade"]) == 0 && (r.URL.Scheme == "http" || r.ProtoMajor == 1) {
@@ -189,7 +205,7 @@ func stripHop(h http.Header) {
 func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
 	stripHop(src)
 	for name, vs := range src {
-		if name == "Proxy-Status" || strings.HasPrefix(name, "X-Brd-") || strings.HasPrefix(name, "X-Emulator-") {
+		if ownHeader(name) {
 			continue
 		}
 		dst[name] = vs
@@ -197,13 +213,26 @@ func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
 	p.describe(dst, v)
 }
 
+// ownHeader reports whether a header is the service's to say: a target's is not passed on.
+func ownHeader(name string) bool {
+	return name == "Proxy-Status" || strings.HasPrefix(name, "X-Brd-") || strings.HasPrefix(name, "X-Emulator-")
+}
+
+// passesAsTrailer reports whether a target's trailer is passed on: not what is the
+// service's, and nothing that frames a message (RFC 9110 6.5.1).
+func passesAsTrailer(name string) bool {
+	return httpguts.ValidTrailerHeader(name) && !ownHeader(name)
+}
+
 func announceTrailers(h, trailer http.Header) int {
-	if len(trailer) == 0 {
-		return 0
-	}
 	names := make([]string, 0, len(trailer))
 	for name := range trailer {
-		names = append(names, name)
+		if passesAsTrailer(name) {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return 0
 	}
 	slices.Sort(names)
 	h.Set("Trailer", strings.Join(names, ", "))
@@ -211,6 +240,7 @@ func announceTrailers(h, trailer http.Header) int {
 }
 
 func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
+	maps.DeleteFunc(trailer, func(name string, _ []string) bool { return !passesAsTrailer(name) })
 	prefix := http.TrailerPrefix
 	if len(trailer) == announced {
 		prefix = ""
@@ -293,8 +323,11 @@ func (b *idleBody) Read(p []byte) (int, error) {
 		b.seen.up.Add(int64(n))
 		b.seen.bill.up(n)
 	}
-	if errors.Is(err, io.EOF) { // after a failure it stays, for what the server still reads
+	switch {
+	case errors.Is(err, io.EOF):
 		_ = b.deadline(time.Time{}) // fails on a dead connection only
+	case err != nil && !errors.Is(err, http.ErrBodyReadAfterClose): // the deadline stays, for what the server still reads
+		b.seen.torn.Store(true)
 	}
 	return n, err
 }
