@@ -83,3 +83,24 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 		t.Error("taken after the end")
 	}
 }
+
+// quiet waits until no connection is held. Waiting on the group itself would race with
+// a listener that adds to it.
+func (t *tunnels) quiet(tb testing.TB) {
+	tb.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(10 * time.Second); ; {
+		t.mu.Lock()
+		n := len(t.conns)
+		t.mu.Unlock()
+		if n == 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			tb.Fatalf("%d connections are still held", n)
+		}
+	}
+}
