@@ -68,7 +68,9 @@ func closedEarly(err error) bool {
 			return true
 		}
 	}
-	return false
+	// net/http says this of a target that closed before a request with a body was on its
+	// way, and does not export the error.
+	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
 // Refused is a refusal on its way up as an error.
