@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"log"
 	"log/slog"
 	"net"
 	"net/http"
@@ -230,7 +231,7 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		// "OPTIONS *" goes through the handler and its login like everything else.
 		DisableGeneralOptionsHandler: true,
 		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:                     log.New(mishaps{s.log}, "", 0),
 	}
 	s.http = append(s.http, srv)
 	return srv

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -37,9 +38,9 @@ func TestAJobEndsOnceItsEndCanBeWritten(t *testing.T) {
 		if err := os.RemoveAll(state); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(2 * diskPause)
-		synctest.Wait()
-		if got, err := e.Get(snap.ID); err != nil || got.Status != Ready {
+		ctx, cancel := context.WithTimeout(t.Context(), 2*diskPause)
+		defer cancel()
+		if got, err := e.Wait(ctx, snap.ID); err != nil || got.Status != Ready {
 			t.Errorf("%+v, %v", got, err)
 		}
 	})
