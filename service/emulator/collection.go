@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -8,7 +9,9 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/deliver"
+	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
 
@@ -55,6 +58,11 @@ func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
 	defer x.End()
 	resp, err := s.way.Dialer.Transport(r.URL.Hostname(), e).RoundTrip(r)
 	if err != nil {
+		x.Code(route.RefusalOf(err).Code)
+		if errors.Is(err, exits.ErrBlocked) {
+			// Whoever waits for the webhook sees nothing at all.
+			s.log.Error("a webhook was not sent: its receiver is not a public address", "opened_by", "--allow-private "+r.URL.Host)
+		}
 		return nil, err
 	}
 	x.Status(resp.StatusCode)

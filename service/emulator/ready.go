@@ -20,7 +20,7 @@ type Ready struct {
 	// Lab is the site's address through the emulator, LabDirect its loopback address.
 	Lab       string `json:"lab"`
 	LabDirect string `json:"lab_direct"`
-	// CA is the path of the certificate authority's PEM, CAPEM its content.
+	// CA is the absolute path of the certificate authority's PEM, CAPEM its content.
 	CA             string         `json:"ca"`
 	CAPEM          string         `json:"ca_pem"`
 	Control        string         `json:"control"`

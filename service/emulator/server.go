@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"time"
@@ -318,7 +319,7 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.LabDirect = "http://" + ln.lab.Addr().String()
 	s.ready.Control = "http://" + ln.control.Addr().String()
 	s.ready.ControlToken = s.controlToken
-	s.ready.CA = s.state.Path(ca.CertFile)
+	s.ready.CA = absolute(s.state.Path(ca.CertFile))
 	s.ready.CAPEM = string(s.ca.PEM)
 	s.ready.Account = s.account.ID
 	s.ready.UsernamePrefix = s.account.Prefix
@@ -327,6 +328,14 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.Notes = append(s.ready.Notes, s.fetch.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.jobs.Notes()...)
 	s.ready.Notes = append(s.ready.Notes, s.deliver.Notes()...)
+}
+
+// absolute is for paths that other processes open, wherever they run.
+func absolute(path string) string {
+	if abs, err := filepath.Abs(path); err == nil {
+		return abs
+	}
+	return path
 }
 
 func newToken() string {

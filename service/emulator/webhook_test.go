@@ -1,7 +1,9 @@
 package emulator
 
 import (
+	"bytes"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -112,11 +114,22 @@ func TestAWebhookIsSignedRetriedAndFollowsTheClock(t *testing.T) {
 
 func TestAWebhookReachesNoPrivateAddressUnasked(t *testing.T) {
 	h := receiveHooks(t)
-	g := start(t, Options{})
+	var told bytes.Buffer
+	g := start(t, Options{Log: slog.New(slog.NewTextHandler(&told, nil))})
 	id := g.triggerWith("dataset_id=gd_pages&notify="+url.QueryEscape(h.URL), "http://lab.test/ok")
 	d := g.sentBy(id, func(d sent) bool { return len(d.Attempts) == 1 && d.Attempts[0].Error != "" })
 	if len(h.all()) != 0 || d.Attempts[0].Status != 0 {
 		t.Errorf("%+v", d)
+	}
+	got := g.control("GET", "/requests?point=webhook", nil)
+	if !strings.Contains(got.body, `"code":"policy_20030"`) {
+		t.Errorf("%+v", got)
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(told.String(), "--allow-private "+h.Listener.Addr().String()) {
+		t.Errorf("whoever runs the emulator is told %q", told.String())
 	}
 }
 

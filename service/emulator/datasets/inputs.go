@@ -148,6 +148,9 @@ func readObject(dec *json.Decoder, s *settings) (inputs []json.RawMessage, err e
 		case s.loose:
 			reason = ""
 		}
+		if reason == "Unknown field" && inputs == nil {
+			reason += `; inputs are an array of objects, by itself or as "input"`
+		}
 		if reason != "" {
 			return nil, inputErrors("", [2]string{shortened(name), reason})
 		}

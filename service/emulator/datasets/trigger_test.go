@@ -77,6 +77,7 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 		{"no dataset", "", "application/json", "[]", 400, "dataset missing"},
 		{"an unknown dataset", "dataset_id=gd_x", "application/json", "[]", 404, "dataset does not exist"},
 		{"nothing", "dataset_id=gd_pages", "application/json", "[]", 400, "No data to trigger"},
+		{"one input that is no array", "dataset_id=gd_pages", "application/json", `{"url":"http://lab.test/ok"}`, 400, `[["url","Unknown field; inputs are an array of objects, by itself or as \"input\""]]`},
 		{"nothing in an object", "dataset_id=gd_pages", "application/json", `{"input":[]}`, 400, "No data to trigger"},
 		{"nothing in a CSV", "dataset_id=gd_pages", emptyType, empty, 400, "No data to trigger"},
 		{"a probe", "dataset_id=gd_pages", "application/json", `[{}]`, 400, `{"error":"Invalid input provided","code":"validation_error","line":"{}","errors":[["url","Required field"]]}`},

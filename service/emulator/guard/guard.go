@@ -240,7 +240,7 @@ func Listen(addr string, remote bool) (note string, err error) {
 		return "", nil
 	}
 	if !remote {
-		return "", fmt.Errorf("%q is not a loopback address", addr)
+		return "", fmt.Errorf("%q is not a loopback address (--allow-remote permits others)", addr)
 	}
 	if err != nil && host != "" && !isName(host) {
 		return "", fmt.Errorf("%q is not an address to listen on", addr)

@@ -102,6 +102,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	}
 	l, refused := p.login(cred)
 	if refused != nil {
+		c.visit = socksVisit(c, login{credential: cred}, "")
 		_, _ = c.Conn.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
 		return nil, &route.Refused{Refusal: *refused}
 	}
@@ -118,6 +119,9 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	c.login = l
 	target, refused = p.socksTarget(c, l, host, port)
 	if refused != nil {
+		if c.visit == nil {
+			c.visit = socksVisit(c, l, net.JoinHostPort(host, port))
+		}
 		_, _ = c.Conn.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
 		return target, &route.Refused{Refusal: *refused}
 	}
@@ -128,6 +132,15 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 		return target, err
 	}
 	return target, c.SetDeadline(time.Time{})
+}
+
+// socksVisit is the visit of a connection that goes nowhere: a client of SOCKS5 learns a
+// byte at most, so that whoever watches the visits has to be told the reason.
+func socksVisit(c *tunnelled, l login, target string) *Visit {
+	return &Visit{
+		Entry: EntrySOCKS, User: l.user, Zone: l.zone, Client: addrPortOf(c.RemoteAddr().String()),
+		Method: http.MethodConnect, Target: target, Began: time.Now(),
+	}
 }
 
 func (p *Proxy) socksTarget(c *tunnelled, l login, host, port string) (net.Conn, *answer.Refusal) {

@@ -184,3 +184,27 @@ type noticed struct {
 }
 
 func (n *noticed) Write(p []byte) (int, error) { return n.to.Write(p) }
+
+func TestARefusedSOCKSConnectionIsAVisitThatSaysWhy(t *testing.T) {
+	ended := make(chan string, 1)
+	g := newRig(t, rigOptions{conf: func(c *Config) {
+		c.Hooks.Done = func(v *Visit, o Outcome) {
+			ended <- fmt.Sprintf("%s %s zone=%s to %q %d %s", v.Entry, v.User, v.Zone.Name, v.Target, o.Status, o.Code)
+		}
+	}})
+	for _, c := range []struct{ login, password, want string }{
+		{"isp", "no", `socks ` + user("isp") + ` zone= to "" 407 client_10000`},
+		{"nosuch", "pw", `socks ` + user("nosuch") + ` zone= to "" 407 client_10002`},
+		{"residential", "pw", `socks ` + user("residential") + ` zone=residential to "lab.test:80" 403 policy_20020`},
+	} {
+		g.socksDial(c.login, c.password, socksTo(1, "lab.test", 80), "")
+		select {
+		case got := <-ended:
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("nothing, want %s", c.want)
+		}
+	}
+}

@@ -106,8 +106,15 @@ func (h *Header) UnmarshalJSON(b []byte) error {
 //	12:00:01.250 api POST /request zone=unlocker_demo key=ci-fetch target=http://lab.test/ok 200 inner=403 code=reject_block in=64 out=0 3.1ms
 func (e *Entry) Line() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Point, e.Method, e.URL)
-	for _, f := range [...]struct{ name, v string }{{"zone", e.Zone}, {"key", e.Key}, {"target", e.Target}} {
+	fmt.Fprintf(&b, "%s %s %s", e.Time.UTC().Format("15:04:05.000"), e.Point, e.Method)
+	if e.URL != "" { // of a login that is refused nobody knows where it would have gone
+		b.WriteString(" " + e.URL)
+	}
+	user := e.User
+	if e.Zone != "" {
+		user = "" // its zone says enough
+	}
+	for _, f := range [...]struct{ name, v string }{{"zone", e.Zone}, {"user", user}, {"key", e.Key}, {"target", e.Target}} {
 		if f.v != "" {
 			fmt.Fprintf(&b, " %s=%s", f.name, f.v)
 		}

@@ -456,3 +456,14 @@ type nowhere struct{ h http.Header }
 func (n *nowhere) Header() http.Header         { return n.h }
 func (n *nowhere) Write(p []byte) (int, error) { return len(p), nil }
 func (n *nowhere) WriteHeader(int)             {}
+
+func TestTheLineNamesALoginWithoutAZone(t *testing.T) {
+	refused := Entry{Point: "socks", Method: "CONNECT", User: "brd-customer-a-zone-typo", Status: 407, Code: "client_10002"}
+	if line, want := refused.Line(), `00:00:00.000 socks CONNECT user=brd-customer-a-zone-typo 407 code=client_10002 in=0 out=0 0.0ms`; line != want {
+		t.Errorf("the line is\n%s\nwant\n%s", line, want)
+	}
+	refused.Zone = "z"
+	if line := refused.Line(); strings.Contains(line, "user=") {
+		t.Errorf("the zone says it already: %s", line)
+	}
+}
