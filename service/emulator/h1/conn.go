@@ -28,7 +28,6 @@ type conn struct {
 	used  time.Time // when it was kept
 	until time.Time // the deadline
 	once  sync.Once
-	ended error
 }
 
 func newConn(c net.Conn, key string) *conn {
@@ -62,9 +61,9 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *conn) Close() error {
-	c.once.Do(func() { c.ended = c.Conn.Close() })
-	return c.ended
+// end closes the connection; there is nobody to tell a failure to.
+func (c *conn) end() {
+	c.once.Do(func() { _ = c.Close() })
 }
 
 // patience gives the target at least half of d from now. The deadline is not moved every
@@ -151,7 +150,7 @@ func (b *body) Close() error {
 func (b *body) finish(reusable bool) {
 	b.done = true
 	if !b.stop() || !reusable || b.cn.br.Buffered() > 0 {
-		b.cn.Close()
+		b.cn.end()
 		return
 	}
 	b.client.put(b.cn)

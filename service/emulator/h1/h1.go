@@ -141,7 +141,7 @@ func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 		if err == nil {
 			return resp, nil
 		}
-		cn.Close()
+		cn.end()
 		if cause := context.Cause(r.Context()); cause != nil {
 			return nil, cause
 		}
@@ -209,7 +209,7 @@ func watch(ctx context.Context, cn *conn) (stop func() bool) {
 	if ctx.Done() == nil {
 		return func() bool { return true }
 	}
-	return context.AfterFunc(ctx, func() { cn.Close() })
+	return context.AfterFunc(ctx, func() { cn.end() })
 }
 
 // head sends a request and reads answers up to the final one.
@@ -264,7 +264,7 @@ func (c *Client) conn(r *http.Request, key string) (cn *conn, reused bool, err e
 		if cn.alive() {
 			return cn, true, nil
 		}
-		cn.Close()
+		cn.end()
 	}
 	address := key[1:]
 	raw, err := c.conf.Dial(r.Context(), address)
@@ -327,7 +327,7 @@ func (c *Client) put(cn *conn) {
 	defer c.mu.Unlock()
 	list := c.idle[cn.key]
 	if len(list) >= MaxIdle {
-		cn.Close()
+		cn.end()
 		return
 	}
 	c.idle[cn.key] = append(list, cn)
@@ -348,7 +348,7 @@ func (c *Client) reap() {
 	for key, list := range c.idle {
 		old := 0
 		for old < len(list) && now.Sub(list[old].used) >= idleTime {
-			list[old].Close()
+			list[old].end()
 			old++
 		}
 		c.kept -= old
@@ -372,7 +372,7 @@ func (c *Client) CloseIdleConnections() {
 	c.mu.Lock()
 	for key, list := range c.idle {
 		for _, cn := range list {
-			cn.Close()
+			cn.end()
 		}
 		delete(c.idle, key)
 	}

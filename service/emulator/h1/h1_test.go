@@ -3,7 +3,6 @@ package h1
 import (
 	"bufio"
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -108,7 +107,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func send(t testing.TB, c *Client, ctx context.Context, method, url string) (*http.Response, string, error) {
+func send(ctx context.Context, t testing.TB, c *Client, method, url string) (*http.Response, string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(ctx, method, url, nil)
 	if err != nil {
@@ -134,7 +133,7 @@ func TestConnectionsAreKept(t *testing.T) {
 		s := newScript(t, []string{answer, answer, answer})
 		c := newClient(t, Config{})
 		for range 3 {
-			if _, b, err := send(t, c, t.Context(), http.MethodGet, s.url()); err != nil || b != "hello" {
+			if _, b, err := send(t.Context(), t, c, http.MethodGet, s.url()); err != nil || b != "hello" {
 				t.Fatalf("%s: %q %v", name, b, err)
 			}
 		}
@@ -154,7 +153,7 @@ func TestConnectionsAreNotKept(t *testing.T) {
 		s := newScript(t, []string{answer, hello})
 		c := newClient(t, Config{})
 		for range 2 {
-			if _, b, err := send(t, c, t.Context(), http.MethodGet, s.url()); err != nil || b != "hello" {
+			if _, b, err := send(t.Context(), t, c, http.MethodGet, s.url()); err != nil || b != "hello" {
 				t.Fatalf("%s: %q %v", name, b, err)
 			}
 		}
@@ -189,11 +188,11 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 	for method, again := range map[string]bool{http.MethodGet: true, http.MethodDelete: true, http.MethodPost: false} {
 		s := newScript(t, []string{hello, ""}, []string{hello})
 		c := newClient(t, Config{})
-		if _, _, err := send(t, c, t.Context(), http.MethodGet, s.url()); err != nil {
+		if _, _, err := send(t.Context(), t, c, http.MethodGet, s.url()); err != nil {
 			t.Fatal(err)
 		}
 		// The second request is read, and the connection closed instead of an answer.
-		_, b, err := send(t, c, t.Context(), method, s.url())
+		_, b, err := send(t.Context(), t, c, method, s.url())
 		if again && (err != nil || b != "hello" || s.conns.Load() != 2) {
 			t.Errorf("%s: %q %v, %d connections", method, b, err, s.conns.Load())
 		}
@@ -203,7 +202,7 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 	}
 	// A first connection that does not answer is not tried again.
 	s := newScript(t, []string{""})
-	if _, _, err := send(t, newClient(t, Config{}), t.Context(), http.MethodGet, s.url()); !errors.Is(err, ErrNoAnswer) || s.conns.Load() != 1 {
+	if _, _, err := send(t.Context(), t, newClient(t, Config{}), http.MethodGet, s.url()); !errors.Is(err, ErrNoAnswer) || s.conns.Load() != 1 {
 		t.Errorf("%v, %d connections", err, s.conns.Load())
 	}
 }
@@ -211,7 +210,7 @@ func TestAKeptConnectionThatWasClosedIsReplaced(t *testing.T) {
 func TestADeadKeptConnectionIsSeen(t *testing.T) {
 	s := newScript(t, []string{hello})
 	c := newClient(t, Config{})
-	if _, _, err := send(t, c, t.Context(), http.MethodGet, s.url()); err != nil {
+	if _, _, err := send(t.Context(), t, c, http.MethodGet, s.url()); err != nil {
 		t.Fatal(err)
 	}
 	cn := c.take("p" + s.ln.Addr().String())
@@ -302,7 +301,7 @@ func TestWhatIsNotTakenGoesToTheOther(t *testing.T) {
 			tc.change(r)
 		}
 		got = ""
-		if _, err := c.RoundTrip(r); err != nil || got != tc.want { //nolint:bodyclose // there is none
+		if _, err := c.RoundTrip(r); err != nil || got != tc.want {
 			t.Errorf("%s: %s %v", tc.name, got, err)
 		}
 	}
@@ -347,7 +346,7 @@ func TestBoundsAndCuts(t *testing.T) {
 func TestASilentTargetAndALeavingCaller(t *testing.T) {
 	s := newScript(t, []string{"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", hello})
 	c := newClient(t, Config{HeaderTimeout: 100 * time.Millisecond})
-	if _, b, err := send(t, c, t.Context(), http.MethodGet, s.url()); !errors.Is(err, os.ErrDeadlineExceeded) || b != "hello" {
+	if _, b, err := send(t.Context(), t, c, http.MethodGet, s.url()); !errors.Is(err, os.ErrDeadlineExceeded) || b != "hello" {
 		t.Errorf("silent in the middle: %q %v", b, err)
 	}
 	ln, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
@@ -355,14 +354,14 @@ func TestASilentTargetAndALeavingCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer ln.Close()
-	_, _, err = send(t, c, t.Context(), http.MethodGet, "http://"+ln.Addr().String()+"/")
+	_, _, err = send(t.Context(), t, c, http.MethodGet, "http://"+ln.Addr().String()+"/")
 	if ne := net.Error(nil); !errors.As(err, &ne) || !ne.Timeout() {
 		t.Errorf("silent: %v", err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the caller left")
 	time.AfterFunc(20*time.Millisecond, func() { cancel(gone) })
-	if _, _, err := send(t, newClient(t, Config{}), ctx, http.MethodGet, "http://"+ln.Addr().String()+"/"); !errors.Is(err, gone) {
+	if _, _, err := send(ctx, t, newClient(t, Config{}), http.MethodGet, "http://"+ln.Addr().String()+"/"); !errors.Is(err, gone) {
 		t.Errorf("left: %v", err)
 	}
 	// And in the middle of a body.
@@ -423,70 +422,6 @@ func TestIdleConnectionsAreBoundedAndEnd(t *testing.T) {
 	c.CloseIdleConnections()
 	if c.kept != 0 || c.reaper != nil || len(c.idle) != 0 {
 		t.Errorf("%d are kept after the end", c.kept)
-	}
-}
-
-func TestTLS(t *testing.T) {
-	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto, " ", r.TLS.ServerName) }))
-	srv.EnableHTTP2 = true
-	srv.StartTLS()
-	defer srv.Close()
-	ctx := WithWish(t.Context(), &Wish{HTTP1: true})
-	trusting := srv.Client().Transport.(*http.Transport).TLSClientConfig
-	c := newClient(t, Config{TLS: trusting, Dial: func(ctx context.Context, address string) (net.Conn, error) {
-		if address != "example.com:443" {
-			t.Errorf("dialled %s", address)
-		}
-		return (&net.Dialer{}).DialContext(ctx, "tcp", srv.Listener.Addr().String())
-	}})
-	for range 2 {
-		if _, b, err := send(t, c, ctx, http.MethodGet, "https://example.com/"); err != nil || b != "HTTP/1.1 example.com" {
-			t.Fatalf("%q %v", b, err)
-		}
-	}
-	if c.kept != 1 {
-		t.Errorf("%d are kept", c.kept)
-	}
-	stranger := newClient(t, Config{Dial: c.conf.Dial})
-	cert := (*tls.CertificateVerificationError)(nil)
-	if _, _, err := send(t, stranger, ctx, http.MethodGet, "https://example.com/"); !errors.As(err, &cert) {
-		t.Errorf("an unknown authority: %v", err)
-	}
-}
-
-// TestATargetWithoutHTTP1GoesToTheOther: it refuses the handshake, and the other transport
-// speaks HTTP/2.
-func TestATargetWithoutHTTP1GoesToTheOther(t *testing.T) {
-	srv := httptest.NewTLSServer(http.NotFoundHandler())
-	defer srv.Close()
-	conf := srv.TLS.Clone()
-	conf.NextProtos = []string{"h3"}
-	ln, err := tls.Listen("tcp", "127.0.0.1:0", conf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if c, err := ln.Accept(); err == nil {
-			_ = c.(*tls.Conn).Handshake() // fails: no protocol in common
-			c.Close()
-		}
-	}()
-	defer func() { ln.Close(); <-done }()
-	asked := false
-	c := newClient(t, Config{
-		TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig,
-		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
-			return (&net.Dialer{}).DialContext(ctx, "tcp", ln.Addr().String())
-		},
-		Other: roundTrip(func(*http.Request) (*http.Response, error) {
-			asked = true
-			return &http.Response{Body: http.NoBody}, nil
-		}),
-	})
-	if _, _, err := send(t, c, WithWish(t.Context(), &Wish{HTTP1: true}), http.MethodGet, "https://example.com/"); err != nil || !asked {
-		t.Errorf("asked %v, %v", asked, err)
 	}
 }
 

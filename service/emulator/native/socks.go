@@ -103,15 +103,15 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	l, refused := p.login(cred)
 	if refused != nil {
 		c.visit = socksVisit(c, login{credential: cred}, "")
-		_, _ = c.Conn.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
+		_, _ = c.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
 		return nil, &route.Refused{Refusal: *refused}
 	}
-	if _, err := c.Conn.Write([]byte{socksLoginVersion, 0}); err != nil {
+	if _, err := c.Write([]byte{socksLoginVersion, 0}); err != nil {
 		return nil, err
 	}
 	host, port, err := socksRequest(c.r)
 	if bad := (*socksError)(nil); errors.As(err, &bad) {
-		_, _ = c.Conn.Write(socksReply(bad.reply, netip.AddrPort{})) // the connection is closed next
+		_, _ = c.Write(socksReply(bad.reply, netip.AddrPort{})) // the connection is closed next
 	}
 	if err != nil {
 		return nil, err
@@ -122,13 +122,13 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 		if c.visit == nil {
 			c.visit = socksVisit(c, l, net.JoinHostPort(host, port))
 		}
-		_, _ = c.Conn.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
+		_, _ = c.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
 		return target, &route.Refused{Refusal: *refused}
 	}
 	if target != nil && !p.tunnels.join(target) {
 		return nil, net.ErrClosed
 	}
-	if _, err := c.Conn.Write(socksReply(socksOK, netip.AddrPortFrom(c.visit.Exit.Addr, 0))); err != nil {
+	if _, err := c.Write(socksReply(socksOK, netip.AddrPortFrom(c.visit.Exit.Addr, 0))); err != nil {
 		return target, err
 	}
 	return target, c.SetDeadline(time.Time{})

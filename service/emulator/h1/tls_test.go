@@ -1,0 +1,76 @@
+package h1
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+)
+
+func TestTLS(t *testing.T) {
+	srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { fmt.Fprint(w, r.Proto, " ", r.TLS.ServerName) }))
+	srv.EnableHTTP2 = true
+	srv.StartTLS()
+	defer srv.Close()
+	ctx := WithWish(t.Context(), &Wish{HTTP1: true})
+	trusting := srv.Client().Transport.(*http.Transport).TLSClientConfig
+	c := newClient(t, Config{TLS: trusting, Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		if address != "example.com:443" {
+			t.Errorf("dialled %s", address)
+		}
+		return (&net.Dialer{}).DialContext(ctx, "tcp", srv.Listener.Addr().String())
+	}})
+	for range 2 {
+		if _, b, err := send(ctx, t, c, http.MethodGet, "https://example.com/"); err != nil || b != "HTTP/1.1 example.com" {
+			t.Fatalf("%q %v", b, err)
+		}
+	}
+	if c.kept != 1 {
+		t.Errorf("%d are kept", c.kept)
+	}
+	stranger := newClient(t, Config{Dial: c.conf.Dial})
+	cert := (*tls.CertificateVerificationError)(nil)
+	if _, _, err := send(ctx, t, stranger, http.MethodGet, "https://example.com/"); !errors.As(err, &cert) {
+		t.Errorf("an unknown authority: %v", err)
+	}
+}
+
+// TestATargetWithoutHTTP1GoesToTheOther: it refuses the handshake, and the other transport
+// speaks HTTP/2.
+func TestATargetWithoutHTTP1GoesToTheOther(t *testing.T) {
+	srv := httptest.NewTLSServer(http.NotFoundHandler())
+	defer srv.Close()
+	conf := srv.TLS.Clone()
+	conf.NextProtos = []string{"h3"}
+	ln, err := tls.Listen("tcp", "127.0.0.1:0", conf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if c, err := ln.Accept(); err == nil {
+			_ = c.(*tls.Conn).Handshake() // fails: no protocol in common
+			c.Close()
+		}
+	}()
+	defer func() { ln.Close(); <-done }()
+	asked := false
+	c := newClient(t, Config{
+		TLS: srv.Client().Transport.(*http.Transport).TLSClientConfig,
+		Dial: func(ctx context.Context, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "tcp", ln.Addr().String())
+		},
+		Other: roundTrip(func(*http.Request) (*http.Response, error) {
+			asked = true
+			return &http.Response{Body: http.NoBody}, nil
+		}),
+	})
+	if _, _, err := send(WithWish(t.Context(), &Wish{HTTP1: true}), t, c, http.MethodGet, "https://example.com/"); err != nil || !asked {
+		t.Errorf("asked %v, %v", asked, err)
+	}
+}
