@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -196,7 +197,8 @@ func TestHowAnAnswerEndedIsKept(t *testing.T) {
 
 func TestATakenOverConnectionHasTheStatusItIsGiven(t *testing.T) {
 	j := journal(Config{})
-	srv := httptest.NewServer(j.Handler("proxy", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	var served sync.WaitGroup // a server does not wait for connections that were taken over
+	recorded := j.Handler("proxy", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, _, err := http.NewResponseController(w).Hijack()
 		if err != nil {
 			t.Error(err)
@@ -208,13 +210,19 @@ func TestATakenOverConnectionHasTheStatusItIsGiven(t *testing.T) {
 			Of(r.Context()).Status(200)
 			Of(r.Context()).Bytes(3, 4)
 		}
-	})))
+	}))
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer served.Done()
+		recorded.ServeHTTP(w, r)
+	}))
 	for _, path := range []string{"/", "/told"} {
+		served.Add(1)
 		resp, err := http.Get(srv.URL + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		resp.Body.Close()
+		served.Wait()
 	}
 	srv.Close()
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
