@@ -183,7 +183,7 @@ func TestHooksSeeEveryVisitOnce(t *testing.T) {
 					return roundTrip(func(r *http.Request) (*http.Response, error) {
 						add("unlock %s", v.Target)
 						if r.URL.Path == "/hard" {
-							return nil, &route.Refused{Refusal: answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")}
+							return nil, &route.RefusedError{Refusal: answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")}
 						}
 						return next.RoundTrip(r)
 					})

@@ -27,7 +27,7 @@ func RefusalOf(err error) answer.Refusal {
 	var flag *username.FlagError
 	var cert *tls.CertificateVerificationError
 	var ne net.Error
-	var refused *Refused
+	var refused *RefusedError
 	var refusal answer.Refusal
 	var op *net.OpError
 	switch {
@@ -73,10 +73,10 @@ func closedEarly(err error) bool {
 	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
-// Refused is a refusal on its way up as an error.
-type Refused struct{ answer.Refusal }
+// RefusedError is a refusal on its way up as an error.
+type RefusedError struct{ answer.Refusal }
 
-func (r *Refused) Error() string { return r.Code + ": " + r.Msg }
+func (r *RefusedError) Error() string { return r.Code + ": " + r.Msg }
 
 // badIP: an address that is none is another refusal than one for a product that has no
 // addresses of its own (public documentation).

@@ -42,7 +42,7 @@ func TestEveryFailureHasItsOwnCode(t *testing.T) {
 		"502 net_err_cert_invalid": &tls.CertificateVerificationError{Err: errors.New("unknown authority")},
 		"502 net_err_closed":       fmt.Errorf("%w: %w", h1.ErrNoAnswer, io.EOF),
 		"502 document_load_failed": errors.New("malformed HTTP response"),
-		"418 own":                  &Refused{answer.NewRefusal(418, "own", "x", "y")},
+		"418 own":                  &RefusedError{answer.NewRefusal(418, "own", "x", "y")},
 	} {
 		r := RefusalOf(err)
 		if got := fmt.Sprint(r.Status, " ", r.Code); got != want || r.Msg == "" || r.Basis == "" {
