@@ -84,14 +84,3 @@ func TestAPageOfAnotherSiteIsNotServed(t *testing.T) {
 		}
 	}
 }
-
-// TestAnAddressThatThereIsNotSaysItsBasis: those answers are not an endpoint's own.
-func TestAnAddressThatThereIsNotSaysItsBasis(t *testing.T) {
-	g := start(t, Options{})
-	for url, want := range map[string]int{g.r.API + "/nothing": 404, g.r.API + "/customer/balance": 405, g.r.Control + "/": 404} {
-		a := g.do(http.MethodPatch, url, "", nil)
-		if a.status != want || !strings.HasPrefix(a.header.Get("x-emulator-basis"), "assumption") {
-			t.Errorf("%s: %d %v", url, a.status, a.header)
-		}
-	}
-}

@@ -93,8 +93,8 @@ func WithWish(ctx context.Context, w *Wish) context.Context {
 	return context.WithValue(ctx, wishKey{}, w)
 }
 
-// Takes reports whether a request is one that this client sends itself.
-func Takes(r *http.Request) bool {
+// takes reports whether a request is one that this client sends itself.
+func takes(r *http.Request) bool {
 	if r.Body != nil && r.Body != http.NoBody || r.ContentLength != 0 || len(r.Header["Upgrade"]) > 0 || r.Method == http.MethodConnect || len(r.Trailer) > 0 {
 		return false
 	}
@@ -121,7 +121,7 @@ func (c *Client) other(r *http.Request) http.RoundTripper {
 
 // RoundTrip implements [http.RoundTripper].
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !Takes(r) {
+	if !takes(r) {
 		return c.other(r).RoundTrip(r)
 	}
 	if err := checkRequest(r); err != nil {
