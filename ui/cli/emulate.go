@@ -60,7 +60,7 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 	fl.StringSliceVar(&f.allowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
 	fl.BoolVar(&f.loose, "loose", false, "let fields pass that nobody knows, with a note, instead of refusing them")
 	fl.BoolVar(&f.allowRemote, "allow-remote", false, "let --api, --proxy, --socks and --cdp listen for other machines")
-	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object")
+	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object, with keys and passwords")
 	return cmd
 }
 
@@ -128,7 +128,9 @@ func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	if f.json {
 		err = a.printJSON(ready)
 	} else {
-		_, err = fmt.Fprintf(a.Stdout, "ready: api %s  proxy %s  lab %s  account %s  ca %s\n", ready.API, ready.Proxy, ready.Lab, ready.Account, ready.CA)
+		_, err = fmt.Fprintf(a.Stdout, "ready: api %s  proxy %s  socks %s  cdp %s  control %s  lab %s  account %s  ca %s\n",
+			ready.API, ready.Proxy, ready.SOCKS, ready.CDP, ready.Control, ready.Lab, ready.Account, ready.CA)
+		a.say("zonedeck: --json says more: the keys, the zones' passwords and the control address's token")
 	}
 	if err != nil {
 		err = fail(exitState, "write the ready line: %w", err)
