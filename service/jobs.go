@@ -180,9 +180,13 @@ func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
 		job.Accepted = v.at
 		step = "snapshot " + v.snapshot
 	}
+	inputs := "inputs"
+	if job.Inputs == 1 {
+		inputs = "input"
+	}
 	return journal.JobChange{
 		Step:     step,
-		Activity: fmt.Sprintf("%s %s, %d inputs: %s", job.ID, job.Dataset, job.Inputs, joinText(v.state.Label(), step)),
+		Activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)),
 	}, nil
 }
 
