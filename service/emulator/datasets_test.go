@@ -220,7 +220,7 @@ func TestTriggerRefusesByName(t *testing.T) {
 		{"an empty probe", "dataset_id=gd_pages", `[{}]`, 400, `{"error":"Invalid input provided","code":"validation_error","line":"{}","errors":[["url","Required field"]]}`},
 		{"a relative url", "dataset_id=gd_pages", `[{"url":"/x"}]`, 400, `[["url","Must be an absolute`},
 		{"a field nobody knows", "dataset_id=gd_pages", `[{"url":"http://lab.test/","x":1}]`, 400, `[["x","Unknown field"]]`},
-		{"an object's field nobody knows", "dataset_id=gd_pages", `{"input":[],"deliver":{}}`, 400, `[["deliver","Unknown field"]]`},
+		{"an object's field nobody knows", "dataset_id=gd_pages", `{"input":[],"deliver":{}}`, 400, `[["deliver","Unknown field; inputs are an array`},
 		{"a webhook that is no address", "dataset_id=gd_pages&endpoint=x", `[{"url":"http://lab.test/"}]`, 400, `[["endpoint","Must be an absolute`},
 		{"a parameter nobody knows", "dataset_id=gd_pages&x=1", `[{"url":"http://lab.test/"}]`, 400, `[["x","Unknown parameter"]]`},
 		{"an output field nobody knows", "dataset_id=gd_pages&custom_output_fields=url|x", `[{"url":"http://lab.test/"}]`, 400, `Unknown field \"x\"`},
