@@ -88,9 +88,18 @@ type Wish struct {
 
 type wishKey struct{}
 
-// WithWish gives a request's context a wish.
-func WithWish(ctx context.Context, w *Wish) context.Context {
-	return context.WithValue(ctx, wishKey{}, w)
+// Context is a request's context with a wish.
+type Context struct {
+	context.Context
+	Wish Wish
+}
+
+// Value implements [context.Context].
+func (c *Context) Value(key any) any {
+	if key == (wishKey{}) {
+		return &c.Wish
+	}
+	return c.Context.Value(key)
 }
 
 // takes reports whether a request is one that this client sends itself.

@@ -289,9 +289,9 @@ func TestWhatIsNotTakenGoesToTheOther(t *testing.T) {
 		{"an upgrade", "http://x.example/", func(r *http.Request) { r.Header.Set("Upgrade", "websocket") }, nil, "other"},
 		{"CONNECT", "http://x.example/", func(r *http.Request) { r.Method = http.MethodConnect }, nil, "other"},
 	} {
-		ctx := t.Context()
+		ctx := context.Context(t.Context())
 		if tc.wish != nil {
-			ctx = WithWish(ctx, tc.wish)
+			ctx = &Context{ctx, *tc.wish}
 		}
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, tc.url, nil)
 		if err != nil {

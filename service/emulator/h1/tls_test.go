@@ -16,7 +16,7 @@ func TestTLS(t *testing.T) {
 	srv.EnableHTTP2 = true
 	srv.StartTLS()
 	defer srv.Close()
-	ctx := WithWish(t.Context(), &Wish{HTTP1: true})
+	ctx := &Context{t.Context(), Wish{HTTP1: true}}
 	trusting := srv.Client().Transport.(*http.Transport).TLSClientConfig
 	c := newClient(t, Config{TLS: trusting, Dial: func(ctx context.Context, address string) (net.Conn, error) {
 		if address != "example.com:443" {
@@ -70,7 +70,7 @@ func TestATargetWithoutHTTP1GoesToTheOther(t *testing.T) {
 			return &http.Response{Body: http.NoBody}, nil
 		}),
 	})
-	if _, _, err := send(WithWish(t.Context(), &Wish{HTTP1: true}), t, c, http.MethodGet, "https://example.com/"); err != nil || !asked {
+	if _, _, err := send(&Context{t.Context(), Wish{HTTP1: true}}, t, c, http.MethodGet, "https://example.com/"); err != nil || !asked {
 		t.Errorf("asked %v, %v", asked, err)
 	}
 }

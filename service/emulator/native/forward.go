@@ -51,8 +51,8 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if announced > 0 && r.ProtoMajor == 1 {
 		w.Header().Del("Content-Length") // HTTP/2 has both, HTTP/1.1 one of them
 	}
-	patient := answer.NewPatient(w)
-	defer patient.Done()
+	patient := newPatient(w, r)
+	defer patient.done()
 	w.WriteHeader(resp.StatusCode)
 	err = seen.flushHead(patient, resp)
 	var down int64
@@ -72,6 +72,9 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 
 // sent is what is learned while a request is on its way.
 type sent struct {
+	h1.Context // of the request
+	w          http.ResponseWriter
+
 	up   atomic.Int64 // bytes of the body
 	torn atomic.Bool  // the client's body broke off, or was no body
 	conn net.Conn     // of the target
@@ -107,8 +110,9 @@ func (s *sent) refusal(err error) answer.Refusal {
 
 // outgoing is the request as the target gets it.
 func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) (*http.Request, *sent) {
-	seen := &sent{bill: p.bill(v, r.URL.Scheme == "https")}
-	out := r.WithContext(seen.trace(r, w))
+	seen := &sent{w: w, bill: p.bill(v, r.URL.Scheme == "https")}
+	seen.Context = h1.Context{Context: r.Context(), Wish: h1.Wish{Informational: seen.informational, HTTP1: r.ProtoMajor == 1}}
+	out := r.WithContext(seen.trace(r))
 	out.Close = false
 	out.RequestURI = ""
 	if r.ContentLength != 0 {
@@ -135,38 +139,39 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 	return out, seen
 }
 
-// trace passes the target's informational answers on (103 Early Hints and the like; 100
-// the server sends itself when the body is asked for). A request without a body keeps the
-// client's version of HTTP; the others are sent by net/http.
-func (s *sent) trace(r *http.Request, w http.ResponseWriter) context.Context {
-	informational := func(code int, h http.Header) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.answered {
-			return
-		}
-		own := w.Header()
-		final := maps.Clone(own) // what a hook has set is for the final answer
-		clear(own)
-		stripHop(h)
-		for name, vs := range h {
-			if !ownHeader(name) {
-				own[name] = vs
-			}
-		}
-		w.WriteHeader(code)
-		clear(own)
-		maps.Copy(own, final)
+// informational passes the target's informational answers on (103 Early Hints and the
+// like; 100 the server sends itself when the body is asked for).
+func (s *sent) informational(code int, h http.Header) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.answered {
+		return
 	}
-	ctx := h1.WithWish(r.Context(), &h1.Wish{Informational: informational, HTTP1: r.ProtoMajor == 1})
+	own := s.w.Header()
+	final := maps.Clone(own) // what a hook has set is for the final answer
+	clear(own)
+	stripHop(h)
+	for name, vs := range h {
+		if !ownHeader(name) {
+			own[name] = vs
+		}
+	}
+	s.w.WriteHeader(code)
+	clear(own)
+	maps.Copy(own, final)
+}
+
+// trace is the request's context. A request without a body keeps the client's version of
+// HTTP; what net/http sends is traced.
+func (s *sent) trace(r *http.Request) context.Context {
 	if r.ContentLength == 0 && len(r.Header["Upgrade"]) == 0 && (r.URL.Scheme == "http" || r.ProtoMajor == 1) {
-		return ctx
+		return s
 	}
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	return httptrace.WithClientTrace(s, &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn },
 		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
 			if code != http.StatusContinue {
-				informational(code, http.Header(h))
+				s.informational(code, http.Header(h))
 			}
 			return nil
 		},
@@ -252,7 +257,7 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 
 // flushHead sends the head on its own, unless the body has begun to come: a target may
 // let its client wait for that.
-func (s *sent) flushHead(out *answer.Patient, resp *http.Response) error {
+func (s *sent) flushHead(out *patient, resp *http.Response) error {
 	if resp.ContentLength == 0 || resp.Body == http.NoBody {
 		return nil
 	}
@@ -262,16 +267,42 @@ func (s *sent) flushHead(out *answer.Patient, resp *http.Response) error {
 	return out.Flush()
 }
 
+// patient is an answer under way. Connections of HTTP/1.1 keep a deadline for writing of
+// their own; a stream of HTTP/2 whose client lets no more come has none but this.
+type patient struct {
+	http.ResponseWriter
+	rc     *http.ResponseController
+	stream *answer.Patient // nil for HTTP/1.1
+}
+
+func newPatient(w http.ResponseWriter, r *http.Request) *patient {
+	p := &patient{ResponseWriter: w, rc: http.NewResponseController(w)}
+	if r.ProtoMajor > 1 {
+		p.stream = answer.NewPatient(w)
+		p.ResponseWriter = p.stream
+	}
+	return p
+}
+
+func (p *patient) Flush() error { return p.rc.Flush() }
+
+func (p *patient) done() {
+	if p.stream != nil {
+		p.stream.Done()
+	}
+}
+
 // copyBody streams; what a slow target sent so far is not held back.
 // Bytes are counted before the client has them.
-func (p *Proxy) copyBody(out *answer.Patient, resp *http.Response, b *bill) (n int64, err error) {
+func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, err error) {
 	billable := resp.StatusCode >= 200 && resp.StatusCode < 300
 	if resp.ContentLength == 0 || resp.Request.Method == http.MethodHead {
 		b.request(billable, 0)
 		return 0, nil
 	}
-	buf := p.tunnels.buffer()
-	defer p.tunnels.bufs.Put(buf)
+	pool := &p.tunnels.bufs
+	buf := pool.get(tunnelBuffer)
+	defer func() { pool.put(buf) }()
 	for first := true; ; first = false {
 		m, rerr := resp.Body.Read(*buf)
 		if first {
@@ -298,6 +329,11 @@ func (p *Proxy) copyBody(out *answer.Patient, resp *http.Response, b *bill) (n i
 			if err := out.Flush(); err != nil {
 				return n, err
 			}
+		}
+		if m == tunnelBuffer && pool != &p.tunnels.large { // a large body
+			pool.put(buf)
+			pool = &p.tunnels.large
+			buf = pool.get(largeBuffer)
 		}
 	}
 }

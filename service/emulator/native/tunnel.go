@@ -20,6 +20,7 @@ const (
 	// has to look at the first byte, and for the handshake of SOCKS5.
 	DefaultHandshake = 10 * time.Second
 	tunnelBuffer     = 32 << 10
+	largeBuffer      = 256 << 10
 	// bulkReads is after how many full buffers in a row a direction carries bulk;
 	// spliceChunk and spliceTime bound how much of it is moved before it is counted.
 	bulkReads   = 4
@@ -66,18 +67,23 @@ type tunnels struct {
 	closed bool
 	conns  map[net.Conn]struct{}
 	wg     sync.WaitGroup
-	bufs   sync.Pool
+	bufs   buffers       // of tunnelBuffer bytes
+	large  buffers       // of largeBuffer bytes
 	idle   time.Duration // 0 is DefaultTunnelIdle
 }
 
-// buffer lends one of tunnelBuffer bytes; it goes back into bufs.
-func (t *tunnels) buffer() *[]byte {
-	if b, ok := t.bufs.Get().(*[]byte); ok {
+// buffers lends buffers of one size.
+type buffers struct{ pool sync.Pool }
+
+func (p *buffers) get(size int) *[]byte {
+	if b, ok := p.pool.Get().(*[]byte); ok {
 		return b
 	}
-	b := make([]byte, tunnelBuffer)
+	b := make([]byte, size)
 	return &b
 }
+
+func (p *buffers) put(b *[]byte) { p.pool.Put(b) }
 
 // add takes a connection (and its target, which may be nil) in; false means that the
 // server is going down, and both are closed.
@@ -191,8 +197,8 @@ type way struct {
 // last bytes can still come; after an error, and after the idle time, both are closed.
 func (l *line) pump(dst, src net.Conn, count func(int)) (int64, error) {
 	w := &way{dst: dst, src: src, count: count}
-	buf := l.t.buffer()
-	defer l.t.bufs.Put(buf)
+	buf := l.t.bufs.get(tunnelBuffer)
+	defer l.t.bufs.put(buf)
 	canSplice := tcpOf(dst) != nil && tcpOf(src) != nil
 	for {
 		now := time.Now()
