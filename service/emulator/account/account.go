@@ -219,6 +219,10 @@ func (a *Account) apply(edit func(*view, *accountFile) error) error {
 	return nil
 }
 
+// Moment stands for the account as it is now: another one, by ==, after every change. What
+// was decided at a moment holds while it is the same.
+func (a *Account) Moment() any { return a.view.Load() }
+
 // Suspended reports whether the account has its fetches refused.
 func (a *Account) Suspended() bool { return a.view.Load().suspended }
 

@@ -22,7 +22,7 @@ const NoteHeader = "x-emulator-note"
 const noteNoUnlock = "this zone is identity-verified, so HTTPS is tunnelled end to end and cannot be unlocked"
 
 // serveConnect takes a CONNECT whose login is good.
-func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l login) {
+func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l *login) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || host == "" || port == "" {
 		answer.Refuse(w, answer.NewRefusal(http.StatusForbidden, "client_10080", "CONNECT needs host:port", answer.BasisProxyRefused))
@@ -39,7 +39,7 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l login) {
 
 // connect opens a tunnel, or re-signs where service.md 5.2 rule 3 says so. A tunnel's
 // target is dialled first: a dead one is an answer, never a connection that closes.
-func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l login) {
+func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *login) {
 	var target net.Conn
 	if !v.Zone.Resigned() {
 		var err error

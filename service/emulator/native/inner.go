@@ -91,7 +91,7 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 		answer.Refuse(w, answer.NewRefusal(http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", answer.BasisTarget))
 		return
 	}
-	l, refused := p.login(c.login.credential)
+	l, refused := p.still(c.login)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return

@@ -1,12 +1,14 @@
 package native
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
@@ -20,42 +22,100 @@ const legacyPrefix = "lum"
 // credential is what a client logs in with.
 type credential struct{ user, password string }
 
-// login is one accepted proxy login.
+// login is one accepted proxy login. It is not changed.
 type login struct {
 	credential
 	zone  account.Zone
 	flags username.Flags
+	at    any // the moment of the account it was accepted at
+}
+
+// maxLogins bounds the logins that are remembered.
+const maxLogins = 1024
+
+// logins remembers what was accepted while the account stays as it is, by the digest of
+// the header: to read a name and to hash a password costs more than the rest of a request's
+// way in. A change of the account forgets all of them.
+type logins struct {
+	mu    sync.RWMutex
+	at    any
+	known map[[sha256.Size]byte]*login
+}
+
+func (l *logins) get(at any, digest [sha256.Size]byte) *login {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	if l.at != at {
+		return nil
+	}
+	return l.known[digest]
+}
+
+func (l *logins) put(accepted *login, digest [sha256.Size]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at != accepted.at || len(l.known) >= maxLogins {
+		l.at, l.known = accepted.at, map[[sha256.Size]byte]*login{}
+	}
+	l.known[digest] = accepted
+}
+
+// enter is the login of a request to the proxy.
+func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
+	h := r.Header.Get("Proxy-Authorization")
+	digest := sha256.Sum256([]byte(h))
+	if l := p.logins.get(p.conf.Account.Moment(), digest); l != nil {
+		return l, nil
+	}
+	c, ok := proxyAuth(h)
+	if !ok {
+		return nil, authRefused("client_10010", "no proxy credentials were sent")
+	}
+	l, refused := p.login(c)
+	if refused == nil {
+		p.logins.put(l, digest)
+	}
+	return l, refused
+}
+
+// still checks a login of a connection again, for the account may have changed.
+func (p *Proxy) still(l *login) (*login, *answer.Refusal) {
+	if l.at == p.conf.Account.Moment() {
+		return l, nil
+	}
+	return p.login(l.credential)
 }
 
 // login checks the credential of service.md 5.2 against the account as it is now.
-func (p *Proxy) login(c credential) (login, *answer.Refusal) {
+func (p *Proxy) login(c credential) (*login, *answer.Refusal) {
 	acc := p.conf.Account
+	at := acc.Moment() // before anything is read: a change in between makes it the older one
 	n, err := username.ParseFor(c.user, func(zone string) bool {
 		_, err := acc.Zone(zone)
 		return err == nil
 	})
 	if errors.Is(err, username.ErrForm) {
-		return login{}, authRefused("client_10000", "authentication failed: "+username.ErrForm.Error())
+		return nil, authRefused("client_10000", "authentication failed: "+username.ErrForm.Error())
 	}
 	if n.Prefix != acc.Prefix && n.Prefix != legacyPrefix || n.Account != acc.ID {
-		return login{}, authRefused("client_10000", "authentication failed: unknown account")
+		return nil, authRefused("client_10000", "authentication failed: unknown account")
 	}
 	z, zerr := acc.Zone(n.Zone)
 	if zerr != nil {
-		return login{}, authRefused("client_10002", fmt.Sprintf("zone %q not found", n.Zone))
+		return nil, authRefused("client_10002", fmt.Sprintf("zone %q not found", n.Zone))
 	}
 	if !z.Accepts(c.password) {
-		return login{}, authRefused("client_10000", "authentication failed: wrong password")
+		return nil, authRefused("client_10000", "authentication failed: wrong password")
 	}
 	if err != nil {
 		r := route.RefusalOf(err)
-		return login{}, &r
+		return nil, &r
 	}
 	if !z.Native() {
-		return login{}, new(answer.NewRefusal(http.StatusForbidden, "client_10090",
+		return nil, new(answer.NewRefusal(http.StatusForbidden, "client_10090",
 			fmt.Sprintf("zone %q is a %s zone: it has no native access, use the API", z.Name, z.Product), answer.BasisProxyProduct))
 	}
-	return login{c, z, n.Flags}, nil
+	return &login{c, z, n.Flags, at}, nil
 }
 
 // proxyAuth reads Basic credentials; the password may hold colons, the user may not.

@@ -50,6 +50,7 @@ type Proxy struct {
 	conf     Config
 	ctx      context.Context // ends with the server
 	ids      ids
+	logins   logins
 	tunnels  tunnels
 	resigned *handover
 	inner    *http.Server
@@ -76,12 +77,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.ServeCA(w, r)
 		return
 	}
-	c, ok := proxyAuth(r.Header.Get("Proxy-Authorization"))
-	if !ok {
-		answer.Refuse(w, *authRefused("client_10010", "no proxy credentials were sent"))
-		return
-	}
-	l, refused := p.login(c)
+	l, refused := p.enter(r)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
@@ -113,7 +109,7 @@ func (p *Proxy) ServeCA(w http.ResponseWriter, _ *http.Request) {
 }
 
 // visit admits one use of a login and picks its exit.
-func (p *Proxy) visit(entry Entry, l login, client, host, port string) (*Visit, *answer.Refusal) {
+func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit, *answer.Refusal) {
 	v := &Visit{
 		Entry: entry, ID: p.ids.next(), User: l.user, Zone: l.zone, Flags: l.flags, Client: addrPortOf(client), Host: host, Began: time.Now(),
 	}

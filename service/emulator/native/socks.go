@@ -102,7 +102,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	}
 	l, refused := p.login(cred)
 	if refused != nil {
-		c.visit = socksVisit(c, login{credential: cred}, "")
+		c.visit = socksVisit(c, &login{credential: cred}, "")
 		_, _ = c.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
 		return nil, &route.RefusedError{Refusal: *refused}
 	}
@@ -136,14 +136,14 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 
 // socksVisit is the visit of a connection that goes nowhere: a client of SOCKS5 learns a
 // byte at most, so that whoever watches the visits has to be told the reason.
-func socksVisit(c *tunnelled, l login, target string) *Visit {
+func socksVisit(c *tunnelled, l *login, target string) *Visit {
 	return &Visit{
 		Entry: EntrySOCKS, User: l.user, Zone: l.zone, Client: addrPortOf(c.RemoteAddr().String()),
 		Method: http.MethodConnect, Target: target, Began: time.Now(),
 	}
 }
 
-func (p *Proxy) socksTarget(c *tunnelled, l login, host, port string) (net.Conn, *answer.Refusal) {
+func (p *Proxy) socksTarget(c *tunnelled, l *login, host, port string) (net.Conn, *answer.Refusal) {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return nil, new(answer.NewRefusal(http.StatusForbidden, "policy_20030", "SOCKS5 takes host names only", answer.BasisProxyRefused))
 	}

@@ -36,7 +36,7 @@ type tunnelled struct {
 	net.Conn
 	r *bufio.Reader // nil once drained
 
-	login login
+	login *login
 	visit *Visit
 }
 

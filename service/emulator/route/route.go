@@ -149,17 +149,19 @@ func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Fl
 	if f.Debug == "none" {
 		return
 	}
-	debug := "exit=simulated"
-	if r.Dialer.Bound(host, e) {
-		debug = "exit=bound"
-	}
+	debug := make([]byte, 0, 64)
 	if id != "" {
-		debug = "req_id=" + id + "; " + debug
+		debug = append(append(append(debug, "req_id="...), id...), "; "...)
+	}
+	if r.Dialer.Bound(host, e) {
+		debug = append(debug, "exit=bound"...)
+	} else {
+		debug = append(debug, "exit=simulated"...)
 	}
 	if e.Country != "" {
-		debug += "; country=" + e.Country
+		debug = append(append(debug, "; country="...), e.Country...)
 	}
-	h["X-Brd-Debug"] = []string{debug}
+	h["X-Brd-Debug"] = []string{string(debug)}
 }
 
 // PortRefused keeps the proxy, and the API and the jobs as well, from being a relay to
