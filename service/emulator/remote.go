@@ -142,7 +142,7 @@ func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags,
 	case err != nil:
 		return account.Zone{}, username.Flags{}, new(route.RefusalOf(err))
 	case z.Product != "browser":
-		_, _, r := refuse("zone_not_found", "zone %q is a %s zone: the remote browser needs a browser zone", z.Name, z.Product)
+		_, _, r := refuse("zone_not_found", "zone %q is of product %s: the remote browser needs a browser zone", z.Name, z.Product)
 		r.Basis = basisCDPProduct
 		return account.Zone{}, username.Flags{}, r
 	}

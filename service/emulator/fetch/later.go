@@ -167,7 +167,7 @@ func (f *Fetcher) serveReq(w http.ResponseWriter, r *http.Request, at endpoint) 
 // submit takes an asynchronous call and answers with its response id.
 func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone, c call, fields map[string]json.RawMessage, at endpoint) {
 	if at != atAsync && z.Product != "unlocker" && z.Product != "serp" {
-		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q is a %s zone: this endpoint is for unlocker and SERP zones", z.Name, z.Product))
+		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q is of product %s: this endpoint is for unlocker and SERP zones", z.Name, z.Product))
 		return
 	}
 	if f.later == nil {

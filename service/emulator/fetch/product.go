@@ -147,7 +147,7 @@ func wrongForm(product, form string, allowed []string) string {
 	if isParsed(form) && slices.Contains(forms(product, true), form) {
 		return form + " is for search pages"
 	}
-	return fmt.Sprintf("a %s zone takes %s", product, strings.Join(allowed, ", "))
+	return fmt.Sprintf("a zone of product %s takes %s", product, strings.Join(allowed, ", "))
 }
 
 // drop takes back a field that means nothing to the product; false where it cannot.

@@ -113,7 +113,7 @@ func (p *Proxy) login(c credential) (*login, *answer.Refusal) {
 	}
 	if !z.Native() {
 		return nil, new(answer.NewRefusal(http.StatusForbidden, "client_10090",
-			fmt.Sprintf("zone %q is a %s zone: it has no native access, use the API", z.Name, z.Product), answer.BasisProxyProduct))
+			fmt.Sprintf("zone %q is of product %s: it has no native access, use the API", z.Name, z.Product), answer.BasisProxyProduct))
 	}
 	return &login{c, z, n.Flags, at}, nil
 }
