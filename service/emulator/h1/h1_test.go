@@ -289,7 +289,7 @@ func TestWhatIsNotTakenGoesToTheOther(t *testing.T) {
 		{"an upgrade", "http://x.example/", func(r *http.Request) { r.Header.Set("Upgrade", "websocket") }, nil, "other"},
 		{"CONNECT", "http://x.example/", func(r *http.Request) { r.Method = http.MethodConnect }, nil, "other"},
 	} {
-		ctx := context.Context(t.Context())
+		ctx := t.Context()
 		if tc.wish != nil {
 			ctx = &Context{ctx, *tc.wish}
 		}
