@@ -102,13 +102,13 @@ func (c *Context) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// takes reports whether a request is one that this client sends itself.
-func takes(r *http.Request) bool {
+// Takes reports whether a request with this wish is one that a Client sends itself.
+func (w *Wish) Takes(r *http.Request) bool {
 	if r.Body != nil && r.Body != http.NoBody || r.ContentLength != 0 || len(r.Header["Upgrade"]) > 0 || r.Method == http.MethodConnect || len(r.Trailer) > 0 {
 		return false
 	}
 	if r.URL.Scheme == "https" {
-		return wishOf(r).HTTP1
+		return w.HTTP1
 	}
 	return r.URL.Scheme == "http"
 }
@@ -130,13 +130,19 @@ func (c *Client) other(r *http.Request) http.RoundTripper {
 
 // RoundTrip implements [http.RoundTripper].
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !takes(r) {
+	wish := wishOf(r)
+	if !wish.Takes(r) {
 		return c.other(r).RoundTrip(r)
 	}
 	if err := checkRequest(r); err != nil {
 		return nil, err
 	}
-	wish := wishOf(r)
+	return c.Send(r, wish)
+}
+
+// Send is RoundTrip for a request that the wish [Wish.Takes], and that a server has read
+// from the wire: what stands in it is not checked again.
+func (c *Client) Send(r *http.Request, wish *Wish) (*http.Response, error) {
 	key := keyOf(r)
 	for {
 		cn, reused, err := c.conn(r, key)

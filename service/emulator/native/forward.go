@@ -29,9 +29,9 @@ const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (K
 // forward passes one request on and its answer back. Neither body is collected.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	upgrade := upgradeOf(r.Header)
-	out, seen := p.outgoing(w, r, v, upgrade)
+	seen := p.outgoing(w, r, v, upgrade)
 	defer seen.end()
-	resp, err := p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)).RoundTrip(out)
+	resp, err := seen.roundTrip(p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)), r)
 	seen.answer()
 	if err != nil {
 		p.refuse(w, v, seen.refusal(err))
@@ -43,7 +43,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 		return
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 999 {
-		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "target_40020", "the target answered with no HTTP status", answer.BasisProxyRefused))
+		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "document_load_failed", "the target answered with no HTTP status", answer.BasisProxyRefused))
 		return
 	}
 	p.copyHeader(w.Header(), resp.Header, v)
@@ -108,18 +108,17 @@ func (s *sent) refusal(err error) answer.Refusal {
 	return route.RefusalOf(err)
 }
 
-// outgoing is the request as the target gets it.
-func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) (*http.Request, *sent) {
+// outgoing makes the request what the target gets.
+func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) *sent {
 	seen := &sent{w: w, bill: p.bill(v, r.URL.Scheme == "https")}
 	seen.Context = h1.Context{Context: r.Context(), Wish: h1.Wish{Informational: seen.informational, HTTP1: r.ProtoMajor == 1}}
-	out := r.WithContext(seen.trace(r))
-	out.Close = false
-	out.RequestURI = ""
+	r.Close = false
+	r.RequestURI = ""
 	if r.ContentLength != 0 {
-		out.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), seen: seen}
+		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), seen: seen}
 	} else {
 		// A request of HTTP/2 has a body that is empty, and who comes next would not know.
-		out.Body = http.NoBody
+		r.Body = http.NoBody // the server has kept its own
 	}
 	trailers := httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers")
 	stripHop(r.Header)
@@ -136,7 +135,7 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 	if v.Flags.UA == "mobile" {
 		r.Header["User-Agent"] = []string{mobileUA}
 	}
-	return out, seen
+	return seen
 }
 
 // informational passes the target's informational answers on (103 Early Hints and the
@@ -161,12 +160,19 @@ func (s *sent) informational(code int, h http.Header) {
 	maps.Copy(own, final)
 }
 
-// trace is the request's context. A request without a body keeps the client's version of
-// HTTP; what net/http sends is traced.
-func (s *sent) trace(r *http.Request) context.Context {
-	if r.ContentLength == 0 && len(r.Header["Upgrade"]) == 0 && (r.URL.Scheme == "http" || r.ProtoMajor == 1) {
-		return s
+// roundTrip sends the request. One without a body keeps the client's version of HTTP; what
+// net/http sends is traced.
+func (s *sent) roundTrip(rt http.RoundTripper, r *http.Request) (*http.Response, error) {
+	if !s.Wish.Takes(r) {
+		return rt.RoundTrip(r.WithContext(s.trace()))
 	}
+	if c, ok := rt.(*h1.Client); ok {
+		return c.Send(r, &s.Wish)
+	}
+	return rt.RoundTrip(r.WithContext(s))
+}
+
+func (s *sent) trace() context.Context {
 	return httptrace.WithClientTrace(s, &httptrace.ClientTrace{
 		GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn },
 		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
@@ -188,6 +194,16 @@ func upgradeOf(h http.Header) string {
 
 // stripHop takes off what is between two hops only (RFC 9110 7.6.1).
 func stripHop(h http.Header) {
+	stripNamed(h)
+	for name := range h {
+		if hopByHop(name) {
+			delete(h, name)
+		}
+	}
+}
+
+// stripNamed takes off what the Connection header names.
+func stripNamed(h http.Header) {
 	for _, v := range h["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
 			if name = textproto.TrimString(name); name != "" {
@@ -195,25 +211,23 @@ func stripHop(h http.Header) {
 			}
 		}
 	}
-	delete(h, "Connection")
-	delete(h, "Proxy-Connection")
-	delete(h, "Keep-Alive")
-	delete(h, "Proxy-Authenticate")
-	delete(h, "Proxy-Authorization")
-	delete(h, "Te")
-	delete(h, "Trailer")
-	delete(h, "Transfer-Encoding")
-	delete(h, "Upgrade")
+}
+
+func hopByHop(name string) bool {
+	switch name {
+	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade":
+		return true
+	}
+	return false
 }
 
 // copyHeader gives the client the target's header, less what only the service says.
 func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
-	stripHop(src)
+	stripNamed(src)
 	for name, vs := range src {
-		if ownHeader(name) {
-			continue
+		if !hopByHop(name) && !ownHeader(name) {
+			dst[name] = vs
 		}
-		dst[name] = vs
 	}
 	p.describe(dst, v)
 }
