@@ -139,7 +139,7 @@ func fromHistory(p *uitest.Whole, texts ...string) {
 	p.Press("5")
 	p.WaitFor("last 1")
 	p.Press("enter")
-	p.WaitFor(texts...)
+	p.WaitFor(append(texts, "from history")...)
 }
 
 func before(args ...string) func(h *home) { return func(h *home) { h.run(args...) } }
@@ -156,7 +156,7 @@ func TestGoldenScreens(t *testing.T) {
 				}
 				p := h.open(size.w, size.h)
 				s.steps(p)
-				uitest.Golden(t, name, h.mask(p.Screen()))
+				p.Golden(t, name, h.mask)
 			})
 		}
 	}

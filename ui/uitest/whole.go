@@ -1,7 +1,10 @@
 package uitest
 
 import (
+	"flag"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +148,25 @@ func (p *Whole) Resize(w, h int) {
 	p.replay()
 	p.emu.Resize(w, h)
 	p.tm.Send(tea.WindowSizeMsg{Width: w, Height: h})
+}
+
+// Golden waits until the screen, masked, is that of testdata/NAME.golden and compares
+// the two. A busy machine may show what steps have waited for before the rest has come;
+// what never becomes the golden screen still fails. With -update the screen is taken as
+// the steps have left it.
+func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
+	t.Helper()
+	want, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
+	screen := mask(p.Screen())
+	if update := flag.Lookup("update"); err == nil && (update == nil || update.Value.String() != "true") {
+		beat := time.NewTicker(poll)
+		defer beat.Stop()
+		for end := time.Now().Add(patience); screen != string(want) && time.Now().Before(end); {
+			<-beat.C
+			screen = mask(p.Screen())
+		}
+	}
+	Golden(t, name, screen)
 }
 
 // Golden compares a screen with testdata/NAME.golden under the test's folder.
