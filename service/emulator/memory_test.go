@@ -21,7 +21,8 @@ const (
 	residentSpare = 24 << 20
 )
 
-// TestMemoryStaysFlat over many requests, by the proxy and by the API.
+// TestMemoryStaysFlat over many requests, by the proxy and by the API. Under the race
+// detector only the heap is judged: the detector's own memory is in the resident set.
 func TestMemoryStaysFlat(t *testing.T) {
 	n := memoryRequests
 	if v := os.Getenv("ZONEDECK_REQUESTS"); v != "" {
@@ -74,7 +75,7 @@ func TestMemoryStaysFlat(t *testing.T) {
 		if h > heap+memorySpare {
 			t.Errorf("the heap grew from %d KiB to %d KiB", heap>>10, h>>10)
 		}
-		if r > resident+residentSpare {
+		if r > resident+residentSpare && !raced {
 			t.Errorf("the resident set grew from %d KiB to %d KiB", resident>>10, r>>10)
 		}
 	}
