@@ -254,9 +254,10 @@ func TestPartsWorkWhileTyping(t *testing.T) {
 
 func FuzzReadUsername(f *testing.F) {
 	for _, s := range []string{
-		"abc-customer-hl_1-zone-a", "abc-customer-hl_1-zone-a-country-de-raw", "---", "abc-customer-hl_1-zone--", "\x00-customer-\xff",
+		"abc-customer-hl_1-zone-a", "abc-customer-hl_1-zone-a-country-de-raw", "---", "abc-customer-hl_1-zone--", "\x00-customer-\xff", "abc-customer-hl_1-zone-a-zon-",
 	} {
 		f.Add(s, "a-country-de")
+		f.Add(s, "a")
 	}
 	f.Fuzz(func(t *testing.T, s, zone string) {
 		readings, err := ReadUsername(s, []ZoneName{ZoneName(zone)})

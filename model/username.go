@@ -127,8 +127,8 @@ func readParams(tokens []string) ([]Param, bool) {
 			i++
 		}
 		p.Value = strings.Join(tokens[first:i], "-")
-		if known && p.Value == "" {
-			return nil, false
+		if p.Value == "" && (known || i > first) {
+			return nil, false // a value is missing behind the name, or behind its "-"
 		}
 		params = append(params, p)
 	}
