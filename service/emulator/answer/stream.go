@@ -13,7 +13,7 @@ const WriteTimeout = time.Minute
 // The buffer of a body begins small, for the many small pages, and grows with it.
 const (
 	firstBuffer = 16 << 10
-	largeBuffer = 64 << 10
+	largeBuffer = 32 << 10
 )
 
 // CopyBody streams and flushes what it has, so that a slow target's first bytes are
