@@ -1,11 +1,6 @@
 package emulator
 
 import (
-	"context"
-	"encoding/json"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -98,39 +93,19 @@ func TestTheIndexAnswersOverTheAPI(t *testing.T) {
 }
 
 func TestAForeignAgentReachesTheLab(t *testing.T) {
-	modules := os.Getenv("ZONEDECK_NODE_MODULES")
-	if modules == "" {
-		modules = filepath.Join("..", "..", ".ci", "node", "node_modules")
-	}
-	modules, err := filepath.Abs(modules)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := os.Stat(filepath.Join(modules, "@modelcontextprotocol", "sdk", "package.json")); err != nil {
-		t.Skip("the client is not installed: npm ci --prefix .ci/node")
-	}
-	if _, err := exec.LookPath("node"); err != nil {
-		t.Skip("node is not installed: apt-get install nodejs")
-	}
+	const module = "@modelcontextprotocol/sdk"
+	modules := nodeModules(t, module)
 	g := start(t, Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", filepath.Join("agent", "testdata", "client.mjs"))
-	cmd.Env = append(os.Environ(), "NO_PROXY=*", "MODULES="+modules, "ENDPOINT="+g.r.API+"/mcp?token="+g.key("batch-user"),
-		`CALLS=[["search_engine",{"query":"brass desk lamp"}],["scrape_as_markdown",{"url":"http://lab.test/ok"}],["discover",{"query":"bread recipe"}]]`)
-	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var seen struct {
+	seen := node[struct {
 		Results map[string]struct {
 			Text    string
 			IsError bool
 		}
 		Error string
-	}
-	if err := json.Unmarshal(out, &seen); err != nil || seen.Error != "" || len(seen.Results) != 3 {
-		t.Fatalf("%v %s", err, out)
+	}](t, module, "../agent/testdata/client.mjs", "MODULES="+modules, "ENDPOINT="+g.r.API+"/mcp?token="+g.key("batch-user"),
+		`CALLS=[["search_engine",{"query":"brass desk lamp"}],["scrape_as_markdown",{"url":"http://lab.test/ok"}],["discover",{"query":"bread recipe"}]]`)
+	if seen.Error != "" || len(seen.Results) != 3 {
+		t.Fatalf("%+v", seen)
 	}
 	for name, r := range seen.Results {
 		if r.IsError || r.Text == "" {

@@ -19,7 +19,7 @@ const (
 
 // openIndex makes the lab's documents searchable.
 func (s *Server) openIndex() {
-	s.index = index.Open(index.Config{
+	s.index = index.Open(s.ctx, index.Config{
 		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
 	})
 }

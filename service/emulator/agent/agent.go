@@ -122,8 +122,9 @@ type Agent struct {
 	wg      sync.WaitGroup  // requests
 }
 
-// Open makes an agent; [Agent.Close] ends its sessions.
-func Open(cfg Config) *Agent {
+// Open makes an agent. Its calls and streams end with ctx; [Agent.Close] waits for them
+// and ends the sessions.
+func Open(ctx context.Context, cfg Config) *Agent {
 	if cfg.MaxSessions == 0 {
 		cfg.MaxSessions = MaxSessions
 	}
@@ -134,7 +135,7 @@ func Open(cfg Config) *Agent {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}, uses: map[string]*use{}}
-	a.ctx, a.cancel = context.WithCancel(context.Background())
+	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.server = sync.OnceValue(a.newServer)
 	a.streamable = sync.OnceValue(func() http.Handler {
 		h := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return a.server() }, &mcp.StreamableHTTPOptions{

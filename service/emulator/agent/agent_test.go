@@ -27,6 +27,7 @@ type bench struct {
 	*Agent
 	t      *testing.T
 	server *httptest.Server
+	end    context.CancelFunc // of the context that the agent was opened with
 
 	mu      sync.Mutex
 	keys    map[string]string // key to caller
@@ -88,12 +89,14 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	if change != nil {
 		change(&cfg)
 	}
-	b.Agent = Open(cfg)
+	ctx, end := context.WithCancel(context.Background())
+	b.Agent, b.end = Open(ctx, cfg), end
 	mux := http.NewServeMux()
 	b.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		b.Close()
+		end()
 		b.server.CloseClientConnections() // of clients that a failed test left behind
 		b.server.Close()
 	})
@@ -365,7 +368,7 @@ func TestWithAnyHostAPageHasToComeFromTheSame(t *testing.T) {
 }
 
 func TestToolsAreBoundedInNumber(t *testing.T) {
-	a := Open(Config{})
+	a := Open(t.Context(), Config{})
 	defer a.Close()
 	for range maxCalls {
 		if err := a.slot(t.Context()); err != nil {

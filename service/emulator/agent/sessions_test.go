@@ -198,6 +198,26 @@ func TestASessionWithARunningCallMakesNoRoom(t *testing.T) {
 	b.session("key-of-bob-0002")
 }
 
+func TestRunningToolsEndWithTheContextOfTheAgent(t *testing.T) {
+	running := make(chan struct{})
+	b := newBench(t, func(c *Config) {
+		c.Scrape = func(ctx context.Context, _ string) (string, error) {
+			close(running)
+			<-ctx.Done()
+			return "", ctx.Err()
+		}
+	})
+	s := b.open("key-of-ana-0001")
+	ended := make(chan error)
+	go func() {
+		_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "scrape_as_markdown", Arguments: args{"url": "http://lab.test/ok"}})
+		ended <- err
+	}()
+	<-running
+	b.end()
+	<-ended // as after Close: with an error or with an error result
+}
+
 func TestCloseEndsRunningToolsAndRefusesTheNext(t *testing.T) {
 	running := make(chan struct{})
 	b := newBench(t, func(c *Config) {

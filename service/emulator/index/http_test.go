@@ -24,6 +24,7 @@ type bench struct {
 	t      *testing.T
 	server *httptest.Server
 	now    atomic.Pointer[time.Time]
+	end    context.CancelFunc // of the context that the service was opened with
 }
 
 func newBench(t *testing.T, change func(*Config)) *bench {
@@ -38,14 +39,16 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	if change != nil {
 		change(&cfg)
 	}
-	s := Open(cfg)
-	b.Service = s
+	ctx, end := context.WithCancel(context.Background())
+	s := Open(ctx, cfg)
+	b.Service, b.end = s, end
 	mux := http.NewServeMux()
 	s.Mount(func(pattern string, h http.HandlerFunc) { mux.HandleFunc(pattern, h) })
 	b.server = httptest.NewServer(mux)
 	t.Cleanup(func() {
 		b.server.Close()
 		s.Close()
+		end()
 	})
 	return b
 }
@@ -268,6 +271,21 @@ func TestCloseEndsWorkThatIsWaiting(t *testing.T) {
 	}
 }
 
+func TestWorkEndsWithTheContextOfTheService(t *testing.T) {
+	b := newBench(t, func(c *Config) {
+		c.Wait = func(ctx context.Context, _ time.Duration) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}
+	})
+	id := b.ask("POST", "/discover", `{"query":"bread"}`)["task_id"].(string)
+	b.end()
+	b.settle()
+	if v := b.ask("GET", "/discover?task_id="+id, ""); v["status"] != "failed" {
+		t.Errorf("%v", v)
+	}
+}
+
 func TestResultsAreKeptForADayAndInABoundedNumber(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.ask("POST", "/discover", `{"query":"bread"}`)["task_id"].(string)
@@ -294,7 +312,7 @@ func FuzzBodies(f *testing.F) {
 	f.Add("/datasets/deep_lookup/v1/preview", `{"query":"bread with rating and price"}`)
 	f.Add("/datasets/deep_lookup/v1/enhance_query", `{"query":"\u0000"}`)
 	docs := fixtures(f)
-	s := Open(Config{
+	s := Open(context.Background(), Config{
 		Documents: func() []Document { return docs },
 		Wait:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
 	})

@@ -63,7 +63,7 @@ func TestScoresOfAnyTextLieBetweenZeroAndOne(t *testing.T) {
 func TestDocumentsPastTheBoundAreLeftOut(t *testing.T) {
 	docs := make([]Document, MaxDocuments+1)
 	docs[0].Title, docs[MaxDocuments].Title = "first", "last"
-	s := Open(Config{Documents: func() []Document { return docs }})
+	s := Open(t.Context(), Config{Documents: func() []Document { return docs }})
 	defer s.Close()
 	if c := s.corpus(); len(c.scores([]string{"first"})) != 1 || len(c.scores([]string{"last"})) != 0 {
 		t.Error("not cut at the bound")

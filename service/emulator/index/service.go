@@ -90,8 +90,8 @@ type Service struct {
 	lookups  *shelf[*lookup]
 }
 
-// Open makes a service; [Service.Close] ends what it started.
-func Open(cfg Config) *Service {
+// Open makes a service. Its work ends with ctx; [Service.Close] waits for it.
+func Open(ctx context.Context, cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -116,7 +116,7 @@ func Open(cfg Config) *Service {
 	}
 	s.corpus = sync.OnceValue(s.indexed)
 	s.extract = sync.OnceValue(newExtractor)
-	s.ctx, s.stop = context.WithCancel(context.Background())
+	s.ctx, s.stop = context.WithCancel(ctx)
 	return s
 }
 
