@@ -28,6 +28,10 @@ type Error struct {
 	Field string
 	// Msg says what is wrong, Expected what belongs there (may be empty).
 	Msg, Expected string
+
+	table   string // the path of the table it is in
+	missing bool   // it is about a field that is not there
+	unknown bool   // it is about a field that nobody asked for
 }
 
 // Error is "file:line:column: msg; expected …" in one line, with the field's path in
@@ -87,10 +91,12 @@ func (t *Table) Fail(name, msg, expected string) {
 	if name != "" {
 		at = join(t.at, name)
 	}
-	t.doc.fail(at, msg, expected)
+	e := t.doc.fail(at, msg, expected)
+	_, there := t.fields[name]
+	e.table, e.missing = t.at, !there
 }
 
-func (s *source) fail(at, msg, expected string) {
+func (s *source) fail(at, msg, expected string) *Error {
 	e := &Error{File: s.file, Field: pretty(at), Msg: msg, Expected: expected}
 	// A field that is not there is shown at the nearest table around it.
 	for near := at; ; {
@@ -105,19 +111,30 @@ func (s *source) fail(at, msg, expected string) {
 		near = near[:i]
 	}
 	s.errs = append(s.errs, e)
+	return e
 }
 
-// Err is the mistake that stands first in the document, or nil.
+// Err is the mistake that stands first in the document, or nil. Where that is a field
+// that is missing, and its table has one that nobody knows, it is the latter: a name
+// that was mistyped is both.
 func (t *Table) Err() error {
 	if len(t.doc.errs) == 0 {
 		return nil
 	}
-	return slices.MinFunc(t.doc.errs, func(a, b *Error) int {
+	first := slices.MinFunc(t.doc.errs, func(a, b *Error) int {
 		if a.Line != b.Line {
 			return a.Line - b.Line
 		}
 		return a.Column - b.Column
 	})
+	if first.missing {
+		for _, e := range t.doc.errs {
+			if e.unknown && e.table == first.table {
+				return e
+			}
+		}
+	}
+	return first
 }
 
 // Done records every field that nobody asked for as unknown.
@@ -132,7 +149,8 @@ func (t *Table) Done() {
 	known := slices.Clone(t.asked)
 	slices.Sort(known)
 	for _, name := range unknown {
-		t.Fail(name, fmt.Sprintf("unknown field %s", Quote(name)), "one of "+strings.Join(slices.Compact(known), ", "))
+		e := t.doc.fail(join(t.at, name), fmt.Sprintf("unknown field %s", Quote(name)), "one of "+strings.Join(slices.Compact(known), ", "))
+		e.table, e.unknown = t.at, true
 	}
 }
 

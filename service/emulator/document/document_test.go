@@ -61,6 +61,7 @@ func TestAMistakeSaysWhereItStandsAndWhatBelongsThere(t *testing.T) {
 		`rows = "none"`:                         `f.toml:1:1: rows is text; expected a list of tables: [[rows]]`,
 		"[[rows]]\nname='a'\n[[rows]]\n n = 7":  `f.toml:3:3: the row has no name; expected a name`,
 		"[[rows]]\nname='a'\n[[rows]]\nname=1":  `f.toml:4:1: name is a number; expected text in quotes`,
+		"[[rows]]\nn = 1\nnaem = 'a'":           `f.toml:3:1: unknown field "naem"; expected one of n, name`,
 		"rows = [{name='a', n=7}]":              `f.toml:1:20: 7 is unlucky; expected another one`,
 		"[inner]\n  deep = 'x'":                 `f.toml:2:3: deep is text; expected true or false without quotes`,
 		"[inner]\n  shallow = 'x'":              `f.toml:2:3: unknown field "shallow"; expected one of deep`,
@@ -85,15 +86,16 @@ func TestAMistakeSaysWhereItStandsAndWhatBelongsThere(t *testing.T) {
 
 func TestJSONIsReadByTheSameRules(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"count": 10}`:          `count: 10 is out of range; expected a whole number from 1 to 9`,
-		`{"count": 1e99}`:        `count: "1e99" is no whole number; expected a whole number from 1 to 9`,
-		`{"share": 1e999}`:       `share: +Inf is out of range; expected a number from 0 to 1`,
-		`{"rows": [{"n": 7}]}`:   `rows[0].n: 7 is unlucky; expected another one`,
-		`{"inner": {"none": 1}}`: `inner.none: unknown field "none"; expected one of deep`,
-		`[]`:                     `the body is no JSON object; expected an object like {"name": "value"}`,
-		`null`:                   `the body is no JSON object; expected an object like {"name": "value"}`,
-		`{} {}`:                  `something follows the JSON; expected an object like {"name": "value"}`,
-		``:                       `the body is no JSON object; expected an object like {"name": "value"}`,
+		`{"count": 10}`:           `count: 10 is out of range; expected a whole number from 1 to 9`,
+		`{"count": 1e99}`:         `count: "1e99" is no whole number; expected a whole number from 1 to 9`,
+		`{"share": 1e999}`:        `share: +Inf is out of range; expected a number from 0 to 1`,
+		`{"rows": [{"n": 7}]}`:    `rows[0].n: 7 is unlucky; expected another one`,
+		`{"rows": [{"naem": 1}]}`: `rows[0].naem: unknown field "naem"; expected one of n, name`,
+		`{"inner": {"none": 1}}`:  `inner.none: unknown field "none"; expected one of deep`,
+		`[]`:                      `the body is no JSON object; expected an object like {"name": "value"}`,
+		`null`:                    `the body is no JSON object; expected an object like {"name": "value"}`,
+		`{} {}`:                   `something follows the JSON; expected an object like {"name": "value"}`,
+		``:                        `the body is no JSON object; expected an object like {"name": "value"}`,
 	} {
 		tab, err := JSON([]byte(text))
 		if err == nil {

@@ -276,6 +276,7 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 		`{"point":"api"}`:                                                                             `"" is no action of the api`,
 		`{"point":"api","action":"latency"}`:                                                          "the action latency has no delay",
 		`{"point":"api","action":"status"}`:                                                           "the action status has no status",
+		`{"point":"api","action":"status","stauts":503}`:                                              `unknown field "stauts"`,
 		`{"point":"api","action":"cut"}`:                                                              "the action cut has no after",
 		`{"point":"api","action":"dribble"}`:                                                          "the action dribble has no pause",
 		`{"point":"api","action":"bandwidth"}`:                                                        "the action bandwidth has no rate",
