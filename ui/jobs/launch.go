@@ -72,7 +72,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	l := &launch{}
 	l.form = kit.NewForm(
 		m.deps.Theme,
-		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "gd_products", Check: m.checkDataset},
+		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "such as gd_products", Check: m.checkDataset},
 		kit.Field{Name: fieldSource, Label: "Inputs", Kind: kit.FieldChoice, Value: sourcePaste, Options: []kit.Option{
 			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
 		}},
@@ -80,7 +80,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 			Name: fieldPaste, Label: "Rows", Kind: kit.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
 			Placeholder: "one URL a line, or CSV, JSON, NDJSON with url", Help: "One URL a line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
 		},
-		kit.Field{Name: fieldPath, Label: "File", Kind: kit.FieldText, Hidden: true, Placeholder: "inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
+		kit.Field{Name: fieldPath, Label: "File", Kind: kit.FieldText, Hidden: true, Placeholder: "such as inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
 		kit.Field{Name: fieldKey, Label: "Key", Kind: kit.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
 		kit.Field{Name: fieldCheck, Label: "Check", Kind: kit.FieldNote},
 	)

@@ -30,16 +30,16 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
 	form := kit.NewForm(
 		t,
-		kit.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "etl-main", Check: checkName},
+		kit.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "such as etl-main", Check: checkName},
 		kit.Field{Name: fieldLevel, Label: "Level", Kind: kit.FieldChoice, Value: string(k.Level), Options: levelOptions()},
 		kit.Field{Name: fieldDuty, Label: "Duty", Kind: kit.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
-		kit.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "2027-01-31 or Unlimited; empty: not known", Check: checkExpiry},
-		kit.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "2026-11-21 or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
+		kit.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "such as 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
+		kit.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "such as 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
 		kit.Field{
 			Name: fieldSecret, Label: "Value is in", Value: k.Secret, Placeholder: "env:NAME, keyring:…, file:…, cmd:…; empty: only track it",
 			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: checkRef,
 		},
-		kit.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "nightly-etl, CI"},
+		kit.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "such as nightly-etl, CI"},
 		kit.Field{Name: fieldNote, Label: "Note", Value: k.Note},
 		kit.Field{Name: fieldAdvice, Kind: kit.FieldNote},
 	)

@@ -327,7 +327,7 @@ func (w *wizard) askStore() tea.Cmd {
 	t := w.m.deps.Theme
 	form := kit.NewForm(
 		t,
-		kit.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
+		kit.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "such as keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
 			if strings.TrimSpace(s) == "" {
 				return errors.New("name where the new value is")
 			}

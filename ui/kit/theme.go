@@ -80,7 +80,7 @@ func lightPalette() palette {
 }
 
 // NewTheme makes the theme for a dark or light background. With noColor nothing
-// but bold, underline and reverse is used.
+// but bold, faint, underline and reverse is used.
 func NewTheme(dark, noColor bool) *Theme {
 	t := &Theme{}
 	t.Set(dark, noColor)
@@ -114,7 +114,7 @@ func (t *Theme) Set(dark, noColor bool) {
 		Selected: NewInk(selected), SelectedBlur: NewInk(selectedBlur),
 		KeyHint: NewInk(fg(p.accent).Bold(true)), KeyLabel: NewInk(fg(p.muted)),
 		TabOn: NewInk(fg(p.accent).Bold(true)), TabOff: NewInk(fg(p.muted)), Banner: NewInk(fg(p.warn).Bold(true)),
-		FieldOn: NewInk(fg(p.text).Underline(true)), Placeholder: NewInk(fg(p.muted)), Cursor: NewInk(reverse),
+		FieldOn: NewInk(fg(p.text).Underline(true)), Placeholder: NewInk(fg(p.text).Faint(true)), Cursor: NewInk(reverse),
 		Match: NewInk(fg(p.warn).Underline(true)), MatchNow: NewInk(fg(p.warn).Reverse(true)),
 		Invisible: NewInk(fg(p.note)), LineN: NewInk(fg(p.line)),
 		Syntax: SyntaxInks{

@@ -91,7 +91,7 @@ func (m *Model) askName() tea.Cmd {
 	m.refresh()
 	req := m.form.request
 	form := kit.NewForm(m.deps.Theme, kit.Field{
-		Name: "name", Label: "Name", Kind: kit.FieldText, Placeholder: "shop v2", Check: saved.CheckName,
+		Name: "name", Label: "Name", Kind: kit.FieldText, Placeholder: "such as shop v2", Check: saved.CheckName,
 	})
 	d := kit.NewFormDialog(m.deps.Theme, "Save the request", form)
 	d.Intro = "It is kept as a plain TOML file, with the key by its name. Headers that are secrets are left out."
