@@ -171,11 +171,7 @@ func (d *requestDetail) Bindings() []kit.Binding {
 }
 
 func (d *requestDetail) Update(msg tea.Msg) tea.Cmd {
-	by := kit.ScrollBy(msg)
-	if k, ok := msg.(tea.KeyPressMsg); ok && (k.String() == "end" || k.String() == "G") {
-		by = d.lines
-	}
-	d.top = max(min(d.top+by, d.lines-d.page), 0)
+	d.top = max(min(d.top+kit.ScrollBy(msg), d.lines-d.page), 0)
 	return nil
 }
 

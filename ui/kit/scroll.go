@@ -20,6 +20,8 @@ func ScrollBy(msg tea.Msg) int {
 			return 8
 		case "home", "g":
 			return -1 << 20
+		case "end", "G":
+			return 1 << 20
 		}
 	case tea.MouseWheelMsg:
 		if msg.Button == tea.MouseWheelUp {

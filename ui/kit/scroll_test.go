@@ -27,4 +27,7 @@ func TestScrollByReadsMotionKeysAndTheWheel(t *testing.T) {
 	if top := max(0, 500+ScrollBy(tea.KeyPressMsg{Code: tea.KeyHome})); top != 0 {
 		t.Errorf("home leaves the first line at %d", top)
 	}
+	if top := 3 + ScrollBy(tea.KeyPressMsg{Code: 'G', Text: "G"}); top < 1<<20 {
+		t.Errorf("G goes to line %d, not behind the last", top)
+	}
 }
