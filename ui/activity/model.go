@@ -42,6 +42,7 @@ type Model struct {
 	width   int
 	session kit.Session
 	seen    seen
+	focused bool // the tab is the active one: somebody may look
 }
 
 // filter is what narrows the timeline, and the field it is typed into.
@@ -89,6 +90,7 @@ func (m *Model) Init() tea.Cmd { return m.reload() }
 // Focus reads the newest page again when the operator comes to the tab and
 // stands at the top; further down the rows are left where they are.
 func (m *Model) Focus() tea.Cmd {
+	m.focused = true
 	if m.seen.shown {
 		return m.watch()
 	}
@@ -99,7 +101,10 @@ func (m *Model) Focus() tea.Cmd {
 }
 
 // Blur stops following the emulator: nobody looks.
-func (m *Model) Blur() { m.seen.tail.Drop() }
+func (m *Model) Blur() {
+	m.focused = false
+	m.seen.tail.Drop()
+}
 
 // CapturingText reports whether the filter is being typed.
 func (m *Model) CapturingText() bool { return m.filter.open }

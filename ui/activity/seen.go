@@ -103,7 +103,7 @@ func (m *Model) watch() tea.Cmd {
 }
 
 // sessionChanged leaves the emulator's journal where there is none, and begins anew
-// where the emulator is another one.
+// where the emulator is another one: at once, or when somebody looks again.
 func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	before := m.session
 	m.session = s
@@ -115,7 +115,9 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	case s.Ready && s.Profile.BaseURL != before.Profile.BaseURL:
 		m.seen.rows, m.seen.loaded = nil, false
 		m.seen.fill()
-		return m.watch()
+		if m.focused {
+			return m.watch()
+		}
 	}
 	return nil
 }

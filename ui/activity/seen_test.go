@@ -243,6 +243,13 @@ func TestAnotherTabIsNotFollowedFor(t *testing.T) {
 		if n := f.following(); n != 0 {
 			t.Errorf("%d follow while nobody looks", n)
 		}
+		again := localSession() // the emulator was started again, elsewhere
+		again.Profile.BaseURL = "http://127.0.0.1:40002"
+		s.Send(kit.SessionChanged{Session: again})
+		s.After(2 * time.Second)
+		if n := f.following(); n != 0 {
+			t.Errorf("%d follow another emulator while nobody looks", n)
+		}
 		f.change(func() { f.all = append(f.all, f.request()) })
 		s.Press("1")
 		s.Expect("1 of 2", "/page/2")
