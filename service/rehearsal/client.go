@@ -81,8 +81,11 @@ func (c *Client) send(ctx context.Context, method, path string, query url.Values
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	// A transport of its own: no proxy of the environment, no connection kept.
-	transport := &http.Transport{DisableKeepAlives: true, DisableCompression: true, DialContext: (&net.Dialer{Timeout: callTime}).DialContext}
+	// A transport of its own: no proxy of the environment, no connection kept. A stream
+	// begins as soon as a short answer does, however long it goes on.
+	transport := &http.Transport{
+		DisableKeepAlives: true, DisableCompression: true, DialContext: (&net.Dialer{Timeout: callTime}).DialContext, ResponseHeaderTimeout: callTime,
+	}
 	resp, err := transport.RoundTrip(req)
 	switch {
 	case err != nil && ctx.Err() != nil:
