@@ -41,9 +41,12 @@ JSON object a line. Keys and passwords are masked in both.
 
 The emulator reaches the lab and public addresses. --allow-private opens others, such
 as your own receiver of webhooks, by host, address or range, each with an optional
-port, as in 127.0.0.1:8080 or 10.0.0.0/8. It listens on this machine alone unless --allow-remote is given.
+port, as in 127.0.0.1:8080 or 10.0.0.0/8. It listens on this machine alone unless
+--allow-remote is given.
+
 Browser zones, and CDP clients at --cdp with such a zone's login, get a Chromium of
 the machine, or the one of CHROME_PATH.
+
 A field that nobody knows is refused by its name; --loose lets it pass.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
