@@ -188,7 +188,7 @@ func parseExpires(v string) (time.Time, error) {
 		return time.Time{}, nil
 	}
 	for _, layout := range [...]string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, v); err == nil {
+		if t, err := time.Parse(layout, v); err == nil && !t.IsZero() { // the year 1 is no Unlimited
 			return t.UTC(), nil
 		}
 	}

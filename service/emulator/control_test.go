@@ -33,6 +33,9 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 	if g.usable(old) || !g.usable(e.Value) || e.Expires != "Unlimited" {
 		t.Errorf("refresh of a scenario key: %+v", e)
 	}
+	if x := decode[account.Key](t, g.control("POST", "/keys/expired-user/refresh", nil)); !g.usable(x.Value) {
+		t.Errorf("refresh of an expired key: %+v", x)
+	}
 	if a := g.control("DELETE", "/keys/ops-zones", nil); a.status != 200 || g.usable(g.key("ops-zones")) {
 		t.Errorf("%+v", a)
 	}
@@ -184,6 +187,7 @@ func TestControlRefuses(t *testing.T) {
 		{"POST", "/keys", `{"name":"../x","level":"USER","expires":"Unlimited"}`, 400, "name"},
 		{"POST", "/keys", `{"name":"x","level":"USER"}`, 400, "expires"},
 		{"POST", "/keys", `{"name":"x","level":"USER","expires":"soon"}`, 400, "expires"},
+		{"POST", "/keys", `{"name":"x","level":"USER","expires":"0001-01-01"}`, 400, "expires"},
 		{"POST", "/keys", `{"name":"x","level":"USER","expires":"Unlimited","colour":"red"}`, 400, "colour"},
 		{"POST", "/keys", `{"name":"etl-main","level":"USER","expires":"Unlimited"}`, 409, "exists"},
 		{"POST", "/keys", `[`, 400, "JSON"},

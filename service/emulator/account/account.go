@@ -85,7 +85,6 @@ type Account struct {
 	given map[string]bool // names of the scenario's zones
 	rates map[string]scenario.Rate
 	spent func(zone string, from, to time.Time) float64
-	seen  callers
 
 	view   atomic.Pointer[view]
 	change sync.Mutex // one writer, through disk; guards file

@@ -30,7 +30,7 @@ func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Ref
 	v := a.view.Load()
 	r := v.zones[zone]
 	if r != nil && caller.IsValid() {
-		a.seen.add(zone, caller.Unmap())
+		r.seen.add(caller.Unmap())
 	}
 	switch {
 	case v.suspended:
@@ -104,46 +104,33 @@ func (l Limit) window(now time.Time) (from, to time.Time) {
 // maxCallers bounds the addresses remembered for a zone.
 const maxCallers = 100
 
-// callers remembers who tried to use each zone. The zero value is ready.
-type callers struct{ zones sync.Map } // name -> *zoneCallers
-
-// zoneCallers are the last addresses, newest first.
-type zoneCallers struct {
+// callers are the addresses that last tried to use a zone, newest first.
+type callers struct {
 	last atomic.Pointer[netip.Addr]
 	mu   sync.Mutex
 	list []netip.Addr
 }
 
-func (c *callers) add(zone string, a netip.Addr) {
-	v, ok := c.zones.Load(zone)
-	if !ok {
-		v, _ = c.zones.LoadOrStore(zone, &zoneCallers{})
-	}
-	z := v.(*zoneCallers)
-	if last := z.last.Load(); last != nil && *last == a {
+func (c *callers) add(a netip.Addr) {
+	if last := c.last.Load(); last != nil && *last == a {
 		return // the common case takes no lock
 	}
-	z.add(a)
-}
-
-func (z *zoneCallers) add(a netip.Addr) {
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	z.last.Store(&a)
-	z.list = slices.DeleteFunc(z.list, func(o netip.Addr) bool { return o == a })
-	z.list = slices.Insert(z.list, 0, a)
-	z.list = z.list[:min(len(z.list), maxCallers)]
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last.Store(&a)
+	c.list = slices.DeleteFunc(c.list, func(o netip.Addr) bool { return o == a })
+	c.list = slices.Insert(c.list, 0, a)
+	c.list = c.list[:min(len(c.list), maxCallers)]
 }
 
 // RecentCallers are the addresses that last tried to use a zone, newest first; they are
-// not kept over a restart.
+// not kept over a restart, nor over the zone's deletion.
 func (a *Account) RecentCallers(zone string) []netip.Addr {
-	v, ok := a.seen.zones.Load(zone)
-	if !ok {
+	r := a.view.Load().zones[zone]
+	if r == nil {
 		return nil
 	}
-	z := v.(*zoneCallers)
-	z.mu.Lock()
-	defer z.mu.Unlock()
-	return slices.Clone(z.list)
+	r.seen.mu.Lock()
+	defer r.seen.mu.Unlock()
+	return slices.Clone(r.seen.list)
 }

@@ -172,6 +172,19 @@ func TestRecentCallersAreBoundedAndNewestFirst(t *testing.T) {
 	if got := a.RecentCallers("nowhere"); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+	if _, err := a.DisableZone("isp_demo", false); err != nil || len(a.RecentCallers("isp_demo")) != maxCallers {
+		t.Errorf("after a change: %d, %v", len(a.RecentCallers("isp_demo")), err)
+	}
+	// Another zone of the same name was used by nobody yet.
+	if _, err := a.DeleteZones([]string{"isp_demo"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.CreateZone(NewZone{Name: "isp_demo", Plan: plan(t, `{"type":"unblocker"}`)}); err != nil {
+		t.Fatal(err)
+	}
+	if got := a.RecentCallers("isp_demo"); len(got) != 0 {
+		t.Errorf("a new zone: %v", got)
+	}
 }
 
 func FuzzSpan(f *testing.F) {

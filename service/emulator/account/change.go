@@ -156,7 +156,7 @@ func (a *Account) editOne(name string, change func(*record) error) (Zone, error)
 // [MaxZones] stay listed.
 func (a *Account) DeleteZones(names []string) ([]Zone, error) {
 	return a.edit(names, func(r *record) error {
-		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted}
+		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted} // its secrets go, too
 		return nil
 	})
 }
@@ -215,11 +215,10 @@ func (a *Account) RemovePasswords(zone string, passwords []string) (Zone, error)
 	return a.editOne(zone, func(r *record) error {
 		next := slices.Clone(r.Passwords)
 		for _, p := range passwords {
-			i := slices.Index(next, p)
-			if i < 0 {
+			if !slices.Contains(next, p) {
 				return ErrNoPassword
 			}
-			next = slices.Delete(next, i, i+1)
+			next = slices.DeleteFunc(next, func(o string) bool { return o == p })
 		}
 		if len(next) == 0 {
 			return ErrOnePassword

@@ -18,6 +18,9 @@ const (
 	// DefaultKey is the name of the key that an account begins with. Its level, ADMIN, and
 	// its unlimited life are assumptions: the contract says only that it is issued.
 	DefaultKey = "default"
+	// freshLife is how long the new value of an expired key lives where the old one's life
+	// is not known: the recommended rotation (service.md 5.4).
+	freshLife = 90 * 24 * time.Hour
 )
 
 // Key is an API key as account settings list it (service.md 2.1). Value is set for
@@ -155,12 +158,16 @@ func (a *Account) Secrets() []string {
 
 // HandOut is [Account.Keys], and the last time that the default key's value is shown.
 func (a *Account) HandOut() []Key {
-	out := a.Keys()
 	a.change.Lock()
 	defer a.change.Unlock()
+	out := a.Keys()
+	toldNow := func(k key) bool { return k.plain != "" && !a.owned[k.Name] }
+	if !slices.ContainsFunc(a.view.Load().keys, toldNow) {
+		return out
+	}
 	v := a.view.Load().clone()
 	for i, k := range v.keys {
-		if !a.owned[k.Name] {
+		if toldNow(k) {
 			v.keys[i].plain = ""
 		}
 	}
@@ -216,7 +223,8 @@ func (a *Account) CreateKey(name string, lv level.Level, duty string, expires ti
 }
 
 // RefreshKey gives a key a new value; the old one is invalid from that instant
-// (service.md 3).
+// (service.md 3). A key that has expired is usable again (service.md 5.4: on expiry, use
+// Refresh), for as long as its last value lived: assumption.
 func (a *Account) RefreshKey(name string) (Key, error) {
 	var value string
 	var k key
@@ -225,14 +233,27 @@ func (a *Account) RefreshKey(name string) (Key, error) {
 		if i < 0 {
 			return ErrNoSuchKey
 		}
-		k = v.keys[i]
-		k.Rotated = a.now().UTC()
+		k = v.keys[i].renewed(a.now().UTC())
 		value, k = newValue(k)
 		f.setKey(k)
 		v.keys[i] = k
 		return nil
 	})
 	return shown(value, k, err)
+}
+
+// renewed is a key whose value is made anew at a moment. Its expiry stays where it lies
+// ahead.
+func (k key) renewed(now time.Time) key {
+	if !k.Expires.IsZero() && !now.Before(k.Expires) {
+		life := k.Expires.Sub(k.Rotated)
+		if k.Rotated.IsZero() || life <= 0 {
+			life = freshLife
+		}
+		k.Expires = now.Add(life)
+	}
+	k.Rotated = now
+	return k
 }
 
 // shown is a key on the one occasion that its value is told.

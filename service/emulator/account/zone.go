@@ -56,6 +56,7 @@ type record struct {
 
 	sums        [][sha256.Size]byte // of Passwords
 	allow, deny []span
+	seen        *callers // the same one after every change but deletion
 }
 
 func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*record, error) {
@@ -90,6 +91,9 @@ func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*rec
 
 // prepare computes what is looked at for every request.
 func (r *record) prepare() (err error) {
+	if r.seen == nil {
+		r.seen = &callers{}
+	}
 	r.sums = nil
 	for _, p := range r.Passwords {
 		r.sums = append(r.sums, sha256.Sum256([]byte(p)))
