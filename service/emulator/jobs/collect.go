@@ -158,6 +158,7 @@ func (v *visit) failed(in json.RawMessage, err error) {
 	if fe := (*FetchError)(nil); errors.As(err, &fe) {
 		f.Code = fe.Code
 	}
+	v.bytes += len(f.Error) + len(in)
 	v.out.Errors = append(v.out.Errors, f)
 }
 

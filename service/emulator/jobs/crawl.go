@@ -18,6 +18,7 @@ const (
 	defaultCrawlDepth = 3
 	maxCrawlPages     = 1000 // fetched, whatever became of them
 	defaultCrawlPages = 100  // records, where limit_per_input says nothing
+	maxFrontierBytes  = 16 << 20
 )
 
 // crawlDataset follows a site's links. The fields url, markdown, html2text and
@@ -62,6 +63,7 @@ type frontier struct {
 	robots          robots
 	seen            map[string]bool
 	queue           []hop
+	bytes           int // of the addresses that were seen
 }
 
 func crawl(ctx context.Context, v *visit) error {
@@ -154,15 +156,15 @@ func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 // add queues a page of the same site that was not seen yet and may be fetched.
 func (f *frontier) add(u *url.URL, depth int) {
 	u.Fragment, u.RawFragment = "", ""
-	if !strings.EqualFold(u.Host, f.host) || len(f.seen) >= 10*maxCrawlPages {
+	if !strings.EqualFold(u.Host, f.host) || len(f.seen) >= 10*maxCrawlPages || f.bytes >= maxFrontierBytes {
 		return
 	}
-	c := canonical(u)
-	if f.seen[c] {
+	s, c := u.String(), canonical(u)
+	if len(s) > maxURLBytes || f.seen[c] {
 		return
 	}
 	f.seen[c] = true
-	s := u.String()
+	f.bytes += len(c)
 	if f.include != nil && !f.include.MatchString(s) || f.except != nil && f.except.MatchString(s) {
 		return
 	}

@@ -3,9 +3,11 @@ package jobs
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -94,6 +96,32 @@ func TestACrawlOfASiteWithoutAnEndEnds(t *testing.T) {
 	}
 	if s := until(t, e, snap.ID, ended); s.Status != Ready || s.Records != defaultCrawlPages || s.Errors != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+func TestASiteOfLongAddressesIsNotHeldInMemory(t *testing.T) {
+	f := &frontier{host: "x.test", seen: map[string]bool{}}
+	add := func(path string) { f.add(&url.URL{Scheme: "http", Host: "x.test", Path: path}, 1) }
+	add("/" + strings.Repeat("a", maxURLBytes))
+	if len(f.queue)+len(f.seen) != 0 {
+		t.Error("an address that is too long is queued")
+	}
+	for i := range 10 * maxCrawlPages {
+		add(fmt.Sprintf("/%d/%s", i, strings.Repeat("a", maxURLBytes-100)))
+	}
+	total := 0
+	for _, h := range f.queue {
+		total += len(h.url.Path)
+	}
+	if total < maxFrontierBytes/2 || total > maxFrontierBytes+maxURLBytes {
+		t.Errorf("%d pages, %d bytes", len(f.queue), total)
+	}
+	v := &visit{limit: maxInputRecords, out: &line{}}
+	for v.more() && len(v.out.Errors) <= maxInputRecords {
+		v.failedPage(strings.Repeat("a", maxURLBytes), errors.New("gone"))
+	}
+	if n := len(v.out.Errors); n > maxInputBytes/maxURLBytes {
+		t.Errorf("%d error rows of %d bytes", n, maxURLBytes)
 	}
 }
 

@@ -3,7 +3,6 @@ package jobs
 import (
 	"context"
 	"net/url"
-	"slices"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
@@ -63,7 +62,7 @@ func (v *visit) discover(ctx context.Context, list string, turn bool) error {
 // records are wanted.
 func (v *visit) listed(ctx context.Context, list string, turn bool) ([]string, error) {
 	var found []string
-	seen := map[string]bool{list: true}
+	have, seen := map[string]bool{}, map[string]bool{list: true}
 	for range maxListPages {
 		p, err := v.get(ctx, list)
 		if err == nil {
@@ -77,7 +76,8 @@ func (v *visit) listed(ctx context.Context, list string, turn bool) ([]string, e
 			return nil, &FetchError{codeFailed, "The page cannot be read"}
 		}
 		for _, r := range products(p, doc) {
-			if u, ok := r["url"].(string); ok && !slices.Contains(found, u) && u != p.URL {
+			if u, ok := r["url"].(string); ok && !have[u] && u != p.URL && len(u) <= maxURLBytes {
+				have[u] = true
 				found = append(found, u)
 			}
 			if len(found) == v.limit {

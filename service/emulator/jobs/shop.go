@@ -130,6 +130,9 @@ func products(p Page, doc *html.Node) []record {
 		if n.Type != html.ElementNode || attr(n, "data-product") == "" {
 			continue
 		}
+		if len(out) == maxInputRecords {
+			break
+		}
 		r := record{"url": p.URL}
 		if name := byClass(n, "name"); name != nil {
 			r["name"] = text(name)
@@ -163,6 +166,9 @@ func reviews(p Page, doc *html.Node) []record {
 	for n := range doc.Descendants() {
 		if !hasClass(n, "review") {
 			continue
+		}
+		if len(out) == maxInputRecords {
+			break
 		}
 		r := record{"url": p.URL, "product": name}
 		if c := byClass(n, "author"); c != nil {

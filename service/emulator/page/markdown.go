@@ -42,6 +42,7 @@ func MarkdownOf(doc *html.Node, pageURL string) (string, error) {
 // absolute rewrites the addresses of links and images.
 func absolute(doc *html.Node, pageURL string) {
 	b := baseOf(doc, pageURL)
+	left := maxAddresses
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -58,11 +59,15 @@ func absolute(doc *html.Node, pageURL string) {
 		kept := n.Attr[:0]
 		for _, a := range n.Attr {
 			if a.Key == name {
+				if left < 0 {
+					continue
+				}
 				u := resolve(b, a.Val)
 				if u == nil || !harmless(u.Scheme) {
 					continue
 				}
 				a.Val = u.String()
+				left -= len(a.Val)
 			}
 			kept = append(kept, a)
 		}

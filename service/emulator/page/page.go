@@ -18,6 +18,13 @@ const MaxBytes = 8 << 20
 // MaxLinks bounds what [Links] gives for one page.
 const MaxLinks = 10_000
 
+// A page can write a long base once and a short address very often: each becomes as long
+// as the base. So the length of one is bounded, and of all that are resolved.
+const (
+	maxAddress   = 8192
+	maxAddresses = 4 * MaxBytes
+)
+
 // ErrTooLarge is a page above [MaxBytes].
 var ErrTooLarge = errors.New("the page is too large to be read")
 
@@ -82,7 +89,8 @@ func TitleOf(doc *html.Node) string {
 
 // Links gives the addresses that the page links to (a and area elements), absolute
 // by base and the page's own base element, without fragments, in order, each once, at
-// most [MaxLinks]. Only http and https addresses are given.
+// most [MaxLinks], and none that is longer than 8,192 bytes. Only http and https
+// addresses are given.
 func Links(body []byte, base string) []string {
 	doc, err := Parse(cut(body))
 	if err != nil {
@@ -96,6 +104,7 @@ func LinksOf(doc *html.Node, base string) []string {
 	b := baseOf(doc, base)
 	seen := map[string]bool{}
 	var out []string
+	left := maxAddresses
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode || (n.DataAtom != atom.A && n.DataAtom != atom.Area) {
 			continue
@@ -105,7 +114,11 @@ func LinksOf(doc *html.Node, base string) []string {
 			continue
 		}
 		u.Fragment, u.RawFragment = "", ""
-		if s := u.String(); !seen[s] {
+		s := u.String()
+		if left -= len(s); left < 0 {
+			break
+		}
+		if !seen[s] {
 			seen[s] = true
 			out = append(out, s)
 		}
@@ -133,10 +146,11 @@ func baseOf(doc *html.Node, base string) *url.URL {
 	return b
 }
 
-// resolve is nil for an empty reference and for one that is no address.
+// resolve is nil for an empty reference, for one that is no address, and for one that is
+// too long.
 func resolve(base *url.URL, ref string) *url.URL {
 	ref = strings.TrimSpace(ref)
-	if ref == "" {
+	if ref == "" || len(ref) > maxAddress {
 		return nil
 	}
 	u, err := base.Parse(ref)

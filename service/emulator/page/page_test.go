@@ -54,6 +54,40 @@ func TestLinksAreAbsoluteOnceAndWeb(t *testing.T) {
 	}
 }
 
+// A page of a few kilobytes must not become gigabytes by its own base.
+func TestALongBaseDoesNotMultiply(t *testing.T) {
+	page := func(base int) []byte {
+		var b strings.Builder
+		b.WriteString(`<base href="http://lab.test/` + strings.Repeat("a", base) + `/">`)
+		for i := range 6000 {
+			fmt.Fprintf(&b, `<a href=%d>x</a>`, i)
+		}
+		return []byte(b.String())
+	}
+	if got := Links(page(maxAddress), "http://lab.test/b/"); len(got) != 6000 || got[0] != "http://lab.test/b/0" {
+		t.Errorf("a base that is too long counted: %d links, %.100q", len(got), got)
+	}
+	total := 0
+	for _, l := range Links(page(maxAddress-100), "") {
+		total += len(l)
+	}
+	if total < maxAddresses/2 || total > maxAddresses {
+		t.Errorf("links of %d bytes", total)
+	}
+	doc, err := Parse(page(maxAddress - 100))
+	if err != nil {
+		t.Fatal(err)
+	}
+	absolute(doc, "")
+	total = 0
+	for n := range doc.Descendants() {
+		total += len(attribute(n, "href"))
+	}
+	if total < maxAddresses/2 || total > maxAddresses+2*maxAddress {
+		t.Errorf("rewritten addresses of %d bytes", total)
+	}
+}
+
 func TestMarkdown(t *testing.T) {
 	got, err := Markdown([]byte(sample), "http://lab.test/a/b")
 	if err != nil {
