@@ -182,3 +182,30 @@ func TestAZoneThatReachedItsLimitRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A zone that is deleted and made anew with another product on the same day is charged,
+// and shown, as each of the two.
+func TestAZoneMadeAnewWithAnotherProductIsChargedAsThat(t *testing.T) {
+	g := start(t, Options{Now: newClock().now})
+	for _, plan := range []string{`{"type":"static"}`, `{"type":"resident"}`} {
+		g.expect(level.Ops, "POST /zone", `{"zone":{"name":"again"},"plan":`+plan+`}`, 201, "")
+		g.request(map[string]any{"zone": "again", "url": "http://lab.test/large?mb=1", "format": "raw"})
+		if plan == `{"type":"static"}` {
+			g.expect(level.Ops, "DELETE /zone", `{"zone":"again"}`, 200, "")
+		}
+	}
+	got := decode[map[string]map[string]float64](t, g.expect(level.Finance, "POST /costs/export/json", `{"dimension":"products","from":"2027-03-01","to":"2027-03-02"}`, 200, ""))["total"]
+	if dc, res := got["datacenter"], got["residential"]; dc < 0.0005 || dc > 0.0007 || res < 0.008 || res > 0.009 {
+		t.Errorf("%v", got)
+	}
+	bytes := decode[map[string]map[string]map[string]int64](t, g.expect(level.Ops, "GET /domains/bw?from=2027-03-01&to=2027-03-02&zones=again", "", 200, ""))
+	if n := bytes["again"]["2027-03-01"]["lab.test"]; n < 2<<20 {
+		t.Errorf("%v", bytes)
+	}
+	use := decode[map[string]struct {
+		Data map[string]map[string][]int64
+	}](t, g.expect(level.Ops, "GET /zone/bw?zone=again&from=2027-03-01&to=2027-03-02", "", 200, ""))["hl_demo01"]
+	if sum := use.Data["again"]["bw_sum"]; len(sum) != 1 || sum[0] < 2<<20 {
+		t.Errorf("%v", sum)
+	}
+}

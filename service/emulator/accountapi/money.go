@@ -245,7 +245,7 @@ func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) 
 		}
 		for name, n := range useOf(u.Product, u.Sum) {
 			if of := data[u.Zone][name]; of != nil {
-				of[int(day.Sub(shown.from)/(24*time.Hour))] = n
+				of[int(day.Sub(shown.from)/(24*time.Hour))] += n
 			}
 		}
 	})
@@ -305,14 +305,18 @@ func (a *API) serveDomains(w http.ResponseWriter, r *http.Request) {
 		if out[u.Zone] == nil {
 			return
 		}
-		hosts := map[string]int64{}
+		hosts := out[u.Zone][u.Day]
+		if hosts == nil {
+			hosts = map[string]int64{}
+			out[u.Zone][u.Day] = hosts
+		}
 		for host, n := range u.Hosts() {
-			hosts[host] = n.Requests
 			if what == "bw" {
-				hosts[host] = n.Bytes
+				hosts[host] += n.Bytes
+			} else {
+				hosts[host] += n.Requests
 			}
 		}
-		out[u.Zone][u.Day] = hosts
 	})
 	answer.JSON(w, http.StatusOK, basisDocs, out)
 }

@@ -15,7 +15,8 @@ type day struct {
 	start, end int64 // Unix seconds
 	dirty      atomic.Bool
 
-	zones atomic.Pointer[map[string]*zoneDay]
+	// zones by name; a name has several where zones of other products had it that day.
+	zones atomic.Pointer[map[string][]*zoneDay]
 	mu    sync.Mutex // one who adds a zone
 }
 
@@ -23,31 +24,46 @@ func newDay(at time.Time) *day {
 	at = at.UTC()
 	start := time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, time.UTC)
 	d := &day{date: start.Format(time.DateOnly), start: start.Unix(), end: start.AddDate(0, 0, 1).Unix()}
-	d.zones.Store(&map[string]*zoneDay{})
+	d.zones.Store(&map[string][]*zoneDay{})
 	return d
 }
 
 func (d *day) holds(at time.Time) bool { s := at.Unix(); return d.start <= s && s < d.end }
 
-func (d *day) zone(name string) *zoneDay { return (*d.zones.Load())[name] }
+func (d *day) zone(name, product string) *zoneDay { return of((*d.zones.Load())[name], product) }
+
+func of(same []*zoneDay, product string) *zoneDay {
+	for _, z := range same {
+		if z.product == product {
+			return z
+		}
+	}
+	return nil
+}
+
+// all are the zones of the day in any order.
+func (d *day) all(visit func(name string, z *zoneDay)) {
+	for name, same := range *d.zones.Load() {
+		for _, z := range same {
+			visit(name, z)
+		}
+	}
+}
 
 func (d *day) addZone(name, product string, rate func(zone, product string) Rate) *zoneDay {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	old := *d.zones.Load()
-	if z := old[name]; z != nil {
-		return z
-	}
-	if len(old) >= MaxZones {
+	if len(old[name]) == 0 && len(old) >= MaxZones {
 		name = OtherHosts
-		if z := old[name]; z != nil {
-			return z
-		}
+	}
+	if z := of(old[name], product); z != nil {
+		return z
 	}
 	z := &zoneDay{product: product, rate: rate(name, product)}
 	z.hosts.Store(&map[string]*hostDay{})
 	next := maps.Clone(old)
-	next[name] = z
+	next[name] = append(slices.Clone(old[name]), z)
 	d.zones.Store(&next)
 	return z
 }
@@ -159,7 +175,8 @@ func (z *zoneDay) sum() Sum {
 // HostUse is what went to one target host on a day.
 type HostUse struct{ Bytes, Requests int64 }
 
-// Use is what one zone used on one day.
+// Use is what one zone used on one day. A name that zones of several products had that day
+// has a Use for each of them.
 type Use struct {
 	// Day is like "2027-03-01", UTC.
 	Day, Zone, Product string
@@ -190,8 +207,9 @@ func (m *Meter) Each(from, to time.Time, visit func(Use)) {
 		}
 		zones := *d.zones.Load()
 		for _, name := range slices.Sorted(maps.Keys(zones)) {
-			z := zones[name]
-			visit(Use{Day: d.date, Zone: name, Product: z.product, Sum: z.sum(), hosts: &z.hosts})
+			for _, z := range zones[name] {
+				visit(Use{Day: d.date, Zone: name, Product: z.product, Sum: z.sum(), hosts: &z.hosts})
+			}
 		}
 	}
 }
@@ -209,7 +227,7 @@ func (m *Meter) Zone(name string, from, to time.Time) Sum {
 		if d.date < first || d.date >= end {
 			continue
 		}
-		if z := d.zone(name); z != nil {
+		for _, z := range (*d.zones.Load())[name] {
 			out = out.Plus(z.sum())
 		}
 	}
@@ -225,9 +243,7 @@ func (m *Meter) Total() int64 {
 	defer m.mu.Unlock()
 	n := m.before.Nano
 	for _, d := range m.days {
-		for _, z := range *d.zones.Load() {
-			n += z.sum().Nano
-		}
+		d.all(func(_ string, z *zoneDay) { n += z.sum().Nano })
 	}
 	return n
 }

@@ -20,8 +20,9 @@ const (
 
 // dayFile is a day on disk.
 type dayFile struct {
-	SchemaVersion int                 `json:"schema_version"`
-	Zones         map[string]zoneFile `json:"zones"`
+	SchemaVersion int `json:"schema_version"`
+	// Zones by name, a space, which no name has, and the product.
+	Zones map[string]zoneFile `json:"zones"`
 }
 
 type zoneFile struct {
@@ -76,7 +77,8 @@ func (m *Meter) load() error {
 
 func (m *Meter) restored(at time.Time, f dayFile) *day {
 	d := newDay(at)
-	for name, zf := range f.Zones {
+	for key, zf := range f.Zones {
+		name, _, _ := strings.Cut(key, " ") // a file of an earlier version has the name alone
 		// What was charged stays, also where the scenario's rates changed since.
 		z := d.addZone(name, zf.Product, func(string, string) Rate { return zf.Rate })
 		z.up.Add(zf.Up)
@@ -97,7 +99,7 @@ func (m *Meter) restored(at time.Time, f dayFile) *day {
 // write puts a day on disk, as one step.
 func (m *Meter) write(d *day) error {
 	f := dayFile{SchemaVersion: version, Zones: map[string]zoneFile{}}
-	for name, z := range *d.zones.Load() {
+	d.all(func(name string, z *zoneDay) {
 		s := z.sum()
 		zf := zoneFile{
 			Product: z.product, Up: s.Up, Down: s.Down, API: s.API, HTTP: s.HTTP, HTTPS: s.HTTPS,
@@ -106,8 +108,8 @@ func (m *Meter) write(d *day) error {
 		for host, h := range *z.hosts.Load() {
 			zf.Hosts[host] = [2]int64{h.bytes.Load(), h.requests.Load()}
 		}
-		f.Zones[name] = zf
-	}
+		f.Zones[name+" "+z.product] = zf
+	})
 	return state.WriteJSON(m.conf.State.Path(filepath.Join(folder, d.date+".json")), f)
 }
 
@@ -120,9 +122,7 @@ func (m *Meter) forget() error {
 	for date, d := range m.days {
 		if date < first {
 			gone = append(gone, d)
-			for _, z := range *d.zones.Load() {
-				next.Nano += z.sum().Nano
-			}
+			d.all(func(_ string, z *zoneDay) { next.Nano += z.sum().Nano })
 		}
 	}
 	m.mu.Unlock()
@@ -137,9 +137,7 @@ func (m *Meter) forget() error {
 	m.before = next
 	for _, d := range gone {
 		delete(m.days, d.date)
-		for _, z := range *d.zones.Load() {
-			m.hosts.Add(-int64(len(*z.hosts.Load())))
-		}
+		d.all(func(_ string, z *zoneDay) { m.hosts.Add(-int64(len(*z.hosts.Load()))) })
 	}
 	m.mu.Unlock()
 	for _, d := range gone {

@@ -118,7 +118,7 @@ func (m *Meter) Record(c Call) {
 	if d == nil || !d.holds(c.At) {
 		d = m.dayOf(c.At)
 	}
-	z := d.zone(c.Zone)
+	z := d.zone(c.Zone, c.Product)
 	if z == nil {
 		z = d.addZone(c.Zone, c.Product, m.conf.Rate)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -261,4 +262,63 @@ func BenchmarkRecord(b *testing.B) {
 			m.Record(Call{Zone: "residential_demo", Product: "residential", Host: hosts[i&3], Up: 100, Down: 1000, Requests: 1, Billable: true})
 		}
 	})
+}
+
+// A zone can be deleted, and another product's be made of the same name.
+func TestEachProductOfANameHasItsOwnRate(t *testing.T) {
+	dir := t.TempDir()
+	s, err := state.Open(dir, func() time.Time { return noon })
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	reopened := func() *Meter {
+		m, err := Open(Config{State: s, Now: func() time.Time { return noon }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	m := reopened()
+	for _, product := range []string{"datacenter", "residential", "datacenter"} {
+		m.Record(Call{Zone: "z", Product: product, Host: "h", Down: 1e6, Requests: 1})
+	}
+	for range 2 { // as it is, and after a restart
+		const want = 2*600_000 + 8_000_000
+		if got := m.Zone("z", noon, noon.AddDate(0, 0, 1)); got.Nano != want || got.Down != 3e6 || m.Total() != want {
+			t.Errorf("%+v, %d in all, want %d", got, m.Total(), want)
+		}
+		var uses []string
+		m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) { uses = append(uses, fmt.Sprint(u.Zone, " ", u.Product, " ", u.Nano, u.Hosts())) })
+		slices.Sort(uses)
+		if want := []string{"z datacenter 1200000 map[h:{2000000 2}]", "z residential 8000000 map[h:{1000000 1}]"}; !slices.Equal(uses, want) {
+			t.Errorf("%q", uses)
+		}
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m = reopened()
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADayOfTheFirstFormIsRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	old := `{"schema_version":1,"zones":{"z":{"product":"isp","up":0,"down":5,"rate":{"per_gb":2,"per_thousand":0}},"":{"product":"scrapers","up":0,"down":0,"billable":2,"rate":{"per_gb":0,"per_thousand":1.5}}}}`
+	if err := os.WriteFile(filepath.Join(dir, folder, "2027-03-14.json"), []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	m := open(t, dir, nil)
+	if z, jobs := m.Zone("z", noon, noon.AddDate(0, 0, 1)), m.Zone("", noon, noon.AddDate(0, 0, 1)); z.Nano != 10 || jobs.Nano != 3_000_000 {
+		t.Errorf("%+v, %+v", z, jobs)
+	}
 }
