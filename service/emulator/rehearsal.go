@@ -33,6 +33,7 @@ const maxPeek = 64 << 10
 // what it sent.
 type rehearsal struct {
 	clock    *emutime.Clock
+	moving   sync.Mutex // one move at a time, through disk
 	faults   *fault.Engine
 	requests *record.Journal
 	tunnels  sync.Map // *native.Visit -> *record.Exchange, while it is open
@@ -44,8 +45,15 @@ func (s *Server) openRehearsal() (err error) {
 	if r.clock, err = emutime.New(s.now, s.scenario.ClockStart); err != nil {
 		return fmt.Errorf("starting the clock: %w", err)
 	}
+	begun := r.clock.Offset()
 	if err := s.state.Read(clockName, r.clock); err != nil {
 		return err
+	}
+	if begun != 0 && r.clock.Offset() == begun {
+		// The next start goes on from here: to begin anew would turn the clock back.
+		if err := state.WriteJSON(s.state.Path(clockName), r.clock); err != nil {
+			s.state.Note(fmt.Sprintf("the clock begins anew at every start: %v", err))
+		}
 	}
 	s.now = r.clock.Now
 	r.faults = fault.New(fault.Config{
@@ -61,6 +69,8 @@ func (s *Server) openRehearsal() (err error) {
 
 // moveClock keeps every move before it is answered.
 func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
+	s.rehearsal.moving.Lock() // or an earlier move could be kept last
+	defer s.rehearsal.moving.Unlock()
 	now, err := move()
 	if err != nil {
 		return time.Time{}, err

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,6 +58,39 @@ func TestAKeyExpiresWhenTimeIsMoved(t *testing.T) {
 	again := start(t, Options{StateDir: dir})
 	if got := again.control("GET", "/time", nil); !strings.Contains(got.body, `"offset":"192h0m0s"`) {
 		t.Errorf("after a restart: %s", got.body)
+	}
+}
+
+func TestAClockWithAStartGoesOnAtTheNextStart(t *testing.T) {
+	dir, c, sc := t.TempDir(), newClock(), scenario.Demo()
+	sc.ClockStart = c.base.AddDate(-1, 0, 0)
+	g := start(t, Options{StateDir: dir, Now: c.now, Scenario: sc})
+	if now := g.now(); !now.Equal(sc.ClockStart) {
+		t.Errorf("it begins at %s", now)
+	}
+	if err := g.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c.forward(time.Hour)
+	if now := start(t, Options{StateDir: dir, Now: c.now, Scenario: sc}).now(); !now.Equal(sc.ClockStart.Add(time.Hour)) {
+		t.Errorf("an hour later it is %s", now)
+	}
+}
+
+func TestMovesAtOnceAreAllKept(t *testing.T) {
+	dir := t.TempDir()
+	g := start(t, Options{StateDir: dir})
+	var wg sync.WaitGroup
+	for range 20 {
+		wg.Go(func() {
+			if got := g.control("POST", "/time", `{"advance":"1h"}`); got.status != 200 {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		})
+	}
+	wg.Wait()
+	if b, err := os.ReadFile(filepath.Join(dir, clockName)); err != nil || !strings.Contains(string(b), `"20h0m0s"`) {
+		t.Errorf("%s, %v", b, err)
 	}
 }
 

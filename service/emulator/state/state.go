@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"time"
@@ -88,8 +89,9 @@ func (s *Dir) Notes() []string { return s.notes }
 // Path is where a file of the folder lies.
 func (s *Dir) Path(name string) string { return filepath.Join(s.dir, name) }
 
-// Read decodes a JSON file of the folder. A missing file leaves v alone; one that
-// does not decode is kept aside under a new name, and a note says so.
+// Read decodes a JSON file of the folder into what v points to. A missing file leaves it
+// alone; one that does not decode is kept aside under a new name, a note says so, and
+// nothing of it is left in v.
 func (s *Dir) Read(name string, v any) error {
 	b, err := os.ReadFile(s.Path(name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -99,6 +101,10 @@ func (s *Dir) Read(name string, v any) error {
 		return fmt.Errorf("reading the state: %w", err)
 	}
 	if err := json.Unmarshal(b, v); err != nil {
+		if _, own := v.(json.Unmarshaler); !own {
+			// After a field of the wrong kind json goes on with the others.
+			reflect.ValueOf(v).Elem().SetZero()
+		}
 		return s.PutAside(name, err)
 	}
 	return nil

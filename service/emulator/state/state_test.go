@@ -77,3 +77,28 @@ func TestAFolderHasOneOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+func TestNothingIsTakenFromAFileThatIsPutAside(t *testing.T) {
+	for name, text := range map[string]string{"half.json": `{"a":1,"b":`, "kind.json": `{"a":1,"b":"two","c":["x"]}`} {
+		s, err := Open(t.TempDir(), time.Now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.Path(name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var v struct {
+			A, B int
+			C    []string
+		}
+		if err := s.Read(name, &v); err != nil || v.A != 0 || v.C != nil || len(s.Notes()) != 1 {
+			t.Errorf("%s: %+v, %v, %q", name, v, err, s.Notes())
+		}
+		if err := s.Read(name, &v); err != nil || len(s.Notes()) != 1 {
+			t.Errorf("%s is still there: %v, %q", name, err, s.Notes())
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
