@@ -271,6 +271,7 @@ func TestNoZoneIsAllZonesWhenDeleting(t *testing.T) {
 	g.expect(level.Ops, "DELETE /zone", `{"zone":null}`, 400, "zone must be")
 	g.expect(level.Ops, "DELETE /zone", `{"zone":[]}`, 400, "zone must be")
 	g.expect(level.Ops, "DELETE /zone", "", 400, "body must be")
+	g.expect(level.Ops, "DELETE /zone?zone=isp_demo", `{}`, 400, "query parameter zone is not allowed")
 	if len(g.Ready().Zones) != 13 {
 		t.Fatal("zones are gone")
 	}
@@ -310,6 +311,7 @@ func TestAddressesOfZones(t *testing.T) {
 	g.expect(level.User, "GET /zone/static/cities", "", 200, `{"cities":[]}`)
 	g.expect(level.Finance, "GET /network_status/res", "", 200, `{"status":true}`)
 	g.expect(level.Finance, "GET /network_status/moon", "", 404, "")
+	g.expect(level.Finance, "GET /network_status/res?colour=red", "", 400, "query parameter colour is not allowed")
 	for _, call := range []string{"POST /zone/ips", "DELETE /zone/ips", "POST /zone/ips/refresh", "POST /zone/ips/migrate", "DELETE /zone/vips", "POST /zone/switch_100uptime"} {
 		g.expect(level.Ops, call, `{}`, 501, "is not there")
 	}

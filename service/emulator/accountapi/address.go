@@ -165,6 +165,9 @@ func (a *API) serveCountries(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *API) serveNetwork(w http.ResponseWriter, r *http.Request) {
+	if _, ok := a.query(w, r); !ok {
+		return
+	}
 	switch r.PathValue("network") {
 	case "all", "res", "dc", "mobile":
 		answer.JSON(w, http.StatusOK, basisDocs, map[string]bool{"status": true})

@@ -95,24 +95,26 @@ func (a *API) Mount(handle func(pattern string, needs level.Action, h http.Handl
 func (a *API) query(w http.ResponseWriter, r *http.Request, allowed ...string) (url.Values, bool) {
 	q := r.URL.Query()
 	bad := &answer.InvalidError{}
+	a.refuseParameters(w, q, bad, allowed...)
+	return q, !invalid(w, bad)
+}
+
+func (a *API) refuseParameters(w http.ResponseWriter, q url.Values, bad *answer.InvalidError, allowed ...string) {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if !slices.Contains(allowed, name) {
 			a.unknown(w, "query parameter "+name, bad)
 		}
 	}
-	if len(bad.Details) > 0 {
-		answer.WriteInvalid(w, bad)
-		return nil, false
-	}
-	return q, true
 }
 
 // fields is a JSON object, field by field.
 type fields map[string]json.RawMessage
 
-// body reads a JSON object; a field that is not allowed is refused by its name.
+// body reads a JSON object; a field that is not allowed is refused by its name, and so is
+// every parameter: a zone that is named there alone would be all zones here.
 func (a *API) body(w http.ResponseWriter, r *http.Request, allowed ...string) (fields, bool) {
 	bad := &answer.InvalidError{}
+	a.refuseParameters(w, r.URL.Query(), bad)
 	if !answer.IsJSON(r.Header) && !a.conf.Loose {
 		bad.Add("Content-Type must be application/json")
 	}
@@ -125,11 +127,7 @@ func (a *API) body(w http.ResponseWriter, r *http.Request, allowed ...string) (f
 		bad.Add("body must be a JSON object")
 	}
 	a.refuseOthers(w, "", f, bad, allowed...)
-	if len(bad.Details) > 0 {
-		answer.WriteInvalid(w, bad)
-		return nil, false
-	}
-	return f, true
+	return f, !invalid(w, bad)
 }
 
 func (a *API) refuseOthers(w http.ResponseWriter, prefix string, f fields, bad *answer.InvalidError, allowed ...string) {

@@ -155,6 +155,8 @@ func (e *Engine) Clear() int {
 // Turn switches a rule on or off; its counters go on from where they stood. Error:
 // ErrNoSuchRule.
 func (e *Engine) Turn(id string, on bool) (Counted, error) {
+	e.change.Lock() // or a rule that was just replaced would be the one to be turned
+	defer e.change.Unlock()
 	all := *e.rules.Load()
 	i := indexOf(all, id)
 	if i < 0 {

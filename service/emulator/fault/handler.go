@@ -225,6 +225,9 @@ func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handl
 		if t.ended && a.Kind == Reset {
 			resetNow(w)
 		}
+		if t.timed {
+			_ = t.rc.SetWriteDeadline(time.Time{}) // for the next request on the connection
+		}
 	}()
 	next.ServeHTTP(t, r)
 	if t.ended && a.Kind != Reset {
@@ -240,6 +243,7 @@ type throttle struct {
 	do    Action
 	left  int64 // bytes before the end, of a cut or a reset
 	ended bool
+	timed bool // a deadline of its own lies on the connection
 }
 
 func (t *throttle) Write(p []byte) (int, error) {
@@ -250,6 +254,7 @@ func (t *throttle) Write(p []byte) (int, error) {
 	for len(p) > 0 {
 		chunk, pause := t.do.portion(len(p))
 		// A deadline that was set for one quick write must not end a slow one.
+		t.timed = true
 		_ = t.rc.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
 		n, err := t.ResponseWriter.Write(p[:chunk])
 		written += n

@@ -218,6 +218,30 @@ func TestSlowBodiesTakeTheirTime(t *testing.T) {
 	})
 }
 
+// deadlined remembers the last deadline that was set for its client.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	until time.Time
+}
+
+func (d *deadlined) SetWriteDeadline(t time.Time) error {
+	d.until = t
+	return nil
+}
+
+func TestASlowAnswerLeavesNoDeadlineToTheNext(t *testing.T) {
+	e, _ := engine(t, 1, "point='api'\naction='dribble'\nchunk=2\npause='1ms'")
+	w, within := &deadlined{ResponseRecorder: httptest.NewRecorder()}, false
+	Web{Engine: e, Point: API, Call: func(*http.Request) Call { return Call{} }}.Handler(
+		http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+			_, _ = io.WriteString(rw, "four")
+			within = !w.until.IsZero()
+		})).ServeHTTP(w, request(t))
+	if !within || !w.until.IsZero() || w.Body.String() != "four" {
+		t.Errorf("a deadline within %t, after the end %v; %q", within, w.until, w.Body)
+	}
+}
+
 // roundTrip is a transport made of a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 

@@ -25,6 +25,7 @@ const (
 	maxWait    = 10 * time.Minute
 	maxAge     = 100 * 365 * day
 	maxDollars = 1e12
+	maxRate    = 1e6 // dollars; sums of 10^-9 of them are counted in 64 bits
 	maxSeed    = 1<<63 - 1
 )
 
@@ -212,8 +213,11 @@ func parseZone(t *document.Table) Zone {
 			t.Fail("password", "the password cannot stand in a login", fmt.Sprintf("at most %d characters in one line", maxName))
 		}
 	}
+	if slices.Contains(z.MorePasswords, "") {
+		t.Fail("more_passwords", "an empty password lets everybody in", "a password that is not empty")
+	}
 	if in := t.Table("rate"); in != nil {
-		z.Rate = &Rate{GB: in.Float("gb", 0, maxDollars), Thousand: in.Float("thousand", 0, maxDollars)}
+		z.Rate = &Rate{GB: in.Float("gb", 0, maxRate), Thousand: in.Float("thousand", 0, maxRate)}
 		in.Done()
 	}
 	if in := t.Table("usage_limit"); in != nil {

@@ -141,6 +141,8 @@ func TestAMistakeInAScenarioHasItsPlace(t *testing.T) {
 		"[[zones]]\nname='z'\nproduct='phone'":                                                           `s.toml:3:1: "phone" is no product; expected one of datacenter, isp`,
 		"[[zones]]\nname='a b'\nproduct='isp'":                                                           `s.toml:2:1: the zone has no name that it can have`,
 		"[[zones]]\nname='a'\nproduct='isp'\nrate={gb=-1}":                                               `s.toml:4:7: -1 is out of range`,
+		"[[zones]]\nname='a'\nproduct='isp'\nrate={gb=2e6}":                                              `s.toml:4:7: 2e+06 is out of range`,
+		"[[zones]]\nname='a'\nproduct='isp'\nmore_passwords=['x','']":                                    `s.toml:4:1: an empty password lets everybody in`,
 		"[[zones]]\nname='a'\nproduct='isp'\nrate={tb=1}":                                                `s.toml:4:7: unknown field "tb"; expected one of gb, thousand`,
 		"[[zones]]\nname='a'\nproduct='isp'\nallow_ips=['10.0.0.300']":                                   `s.toml:4:1: "10.0.0.300" is no address`,
 		"[[zones]]\nname='a'\nproduct='isp'\ndeny_ips='10.0.0.1-::1'":                                    `s.toml:4:1: "10.0.0.1-::1" is no address`,
