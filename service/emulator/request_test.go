@@ -3,7 +3,9 @@ package emulator
 import (
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -228,6 +230,39 @@ func TestAFailedFetchIsOuter200WithAnEmptyBody(t *testing.T) {
 	if a.status != 200 || a.body != "" || a.header.Get("x-brd-status-code") != "502" || a.header.Get("x-brd-error") == "" ||
 		a.header.Get("x-brd-error-code") != "target_40020" || a.header.Get("x-brd-err-code") != "target_40020" {
 		t.Errorf("%+v", a)
+	}
+}
+
+func TestAnswersWithoutABodyEndWhole(t *testing.T) {
+	target := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("If-None-Match") == `"1"` {
+			c, _, err := http.NewResponseController(w).Hijack() // net/http would not say a length
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.Close()
+			_, _ = io.WriteString(c, "HTTP/1.1 304 Not Modified\r\nContent-Length: 100\r\nConnection: close\r\n\r\n")
+			return
+		}
+		_, _ = io.WriteString(w, strings.Repeat("x", 100))
+	}))
+	defer target.Close()
+	g := start(t, Options{AllowPrivate: []string{target.Listener.Addr().String()}})
+	for _, format := range []string{"raw", "json"} {
+		for name, c := range map[string]struct {
+			ask   call
+			inner string
+		}{
+			"a conditional request": {call{"headers": call{"If-None-Match": `"1"`}}, "304"},
+			"HEAD":                  {call{"method": "HEAD"}, "200"},
+		} {
+			c.ask["zone"], c.ask["url"], c.ask["format"] = "isp_demo", target.URL, format
+			a := g.request(c.ask)
+			if a.status != 200 || a.header.Get("x-brd-status-code") != c.inner || format == "raw" && a.body != "" {
+				t.Errorf("%s, %s: %+v", name, format, a)
+			}
+		}
 	}
 }
 

@@ -29,12 +29,17 @@ func answerRaw(w http.ResponseWriter, resp *http.Response) error {
 	if resp.Header.Get("Content-Type") == "" {
 		w.Header()["Content-Type"] = nil // not guessed on the target's behalf
 	}
-	if resp.Request.Method == http.MethodHead {
+	if bodiless(resp) {
 		w.Header().Del("Content-Length") // of a body that does not come
 	}
 	w.WriteHeader(http.StatusOK)
 	out := answer.NewPatient(w)
 	return answer.CopyBody(out, out, resp.Body)
+}
+
+// bodiless reports whether an answer has no body, whatever its header says (RFC 9110 6.4.1).
+func bodiless(resp *http.Response) bool {
+	return resp.Request.Method == http.MethodHead || resp.StatusCode == http.StatusNoContent || resp.StatusCode == http.StatusNotModified
 }
 
 // answerWrapped is format json: {"status_code", "headers", "body"}, with the body as
@@ -58,10 +63,10 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response, picture bool) err
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
-	if _, err := io.WriteString(w, `{"status_code":`+string(status)+`,"headers":`+string(head)+`,"body":"`); err != nil {
+	out := answer.NewPatient(w)
+	if _, err := io.WriteString(out, `{"status_code":`+string(status)+`,"headers":`+string(head)+`,"body":"`); err != nil {
 		return err
 	}
-	out := answer.NewPatient(w)
 	if picture {
 		enc := base64.NewEncoder(base64.StdEncoding, out)
 		if err := errors.Join(answer.CopyBody(out, enc, resp.Body), enc.Close()); err != nil {
