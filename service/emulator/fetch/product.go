@@ -152,6 +152,10 @@ func wrongForm(product, form string, allowed []string) string {
 
 // drop takes back a field that means nothing to the product; false where it cannot.
 func (c *call) drop(field string) bool {
+	if dst := c.text(field); dst != nil {
+		*dst = ""
+		return true
+	}
 	switch field {
 	case "data_format", "x-unblock-data-format":
 		c.form = ""
@@ -159,24 +163,6 @@ func (c *call) drop(field string) bool {
 		c.render = false
 	case "body":
 		c.body = nil
-	case "state":
-		c.flags.State = ""
-	case "city":
-		c.flags.City = ""
-	case "zip":
-		c.flags.Zip = ""
-	case "ASN":
-		c.flags.ASN = ""
-	case "carrier":
-		c.flags.Carrier = ""
-	case "os":
-		c.flags.OS = ""
-	case "ip":
-		c.flags.IP = ""
-	case "gip":
-		c.flags.GIP = ""
-	case "dns":
-		c.flags.DNS = ""
 	case "direct":
 		c.flags.Direct = false
 	case "x-unblock-expect":

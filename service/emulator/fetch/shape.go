@@ -78,20 +78,9 @@ func isText(h http.Header) bool {
 		strings.HasSuffix(ct, "json") || strings.HasSuffix(ct, "javascript")
 }
 
-func isHTML(h http.Header, body []byte) bool {
-	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
-	switch strings.TrimSpace(ct) {
-	case "text/html", "application/xhtml+xml":
-		return true
-	case "":
-		return strings.HasPrefix(http.DetectContentType(body), "text/html")
-	}
-	return false
-}
-
 // markdown converts HTML; what is no HTML has nothing to convert and stays as it is.
 func markdown(resp *http.Response, body []byte) (*http.Response, error) {
-	if !isHTML(resp.Header, body) {
+	if !page.IsHTML(resp.Header, body) {
 		return replaced(resp, body, ""), nil
 	}
 	md, err := page.Markdown(body, resp.Request.URL.String())

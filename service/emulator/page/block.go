@@ -41,7 +41,7 @@ func Detect(status int, header http.Header, body []byte) Block {
 	if mark := mitigated(header); mark != "" {
 		return Block{Challenge, mark}
 	}
-	if len(body) <= maxDetect && looksLikeHTML(header, body) {
+	if len(body) <= maxDetect && IsHTML(header, body) {
 		if doc, err := Parse(body); err == nil {
 			if b := detectIn(doc); b.Kind != NotBlocked {
 				return b
@@ -68,7 +68,9 @@ func mitigated(h http.Header) string {
 	return ""
 }
 
-func looksLikeHTML(h http.Header, body []byte) bool {
+// IsHTML reports whether a body is HTML: by its Content-Type, or by its beginning where it
+// has none.
+func IsHTML(h http.Header, body []byte) bool {
 	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
 	switch strings.TrimSpace(ct) {
 	case "text/html", "application/xhtml+xml":
