@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/base64"
+	"fmt"
 	"image/png"
 	"net/http"
 	"net/http/httptest"
@@ -168,6 +169,13 @@ func TestLooseLetsPassWithANote(t *testing.T) {
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK || !strings.Contains(resp.Header.Get("x-emulator-note"), "x is ignored") {
 		t.Errorf("%d %v", resp.StatusCode, resp.Header)
+	}
+	many := call{}
+	for i := range 10_000 {
+		many[fmt.Sprint("x", i)] = 1
+	}
+	if a := g.fetched("isp_demo", "/ok", many); a.status != 200 || len(a.header.Get("x-emulator-note")) > 5<<10 || !strings.Contains(a.header.Get("x-emulator-note"), "x0 is ignored") {
+		t.Errorf("%d, a note of %d bytes", a.status, len(a.header.Get("x-emulator-note")))
 	}
 	// What is wrong stays wrong.
 	if a := g.fetched("isp_demo", "/ok", call{"country": "USA"}); a.status != 400 {

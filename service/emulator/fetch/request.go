@@ -23,6 +23,9 @@ import (
 // NoteHeader says what a loose service let pass, and what has no effect here.
 const NoteHeader = "x-emulator-note"
 
+// maxNote bounds it, in bytes: a body of a few megabytes has room for as many names.
+const maxNote = 4 << 10
+
 // ServeRequest is POST /request (service.md 4.1), and with ?async=true its asynchronous
 // form (public documentation).
 func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
@@ -229,7 +232,11 @@ func (f *Fetcher) answer(ctx context.Context, w http.ResponseWriter, z account.Z
 // note says what a loose service let pass.
 func (f *Fetcher) note(w http.ResponseWriter, c call) {
 	if len(c.notes) > 0 {
-		w.Header().Set(NoteHeader, oneLine(strings.Join(c.notes, "; ")))
+		text := oneLine(strings.Join(c.notes, "; "))
+		if len(text) > maxNote {
+			text = text[:maxNote] + "..."
+		}
+		w.Header().Set(NoteHeader, text)
 	}
 }
 

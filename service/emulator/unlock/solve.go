@@ -22,6 +22,8 @@ import (
 // Bounds of a puzzle.
 const (
 	maxPuzzleBytes = 16 << 10
+	// maxToken bounds the token, which every try hashes again.
+	maxToken = 1 << 10
 	// maxDifficulty is the most leading zero bits that are tried for: a million tries.
 	maxDifficulty = 20
 	// triesPerCheck is how many tries are made between two looks at the context.
@@ -31,14 +33,10 @@ const (
 // errNoChallenge is a block that offers no way past.
 var errNoChallenge = errors.New("the page has no challenge that could be solved")
 
-// Solve solves the challenge on a block's page: it reads where the puzzle is, fetches
+// solve solves the challenge on a block's page: it reads where the puzzle is, fetches
 // it, works it out and hands the answer in. The cookies are the clearance that the
 // target gave for it. asked is the request that the page answered; its User-Agent is
 // used for the puzzle, too, as a browser would.
-func Solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
-	return solve(ctx, d, asked, body)
-}
-
 func solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
 	at, err := endpoint(asked.URL, body)
 	if err != nil {
@@ -109,6 +107,8 @@ func fetchPuzzle(ctx context.Context, d Doer, asked *http.Request, at *url.URL) 
 		return puzzle{}, fmt.Errorf("reading the puzzle: %w", err)
 	case p.Algorithm != "sha256" || p.Token == "":
 		return puzzle{}, fmt.Errorf("a puzzle of a kind that is not known (%.20q)", p.Algorithm)
+	case len(p.Token) > maxToken:
+		return puzzle{}, fmt.Errorf("the puzzle is too hard (a token of %d bytes, at most %d are tried)", len(p.Token), maxToken)
 	case p.Difficulty < 0 || p.Difficulty > maxDifficulty:
 		return puzzle{}, fmt.Errorf("the puzzle is too hard (%d bits, at most %d are tried)", p.Difficulty, maxDifficulty)
 	}
@@ -118,7 +118,7 @@ func fetchPuzzle(ctx context.Context, d Doer, asked *http.Request, at *url.URL) 
 // work finds the number n for which the SHA-256 of "token:n" begins with Difficulty
 // zero bits.
 func (p puzzle) work(ctx context.Context) (uint64, error) {
-	text := []byte(p.Token + ":")
+	text := append(make([]byte, 0, len(p.Token)+1+20), p.Token+":"...) // with room for the number
 	for n := uint64(0); ; n++ {
 		if n%triesPerCheck == 0 && ctx.Err() != nil {
 			return 0, context.Cause(ctx)

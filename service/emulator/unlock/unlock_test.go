@@ -109,6 +109,7 @@ func TestChallengesThatAreNotTaken(t *testing.T) {
 		"on another host":       {"http://other.test/p", "", "own host"},
 		"no address":            {"::", "", "own host"},
 		"too hard":              {"/p", `{"algorithm":"sha256","difficulty":64,"token":"x"}`, "too hard"},
+		"a token too long":      {"/p", `{"algorithm":"sha256","difficulty":1,"token":"` + strings.Repeat("x", 2<<10) + `"}`, "too hard"},
 		"an unknown kind":       {"/p", `{"algorithm":"md5","difficulty":1,"token":"x"}`, "not known"},
 		"not JSON":              {"/p", `hello`, "reading the puzzle"},
 		"cut":                   {"/p", `{"algorithm":"sha256","token":"` + strings.Repeat("x", 1<<20), "reading the puzzle"},

@@ -1,0 +1,11 @@
+package unlock
+
+import (
+	"context"
+	"net/http"
+)
+
+// Solve is for the fuzz test, which is a caller like any other.
+func Solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
+	return solve(ctx, d, asked, body)
+}
