@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -227,6 +228,76 @@ func TestRoomIsMadeByWhatWasCollected(t *testing.T) {
 		t.Errorf("too many pending: %v", err)
 	}
 	clear(s.entries) // nothing of this is on disk
+}
+
+func TestAllAnswersTogetherAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s *Store
+		old := newID()
+		s = open(t, Config{Do: func(_ context.Context, a Ask, to *Recorder) {
+			page := []byte("a page")
+			if a.Zone == "late" { // everything else was kept while this one was on its way
+				s.mu.Lock()
+				s.bytes = MaxBytes - 3
+				s.mu.Unlock()
+				if _, err := to.Write(page); !errors.Is(err, ErrFull) {
+					t.Errorf("nothing collected: %v", err)
+				}
+				s.mu.Lock()
+				s.entries[old] = &entry{done: true, collected: true, size: 100}
+				s.mu.Unlock()
+			}
+			if _, err := to.Write(page); err != nil {
+				t.Error(err)
+			}
+			if err := to.Reset(); err != nil {
+				t.Error(err)
+			}
+			_, _ = io.WriteString(to, "short")
+		}})
+		submit(t, s, Ask{Zone: "z"})
+		synctest.Wait()
+		if s.bytes != int64(len("short")) {
+			t.Errorf("%d bytes are counted", s.bytes)
+		}
+		submit(t, s, Ask{Zone: "late"})
+		synctest.Wait()
+		if s.bytes != MaxBytes-3-100+int64(len("short")) || s.entries[old] != nil {
+			t.Errorf("%d bytes are counted, the collected one: %v", s.bytes, s.entries[old])
+		}
+	})
+}
+
+// What was begun goes on while the rest is still being read.
+func TestManyThatGoOn(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir, Do: write("")})
+	s.Close()
+	ids := make([]string, 200)
+	for i := range ids {
+		ids[i] = submit(t, s, Ask{Zone: "z"})
+	}
+	var done atomic.Int32
+	s = open(t, Config{Dir: dir, Do: func(ctx context.Context, a Ask, to *Recorder) {
+		write("page")(ctx, a, to)
+		done.Add(1)
+	}})
+	for _, id := range ids {
+		for {
+			a, err := s.Collect(id, "")
+			if err == nil {
+				a.Body.Close()
+				break
+			}
+			if !errors.Is(err, ErrPending) {
+				t.Fatal(err)
+			}
+			runtime.Gosched()
+		}
+	}
+	if done.Load() != int32(len(ids)) {
+		t.Errorf("%d fetches", done.Load())
+	}
 }
 
 func TestNotices(t *testing.T) {

@@ -52,6 +52,8 @@ func (s *Store) load() error {
 		return err
 	}
 	isID := idForm()
+	s.mu.Lock() // fetches and notices that go on would come in between
+	defer s.mu.Unlock()
 	for _, f := range found {
 		if !f.IsDir() || !isID.MatchString(f.Name()) {
 			continue
@@ -70,7 +72,6 @@ func (s *Store) load() error {
 			}
 		}
 	}
-	s.expire()
 	return nil
 }
 
@@ -78,6 +79,7 @@ func (s *Store) load() error {
 // was on disk.
 var errUnasked = errors.New("there is neither an ask nor an answer")
 
+// loadOne is called under mu.
 func (s *Store) loadOne(id string) error {
 	if err := state.RemoveHalfWritten(s.folder(id)); err != nil {
 		return err
@@ -149,18 +151,19 @@ func readJSON(path string, v any) error {
 
 // Recorder is an answer that goes to disk instead of to a client.
 type Recorder struct {
+	store  *Store
 	file   *os.File
 	header http.Header
 	status int
-	size   int64
+	size   int64 // counted in the store's bytes
 }
 
-func newRecorder(path string) (*Recorder, error) {
+func (s *Store) newRecorder(path string) (*Recorder, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &Recorder{file: f, header: http.Header{}}, nil
+	return &Recorder{store: s, file: f, header: http.Header{}}, nil
 }
 
 // Header is the answer's; it is kept as it is at the end.
@@ -173,15 +176,17 @@ func (r *Recorder) WriteHeader(status int) {
 	}
 }
 
-// Write appends to the body; the error is [ErrTooLarge], or the disk's.
+// Write appends to the body; the error is [ErrTooLarge], [ErrFull], or the disk's.
 func (r *Recorder) Write(b []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)
 	if r.size+int64(len(b)) > MaxBody {
 		return 0, ErrTooLarge
 	}
-	n, err := r.file.Write(b)
-	r.size += int64(n)
-	return n, err
+	if err := r.store.take(int64(len(b))); err != nil {
+		return 0, err
+	}
+	r.size += int64(len(b))
+	return r.file.Write(b)
 }
 
 // SetWriteDeadline and Flush are what a streaming answer expects; a disk needs neither.
@@ -192,11 +197,18 @@ func (r *Recorder) Flush() {}
 
 // Reset forgets everything that was written, for another answer instead.
 func (r *Recorder) Reset() error {
-	r.header, r.status, r.size = http.Header{}, 0, 0
+	r.release()
+	r.header, r.status = http.Header{}, 0
 	if _, err := r.file.Seek(0, 0); err != nil {
 		return err
 	}
 	return r.file.Truncate(0)
+}
+
+// release gives back what the body was counted with.
+func (r *Recorder) release() {
+	r.store.give(r.size)
+	r.size = 0
 }
 
 func (r *Recorder) close() error {

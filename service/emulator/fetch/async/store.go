@@ -89,7 +89,7 @@ type Store struct {
 	mu      sync.Mutex
 	closed  bool
 	entries map[string]*entry
-	bytes   int64
+	bytes   int64 // of bodies, those that are being written among them
 }
 
 // Open loads a folder and goes on with what has no answer yet.
@@ -103,9 +103,10 @@ func Open(ctx context.Context, conf Config) (*Store, error) {
 	s := &Store{conf: conf, slots: make(chan struct{}, atOnce), entries: map[string]*entry{}}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	if err := s.load(); err != nil {
-		s.stop()
+		s.Close()
 		return nil, fmt.Errorf("opening the responses: %w", err)
 	}
+	s.expire()
 	return s, nil
 }
 
@@ -141,7 +142,7 @@ func (s *Store) Submit(a Ask) (string, error) {
 	return id, nil
 }
 
-// start runs a fetch; called under mu or before the store is shared.
+// start runs a fetch; called under mu.
 func (s *Store) start(id string) {
 	if s.closed {
 		return // it is made at the next start
@@ -166,10 +167,16 @@ func (s *Store) run(id string) error {
 	if err != nil {
 		return err
 	}
-	rec, err := newRecorder(s.path(id, bodyName))
+	rec, err := s.newRecorder(s.path(id, bodyName))
 	if err != nil {
 		return err
 	}
+	kept := false
+	defer func() {
+		if !kept {
+			rec.release()
+		}
+	}()
 	s.conf.Do(s.ctx, a.Ask, rec)
 	if err := rec.close(); err != nil {
 		return err
@@ -186,8 +193,7 @@ func (s *Store) run(id string) error {
 	}
 	s.mu.Lock()
 	if e := s.entries[id]; e != nil {
-		e.done, e.size = true, rec.size
-		s.bytes += rec.size
+		e.done, e.size, kept = true, rec.size, true
 	}
 	s.mu.Unlock()
 	if !done.Told {
@@ -252,6 +258,27 @@ func (s *Store) room() error {
 		s.drop(id)
 	}
 	return nil
+}
+
+// take counts in what an answer is about to write, and makes room for it as room does.
+func (s *Store) take(n int64) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for s.bytes+n > MaxBytes {
+		id := s.oldestCollected()
+		if id == "" {
+			return ErrFull
+		}
+		s.drop(id)
+	}
+	s.bytes += n
+	return nil
+}
+
+func (s *Store) give(n int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.bytes -= n
 }
 
 func (s *Store) oldestCollected() string {
