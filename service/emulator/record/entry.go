@@ -55,7 +55,8 @@ type Entry struct {
 
 // size is about what an entry takes in memory.
 func (e *Entry) size() int {
-	n := 320 + len(e.Method) + len(e.URL) + len(e.Target) + len(e.Zone) + len(e.User) + len(e.Body)
+	n := 320 + len(e.Method) + len(e.URL) + len(e.Target) + len(e.Zone) + len(e.Key) + len(e.User) + len(e.Body) +
+		len(e.Code) + len(e.Fault) + len(e.Basis)
 	for _, f := range e.Header {
 		n += 32 + len(f.Name) + len(f.Value)
 	}

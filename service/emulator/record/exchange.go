@@ -140,7 +140,7 @@ func (x *Exchange) hide() {
 	}
 	for i := range e.Header {
 		f := &e.Header[i]
-		if f.Name == "Content-Type" && strings.HasPrefix(f.Value, "application/x-www-form-urlencoded") {
+		if f.Name == "Content-Type" && containsFold(f.Value, "application/x-www-form-urlencoded") {
 			e.Body = query(e.Body)
 		}
 		f.Value = clean(f.Value, maxHeaderText)

@@ -164,6 +164,9 @@ func (j *Journal) newest(q Query) Page {
 // after gives what followed q.Since, where 0 is before the first.
 func (j *Journal) after(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: max(j.seq, q.Since)}
+	if q.Since >= j.seq {
+		return p
+	}
 	oldest := j.seq - uint64(j.n) + 1
 	if q.Since+1 < oldest {
 		p.Lost = oldest - q.Since - 1

@@ -60,7 +60,7 @@ func lower(c byte) byte {
 }
 
 // credentials are the secrets of one request: its token or password, and the username
-// of a Basic login.
+// of a Basic login. A login without a ":" is all secret: nobody knows which half it is.
 func credentials(header string) (user, secret string) {
 	scheme, rest, ok := strings.Cut(header, " ")
 	if !ok {
@@ -74,7 +74,9 @@ func credentials(header string) (user, secret string) {
 	if err != nil {
 		return "", rest
 	}
-	user, secret, _ = strings.Cut(string(b), ":")
+	if user, secret, ok = strings.Cut(string(b), ":"); !ok {
+		return "", user
+	}
 	return user, secret
 }
 

@@ -2,10 +2,12 @@ package record
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -94,7 +96,10 @@ func TestNoSecretIsKept(t *testing.T) {
 			r.Header.Set("X-Note", "key="+ownKey)
 			return r
 		},
-		"Proxy-Authorization":     func() *http.Request { return withHeader("Proxy-Authorization", basic) },
+		"Proxy-Authorization": func() *http.Request { return withHeader("Proxy-Authorization", basic) },
+		"a login without a colon": func() *http.Request {
+			return withHeader("Proxy-Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(ownKey)))
+		},
 		"cookies":                 func() *http.Request { return withHeader("Cookie", "sid="+ownKey+"; "+ownKey) },
 		"the page before":         func() *http.Request { return withHeader("Referer", "http://u:"+ownKey+"@x/?token="+ownKey) },
 		"a header of keys":        func() *http.Request { return withHeader("X-Api-Key", ownKey) },
@@ -119,6 +124,11 @@ func TestNoSecretIsKept(t *testing.T) {
 		"a form": func() *http.Request {
 			r := withBody("user=me&password=" + ownKey)
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+			return r
+		},
+		"a form that is spelled differently": func() *http.Request {
+			r := withBody("user=me&password=" + ownKey)
+			r.Header.Set("Content-Type", "Application/X-WWW-Form-URLEncoded")
 			return r
 		},
 		"a field": func() *http.Request { return withBody(`{"auth_header" : "` + ownKey + `"}`) },
@@ -300,6 +310,7 @@ func TestWhatAQueryFinds(t *testing.T) {
 		{Query{Since: 22}, "[23 24 25] 25 0"},
 		{Query{Since: 25}, "[] 25 0"},
 		{Query{Since: 99}, "[] 99 0"},
+		{Query{Since: math.MaxUint64}, "[] 18446744073709551615 0"},
 		{Query{Since: 5}, "[16 17 18 19 20 21 22 23 24 25] 25 10"},
 		{Query{Since: 17, Limit: 2}, "[18 19] 19 0"},
 		{Query{Since: 15, Zone: "a"}, "[16 19 22 25] 25 0"},
