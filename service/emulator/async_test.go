@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	emutime "zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/scenario"
 )
 
@@ -62,7 +63,7 @@ func (g *rig) collect(path, id string) reply {
 		if time.Now().After(deadline) {
 			g.t.Fatalf("still pending: %+v", a)
 		}
-		wait(g.t.Context(), 10*time.Millisecond)
+		_ = emutime.Pause(g.t.Context(), 10*time.Millisecond) // or the test ends
 	}
 }
 
@@ -112,7 +113,7 @@ func TestANoticeOfAnAsynchronousRequest(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatal("no notice came")
 		}
-		wait(t.Context(), 5*time.Millisecond)
+		_ = emutime.Pause(t.Context(), 5*time.Millisecond) // or the test ends
 	}
 	if got := h.all()[0]; got.body != `{"status":"done","response_id":"`+id+`","request_url":"http://lab.test/ok","hook_data":{"n":1}}` {
 		t.Errorf("%+v", got)

@@ -9,9 +9,9 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"time"
 
 	"zonedeck/service/emulator/answer"
+	emutime "zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/guard"
 )
 
@@ -79,7 +79,7 @@ func (s *Server) listenProxy(addr string) (net.Listener, error) {
 		if err == nil {
 			return ln, nil
 		}
-		if i < samePortTries-1 && !wait(s.ctx, samePortTryPeriod) {
+		if i < samePortTries-1 && emutime.Pause(s.ctx, samePortTryPeriod) != nil {
 			return nil, context.Cause(s.ctx)
 		}
 	}
@@ -165,15 +165,4 @@ func isLoopback(host string) bool {
 	}
 	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
 	return err == nil && ip.IsLoopback()
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -182,8 +182,8 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 		c.Host, c.Path = strings.ToLower(u.Hostname()), u.Path
 	}
 	v := e.Decide(c)
-	if v.Delay > 0 && !wait(ctx, v.Delay) {
-		return context.Cause(ctx)
+	if err := emutime.Pause(ctx, v.Delay); err != nil {
+		return err
 	}
 	if refused := v.Refused(); refused != nil {
 		return &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}

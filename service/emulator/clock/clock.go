@@ -124,6 +124,22 @@ func (c *Clock) Wait(ctx context.Context, until time.Time) error {
 	}
 }
 
+// Pause waits for d of the machine's time, which no move shortens. It gives ctx's cause
+// when that ends first.
+func Pause(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return context.Cause(ctx)
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
 // kept is the clock in the state folder. The offset is text for the eyes of people.
 type kept struct {
 	Offset string `json:"offset"`

@@ -122,3 +122,21 @@ func TestWhoWaitsForAMomentIsWokenByTimeOrByAMove(t *testing.T) {
 		}
 	})
 }
+
+func TestAPauseEndsWithItsTimeOrItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		begun := time.Now()
+		if err := errors.Join(Pause(t.Context(), time.Minute), Pause(t.Context(), 0)); err != nil || time.Since(begun) != time.Minute {
+			t.Errorf("%v after %s", err, time.Since(begun))
+		}
+		why := errors.New("the server ends")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, why)
+		defer cancel()
+		begun = time.Now()
+		for _, d := range []time.Duration{time.Minute, 0} {
+			if err := Pause(ctx, d); !errors.Is(err, why) || time.Since(begun) != time.Second {
+				t.Errorf("%s: %v after %s", d, err, time.Since(begun))
+			}
+		}
+	})
+}

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // Header names the rules that hit an answer.
@@ -58,7 +60,7 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 		return
 	}
 	rw.Header().Set(Header, strings.Join(v.Rules, ", "))
-	if !wait(r.Context(), v.Delay) {
+	if clock.Pause(r.Context(), v.Delay) != nil {
 		panic(http.ErrAbortHandler)
 	}
 	a := v.Do
@@ -75,7 +77,7 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 	case Hang:
 		// Not longer than MaxDelay: a caller that has not sent its whole body is not
 		// seen leaving.
-		wait(r.Context(), MaxDelay)
+		_ = clock.Pause(r.Context(), MaxDelay) // either way it ends
 		panic(http.ErrAbortHandler)
 	case Malformed:
 		garbage(rw)
@@ -121,21 +123,6 @@ func (a Action) text() string {
 // wholeSeconds is the form of Retry-After, rounded up.
 func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
-}
-
-// wait gives false when ctx ended first.
-func wait(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
 
 // resetNow ends the connection with a reset in place of an orderly end. Where the
@@ -264,8 +251,9 @@ func (t *throttle) Write(p []byte) (int, error) {
 		if err := t.rc.Flush(); err != nil {
 			return written, err
 		}
-		if p = p[chunk:]; !wait(t.ctx, pause) {
-			return written, context.Cause(t.ctx)
+		p = p[chunk:]
+		if err := clock.Pause(t.ctx, pause); err != nil {
+			return written, err
 		}
 	}
 	return written, nil

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // RefusedError is a call that a rule refuses with an error code of the service.
@@ -75,9 +77,9 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if told := t.engine.conf.Hit; told != nil {
 		told(r.Context(), v.Rules)
 	}
-	if !wait(r.Context(), v.Delay) {
+	if err := clock.Pause(r.Context(), v.Delay); err != nil {
 		closeBody(r)
-		return nil, context.Cause(r.Context())
+		return nil, err
 	}
 	a := v.Do
 	if a.Accepted {
@@ -136,10 +138,10 @@ func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
 	case Code:
 		return nil, refused(v)
 	case Hang:
-		if wait(r.Context(), MaxDelay) {
-			return nil, timeoutError{errors.New("the target did not answer")}
+		if err := clock.Pause(r.Context(), MaxDelay); err != nil {
+			return nil, err
 		}
-		return nil, context.Cause(r.Context())
+		return nil, timeoutError{errors.New("the target did not answer")}
 	case Reset:
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	case Malformed:
@@ -230,8 +232,8 @@ func (b *slow) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
 	}
-	if !wait(b.ctx, b.owed) {
-		return 0, context.Cause(b.ctx)
+	if err := clock.Pause(b.ctx, b.owed); err != nil {
+		return 0, err
 	}
 	chunk, _ := b.do.portion(len(p))
 	n, err := b.ReadCloser.Read(p[:chunk])

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // What the answers rest on.
@@ -99,7 +101,7 @@ func Open(ctx context.Context, cfg Config) *Service {
 		cfg.Rand = rand.Reader
 	}
 	if cfg.Wait == nil {
-		cfg.Wait = wait
+		cfg.Wait = clock.Pause
 	}
 	if cfg.Fail == nil {
 		cfg.Fail = func(string, string) error { return nil }
@@ -183,17 +185,6 @@ func (s *Service) begin(work func(context.Context) error, ended func(error)) (co
 		ended(err)
 	})
 	return cancel, nil
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // uuid is a random identifier of the form that discover's tasks have.

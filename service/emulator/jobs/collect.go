@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/page"
 )
 
@@ -104,7 +105,7 @@ func (v *visit) get(ctx context.Context, url string) (Page, error) {
 	case <-ctx.Done():
 		return Page{}, context.Cause(ctx)
 	}
-	if err := pause(ctx, e.conf.PageDelay); err != nil {
+	if err := clock.Pause(ctx, e.conf.PageDelay); err != nil {
 		return Page{}, err
 	}
 	p, err := e.conf.Fetch(ctx, Request{URL: url, Dataset: v.job.shape.dataset, Limit: maxPageBytes})

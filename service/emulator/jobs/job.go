@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // meta is job.json.
@@ -144,7 +146,7 @@ func (j *job) run(ctx context.Context) {
 		// A full disk, mostly: a job that never ends would keep its place, and its client
 		// waiting.
 		j.engine.conf.Log.Error("a job's end could not be kept; it is tried again", "snapshot", j.id, "error", err)
-		if pause(ctx, diskPause) != nil {
+		if clock.Pause(ctx, diskPause) != nil {
 			return
 		}
 	}
@@ -261,20 +263,6 @@ func (j *job) one(ctx context.Context, p pending) error {
 	return j.keep(l)
 }
 
-func pause(ctx context.Context, d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 // keep appends a line with one write. It is not synced: a line that a power cut takes
 // is fetched again.
 func (j *job) keep(l line) error {
@@ -306,7 +294,7 @@ func (j *job) build(ctx context.Context) error {
 	}
 	j.meta.Status = Building
 	j.mu.Unlock()
-	if err := pause(ctx, j.engine.conf.BuildTime); err != nil {
+	if err := clock.Pause(ctx, j.engine.conf.BuildTime); err != nil {
 		return err
 	}
 	var lines, records int

@@ -5,8 +5,8 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
+	"zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/fault"
 )
 
@@ -60,14 +60,8 @@ func (t *Target) fits(r *http.Request) bool {
 
 // ServeHTTP answers with the page.
 func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if t.Delay > 0 {
-		timer := time.NewTimer(t.Delay)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-r.Context().Done():
-			panic(http.ErrAbortHandler)
-		}
+	if t.Delay > 0 && clock.Pause(r.Context(), t.Delay) != nil {
+		panic(http.ErrAbortHandler)
 	}
 	for name, v := range t.Header {
 		w.Header().Set(name, v)

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // Hook is who wants to be told that a response is there (public documentation:
@@ -55,7 +57,7 @@ func (s *Store) tell(id string, done answerFile) {
 			s.conf.Log.Warn("a notice was not taken", "response", id, "error", err)
 			break
 		}
-		if !wait(s.ctx, s.conf.Waits[i]) {
+		if clock.Pause(s.ctx, s.conf.Waits[i]) != nil {
 			return
 		}
 	}
@@ -126,15 +128,4 @@ func (n notice) request(ctx context.Context, h Hook) (*http.Request, error) {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	return req, err
-}
-
-func wait(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }
