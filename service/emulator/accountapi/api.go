@@ -15,7 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -138,16 +137,13 @@ func (a *API) refuseOthers(w http.ResponseWriter, prefix string, f fields, bad *
 	}
 }
 
-// noteHeader says what a loose service let pass.
-const noteHeader = "x-emulator-note"
-
 // unknown refuses what nobody knows or, when loose, lets it pass with a note.
 func (a *API) unknown(w http.ResponseWriter, what string, bad *answer.InvalidError) {
 	if !a.conf.Loose {
 		bad.Add("%s is not allowed", what)
 		return
 	}
-	w.Header().Add(noteHeader, strconv.QuoteToASCII(what)+" is not known and has no effect")
+	answer.NoteUnknown(w, what)
 }
 
 // text is a field that holds a string; empty where it is not there.

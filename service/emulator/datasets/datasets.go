@@ -30,8 +30,8 @@ type Config struct {
 	Jobs *jobs.Engine
 	// SyncWait is how long a scrape is waited for; 0 is [SyncWait].
 	SyncWait time.Duration
-	// Loose lets unknown parameters and fields pass; otherwise they are refused by
-	// name.
+	// Loose lets unknown parameters and fields pass, and notes them in x-emulator-note;
+	// otherwise they are refused by name.
 	Loose bool
 	// Account is the customer's id (service.md 2.3).
 	Account string
@@ -55,21 +55,21 @@ func New(conf Config) *API {
 func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/v3/trigger", a.serveTrigger)
 	handle("POST /datasets/v3/scrape", a.serveScrape)
-	handle("GET /datasets/v3/progress/{id}", a.serveProgress)
+	handle("GET /datasets/v3/progress/{id}", a.takes(a.serveProgress))
 	handle("GET /datasets/v3/snapshots", a.serveSnapshots)
 	handle("GET /datasets/v3/snapshot/{id}", a.serveSnapshot)
 	handle("GET /datasets/v3/snapshot/{id}/parts", a.serveParts)
-	handle("GET /datasets/v3/snapshot/{id}/input", a.serveInput)
-	handle("POST /datasets/v3/snapshot/{id}/cancel", a.serveCancel)
-	handle("POST /datasets/v3/snapshot/{id}/rerun", a.serveRerun)
-	handle("GET /datasets/v3/log/{id}", a.serveLog)
-	handle("GET /datasets/v3/scrapers", a.serveScrapers)
+	handle("GET /datasets/v3/snapshot/{id}/input", a.takes(a.serveInput, "format", "compress"))
+	handle("POST /datasets/v3/snapshot/{id}/cancel", a.takes(a.serveCancel))
+	handle("POST /datasets/v3/snapshot/{id}/rerun", a.takes(a.serveRerun))
+	handle("GET /datasets/v3/log/{id}", a.takes(a.serveLog))
+	handle("GET /datasets/v3/scrapers", a.takes(a.serveScrapers, "dataset_id", "domain"))
 	if a.conf.Deliver != nil {
-		handle("POST /datasets/v3/deliver/{id}", a.serveDeliver)
-		handle("GET /datasets/v3/delivery/{id}", a.serveDelivery)
-		handle("GET /datasets/v3/deliveries", a.serveDeliveries)
+		handle("POST /datasets/v3/deliver/{id}", a.takes(a.serveDeliver, "notify"))
+		handle("GET /datasets/v3/delivery/{id}", a.takes(a.serveDelivery))
+		handle("GET /datasets/v3/deliveries", a.takes(a.serveDeliveries, "snapshot_id"))
 	}
-	handle("GET /datasets/list", a.serveList)
+	handle("GET /datasets/list", a.takes(a.serveList))
 	a.mountMarket(handle)
 }
 

@@ -1,7 +1,6 @@
 package datasets
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -99,17 +98,21 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 		refuse(w, "notify", "Not supported by this emulator")
 		return m, false
 	}
-	body, err := answer.ReadBody(w, r, maxDeliverBytes)
 	var o order
-	if err == nil {
-		err = json.Unmarshal(body, &o)
-	}
-	if err != nil {
-		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body is not JSON"))
+	body, ok := a.readJSONBody(w, r, maxDeliverBytes, &o)
+	if !ok {
 		return m, false
 	}
 	if o.Deliver == nil || o.Deliver.Type == "" {
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Deliver options are missing")
+		return m, false
+	}
+	if o.Deliver.Type != "webhook" { // and has fields of its own
+		refuse(w, "deliver.type", "Not supported by this emulator: it delivers to webhooks")
+		return m, false
+	}
+	if !a.knows(w, body, "deliver.type", "deliver.endpoint", "deliver.auth_header", "deliver.uncompressed",
+		"deliver.filename.template", "deliver.filename.extension", "compress", "batch_size") {
 		return m, false
 	}
 	name, extension := o.Deliver.Filename.Template, o.Deliver.Filename.Extension
@@ -118,10 +121,10 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	}
 	field, reason := "", ""
 	switch {
-	case o.Deliver.Type != "webhook":
-		field, reason = "deliver.type", "Not supported by this emulator: it delivers to webhooks"
 	case wrongHook(o.Deliver.Endpoint) != "":
 		field, reason = "deliver.endpoint", wrongHook(o.Deliver.Endpoint)
+	case wrongAuth(o.Deliver.Auth) != "":
+		field, reason = "deliver.auth_header", wrongAuth(o.Deliver.Auth)
 	case !slices.Contains(jobs.Formats(), extension):
 		field, reason = "deliver.filename.extension", "Must be one of "+strings.Join(jobs.Formats(), ", ")
 	case len(name) > maxNameBytes:

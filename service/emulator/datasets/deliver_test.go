@@ -235,8 +235,9 @@ func TestADeliveryIsAskedForByItself(t *testing.T) {
 	}{
 		{at, `{}`, 400, "Deliver options are missing"},
 		{at, `{`, 400, "parse_error"},
-		{at, `{"deliver":{"type":"s3"}}`, 400, `[["deliver.type","Not supported`},
+		{at, `{"deliver":{"type":"s3","bucket":"b"}}`, 400, `[["deliver.type","Not supported`},
 		{at, `{"deliver":{"type":"webhook","endpoint":"x"}}`, 400, `[["deliver.endpoint",`},
+		{at, `{"deliver":{"type":"webhook","endpoint":"http://x","auth_header":"a\r\nb: c"}}`, 400, `[["deliver.auth_header","Must be a header value"]]`},
 		{at, `{"deliver":{"type":"webhook","endpoint":"http://x","filename":{"extension":"xml"}}}`, 400, `extension`},
 		{at, `{"deliver":{"type":"webhook","endpoint":"http://x"},"batch_size":10}`, 400, "Batch size should be at least 1000"},
 		{"/datasets/v3/deliver/sd_x", `{}`, 404, "Snapshot does not exist"},

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -142,10 +143,14 @@ func scalar(v any) bool {
 }
 
 // readCondition reads a filter; the error is an [*inputError].
-func readCondition(raw json.RawMessage, d jobs.Dataset) (condition, error) {
+func readCondition(raw json.RawMessage, d jobs.Dataset, loose bool) (condition, error) {
 	var c condition
-	if len(raw) == 0 || json.Unmarshal(raw, &c) != nil {
-		return c, inputErrors("", [2]string{"filter", "Must be an object with name, operator and value, or with operator and filters"})
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	if !loose {
+		dec.DisallowUnknownFields()
+	}
+	if dec.Decode(&c) != nil { // there is nothing behind it: raw is one value of a body
+		return c, inputErrors("", [2]string{"filter", "Must be an object with name, operator and value, or with operator and filters, and nothing else"})
 	}
 	if err := c.check(d); err != nil {
 		return c, inputErrors("", [2]string{"filter", err.Error()})

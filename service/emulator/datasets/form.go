@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"mime/multipart"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -49,12 +48,15 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 			}
 			continue
 		}
-		v, err := io.ReadAll(io.LimitReader(part, maxSettingBytes))
+		v, err := io.ReadAll(io.LimitReader(part, maxSettingBytes+1))
 		if err != nil {
 			return nil, formError(err)
 		}
 		reason := "Unknown field"
-		if part.FormName() != "dataset_id" && part.FormName() != "data" {
+		switch {
+		case len(v) > maxSettingBytes:
+			reason = fmt.Sprintf("Must be at most %d bytes", maxSettingBytes)
+		case part.FormName() != "dataset_id" && part.FormName() != "data":
 			reason = s.setField(part.FormName(), string(v))
 		}
 		if reason != "" {
@@ -65,18 +67,7 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 }
 
 // formError words what a form's reader gave.
-func formError(err error) error {
-	var bad *inputError
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &bad):
-		return bad
-	case errors.As(err, &large):
-		return tooLarge()
-	default:
-		return errAttachments
-	}
-}
+func formError(err error) error { return bodyError(err, errAttachments) }
 
 // readCSV makes an input of every row: the names are those of the first one. Empty
 // cells are fields that are not given. The error is an [*inputError] or the reader's.

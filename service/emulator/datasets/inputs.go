@@ -86,7 +86,10 @@ func readJSON(r io.Reader, s *settings) (inputs []json.RawMessage, err error) {
 }
 
 // jsonError words what a decoder gave; nil is a second value behind the first.
-func jsonError(err error) error {
+func jsonError(err error) error { return bodyError(err, parseError("Request body is not JSON")) }
+
+// bodyError words what the reader of a body gave; otherwise is what it is in that form.
+func bodyError(err, otherwise error) error {
 	var bad *inputError
 	var large *http.MaxBytesError
 	switch {
@@ -95,7 +98,7 @@ func jsonError(err error) error {
 	case errors.As(err, &large), errors.Is(err, os.ErrDeadlineExceeded):
 		return tooLarge()
 	default:
-		return parseError("Request body is not JSON")
+		return otherwise
 	}
 }
 
@@ -146,6 +149,7 @@ func readObject(dec *json.Decoder, s *settings) (inputs []json.RawMessage, err e
 		case ok && name != "dataset_id":
 			reason = s.setField(name, v)
 		case s.loose:
+			s.ignore(name)
 			reason = ""
 		}
 		if reason == "Unknown field" && inputs == nil {

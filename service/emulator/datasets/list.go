@@ -35,8 +35,9 @@ type filter struct {
 	none            bool // no job was started in the way that was asked for
 }
 
-// readFilter reads the query; bad is the name of what is not valid.
-func readFilter(q url.Values, loose bool) (f filter, bad string) {
+// readFilter reads the query; bad is the name of what is not valid, ignored are those
+// that a loose service lets pass.
+func readFilter(q url.Values, loose bool) (f filter, ignored []string, bad string) {
 	f.limit = defaultList
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v := q.Get(name)
@@ -67,12 +68,18 @@ func readFilter(q url.Values, loose bool) (f filter, bad string) {
 			f.none = v == "CP" // there is no control panel here
 		default:
 			ok = loose
+			ignored = append(ignored, name)
 		}
 		if !ok {
-			return f, name
+			return f, nil, name
 		}
 	}
-	return f, ""
+	return f, ignored, ""
+}
+
+// refuseFilter is the refusal of a list (public documentation).
+func refuseFilter(w http.ResponseWriter, name string) {
+	answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{shortened(name) + " is not valid here"}})
 }
 
 // readDate takes a day or an instant. Both days of a range count, so that a last day
@@ -92,10 +99,13 @@ func (f filter) takes(s jobs.Snapshot) bool {
 
 // serveSnapshots is GET /datasets/v3/snapshots, the newest first.
 func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) {
-	f, bad := readFilter(r.URL.Query(), a.conf.Loose)
+	f, ignored, bad := readFilter(r.URL.Query(), a.conf.Loose)
 	if bad != "" {
-		answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{bad + " is not valid here"}})
+		refuseFilter(w, bad)
 		return
+	}
+	for _, name := range ignored {
+		noteParameter(w, name)
 	}
 	out, total := []listed{}, 0
 	for _, s := range a.conf.Jobs.List() {

@@ -25,16 +25,16 @@ const (
 // mountMarket mounts the marketplace (public documentation): its datasets hold what jobs
 // here have collected.
 func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
-	handle("POST /datasets/filter", a.serveFilter)
-	handle("POST /datasets/search/{id}", a.serveSearch)
+	handle("POST /datasets/filter", a.takes(a.serveFilter))
+	handle("POST /datasets/search/{id}", a.takes(a.serveSearch))
 	handle("GET /datasets/snapshots", a.serveKept)
 	// Two documented paths that one pattern cannot tell apart: {id}/metadata and
 	// snapshots/{id}.
-	handle("GET /datasets/{id}/{what}", a.serveOneOf)
+	handle("GET /datasets/{id}/{what}", a.takes(a.serveOneOf))
 	handle("GET /datasets/snapshots/{id}/download", a.serveSnapshot)
 	handle("GET /datasets/snapshots/{id}/parts", a.serveParts)
 	if a.conf.Deliver != nil {
-		handle("POST /datasets/snapshots/{id}/deliver", a.serveDeliver)
+		handle("POST /datasets/snapshots/{id}/deliver", a.takes(a.serveDeliver, "notify"))
 	}
 }
 
@@ -61,20 +61,8 @@ type question struct {
 	After   []int           `json:"search_after"`
 }
 
-// readQuestion reads the body, or answers what is wrong with it.
-func (a *API) readQuestion(w http.ResponseWriter, r *http.Request) (q question, ok bool) {
-	body, err := answer.ReadBody(w, r, maxFilterBytes)
-	if err == nil {
-		err = json.Unmarshal(body, &q)
-	}
-	if err != nil {
-		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body cannot be read"))
-	}
-	return q, err == nil
-}
-
 // filterOf reads the filter of a dataset, or answers what is wrong with it.
-func filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c condition, ok bool) {
+func (a *API) filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c condition, ok bool) {
 	if id == "" {
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
 		return c, false
@@ -84,7 +72,7 @@ func filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c conditio
 		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
 		return c, false
 	}
-	c, err = readCondition(raw, d)
+	c, err = readCondition(raw, d, a.conf.Loose)
 	if err != nil {
 		answer.JSON(w, http.StatusBadRequest, basisInput, err)
 	}
@@ -93,8 +81,9 @@ func filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c conditio
 
 // serveFilter is POST /datasets/filter: a snapshot of the records that match.
 func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.readQuestion(w, r)
-	if !ok {
+	var q question
+	body, ok := a.readJSONBody(w, r, maxFilterBytes, &q)
+	if !ok || !a.knows(w, body, "dataset_id", "records_limit", "filter") {
 		return
 	}
 	limit := jobs.MaxKept
@@ -105,16 +94,19 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
 		}
 		limit = *q.Limit
 	}
-	c, ok := filterOf(w, q.Dataset, q.Filter)
+	c, ok := a.filterOf(w, q.Dataset, q.Filter)
 	if !ok {
 		return
 	}
 	var records []json.RawMessage
+	size := 0
 	err := a.conf.Jobs.Select(r.Context(), q.Dataset, func(raw json.RawMessage) bool {
 		if matches(c, raw) {
 			records = append(records, raw)
+			size += len(raw)
 		}
-		return len(records) < limit
+		// What is more than a snapshot holds is refused below, and not collected before.
+		return len(records) < limit && size <= jobs.MaxKeptBytes
 	})
 	if err != nil {
 		a.broken(w, "records could not be filtered", err)
@@ -148,8 +140,9 @@ func matches(c condition, raw json.RawMessage) bool {
 
 // serveSearch is POST /datasets/search/{id}: a few records at once.
 func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.readQuestion(w, r)
-	if !ok {
+	var q question
+	body, ok := a.readJSONBody(w, r, maxFilterBytes, &q)
+	if !ok || !a.knows(w, body, "mode", "size", "sort", "search_after", "filter") {
 		return
 	}
 	size, skip := maxHits, 0
@@ -174,7 +167,7 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
 		refuse(w, field, reason)
 		return
 	}
-	c, ok := filterOf(w, r.PathValue("id"), q.Filter)
+	c, ok := a.filterOf(w, r.PathValue("id"), q.Filter)
 	if !ok {
 		return
 	}
@@ -224,8 +217,12 @@ func (a *API) shownKept(s jobs.Snapshot) kept {
 func (a *API) serveKept(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	for name := range q {
-		if name != "dataset_id" && name != "status" && !a.conf.Loose {
-			answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{name + " is not valid here"}})
+		switch {
+		case name == "dataset_id" || name == "status":
+		case a.conf.Loose:
+			noteParameter(w, name)
+		default:
+			refuseFilter(w, name)
 			return
 		}
 	}

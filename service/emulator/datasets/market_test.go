@@ -59,6 +59,11 @@ func TestASearchTurnsItsPages(t *testing.T) {
 	g := start(t, options{})
 	g.status(g.trigger("dataset_id=gd_products&custom_output_fields=sku", urls("http://lab.test/shop")), "ready") // not whole
 	g.status(g.trigger("dataset_id=gd_products", urls("http://lab.test/shop")), "ready")
+	// What lies beyond a job's limit it does not have.
+	g.status(g.trigger("dataset_id=gd_reviews&limit_multiple_results=1", urls("http://lab.test/product/1")), "ready")
+	if r := g.do("POST", "/datasets/search/gd_reviews", `{"filter":{"name":"text","operator":"is_not_null"}}`); !strings.Contains(r.body, `"total_hits":1}`) && !strings.Contains(r.body, `"total_hits":1,`) {
+		t.Errorf("%+v", r)
+	}
 	type page struct {
 		Hits  []struct{ SKU string }
 		Total int   `json:"total_hits"`
@@ -147,7 +152,7 @@ func TestOperatorsOfAFilter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := readCondition(json.RawMessage(filter), d)
+		c, err := readCondition(json.RawMessage(filter), d, false)
 		if err != nil {
 			t.Fatalf("%s: %v", filter, err)
 		}

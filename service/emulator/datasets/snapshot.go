@@ -63,7 +63,9 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
 		case "part":
 			reason = setLimit(&c.slice.Part, v)
 		default:
-			if !a.conf.Loose {
+			if a.conf.Loose {
+				noteParameter(w, name)
+			} else {
 				reason = unknownParameter
 			}
 		}
@@ -78,20 +80,25 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
 	return true
 }
 
+// readDownload is the snapshot of the path and what is asked of it, or it has answered.
+func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Snapshot, c choice, ok bool) {
+	snap, err := a.conf.Jobs.Get(r.PathValue("id"))
+	if err != nil {
+		a.noSnapshot(w, snap, err)
+		return snap, c, false
+	}
+	c.format = snap.Format
+	return snap, c, a.readChoice(w, r.URL.Query(), &c)
+}
+
 // serveSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then the
 // records, streamed.
 func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	snap, err := a.conf.Jobs.Get(id)
-	if err != nil {
-		a.noSnapshot(w, snap, err)
+	snap, c, ok := a.readDownload(w, r)
+	if !ok {
 		return
 	}
-	c := choice{format: snap.Format}
-	if !a.readChoice(w, r.URL.Query(), &c) {
-		return
-	}
-	write, err := a.conf.Jobs.Download(id, c.format, c.slice)
+	write, err := a.conf.Jobs.Download(snap.ID, c.format, c.slice)
 	if err != nil {
 		a.noSnapshot(w, snap, err)
 		return
@@ -100,22 +107,16 @@ func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) {
 	if c.slice.Part > 0 {
 		basis = basisParts
 	}
-	a.send(w, id, c.format, c.compress, basis, write)
+	a.send(w, snap.ID, c.format, c.compress, basis, write)
 }
 
 // serveParts is GET /datasets/v3/snapshot/{id}/parts.
 func (a *API) serveParts(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	snap, err := a.conf.Jobs.Get(id)
-	if err != nil {
-		a.noSnapshot(w, snap, err)
+	snap, c, ok := a.readDownload(w, r)
+	if !ok {
 		return
 	}
-	c := choice{format: snap.Format}
-	if !a.readChoice(w, r.URL.Query(), &c) {
-		return
-	}
-	n, err := a.conf.Jobs.Parts(id, c.slice.Batch)
+	n, err := a.conf.Jobs.Parts(snap.ID, c.slice.Batch)
 	switch {
 	case errors.Is(err, jobs.ErrNotReady):
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not ready")
@@ -129,7 +130,8 @@ func (a *API) serveParts(w http.ResponseWriter, r *http.Request) {
 // serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV where that is asked
 // for.
 func (a *API) serveInput(w http.ResponseWriter, r *http.Request) {
-	if _, err := a.conf.Jobs.Get(r.PathValue("id")); err != nil {
+	id := r.PathValue("id")
+	if _, err := a.conf.Jobs.Get(id); err != nil {
 		a.noSnapshot(w, jobs.Snapshot{}, err)
 		return
 	}
@@ -137,18 +139,24 @@ func (a *API) serveInput(w http.ResponseWriter, r *http.Request) {
 	if !a.readChoice(w, r.URL.Query(), &c) {
 		return
 	}
-	inputs, err := a.conf.Jobs.Inputs(r.PathValue("id"))
-	switch {
-	case errors.Is(err, jobs.ErrNoInput):
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot input does not exist")
-	case err != nil:
-		a.broken(w, "inputs could not be read", err)
-	case c.format == "csv":
-		a.send(w, r.PathValue("id"), "csv", c.compress, answer.BasisDataset, func(w io.Writer) error { return writeCSV(w, inputs) })
+	write := writeJSON
+	switch c.format {
+	case "json":
+	case "csv":
+		write = writeCSV
 	default:
-		answer.JSON(w, http.StatusOK, answer.BasisDataset, inputs)
+		refuse(w, "format", "Must be json or csv")
+		return
 	}
+	inputs, err := a.conf.Jobs.Inputs(id)
+	if err != nil {
+		a.noSnapshot(w, jobs.Snapshot{}, err)
+		return
+	}
+	a.send(w, id, c.format, c.compress, answer.BasisDataset, func(w io.Writer) error { return write(w, inputs) })
 }
+
+func writeJSON(w io.Writer, inputs []json.RawMessage) error { return json.NewEncoder(w).Encode(inputs) }
 
 // writeCSV has a column for every field of any input.
 func writeCSV(w io.Writer, inputs []json.RawMessage) error {
@@ -204,7 +212,7 @@ func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) e
 	return zw.Close()
 }
 
-// noSnapshot words why there is nothing to download (public documentation).
+// noSnapshot words why a snapshot is not what a call wants (public documentation).
 func (a *API) noSnapshot(w http.ResponseWriter, snap jobs.Snapshot, err error) {
 	text := func(status int, basis, s string) { answer.Text(w, status, basis, s) }
 	switch {
@@ -224,21 +232,21 @@ func (a *API) noSnapshot(w http.ResponseWriter, snap jobs.Snapshot, err error) {
 		refuse(w, "part", "The snapshot has no such part")
 	case errors.Is(err, jobs.ErrNotComplete):
 		text(http.StatusBadRequest, answer.BasisRefusal, "Snapshot is "+string(snap.Status))
+	case errors.Is(err, jobs.ErrNoInput):
+		text(http.StatusBadRequest, answer.BasisDataset, "Snapshot input does not exist")
 	case errors.Is(err, jobs.ErrNoSnapshot):
 		text(http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 	default:
-		a.broken(w, "a snapshot could not be read", err)
+		a.broken(w, "a call for a snapshot went wrong", err)
 	}
 }
 
 func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) {
 	switch err := a.conf.Jobs.Cancel(r.PathValue("id")); {
-	case errors.Is(err, jobs.ErrNoSnapshot):
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
 	case errors.Is(err, jobs.ErrNotRunning):
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not running")
 	case err != nil:
-		a.broken(w, "a job was not canceled", err)
+		a.noSnapshot(w, jobs.Snapshot{}, err)
 	default:
 		answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
 	}
@@ -249,15 +257,10 @@ func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) {
 func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) {
 	snap, err := a.conf.Jobs.Rerun(r.PathValue("id"), r.URL.Path)
 	switch {
-	case errors.Is(err, jobs.ErrNoSnapshot):
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
-	case errors.Is(err, jobs.ErrNoInput):
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot input does not exist")
 	case errors.Is(err, jobs.ErrTooMany):
-		w.Header().Set("Retry-After", retryAfter)
-		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
+		tooManyJobs(w)
 	case err != nil:
-		a.broken(w, "a job was not run again", err)
+		a.noSnapshot(w, snap, err)
 	default:
 		answer.JSON(w, http.StatusOK, basisRerun, map[string]string{"snapshot_id": snap.ID})
 	}

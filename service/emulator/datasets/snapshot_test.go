@@ -140,6 +140,12 @@ func TestInputsLogCancelAndRerun(t *testing.T) {
 	if r := g.do("GET", at+"/input?format=csv", nil); r.body != "url\nhttp://lab.test/product/1\nhttp://lab.test/ok\n" {
 		t.Errorf("%+v", r)
 	}
+	if r := g.do("GET", at+"/input?format=ndjson", nil); r.status != 400 || !strings.Contains(r.body, "Must be json or csv") {
+		t.Errorf("%+v", r)
+	}
+	if r := g.do("GET", at+"/input?compress=true", nil); r.header.Get("Content-Encoding") != "gzip" {
+		t.Errorf("%+v", r)
+	}
 	r := g.do("GET", "/datasets/v3/log/"+id, nil)
 	l := decode[map[string]any](t, r)
 	for _, name := range []string{"id", "created", "Status", "dataset_name", "scraper_name", "Dataset_size", "Inputs_count", "Dataset_id", "Discovery_collector_id", "file_size", "trigger", "Duration", "Duration_per_input", "Success_rate"} {

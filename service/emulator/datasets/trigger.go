@@ -54,7 +54,12 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) {
 		})
 		return
 	}
-	write, err := a.conf.Jobs.Download(snap.ID, spec.Format, jobs.Slice{})
+	// Records, for a new snapshot cannot be seen within the grace, and its own caller is
+	// answered all the same.
+	write, err := a.conf.Jobs.Records(snap.ID, spec.Format, jobs.Slice{})
+	if err == nil && snap.Rows() == 0 {
+		err = jobs.ErrEmpty
+	}
 	if err != nil {
 		a.noSnapshot(w, snap, err)
 		return
@@ -67,12 +72,16 @@ func (a *API) trigger(w http.ResponseWriter, spec jobs.Spec) (jobs.Snapshot, boo
 	snap, err := a.conf.Jobs.Trigger(spec)
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
-		w.Header().Set("Retry-After", retryAfter)
-		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
+		tooManyJobs(w)
 	case err != nil:
 		a.broken(w, "a job was not started", err)
 	}
 	return snap, err == nil
+}
+
+func tooManyJobs(w http.ResponseWriter) {
+	w.Header().Set("Retry-After", retryAfter)
+	answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
 }
 
 // readSpec reads query and body, or answers what is wrong with them.
@@ -112,6 +121,9 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, bool)
 	switch {
 	case err == nil:
 		s.spec.Inputs = inputs
+		for _, name := range s.ignored {
+			answer.NoteUnknown(w, name)
+		}
 		return s.spec, true
 	case errors.As(err, &bad):
 		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
@@ -150,6 +162,11 @@ func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	const maxLine = 1024
 	for _, raw := range inputs {
 		faults := jobs.CheckInput(fields, raw, a.conf.Loose)
+		if a.conf.Loose {
+			for _, name := range jobs.UnknownFields(fields, raw) {
+				s.ignore("input." + name)
+			}
+		}
 		if len(faults) == 0 {
 			continue
 		}
@@ -173,7 +190,10 @@ type settings struct {
 	endpoint string
 	auth     string
 	plain    bool
+	ignored  []string // names that a loose service let pass
 }
+
+const maxIgnored = 20
 
 // set takes one setting; it tells what is wrong with it, or "". What this emulator
 // does not do is refused by its name rather than ignored.
@@ -211,18 +231,24 @@ func (s *settings) set(name, v string) (reason string) {
 		s.endpoint = v
 		return wrongHook(v)
 	case "auth_header", "webhook_header_Authorization":
-		if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) || len(v) > maxURLBytes {
-			return "Must be a header value"
-		}
 		s.auth = v
+		return wrongAuth(v)
 	case "uncompressed_webhook":
 		return setBool(&s.plain, v)
 	default:
 		if !s.loose {
 			return unknownParameter
 		}
+		s.ignore(name)
 	}
 	return ""
+}
+
+// ignore notes what nobody knows and is let pass.
+func (s *settings) ignore(name string) {
+	if name = shortened(name); len(s.ignored) < maxIgnored && !slices.Contains(s.ignored, name) {
+		s.ignored = append(s.ignored, name)
+	}
 }
 
 func setBool(to *bool, v string) (reason string) {
@@ -247,6 +273,13 @@ func wrongHook(v string) (reason string) {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(v) > maxURLBytes {
 		return "Must be an absolute http or https address"
+	}
+	return ""
+}
+
+func wrongAuth(v string) (reason string) {
+	if strings.ContainsFunc(v, func(r rune) bool { return r < ' ' || r > '~' }) || len(v) > maxURLBytes {
+		return "Must be a header value"
 	}
 	return ""
 }

@@ -67,6 +67,7 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 	ragged, raggedType := csv("data", "url\nhttp://lab.test/ok,x\n")
 	twice, twiceType := csv("data", "url,url\na,b\n")
 	empty, emptyType := csv("data", "")
+	long, longType := csv("custom_output_fields", strings.Repeat("url|", maxSettingBytes), "data", "url\nhttp://lab.test/ok\n")
 	column, columnType := csv("data", "url,colour\nhttp://lab.test/ok,red\n")
 	for _, c := range []struct {
 		name, query, contentType string
@@ -92,6 +93,7 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 		{"a CSV with a cell too many", "dataset_id=gd_pages", raggedType, ragged, 400, "Line 2 of the CSV"},
 		{"a CSV with a name twice", "dataset_id=gd_pages", twiceType, twice, 400, "Column 2 of the CSV has no name"},
 		{"a CSV with a column nobody knows", "dataset_id=gd_pages", columnType, column, 400, `[["colour","Unknown field"]]`},
+		{"a setting in a form that is too long", "dataset_id=gd_pages", longType, long, 400, `[["custom_output_fields","Must be at most 65536 bytes"]]`},
 		{"a limit of nothing", "dataset_id=gd_pages&limit_per_input=0", "application/json", "[]", 400, `[["limit_per_input",`},
 		{"a field nobody has", "dataset_id=gd_pages&custom_output_fields=url|price", "application/json", "[{}]", 400, `Unknown field \"price\"`},
 		{"a field below one that has none", "dataset_id=gd_pages&custom_output_fields=url.host", "application/json", "[{}]", 400, `Unknown field \"url.host\"`},

@@ -148,15 +148,8 @@ func CheckInput(fields []Field, raw json.RawMessage, loose bool) []Fault {
 		return []Fault{{"input", "Must be an object"}}
 	}
 	var faults []Fault
-	var unknown []string
-	for name := range in {
-		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
-			unknown = append(unknown, name)
-		}
-	}
-	slices.Sort(unknown)
 	if !loose {
-		for _, name := range unknown[:min(len(unknown), maxUnknown)] {
+		for _, name := range unknownIn(fields, in) {
 			faults = append(faults, Fault{name, "Unknown field"})
 		}
 	}
@@ -173,6 +166,23 @@ func CheckInput(fields []Field, raw json.RawMessage, loose bool) []Fault {
 		}
 	}
 	return faults
+}
+
+// UnknownFields are the names in an input that are not among the fields, at most twenty.
+func UnknownFields(fields []Field, raw json.RawMessage) []string {
+	in, _ := fieldsIn(raw)
+	return unknownIn(fields, in)
+}
+
+func unknownIn(fields []Field, in map[string]json.RawMessage) []string {
+	var unknown []string
+	for name := range in {
+		if !slices.ContainsFunc(fields, func(f Field) bool { return f.Name == name }) {
+			unknown = append(unknown, name)
+		}
+	}
+	slices.Sort(unknown)
+	return unknown[:min(len(unknown), maxUnknown)]
 }
 
 // fieldsIn is false for what is no object.

@@ -301,11 +301,9 @@ func (j *job) build(ctx context.Context) error {
 	var size int64
 	err := j.eachLine(func(l line) error {
 		lines++
+		records += len(l.Records)
 		for _, r := range l.Records {
-			if j.shape.total == 0 || records < j.shape.total {
-				records++
-				size += int64(len(r)) + 1
-			}
+			size += int64(len(r)) + 1
 		}
 		return ctx.Err()
 	})
@@ -314,6 +312,9 @@ func (j *job) build(ctx context.Context) error {
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	if j.meta.Status.Ended() {
+		return nil // canceled meanwhile: what was told of it then stays
+	}
 	if lines != j.meta.Inputs {
 		return fmt.Errorf("%d of %d inputs have records or an error", lines, j.meta.Inputs)
 	}

@@ -9,8 +9,11 @@ import (
 	"io/fs"
 )
 
-// MaxKept bounds the records of a snapshot that [Engine.Keep] makes.
-const MaxKept = maxInputRecords
+// MaxKept and MaxKeptBytes bound the records of a snapshot that [Engine.Keep] makes.
+const (
+	MaxKept      = maxInputRecords
+	MaxKeptBytes = maxInputBytes
+)
 
 // ErrTooLarge is records that are too many, or too long, for one snapshot.
 var ErrTooLarge = errors.New("the records are too many for one snapshot")
@@ -62,7 +65,7 @@ func (e *Engine) Keep(spec Spec, records []json.RawMessage) (Snapshot, error) {
 	for _, r := range records {
 		size += len(r) + 1
 	}
-	if len(records) > MaxKept || size > maxInputBytes {
+	if len(records) > MaxKept || size > MaxKeptBytes {
 		return Snapshot{}, ErrTooLarge
 	}
 	return e.add(newID(keptPrefix), spec, &line{Records: records})

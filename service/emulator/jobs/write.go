@@ -129,7 +129,8 @@ type span struct {
 }
 
 // eachLine calls fn for the line of each input that has one, in the inputs' order. A
-// second line of an input is none.
+// second line of an input is none, and records beyond those that the whole job may have
+// are left out.
 func (j *job) eachLine(fn func(line) error) error {
 	f, err := os.Open(filepath.Join(j.dir, recordsName))
 	if err != nil {
@@ -149,6 +150,7 @@ func (j *job) eachLine(fn func(line) error) error {
 	if err != nil {
 		return err
 	}
+	left := j.shape.total
 	for i, sp := range spans {
 		if sp.n == 0 {
 			continue
@@ -160,6 +162,10 @@ func (j *job) eachLine(fn func(line) error) error {
 		var l line
 		if err := json.Unmarshal(b, &l); err != nil {
 			return fmt.Errorf("reading the records of input %d: %w", i, err)
+		}
+		if j.shape.total > 0 {
+			l.Records = l.Records[:min(len(l.Records), left)]
+			left -= len(l.Records)
 		}
 		if err := fn(l); err != nil {
 			return err
@@ -178,7 +184,7 @@ func (j *job) write(w io.Writer, format string, from, to int) error {
 	if err := rows.begin(); err != nil {
 		return err
 	}
-	row, records := 0, 0
+	row := 0
 	one := func(b json.RawMessage) error {
 		row++
 		if row > to {
@@ -191,9 +197,6 @@ func (j *job) write(w io.Writer, format string, from, to int) error {
 	}
 	err := j.eachLine(func(l line) error {
 		for _, r := range l.Records {
-			if records++; j.shape.total > 0 && records > j.shape.total {
-				break
-			}
 			if err := one(r); err != nil {
 				return err
 			}
@@ -248,7 +251,7 @@ func (j *job) rows(format string, w *bufio.Writer) rowWriter {
 		if j.shape.errors {
 			columns = append(columns, "error", "error_code", "input")
 		}
-		return &csvRows{w: csv.NewWriter(w), columns: columns}
+		return &csvRows{w: csv.NewWriter(w), out: w, columns: columns}
 	default:
 		return &lineRows{w: w}
 	}
@@ -291,6 +294,7 @@ func (r *lineRows) end() error { return nil }
 
 type csvRows struct {
 	w       *csv.Writer
+	out     *bufio.Writer
 	columns []string
 }
 
@@ -304,6 +308,12 @@ func (r *csvRows) row(b json.RawMessage) error {
 	cells := make([]string, len(r.columns))
 	for i, c := range r.columns {
 		cells[i] = Cell(at(fields, c))
+	}
+	if len(cells) == 1 && cells[0] == "" {
+		// An empty line is no row to most readers, and the writer would make one.
+		r.w.Flush()
+		_, err := r.out.WriteString("\"\"\n")
+		return errors.Join(r.w.Error(), err)
 	}
 	return r.w.Write(cells)
 }

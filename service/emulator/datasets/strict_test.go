@@ -1,0 +1,94 @@
+package datasets
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/jobs"
+)
+
+// What nobody knows is refused by its name, or named in a note where the service is
+// loose, by every endpoint.
+func TestWhatNobodyKnowsIsNamed(t *testing.T) {
+	const hook = `{"type":"webhook","endpoint":"http://hook.invalid/"`
+	const priced = `"filter":{"name":"price","operator":"is_not_null"`
+	for _, c := range []struct{ method, path, body, name string }{
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages&zz=1", `[{"url":"http://lab.test/ok"}]`, "zz"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `[{"url":"http://lab.test/ok","zz":1}]`, "zz"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `{"input":[{"url":"http://lab.test/ok"}],"zz":{}}`, "zz"},
+		{"GET", "/datasets/v3/progress/ID?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/snapshot/ID?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/snapshot/ID/parts?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/snapshot/ID/input?batch_size=1000", "", "batch_size"},
+		{"POST", "/datasets/v3/snapshot/ID/cancel?zz=1", "", "zz"},
+		{"POST", "/datasets/v3/snapshot/ID/rerun?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/log/ID?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/snapshots?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/scrapers?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/delivery/x?zz=1", "", "zz"},
+		{"GET", "/datasets/v3/deliveries?zz=1", "", "zz"},
+		{"GET", "/datasets/list?zz=1", "", "zz"},
+		{"GET", "/datasets/gd_pages/metadata?zz=1", "", "zz"},
+		{"GET", "/datasets/snapshots?zz=1", "", "zz"},
+		{"POST", "/datasets/v3/deliver/ID?zz=1", `{"deliver":` + hook + `}}`, "zz"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `},"zz":1}`, "zz"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"zz":1}}`, "deliver.zz"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"filename":{"zz":1}}}`, "deliver.filename.zz"},
+		{"POST", "/datasets/filter?zz=1", `{"dataset_id":"gd_products",` + priced + `}}`, "zz"},
+		{"POST", "/datasets/filter", `{"dataset_id":"gd_products","zz":1,` + priced + `}}`, "zz"},
+		{"POST", "/datasets/search/gd_products", `{"zz":1,` + priced + `}}`, "zz"},
+	} {
+		for _, loose := range []bool{false, true} {
+			g := start(t, options{loose: loose})
+			id := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok"))
+			g.status(id, "ready")
+			before := len(g.jobs.List())
+			r := g.do(c.method, strings.Replace(c.path, "ID", id, 1), c.body)
+			note := strings.Join(r.header.Values(answer.NoteHeader), "\n")
+			if loose {
+				if !strings.Contains(note, c.name) || strings.Contains(r.body, c.name) {
+					t.Errorf("loose: %s %s %s: %+v", c.method, c.path, c.body, r)
+				}
+			} else if r.status != 400 || !strings.Contains(r.body, c.name) || note != "" || len(g.jobs.List()) != before {
+				t.Errorf("%s %s %s: %+v", c.method, c.path, c.body, r)
+			}
+			g.close()
+		}
+	}
+	g := start(t, options{})
+	for path, body := range map[string]string{
+		"/datasets/filter":             `{"dataset_id":"gd_products",` + priced + `,"zz":1}}`,
+		"/datasets/search/gd_products": `{"filter":{"operator":"and","filters":[{"name":"price","operator":"is_null","zz":1}]}}`,
+	} {
+		if r := g.do("POST", path, body); r.status != 400 || !strings.Contains(r.body, "nothing else") {
+			t.Errorf("%s %s: %+v", path, body, r)
+		}
+		if r := g.do("POST", path, body, "text/plain"); r.status != 400 || !strings.Contains(r.body, "Content-Type") {
+			t.Errorf("%s as text: %+v", path, r)
+		}
+	}
+}
+
+func TestAScrapeIsAnsweredWithinTheGrace(t *testing.T) {
+	g := start(t, options{jobs: jobs.Config{Grace: time.Hour}})
+	r := g.do("POST", "/datasets/v3/scrape?dataset_id=gd_pages&custom_output_fields=title", urls("http://lab.test/ok"))
+	if r.status != 200 || r.body != `[{"title":"It works"}]` {
+		t.Errorf("%+v", r)
+	}
+	r = g.do("POST", "/datasets/v3/scrape?dataset_id=gd_products", urls("http://lab.test/product/99"))
+	if r.status != 400 || r.body != "Snapshot is empty" {
+		t.Errorf("nothing but errors: %+v", r)
+	}
+}
+
+// A reader of CSV passes over an empty line, so that a row of one empty cell is none.
+func TestARowOfOneEmptyCellIsARow(t *testing.T) {
+	g := start(t, options{})
+	id := g.trigger("dataset_id=gd_pages&custom_output_fields=title", urls("http://lab.test/ok", "http://lab.test/json", "http://lab.test/ok"))
+	g.status(id, "ready")
+	if r := g.do("GET", "/datasets/v3/snapshot/"+id+"?format=csv", nil); r.body != "title\nIt works\n\"\"\nIt works\n" {
+		t.Errorf("%+v", r)
+	}
+}
