@@ -91,13 +91,13 @@ func (t *Table) Fail(name, msg, expected string) {
 	if name != "" {
 		at = join(t.at, name)
 	}
-	e := t.doc.fail(at, msg, expected)
 	_, there := t.fields[name]
-	e.table, e.missing = t.at, !there
+	t.doc.fail(at, &Error{Msg: msg, Expected: expected, table: t.at, missing: !there})
 }
 
-func (s *source) fail(at, msg, expected string) *Error {
-	e := &Error{File: s.file, Field: pretty(at), Msg: msg, Expected: expected}
+// fail records a mistake at a path, and fills in where that is.
+func (s *source) fail(at string, e *Error) {
+	e.File, e.Field = s.file, pretty(at)
 	// A field that is not there is shown at the nearest table around it.
 	for near := at; ; {
 		if off, ok := s.where[near]; ok {
@@ -111,7 +111,6 @@ func (s *source) fail(at, msg, expected string) *Error {
 		near = near[:i]
 	}
 	s.errs = append(s.errs, e)
-	return e
 }
 
 // Err is the mistake that stands first in the document, or nil. Where that is a field
@@ -149,8 +148,9 @@ func (t *Table) Done() {
 	known := slices.Clone(t.asked)
 	slices.Sort(known)
 	for _, name := range unknown {
-		e := t.doc.fail(join(t.at, name), fmt.Sprintf("unknown field %s", Quote(name)), "one of "+strings.Join(slices.Compact(known), ", "))
-		e.table, e.unknown = t.at, true
+		t.doc.fail(join(t.at, name), &Error{
+			Msg: fmt.Sprintf("unknown field %s", Quote(name)), Expected: "one of " + strings.Join(slices.Compact(known), ", "), table: t.at, unknown: true,
+		})
 	}
 }
 

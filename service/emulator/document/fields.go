@@ -229,7 +229,7 @@ func (t *Table) Texts(name string) []string {
 	for i, el := range list {
 		s, ok := el.(string)
 		if !ok {
-			t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), fmt.Sprintf("an element of %s is %s", name, kind(el)), "text in quotes")
+			t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(el)), Expected: "text in quotes"})
 			continue
 		}
 		out = append(out, s)
@@ -288,7 +288,7 @@ func (t *Table) Tables(name string) []*Table {
 		at := join(join(t.at, name), strconv.Itoa(i))
 		m, ok := el.(map[string]any)
 		if !ok {
-			t.doc.fail(at, fmt.Sprintf("an element of %s is %s", name, kind(el)), "a table")
+			t.doc.fail(at, &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(el)), Expected: "a table"})
 			continue
 		}
 		out = append(out, &Table{doc: t.doc, at: at, fields: m})
