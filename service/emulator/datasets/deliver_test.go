@@ -234,6 +234,7 @@ func TestADeliveryIsAskedForByItself(t *testing.T) {
 		text       string
 	}{
 		{at, `{}`, 400, "Deliver options are missing"},
+		{at + "?notify=http://x", `{"deliver":{"type":"webhook","endpoint":"http://x"}}`, 400, `[["notify","Not supported`},
 		{at, `{`, 400, "parse_error"},
 		{at, `{"deliver":{"type":"s3","bucket":"b"}}`, 400, `[["deliver.type","Not supported`},
 		{at, `{"deliver":{"type":"webhook","endpoint":"x"}}`, 400, `[["deliver.endpoint",`},

@@ -161,3 +161,17 @@ func TestOperatorsOfAFilter(t *testing.T) {
 		}
 	}
 }
+
+func TestAFilterIsBoundedLikeAJob(t *testing.T) {
+	gate := make(chan struct{})
+	g := start(t, options{gate: gate, jobs: jobs.Config{MaxRunning: 1}})
+	first := g.trigger("dataset_id=gd_products", urls("http://lab.test/product/1"))
+	gate <- struct{}{}
+	g.status(first, "ready")
+	g.trigger("dataset_id=gd_products", urls("http://lab.test/product/2"))
+	const ask = `{"dataset_id":"gd_products","filter":{"name":"sku","operator":"is_not_null"}}`
+	if r := g.do("POST", "/datasets/filter", ask); r.status != 429 || !strings.Contains(r.body, `{"error":"Maximum limit of 1 jobs per dataset has been exceeded"}`) {
+		t.Errorf("%+v", r)
+	}
+	close(gate)
+}

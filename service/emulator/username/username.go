@@ -266,7 +266,7 @@ func (f Flags) Check() error {
 		{"asn", f.ASN, "a number", isASN},
 		{"os", f.OS, "windows, osx, macos or android", isOS},
 		{"carrier", f.Carrier, "lower-case letters", isWord},
-		{"session", f.Session, "letters and digits", isSession},
+		{"session", f.Session, "letters, digits and _", isSession},
 		{"ip", f.IP, "an address like 1.2.3.4", isAddress},
 		{"gip", f.GIP, "letters, digits and _", isSession},
 		{"dns", f.DNS, "local or remote", func(v string) bool { return v == "local" || v == "remote" }},

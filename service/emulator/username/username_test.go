@@ -21,6 +21,7 @@ func TestParse(t *testing.T) {
 			Name{Zone: "z", Flags: Flags{Country: "us", State: "ny", City: "newyork", Session: "a1", Const: true, DNS: "remote", CTag: "x", Debug: "full"}},
 		},
 		{"a value with dashes", "brd-customer-hl_1-zone-z-c_tag-a-b-c-direct", Name{Zone: "z", Flags: Flags{CTag: "a-b-c", Direct: true}}},
+		{"a session with an underscore", "brd-customer-hl_1-zone-z-session-a_1", Name{Zone: "z", Flags: Flags{Session: "a_1"}}},
 		{"an address", "brd-customer-hl_1-zone-z-ip-1.2.3.4", Name{Zone: "z", Flags: Flags{IP: "1.2.3.4"}}},
 		{"short spellings", "brd-cu-hl_1-z-z1-cy-us-st-ny-ct-newyork-zp-10001-s-a1-d-k-x-ub", Name{Zone: "z1", Flags: Flags{
 			Country: "us", State: "ny", City: "newyork", Zip: "10001", Session: "a1", Direct: true, Key: "x", Unblocker: true,
