@@ -243,11 +243,54 @@ func Bar(done, total, w int) string {
 	return strings.Repeat("▇", n) + strings.Repeat("░", w-n)
 }
 
-// WrapText breaks sanitised text into lines of at most w cells at spaces, and
-// inside words that are longer.
+// breakAfter are the characters behind which a line may end besides at spaces.
+const breakAfter = "-/&?,;"
+
+// WrapText breaks sanitised, unstyled text into lines of at most w cells: at
+// spaces, behind "-/&?,;", and inside words that are longer than a line. Spaces
+// at a break are dropped, nothing else is. (ansi.Wrap lets a line run over where
+// one of those characters would stand in its last cell.)
 func WrapText(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	return strings.Split(ansi.Wrap(s, w, " /&?,;"), "\n")
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		out = appendWrapped(out, line, w)
+	}
+	return out
+}
+
+func appendWrapped(out []string, s string, w int) []string {
+	start, width := 0, 0 // the line being filled, and its cells
+	cut, next := 0, 0    // where it may end at the latest, and where the next one begins then
+	prev := " "
+	for i := 0; i < len(s); {
+		c, cells := ansi.FirstGraphemeCluster(s[i:], ansi.GraphemeWidth)
+		space := c == " "
+		if !space && width+cells > w && i > start {
+			if cut <= start {
+				cut, next = i, i // no place to break: inside the word
+			}
+			out = append(out, strings.TrimRight(s[start:cut], " "))
+			start, width = next, Width(s[next:i])
+			cut = start
+			continue
+		}
+		i, width = i+len(c), width+cells
+		switch {
+		case space && prev == " ":
+			next = i
+		case space:
+			cut, next = i-1, i
+		case c == "-" && strings.ContainsAny(prev, " -"): // the beginning of an option: --proxy
+		case strings.Contains(breakAfter, c):
+			cut, next = i, i
+		}
+		prev = c
+	}
+	if width > w {
+		return append(out, strings.TrimRight(s[start:], " "))
+	}
+	return append(out, s[start:])
 }

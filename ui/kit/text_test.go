@@ -1,9 +1,12 @@
 package kit
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 )
 
 func TestBytesAndDurations(t *testing.T) {
@@ -127,5 +130,40 @@ func TestHelpNamesEveryGroupOnce(t *testing.T) {
 	text := h.Render(60, 20)
 	if strings.Count(text, "Request") != 1 || strings.Index(text, "Move") < strings.Index(text, "Result") {
 		t.Errorf("drawn as\n%s", text)
+	}
+}
+
+func TestWrappedTextFitsAndLosesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOf(rapid.RuneFrom([]rune("ab -/&?,;é価\n"))).Draw(t, "text")
+		w := rapid.IntRange(2, 12).Draw(t, "width")
+		lines := WrapText(s, w)
+		for _, l := range lines {
+			if Width(l) > w {
+				t.Errorf("%q at %d cells has the line %q of %d", s, w, l, Width(l))
+			}
+		}
+		words := func(s string) string { return strings.Join(strings.Fields(s), "") }
+		if got := words(strings.Join(lines, "")); got != words(s) {
+			t.Errorf("%q at %d cells became %q", s, w, lines)
+		}
+	})
+	for _, c := range []struct {
+		text string
+		w    int
+		want []string
+	}{
+		{"nothing was searched for; / searches", 26, []string{"nothing was searched for;", "/ searches"}},
+		{"see http://lab.test/search?q=a&n=2", 24, []string{"see http://lab.test/", "search?q=a&n=2"}},
+		{"what stands after --proxy-user", 27, []string{"what stands after --proxy-", "user"}},
+		{"what stands after --proxy-user", 20, []string{"what stands after", "--proxy-user"}},
+		{"  indented  words", 10, []string{"  indented", "words"}},
+		{"abcdefghij", 4, []string{"abcd", "efgh", "ij"}},
+		{"one\n\ntwo", 9, []string{"one", "", "two"}},
+		{"", 5, []string{""}},
+	} {
+		if got := WrapText(c.text, c.w); !slices.Equal(got, c.want) {
+			t.Errorf("WrapText(%q, %d) = %q, want %q", c.text, c.w, got, c.want)
+		}
 	}
 }
