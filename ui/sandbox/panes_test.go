@@ -52,6 +52,27 @@ func TestRowsAndBodiesMoveByKeys(t *testing.T) {
 	})
 }
 
+func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.Press("down", "enter", "ctrl+u")
+		b.Type("http://lab.test/?q=" + strings.Repeat("x", 3000) + "&last=1")
+		b.Press("enter", "tab")
+		b.Expect("▌Will be sent", "POST /request HTTP/1.1")
+		b.ExpectNot("last=1")
+		b.Press("G")
+		b.Expect("last=1", `"format":"raw"}`)
+		b.Press("down", "down")
+		b.Expect("last=1", "xxxxxxxxxx")
+		b.Press("g")
+		b.Expect("POST /request HTTP/1.1")
+		b.Press("tab", "shift+tab", "esc", "enter", "ctrl+u")
+		b.Type("http://lab.test/ok")
+		b.Press("enter", "tab", "G")
+		b.Expect("POST /request HTTP/1.1", `"format":"raw"}`)
+	})
+}
+
 func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

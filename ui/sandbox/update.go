@@ -186,8 +186,16 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	return nil
 }
 
+// scrollWire moves over the rows that the pane does not show at once.
 func (m *Model) scrollWire(key string) {
-	m.form.top = scrolled(m.form.top, len(m.form.wire.Lines), key)
+	for _, r := range m.layout(m.width, m.height) {
+		if r.pane != paneWire {
+			continue
+		}
+		w, h := kit.Inner(r.w, r.h)
+		hidden := len(wireRows(m.form.wire.Lines, w-2)) - (h - len(m.wireNotes(w)))
+		m.form.top = scrolled(m.form.top, max(hidden, 0)+1, key)
+	}
 }
 
 func (m *Model) scrollPage(key string) {

@@ -141,37 +141,44 @@ func (m *Model) paneTitle(pane int) string {
 // lines wrap: nothing of the request hides beyond an edge.
 func (m *Model) renderWire(w, h int) string {
 	th := m.deps.Theme
-	var lines []string
 	if !m.session.Ready {
 		return kit.Block(" "+th.Muted.Render(kit.Cut(m.notReady(), w-1)), w, h)
 	}
+	lines := m.wireNotes(w)
+	rows := wireRows(m.form.wire.Lines, w-2)
+	if room := h - len(lines); m.ring.At != paneWire {
+		rows = wireRows(gist(m.form.wire.Lines, w-2, room), w-2)
+	} else if room > 0 {
+		rows = rows[max(min(m.form.top, len(rows)-room), 0):]
+	}
+	for _, r := range rows {
+		lines = append(lines, " "+r)
+	}
+	return kit.Block(strings.Join(lines, "\n"), w, h)
+}
+
+// wireNotes stand above the request: why it cannot be sent, and what is unsafe.
+func (m *Model) wireNotes(w int) []string {
+	th := m.deps.Theme
+	var lines []string
 	if p := m.form.wire.Problem; p != "" && !m.untyped() {
 		for _, l := range kit.WrapText(kit.Clean("✗ "+p), w-2) {
 			lines = append(lines, " "+th.Bad.Render(l))
 		}
 	}
-	wire := m.form.wire.Lines
-	if m.ring.At != paneWire {
-		wire = gist(wire, w-2, h-len(lines))
-	} else {
-		wire = wire[min(m.form.top, max(len(wire)-1, 0)):]
-	}
-	for _, l := range wire {
-		if len(lines) >= h {
-			break
-		}
-		if l == "" {
-			lines = append(lines, "")
-			continue
-		}
-		for _, part := range hardWrap(kit.Clean(l), w-2) {
-			lines = append(lines, " "+part)
-		}
-	}
 	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
 	}
-	return kit.Block(strings.Join(lines, "\n"), w, h)
+	return lines
+}
+
+// wireRows are the lines of a request as a pane of w cells shows them.
+func wireRows(lines []string, w int) []string {
+	var out []string
+	for _, l := range lines {
+		out = append(out, hardWrap(kit.Clean(l), w)...)
+	}
+	return out
 }
 
 // gist is what a pane too low for the whole request shows of it: the request
