@@ -186,10 +186,13 @@ func waited(d time.Duration) string {
 func (m *Model) headLines(w, h int) []string {
 	th := m.deps.Theme
 	d := m.result.res.Diagnosis
-	lines := []string{" " + m.statusInk()}
-	if m.result.trouble != "" {
-		lines = append(lines, " "+th.Warn.Render(kit.Cut("! "+m.result.trouble, w-2)))
+	var lines []string
+	if m.result.trouble != "" { // what is below is not the answer to it
+		for _, l := range kit.WrapText(kit.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2) {
+			lines = append(lines, " "+th.Warn.Render(l))
+		}
 	}
+	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
 	evidence, most := m.evidenceLines(weighed(d), w, h)

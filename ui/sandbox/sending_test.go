@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,6 +40,26 @@ func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
 		b.Expect("Cancelled after 1.", "may still count at")
 		if n := len(b.svc.requests()); n != 1 {
 			t.Errorf("%d requests were sent, want 1", n)
+		}
+	})
+}
+
+func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			<-ctx.Done()
+			return model.FetchResult{}, context.Cause(ctx)
+		}
+		b.Press("ctrl+j")
+		b.Expect("● sending")
+		b.Press("esc")
+		b.Expect("Below is the result before it.", "✓ ok")
+		screen := b.Screen.Screen()
+		if strings.Index(screen, "Cancelled after") > strings.Index(screen, "✓ ok   200") {
+			t.Errorf("the verdict of another request stands first:\n%s", screen)
 		}
 	})
 }
