@@ -303,7 +303,7 @@ func (s *session) reportJob(j model.Job, asJSON bool) error {
 		s.app.say("zonedeck: %s", j.State.Label())
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		s.app.say("zonedeck: %d records from %d inputs: some inputs gave none", j.Records, j.Inputs)
+		s.app.say("zonedeck: %d records from %d inputs: not every input gave one", j.Records, j.Inputs)
 	}
 	return exit(jobExit(j))
 }

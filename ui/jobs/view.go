@@ -130,7 +130,11 @@ func (m *Model) notes(j model.Job, w int) []string {
 	watched := m.work.watches[j.ID]
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
-		return []string{t.Warn.Render(kit.Cut(fmt.Sprintf("! %d records from %d inputs: some inputs gave none", j.Records, j.Inputs), w))}
+		var out []string
+		for _, l := range m.wrapped(fmt.Sprintf("! %d records from %d inputs: not every input gave one", j.Records, j.Inputs), w) {
+			out = append(out, t.Warn.Render(l))
+		}
+		return out
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
 	case watched != nil && watched.on:
