@@ -60,6 +60,9 @@ func ReadInputs(r io.Reader, kind string) ([]model.JobInput, []InputProblem, err
 	if err := skipMark(br); err != nil {
 		return nil, nil, err
 	}
+	if head, _ := br.Peek(4 << 10); bytes.IndexByte(head, 0) >= 0 {
+		return nil, nil, errors.New("it is not text: it holds zero bytes")
+	}
 	in := &inputReader{seen: map[string]int{}}
 	var err error
 	switch k := inputKind(kind, br); k {

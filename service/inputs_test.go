@@ -78,6 +78,7 @@ func TestReadInputs(t *testing.T) {
 		},
 		{name: "jsonl by its name", kind: "JSONL", text: `"http://lab.test/1"`, want: one},
 		{name: "a text file of addresses", kind: "txt", text: "http://lab.test/1", want: one},
+		{name: "a file that is not text", text: "\x7fELF\x02\x00\x00", err: "not text"},
 		{name: "UTF-16", text: "\xff\xfeh\x00", err: "UTF-16"},
 		{name: "bytes that are no text", text: "http://lab.test/\xff", problems: []string{"1: not text"}},
 	} {
