@@ -18,8 +18,8 @@ import (
 // fields reads a JSON object field by field and collects what is wrong with it, each
 // text with its field's name.
 type fields struct {
-	raw     map[string]json.RawMessage
-	details []string
+	raw   map[string]json.RawMessage
+	wrong answer.InvalidError
 }
 
 // parseObject takes an object, and an array of exactly one: the public specification of
@@ -43,9 +43,7 @@ func parseObject(b []byte) (*fields, error) {
 	return &fields{raw: raw}, nil
 }
 
-func (f *fields) bad(format string, args ...any) {
-	f.details = append(f.details, fmt.Sprintf(format, args...))
-}
+func (f *fields) bad(format string, args ...any) { f.wrong.Add(format, args...) }
 
 // take hands a field out; null counts as left out.
 func (f *fields) take(name string) (json.RawMessage, bool) {
@@ -76,9 +74,9 @@ func (f *fields) required(name string, limit int) string {
 		f.bad("%s is required", name)
 		return ""
 	}
-	before := len(f.details)
+	before := len(f.wrong.Details)
 	v := f.text(name, limit)
-	if v == "" && len(f.details) == before {
+	if v == "" && len(f.wrong.Details) == before {
 		f.bad("%s must not be empty", name)
 	}
 	return v
@@ -147,7 +145,7 @@ func (f *fields) texts(name string, count, limit int) []string {
 func (f *fields) unknown() []string { return slices.Sorted(maps.Keys(f.raw)) }
 
 // end refuses the fields that are left over, or, where the service is loose, gives their
-// names back. The error is an [*invalidError].
+// names back. The error is an [*answer.InvalidError].
 func (f *fields) end(loose bool) (ignored []string, err error) {
 	ignored = f.unknown()
 	if !loose {
@@ -156,48 +154,64 @@ func (f *fields) end(loose bool) (ignored []string, err error) {
 		}
 		ignored = nil
 	}
-	if len(f.details) > 0 {
-		return nil, &invalidError{f.details}
+	if len(f.wrong.Details) > 0 {
+		return nil, &f.wrong
 	}
 	return ignored, nil
 }
 
-// invalidError is a body that was not understood; each detail names its field.
-type invalidError struct{ details []string }
-
-func (e *invalidError) Error() string { return strings.Join(e.details, "; ") }
-
-// Bounds of a request.
-const (
-	maxBodyBytes = 1 << 20
-	// ignoredHeader names the fields that a loose service let pass.
-	ignoredHeader = "x-emulator-ignored"
-)
+// maxBodyBytes bounds the body of a request.
+const maxBodyBytes = 1 << 20
 
 // readObject reads a request's body; when it could not, it has answered.
 func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (*fields, bool) {
+	f := &fields{}
 	if !answer.IsJSON(r.Header) && !s.cfg.Loose {
-		refuseInvalid(w, &invalidError{[]string{"Content-Type must be application/json"}})
+		f.bad("Content-Type must be application/json")
+		refuseInvalid(w, &f.wrong)
 		return nil, false
 	}
 	b, err := answer.ReadBody(w, r, maxBodyBytes)
 	if err != nil {
-		refuseInvalid(w, &invalidError{[]string{fmt.Sprintf("body could not be read: at most %d bytes", maxBodyBytes)}})
+		f.bad("body could not be read: at most %d bytes within %s", maxBodyBytes, answer.BodyTimeout)
+		refuseInvalid(w, &f.wrong)
 		return nil, false
 	}
-	f, err := parseObject(b)
+	f, err = parseObject(b)
 	if err != nil {
-		refuseInvalid(w, &invalidError{[]string{err.Error()}})
+		refuseInvalid(w, err)
 		return nil, false
 	}
 	return f, true
 }
 
+// finish ends a body of which all fields were taken: it notes what a loose service lets
+// pass. When something was wrong, it has answered.
+func (s *Service) finish(w http.ResponseWriter, f *fields) bool {
+	ignored, err := f.end(s.cfg.Loose)
+	if err != nil {
+		refuseInvalid(w, err)
+		return false
+	}
+	note(w, ignored)
+	return true
+}
+
+// readQuery reads a body whose only field is query; when it could not, it has answered.
+func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query string, ok bool) {
+	f, ok := s.readObject(w, r)
+	if !ok {
+		return "", false
+	}
+	query = f.required("query", maxQuery)
+	return query, s.finish(w, f)
+}
+
 // refuseInvalid answers 400 in the form that public documentation shows for /request.
 func refuseInvalid(w http.ResponseWriter, err error) {
 	details := []string{err.Error()}
-	if bad := (*invalidError)(nil); errors.As(err, &bad) {
-		details = bad.details
+	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
+		details = bad.Details
 	}
 	answer.JSON(w, http.StatusBadRequest, basisInvalid, map[string]any{
 		"error": "Request validation failed", "error_code": "validation", "details": details,
@@ -206,14 +220,29 @@ func refuseInvalid(w http.ResponseWriter, err error) {
 
 // note tells which fields were let pass.
 func note(w http.ResponseWriter, ignored []string) {
-	if len(ignored) == 0 {
-		return
+	for _, name := range ignored {
+		answer.NoteUnknown(w, name)
 	}
-	clean := strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
+}
+
+// takes is h behind a look at the query: a parameter that is not among the names is
+// refused, or noted where the service is loose.
+func (s *Service) takes(h http.HandlerFunc, names ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		f := &fields{}
+		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
+			switch {
+			case slices.Contains(names, name):
+			case s.cfg.Loose:
+				answer.NoteUnknown(w, "query parameter "+name)
+			default:
+				f.bad("query parameter %s is not allowed", name)
+			}
 		}
-		return r
-	}, strings.Join(ignored, ", "))
-	w.Header().Set(ignoredHeader, cutText(clean, 1024))
+		if len(f.wrong.Details) > 0 {
+			refuseInvalid(w, &f.wrong)
+			return
+		}
+		h(w, r)
+	}
 }

@@ -2,6 +2,7 @@ package index
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -293,6 +294,7 @@ func (s *Service) handleDiscover(w http.ResponseWriter, r *http.Request) {
 		refuseInvalid(w, err)
 		return
 	}
+	note(w, ignored)
 	id, err := s.uuid()
 	if err != nil {
 		s.internal(w, err)
@@ -313,7 +315,6 @@ func (s *Service) handleDiscover(w http.ResponseWriter, r *http.Request) {
 	if hasMode || hasImages {
 		basis = basisMode
 	}
-	note(w, ignored)
 	answer.JSON(w, http.StatusOK, basis, map[string]string{"status": "ok", "task_id": id})
 }
 
@@ -347,7 +348,7 @@ func (s *Service) endTask(t *task, err error) {
 func (s *Service) handleTask(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("task_id")
 	if id == "" {
-		refuseInvalid(w, &invalidError{[]string{"task_id is required"}})
+		refuseInvalid(w, errors.New("task_id is required"))
 		return
 	}
 	s.mu.Lock()

@@ -7,12 +7,15 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/answer"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -212,17 +215,43 @@ func TestAContentTypeThatIsNotJSONIsRefusedUnlessLoose(t *testing.T) {
 	}
 }
 
-func TestALooseServiceNamesTheFieldsItLetPass(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Loose = true })
-	for path, want := range map[string]string{
-		`/discover {"query":"x","zebra":1,"ape":2}`:                                                              "ape, zebra",
-		`/datasets/deep_lookup/v1/trigger {"query":"x","spec":{"columns":[{"name":"a","kind":1}],"owner":"me"}}`: "spec.columns[0].kind, spec.owner",
+func TestWhatNobodyKnowsIsRefusedOrNoted(t *testing.T) {
+	loose, strict := newBench(t, func(c *Config) { c.Loose = true }), newBench(t, nil)
+	for call, want := range map[string][]string{
+		`POST /discover {"query":"x","zebra":1,"ape":2}`:                                                              {"ape", "zebra"},
+		`POST /datasets/deep_lookup/v1/trigger {"query":"x","spec":{"columns":[{"name":"a","kind":1}],"owner":"me"}}`: {"spec.columns[0].kind", "spec.owner"},
+		`POST /discover?zebra=1 {"query":"x"}`:                                                                        {"query parameter zebra"},
+		`GET /discover?task_id=x&zebra=1&ape=2 `:                                                                      {"query parameter ape", "query parameter zebra"},
+		`GET /datasets/deep_lookup/v1/request/x/download?format=csv&zebra=1 `:                                         {"query parameter zebra"},
 	} {
-		path, body, _ := strings.Cut(path, " ")
-		status, header, text := b.call("POST", path, body)
-		if status != http.StatusOK || header.Get("x-emulator-ignored") != want {
-			t.Errorf("%d %s: %q, want %q", status, text, header.Get("x-emulator-ignored"), want)
+		method, rest, _ := strings.Cut(call, " ")
+		path, body, _ := strings.Cut(rest, " ")
+		_, header, text := loose.call(method, path, body)
+		for i, note := range header.Values(answer.NoteHeader) {
+			if i >= len(want) || note != `"`+want[i]+`" is not known and has no effect` {
+				t.Errorf("%s: %q %s", call, note, text)
+			}
 		}
+		if n := len(header.Values(answer.NoteHeader)); n != len(want) {
+			t.Errorf("%s: %d notes", call, n)
+		}
+		status, header, text := strict.call(method, path, body)
+		for _, name := range want {
+			if status != http.StatusBadRequest || !strings.Contains(text, `"`+name+` is not allowed"`) || header.Get(answer.NoteHeader) != "" {
+				t.Errorf("%s: %d %s", call, status, text)
+			}
+		}
+	}
+	many := map[string]int{}
+	for i := range 10_000 {
+		many["a"+strconv.Itoa(i)] = i
+	}
+	body, err := json.Marshal(many)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, text := strict.call("POST", "/discover", string(body)); len(text) > 10_000 {
+		t.Errorf("a refusal of %d bytes", len(text))
 	}
 }
 

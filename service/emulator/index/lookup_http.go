@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -15,21 +16,14 @@ import (
 
 // handlePreview is POST preview {query}: {preview_id, columns}. The sample comes later.
 func (s *Service) handlePreview(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.readObject(w, r)
+	query, ok := s.readQuery(w, r)
 	if !ok {
-		return
-	}
-	query := f.required("query", maxQuery)
-	ignored, err := f.end(s.cfg.Loose)
-	if err != nil {
-		refuseInvalid(w, err)
 		return
 	}
 	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: deriveColumns(query)}
 	if !s.launch(w, l, "dld_", s.previews) {
 		return
 	}
-	note(w, ignored)
 	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{"preview_id": l.id, "columns": deriveColumns(query)})
 }
 
@@ -94,17 +88,10 @@ func (l *lookup) data() []map[string]any {
 }
 
 func (s *Service) handleEnhance(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.readObject(w, r)
+	query, ok := s.readQuery(w, r)
 	if !ok {
 		return
 	}
-	query := f.required("query", maxQuery)
-	ignored, err := f.end(s.cfg.Loose)
-	if err != nil {
-		refuseInvalid(w, err)
-		return
-	}
-	note(w, ignored)
 	answer.JSON(w, http.StatusOK, basisBeta, map[string]string{"enhanced_query": s.enhance(query)})
 }
 
@@ -124,9 +111,7 @@ func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
 		f.bad("preview_id takes its query and columns from the preview: leave out query and spec")
 	}
 	l.limit = f.number("result_limit", 1, maxRecords, defaultRecords)
-	ignored, err := f.end(s.cfg.Loose)
-	if err != nil {
-		refuseInvalid(w, err)
+	if !s.finish(w, f) {
 		return
 	}
 	if preview != "" {
@@ -147,7 +132,6 @@ func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
 	if !s.launch(w, l, "ai_", s.lookups) {
 		return
 	}
-	note(w, ignored)
 	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{
 		"request_id": l.id, "status": queued, "max_cost": dollars(float64(l.limit) * s.cfg.RecordRate),
 	})
@@ -198,8 +182,8 @@ func (f *fields) spec(l *lookup) {
 
 // inside takes over what is wrong, and what is unknown, in an object of the body.
 func (f *fields) inside(path string, inner *fields) {
-	for _, d := range inner.details {
-		f.details = append(f.details, path+d)
+	for _, d := range inner.wrong.Details {
+		f.bad("%s%s", path, d)
 	}
 	for _, name := range inner.unknown() {
 		f.raw[path+name] = nil
@@ -239,7 +223,7 @@ func (s *Service) handleResult(w http.ResponseWriter, r *http.Request) {
 func (s *Service) handleDownload(w http.ResponseWriter, r *http.Request) {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "ndjson", "csv"}, format) {
-		refuseInvalid(w, &invalidError{[]string{"format must be one of json, ndjson, csv (this emulator writes no excel)"}})
+		refuseInvalid(w, errors.New("format must be one of json, ndjson, csv (this emulator writes no excel)"))
 		return
 	}
 	var data []map[string]any
@@ -322,9 +306,7 @@ func (s *Service) handleEnrich(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	c := column{Name: f.required("column_name", maxColumnName), Description: f.text("query", maxColumnText), Type: "enrichment"}
-	ignored, err := f.end(s.cfg.Loose)
-	if err != nil {
-		refuseInvalid(w, err)
+	if !s.finish(w, f) {
 		return
 	}
 	var refusal string
@@ -356,7 +338,6 @@ func (s *Service) handleEnrich(w http.ResponseWriter, r *http.Request) {
 	case refusal != "":
 		answer.Text(w, http.StatusBadRequest, basisBetaGuess, refusal)
 	default:
-		note(w, ignored)
 		answer.JSON(w, http.StatusOK, basisBeta, map[string]string{
 			"column_name": c.Name, "status": "processing", "max_additional_cost": dollars(most),
 		})

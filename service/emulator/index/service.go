@@ -60,7 +60,7 @@ type Config struct {
 	// Wait lets work take its time, and ends early with the context's error; nil waits in
 	// real time.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Loose lets unknown fields pass, with a note in x-emulator-ignored.
+	// Loose lets unknown parameters and fields pass, and notes them in x-emulator-note.
 	Loose bool
 	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
 	// added to it later, both in dollars.
@@ -144,17 +144,17 @@ func (s *Service) Close() {
 // the key first.
 func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	const base = "/datasets/deep_lookup/v1"
-	handle("POST /discover", s.handleDiscover)
-	handle("GET /discover", s.handleTask)
-	handle("POST "+base+"/preview", s.handlePreview)
-	handle("GET "+base+"/preview/{id}", s.handlePreviewResult)
-	handle("POST "+base+"/enhance_query", s.handleEnhance)
-	handle("POST "+base+"/trigger", s.handleTrigger)
-	handle("GET "+base+"/request/{id}/status", s.handleStatus)
-	handle("GET "+base+"/request/{id}", s.handleResult)
-	handle("GET "+base+"/request/{id}/download", s.handleDownload)
-	handle("POST "+base+"/request/{id}/cancel", s.handleCancel)
-	handle("POST "+base+"/request/{id}/enrich", s.handleEnrich)
+	handle("POST /discover", s.takes(s.handleDiscover))
+	handle("GET /discover", s.takes(s.handleTask, "task_id"))
+	handle("POST "+base+"/preview", s.takes(s.handlePreview))
+	handle("GET "+base+"/preview/{id}", s.takes(s.handlePreviewResult))
+	handle("POST "+base+"/enhance_query", s.takes(s.handleEnhance))
+	handle("POST "+base+"/trigger", s.takes(s.handleTrigger))
+	handle("GET "+base+"/request/{id}/status", s.takes(s.handleStatus))
+	handle("GET "+base+"/request/{id}", s.takes(s.handleResult))
+	handle("GET "+base+"/request/{id}/download", s.takes(s.handleDownload, "format"))
+	handle("POST "+base+"/request/{id}/cancel", s.takes(s.handleCancel))
+	handle("POST "+base+"/request/{id}/enrich", s.takes(s.handleEnrich))
 }
 
 // errBusy is refused with 429.
