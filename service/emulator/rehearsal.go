@@ -131,16 +131,11 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 	c.Zone, c.Dataset = q.Get("zone"), q.Get("dataset_id")
 	target := q.Get("url")
 	if fetches(r.URL.Path) && r.Method == http.MethodPost && r.Body != nil {
-		var body struct {
-			Zone string `json:"zone"`
-			URL  string `json:"url"`
+		body := texts(peek(r))
+		if body["zone"] != "" {
+			c.Zone = body["zone"]
 		}
-		// What is no JSON is the handler's to refuse.
-		_ = json.Unmarshal(peek(r), &body)
-		if body.Zone != "" {
-			c.Zone = body.Zone
-		}
-		target = body.URL
+		target = body["url"]
 	}
 	if u, err := url.Parse(target); err == nil {
 		c.Host = strings.ToLower(u.Hostname())
@@ -149,6 +144,30 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 		c.Product = z.Product
 	}
 	return c
+}
+
+// texts are the fields of a JSON object that are text, as far as it was read: a body may
+// be cut. What is no JSON is the handler's to refuse.
+func texts(b []byte) map[string]string {
+	out := map[string]string{}
+	dec := json.NewDecoder(bytes.NewReader(b))
+	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
+		return nil
+	}
+	for dec.More() {
+		name, err := dec.Token()
+		if err != nil {
+			break
+		}
+		var v any
+		if dec.Decode(&v) != nil {
+			break
+		}
+		if key, ok := name.(string); ok {
+			out[key], _ = v.(string)
+		}
+	}
+	return out
 }
 
 // peek reads the beginning of a body and puts it back. A client that stops sending gets

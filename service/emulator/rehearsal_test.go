@@ -127,6 +127,10 @@ func TestAFaultIsSetWhileItRuns(t *testing.T) {
 	if got := g.page(okPage); got.status != 200 || got.body == "" {
 		t.Errorf("without faults: %d", got.status)
 	}
+	g.control("POST", "/faults", `{"point":"api","action":"status","status":503,"zone":"unlocker_demo","host":"lab.test"}`)
+	if got := g.page(`{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw","body":"` + strings.Repeat("x", 2*maxPeek) + `"}`); got.status != 503 {
+		t.Errorf("with a long body: %d %s", got.status, got.body)
+	}
 }
 
 func TestFaultsAreManaged(t *testing.T) {
