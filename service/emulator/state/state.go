@@ -24,7 +24,7 @@ var ErrInUse = errors.New("the state folder is in use by another emulator")
 // jobs. With no folder given it is a temporary one that goes with the server.
 type Dir struct {
 	dir   string
-	temp  bool
+	temp  *Temp // nil for a folder that was given
 	lock  *flock.Flock
 	now   func() time.Time
 	notes []string
@@ -36,11 +36,11 @@ type Dir struct {
 func Open(dir string, now func() time.Time) (*Dir, error) {
 	s := &Dir{dir: dir, now: now}
 	if dir == "" {
-		t, err := os.MkdirTemp("", "zonedeck-emulator-")
+		t, err := NewTemp("zonedeck-emulator-")
 		if err != nil {
-			return nil, fmt.Errorf("making a temporary state folder: %w", err)
+			return nil, err
 		}
-		s.dir, s.temp = t, true
+		s.dir, s.temp = t.Path, t
 		return s, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -74,8 +74,8 @@ func (s *Dir) probe() {
 
 // Close gives the folder back; a temporary one is removed.
 func (s *Dir) Close() error {
-	if s.temp {
-		return os.RemoveAll(s.dir)
+	if s.temp != nil {
+		return s.temp.Remove()
 	}
 	return s.lock.Unlock()
 }

@@ -102,3 +102,52 @@ func TestNothingIsTakenFromAFileThatIsPutAside(t *testing.T) {
 		}
 	}
 }
+
+func TestTemporaryFoldersOfKilledProcessesGoAndOthersStay(t *testing.T) {
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	t.Setenv("TMP", tmp) // where Windows looks
+	lives, err := NewTemp("zd-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := func(name string, owned bool) string {
+		path := filepath.Join(tmp, name)
+		if err := os.MkdirAll(filepath.Join(path, "profile"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if owned {
+			if err := os.WriteFile(filepath.Join(path, ownerName), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return path
+	}
+	left, fresh, nobodys, others := made("zd-test-1", true), made("zd-test-2", true), made("zd-test-3", false), made("other-1", true)
+	old := time.Now().Add(-2 * tempAge)
+	for _, path := range []string{lives.Path, left, others} {
+		if err := os.Chtimes(filepath.Join(path, ownerName), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	next, err := NewTemp("zd-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(next.Swept) != 1 || next.Swept[0] != left {
+		t.Errorf("swept %q", next.Swept)
+	}
+	for path, there := range map[string]bool{lives.Path: true, left: false, fresh: true, nobodys: true, others: true, next.Path: true} {
+		if _, err := os.Stat(path); (err == nil) != there {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	for _, own := range []*Temp{lives, next} {
+		if err := own.Remove(); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(own.Path); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s stands: %v", own.Path, err)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package state
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+const (
+	// ownerName is the file that the owner of a temporary folder holds locked.
+	ownerName = ".owner"
+	// tempAge is how old a temporary folder has to be before it is taken for left behind:
+	// its owner locks it a moment after making it.
+	tempAge = time.Minute
+)
+
+// Temp is a temporary folder that one process owns until Remove.
+type Temp struct {
+	Path string
+	// Swept are the paths of folders that were removed to make room for it: of the same
+	// name, left behind by processes that were killed.
+	Swept []string
+
+	lock *flock.Flock
+}
+
+// NewTemp makes a temporary folder (0700) whose name begins with prefix, and removes those
+// that killed processes left. One that is in use by a process that lives stays.
+func NewTemp(prefix string) (*Temp, error) {
+	t := &Temp{Swept: sweep(prefix)}
+	var err error
+	if t.Path, err = os.MkdirTemp("", prefix); err != nil {
+		return nil, fmt.Errorf("making a temporary folder: %w", err)
+	}
+	t.lock = flock.New(filepath.Join(t.Path, ownerName), flock.SetPermissions(0o600))
+	ok, err := t.lock.TryLock()
+	if err == nil && !ok {
+		err = ErrInUse
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("locking a temporary folder: %w", err), os.RemoveAll(t.Path))
+	}
+	return t, nil
+}
+
+// Remove removes the folder with all that is in it.
+func (t *Temp) Remove() error {
+	// Unlocked first: Windows removes no file that is open.
+	return errors.Join(t.lock.Unlock(), os.RemoveAll(t.Path))
+}
+
+// sweep removes what killed processes left. What cannot be removed, another user's for
+// one, is no reason not to start.
+func sweep(prefix string) []string {
+	entries, err := os.ReadDir(os.TempDir())
+	if err != nil {
+		return nil
+	}
+	var gone []string
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
+			continue
+		}
+		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && os.RemoveAll(path) == nil {
+			gone = append(gone, path)
+		}
+	}
+	return gone
+}
+
+// abandoned reports whether a folder was a process's that does not live any more.
+func abandoned(path string) bool {
+	owner := filepath.Join(path, ownerName)
+	info, err := os.Lstat(owner)
+	if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < tempAge {
+		return false
+	}
+	lock := flock.New(owner)
+	ok, err := lock.TryLock()
+	return ok && err == nil && lock.Unlock() == nil
+}
