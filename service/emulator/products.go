@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"crypto/x509"
-	"fmt"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/browser"
@@ -10,18 +9,12 @@ import (
 )
 
 // openFetch prepares what gets pages by zones.
-func (s *Server) openFetch(chromium string) (err error) {
-	// Profiles lie in the machine's own temporary folder: Chromium puts a socket among
-	// them, whose path may have some 100 bytes only.
-	s.browsers, err = browser.Open(browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
-	if err != nil {
-		return fmt.Errorf("preparing the browsers: %w", err)
-	}
+func (s *Server) openFetch(chromium string) {
+	s.browsers = browser.Open(s.ctx, browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	s.fetch = fetch.New(fetch.Config{
 		Account: s.account, Meter: s.meter, Route: s.way, Log: s.log, Now: s.now, Loose: s.loose, Browser: s.browsers,
 		Target: s.targetFaults, Async: s.asyncMode,
 	})
-	return nil
 }
 
 // asyncMode is how the scenario has a zone take requests.

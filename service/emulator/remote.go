@@ -210,24 +210,25 @@ type meteredConn struct {
 
 func (c *meteredConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 {
-		c.session.down.Add(int64(n))
-		call := c.call
-		call.Down = int64(n)
-		c.session.s.meter.Record(call)
-	}
+	c.count(0, n)
 	return n, err
 }
 
 func (c *meteredConn) Write(p []byte) (int, error) {
 	n, err := c.Conn.Write(p)
-	if n > 0 {
-		c.session.up.Add(int64(n))
-		call := c.call
-		call.Up = int64(n)
-		c.session.s.meter.Record(call)
-	}
+	c.count(n, 0)
 	return n, err
+}
+
+func (c *meteredConn) count(up, down int) {
+	if up+down == 0 {
+		return
+	}
+	c.session.up.Add(int64(up))
+	c.session.down.Add(int64(down))
+	call := c.call
+	call.Up, call.Down = int64(up), int64(down)
+	c.session.s.meter.Record(call)
 }
 
 // CloseWrite keeps the half-close of TCP, which tunnels need.

@@ -181,9 +181,7 @@ func (s *Server) openAll(o Options) (err error) {
 	s.dialer = exits.NewDialer(addrPort(ln.lab), &tls.Config{RootCAs: s.ca.Pool()}, rules.Never(addrPort(ln.control)))
 	s.dialer.UseLabFor(s.scenario.Hosts())
 	s.way = route.Router{Pool: exits.NewPool(s.now), Dialer: s.dialer}
-	if err = s.openFetch(o.Chromium); err != nil {
-		return err
-	}
+	s.openFetch(o.Chromium)
 	s.proxy = native.New(s.ctx, native.Config{Account: s.account, Meter: s.meter, Route: s.way, CA: s.ca, Log: s.log, NewServer: s.newHTTP, Hooks: s.nativeHooks()})
 	if err = s.serveLab(ln.lab); err != nil {
 		return err

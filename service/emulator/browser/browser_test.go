@@ -51,11 +51,7 @@ func browsers(t *testing.T) *Browsers {
 	t.Helper()
 	needChromium(t)
 	shared.once.Do(func() {
-		b, err := Open(Config{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		shared.b = b
+		shared.b = Open(context.WithoutCancel(t.Context()), Config{}) // other tests use it, too
 	})
 	return shared.b
 }

@@ -8,9 +8,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/state"
 )
 
 // ErrClosed is the answer of every call after Close.
@@ -29,10 +30,6 @@ const (
 type Config struct {
 	// Path is the Chromium to run, CHROME_PATH by convention; empty looks in PATH.
 	Path string
-	// Dir is a folder for profiles that belongs to this emulator alone: what stands in
-	// it at Open was left by one that was killed, and is removed. Empty makes a
-	// temporary one.
-	Dir string
 	// Trust are authorities whose certificates pages may show, although the machine
 	// does not know them. The server has to send the authority's own certificate in
 	// its chain: Chromium looks for its key there.
@@ -65,8 +62,9 @@ type Browsers struct {
 	cfg    Config
 	trust  [][]byte
 	egress *egress
-	dir    string
-	short  string // dir, or a link to it, see shorten
+	temp   *state.Temp // the folder of the profiles
+	dir    string      // its path
+	short  string      // dir, or a link to it, see shorten
 
 	pages    chan struct{} // a token per page that may be open
 	sessions chan struct{} // a token per CDP session that may be open
@@ -99,8 +97,9 @@ type worker struct {
 }
 
 // Open prepares the product. No process starts, no port is opened and no folder made
-// before the first call that needs one, so Chromium need not be there.
-func Open(cfg Config) (*Browsers, error) {
+// before the first call that needs one, so Chromium need not be there. Cancelling ctx ends
+// the sessions and the pages; Close still has to be called.
+func Open(ctx context.Context, cfg Config) *Browsers {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -124,46 +123,35 @@ func Open(cfg Config) (*Browsers, error) {
 		cfg: cfg, trust: make([][]byte, 0, len(cfg.Trust)),
 		pages: make(chan struct{}, cfg.Pages), sessions: make(chan struct{}, cfg.Sessions),
 	}
-	b.ctx, b.cancel = context.WithCancel(context.Background())
-	if cfg.Dir != "" {
-		b.dir = filepath.Join(cfg.Dir, "browser")
-		if err := os.RemoveAll(b.dir); err != nil {
-			return nil, fmt.Errorf("clearing the browsers' folder: %w", err)
-		}
-		for _, link := range links(b.dir) {
-			if leadsTo(link, b.dir) {
-				if err := os.Remove(link); err != nil {
-					return nil, fmt.Errorf("clearing the browsers' folder: %w", err)
-				}
-			}
-		}
-	}
+	b.ctx, b.cancel = context.WithCancel(ctx)
 	for _, cert := range cfg.Trust {
 		sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
 		b.trust = append(b.trust, sum[:])
 	}
-	return b, nil
+	return b
 }
 
-// furnish makes the folder and the way out, at the first call. b.mu is held.
+// furnish makes the folder and the way out, at the first call, and clears what killed
+// emulators left. b.mu is held.
 func (b *Browsers) furnish() error {
 	if b.egress != nil {
 		return nil
 	}
-	if b.cfg.Dir == "" && b.dir == "" {
-		made, err := os.MkdirTemp("", "zonedeck-browser-")
+	if b.temp == nil {
+		made, err := state.NewTemp("zonedeck-browser-")
 		if err != nil {
 			return fmt.Errorf("making the browsers' folder: %w", err)
 		}
-		b.dir = made
-	} else if err := os.MkdirAll(b.dir, 0o700); err != nil {
-		return fmt.Errorf("making the browsers' folder: %w", err)
+		b.temp, b.dir = made, made.Path
+		for _, gone := range made.Swept {
+			unlink(gone)
+		}
 	}
 	var err error
 	if b.short, err = shorten(b.dir); err != nil {
 		return err
 	}
-	b.egress, err = openEgress()
+	b.egress, err = openEgress(b.ctx)
 	return err
 }
 
@@ -173,8 +161,8 @@ func (b *Browsers) clear() error {
 		b.egress.close()
 	}
 	var err error
-	if b.dir != "" {
-		err = os.RemoveAll(b.dir)
+	if b.temp != nil {
+		err = b.temp.Remove()
 	}
 	if b.short != b.dir {
 		err = errors.Join(err, os.Remove(b.short))
@@ -208,11 +196,14 @@ func (b *Browsers) Close() error {
 	return b.clear()
 }
 
+// over reports whether no work is taken any more. b.mu is held.
+func (b *Browsers) over() bool { return b.closed || b.ctx.Err() != nil }
+
 // begin counts a call in. Close waits for its work.Done.
 func (b *Browsers) begin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	if b.over() {
 		return ErrClosed
 	}
 	if err := b.furnish(); err != nil {
@@ -269,7 +260,7 @@ func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 func (b *Browsers) pick() (w *worker, starts bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.closed {
+	if b.over() {
 		return nil, false
 	}
 	w = b.shared
@@ -293,7 +284,7 @@ func (w *worker) start(b *Browsers) {
 		if w.chrom, w.err = b.launch(b.ctx); w.err != nil {
 			return
 		}
-		if w.ctx, w.stop, w.err = drive(w.chrom.mux.own); w.err != nil {
+		if w.ctx, w.stop, w.err = drive(b.ctx, w.chrom.mux.own); w.err != nil {
 			w.chrom.end()
 			return
 		}
@@ -313,7 +304,7 @@ func (b *Browsers) give(w *worker) {
 		broken = w.err != nil || !w.chrom.alive()
 	default:
 	}
-	if b.shared == w && (broken || w.used >= maxPagesPerProcess) {
+	if b.shared == w && (broken || w.used >= maxPagesPerProcess || b.over()) {
 		b.shared = nil
 	}
 	switch {

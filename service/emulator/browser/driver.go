@@ -10,10 +10,11 @@ import (
 )
 
 // drive puts chromedp on our own plane of a Chromium and gives the context that
-// pages are opened from. The context and the browser behind it last until stop, or
-// until the process ends.
-func drive(p *plane) (ctx context.Context, stop func(), err error) {
-	ctx, cancelAttachment := chromedp.NewAllocatorContext(context.Background(), attachment{p})
+// pages are opened from. That context and the browser behind it last until stop, or
+// until the process ends, and not only until the given one ends: pages are closed by way
+// of it.
+func drive(ctx context.Context, p *plane) (tabs context.Context, stop func(), err error) {
+	ctx, cancelAttachment := chromedp.NewAllocatorContext(context.WithoutCancel(ctx), attachment{p})
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
 	stop = func() {
 		cancelBrowser()

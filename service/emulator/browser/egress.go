@@ -33,6 +33,7 @@ const (
 // egress is the one way out for every Chromium: a proxy on a loopback port that
 // knows nobody without the login of a seat.
 type egress struct {
+	ctx context.Context // ends with the pool's work
 	ln  net.Listener
 	srv *http.Server
 
@@ -60,12 +61,12 @@ type seat struct {
 	refused map[string]error // the last failure per authority
 }
 
-func openEgress() (*egress, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // listening on loopback does not wait
+func openEgress(ctx context.Context) (*egress, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("opening the browser's way out: %w", err)
 	}
-	e := &egress{ln: ln, seats: map[string]*seat{}, ended: make(chan struct{})}
+	e := &egress{ctx: ctx, ln: ln, seats: map[string]*seat{}, ended: make(chan struct{})}
 	e.srv = &http.Server{
 		Handler: e, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
 		// A browser that goes away in the middle is no news.
@@ -94,7 +95,7 @@ func (e *egress) sit(dial Dial, active func()) *seat {
 		active = func() {}
 	}
 	s := &seat{egress: e, user: rand.Text(), password: rand.Text(), dial: dial, active: active, refused: map[string]error{}}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.ctx, s.cancel = context.WithCancel(e.ctx)
 	tr := &http.Transport{
 		DialContext: s.connect, DisableCompression: true,
 		MaxIdleConnsPerHost: 6, IdleConnTimeout: idleWait, ForceAttemptHTTP2: false,

@@ -155,6 +155,19 @@ func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 	return k, grant, true
 }
 
+// enter is login, and counts the call in for b.work.Done.
+func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (ticket, Grant, bool) {
+	k, grant, ok := b.login(w, r)
+	if !ok {
+		return k, grant, false
+	}
+	if err := b.begin(); err != nil {
+		b.refuseStart(w, err)
+		return k, grant, false
+	}
+	return k, grant, true
+}
+
 // refuseLogin answers a refusal; clients of HTTP send a login only when asked by this
 // header.
 func refuseLogin(w http.ResponseWriter, r answer.Refusal) {
@@ -171,12 +184,8 @@ func peer(r *http.Request) net.Addr {
 }
 
 func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {
-	k, _, ok := b.login(w, r)
+	k, _, ok := b.enter(w, r)
 	if !ok {
-		return
-	}
-	if err := b.begin(); err != nil {
-		b.refuseStart(w, err)
 		return
 	}
 	defer b.work.Done()
@@ -220,12 +229,8 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		answer.Text(w, http.StatusBadRequest, basisEntry, "this address is for CDP clients (a WebSocket)\n")
 		return
 	}
-	_, grant, ok := b.login(w, r)
+	_, grant, ok := b.enter(w, r)
 	if !ok {
-		return
-	}
-	if err := b.begin(); err != nil {
-		b.refuseStart(w, err)
 		return
 	}
 	defer b.work.Done()

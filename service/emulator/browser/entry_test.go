@@ -56,10 +56,7 @@ func open(t *testing.T, cfg Config) *Browsers {
 		cfg.Login = login
 	}
 	cfg.Log = slog.New(slog.NewTextHandler(t.Output(), nil))
-	b, err := Open(cfg)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := Open(context.WithoutCancel(t.Context()), cfg) // Close is what ends it
 	t.Cleanup(func() { b.Close() })
 	return b
 }
@@ -190,10 +187,7 @@ func TestPuppeteerConnects(t *testing.T) {
 }
 
 func TestTheEntryAsksForALogin(t *testing.T) {
-	b, err := Open(Config{Login: login, Path: "/does/not/exist"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := Open(t.Context(), Config{Login: login, Path: "/does/not/exist"})
 	defer b.Close()
 	addr := entry(t, b)
 	for _, c := range []struct {

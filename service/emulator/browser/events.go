@@ -126,8 +126,7 @@ func (e *events) answered(id cdp.LoaderID) bool {
 	return e.latest(id) != nil
 }
 
-// latest is the answer of the document, or of the newest known where the browser did
-// not say which it was.
+// latest is the answer of the document, nil while there is none.
 func (e *events) latest(id cdp.LoaderID) *network.Response {
 	if d := e.documents[id]; d != nil && d.response != nil {
 		return d.response

@@ -2,9 +2,12 @@ package browser
 
 import (
 	"bufio"
+	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
@@ -31,13 +34,42 @@ func TestTheBrowserEndsWithAKilledEmulator(t *testing.T) {
 	}
 	_ = cmd.Wait() // it was killed
 	eventually(t, "the browser ended too", func() bool { return len(running(t, dir)) == 0 })
-	b := open(t, Config{Dir: dir})
-	for _, link := range links(b.dir) {
-		if leadsTo(link, b.dir) {
+	left, err := filepath.Glob(filepath.Join(dir, "zonedeck-browser-*"))
+	if err != nil || len(left) != 1 || folders(t, left[0]) != 1 {
+		t.Fatalf("%q %v", left, err)
+	}
+	if at, err := os.Readlink(links(left[0])[0]); err != nil || at != left[0] {
+		t.Fatalf("the test's folder is not deep enough for a link: %q %v", at, err)
+	}
+	// A while later the next one starts, beside one that lives.
+	t.Setenv("TMPDIR", dir)
+	lives := open(t, Config{})
+	use(t, lives)
+	old := time.Now().Add(-time.Hour)
+	for _, folder := range []string{left[0], lives.dir} {
+		if err := os.Chtimes(filepath.Join(folder, ".owner"), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	use(t, open(t, Config{}))
+	if _, err := os.Stat(left[0]); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the folder is left: %v", err)
+	}
+	for _, link := range links(left[0]) {
+		if leadsTo(link, left[0]) {
 			t.Errorf("%s is left", link)
 		}
 	}
-	if n := folders(t, b.dir); n != 0 {
-		t.Errorf("%d folders are left", n)
+	if _, err := os.Stat(lives.dir); err != nil {
+		t.Errorf("the folder of one that lives: %v", err)
 	}
+}
+
+// use begins a call, which is when a pool makes its folder.
+func use(t *testing.T, b *Browsers) {
+	t.Helper()
+	if err := b.begin(); err != nil {
+		t.Fatal(err)
+	}
+	b.work.Done()
 }

@@ -104,7 +104,7 @@ func (c *chromium) reap() {
 
 // shorten gives a path to dir that is short enough for Chromium to make sockets in
 // its folder there: dir itself, or a link where dir's path is long. The link's name
-// follows from dir, so that what a killed emulator left is found.
+// follows from dir, so that unlink finds what a killed emulator left.
 func shorten(dir string) (string, error) {
 	if len(dir) <= maxTemp || runtime.GOOS == "windows" {
 		return dir, nil
@@ -137,6 +137,15 @@ func links(dir string) []string {
 	return all
 }
 
+// unlink removes the links to a folder that is gone; one that cannot be is a dead link.
+func unlink(dir string) {
+	for _, link := range links(dir) {
+		if leadsTo(link, dir) {
+			_ = os.Remove(link)
+		}
+	}
+}
+
 func leadsTo(link, dir string) bool {
 	at, err := os.Readlink(link)
 	return err == nil && at == dir
@@ -146,7 +155,11 @@ func leadsTo(link, dir string) bool {
 func (c *chromium) end() {
 	c.once.Do(func() {
 		c.mux.close(errChromiumGone)
-		killGroup(c.cmd)
+		select {
+		case <-c.gone: // and its number may be another process's by now
+		default:
+			killGroup(c.cmd)
+		}
 	})
 	<-c.gone
 }

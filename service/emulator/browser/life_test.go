@@ -41,13 +41,14 @@ func running(t *testing.T, dir string) []string {
 	return found
 }
 
+// folders is how many Chromiums have a folder in dir.
 func folders(t *testing.T, dir string) int {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	found, err := filepath.Glob(filepath.Join(dir, "chromium-*"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	return len(entries)
+	return len(found)
 }
 
 // eventually asks until it is so, for at most ten seconds.
@@ -66,7 +67,8 @@ func eventually(t *testing.T, what string, so func() bool) {
 }
 
 func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
-	b := open(t, Config{Dir: t.TempDir()})
+	t.Setenv("TMPDIR", t.TempDir())
+	b := open(t, Config{})
 	base := shop(t)
 	c := dialClient(t, entry(t, b))
 	c.page()
@@ -106,19 +108,35 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	}
 }
 
-func TestOpenClearsWhatAKilledOneLeft(t *testing.T) {
-	dir := t.TempDir()
-	left := filepath.Join(dir, "browser", "chromium-123", "Default")
-	if err := os.MkdirAll(left, 0o700); err != nil {
-		t.Fatal(err)
+func TestCancellingTheContextEndsTheWork(t *testing.T) {
+	needChromium(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	b := Open(ctx, Config{Login: login})
+	t.Cleanup(func() { b.Close() })
+	asked := make(chan struct{}, 8)
+	ts := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	t.Cleanup(ts.Close)
+	c := dialClient(t, entry(t, b))
+	c.page()
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+		failed <- err
+	}()
+	<-asked
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
 	}
-	b, err := Open(Config{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
+	if why := c.ended(); !strings.HasPrefix(why, "worker_disconnect") {
+		t.Errorf("%q", why)
 	}
-	defer b.Close()
-	if folders(t, b.dir) != 0 {
-		t.Error("it was left")
+	eventually(t, "no Chromium is left", func() bool { return folders(t, b.dir) == 0 })
+	if _, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial}); !errors.Is(err, ErrClosed) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -440,11 +458,11 @@ const childDir = "ZONEDECK_TEST_BROWSER_DIR"
 
 // holdBrowser is that process.
 func holdBrowser(dir string) int {
-	b, err := Open(Config{Dir: dir})
-	if err != nil {
+	if err := os.Setenv("TMPDIR", dir); err != nil {
 		os.Stderr.WriteString(err.Error())
 		return 1
 	}
+	b := Open(context.Background(), Config{}) // it is killed
 	if err := b.begin(); err != nil {
 		os.Stderr.WriteString(err.Error())
 		return 1

@@ -164,10 +164,7 @@ func BenchmarkRender(b *testing.B) {
 		w.Write([]byte("<p>x"))
 	}))
 	defer ts.Close()
-	pool, err := Open(Config{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	pool := Open(b.Context(), Config{})
 	defer pool.Close()
 	for b.Loop() {
 		if _, err := pool.Render(b.Context(), Request{URL: ts.URL, Dial: dial}); err != nil {

@@ -32,6 +32,7 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
 	cmd.Env, cmd.Dir = environment(b.dir, b.dir), b.dir
+	cmd.WaitDelay = time.Second // for children that keep the output open
 	out, err := cmd.Output()
 	if err != nil {
 		return "", err

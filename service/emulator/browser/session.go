@@ -67,7 +67,8 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		began: now, sites: map[string]bool{},
 	}
 	s.rec = Session{ID: s.id, Zone: grant.Zone, Status: StatusRunning, Timestamp: now.UTC(), Captcha: "none"}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	// Only finish ends it: the reason has to stand before.
+	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.touch()
 	var err error
 	if s.chrom, err = b.launch(ctx); err != nil {
@@ -76,7 +77,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 	}
 	s.seat = b.egress.sit(grant.Dial, s.touch)
 	s.veil.begin(s)
-	if s.drv, s.stop, err = drive(s.chrom.mux.own); err == nil {
+	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.own); err == nil {
 		err = s.furnish(ctx)
 	}
 	if err != nil {
@@ -101,6 +102,8 @@ func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 		defer close(closed)
 		s.farewell()
 		conn.Close()
+		// Also for a command that a browser which hangs does not take.
+		s.chrom.mux.close(errChromiumGone)
 	})
 	s.upstream(r)
 	s.finish(nil)
@@ -316,11 +319,10 @@ func (s *session) navigates(c command) *protocolError {
 	if c.method != "Page.navigate" && c.method != "Target.createTarget" {
 		return nil
 	}
-	var p struct{ URL string }
-	if failure := c.read(&p); failure != nil {
-		return failure
-	}
-	site := siteOf(p.URL)
+	var address string
+	// withURL has put it there as a string.
+	_ = json.Unmarshal(c.object()["url"], &address)
+	site := siteOf(address)
 	if site == "" {
 		return nil
 	}
@@ -333,7 +335,7 @@ func (s *session) navigates(c command) *protocolError {
 		s.sites[site] = true
 	}
 	if s.rec.TargetURL == "" {
-		s.rec.TargetURL = p.URL
+		s.rec.TargetURL = address
 	}
 	return nil
 }
