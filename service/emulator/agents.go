@@ -99,7 +99,6 @@ func (s *Server) searchForAgent(ctx context.Context, q agent.Query) (string, err
 	if err := json.Unmarshal([]byte(text), &light); err != nil {
 		return "", fmt.Errorf("reading the search results: %w", err)
 	}
-	light.Organic = slices.Clip(light.Organic)
 	b, err := json.MarshalIndent(light, "", "  ")
 	return string(b), err
 }

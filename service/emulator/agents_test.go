@@ -41,6 +41,7 @@ func TestAgentsReachTheLab(t *testing.T) {
 		{"search_engine", map[string]any{"query": "brass desk lamp"}, `"link": "http://lab.test/docs/`, false},
 		{"search_engine", map[string]any{"query": "brass desk lamp", "engine": "bing"}, "lab.test/docs/", false},
 		{"search_engine", map[string]any{"query": "brass desk lamp", "engine": "yandex"}, "lab.test/docs/", false},
+		{"search_engine", map[string]any{"query": "zzzqqqxx"}, `"organic": []`, false},
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/docs/brass-desk-lamp-review"}, "# Brass desk lamp review", false},
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/forbidden?hard=1"}, "status", true},
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/empty"}, "empty", true},

@@ -366,14 +366,26 @@ func TestCancelAndForget(t *testing.T) {
 	if err := e.Cancel("d_x"); !errors.Is(err, ErrNoDelivery) {
 		t.Errorf("%v", err)
 	}
-	e.clean()
+	e.Start()
+	r := receive(t)
+	if _, err := e.Deliver(Message{Snapshot: "sd_2", Kind: Notify, URL: r.URL}); err != nil {
+		t.Fatal(err)
+	}
+	<-r.came // so that it has looked for what is old
 	if got, err := e.Get(d.ID); err != nil || got.Status != Canceled {
 		t.Errorf("%+v %v", got, err)
 	}
 	c.forward(Retention + time.Second)
-	e.clean()
-	if _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery) {
-		t.Errorf("%v", err)
+	e.Wake()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	end := time.After(10 * time.Second)
+	for _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery); _, err = e.Get(d.ID) {
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatal("it is still there")
+		}
 	}
 }
 

@@ -252,17 +252,17 @@ func (e *Engine) end(d *Delivery, status Status) error {
 
 // run sends what is due until the engine is closed.
 func (e *Engine) run() {
-	house := time.NewTicker(houseEvery)
-	defer house.Stop()
-	e.clean()
+	var cleaned time.Time
 	for {
-		next := e.sendDue()
-		t := time.NewTimer(next)
+		// By the emulator's clock: one that was moved makes old what has ended.
+		if now := e.conf.Now(); now.Sub(cleaned) >= houseEvery {
+			e.clean()
+			cleaned = now
+		}
+		t := time.NewTimer(e.sendDue())
 		select {
 		case <-t.C:
 		case <-e.wake:
-		case <-house.C:
-			e.clean()
 		case <-e.ctx.Done():
 			t.Stop()
 			return

@@ -177,6 +177,12 @@ func fileName(m Message, part int) string {
 // post makes one POST. The error tells why the receiver does not have it, or why that
 // cannot be known.
 func (e *Engine) post(d Delivery) (status int, err error) {
+	// Before the receiver's time begins: a body that is signed is made as a whole.
+	body, err := e.body(d.Message, len(d.Files)+1)
+	if err != nil {
+		return 0, err
+	}
+	defer body.Close()
 	bound, end := context.WithTimeoutCause(e.ctx, MaxAttempt, errLong)
 	defer end()
 	ctx, cancel := context.WithCancelCause(bound)
@@ -184,11 +190,6 @@ func (e *Engine) post(d Delivery) (status int, err error) {
 	// An attempt may take as long as bytes move.
 	silent := time.AfterFunc(e.conf.AckTimeout, func() { cancel(errSilent) })
 	defer silent.Stop()
-	body, err := e.body(d.Message, len(d.Files)+1)
-	if err != nil {
-		return 0, err
-	}
-	defer body.Close()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Message.URL, &moving{ReadCloser: body, moved: func() { silent.Reset(e.conf.AckTimeout) }})
 	if err != nil {
 		return 0, fmt.Errorf("the address cannot be read: %w", err)
