@@ -45,7 +45,7 @@ func TestAgentsReachTheLab(t *testing.T) {
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/docs/brass-desk-lamp-review"}, "# Brass desk lamp review", false},
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/forbidden?hard=1"}, "status", true},
 		{"scrape_as_markdown", map[string]any{"url": "http://lab.test/empty"}, "empty", true},
-		{"scrape_as_markdown", map[string]any{"url": "http://169.254.169.254/latest"}, "", true},
+		{"scrape_as_markdown", map[string]any{"url": "http://169.254.169.254/latest"}, "policy_20030", true},
 		{"scrape_batch", map[string]any{"urls": []string{"http://lab.test/ok", "http://lab.test/json"}}, `"url": "http://lab.test/json"`, false},
 		{"search_engine_batch", map[string]any{"queries": []map[string]any{{"query": "bread"}, {"query": "lamp", "engine": "bing"}}}, `"engine": "bing"`, false},
 		{"discover", map[string]any{"query": "brass desk lamp review", "num_results": 1}, `"title":"Brass desk lamp review"`, false},
