@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"encoding/json"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -80,6 +81,26 @@ func TestFieldsThatContradict(t *testing.T) {
 	} {
 		if c, err := parsed(t, atRequest, false, body); err != nil || c.header.Get("Content-Type") != want {
 			t.Errorf("%s: %q, %v", body, c.header.Get("Content-Type"), err)
+		}
+	}
+}
+
+func TestASearchIsAskedForAsItsDevice(t *testing.T) {
+	for mobile, want := range map[string]string{"": "", "0": "", "1": "Android", "ios": "iPhone", "ipad": "iPad", "android": "Android"} {
+		u, err := url.Parse("http://lab.test/search?q=a&brd_mobile=" + mobile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := call{url: u, header: http.Header{}}
+		if _, err := c.readSearch(); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.header.Get("User-Agent"); (got == "") != (want == "") || !strings.Contains(got, want) {
+			t.Errorf("%q: %q", mobile, got)
+		}
+		c = call{url: u, header: http.Header{"User-Agent": {"mine"}}}
+		if _, err := c.readSearch(); err != nil || c.header.Get("User-Agent") != "mine" {
+			t.Errorf("%q: %v %q", mobile, err, c.header)
 		}
 	}
 }

@@ -27,8 +27,7 @@ const (
 	// all. Clients are told to wait 180 s at least (public documentation).
 	unlockTimeout = 150 * time.Second
 
-	userAgent       = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
-	mobileUserAgent = "Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0"
+	userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 )
 
 // task is one fetch on its way.

@@ -61,8 +61,8 @@ func (c *call) readSearch() (bool, error) {
 			c.notes = append(c.notes, name+" has no effect here")
 		}
 	}
-	if params.Get("brd_mobile") != "" && params.Get("brd_mobile") != "0" && c.header.Get("User-Agent") == "" {
-		c.header.Set("User-Agent", mobileUserAgent)
+	if q.Device != serp.Desktop && c.header.Get("User-Agent") == "" {
+		c.header.Set("User-Agent", q.UserAgent())
 	}
 	c.url, c.query = target, q
 	if c.form == "" {

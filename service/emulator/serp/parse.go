@@ -30,10 +30,6 @@ func Render(body []byte, contentType string, q Query) ([]byte, string, error) {
 		return body, contentType, nil
 	}
 	decoded := page.Decode(body, contentType)
-	if q.Mode == Markdown {
-		md, err := page.Markdown(decoded, q.Target)
-		return []byte(md), "text/markdown; charset=utf-8", err
-	}
 	full, err := Parse(decoded, q)
 	if err != nil {
 		return nil, "", err
@@ -90,7 +86,7 @@ func (p *parser) general() {
 		Query:        p.q.Text,
 		Language:     orElse(cut(p.doc.Find("html").First().AttrOr("lang", "")), p.q.Language),
 		Country:      strings.ToLower(cut(p.q.Country)),
-		Device:       orElse(p.q.Device, "desktop"),
+		Device:       orElse(p.q.Device, Desktop),
 		SearchType:   orElse(p.q.Vertical, "text"),
 		PageTitle:    cut(page.TitleOf(p.doc.Nodes[0])),
 	}

@@ -19,14 +19,12 @@ const (
 // Mode is what the caller wants of a page of results.
 type Mode string
 
-// The modes (public documentation: brd_json=1, html, parsed_light; data_format
-// parsed_light, parsed_bing, markdown, html; header x-unblock-data-format).
+// The modes (public documentation: brd_json=1, html, parsed_light).
 const (
 	Raw      Mode = ""             // the page as it is
 	JSON     Mode = "1"            // [Full]
 	WithHTML Mode = "html"         // [Full] with the page in "html"
 	Parsed   Mode = "parsed_light" // [Light]
-	Markdown Mode = "markdown"     // the page as markdown
 )
 
 // ErrNoJSON is brd_json for an engine whose results are not parsed; the service
@@ -51,6 +49,9 @@ type Query struct {
 	// Target is the address to be fetched: without the parameters of the service.
 	Target string
 }
+
+// Desktop is the device where the address names none.
+const Desktop = "desktop"
 
 // maxStart bounds an offset that is believed.
 const maxStart = 1_000_000
@@ -125,22 +126,6 @@ func (q Query) Check() error {
 	return nil
 }
 
-// ModeOf gives the mode of a data_format field or of the x-unblock-data-format header,
-// and whether there is one of that name.
-func ModeOf(format string) (Mode, bool) {
-	switch format {
-	case "", "html":
-		return Raw, true
-	case "json", "parsed_bing":
-		return JSON, true
-	case "parsed_light":
-		return Parsed, true
-	case "markdown":
-		return Markdown, true
-	}
-	return Raw, false
-}
-
 // strip takes the service's own parameters off: they are not the engine's business.
 // What is left keeps its order.
 func strip(u *url.URL) string {
@@ -176,7 +161,7 @@ func vertical(v url.Values) string {
 func device(s string) string {
 	switch strings.ToLower(s) {
 	case "", "0":
-		return "desktop"
+		return Desktop
 	case "1":
 		return "mobile"
 	case "ios", "iphone", "ipad", "android", "android_tablet":
@@ -185,11 +170,9 @@ func device(s string) string {
 	return "mobile"
 }
 
-// UserAgent is a browser's on the query's device.
+// UserAgent is a browser's on the query's device, which is not [Desktop].
 func (q Query) UserAgent() string {
 	switch q.Device {
-	case "desktop":
-		return "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36"
 	case "ios", "iphone":
 		return "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
 	case "ipad":

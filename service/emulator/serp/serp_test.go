@@ -125,10 +125,6 @@ func TestTheWireNames(t *testing.T) {
 	if out, outType, err = serp.Render(body, ct, q); err != nil || string(out) != string(body) || outType != ct {
 		t.Errorf("%v %s", err, outType)
 	}
-	q.Mode = serp.Markdown
-	if out, outType, err = serp.Render(body, ct, q); err != nil || !strings.HasPrefix(outType, "text/markdown") || !strings.Contains(string(out), "](http://") {
-		t.Errorf("%v %s %s", err, outType, out)
-	}
 }
 
 func TestAnEmptyPageHasAnEmptyOrganicSection(t *testing.T) {
@@ -228,17 +224,6 @@ func TestRead(t *testing.T) {
 	}
 	if _, _, err := serp.Render(nil, "", serp.Query{Engine: serp.Yandex, Mode: serp.JSON}); !errors.Is(err, serp.ErrNoJSON) {
 		t.Errorf("%v", err)
-	}
-}
-
-func TestModeOf(t *testing.T) {
-	for format, want := range map[string]serp.Mode{"": serp.Raw, "html": serp.Raw, "json": serp.JSON, "parsed_bing": serp.JSON, "parsed_light": serp.Parsed, "markdown": serp.Markdown} {
-		if got, ok := serp.ModeOf(format); !ok || got != want {
-			t.Errorf("%q: %q %v", format, got, ok)
-		}
-	}
-	if _, ok := serp.ModeOf("screenshot"); ok {
-		t.Error("a screenshot is no text")
 	}
 }
 
