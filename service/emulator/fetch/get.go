@@ -183,19 +183,19 @@ func (t *task) unlocked(ctx context.Context, follow bool) (*http.Response, error
 		cancel(nil)
 		return nil, err
 	}
-	resp.Body = &released{resp.Body, func() { cancel(nil) }}
+	resp.Body = &released{resp.Body, cancel}
 	return resp, nil
 }
 
-// released frees a fetch's context when its body is closed.
+// released is the body of a fetch with a context of its own, which ends when it is closed.
 type released struct {
 	io.ReadCloser
-	free func()
+	cancel context.CancelCauseFunc
 }
 
 func (r *released) Close() error {
 	err := r.ReadCloser.Close()
-	r.free()
+	r.cancel(nil)
 	return err
 }
 

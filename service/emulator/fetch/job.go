@@ -70,7 +70,7 @@ func (f *Fetcher) page(ctx context.Context, z account.Zone, address string, limi
 	inflated(resp)
 	var b bytes.Buffer
 	if _, err = io.Copy(&b, io.LimitReader(resp.Body, limit)); err != nil {
-		err = answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
+		err = cutOff()
 		return read{}, err
 	}
 	return read{resp.StatusCode, resp.Header, b.Bytes()}, nil

@@ -259,7 +259,7 @@ func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) 
 	if err == nil || ctx.Err() != nil {
 		return
 	}
-	refused := answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
+	refused := cutOff()
 	if errors.Is(err, async.ErrTooLarge) || errors.Is(err, async.ErrFull) {
 		refused = answer.NewRefusal(http.StatusBadGateway, "document_load_failed", err.Error(), answer.BasisTarget)
 	}

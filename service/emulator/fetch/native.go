@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"maps"
@@ -56,22 +57,33 @@ func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 		}
 		return t.shape(resp)
 	}
-	out := req.Clone(ctx)
-	out.Header, out.URL = c.header, c.url
-	out.Header.Del("Accept-Encoding") // a block has to be read to be recognised
-	if err := keepBody(out); err != nil {
-		return nil, err
+	if c.expect.empty() && c.form == "" {
+		return t.sent(ctx, req) // its body streams
 	}
-	resp, err := unlocker{t}.RoundTrip(out)
+	own, cancel := context.WithCancelCause(ctx)
+	resp, err := t.sent(own, req)
 	if err != nil {
+		cancel(nil)
 		return nil, err
 	}
+	resp.Body = &released{resp.Body, cancel}
 	if !c.expect.empty() {
 		if resp, err = t.expected(ctx, resp); err != nil {
 			return nil, err
 		}
 	}
 	return t.shape(resp)
+}
+
+// sent asks the target for what a client asked by native access, and gets past blocks.
+func (t *task) sent(ctx context.Context, req *http.Request) (*http.Response, error) {
+	out := req.Clone(ctx)
+	out.Header, out.URL = t.call.header, t.call.url
+	out.Header.Del("Accept-Encoding") // a block has to be read to be recognised
+	if err := keepBody(out); err != nil {
+		return nil, err
+	}
+	return unlocker{t}.RoundTrip(out)
 }
 
 // read takes what is meant for the service out of a request.

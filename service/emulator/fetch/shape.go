@@ -40,10 +40,12 @@ func (t *task) shape(resp *http.Response) (*http.Response, error) {
 // whole reads a page in UTF-8, at most page.MaxBytes of it; the answer is closed.
 func whole(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
-	// The body's own context is the fetch's; a target that dribbles is cut here.
-	raw := resp.Body
-	timer := time.AfterFunc(readTimeout, func() { raw.Close() })
-	defer timer.Stop()
+	if r, ok := resp.Body.(*released); ok {
+		// A target that dribbles is cut, by the context: a body that is being read is
+		// not to be closed.
+		timer := time.AfterFunc(readTimeout, func() { r.cancel(cutOff()) })
+		defer timer.Stop()
+	}
 	inflated(resp)
 	b, err := io.ReadAll(io.LimitReader(resp.Body, page.MaxBytes+1))
 	switch {
@@ -53,12 +55,16 @@ func whole(resp *http.Response) ([]byte, error) {
 	case err != nil && resp.Request != nil && resp.Request.Context().Err() != nil:
 		return nil, context.Cause(resp.Request.Context())
 	case err != nil:
-		return nil, answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
+		return nil, cutOff()
 	}
 	if isText(resp.Header) {
 		b = decoded(b, resp.Header.Get("Content-Type"))
 	}
 	return b, nil
+}
+
+func cutOff() answer.Refusal {
+	return answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
 }
 
 // decoded gives text in UTF-8. Text that is UTF-8 and does not say otherwise is what it

@@ -8,10 +8,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/browser"
@@ -113,6 +116,55 @@ func TestBombsAndCutsAreRefused(t *testing.T) {
 	if !errors.Is(err, errBomb) || n > 20<<20 {
 		t.Errorf("%d bytes, %v", n, err)
 	}
+}
+
+// silent is the body of a target that says nothing more, until its connection ends.
+type silent struct {
+	ctx     context.Context
+	reading bool
+	t       *testing.T
+}
+
+func (s *silent) Read([]byte) (int, error) {
+	s.reading = true
+	<-s.ctx.Done()
+	s.reading = false
+	return 0, net.ErrClosed
+}
+
+func (s *silent) Close() error {
+	if s.reading {
+		s.t.Error("closed while it was read")
+	}
+	return nil
+}
+
+func TestATargetThatNeverEndsIsCut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, c := range map[string]struct {
+			leaves time.Duration // the client
+			code   string
+		}{"the client waits": {time.Hour, "net_err_closed"}, "the client leaves": {time.Second, ""}} {
+			client, leave := context.WithTimeout(t.Context(), c.leaves)
+			ctx, cancel := context.WithCancelCause(client)
+			resp := answerOf("text/html", "", nil)
+			resp.Request = resp.Request.WithContext(ctx)
+			resp.Body = &released{&silent{ctx: ctx, t: t}, cancel}
+			began := time.Now()
+			_, err := whole(resp)
+			var refused answer.Refusal
+			if errors.As(err, &refused); refused.Code != c.code || c.code == "" && !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("%s: %v", name, err)
+			}
+			if took, want := time.Since(began), min(c.leaves, readTimeout); took != want {
+				t.Errorf("%s: after %s", name, took)
+			}
+			if ctx.Err() == nil {
+				t.Errorf("%s: the fetch's context goes on", name)
+			}
+			leave()
+		}
+	})
 }
 
 func TestExpectationsAreRead(t *testing.T) {
