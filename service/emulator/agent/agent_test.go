@@ -206,6 +206,7 @@ func TestEachToolDoesWhatItIsAsked(t *testing.T) {
 		{"scrape_as_markdown", args{"url": "http://lab.test/broken"}, "the target answered 500", true},
 		{"scrape_as_markdown", args{"url": "file:///etc/passwd"}, "absolute http or https", true},
 		{"scrape_as_markdown", args{"url": "http://lab.test/long"}, "[cut after 1048576 of 2097152 bytes]", false},
+		{"scrape_batch", args{"urls": []string{"http://lab.test/long"}}, "[cut after 104857 of 2097152 bytes]", false},
 		{"scrape_batch", args{"urls": []string{"http://lab.test/a", "http://lab.test/broken"}}, `"error": "the target answered 500"`, false},
 		{"scrape_batch", args{"urls": []string{"http://lab.test/broken"}}, "the target answered 500", true},
 		{"scrape_batch", args{"urls": slices.Repeat([]string{"http://lab.test/a"}, MaxBatch)}, "at http://lab.test/a", false},

@@ -154,12 +154,16 @@ type scrapeArgs struct {
 }
 
 func (a *Agent) scrape(ctx context.Context, in scrapeArgs) (string, error) {
-	u, err := url.Parse(in.URL)
-	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(in.URL) > maxURL {
+	text, err := a.page(ctx, in.URL)
+	return cut(text, maxText), err
+}
+
+func (a *Agent) page(ctx context.Context, address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || len(address) > maxURL {
 		return "", errors.New("url must be an absolute http or https address")
 	}
-	text, err := a.cfg.Scrape(ctx, in.URL)
-	return cut(text, maxText), err
+	return a.cfg.Scrape(ctx, address)
 }
 
 // cut bounds a page.
@@ -216,7 +220,7 @@ func (a *Agent) scrapeBatch(ctx context.Context, in struct {
 },
 ) (string, error) {
 	return batch(in.URLs, func(u string) (scraped, error) {
-		text, err := a.scrape(ctx, scrapeArgs{u})
+		text, err := a.page(ctx, u)
 		if err != nil {
 			return scraped{URL: u, Error: err.Error()}, err
 		}

@@ -92,3 +92,11 @@ func TestARowOfOneEmptyCellIsARow(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+func TestALogHasNoWordOfWhatNobodyKnows(t *testing.T) {
+	g := start(t, options{loose: true})
+	id := g.trigger("dataset_id=gd_pages&api_key=s3cret", urls("http://lab.test/ok"))
+	if r := g.do("GET", "/datasets/v3/log/"+id, nil); strings.Contains(r.body, "s3cret") || !strings.Contains(r.body, "dataset_id=gd_pages") {
+		t.Errorf("%+v", r)
+	}
+}

@@ -305,15 +305,17 @@ func (s *settings) finish(d jobs.Dataset) error {
 	return nil
 }
 
-// withoutSecrets is the query for a job's log: what goes to a webhook stays out of it.
+// withoutSecrets is the query for a job's log: what goes to a webhook stays out of it,
+// and what a loose service let pass, which can be anything.
 func withoutSecrets(q url.Values) string {
 	kept := url.Values{}
 	for name, vs := range q {
 		switch name {
-		case "auth_header", "webhook_header_Authorization", "notify", "endpoint", "webhook":
-			kept.Set(name, "***")
-		default:
+		case "dataset_id", "include_errors", "format", "limit_per_input", "limit_multiple_results", "custom_output_fields",
+			"type", "discover_by", "uncompressed_webhook":
 			kept[name] = vs
+		default:
+			kept.Set(name, "***")
 		}
 	}
 	return kept.Encode()

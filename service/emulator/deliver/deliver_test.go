@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -347,6 +348,20 @@ func TestADeliveryInPartsSendsEachAsAFile(t *testing.T) {
 	}
 	if g := r.all(); len(g) != 3 || g[0].body != "xx" || g[2].body != "xxxx" {
 		t.Errorf("%+v", g)
+	}
+}
+
+func TestTooManyThatWaitAreRefused(t *testing.T) {
+	e := open(t, Config{}) // never started
+	for i := range maxWaiting {
+		e.waiting[strconv.Itoa(i)] = &Delivery{Status: Waiting}
+	}
+	m := Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"}
+	if _, err := e.Deliver(m); !errors.Is(err, ErrTooMany) {
+		t.Errorf("%v", err)
+	}
+	if err := e.Add(m); !errors.Is(err, ErrTooMany) || len(e.List("")) != 0 {
+		t.Errorf("%v", err)
 	}
 }
 

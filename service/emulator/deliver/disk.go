@@ -47,6 +47,9 @@ func (e *Engine) load() error {
 			continue
 		}
 		e.all[id] = d
+		if d.Status == Waiting {
+			e.waiting[id] = d
+		}
 	}
 	return nil
 }

@@ -79,6 +79,7 @@ type Engine struct {
 
 	mu      sync.Mutex
 	all     map[string]*Delivery // with secrets
+	waiting map[string]*Delivery // those of all that wait: few, where all are those of a month
 	sending map[string]bool
 	held    map[string]Fault // made late by their fault
 }
@@ -98,7 +99,7 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.AckTimeout = cmp.Or(conf.AckTimeout, AckTimeout)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, sendAtOnce), wake: make(chan struct{}, 1),
-		all: map[string]*Delivery{}, sending: map[string]bool{}, held: map[string]Fault{},
+		all: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, held: map[string]Fault{},
 	}
 	if conf.Secret != "" {
 		w, err := standardwebhooks.NewWebhook(conf.Secret)
@@ -165,13 +166,7 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	if d, ok := e.all[id]; ok {
 		return d.public(), nil
 	}
-	waiting := 0
-	for _, d := range e.all {
-		if d.Status == Waiting {
-			waiting++
-		}
-	}
-	if waiting >= maxWaiting {
+	if len(e.waiting) >= maxWaiting {
 		return Delivery{}, ErrTooMany
 	}
 	now := e.conf.Now().UTC()
@@ -179,7 +174,7 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	if err := e.keep(d); err != nil {
 		return Delivery{}, err
 	}
-	e.all[id] = d
+	e.all[id], e.waiting[id] = d, d
 	return d.public(), nil
 }
 
@@ -246,6 +241,7 @@ func (e *Engine) Cancel(id string) error {
 // end moves a delivery to its last state; its secret goes. Called under mu.
 func (e *Engine) end(d *Delivery, status Status) error {
 	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
+	delete(e.waiting, d.ID)
 	d.Message.Auth, d.Message.URL = "", withoutLogin(d.Message.URL)
 	return e.keep(d)
 }
@@ -278,8 +274,8 @@ func (e *Engine) sendDue() time.Duration {
 	next := houseEvery
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	for id, d := range e.all {
-		if d.Status != Waiting || e.sending[id] {
+	for id, d := range e.waiting {
+		if e.sending[id] {
 			continue
 		}
 		if wait := d.Next.Sub(now); wait > 0 {
