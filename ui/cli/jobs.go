@@ -85,7 +85,7 @@ func (a *app) jobsTriggerCommand() *cobra.Command {
 		Long: `Launches a dataset job. The inputs are URLs one a line, CSV with a url column, a
 JSON array or NDJSON; every row is checked before anything is sent. The job is
 in the ledger before the request leaves, and it is never sent twice by itself.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneArg("the dataset to trigger"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.input == "" {
 				return usage("--input is missing: name a file, or - for standard input")
@@ -180,7 +180,7 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a job until it is ready or has failed",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Args:  oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
 				if err := s.ledger(cmd.Context()); err != nil {
@@ -366,7 +366,7 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "download ID -o FILE",
 		Short: "Download a job's results",
-		Args:  usageArgs(cobra.ExactArgs(1)),
+		Args:  oneArg("the job to download, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if output == "" {
 				return usage("-o is missing: name the file to write")

@@ -63,8 +63,10 @@ func (a *app) versionCommand() *cobra.Command {
 					"os": runtime.GOOS, "arch": runtime.GOARCH,
 				})
 			}
-			_, err := fmt.Fprintf(a.Stdout, "zonedeck %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
-			return err
+			if _, err := fmt.Fprintf(a.Stdout, "zonedeck %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH); err != nil {
+				return fail(exitState, "write the version: %w", err)
+			}
+			return nil
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")

@@ -117,6 +117,9 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 	for _, n := range c.Notes() {
 		s.app.say("zonedeck: %s", sanitizeLine(n))
 	}
+	if !zone.Product.NativeAccess() {
+		s.app.say("zonedeck: %s has no native access (service.md 5.2): the proxy refuses this login", zone.Product.Label())
+	}
 	if f.json {
 		return s.app.printJSON(struct {
 			SchemaVersion int    `json:"schema_version"`
@@ -130,8 +133,10 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 			CA            string `json:"ca"`
 		}{schemaVersion, text, p.ProxyAddr(), username, password, !f.reveal, string(zone.Name), zone.NeedsCA(), p.CA})
 	}
-	_, err = fmt.Fprintln(s.app.Stdout, text)
-	return err
+	if _, err = fmt.Fprintln(s.app.Stdout, text); err != nil {
+		return fail(exitState, "write the URL: %w", err)
+	}
+	return nil
 }
 
 func (a *app) proxyTestCommand() *cobra.Command {

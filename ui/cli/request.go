@@ -34,7 +34,7 @@ func (a *app) requestCommand() *cobra.Command {
 		Long: `Fetches one page by API Access or through the proxy. The body goes to stdout (or
 to the file of -o), the verdict to stderr, and the exit code tells the failure
 class; with --json one object on stdout holds both.`,
-		Args: usageArgs(cobra.ExactArgs(1)),
+		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), sessionNeeds{key: f.key, journal: true}, func(s *session) error {
 				return s.request(cmd.Context(), args[0], f)

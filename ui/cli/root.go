@@ -95,6 +95,19 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// oneArg wants exactly one argument, and says what it is.
+func oneArg(what string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return usage("%s needs %s", cmd.CommandPath(), what)
+		case len(args) > 1:
+			return usage("%s takes one argument, %s: what is %q?", cmd.CommandPath(), what, args[1])
+		}
+		return nil
+	}
+}
+
 // group is a command that only holds others.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{

@@ -235,6 +235,9 @@ func (a *app) withSession(ctx context.Context, needs sessionNeeds, f func(*sessi
 	if s.implied {
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
 	}
+	if s.base.Local && a.Getenv(envKey) != "" {
+		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which gets its demo keys alone", envKey, s.base.Name)
+	}
 	err = f(s)
 	if cerr := s.close(ctx); cerr != nil {
 		a.warn("%s", oneLine(cerr))
