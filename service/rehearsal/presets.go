@@ -56,8 +56,14 @@ func Actions(point string) []string {
 	}
 }
 
-// Values are the fields that an action takes beside delay.
-func Values(action string) []string {
+// Values are the fields that an action at a point takes beside delay.
+func Values(point, action string) []string {
+	switch {
+	case point == "webhook" && action == "status":
+		return []string{"status"}
+	case point == "job" && action == "error":
+		return []string{"code", "message"}
+	}
 	switch action {
 	case "status":
 		return []string{"status", "accepted"}

@@ -153,7 +153,7 @@ func TestEveryActionAndItsValuesAreKnownToTheEmulator(t *testing.T) {
 	for _, point := range rehearsal.Points() {
 		for _, action := range rehearsal.Actions(point) {
 			r := rehearsal.Rule{Point: point, Action: action, Fields: map[string]string{"delay": "1s"}}
-			for _, name := range rehearsal.Values(action) {
+			for _, name := range rehearsal.Values(point, action) {
 				r.Fields[name] = value[name]
 			}
 			if _, err := g.AddFault(t.Context(), r); err != nil {

@@ -156,7 +156,7 @@ func (f *faultForm) follow(values *kit.Form) {
 		}
 	}
 	f.action = values.Value(fieldAction)
-	shown := append(rehearsal.Values(f.action), known(point)...)
+	shown := append(rehearsal.Values(f.point, f.action), known(point)...)
 	for _, name := range valueFields() {
 		values.SetHidden(name, !slices.Contains(shown, name))
 	}
@@ -241,7 +241,7 @@ func (f *faultForm) rule(values *kit.Form) (rehearsal.Rule, error) {
 		return rehearsal.Rule{}, err
 	}
 	r := rehearsal.Rule{Point: values.Value(fieldPoint), Action: values.Value(fieldAction), Fields: fields}
-	for _, name := range append(slices.Concat(rehearsal.Values(r.Action), known(r.Point)), "delay") {
+	for _, name := range append(slices.Concat(rehearsal.Values(r.Point, r.Action), known(r.Point)), "delay") {
 		r.Fields[name] = strings.TrimSpace(values.Value(name))
 	}
 	if r.Fields["zone"] == everyZone {

@@ -98,8 +98,15 @@ func parseWhen(t *document.Table) When {
 	return w
 }
 
-// own are the fields of each kind beside delay.
-func own(k Kind) []string {
+// own are the fields of each kind at p beside delay. A webhook and a job have no answer
+// that could be told more of.
+func own(p Point, k Kind) []string {
+	switch {
+	case p == Webhook && k == Status:
+		return []string{"status"}
+	case p == Job && k == Code:
+		return []string{"code", "message"}
+	}
 	switch k {
 	case Status:
 		return []string{"status", "headers", "body", "accepted"}
@@ -145,15 +152,15 @@ func parseAction(t *document.Table, p Point) Action {
 		t.Fail("action", fmt.Sprintf("%s is no action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
 		return a
 	}
-	mine := own(a.Kind)
+	mine := own(p, a.Kind)
 	for _, name := range [...]string{
 		"accepted", "status", "headers", "body", "code", "message", "retry_after", "after", "chunk", "pause", "rate", "copies",
 	} {
 		if t.Has(name) && !slices.Contains(mine, name) {
-			t.Fail(name, fmt.Sprintf("%s is no field of the action %s", name, a.Kind), fieldsInWords(mine))
+			t.Fail(name, fmt.Sprintf("%s is no field of the action %s at the point %s", name, a.Kind, p), fieldsInWords(mine))
 		}
 	}
-	needed(t, &a)
+	needed(t, p, &a)
 	return a
 }
 
@@ -165,7 +172,7 @@ func fieldsInWords(mine []string) string {
 }
 
 // needed checks what a kind cannot do without, and fills in what is usual.
-func needed(t *document.Table, a *Action) {
+func needed(t *document.Table, p Point, a *Action) {
 	miss := func(name, expected string) {
 		if !t.Has(name) {
 			t.Fail("", fmt.Sprintf("the action %s has no %s", a.Kind, name), expected)
@@ -180,7 +187,7 @@ func needed(t *document.Table, a *Action) {
 		a.Status = http.StatusTooManyRequests
 	case Code:
 		miss("code", `code = "reject_block"`)
-		if a.Status == 0 {
+		if a.Status == 0 && p != Job {
 			a.Status = http.StatusBadGateway
 		}
 	case Cut:
