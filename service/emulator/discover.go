@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -21,6 +22,12 @@ const (
 func (s *Server) openIndex() {
 	s.index = index.Open(s.ctx, index.Config{
 		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
+		Fail: func(string, string) error {
+			if s.account.Suspended() {
+				return errors.New(textSuspended)
+			}
+			return nil
+		},
 	})
 }
 

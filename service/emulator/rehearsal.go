@@ -2,6 +2,7 @@ package emulator
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -190,8 +191,16 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// jobFault is asked before every input of a job.
+// textSuspended is what progress says of a job of an account that was suspended (public
+// documentation).
+const textSuspended = "Account is suspended"
+
+// jobFault is asked before every input of a job. A suspended account fetches nothing, by
+// jobs either.
 func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
+	if s.account.Suspended() {
+		return &jobs.FailedError{Message: textSuspended}
+	}
 	e := s.rehearsal.faults
 	if !e.Active(fault.Job) {
 		return nil
@@ -208,7 +217,7 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 		return &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
 	if v.Do.Kind == fault.Fail {
-		return fmt.Errorf("%w: %s", jobs.ErrFault, v.Do.Message)
+		return &jobs.FailedError{Message: cmp.Or(v.Do.Message, "Something went wrong. Our team is looking into it.")}
 	}
 	return nil
 }

@@ -223,6 +223,7 @@ nth = 1
 point = "job"
 path = "/fails"
 action = "fail"
+message = "the collector broke"
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -247,6 +248,11 @@ action = "fail"
 	}
 	if status, _ := run("http://lab.test/fails"); status != "failed" {
 		t.Errorf("a job that fails: %s", status)
+	}
+	id := g.trigger("gd_products", "http://lab.test/fails")
+	g.until(id, func(p progress) bool { return p.Status == "failed" })
+	if a := g.do("GET", g.r.API+"/datasets/v3/progress/"+id, g.key("ci-fetch"), nil); !strings.Contains(a.body, `"error_message":"the collector broke"`) {
+		t.Errorf("%+v", a)
 	}
 }
 

@@ -257,6 +257,9 @@ func TestASuspendedAccountFetchesNothing(t *testing.T) {
 	g.expect(level.Admin, "PUT /status", `{"status":"suspend_manual"}`, 200, "suspend_manual")
 	g.expectBoth(here, "isp_demo", "http://lab.test/ok", "407 client_10020", "407 client_10020")
 	g.expect(level.User, "GET /status?zone=isp_demo", "", 200, `"can_make_requests":false`)
+	id := g.trigger("gd_pages", "http://lab.test/ok")
+	g.until(id, func(p progress) bool { return p.Status == "failed" })
+	g.expect(level.User, "GET /datasets/v3/progress/"+id, "", 200, `"error_message":"Account is suspended"`)
 	if err := g.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}

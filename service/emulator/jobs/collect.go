@@ -58,6 +58,7 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 		do = d.discover[j.shape.discover]
 	}
 	var err error
+	var failed *FailedError
 	if fault := j.engine.conf.Fault; fault != nil {
 		err = fault(ctx, j.shape.dataset, v.text("url"))
 	}
@@ -67,7 +68,7 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	switch {
 	case ctx.Err() != nil:
 		return l, context.Cause(ctx)
-	case errors.Is(err, ErrFault):
+	case errors.As(err, &failed):
 		return l, err
 	case v.err != nil:
 		return l, v.err

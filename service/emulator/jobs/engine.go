@@ -64,7 +64,7 @@ type Config struct {
 	// MaxRunning bounds the unfinished jobs of one dataset; 0 is [MaxRunning].
 	MaxRunning int
 	// Fault is asked before every input. Its error is the input's, as Fetch's is; one
-	// that wraps [ErrFault] fails the whole job. Nil does nothing.
+	// that wraps a [FailedError] fails the whole job. Nil does nothing.
 	Fault func(ctx context.Context, dataset, url string) error
 	// HandOver takes the webhooks of a job that has ended. What it has taken is on
 	// disk when it returns; it may be given the same ones again. Nil drops them.

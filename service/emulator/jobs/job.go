@@ -123,6 +123,7 @@ func (j *job) run(ctx context.Context) {
 		err = j.build(ctx)
 	}
 	status, msg := Ready, ""
+	var failed *FailedError
 	switch {
 	case ctx.Err() != nil:
 		// Canceled, or left for the next start.
@@ -130,8 +131,8 @@ func (j *job) run(ctx context.Context) {
 			j.handOver()
 		}
 		return
-	case errors.Is(err, ErrFault):
-		status, msg = Failed, "Something went wrong. Our team is looking into it."
+	case errors.As(err, &failed):
+		status, msg = Failed, failed.Message
 	case err != nil:
 		j.engine.conf.Log.Error("a job failed", "snapshot", j.id, "error", err)
 		status, msg = Failed, "Internal server error"

@@ -31,8 +31,13 @@ var (
 	ErrNotComplete  = errors.New("snapshot did not complete")
 	ErrNoInput      = errors.New("snapshot input does not exist")
 	ErrNoPart       = errors.New("snapshot has no such part")
-	ErrFault        = errors.New("the job fails because a fault says so")
 )
+
+// FailedError fails a whole job, not the input it came up at. Message is what progress says
+// of the job from then on.
+type FailedError struct{ Message string }
+
+func (e *FailedError) Error() string { return "the job fails: " + e.Message }
 
 // Status is a job's state as it is spelt on the wire (public documentation).
 type Status string
