@@ -78,7 +78,7 @@ func TestRequestRefusesByName(t *testing.T) {
 		{"relative url", `{"zone":"isp_demo","url":"/ok","format":"raw"}`, "url must be"},
 		{"ftp", `{"zone":"isp_demo","url":"ftp://lab.test/","format":"raw"}`, "url must be"},
 		{"a format nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"xml"}`, "format must be raw or json"},
-		{"country in capitals", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"US"}`, "country takes two lower-case letters"},
+		{"a country of three letters", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"USA"}`, "country takes two lower-case letters"},
 		{"a city on ISP", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","country":"us","city":"reno"}`, "city is for residential and mobile zones"},
 		{"async in the body", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","async":true}`, "async is not allowed"},
 		{"a field nobody knows", `{"zone":"isp_demo","url":"http://lab.test/","format":"raw","colour":"red"}`, "colour is not allowed"},
@@ -189,6 +189,11 @@ func TestMethodHeadersBodyAndCountryReachTheTarget(t *testing.T) {
 	}
 	if strings.Contains(a.header.Get("x-brd-debug"), "exit=bound") && v.Address != a.header.Get("x-brd-ip") {
 		t.Errorf("left from %s, said %s", v.Address, a.header.Get("x-brd-ip"))
+	}
+	// A public SDK sends countries in capitals.
+	a = g.request(map[string]any{"zone": "mobile_demo", "url": "http://lab.test/whoami", "format": "raw", "country": "FR"})
+	if a.status != http.StatusOK || !strings.Contains(a.header.Get("x-brd-debug"), "country=fr") {
+		t.Errorf("%d %v %s", a.status, a.header, a.body)
 	}
 	a = g.request(map[string]any{"zone": "mobile_demo", "url": "http://lab.test/whoami", "format": "raw", "method": "PUT", "body": "plain"})
 	if v := decode[seen](t, a); v.Method != http.MethodPut || v.Body != "plain" {

@@ -235,6 +235,7 @@ func (s *settings) set(name, v string) (reason string) {
 		return wrongAuth(v)
 	case "uncompressed_webhook":
 		return setBool(&s.plain, v)
+	case "sdk_function": // some public clients send it; it means nothing
 	default:
 		if !s.loose {
 			return unknownParameter

@@ -117,10 +117,21 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 
 func TestLooseLetsPassWhatStrictRefuses(t *testing.T) {
 	g := start(t, options{loose: true})
-	id := g.trigger("dataset_id=gd_pages&sdk_function=x", `{"input":[{"url":"http://lab.test/ok","country":"us"}],"whatever":{}}`, "text/plain")
+	id := g.trigger("dataset_id=gd_pages&colour=x", `{"input":[{"url":"http://lab.test/ok","country":"us"}],"whatever":{}}`, "text/plain")
 	g.status(id, "ready")
 	if r := g.do("GET", "/datasets/v3/snapshot/"+id+"?x=1", nil); r.status != 200 {
 		t.Errorf("%+v", r)
+	}
+}
+
+func TestWhatPublicClientsAreKnownToSendIsTaken(t *testing.T) {
+	g := start(t, options{})
+	for _, path := range []string{"trigger", "scrape"} {
+		// As a public SDK starts a job.
+		r := g.do("POST", "/datasets/v3/"+path+"?dataset_id=gd_pages&notify=false&include_errors=true&sdk_function=crawl", map[string]any{"input": urls("http://lab.test/ok")})
+		if r.status != http.StatusOK || r.header.Get("x-emulator-note") != "" {
+			t.Errorf("%s: %+v", path, r)
+		}
 	}
 }
 

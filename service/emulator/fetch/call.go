@@ -222,6 +222,8 @@ func (c *call) text(name string) *string {
 
 func (c *call) checkText(name, v string, bad *answer.InvalidError) {
 	switch name {
+	case "country":
+		c.flags.Country = strings.ToLower(v) // some public clients send it in upper case
 	case "format":
 		if v != "raw" && v != "json" {
 			bad.Add("format must be raw or json")
