@@ -135,12 +135,12 @@ func (s *Server) listenCDP(addr string) (net.Listener, error) {
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "" && !isLoopback(r.Host) {
-			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisControl, "the local emulator answers to localhost and loopback addresses only")
+			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisLoopback, "the local emulator answers to localhost and loopback addresses only")
 			return
 		}
 		for _, origin := range r.Header["Origin"] {
 			if !ownOrigin(origin) {
-				answer.Text(w, http.StatusForbidden, answer.BasisControl, "the local emulator does not answer pages of other sites")
+				answer.Text(w, http.StatusForbidden, answer.BasisLoopback, "the local emulator does not answer pages of other sites")
 				return
 			}
 		}

@@ -29,6 +29,7 @@ const (
 	BasisProxyRefused = "service.md 5.2; status and code: public documentation"
 	BasisProxyProduct = "service.md 5.2; status and code: assumption"
 	BasisControl      = "service.md 2.1, 3, 5.3: account settings; this interface: addition of this emulator"
+	BasisLoopback     = "assumption: this emulator's own guard against pages of other sites"
 	BasisPolicy       = "public documentation: policy codes; which hosts they mean: assumption"
 	BasisCA           = "service.md 5.2 rule 3; this address: addition of this emulator"
 	BasisTarget       = "assumption: the emulator's bounds"
