@@ -277,7 +277,7 @@ func (a Action) fields(set func(name string, v any, given bool)) {
 	number := func(name string, v int64) { set(name, v, v != 0) }
 	wait := func(name string, d time.Duration) { set(name, d.String(), d != 0) }
 	set("accepted", true, a.Accepted)
-	set("status", a.Status, a.Kind == Status || a.Kind == Code)
+	set("status", a.Status, a.Status != 0 && (a.Kind == Status || a.Kind == Code))
 	set("headers", a.Header, len(a.Header) > 0)
 	set("body", a.Body, a.Body != "")
 	set("code", a.Code, a.Code != "")
