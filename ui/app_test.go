@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -184,6 +185,26 @@ func TestADialogThatPopsUpIgnoresKeysForAMoment(t *testing.T) {
 		if len(b.got) != 0 {
 			t.Errorf("the dialog took a key meant for something else: %v", b.got)
 		}
+		s.After(150 * time.Millisecond)
+		s.PressFast("x")
+		if len(b.got) != 1 {
+			t.Errorf("the dialog took %v", b.got)
+		}
+	})
+}
+
+func TestADialogIsNotLockedByAClockThatGoesBack(t *testing.T) {
+	flow(t, func(t *testing.T) {
+		var ahead atomic.Int64
+		ahead.Store(int64(7 * 24 * time.Hour))
+		app := ui.New(ui.Deps{
+			Ctx: t.Context(), Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }, FixedTheme: true,
+			Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+		})
+		s := start(t, app)
+		b := &box{guarded: true}
+		s.Send(kit.Open{Overlay: b})
+		ahead.Store(0) // another emulator, whose clock was not moved
 		s.After(150 * time.Millisecond)
 		s.PressFast("x")
 		if len(b.got) != 1 {

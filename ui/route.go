@@ -71,8 +71,12 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	}
 	if n := len(a.stack); n > 0 {
 		top := a.stack[n-1]
-		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() && a.deps.Now().Sub(top.opened) < guardTime {
-			return nil
+		if g, ok := top.overlay.(kit.Guarded); ok && g.Guarded() {
+			// An emulator's clock may have been moved since, forward or, with another
+			// emulator, back: neither may lock the dialog.
+			if age := a.deps.Now().Sub(top.opened); age >= 0 && age < guardTime {
+				return nil
+			}
 		}
 		return a.keyIn(top.overlay, k, name, nil)
 	}
