@@ -212,7 +212,7 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 	if len(msgs) != 2 || msgs[0].(kit.SessionChanged).Session.Ahead != 365*24*time.Hour {
 		t.Fatalf("the views are told %v", msgs)
 	}
-	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "+365d") {
+	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "365d ahead") {
 		t.Errorf("toast %q", toast.Text)
 	}
 	if state := key.State(c.session.now(), time.Hour); state != model.KeyExpired {

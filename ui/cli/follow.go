@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -99,7 +100,7 @@ func (f *follower) look() []tea.Msg {
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
 	case f.at == before && moved:
-		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + kit.Ahead(f.ahead) + " from the machine's now, and this console follows it."})
+		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + strings.TrimPrefix(kit.Ahead(f.ahead), "+") + " ahead of the machine's now, and this console follows it."})
 	case before == (place{}) || f.at == before:
 		return changed
 	case ours:

@@ -148,7 +148,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		}
 		return kit.Confirm(d.Theme, kit.ConfirmSpec{
 			Title: "Remove the fault?", Yes: "remove it", Intent: kit.ForOverlay{Overlay: l, Msg: removeNow{f.ID}},
-			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + kit.Count(int(f.Hits)) + " times. The emulator forgets it with its counters; space switches it off and keeps it.",
+			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + kit.Count(int(f.Hits)) + " of " + kit.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
 		})
 	case removeNow:
 		return l.change(func() error { return d.Emulator.RemoveFault(d.Ctx, msg.id) })

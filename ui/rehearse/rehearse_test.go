@@ -255,7 +255,7 @@ func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 			s.Press("space")
 			s.ExpectNot("○ off")
 			s.Press("X")
-			s.Expect("Remove the fault?", "slow-api at the api", "hit 4", "The emulator forgets it")
+			s.Expect("Remove the fault?", "slow-api at the api", "hit 4", "calls.", "forgets")
 			s.After(time.Second) // a question takes no key at once
 			s.Press("n")
 			s.Expect("slow-api")
