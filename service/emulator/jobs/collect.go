@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -60,7 +61,7 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	var err error
 	var failed *FailedError
 	if fault := j.engine.conf.Fault; fault != nil {
-		err = fault(ctx, j.shape.dataset, v.text("url"))
+		err = fault(ctx, j.shape.dataset, cmp.Or(v.text("url"), v.text("category_url")))
 	}
 	if err == nil {
 		err = do(ctx, v)

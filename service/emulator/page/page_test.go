@@ -59,12 +59,12 @@ func TestALongBaseDoesNotMultiply(t *testing.T) {
 	page := func(base int) []byte {
 		var b strings.Builder
 		b.WriteString(`<base href="http://lab.test/` + strings.Repeat("a", base) + `/">`)
-		for i := range 6000 {
+		for i := range 4300 {
 			fmt.Fprintf(&b, `<a href=%d>x</a>`, i)
 		}
 		return []byte(b.String())
 	}
-	if got := Links(page(maxAddress), "http://lab.test/b/"); len(got) != 6000 || got[0] != "http://lab.test/b/0" {
+	if got := Links(page(maxAddress), "http://lab.test/b/"); len(got) != 4300 || got[0] != "http://lab.test/b/0" {
 		t.Errorf("a base that is too long counted: %d links, %.100q", len(got), got)
 	}
 	total := 0
