@@ -393,3 +393,20 @@ func TestChallengeHeadersAreThoseThatDecide(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatADialectTellsIsSaidInWordsThatTellSomething(t *testing.T) {
+	for _, c := range []struct {
+		class Class
+		cause Cause
+		want  string
+	}{
+		{ClassOutside, CauseTargetError, "The service reports an error that means: target error."},
+		{ClassCaptcha, CauseNone, "The service reports an error that means: CAPTCHA."},
+		{ClassAccessRestricted, CausePolicy, "The service reports an error that means: access restricted, policy."},
+	} {
+		d := Diagnose(Outcome{Via: ViaAPI, ServiceStatus: 200, TargetStatus: 502, ServiceCode: "code", ServiceClass: c.class, ServiceCause: c.cause})
+		if d.Rule != "dialect" || d.Summary != c.want {
+			t.Errorf("%s, %s: rule %s says %q, want %q", c.class, c.cause, d.Rule, d.Summary, c.want)
+		}
+	}
+}

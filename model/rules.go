@@ -113,10 +113,14 @@ var knowledgeRules = []rule{
 		},
 		say: func(f *facts) string {
 			class, cause := f.dialectVerdict()
-			if cause == CauseNone {
-				return fmt.Sprintf("The service reports an error that means: %s.", class.Label())
+			words := strings.ReplaceAll(string(cause), "_", " ")
+			switch {
+			case cause == CauseNone:
+				words = class.Label()
+			case class != ClassOutside: // which says nothing beside its cause
+				words = class.Label() + ", " + words
 			}
-			return fmt.Sprintf("The service reports an error that means: %s, %s.", class.Label(), strings.ReplaceAll(string(cause), "_", " "))
+			return "The service reports an error that means: " + words + "."
 		},
 	},
 	{
