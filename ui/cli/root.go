@@ -35,7 +35,7 @@ func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
 		return
 	}
 	if a.StderrTTY {
-		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().Render("error"), oneLine(err))
+		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().String(), oneLine(err))
 	} else {
 		fmt.Fprintln(w, "zonedeck:", oneLine(err))
 	}

@@ -56,7 +56,7 @@ func (a *app) openSession(ctx context.Context, needs sessionNeeds) (*session, er
 		return nil, err
 	}
 	if err := s.paths.Ensure(); err != nil {
-		s.notices = append(s.notices, fmt.Sprintf("%v: nothing will be kept", err))
+		s.notices = append(s.notices, notKept(err))
 	}
 	inventory, err := keystore.OpenInventory(s.paths.KeysFile())
 	if err != nil {
@@ -243,6 +243,17 @@ func (a *app) withSession(ctx context.Context, needs sessionNeeds, f func(*sessi
 		a.warn("%s", oneLine(cerr))
 	}
 	return err
+}
+
+// notKept says that folders cannot be made: the first of them and how many more,
+// because a home that is read-only fails for all of them alike.
+func notKept(err error) string {
+	first, rest, several := strings.Cut(err.Error(), "\n")
+	text := "not everything will be kept: " + first
+	if several {
+		text += fmt.Sprintf(" (and %d more of 'zonedeck paths')", 1+strings.Count(rest, "\n"))
+	}
+	return text
 }
 
 // oneLine is an error for the terminal; joined errors stand behind each other.
