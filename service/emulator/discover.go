@@ -2,11 +2,11 @@ package emulator
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"time"
 
 	"zonedeck/service/emulator/index"
+	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/level"
 )
@@ -24,7 +24,7 @@ func (s *Server) openIndex() {
 		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
 		Fail: func(string, string) error {
 			if s.account.Suspended() {
-				return errors.New(textSuspended)
+				return &jobs.FailedError{Message: textSuspended}
 			}
 			return nil
 		},
