@@ -13,32 +13,33 @@ import (
 // loose, by every endpoint.
 func TestWhatNobodyKnowsIsNamed(t *testing.T) {
 	const hook = `{"type":"webhook","endpoint":"http://hook.invalid/"`
+	// No id of a job has the underscore of zz_ behind its prefix.
 	const priced = `"filter":{"name":"price","operator":"is_not_null"`
 	for _, c := range []struct{ method, path, body, name string }{
-		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages&zz=1", `[{"url":"http://lab.test/ok"}]`, "zz"},
-		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `[{"url":"http://lab.test/ok","zz":1}]`, "zz"},
-		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `{"input":[{"url":"http://lab.test/ok"}],"zz":{}}`, "zz"},
-		{"GET", "/datasets/v3/progress/ID?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/snapshot/ID?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/snapshot/ID/parts?zz=1", "", "zz"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages&zz_=1", `[{"url":"http://lab.test/ok"}]`, "zz_"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `[{"url":"http://lab.test/ok","zz_":1}]`, "zz_"},
+		{"POST", "/datasets/v3/trigger?dataset_id=gd_pages", `{"input":[{"url":"http://lab.test/ok"}],"zz_":{}}`, "zz_"},
+		{"GET", "/datasets/v3/progress/ID?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/snapshot/ID?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/snapshot/ID/parts?zz_=1", "", "zz_"},
 		{"GET", "/datasets/v3/snapshot/ID/input?batch_size=1000", "", "batch_size"},
-		{"POST", "/datasets/v3/snapshot/ID/cancel?zz=1", "", "zz"},
-		{"POST", "/datasets/v3/snapshot/ID/rerun?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/log/ID?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/snapshots?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/scrapers?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/delivery/x?zz=1", "", "zz"},
-		{"GET", "/datasets/v3/deliveries?zz=1", "", "zz"},
-		{"GET", "/datasets/list?zz=1", "", "zz"},
-		{"GET", "/datasets/gd_pages/metadata?zz=1", "", "zz"},
-		{"GET", "/datasets/snapshots?zz=1", "", "zz"},
-		{"POST", "/datasets/v3/deliver/ID?zz=1", `{"deliver":` + hook + `}}`, "zz"},
-		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `},"zz":1}`, "zz"},
-		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"zz":1}}`, "deliver.zz"},
-		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"filename":{"zz":1}}}`, "deliver.filename.zz"},
-		{"POST", "/datasets/filter?zz=1", `{"dataset_id":"gd_products",` + priced + `}}`, "zz"},
-		{"POST", "/datasets/filter", `{"dataset_id":"gd_products","zz":1,` + priced + `}}`, "zz"},
-		{"POST", "/datasets/search/gd_products", `{"zz":1,` + priced + `}}`, "zz"},
+		{"POST", "/datasets/v3/snapshot/ID/cancel?zz_=1", "", "zz_"},
+		{"POST", "/datasets/v3/snapshot/ID/rerun?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/log/ID?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/snapshots?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/scrapers?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/delivery/x?zz_=1", "", "zz_"},
+		{"GET", "/datasets/v3/deliveries?zz_=1", "", "zz_"},
+		{"GET", "/datasets/list?zz_=1", "", "zz_"},
+		{"GET", "/datasets/gd_pages/metadata?zz_=1", "", "zz_"},
+		{"GET", "/datasets/snapshots?zz_=1", "", "zz_"},
+		{"POST", "/datasets/v3/deliver/ID?zz_=1", `{"deliver":` + hook + `}}`, "zz_"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `},"zz_":1}`, "zz_"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"zz_":1}}`, "deliver.zz_"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"filename":{"zz_":1}}}`, "deliver.filename.zz_"},
+		{"POST", "/datasets/filter?zz_=1", `{"dataset_id":"gd_products",` + priced + `}}`, "zz_"},
+		{"POST", "/datasets/filter", `{"dataset_id":"gd_products","zz_":1,` + priced + `}}`, "zz_"},
+		{"POST", "/datasets/search/gd_products", `{"zz_":1,` + priced + `}}`, "zz_"},
 	} {
 		for _, loose := range []bool{false, true} {
 			g := start(t, options{loose: loose})
@@ -59,8 +60,8 @@ func TestWhatNobodyKnowsIsNamed(t *testing.T) {
 	}
 	g := start(t, options{})
 	for path, body := range map[string]string{
-		"/datasets/filter":             `{"dataset_id":"gd_products",` + priced + `,"zz":1}}`,
-		"/datasets/search/gd_products": `{"filter":{"operator":"and","filters":[{"name":"price","operator":"is_null","zz":1}]}}`,
+		"/datasets/filter":             `{"dataset_id":"gd_products",` + priced + `,"zz_":1}}`,
+		"/datasets/search/gd_products": `{"filter":{"operator":"and","filters":[{"name":"price","operator":"is_null","zz_":1}]}}`,
 	} {
 		if r := g.do("POST", path, body); r.status != 400 || !strings.Contains(r.body, "nothing else") {
 			t.Errorf("%s %s: %+v", path, body, r)
