@@ -47,6 +47,16 @@ func addrPort(ln net.Listener) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
+// reached is an address at which a listener can be reached: one on all addresses is
+// named by this machine's own.
+func reached(ln net.Listener) string {
+	ap := addrPort(ln)
+	if ap.Addr().IsUnspecified() {
+		return localPort(int(ap.Port()))
+	}
+	return ap.String()
+}
+
 func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
 	if addr == "" {
 		addr = "127.0.0.1:0"

@@ -161,6 +161,12 @@ func TestListeningElsewhereHasToBeAskedFor(t *testing.T) {
 	if notes := strings.Join(g.r.Notes, "\n"); strings.Count(notes, "WARNING") != 3 || !strings.Contains(notes, "SOCKS5") {
 		t.Errorf("not loud: %q", notes)
 	}
+	// No client can dial 0.0.0.0.
+	for _, at := range []string{strings.TrimPrefix(g.r.API, "http://"), g.r.Proxy, g.r.SOCKS} {
+		if host, _, _ := net.SplitHostPort(at); host != "127.0.0.1" {
+			t.Errorf("it says that it is reached at %s", at)
+		}
+	}
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(g.r.API, "http://"))
 	// Other machines use a name of this one, which is no rebinding then.
 	got := raw(t, "127.0.0.1:"+port, fmt.Sprintf("GET /datasets/list HTTP/1.1\r\nHost: build.example:%s\r\nAuthorization: Bearer %s\r\nConnection: close\r\n\r\n", port, g.key("batch-user")))

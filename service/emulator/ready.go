@@ -10,7 +10,8 @@ import (
 // listens and the demo account's logins.
 type Ready struct {
 	SchemaVersion int `json:"schema_version"`
-	// API and Control are base URLs, Proxy and SOCKS are host:port.
+	// API and Control are base URLs, Proxy and SOCKS are host:port, as this machine reaches
+	// them.
 	API   string `json:"api"`
 	Proxy string `json:"proxy"`
 	SOCKS string `json:"socks"`

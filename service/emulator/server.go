@@ -309,13 +309,13 @@ func (s *Server) shutdown(ctx context.Context) error {
 
 func (s *Server) fillReady(ln listeners) {
 	s.ready.SchemaVersion = 1
-	s.ready.API = "http://" + ln.api.Addr().String()
-	s.ready.Proxy = ln.proxy.Addr().String()
-	s.ready.SOCKS = ln.socks.Addr().String()
-	s.ready.CDP = "ws://" + ln.cdp.Addr().String()
+	s.ready.API = "http://" + reached(ln.api)
+	s.ready.Proxy = reached(ln.proxy)
+	s.ready.SOCKS = reached(ln.socks)
+	s.ready.CDP = "ws://" + reached(ln.cdp)
 	s.ready.Lab = "http://" + exits.LabHost
-	s.ready.LabDirect = "http://" + ln.lab.Addr().String()
-	s.ready.Control = "http://" + ln.control.Addr().String()
+	s.ready.LabDirect = "http://" + reached(ln.lab)
+	s.ready.Control = "http://" + reached(ln.control)
 	s.ready.ControlToken = s.controlToken
 	s.ready.CA = absolute(s.state.Path(ca.CertFile))
 	s.ready.CAPEM = string(s.ca.PEM)

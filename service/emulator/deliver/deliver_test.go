@@ -365,31 +365,17 @@ func TestTooManyThatWaitAreRefused(t *testing.T) {
 	}
 }
 
-func TestCancelAndForget(t *testing.T) {
+func TestWhatHasEndedIsForgotten(t *testing.T) {
 	c := newClock()
 	e := open(t, Config{Now: c.now})
-	d, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/", Auth: "s3cret"})
+	r := receive(t)
+	d, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "s3cret"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Cancel(d.ID); err != nil {
-		t.Error(err)
-	}
-	if err := e.Cancel(d.ID); !errors.Is(err, ErrNotWaiting) {
-		t.Errorf("%v", err)
-	}
-	if err := e.Cancel("d_x"); !errors.Is(err, ErrNoDelivery) {
-		t.Errorf("%v", err)
-	}
 	e.Start()
-	r := receive(t)
-	if _, err := e.Deliver(Message{Snapshot: "sd_2", Kind: Notify, URL: r.URL}); err != nil {
-		t.Fatal(err)
-	}
-	<-r.came // so that it has looked for what is old
-	if got, err := e.Get(d.ID); err != nil || got.Status != Canceled {
-		t.Errorf("%+v %v", got, err)
-	}
+	<-r.came
+	until(t, e, is(Done))
 	c.forward(Retention + time.Second)
 	e.Wake()
 	tick := time.NewTicker(time.Millisecond)

@@ -44,16 +44,15 @@ type Message struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Status is a delivery's state. Done, failed and canceled are public documentation;
-// how a delivery that is still waiting is called is not shown.
+// Status is a delivery's state. Done and failed are public documentation (canceled too;
+// nothing cancels one here); how a delivery that is still waiting is called is not shown.
 type Status string
 
 // The states of a delivery.
 const (
-	Waiting  Status = "running"
-	Done     Status = "done"
-	Failed   Status = "failed"
-	Canceled Status = "canceled"
+	Waiting Status = "running"
+	Done    Status = "done"
+	Failed  Status = "failed"
 )
 
 func (s Status) ended() bool { return s != Waiting }

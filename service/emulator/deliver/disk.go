@@ -67,7 +67,7 @@ func (e *Engine) read(id string) (*Delivery, error) {
 		return nil, errors.New("it is not the delivery it is named after")
 	}
 	switch d.Status {
-	case Waiting, Done, Failed, Canceled:
+	case Waiting, Done, Failed:
 		return d, nil
 	default:
 		return nil, fmt.Errorf("status %q", d.Status)

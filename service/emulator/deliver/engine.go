@@ -223,21 +223,6 @@ func (e *Engine) List(snapshot string) []Delivery {
 	return out
 }
 
-// Cancel gives a waiting delivery up; an attempt that is on its way is not stopped.
-// Errors: [ErrNoDelivery], [ErrNotWaiting], or the disk's.
-func (e *Engine) Cancel(id string) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	d, ok := e.all[id]
-	switch {
-	case !ok:
-		return ErrNoDelivery
-	case d.Status != Waiting:
-		return ErrNotWaiting
-	}
-	return e.end(d, Canceled)
-}
-
 // end moves a delivery to its last state; its secret goes. Called under mu.
 func (e *Engine) end(d *Delivery, status Status) error {
 	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
