@@ -1,8 +1,10 @@
 package emulator
 
 import (
+	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -199,5 +201,33 @@ func TestASessionIsLostAfterItsNetworksIdleTime(t *testing.T) {
 		if code := ask(); code != "peer_30030" {
 			t.Errorf("%s after more than %s: %q", zone, idle, code)
 		}
+	}
+}
+
+func TestASessionWithAnOpenTunnelIsNotIdle(t *testing.T) {
+	c := newClock()
+	g := start(t, Options{Now: c.now})
+	const login = "datacenter_demo-session-s-const"
+	tunnel := connect(t, g.r.Proxy, loginHeader(login, g.password("datacenter_demo")), "lab.test:80", nil)
+	answers := bufio.NewReader(tunnel)
+	fetch := func() {
+		t.Helper()
+		if _, err := io.WriteString(tunnel, "GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%d %v", resp.StatusCode, err)
+		}
+	}
+	fetch()
+	c.forward(time.Hour)
+	fetch()
+	if code := g.get(g.through(login), "http://lab.test/ok").header.Get("x-brd-err-code"); code != "" {
+		t.Error(code)
 	}
 }

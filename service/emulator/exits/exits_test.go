@@ -46,6 +46,17 @@ func TestSessions(t *testing.T) {
 			t.Fatalf("moved to %v", e)
 		}
 	}
+	release := p.Hold(w)
+	now = now.Add(time.Hour) // in use all the while
+	if e := pick(w); e != first {
+		t.Errorf("moved to %v while in use", e)
+	}
+	now = now.Add(time.Hour)
+	release()
+	now = now.Add(5 * time.Minute) // idle from the release on
+	if e := pick(w); e != first {
+		t.Errorf("moved to %v after its use", e)
+	}
 	other := w
 	other.Zone, other.Country = "y", "jp"
 	if e := pick(other); e.Country != "jp" || pick(w) != first {

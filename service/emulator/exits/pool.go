@@ -96,6 +96,7 @@ type session struct {
 	exit           Exit
 	country, place string
 	used           time.Time
+	open           int // what left by it and has not ended yet
 }
 
 // Pool hands out exits.
@@ -104,12 +105,12 @@ type Pool struct {
 
 	mu       sync.Mutex
 	turns    map[turn]int
-	sessions map[sessionKey]session
+	sessions map[sessionKey]*session
 }
 
 // NewPool makes a pool that reads the time from now.
 func NewPool(now func() time.Time) *Pool {
-	return &Pool{now: now, turns: map[turn]int{}, sessions: map[sessionKey]session{}}
+	return &Pool{now: now, turns: map[turn]int{}, sessions: map[sessionKey]*session{}}
 }
 
 // Pick chooses the exit for one fetch. The error is [ErrNotAllocated], [ErrNoCountry]
@@ -145,7 +146,7 @@ func (p *Pool) Pick(w Want) (Exit, error) {
 	now := p.now()
 	k := sessionKey{w.Zone, w.Session}
 	s, known := p.sessions[k]
-	if known && (now.Sub(s.used) > idle(w.Product) || s.country != w.Country || s.place != w.Place) {
+	if known && (s.open == 0 && now.Sub(s.used) > idle(w.Product) || s.country != w.Country || s.place != w.Place) {
 		delete(p.sessions, k)
 		if w.Const {
 			return Exit{}, ErrSessionLost
@@ -154,11 +155,32 @@ func (p *Pool) Pick(w Want) (Exit, error) {
 	}
 	if !known {
 		p.makeRoom()
-		s = session{exit: p.next(w), country: w.Country, place: w.Place}
+		s = &session{exit: p.next(w), country: w.Country, place: w.Place}
+		p.sessions[k] = s
 	}
 	s.used = now
-	p.sessions[k] = s
 	return s.exit, nil
+}
+
+// Hold keeps a session's exit for as long as something that left by it is open, such as
+// a tunnel: what is in use is not idle. Its idle time begins with the release.
+func (p *Pool) Hold(w Want) (release func()) {
+	if w.Session == "" {
+		return func() {}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s, known := p.sessions[sessionKey{w.Zone, w.Session}]
+	if !known {
+		return func() {}
+	}
+	s.open++
+	return func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		s.open--
+		s.used = p.now()
+	}
 }
 
 // makeRoom forgets the longest unused session once the bound is reached.
@@ -169,7 +191,7 @@ func (p *Pool) makeRoom() {
 	var oldest sessionKey
 	var at time.Time
 	for k, s := range p.sessions {
-		if at.IsZero() || s.used.Before(at) {
+		if s.open == 0 && (at.IsZero() || s.used.Before(at)) {
 			oldest, at = k, s.used
 		}
 	}

@@ -84,6 +84,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 	b := p.bill(c.visit, strings.HasSuffix(c.visit.Target, ":443"))
 	b.request(true, 0)
+	defer p.conf.Route.Hold(c.visit.Zone, c.visit.Flags)()
 	p.conf.Hooks.done(c.visit, p.tunnels.pipe(c, target, b))
 }
 

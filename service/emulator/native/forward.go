@@ -28,6 +28,7 @@ const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (K
 
 // forward passes one request on and its answer back. Neither body is collected.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
+	defer p.conf.Route.Hold(v.Zone, v.Flags)()
 	upgrade := upgradeOf(r.Header)
 	seen := p.outgoing(w, r, v, upgrade)
 	defer seen.end()

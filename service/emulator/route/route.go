@@ -132,6 +132,18 @@ func (r Router) Pick(z account.Zone, f username.Flags) (exits.Exit, error) {
 	return r.Pool.Pick(w)
 }
 
+// Hold keeps the exit of a login's session while what left by it is open; see [exits.Pool.Hold].
+func (r Router) Hold(z account.Zone, f username.Flags) (release func()) {
+	if f.Session == "" {
+		return func() {}
+	}
+	w, err := want(z, f)
+	if err != nil {
+		return func() {}
+	}
+	return r.Pool.Hold(w)
+}
+
 // Headers sets what a successful answer tells about its exit.
 func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Flags) {
 	r.Describe(h, host, e, f, "")
