@@ -231,7 +231,7 @@ func (a *API) noSnapshot(w http.ResponseWriter, snap jobs.Snapshot, err error) {
 	case errors.Is(err, jobs.ErrNoPart):
 		refuse(w, "part", "The snapshot has no such part")
 	case errors.Is(err, jobs.ErrNotComplete):
-		text(http.StatusBadRequest, answer.BasisRefusal, "Snapshot is "+string(snap.Status))
+		text(http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(snap.Status))
 	case errors.Is(err, jobs.ErrNoInput):
 		text(http.StatusBadRequest, answer.BasisDataset, "Snapshot input does not exist")
 	case errors.Is(err, jobs.ErrNoSnapshot):
