@@ -129,6 +129,8 @@ func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
 	}{
 		"a URL without a scheme":     {"url", func(r *model.FetchRequest) { r.URL = "example.com" }, nil},
 		"a URL with a login":         {"url", func(r *model.FetchRequest) { r.URL = "http://a:b@example.com/" }, nil},
+		"a port that is none":        {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:99999/" }, nil},
+		"port 0":                     {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:0/" }, nil},
 		"a URL with a line break":    {"url", func(r *model.FetchRequest) { r.URL = "http://example.com/\r\nX: y" }, nil},
 		"a zone without a name":      {"zone", func(r *model.FetchRequest) { r.Zone.Name = "" }, nil},
 		"a header with a line break": {"headers", func(r *model.FetchRequest) { r.Via = model.ViaNative; r.Header = http.Header{"X": {"a\r\nb"}} }, nil},

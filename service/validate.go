@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -100,11 +101,19 @@ func parseTarget(s string) (*url.URL, error) {
 		return nil, badField("url", "write an absolute address, like https://example.com/page")
 	case u.User != nil:
 		return nil, badField("url", "an address with a login in it is not sent; use an Authorization header")
+	case !validPort(u.Port()):
+		return nil, badField("url", "port %s: a port is a number from 1 to 65535", u.Port())
 	}
 	if _, err := connectAddr(u); err != nil {
 		return nil, err
 	}
 	return u, nil
+}
+
+// validPort reports whether an address's port, which may be left out, is one.
+func validPort(port string) bool {
+	n, err := strconv.ParseUint(port, 10, 16)
+	return port == "" || err == nil && n > 0
 }
 
 // connectAddr is the target's host:port as CONNECT names it.

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -226,6 +227,10 @@ func checkURL(s string) error {
 		return errors.New("the host is missing")
 	case u.User != nil:
 		return errors.New("a login in the address would be kept in history: send it as a header")
+	case u.Port() != "":
+		if n, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || n == 0 {
+			return errors.New("a port is a number from 1 to 65535")
+		}
 	}
 	return checkHost(u.Hostname())
 }

@@ -59,6 +59,7 @@ func TestProblemsStandAtTheirField(t *testing.T) {
 		"relative address":      {func(d *draft) { d.URL = "lab.test/ok" }, fieldURL, stop, "must be absolute"},
 		"host and port":         {func(d *draft) { d.URL = "lab.test:80/ok" }, fieldURL, stop, "must be absolute"},
 		"other scheme":          {func(d *draft) { d.URL = "ftp://lab.test/" }, fieldURL, stop, "use http or https"},
+		"a port that is none":   {func(d *draft) { d.URL = "http://lab.test:99999/" }, fieldURL, stop, "from 1 to 65535"},
 		"no host":               {func(d *draft) { d.URL = "http:///ok" }, fieldURL, stop, "host is missing"},
 		"space":                 {func(d *draft) { d.URL = "http://lab.test/a b" }, fieldURL, stop, "no spaces"},
 		"login in the address":  {func(d *draft) { d.URL = "http://me:pw@lab.test/" }, fieldURL, stop, "send it as a header"},
