@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/dialect"
+	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 )
 
@@ -120,7 +122,10 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
 	s.warnLaunch(ctx, p, request)
 	job, err := s.client.Trigger(ctx, request)
-	if err != nil {
+	switch {
+	case err != nil && ledgerFault(err): // it was to be written down first
+		return fail(exitState, "%w; nothing was sent", err)
+	case err != nil:
 		return jobError(ctx, err)
 	}
 	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
@@ -257,8 +262,8 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, service.ErrUnknownJob), errors.Is(err, service.ErrNotShown):
 		return usage("%w", err)
-	case errors.Is(err, service.ErrNoLedger):
-		return fail(exitState, "%w; nothing was sent", err)
+	case ledgerFault(err):
+		return fail(exitState, "%w", err)
 	case errors.Is(err, service.ErrNoSnapshot):
 		return fail(exitMayHaveStarted, "%w", err)
 	case errors.Is(err, service.ErrNotReady):
@@ -268,6 +273,13 @@ func jobError(ctx context.Context, err error) error {
 	default:
 		return fetchError(ctx, err)
 	}
+}
+
+// ledgerFault reports whether the ledger of jobs could not be read or written.
+func ledgerFault(err error) bool {
+	return slices.ContainsFunc([]error{
+		service.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew,
+	}, func(fault error) bool { return errors.Is(err, fault) })
 }
 
 func progressLine(j model.Job) string {

@@ -3,10 +3,14 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"testing"
 
 	"charm.land/fang/v2"
 	"charm.land/lipgloss/v2"
+
+	"zonedeck/service"
+	"zonedeck/service/journal"
 )
 
 func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
@@ -15,5 +19,14 @@ func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
 	a.printError(&out, fang.Styles{ErrorHeader: lipgloss.NewStyle().SetString("ERROR")}, errors.New("the port is taken"))
 	if got, want := out.String(), "ERROR the port is taken\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestALedgerThatCannotBeUsedIsAFaultOfTheDisk(t *testing.T) {
+	for _, fault := range []error{service.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew} {
+		err := jobError(t.Context(), fmt.Errorf("writing down the intent: %w", fault))
+		if code := exitCode(t.Context(), err); code != exitState {
+			t.Errorf("%v: exit %d, want %d", fault, code, exitState)
+		}
 	}
 }
