@@ -122,11 +122,8 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
 	s.warnLaunch(ctx, p, request)
 	job, err := s.client.Trigger(ctx, request)
-	switch {
-	case err != nil && ledgerFault(err): // it was to be written down first
-		return fail(exitState, "%w; nothing was sent", err)
-	case err != nil:
-		return jobError(ctx, err)
+	if err != nil {
+		return triggerError(ctx, job, err)
 	}
 	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
 		return s.reportJob(job, f.json)
@@ -272,6 +269,22 @@ func jobError(ctx context.Context, err error) error {
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)
 	default:
 		return fetchError(ctx, err)
+	}
+}
+
+// triggerError is the exit for a launch that ended with an error; job says what is
+// known of it. A ledger that fails before the POST means that nothing was sent;
+// one that fails behind it has an error that says what became of the job.
+func triggerError(ctx context.Context, job model.Job, err error) error {
+	switch {
+	case !ledgerFault(err):
+		return jobError(ctx, err)
+	case job.State == model.JobMayHave:
+		return fail(exitMayHaveStarted, "%w", err)
+	case job.State == model.JobAccepted, job.State == model.JobRefused:
+		return fail(exitState, "%w", err)
+	default:
+		return fail(exitState, "%w; nothing was sent", err)
 	}
 }
 
