@@ -2,11 +2,14 @@ package h1
 
 import (
 	"bufio"
+	"crypto/tls"
+	"errors"
 	"fmt"
 	"io"
 	"math"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"sync"
 	"syscall"
@@ -75,6 +78,26 @@ func (c *conn) patience(d time.Duration) error {
 	}
 	c.until = now.Add(d)
 	return c.SetDeadline(c.until)
+}
+
+// drained reports whether nothing lies behind an answer. The record of TLS that ended it
+// may hold more, which neither the reader nor the socket shows: a read that must not wait
+// for the socket does.
+func (c *conn) drained() bool {
+	if c.br.Buffered() > 0 {
+		return false
+	}
+	tc, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return true
+	}
+	c.until = time.Time{} // the next request sets a deadline of its own
+	if err := tc.SetReadDeadline(time.Unix(1, 0)); err != nil {
+		return false
+	}
+	var b [1]byte
+	n, err := tc.Read(b[:])
+	return n == 0 && errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // body is an answer's body. At its end the connection is kept; closed before that, the
@@ -149,7 +172,7 @@ func (b *body) Close() error {
 // finish gives the connection back.
 func (b *body) finish(reusable bool) {
 	b.done = true
-	if !b.stop() || !reusable || b.cn.br.Buffered() > 0 {
+	if !b.stop() || !reusable || !b.cn.drained() {
 		b.cn.end()
 		return
 	}
