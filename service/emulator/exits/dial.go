@@ -177,14 +177,14 @@ func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
 	return t
 }
 
-// Close drops the idle connections; those in use end with their requests.
+// Close drops the idle connections; those in use end with their requests, or are there for
+// the next Close.
 func (d *Dialer) Close() {
 	d.public.CloseIdleConnections()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for k, t := range d.pools {
+	for _, t := range d.pools {
 		t.CloseIdleConnections()
-		delete(d.pools, k)
 	}
 }
 
@@ -204,6 +204,7 @@ func newTransport(dial func(context.Context, string) (net.Conn, error), conf *tl
 		TLSClientConfig:        conf.Clone(), // a transport writes to its own
 		Protocols:              protocols,
 		DisableCompression:     true, // bodies pass as they are; nothing is inflated here
+		MaxIdleConns:           h1.MaxKept,
 		MaxIdleConnsPerHost:    h1.MaxIdle,
 		IdleConnTimeout:        30 * time.Second,
 		TLSHandshakeTimeout:    10 * time.Second,

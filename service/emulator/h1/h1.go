@@ -15,14 +15,17 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 )
 
 const (
-	// MaxIdle is how many connections are kept for one target.
+	// MaxIdle is how many connections are kept for one target, MaxKept for all of them: the
+	// one that was not used for the longest time makes room.
 	MaxIdle = 32
+	MaxKept = 256
 	// idleTime is how long they are kept without use.
 	idleTime = 30 * time.Second
 	// tlsTimeout bounds a handshake.
@@ -49,7 +52,8 @@ type Config struct {
 	// TLS verifies https targets; nil trusts what the system does.
 	TLS *tls.Config
 	// Other gets the requests that this client is not for; Other1 those of them that are
-	// to be sent by HTTP/1.1 ([Wish.HTTP1]), Other where it is nil.
+	// to be sent by HTTP/1.1 ([Wish.HTTP1]), Other where it is nil. HeaderTimeout holds for
+	// them, too.
 	Other, Other1 http.RoundTripper
 	// HeaderTimeout and HeaderBytes are bounds; 0 is the default.
 	HeaderTimeout time.Duration
@@ -132,7 +136,7 @@ func (c *Client) other(r *http.Request) http.RoundTripper {
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	wish := wishOf(r)
 	if !wish.Takes(r) {
-		return c.other(r).RoundTrip(r)
+		return c.pass(c.other(r), r)
 	}
 	if err := checkRequest(r); err != nil {
 		return nil, err
@@ -147,7 +151,7 @@ func (c *Client) Send(r *http.Request, wish *Wish) (*http.Response, error) {
 	for {
 		cn, reused, err := c.conn(r, key)
 		if errors.Is(err, errOtherProtocol) {
-			return c.conf.Other.RoundTrip(r)
+			return c.pass(c.conf.Other, r)
 		}
 		if err != nil {
 			return nil, err
@@ -345,11 +349,33 @@ func (c *Client) put(cn *conn) {
 		cn.end()
 		return
 	}
+	if c.kept >= MaxKept {
+		c.makeRoom()
+		list = c.idle[cn.key]
+	}
 	c.idle[cn.key] = append(list, cn)
 	c.kept++
 	if c.reaper == nil {
 		c.reaper = time.AfterFunc(idleTime, c.reap)
 	}
+}
+
+// makeRoom drops the connection that was not used for the longest time; c is locked.
+func (c *Client) makeRoom() {
+	var oldest string
+	for key, list := range c.idle {
+		if len(list) > 0 && (oldest == "" || list[0].used.Before(c.idle[oldest][0].used)) {
+			oldest = key
+		}
+	}
+	list := c.idle[oldest]
+	list[0].end()
+	c.kept--
+	if len(list) == 1 {
+		delete(c.idle, oldest)
+		return
+	}
+	c.idle[oldest] = slices.Delete(list, 0, 1)
 }
 
 // reap closes what was not used for a while. It comes back while something is kept.
