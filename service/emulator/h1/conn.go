@@ -187,6 +187,12 @@ func checkRequest(r *http.Request) error {
 	if !httpguts.ValidHostHeader(hostOf(r)) {
 		return fmt.Errorf("host %q is not one", hostOf(r))
 	}
+	uri := r.URL.RequestURI()
+	for i := range len(uri) {
+		if uri[i] <= ' ' || uri[i] == 0x7f {
+			return fmt.Errorf("the address %q is not one", uri)
+		}
+	}
 	for name, vs := range r.Header {
 		if !httpguts.ValidHeaderFieldName(name) {
 			return fmt.Errorf("header %q is not one", name)
@@ -211,11 +217,6 @@ func hostOf(r *http.Request) string {
 // alphabet, so that the same request is the same bytes.
 func writeRequest(w *bufio.Writer, r *http.Request) error {
 	uri := r.URL.RequestURI()
-	for i := range len(uri) {
-		if uri[i] <= ' ' || uri[i] == 0x7f {
-			return fmt.Errorf("the address %q is not one", uri)
-		}
-	}
 	method := r.Method
 	if method == "" {
 		method = http.MethodGet

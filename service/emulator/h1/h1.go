@@ -135,6 +135,15 @@ func (c *Client) other(r *http.Request) http.RoundTripper {
 // RoundTrip implements [http.RoundTripper].
 func (c *Client) RoundTrip(r *http.Request) (*http.Response, error) {
 	wish := wishOf(r)
+	if strings.Contains(r.URL.RawQuery, " ") {
+		// net/url lets them pass, and the request's line would have a word too many. Browsers
+		// and curl write them so.
+		u := *r.URL
+		u.RawQuery = strings.ReplaceAll(u.RawQuery, " ", "%20")
+		other := *r
+		other.URL = &u
+		r = &other
+	}
 	if !wish.Takes(r) {
 		return c.pass(c.other(r), r)
 	}

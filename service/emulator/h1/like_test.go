@@ -219,6 +219,28 @@ func TestARequestIsOneRequestOnTheWire(t *testing.T) {
 	}
 }
 
+// TestASpaceInAQueryIsNoWordOfTheRequestsLine, by either transport.
+func TestASpaceInAQueryIsNoWordOfTheRequestsLine(t *testing.T) {
+	g := newTeller(t, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nhi")
+	other := &http.Transport{}
+	defer other.CloseIdleConnections()
+	c := newClient(t, Config{Other: other})
+	for _, body := range []io.Reader{nil, strings.NewReader("x")} {
+		r, err := http.NewRequest(http.MethodPut, g.url()+"a b?q=c d", body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := c.RoundTrip(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if line, _, _ := strings.Cut(<-g.heads, "\r\n"); line != "PUT /a%20b?q=c%20d HTTP/1.1" || r.URL.RawQuery != "q=c d" {
+			t.Errorf("%q of %s", line, r.URL.RawQuery)
+		}
+	}
+}
+
 // TestTheWireIsNetHTTPs: the same fields, but for the version of net/http's own name.
 func TestTheWireIsNetHTTPs(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
