@@ -134,10 +134,10 @@ func (a *Authority) create(s *state.Dir) error {
 	return state.WriteFile(s.Path(CertFile), a.PEM)
 }
 
-// Leaf is the certificate for a host, in whatever case, minted once. At most maxLeaves
-// are kept.
+// Leaf is the certificate for a host, in whatever case and with or without the dot of a
+// full name, minted once. At most maxLeaves are kept.
 func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
-	host = strings.ToLower(host)
+	host = strings.ToLower(strings.TrimSuffix(host, ".")) // clients check it without the dot
 	a.mu.RLock()
 	l, ok := a.leaves[host]
 	a.mu.RUnlock()

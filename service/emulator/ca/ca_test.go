@@ -71,6 +71,10 @@ func TestLeavesAreTrustedByTheRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		full, err := a.Leaf(host + ".")
+		if err != nil || full != c {
+			t.Errorf("%s with its dot has a certificate for %q, %v", host, full.Leaf.DNSNames, err)
+		}
 		if _, err := c.Leaf.Verify(x509.VerifyOptions{DNSName: host, Roots: a.Pool()}); err != nil {
 			t.Errorf("%s: %v", host, err)
 		}
