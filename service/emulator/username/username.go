@@ -64,9 +64,6 @@ type Flags struct {
 type Name struct {
 	Prefix, Account, Zone string
 	Flags                 Flags
-	// ZoneParts is the zone as it was written, split at "-". When no zone has the
-	// joined name, a shorter join that is a zone means a misspelt flag.
-	ZoneParts []string
 }
 
 // long gives a flag its full spelling; ok is false for a word that is no flag.
@@ -187,8 +184,7 @@ func ParseFor(s string, zones func(string) bool) (Name, error) {
 	n := Name{Prefix: parts[0], Account: parts[2]}
 	rest := parts[4:]
 	end := zoneEnd(rest, zones)
-	n.ZoneParts = rest[:end]
-	n.Zone = strings.Join(n.ZoneParts, "-")
+	n.Zone = strings.Join(rest[:end], "-")
 	var err error
 	n.Flags, err = parseFlags(rest[end:])
 	if err != nil {
