@@ -80,14 +80,29 @@ func TestSessions(t *testing.T) {
 func TestPoolForgetsTheOldestSessionAtItsBound(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := NewPool(func() time.Time { return now })
+	name := func(i int) string { return string(rune('a'+i%26)) + time.Duration(i).String() }
+	if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: "held"}); err != nil {
+		t.Fatal(err)
+	}
+	defer p.Hold(Want{Zone: "z", Product: "isp", Session: "held"})()
 	for i := range maxSessions + 10 {
 		now = now.Add(time.Millisecond)
-		if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: string(rune('a'+i%26)) + time.Duration(i).String()}); err != nil {
-			t.Fatal(err)
+		for _, i := range []int{i, 9}[:1+min((i+1)/maxSessions, 1)] {
+			if _, err := p.Pick(Want{Zone: "z", Product: "isp", Session: name(i)}); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
-	if len(p.sessions) != maxSessions {
-		t.Errorf("%d sessions", len(p.sessions))
+	if len(p.sessions) != maxSessions || p.recent.Len() != maxSessions {
+		t.Errorf("%d sessions, %d in their order", len(p.sessions), p.recent.Len())
+	}
+	if _, ok := p.sessions[sessionKey{"z", "held"}]; !ok {
+		t.Error("the session that is in use made room")
+	}
+	for i, kept := range map[int]bool{0: false, 9: true, 11: false, 12: true} { // 9 was used again
+		if _, ok := p.sessions[sessionKey{"z", name(i)}]; ok != kept {
+			t.Errorf("session %d: kept %v", i, ok)
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package exits
 
 import (
 	"cmp"
+	"container/list"
 	"errors"
 	"hash/fnv"
 	"net/netip"
@@ -93,6 +94,7 @@ type turn struct{ zone, country string }
 type sessionKey struct{ zone, session string }
 
 type session struct {
+	key            sessionKey
 	exit           Exit
 	country, place string
 	used           time.Time
@@ -105,12 +107,13 @@ type Pool struct {
 
 	mu       sync.Mutex
 	turns    map[turn]int
-	sessions map[sessionKey]*session
+	sessions map[sessionKey]*list.Element // of *session
+	recent   list.List                    // the sessions, the last used one in front
 }
 
 // NewPool makes a pool that reads the time from now.
 func NewPool(now func() time.Time) *Pool {
-	return &Pool{now: now, turns: map[turn]int{}, sessions: map[sessionKey]*session{}}
+	return &Pool{now: now, turns: map[turn]int{}, sessions: map[sessionKey]*list.Element{}}
 }
 
 // Pick chooses the exit for one fetch. The error is [ErrNotAllocated], [ErrNoCountry]
@@ -145,21 +148,42 @@ func (p *Pool) Pick(w Want) (Exit, error) {
 	}
 	now := p.now()
 	k := sessionKey{w.Zone, w.Session}
-	s, known := p.sessions[k]
-	if known && (s.open == 0 && now.Sub(s.used) > idle(w.Product) || s.country != w.Country || s.place != w.Place) {
-		delete(p.sessions, k)
+	if e, known := p.sessions[k]; known {
+		s := e.Value.(*session)
+		if (s.open > 0 || now.Sub(s.used) <= idle(w.Product)) && s.country == w.Country && s.place == w.Place {
+			s.used = now
+			p.recent.MoveToFront(e)
+			return s.exit, nil
+		}
+		p.forget(e)
 		if w.Const {
 			return Exit{}, ErrSessionLost
 		}
-		known = false
 	}
-	if !known {
+	if len(p.sessions) >= maxSessions {
 		p.makeRoom()
-		s = &session{exit: p.next(w), country: w.Country, place: w.Place}
-		p.sessions[k] = s
 	}
-	s.used = now
+	s := &session{key: k, exit: p.next(w), country: w.Country, place: w.Place, used: now}
+	p.sessions[k] = p.recent.PushFront(s)
 	return s.exit, nil
+}
+
+// forget drops a session; the pool is locked.
+func (p *Pool) forget(e *list.Element) {
+	delete(p.sessions, p.recent.Remove(e).(*session).key)
+}
+
+// makeRoom forgets the session that was not used for the longest time, of those through
+// which nothing is open while there are such.
+func (p *Pool) makeRoom() {
+	oldest := p.recent.Back()
+	for e := oldest; e != nil; e = e.Prev() {
+		if e.Value.(*session).open == 0 {
+			oldest = e
+			break
+		}
+	}
+	p.forget(oldest)
 }
 
 // Hold keeps a session's exit for as long as something that left by it is open, such as
@@ -170,32 +194,19 @@ func (p *Pool) Hold(w Want) (release func()) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s, known := p.sessions[sessionKey{w.Zone, w.Session}]
+	e, known := p.sessions[sessionKey{w.Zone, w.Session}]
 	if !known {
 		return func() {}
 	}
+	s := e.Value.(*session)
 	s.open++
 	return func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		s.open--
 		s.used = p.now()
+		p.recent.MoveToFront(e) // nothing, where it was forgotten
 	}
-}
-
-// makeRoom forgets the longest unused session once the bound is reached.
-func (p *Pool) makeRoom() {
-	if len(p.sessions) < maxSessions {
-		return
-	}
-	var oldest sessionKey
-	var at time.Time
-	for k, s := range p.sessions {
-		if s.open == 0 && (at.IsZero() || s.used.Before(at)) {
-			oldest, at = k, s.used
-		}
-	}
-	delete(p.sessions, oldest)
 }
 
 func (p *Pool) next(w Want) Exit {

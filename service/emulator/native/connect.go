@@ -69,8 +69,8 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 	}
 	// What the client already sent, its ClientHello perhaps, lies in buffered.
 	if err := writeEstablished(conn, h); err != nil {
-		p.tunnels.drop(c, target)
 		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
+		p.tunnels.drop(c, target)
 		return
 	}
 	if target == nil {
@@ -85,7 +85,9 @@ func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 	b := p.bill(c.visit, strings.HasSuffix(c.visit.Target, ":443"))
 	b.request(true, 0)
 	defer p.conf.Route.Hold(c.visit.Zone, c.visit.Flags)()
-	p.conf.Hooks.done(c.visit, p.tunnels.pipe(c, target, b))
+	o := p.tunnels.pipe(c, target, b)
+	p.conf.Hooks.done(c.visit, o)
+	p.tunnels.drop(c, target)
 }
 
 // describe sets what a successful answer says about itself.

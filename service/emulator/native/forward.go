@@ -416,12 +416,13 @@ func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Resp
 	p.copyHeader(h, resp.Header, v)
 	h["Connection"], h["Upgrade"] = []string{"Upgrade"}, []string{upgrade}
 	if err := writeHead(conn, "101 Switching Protocols", h); err != nil {
-		p.tunnels.drop(c, upgraded)
 		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
+		p.tunnels.drop(c, upgraded)
 		return
 	}
 	seen.bill.request(true, 0)
 	o := p.tunnels.pipe(c, upgraded, seen.bill)
 	o.Status = resp.StatusCode
 	p.conf.Hooks.done(v, o)
+	p.tunnels.drop(c, upgraded)
 }

@@ -32,23 +32,23 @@ func (p *Proxy) resign(c *tunnelled) {
 	}
 	first, err := c.r.Peek(1)
 	if err != nil {
-		p.tunnels.drop(c, nil)
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		p.tunnels.drop(c, nil)
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
 	const recordTypeHandshake = 0x16 // RFC 8446 5.1
 	if first[0] == recordTypeHandshake {
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // the requests inside are visits of their own
 		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
 			p.tunnels.drop(c, nil)
 		}
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // the requests inside are visits of their own
 		return
 	}
 	target, err := p.dial(p.ctx, c.visit, c.visit.Target)
 	if err != nil || !p.tunnels.join(target) {
-		p.tunnels.drop(c, nil)
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
+		p.tunnels.drop(c, nil)
 		return
 	}
 	p.tunnel(c, target)
@@ -89,6 +89,10 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 	c, ok := r.Context().Value(innerKey{}).(*ownedConn)
 	if !ok || !sameAuthority(r.Host, c.visit.Target) || r.URL.Scheme != "" && r.URL.Scheme != "https" {
 		answer.Refuse(w, answer.NewRefusal(http.StatusMisdirectedRequest, "client_10080", "the request's host is not the one of the CONNECT", answer.BasisTarget))
+		return
+	}
+	if r.Method == http.MethodConnect {
+		answer.Refuse(w, answer.NewRefusal(http.StatusForbidden, "policy_20010", "a CONNECT inside a re-signed connection is not done", answer.BasisTarget))
 		return
 	}
 	l, refused := p.still(c.login)

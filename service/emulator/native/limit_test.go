@@ -267,6 +267,7 @@ func TestRequestsInsideAreHeldToTheAuthority(t *testing.T) {
 		"GET http://lab.test:443/ HTTP/1.1\r\nHost: lab.test:443\r\n":               "421",
 		"GET / HTTP/1.0\r\n":                                                        "421",
 		"CONNECT other.example:443 HTTP/1.1\r\nHost: other.example:443\r\n":         "421",
+		"CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\n":                   "403",
 		"GET /@other.example HTTP/1.1\r\nHost: lab.test\r\nX-Forwarded-Host: x\r\n": "200",
 	} {
 		tc := g.inside("residential", "http/1.1")

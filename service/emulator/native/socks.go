@@ -75,6 +75,7 @@ func (p *Proxy) serveSOCKS(c *tunnelled) {
 	}
 	target, refused := p.socksOpen(c)
 	if refused != nil {
+		defer p.tunnels.drop(c, target)
 		p.conf.Log.Debug("a SOCKS5 connection was refused", "error", refused)
 		if c.visit != nil {
 			o := Outcome{Status: http.StatusForbidden}
@@ -83,7 +84,6 @@ func (p *Proxy) serveSOCKS(c *tunnelled) {
 			}
 			p.conf.Hooks.done(c.visit, o)
 		}
-		p.tunnels.drop(c, target)
 		return
 	}
 	if target == nil {

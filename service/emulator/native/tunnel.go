@@ -149,7 +149,8 @@ func (t *tunnels) closeAll() {
 }
 
 // pipe carries bytes both ways until both sides have ended, or nothing moved for the
-// idle time, then drops both.
+// idle time. Both are still to be dropped: whoever waits for the tunnels is to find their
+// visits ended.
 func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
 	idle := t.idle
 	if idle == 0 {
@@ -166,7 +167,6 @@ func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
 	}()
 	down, downErr = l.pump(c, target, l.bill.down)
 	<-done
-	t.drop(c, target)
 	return Outcome{Status: 200, Up: up, Down: down, Cut: upErr != nil || downErr != nil}
 }
 

@@ -39,7 +39,7 @@ func TestEachDirectionOfATunnelEndsAlone(t *testing.T) {
 		t.Fatal("not taken")
 	}
 	ended := make(chan struct{})
-	go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}) }()
+	go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
 
 	if _, err := io.WriteString(target, "bye"); err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 	if !ts.add(c, heldTarget) {
 		t.Fatal("not taken")
 	}
-	go ts.pipe(c, heldTarget, bill{})
+	go func() { ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
 	ts.closeAll() // returns when the goroutines have ended
 	if _, err := client.Read(make([]byte, 1)); err == nil {
 		t.Error("the client's end is open")
