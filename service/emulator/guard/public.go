@@ -14,8 +14,7 @@ var special = sync.OnceValue(func() []netip.Prefix {
 		"192.175.48.0/24", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24", "240.0.0.0/4",
 		// IPv6: documentation, local, or carrying an IPv4 address inside, which a
 		// translator on the way would turn into one that is refused.
-		"64:ff9b::/96", "64:ff9b:1::/48", "100::/64", "100:0:0:1::/64", "2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48",
-		"3fff::/20", "5f00::/16", "::/96", "::ffff:0:0:0/96", "fec0::/10",
+		"2001::/23", "2001:db8::/32", "2002::/16", "2620:4f:8000::/48", "3fff::/20",
 	} {
 		out = append(out, netip.MustParsePrefix(s))
 	}
@@ -25,6 +24,11 @@ var special = sync.OnceValue(func() []netip.Prefix {
 // Public reports whether an address is one of the public internet.
 func Public(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
+	if a.Is6() && a.As16()[0]>>5 != 1 {
+		// Outside 2000::/3 nothing is given out: there are NAT64 and its like, addresses of
+		// single sites, and overlay networks that helped themselves.
+		return false
+	}
 	if !a.IsGlobalUnicast() || a.IsPrivate() || a.IsLoopback() || a.IsLinkLocalUnicast() {
 		return false
 	}
