@@ -8,7 +8,6 @@ import (
 	"net/netip"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"zonedeck/service/emulator/answer"
 	emutime "zonedeck/service/emulator/clock"
@@ -144,7 +143,7 @@ func (s *Server) listenCDP(addr string) (net.Listener, error) {
 // read the answers.
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Host != "" && !isLoopback(r.Host) {
+		if r.Host != "" && !guard.Own(r.Host) {
 			answer.Text(w, http.StatusMisdirectedRequest, answer.BasisLoopback, "the local emulator answers to localhost and loopback addresses only")
 			return
 		}
@@ -162,17 +161,5 @@ func forLoopback(next http.Handler) http.Handler {
 // is installed in the browser itself (its developer tools) has a scheme of its own.
 func ownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Scheme != "" && (isLoopback(u.Host) || u.Scheme != "http" && u.Scheme != "https")
-}
-
-// isLoopback reports whether a host, with or without port, names this machine.
-func isLoopback(host string) bool {
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
-	return err == nil && ip.IsLoopback()
+	return err == nil && u.Scheme != "" && (guard.Own(u.Host) || u.Scheme != "http" && u.Scheme != "https")
 }

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
@@ -16,6 +14,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/guard"
 )
 
 // What the answers rest on.
@@ -89,9 +88,6 @@ type Config struct {
 	// Discover gives the results as a JSON array.
 	Discover func(context.Context, Discovery) (string, error)
 
-	// Hosts are names, beside those of this machine, under which the endpoint may be
-	// called.
-	Hosts []string
 	// AnyHost lets every name through, for an emulator that listens to other machines.
 	// Web pages still have to come from the same name.
 	AnyHost bool
@@ -265,34 +261,14 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 // foreign says why a request is not for this endpoint: a web page may make its own name
 // resolve to this machine, and demo keys are no secret.
 func (a *Agent) foreign(r *http.Request) string {
-	if !a.cfg.AnyHost && !a.isOwn(hostOf(r.Host)) {
+	if !a.cfg.AnyHost && !guard.Own(r.Host) {
 		return "The Host is not a name of this machine"
 	}
 	for _, origin := range r.Header.Values("Origin") {
 		u, err := url.Parse(origin)
-		if err != nil || !a.isOwn(hostOf(u.Host)) && (!a.cfg.AnyHost || u.Host == "" || !strings.EqualFold(u.Host, r.Host)) {
+		if err != nil || !guard.Own(u.Host) && (!a.cfg.AnyHost || u.Host == "" || !strings.EqualFold(u.Host, r.Host)) {
 			return "The Origin is not a page of this machine"
 		}
 	}
 	return ""
-}
-
-func hostOf(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
-	}
-	return strings.Trim(hostport, "[]")
-}
-
-func (a *Agent) isOwn(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	for _, h := range a.cfg.Hosts {
-		if strings.EqualFold(host, h) {
-			return true
-		}
-	}
-	ip, err := netip.ParseAddr(host)
-	return err == nil && ip.IsLoopback()
 }

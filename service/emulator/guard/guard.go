@@ -3,7 +3,8 @@
 // very address that is about to be dialled, after DNS and on every redirect, so a name
 // that resolves to something else the next time gains nothing.
 //
-// The dialer in exits calls it; the command line and the server show [Rules.Notes].
+// The dialer in exits calls it; the command line and the server show [Rules.Notes], and ask
+// [Own] about names that they are called by.
 // [Rules] do not change and are safe for concurrent use.
 package guard
 
@@ -223,6 +224,20 @@ func (r *Rules) Notes() []string {
 		out = append(out, fmt.Sprintf("WARNING: private target %s %s can be reached through this emulator by everyone with a zone's login or a key (--allow-private %s)", what, where, ru.text))
 	}
 	return out
+}
+
+// Own reports whether a host, with or without a port, names this machine. A web page can
+// make its own name resolve to a loopback address, but it cannot have that name be one of
+// these.
+func Own(host string) bool {
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		host = h
+	}
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(strings.Trim(host, "[]"))
+	return err == nil && ip.IsLoopback()
 }
 
 // Listen decides about an address to listen on: loopback, unless remote is true. The

@@ -167,3 +167,14 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+func TestOwn(t *testing.T) {
+	for host, own := range map[string]bool{
+		"localhost": true, "LOCALHOST:80": true, "127.0.0.1": true, "127.9.9.9:80": true, "[::1]": true, "::1": true, "[::1]:80": true, "[::ffff:127.0.0.1]:80": true,
+		"": false, ":80": false, "localhost.example": false, "127.0.0.1.example": false, "10.0.0.1": false, "0.0.0.0": false, "example": false,
+	} {
+		if Own(host) != own {
+			t.Errorf("%q: %v", host, !own)
+		}
+	}
+}

@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// MaxIdle is how many connections are kept for one target, MaxKept for all of them: the
-	// one that was not used for the longest time makes room.
+	// MaxIdle is how many connections are kept for one target.
 	MaxIdle = 32
+	// MaxKept is how many are kept in all: the one that was not used for the longest time
+	// makes room.
 	MaxKept = 256
 	// idleTime is how long they are kept without use.
 	idleTime = 30 * time.Second
