@@ -75,8 +75,8 @@ func (d *Dialer) UseLabFor(hosts []string) {
 	}
 }
 
-// toLab reports whether the lab's listener serves a host.
-func (d *Dialer) toLab(host string) bool {
+// Serves reports whether the lab's listener serves a host (without port).
+func (d *Dialer) Serves(host string) bool {
 	return IsLab(host) || len(d.own) > 0 && d.own[strings.ToLower(strings.TrimSuffix(host, "."))]
 }
 
@@ -91,7 +91,7 @@ func IsLab(host string) bool {
 // Bound reports whether traffic to host really leaves from e, as far as that can be
 // said before the host is resolved.
 func (d *Dialer) Bound(host string, e Exit) bool {
-	if d.toLab(host) {
+	if d.Serves(host) {
 		return e.Bound(d.lab.Addr())
 	}
 	if !d.rules.Opens() {
@@ -108,7 +108,7 @@ func (d *Dialer) Dial(ctx context.Context, address string, e Exit) (net.Conn, er
 	if err != nil {
 		return nil, fmt.Errorf("dialing %q: %w", address, err)
 	}
-	if d.toLab(host) {
+	if d.Serves(host) {
 		return d.dialLab(ctx, e)
 	}
 	return d.dialChecked(ctx, address, e)
@@ -145,7 +145,7 @@ func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.C
 // real, connections are pooled per exit, so that a kept-alive connection never carries
 // another exit's traffic. Redirects are the caller's matter: a transport follows none.
 func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
-	isLab := d.toLab(host)
+	isLab := d.Serves(host)
 	if !isLab && !d.rules.Opens() {
 		return d.public
 	}

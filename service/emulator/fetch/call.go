@@ -47,6 +47,8 @@ type call struct {
 	// query is what the address searches for, where it is a search page's and the
 	// product reads such.
 	query serp.Query
+	// at is the lab's page that is asked in the place of a search engine's; nil elsewhere.
+	at *url.URL
 
 	given []string // the fields that some products give no meaning to
 	notes []string // what was let pass in a loose service

@@ -141,7 +141,13 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.next != nil {
 		return t.next.RoundTrip(req)
 	}
+	if t.call.at != nil && host == t.use.Host {
+		host = t.asked()
+	}
 	rt := t.f.conf.Route.Dialer.Transport(host, t.exit)
+	if t.call.at != nil {
+		rt = engineless{t.f, rt}
+	}
 	if t.f.conf.Target != nil {
 		rt = t.f.conf.Target(t.zone, rt)
 	}
@@ -156,6 +162,14 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	resp.Body = t.f.conf.Meter.Body(resp.Body, t.use)
 	return resp, nil
+}
+
+// asked is the host that the first request goes to.
+func (t *task) asked() string {
+	if t.call.at != nil {
+		return t.call.at.Hostname()
+	}
+	return t.use.Host
 }
 
 // unlocked gets past blocks and, where it is to follow them, redirects. What it cannot

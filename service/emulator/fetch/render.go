@@ -38,8 +38,12 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	if refused := t.refused(c.url.Hostname(), c.url.Port()); refused != nil {
 		return nil, *refused
 	}
+	at := c.url
+	if c.at != nil {
+		at = c.at
+	}
 	req := browser.Request{
-		URL: c.url.String(), Header: c.header, Timeout: renderTimeout, FullPage: true,
+		URL: at.String(), Header: c.header, Timeout: renderTimeout, FullPage: true,
 		Expect: browser.Expect{Element: c.expect.element, Text: c.expect.text},
 		Dial:   t.dial,
 	}

@@ -184,6 +184,7 @@ func (f *Fetcher) accept(w http.ResponseWriter, fields map[string]json.RawMessag
 		answer.WriteInvalid(w, err)
 		return account.Zone{}, call{}, false
 	}
+	f.standFor(&c)
 	return z, c, true
 }
 
@@ -215,12 +216,12 @@ func (f *Fetcher) answer(ctx context.Context, w http.ResponseWriter, z account.Z
 	}
 	t.end(resp, err) // before the client knows of it
 	if err != nil {
-		f.conf.Route.Describe(h, t.use.Host, t.exit, c.flags, t.id)
+		f.conf.Route.Describe(h, t.asked(), t.exit, c.flags, t.id)
 		answer.RefuseInside(w, route.RefusalOf(err))
 		return nil
 	}
 	defer resp.Body.Close()
-	f.conf.Route.Describe(h, t.use.Host, t.exit, c.flags, t.id)
+	f.conf.Route.Describe(h, t.asked(), t.exit, c.flags, t.id)
 	h.Set("x-brd-status-code", strconv.Itoa(resp.StatusCode))
 	h.Set(answer.BasisHeader, basisOf(z.Product, c))
 	if c.format == "json" {
@@ -242,7 +243,10 @@ func (f *Fetcher) note(w http.ResponseWriter, c call) {
 
 // basisOf says what a page by the product rests on.
 func basisOf(product string, c call) string {
-	if isParsed(c.form) {
+	switch {
+	case c.at != nil:
+		return answer.BasisStandIn
+	case isParsed(c.form):
 		return answer.BasisSearch
 	}
 	switch behaviourOf(product) {

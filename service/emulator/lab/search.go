@@ -22,7 +22,7 @@ const (
 
 // query is how a search address is read. The engines name the same things differently:
 // google q, start, hl, gl, tbm, udm; bing q, first (from 1), setLang, cc; yandex text, p
-// (pages from 0), lang.
+// (pages from 0), lang; duckduckgo q, s, kl.
 type query struct {
 	engine, text      string
 	start             int
@@ -45,6 +45,11 @@ func readQuery(r *http.Request) query {
 		if c, _, ok := strings.Cut(v.Get("mkt"), "-"); ok && q.language == "" {
 			q.language = c
 		}
+	case "duckduckgo":
+		q.engine, q.text, q.start = e, v.Get("q"), number(v.Get("s"))
+		// A region and a language: us-en.
+		country, language, _ := strings.Cut(v.Get("kl"), "-")
+		q.country, q.language = country, language
 	case "yandex":
 		q.engine, q.text = e, orElse(v.Get("text"), v.Get("q"))
 		q.start = number(v.Get("p")) * perPage
@@ -113,6 +118,14 @@ func (q query) address(text string, start int, vertical string) string {
 		pairs = [][2]string{{"engine", q.engine}, {"q", text}, {"setLang", q.language}, {"cc", q.country}}
 		if start > 0 {
 			pairs = append(pairs, [2]string{"first", strconv.Itoa(start + 1)})
+		}
+	case "duckduckgo":
+		pairs = [][2]string{{"engine", q.engine}, {"q", text}}
+		if q.country != "" && q.language != "" {
+			pairs = append(pairs, [2]string{"kl", q.country + "-" + q.language})
+		}
+		if start > 0 {
+			pairs = append(pairs, [2]string{"s", strconv.Itoa(start)})
 		}
 	case "yandex":
 		pairs = [][2]string{{"engine", q.engine}, {"text", text}, {"lang", q.language}}

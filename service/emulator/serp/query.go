@@ -80,6 +80,15 @@ func Engine(u *url.URL) string {
 	return ""
 }
 
+// IsResultPage tells whether a search engine's address is one of its pages of results.
+func IsResultPage(u *url.URL) bool {
+	path := strings.TrimSuffix(u.Path, "/")
+	if Engine(u) == DuckDuckGo {
+		return path == "" || path == "/html"
+	}
+	return Engine(u) != "" && path == "/search"
+}
+
 // Read reads a search address. The error is an address that cannot be parsed, a
 // brd_json that is not known, or [ErrNoJSON].
 func Read(address string) (Query, error) {
@@ -102,7 +111,8 @@ func Read(address string) (Query, error) {
 		q.Language, q.Country = v.Get("lang"), v.Get("lr")
 		q.Start = number(v.Get("p")) * pageSize("")
 	case DuckDuckGo:
-		q.Language, q.Start = v.Get("kl"), number(v.Get("s"))
+		q.Country, q.Language, _ = strings.Cut(v.Get("kl"), "-") // a region and a language: us-en
+		q.Start = number(v.Get("s"))
 	default:
 		q.Language, q.Country = v.Get("hl"), v.Get("gl")
 		q.Start, q.Vertical = number(v.Get("start")), vertical(v)
