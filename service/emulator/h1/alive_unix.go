@@ -11,11 +11,11 @@ func (c *conn) alive() bool {
 		return false
 	}
 	silent := false
-	err := c.raw.Read(func(fd uintptr) bool {
+	// Not by Read, which does nothing once the deadline of the last request is over.
+	err := c.raw.Control(func(fd uintptr) {
 		var b [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
 		silent = err == syscall.EAGAIN || err == syscall.EWOULDBLOCK
-		return true
 	})
 	return err == nil && silent
 }

@@ -22,7 +22,9 @@ func TestTLS(t *testing.T) {
 	defer srv.Close()
 	ctx := &Context{t.Context(), Wish{HTTP1: true}}
 	trusting := srv.Client().Transport.(*http.Transport).TLSClientConfig
+	dialled := 0
 	c := newClient(t, Config{TLS: trusting, Dial: func(ctx context.Context, address string) (net.Conn, error) {
+		dialled++
 		if address != "example.com:443" {
 			t.Errorf("dialled %s", address)
 		}
@@ -33,8 +35,8 @@ func TestTLS(t *testing.T) {
 			t.Fatalf("%q %v", b, err)
 		}
 	}
-	if c.kept != 1 {
-		t.Errorf("%d are kept", c.kept)
+	if c.kept != 1 || dialled != 1 {
+		t.Errorf("%d are kept of %d", c.kept, dialled)
 	}
 	stranger := newClient(t, Config{Dial: c.conf.Dial})
 	cert := (*tls.CertificateVerificationError)(nil)
