@@ -97,7 +97,7 @@ func TestConformance(t *testing.T) {
 			t.Errorf("%s is served, and in no row", e.pattern)
 		}
 	}
-	named := regexp.MustCompile("`([a-z]+\\.(?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)(?:/[^`]*)?`")
+	named := regexp.MustCompile("`([a-z0-9]+\\.(?:Test|Fuzz|Benchmark)[A-Za-z0-9_]+)(?:/[^`]*)?`")
 	for _, r := range rows {
 		names := named.FindAllStringSubmatch(r.shown, -1)
 		for _, n := range names {
