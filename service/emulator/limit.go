@@ -1,9 +1,11 @@
 package emulator
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -96,8 +98,28 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 			c.until.Store(until.UnixNano())
 		}
 	}
+	if q := withBasis(p); len(q) > len(p) {
+		n, err := c.TCPConn.Write(q)
+		return min(n, len(p)), err
+	}
 	return c.TCPConn.Write(p)
 }
+
+// unasked follows the status line of what net/http answers without asking a handler: to
+// what is no request, or has too large a head. A handler's answer has a Date.
+const unasked = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
+
+// withBasis gives such an answer the header that every other one has.
+func withBasis(p []byte) []byte {
+	end := bytes.IndexByte(p[:min(len(p), maxStatusLine)], '\r')
+	if end < 0 || !bytes.HasPrefix(p, []byte("HTTP/1.1 ")) || !bytes.HasPrefix(p[end:], []byte(unasked)) {
+		return p
+	}
+	return slices.Concat(p[:end], []byte("\r\n"+answer.BasisHeader+": "+answer.BasisNoRequest), p[end:])
+}
+
+// maxStatusLine is more than the longest of net/http's own.
+const maxStatusLine = 256
 
 // ReadFrom goes by Write, so that the deadline is for each piece and not for a whole file.
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {

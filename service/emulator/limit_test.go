@@ -1,10 +1,14 @@
 package emulator
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
+	"io"
 	"net"
+	"net/http"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -97,4 +101,36 @@ func TestAMomentWithoutDescriptorsEndsNoListener(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Close()
+}
+
+// TestWhatIsNoRequestIsAnsweredWithItsBasis: net/http answers these without a handler.
+func TestWhatIsNoRequestIsAnsweredWithItsBasis(t *testing.T) {
+	g := start(t, Options{})
+	for name, addr := range map[string]string{"API": strings.TrimPrefix(g.r.API, "http://"), "control": strings.TrimPrefix(g.r.Control, "http://"), "proxy": g.r.Proxy} {
+		for text, want := range map[string]int{
+			"GARBAGE\r\n\r\n":                                                         http.StatusBadRequest,
+			"GET / HTTP/1.1\r\n\r\n":                                                  http.StatusBadRequest,
+			"GET / HTTP/1.1\r\nHost: a\r\nno colon\r\n\r\n":                           http.StatusBadRequest,
+			"GET / HTTP/3.0\r\nHost: a\r\n\r\n":                                       http.StatusHTTPVersionNotSupported,
+			"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip\r\n\r\n":           http.StatusNotImplemented,
+			"GET / HTTP/1.1\r\nHost: a\r\nX: " + strings.Repeat("x", 80<<10) + "\r\n": http.StatusRequestHeaderFieldsTooLarge,
+		} {
+			conn, err := net.Dial("tcp", addr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			if _, err := conn.Write([]byte(text)); err != nil {
+				t.Fatal(err)
+			}
+			resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+			if err != nil {
+				t.Fatalf("%s, %.40q: %v", name, text, err)
+			}
+			body, err := io.ReadAll(resp.Body)
+			if basis := resp.Header.Get("x-emulator-basis"); resp.StatusCode != want || basis == "" || len(body) == 0 || err != nil {
+				t.Errorf("%s, %.40q: %d, basis %q, %q %v", name, text, resp.StatusCode, basis, body, err)
+			}
+		}
+	}
 }
