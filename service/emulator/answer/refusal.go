@@ -48,7 +48,7 @@ func Refuse(w http.ResponseWriter, r Refusal) {
 	if r.Status == http.StatusProxyAuthRequired {
 		w.Header().Set("Proxy-Authenticate", `Basic realm="zonedeck emulator"`)
 	}
-	r.headers(w.Header())
+	r.Headers(w.Header())
 	if r.Remedy != nil {
 		JSON(w, r.Status, r.Basis, map[string]any{"error": map[string]any{
 			"code": r.Code, "message": r.Msg, "action": r.Remedy.Action, "alternatives": r.Remedy.Alternatives, "docs": r.Remedy.Docs,
@@ -85,9 +85,9 @@ func headerText(s string) string {
 	}, s)
 }
 
-// headers says what went wrong, in every spelling that clients know (public
+// Headers says what went wrong, in every spelling that clients know (public
 // documentation: the unlocker's, the proxy's, RFC 9209).
-func (r Refusal) headers(h http.Header) {
+func (r Refusal) Headers(h http.Header) {
 	code, msg := headerText(r.Code), headerText(r.Msg)
 	h.Set("x-brd-error", msg)
 	h.Set("x-brd-error-code", code)
@@ -107,7 +107,7 @@ func (r Refusal) headers(h http.Header) {
 func RefuseInside(w http.ResponseWriter, r Refusal) {
 	h := w.Header()
 	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
-	r.headers(h)
+	r.Headers(h)
 	if r.Code == CodeUsageLimit {
 		h.Set("Content-Type", "text/html; charset=utf-8")
 		h.Set(BasisHeader, basisUsageLimit)

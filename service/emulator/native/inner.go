@@ -8,11 +8,13 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/route"
 )
 
 // Windows of HTTP/2 inside re-signed connections. All streams of a connection together
@@ -46,12 +48,30 @@ func (p *Proxy) resign(c *tunnelled) {
 		return
 	}
 	target, err := p.dial(p.ctx, c.visit, c.visit.Target)
-	if err != nil || !p.tunnels.join(target) {
+	if err != nil {
+		p.refuseInside(c, route.RefusalOf(err), 'A' <= first[0] && first[0] <= 'Z')
+		return
+	}
+	if !p.tunnels.join(target) {
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c, nil)
 		return
 	}
 	p.tunnel(c, target)
+}
+
+// refuseInside ends a connection that is open already. A client that speaks HTTP without
+// TLS is told why; whoever speaks something else would not understand.
+func (p *Proxy) refuseInside(c *tunnelled, r answer.Refusal, speaksHTTP bool) {
+	defer p.tunnels.drop(c, nil)
+	if !speaksHTTP {
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Code: r.Code, Cut: true})
+		return
+	}
+	h := http.Header{"Content-Length": {"0"}, "Connection": {"close"}, answer.BasisHeader: {r.Basis}}
+	r.Headers(h)
+	err := writeHead(c.Conn, strconv.Itoa(r.Status)+" "+http.StatusText(r.Status), h)
+	p.conf.Hooks.done(c.visit, Outcome{Status: r.Status, Code: r.Code, Cut: err != nil})
 }
 
 // newInner is the HTTP server behind re-signed connections.

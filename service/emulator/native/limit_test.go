@@ -247,6 +247,13 @@ func TestADeadTargetIsA502WithItsReason(t *testing.T) {
 				check("re-signed", resp, err)
 				resp, err = g.client("residential", true).Get("https://lab.test/")
 				check("re-signed, HTTP/2", resp, err)
+				conn, r := g.raw("CONNECT lab.test:443 HTTP/1.1\r\nHost: lab.test:443\r\nProxy-Authorization: " + basic("residential") + "\r\n\r\n")
+				if resp, err = http.ReadResponse(r, &http.Request{Method: http.MethodConnect}); err != nil || resp.StatusCode != http.StatusOK {
+					t.Fatal(resp, err)
+				}
+				fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: lab.test\r\n\r\n")
+				resp, err = http.ReadResponse(r, nil)
+				check("without TLS inside", resp, err)
 			}
 		})
 	}
