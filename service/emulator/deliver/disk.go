@@ -87,7 +87,7 @@ func (e *Engine) clean() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for id, d := range e.all {
-		if d.Status == Waiting || e.sending[id] || e.conf.Now().Sub(d.Ended) <= Retention {
+		if d.Status == Waiting || e.conf.Now().Sub(d.Ended) <= Retention {
 			continue
 		}
 		if err := os.Remove(e.path(id)); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -57,7 +57,7 @@ func (e *Engine) one(id string) {
 }
 
 // begin notes an attempt on disk before it is made. ok is false where there is nothing
-// to send: it was canceled, or its attempts are used up.
+// to send: its attempts are used up, or a fault makes it late.
 func (e *Engine) begin(id string) (d Delivery, fault Fault, ok bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -115,8 +115,6 @@ func (e *Engine) finish(id string, status int, err error, took time.Duration, fa
 		a.Error = errorText(err)
 	}
 	switch {
-	case d.Status != Waiting: // canceled meanwhile
-		e.log(e.keep(d), id)
 	case err == nil:
 		d.Files = append(d.Files, File{fileName(d.Message, a.Part), e.conf.Now().UTC()})
 		if len(d.Files) >= d.Message.Parts {
