@@ -17,7 +17,8 @@ type formPane struct {
 	request  model.FetchRequest
 	problems []problem
 	wire     model.WirePreview
-	top      int // first line of the wire pane
+	rows     wireView
+	top      int // first row of the wire pane
 	// refused is what the service said of a field when it was asked to send; it
 	// stands until the form changes.
 	refused []problem
@@ -138,7 +139,7 @@ func (m *Model) refresh() {
 			p.form.SetError(string(pr.Field), pr.Text)
 		}
 	}
-	p.wire = model.WirePreview{}
+	p.wire, p.rows = model.WirePreview{}, wireView{}
 	if m.session.Ready {
 		key, _ := pickKey(m.session, p.request.Key)
 		p.wire = m.deps.Fetcher.Preview(m.deps.Profile(), p.request, key.Last4)

@@ -3,6 +3,7 @@ package sandbox_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -56,7 +57,7 @@ func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("down", "enter", "ctrl+u")
-		b.Type("http://lab.test/?q=" + strings.Repeat("x", 3000) + "&last=1")
+		b.Paste("http://lab.test/?q=" + strings.Repeat("x", 3000) + "&last=1")
 		b.Press("enter", "tab")
 		b.Expect("▌Will be sent", "POST /request HTTP/1.1")
 		b.ExpectNot("last=1")
@@ -64,12 +65,35 @@ func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
 		b.Expect("last=1", `"format":"raw"}`)
 		b.Press("down", "down")
 		b.Expect("last=1", "xxxxxxxxxx")
+		b.Resize(120, 40) // rows of another width
+		b.Press("G", "up", "down")
+		b.Expect("last=1")
+		b.Resize(80, 24)
 		b.Press("g")
 		b.Expect("POST /request HTTP/1.1")
 		b.Press("tab", "shift+tab", "esc", "enter", "ctrl+u")
 		b.Type("http://lab.test/ok")
 		b.Press("enter", "tab", "G")
 		b.Expect("POST /request HTTP/1.1", `"format":"raw"}`)
+	})
+}
+
+func TestLongHeadersScrollToTheirEndAndNoFurther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := okResult(r)
+			res.Header = http.Header{"A": {"first"}, "X-Long": {strings.Repeat("x", 9000) + "end"}}
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.Press("]")
+		b.ExpectNot("xend")
+		b.Press("G", "down")
+		b.Expect("xend", strings.Repeat("x", 70))
+		b.Press("g")
+		b.Expect("A: first")
 	})
 }
 

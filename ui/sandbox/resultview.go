@@ -32,7 +32,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 func (m *Model) page(on bool, w, h int) string {
 	if m.result.tab != tabBody {
 		lines := m.pageLines(w)
-		return kit.Block(strings.Join(lines[min(m.result.top, len(lines)):], "\n"), w, h)
+		return kit.Block(strings.Join(lines[max(min(m.result.top, len(lines)-h), 0):], "\n"), w, h)
 	}
 	if why := noBody(m.result.res); why != "" {
 		return kit.Block(" "+m.deps.Theme.Muted.Render(kit.Cut(why, w-2)), w, h)

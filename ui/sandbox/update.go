@@ -189,17 +189,25 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 // scrollWire moves over the rows that the pane does not show at once.
 func (m *Model) scrollWire(key string) {
 	for _, r := range m.layout(m.width, m.height) {
-		if r.pane != paneWire {
+		if r.pane != paneWire || m.ring.At != paneWire { // without the focus it shows the gist
 			continue
 		}
 		w, h := kit.Inner(r.w, r.h)
-		hidden := len(wireRows(m.form.wire.Lines, w-2)) - (h - len(m.wireNotes(w)))
-		m.form.top = scrolled(m.form.top, max(hidden, 0)+1, key)
+		room := max(h-len(m.wireNotes(w)), 0)
+		m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
 	}
 }
 
+// scrollPage is scrollWire for the page of the result.
 func (m *Model) scrollPage(key string) {
-	m.result.top = scrolled(m.result.top, len(m.pageLines(max(m.width, 1))), key)
+	for _, r := range m.layout(m.width, m.height) {
+		if r.pane != paneResult || !m.result.have() {
+			continue
+		}
+		w, h := kit.Inner(r.w, r.h)
+		room := max(h-len(m.headLines(w, h)), 1)
+		m.result.top = scrolled(m.result.top, max(len(m.pageLines(w))-room, 0)+1, key)
+	}
 }
 
 // scrolled is the first line on screen after a motion key.

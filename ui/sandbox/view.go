@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
@@ -145,13 +147,12 @@ func (m *Model) renderWire(w, h int) string {
 		return kit.Block(" "+th.Muted.Render(kit.Cut(m.notReady(), w-1)), w, h)
 	}
 	lines := m.wireNotes(w)
-	rows := wireRows(m.form.wire.Lines, w-2)
-	if room := h - len(lines); m.ring.At != paneWire {
-		rows = wireRows(gist(m.form.wire.Lines, w-2, room), w-2)
-	} else if room > 0 {
+	room := max(h-len(lines), 0)
+	rows := m.wireRows(w-2, room)
+	if m.ring.At == paneWire {
 		rows = rows[max(min(m.form.top, len(rows)-room), 0):]
 	}
-	for _, r := range rows {
+	for _, r := range rows[:min(len(rows), room)] {
 		lines = append(lines, " "+r)
 	}
 	return kit.Block(strings.Join(lines, "\n"), w, h)
@@ -172,13 +173,31 @@ func (m *Model) wireNotes(w int) []string {
 	return lines
 }
 
-// wireRows are the lines of a request as a pane of w cells shows them.
-func wireRows(lines []string, w int) []string {
-	var out []string
-	for _, l := range lines {
-		out = append(out, hardWrap(kit.Clean(l), w)...)
+// wireView is the request in rows, as it was last drawn: a body of a megabyte is
+// not wrapped again for every frame.
+type wireView struct {
+	w, room int
+	gist    bool
+	rows    []string
+}
+
+// wireRows are the rows of the request in a pane of w cells: all of them where the
+// pane has the focus, and otherwise the gist for so many as there is room for.
+func (m *Model) wireRows(w, room int) []string {
+	v := &m.form.rows
+	brief := m.ring.At != paneWire
+	if v.rows != nil && v.w == w && v.gist == brief && (!brief || v.room == room) {
+		return v.rows
 	}
-	return out
+	lines := m.form.wire.Lines
+	if brief {
+		lines = gist(lines, w, room)
+	}
+	*v = wireView{w: w, room: room, gist: brief}
+	for _, l := range lines {
+		v.rows = append(v.rows, hardWrap(kit.Clean(l), w)...)
+	}
+	return v.rows
 }
 
 // gist is what a pane too low for the whole request shows of it: the request
@@ -224,24 +243,7 @@ func hardWrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	var out []string
-	for kit.Width(s) > w {
-		n, at := 0, 0
-		for i, r := range s {
-			rw := kit.Width(string(r))
-			if n+rw > w {
-				break
-			}
-			n += rw
-			at = i + len(string(r))
-		}
-		if at == 0 {
-			break
-		}
-		out = append(out, s[:at])
-		s = s[at:]
-	}
-	return append(out, s)
+	return strings.Split(ansi.Hardwrap(s, w, true), "\n")
 }
 
 func (m *Model) renderHistory(on bool, w, h int) string {

@@ -76,7 +76,7 @@ func TestTheGistKeepsTheBodyOfARequest(t *testing.T) {
 }
 
 func TestHardWrapLosesNothing(t *testing.T) {
-	for _, s := range []string{"", "abc", strings.Repeat("x", 100), "日本語日本語日本語", "a b  c"} {
+	for _, s := range []string{"", "abc", strings.Repeat("x", 100), "日本語日本語日本語", "a b  c", strings.Repeat("☁️", 9), strings.Repeat("👩‍🚀e\u0301", 5)} {
 		parts := hardWrap(s, 7)
 		if strings.Join(parts, "") != s {
 			t.Errorf("%q comes back as %q", s, parts)
