@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -188,4 +189,32 @@ func rowOf(t *testing.T, b *bench, text string) int {
 	}
 	t.Fatalf("%q is not on the screen", text)
 	return -1
+}
+
+func TestEvidenceInTwoRowsIsWhatItWasInOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+			res := captchaResult(r)
+			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "http://lab.test/" + strings.Repeat("0123456789012345678/", 20)}}
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("evidence  error: http://lab.test/0123", "…")
+		b.ExpectNot("/ 0")
+	})
+}
+
+func TestALongTroubleLeavesTheResultItsRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.svc.answer = func(context.Context, model.FetchRequest, func(service.FetchEvent)) (model.FetchResult, error) {
+			return model.FetchResult{}, errors.New("the history cannot be read: " + strings.Repeat("no such thing ", 300))
+		}
+		b.AllowError("the history")
+		b.Press("ctrl+j")
+		b.Expect("! ", "no such thing", "✓ ok   200")
+	})
 }

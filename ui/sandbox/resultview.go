@@ -188,7 +188,8 @@ func (m *Model) headLines(w, h int) []string {
 	d := m.result.res.Diagnosis
 	var lines []string
 	if m.result.trouble != "" { // what is below is not the answer to it
-		for _, l := range kit.WrapText(kit.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2) {
+		told := kit.WrapText(kit.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2)
+		for _, l := range told[:min(len(told), max(h-5, 1))] { // the verdict, the pages' line, and three lines of the page
 			lines = append(lines, " "+th.Warn.Render(l))
 		}
 	}
@@ -236,9 +237,11 @@ func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, 
 		return lines, 3
 	}
 	for _, e := range list[:min(len(list), 3)] {
-		text := kit.WrapText(evidenceText(e), max(w-indent-1, 1))
+		whole := evidenceText(e)
+		text := kit.WrapText(whole, max(w-indent-1, 1))
 		if len(text) > 2 {
-			text = []string{text[0], kit.Cut(strings.Join(text[1:], " "), w-indent-1)}
+			rest := strings.TrimLeft(strings.TrimPrefix(whole, text[0]), " ")
+			text = []string{text[0], kit.Cut(rest, w-indent-1)}
 		}
 		lines = append(lines, head+text[0])
 		for _, l := range text[1:] {
