@@ -76,6 +76,8 @@ func unknownFields(raw json.RawMessage, at string, known []string) []string {
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		path := at + name
 		switch {
+		case strings.Contains(name, "."): // no path of ours
+			out = append(out, path)
 		case slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path+".") }):
 			out = append(out, unknownFields(fields[name], path+".", known)...)
 		case !slices.Contains(known, path):

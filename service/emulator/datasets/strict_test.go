@@ -37,6 +37,7 @@ func TestWhatNobodyKnowsIsNamed(t *testing.T) {
 		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `},"zz_":1}`, "zz_"},
 		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"zz_":1}}`, "deliver.zz_"},
 		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `,"filename":{"zz_":1}}}`, "deliver.filename.zz_"},
+		{"POST", "/datasets/v3/deliver/ID", `{"deliver":` + hook + `},"deliver.endpoint":"x"}`, "deliver.endpoint"},
 		{"POST", "/datasets/filter?zz_=1", `{"dataset_id":"gd_products",` + priced + `}}`, "zz_"},
 		{"POST", "/datasets/filter", `{"dataset_id":"gd_products","zz_":1,` + priced + `}}`, "zz_"},
 		{"POST", "/datasets/search/gd_products", `{"zz_":1,` + priced + `}}`, "zz_"},
