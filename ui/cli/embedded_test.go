@@ -215,6 +215,9 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "365d ahead") {
 		t.Errorf("toast %q", toast.Text)
 	}
+	if text := aheadOfMachine(-36 * time.Hour); text != "1d 12h behind the machine's" {
+		t.Errorf("a clock in the past is %q", text)
+	}
 	if state := key.State(c.session.now(), time.Hour); state != model.KeyExpired {
 		t.Errorf("a year later the key is %v", state)
 	}

@@ -100,12 +100,25 @@ func (f *follower) look() []tea.Msg {
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
 	case f.at == before && moved:
-		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + strings.TrimPrefix(kit.Ahead(f.ahead), "+") + " ahead of the machine's now, and this console follows it."})
+		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + aheadOfMachine(f.ahead) + " now, and this console follows it."})
 	case before == (place{}) || f.at == before:
 		return changed
 	case ours:
 		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state: keys, zones and jobs are as they were."})
 	default:
 		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", f.at.pid)})
+	}
+}
+
+// aheadOfMachine says how far an emulator's clock is from the machine's; behind it
+// is one that a scenario began in the past.
+func aheadOfMachine(d time.Duration) string {
+	switch {
+	case d > 0:
+		return strings.TrimPrefix(kit.Ahead(d), "+") + " ahead of the machine's"
+	case d < 0:
+		return strings.TrimPrefix(kit.Ahead(d), "-") + " behind the machine's"
+	default:
+		return "the machine's"
 	}
 }
