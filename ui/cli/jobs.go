@@ -276,15 +276,20 @@ func jobError(ctx context.Context, err error) error {
 // known of it. A ledger that fails before the POST means that nothing was sent;
 // one that fails behind it has an error that says what became of the job.
 func triggerError(ctx context.Context, job model.Job, err error) error {
+	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	switch {
-	case !ledgerFault(err):
+	case interrupted && job.State == model.JobMayHave:
+		return fail(exitInterrupted, "interrupted; the job may have started: %s of 'zonedeck jobs list'", job.ID)
+	case interrupted:
 		return jobError(ctx, err)
 	case job.State == model.JobMayHave:
 		return fail(exitMayHaveStarted, "%w", err)
 	case job.State == model.JobAccepted, job.State == model.JobRefused:
 		return fail(exitState, "%w", err)
-	default:
+	case ledgerFault(err):
 		return fail(exitState, "%w; nothing was sent", err)
+	default:
+		return jobError(ctx, err)
 	}
 }
 
@@ -313,8 +318,10 @@ func (s *session) printJob(j model.Job, asJSON bool) error {
 		out.SchemaVersion = schemaVersion
 		return s.app.printJSON(out)
 	}
-	_, err := fmt.Fprintln(s.app.Stdout, j.ID)
-	return err
+	if _, err := fmt.Fprintln(s.app.Stdout, j.ID); err != nil {
+		return fail(exitState, "write the identifier %s: %w", j.ID, err)
+	}
+	return nil
 }
 
 // reportJob prints the job and ends with the exit code of its state.

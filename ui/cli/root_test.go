@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,6 +50,29 @@ func TestAFailingLedgerSaysNothingWasSentOnlyWhereThatIsSo(t *testing.T) {
 		err := triggerError(t.Context(), model.Job{State: c.state}, fmt.Errorf("the outcome: %w", journal.ErrFull))
 		if code := exitCode(t.Context(), err); code != c.code || strings.Contains(err.Error(), "nothing was sent") != c.unsent {
 			t.Errorf("state %q: exit %d, %v", c.state, code, err)
+		}
+	}
+}
+
+func TestALaunchThatIsLeftSaysWhetherTheJobMayHaveStarted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, c := range []struct {
+		name  string
+		ctx   context.Context
+		state model.JobState
+		err   error
+		code  int
+		says  string
+	}{
+		{"interrupted behind the POST", ctx, model.JobMayHave, context.Cause(ctx), exitInterrupted, "may have started: j_7"},
+		{"interrupted before it", ctx, model.JobNotSent, context.Cause(ctx), exitInterrupted, "interrupted"},
+		{"a disk that cannot be read", t.Context(), model.JobMayHave, errors.New("the job may have started: disk I/O error"), exitMayHaveStarted, "I/O"},
+		{"accepted, and then interrupted", ctx, model.JobAccepted, fmt.Errorf("identifier sd_1: %w", journal.ErrFull), exitState, "sd_1"},
+	} {
+		err := triggerError(c.ctx, model.Job{ID: "j_7", State: c.state}, c.err)
+		if code := exitCode(c.ctx, err); code != c.code || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: exit %d, %v", c.name, code, err)
 		}
 	}
 }
