@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 )
@@ -149,5 +150,45 @@ func TestTemporaryFoldersOfKilledProcessesGoAndOthersStay(t *testing.T) {
 		if _, err := os.Stat(own.Path); !errors.Is(err, os.ErrNotExist) {
 			t.Errorf("%s stands: %v", own.Path, err)
 		}
+	}
+}
+
+func TestATemporaryFolderThatCannotBeRemovedGoesLater(t *testing.T) {
+	if os.Geteuid() <= 0 || runtime.GOOS == "windows" {
+		t.Skip("this user, or system, removes files from a folder that is not to be written to")
+	}
+	tmp := t.TempDir()
+	t.Setenv("TMPDIR", tmp)
+	own, err := NewTemp("zd-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	stuck := filepath.Join(own.Path, "stuck")
+	if err := os.MkdirAll(filepath.Join(stuck, "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	mode := func(m os.FileMode) {
+		if err := os.Chmod(stuck, m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mode(0o500)
+	if err := own.Remove(); err == nil {
+		t.Error("it says that it is removed")
+	}
+	mode(0o700)
+	old := time.Now().Add(-2 * tempAge)
+	if err := os.Chtimes(filepath.Join(own.Path, ownerName), old, old); err != nil {
+		t.Fatal(err)
+	}
+	next, err := NewTemp("zd-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(next.Swept) != 1 || next.Swept[0] != own.Path {
+		t.Errorf("swept %q", next.Swept)
+	}
+	if err := next.Remove(); err != nil {
+		t.Error(err)
 	}
 }

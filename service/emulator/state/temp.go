@@ -51,7 +51,25 @@ func NewTemp(prefix string) (*Temp, error) {
 // Remove removes the folder with all that is in it.
 func (t *Temp) Remove() error {
 	// Unlocked first: Windows removes no file that is open.
-	return errors.Join(t.lock.Unlock(), os.RemoveAll(t.Path))
+	return errors.Join(t.lock.Unlock(), removeAll(t.Path))
+}
+
+// removeAll removes a folder. What is left of one that cannot be removed now, as a dying
+// browser still writes to it, is marked for the next sweep: the owner's file may be gone
+// already.
+func removeAll(path string) error {
+	err := os.RemoveAll(path)
+	if err == nil {
+		return nil
+	}
+	f, ferr := os.OpenFile(filepath.Join(path, ownerName), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if errors.Is(ferr, os.ErrExist) {
+		return err
+	}
+	if ferr == nil {
+		ferr = f.Close()
+	}
+	return errors.Join(err, ferr)
 }
 
 // sweep removes what killed processes left. What cannot be removed, another user's for
@@ -66,7 +84,7 @@ func sweep(prefix string) []string {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
-		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && os.RemoveAll(path) == nil {
+		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && removeAll(path) == nil {
 			gone = append(gone, path)
 		}
 	}
