@@ -135,7 +135,7 @@ func TestHelpNamesEveryGroupOnce(t *testing.T) {
 
 func TestWrappedTextFitsAndLosesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := rapid.StringOf(rapid.RuneFrom([]rune("ab -/&?,;é価\n"))).Draw(t, "text")
+		s := rapid.StringOf(rapid.RuneFrom([]rune("ab -/&?,;é価👩🇩\u0301\u200d\ufe0f\n"))).Draw(t, "text")
 		w := rapid.IntRange(2, 12).Draw(t, "width")
 		lines := WrapText(s, w)
 		for _, l := range lines {
