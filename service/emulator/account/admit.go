@@ -117,7 +117,8 @@ func (c *callers) add(a netip.Addr) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.last.Store(&a)
+	newest := a // a itself would be allocated for the common case, too
+	c.last.Store(&newest)
 	c.list = slices.DeleteFunc(c.list, func(o netip.Addr) bool { return o == a })
 	c.list = slices.Insert(c.list, 0, a)
 	c.list = c.list[:min(len(c.list), maxCallers)]

@@ -172,6 +172,9 @@ func TestRecentCallersAreBoundedAndNewestFirst(t *testing.T) {
 	if got := a.RecentCallers("nowhere"); len(got) != 0 {
 		t.Errorf("%v", got)
 	}
+	if n := testing.AllocsPerRun(100, func() { a.Admit("isp_demo", got[0], "") }); n != 0 {
+		t.Errorf("%v allocations for a caller who was the last one, too", n)
+	}
 	if _, err := a.DisableZone("isp_demo", false); err != nil || len(a.RecentCallers("isp_demo")) != maxCallers {
 		t.Errorf("after a change: %d, %v", len(a.RecentCallers("isp_demo")), err)
 	}
