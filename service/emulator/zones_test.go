@@ -103,6 +103,10 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"sdk_serp","type":"unblocker"},"plan":{"type":"unblocker","serp":true}}`, 201, `"sdk_serp"`)
 	g.expect(level.User, "GET /zone/get_active_zones", "", 200, `{"name":"sdk_serp","type":"serp"}`)
 	g.expect(level.Admin, "POST /zone", `{"zone":{"name":"sdk_serp"},"plan":{"type":"unblocker"}}`, 409, "already exists")
+	// What an early SDK sends with it: every field there is, flags and numbers as text.
+	if a := g.expect(level.Ops, "POST /zone", `{"zone":{"name":"sdk_first","type":"unblocker"},"plan":{"type":"unblocker","serp":"true","mobile":"false","vip_country":"","vip_country_city":"","vips":"0"}}`, 201, `"serp":true`); !strings.Contains(strings.Join(a.header.Values("x-emulator-note"), "\n"), "plan.vips: text that is read as 0") {
+		t.Errorf("%v", a.header)
+	}
 	// An ISP zone without pool_ip_type silently is a datacenter zone.
 	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"my_isp","type":"ISP"},"plan":{"type":"static"}}`, 201, `"type":"dc"`)
 	// The body of old clients.
@@ -112,6 +116,7 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 		`{"zone":{"name":"x"},"plan":{"type":"unblocker"},"colour":1}`:         "colour is not allowed",
 		`{"zone":{"name":"x","shape":1},"plan":{"type":"unblocker"}}`:          "zone.shape is not allowed",
 		`{"zone":{"name":"x"},"plan":{"type":"unblocker","smell":1}}`:          "plan.smell is not allowed",
+		`{"zone":{"name":"x"},"plan":{"type":"unblocker","serp":"yes"}}`:       "plan.serp must be true or false",
 		`{"zone":{"name":"x"},"plan":{}}`:                                      "plan.type is required",
 		`{"zone":{"name":"x"}}`:                                                "plan.type is required",
 		`{"zone":{},"plan":{"type":"unblocker"}}`:                              "zone.name is required",

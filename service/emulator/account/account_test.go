@@ -95,6 +95,27 @@ func TestRecipesMakeTheProductTheySay(t *testing.T) {
 	}
 }
 
+func TestFlagsAndNumbersOfAPlanMayComeAsText(t *testing.T) {
+	for _, c := range []struct{ sent, plain, spelled string }{
+		{`{"type":"unblocker","serp":"true"}`, `{"serp":true,"type":"unblocker"}`, "serp"},
+		{`{"mobile":"false","vips":"0","ips":"12","city":"1"}`, `{"city":1,"ips":12,"mobile":false,"vips":0}`, "city ips mobile vips"},
+		{`{"serp":true,"vips":0,"mobile":1}`, `{"mobile":1,"serp":true,"vips":0}`, ""},
+		// What is text stays text, what is neither is refused later, as it came.
+		{`{"type":"0","country":"true","bandwidth":"1"}`, `{"bandwidth":"1","country":"true","type":"0"}`, ""},
+		{`{"serp":"yes","mobile":"","vips":"many","ips":"","asn":"null"}`, `{"asn":"null","ips":"","mobile":"","serp":"yes","vips":"many"}`, ""},
+		{`{"vips":"null","ips":"[1]","colour":"true"}`, `{"colour":"true","ips":"[1]","vips":"null"}`, ""},
+	} {
+		sent := plan(t, c.sent)
+		got, spelled := sent.Plain()
+		if b, err := json.Marshal(got); err != nil || string(b) != c.plain || strings.Join(spelled, " ") != c.spelled {
+			t.Errorf("%s: %s, %q; want %s, %q", c.sent, b, spelled, c.plain, c.spelled)
+		}
+	}
+	if p, spelled := Plan(nil).Plain(); p != nil || spelled != nil {
+		t.Errorf("no plan: %s %q", p, spelled)
+	}
+}
+
 func TestScenarioProductsKeepTheirRecipes(t *testing.T) {
 	for _, z := range scenario.Demo().Zones {
 		bad := &answer.InvalidError{}

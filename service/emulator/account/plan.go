@@ -22,7 +22,7 @@ func planFields() map[string]byte {
 	return map[string]byte{
 		"type": 't', "product": 't', "start": 't', "pool_ip_type": 't', "ip_alloc_preset": 't', "ips_type": 't',
 		"vips_type": 't', "bandwidth": 't', "unl_bw_tiers": 't', "country": 't', "country_city": 't',
-		"default_country": 't', "vip_country": 't', "domain_whitelist": 't', "pool": 't',
+		"default_country": 't', "vip_country": 't', "vip_country_city": 't', "domain_whitelist": 't', "pool": 't',
 		"ips": 'n', "vips": 'n',
 		"serp": 'f', "mobile": 'f', "city": 'f', "asn": 'f', "vip": 'f', "ub_premium": 'f', "ip_fallback": 'f',
 		"solve_captcha_disable": 'f', "custom_headers": 'f', "exclusive": 'f', "not_gdpr": 'f',
@@ -35,6 +35,30 @@ func (p Plan) Unknown() []string {
 	known := planFields()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return known[name] != 0 })
 }
+
+// Plain is the plan with its flags and numbers as JSON has them, where they came as the
+// text of one ("false", "0"), as an early public SDK sends them: such text can mean
+// nothing else. spelled are the fields that were; other text stays, to be refused.
+func (p Plan) Plain() (plain Plan, spelled []string) {
+	known := planFields()
+	plain = maps.Clone(p)
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		var text string
+		if json.Unmarshal(p[name], &text) != nil {
+			continue
+		}
+		var number float64
+		isFlag := known[name] == 'f' && isFlagText(text)
+		isNumber := known[name] == 'n' && text != "null" && json.Unmarshal([]byte(text), &number) == nil
+		if isFlag || isNumber {
+			plain[name] = json.RawMessage(text)
+			spelled = append(spelled, name)
+		}
+	}
+	return plain, spelled
+}
+
+func isFlagText(v string) bool { return slices.Contains([]string{"true", "false", "0", "1"}, v) }
 
 func (p Plan) text(name string) string {
 	var v string
@@ -70,7 +94,7 @@ func (p Plan) check(loose bool, bad *answer.InvalidError) {
 			bad.Add("plan.%s must be a string", name)
 		case kind == 'n' && json.Unmarshal(raw, &number) != nil:
 			bad.Add("plan.%s must be a number", name)
-		case kind == 'f' && !slices.Contains([]string{"true", "false", "0", "1"}, string(raw)):
+		case kind == 'f' && !isFlagText(string(raw)):
 			bad.Add("plan.%s must be true or false", name)
 		}
 	}

@@ -1,6 +1,7 @@
 package accountapi
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -137,12 +138,16 @@ func (a *API) serveCreate(w http.ResponseWriter, r *http.Request) {
 	if plan == nil {
 		plan = zone.object("plan", bad) // as in old clients
 	}
-	for _, name := range account.Plan(plan).Unknown() {
+	recipe, spelled := account.Plan(plan).Plain()
+	for _, name := range spelled {
+		w.Header().Add("x-emulator-note", fmt.Sprintf("plan.%s: text that is read as %s", name, recipe[name]))
+	}
+	for _, name := range recipe.Unknown() {
 		a.unknown(w, "plan."+name, bad)
 	}
 	zone.text("type", bad)
 	n := account.NewZone{
-		Name: zone.text("name", bad), Plan: account.Plan(plan), Passwords: zone.texts("password", bad),
+		Name: zone.text("name", bad), Plan: recipe, Passwords: zone.texts("password", bad),
 		AllowIPs: zone.texts("ips", bad), Description: zone.text("description", bad), Loose: a.conf.Loose,
 	}
 	if _, ok := zone["name"]; !ok {
