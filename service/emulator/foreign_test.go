@@ -7,6 +7,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/url"
 	"os"
@@ -50,23 +51,43 @@ func nodeModules(t *testing.T, want string) string {
 func node[T any](t *testing.T, module, script string, env ...string) T {
 	t.Helper()
 	modules := nodeModules(t, module)
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "node", filepath.Join("testdata", script))
-	cmd.Env = append(append(os.Environ(), "NODE_PATH="+modules, "NO_PROXY="), env...)
-	out, err := cmd.Output()
-	if err != nil {
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
-			t.Fatalf("%s: %v\n%s", script, err, exit.Stderr)
-		}
-		t.Fatal(err)
-	}
+	out := runNode(t, "", append(append(os.Environ(), "NODE_PATH="+modules, "NO_PROXY="), env...), filepath.Join("testdata", script))
 	var v T
 	if err := json.Unmarshal(out, &v); err != nil {
 		t.Fatalf("%s: %v in %s", script, err, out)
 	}
 	return v
+}
+
+// runNode runs Node in dir with this environment and gives what it printed.
+func runNode(t testing.TB, dir string, env []string, args ...string) []byte {
+	t.Helper()
+	out, err := tryNode(t, dir, env, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// tryNode is for programs that may fail: the error has what they wrote to stderr. The
+// time is bounded, and what the program started and left ends with it.
+func tryNode(t testing.TB, dir string, env []string, args ...string) ([]byte, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, env, 5*time.Second
+	endGroup := inGroup(cmd)
+	cmd.Cancel = endGroup
+	out, err := cmd.Output()
+	if cmd.Process != nil {
+		_ = endGroup() // of a group that is gone there is nothing to end
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return out, fmt.Errorf("node %s: %w\n%s%s", args, err, out, exit.Stderr)
+	}
+	return out, err
 }
 
 func user(zoneAndFlags string) string { return "brd-customer-hl_demo01-zone-" + zoneAndFlags }

@@ -1,22 +1,28 @@
-// A client of the Model Context Protocol by others: the TypeScript SDK. It is run by
-// TestAForeignClientUsesEveryTool with what to do in its environment, and prints what it
-// saw as one JSON object.
+// A client of the Model Context Protocol by others: the TypeScript SDK. Tests run it
+// with what to do in its environment, and it prints what it saw as one JSON object.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 
-const { ENDPOINT, TRANSPORT, KEY, MODULES } = process.env;
+const { ENDPOINT, TRANSPORT, KEY, MODULES, SERVER } = process.env;
 const require = createRequire(pathToFileURL(MODULES + "/"));
 const load = (name) => import(pathToFileURL(require.resolve("@modelcontextprotocol/sdk/client/" + name)).href);
 const { Client } = await load("index.js");
 const { StreamableHTTPClientTransport } = await load("streamableHttp.js");
 const { SSEClientTransport } = await load("sse.js");
+const { StdioClientTransport } = await load("stdio.js");
 
 const options = KEY ? { requestInit: { headers: { Authorization: "Bearer " + KEY } } } : {};
-const Transport = TRANSPORT === "sse" ? SSEClientTransport : StreamableHTTPClientTransport;
+
+function transportTo() {
+  if (TRANSPORT === "stdio") return new StdioClientTransport({ command: process.execPath, args: [SERVER], env: process.env });
+  const Transport = TRANSPORT === "sse" ? SSEClientTransport : StreamableHTTPClientTransport;
+  return new Transport(new URL(ENDPOINT), options);
+}
+
 const client = new Client({ name: "foreign", version: "1.0.0" });
 const seen = {};
 try {
-  const transport = new Transport(new URL(ENDPOINT), options);
+  const transport = transportTo();
   await client.connect(transport);
   seen.server = client.getServerVersion();
   seen.tools = (await client.listTools()).tools.map((tool) => tool.name).sort();
@@ -25,7 +31,7 @@ try {
     const result = await client.callTool({ name, arguments: args });
     seen.results[name] = { text: result.content[0].text, isError: result.isError === true };
   }
-  if (TRANSPORT !== "sse") await transport.terminateSession();
+  await transport.terminateSession?.();
 } catch (e) {
   seen.error = String(e.message ?? e);
   seen.code = e.code;
