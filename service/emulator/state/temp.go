@@ -51,14 +51,14 @@ func NewTemp(prefix string) (*Temp, error) {
 // Remove removes the folder with all that is in it.
 func (t *Temp) Remove() error {
 	// Unlocked first: Windows removes no file that is open.
-	return errors.Join(t.lock.Unlock(), removeAll(t.Path))
+	return errors.Join(t.lock.Unlock(), removeAll(t.Path, os.RemoveAll))
 }
 
 // removeAll removes a folder. What is left of one that cannot be removed now, as a dying
 // browser still writes to it, is marked for the next sweep: the owner's file may be gone
 // already.
-func removeAll(path string) error {
-	err := os.RemoveAll(path)
+func removeAll(path string, remove func(string) error) error {
+	err := remove(path)
 	if err == nil {
 		return nil
 	}
@@ -84,7 +84,7 @@ func sweep(prefix string) []string {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
 			continue
 		}
-		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && removeAll(path) == nil {
+		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && removeAll(path, os.RemoveAll) == nil {
 			gone = append(gone, path)
 		}
 	}
