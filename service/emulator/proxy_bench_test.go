@@ -246,7 +246,7 @@ func BenchmarkBesideGoproxy(b *testing.B) {
 	for _, page := range []struct {
 		name, path  string
 		size, batch int
-	}{{"small", "/ok", 200, 512}, {"1MB", "/large?mb=1", 1 << 20, 64}} {
+	}{{"small", "/ok", 200, 512}, {"1MB", "/large?mb=1", 1 << 20, 512}} {
 		absolute := func(auth string) []byte {
 			return []byte("GET http://lab.test" + page.path + " HTTP/1.1\r\nHost: lab.test\r\nUser-Agent: bench\r\n" + auth + "\r\n")
 		}
@@ -312,7 +312,7 @@ func BenchmarkRequestBesideReverseProxy(b *testing.B) {
 	for _, page := range []struct {
 		name, path  string
 		size, batch int
-	}{{"1KB", "/json", 1000, 512}, {"1MB", "/large?mb=1", 1 << 20, 64}} {
+	}{{"1KB", "/json", 1000, 512}, {"1MB", "/large?mb=1", 1 << 20, 512}} {
 		body := `{"zone":"datacenter_demo","url":"http://lab.test` + page.path + `","format":"raw"}`
 		request := fmt.Appendf(nil, "POST /request HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 			g.key("batch-user"), len(body), body)
