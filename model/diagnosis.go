@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Class is the failure class of an outcome: exactly one per outcome. The five
 // between ok and outside are the operational classes of service.md 7.
@@ -102,6 +105,19 @@ type Evidence struct {
 	// evidence is not a place in the body.
 	Offset int64
 	Length int64
+}
+
+// NoteHeader is the header in which the emulator says what of an answer is not as it was
+// asked for: another's results, a field that was let pass.
+const NoteHeader = "x-emulator-note"
+
+// Note is the text of an observation that is such a note, or "".
+func (e Evidence) Note() string {
+	text, ok := strings.CutPrefix(e.Text, NoteHeader+": ")
+	if !ok || e.Kind != "header" {
+		return ""
+	}
+	return text
 }
 
 // Action is a next step that the console can run.

@@ -132,9 +132,9 @@ func TestReadHeader(t *testing.T) {
 }
 
 func TestEvidenceQuotesWhatWasRead(t *testing.T) {
-	h := http.Header{"X-Brd-Err-Code": {"policy_20050"}, "Retry-After": {"9"}, "X-Brd-Err-Msg": {"no\r\nway"}}
+	h := http.Header{"X-Brd-Err-Code": {"policy_20050"}, "Retry-After": {"9"}, "X-Brd-Err-Msg": {"no\r\nway"}, "X-Emulator-Note": {"a.test is not asked"}}
 	got := strings.Join(brightdata(t).ReadHeader(h, time.Now()).Evidence, "|")
-	for _, want := range []string{"x-brd-err-code: policy_20050", "retry-after: 9", "x-brd-err-msg: no way"} {
+	for _, want := range []string{"x-brd-err-code: policy_20050", "retry-after: 9", "x-brd-err-msg: no way", "x-emulator-note: a.test is not asked"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in %q", want, got)
 		}

@@ -56,6 +56,7 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 		r.cite(h, headRetry)
 	}
 	r.cite(h, headProxy)
+	r.cite(h, model.NoteHeader)
 	if !d.brightdata {
 		return r
 	}

@@ -183,7 +183,13 @@ func (s *session) reportFetch(r model.FetchResult, dest destination, f requestFl
 		return a.printJSON(out)
 	}
 	a.say("zonedeck: %s", sanitizeLine(verdict(r)))
-	if !r.Diagnosis.OK() {
+	if r.Diagnosis.OK() {
+		for _, e := range r.Diagnosis.Evidence {
+			if note := e.Note(); note != "" {
+				a.say("  note      %s", sanitizeLine(note))
+			}
+		}
+	} else {
 		for _, e := range r.Diagnosis.Evidence {
 			a.say("  evidence  %s", sanitizeLine(e.Text))
 		}

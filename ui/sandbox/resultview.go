@@ -373,7 +373,7 @@ func weighed(d model.Diagnosis) []model.Evidence {
 		switch {
 		case e.Length > 0:
 			return 0
-		case e.Kind == "error":
+		case e.Kind == "error" || e.Note() != "":
 			return 1
 		case e.Kind == "timing" && d.Class == model.ClassTimeout:
 			return 2
@@ -394,6 +394,9 @@ func weighed(d model.Diagnosis) []model.Evidence {
 
 // evidenceText is one observation; a place in the body says where.
 func evidenceText(e model.Evidence) string {
+	if note := e.Note(); note != "" {
+		return "note: " + kit.Clean(note)
+	}
 	text := kit.Clean(e.Text)
 	if e.Length > 0 {
 		return fmt.Sprintf("body bytes %d-%d: %s", e.Offset, e.Offset+e.Length-1, text)
