@@ -43,12 +43,13 @@ func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
 }
 
 func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {
+	path := program(t) // the deadline is not for a build with a cold cache
 	for _, s := range endings() {
 		t.Run(s.String(), func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
-			cmd := exec.CommandContext(ctx, program(t), "emulate", "--proxy", "127.0.0.1:0", "--cdp", "127.0.0.1:0")
+			cmd := exec.CommandContext(ctx, path, "emulate", "--proxy", "127.0.0.1:0", "--cdp", "127.0.0.1:0")
 			cmd.Env = environment(dir, "TMPDIR="+dir)
 			out, err := cmd.StdoutPipe()
 			if err != nil {

@@ -2,11 +2,13 @@ package browser
 
 import (
 	"context"
+	"strings"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"github.com/tidwall/gjson"
 )
 
 // drive puts chromedp on our own plane of a Chromium and gives the context that
@@ -45,8 +47,14 @@ func (attachment) Attaches() bool { return true }
 // browser itself.
 type transport struct{ plane *plane }
 
+// Read leaves out the events of the DOM: chromedp keeps a copy of the document by them
+// that nothing here uses, and while it attaches to a page that is there already it reads
+// and writes that copy in two goroutines without a lock.
 func (t transport) Read(ctx context.Context, msg *cdproto.Message) error {
 	raw, err := t.plane.receive(ctx)
+	for err == nil && strings.HasPrefix(gjson.GetBytes(raw, "method").String(), "DOM.") {
+		raw, err = t.plane.receive(ctx)
+	}
 	if err != nil {
 		return err
 	}

@@ -479,3 +479,20 @@ func holdBrowser(dir string) int {
 	os.Stdout.WriteString("ready\n")
 	select {}
 }
+
+// TestAPageThatChangesIsAttachedTo: what chromedp knows of a page's document is not
+// written by two at once (under the race detector).
+func TestAPageThatChangesIsAttachedTo(t *testing.T) {
+	start := site(t, map[string]string{"/": `<title>busy</title><body><script>
+		const root = document.documentElement, body = document.body;
+		setInterval(() => { for (let i = 0; i < 200; i++) { root.setAttribute("x", i); body.setAttribute("x", i); body.append(document.createElement("p")); body.lastChild.remove(); } }, 0);
+	</script>`})
+	c := dialClient(t, entry(t, open(t, Config{Limits: Limits{Domains: -1}})))
+	page := c.page()
+	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, start+"/"), page)
+	for range 10 {
+		if m := c.call("Captcha.solve", `{"detectTimeout":0}`, page); m.Get("result.status").String() != string(CaptchaNotDetected) {
+			t.Fatalf("%s", m)
+		}
+	}
+}
