@@ -48,7 +48,7 @@ func (f *Fetcher) standFor(c *call) {
 }
 
 // standIn is the lab's page for a search engine's page of results; nil for other
-// addresses. Clients ask for an engine by its address, and no engine is ever asked from
+// addresses. Clients ask for an engine by its address, and by API none is asked from
 // here: it would take this machine for a robot, and cost its owner the access. A
 // scenario's target of the engine's name goes first.
 func (f *Fetcher) standIn(u *url.URL) *url.URL {
