@@ -198,45 +198,35 @@ func TestASessionWithARunningCallMakesNoRoom(t *testing.T) {
 	b.session("key-of-bob-0002")
 }
 
-func TestRunningToolsEndWithTheContextOfTheAgent(t *testing.T) {
-	running := make(chan struct{})
-	b := newBench(t, func(c *Config) {
-		c.Scrape = func(ctx context.Context, _ string) (string, error) {
-			close(running)
-			<-ctx.Done()
-			return "", ctx.Err()
-		}
-	})
-	s := b.open("key-of-ana-0001")
-	ended := make(chan error)
-	go func() {
-		_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "scrape_as_markdown", Arguments: args{"url": "http://lab.test/ok"}})
-		ended <- err
-	}()
-	<-running
-	b.end()
-	<-ended // as after Close: with an error or with an error result
-}
-
-func TestCloseEndsRunningToolsAndRefusesTheNext(t *testing.T) {
-	running := make(chan struct{})
-	b := newBench(t, func(c *Config) {
-		c.Scrape = func(ctx context.Context, _ string) (string, error) {
-			close(running)
-			<-ctx.Done()
-			return "", ctx.Err()
-		}
-	})
-	s := b.open("key-of-ana-0001")
-	ended := make(chan error)
-	go func() {
-		_, err := s.CallTool(context.Background(), &mcp.CallToolParams{Name: "scrape_as_markdown", Arguments: args{"url": "http://lab.test/ok"}})
-		ended <- err
-	}()
-	<-running
-	b.Close()
-	<-ended // with an error or with an error result: the call may still be answered
-	if status, _, _ := b.post("/mcp?token=key-of-ana-0001", initialize, nil); status != 503 {
-		t.Errorf("after Close: %d", status)
+func TestRunningToolsEndWithTheAgent(t *testing.T) {
+	for name, end := range map[string]func(*bench){
+		"its context": func(b *bench) { b.end() },
+		"Close":       func(b *bench) { b.Close() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			running := make(chan struct{})
+			b := newBench(t, func(c *Config) {
+				c.Scrape = func(ctx context.Context, _ string) (string, error) {
+					close(running)
+					<-ctx.Done()
+					return "", ctx.Err()
+				}
+			})
+			s := b.open("key-of-ana-0001")
+			ended := make(chan error)
+			go func() {
+				_, err := s.CallTool(t.Context(), &mcp.CallToolParams{Name: "scrape_as_markdown", Arguments: args{"url": "http://lab.test/ok"}})
+				ended <- err
+			}()
+			<-running
+			end(b)
+			<-ended // with an error or with an error result: the call may still be answered
+			if name != "Close" {
+				return
+			}
+			if status, _, _ := b.post("/mcp?token=key-of-ana-0001", initialize, nil); status != 503 {
+				t.Errorf("after Close: %d", status)
+			}
+		})
 	}
 }
