@@ -3,7 +3,6 @@ package answer
 import (
 	"net/http"
 	"strconv"
-	"strings"
 )
 
 // NoteHeader says what a loose emulator let pass.
@@ -23,8 +22,5 @@ func NoteUnknown(w http.ResponseWriter, what string) {
 	if len(h.Values(NoteHeader)) >= maxNotes {
 		return
 	}
-	if len(what) > maxNoted {
-		what = strings.ToValidUTF8(what[:maxNoted], "") + "…"
-	}
-	h.Add(NoteHeader, strconv.QuoteToASCII(what)+" is not known and has no effect")
+	h.Add(NoteHeader, strconv.QuoteToASCII(Shortened(what, maxNoted))+" is not known and has no effect")
 }

@@ -30,11 +30,7 @@ func (e *InvalidError) Add(format string, args ...any) {
 	if len(e.Details) >= maxDetails {
 		return
 	}
-	text := fmt.Sprintf(format, args...)
-	if len(text) > maxDetail {
-		text = strings.ToValidUTF8(text[:maxDetail], "") + "…"
-	}
-	e.Details = append(e.Details, text)
+	e.Details = append(e.Details, Shortened(fmt.Sprintf(format, args...), maxDetail))
 }
 
 // WriteInvalid answers 400 in the shape of the public documentation; err is an

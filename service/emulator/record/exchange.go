@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/answer"
 )
 
 // Exchange is a request that is under way. What only a product knows about it is added
@@ -136,7 +138,7 @@ func (x *Exchange) End() {
 func (x *Exchange) hide() {
 	e, secrets := x.e, x.journal.conf.Secrets()
 	clean := func(text string, most int) string {
-		return cut(without(without(text, x.secret), secrets...), most)
+		return answer.Cut(without(without(text, x.secret), secrets...), most)
 	}
 	for i := range e.Header {
 		f := &e.Header[i]
@@ -146,7 +148,7 @@ func (x *Exchange) hide() {
 		f.Value = clean(f.Value, maxHeaderText)
 	}
 	if e.Body != "" {
-		e.Body = cut(without(without(logins(fields(e.Body)), x.secret), secrets...), bodyPrefix)
+		e.Body = answer.Cut(without(without(logins(fields(e.Body)), x.secret), secrets...), bodyPrefix)
 	}
 	e.URL, e.Target, e.User = clean(e.URL, maxURL), clean(e.Target, maxURL), clean(e.User, maxHeaderText)
 }

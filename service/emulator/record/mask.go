@@ -167,14 +167,6 @@ func query(q string) string {
 	return strings.Join(parts, "&")
 }
 
-// cut bounds a text.
-func cut(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return text[:most]
-}
-
 // without replaces known secrets wherever they stand in a text.
 func without(text string, secrets ...string) string {
 	for _, s := range secrets {
