@@ -157,9 +157,18 @@ func TestGoldenScreens(t *testing.T) {
 				p := h.open(size.w, size.h)
 				s.steps(p)
 				p.Golden(t, name, h.mask)
+				if pictures[name] {
+					p.Picture(t, filepath.Join("docs", "pictures", strings.TrimSuffix(name, "-120x40")+".svg"), h.mask)
+				}
 			})
 		}
 	}
+}
+
+// pictures are the screens that README and docs show as SVG.
+var pictures = map[string]bool{
+	"sandbox-captcha-120x40": true, "jobs-ready-120x40": true, "proxy-tested-120x40": true,
+	"keys-list-120x40": true, "activity-filter-120x40": true,
 }
 
 func screens(t *testing.T) []screen {
@@ -217,7 +226,10 @@ func sandboxScreens() []screen {
 		{name: "sandbox-attempts", steps: page(3, "WAITED")},
 		{name: "sandbox-forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
 		{name: "sandbox-too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
-		{name: "sandbox-captcha", before: fetch("/captcha"), steps: opened("CAPTCHA", "g-recaptcha")},
+		{name: "sandbox-captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {
+			fromHistory(p, "CAPTCHA", "g-recaptcha")
+			p.WaitGone("The form holds this request now") // the toast
+		}},
 		{name: "sandbox-timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
 		{name: "sandbox-drift", before: fetch("/shop?v=2", "--require", ".price"), steps: opened("parsing drift")},
 		{name: "sandbox-empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},

@@ -111,6 +111,18 @@ func (p *Whole) WaitGone(text string) string {
 
 func (p *Whole) waitUntil(what string, ok func(screen string) bool) string {
 	p.t.Helper()
+	return p.restUntil(still, what, ok)
+}
+
+// rest waits until the screen has not changed for d.
+func (p *Whole) rest(d time.Duration) {
+	p.t.Helper()
+	p.restUntil(d, "wanted to rest", func(string) bool { return true })
+}
+
+// restUntil waits until ok holds and the screen has not changed for d.
+func (p *Whole) restUntil(d time.Duration, what string, ok func(screen string) bool) string {
+	p.t.Helper()
 	beat := time.NewTicker(poll)
 	defer beat.Stop()
 	deadline := time.Now().Add(patience)
@@ -120,7 +132,7 @@ func (p *Whole) waitUntil(what string, ok func(screen string) bool) string {
 		if screen != last {
 			last, since = screen, time.Now()
 		}
-		if ok(screen) && time.Since(since) >= still {
+		if ok(screen) && time.Since(since) >= d {
 			return screen
 		}
 		if time.Now().After(deadline) {
@@ -152,13 +164,16 @@ func (p *Whole) Resize(w, h int) {
 
 // Golden waits until the screen, masked, is that of testdata/NAME.golden and compares
 // the two. A busy machine may show what steps have waited for before the rest has come;
-// what never becomes the golden screen still fails. With -update the screen is taken as
-// the steps have left it.
+// what never becomes the golden screen still fails. With -update the screen is taken
+// after it has not changed for a while.
 func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	t.Helper()
+	if updating() {
+		p.rest(10 * still)
+	}
 	want, err := os.ReadFile(filepath.Join("testdata", name+".golden"))
 	screen := mask(p.Screen())
-	if update := flag.Lookup("update"); err == nil && (update == nil || update.Value.String() != "true") {
+	if err == nil && !updating() {
 		beat := time.NewTicker(poll)
 		defer beat.Stop()
 		for end := time.Now().Add(patience); screen != string(want) && time.Now().Before(end); {
@@ -167,6 +182,12 @@ func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 		}
 	}
 	Golden(t, name, screen)
+}
+
+// updating reports whether goldens are to be written and not compared.
+func updating() bool {
+	update := flag.Lookup("update")
+	return update != nil && update.Value.String() == "true"
 }
 
 // Golden compares a screen with testdata/NAME.golden under the test's folder.
