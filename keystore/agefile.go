@@ -127,27 +127,13 @@ func readInside(dir, name string) ([]byte, error) {
 }
 
 // writeInside replaces a file of the folder atomically.
-func writeInside(dir, name string, b []byte) (err error) {
+func writeInside(dir, name string, b []byte) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = root.Close() }() // a folder's handle; nothing was written through it
-	// The caller holds the folder's lock, so one name for the temporary file is
-	// enough, and one left behind by a crash is simply overwritten.
-	tmp := name + ".new"
-	f, err := root.OpenFile(tmp, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(b)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return root.Rename(tmp, name)
+	return textfile.WriteIn(root, name, b)
 }
 
 // readIdentity reads the key file; one that others can read is refused.

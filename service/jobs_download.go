@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/journal"
 )
@@ -111,7 +112,7 @@ func (c *Client) fetchResult(ctx context.Context, call jobCall, format, dest str
 	}
 	defer stream.close()
 	var size int64
-	err = WriteWhole(dest, func(w io.Writer) error {
+	err = textfile.WriteFunc(dest, func(w io.Writer) error {
 		size, err = stream.copyTo(w, on)
 		return err
 	})

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -120,75 +118,6 @@ func TestReadTellsAMissingFile(t *testing.T) {
 	}
 	if _, err := Read(t.TempDir(), &house{}); err == nil || errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("reading a folder: %v", err)
-	}
-}
-
-func TestWriteReplacesPrivatelyAndLeavesNothingBehind(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "a", "b")
-	path := filepath.Join(dir, "f.toml")
-	for _, text := range []string{"first", "second"} {
-		if err := Write(path, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
-		if b, err := os.ReadFile(path); err != nil || string(b) != text {
-			t.Errorf("got %q, %v", b, err)
-		}
-		if runtime.GOOS != "windows" {
-			mode(t, path, 0o600)
-			mode(t, dir, 0o700)
-			if err := os.Chmod(path, 0o644); err != nil { // the next Write makes it private again
-				t.Fatal(err)
-			}
-		}
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 {
-		t.Errorf("the folder holds %v, %v", entries, err)
-	}
-}
-
-func mode(t *testing.T, path string, want fs.FileMode) {
-	t.Helper()
-	fi, err := os.Stat(path)
-	if err != nil || fi.Mode().Perm() != want {
-		t.Errorf("%s has mode %v (%v), want %v", path, fi.Mode(), err, want)
-	}
-}
-
-func TestWriteFollowsALink(t *testing.T) {
-	dir := t.TempDir()
-	target, link := filepath.Join(dir, "dotfiles.toml"), filepath.Join(dir, "f.toml")
-	if err := os.WriteFile(target, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(target, link); err != nil {
-		if runtime.GOOS == "windows" {
-			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
-		}
-		t.Fatal(err)
-	}
-	if err := Write(link, []byte("new")); err != nil {
-		t.Fatal(err)
-	}
-	if b, err := os.ReadFile(target); err != nil || string(b) != "new" {
-		t.Errorf("the target holds %q, %v", b, err)
-	}
-	if fi, err := os.Lstat(link); err != nil || fi.Mode()&fs.ModeSymlink == 0 {
-		t.Errorf("the link became %v, %v", fi.Mode(), err)
-	}
-}
-
-func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(file, "f.toml")
-	if err := Write(path, nil); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := Lock(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("error %v", err)
 	}
 }
 

@@ -1,102 +1,109 @@
 package textfile
 
 import (
-	"context"
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
-	"unicode"
-
-	"github.com/gofrs/flock"
 )
 
-// ErrLocked is wrapped when another process holds a file's lock for too long.
-var ErrLocked = errors.New("locked by another process")
-
-// lockWait bounds the wait for a lock; a read-modify-write cycle takes a few
-// milliseconds, so one that lasts this long hangs.
-const lockWait = 10 * time.Second
-
-// Write replaces the file at path by b, atomically and with mode 0600, and has
-// both the file and its folder on disk when it returns. The temporary file
-// stands in the target's own folder, which is made (0700) when it is missing. A
-// symbolic link at path is followed, so that a file kept elsewhere stays there.
+// Write replaces the file at path by b as WriteFunc does. A missing folder is
+// made (0700).
 func Write(path string, b []byte) error {
-	target, err := filepath.EvalSymlinks(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		target = path
-	case err != nil:
-		return fmt.Errorf("writing %s: %w", path, err)
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		err = WriteFunc(path, copyOf(b))
 	}
-	if err := os.MkdirAll(filepath.Dir(target), 0o700); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	if err := replace(target, b); err != nil {
+	if err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return nil
 }
 
-// Lock takes the lock that guards the file at path against every other writer,
-// in this process and in others, and returns what releases it. The lock is a
-// file beside it (path + ".lock"), which stays. It waits until ctx ends, at most
-// ten seconds, then the error wraps ErrLocked.
-func Lock(ctx context.Context, path string) (unlock func(), err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, fmt.Errorf("locking %s: %w", path, err)
-	}
-	wait, cancel := context.WithTimeout(ctx, lockWait)
-	defer cancel()
-	l := flock.New(path+".lock", flock.SetPermissions(0o600))
-	ok, err := l.TryLockContext(wait, 5*time.Millisecond)
+// WriteFunc replaces the file at path by what fill writes. The file appears
+// complete or not at all, with mode 0600, and it and its folder are on disk when
+// WriteFunc returns. An error of fill is returned as it is, or joined with what
+// went wrong while cleaning up.
+//
+// A symbolic link stays a link: the file it leads to is replaced. A device or a
+// pipe is written into. A folder is refused.
+func WriteFunc(path string, fill func(io.Writer) error) error {
+	info, err := os.Stat(path)
 	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("locking %s: %w", path, ctx.Err())
-	case errors.Is(err, context.DeadlineExceeded), err == nil && !ok:
-		return nil, fmt.Errorf("locking %s: %w; end the other zonedeck, or try again", path, ErrLocked)
+	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
-		return nil, fmt.Errorf("locking %s: %w", path, err)
-	}
-	// The kernel drops the lock with the descriptor, so there is nothing to do
-	// about an error here.
-	return func() { _ = l.Close() }, nil
-}
-
-// Quote writes s as a TOML basic string, quotes included.
-func Quote(s string) string {
-	var b strings.Builder
-	b.WriteByte('"')
-	for _, r := range s {
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == '\n':
-			b.WriteString(`\n`)
-		case r == '\t':
-			b.WriteString(`\t`)
-		case unicode.IsControl(r) || !unicode.IsPrint(r) && r <= 0xFFFF:
-			fmt.Fprintf(&b, `\u%04X`, r)
-		case !unicode.IsPrint(r):
-			fmt.Fprintf(&b, `\U%08X`, r)
-		default:
-			b.WriteRune(r)
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file", path)
+	case !info.Mode().IsRegular():
+		return writeInto(path, fill)
+	default:
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
 		}
 	}
-	b.WriteByte('"')
-	return b.String()
+	return inFolderOf(path, func(root *os.Root, name string) error { return replace(root, name, fill) })
 }
 
-// List writes a list of strings in TOML.
-func List(items []string) string {
-	quoted := make([]string, len(items))
-	for i, s := range items {
-		quoted[i] = Quote(s)
+// WriteIn replaces a file of root by b as WriteFunc does, except that a symbolic
+// link of that name is replaced, too: nothing outside root is written.
+func WriteIn(root *os.Root, name string, b []byte) error {
+	return replace(root, name, copyOf(b))
+}
+
+// Probe reports why WriteFunc could not write a regular file at path, by making
+// its temporary file and removing it.
+func Probe(path string) error {
+	return inFolderOf(path, func(root *os.Root, name string) error {
+		f, err := newPending(root, name)
+		if err != nil {
+			return err
+		}
+		return f.Cleanup()
+	})
+}
+
+func copyOf(b []byte) func(io.Writer) error {
+	return func(w io.Writer) error {
+		_, err := io.Copy(w, bytes.NewReader(b))
+		return err
 	}
-	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+func inFolderOf(path string, do func(root *os.Root, name string) error) error {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = root.Close() }() // nothing is written through the folder's handle
+	return do(root, filepath.Base(path))
+}
+
+// replace is the one atomic write: a temporary file in the target's folder,
+// synced, renamed, and the folder synced.
+func replace(root *os.Root, name string, fill func(io.Writer) error) error {
+	f, err := newPending(root, name)
+	if err != nil {
+		return err
+	}
+	err = fill(f)
+	if err == nil {
+		err = f.CloseAtomicallyReplace()
+	}
+	if err != nil {
+		return errors.Join(err, f.Cleanup())
+	}
+	return syncFolder(root)
+}
+
+// writeInto writes to a device or a pipe.
+func writeInto(path string, fill func(io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(fill(f), f.Close())
 }

@@ -2,17 +2,16 @@ package saved
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -169,7 +168,7 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 			return nil, fmt.Errorf("%w: %s", ErrExists, name)
 		}
 	}
-	if err := replaceFile(root, name+ext, file); err != nil {
+	if err := textfile.WriteIn(root, name+ext, file); err != nil {
 		return nil, fmt.Errorf("saving %s: %w", name, err)
 	}
 	return omitted, nil
@@ -192,40 +191,4 @@ func (s *Store) Remove(_ context.Context, name string) error {
 		return fmt.Errorf("removing %s: %w", name, err)
 	}
 	return nil
-}
-
-// replaceFile writes a temporary file beside the target, flushes it and renames
-// it over, then flushes the folder: after a crash either file is whole.
-func replaceFile(root *os.Root, target string, content []byte) error {
-	temp := "." + rand.Text() + ".tmp"
-	f, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err == nil {
-		err = f.Sync()
-	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
-	if err == nil {
-		err = root.Rename(temp, target)
-	}
-	if err != nil {
-		return errors.Join(err, root.Remove(temp))
-	}
-	return syncFolder(root)
-}
-
-func syncFolder(root *os.Root) error {
-	if runtime.GOOS == "windows" { // a folder cannot be flushed there
-		return nil
-	}
-	d, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

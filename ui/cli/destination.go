@@ -5,10 +5,9 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service"
 )
 
 // destination is where -o leads: standard output, or a name.
@@ -36,11 +35,7 @@ func (a *app) destination(name string) (destination, error) {
 	case !at.Mode().IsRegular():
 		return destination{name: name}, nil
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".zonedeck-*")
-	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
-	}
-	if err != nil {
+	if err := textfile.Probe(name); err != nil {
 		return destination{}, fail(exitState, "-o %s: the folder cannot be written to: %w; nothing was sent", name, err)
 	}
 	return destination{name: name}, nil
@@ -64,7 +59,7 @@ func (d destination) write(b model.BodyRef) error {
 		}
 		return nil
 	}
-	if err := service.WriteWhole(d.name, fill); err != nil {
+	if err := textfile.WriteFunc(d.name, fill); err != nil {
 		return fail(exitState, "write %s: %w", d.name, err)
 	}
 	return nil

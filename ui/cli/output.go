@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -159,21 +160,10 @@ func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
 		return nil
 	}
 	name := filepath.Join(dir, b.SHA256)
-	if err := writeBody(name, b.Bytes); err != nil {
-		return err
+	if err := textfile.Write(name, b.Bytes); err != nil {
+		return fail(exitState, "keep the body: %w", err)
 	}
 	f.BodyFile = name
-	return nil
-}
-
-// writeBody keeps a body as a private file.
-func writeBody(name string, body []byte) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return fail(exitState, "keep the body: %w", err)
-	}
-	if err := os.WriteFile(name, body, 0o600); err != nil {
-		return fail(exitState, "keep the body: %w", err)
-	}
 	return nil
 }
 

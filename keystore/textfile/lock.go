@@ -1,0 +1,44 @@
+package textfile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/gofrs/flock"
+)
+
+// ErrLocked is wrapped when another process holds a file's lock for too long.
+var ErrLocked = errors.New("locked by another process")
+
+// lockWait bounds the wait for a lock; a read-modify-write cycle takes a few
+// milliseconds, so one that lasts this long hangs.
+const lockWait = 10 * time.Second
+
+// Lock takes the lock that guards the file at path against every other writer,
+// in this process and in others, and returns what releases it. The lock is a
+// file beside it (path + ".lock"), which stays. It waits until ctx ends, at most
+// ten seconds, then the error wraps ErrLocked.
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	wait, cancel := context.WithTimeout(ctx, lockWait)
+	defer cancel()
+	l := flock.New(path+".lock", flock.SetPermissions(0o600))
+	ok, err := l.TryLockContext(wait, 5*time.Millisecond)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("locking %s: %w", path, ctx.Err())
+	case errors.Is(err, context.DeadlineExceeded), err == nil && !ok:
+		return nil, fmt.Errorf("locking %s: %w; end the other zonedeck, or try again", path, ErrLocked)
+	case err != nil:
+		return nil, fmt.Errorf("locking %s: %w", path, err)
+	}
+	// The kernel drops the lock with the descriptor, so there is nothing to do
+	// about an error here.
+	return func() { _ = l.Close() }, nil
+}

@@ -1,0 +1,210 @@
+package textfile
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+func fill(text string, err error) func(io.Writer) error {
+	return func(w io.Writer) error {
+		if _, werr := io.WriteString(w, text); werr != nil {
+			return werr
+		}
+		return err
+	}
+}
+
+func content(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func TestWriteFuncReplacesAFileOrLeavesIt(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "page.html")
+	if err := WriteFunc(name, fill("first", nil)); err != nil {
+		t.Fatal(err)
+	}
+	broke := errors.New("it broke off")
+	if err := WriteFunc(name, fill("half", broke)); !errors.Is(err, broke) {
+		t.Errorf("error %v, want %v", err, broke)
+	}
+	if got := content(t, name); got != "first" {
+		t.Errorf("after a write that broke off the file holds %q", got)
+	}
+	if err := WriteFunc(name, fill("second", nil)); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, name); got != "second" {
+		t.Errorf("the file holds %q", got)
+	}
+	entries, err := os.ReadDir(filepath.Dir(name))
+	if err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}
+
+func TestWriteFuncRefusesAFolder(t *testing.T) {
+	if err := WriteFunc(t.TempDir(), fill("x", nil)); err == nil {
+		t.Error("a folder was written over")
+	}
+}
+
+func TestWriteFuncWritesIntoAPipe(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	defer w.Close()
+	name := filepath.Join("/dev/fd", strconv.Itoa(int(w.Fd())))
+	info, err := os.Stat(name)
+	if err != nil {
+		t.Skipf("this system has no /dev/fd: %v", err)
+	}
+	if info.Mode().IsRegular() {
+		t.Fatalf("%s is a regular file", name)
+	}
+	if err := WriteFunc(name, fill("through the pipe", nil)); err != nil {
+		t.Fatal(err)
+	}
+	w.Close()
+	got, err := io.ReadAll(r)
+	if err != nil || string(got) != "through the pipe" {
+		t.Errorf("read %q, %v", got, err)
+	}
+}
+
+func TestWriteReplacesPrivatelyAndLeavesNothingBehind(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	path := filepath.Join(dir, "f.toml")
+	for _, text := range []string{"first", "second"} {
+		if err := Write(path, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(path); err != nil || string(b) != text {
+			t.Errorf("got %q, %v", b, err)
+		}
+		if runtime.GOOS != "windows" {
+			mode(t, path, 0o600)
+			mode(t, dir, 0o700)
+			if err := os.Chmod(path, 0o644); err != nil { // the next Write makes it private again
+				t.Fatal(err)
+			}
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Errorf("the folder holds %v, %v", entries, err)
+	}
+}
+
+func mode(t *testing.T, path string, want fs.FileMode) {
+	t.Helper()
+	fi, err := os.Stat(path)
+	if err != nil || fi.Mode().Perm() != want {
+		t.Errorf("%s has mode %v (%v), want %v", path, fi.Mode(), err, want)
+	}
+}
+
+func TestWriteFollowsALink(t *testing.T) {
+	dir := t.TempDir()
+	target, link := filepath.Join(dir, "dotfiles.toml"), filepath.Join(dir, "f.toml")
+	if err := os.WriteFile(target, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, link); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
+		}
+		t.Fatal(err)
+	}
+	if err := Write(link, []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(target); err != nil || string(b) != "new" {
+		t.Errorf("the target holds %q, %v", b, err)
+	}
+	if fi, err := os.Lstat(link); err != nil || fi.Mode()&fs.ModeSymlink == 0 {
+		t.Errorf("the link became %v, %v", fi.Mode(), err)
+	}
+}
+
+func TestWriteNamesTheFileItCannotWrite(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(file, "f.toml")
+	if err := Write(path, nil); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Lock(t.Context(), path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestWriteInReplacesALinkOutOfItsFolder(t *testing.T) {
+	dir := t.TempDir()
+	outside, inside := filepath.Join(dir, "outside"), filepath.Join(dir, "inside")
+	if err := os.WriteFile(outside, []byte("untouched"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(inside, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(inside, "f")); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skipf("symbolic links need a right that may be missing on Windows: %v", err)
+		}
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(inside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := WriteIn(root, "f", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got := content(t, filepath.Join(inside, "f")); got != "new" {
+		t.Errorf("the file holds %q", got)
+	}
+	if got := content(t, outside); got != "untouched" {
+		t.Errorf("the file outside holds %q", got)
+	}
+	if err := WriteIn(root, "../outside", []byte("new")); err == nil {
+		t.Error("a name that leads out of the folder was written")
+	}
+}
+
+func TestProbeSaysWhatWriteFuncWould(t *testing.T) {
+	dir := t.TempDir()
+	if err := Probe(filepath.Join(dir, "f")); err != nil {
+		t.Errorf("a folder that can be written to: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	for name, path := range map[string]string{
+		"no folder":     filepath.Join(dir, "none", "f"),
+		"name too long": filepath.Join(dir, strings.Repeat("x", 255)),
+	} {
+		if err := Probe(path); err == nil {
+			t.Errorf("%s: the probe passed", name)
+		}
+		if err := WriteFunc(path, fill("x", nil)); err == nil {
+			t.Errorf("%s: written", name)
+		}
+	}
+}
