@@ -65,7 +65,7 @@ type globalFlags struct {
 	quiet     bool
 }
 
-// Main runs one command and returns the exit code (see Exit codes in the README).
+// Main runs one command and returns the exit code (docs/commands.md lists them).
 func Main(ctx context.Context, p Process) int {
 	silence(io.Discard)
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}

@@ -13,37 +13,45 @@ import (
 	"zonedeck/service/profile"
 )
 
-// The README says nothing that the program does not know: its commands parse,
-// its tables are complete, its files load.
+// README and docs say nothing that the program does not know: their commands
+// parse, their tables are complete, their files load.
 
-func readme(t *testing.T) string {
+// The pages of operators, from the repository's root.
+const (
+	readmePage        = "README.md"
+	commandsPage      = "docs/commands.md"
+	configurationPage = "docs/configuration.md"
+)
+
+// page is the text of a page.
+func page(t *testing.T, name string) string {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	raw, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return string(raw)
 }
 
-// block is the fenced block of the README that holds text.
-func block(t *testing.T, lang, text string) string {
+// block is the fenced block of a page that holds text.
+func block(t *testing.T, name, lang, text string) string {
 	t.Helper()
-	for _, b := range regexp.MustCompile("(?s)```"+lang+"\n(.*?)```").FindAllStringSubmatch(readme(t), -1) {
+	for _, b := range regexp.MustCompile("(?s)```"+lang+"\n(.*?)```").FindAllStringSubmatch(page(t, name), -1) {
 		if strings.Contains(b[1], text) {
 			return b[1]
 		}
 	}
-	t.Fatalf("the README has no %s block with %q", lang, text)
+	t.Fatalf("%s has no %s block with %q", name, lang, text)
 	return ""
 }
 
-// tableColumn is the first column of the README's table whose head begins so,
-// without backquotes.
-func tableColumn(t *testing.T, head string) []string {
+// tableColumn is the first column of the page's table with this head, without
+// backquotes.
+func tableColumn(t *testing.T, name, head string) []string {
 	t.Helper()
-	_, rest, found := strings.Cut(readme(t), "| "+head+" |")
+	_, rest, found := strings.Cut(page(t, name), "| "+head+" |")
 	if !found {
-		t.Fatalf("the README has no table %q", head)
+		t.Fatalf("%s has no table %q", name, head)
 	}
 	var out []string
 	for _, line := range strings.Split(rest, "\n")[2:] {
@@ -56,9 +64,16 @@ func tableColumn(t *testing.T, head string) []string {
 	return out
 }
 
-func TestTheReadmesCommandsParse(t *testing.T) {
+func TestTheCommandsOfThePagesParse(t *testing.T) {
+	for name, atLeast := range map[string]int{readmePage: 8, commandsPage: 20} {
+		t.Run(name, func(t *testing.T) { parseCommands(t, page(t, name), atLeast) })
+	}
+}
+
+func parseCommands(t *testing.T, text string, atLeast int) {
+	t.Helper()
 	seen := 0
-	for line := range strings.Lines(readme(t)) {
+	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if _, piped, ok := strings.Cut(line, "| zonedeck "); ok {
 			line = "zonedeck " + piped
@@ -92,13 +107,13 @@ func TestTheReadmesCommandsParse(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if seen < 15 {
-		t.Errorf("the README shows %d commands; the test misses some", seen)
+	if seen < atLeast {
+		t.Errorf("the page shows %d commands; the test misses some", seen)
 	}
 }
 
-func TestTheReadmeShowsEveryCommand(t *testing.T) {
-	text := readme(t)
+func TestEveryCommandHasAnExample(t *testing.T) {
+	text := page(t, commandsPage)
 	for _, c := range (&app{}).rootCommand().Commands() {
 		names := []string{c.Name()}
 		if c.HasSubCommands() {
@@ -109,20 +124,20 @@ func TestTheReadmeShowsEveryCommand(t *testing.T) {
 		}
 		for _, name := range names {
 			if !strings.Contains(text, "\nzonedeck "+name) {
-				t.Errorf("the README shows no example of zonedeck %s", name)
+				t.Errorf("docs/commands.md shows no example of zonedeck %s", name)
 			}
 		}
 	}
 }
 
-func TestTheReadmeListsEveryExitCode(t *testing.T) {
+func TestEveryExitCodeIsListed(t *testing.T) {
 	want := []int{
 		exitOK, exitChecksFailed, exitUsage, exitInternal, exitAccessRestricted, exitTooFast, exitCaptcha, exitTimeout,
 		exitParsingDrift, exitStillRunning, exitNetwork, exitTLSTrust, exitRejected, exitTarget, exitState, exitService,
 		exitRefused, exitJobFailed, exitMayHaveStarted, exitRotationDue, exitKeyExpired, exitLint, exitInterrupted,
 	}
 	var got []int
-	for _, cell := range tableColumn(t, "code") {
+	for _, cell := range tableColumn(t, commandsPage, "code") {
 		n, err := strconv.Atoi(cell)
 		if err != nil {
 			t.Fatal(err)
@@ -130,24 +145,24 @@ func TestTheReadmeListsEveryExitCode(t *testing.T) {
 		got = append(got, n)
 	}
 	if !slices.Equal(got, want) {
-		t.Errorf("the README lists %v, the program has %v", got, want)
+		t.Errorf("the page lists %v, the program has %v", got, want)
 	}
 }
 
-func TestTheReadmeListsEveryVariable(t *testing.T) {
+func TestEveryVariableIsListed(t *testing.T) {
 	want := []string{envProfile, envKey, envPassword}
 	for _, v := range profile.Variables() {
 		want = append(want, v[0])
 	}
 	want = append(want, envEmulatorProxy, envChromium)
-	if got := tableColumn(t, "variable"); !slices.Equal(got, want) {
-		t.Errorf("the README lists %v, the program reads %v", got, want)
+	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
+		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}
 }
 
-func TestTheReadmeListsEveryKindOfReference(t *testing.T) {
+func TestEveryKindOfReferenceIsListed(t *testing.T) {
 	var got []string
-	for _, example := range tableColumn(t, "reference") {
+	for _, example := range tableColumn(t, configurationPage, "reference") {
 		ref, err := keystore.ParseRef(example)
 		if err != nil {
 			t.Errorf("%s: %v", example, err)
@@ -159,26 +174,26 @@ func TestTheReadmeListsEveryKindOfReference(t *testing.T) {
 	slices.Sort(got)
 	slices.Sort(want)
 	if !slices.Equal(got, want) {
-		t.Errorf("the README lists %v, the program knows %v", got, want)
+		t.Errorf("the page lists %v, the program knows %v", got, want)
 	}
 }
 
-func TestTheReadmeNamesEverySchema(t *testing.T) {
+func TestEverySchemaIsListed(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "..", "docs", "schema", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d schemas, %v", len(files), err)
 	}
 	for _, f := range files {
-		if link := "(docs/schema/" + filepath.Base(f) + ")"; !strings.Contains(readme(t), link) {
-			t.Errorf("the README does not link to %s", link)
+		if link := "(schema/" + filepath.Base(f) + ")"; !strings.Contains(page(t, commandsPage), link) {
+			t.Errorf("docs/commands.md does not link to %s", link)
 		}
 	}
 }
 
-func TestTheReadmesFilesLoad(t *testing.T) {
+func TestTheFilesOfThePagesLoad(t *testing.T) {
 	dir := t.TempDir()
 	config, inventory := filepath.Join(dir, "config.toml"), filepath.Join(dir, "keys.toml")
-	for name, text := range map[string]string{config: block(t, "toml", "[profiles.acme]"), inventory: block(t, "toml", "[[keys]]")} {
+	for name, text := range map[string]string{config: block(t, configurationPage, "toml", "[profiles.acme]"), inventory: block(t, configurationPage, "toml", "[[keys]]")} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
