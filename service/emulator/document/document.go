@@ -1,18 +1,21 @@
-// Package document reads what people hand to the emulator (scenario files in TOML,
-// bodies of the control API in JSON) strictly: every field is asked for by name and
-// kind, what nobody asked for is a mistake, and a mistake says where it stands and
-// what belongs there.
+// Package document reads what people hand to the emulator (scenario files in TOML, the
+// bodies of requests in JSON) strictly: a field is asked for by name and kind, a field
+// that nobody asked for is a mistake, and a mistake says where it stands and what belongs
+// there.
 //
-// scenario and fault call it. A Table belongs to one goroutine.
+// scenario, fault and every endpoint with a JSON body call it. A Table belongs to one
+// goroutine.
 package document
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"zonedeck/service/emulator/answer"
 )
 
-// MaxBytes bounds a document. One of this size is a mistake.
+// MaxBytes bounds a file.
 const MaxBytes = 4 << 20
 
 // maxQuoted bounds, in characters, what a message quotes out of a document.
@@ -29,14 +32,32 @@ type Error struct {
 	// Msg says what is wrong, Expected what belongs there (may be empty).
 	Msg, Expected string
 
+	// Unknown is a field that nobody asked for.
+	Unknown bool
+
 	table   string // the path of the table it is in
 	missing bool   // it is about a field that is not there
-	unknown bool   // it is about a field that nobody asked for
+	says    bool   // Msg goes on from the field's name: "is required"
+	kind    bool   // Expected is the kind of value that belongs there
+}
+
+// detail words a mistake in a body for the list of an [answer.InvalidError].
+func (e *Error) detail() string {
+	switch {
+	case e.Unknown:
+		return e.Field + " is not allowed"
+	case e.kind:
+		return e.Field + " must be " + e.Expected
+	}
+	return e.Error()
 }
 
 // Error is "file:line:column: msg; expected …" in one line, with the field's path in
-// place of a position that is not known.
+// place of a position that is not known, or "field must be …".
 func (e *Error) Error() string {
+	if e.says {
+		return e.Field + " " + e.Msg
+	}
 	var b strings.Builder
 	b.WriteString(e.File)
 	if e.Line > 0 {
@@ -56,22 +77,25 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Table is a table of a document, or an object. Reading a field that is missing gives
-// the zero value; one of the wrong kind is a mistake, and gives the zero value too.
-// Done is called after the last field, Err says what was wrong.
+// Table is a table of a file, or an object of a body. Reading a field that is missing
+// gives the zero value; one of the wrong kind is a mistake, and gives the zero value too.
+// Done is called after the last field; Err and Invalid say what was wrong.
 type Table struct {
 	doc    *source
-	at     string // path made by join
-	fields map[string]any
+	at     string         // path made by join
+	fields map[string]any // of a body: jsontext.Value, see open
 	asked  []string
 }
 
 // source is what the tables of one document share.
 type source struct {
-	file  string
-	text  []byte
-	where map[string]int // path -> byte offset
-	errs  []*Error
+	json    bool
+	loose   bool
+	file    string
+	text    []byte
+	where   map[string]int // path -> byte offset
+	errs    []*Error
+	ignored []string
 }
 
 // sep separates the names of a path; it cannot stand in a bare key, and a quoted key
@@ -85,14 +109,24 @@ func join(path, name string) string {
 	return path + sep + name
 }
 
+// path is that of a field; an empty name is the table itself.
+func (t *Table) path(name string) string {
+	if name == "" {
+		return t.at
+	}
+	return join(t.at, name)
+}
+
 // Fail records a mistake in a field; an empty name is the table itself.
 func (t *Table) Fail(name, msg, expected string) {
-	at := t.at
-	if name != "" {
-		at = join(t.at, name)
-	}
 	_, there := t.fields[name]
-	t.doc.fail(at, &Error{Msg: msg, Expected: expected, table: t.at, missing: !there})
+	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.at, missing: !there})
+}
+
+// Refuse records a mistake in a field of a body. The text goes on from the field's path:
+// "must be a date". Fail is for texts that stand alone.
+func (t *Table) Refuse(name, format string, args ...any) {
+	t.doc.errs = append(t.doc.errs, &Error{Field: pretty(t.path(name)), Msg: fmt.Sprintf(format, args...), says: true})
 }
 
 // fail records a mistake at a path, and fills in where that is.
@@ -128,13 +162,35 @@ func (t *Table) Err() error {
 	})
 	if first.missing {
 		for _, e := range t.doc.errs {
-			if e.unknown && e.table == first.table {
+			if e.Unknown && e.table == first.table {
 				return e
 			}
 		}
 	}
 	return first
 }
+
+// Invalid is everything that is wrong with a body, in the order in which it was found;
+// nil where nothing is.
+func (t *Table) Invalid() error {
+	if len(t.doc.errs) == 0 {
+		return nil
+	}
+	all := &answer.InvalidError{}
+	for _, e := range t.doc.errs {
+		all.Add("%s", e.detail())
+	}
+	return all
+}
+
+// Loose lets unknown fields pass: Ignored has their paths.
+func (t *Table) Loose(on bool) *Table {
+	t.doc.loose = on
+	return t
+}
+
+// Ignored are the paths of the unknown fields that a loose reader let pass.
+func (t *Table) Ignored() []string { return t.doc.ignored }
 
 // Done records every field that nobody asked for as unknown.
 func (t *Table) Done() {
@@ -148,8 +204,12 @@ func (t *Table) Done() {
 	known := slices.Clone(t.asked)
 	slices.Sort(known)
 	for _, name := range unknown {
+		if t.doc.loose {
+			t.doc.ignored = append(t.doc.ignored, pretty(join(t.at, name)))
+			continue
+		}
 		t.doc.fail(join(t.at, name), &Error{
-			Msg: fmt.Sprintf("unknown field %s", Quote(name)), Expected: "one of " + strings.Join(slices.Compact(known), ", "), table: t.at, unknown: true,
+			Msg: fmt.Sprintf("unknown field %s", Quote(name)), Expected: "one of " + strings.Join(slices.Compact(known), ", "), table: t.at, Unknown: true,
 		})
 	}
 }

@@ -92,10 +92,15 @@ func TestJSONIsReadByTheSameRules(t *testing.T) {
 		`{"rows": [{"n": 7}]}`:    `rows[0].n: 7 is unlucky; expected another one`,
 		`{"rows": [{"naem": 1}]}`: `rows[0].naem: unknown field "naem"; expected one of n, name`,
 		`{"inner": {"none": 1}}`:  `inner.none: unknown field "none"; expected one of deep`,
-		`[]`:                      `the body is no JSON object; expected an object like {"name": "value"}`,
-		`null`:                    `the body is no JSON object; expected an object like {"name": "value"}`,
-		`{} {}`:                   `something follows the JSON; expected an object like {"name": "value"}`,
-		``:                        `the body is no JSON object; expected an object like {"name": "value"}`,
+		`{"text": 5}`:             `text: text is a number; expected a string`,
+		`{"rows": [5]}`:           `rows[0]: an element of rows is a number; expected an object`,
+		`[]`:                      `body must be a JSON object`,
+		` null`:                   `body must be a JSON object`,
+		`{} {}`:                   `body must be a JSON object: it cannot be read after byte 3`,
+		``:                        `body must be a JSON object: it cannot be read after byte 0`,
+		`{"text": "a",}`:          `body must be a JSON object: it cannot be read after byte 12`,
+		"{\"text\": \"\xff\"}":    `body must be a JSON object: it cannot be read after byte 10`,
+		`{"rows": [{}, {"n": 1, "name": "x", "n": 2}]}`: `rows[1].n is given twice`,
 	} {
 		tab, err := JSON([]byte(text))
 		if err == nil {

@@ -3,11 +3,14 @@ package document
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/pelletier/go-toml/v2"
 )
 
@@ -19,12 +22,31 @@ func (t *Table) Has(name string) bool {
 
 func (t *Table) ask(name string) (any, bool) {
 	t.asked = append(t.asked, name)
-	v, ok := t.fields[name]
-	return v, ok && v != nil // JSON's null is no value
+	v := open(t.fields[name])
+	return v, v != nil // JSON's null is no value
 }
 
-func (t *Table) wrongKind(name string, v any, expected string) {
-	t.Fail(name, fmt.Sprintf("%s is %s", name, kind(v)), expected)
+// wrong records a value that is not of the kind that belongs there.
+func (t *Table) wrong(name, msg, expected string) {
+	t.Fail(name, msg, expected)
+	t.doc.errs[len(t.doc.errs)-1].kind = true
+}
+
+func (t *Table) wrongKind(name string, v any, toml, json string) {
+	if t.doc.json {
+		toml = json
+	}
+	t.wrong(name, fmt.Sprintf("%s is %s", name, kind(v)), toml)
+}
+
+// Names are the names of all fields, in order.
+func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.fields)) }
+
+// Raw is a field of a body as it was sent, null too; nil where it is missing.
+func (t *Table) Raw(name string) jsontext.Value {
+	t.asked = append(t.asked, name)
+	raw, _ := t.fields[name].(jsontext.Value)
+	return raw
 }
 
 func kind(v any) string {
@@ -54,9 +76,46 @@ func (t *Table) Text(name string) string {
 	}
 	s, ok := v.(string)
 	if !ok {
-		t.wrongKind(name, v, "text in quotes")
+		t.wrongKind(name, v, "text in quotes", "a string")
 	}
 	return s
+}
+
+// Word is a field of text that is not empty.
+func (t *Table) Word(name string) string {
+	v := t.fields[name]
+	s, _ := open(v).(string)
+	if t.asked = append(t.asked, name); v != nil && s == "" {
+		t.Refuse(name, "must be a string that is not empty")
+	}
+	return s
+}
+
+// Words is a field of one Word or of a list of them that is not empty.
+func (t *Table) Words(name string) []string {
+	v := t.fields[name]
+	if t.asked = append(t.asked, name); v == nil {
+		return nil
+	}
+	list := open(v)
+	if s, ok := list.(string); ok && s != "" {
+		return []string{s}
+	}
+	els, _ := list.([]any)
+	out := make([]string, len(els))
+	for i, el := range els {
+		s, ok := open(el).(string)
+		if !ok {
+			els = nil
+			break
+		}
+		out[i] = s
+	}
+	if len(els) == 0 {
+		t.Refuse(name, "must be a string or an array of strings")
+		return nil
+	}
+	return out
 }
 
 // OneOf is a field of text with a closed set of values; an empty one is taken where
@@ -68,10 +127,8 @@ func (t *Table) OneOf(name string, values ...string) string {
 			return s
 		}
 	}
-	if v, ok := t.fields[name]; ok && v != nil {
-		if _, isText := v.(string); isText {
-			t.Fail(name, fmt.Sprintf("%s is no %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
-		}
+	if _, isText := open(t.fields[name]).(string); isText {
+		t.wrong(name, fmt.Sprintf("%s is no %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
 	}
 	return ""
 }
@@ -84,7 +141,7 @@ func (t *Table) Bool(name string) bool {
 	}
 	b, ok := v.(bool)
 	if !ok {
-		t.wrongKind(name, v, "true or false without quotes")
+		t.wrongKind(name, v, "true or false without quotes", "true or false")
 	}
 	return b
 }
@@ -100,17 +157,17 @@ func (t *Table) Int(name string, lowest, highest int64) int64 {
 	if num, isJSON := v.(json.Number); isJSON {
 		var err error
 		if n, err = strconv.ParseInt(num.String(), 10, 64); err != nil {
-			t.Fail(name, fmt.Sprintf("%s is no whole number", Quote(num.String())), expected)
+			t.wrong(name, fmt.Sprintf("%s is no whole number", Quote(num.String())), expected)
 			return 0
 		}
 		ok = true
 	}
 	switch {
 	case !ok:
-		t.wrongKind(name, v, expected)
+		t.wrongKind(name, v, expected, expected)
 		return 0
 	case n < lowest || n > highest:
-		t.Fail(name, fmt.Sprintf("%d is out of range", n), expected)
+		t.wrong(name, fmt.Sprintf("%d is out of range", n), expected)
 		return 0
 	}
 	return n
@@ -132,11 +189,11 @@ func (t *Table) Float(name string, lowest, highest float64) float64 {
 	case json.Number:
 		f, _ = n.Float64() // out of range is infinite, which is refused below
 	default:
-		t.wrongKind(name, v, expected)
+		t.wrongKind(name, v, expected, expected)
 		return 0
 	}
 	if math.IsNaN(f) || f < lowest || f > highest {
-		t.Fail(name, fmt.Sprintf("%v is out of range", f), expected)
+		t.wrong(name, fmt.Sprintf("%v is out of range", f), expected)
 		return 0
 	}
 	return f
@@ -161,7 +218,7 @@ func (t *Table) Signed(name string, longest time.Duration) time.Duration {
 	}
 	s, ok := v.(string)
 	if !ok {
-		t.wrongKind(name, v, expected+", in quotes")
+		t.wrongKind(name, v, expected+", in quotes", expected)
 		return 0
 	}
 	d, err := ParseDuration(s)
@@ -197,7 +254,7 @@ func (t *Table) Time(name string) time.Time {
 		}
 		return moment
 	}
-	t.wrongKind(name, v, "a moment like 2026-11-21T12:00:00Z")
+	t.wrongKind(name, v, "a moment like 2026-11-21T12:00:00Z", "a moment like 2026-11-21T12:00:00Z")
 	return time.Time{}
 }
 
@@ -211,6 +268,13 @@ func ParseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is no moment", Quote(s))
 }
 
+func (t *Table) wrongElement(name string, i int, el any, toml, json string) {
+	if t.doc.json {
+		toml = json
+	}
+	t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(open(el))), Expected: toml, kind: true})
+}
+
 // Texts is a list of text; a single text stands for a list of one.
 func (t *Table) Texts(name string) []string {
 	v, ok := t.ask(name)
@@ -222,14 +286,14 @@ func (t *Table) Texts(name string) []string {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		t.wrongKind(name, v, "a list of texts")
+		t.wrongKind(name, v, "a list of texts", "an array of strings")
 		return nil
 	}
 	out := make([]string, 0, len(list))
 	for i, el := range list {
-		s, ok := el.(string)
+		s, ok := open(el).(string)
 		if !ok {
-			t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(el)), Expected: "text in quotes"})
+			t.wrongElement(name, i, el, "text in quotes", "a string")
 			continue
 		}
 		out = append(out, s)
@@ -245,7 +309,7 @@ func (t *Table) Table(name string) *Table {
 	}
 	m, ok := v.(map[string]any)
 	if !ok {
-		t.wrongKind(name, v, "a table")
+		t.wrongKind(name, v, "a table", "an object")
 		return nil
 	}
 	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
@@ -253,7 +317,7 @@ func (t *Table) Table(name string) *Table {
 
 // SubTable is Table for a field that may be of another kind too: nil where it is.
 func (t *Table) SubTable(name string) *Table {
-	if _, ok := t.fields[name].(map[string]any); !ok {
+	if _, ok := open(t.fields[name]).(map[string]any); !ok {
 		return nil
 	}
 	return t.Table(name)
@@ -280,15 +344,15 @@ func (t *Table) Tables(name string) []*Table {
 	}
 	list, ok := v.([]any)
 	if !ok {
-		t.wrongKind(name, v, "a list of tables: [["+name+"]]")
+		t.wrongKind(name, v, "a list of tables: [["+name+"]]", "an array of objects")
 		return nil
 	}
 	out := make([]*Table, 0, len(list))
 	for i, el := range list {
 		at := join(join(t.at, name), strconv.Itoa(i))
-		m, ok := el.(map[string]any)
+		m, ok := open(el).(map[string]any)
 		if !ok {
-			t.doc.fail(at, &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(el)), Expected: "a table"})
+			t.wrongElement(name, i, el, "a table", "an object")
 			continue
 		}
 		out = append(out, &Table{doc: t.doc, at: at, fields: m})

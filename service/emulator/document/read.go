@@ -2,16 +2,20 @@ package document
 
 import (
 	"bytes"
-	"encoding/json"
+	stdjson "encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"net/http"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"zonedeck/service/emulator/answer"
 )
 
 // TOML reads a file's text; file names it in mistakes. The error is an *Error.
@@ -37,49 +41,121 @@ func TOML(file string, text []byte) (*Table, error) {
 	return &Table{doc: doc, fields: fields}, nil
 }
 
-// JSON reads one object, and nothing after it. The error is an *Error.
-func JSON(text []byte) (*Table, error) {
-	var fields map[string]any
-	if err := decode(text, &fields); err != nil {
+// JSON reads a body that is one object, and nothing after it. The error is an *Error.
+func JSON(body []byte) (*Table, error) {
+	var fields map[string]jsontext.Value
+	if err := decode(body, &fields); err != nil {
 		return nil, err
 	}
-	if fields == nil {
-		return nil, &Error{Msg: "the body is no JSON object", Expected: anObject}
-	}
-	return &Table{doc: &source{}, fields: fields}, nil
+	return Fields(fields), nil
 }
 
-const anObject = "an object like {\"name\": \"value\"}"
+// Fields is a table of fields that did not come in one body; each is a value of JSON.
+func Fields(fields map[string]jsontext.Value) *Table {
+	return &Table{doc: &source{json: true}, fields: anyOf(fields)}
+}
 
 // JSONList reads an array of objects, or one object as a list of one. The error is an
 // *Error. The tables share their mistakes.
-func JSONList(text []byte) ([]*Table, error) {
-	if b := bytes.TrimLeft(text, " \t\r\n"); len(b) == 0 || b[0] != '[' {
-		t, err := JSON(text)
+func JSONList(body []byte) ([]*Table, error) {
+	if jsontext.Value(bytes.TrimLeft(body, " \t\r\n")).Kind() != '[' {
+		t, err := JSON(body)
 		return []*Table{t}, err
 	}
-	var list []any
-	if err := decode(text, &list); err != nil {
+	var list jsontext.Value
+	if err := decode(body, &list); err != nil {
 		return nil, err
 	}
-	all := &Table{doc: &source{}, fields: map[string]any{"body": list}}
+	all := Fields(map[string]jsontext.Value{"body": list})
 	tables := all.Tables("body")
 	return tables, all.Err()
 }
 
-func decode(text []byte, into any) error {
-	if len(text) > MaxBytes {
-		return &Error{Msg: fmt.Sprintf("the body is larger than %d bytes", MaxBytes)}
+// Body reads a request's body of at most so many bytes, which has to say that it is JSON
+// unless the reader is loose. The error is an *Error.
+func Body(w http.ResponseWriter, r *http.Request, most int64, loose bool) ([]byte, error) {
+	if !answer.IsJSON(r.Header) && !loose {
+		return nil, &Error{Field: "Content-Type", Msg: "must be application/json", says: true}
 	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.UseNumber()
-	if err := dec.Decode(into); err != nil {
-		return &Error{Msg: "the body is no JSON object", Expected: anObject}
+	body, err := answer.ReadBody(w, r, most)
+	if err != nil {
+		return nil, &Error{Field: "body", Msg: fmt.Sprintf("could not be read: at most %d bytes within %s", most, answer.BodyTimeout), says: true}
 	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return &Error{Msg: "something follows the JSON", Expected: anObject}
+	return body, nil
+}
+
+// Object is [Body] and [JSON] in one.
+func Object(w http.ResponseWriter, r *http.Request, most int64, loose bool) (*Table, error) {
+	body, err := Body(w, r, most, loose)
+	if err != nil {
+		return nil, err
 	}
-	return nil
+	t, err := JSON(body)
+	if err != nil {
+		return nil, err
+	}
+	return t.Loose(loose), nil
+}
+
+// decode reads JSON in which no object has a name twice, at any depth.
+func decode(body []byte, into any) error {
+	err := json.Unmarshal(body, into)
+	bad := (*jsontext.SyntacticError)(nil)
+	switch {
+	case err == nil && string(bytes.TrimSpace(body)) != "null":
+		return nil
+	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &bad):
+		var path []string
+		for name := range bad.JSONPointer.Tokens() {
+			path = append(path, name)
+		}
+		return &Error{Field: pretty(strings.Join(path, sep)), Msg: "is given twice", says: true}
+	case errors.As(err, &bad):
+		return &Error{Field: "body", Msg: fmt.Sprintf("must be a JSON object: it cannot be read after byte %d", bad.ByteOffset), says: true}
+	}
+	return &Error{Field: "body", Msg: "must be a JSON object", says: true}
+}
+
+// open gives a value of a body the form that TOML has it in; the elements of a list and
+// the fields of an object stay closed. A number is a json.Number.
+func open(v any) any {
+	raw, isJSON := v.(jsontext.Value)
+	if !isJSON {
+		return v
+	}
+	var err error
+	switch raw.Kind() {
+	case '{':
+		var fields map[string]jsontext.Value
+		if err = json.Unmarshal(raw, &fields); err == nil {
+			return anyOf(fields)
+		}
+	case '[':
+		var list []jsontext.Value
+		if err = json.Unmarshal(raw, &list); err == nil {
+			out := make([]any, len(list))
+			for i, el := range list {
+				out[i] = el
+			}
+			return out
+		}
+	case '0':
+		return stdjson.Number(bytes.TrimSpace(raw))
+	default:
+		var v any
+		if err = json.Unmarshal(raw, &v); err == nil {
+			return v
+		}
+	}
+	return err // of no kind
+}
+
+func anyOf(fields map[string]jsontext.Value) map[string]any {
+	out := make(map[string]any, len(fields))
+	for name, v := range fields {
+		out[name] = v
+	}
+	return out
 }
 
 // locator collects the offsets of the tables and fields of a TOML text that was
