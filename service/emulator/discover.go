@@ -40,9 +40,7 @@ func labDocuments() []index.Document {
 	pages := lab.Documents()
 	docs := make([]index.Document, len(pages))
 	for i, p := range pages {
-		docs[i] = index.Document{
-			URL: p.URL, Title: p.Title, Description: p.Description, Text: p.Text, Category: p.Category, Published: p.Published,
-		}
+		docs[i] = index.Document(p)
 	}
 	return docs
 }

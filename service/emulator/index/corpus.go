@@ -1,179 +1,153 @@
 package index
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"math"
+	"context"
+	"database/sql"
+	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
+
+	_ "modernc.org/sqlite" // the driver, with FTS5
 )
 
-// The usual constants of BM25.
+// corpus is a full-text index over documents: an FTS5 table in memory, ranked by bm25.
+// It never changes and is safe for concurrent use.
+type corpus struct {
+	docs []document
+	// names are those of the facts that some document has.
+	names map[string]bool
+	db    *sql.DB
+}
+
+// The words of a row count by column: title, description, category, text, facts.
 const (
-	bm25K = 1.2
-	bm25B = 0.75
+	createDocuments = `CREATE VIRTUAL TABLE documents USING fts5(title, description, category, body, facts, tokenize = 'porter unicode61')`
+	insertDocument  = `INSERT INTO documents (rowid, title, description, category, body, facts) VALUES (?, ?, ?, ?, ?, ?)`
+	matchDocuments  = `SELECT rowid, -bm25(documents, 3, 2, 2, 1, 1), snippet(documents, 3, '', '', '…', 32) FROM documents WHERE documents MATCH ? ORDER BY rank, rowid`
+	holdsDocument   = `SELECT count(*) FROM documents WHERE documents MATCH ? AND rowid = ?`
 )
 
-// How often a word of each part counts.
-const (
-	titleWeight       = 3
-	descriptionWeight = 2
-	categoryWeight    = 2
-)
-
-// Corpus is a full-text index over documents. It never changes.
-type Corpus struct {
-	docs     []entry
-	postings map[string][]posting
-	average  float64 // weighted words in a document
-}
-
-type entry struct {
-	Document
-	length float64
-	// lower is everything that can be read in the document, for phrases and keywords.
-	lower string
-	// print is the same for documents with the same words.
-	print [sha256.Size]byte
-}
-
-type posting struct {
-	doc  int32
-	freq float32
-}
-
-// NewCorpus indexes the documents.
-func NewCorpus(docs []Document) *Corpus {
-	c := &Corpus{docs: make([]entry, len(docs)), postings: map[string][]posting{}}
-	total := 0.0
-	for i, d := range docs {
-		e := entry{Document: d.cut()}
-		freq := map[string]float32{}
-		for _, part := range [...]struct {
-			text   string
-			weight float32
-		}{{e.Title, titleWeight}, {e.Description, descriptionWeight}, {e.Category, categoryWeight}, {e.Text, 1}} {
-			for _, w := range words(part.text) {
-				freq[w] += part.weight
-				e.length += float64(part.weight)
-			}
-		}
-		e.lower = strings.Join(rawWords(strings.Join([]string{e.Title, e.Description, e.Category, e.Text}, "\n")), " ")
-		e.print = sha256.Sum256([]byte(strings.Join(rawWords(e.Title+"\n"+e.Text), " ")))
-		for w, f := range freq {
-			c.postings[w] = append(c.postings[w], posting{int32(i), f})
-		}
-		c.docs[i] = e
-		total += e.length
-	}
-	c.average = total / float64(max(len(docs), 1))
-	return c
-}
-
-// Len is the number of documents.
-func (c *Corpus) Len() int { return len(c.docs) }
-
-// scores rates the documents that hold at least one of the terms, from 0 to 1: 1 would be
-// a document about nothing but these terms. A term that no document holds lowers all.
-func (c *Corpus) scores(terms []string) map[int]float64 {
-	terms = slices.Compact(slices.Sorted(slices.Values(terms)))
-	n, best := float64(len(c.docs)), 0.0
-	out := map[int]float64{}
-	for _, t := range terms {
-		ps := c.postings[t]
-		idf := math.Log(1 + (n-float64(len(ps))+0.5)/(float64(len(ps))+0.5))
-		best += idf * (bm25K + 1)
-		for _, p := range ps {
-			f := float64(p.freq)
-			out[int(p.doc)] += idf * f * (bm25K + 1) / (f + bm25K*(1-bm25B+bm25B*c.docs[p.doc].length/c.average))
-		}
-	}
-	for i := range out {
-		out[i] /= best
-	}
-	return out
-}
-
-// hit is a document that was found; score is from 0 to 1.
-type hit struct {
-	doc   int
-	score float64
-}
-
-// ranked are the hits, the best first; equal ones in the documents' order.
-func ranked(scores map[int]float64) []hit {
-	hits := make([]hit, 0, len(scores))
-	for i, s := range scores {
-		hits = append(hits, hit{i, s})
-	}
-	slices.SortFunc(hits, func(a, b hit) int {
-		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.doc, b.doc))
-	})
-	return hits
-}
-
-// holds tells whether all words of the keyword stand in the document, one after the
-// other.
-func (e *entry) holds(keyword string) bool {
-	k := strings.Join(rawWords(keyword), " ")
-	return k != "" && strings.Contains(" "+e.lower+" ", " "+k+" ")
-}
-
-// host is the host of the document's address, without port.
-func (e *entry) host() string {
-	u, err := url.Parse(e.URL)
+func openCorpus(ctx context.Context, docs []Document) (c *corpus, err error) {
+	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
-		return ""
+		return nil, fmt.Errorf("opening the index: %w", err)
 	}
-	return strings.ToLower(u.Hostname())
+	db.SetMaxOpenConns(1) // a second connection would be a second database
+	c = &corpus{docs: make([]document, len(docs)), names: map[string]bool{}, db: db}
+	if err := c.fill(ctx, docs); err != nil {
+		db.Close()
+		return nil, fmt.Errorf("filling the index: %w", err)
+	}
+	return c, nil
 }
 
-// asked is a search text, taken apart: "quoted words" have to stand as they are, -word
-// must not occur, site:host narrows to a host and those below it.
-type asked struct {
-	terms   []string
-	phrases []string
-	without []string
-	site    string
+func (c *corpus) fill(ctx context.Context, docs []Document) error {
+	tx, err := c.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback() // after a commit it does nothing
+	if _, err := tx.ExecContext(ctx, createDocuments); err != nil {
+		return err
+	}
+	insert, err := tx.PrepareContext(ctx, insertDocument)
+	if err != nil {
+		return err
+	}
+	defer insert.Close()
+	for i, given := range docs {
+		d := newDocument(given)
+		for name := range d.facts {
+			c.names[name] = true
+		}
+		facts := strings.Join(slices.Sorted(maps.Values(d.Facts)), "\n")
+		if _, err := insert.ExecContext(ctx, i, d.Title, d.Description, d.Category, d.Text, facts); err != nil {
+			return err
+		}
+		c.docs[i] = d
+	}
+	return tx.Commit()
 }
 
-func parseAsked(text string) asked {
-	var a asked
-	for i, part := range strings.Split(text, `"`) {
-		if i%2 == 1 {
-			if len(rawWords(part)) > 0 {
-				a.phrases = append(a.phrases, part)
-				a.terms = append(a.terms, words(part)...)
-			}
-			continue
-		}
-		for _, w := range strings.Fields(part) {
-			switch site, isSite := strings.CutPrefix(strings.ToLower(w), "site:"); {
-			case isSite:
-				host, _, _ := strings.Cut(site, "/")
-				a.site = host
-			case len(w) > 1 && w[0] == '-':
-				a.without = append(a.without, w[1:])
-			default:
-				a.terms = append(a.terms, words(w)...)
-			}
-		}
-	}
-	return a
+func (c *corpus) close() error { return c.db.Close() }
+
+// hit is a document that was found.
+type hit struct {
+	doc    *document
+	number int
+	// weight is bm25's: above zero, and without a bound.
+	weight float64
+	// passage is the part of the text in which the words stand.
+	passage string
+	score   float64
 }
 
-// allows tells whether the document meets what the text demands beside its words.
-func (a asked) allows(e *entry) bool {
-	if a.site != "" {
-		if h := e.host(); h != a.site && !strings.HasSuffix(h, "."+a.site) {
-			return false
+// match finds the documents that an expression of FTS5 allows, the best first; all of
+// them, in their own order, where it is "".
+func (c *corpus) match(ctx context.Context, expression string) ([]hit, error) {
+	if expression == "" {
+		hits := make([]hit, len(c.docs))
+		for i := range c.docs {
+			hits[i] = hit{doc: &c.docs[i], number: i}
+		}
+		return hits, nil
+	}
+	rows, err := c.db.QueryContext(ctx, matchDocuments, expression)
+	if err != nil {
+		return nil, fmt.Errorf("searching the index: %w", err)
+	}
+	defer rows.Close()
+	var hits []hit
+	for rows.Next() {
+		var h hit
+		if err := rows.Scan(&h.number, &h.weight, &h.passage); err != nil {
+			return nil, fmt.Errorf("searching the index: %w", err)
+		}
+		h.doc = &c.docs[h.number]
+		hits = append(hits, h)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("searching the index: %w", err)
+	}
+	return hits, nil
+}
+
+// find finds what a query asks for, the best first.
+func (c *corpus) find(ctx context.Context, q query) ([]hit, error) {
+	hits, err := c.match(ctx, q.expression())
+	if err != nil || q.site == "" && len(q.without) == 0 {
+		return hits, err
+	}
+	unwanted := map[int]bool{}
+	if e := anyOf(q.without); e != "" {
+		found, err := c.match(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			unwanted[h.number] = true
 		}
 	}
-	for _, p := range a.phrases {
-		if !e.holds(p) {
-			return false
-		}
+	return slices.DeleteFunc(hits, func(h hit) bool { return unwanted[h.number] || !h.doc.isBelow(q.site) }), nil
+}
+
+// isBelow tells whether the document's host is a site or below it; "" is any.
+func (d *document) isBelow(site string) bool {
+	u, err := url.Parse(d.URL)
+	if err != nil {
+		return false
 	}
-	return !slices.ContainsFunc(a.without, e.holds)
+	host := strings.ToLower(u.Hostname())
+	return site == "" || host == site || strings.HasSuffix(host, "."+site)
+}
+
+// holds tells whether one document matches an expression.
+func (c *corpus) holds(ctx context.Context, number int, expression string) (bool, error) {
+	var n int
+	if err := c.db.QueryRowContext(ctx, holdsDocument, expression, number).Scan(&n); err != nil {
+		return false, fmt.Errorf("searching the index: %w", err)
+	}
+	return n > 0, nil
 }

@@ -1,11 +1,13 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
-	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -30,6 +32,8 @@ const (
 	intentShare = 0.6
 	nearBonus   = 1.25
 	farMalus    = 0.8
+	// halfWeight is the weight of a term that brings half of the whole score.
+	halfWeight = 3
 )
 
 // request is POST /discover, checked.
@@ -102,156 +106,107 @@ func (f *fields) day(name string) time.Time {
 	return t
 }
 
-// find is the search itself.
-func (s *Service) find(r request) []Result {
-	a := parseAsked(r.query)
-	scores := s.corpus().scores(a.terms)
-	if len(a.terms) == 0 { // only site: and the like
-		for i := range s.corpus().docs {
-			scores[i] = 0
+// discover is the search itself.
+func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
+	q := parseQuery(r.query)
+	q.phrases = append(q.phrases, r.keywords...)
+	hits, err := c.find(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	intended := map[int]float64{}
+	if terms := telling(words(r.intent)); len(terms) > 0 {
+		found, err := c.match(ctx, anyOf(terms))
+		if err != nil {
+			return nil, err
+		}
+		for _, h := range found {
+			intended[h.number] = score(h.weight, terms)
 		}
 	}
-	if r.intent != "" {
-		wanted := s.corpus().scores(words(r.intent))
-		for i, q := range scores {
-			scores[i] = (1-intentShare)*q + intentShare*wanted[i]
-		}
-	}
-	for i := range scores {
-		e := &s.corpus().docs[i]
-		if !a.allows(e) || !r.allows(e) {
-			delete(scores, i)
-			continue
-		}
-		scores[i] = r.place(e, scores[i])
-	}
-	hits := ranked(scores)
-	unranked := r.mode == "zeroRanking" // no ranking, no count, no content
-	if unranked {
-		for i := range scores {
-			scores[i] = 0
-		}
-		hits = ranked(scores)
+	hits = slices.DeleteFunc(hits, func(h hit) bool { return !r.allows(h.doc) })
+	if r.mode == "zeroRanking" { // no ranking, no count, no content
 		r.results, r.content = maxResults, false
+		slices.SortFunc(hits, func(a, b hit) int { return cmp.Compare(a.number, b.number) })
+		return r.show(hits), nil
 	}
-	out := []Result{}
-	links, prints := map[string]bool{}, map[[32]byte]bool{}
+	for i, h := range hits {
+		share := score(h.weight, q.terms)
+		if r.intent != "" {
+			share = (1-intentShare)*share + intentShare*intended[h.number]
+		}
+		hits[i].score = r.place(h.doc, share)
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int { return cmp.Compare(b.score, a.score) })
+	return r.show(hits), nil
+}
+
+// score brings a weight to below 1. A term that no document holds lowers it.
+func score(weight float64, terms []string) float64 {
+	return weight / (weight + halfWeight*float64(max(len(terms), 1)))
+}
+
+// show makes results of hits, as many as were asked for.
+func (r request) show(hits []hit) []Result {
+	out, seen := []Result{}, map[[2]string]bool{}
 	for _, h := range hits {
-		e := &s.corpus().docs[h.doc]
-		link := sameLink(e.URL)
-		if !r.duplicates && (links[link] || prints[e.print]) {
+		if len(out) == r.results {
+			break
+		}
+		if !r.duplicates && seen[h.doc.same()] {
 			continue
 		}
-		links[link], prints[e.print] = true, true
-		res := Result{Link: e.URL, Title: e.Title, Description: e.snippet(a.terms)}
-		if !unranked {
-			score := float64(int(h.score*1e4+0.5)) / 1e4
-			res.Score = &score
+		seen[h.doc.same()] = true
+		res := Result{Link: h.doc.URL, Title: h.doc.Title, Description: h.description()}
+		if r.mode != "zeroRanking" {
+			rounded := math.Round(h.score*1e4) / 1e4
+			res.Score = &rounded
 		}
 		if r.content {
-			content := e.Text
+			content := h.doc.Text
 			if r.format == "md" {
-				content = e.markdown()
+				content = h.doc.markdown()
 			}
 			res.Content = &content
 		}
 		out = append(out, res)
-		if len(out) == r.results {
-			break
-		}
 	}
 	return out
 }
 
+// description is the passage that was found, on one line; without one, the document's own.
+func (h hit) description() string {
+	text := strings.Join(strings.Fields(h.passage), " ")
+	if text == "" {
+		text = h.doc.Description
+	}
+	return cutText(text, snippetBytes)
+}
+
 // allows tells whether a document is within what the request narrows to.
-func (r request) allows(e *entry) bool {
-	if r.language != "" && e.Language != r.language {
+func (r request) allows(d *document) bool {
+	if r.language != "" && d.text("language") != r.language {
 		return false
 	}
-	if (!r.start.IsZero() || !r.end.IsZero()) && e.Published.IsZero() {
-		return false
+	if r.start.IsZero() && r.end.IsZero() {
+		return true
 	}
-	if !r.start.IsZero() && e.Published.Before(r.start) || !r.end.IsZero() && !e.Published.Before(r.end) {
-		return false
-	}
-	for _, k := range r.keywords {
-		if !e.holds(k) {
-			return false
-		}
-	}
-	return true
+	return !d.Published.IsZero() && !d.Published.Before(r.start) && (r.end.IsZero() || d.Published.Before(r.end))
 }
 
 // place weighs where a document is at home; it leaves nothing out.
-func (r request) place(e *entry, score float64) float64 {
-	if r.country != "" && e.Country != "" {
-		if e.Country == r.country {
+func (r request) place(d *document, score float64) float64 {
+	if country := d.text("country"); r.country != "" && country != "" {
+		if country == r.country {
 			score *= nearBonus
 		} else {
 			score *= farMalus
 		}
 	}
-	if r.city != "" && e.holds(r.city) {
+	if r.city != "" && d.text("city") == strings.ToLower(r.city) {
 		score *= nearBonus
 	}
 	return min(score, 1)
-}
-
-// sameLink is the same for addresses that differ in fragment and in the order of their
-// query only.
-func sameLink(link string) string {
-	u, err := url.Parse(link)
-	if err != nil {
-		return link
-	}
-	u.Fragment, u.RawQuery = "", u.Query().Encode()
-	return u.String()
-}
-
-// snippet is the sentence of the document in which most of the terms stand; without any,
-// its description.
-func (e *entry) snippet(terms []string) string {
-	best, most := e.Description, 0
-	for sentence := range sentences(e.Description + "\n" + e.Text) {
-		n, seen := 0, map[string]bool{}
-		for _, w := range words(sentence) {
-			seen[w] = true
-		}
-		for _, t := range terms {
-			if seen[t] {
-				n++
-			}
-		}
-		if n > most {
-			best, most = sentence, n
-		}
-	}
-	if best == "" {
-		for best = range sentences(e.Text) {
-			break
-		}
-	}
-	return cutText(strings.TrimSpace(best), snippetBytes)
-}
-
-// sentences are the lines of a text, cut where a sentence ends.
-func sentences(text string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for line := range strings.Lines(text) {
-			for line = strings.TrimSpace(line); line != ""; {
-				end := len(line)
-				for _, stop := range [...]string{". ", "! ", "? "} {
-					if i := strings.Index(line, stop); i >= 0 && i+1 < end {
-						end = i + 1
-					}
-				}
-				if !yield(line[:end]) {
-					return
-				}
-				line = strings.TrimSpace(line[end:])
-			}
-		}
-	}
 }
 
 // Discover searches at once, for callers inside the emulator. body is the body of POST
@@ -268,10 +223,15 @@ func (s *Service) Discover(ctx context.Context, body []byte) ([]Result, error) {
 	if err := s.cfg.Fail("discover", r.query); err != nil {
 		return nil, fmt.Errorf("discovering: %w", err)
 	}
-	if err := ctx.Err(); err != nil {
+	return s.find(ctx, r)
+}
+
+func (s *Service) find(ctx context.Context, r request) ([]Result, error) {
+	c, err := s.corpus()
+	if err != nil {
 		return nil, err
 	}
-	return s.find(r), nil
+	return c.discover(ctx, r)
 }
 
 // task is a discover request in the background. Service.mu guards it.
@@ -325,7 +285,10 @@ func (s *Service) discover(ctx context.Context, t *task) error {
 	if err := s.cfg.Fail("discover", t.query); err != nil {
 		return err
 	}
-	found := s.find(t.request)
+	found, err := s.find(ctx, t.request)
+	if err != nil {
+		return err
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t.results = found

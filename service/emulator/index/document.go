@@ -1,6 +1,7 @@
 package index
 
 import (
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -8,35 +9,72 @@ import (
 
 // Document is one page as the index knows it.
 type Document struct {
-	URL         string
-	Title       string
-	Description string
-	Text        string // plain text; lines and paragraphs are kept
-	Category    string
+	URL, Title, Description string
+	Text                    string // plain text; lines and paragraphs are kept
+	Category                string
 	// Published is the zero time where it is not known: such a document is not part of
 	// any date range.
 	Published time.Time
-	// Language is a two-letter code; "" counts as "en". Country is a two-letter code,
-	// "" where the page is about no country.
-	Language, Country string
+	// Facts are what the page says of its subject, by a name in lower-case words: "price",
+	// "main ingredient". Discover reads language (two letters; "en" where it is missing),
+	// country (two letters) and city.
+	Facts map[string]string
 }
 
 // Bounds of what is indexed; a longer text is cut.
 const (
 	MaxDocuments     = 20_000
 	MaxDocumentBytes = 64 << 10
+	maxFactBytes     = 500
 )
 
-func (d Document) cut() Document {
+// document is an indexed one, with its facts as columns show them: strings and numbers.
+type document struct {
+	Document
+	facts map[string]any
+}
+
+func newDocument(d Document) document {
 	d.URL, d.Title = cutText(d.URL, 2048), cutText(d.Title, 512)
 	d.Description, d.Category = cutText(d.Description, 2048), cutText(d.Category, 128)
 	d.Text = cutText(d.Text, MaxDocumentBytes)
-	d.Language, d.Country = strings.ToLower(d.Language), strings.ToLower(d.Country)
-	if d.Language == "" {
-		d.Language = "en"
+	facts := map[string]any{
+		"name": d.Title, "url": d.URL, "description": d.Description, "category": d.Category, "language": "en",
 	}
-	return d
+	if !d.Published.IsZero() {
+		facts["published"] = d.Published.UTC().Format(time.DateOnly)
+		facts["published year"] = float64(d.Published.UTC().Year())
+	}
+	for name, v := range d.Facts {
+		facts[name] = typed(cutText(v, maxFactBytes))
+	}
+	return document{d, facts}
 }
+
+// typed is a number where the text is nothing but one.
+func typed(v string) any {
+	if n, ok := amount(v); ok && v[0] >= '0' && v[0] <= '9' && !strings.Contains(v, " ") {
+		return n
+	}
+	return v
+}
+
+// amount is the number that a text begins with, after the sign of a currency: "$1,250.00",
+// "35 minutes".
+func amount(v string) (float64, bool) {
+	v, _, _ = strings.Cut(strings.TrimLeft(v, "$€£ "), " ")
+	n, err := strconv.ParseFloat(strings.ReplaceAll(v, ",", ""), 64)
+	return n, err == nil
+}
+
+// text is a fact that is a string, in lower case.
+func (d *document) text(fact string) string {
+	v, _ := d.facts[fact].(string)
+	return strings.ToLower(v)
+}
+
+// same is equal for documents that say the same.
+func (d *document) same() [2]string { return [2]string{d.Title, d.Text} }
 
 // cutText cuts at a rune's boundary.
 func cutText(s string, limit int) string {

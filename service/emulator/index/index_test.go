@@ -2,7 +2,9 @@ package index
 
 import (
 	"fmt"
-	"slices"
+	"maps"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -18,46 +20,103 @@ func day(t testing.TB, s string) time.Time {
 	return d
 }
 
-// fixtures are small documents in which every value that the tests expect can be read.
+// fixtures are small documents that carry every fact that the tests expect.
 func fixtures(t testing.TB) []Document {
+	lamp := map[string]string{"price": "$49.00", "sku": "LAB-1007", "availability": "In stock", "rating": "4.2", "customer count": "120"}
+	again := maps.Clone(lamp)
+	again["country"] = "us"
 	return []Document{
-		{URL: "http://lab.test/docs/flat-bread", Title: "Flat bread in a pan", Description: "A bread without yeast.", Category: "recipes", Published: day(t, "2026-03-01"), Text: "Flour, water and salt make a bread in ten minutes. Servings: 4\nBy Rosa Okafor. Rated 4.5 stars by readers."},
-		{URL: "http://lab.test/docs/rye-bread", Title: "Rye bread with sourdough", Description: "A dark bread for patient people.", Category: "recipes", Published: day(t, "2025-06-15"), Text: "Rye flour ferments for a day. The bread keeps a week. Servings: 8\nRated 3.9 stars."},
-		{URL: "http://lab.test/docs/desk-lamp", Title: "Brass desk lamp", Description: "A lamp for the desk.", Category: "products", Published: day(t, "2026-01-10"), Text: "Price: $49.00\nSKU LAB-1007, in stock. Rated 4.2 out of 5 by 120 customers."},
-		{URL: "http://shop.lab.test/docs/floor-lamp", Title: "Oak floor lamp", Description: "A tall lamp.", Category: "products", Published: day(t, "2024-11-30"), Country: "de", Text: "It costs $120.00 and is sold out. Made in Berlin since the company was founded in 2018."},
-		{URL: "http://lab.test/docs/desk-lamp?b=2&a=1", Title: "Brass desk lamp", Description: "The same page again.", Category: "products", Published: day(t, "2026-01-10"), Country: "us", Text: "Price: $49.00\nSKU LAB-1007, in stock. Rated 4.2 out of 5 by 120 customers."},
-		{URL: "http://lab.test/docs/lampe", Title: "Messinglampe", Description: "Eine lamp fürs Pult.", Category: "products", Language: "de", Text: "Preis: 49 €"},
-		{URL: "http://lab.test/docs/clip-lamp", Title: "Steel clip lamp", Description: "A lamp for a shelf.", Category: "products", Published: day(t, "2025-02-02"), Text: "It clips on. $19 only, SKU LAB-2001."},
-		{URL: "http://lab.test/docs/night-trains", Title: "Night trains return", Description: "More sleepers on old lines.", Category: "news", Text: "The operator orders 25 sleeping cars. Contact press@rail.example for details."},
+		{URL: "http://lab.test/docs/flat-bread", Title: "Flat bread in a pan", Description: "A bread without yeast.", Category: "recipes", Published: day(t, "2026-03-01"), Text: "Flour, water and salt make a bread in ten minutes. Servings: 4\nBy Rosa Okafor. Rated 4.5 stars by readers.", Facts: map[string]string{"author": "Rosa Okafor", "servings": "4", "rating": "4.5"}},
+		{URL: "http://lab.test/docs/rye-bread", Title: "Rye bread with sourdough", Description: "A dark bread for patient people.", Category: "recipes", Published: day(t, "2025-06-15"), Text: "Rye flour ferments for a day. The bread keeps a week. Servings: 8\nRated 3.9 stars.", Facts: map[string]string{"servings": "8", "rating": "3.9"}},
+		{URL: "http://lab.test/docs/desk-lamp", Title: "Brass desk lamp", Description: "A lamp for the desk.", Category: "products", Published: day(t, "2026-01-10"), Text: "Price: $49.00\nSKU LAB-1007, in stock. Rated 4.2 out of 5 by 120 customers.", Facts: lamp},
+		{URL: "http://shop.lab.test/docs/floor-lamp", Title: "Oak floor lamp", Description: "A tall lamp.", Category: "products", Published: day(t, "2024-11-30"), Text: "It costs $120.00 and is sold out. Made in Berlin since the company was founded in 2018.", Facts: map[string]string{"price": "$120.00", "availability": "Sold out", "city": "Berlin", "country": "de", "founded": "2018"}},
+		{URL: "http://lab.test/docs/desk-lamp?b=2&a=1", Title: "Brass desk lamp", Description: "The same page again.", Category: "products", Published: day(t, "2026-01-10"), Text: "Price: $49.00\nSKU LAB-1007, in stock. Rated 4.2 out of 5 by 120 customers.", Facts: again},
+		{URL: "http://lab.test/docs/lampe", Title: "Messinglampe", Description: "Eine lamp fürs Pult.", Category: "products", Text: "Preis: 49 €", Facts: map[string]string{"language": "de"}},
+		{URL: "http://lab.test/docs/clip-lamp", Title: "Steel clip lamp", Description: "A lamp for a shelf.", Category: "products", Published: day(t, "2025-02-02"), Text: "It clips on. $19 only, SKU LAB-2001.", Facts: map[string]string{"price": "$19", "sku": "LAB-2001"}},
+		{URL: "http://lab.test/docs/night-trains", Title: "Night trains return", Description: "More sleepers on old lines.", Category: "news", Text: "The operator orders 25 sleeping cars. Contact press@rail.example for details.", Facts: map[string]string{"email": "press@rail.example", "sleeping cars count": "25"}},
 	}
 }
 
-func TestScoresLieBetweenZeroAndOneAndOrderByRelevance(t *testing.T) {
-	c := NewCorpus(fixtures(t))
-	hits := ranked(c.scores(words("brass desk lamp")))
-	if len(hits) < 3 || c.docs[hits[0].doc].Title != "Brass desk lamp" {
-		t.Fatalf("hits %v", hits)
+// newCorpus is an index over the fixtures.
+func newCorpus(t testing.TB) *corpus {
+	t.Helper()
+	c, err := openCorpus(t.Context(), fixtures(t))
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, h := range hits {
-		if h.score <= 0 || h.score > 1 {
-			t.Errorf("score %v of %q", h.score, c.docs[h.doc].Title)
+	t.Cleanup(func() {
+		if err := c.close(); err != nil {
+			t.Error(err)
 		}
+	})
+	return c
+}
+
+// scores are those of a discovery, by title.
+func scores(t testing.TB, c *corpus, text string) map[string]float64 {
+	t.Helper()
+	found, err := c.discover(t.Context(), request{query: text, results: maxResults, duplicates: true})
+	if err != nil {
+		t.Fatal(err)
 	}
-	if unknown := ranked(c.scores(words("brass desk lamp zebra"))); unknown[0].score >= hits[0].score {
-		t.Error("a word that no document holds did not lower the score")
+	out := map[string]float64{}
+	for _, r := range found {
+		out[r.Title] = *r.Score
+	}
+	return out
+}
+
+func TestAWordThatNoDocumentHoldsLowersTheScore(t *testing.T) {
+	c := newCorpus(t)
+	known, unknown := scores(t, c, "brass desk lamp"), scores(t, c, "brass desk lamp zebra")
+	if known["Brass desk lamp"] <= unknown["Brass desk lamp"] || unknown["Brass desk lamp"] <= 0 {
+		t.Errorf("%v, with a zebra %v", known, unknown)
 	}
 }
 
 func TestScoresOfAnyTextLieBetweenZeroAndOne(t *testing.T) {
-	c := NewCorpus(fixtures(t))
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.SampledFrom([]string{"lamp", "bread desk", ""}).Draw(t, "known") + " " + rapid.String().Draw(t, "text")
-		for i, s := range c.scores(words(text)) {
-			if s <= 0 || s > 1 || s != s {
-				t.Fatalf("score %v of document %d for %q", s, i, text)
+	c := newCorpus(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		text := rapid.SampledFrom([]string{"lamp", "bread desk", ""}).Draw(rt, "known") + " " + rapid.String().Draw(rt, "text")
+		for title, s := range scores(t, c, text) {
+			if s < 0 || s > 1 || s != s {
+				rt.Fatalf("score %v of %s for %q", s, title, text)
 			}
 		}
 	})
+}
+
+func TestAQueryIsNeverSyntaxOfTheIndex(t *testing.T) {
+	c := newCorpus(t)
+	for _, text := range []string{
+		`lamp"`, `"`, `""`, `"""lamp`, `lamp AND`, `NOT lamp`, `NEAR(lamp desk, 2)`, `title:lamp`, `{title text}:lamp`, `^lamp`, `lamp*`, `(lamp`, `lamp)`,
+		`-`, `--`, `-"lamp"`, `lamp -(`, `site:`, `site:* lamp`, `lamp + desk`, "lamp\x00desk", `'; DROP TABLE documents; --`, `%`, "\u00ad", "🜁", "e\u0301",
+		strings.Repeat("(", maxQuery), strings.Repeat("lamp OR ", 200), strings.Repeat(`"lamp" `, 200), strings.Repeat("-a ", 500),
+		strings.Join(strings.Split(strings.Repeat("abcdefghij", 50), ""), " x"),
+	} {
+		for _, r := range []request{{query: text}, {query: "lamp", intent: text}, {query: "lamp", keywords: []string{text}}} {
+			r.results = maxResults
+			if _, err := c.discover(t.Context(), r); err != nil {
+				t.Errorf("%+.80v: %v", r, err)
+			}
+		}
+		if _, err := c.meets(t.Context(), hit{doc: &c.docs[0]}, column{Name: "x", Description: text}); err != nil {
+			t.Errorf("constraint %.80q: %v", text, err)
+		}
+	}
+	if len(scores(t, c, "lamp")) != 4 {
+		t.Error("the index is damaged")
+	}
+}
+
+func TestManyDifferentWordsAreBounded(t *testing.T) {
+	terms := make([]string, 10*maxTerms)
+	for i := range terms {
+		terms[i] = "w" + strconv.Itoa(i)
+	}
+	if n := strings.Count(anyOf(terms), " OR "); n != maxTerms-1 {
+		t.Errorf("%d", n)
+	}
 }
 
 func TestDocumentsPastTheBoundAreLeftOut(t *testing.T) {
@@ -65,26 +124,27 @@ func TestDocumentsPastTheBoundAreLeftOut(t *testing.T) {
 	docs[0].Title, docs[MaxDocuments].Title = "first", "last"
 	s := Open(t.Context(), Config{Documents: func() []Document { return docs }})
 	defer s.Close()
-	if c := s.corpus(); len(c.scores([]string{"first"})) != 1 || len(c.scores([]string{"last"})) != 0 {
+	c, err := s.corpus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(scores(t, c, "first")) != 1 || len(scores(t, c, "last")) != 0 {
 		t.Error("not cut at the bound")
 	}
 }
 
-func TestWordsAreIndexedWithoutPluralEndings(t *testing.T) {
-	for text, want := range map[string][]string{
-		"The lamps": {"lamp"}, "Recipes & stories": {"recipe", "story"}, "glasses": {"glass"},
-		"bus glass this": {"bus", "glass"}, "ÄPFEL 4,5": {"äpfel", "4", "5"},
-	} {
-		if got := words(text); !slices.Equal(got, want) {
-			t.Errorf("%q: %v, want %v", text, got, want)
+func TestEndingsOfWordsDoNotMatter(t *testing.T) {
+	c := newCorpus(t)
+	for text, want := range map[string]string{"LAMPS": "Steel clip lamp", "the operators' order": "Night trains return", "fermenting": "Rye bread with sourdough", "furs pult": "Messinglampe"} {
+		got := scores(t, c, text)
+		if _, found := got[want]; !found {
+			t.Errorf("%q: %v", text, got)
 		}
 	}
 }
 
-func TestColumnsAreFilledFromWhatTheDocumentSays(t *testing.T) {
-	docs := fixtures(t)
-	c := NewCorpus(docs)
-	x := newExtractor()
+func TestColumnsAreFilledFromTheFactsOfTheDocument(t *testing.T) {
+	c := newCorpus(t)
 	for _, tc := range []struct {
 		doc    int
 		column string
@@ -121,8 +181,8 @@ func TestColumnsAreFilledFromWhatTheDocumentSays(t *testing.T) {
 		{7, "cto_name", nil},
 		{7, "_", nil},
 	} {
-		t.Run(fmt.Sprintf("%s of %s", tc.column, docs[tc.doc].Title), func(t *testing.T) {
-			got, ok := x.value(&c.docs[tc.doc], tc.column)
+		t.Run(fmt.Sprintf("%s of %s", tc.column, c.docs[tc.doc].Title), func(t *testing.T) {
+			got, ok := c.docs[tc.doc].value(tc.column)
 			if ok != (tc.want != nil) || ok && got != tc.want {
 				t.Fatalf("%v %t, want %v", got, ok, tc.want)
 			}
@@ -131,8 +191,7 @@ func TestColumnsAreFilledFromWhatTheDocumentSays(t *testing.T) {
 }
 
 func TestConstraintsHoldOnlyWhereTheDocumentShowsIt(t *testing.T) {
-	c := NewCorpus(fixtures(t))
-	x := newExtractor()
+	c := newCorpus(t)
 	for _, tc := range []struct {
 		doc               int
 		name, description string
@@ -159,8 +218,9 @@ func TestConstraintsHoldOnlyWhereTheDocumentShowsIt(t *testing.T) {
 		{2, "in_stock", "", true},
 		{0, "the", "", false},
 	} {
-		if got := x.meets(&c.docs[tc.doc], column{tc.name, tc.description, "constraint"}); got != tc.want {
-			t.Errorf("%s %q of %s: %t", tc.name, tc.description, c.docs[tc.doc].Title, got)
+		got, err := c.meets(t.Context(), hit{doc: &c.docs[tc.doc], number: tc.doc}, column{tc.name, tc.description, "constraint"})
+		if err != nil || got != tc.want {
+			t.Errorf("%s %q of %s: %t, %v", tc.name, tc.description, c.docs[tc.doc].Title, got, err)
 		}
 	}
 }

@@ -10,7 +10,7 @@ func labDocuments() []Document {
 	pages := lab.Documents()
 	docs := make([]Document, len(pages))
 	for i, p := range pages {
-		docs[i] = Document{URL: p.URL, Title: p.Title, Description: p.Description, Text: p.Text, Category: p.Category, Published: p.Published}
+		docs[i] = Document(p)
 	}
 	return docs
 }
@@ -18,7 +18,13 @@ func labDocuments() []Document {
 func BenchmarkIndexingTheLab(b *testing.B) {
 	docs := labDocuments()
 	for b.Loop() {
-		NewCorpus(docs)
+		c, err := openCorpus(b.Context(), docs)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := c.close(); err != nil {
+			b.Fatal(err)
+		}
 	}
 	b.ReportMetric(float64(len(docs)), "documents")
 }

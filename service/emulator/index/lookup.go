@@ -62,7 +62,7 @@ type stepTime struct {
 }
 
 type row struct {
-	doc    int
+	doc    *document
 	values map[string]any
 }
 
@@ -86,7 +86,14 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 	if err := s.enter(ctx, l, identifying, 5); err != nil {
 		return err
 	}
-	hits := s.identify(l.query)
+	c, err := s.corpus()
+	if err != nil {
+		return err
+	}
+	hits, err := c.identify(ctx, l.query)
+	if err != nil {
+		return err
+	}
 	if err := s.change(l, func() { l.considered = len(hits) }); err != nil {
 		return err
 	}
@@ -96,7 +103,7 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 	var columns []column
 	if err := s.change(l, func() {
 		if len(l.columns) == 0 {
-			l.columns = deriveColumns(l.query)
+			l.columns = c.deriveColumns(l.query)
 		}
 		columns = slices.Clone(l.columns)
 	}); err != nil {
@@ -109,7 +116,10 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 		if err := s.cfg.Wait(ctx, recordPace); err != nil {
 			return err
 		}
-		values, ok := s.examine(h.doc, columns)
+		values, ok, err := c.examine(ctx, h, columns)
+		if err != nil {
+			return err
+		}
 		full := false
 		if err := s.change(l, func() {
 			l.read++
@@ -173,121 +183,69 @@ func (s *Service) endLookup(l *lookup, err error) {
 	}
 }
 
-// identify are the documents that the query is about, the best first. A question in
-// plain language asks with words that no document has to hold.
-func (s *Service) identify(query string) []hit {
-	a := parseAsked(query)
-	a.terms = slices.DeleteFunc(a.terms, isAsking)
-	hits := ranked(s.corpus().scores(a.terms))
-	seen := map[[32]byte]bool{} // an entity counts, and costs, once
-	hits = slices.DeleteFunc(hits, func(h hit) bool {
-		e := &s.corpus().docs[h.doc]
-		if !a.allows(e) || seen[e.print] {
-			return true
-		}
-		seen[e.print] = true
-		return false
-	})
-	for i, h := range hits {
-		if h.score < identifyShare*hits[0].score {
-			return hits[:i]
-		}
+// identify finds the documents that the query is about, the best first.
+func (c *corpus) identify(ctx context.Context, text string) ([]hit, error) {
+	hits, err := c.find(ctx, parseQuery(text))
+	if err != nil || len(hits) == 0 {
+		return nil, err
 	}
-	return hits
+	least, seen := identifyShare*hits[0].weight, map[[2]string]bool{} // an entity counts, and costs, once
+	return slices.DeleteFunc(hits, func(h hit) bool {
+		again := seen[h.doc.same()]
+		seen[h.doc.same()] = true
+		return again || h.weight < least
+	}), nil
 }
 
-// examine fills the columns from a document. A document that does not show every
+// examine fills the columns from a document's facts. A document that does not show every
 // constraint to hold, or that says nothing about any column, is skipped.
-func (s *Service) examine(doc int, columns []column) (map[string]any, bool) {
-	e := &s.corpus().docs[doc]
-	values := map[string]any{}
+func (c *corpus) examine(ctx context.Context, h hit, columns []column) (values map[string]any, ok bool, err error) {
+	values = map[string]any{}
 	wanted, filled := 0, 0
-	for _, c := range columns {
-		if c.Type == "constraint" {
-			if !s.extract().meets(e, c) {
-				return nil, false
+	for _, col := range columns {
+		if col.Type == "constraint" {
+			if ok, err := c.meets(ctx, h, col); err != nil || !ok {
+				return nil, false, err
 			}
-			values[c.Name] = true
+			values[col.Name] = true
 			continue
 		}
 		wanted++
-		v, ok := s.extract().value(e, c.Name)
+		v, ok := h.doc.value(col.Name)
 		if ok {
 			filled++
 		}
-		values[c.Name] = v // nil is null
+		values[col.Name] = v // nil is null
 	}
-	return values, wanted == 0 || filled > 0
+	return values, wanted == 0 || filled > 0, nil
 }
 
 // deriveColumns is the schema where the caller gave none: what every document has, and
-// what the query names.
-func deriveColumns(query string) []column {
+// the facts that the query names.
+func (c *corpus) deriveColumns(query string) []column {
 	out := []column{
 		{"name", "Name of the entity", "enrichment"},
 		{"url", "Where it was found", "enrichment"},
 		{"description", "What it is, in one sentence", "enrichment"},
 	}
-	asked := words(query)
-	for _, c := range [...]struct{ word, name, text string }{
-		{"price", "price", "Price as it is written"},
-		{"cost", "price", "Price as it is written"},
-		{"rating", "rating", "Rating"},
-		{"rated", "rating", "Rating"},
-		{"author", "author", "Author"},
-		{"published", "published", "Date of publication"},
-		{"category", "category", "Category"},
-		{"stock", "availability", "Whether it is in stock"},
-		{"available", "availability", "Whether it is in stock"},
-		{"sku", "sku", "Article number"},
-		{"email", "email", "Email address"},
-		{"phone", "phone", "Phone number"},
-	} {
-		if slices.Contains(asked, c.word) && !slices.ContainsFunc(out, func(o column) bool { return o.Name == c.name }) {
-			out = append(out, column{c.name, c.text, "enrichment"})
+	for _, w := range words(query) {
+		name := factName(w)
+		if c.names[name] && len(out) < maxColumns && !slices.ContainsFunc(out, func(o column) bool { return o.Name == name }) {
+			out = append(out, column{name, "The " + name + " as it is written", "enrichment"})
 		}
 	}
 	return out
 }
 
-// enhance makes a query more precise with what the index knows about its best documents:
-// their category and a word they have in common.
-func (s *Service) enhance(query string) string {
-	hits := s.identify(query)
-	if len(hits) == 0 {
-		return query
+// enhance makes a query more precise with the category of its best documents.
+func (c *corpus) enhance(ctx context.Context, query string) (string, error) {
+	hits, err := c.identify(ctx, query)
+	if err != nil || len(hits) == 0 {
+		return query, err
 	}
-	hits = hits[:min(len(hits), 10)]
-	categories, common := map[string]int{}, map[string]int{}
-	own := words(query)
-	for _, h := range hits {
-		e := &s.corpus().docs[h.doc]
-		categories[e.Category]++
-		seen := map[string]bool{}
-		for _, w := range words(e.Title + " " + e.Description) {
-			if !seen[w] && !slices.Contains(own, w) && len(w) > 3 {
-				seen[w] = true
-				common[w]++
-			}
-		}
+	category := hits[0].doc.Category
+	if category == "" || slices.Contains(words(query), strings.ToLower(category)) {
+		return query, nil
 	}
-	out := strings.TrimRight(query, ". ")
-	if c := mostOf(categories); c != "" && !containsAll(own, words(c)) {
-		out += `, in the category "` + c + `"`
-	}
-	if w := mostOf(common); w != "" && common[w] > 1 {
-		out += `, related to "` + w + `"`
-	}
-	return out
-}
-
-// mostOf is the key that was counted most often; of equal ones the first by name.
-func mostOf(counts map[string]int) string {
-	best, most := "", 0
-	for k, n := range counts {
-		if k != "" && (n > most || n == most && k < best) {
-			best, most = k, n
-		}
-	}
-	return best
+	return strings.TrimRight(query, ". ") + `, in the category "` + category + `"`, nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,11 +21,17 @@ func (s *Service) handlePreview(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: deriveColumns(query)}
+	c, err := s.corpus()
+	if err != nil {
+		s.internal(w, err)
+		return
+	}
+	columns := c.deriveColumns(query)
+	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: slices.Clone(columns)}
 	if !s.launch(w, l, "dld_", s.previews) {
 		return
 	}
-	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{"preview_id": l.id, "columns": deriveColumns(query)})
+	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{"preview_id": l.id, "columns": columns})
 }
 
 // launch starts a lookup; when it could not, it has answered.
@@ -92,7 +99,17 @@ func (s *Service) handleEnhance(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	answer.JSON(w, http.StatusOK, basisBeta, map[string]string{"enhanced_query": s.enhance(query)})
+	c, err := s.corpus()
+	if err != nil {
+		s.internal(w, err)
+		return
+	}
+	enhanced, err := c.enhance(r.Context(), query)
+	if err != nil {
+		s.internal(w, err)
+		return
+	}
+	answer.JSON(w, http.StatusOK, basisBeta, map[string]string{"enhanced_query": enhanced})
 }
 
 // handleTrigger is POST trigger: {preview_id} or {query, spec}, and result_limit.
@@ -353,11 +370,8 @@ func (s *Service) enrich(l *lookup, c column, err error) {
 	l.columns = append(l.columns, c)
 	added := 0
 	for i, r := range l.rows {
-		values := map[string]any{}
-		for k, v := range r.values {
-			values[k] = v
-		}
-		v, ok := s.extract().value(&s.corpus().docs[r.doc], c.Name)
+		values := maps.Clone(r.values)
+		v, ok := r.doc.value(c.Name)
 		if values[c.Name] = v; ok {
 			added++
 		}

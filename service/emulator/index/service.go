@@ -75,9 +75,10 @@ type Config struct {
 
 // Service answers discover and deep lookup. It is safe for concurrent use.
 type Service struct {
-	cfg     Config
-	corpus  func() *Corpus
-	extract func() *extractor
+	cfg Config
+
+	indexing sync.Mutex
+	indexed  *corpus // guarded by indexing; nil until it is needed
 
 	ctx  context.Context
 	stop context.CancelFunc
@@ -116,19 +117,28 @@ func Open(ctx context.Context, cfg Config) *Service {
 		cfg: cfg, run: make(chan struct{}, atOnce),
 		tasks: newShelf[*task](), previews: newShelf[*lookup](), lookups: newShelf[*lookup](),
 	}
-	s.corpus = sync.OnceValue(s.indexed)
-	s.extract = sync.OnceValue(newExtractor)
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s
 }
 
-func (s *Service) indexed() *Corpus {
+// corpus is the index, which is filled when it is needed first.
+func (s *Service) corpus() (*corpus, error) {
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	if s.indexed != nil {
+		return s.indexed, nil
+	}
 	docs := s.cfg.Documents()
 	if len(docs) > MaxDocuments {
 		s.cfg.Log.Error("the index leaves documents out", "documents", len(docs), "most", MaxDocuments)
 		docs = docs[:MaxDocuments]
 	}
-	return NewCorpus(docs)
+	c, err := openCorpus(s.ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	s.indexed = c
+	return c, nil
 }
 
 // Close ends all work and waits for it. Later calls are refused.
@@ -138,6 +148,14 @@ func (s *Service) Close() {
 	s.mu.Unlock()
 	s.stop()
 	s.wg.Wait()
+	s.indexing.Lock()
+	defer s.indexing.Unlock()
+	if s.indexed == nil {
+		return
+	}
+	if err := s.indexed.close(); err != nil {
+		s.cfg.Log.Error("the index was not closed", "error", err)
+	}
 }
 
 // Mount hands out the endpoints as patterns of [http.ServeMux], for a caller that checks

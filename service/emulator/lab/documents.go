@@ -19,6 +19,10 @@ type Document struct {
 	// Category is one of guides, care, reviews, recipes, docs, news, places, videos.
 	Category  string
 	Published time.Time // midnight UTC
+	// Facts are what the article says of its subject, by a name in lower case: "price",
+	// "main ingredient". All of them can be read on the article's page, or stand beside it
+	// in the search results.
+	Facts map[string]string
 }
 
 // Documents gives every document of the site, newest knowledge last, the same at every
@@ -81,6 +85,21 @@ func articles() []article {
 		a := &out[i]
 		a.slug = slugOf(a.Title)
 		a.URL = Base + "/docs/" + a.slug
+		a.Facts = map[string]string{"topic": a.topic, "publisher": a.source}
+		for _, f := range a.facts {
+			a.Facts[strings.ToLower(f.name)] = f.value
+		}
+		if a.rating > 0 {
+			a.Facts["rating"] = stars(a.rating)
+		}
+		if p, ok := productOf(a.topic); ok {
+			a.Facts["availability"] = p.availability()
+		}
+		if _, city, ok := strings.Cut(a.Facts["address"], ", "); ok {
+			a.Facts["city"] = city
+		} else if a.Category == "news" {
+			a.Facts["city"] = a.Facts["place"]
+		}
 	}
 	return out
 }

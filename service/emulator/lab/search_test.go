@@ -3,7 +3,7 @@ package lab
 import (
 	"net/http/httptest"
 	"net/url"
-	"slices"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -33,7 +33,7 @@ func TestDocumentsAreManyAndEachIsAPage(t *testing.T) {
 			t.Errorf("%s: %d %q %q", path, w.Code, doc.Find("title").Text(), description)
 		}
 	}
-	if again := Documents(); !slices.Equal(docs, again) {
+	if again := Documents(); !reflect.DeepEqual(docs, again) {
 		t.Error("not the same at the second call")
 	}
 }
