@@ -150,7 +150,7 @@ func (f *fields) end(loose bool) (ignored []string, err error) {
 	ignored = f.unknown()
 	if !loose {
 		for _, name := range ignored {
-			f.bad("%s is not allowed", cutText(name, 100))
+			f.bad("%s is not allowed", answer.Cut(name, 100))
 		}
 		ignored = nil
 	}

@@ -180,7 +180,7 @@ func (h hit) description() string {
 	if text == "" {
 		text = h.doc.Description
 	}
-	return cutText(text, snippetBytes)
+	return answer.Cut(text, snippetBytes)
 }
 
 // allows tells whether a document is within what the request narrows to.

@@ -4,7 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
+
+	"zonedeck/service/emulator/answer"
 )
 
 // Document is one page as the index knows it.
@@ -35,9 +36,9 @@ type document struct {
 }
 
 func newDocument(d Document) document {
-	d.URL, d.Title = cutText(d.URL, 2048), cutText(d.Title, 512)
-	d.Description, d.Category = cutText(d.Description, 2048), cutText(d.Category, 128)
-	d.Text = cutText(d.Text, MaxDocumentBytes)
+	d.URL, d.Title = answer.Cut(d.URL, 2048), answer.Cut(d.Title, 512)
+	d.Description, d.Category = answer.Cut(d.Description, 2048), answer.Cut(d.Category, 128)
+	d.Text = answer.Cut(d.Text, MaxDocumentBytes)
 	facts := map[string]any{
 		"name": d.Title, "url": d.URL, "description": d.Description, "category": d.Category, "language": "en",
 	}
@@ -46,7 +47,7 @@ func newDocument(d Document) document {
 		facts["published year"] = float64(d.Published.UTC().Year())
 	}
 	for name, v := range d.Facts {
-		facts[name] = typed(cutText(v, maxFactBytes))
+		facts[name] = typed(answer.Cut(v, maxFactBytes))
 	}
 	return document{d, facts}
 }
@@ -75,17 +76,6 @@ func (d *document) text(fact string) string {
 
 // same is equal for documents that say the same.
 func (d *document) same() [2]string { return [2]string{d.Title, d.Text} }
-
-// cutText cuts at a rune's boundary.
-func cutText(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit]
-}
 
 // markdown is the document as a small Markdown page; what would be markup in the text
 // is escaped where a line begins with it.

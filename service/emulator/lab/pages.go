@@ -279,7 +279,7 @@ func (s *site) welcome(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	fmt.Fprintf(w, "Welcome to the lab!\n\nYour address: %s\nCountry: %s\nNetwork: %s\n", visitor(r), orElse(o.Country, "unknown"), orElse(o.Network, "unknown"))
 	for _, name := range [...]string{"product", "method"} {
-		if x := cutRunes(v.Get(name), maxQueryRunes); x != "" {
+		if x := repeatable(v.Get(name)); x != "" {
 			fmt.Fprintf(w, "You said %s: %s\n", name, strings.Join(strings.Fields(x), " "))
 		}
 	}

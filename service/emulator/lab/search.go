@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zonedeck/service/emulator/answer"
 )
 
 const (
@@ -59,20 +61,17 @@ func readQuery(r *http.Request) query {
 		q.language, q.country = v.Get("hl"), v.Get("gl")
 		q.vertical = verticalOf(v)
 	}
-	q.text = strings.TrimSpace(cutRunes(q.text, maxQueryRunes))
+	q.text = strings.TrimSpace(repeatable(q.text))
 	q.language, q.country = twoLetters(q.language), twoLetters(q.country)
 	return q
 }
 
-// maxQueryRunes bounds what of a query is repeated on the page.
-const maxQueryRunes = 256
+// maxQueryBytes bounds what of a query is repeated on the page.
+const maxQueryBytes = 256
 
-func cutRunes(s string, n int) string {
-	s = strings.ToValidUTF8(s, "\uFFFD")
-	if r := []rune(s); len(r) > n {
-		return string(r[:n])
-	}
-	return s
+// repeatable is what a page repeats of a query.
+func repeatable(s string) string {
+	return answer.Cut(strings.ToValidUTF8(s, "\uFFFD"), maxQueryBytes)
 }
 
 // maxStart bounds the offset; beyond it there is nothing, whatever is asked.

@@ -53,7 +53,7 @@ func (s *site) category(w http.ResponseWriter, r *http.Request) {
 // shopSearch finds products that have every word of the query in their name or
 // category.
 func (s *site) shopSearch(w http.ResponseWriter, r *http.Request) {
-	q := cutRunes(r.URL.Query().Get("q"), maxQueryRunes)
+	q := repeatable(r.URL.Query().Get("q"))
 	asked := words(q)
 	found := slices.DeleteFunc(catalog(), func(p product) bool {
 		has := words(p.name + " " + p.category)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/PuerkitoBio/goquery"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/page"
 )
 
@@ -258,10 +259,7 @@ func text(s *goquery.Selection, selector string) string {
 func clean(s string) string { return strings.Join(strings.Fields(cut(s)), " ") }
 
 func cut(s string) string {
-	if len(s) > maxText {
-		s = s[:maxText]
-	}
-	return strings.ToValidUTF8(s, "")
+	return strings.ToValidUTF8(answer.Cut(s, maxText), "")
 }
 
 func rating(s *goquery.Selection) float64 {
