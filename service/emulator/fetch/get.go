@@ -82,7 +82,7 @@ func billable(status int) bool { return status >= 200 && status < 300 }
 // get fetches the page the way of the zone's product. The answer's body is the
 // caller's to close; errors are for route.RefusalOf.
 func (t *task) get(ctx context.Context) (*http.Response, error) {
-	switch b := behaviourOf(t.zone.Product); {
+	switch b := products[t.zone.Product].behaviour; {
 	case b == rendering, t.call.render, t.call.form == formScreenshot:
 		return t.rendered(ctx)
 	case b == plain:

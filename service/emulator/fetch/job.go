@@ -26,52 +26,39 @@ func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error)
 	if r.Dataset == jobs.CrawlDataset {
 		z.Product = "crawl"
 	}
-	got, err := f.page(ctx, z, r.URL, r.Limit)
-	if err != nil {
-		if ctx.Err() != nil {
-			return jobs.Page{}, err
-		}
+	page, err := f.forJob(ctx, z, r)
+	if err != nil && ctx.Err() == nil {
 		refused := route.RefusalOf(err)
-		return jobs.Page{}, &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
+		err = &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
 	}
-	return jobs.Page{
-		URL: r.URL, Status: got.status, ContentType: got.header.Get("Content-Type"),
-		Location: got.header.Get("Location"), Body: got.body,
-	}, nil
+	return page, err
 }
 
-// read is a page that was read.
-type read struct {
-	status int
-	header http.Header
-	body   []byte
-}
-
-// page gets a page for the emulator's own parts, whatever the zone's product, the way
-// of the unlocker, with redirects as answers.
-func (f *Fetcher) page(ctx context.Context, z account.Zone, address string, limit int64) (_ read, err error) {
+func (f *Fetcher) forJob(ctx context.Context, z account.Zone, r jobs.Request) (_ jobs.Page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, jobFetchTimeout)
 	defer cancel()
-	bad := &answer.InvalidError{}
-	c := call{method: http.MethodGet, header: http.Header{}}
-	if c.setURL(address, bad); len(bad.Details) > 0 {
-		return read{}, answer.NewRefusal(http.StatusBadRequest, "document_load_failed", bad.Error(), answer.BasisTarget)
-	}
-	t, err := f.begin(z, c, netip.Addr{})
+	address, err := pageAddress(r.URL)
 	if err != nil {
-		return read{}, err
+		return jobs.Page{}, answer.NewRefusal(http.StatusBadRequest, "document_load_failed", err.Error(), answer.BasisTarget)
+	}
+	t, err := f.begin(z, call{method: http.MethodGet, url: address, header: http.Header{}}, netip.Addr{})
+	if err != nil {
+		return jobs.Page{}, err
 	}
 	resp, err := t.unlocked(ctx, false)
 	defer func() { t.end(resp, err) }()
 	if err != nil {
-		return read{}, err
+		return jobs.Page{}, err
 	}
 	defer resp.Body.Close()
 	inflated(resp)
 	var b bytes.Buffer
-	if _, err = io.Copy(&b, io.LimitReader(resp.Body, limit)); err != nil {
+	if _, err = io.Copy(&b, io.LimitReader(resp.Body, r.Limit)); err != nil {
 		err = cutOff()
-		return read{}, err
+		return jobs.Page{}, err
 	}
-	return read{resp.StatusCode, resp.Header, b.Bytes()}, nil
+	return jobs.Page{
+		URL: r.URL, Status: resp.StatusCode, ContentType: resp.Header.Get("Content-Type"),
+		Location: resp.Header.Get("Location"), Body: b.Bytes(),
+	}, nil
 }

@@ -1,15 +1,12 @@
 package fetch
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/netip"
-	"net/url"
-	"strconv"
 	"time"
 
 	"zonedeck/service/emulator/account"
@@ -48,90 +45,6 @@ func (f *Fetcher) Close() {
 	}
 }
 
-// asyncField reads the fields that only asynchronous calls have (public
-// documentation); false means that there is no such field.
-func (p *parser) asyncField(name string, raw json.RawMessage) bool {
-	c, bad := &p.c, p.bad
-	switch name {
-	case "webhook_url":
-		c.hook.URL = textField(name, raw, bad)
-		if u, err := url.Parse(c.hook.URL); err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
-			bad.Add("webhook_url must be an absolute http or https address")
-		}
-	case "webhook_method":
-		c.hook.Method = textField(name, raw, bad)
-		if c.hook.Method != http.MethodGet && c.hook.Method != http.MethodPost {
-			bad.Add("webhook_method must be GET or POST")
-		}
-	case "webhook_data":
-		var b bytes.Buffer
-		if json.Compact(&b, raw) != nil || b.Len() > maxHookBytes {
-			bad.Add("webhook_data must be JSON of at most %d bytes", maxHookBytes)
-		}
-		c.hook.Payload = b.Bytes()
-	case "debug": // asks the service's own staff for more; nothing to be seen of it
-	case "customer":
-		// Named by older clients; the key says whose request it is.
-		_ = textField(name, raw, bad)
-	default:
-		return p.at == atSERP && p.serpField(name, raw)
-	}
-	return true
-}
-
-// serpField reads what POST /serp/req takes beyond that.
-func (p *parser) serpField(name string, raw json.RawMessage) bool {
-	c, bad := &p.c, p.bad
-	switch name {
-	case "brd_json":
-		switch string(bytes.Trim(bytes.TrimSpace(raw), `"`)) {
-		case "1", "true":
-			c.form = formParsed
-		case "html":
-			c.form = formParsedHTML
-		default:
-			bad.Add("brd_json must be 1 or html")
-		}
-	case "query":
-		p.query(raw)
-	case "multi":
-		if boolField(name, raw, bad) {
-			bad.Add("multi is not done by this emulator: send two requests")
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-// query turns {"q", "hl", "gl", …} into the address of a result page.
-func (p *parser) query(raw json.RawMessage) {
-	var q map[string]any
-	if json.Unmarshal(raw, &q) != nil || q == nil {
-		p.bad.Add("query must be an object like {\"q\":\"…\"}")
-		return
-	}
-	values := url.Values{}
-	for name, v := range q {
-		switch v := v.(type) {
-		case string:
-			values.Set(name, v)
-		case float64:
-			values.Set(name, strconv.FormatFloat(v, 'f', -1, 64))
-		case bool:
-			values.Set(name, strconv.FormatBool(v))
-		default:
-			p.bad.Add("query: %s must be a string, a number or true or false", strconv.QuoteToASCII(name))
-		}
-	}
-	if values.Get("q") == "" {
-		p.bad.Add("query: q is required")
-	}
-	u := *p.search
-	u.RawQuery = values.Encode()
-	p.c.setURL(u.String(), p.bad)
-}
-
 // ServeUnblock is POST /unblocker/req?zone=, ServeSearch POST /serp/req?zone= (public
 // documentation). Public clients send search pages to either, so both take both.
 func (f *Fetcher) ServeUnblock(w http.ResponseWriter, r *http.Request) { f.serveReq(w, r, atUnblock) }
@@ -146,22 +59,20 @@ func (f *Fetcher) serveReq(w http.ResponseWriter, r *http.Request, at endpoint) 
 		answer.WriteInvalid(w, bad)
 		return
 	}
-	var notes []string
-	for name, vs := range r.URL.Query() {
+	notes := f.parameters(r, bad, func(name string, values []string) bool {
 		switch {
-		case name == "zone" && fields["zone"] == nil && len(vs) == 1:
-			fields["zone"], _ = json.Marshal(vs[0]) // a string always encodes
-		case name == "customer" && len(vs) == 1:
-			if vs[0] != f.conf.Account.ID {
+		case name == "zone" && fields["zone"] == nil && len(values) == 1:
+			fields["zone"], _ = json.Marshal(values[0]) // a string always encodes
+		case name == "customer" && len(values) == 1:
+			if values[0] != f.conf.Account.ID {
 				bad.Add("customer is not this account")
 			}
-		case f.conf.Loose:
-			notes = append(notes, "query parameter "+name+" is ignored")
 		default:
-			bad.Add("query parameter %s is not allowed", name)
+			return false
 		}
-	}
-	f.serve(w, r, fields, parser{at: at, loose: f.conf.Loose, bad: bad, search: f.conf.Search}, notes)
+		return true
+	})
+	f.serve(w, r, at, fields, bad, notes)
 }
 
 // submit takes an asynchronous call and answers with its response id.
@@ -249,7 +160,7 @@ func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) 
 		answer.WriteInvalid(to, err)
 		return
 	}
-	z, c, ok := f.accept(to, fields, parser{at: endpoint(a.Endpoint), loose: f.conf.Loose, search: f.conf.Search})
+	z, c, ok := f.accept(to, endpoint(a.Endpoint), fields, nil)
 	if !ok {
 		return
 	}

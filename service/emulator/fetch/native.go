@@ -89,7 +89,7 @@ func (t *task) sent(ctx context.Context, req *http.Request) (*http.Response, err
 // read takes what is meant for the service out of a request.
 func (u nativeUnlocker) read(req *http.Request) (call, error) {
 	c := call{method: req.Method, url: req.URL, header: req.Header.Clone()}
-	p := parser{loose: u.f.conf.Loose, c: c, bad: &answer.InvalidError{}}
+	p := parser{loose: u.f.conf.Loose, product: u.zone.Product, c: c, bad: &answer.InvalidError{}}
 	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
 		if strings.HasPrefix(name, "X-Unblock-") {
 			p.unblock(strings.ToLower(name), req.Header.Get(name))

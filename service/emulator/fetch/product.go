@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -19,25 +18,29 @@ const (
 	rendering           // browser: the page as Chromium has it after its scripts
 )
 
-func behaviourOf(product string) behaviour {
-	switch product {
-	case "unlocker", "serp", "crawl":
-		return unlocking
-	case "browser":
-		return rendering
-	default:
-		return plain
-	}
+// product is what a zone's product makes of pages.
+type product struct {
+	behaviour behaviour
+	basis     string
+	// forms are the values that data_format can have, and searchForms those that it can
+	// have besides for a search page.
+	forms, searchForms []string
 }
 
-func isNetwork(product string) bool {
-	switch product {
-	case "datacenter", "isp", "residential", "mobile":
-		return true
-	default:
-		return false
+var (
+	network  = product{basis: answer.BasisFetch}
+	products = map[string]product{
+		"datacenter": network, "isp": network, "residential": network, "mobile": network,
+		"unlocker": { // an unlocker zone serves search pages, too (public documentation)
+			unlocking, answer.BasisUnlocker, []string{formMarkdown, formScreenshot}, []string{formLight, formBing, formHTML, formParsed},
+		},
+		"serp": {
+			unlocking, answer.BasisUnlocker, []string{formMarkdown, formScreenshot, formHTML}, []string{formLight, formBing, formParsed},
+		},
+		"browser": {rendering, answer.BasisBrowserPage, []string{formMarkdown, formScreenshot, formHTML}, nil},
+		"crawl":   {unlocking, answer.BasisCrawlPage, []string{formMarkdown, formHTML}, nil},
 	}
-}
+)
 
 // Forms of a page beyond the target's own bytes (data_format, x-unblock-data-format,
 // brd_json).
@@ -51,29 +54,6 @@ const (
 	formParsedHTML = "json+html" // brd_json=html: the same with the page's HTML inside
 )
 
-// forms are the values that data_format can have for a product. A parsed form wants
-// a search page.
-func forms(product string, searchPage bool) []string {
-	var out []string
-	switch product {
-	case "unlocker":
-		out = []string{formMarkdown, formScreenshot}
-		if searchPage { // an unlocker zone serves search pages, too (public documentation)
-			out = append(out, formLight, formBing, formHTML, formParsed)
-		}
-	case "serp":
-		out = []string{formMarkdown, formScreenshot, formHTML}
-		if searchPage {
-			out = append(out, formLight, formBing, formParsed)
-		}
-	case "browser":
-		out = []string{formMarkdown, formScreenshot, formHTML}
-	case "crawl":
-		out = []string{formMarkdown, formHTML}
-	}
-	return out
-}
-
 func isParsed(form string) bool {
 	switch form {
 	case formLight, formBing, formParsed, formParsedHTML:
@@ -83,96 +63,27 @@ func isParsed(form string) bool {
 	}
 }
 
-// meaning says where a field has a meaning, for the text of its refusal; ok is whether
-// the product gives it one. Which product takes which field is public documentation;
-// that headers and body reach the target on every network is an assumption.
-func meaning(product, field string) (where string, ok bool) {
-	switch field {
-	case "data_format":
-		return "unlocker, SERP, browser and crawl zones", forms(product, false) != nil
-	case "render":
-		return "unlocker and browser zones", product == "unlocker" || product == "browser"
-	case "body":
-		return "zones other than SERP and browser", product != "serp" && product != "browser"
-	case "state", "city", "zip", "ASN", "gip":
-		return "residential and mobile zones", product == "residential" || product == "mobile"
-	case "os":
-		return "residential zones", product == "residential"
-	case "carrier":
-		return "mobile zones", product == "mobile"
-	case "ip":
-		return "datacenter and ISP zones", product == "datacenter" || product == "isp"
-	case "dns", "direct":
-		return "zones of the proxy networks", isNetwork(product)
-	case "x-unblock-expect", "x-unblock-city", "x-unblock-zipcode":
-		return "unlocker zones", product == "unlocker"
-	case "x-unblock-data-format":
-		return "unlocker and SERP zones", product == "unlocker" || product == "serp"
+// fits holds a call to what the zone's product gives a meaning to; search is whether its
+// address is a search page's. The error is an [*answer.InvalidError].
+func (c *call) fits(name string, search bool) error {
+	bad := &answer.InvalidError{Details: c.unfit}
+	p := products[name]
+	allowed := p.forms
+	if search {
+		allowed = slices.Concat(p.forms, p.searchForms)
+	}
+	switch {
+	case c.form == "", c.form == formParsedHTML, p.forms == nil, slices.Contains(allowed, c.form):
+	case isParsed(c.form) && slices.Contains(p.searchForms, c.form):
+		bad.Add("data_format: %s is for search pages", c.form)
 	default:
-		return "", true
+		bad.Add("data_format: a zone of product %s takes %s", name, strings.Join(allowed, ", "))
 	}
-}
-
-// fits holds a call to what the zone's product gives a meaning to. In a loose service
-// what means nothing is left out and noted; the error is an [*answer.InvalidError].
-func (c *call) fits(product string, search bool, loose bool) error {
-	bad := &answer.InvalidError{}
-	for _, field := range c.given {
-		where, ok := meaning(product, field)
-		switch {
-		case ok:
-		case loose && c.drop(field):
-			c.notes = append(c.notes, field+" is ignored: it is for "+where)
-		case strings.HasPrefix(field, "x-unblock-"):
-			bad.Add("headers: %s is for %s", field, where)
-		default:
-			bad.Add("%s is for %s", field, where)
-		}
-	}
-	if c.form != "" && !isParsed(c.form) || c.form == formLight || c.form == formBing || c.form == formParsed {
-		if allowed := forms(product, search); allowed != nil && !slices.Contains(allowed, c.form) {
-			bad.Add("data_format: %s", wrongForm(product, c.form, allowed))
-		}
-	}
-	if (behaviourOf(product) == rendering || c.render || c.form == formScreenshot) && c.method != "GET" {
+	if (p.behaviour == rendering || c.render || c.form == formScreenshot) && c.method != "GET" {
 		bad.Add("method must be GET where the page is rendered")
 	}
 	if len(bad.Details) > 0 {
 		return bad
 	}
 	return nil
-}
-
-func wrongForm(product, form string, allowed []string) string {
-	if isParsed(form) && slices.Contains(forms(product, true), form) {
-		return form + " is for search pages"
-	}
-	return fmt.Sprintf("a zone of product %s takes %s", product, strings.Join(allowed, ", "))
-}
-
-// drop takes back a field that means nothing to the product; false where it cannot.
-func (c *call) drop(field string) bool {
-	if dst := c.text(field); dst != nil {
-		*dst = ""
-		return true
-	}
-	switch field {
-	case "data_format", "x-unblock-data-format":
-		c.form = ""
-	case "render":
-		c.render = false
-	case "body":
-		c.body = nil
-	case "direct":
-		c.flags.Direct = false
-	case "x-unblock-expect":
-		c.expect = expectation{}
-	case "x-unblock-city":
-		c.city = ""
-	case "x-unblock-zipcode":
-		c.zipcode = ""
-	default:
-		return false
-	}
-	return true
 }

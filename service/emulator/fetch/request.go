@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -31,26 +32,34 @@ const maxNote = 4 << 10
 func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
 	bad := &answer.InvalidError{}
 	at := atRequest
-	var notes []string
+	notes := f.parameters(r, bad, func(name string, _ []string) bool {
+		if name == "async" && asyncWanted(r.URL.Query(), bad) {
+			at = atAsync
+		}
+		return name == "async"
+	})
+	fields := f.bodyFields(w, r, bad)
+	if fields == nil {
+		answer.WriteInvalid(w, bad)
+		return
+	}
+	f.serve(w, r, at, fields, bad, notes)
+}
+
+// parameters has take read each query parameter. Those that it leaves are refused, or
+// noted in a loose service.
+func (f *Fetcher) parameters(r *http.Request, bad *answer.InvalidError, take func(name string, values []string) bool) (notes []string) {
 	query := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
-		case name == "async":
-			if asyncWanted(query, bad) {
-				at = atAsync
-			}
+		case take(name, query[name]):
 		case f.conf.Loose:
 			notes = append(notes, "query parameter "+name+" is ignored")
 		default:
 			bad.Add("query parameter %s is not allowed", name)
 		}
 	}
-	fields := f.bodyFields(w, r, bad)
-	if fields == nil {
-		answer.WriteInvalid(w, bad)
-		return
-	}
-	f.serve(w, r, fields, parser{at: at, loose: f.conf.Loose, bad: bad}, notes)
+	return notes
 }
 
 // ServeGet is GET /request: the same fields as query parameters (public
@@ -66,7 +75,7 @@ func (f *Fetcher) ServeGet(w http.ResponseWriter, r *http.Request) {
 		at = atAsync
 	}
 	query.Del("async")
-	f.serve(w, r, queryFields(query, bad), parser{at: at, loose: f.conf.Loose, bad: bad}, nil)
+	f.serve(w, r, at, queryFields(query, bad), bad, nil)
 }
 
 func asyncWanted(query url.Values, bad *answer.InvalidError) bool {
@@ -129,8 +138,8 @@ func (f *Fetcher) bodyFields(w http.ResponseWriter, r *http.Request, bad *answer
 }
 
 // serve answers one call, now or later.
-func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, fields map[string]json.RawMessage, p parser, notes []string) {
-	z, c, ok := f.accept(w, fields, p)
+func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fields map[string]json.RawMessage, bad *answer.InvalidError, notes []string) {
+	z, c, ok := f.accept(w, at, fields, bad)
 	if !ok {
 		return
 	}
@@ -143,14 +152,14 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, fields map[strin
 		mode = f.conf.Async(z)
 	}
 	switch {
-	case p.at.async() && mode == AsyncOff:
+	case at.async() && mode == AsyncOff:
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q does not take asynchronous requests", z.Name))
 		return
-	case !p.at.async() && mode == AsyncOnly:
+	case !at.async() && mode == AsyncOnly:
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q takes asynchronous requests only", z.Name))
 		return
-	case p.at.async():
-		f.submit(w, r, z, c, fields, p.at)
+	case at.async():
+		f.submit(w, r, z, c, fields, at)
 		return
 	}
 	if err := f.answer(r.Context(), w, z, c, callerOf(r)); err != nil {
@@ -159,33 +168,35 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, fields map[strin
 	}
 }
 
-// accept checks a call and finds its zone; where it returns false, it has answered.
-func (f *Fetcher) accept(w http.ResponseWriter, fields map[string]json.RawMessage, p parser) (account.Zone, call, bool) {
+// accept checks a call and finds its zone; where it returns false, it has answered. bad
+// holds the mistakes known so far; nil is none.
+func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields map[string]json.RawMessage, bad *answer.InvalidError) (account.Zone, call, bool) {
+	var name string
+	_ = json.Unmarshal(fields["zone"], &name) // the parser refuses what is not a string
+	z, unknown := f.conf.Account.Zone(name)
+	p := parser{at: at, loose: f.conf.Loose, product: z.Product, search: f.conf.Search, bad: bad}
 	c, err := p.parse(fields)
-	if err != nil {
-		answer.WriteInvalid(w, err)
-		return account.Zone{}, call{}, false
-	}
-	if c.zone == "" {
+	switch {
+	case err != nil:
+	case c.zone == "":
 		answer.Text(w, http.StatusBadRequest, answer.BasisZone, "Missing zone parameter")
 		return account.Zone{}, call{}, false
-	}
-	z, err := f.conf.Account.Zone(c.zone)
-	if err != nil {
+	case unknown != nil:
 		answer.Text(w, http.StatusBadRequest, answer.BasisZone, fmt.Sprintf("zone %q not found", c.zone))
 		return account.Zone{}, call{}, false
+	default:
+		err = f.settle(z, &c)
 	}
-	err = f.settle(z, &c)
-	if errors.Is(err, serp.ErrNoJSON) {
+	switch {
+	case err == nil:
+		f.standFor(&c)
+		return z, c, true
+	case errors.Is(err, serp.ErrNoJSON):
 		answer.Text(w, http.StatusBadRequest, answer.BasisSearch, serp.ErrNoJSON.Error())
-		return account.Zone{}, call{}, false
-	}
-	if err != nil {
+	default:
 		answer.WriteInvalid(w, err)
-		return account.Zone{}, call{}, false
 	}
-	f.standFor(&c)
-	return z, c, true
+	return account.Zone{}, call{}, false
 }
 
 func callerOf(r *http.Request) netip.Addr {
@@ -249,19 +260,7 @@ func basisOf(product string, c call) string {
 	case isParsed(c.form):
 		return answer.BasisSearch
 	}
-	switch behaviourOf(product) {
-	case unlocking:
-		if product == "crawl" {
-			return answer.BasisCrawlPage
-		}
-		return answer.BasisUnlocker
-	case rendering:
-		return answer.BasisBrowserPage
-	}
-	if isNetwork(product) {
-		return answer.BasisFetch
-	}
-	return answer.BasisOtherPage
+	return cmp.Or(products[product].basis, answer.BasisOtherPage)
 }
 
 func oneLine(s string) string {

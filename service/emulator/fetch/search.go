@@ -26,7 +26,7 @@ func (f *Fetcher) settle(z account.Zone, c *call) error {
 			return err
 		}
 	}
-	if err := c.fits(z.Product, search, f.conf.Loose); err != nil {
+	if err := c.fits(z.Product, search); err != nil {
 		return err
 	}
 	if search {
