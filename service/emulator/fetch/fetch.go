@@ -5,13 +5,9 @@ package fetch
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net/http"
 	"net/url"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"zonedeck/service/emulator/account"
@@ -65,25 +61,7 @@ const (
 type Fetcher struct {
 	conf  Config
 	later *async.Store // nil until OpenLater
-	ids   ids
-}
-
-// ids names requests for x-brd-debug: a word of this start, and a number. They are no
-// secret, and the same length for a long time.
-type ids struct {
-	word string
-	last atomic.Uint64
-}
-
-func startWord() string {
-	b := make([]byte, 4)
-	rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
-}
-
-func (i *ids) next() string {
-	b := append(append(make([]byte, 0, 24), i.word...), '_')
-	return string(strconv.AppendUint(b, i.last.Add(1), 16))
+	ids   *route.IDs
 }
 
 // New makes a Fetcher.
@@ -94,5 +72,5 @@ func New(conf Config) *Fetcher {
 	if conf.Search == nil {
 		conf.Search = &url.URL{Scheme: "http", Host: exits.LabHost, Path: "/search"}
 	}
-	return &Fetcher{conf: conf, ids: ids{word: startWord()}}
+	return &Fetcher{conf: conf, ids: route.NewIDs()}
 }

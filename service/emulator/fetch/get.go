@@ -52,7 +52,7 @@ func (f *Fetcher) begin(z account.Zone, c call, caller netip.Addr) (*task, error
 			return nil, *refused
 		}
 	}
-	t := &task{f: f, zone: z, call: c, id: f.ids.next(), use: meter.Call{
+	t := &task{f: f, zone: z, call: c, id: f.ids.Next(), use: meter.Call{
 		Zone: z.Name, Product: z.Product, Host: host, API: true, Secure: c.url.Scheme == "https",
 	}}
 	var err error

@@ -8,8 +8,6 @@ package native
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
-	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
@@ -49,7 +47,7 @@ type Config struct {
 type Proxy struct {
 	conf     Config
 	ctx      context.Context // ends with the server
-	ids      ids
+	ids      *route.IDs
 	logins   logins
 	tunnels  tunnels
 	resigned *handover
@@ -59,9 +57,7 @@ type Proxy struct {
 // New makes a proxy whose work ends with ctx. [Proxy.Run] has to be called, and
 // [Proxy.ServeHTTP] served.
 func New(ctx context.Context, conf Config) *Proxy {
-	word := make([]byte, 4)
-	rand.Read(word) // never fails (crypto/rand)
-	p := &Proxy{conf: conf, ctx: ctx, ids: ids{word: hex.EncodeToString(word)}, resigned: newHandover()}
+	p := &Proxy{conf: conf, ctx: ctx, ids: route.NewIDs(), resigned: newHandover()}
 	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
 	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()
@@ -111,7 +107,7 @@ func (p *Proxy) ServeCA(w http.ResponseWriter, _ *http.Request) {
 // visit admits one use of a login and picks its exit.
 func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit, *answer.Refusal) {
 	v := &Visit{
-		Entry: entry, ID: p.ids.next(), User: l.user, Zone: l.zone, Flags: l.flags, Client: addrPortOf(client), Host: host, Began: time.Now(),
+		Entry: entry, ID: p.ids.Next(), User: l.user, Zone: l.zone, Flags: l.flags, Client: addrPortOf(client), Host: host, Began: time.Now(),
 	}
 	if refused := p.barred(l.zone, host, port); refused != nil {
 		return nil, refused

@@ -4,8 +4,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strconv"
-	"sync/atomic"
 	"time"
 
 	"zonedeck/service/emulator/account"
@@ -110,18 +108,6 @@ func (h *Hooks) transport(v *Visit, rt http.RoundTripper) http.RoundTripper {
 		rt = h.Unlock(v, rt)
 	}
 	return rt
-}
-
-// ids numbers visits: the start's own word and a counter.
-type ids struct {
-	word string
-	last atomic.Uint64
-}
-
-func (i *ids) next() string {
-	b := make([]byte, 0, 32)
-	b = append(append(b, i.word...), '_')
-	return string(strconv.AppendUint(b, i.last.Add(1), 16))
 }
 
 // addrPortOf reads the address of a client, as net/http gives it or as a connection has it.

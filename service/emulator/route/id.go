@@ -1,0 +1,28 @@
+package route
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"strconv"
+	"sync/atomic"
+)
+
+// IDs names requests for x-brd-debug: a word of this start, and a number. They hold no
+// secret, and keep their length for a long time.
+type IDs struct {
+	word string
+	last atomic.Uint64
+}
+
+// NewIDs begins a series.
+func NewIDs() *IDs {
+	word := make([]byte, 4)
+	rand.Read(word) // never fails (crypto/rand)
+	return &IDs{word: hex.EncodeToString(word)}
+}
+
+// Next is the next one of the series.
+func (i *IDs) Next() string {
+	b := append(append(make([]byte, 0, 32), i.word...), '_')
+	return string(strconv.AppendUint(b, i.last.Add(1), 16))
+}
