@@ -71,12 +71,12 @@ func (r Refusal) proxyStatus() string {
 	case r.Status == http.StatusBadGateway:
 		reason = "destination_unavailable"
 	}
-	details := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(headerText(r.Code + ": " + r.Msg))
+	details := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(HeaderText(r.Code + ": " + r.Msg))
 	return fmt.Sprintf(`zonedeck-emulator; received-status=%d; error="%s"; details="%s"`, r.Status, reason, details)
 }
 
-// headerText keeps a text on one line of visible ASCII: parts of it came from a client.
-func headerText(s string) string {
+// HeaderText keeps a text on one line of visible ASCII: parts of it came from a client.
+func HeaderText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
 			return '?'
@@ -88,14 +88,14 @@ func headerText(s string) string {
 // Headers says what went wrong, in every spelling that clients know (public
 // documentation: the unlocker's, the proxy's, RFC 9209).
 func (r Refusal) Headers(h http.Header) {
-	code, msg := headerText(r.Code), headerText(r.Msg)
+	code, msg := HeaderText(r.Code), HeaderText(r.Msg)
 	h.Set("x-brd-error", msg)
 	h.Set("x-brd-error-code", code)
 	h.Set("x-brd-err-code", code)
 	h.Set("x-brd-err-msg", msg)
 	h.Set("Proxy-Status", r.proxyStatus())
 	if r.RetryAfter != "" {
-		h.Set("Retry-After", headerText(r.RetryAfter))
+		h.Set("Retry-After", HeaderText(r.RetryAfter))
 	}
 }
 

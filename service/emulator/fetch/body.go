@@ -73,7 +73,7 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response, picture bool) err
 			return err
 		}
 	} else {
-		q := &stringEncoder{w: bufio.NewWriterSize(out, 16<<10)}
+		q := &stringEncoder{w: out}
 		if err := answer.CopyBody(out, q, inUTF8(resp)); err != nil {
 			return err
 		}
@@ -109,52 +109,33 @@ func inUTF8(resp *http.Response) io.Reader {
 // stringEncoder writes bytes as the inside of a JSON string. What is not UTF-8 becomes
 // U+FFFD; a rune may be split over two writes.
 type stringEncoder struct {
-	w    *bufio.Writer
-	tail []byte
+	w    io.Writer
+	tail []byte // of a rune that is not whole yet
+	buf  bytes.Buffer
 }
 
 func (e *stringEncoder) Write(p []byte) (int, error) {
-	b := p
-	if len(e.tail) > 0 {
-		b = append(e.tail, p...)
-		e.tail = nil
-	}
-	for len(b) > 0 {
-		if !utf8.FullRune(b) {
-			e.tail = append([]byte(nil), b...)
-			break
+	text := append(e.tail, p...)
+	whole := len(text)
+	for i := max(0, whole-utf8.UTFMax+1); i < whole; i++ {
+		if utf8.RuneStart(text[i]) && !utf8.FullRune(text[i:]) {
+			whole = i
 		}
-		r, size := utf8.DecodeRune(b)
-		if err := e.rune(r); err != nil {
-			return 0, err
-		}
-		b = b[size:]
 	}
-	return len(p), e.w.Flush()
+	e.tail = bytes.Clone(text[whole:])
+	return len(p), e.encode(text[:whole])
 }
 
-func (e *stringEncoder) rune(r rune) error {
-	const hex = "0123456789abcdef"
-	var err error
-	switch {
-	case r == '"' || r == '\\':
-		_, err = e.w.Write([]byte{'\\', byte(r)})
-	case r == '\n':
-		_, err = e.w.WriteString(`\n`)
-	case r < 0x20 || r == '\u2028' || r == '\u2029' || r == 0x7f:
-		_, err = e.w.Write([]byte{'\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15]})
-	default:
-		_, err = e.w.WriteRune(r)
+func (e *stringEncoder) encode(text []byte) error {
+	e.buf.Reset()
+	enc := json.NewEncoder(&e.buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(string(text)); err != nil {
+		return err
 	}
+	quoted := e.buf.Bytes()
+	_, err := e.w.Write(quoted[1 : len(quoted)-len("\"\n")])
 	return err
 }
 
-func (e *stringEncoder) end() error {
-	for range e.tail {
-		if err := e.rune(utf8.RuneError); err != nil {
-			return err
-		}
-	}
-	e.tail = nil
-	return e.w.Flush()
-}
+func (e *stringEncoder) end() error { return e.encode(e.tail) }

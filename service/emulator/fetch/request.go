@@ -244,7 +244,7 @@ func (f *Fetcher) answer(ctx context.Context, w http.ResponseWriter, z account.Z
 // note says what a loose service let pass.
 func (f *Fetcher) note(w http.ResponseWriter, c call) {
 	if len(c.notes) > 0 {
-		text := oneLine(strings.Join(c.notes, "; "))
+		text := answer.HeaderText(strings.Join(c.notes, "; "))
 		if len(text) > maxNote {
 			text = text[:maxNote] + "..."
 		}
@@ -261,13 +261,4 @@ func basisOf(product string, c call) string {
 		return answer.BasisSearch
 	}
 	return cmp.Or(products[product].basis, answer.BasisOtherPage)
-}
-
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r > '~' {
-			return '?'
-		}
-		return r
-	}, s)
 }
