@@ -8,7 +8,6 @@
 package accountapi
 
 import (
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"maps"
@@ -20,6 +19,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 )
@@ -35,6 +35,7 @@ const (
 	basisAssumed = "assumption: status and text"
 	basisMoney   = "public documentation; service.md 1 rule 1; prices: assumption"
 	basisAddress = "public documentation; which addresses and places there are: this emulator's"
+	basisTypes   = "public documentation; types of products without a public one: assumption"
 )
 
 // Config is what the endpoints stand on.
@@ -45,8 +46,8 @@ type Config struct {
 	Now func() time.Time
 	// Level is that of a request's key, which was checked before.
 	Level func(*http.Request) level.Level
-	// Loose lets fields and parameters pass that are not known, and bodies that do not
-	// say they are JSON.
+	// Loose lets unknown fields and parameters pass, and bodies that do not say they are
+	// JSON.
 	Loose bool
 	Log   *slog.Logger
 }
@@ -65,165 +66,195 @@ func New(conf Config) *API {
 // Mount gives every endpoint to handle: a pattern of [http.ServeMux], what a key's level
 // has to permit (service.md 5.3), and the handler.
 func (a *API) Mount(handle func(pattern string, needs level.Action, h http.HandlerFunc)) {
-	handle("GET /zone", level.See, a.serveZone)
-	handle("POST /zone", level.Settings, a.serveCreate)
-	handle("DELETE /zone", level.Settings, a.serveDelete)
-	handle("GET /zone/get_active_zones", level.See, a.serveActive)
-	handle("GET /zone/get_all_zones", level.See, a.serveAll)
-	handle("GET /zone/status", level.See, a.serveZoneStatus)
-	handle("GET /zone/permissions", level.See, a.servePermissions)
-	handle("POST /zone/change_disable", level.Settings, a.serveDisable)
+	show := func(pattern string, needs level.Action, basis string, do endpoint, params ...string) {
+		handle("GET "+pattern, needs, a.serve(basis, http.StatusOK, do, params))
+	}
+	change := func(pattern string, needs level.Action, basis string, status int, do endpoint) {
+		handle(pattern, needs, a.serve(basis, status, do, nil))
+	}
+	show("/zone", level.See, basisDocs+"; bust_action, perm: assumption; passwords by level: service.md 5.3", a.settings, "zone")
+	show("/zone/get_active_zones", level.See, basisTypes, a.activeZones)
+	show("/zone/get_all_zones", level.See, basisTypes, a.allZones)
+	show("/zone/status", level.See, basisDocs, a.zoneStatus, "zone")
+	show("/zone/permissions", level.See, basisDocs+"; words: assumption", a.permissions, "zone")
+	change("POST /zone", level.Settings, basisShape, http.StatusCreated, a.create)
+	change("DELETE /zone", level.Settings, basisShape, http.StatusOK, a.remove)
+	change("POST /zone/change_disable", level.Settings, basisDocs, http.StatusOK, a.disable)
 
-	handle("GET /zone/passwords", level.ZonePasswords, a.servePasswords)
-	handle("POST /zone/add_password", level.ZonePasswords, a.serveAddPassword)
-	handle("POST /zone/remove_password", level.ZonePasswords, a.serveRemovePassword)
-
+	show("/zone/passwords", level.ZonePasswords, basisDocs, a.passwords, "zone")
+	change("POST /zone/add_password", level.ZonePasswords, basisShape, http.StatusOK, a.editPasswords(a.conf.Account.AddPasswords))
+	change("POST /zone/remove_password", level.ZonePasswords, basisShape, http.StatusOK, a.editPasswords(a.conf.Account.RemovePasswords))
 	for _, list := range []account.List{account.Allow, account.Deny} {
-		handle("GET /zone/"+string(list), level.IPLists, a.showIPs(list))
-		handle("POST /zone/"+string(list), level.IPLists, a.editIPs(list, false))
-		handle("DELETE /zone/"+string(list), level.IPLists, a.editIPs(list, true))
+		path := "/zone/" + string(list)
+		show(path, level.IPLists, basisDocs, a.listedIPs(list), "zone", "zones")
+		change("POST "+path, level.IPLists, basisShape, http.StatusCreated, a.editIPs(list, false))
+		change("DELETE "+path, level.IPLists, basisShape, http.StatusOK, a.editIPs(list, true))
 	}
-	handle("GET /zone/recent_ips", level.IPLists, a.serveRecent)
-	handle("POST /zone/domain_perm", level.Settings, a.editDomains(false))
-	handle("DELETE /zone/domain_perm", level.Settings, a.editDomains(true))
-	a.mountAddresses(handle)
-	a.mountMoney(handle)
+	show("/zone/recent_ips", level.IPLists, basisDocs, a.recentIPs, "zone", "zones")
+	const basisDomains = basisDocs + "; subdomains belong to a domain: assumption"
+	change("POST /zone/domain_perm", level.Settings, basisDomains, http.StatusCreated, a.editDomains(false))
+	change("DELETE /zone/domain_perm", level.Settings, basisDomains, http.StatusOK, a.editDomains(true))
+
+	show("/zone/ips", level.Use, basisAddress, a.addresses, "zone", "ip_per_country")
+	show("/zone/ips/unavailable", level.Use, basisAddress, a.noAddresses, "zone")
+	show("/zone/proxies_pending_replacement", level.Use, basisAddress, a.noAddresses, "zone")
+	show("/zone/route_ips", level.Use, basisShape, a.routes, "zone")
+	show("/zone/route_vips", level.Use, basisText, a.groups, "zone")
+	show("/zone/count_available_ips", level.Use, basisAddress, a.countAddresses, "zone")
+	show("/zone/static/cities", level.See, basisShape, a.staticCities, "country", "pool_ip_type")
+	show("/countrieslist", level.See, basisShape, a.countries)
+	show("/cities", level.See, basisShape, a.cities, "country")
+	show("/network_status/{network}", level.See, basisDocs, a.network)
+	for _, pattern := range []string{
+		"POST /zone/ips", "DELETE /zone/ips", "POST /zone/ips/refresh", "POST /zone/ips/migrate", "DELETE /zone/vips",
+		"POST /zone/switch_100uptime",
+	} {
+		handle(pattern, level.Settings, notThere)
+	}
+
+	show("/status", level.See, basisDocs+"; reasons besides zone_not_found: assumption", a.status, "zone")
+	change("PUT /status", level.Keys, basisShape+"; administrators only: assumption", http.StatusOK, a.suspend)
+	show("/customer/balance", level.Billing, basisMoney+"; pending is this month's: assumption", a.balance)
+	show("/zone/cost", level.Billing, basisMoney, a.cost, "zone", "from", "to")
+	show("/zone/bw", level.Usage, basisUse, a.zoneUse, "zone", "from", "to")
+	show("/customer/bw", level.Usage, basisUse, a.allUse, "from", "to")
+	show("/domains/{what}", level.Usage, basisDocs, a.domains, "from", "to", "zones", "zone")
+	change("POST /costs/export/{format}", level.Billing, basisMoney, http.StatusOK, a.export)
 }
 
-// query reads the parameters of a request; one that is not allowed is refused by its name.
-func (a *API) query(w http.ResponseWriter, r *http.Request, allowed ...string) (url.Values, bool) {
-	q := r.URL.Query()
-	bad := &answer.InvalidError{}
-	a.refuseParameters(w, q, bad, allowed...)
-	return q, !invalid(w, bad)
+// call is one request to an endpoint.
+type call struct {
+	r *http.Request
+	q url.Values
+	// body is nil for a GET.
+	body *document.Table
+	// basis is the endpoint's, which may change it.
+	basis string
+	// w is for notes.
+	w http.ResponseWriter
 }
 
-func (a *API) refuseParameters(w http.ResponseWriter, q url.Values, bad *answer.InvalidError, allowed ...string) {
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		if !slices.Contains(allowed, name) {
-			a.unknown(w, "query parameter "+name, bad)
+// endpoint gives the answer: text for a string, a file for a csvFile, else JSON. The error
+// is one that [API.refuse] words. An endpoint with a body calls [call.checked] after the
+// last field, before it changes anything.
+type endpoint func(*call) (any, error)
+
+// serve reads query and body. A parameter that is not among params is refused by its name,
+// or noted where the service is loose; a call with a body takes none: a zone that is named
+// there alone would be all zones here.
+func (a *API) serve(basis string, status int, do endpoint, params []string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		c := &call{r: r, q: r.URL.Query(), basis: basis, w: w}
+		bad := &answer.InvalidError{}
+		for _, name := range slices.Sorted(maps.Keys(c.q)) {
+			switch {
+			case slices.Contains(params, name):
+			case a.conf.Loose:
+				answer.NoteUnknown(w, "query parameter "+name)
+			default:
+				bad.Add("query parameter %s is not allowed", name)
+			}
+		}
+		var err error
+		if r.Method != http.MethodGet {
+			c.body, err = document.Object(w, r, maxBody, a.conf.Loose)
+		}
+		if len(bad.Details) > 0 {
+			err = bad
+		}
+		if err != nil {
+			answer.WriteInvalid(w, err)
+			return
+		}
+		v, err := do(c)
+		if c.body != nil {
+			for _, name := range c.body.Ignored() {
+				answer.NoteUnknown(w, name)
+			}
+		}
+		if err != nil {
+			a.refuse(w, err)
+			return
+		}
+		switch v := v.(type) {
+		case string:
+			answer.Text(w, status, c.basis, v)
+		case csvFile:
+			v.write(w)
+		default:
+			answer.JSON(w, status, c.basis, v)
 		}
 	}
 }
 
-// fields is a JSON object, field by field.
-type fields map[string]json.RawMessage
-
-// body reads a JSON object; a field that is not allowed is refused by its name, and so is
-// every parameter: a zone that is named there alone would be all zones here.
-func (a *API) body(w http.ResponseWriter, r *http.Request, allowed ...string) (fields, bool) {
-	bad := &answer.InvalidError{}
-	a.refuseParameters(w, r.URL.Query(), bad)
-	if !answer.IsJSON(r.Header) && !a.conf.Loose {
-		bad.Add("Content-Type must be application/json")
-	}
-	b, err := answer.ReadBody(w, r, maxBody)
-	if err != nil {
-		bad.Add("body could not be read: at most %d bytes within %s", maxBody, answer.BodyTimeout)
-	}
-	var f fields
-	if err == nil && (json.Unmarshal(b, &f) != nil || f == nil) {
-		bad.Add("body must be a JSON object")
-	}
-	a.refuseOthers(w, "", f, bad, allowed...)
-	return f, !invalid(w, bad)
+// checked ends a body of which every field was asked for.
+func (c *call) checked() error {
+	c.body.Done()
+	return c.body.Invalid()
 }
 
-func (a *API) refuseOthers(w http.ResponseWriter, prefix string, f fields, bad *answer.InvalidError, allowed ...string) {
-	for _, name := range slices.Sorted(maps.Keys(f)) {
-		if !slices.Contains(allowed, name) {
-			a.unknown(w, prefix+name, bad)
-		}
-	}
+// refusal is an error with an answer of its own.
+type refusal struct {
+	status      int
+	basis, text string
 }
 
-// unknown refuses what nobody knows or, when loose, lets it pass with a note.
-func (a *API) unknown(w http.ResponseWriter, what string, bad *answer.InvalidError) {
-	if !a.conf.Loose {
-		bad.Add("%s is not allowed", what)
-		return
-	}
-	answer.NoteUnknown(w, what)
-}
+func (r *refusal) Error() string { return r.text }
 
-// text is a field that holds a string; empty where it is not there.
-func (f fields) text(name string, bad *answer.InvalidError) string {
-	raw, ok := f[name]
-	var v string
-	if ok && (json.Unmarshal(raw, &v) != nil || v == "") {
-		bad.Add("%s must be a string that is not empty", name)
-	}
-	return v
-}
-
-// texts is a field that holds a string or an array of strings.
-func (f fields) texts(name string, bad *answer.InvalidError) []string {
-	raw, ok := f[name]
-	if !ok {
-		return nil
-	}
-	var one string
-	var many []string
-	switch {
-	case json.Unmarshal(raw, &one) == nil && one != "":
-		return []string{one}
-	case json.Unmarshal(raw, &many) == nil && len(many) > 0:
-		return many
-	}
-	bad.Add("%s must be a string or an array of strings", name)
-	return nil
-}
-
-// object is a field that holds an object.
-func (f fields) object(name string, bad *answer.InvalidError) fields {
-	raw, ok := f[name]
-	if !ok {
-		return nil
-	}
-	var v fields
-	if json.Unmarshal(raw, &v) != nil || v == nil {
-		bad.Add("%s must be an object", name)
-	}
-	return v
-}
-
-// zone finds the zone that a query names; where there is none it has answered already.
-func (a *API) zone(w http.ResponseWriter, name string) (account.Zone, bool) {
+// zone finds the zone that the query names.
+func (a *API) zone(c *call) (account.Zone, error) {
+	name := c.q.Get("zone")
 	if name == "" {
-		answer.Text(w, http.StatusBadRequest, basisDocs, "Missing zone parameter")
-		return account.Zone{}, false
+		return account.Zone{}, errNoZone()
 	}
-	z, err := a.conf.Account.Zone(name)
-	if err != nil {
-		a.refuse(w, err)
-		return account.Zone{}, false
-	}
-	return z, true
+	return a.conf.Account.Zone(name)
 }
 
-// zones reads the names of a query: comma-separated, "*" or none for all zones.
-func (a *API) zones(w http.ResponseWriter, q url.Values) ([]account.Zone, bool) {
-	names := strings.Join(slices.Concat(q["zones"], q["zone"]), ",")
+func errNoZone() error { return &refusal{http.StatusBadRequest, basisDocs, "Missing zone parameter"} }
+
+// bodyZone finds the zone that the body names, after everything in the body was found
+// right.
+func (a *API) bodyZone(c *call, name string) error {
+	if err := c.checked(); err != nil {
+		return err
+	}
+	if name == "" {
+		return errNoZone()
+	}
+	_, err := a.conf.Account.Zone(name)
+	return err
+}
+
+// zones finds the zones of a query: comma-separated, "*" or none for all zones.
+func (a *API) zones(c *call) ([]account.Zone, error) {
+	names := strings.Join(slices.Concat(c.q["zones"], c.q["zone"]), ",")
 	if names == "" || names == "*" {
-		return a.conf.Account.Zones(), true
+		return a.conf.Account.Zones(), nil
 	}
 	var out []account.Zone
 	for name := range strings.SplitSeq(names, ",") {
-		z, ok := a.zone(w, strings.TrimSpace(name))
-		if !ok {
-			return nil, false
+		name = strings.TrimSpace(name)
+		if name == "" {
+			return nil, errNoZone()
+		}
+		z, err := a.conf.Account.Zone(name)
+		if err != nil {
+			return nil, err
 		}
 		out = append(out, z)
 	}
-	return out, true
+	return out, nil
 }
 
-// refuse answers what the account would not do.
+// refuse answers what an endpoint did not do.
 func (a *API) refuse(w http.ResponseWriter, err error) {
-	bad := (*answer.InvalidError)(nil)
+	var bad *answer.InvalidError
+	var refused *refusal
 	switch {
 	case errors.As(err, &bad):
 		answer.WriteInvalid(w, bad)
+	case errors.As(err, &refused):
+		answer.Text(w, refused.status, refused.basis, refused.text)
 	case errors.Is(err, account.ErrNoSuchZone):
 		answer.Text(w, http.StatusUnprocessableEntity, basisText, "Zone not found")
 	case errors.Is(err, account.ErrZoneExists):
@@ -234,13 +265,4 @@ func (a *API) refuse(w http.ResponseWriter, err error) {
 		a.conf.Log.Error("an account change was not kept", "error", err)
 		answer.Text(w, http.StatusInternalServerError, basisText, "Internal server error")
 	}
-}
-
-// invalid answers a body's faults, if there are any.
-func invalid(w http.ResponseWriter, bad *answer.InvalidError) bool {
-	if len(bad.Details) == 0 {
-		return false
-	}
-	answer.WriteInvalid(w, bad)
-	return true
 }

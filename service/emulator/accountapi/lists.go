@@ -1,53 +1,26 @@
 package accountapi
 
 import (
-	"net/http"
 	"strings"
 
 	"zonedeck/service/emulator/account"
-	"zonedeck/service/emulator/answer"
 )
 
-func (a *API) servePasswords(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone")
-	if !ok {
-		return
-	}
-	if z, ok := a.zone(w, q.Get("zone")); ok {
-		answer.JSON(w, http.StatusOK, basisDocs, map[string][]string{"passwords": z.Passwords()})
-	}
+func (a *API) passwords(c *call) (any, error) {
+	z, err := a.zone(c)
+	return map[string][]string{"passwords": z.Passwords()}, err
 }
 
-func (a *API) serveAddPassword(w http.ResponseWriter, r *http.Request) {
-	a.editPasswords(w, r, a.conf.Account.AddPasswords)
-}
-
-func (a *API) serveRemovePassword(w http.ResponseWriter, r *http.Request) {
-	a.editPasswords(w, r, a.conf.Account.RemovePasswords)
-}
-
-func (a *API) editPasswords(w http.ResponseWriter, r *http.Request, edit func(string, []string) (account.Zone, error)) {
-	f, ok := a.body(w, r, "zone", "password")
-	if !ok {
-		return
+func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) endpoint {
+	return func(c *call) (any, error) {
+		name, passwords := c.body.Word("zone"), c.body.Words("password")
+		c.body.Require("password")
+		if err := a.bodyZone(c, name); err != nil {
+			return nil, err
+		}
+		z, err := edit(name, passwords)
+		return map[string][]string{"passwords": z.Passwords()}, err
 	}
-	bad := &answer.InvalidError{}
-	name, passwords := f.text("zone", bad), f.texts("password", bad)
-	if _, ok := f["password"]; !ok {
-		bad.Add("password is required")
-	}
-	if invalid(w, bad) {
-		return
-	}
-	if _, ok := a.zone(w, name); !ok {
-		return
-	}
-	z, err := edit(name, passwords)
-	if err != nil {
-		a.refuse(w, err)
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisShape, map[string][]string{"passwords": z.Passwords()})
 }
 
 // shownIPs is a list of callers by zone.
@@ -64,103 +37,59 @@ func shownIPs(list account.List, zs []account.Zone) map[string][]string {
 	return out
 }
 
-func (a *API) showIPs(list account.List) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		q, ok := a.query(w, r, "zone", "zones")
-		if !ok {
-			return
-		}
-		if zs, ok := a.zones(w, q); ok {
-			answer.JSON(w, http.StatusOK, basisDocs, shownIPs(list, zs))
-		}
+func (a *API) listedIPs(list account.List) endpoint {
+	return func(c *call) (any, error) {
+		zs, err := a.zones(c)
+		return shownIPs(list, zs), err
 	}
 }
 
 // editIPs adds callers to a list or takes them off it; no zone is all zones, as in the
 // public service.
-func (a *API) editIPs(list account.List, remove bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		f, ok := a.body(w, r, "zone", "ip")
-		if !ok {
-			return
-		}
-		bad := &answer.InvalidError{}
-		zones, ips := f.texts("zone", bad), f.texts("ip", bad)
-		if _, ok := f["ip"]; !ok {
-			bad.Add("ip is required")
-		}
-		if invalid(w, bad) {
-			return
+func (a *API) editIPs(list account.List, remove bool) endpoint {
+	return func(c *call) (any, error) {
+		zones, ips := c.body.Words("zone"), c.body.Words("ip")
+		c.body.Require("ip")
+		if err := c.checked(); err != nil {
+			return nil, err
 		}
 		zs, err := a.conf.Account.EditIPs(zones, list, ips, remove)
-		if err != nil {
-			a.refuse(w, err)
-			return
-		}
-		status := http.StatusCreated
-		if remove {
-			status = http.StatusOK
-		}
-		answer.JSON(w, status, basisShape, shownIPs(list, zs))
+		return shownIPs(list, zs), err
 	}
 }
 
 // editDomains changes a zone's list of targets. domain holds names between spaces.
-func (a *API) editDomains(remove bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		f, ok := a.body(w, r, "zone", "type", "domain")
-		if !ok {
-			return
-		}
-		bad := &answer.InvalidError{}
-		name, list := f.text("zone", bad), account.List(f.text("type", bad))
-		entries := strings.Fields(strings.Join(f.texts("domain", bad), " "))
+func (a *API) editDomains(remove bool) endpoint {
+	return func(c *call) (any, error) {
+		name, list := c.body.Word("zone"), account.List(c.body.Word("type"))
+		entries := strings.Fields(strings.Join(c.body.Words("domain"), " "))
 		if list != account.Allow && list != account.Deny {
-			bad.Add("type must be whitelist or blacklist")
+			c.body.Refuse("type", "must be whitelist or blacklist")
 		}
 		if len(entries) == 0 {
-			bad.Add("domain is required")
+			c.body.Refuse("domain", "is required")
 		}
-		if invalid(w, bad) {
-			return
-		}
-		if _, ok := a.zone(w, name); !ok {
-			return
+		if err := a.bodyZone(c, name); err != nil {
+			return nil, err
 		}
 		z, err := a.conf.Account.EditDomains(name, list, entries, remove)
-		if err != nil {
-			a.refuse(w, err)
-			return
-		}
-		d, status := z.Details(), http.StatusCreated
-		own := d.AllowDomains
+		domains := z.Details().AllowDomains
 		if list == account.Deny {
-			own = d.DenyDomains
+			domains = z.Details().DenyDomains
 		}
-		if remove {
-			status = http.StatusOK
-		}
-		answer.JSON(w, status, basisDocs+"; subdomains belong to a domain: assumption", map[account.List]string{list: strings.Join(own, " ")})
+		return map[account.List]string{list: strings.Join(domains, " ")}, err
 	}
 }
 
-// serveRecent lists who tried to use the zones since the emulator's start.
-func (a *API) serveRecent(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone", "zones")
-	if !ok {
-		return
-	}
-	zs, ok := a.zones(w, q)
-	if !ok {
-		return
-	}
+// recentIPs lists the callers that tried to use the zones since the emulator's start.
+func (a *API) recentIPs(c *call) (any, error) {
+	zs, err := a.zones(c)
 	out := map[string][]string{}
 	for _, z := range zs {
-		ips := []string{}
+		out[z.Name] = []string{}
 		for _, ip := range a.conf.Account.RecentCallers(z.Name) {
-			ips = append(ips, ip.String())
+			out[z.Name] = append(out[z.Name], ip.String())
 		}
-		out[z.Name] = ips
 	}
-	answer.JSON(w, http.StatusOK, basisDocs, out)
+	return out, err
 }

@@ -1,14 +1,13 @@
 package accountapi
 
 import (
+	"cmp"
 	"encoding/csv"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,38 +15,22 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
-	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 )
-
-func (a *API) mountMoney(handle func(string, level.Action, http.HandlerFunc)) {
-	handle("GET /status", level.See, a.serveStatus)
-	handle("PUT /status", level.Keys, a.serveSuspend)
-	handle("GET /customer/balance", level.Billing, a.serveBalance)
-	handle("GET /zone/cost", level.Billing, a.serveCost)
-	handle("GET /zone/bw", level.Usage, a.serveZoneUse)
-	handle("GET /customer/bw", level.Usage, a.serveAllUse)
-	handle("GET /domains/{what}", level.Usage, a.serveDomains)
-	handle("POST /costs/export/{format}", level.Billing, a.serveExport)
-}
 
 const (
 	active    = "active"
 	suspended = "suspend_manual"
 )
 
-// serveStatus tells whether the account can fetch by the zone that is named; where none
-// is, the answer is the normal "zone_not_found" of the public service.
-func (a *API) serveStatus(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone")
-	if !ok {
-		return
-	}
-	ip, _, _ := net.SplitHostPort(r.RemoteAddr)
+// status tells whether the account can fetch by the zone that is named; where none is, the
+// answer is the normal "zone_not_found" of the public service.
+func (a *API) status(c *call) (any, error) {
+	ip, _, _ := net.SplitHostPort(c.r.RemoteAddr)
 	out := map[string]any{
 		"status": active, "customer": a.conf.Account.ID, "can_make_requests": false, "auth_fail_reason": "zone_not_found", "ip": ip,
 	}
-	z, err := a.conf.Account.Zone(q.Get("zone"))
+	z, err := a.conf.Account.Zone(c.q.Get("zone"))
 	switch {
 	case a.conf.Account.Suspended():
 		out["status"], out["auth_fail_reason"] = suspended, "account_suspended"
@@ -56,47 +39,35 @@ func (a *API) serveStatus(w http.ResponseWriter, r *http.Request) {
 	case err == nil:
 		out["auth_fail_reason"] = "zone_disabled"
 	}
-	answer.JSON(w, http.StatusOK, basisDocs+"; reasons besides zone_not_found: assumption", out)
+	return out, nil
 }
 
-func (a *API) serveSuspend(w http.ResponseWriter, r *http.Request) {
-	f, ok := a.body(w, r, "status")
-	if !ok {
-		return
-	}
-	bad := &answer.InvalidError{}
-	status := f.text("status", bad)
+func (a *API) suspend(c *call) (any, error) {
+	status := c.body.Word("status")
 	if status != active && status != suspended {
-		bad.Add("status must be %s or %s", active, suspended)
+		c.body.Refuse("status", "must be %s or %s", active, suspended)
 	}
-	if invalid(w, bad) {
-		return
+	if err := c.checked(); err != nil {
+		return nil, err
 	}
-	if err := a.conf.Account.Suspend(status == suspended); err != nil {
-		a.refuse(w, err)
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisShape+"; administrators only: assumption", map[string]string{"status": status})
+	return map[string]string{"status": status}, a.conf.Account.Suspend(status == suspended)
 }
 
 // dollars keeps a millionth of a dollar.
 func dollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// serveBalance: what was fetched is taken off the balance at once; pending is what this
+// balance: what was fetched is taken off the balance at once; pending is what this
 // month came to. Both spellings of it are sent.
-func (a *API) serveBalance(w http.ResponseWriter, r *http.Request) {
-	if _, ok := a.query(w, r); !ok {
-		return
-	}
+func (a *API) balance(*call) (any, error) {
 	now := a.conf.Now().UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	var sum meter.Sum
 	a.conf.Meter.Each(month, month.AddDate(0, 1, 0), func(u meter.Use) { sum = sum.Plus(u.Sum) })
 	pending := dollars(sum.Dollars())
-	answer.JSON(w, http.StatusOK, basisMoney+"; pending is this month's: assumption", map[string]float64{
+	return map[string]float64{
 		"balance": dollars(a.conf.Account.Opening - float64(a.conf.Meter.Total())/1e9), "credit": 0, "prepayment": 0,
 		"pending_costs": pending, "pending_balance": pending,
-	})
+	}, nil
 }
 
 // window is a span of days; to is exclusive.
@@ -106,10 +77,10 @@ type window struct {
 }
 
 // windows are those of a query: the one it asks for, or the last three days and months.
-func (a *API) windows(w http.ResponseWriter, q url.Values) ([]window, bool) {
-	if q.Get("from") != "" || q.Get("to") != "" {
-		custom, ok := span(w, q.Get("from"), q.Get("to"))
-		return []window{custom}, ok
+func (a *API) windows(c *call) ([]window, error) {
+	if c.q.Get("from") != "" || c.q.Get("to") != "" {
+		custom, err := span(c.q.Get("from"), c.q.Get("to"))
+		return []window{custom}, err
 	}
 	now := a.conf.Now().UTC()
 	day := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
@@ -121,7 +92,7 @@ func (a *API) windows(w http.ResponseWriter, q url.Values) ([]window, bool) {
 	for i := range 3 {
 		out = append(out, window{fmt.Sprint("back_d", i), day.AddDate(0, 0, -i), day.AddDate(0, 0, 1-i)})
 	}
-	return out, true
+	return out, nil
 }
 
 // maxSpan bounds what is added up day by day.
@@ -129,14 +100,16 @@ const maxSpan = 3 * 366 * 24 * time.Hour
 
 // span reads the two dates of a window; anything else is answered with 500, as the
 // public service does.
-func span(w http.ResponseWriter, from, to string) (window, bool) {
+func span(from, to string) (window, error) {
 	f, errF := parseDate(from)
 	t, errT := parseDate(to)
 	if errF != nil || errT != nil || t.Before(f) || t.Sub(f) > maxSpan {
-		answer.Text(w, http.StatusInternalServerError, basisText, "Internal server error: from and to must be dates like 2027-01-31, to after from, at most three years apart")
-		return window{}, false
+		return window{}, &refusal{
+			http.StatusInternalServerError, basisText,
+			"Internal server error: from and to must be dates like 2027-01-31, to after from, at most three years apart",
+		}
 	}
-	return window{"custom", f, t}, true
+	return window{"custom", f, t}, nil
 }
 
 // parseDate reads a day, or a moment of which the day counts (UTC).
@@ -161,62 +134,51 @@ type costAnswer struct {
 	Unblocker int64   `json:"reqs_unblocker,omitempty"`
 }
 
-func (a *API) serveCost(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone", "from", "to")
-	if !ok {
-		return
+func (a *API) cost(c *call) (any, error) {
+	z, err := a.zone(c)
+	if err != nil {
+		return nil, err
 	}
-	z, ok := a.zone(w, q.Get("zone"))
-	if !ok {
-		return
-	}
-	windows, ok := a.windows(w, q)
-	if !ok {
-		return
-	}
+	windows, err := a.windows(c)
 	out := map[string]costAnswer{}
 	for _, win := range windows {
 		s := a.conf.Meter.Zone(z.Name, win.from, win.to)
-		c := costAnswer{BW: s.Bytes(), Cost: dollars(s.Dollars()), Range: dates{win.from.Format(time.DateOnly), win.to.Format(time.DateOnly)}}
+		one := costAnswer{BW: s.Bytes(), Cost: dollars(s.Dollars()), Range: dates{win.from.Format(time.DateOnly), win.to.Format(time.DateOnly)}}
 		switch z.Product {
 		case "serp":
-			c.SERP = s.Billable
+			one.SERP = s.Billable
 		case "unlocker":
-			c.Unblocker = s.Billable
+			one.Unblocker = s.Billable
 		}
-		out[win.name] = c
+		out[win.name] = one
 	}
-	answer.JSON(w, http.StatusOK, basisMoney, map[string]any{a.conf.Account.ID: out})
+	return map[string]any{a.conf.Account.ID: out}, err
 }
 
-func (a *API) serveZoneUse(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone", "from", "to")
-	if !ok {
-		return
+func (a *API) zoneUse(c *call) (any, error) {
+	z, err := a.zone(c)
+	if err != nil {
+		return nil, err
 	}
-	if z, ok := a.zone(w, q.Get("zone")); ok {
-		a.answerUse(w, q, []account.Zone{z})
-	}
+	return a.useBy(c, []account.Zone{z})
 }
 
-func (a *API) serveAllUse(w http.ResponseWriter, r *http.Request) {
-	if q, ok := a.query(w, r, "from", "to"); ok {
-		a.answerUse(w, q, a.conf.Account.AllZones())
-	}
-}
+func (a *API) allUse(c *call) (any, error) { return a.useBy(c, a.conf.Account.AllZones()) }
 
 const (
 	// daysShown is how many days the arrays have where no dates are asked for.
 	daysShown = 30
 	// maxShown bounds zones times days of one answer.
 	maxShown = 100_000
+
+	basisUse = basisDocs + "; an entry for each day: assumption"
 )
 
-// answerUse is bandwidth: sums by window, and arrays with an entry for each day.
-func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) {
-	windows, ok := a.windows(w, q)
-	if !ok {
-		return
+// useBy is bandwidth: sums by window, and arrays with an entry for each day.
+func (a *API) useBy(c *call, zs []account.Zone) (any, error) {
+	windows, err := a.windows(c)
+	if err != nil {
+		return nil, err
 	}
 	today := a.conf.Now().UTC().Truncate(24 * time.Hour)
 	shown := window{"", today.AddDate(0, 0, 1-daysShown), today.AddDate(0, 0, 1)}
@@ -224,8 +186,7 @@ func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) 
 		shown = windows[0]
 	}
 	if days := int(shown.to.Sub(shown.from) / (24 * time.Hour)); days*len(zs) > maxShown {
-		answer.WriteInvalid(w, &answer.InvalidError{Details: []string{"from and to are too far apart for as many zones: ask for fewer days, or zone by zone"}})
-		return
+		return nil, &answer.InvalidError{Details: []string{"from and to are too far apart for as many zones: ask for fewer days, or zone by zone"}}
 	}
 	data, sums := map[string]map[string][]int64{}, map[string]map[string]map[string]int64{}
 	for _, z := range zs {
@@ -249,9 +210,7 @@ func (a *API) answerUse(w http.ResponseWriter, q url.Values, zs []account.Zone) 
 			}
 		}
 	})
-	answer.JSON(w, http.StatusOK, basisDocs+"; an entry for each day: assumption", map[string]any{
-		a.conf.Account.ID: map[string]any{"data": data, "sums": sums},
-	})
+	return map[string]any{a.conf.Account.ID: map[string]any{"data": data, "sums": sums}}, nil
 }
 
 // useOf names a sum as the public service does: bytes, and requests by the kind of
@@ -278,24 +237,19 @@ func useOf(product string, s meter.Sum) map[string]int64 {
 	return out
 }
 
-// serveDomains is what went to which target: bytes or requests, by zone, day and domain.
-func (a *API) serveDomains(w http.ResponseWriter, r *http.Request) {
-	what := r.PathValue("what")
+// domains is what went to which target: bytes or requests, by zone, day and domain.
+func (a *API) domains(c *call) (any, error) {
+	what := c.r.PathValue("what")
 	if what != "bw" && what != "req" {
-		answer.Text(w, http.StatusNotFound, basisAssumed, "there is /domains/bw and /domains/req")
-		return
+		return nil, &refusal{http.StatusNotFound, basisAssumed, "there is /domains/bw and /domains/req"}
 	}
-	q, ok := a.query(w, r, "from", "to", "zones", "zone")
-	if !ok {
-		return
+	win, err := span(c.q.Get("from"), c.q.Get("to"))
+	if err != nil {
+		return nil, err
 	}
-	win, ok := span(w, q.Get("from"), q.Get("to"))
-	if !ok {
-		return
-	}
-	zs, ok := a.zones(w, q)
-	if !ok {
-		return
+	zs, err := a.zones(c)
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]map[string]map[string]int64{}
 	for _, z := range zs {
@@ -318,58 +272,51 @@ func (a *API) serveDomains(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	})
-	answer.JSON(w, http.StatusOK, basisDocs, out)
+	return out, nil
 }
 
 // jobsZone is where the cost of jobs is shown, which name no zone.
 const jobsZone = "-"
 
 // exportKey says what a day's use is listed under.
-func exportKey(dimension string, u meter.Use, zoneType func(string) string) string {
+func exportKey(dimension string, u meter.Use) string {
 	switch dimension {
 	case "zones":
-		if u.Zone == "" {
-			return jobsZone
-		}
-		return u.Zone
+		return cmp.Or(u.Zone, jobsZone)
 	case "products":
 		return u.Product
 	default:
-		return zoneType(u.Product)
+		return account.TypeOf(u.Product)
 	}
 }
 
-// serveExport is cost by day and key, as JSON or CSV.
-func (a *API) serveExport(w http.ResponseWriter, r *http.Request) {
-	format := r.PathValue("format")
+// export is cost by day and key, as JSON or CSV.
+func (a *API) export(c *call) (any, error) {
+	format := c.r.PathValue("format")
 	if format != "json" && format != "csv" {
-		answer.Text(w, http.StatusNotFound, basisAssumed, "there is /costs/export/json and /costs/export/csv")
-		return
+		return nil, &refusal{http.StatusNotFound, basisAssumed, "there is /costs/export/json and /costs/export/csv"}
 	}
-	f, ok := a.body(w, r, "dimension", "from", "to", "filters")
-	if !ok {
-		return
-	}
-	bad := &answer.InvalidError{}
-	dimension, from, to := f.text("dimension", bad), f.text("from", bad), f.text("to", bad)
+	dimension, from, to := c.body.Word("dimension"), c.body.Word("from"), c.body.Word("to")
 	switch dimension {
 	case "zones", "products", "types":
 	case "datasets", "web_apis", "collectors", "dca_jobs", "snapshots", "ws_api_snaps", "domains":
-		bad.Add("dimension %s is not metered in money by this emulator: zones, products and types are", dimension)
+		c.body.Refuse("dimension", "%s is not metered in money by this emulator: zones, products and types are", dimension)
 	default:
-		bad.Add("dimension must be zones, products or types")
+		c.body.Refuse("dimension", "must be zones, products or types")
 	}
-	zones := a.filter(w, f, bad)
-	if invalid(w, bad) {
-		return
+	filters := c.body.Object("filters")
+	zones := filters.Texts("zones")
+	filters.Done()
+	if err := c.checked(); err != nil {
+		return nil, err
 	}
-	win, ok := span(w, from, to)
-	if !ok {
-		return
+	win, err := span(from, to)
+	if err != nil {
+		return nil, err
 	}
 	out := map[string]map[string]float64{"total": {}}
 	a.conf.Meter.Each(win.from, win.to, func(u meter.Use) {
-		key := exportKey(dimension, u, account.TypeOf)
+		key := exportKey(dimension, u)
 		if len(zones) > 0 && !slices.Contains(zones, u.Zone) {
 			return
 		}
@@ -380,41 +327,26 @@ func (a *API) serveExport(w http.ResponseWriter, r *http.Request) {
 		out["total"][key] = dollars(out["total"][key] + u.Dollars())
 	})
 	if format == "csv" {
-		writeCSV(w, dimension, out)
-		return
+		return csvFile{strings.TrimSuffix(dimension, "s"), out}, nil
 	}
-	answer.JSON(w, http.StatusOK, basisMoney, out)
+	return out, nil
 }
 
-// filter reads {"zones": …}, the only filter there is.
-func (a *API) filter(w http.ResponseWriter, f fields, bad *answer.InvalidError) []string {
-	if string(f["filters"]) == "null" {
-		return nil
-	}
-	by := f.object("filters", bad)
-	a.refuseOthers(w, "filters.", by, bad, "zones")
-	var none []json.RawMessage
-	if raw, ok := by["zones"]; ok && json.Unmarshal(raw, &none) == nil && len(none) == 0 {
-		return nil
-	}
-	return by.texts("zones", bad)
+// csvFile is cost by day and key as a table.
+type csvFile struct {
+	key  string
+	days map[string]map[string]float64
 }
 
-func writeCSV(w http.ResponseWriter, dimension string, days map[string]map[string]float64) {
-	var b strings.Builder
-	cw := csv.NewWriter(&b)
-	rows := [][]string{{"date", strings.TrimSuffix(dimension, "s"), "cost"}}
-	for _, day := range slices.Sorted(maps.Keys(days)) {
-		for _, key := range slices.Sorted(maps.Keys(days[day])) {
-			rows = append(rows, []string{day, key, strconv.FormatFloat(days[day][key], 'f', -1, 64)})
-		}
-	}
-	if err := cw.WriteAll(rows); err != nil {
-		answer.Text(w, http.StatusInternalServerError, basisText, "Internal server error")
-		return
-	}
+func (f csvFile) write(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set(answer.BasisHeader, basisMoney+"; columns: assumption")
-	_, _ = w.Write([]byte(b.String())) // the client may be gone; there is nobody else to tell
+	rows := [][]string{{"date", f.key, "cost"}}
+	for _, day := range slices.Sorted(maps.Keys(f.days)) {
+		for _, key := range slices.Sorted(maps.Keys(f.days[day])) {
+			rows = append(rows, []string{day, key, strconv.FormatFloat(f.days[day][key], 'f', -1, 64)})
+		}
+	}
+	_ = csv.NewWriter(w).WriteAll(rows) // the client may be gone; there is nobody else to tell
 }

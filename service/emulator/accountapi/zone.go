@@ -1,8 +1,9 @@
 package accountapi
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -29,27 +30,23 @@ type limitAnswer struct {
 	BustAction string  `json:"bust_action"`
 }
 
-func (a *API) serveZone(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone")
-	if !ok {
-		return
-	}
-	z, ok := a.zone(w, q.Get("zone"))
-	if !ok {
-		return
+func (a *API) settings(c *call) (any, error) {
+	z, err := a.zone(c)
+	if err != nil {
+		return nil, err
 	}
 	d := z.Details()
 	out := zoneAnswer{
 		Created: d.Created.UTC().Format(time.RFC3339), IPs: callersOf(d.AllowIPs), Plan: z.Plan(),
 		Description: d.Description, Perm: strings.Join(permissions(z.Product), " "),
 	}
-	if a.conf.Level(r).Permits(level.ZonePasswords) {
+	if a.conf.Level(c.r).Permits(level.ZonePasswords) {
 		out.Password = z.Passwords()
 	}
 	if d.Limit != nil {
 		out.UsageLimit = &limitAnswer{d.Limit.Value, "$", d.Limit.Cycle, "refuse"}
 	}
-	answer.JSON(w, http.StatusOK, basisDocs+"; bust_action, perm: assumption; passwords by level: service.md 5.3", out)
+	return out, nil
 }
 
 // callersOf shows an allowlist; one without entries is "any".
@@ -74,14 +71,9 @@ func permissions(product string) []string {
 	}
 }
 
-func (a *API) servePermissions(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone")
-	if !ok {
-		return
-	}
-	if z, ok := a.zone(w, q.Get("zone")); ok {
-		answer.JSON(w, http.StatusOK, basisDocs+"; words: assumption", map[string][]string{"perms": permissions(z.Product)})
-	}
+func (a *API) permissions(c *call) (any, error) {
+	z, err := a.zone(c)
+	return map[string][]string{"perms": permissions(z.Product)}, err
 }
 
 type zoneName struct {
@@ -90,134 +82,97 @@ type zoneName struct {
 	Status account.Status `json:"status,omitempty"`
 }
 
-func (a *API) serveActive(w http.ResponseWriter, r *http.Request) {
-	if _, ok := a.query(w, r); !ok {
-		return
-	}
+func (a *API) activeZones(*call) (any, error) {
 	out := []zoneName{}
 	for _, z := range a.conf.Account.Zones() {
 		if z.Status() == account.Active {
 			out = append(out, zoneName{Name: z.Name, Type: z.Type()})
 		}
 	}
-	answer.JSON(w, http.StatusOK, basisDocs+"; types of products without a public one: assumption", out)
+	return out, nil
 }
 
-func (a *API) serveAll(w http.ResponseWriter, r *http.Request) {
-	if _, ok := a.query(w, r); !ok {
-		return
-	}
+func (a *API) allZones(*call) (any, error) {
 	out := []zoneName{}
 	for _, z := range a.conf.Account.AllZones() {
 		out = append(out, zoneName{z.Name, z.Type(), z.Status()})
 	}
-	answer.JSON(w, http.StatusOK, basisDocs+"; types of products without a public one: assumption", out)
+	return out, nil
 }
 
-func (a *API) serveZoneStatus(w http.ResponseWriter, r *http.Request) {
-	q, ok := a.query(w, r, "zone")
-	if !ok {
-		return
-	}
-	if z, ok := a.zone(w, q.Get("zone")); ok {
-		answer.JSON(w, http.StatusOK, basisDocs, map[string]account.Status{"status": z.Status()})
-	}
+func (a *API) zoneStatus(c *call) (any, error) {
+	z, err := a.zone(c)
+	return map[string]account.Status{"status": z.Status()}, err
 }
 
-// serveCreate makes a zone by a recipe. The type beside the plan decides nothing, and
-// customer and alloc_opt are taken from old clients and mean nothing here.
-func (a *API) serveCreate(w http.ResponseWriter, r *http.Request) {
-	f, ok := a.body(w, r, "zone", "plan", "alloc_opt", "customer")
-	if !ok {
-		return
-	}
-	bad := &answer.InvalidError{}
-	zone := f.object("zone", bad)
-	a.refuseOthers(w, "zone.", zone, bad, "name", "type", "password", "ips", "plan", "description", "customer")
-	plan := f.object("plan", bad)
-	if plan == nil {
-		plan = zone.object("plan", bad) // as in old clients
-	}
-	recipe, spelled := account.Plan(plan).Plain()
-	for _, name := range spelled {
-		w.Header().Add("x-emulator-note", fmt.Sprintf("plan.%s: text that is read as %s", name, recipe[name]))
-	}
-	for _, name := range recipe.Unknown() {
-		a.unknown(w, "plan."+name, bad)
-	}
-	zone.text("type", bad)
+// create makes a zone by a recipe. The type beside the plan decides nothing, and customer
+// and alloc_opt are taken from old clients and mean nothing here.
+func (a *API) create(c *call) (any, error) {
+	zone := c.body.Object("zone")
 	n := account.NewZone{
-		Name: zone.text("name", bad), Plan: recipe, Passwords: zone.texts("password", bad),
-		AllowIPs: zone.texts("ips", bad), Description: zone.text("description", bad), Loose: a.conf.Loose,
+		Name: zone.Word("name"), Passwords: zone.Words("password"), AllowIPs: zone.Words("ips"),
+		Description: zone.Word("description"), Loose: a.conf.Loose,
 	}
-	if _, ok := zone["name"]; !ok {
-		bad.Add("zone.name is required")
-	}
+	zone.Require("name")
 	if len(n.Description) > 1024 {
-		bad.Add("zone.description is longer than 1024 bytes")
+		zone.Refuse("description", "is longer than 1024 bytes")
 	}
-	if invalid(w, bad) {
-		return
+	zone.Word("type")
+	plan := c.body
+	if !plan.Has("plan") {
+		plan = zone // as in old clients
+	}
+	plan = plan.Object("plan")
+	recipe := account.Plan{}
+	for _, name := range plan.Names() {
+		recipe[name] = json.RawMessage(plan.Raw(name))
+	}
+	var spelled []string
+	n.Plan, spelled = recipe.Plain()
+	for _, name := range spelled {
+		c.w.Header().Add(answer.NoteHeader, fmt.Sprintf("plan.%s: text that is read as %s", name, n.Plan[name]))
+	}
+	if a.conf.Loose {
+		for _, name := range recipe.Unknown() {
+			answer.NoteUnknown(c.w, "plan."+name)
+		}
+	}
+	zone.Skip("plan", "customer")
+	zone.Done()
+	c.body.Skip("alloc_opt", "customer")
+	if err := c.checked(); err != nil {
+		return nil, err
 	}
 	z, err := a.conf.Account.CreateZone(n)
-	if err != nil {
-		a.refuse(w, err)
-		return
-	}
-	answer.JSON(w, http.StatusCreated, basisShape, map[string]any{
-		"zone": zoneName{Name: z.Name, Type: z.Type()}, "plan": z.Plan(),
-	})
+	return map[string]any{"zone": zoneName{Name: z.Name, Type: z.Type()}, "plan": z.Plan()}, err
 }
 
-// serveDelete deletes a zone or, as the public service does, all of them when none is
-// named. It says which.
-func (a *API) serveDelete(w http.ResponseWriter, r *http.Request) {
-	f, ok := a.body(w, r, "zone")
-	if !ok {
-		return
-	}
-	bad := &answer.InvalidError{}
-	names := f.texts("zone", bad)
-	if invalid(w, bad) {
-		return
+// remove deletes a zone or, as the public service does, all of them when none is named. It
+// says which.
+func (a *API) remove(c *call) (any, error) {
+	names := c.body.Words("zone")
+	if err := c.checked(); err != nil {
+		return nil, err
 	}
 	zs, err := a.conf.Account.DeleteZones(names)
-	if err != nil {
-		a.refuse(w, err)
-		return
-	}
 	deleted := []string{}
 	for _, z := range zs {
 		deleted = append(deleted, z.Name)
 	}
-	answer.JSON(w, http.StatusOK, basisShape, map[string][]string{"deleted": deleted})
+	return map[string][]string{"deleted": deleted}, err
 }
 
-func (a *API) serveDisable(w http.ResponseWriter, r *http.Request) {
-	f, ok := a.body(w, r, "zone", "disable")
-	if !ok {
-		return
-	}
-	bad := &answer.InvalidError{}
-	name := f.text("zone", bad)
-	disable := false
-	switch string(f["disable"]) {
-	case "1", "true":
-		disable = true
-	case "0", "false":
+func (a *API) disable(c *call) (any, error) {
+	name := c.body.Word("zone")
+	disable := string(bytes.TrimSpace(c.body.Raw("disable")))
+	switch disable {
+	case "1", "true", "0", "false":
 	default:
-		bad.Add("disable must be 0 or 1")
+		c.body.Refuse("disable", "must be 0 or 1")
 	}
-	if invalid(w, bad) {
-		return
+	if err := a.bodyZone(c, name); err != nil {
+		return nil, err
 	}
-	if _, ok := a.zone(w, name); !ok {
-		return
-	}
-	z, err := a.conf.Account.DisableZone(name, disable)
-	if err != nil {
-		a.refuse(w, err)
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisDocs, map[string]account.Plan{"plan": z.Plan()})
+	z, err := a.conf.Account.DisableZone(name, disable == "1" || disable == "true")
+	return map[string]account.Plan{"plan": z.Plan()}, err
 }

@@ -315,6 +315,24 @@ func (t *Table) Table(name string) *Table {
 	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
 }
 
+// Object is Table, and an empty one where there is none.
+func (t *Table) Object(name string) *Table {
+	if in := t.Table(name); in != nil {
+		return in
+	}
+	return &Table{doc: t.doc, at: join(t.at, name)}
+}
+
+// Skip takes fields that mean nothing, whatever they hold.
+func (t *Table) Skip(names ...string) { t.asked = append(t.asked, names...) }
+
+// Require refuses a body without a field.
+func (t *Table) Require(name string) {
+	if _, ok := t.fields[name]; !ok {
+		t.Refuse(name, "is required")
+	}
+}
+
 // SubTable is Table for a field that may be of another kind too: nil where it is.
 func (t *Table) SubTable(name string) *Table {
 	if _, ok := open(t.fields[name]).(map[string]any); !ok {
