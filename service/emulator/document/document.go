@@ -170,6 +170,15 @@ func (t *Table) Err() error {
 	return first
 }
 
+// Fine reports whether no mistake in a field, or within it, has been found yet.
+func (t *Table) Fine(name string) bool {
+	at := pretty(t.path(name))
+	return !slices.ContainsFunc(t.doc.errs, func(e *Error) bool {
+		rest, ok := strings.CutPrefix(e.Field, at)
+		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
+	})
+}
+
 // Invalid is everything that is wrong with a body, in the order in which it was found;
 // nil where nothing is.
 func (t *Table) Invalid() error {

@@ -284,6 +284,15 @@ func (t *Table) Texts(name string) []string {
 	if s, ok := v.(string); ok {
 		return []string{s}
 	}
+	return t.List(name)
+}
+
+// List is a list of text.
+func (t *Table) List(name string) []string {
+	v, ok := t.ask(name)
+	if !ok {
+		return nil
+	}
 	list, ok := v.([]any)
 	if !ok {
 		t.wrongKind(name, v, "a list of texts", "an array of strings")

@@ -57,7 +57,7 @@ type Result struct {
 	Content *string  `json:"content,omitempty"`
 }
 
-func readRequest(f *fields, loose bool) (request, []string, error) {
+func readRequest(f fields) request {
 	r := request{
 		query: f.required("query", maxQuery), intent: f.text("intent", maxIntent),
 		country: strings.ToLower(f.text("country", 64)), city: f.text("city", 100), language: strings.ToLower(f.text("language", 64)),
@@ -70,11 +70,11 @@ func readRequest(f *fields, loose bool) (request, []string, error) {
 	r.results = f.number("num_results", 1, maxResults, defaultResults)
 	f.truth("include_images", false) // no document has one
 	if r.country != "" && !isCode(r.country) {
-		f.bad("country must be a two-letter code")
+		f.Refuse("country", "must be a two-letter code")
 	}
 	if base, _, _ := strings.Cut(r.language, "-"); r.language != "" {
 		if !isCode(base) {
-			f.bad("language must be a language code")
+			f.Refuse("language", "must be a language code")
 		}
 		r.language = base
 	}
@@ -83,10 +83,9 @@ func readRequest(f *fields, loose bool) (request, []string, error) {
 		r.end = r.end.AddDate(0, 0, 1)
 	}
 	if !r.start.IsZero() && !r.end.IsZero() && !r.start.Before(r.end) {
-		f.bad("start_date must not be after end_date")
+		f.Refuse("start_date", "must not be after end_date")
 	}
-	ignored, err := f.end(loose)
-	return r, ignored, err
+	return r
 }
 
 func isCode(s string) bool {
@@ -94,14 +93,14 @@ func isCode(s string) bool {
 }
 
 // day reads YYYY-MM-DD, in UTC.
-func (f *fields) day(name string) time.Time {
+func (f fields) day(name string) time.Time {
 	v := f.text(name, 64)
 	if v == "" {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.DateOnly, v)
 	if err != nil {
-		f.bad("%s must be a date of the form YYYY-MM-DD", name)
+		f.Refuse(name, "must be a date of the form YYYY-MM-DD")
 	}
 	return t
 }
@@ -212,12 +211,13 @@ func (r request) place(d *document, score float64) float64 {
 // Discover searches at once, for callers inside the emulator. body is the body of POST
 // /discover; the error names the field that is wrong.
 func (s *Service) Discover(ctx context.Context, body []byte) ([]Result, error) {
-	f, err := parseObject(body)
+	f, err := s.parseObject(body)
 	if err != nil {
 		return nil, err
 	}
-	r, _, err := readRequest(f, s.cfg.Loose)
-	if err != nil {
+	r := readRequest(f)
+	f.Done()
+	if err := f.Invalid(); err != nil {
 		return nil, err
 	}
 	if err := s.cfg.Fail("discover", r.query); err != nil {
@@ -247,14 +247,10 @@ func (s *Service) handleDiscover(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	_, hasMode := f.raw["mode"]
-	_, hasImages := f.raw["include_images"]
-	req, ignored, err := readRequest(f, s.cfg.Loose)
-	if err != nil {
-		refuseInvalid(w, err)
+	req := readRequest(f)
+	if !s.finish(w, f) {
 		return
 	}
-	note(w, ignored)
 	id, err := s.uuid()
 	if err != nil {
 		s.internal(w, err)
@@ -272,7 +268,7 @@ func (s *Service) handleDiscover(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	basis := basisDiscover
-	if hasMode || hasImages {
+	if f.Has("mode") || f.Has("include_images") {
 		basis = basisMode
 	}
 	answer.JSON(w, http.StatusOK, basis, map[string]string{"status": "ok", "task_id": id})

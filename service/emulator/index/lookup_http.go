@@ -125,7 +125,7 @@ func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
 	}
 	f.spec(l)
 	if preview != "" && (l.query != "" || len(l.columns) > 0) {
-		f.bad("preview_id takes its query and columns from the preview: leave out query and spec")
+		f.Refuse("preview_id", "takes its query and columns from the preview: leave out query and spec")
 	}
 	l.limit = f.number("result_limit", 1, maxRecords, defaultRecords)
 	if !s.finish(w, f) {
@@ -156,55 +156,34 @@ func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
 
 // spec reads spec{name, query, title, columns}. Its own query, being the more detailed
 // one, is what is looked for.
-func (f *fields) spec(l *lookup) {
-	raw, ok := f.take("spec")
-	if !ok {
+func (f fields) spec(l *lookup) {
+	in := fields{f.Table.Table("spec")}
+	if in.Table == nil {
 		return
 	}
-	var inner map[string]json.RawMessage
-	if json.Unmarshal(raw, &inner) != nil || inner == nil {
-		f.bad("spec must be an object")
-		return
-	}
-	sf := &fields{raw: inner}
-	sf.text("name", 200)
-	if q := sf.text("query", maxQuery); q != "" {
+	in.text("name", 200)
+	if q := in.text("query", maxQuery); q != "" {
 		l.query = q
 	}
-	l.title = sf.text("title", 500)
-	list, ok := sf.take("columns")
-	var columns []map[string]json.RawMessage
-	switch {
-	case !ok:
-		sf.bad("columns is required")
-	case json.Unmarshal(list, &columns) != nil:
-		sf.bad("columns must be an array of objects")
-	case len(columns) == 0 || len(columns) > maxColumns:
-		sf.bad("columns must have 1 to %d entries", maxColumns)
+	l.title = in.text("title", 500)
+	in.Require("columns")
+	columns := in.Tables("columns")
+	if n := len(columns); in.Fine("columns") && (n == 0 || n > maxColumns) {
+		in.Refuse("columns", "must have 1 to %d entries", maxColumns)
 	}
-	for i, c := range columns[:min(len(columns), maxColumns)] {
-		cf := &fields{raw: c}
+	for _, t := range columns[:min(len(columns), maxColumns)] {
+		c := fields{t}
 		one := column{
-			Name: cf.required("name", maxColumnName), Description: cf.text("description", maxColumnText),
-			Type: cf.oneOf("type", "enrichment", "enrichment", "constraint"),
+			Name: c.required("name", maxColumnName), Description: c.text("description", maxColumnText),
+			Type: c.oneOf("type", "enrichment", "enrichment", "constraint"),
 		}
 		if slices.ContainsFunc(l.columns, func(o column) bool { return o.Name == one.Name }) {
-			cf.bad("name is there twice")
+			c.Refuse("name", "is there twice")
 		}
 		l.columns = append(l.columns, one)
-		f.inside(fmt.Sprintf("spec.columns[%d].", i), cf)
+		c.Done()
 	}
-	f.inside("spec.", sf)
-}
-
-// inside takes over what is wrong, and what is unknown, in an object of the body.
-func (f *fields) inside(path string, inner *fields) {
-	for _, d := range inner.wrong.Details {
-		f.bad("%s%s", path, d)
-	}
-	for _, name := range inner.unknown() {
-		f.raw[path+name] = nil
-	}
+	in.Done()
 }
 
 func (s *Service) handleStatus(w http.ResponseWriter, r *http.Request) {
