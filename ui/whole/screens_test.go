@@ -1,4 +1,4 @@
-package main
+package whole
 
 import (
 	"bytes"
@@ -120,12 +120,16 @@ var ports = regexp.MustCompile(`127\.0\.0\.1:\d{5}\b`)
 
 // screen is one golden: what happened before, what is pressed, what to wait for.
 type screen struct {
+	// name is the tab and what is on it: "jobs/empty".
 	name string
 	// before prepares the home.
 	before func(h *home)
 	// steps bring the console to the screen; the last thing they do is to wait.
 	steps func(p *uitest.Whole)
 }
+
+// golden is the name that the golden library gets for a screen.
+func golden(screen string) string { return "screens/" + screen }
 
 // sizes are the sizes that every screen is drawn at.
 var sizes = []struct{ w, h int }{{80, 24}, {120, 40}}
@@ -156,9 +160,9 @@ func TestGoldenScreens(t *testing.T) {
 				}
 				p := h.open(size.w, size.h)
 				s.steps(p)
-				p.Golden(t, name, h.mask)
+				p.Golden(t, golden(name), h.mask)
 				if pictures[name] {
-					p.Picture(t, filepath.Join("docs", "pictures", strings.TrimSuffix(name, "-120x40")+".svg"), h.mask)
+					p.Picture(t, filepath.Join("docs", "pictures", strings.ReplaceAll(strings.TrimSuffix(name, "-120x40"), "/", "-")+".svg"), h.mask)
 				}
 			})
 		}
@@ -167,8 +171,8 @@ func TestGoldenScreens(t *testing.T) {
 
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
-	"sandbox-captcha-120x40": true, "jobs-ready-120x40": true, "proxy-tested-120x40": true,
-	"keys-list-120x40": true, "activity-filter-120x40": true,
+	"sandbox/captcha-120x40": true, "jobs/ready-120x40": true, "proxy/tested-120x40": true,
+	"keys/list-120x40": true, "activity/filter-120x40": true,
 }
 
 func screens(t *testing.T) []screen {
@@ -219,28 +223,28 @@ func sandboxScreens() []screen {
 		}
 	}
 	return []screen{
-		{name: "sandbox-first-run", steps: func(p *uitest.Whole) { ready(p) }},
-		{name: "sandbox-ok", steps: page(0, "It works")},
-		{name: "sandbox-headers", steps: page(1, "X-Brd-Status-Code")},
-		{name: "sandbox-timing", steps: page(2, "transfer")},
-		{name: "sandbox-attempts", steps: page(3, "WAITED")},
-		{name: "sandbox-forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
-		{name: "sandbox-too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
-		{name: "sandbox-captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {
+		{name: "sandbox/first-run", steps: func(p *uitest.Whole) { ready(p) }},
+		{name: "sandbox/ok", steps: page(0, "It works")},
+		{name: "sandbox/headers", steps: page(1, "X-Brd-Status-Code")},
+		{name: "sandbox/timing", steps: page(2, "transfer")},
+		{name: "sandbox/attempts", steps: page(3, "WAITED")},
+		{name: "sandbox/forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
+		{name: "sandbox/too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
+		{name: "sandbox/captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "CAPTCHA", "g-recaptcha")
 			p.WaitGone("The form holds this request now") // the toast
 		}},
-		{name: "sandbox-timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
-		{name: "sandbox-drift", before: fetch("/shop?v=2", "--require", ".price"), steps: opened("parsing drift")},
-		{name: "sandbox-empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
-		{name: "sandbox-target-error", before: fetch("/error"), steps: opened("500")},
-		{name: "sandbox-native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
-		{name: "sandbox-zone-picker", steps: func(p *uitest.Whole) {
+		{name: "sandbox/timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
+		{name: "sandbox/drift", before: fetch("/shop?v=2", "--require", ".price"), steps: opened("parsing drift")},
+		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
+		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},
+		{name: "sandbox/native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
+		{name: "sandbox/zone-picker", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("enter")
 			p.WaitFor("type to filter")
 		}},
-		{name: "sandbox-wrong-url", steps: func(p *uitest.Whole) {
+		{name: "sandbox/wrong-url", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("j", "enter", "ctrl+u")
 			p.Type("lab.test/ok")
@@ -263,20 +267,20 @@ func jobScreens(silent string) []screen {
 		}
 	}
 	return []screen{
-		{name: "jobs-empty", steps: list("no jobs yet")},
-		{name: "jobs-ready", before: launched, steps: list("ready", "gd_products")},
-		{name: "jobs-may-have-started", before: func(h *home) {
+		{name: "jobs/empty", steps: list("no jobs yet")},
+		{name: "jobs/ready", before: launched, steps: list("ready", "gd_products")},
+		{name: "jobs/may-have-started", before: func(h *home) {
 			h.write("urls.txt", "http://lab.test/ok\n")
 			h.env["ZONEDECK_API_KEY"] = "a-key-of-nobody"
 			h.run("--base-url", silent, "jobs", "trigger", "gd_reviews", "--input", filepath.Join(h.dir, "urls.txt"))
 			delete(h.env, "ZONEDECK_API_KEY")
 		}, steps: list("may have")},
-		{name: "jobs-new", steps: func(p *uitest.Whole) {
+		{name: "jobs/new", steps: func(p *uitest.Whole) {
 			list("no jobs yet")(p)
 			p.Press("n")
 			p.WaitFor("Dataset")
 		}},
-		{name: "jobs-preview", before: launched, steps: func(p *uitest.Whole) {
+		{name: "jobs/preview", before: launched, steps: func(p *uitest.Whole) {
 			list("ready")(p)
 			p.Press("p")
 			p.WaitFor("Brass desk lamp")
@@ -291,13 +295,13 @@ func proxyScreens() []screen {
 		p.WaitFor("brd-customer-hl_demo01-zone-")
 	}
 	return []screen{
-		{name: "proxy-compose", steps: compose},
-		{name: "proxy-tested", steps: func(p *uitest.Whole) {
+		{name: "proxy/compose", steps: compose},
+		{name: "proxy/tested", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("t")
 			p.WaitFor("CONNECT", "rotation")
 		}},
-		{name: "proxy-paste", steps: func(p *uitest.Whole) {
+		{name: "proxy/paste", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("p")
 			p.WaitFor("Take a login apart")
@@ -319,22 +323,22 @@ func keyScreens() []screen {
 		}
 	}
 	return []screen{
-		{name: "keys-list", steps: list},
-		{name: "keys-levels", steps: then("v", "5.3")},
-		{name: "keys-lint", steps: then("l", "fix:")},
-		{name: "keys-add", steps: then("a", "Level")},
-		{name: "keys-rotate", steps: then("R", "delete the old")},
+		{name: "keys/list", steps: list},
+		{name: "keys/levels", steps: then("v", "5.3")},
+		{name: "keys/lint", steps: then("l", "fix:")},
+		{name: "keys/add", steps: then("a", "Level")},
+		{name: "keys/rotate", steps: then("R", "delete the old")},
 	}
 }
 
 func activityScreens() []screen {
 	return []screen{
-		{name: "activity-empty", steps: func(p *uitest.Whole) {
+		{name: "activity/empty", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("5")
 			p.WaitFor("Nothing has happened yet")
 		}},
-		{name: "activity-filter", before: func(h *home) {
+		{name: "activity/filter", before: func(h *home) {
 			h.run("request", "http://lab.test/ok", "--zone", "unlocker_demo")
 			h.run("request", "http://lab.test/captcha", "--zone", "datacenter_demo")
 			h.run("proxy", "test", "--zone", "isp_demo")
@@ -352,25 +356,25 @@ func activityScreens() []screen {
 
 func frameScreens(silent string) []screen {
 	return []screen{
-		{name: "help", steps: func(p *uitest.Whole) {
+		{name: "root/help", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("?")
 			p.WaitFor("esc close")
 		}},
-		{name: "palette", steps: func(p *uitest.Whole) {
+		{name: "root/palette", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
 			p.Type("account")
 			p.WaitFor("add account")
 		}},
-		{name: "add-account", steps: func(p *uitest.Whole) {
+		{name: "account/add", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("ctrl+p")
 			p.Type("add account")
 			p.Press("enter")
 			p.WaitFor("Base URL")
 		}},
-		{name: "real-account-sending", before: func(h *home) {
+		{name: "root/real-account-sending", before: func(h *home) {
 			h.env["ACME_KEY"] = "a-key-of-nobody-f2a1"
 			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = \"%s/slow\"\nkey = \"etl-main\"\n[[profiles.acme.zones]]\nname = \"unlocker1\"\nproduct = \"unlocker\"\n", silent))
 			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPS\"\nduty = \"batch job\"\nsecret = \"env:ACME_KEY\"\n")
@@ -390,7 +394,7 @@ func TestGoldenTooSmall(t *testing.T) {
 	h := newHome(t)
 	p := h.open(59, 15)
 	p.WaitFor("zonedeck needs")
-	uitest.Golden(t, "too-small", p.Screen())
+	uitest.Golden(t, golden("root/too-small"), p.Screen())
 }
 
 func TestGoldenColours(t *testing.T) {
@@ -409,24 +413,32 @@ func TestGoldenColours(t *testing.T) {
 			if env != nil && strings.Contains(styled, "\x1b[38") {
 				t.Error("NO_COLOR is set and there is a colour on the screen")
 			}
-			uitest.Golden(t, name, h.mask(styled))
+			uitest.Golden(t, golden("root/"+name), h.mask(styled))
 		})
 	}
 }
 
+// goldenFile is where a screen's golden is.
+func goldenFile(screen string) string {
+	return filepath.Join("testdata", filepath.FromSlash(golden(screen))+".golden")
+}
+
 func TestGoldenNothingElse(t *testing.T) {
-	known := map[string]bool{"too-small.golden": true, "colours.golden": true, "colours-none.golden": true}
+	known := map[string]bool{}
+	for _, name := range []string{"root/too-small", "root/colours", "root/colours-none"} {
+		known[goldenFile(name)] = true
+	}
 	for _, s := range screens(t) {
 		for _, size := range sizes {
-			known[fmt.Sprintf("%s-%dx%d.golden", s.name, size.w, size.h)] = true
+			known[goldenFile(fmt.Sprintf("%s-%dx%d", s.name, size.w, size.h))] = true
 		}
 	}
-	files, err := filepath.Glob("testdata/*.golden")
+	files, err := filepath.Glob("testdata/screens/*/*")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if !known[filepath.Base(f)] {
+		if !known[f] {
 			t.Errorf("%s belongs to no test", f)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package whole
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ import (
 
 // The figures of docs/performance.md that concern the whole program:
 //
-//	go test -run '^$' -bench . -benchtime 50x .
+//	go test -run '^$' -bench . -benchtime 50x ./ui/whole
 //
 // Where two programs are compared, both run in turn within one benchmark, and
 // the medians are reported.

@@ -1,4 +1,4 @@
-package main
+package whole
 
 import (
 	"regexp"
@@ -61,22 +61,22 @@ func rehearsalScreens() []screen {
 		p.WaitFor("What the emulator saw", "✗ 200›502")
 	}
 	return []screen{
-		{name: "activity-seen-nothing", steps: func(p *uitest.Whole) {
+		{name: "activity/seen-nothing", steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("5", "w")
 			p.WaitFor("no request yet")
 		}},
-		{name: "activity-seen", steps: func(p *uitest.Whole) {
+		{name: "activity/seen", steps: func(p *uitest.Whole) {
 			sent(p)
 			p.WaitGone("fault-1 is set") // the toast
 		}},
-		{name: "activity-seen-request", steps: func(p *uitest.Whole) {
+		{name: "activity/seen-request", steps: func(p *uitest.Whole) {
 			sent(p)
 			p.Press("enter")
 			p.WaitFor("keys and passwords are masked")
 			p.WaitGone("fault-1 is set")
 		}},
-		{name: "fault-add", steps: func(p *uitest.Whole) {
+		{name: "rehearse/fault-add", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "emulator: add a fault", "Add a fault")
 			p.Press("enter")
@@ -84,7 +84,7 @@ func rehearsalScreens() []screen {
 			p.Press("enter")
 			p.WaitFor("times=1")
 		}},
-		{name: "faults-list", steps: func(p *uitest.Whole) {
+		{name: "rehearse/faults-list", steps: func(p *uitest.Whole) {
 			ready(p)
 			refuse(p)
 			p.Press("ctrl+j")
@@ -93,14 +93,14 @@ func rehearsalScreens() []screen {
 			onKeys(p)
 			command(p, "emulator: faults", "Faults of the emulator", " of 1")
 		}},
-		{name: "time-forward", steps: func(p *uitest.Whole) {
+		{name: "rehearse/time-forward", steps: func(p *uitest.Whole) {
 			onKeys(p)
 			command(p, "move time", "Forward by")
 			p.Type("36h")
 			p.Press("ctrl+s")
 			p.WaitFor("It never goes back")
 		}},
-		{name: "time-moved", before: func(h *home) {
+		{name: "rehearse/time-moved", before: func(h *home) {
 			h.write("data/zonedeck/emulator/clock.json", `{"offset":"1440h0m0s"}`) // as a move keeps it
 		}, steps: func(p *uitest.Whole) {
 			ready(p)

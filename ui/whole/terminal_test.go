@@ -1,4 +1,4 @@
-package main
+package whole
 
 import (
 	"bytes"
@@ -30,13 +30,17 @@ var binary struct {
 	err  error
 }
 
-// TestMain removes the binary that tests and benchmarks share. Programs are
-// started as from a terminal: one that inherits an ignored hangup (from nohup,
+// TestMain runs everything from the top of the repository, where the program is
+// built and the goldens are, and removes the binary that tests and benchmarks
+// share. Programs are started as from a terminal: one that inherits an ignored hangup (from nohup,
 // from a runner in the background) goes on ignoring it, and a signal that is
 // handled here is at its default there.
 func TestMain(m *testing.M) {
 	if signal.Ignored(syscall.SIGHUP) {
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
+	}
+	if err := os.Chdir("../.."); err != nil {
+		panic(err)
 	}
 	code := m.Run()
 	if binary.path != "" {
