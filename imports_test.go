@@ -81,6 +81,11 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			},
 		},
 		{
+			"the contract of the views knows no part that they draw with",
+			func(p string) bool { return p == "zonedeck/ui/kit" || p == "zonedeck/ui/kit/text" },
+			func(i string) bool { return within(i, "zonedeck/ui") },
+		},
+		{
 			"main knows the command line only",
 			func(p string) bool { return p == "zonedeck" },
 			func(i string) bool { return within(i, "zonedeck") && i != "zonedeck/ui/cli" },

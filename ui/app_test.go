@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // fakeView is a tab that records what reaches it.
@@ -56,7 +57,7 @@ func (f *fakeView) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (f *fakeView) Render(w, h int) string {
-	return kit.Block(f.text+"\n"+strings.Join(f.got[max(len(f.got)-8, 0):], "\n"), w, h)
+	return widget.Block(f.text+"\n"+strings.Join(f.got[max(len(f.got)-8, 0):], "\n"), w, h)
 }
 func (f *fakeView) Title() string           { return f.title }
 func (f *fakeView) Bindings() []kit.Binding { return f.extra }
@@ -95,7 +96,7 @@ func (b *box) Update(msg tea.Msg) tea.Cmd {
 	}
 	return nil
 }
-func (b *box) Render(w, h int) string   { return kit.Block("inside the box", w, h) }
+func (b *box) Render(w, h int) string   { return widget.Block("inside the box", w, h) }
 func (b *box) Title() string            { return "Box" }
 func (b *box) Size(int, int) (int, int) { return 30, 3 }
 func (b *box) Guarded() bool            { return b.guarded }

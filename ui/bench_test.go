@@ -4,11 +4,12 @@ import (
 	"testing"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 func BenchmarkFrameWithOverlayAndToasts(b *testing.B) {
 	app, key := busyApp(b)
-	app.Update(kit.Open{Overlay: kit.NewHelp(kit.NewTheme(true, false), []kit.HelpSection{{Title: "Everywhere", Bindings: app.Bindings()}})})
+	app.Update(kit.Open{Overlay: widget.NewHelp(kit.NewTheme(true, false), []widget.HelpSection{{Title: "Everywhere", Bindings: app.Bindings()}})})
 	for _, text := range []string{"one", "two", "three"} {
 		app.Update(kit.Toast{Kind: kit.ToastError, Text: text})
 	}

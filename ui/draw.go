@@ -9,6 +9,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // roomy is the width from which the status line has room for what can wait.
@@ -50,9 +52,9 @@ func (a *App) draw() string {
 		return ""
 	}
 	if a.tooSmall() {
-		return kit.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
+		return text.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
 	}
-	body := kit.Block(a.view().Render(a.w, bodyHeight(a.h)), a.w, bodyHeight(a.h))
+	body := widget.Block(a.view().Render(a.w, bodyHeight(a.h)), a.w, bodyHeight(a.h))
 	for _, l := range a.stack {
 		body = a.drawOverlay(body, l.overlay)
 	}
@@ -65,8 +67,8 @@ func (a *App) drawOverlay(body string, o kit.Overlay) string {
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
 	inner := o.Render(ow, oh) // before the title, which may tell where the page stands
-	box := kit.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
-	return kit.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
+	box := widget.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
+	return widget.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
 }
 
 func (a *App) drawToasts(body string) string {
@@ -76,16 +78,16 @@ func (a *App) drawToasts(body string) string {
 		lines, ink, glyph := a.toastLines(shown[i])
 		wide := 0
 		for _, l := range lines {
-			wide = max(wide, kit.Width(l))
+			wide = max(wide, text.Width(l))
 		}
 		for n, l := range lines {
 			if n > 0 {
 				glyph = " "
 			}
-			lines[n] = ink.Render(" " + glyph + " " + kit.Fit(l, wide) + " ")
+			lines[n] = ink.Render(" " + glyph + " " + text.Fit(l, wide) + " ")
 		}
 		bottom -= len(lines)
-		body = kit.Over(body, strings.Join(lines, "\n"), a.w-wide-5, bottom)
+		body = widget.Over(body, strings.Join(lines, "\n"), a.w-wide-5, bottom)
 	}
 	return body
 }
@@ -95,15 +97,15 @@ func (a *App) drawToasts(body string) string {
 func (a *App) toastLines(t toast) (lines []string, ink kit.Ink, glyph string) {
 	const hint = "ctrl+x dismisses"
 	w := a.w - 8
-	lines = kit.WrapText(kit.Clean(t.Text), w)
+	lines = text.Wrap(text.Clean(t.Text), w)
 	if len(lines) > 3 {
-		lines = append(lines[:2:2], kit.Cut(lines[2]+" "+lines[3], w-1)+"…")
+		lines = append(lines[:2:2], text.Cut(lines[2]+" "+lines[3], w-1)+"…")
 	}
 	switch t.Kind {
 	case kit.ToastWarn:
 		return lines, a.theme.Warn, "!"
 	case kit.ToastError:
-		if last := len(lines) - 1; kit.Width(lines[last])+2+len(hint) <= w {
+		if last := len(lines) - 1; text.Width(lines[last])+2+len(hint) <= w {
 			lines[last] += "  " + hint
 		} else {
 			lines = append(lines, hint)
@@ -126,13 +128,13 @@ func (a *App) titleLine() string {
 		if i == a.active {
 			tabs[i] = "[" + word + "]"
 		}
-		wide += kit.Width(tabs[i])
+		wide += text.Width(tabs[i])
 	}
 	left, right := fitting(a.profileWords(), a.keyWords(), a.w-wide-3)
-	lead := a.w - wide - kit.Width(right) - 1
-	at := min(max((a.w-wide)/2, kit.Width(left)+1), max(lead-1, 0))
+	lead := a.w - wide - text.Width(right) - 1
+	at := min(max((a.w-wide)/2, text.Width(left)+1), max(lead-1, 0))
 	var b strings.Builder
-	b.WriteString(kit.Fit(left, at))
+	b.WriteString(text.Fit(left, at))
 	a.frame.tabs = a.frame.tabs[:0]
 	for i, word := range tabs {
 		ink := t.TabOff
@@ -140,10 +142,10 @@ func (a *App) titleLine() string {
 			ink = t.TabOn
 		}
 		b.WriteString(ink.Render(word))
-		a.frame.tabs = append(a.frame.tabs, span{at, at + kit.Width(word)})
-		at += kit.Width(word)
+		a.frame.tabs = append(a.frame.tabs, span{at, at + text.Width(word)})
+		at += text.Width(word)
 	}
-	return kit.Fit(b.String()+kit.FitRight(right, max(a.w-at-1, 0)), a.w)
+	return text.Fit(b.String()+text.FitRight(right, max(a.w-at-1, 0)), a.w)
 }
 
 // fitting picks the longest pair of words that fits w; both sides are shortened
@@ -152,7 +154,7 @@ func fitting(left, right []string, w int) (l, r string) {
 	best := -1
 	for i, a := range left {
 		for j, b := range right {
-			if kit.Width(a)+kit.Width(b) > w {
+			if text.Width(a)+text.Width(b) > w {
 				continue
 			}
 			if rank := 10*(i+j) + max(i, j); best < 0 || rank < best {
@@ -164,17 +166,17 @@ func fitting(left, right []string, w int) (l, r string) {
 		return l, r
 	}
 	l, r = left[len(left)-1], right[len(right)-1]
-	return kit.Cut(l, max(w-kit.Width(r), 0)), r
+	return text.Cut(l, max(w-text.Width(r), 0)), r
 }
 
 // profileWords are the forms of the profile's name, longest first.
 func (a *App) profileWords() []string {
 	t, s := a.theme, a.session
-	name, short := t.Text.Render(kit.Clean(s.ProfileName)), t.Text.Render(kit.Clean(s.ProfileName))
+	name, short := t.Text.Render(text.Clean(s.ProfileName)), t.Text.Render(text.Clean(s.ProfileName))
 	if s.Local {
 		moved := ""
 		if s.Ahead != 0 {
-			moved = " " + kit.Ahead(s.Ahead)
+			moved = " " + text.Ahead(s.Ahead)
 		}
 		name, short = t.Banner.Render("LOCAL EMULATOR"+moved), t.Banner.Render("LOCAL"+moved)
 	}
@@ -199,9 +201,9 @@ func (a *App) keyWords() []string {
 	now := a.deps.Now()
 	state := s.Key.State(now, model.SoonDays*24*hour)
 	glyph, ink := t.KeyMark(state)
-	name := kit.Clean(s.Key.Name)
+	name := text.Clean(s.Key.Name)
 	long := t.Text.Render(name) + " " + t.Muted.Render(s.Key.Level.String()+" · "+keyClock(s.Key, state, now)) + " " + ink.Render(glyph)
-	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(kit.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
+	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(text.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
 }
 
 // statusLine is the hints of what has the focus on the left, and what runs on
@@ -218,20 +220,20 @@ func (a *App) statusLine() string {
 		right += t.Muted.Render("0 running")
 	}
 	if s, ok := a.view().(kit.StatusView); ok && s.Status() != "" {
-		right = t.Muted.Render(kit.Clean(s.Status())+" · ") + right
+		right = t.Muted.Render(text.Clean(s.Status())+" · ") + right
 	}
 	if a.noMouse {
 		right = t.Warn.Render("mouse off · ") + right
 	}
 	right += " "
-	return kit.Edge(a.hintText(a.w-kit.Width(right)-1), right, a.w)
+	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
 }
 
 // hintText is as many hints as there is room for; the one for help has its
 // place before the others.
 func (a *App) hintText(room int) string {
 	t := a.theme
-	width := func(h kit.Binding) int { return kit.Width(kit.KeyName(h.Key())+" "+h.Label) + 3 }
+	width := func(h kit.Binding) int { return text.Width(widget.KeyName(h.Key())+" "+h.Label) + 3 }
 	list, help := a.hints()
 	if help.Label != "" {
 		room -= width(help)
@@ -242,7 +244,7 @@ func (a *App) hintText(room int) string {
 		if h.Disabled != "" {
 			label = t.LineN
 		}
-		parts = append(parts, t.KeyHint.Render(kit.KeyName(h.Key()))+" "+label.Render(h.Label))
+		parts = append(parts, t.KeyHint.Render(widget.KeyName(h.Key()))+" "+label.Render(h.Label))
 	}
 	used := -2 // a blank before the first, and no dot
 	for _, h := range list {

@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -242,9 +243,9 @@ func TestAFrameIsDrawnFast(t *testing.T) {
 func busyApp(t testing.TB) (*ui.App, tea.Msg) {
 	t.Helper()
 	v := &tableView{theme: kit.NewTheme(true, false)}
-	v.table.Columns = []kit.Column{{Title: "TIME", Width: 10}, {Title: "CLASS", Width: 20}, {Title: "ZONE", Width: 20}, {Title: "URL", Width: 20, Flex: true}, {Title: "SIZE", Width: 10, Right: true}}
-	v.table.SetRows(10_000, func(i int) []kit.Cell {
-		return []kit.Cell{{Text: "12:04:31", Ink: v.theme.Muted}, {Text: "✗ captcha", Ink: v.theme.Bad}, kit.C("unlocker_demo"), kit.C(fmt.Sprintf("http://lab.test/shop/%d", i)), kit.C("18.2 KB")}
+	v.table.Columns = []widget.Column{{Title: "TIME", Width: 10}, {Title: "CLASS", Width: 20}, {Title: "ZONE", Width: 20}, {Title: "URL", Width: 20, Flex: true}, {Title: "SIZE", Width: 10, Right: true}}
+	v.table.SetRows(10_000, func(i int) []widget.Cell {
+		return []widget.Cell{{Text: "12:04:31", Ink: v.theme.Muted}, {Text: "✗ captcha", Ink: v.theme.Bad}, widget.C("unlocker_demo"), widget.C(fmt.Sprintf("http://lab.test/shop/%d", i)), widget.C("18.2 KB")}
 	})
 	app := ui.New(ui.Deps{Ctx: t.Context(), FixedTheme: true, Theme: v.theme, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}, Session: kit.Session{ProfileName: "acme", Ready: true}})
 	app.Update(tea.WindowSizeMsg{Width: 200, Height: 50})
@@ -253,7 +254,7 @@ func busyApp(t testing.TB) (*ui.App, tea.Msg) {
 
 type tableView struct {
 	theme *kit.Theme
-	table kit.Table
+	table widget.Table
 }
 
 func (v *tableView) Init() tea.Cmd { return nil }
@@ -263,10 +264,10 @@ func (v *tableView) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (v *tableView) Render(w, h int) string {
-	return kit.Pane(v.theme, "Rows", true, w, h, v.table.Render(v.theme, true, w-2, h-2))
+	return widget.Pane(v.theme, "Rows", true, w, h, v.table.Render(v.theme, true, w-2, h-2))
 }
 func (v *tableView) Title() string           { return "Rows" }
-func (v *tableView) Bindings() []kit.Binding { return kit.MotionBindings() }
+func (v *tableView) Bindings() []kit.Binding { return widget.MotionBindings() }
 
 func BenchmarkKeyToFrame(b *testing.B) {
 	app, key := busyApp(b)

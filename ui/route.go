@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // guardTime is how long a dialog that popped up ignores keys.
@@ -111,7 +112,7 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 // meant carries out a binding, or says why it cannot act now.
 func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
 	if b.Disabled != "" {
-		return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: kit.KeyName(b.Key()) + " " + b.Label + ": " + b.Disabled})
+		return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: widget.KeyName(b.Key()) + " " + b.Label + ": " + b.Disabled})
 	}
 	if cmd, ok := a.own(b.Intent); ok {
 		return cmd
@@ -137,7 +138,7 @@ func (a *App) act(i intent) tea.Cmd {
 	case intentPalette:
 		return a.open(a.palette())
 	case intentHelp:
-		return a.open(kit.NewHelp(a.theme, a.helpSections()))
+		return a.open(widget.NewHelp(a.theme, a.helpSections()))
 	case intentMouse:
 		a.noMouse = !a.noMouse
 		if a.noMouse {
@@ -170,7 +171,7 @@ func (a *App) quit() tea.Cmd {
 	if n == 0 || a.quitAsked != nil {
 		return tea.Quit
 	}
-	ask := kit.NewConfirm(a.theme, kit.ConfirmSpec{
+	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
 		Title:  "Quit",
 		Body:   fmt.Sprintf("%s in flight. Quitting cancels it; what was already sent may still be billed, and the ledger keeps it.", pieces(n)),
 		Yes:    "quit",
@@ -188,15 +189,15 @@ func pieces(n int) string {
 }
 
 func (a *App) palette() kit.Overlay {
-	var choices []kit.Choice
+	var choices []widget.Choice
 	add := func(view kit.ViewID, bs []kit.Binding) {
 		for _, b := range bs {
 			if b.Label == "" || b.Group == "Move" || b.Group == "Form" || b.Intent == intentPalette || b.Intent == (kit.Close{}) {
 				continue
 			}
 			text, note := b.Label, b.Help
-			choices = append(choices, kit.Choice{
-				Text: text, Note: note, Key: kit.KeyName(b.Key()), Disabled: b.Disabled,
+			choices = append(choices, widget.Choice{
+				Text: text, Note: note, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
 				Pick: func() tea.Msg { return runBinding{view: view, binding: b} },
 			})
 		}
@@ -205,12 +206,12 @@ func (a *App) palette() kit.Overlay {
 	add(t.ID, t.View.Bindings())
 	add("", a.deps.Commands)
 	add("", a.Bindings())
-	return kit.NewFinder(a.theme, "Commands", "type a command", choices)
+	return widget.NewFinder(a.theme, "Commands", "type a command", choices)
 }
 
-func (a *App) helpSections() []kit.HelpSection {
+func (a *App) helpSections() []widget.HelpSection {
 	v := a.view()
-	return []kit.HelpSection{
+	return []widget.HelpSection{
 		{Title: v.Title(), Bindings: v.Bindings()},
 		{Title: "Everywhere", Bindings: a.Bindings()},
 	}

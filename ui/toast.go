@@ -7,6 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // How long toasts stay; errors have no end of their own.
@@ -106,7 +107,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 func (c copied) toast() kit.Toast {
 	n := 0
 	_, _ = fmt.Sscan(c.Text, &n)
-	size := kit.Bytes(int64(n))
+	size := text.Bytes(int64(n))
 	text := fmt.Sprintf("copied %s: %s to the terminal (OSC 52)", c.What, size)
 	kind := kit.ToastInfo
 	switch {

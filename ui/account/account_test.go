@@ -18,6 +18,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/account"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -26,7 +27,7 @@ type blank struct{}
 
 func (blank) Init() tea.Cmd           { return nil }
 func (blank) Update(tea.Msg) tea.Cmd  { return nil }
-func (blank) Render(w, h int) string  { return kit.Block("", w, h) }
+func (blank) Render(w, h int) string  { return widget.Block("", w, h) }
 func (blank) Title() string           { return "Blank" }
 func (blank) Bindings() []kit.Binding { return nil }
 

@@ -16,6 +16,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // The form's fields.
@@ -36,7 +37,7 @@ const (
 
 // form is the overlay that adds an account.
 type form struct {
-	*kit.FormDialog
+	*widget.FormDialog
 	deps Deps
 }
 
@@ -48,7 +49,7 @@ type added struct {
 
 func newForm(d Deps) *form {
 	f := &form{deps: d}
-	f.FormDialog = kit.NewFormDialog(d.Theme, "Add account", kit.NewForm(d.Theme, fields(d)...))
+	f.FormDialog = widget.NewFormDialog(d.Theme, "Add account", widget.NewForm(d.Theme, fields(d)...))
 	f.Intro = "The key's value stays where it is: write a reference to it (env:NAME, keyring:service/name, file:NAME, cmd:…). Nothing is sent."
 	f.Submit = "save and use"
 	f.OnSubmit = f.save
@@ -61,7 +62,7 @@ const plainText = "! http: the key travels in clear, and anyone on the way can r
 
 // follow keeps what depends on other fields in step: the warning of an address
 // without TLS, and what is already known of a key of that name.
-func (f *form) follow(values *kit.Form) {
+func (f *form) follow(values *widget.Form) {
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
 	help := ""
 	if k, ok := f.known(values.Value(fieldKey)); ok {
@@ -124,28 +125,28 @@ func (f *form) settle(a *Account) (field string, err error) {
 	return "", nil
 }
 
-func fields(d Deps) []kit.Field {
-	levels := []kit.Option{{Value: "", Label: "unknown"}}
+func fields(d Deps) []widget.Field {
+	levels := []widget.Option{{Value: "", Label: "unknown"}}
 	for _, l := range model.Levels() {
-		levels = append(levels, kit.Option{Value: string(l), Note: l.IntendedUse()})
+		levels = append(levels, widget.Option{Value: string(l), Note: l.IntendedUse()})
 	}
-	dialects := make([]kit.Option, 0, len(profile.Dialects()))
+	dialects := make([]widget.Option, 0, len(profile.Dialects()))
 	for _, name := range profile.Dialects() {
-		dialects = append(dialects, kit.Option{Value: name})
+		dialects = append(dialects, widget.Option{Value: name})
 	}
-	return []kit.Field{
+	return []widget.Field{
 		{Name: fieldName, Label: "Profile", Placeholder: "such as acme", Check: func(v string) error { return checkName(v, d.Profiles) }},
 		{Name: fieldBaseURL, Label: "Base URL", Placeholder: "such as https://api.example.com", Check: checkURL},
-		{Name: fieldPlain, Kind: kit.FieldNote, Value: plainText, Hidden: true},
+		{Name: fieldPlain, Kind: widget.FieldNote, Value: plainText, Hidden: true},
 		{Name: fieldProxy, Label: "Proxy host", Placeholder: "such as proxy.example.com"},
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(profile.DefaultProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
 		{Name: fieldAccount, Label: "Account id", Placeholder: "such as hl_1234abcd", Check: checkAccount},
-		{Name: fieldDialect, Label: "Dialect", Kind: kit.FieldChoice, Options: dialects, Value: profile.DefaultDialect, Help: "documented sends and reads what the contract shows and nothing more."},
+		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects, Value: profile.DefaultDialect, Help: "documented sends and reads what the contract shows and nothing more."},
 		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: needed("a name for the key in the inventory")},
-		{Name: fieldLevel, Label: "Key level", Kind: kit.FieldChoice, Options: levels},
+		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels},
 		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: checkRef},
-		{Name: fieldZones, Label: "Zones", Kind: kit.FieldArea, Rows: 3, Placeholder: "one a line: name product password-reference", Check: checkZones},
+		{Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 3, Placeholder: "one a line: name product password-reference", Check: checkZones},
 	}
 }
 
@@ -235,7 +236,7 @@ func parseZones(text string) ([]model.Zone, error) {
 }
 
 // account is what a form whose checks have passed describes.
-func account(f *kit.Form) (Account, error) {
+func account(f *widget.Form) (Account, error) {
 	value := func(name string) string { return strings.TrimSpace(f.Value(name)) }
 	port, err := strconv.Atoi(value(fieldPort))
 	if err != nil {
@@ -257,7 +258,7 @@ func account(f *kit.Form) (Account, error) {
 }
 
 // save writes the account in a command; the dialog stays until it is written.
-func (f *form) save(values *kit.Form) tea.Cmd {
+func (f *form) save(values *widget.Form) tea.Cmd {
 	a, err := account(values)
 	if err != nil {
 		f.Problem = err.Error()

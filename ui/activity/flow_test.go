@@ -17,6 +17,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/activity"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -101,7 +102,7 @@ func (s *stub) Update(msg tea.Msg) tea.Cmd {
 	}
 	return nil
 }
-func (s *stub) Render(w, h int) string  { return kit.Block("stub shows "+s.got, w, h) }
+func (s *stub) Render(w, h int) string  { return widget.Block("stub shows "+s.got, w, h) }
 func (s *stub) Title() string           { return "Stub" }
 func (s *stub) Bindings() []kit.Binding { return nil }
 

@@ -3,6 +3,7 @@ package activity
 import (
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Intents of the tab's keys.
@@ -52,7 +53,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
 		{Keys: []string{"end", "G"}, Label: "oldest", Help: "To the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
-	for _, b := range kit.MotionBindings() {
+	for _, b := range widget.MotionBindings() {
 		if !b.Matches("G") {
 			out = append(out, b)
 		}
@@ -71,7 +72,7 @@ func (m *Model) seenBindings() []kit.Binding {
 		{Keys: []string{"enter"}, Label: "open", Help: "The request in full: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
 		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Back to the timeline.", Group: group, Intent: toggleSeen{}},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copySeen{}, Disabled: none},
-	}, kit.MotionBindings()...)
+	}, widget.MotionBindings()...)
 }
 
 // cannotOpen says why an entry has nothing to open, or is empty.

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Journal is where the timeline is read from. Entries come newest first.
@@ -30,7 +31,7 @@ type Deps struct {
 type Model struct {
 	deps   Deps
 	win    window
-	table  kit.Table
+	table  widget.Table
 	load   kit.Slot
 	walk   kit.Slot
 	filter filter
@@ -63,7 +64,7 @@ type strip struct {
 // New makes the tab. Nothing is read before Init.
 func New(d Deps) *Model {
 	m := &Model{deps: d, seen: newSeen()}
-	m.table.Columns = []kit.Column{
+	m.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "KIND", Width: 5, Priority: 5},
 		{Title: "CLASS", Width: 19},

@@ -9,6 +9,8 @@ import (
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // maxSeen is how many of the emulator's requests are kept in memory.
@@ -27,7 +29,7 @@ type Requests interface {
 type seen struct {
 	shown bool
 	rows  []rehearsal.Request // oldest first; the table shows them the other way round
-	table kit.Table
+	table widget.Table
 	tail  kit.Slot
 	// loaded says that the requests so far came; problem is why they do not.
 	loaded  bool
@@ -47,7 +49,7 @@ type (
 
 func newSeen() seen {
 	var s seen
-	s.table.Columns = []kit.Column{
+	s.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "POINT", Width: 6, Priority: 3},
 		{Title: "METHOD", Width: 7},
@@ -183,10 +185,10 @@ func (m *Model) copySeen() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	var items []kit.MenuItem
-	add := func(key, what, text string) {
-		if text != "" {
-			items = append(items, kit.MenuItem{Key: key, Label: what, Note: kit.Cut(kit.Clean(text), 40), Intent: copyRow{text: text, what: what}})
+	var items []widget.MenuItem
+	add := func(key, what, words string) {
+		if words != "" {
+			items = append(items, widget.MenuItem{Key: key, Label: what, Note: text.Cut(text.Clean(words), 40), Intent: copyRow{text: words, what: what}})
 		}
 	}
 	add("u", "address", r.URL)
@@ -194,5 +196,5 @@ func (m *Model) copySeen() tea.Cmd {
 	add("h", "headers", strings.Join(headerLines(r), "\n"))
 	add("b", "body", r.Body)
 	add("l", "line", m.seenFacts(r))
-	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
 }

@@ -12,49 +12,51 @@ import (
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // renderSeen draws the emulator's journal in the place of the timeline.
 func (m *Model) renderSeen(w, h int) string {
 	th, s := m.deps.Theme, &m.seen
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	head := "What the emulator saw"
 	if n := s.table.Len(); n > 0 {
-		head += fmt.Sprintf("  %s of %s", kit.Count(s.table.Cursor()+1), kit.Count(n))
+		head += fmt.Sprintf("  %s of %s", text.Count(s.table.Cursor()+1), text.Count(n))
 	}
 	if s.lost > 0 {
-		head += fmt.Sprintf("  (%s came too fast to be read)", kit.Count(int(min(s.lost, 1<<30))))
+		head += fmt.Sprintf("  (%s came too fast to be read)", text.Count(int(min(s.lost, 1<<30))))
 	}
 	var body string
 	switch {
 	case s.problem != "":
-		lines := []string{"", " " + th.Bad.Render("✗ ") + kit.Cut(kit.Clean(s.problem), iw-4), "   It is tried again every second."}
-		body = kit.Block(strings.Join(lines, "\n"), iw, ih)
+		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(s.problem), iw-4), "   It is tried again every second."}
+		body = widget.Block(strings.Join(lines, "\n"), iw, ih)
 	case !s.loaded:
-		body = kit.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
+		body = widget.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
 	case s.table.Len() == 0:
-		body = kit.Block(m.nothingSeen(iw), iw, ih)
+		body = widget.Block(m.nothingSeen(iw), iw, ih)
 	default:
 		detail := m.seenLines(iw)
 		s.table.SetRows(s.table.Len(), m.seenRow)
 		body = s.table.Render(th, true, iw, ih-len(detail)) + "\n" + strings.Join(detail, "\n")
 	}
-	return kit.Pane(th, head, true, w, h, body)
+	return widget.Pane(th, head, true, w, h, body)
 }
 
 // nothingSeen says what would be listed, and where to send it.
 func (m *Model) nothingSeen(w int) string {
 	p := m.session.Profile
-	text := "The emulator has seen no request yet. Everything that a client sends will be listed here as it came: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
+	words := "The emulator has seen no request yet. Everything that a client sends will be listed here as it came: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
 		"API    " + p.BaseURL + "\nproxy  " + p.ProxyHost + ":" + strconv.Itoa(p.ProxyPort)
-	lines := kit.WrapText(kit.CleanLines(text), w-2)
+	lines := text.Wrap(text.CleanLines(words), w-2)
 	for i := range lines {
 		lines[i] = " " + m.deps.Theme.Muted.Render(lines[i])
 	}
 	return "\n" + strings.Join(lines, "\n")
 }
 
-func (m *Model) seenRow(i int) []kit.Cell {
+func (m *Model) seenRow(i int) []widget.Cell {
 	r, ok := m.seen.at(i)
 	if !ok {
 		return nil
@@ -65,14 +67,14 @@ func (m *Model) seenRow(i int) []kit.Cell {
 	if !good {
 		glyph, ink = "✗ ", th.Bad
 	}
-	return []kit.Cell{
+	return []widget.Cell{
 		{Text: m.clock(r.Time), Ink: th.Muted},
-		kit.C(r.Point), kit.C(r.Method),
+		widget.C(r.Point), widget.C(r.Method),
 		{Text: glyph + answer, Ink: ink},
-		kit.C(r.Zone),
+		widget.C(r.Zone),
 		{Text: r.Key, Ink: th.Muted},
 		{Text: r.Fault, Ink: th.Warn},
-		kit.C(about(r)),
+		widget.C(about(r)),
 	}
 }
 
@@ -114,8 +116,8 @@ func (m *Model) seenLines(w int) []string {
 	}
 	return []string{
 		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
-		" " + kit.Cut(kit.Clean(m.seenFacts(r)), w-2),
-		" " + kit.Cut(kit.Clean(address(r)), w-2),
+		" " + text.Cut(text.Clean(m.seenFacts(r)), w-2),
+		" " + text.Cut(text.Clean(address(r)), w-2),
 	}
 }
 
@@ -133,7 +135,7 @@ func (m *Model) seenFacts(r rehearsal.Request) string {
 
 // traffic is what passed, and how long it took.
 func traffic(r rehearsal.Request) string {
-	return kit.Bytes(r.BytesIn) + " in · " + kit.Bytes(r.BytesOut) + " out · " + kit.Took(r.Took())
+	return text.Bytes(r.BytesIn) + " in · " + text.Bytes(r.BytesOut) + " out · " + text.Took(r.Took())
 }
 
 // headerLines are the headers in the order of their names.
@@ -167,11 +169,11 @@ func (d *requestDetail) Size(w, h int) (int, int) {
 
 func (d *requestDetail) Bindings() []kit.Binding {
 	out := []kit.Binding{{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Back to the list.", Intent: kit.Close{}}}
-	return append(out, kit.MotionBindings()...)
+	return append(out, widget.MotionBindings()...)
 }
 
 func (d *requestDetail) Update(msg tea.Msg) tea.Cmd {
-	d.top = max(min(d.top+kit.ScrollBy(msg), d.lines-d.page), 0)
+	d.top = max(min(d.top+widget.ScrollBy(msg), d.lines-d.page), 0)
 	return nil
 }
 
@@ -179,7 +181,7 @@ func (d *requestDetail) Render(w, h int) string {
 	lines := d.text(w)
 	d.page, d.lines = h, len(lines)
 	d.top = max(min(d.top, len(lines)-h), 0)
-	return kit.Block(strings.Join(lines[d.top:], "\n"), w, h)
+	return widget.Block(strings.Join(lines[d.top:], "\n"), w, h)
 }
 
 // text is the page at a width. Everything in it may come from a client or a target.
@@ -190,8 +192,8 @@ func (d *requestDetail) text(w int) []string {
 		if v == "" {
 			return
 		}
-		lead := " " + t.Muted.Render(kit.Fit(name, 9))
-		for _, l := range kit.WrapText(kit.Clean(v), max(w-11, 10)) {
+		lead := " " + t.Muted.Render(text.Fit(name, 9))
+		for _, l := range text.Wrap(text.Clean(v), max(w-11, 10)) {
 			out = append(out, lead+l)
 			lead = strings.Repeat(" ", 10)
 		}
@@ -207,7 +209,7 @@ func (d *requestDetail) text(w int) []string {
 	}
 	fact("request", r.Method+" "+r.URL)
 	fact("target", r.Target)
-	fact("came", kit.When(r.Time, d.now())+" by "+r.Point+" from "+r.Remote)
+	fact("came", text.When(r.Time, d.now())+" by "+r.Point+" from "+r.Remote)
 	fact("zone", r.Zone)
 	fact("key", r.Key)
 	fact("username", r.User)
@@ -221,7 +223,7 @@ func (d *requestDetail) text(w int) []string {
 		out = append(out, " "+t.Muted.Render("none are known here"))
 	}
 	for _, l := range headerLines(r) {
-		for _, part := range kit.WrapText(kit.Clean(l), max(w-2, 10)) {
+		for _, part := range text.Wrap(text.Clean(l), max(w-2, 10)) {
 			out = append(out, " "+part)
 		}
 	}
@@ -231,7 +233,7 @@ func (d *requestDetail) text(w int) []string {
 			head = "Body, its beginning"
 		}
 		out = append(out, "", " "+t.Title.Render(head))
-		for _, part := range kit.WrapText(kit.CleanLines(r.Body), max(w-2, 10)) {
+		for _, part := range text.Wrap(text.CleanLines(r.Body), max(w-2, 10)) {
 			out = append(out, " "+part)
 		}
 	}

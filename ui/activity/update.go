@@ -6,6 +6,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Update takes one message; see kit.View.
@@ -141,14 +143,14 @@ func (m *Model) copyMenu() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	items := []kit.MenuItem{{Key: "l", Label: "line", Note: kit.Cut(kit.Clean(what(a)), 40), Intent: copyRow{text: m.lineText(a), what: "line"}}}
+	items := []widget.MenuItem{{Key: "l", Label: "line", Note: text.Cut(text.Clean(what(a)), 40), Intent: copyRow{text: m.lineText(a), what: "line"}}}
 	if a.URL != "" {
-		items = append(items, kit.MenuItem{Key: "u", Label: "URL", Note: kit.Cut(kit.Clean(a.URL), 40), Intent: copyRow{text: a.URL, what: "URL"}})
+		items = append(items, widget.MenuItem{Key: "u", Label: "URL", Note: text.Cut(text.Clean(a.URL), 40), Intent: copyRow{text: a.URL, what: "URL"}})
 	}
 	if a.Ref != "" {
-		items = append(items, kit.MenuItem{Key: "i", Label: "identifier", Note: kit.Cut(kit.Clean(a.Ref), 40), Intent: copyRow{text: a.Ref, what: "identifier"}})
+		items = append(items, widget.MenuItem{Key: "i", Label: "identifier", Note: text.Cut(text.Clean(a.Ref), 40), Intent: copyRow{text: a.Ref, what: "identifier"}})
 	}
-	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
 }
 
 func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
@@ -205,10 +207,10 @@ func (m *Model) setFilter(text string) tea.Cmd {
 func (m *Model) typed(msg tea.Msg) tea.Cmd {
 	switch k := msg.(type) {
 	case tea.PasteMsg:
-		k.Content = kit.OnlyShown(k.Content)
+		k.Content = text.OnlyShown(k.Content)
 		msg = k
 	case tea.KeyPressMsg:
-		k.Text = kit.OnlyShown(k.Text)
+		k.Text = text.OnlyShown(k.Text)
 		msg = k
 	}
 	m.filter.problem = ""

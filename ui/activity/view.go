@@ -7,7 +7,8 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Render draws the tab; see kit.View.
@@ -16,12 +17,12 @@ func (m *Model) Render(w, h int) string {
 		return m.renderSeen(w, h)
 	}
 	th := m.deps.Theme
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	var lines []string
 	if m.filter.open {
 		lines = append(lines, " "+m.filter.input.View())
 		if m.filter.problem != "" {
-			lines = append(lines, th.Bad.Render(" ✗ "+kit.Cut(kit.Clean(m.filter.problem), iw-4)))
+			lines = append(lines, th.Bad.Render(" ✗ "+text.Cut(text.Clean(m.filter.problem), iw-4)))
 		}
 	}
 	lines = append(lines, m.stripLine(iw))
@@ -30,7 +31,7 @@ func (m *Model) Render(w, h int) string {
 	for _, l := range detail {
 		body += "\n" + l
 	}
-	return kit.Pane(th, m.heading(), true, w, h, body)
+	return widget.Pane(th, m.heading(), true, w, h, body)
 }
 
 func (m *Model) heading() string {
@@ -41,9 +42,9 @@ func (m *Model) heading() string {
 	switch {
 	case !m.loaded || m.win.n == 0:
 	case m.win.end:
-		head += fmt.Sprintf("  %s of %s", kit.Count(m.table.Cursor()+1), kit.Count(m.win.n))
+		head += fmt.Sprintf("  %s of %s", text.Count(m.table.Cursor()+1), text.Count(m.win.n))
 	default:
-		head += fmt.Sprintf("  %s of %s or more", kit.Count(m.table.Cursor()+1), kit.Count(m.win.n))
+		head += fmt.Sprintf("  %s of %s or more", text.Count(m.table.Cursor()+1), text.Count(m.win.n))
 	}
 	if m.walk.Running() {
 		head += "  going to the oldest…"
@@ -57,10 +58,10 @@ func (m *Model) list(w, h int) string {
 	case h <= 0:
 		return ""
 	case !m.loaded && m.problem != "":
-		lines := []string{"", " " + th.Bad.Render("✗ ") + kit.Cut(kit.Clean(m.problem), w-4), "   ctrl+r tries again."}
-		return kit.Block(strings.Join(lines, "\n"), w, h)
+		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(m.problem), w-4), "   ctrl+r tries again."}
+		return widget.Block(strings.Join(lines, "\n"), w, h)
 	case !m.loaded:
-		return kit.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
+		return widget.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
 	}
 	return m.table.Render(th, !m.filter.open, w, h)
 }
@@ -69,12 +70,12 @@ func (m *Model) list(w, h int) string {
 func (m *Model) stripLine(w int) string {
 	th := m.deps.Theme
 	if m.strip.total == 0 {
-		return th.Muted.Render(kit.Fit(" no outcomes in view", w))
+		return th.Muted.Render(text.Fit(" no outcomes in view", w))
 	}
-	if line := m.rates(true); kit.Width(line) <= w {
-		return kit.Fit(line, w)
+	if line := m.rates(true); text.Width(line) <= w {
+		return text.Fit(line, w)
 	}
-	return kit.Fit(m.rates(false), w)
+	return text.Fit(m.rates(false), w)
 }
 
 // rates are the classes with their numbers; with shares also their part of the
@@ -83,7 +84,7 @@ func (m *Model) rates(shares bool) string {
 	th := m.deps.Theme
 	var b strings.Builder
 	if shares {
-		b.WriteString(th.Muted.Render(" last " + kit.Count(m.strip.total) + ":"))
+		b.WriteString(th.Muted.Render(" last " + text.Count(m.strip.total) + ":"))
 	}
 	for _, c := range model.Classes() {
 		n := m.strip.counts[c]
@@ -91,7 +92,7 @@ func (m *Model) rates(shares bool) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + " " + kit.Count(n))
+		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + " " + text.Count(n))
 		if shares {
 			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
 		}
@@ -115,32 +116,32 @@ func outcome(a model.Activity) string {
 	return short(a.Class)
 }
 
-func (m *Model) row(i int) []kit.Cell {
+func (m *Model) row(i int) []widget.Cell {
 	a, ok := m.win.at(i)
 	if !ok {
-		return []kit.Cell{{Text: "…", Ink: m.deps.Theme.Muted}}
+		return []widget.Cell{{Text: "…", Ink: m.deps.Theme.Muted}}
 	}
 	th := m.deps.Theme
-	class := kit.Cell{Text: "-", Ink: th.Muted}
+	class := widget.Cell{Text: "-", Ink: th.Muted}
 	if a.Class != "" {
 		glyph, ink := th.ClassMark(a.Class)
-		class = kit.Cell{Text: glyph + " " + outcome(a), Ink: ink}
+		class = widget.Cell{Text: glyph + " " + outcome(a), Ink: ink}
 	}
 	status, took, via := "-", "-", ""
 	if a.Status > 0 {
 		status = strconv.Itoa(a.Status)
 	}
 	if a.Total > 0 {
-		took = kit.Took(a.Total)
+		took = text.Took(a.Total)
 	}
 	if a.Via != "" {
 		via = a.Via.String()
 	}
-	return []kit.Cell{
+	return []widget.Cell{
 		{Text: m.clock(a.At), Ink: th.Muted},
-		kit.C(string(a.Kind)), class, kit.C(a.Zone), kit.C(via),
+		widget.C(string(a.Kind)), class, widget.C(a.Zone), widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
-		kit.C(status), kit.C(took), kit.C(what(a)),
+		widget.C(status), widget.C(took), widget.C(what(a)),
 	}
 }
 
@@ -180,8 +181,8 @@ func (m *Model) detail(w int) []string {
 	}
 	return []string{
 		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
-		" " + kit.Cut(kit.Clean(m.facts(a)), w-2),
-		" " + kit.Cut(kit.Clean(what(a)), w-2),
+		" " + text.Cut(text.Clean(m.facts(a)), w-2),
+		" " + text.Cut(text.Clean(what(a)), w-2),
 	}
 }
 
@@ -192,7 +193,7 @@ func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " +
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())
-	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + kit.Ago(a.At, now) + ")", string(a.Kind)}
+	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + text.Ago(a.At, now) + ")", string(a.Kind)}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
@@ -212,10 +213,10 @@ func (m *Model) facts(a model.Activity) string {
 	}
 	add(a.Key)
 	if a.Total > 0 {
-		add(kit.Took(a.Total))
+		add(text.Took(a.Total))
 	}
 	if a.Kind == model.ActivityFetch && a.Status > 0 {
-		add(kit.Bytes(a.Bytes))
+		add(text.Bytes(a.Bytes))
 	}
 	return strings.Join(parts, " · ")
 }

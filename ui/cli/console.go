@@ -157,7 +157,7 @@ func (c *console) root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
-		Clipboard: kit.NativeClipboard,
+		Clipboard: nativeClipboard,
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/service/emulator"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // followEvery is how often a console looks whether its emulator still lives. The
@@ -115,9 +116,9 @@ func (f *follower) look() []tea.Msg {
 func aheadOfMachine(d time.Duration) string {
 	switch {
 	case d > 0:
-		return strings.TrimPrefix(kit.Ahead(d), "+") + " ahead of the machine's"
+		return strings.TrimPrefix(text.Ahead(d), "+") + " ahead of the machine's"
 	case d < 0:
-		return strings.TrimPrefix(kit.Ahead(d), "-") + " behind the machine's"
+		return strings.TrimPrefix(text.Ahead(d), "-") + " behind the machine's"
 	default:
 		return "the machine's"
 	}

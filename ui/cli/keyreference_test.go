@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/emulator"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -130,7 +131,7 @@ func inGroup(entries []*entry, group string) []*entry {
 func (e *entry) cell() string {
 	names := make([]string, len(e.keys))
 	for i, k := range e.keys {
-		names[i] = "`" + kit.KeyName(k) + "`"
+		names[i] = "`" + widget.KeyName(k) + "`"
 		if e.typing[k] {
 			names[i] += "⌨"
 		}

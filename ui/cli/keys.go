@@ -9,7 +9,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) keysCommand() *cobra.Command {
@@ -115,7 +115,7 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 		if n, ok := k.Expires.DaysLeft(now); ok {
 			expires = fmt.Sprintf("%s %dd", k.Expires.At.Format(time.DateOnly), n)
 			if n < 0 {
-				expires = fmt.Sprintf("%s %s ago", k.Expires.At.Format(time.DateOnly), kit.Ago(k.Expires.At, now))
+				expires = fmt.Sprintf("%s %s ago", k.Expires.At.Format(time.DateOnly), text.Ago(k.Expires.At, now))
 			}
 		}
 		if age, ok := k.Rotation.AgeDays(now); ok {

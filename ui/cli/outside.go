@@ -14,27 +14,27 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
 )
 
 // What the views reach outside the program by: bodies on disk, input files and the
 // editor. All of it is called in commands.
 
 // openBody opens a body for the viewer, wherever it lies.
-func openBody(_ context.Context, b model.BodyRef) (kit.BodySource, error) {
+func openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
 	if b.File == "" {
-		return kit.BodySource{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
+		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
 	}
 	f, err := os.Open(b.File)
 	if err != nil {
-		return kit.BodySource{}, fmt.Errorf("the body is no longer there: %w", err)
+		return body.Source{}, fmt.Errorf("the body is no longer there: %w", err)
 	}
 	info, err := f.Stat()
 	if err != nil {
 		f.Close()
-		return kit.BodySource{}, fmt.Errorf("read the body: %w", err)
+		return body.Source{}, fmt.Errorf("read the body: %w", err)
 	}
-	return kit.BodySource{Reader: f, Size: info.Size(), Close: f.Close}, nil
+	return body.Source{Reader: f, Size: info.Size(), Close: f.Close}, nil
 }
 
 // openInputs opens a file of job inputs. A leading ~ is the home folder.

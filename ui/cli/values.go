@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // parseDuration reads a Go duration, and whole or broken days and weeks ("14d",
@@ -80,4 +80,4 @@ func splitPort(s string) (host string, port int, err error) {
 }
 
 // sanitizeLine makes text that may hold remote bytes safe for the terminal.
-func sanitizeLine(s string) string { return kit.Clean(s) }
+func sanitizeLine(s string) string { return text.Clean(s) }

@@ -11,6 +11,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // maxWatches bounds how many jobs are followed at a time: polling hundreds of
@@ -160,7 +162,7 @@ func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
 }
 
 func (m *Model) askCancel(j model.Job) tea.Cmd {
-	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Cancel the job?",
 		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be taken up again.",
 			jobName(j), datasetWords(j.Dataset), inputsWord(j.Inputs), j.State.Label()),
@@ -180,10 +182,10 @@ func (m *Model) cancelJob(j model.Job) tea.Cmd {
 }
 
 func (m *Model) askFormat(j model.Job) tea.Cmd {
-	item := func(key, format, note string) kit.MenuItem {
-		return kit.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
+	item := func(key, format, note string) widget.MenuItem {
+		return widget.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
 	}
-	return kit.OpenMenu(m.deps.Theme, "Download "+jobName(j)+" as", kit.Jobs, []kit.MenuItem{
+	return widget.OpenMenu(m.deps.Theme, "Download "+jobName(j)+" as", kit.Jobs, []widget.MenuItem{
 		item("j", "JSON", "one array"),
 		item("n", "NDJSON", "one record a line"),
 		item("c", "CSV", "flat, for a sheet"),
@@ -219,14 +221,14 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 }
 
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
-	copyItem := func(key, what, text string) kit.MenuItem {
-		it := kit.MenuItem{Key: key, Label: what, Note: kit.Clean(kit.Cut(text, 40)), Intent: kit.Copy{What: what, Text: text}}
-		if text == "" {
+	copyItem := func(key, what, words string) widget.MenuItem {
+		it := widget.MenuItem{Key: key, Label: what, Note: text.Clean(text.Cut(words, 40)), Intent: kit.Copy{What: what, Text: words}}
+		if words == "" {
 			it.Disabled = "there is none"
 		}
 		return it
 	}
-	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []kit.MenuItem{
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
 		copyItem("s", "snapshot", j.Snapshot),
 		copyItem("i", "ledger id", j.ID),
 		copyItem("f", "file", j.File),

@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // jobName is what a job is called on the screen: the service's identifier where
 // there is one, because that is what the operator will look for elsewhere.
 func jobName(j model.Job) string {
 	if j.Snapshot != "" {
-		return kit.Clean(j.Snapshot)
+		return text.Clean(j.Snapshot)
 	}
 	return "-"
 }
@@ -31,7 +31,7 @@ func datasetWords(name string) string {
 	if name == "" {
 		return "a dataset without a name"
 	}
-	return "dataset " + kit.Clean(name)
+	return "dataset " + text.Clean(name)
 }
 
 // counted is "1 row", "2 rows".
@@ -90,7 +90,7 @@ func progressLine(j model.Job, w int) string {
 	}
 	left := fmt.Sprintf("%d of %d", done, j.Inputs)
 	right := fmt.Sprintf("%d %%", int(share*100))
-	room := w - kit.Width(left) - kit.Width(right) - 4
+	room := w - text.Width(left) - text.Width(right) - 4
 	if room < 4 {
 		return left + "  " + right
 	}

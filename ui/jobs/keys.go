@@ -4,6 +4,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // intent is what a key of the tab means.
@@ -34,7 +35,7 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"right", "l"}, Label: "columns", Help: "One column to the right.", Group: "Records", Intent: intentRight},
 			{Keys: []string{"left", "h"}, Label: "columns back", Help: "One column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
-		}, kit.MotionBindings()...)
+		}, widget.MotionBindings()...)
 	}
 	if m.ledger.find.CapturingText() {
 		return m.ledger.find.Bindings()
@@ -62,7 +63,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if !m.ledger.find.Active() && (m.ring.At == paneDetail || m.ring.Zoomed) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, kit.MotionBindings()...)
+	return append(out, widget.MotionBindings()...)
 }
 
 // noResults is why nothing can be asked about a job with the contract alone.

@@ -16,6 +16,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Fields of the dialog.
@@ -35,8 +37,8 @@ const (
 // checks every row, the second sends. A change of any field goes back to the
 // first, so that what is sent is what was checked.
 type launch struct {
-	dialog *kit.FormDialog
-	form   *kit.Form
+	dialog *widget.FormDialog
+	form   *widget.Form
 	slot   kit.Slot
 	// checked is what the first step found; valid only while ready.
 	checked checkedInputs
@@ -70,24 +72,24 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 		return kit.Warn("new job: " + why)
 	}
 	l := &launch{}
-	l.form = kit.NewForm(
+	l.form = widget.NewForm(
 		m.deps.Theme,
-		kit.Field{Name: fieldDataset, Label: "Dataset", Kind: kit.FieldText, Placeholder: "such as gd_products", Check: m.checkDataset},
-		kit.Field{Name: fieldSource, Label: "Inputs", Kind: kit.FieldChoice, Value: sourcePaste, Options: []kit.Option{
+		widget.Field{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "such as gd_products", Check: m.checkDataset},
+		widget.Field{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: []widget.Option{
 			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
 		}},
-		kit.Field{
-			Name: fieldPaste, Label: "Rows", Kind: kit.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
+		widget.Field{
+			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
 			Placeholder: "one URL a line, or CSV, JSON, NDJSON with url", Help: "One URL a line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
 		},
-		kit.Field{Name: fieldPath, Label: "File", Kind: kit.FieldText, Hidden: true, Placeholder: "such as inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
-		kit.Field{Name: fieldKey, Label: "Key", Kind: kit.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
-		kit.Field{Name: fieldCheck, Label: "Check", Kind: kit.FieldNote},
+		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "such as inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
+		widget.Field{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
+		widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote},
 	)
-	l.dialog = kit.NewFormDialog(m.deps.Theme, "New job", l.form)
+	l.dialog = widget.NewFormDialog(m.deps.Theme, "New job", l.form)
 	l.dialog.Width = 78
-	l.dialog.OnChange = func(*kit.Form) { l.changed(m) }
-	l.dialog.OnSubmit = func(*kit.Form) tea.Cmd { return m.submit() }
+	l.dialog.OnChange = func(*widget.Form) { l.changed(m) }
+	l.dialog.OnSubmit = func(*widget.Form) tea.Cmd { return m.submit() }
 	l.setSession(m, m.session)
 	l.changed(m)
 	m.dialog = l
@@ -118,9 +120,9 @@ func notBlank(text string) func(string) error {
 }
 
 func (l *launch) setSession(m *Model, s kit.Session) {
-	options := make([]kit.Option, 0, len(s.Keys))
+	options := make([]widget.Option, 0, len(s.Keys))
 	for _, k := range s.Keys {
-		o := kit.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.deps.Now(), model.SoonDays*24*time.Hour).String()}
+		o := widget.Option{Value: k.Name, Note: k.Level.String() + " · " + k.State(m.deps.Now(), model.SoonDays*24*time.Hour).String()}
 		if f, bad := forbidden(k, m.deps.Now()); bad {
 			o.Disabled = f.Text
 		}
@@ -225,10 +227,10 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	}
 	l.dialog.Busy = false
 	last := msg.jobs[0]
-	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the same inputs again?",
 		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). A second job is billed a second time.",
-			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), kit.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
+			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
 		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
 	})
 }

@@ -11,6 +11,8 @@ import (
 	"zonedeck/service"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Ledger is what the tab asks of the service. Every call may block and is made
@@ -52,8 +54,8 @@ const (
 // ledger is the list and what is known of its loading.
 type ledger struct {
 	jobs   []model.Job // newest first
-	table  kit.Table
-	find   kit.TableFind
+	table  widget.Table
+	find   widget.TableFind
 	loaded bool
 	err    string
 	slot   kit.Slot
@@ -82,7 +84,7 @@ type preview struct {
 	open    bool
 	job     model.Job
 	records model.RecordTable
-	table   kit.Table
+	table   widget.Table
 	column  int // first column drawn, for tables wider than the screen
 	err     string
 	slot    kit.Slot
@@ -96,7 +98,7 @@ type Model struct {
 	ledger  ledger
 	work    work
 	preview preview
-	ring    kit.Ring
+	ring    widget.Ring
 	// detailTop is the first line of the detail pane that is drawn.
 	detailTop int
 	w, h      int     // what it is drawn at, for the mouse
@@ -107,9 +109,9 @@ type Model struct {
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: kit.Ring{N: 2}}
+	m := &Model{deps: d, ring: widget.Ring{N: 2}}
 	m.work.watches = map[string]*watch{}
-	m.ledger.table.Columns = []kit.Column{
+	m.ledger.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 18},
 		{Title: "JOB", Width: 12, Flex: true},
 		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},
@@ -118,7 +120,7 @@ func New(d Deps) *Model {
 		{Title: "AGE", Width: 4, Right: true},
 		{Title: "KEY", Width: 10, Priority: 4},
 	}
-	m.ledger.find = kit.NewTableFind(d.Theme)
+	m.ledger.find = widget.NewTableFind(d.Theme)
 	m.preview.table.Empty = "the result holds no records"
 	m.fill()
 	return m
@@ -154,7 +156,7 @@ func (m *Model) Running() int {
 // Status says how many jobs are followed, and how far a download is.
 func (m *Model) Status() string {
 	if m.work.download.Running() {
-		return "download " + kit.Bytes(m.work.got)
+		return "download " + text.Bytes(m.work.got)
 	}
 	switch n := m.watching(); n {
 	case 0:
@@ -162,7 +164,7 @@ func (m *Model) Status() string {
 	case 1:
 		return "1 job followed"
 	default:
-		return kit.Count(n) + " jobs followed"
+		return text.Count(n) + " jobs followed"
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // areas is where the panes are drawn at w by h: the list beside the detail, or
@@ -13,10 +14,10 @@ func (m *Model) areas(w, h int) []kit.Area {
 	case m.ring.Zoomed:
 		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
 	case w < kit.StackBelow:
-		parts := kit.Split(h, 1, 1)
+		parts := widget.Split(h, 1, 1)
 		return []kit.Area{{Pane: paneList, W: w, H: parts[0]}, {Pane: paneDetail, Y: parts[0], W: w, H: parts[1]}}
 	default:
-		parts := kit.Split(w, 3, 2)
+		parts := widget.Split(w, 3, 2)
 		return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}
 	}
 }
@@ -44,7 +45,7 @@ func (m *Model) wheel(w tea.MouseWheelMsg) {
 	case m.preview.open:
 		m.preview.table.Update(w)
 	case ok && a.Pane == paneDetail:
-		m.detailTop = max(0, m.detailTop+kit.ScrollBy(w))
+		m.detailTop = max(0, m.detailTop+widget.ScrollBy(w))
 	case ok:
 		m.moveList(w)
 	}

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Widths of the preview's columns, in cells.
@@ -20,21 +21,21 @@ func (m *Model) layPreview() {
 	r := p.records
 	p.table.Columns = nil
 	for i := p.column; i < len(r.Columns); i++ {
-		width := max(minColumn, kit.Width(kit.Clean(r.Columns[i].Name)))
+		width := max(minColumn, text.Width(text.Clean(r.Columns[i].Name)))
 		for _, row := range r.Rows[:min(sampled, len(r.Rows))] {
 			if i < len(row) {
-				width = max(width, kit.Width(kit.Clean(row[i])))
+				width = max(width, text.Width(text.Clean(row[i])))
 			}
 		}
 		// The columns on the right go first when there is no room for all.
-		p.table.Columns = append(p.table.Columns, kit.Column{Title: r.Columns[i].Name, Width: min(width, maxColumn), Priority: i - p.column})
+		p.table.Columns = append(p.table.Columns, widget.Column{Title: r.Columns[i].Name, Width: min(width, maxColumn), Priority: i - p.column})
 	}
 	from := p.column
-	p.table.SetRows(len(r.Rows), func(i int) []kit.Cell {
+	p.table.SetRows(len(r.Rows), func(i int) []widget.Cell {
 		row := r.Rows[i]
-		cells := make([]kit.Cell, 0, len(row))
+		cells := make([]widget.Cell, 0, len(row))
 		for _, v := range row[min(from, len(row)):] {
-			cells = append(cells, kit.C(v))
+			cells = append(cells, widget.C(v))
 		}
 		return cells
 	})
@@ -42,7 +43,7 @@ func (m *Model) layPreview() {
 
 func (m *Model) renderPreview(w, h int) string {
 	t, p := m.deps.Theme, &m.preview
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	title := "Records of " + jobTitle(p.job)
 	var body string
 	switch {
@@ -59,11 +60,11 @@ func (m *Model) renderPreview(w, h int) string {
 		}
 		foot := m.columnLines(iw, max(1, ih/3))
 		if p.err != "" {
-			foot = append(foot, t.Warn.Render(kit.Cut(" ! the rest cannot be shown: "+kit.Clean(p.err), iw)))
+			foot = append(foot, t.Warn.Render(text.Cut(" ! the rest cannot be shown: "+text.Clean(p.err), iw)))
 		}
-		body = kit.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
+		body = widget.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
 	}
-	return kit.Pane(t, title, true, w, h, body)
+	return widget.Pane(t, title, true, w, h, body)
 }
 
 // columnLines is what is known of every column: its type and how often it is
@@ -72,7 +73,7 @@ func (m *Model) columnLines(w, limit int) []string {
 	t, r := m.deps.Theme, m.preview.records
 	var items []string
 	for i, c := range r.Columns {
-		text := fmt.Sprintf("%s %s %d %%", kit.Clean(kit.Cut(c.Name, maxColumn)), c.Type, int(r.FillRate(i)*100))
+		text := fmt.Sprintf("%s %s %d %%", text.Clean(text.Cut(c.Name, maxColumn)), c.Type, int(r.FillRate(i)*100))
 		if c.Filled < len(r.Rows) {
 			text = t.Warn.Render("! " + text)
 		} else {
@@ -83,11 +84,11 @@ func (m *Model) columnLines(w, limit int) []string {
 	var lines []string
 	line := t.Muted.Render(" filled  ")
 	for i, it := range items {
-		if kit.Width(line)+kit.Width(it)+3 > w {
+		if text.Width(line)+text.Width(it)+3 > w {
 			lines = append(lines, line)
 			line = strings.Repeat(" ", 9)
 			if len(lines) == limit {
-				lines[limit-1] = kit.Cut(lines[limit-1], w-14) + t.Muted.Render(fmt.Sprintf(" +%d columns", len(items)-i))
+				lines[limit-1] = text.Cut(lines[limit-1], w-14) + t.Muted.Render(fmt.Sprintf(" +%d columns", len(items)-i))
 				return lines
 			}
 		}

@@ -9,6 +9,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Update takes intents, results and motion keys.
@@ -141,7 +143,7 @@ func (m *Model) move(msg tea.Msg) {
 	case m.ring.At == paneList:
 		m.moveList(msg)
 	default:
-		m.detailTop = max(0, m.detailTop+kit.ScrollBy(msg))
+		m.detailTop = max(0, m.detailTop+widget.ScrollBy(msg))
 	}
 }
 
@@ -316,5 +318,5 @@ func (m *Model) downloaded(msg downloaded) tea.Cmd {
 		return kit.Fail("download " + msg.name + ": " + msg.err)
 	}
 	m.put(msg.job)
-	return kit.Info(fmt.Sprintf("downloaded %s to %s", kit.Bytes(msg.job.Bytes), msg.job.File))
+	return kit.Info(fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.job.Bytes), msg.job.File))
 }

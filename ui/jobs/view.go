@@ -7,6 +7,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Render draws the list beside the detail, or above it on narrow screens; the
@@ -17,7 +19,7 @@ func (m *Model) Render(w, h int) string {
 	case m.preview.open:
 		return m.renderPreview(w, h)
 	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
-		return kit.Pane(t, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
+		return widget.Pane(t, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
 	}
 	var panes []string
 	for _, a := range m.areas(w, h) {
@@ -28,42 +30,42 @@ func (m *Model) Render(w, h int) string {
 		}
 	}
 	if w < kit.StackBelow {
-		return kit.Stack(panes...)
+		return widget.Stack(panes...)
 	}
-	return kit.Row(panes...)
+	return widget.Row(panes...)
 }
 
 func (m *Model) renderList(w, h int) string {
 	focused := m.ring.At == paneList
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	title := "Jobs"
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
 	line := m.ledger.find.Line(iw)
 	if line == "" {
-		return kit.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
+		return widget.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
 	}
-	return kit.Pane(m.deps.Theme, title, focused, w, h, kit.Stack(m.ledger.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+	return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.ledger.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 }
 
-func (m *Model) row(i int) []kit.Cell {
+func (m *Model) row(i int) []widget.Cell {
 	j, t := m.ledger.jobs[i], m.deps.Theme
 	glyph, ink := t.JobMark(j.State)
-	return []kit.Cell{
+	return []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
-		kit.C(jobName(j)), kit.C(j.Dataset), kit.C(strconv.Itoa(j.Inputs)), kit.C(count(j.Records)),
-		{Text: kit.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
-		kit.C(j.KeyName),
+		widget.C(jobName(j)), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
+		{Text: text.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
+		widget.C(j.KeyName),
 	}
 }
 
 func (m *Model) renderDetail(w, h int) string {
 	t, focused := m.deps.Theme, m.ring.At == paneDetail
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	j, ok := m.selected()
 	if !ok {
-		return kit.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("a job's history stands here"))
+		return widget.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("a job's history stands here"))
 	}
 	lines := m.detail(j, iw-2)
 	top := max(0, min(m.detailTop, len(lines)-ih))
@@ -76,7 +78,7 @@ func (m *Model) renderDetail(w, h int) string {
 	if more := len(lines) - top - ih; more > 0 {
 		title += fmt.Sprintf(" · %d lines more", more)
 	}
-	return kit.Pane(t, title, focused, w, h, b.String())
+	return widget.Pane(t, title, focused, w, h, b.String())
 }
 
 // detail is the text of the detail pane, without a frame.
@@ -89,14 +91,14 @@ func (m *Model) detail(j model.Job, w int) []string {
 		if j.State.Final() {
 			says = " (the service last said "
 		}
-		head += t.Muted.Render(says + kit.Clean(j.Wire) + ")")
+		head += t.Muted.Render(says + text.Clean(j.Wire) + ")")
 	}
 	out := []string{head}
 	if !j.State.Final() && j.State != model.JobMayHave || j.State == model.JobReady {
 		out = append(out, progressLine(j, w))
 	}
 	if j.ID == m.work.downloading {
-		out = append(out, "downloading · "+kit.Bytes(m.work.got))
+		out = append(out, "downloading · "+text.Bytes(m.work.got))
 	}
 	if j.Detail != "" {
 		out = append(out, m.wrapped(j.Detail, w)...)
@@ -110,9 +112,9 @@ func (m *Model) detail(j model.Job, w int) []string {
 	out = append(out, "")
 	for _, s := range j.Steps {
 		_, ink := t.JobMark(s.State)
-		line := t.Muted.Render(kit.Clock(s.At, now)) + "  " + ink.Render(kit.Fit(s.State.Label(), 9)) + "  "
-		indent := strings.Repeat(" ", kit.Width(line))
-		for i, l := range m.wrapped(s.Text, max(w-kit.Width(line), 12)) {
+		line := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), 9)) + "  "
+		indent := strings.Repeat(" ", text.Width(line))
+		for i, l := range m.wrapped(s.Text, max(w-text.Width(line), 12)) {
 			if i == 0 {
 				out = append(out, line+l)
 			} else {
@@ -160,12 +162,12 @@ func (m *Model) facts(j model.Job, w int) []string {
 	t := m.deps.Theme
 	out := []string{""}
 	add := func(name, value string) {
-		for i, l := range kit.WrapText(kit.Clean(value), max(w-10, 8)) {
+		for i, l := range text.Wrap(text.Clean(value), max(w-10, 8)) {
 			if i > 0 {
 				name = ""
 			}
 			if value != "" {
-				out = append(out, t.Muted.Render(kit.Fit(name, 10))+l)
+				out = append(out, t.Muted.Render(text.Fit(name, 10))+l)
 			}
 		}
 	}
@@ -173,9 +175,9 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("ledger id", j.ID)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", kit.When(j.Created, m.deps.Now()))
+	add("created", text.When(j.Created, m.deps.Now()))
 	if j.File != "" {
-		add("size", kit.Bytes(j.Bytes))
+		add("size", text.Bytes(j.Bytes))
 		add("file", j.File)
 	}
 	add("cost", cost)
@@ -183,5 +185,5 @@ func (m *Model) facts(j model.Job, w int) []string {
 }
 
 func (m *Model) wrapped(s string, w int) []string {
-	return kit.WrapText(kit.CleanLines(s), max(w, 8))
+	return text.Wrap(text.CleanLines(s), max(w, 8))
 }

@@ -10,6 +10,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Fields of the form.
@@ -28,20 +29,20 @@ const (
 // openForm opens the dialog that records a key or corrects one.
 func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
-	form := kit.NewForm(
+	form := widget.NewForm(
 		t,
-		kit.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "such as etl-main", Check: checkName},
-		kit.Field{Name: fieldLevel, Label: "Level", Kind: kit.FieldChoice, Value: string(k.Level), Options: levelOptions()},
-		kit.Field{Name: fieldDuty, Label: "Duty", Kind: kit.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
-		kit.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "such as 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
-		kit.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "such as 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
-		kit.Field{
+		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "such as etl-main", Check: checkName},
+		widget.Field{Name: fieldLevel, Label: "Level", Kind: widget.FieldChoice, Value: string(k.Level), Options: levelOptions()},
+		widget.Field{Name: fieldDuty, Label: "Duty", Kind: widget.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
+		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "such as 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
+		widget.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "such as 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
+		widget.Field{
 			Name: fieldSecret, Label: "Value is in", Value: k.Secret, Placeholder: "env:NAME, keyring:…, file:…, cmd:…; empty: only track it",
 			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: checkRef,
 		},
-		kit.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "such as nightly-etl, CI"},
-		kit.Field{Name: fieldNote, Label: "Note", Value: k.Note},
-		kit.Field{Name: fieldAdvice, Kind: kit.FieldNote},
+		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "such as nightly-etl, CI"},
+		widget.Field{Name: fieldNote, Label: "Note", Value: k.Note},
+		widget.Field{Name: fieldAdvice, Kind: widget.FieldNote},
 	)
 	title := "Record a key"
 	old := ""
@@ -51,11 +52,11 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 			form.SetValue(fieldUsedBy, strings.Join(kept.UsedBy, ", "))
 		}
 	}
-	m.dialog = kit.NewFormDialog(t, title, form)
+	m.dialog = widget.NewFormDialog(t, title, form)
 	m.dialog.Submit = "record it"
 	m.dialog.Width = 76
 	m.dialog.OnChange = m.advise
-	m.dialog.OnSubmit = func(f *kit.Form) tea.Cmd {
+	m.dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		m.dialog.Busy = true
 		return m.save(m.read(f), old)
 	}
@@ -72,24 +73,24 @@ func (m *Model) recorded(name string) (model.Key, bool) {
 	return model.Key{}, false
 }
 
-func levelOptions() []kit.Option {
-	out := []kit.Option{{Value: "", Label: "?"}}
+func levelOptions() []widget.Option {
+	out := []widget.Option{{Value: "", Label: "?"}}
 	for _, l := range model.Levels() {
-		out = append(out, kit.Option{Value: string(l)})
+		out = append(out, widget.Option{Value: string(l)})
 	}
 	return out
 }
 
-func dutyOptions(own model.Duty) []kit.Option {
-	out := []kit.Option{{Value: "", Label: "?"}}
+func dutyOptions(own model.Duty) []widget.Option {
+	out := []widget.Option{{Value: "", Label: "?"}}
 	for _, d := range []model.Duty{model.DutyHuman, model.DutyBatch, model.DutyCI, model.DutyService} {
 		if d == own {
 			own = ""
 		}
-		out = append(out, kit.Option{Value: string(d)})
+		out = append(out, widget.Option{Value: string(d)})
 	}
 	if own != "" { // a word of the operator's
-		out = append(out, kit.Option{Value: string(own)})
+		out = append(out, widget.Option{Value: string(own)})
 	}
 	return out
 }
@@ -152,7 +153,7 @@ func (m *Model) parseRotated(s string) (time.Time, error) {
 
 // read makes the key of a form whose checks have passed, or of one that is
 // being filled in: what is not valid yet is left out.
-func (m *Model) read(f *kit.Form) model.Key {
+func (m *Model) read(f *widget.Form) model.Key {
 	expires, _ := model.ParseExpiry(strings.TrimSpace(f.Value(fieldExpires)))
 	rotated, _ := m.parseRotated(f.Value(fieldRotated))
 	k := model.Key{
@@ -169,7 +170,7 @@ func (m *Model) read(f *kit.Form) model.Key {
 }
 
 // advise shows what the rules say of the key while it is being recorded.
-func (m *Model) advise(f *kit.Form) {
+func (m *Model) advise(f *widget.Form) {
 	k := m.read(f)
 	others := make([]model.Key, 0, len(m.list.keys)+1)
 	for _, o := range m.list.keys {

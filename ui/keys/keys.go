@@ -2,6 +2,8 @@ package keys
 
 import (
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // intent is what a key of the tab means.
@@ -38,7 +40,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. A rotation that was left goes on.", Group: "Keys", Intent: intentRotate, Disabled: none},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
-		{Keys: []string{"l"}, Label: "lint (" + kit.Count(len(m.list.findings)) + ")", Help: "What the rules say against the keys, and the fix.", Group: "Look", Intent: intentLint},
+		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "What the rules say against the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"v"}, Label: "levels", Help: "What each permission level may do (service.md 5.3).", Group: "Look", Intent: intentLevels},
 		{Keys: []string{"enter"}, Label: "details", Help: "The key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
 		{Keys: []string{"e"}, Label: "edit", Help: "Correct what is recorded of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotOwn(), Hidden: true},
@@ -55,7 +57,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if !m.list.find.Active() && (m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
 	}
-	return append(out, kit.MotionBindings()...)
+	return append(out, widget.MotionBindings()...)
 }
 
 func (m *Model) rotateLabel() string {

@@ -10,6 +10,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Inventory is the list of keys on disk; *keystore.Inventory is one. List does
@@ -76,8 +78,8 @@ type list struct {
 	keys     []model.Key
 	own      map[string]bool // names that are in the inventory, not in the demo account
 	findings []keystore.Finding
-	table    kit.Table
-	find     kit.TableFind
+	table    widget.Table
+	find     widget.TableFind
 	day      time.Time // the day the findings are of
 }
 
@@ -94,11 +96,11 @@ type Model struct {
 	session kit.Session
 	list    list
 	records records
-	ring    kit.Ring
+	ring    widget.Ring
 	side    side
 	top     int // first line of the side pane
 	w, h    int // what it is drawn at, for the mouse
-	dialog  *kit.FormDialog
+	dialog  *widget.FormDialog
 	wizard  *wizard
 	// change is the one change of the inventory that may be in flight.
 	change kit.Slot
@@ -109,8 +111,8 @@ func New(d Deps) *Model {
 	if d.Recorded == nil {
 		d.Recorded = d.Now
 	}
-	m := &Model{deps: d, ring: kit.Ring{N: 2}}
-	m.list.table.Columns = []kit.Column{
+	m := &Model{deps: d, ring: widget.Ring{N: 2}}
+	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},
 		{Title: "LEVEL", Width: 7, Priority: 1},
@@ -120,7 +122,7 @@ func New(d Deps) *Model {
 		{Title: "90-DAY", Width: 9},
 		{Title: "USED BY", Width: 9, Flex: true, Priority: 2},
 	}
-	m.list.find = kit.NewTableFind(d.Theme)
+	m.list.find = widget.NewTableFind(d.Theme)
 	m.fill()
 	return m
 }
@@ -159,7 +161,7 @@ func (m *Model) Status() string {
 	if n == 0 {
 		return ""
 	}
-	return kit.Count(n) + " due"
+	return text.Count(n) + " due"
 }
 
 // selected is the key under the cursor.
@@ -204,7 +206,7 @@ func (m *Model) fill() {
 func nameWidth(keys []model.Key) int {
 	width := 12
 	for _, k := range keys {
-		width = max(width, kit.Width(kit.Clean(k.Name)))
+		width = max(width, text.Width(text.Clean(k.Name)))
 	}
 	return min(width, 24)
 }

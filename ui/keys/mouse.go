@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // paneStrip is the calendar, which takes no focus.
@@ -44,7 +45,7 @@ func (m *Model) wheel(w tea.MouseWheelMsg) {
 	switch a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y); {
 	case !ok || a.Pane == paneStrip:
 	case a.Pane == paneSide:
-		m.top = max(0, m.top+kit.ScrollBy(w))
+		m.top = max(0, m.top+widget.ScrollBy(w))
 	default:
 		m.moveList(w)
 	}

@@ -7,20 +7,20 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
 )
 
 // clickOn clicks on the first cell that shows a text.
-func clickOn(t *testing.T, s *uitest.Screen, text string) {
+func clickOn(t *testing.T, s *uitest.Screen, words string) {
 	t.Helper()
 	for y, l := range strings.Split(s.Screen(), "\n") {
-		if i := strings.Index(l, text); i >= 0 {
-			s.Send(tea.MouseClickMsg{X: kit.Width(l[:i]), Y: y, Button: tea.MouseLeft})
+		if i := strings.Index(l, words); i >= 0 {
+			s.Send(tea.MouseClickMsg{X: text.Width(l[:i]), Y: y, Button: tea.MouseLeft})
 			return
 		}
 	}
-	t.Fatalf("%q is not on the screen:\n%s", text, s.Screen())
+	t.Fatalf("%q is not on the screen:\n%s", words, s.Screen())
 }
 
 func TestAClickPicksTheKeyAndThePaneUnderIt(t *testing.T) {

@@ -11,6 +11,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Update takes intents, results and motion keys.
@@ -114,7 +116,7 @@ func (m *Model) back() {
 
 func (m *Model) move(msg tea.Msg) {
 	if m.ring.At == paneSide {
-		m.top = max(0, m.top+kit.ScrollBy(msg))
+		m.top = max(0, m.top+widget.ScrollBy(msg))
 		return
 	}
 	m.moveList(msg)
@@ -196,18 +198,18 @@ func (m *Model) changed(msg changed) tea.Cmd {
 }
 
 func (m *Model) askRemove(k model.Key) tea.Cmd {
-	body := fmt.Sprintf("%s is taken off the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", kit.Clean(k.Name))
+	body := fmt.Sprintf("%s is taken off the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", text.Clean(k.Name))
 	if len(k.UsedBy) > 0 {
-		body += "\nIt is used by: " + kit.Clean(strings.Join(k.UsedBy, ", ")) + "."
+		body += "\nIt is used by: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
-	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{name: k.Name},
 	})
 }
 
 func (m *Model) copyMenu(k model.Key) tea.Cmd {
-	item := func(key, what, text string) kit.MenuItem {
-		it := kit.MenuItem{Key: key, Label: what, Note: text, Intent: kit.Copy{What: what, Text: text}}
+	item := func(key, what, text string) widget.MenuItem {
+		it := widget.MenuItem{Key: key, Label: what, Note: text, Intent: kit.Copy{What: what, Text: text}}
 		if text == "" {
 			it.Disabled = "not recorded"
 		}
@@ -215,7 +217,7 @@ func (m *Model) copyMenu(k model.Key) tea.Cmd {
 	}
 	reference := item("r", "reference", k.Secret)
 	reference.Note = refLabel(k.Secret)
-	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Keys, []kit.MenuItem{
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Keys, []widget.MenuItem{
 		item("n", "name", k.Name),
 		reference,
 		item("f", "fingerprint", k.Fingerprint),

@@ -7,6 +7,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Render draws the table, the calendar strip, and below them the details beside
@@ -26,7 +28,7 @@ func (m *Model) Render(w, h int) string {
 			panes = append(panes, m.renderLower(a.W, a.H))
 		}
 	}
-	return kit.Stack(panes...)
+	return widget.Stack(panes...)
 }
 
 func (m *Model) renderLower(w, h int) string {
@@ -38,33 +40,33 @@ func (m *Model) renderLower(w, h int) string {
 	if right == sideDetail {
 		right = sideLint
 	}
-	parts := kit.Split(w, 1, 1)
-	return kit.Row(m.renderSide(sideDetail, focused && m.side == sideDetail, parts[0], h),
+	parts := widget.Split(w, 1, 1)
+	return widget.Row(m.renderSide(sideDetail, focused && m.side == sideDetail, parts[0], h),
 		m.renderSide(right, focused && m.side == right, parts[1], h))
 }
 
 func (m *Model) renderList(w, h int) string {
 	focused := m.ring.At == paneList
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	title := "Keys"
 	if n := len(m.list.keys); n > 0 {
 		title = fmt.Sprintf("Keys (%d)", n)
 	}
 	line := m.list.find.Line(iw)
 	if line == "" {
-		return kit.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
+		return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
 	}
-	return kit.Pane(m.deps.Theme, title, focused, w, h, kit.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+	return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
 }
 
-func (m *Model) row(i int) []kit.Cell {
+func (m *Model) row(i int) []widget.Cell {
 	k, now, t := m.list.keys[i], m.deps.Now(), m.deps.Theme
 	glyph, ink := t.KeyMark(k.State(now, soon))
-	return []kit.Cell{
+	return []widget.Cell{
 		{Text: glyph + " " + stateWord(k, now), Ink: ink},
-		kit.C(k.Name), kit.C(k.Level.String()), kit.C(dutyCell(k.Duty)),
+		widget.C(k.Name), widget.C(k.Level.String()), widget.C(dutyCell(k.Duty)),
 		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
-		kit.C(rotatedCell(k, now)),
+		widget.C(rotatedCell(k, now)),
 		{Text: ninetyCell(k, now), Ink: m.rotationInk(k)},
 		{Text: usedByCell(k), Ink: t.Muted},
 	}
@@ -103,7 +105,7 @@ func (m *Model) renderStrip(w, h int) string {
 		return ""
 	}
 	t := m.deps.Theme
-	iw, _ := kit.Inner(w, h)
+	iw, _ := widget.Inner(w, h)
 	s := calendar(m.list.keys, m.deps.Now(), iw-2)
 	title := "Next 90 days"
 	if s.perCell > 1 {
@@ -117,10 +119,10 @@ func (m *Model) renderStrip(w, h int) string {
 	}
 	legend := "E expires · R rotation due"
 	axis := " " + t.Muted.Render(s.axis)
-	if room := iw - kit.Width(s.axis) - 2; room > kit.Width(legend)+2 {
-		axis = kit.Edge(axis, t.Muted.Render(legend)+" ", iw)
+	if room := iw - text.Width(s.axis) - 2; room > text.Width(legend)+2 {
+		axis = text.Edge(axis, t.Muted.Render(legend)+" ", iw)
 	}
-	return kit.Pane(t, title, false, w, h, " "+m.inkStrip(s.marks)+"\n"+axis)
+	return widget.Pane(t, title, false, w, h, " "+m.inkStrip(s.marks)+"\n"+axis)
 }
 
 // inkStrip colours the marks; their letters say the same without colour.
@@ -141,7 +143,7 @@ func (m *Model) inkStrip(marks string) string {
 }
 
 func (m *Model) renderSide(s side, focused bool, w, h int) string {
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	var title string
 	var lines []string
 	switch s {
@@ -164,7 +166,7 @@ func (m *Model) renderSide(s side, focused bool, w, h int) string {
 	for _, l := range lines[top:min(top+ih, len(lines))] {
 		b.WriteString(" " + l + "\n")
 	}
-	return kit.Pane(m.deps.Theme, title, focused, w, h, b.String())
+	return widget.Pane(m.deps.Theme, title, focused, w, h, b.String())
 }
 
 func (m *Model) detailLines(w int) []string {
@@ -174,20 +176,20 @@ func (m *Model) detailLines(w int) []string {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
 	glyph, ink := t.KeyMark(k.State(now, soon))
-	out := []string{ink.Render(glyph+" "+stateWord(k, now)) + "  " + t.Strong.Render(kit.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+kit.Clean(dutyCell(k.Duty)))}
+	out := []string{ink.Render(glyph+" "+stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
 	for _, c := range clocks(k, now) {
-		out = append(out, kit.WrapText(c, w)...)
+		out = append(out, text.Wrap(c, w)...)
 	}
 	if p, running := m.running(k.Name); running {
-		out = append(out, t.Warn.Render(kit.Cut("Rotating  "+planProgress(p)+" · R goes on", w)))
+		out = append(out, t.Warn.Render(text.Cut("Rotating  "+planProgress(p)+" · R goes on", w)))
 	}
 	add := func(name, value string) {
 		if value == "" {
 			value = "not recorded"
 		}
-		for i, l := range kit.WrapText(kit.Clean(value), w-10) {
+		for i, l := range text.Wrap(text.Clean(value), w-10) {
 			if i == 0 {
-				out = append(out, t.Muted.Render(kit.Fit(name, 10))+l)
+				out = append(out, t.Muted.Render(text.Fit(name, 10))+l)
 			} else {
 				out = append(out, strings.Repeat(" ", 10)+l)
 			}
@@ -222,7 +224,7 @@ func (m *Model) lintLines(w int) []string {
 	for _, f := range m.list.findings {
 		if f.Key != key {
 			key = f.Key
-			out = append(out, m.deps.Theme.Strong.Render(kit.Clean(key)))
+			out = append(out, m.deps.Theme.Strong.Render(text.Clean(key)))
 		}
 		out = append(out, m.findingLines(f, w)...)
 	}
@@ -240,14 +242,14 @@ func (m *Model) findingLines(f keystore.Finding, w int) []string {
 		ink = t.Warn
 	}
 	var out []string
-	for i, l := range kit.WrapText(kit.Clean(f.Text+" ("+f.Rule+")"), w-2) {
+	for i, l := range text.Wrap(text.Clean(f.Text+" ("+f.Rule+")"), w-2) {
 		mark := "  "
 		if i == 0 {
 			mark = severityMark(f.Severity) + " "
 		}
 		out = append(out, ink.Render(mark+l))
 	}
-	for _, l := range kit.WrapText("fix: "+kit.Clean(f.Fix)+" · "+f.Source, w-2) {
+	for _, l := range text.Wrap("fix: "+text.Clean(f.Fix)+" · "+f.Source, w-2) {
 		out = append(out, "  "+t.Muted.Render(l))
 	}
 	return out
@@ -271,25 +273,25 @@ func (m *Model) levelLines(w int) []string {
 	if k, ok := m.selected(); ok {
 		mine = k.Level
 	}
-	head := kit.Fit("  LEVEL", 11) + kit.Fit("BILLING", 9) + kit.Fit("SETTINGS", 10) + kit.Fit("USE", 5) + "INTENDED FOR"
-	out := []string{t.Muted.Render(kit.Cut(head, w))}
+	head := text.Fit("  LEVEL", 11) + text.Fit("BILLING", 9) + text.Fit("SETTINGS", 10) + text.Fit("USE", 5) + "INTENDED FOR"
+	out := []string{t.Muted.Render(text.Cut(head, w))}
 	for _, l := range model.Levels() {
 		mark, ink := "  ", t.Text
 		if l == mine {
 			mark, ink = "› ", t.Strong
 		}
-		line := kit.Fit(mark+l.String(), 11)
+		line := text.Fit(mark+l.String(), 11)
 		for i, c := range model.Capabilities() {
-			line += kit.Fit(l.Permission(c).String(), [...]int{9, 10, 5}[i])
+			line += text.Fit(l.Permission(c).String(), [...]int{9, 10, 5}[i])
 		}
-		for i, use := range kit.WrapText(l.IntendedUse(), max(w-kit.Width(line), 12)) {
+		for i, use := range text.Wrap(l.IntendedUse(), max(w-text.Width(line), 12)) {
 			if i > 0 {
 				line = strings.Repeat(" ", 35)
 			}
-			out = append(out, ink.Render(kit.Cut(line+use, w)))
+			out = append(out, ink.Render(text.Cut(line+use, w)))
 		}
 	}
-	for _, l := range kit.WrapText("Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w) {
+	for _, l := range text.Wrap("Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w) {
 		out = append(out, t.Muted.Render(l))
 	}
 	return out

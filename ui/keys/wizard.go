@@ -13,6 +13,8 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // wizard leads through a rotation that is kept on disk: every step is written
@@ -23,7 +25,7 @@ type wizard struct {
 	at    int // user under the cursor while each one is proved
 	slot  kit.Slot
 	err   string
-	store *kit.FormDialog // asks where the new value is; nil while closed
+	store *widget.FormDialog // asks where the new value is; nil while closed
 }
 
 // wizardIntent is what a key of the wizard means.
@@ -68,14 +70,14 @@ func (m *Model) rotate(k model.Key) tea.Cmd {
 }
 
 func (m *Model) askRefresh(k model.Key) tea.Cmd {
-	body := kit.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (service.md 3).\n"
+	body := text.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (service.md 3).\n"
 	if len(k.UsedBy) == 0 {
 		body += "Nothing is recorded that uses it, which does not mean that nothing does."
 	} else {
-		body += "It stops at that moment: " + kit.Clean(strings.Join(k.UsedBy, ", ")) + "."
+		body += "It stops at that moment: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
 	body += "\nR rotates by a new key instead, and nothing stops. The console refreshes nothing itself: it keeps the checklist."
-	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Begin a refresh?", Body: body, Yes: "begin the checklist", View: kit.Keys, Intent: startRefresh{key: k},
 	})
 }
@@ -271,10 +273,10 @@ func (w *wizard) Update(msg tea.Msg) tea.Cmd {
 	case wizardUp:
 		w.at = max(w.at-1, 0)
 	case wizardAbandon:
-		return kit.Confirm(w.m.deps.Theme, kit.ConfirmSpec{
+		return widget.Confirm(w.m.deps.Theme, widget.ConfirmSpec{
 			Title: "Give the rotation up?",
 			Body: fmt.Sprintf("%s: %s. What was done outside stays as it is: a key that was issued stays valid until it is deleted in the account settings.",
-				kit.Clean(w.plan.Key), planProgress(w.plan)),
+				text.Clean(w.plan.Key), planProgress(w.plan)),
 			Yes: "give it up", View: kit.Keys, Intent: abandonPlan{},
 		})
 	}
@@ -325,23 +327,23 @@ func (w *wizard) takeBack() tea.Cmd {
 // or an encrypted file, nowhere else, and is masked.
 func (w *wizard) askStore() tea.Cmd {
 	t := w.m.deps.Theme
-	form := kit.NewForm(
+	form := widget.NewForm(
 		t,
-		kit.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "such as keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
+		widget.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "such as keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
 			if strings.TrimSpace(s) == "" {
 				return errors.New("name where the new value is")
 			}
 			return checkRef(s)
 		}},
-		kit.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is there already", Help: "Goes behind the reference now (keyring: and file: only). Empty: the reference is read to see that it is there."},
+		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is there already", Help: "Goes behind the reference now (keyring: and file: only). Empty: the reference is read to see that it is there."},
 	)
-	w.store = kit.NewFormDialog(t, "Where is the new value?", form)
+	w.store = widget.NewFormDialog(t, "Where is the new value?", form)
 	w.store.Submit = "check and record"
 	w.store.OnSubmit = w.checkStore
 	return kit.OpenOverlay(w.store)
 }
 
-func (w *wizard) checkStore(f *kit.Form) tea.Cmd {
+func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 	ref, secrets := strings.TrimSpace(f.Value(fieldSecret)), w.m.deps.Secrets
 	value := keystore.NewSecret(strings.TrimSpace(f.Value("value")))
 	w.store.Busy = true
@@ -404,18 +406,18 @@ func (w *wizard) Render(width, h int) string {
 	for i := range lines {
 		lines[i] = " " + lines[i]
 	}
-	return kit.Block(strings.Join(lines, "\n"), width, h)
+	return widget.Block(strings.Join(lines, "\n"), width, h)
 }
 
 func (w *wizard) lines(width int) []string {
 	t, now := w.m.deps.Theme, w.m.deps.Recorded()
 	var out []string
-	wrapped := func(ink kit.Ink, text string) {
-		for _, l := range kit.WrapText(kit.CleanLines(text), width) {
+	wrapped := func(ink kit.Ink, words string) {
+		for _, l := range text.Wrap(text.CleanLines(words), width) {
 			out = append(out, ink.Render(l))
 		}
 	}
-	wrapped(t.Muted, "Begun "+kit.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R takes it up again.")
+	wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R takes it up again.")
 	out = append(out, "")
 	if len(w.plan.Users) == 0 {
 		wrapped(t.Warn, "! nothing is recorded that uses this key; that does not mean that nothing does")
@@ -430,16 +432,16 @@ func (w *wizard) lines(width int) []string {
 		}
 		state := t.Muted.Render("not seen with the new value")
 		if u.Proved {
-			state = t.Good.Render("✓ a call worked at " + kit.Clock(u.At, now))
+			state = t.Good.Render("✓ a call worked at " + text.Clock(u.At, now))
 		}
-		out = append(out, kit.Cut(mark+kit.Clean(u.Name)+"  "+state, width))
+		out = append(out, text.Cut(mark+text.Clean(u.Name)+"  "+state, width))
 	}
 	out = append(out, "")
 	for _, s := range w.plan.Steps {
 		out = append(out, w.stepLines(s, s.Kind == next.Kind, width, now)...)
 	}
 	if w.plan.NewRef != "" {
-		out = append(out, "", t.Muted.Render(kit.Cut("new value: "+refLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
+		out = append(out, "", t.Muted.Render(text.Cut("new value: "+refLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
 	}
 	if w.err != "" {
 		wrapped(t.Bad, "✗ "+w.err)
@@ -456,12 +458,12 @@ func (w *wizard) stepLines(s keystore.RotationStep, next bool, width int, now ti
 	case next:
 		mark, ink = "[›] ", t.Strong
 	}
-	text := s.Text
+	words := s.Text
 	if s.Done {
-		text += " · " + kit.Clock(s.At, now)
+		words += " · " + text.Clock(s.At, now)
 	}
 	var out []string
-	for i, l := range kit.WrapText(kit.Clean(text), width-4) {
+	for i, l := range text.Wrap(text.Clean(words), width-4) {
 		if i > 0 {
 			mark = "    "
 		}

@@ -1,9 +1,8 @@
-// Package kit holds the parts every screen is made of: the View contract with
-// its bindings and messages, cancellable loads, theme, layout, the sanitiser for
-// remote text, tables, the body viewer, forms, and the overlays (confirm,
-// palette, help, menu).
+// Package kit is the contract between the program and its screens: View with its
+// bindings and messages, cancellable loads (Slot), the session, and the theme.
 //
-// The root model (package ui) and the tabs (ui/sandbox, ui/jobs, …) use it.
-// Everything but Slot's commands and the functions that say otherwise belongs
-// to the program's own goroutine: call it from Init, Update and Render only.
+// It stands at the bottom: the root model (package ui), the tabs (ui/sandbox,
+// ui/jobs, …) and the parts they draw with (kit/widget, kit/body) import it, and
+// it imports none of them. Everything but Slot's commands belongs to the
+// program's own goroutine: call it from Init, Update and Render only.
 package kit

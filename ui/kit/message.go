@@ -59,27 +59,27 @@ type Toast struct {
 }
 
 // Info shows text for a while.
-func Info(text string) tea.Cmd { return send(Toast{Kind: ToastInfo, Text: text}) }
+func Info(text string) tea.Cmd { return Send(Toast{Kind: ToastInfo, Text: text}) }
 
 // Warn shows text for a longer while.
-func Warn(text string) tea.Cmd { return send(Toast{Kind: ToastWarn, Text: text}) }
+func Warn(text string) tea.Cmd { return Send(Toast{Kind: ToastWarn, Text: text}) }
 
 // Fail shows text until the operator dismisses it. It should say what happened,
 // to what, and what to do.
-func Fail(text string) tea.Cmd { return send(Toast{Kind: ToastError, Text: text}) }
+func Fail(text string) tea.Cmd { return Send(Toast{Kind: ToastError, Text: text}) }
 
 // Open asks the root to put an overlay on top.
 type Open struct{ Overlay Overlay }
 
 // OpenOverlay opens o.
-func OpenOverlay(o Overlay) tea.Cmd { return send(Open{Overlay: o}) }
+func OpenOverlay(o Overlay) tea.Cmd { return Send(Open{Overlay: o}) }
 
 // Close asks the root to take the topmost overlay away; with Overlay set only
 // that one, wherever it lies.
 type Close struct{ Overlay Overlay }
 
 // CloseOverlay closes the topmost overlay.
-func CloseOverlay() tea.Cmd { return send(Close{}) }
+func CloseOverlay() tea.Cmd { return Send(Close{}) }
 
 // ForOverlay is a message for one overlay, as the result of a command it started;
 // it is dropped when the overlay is closed by then.
@@ -95,10 +95,10 @@ type Goto struct {
 }
 
 // GotoTab switches to a tab and hands it msg (nil for none).
-func GotoTab(view ViewID, msg tea.Msg) tea.Cmd { return send(Goto{View: view, Msg: msg}) }
+func GotoTab(view ViewID, msg tea.Msg) tea.Cmd { return Send(Goto{View: view, Msg: msg}) }
 
 // SendTo hands msg to a view, whichever tab is active.
-func SendTo(view ViewID, msg tea.Msg) tea.Cmd { return send(Addressed{View: view, Msg: msg}) }
+func SendTo(view ViewID, msg tea.Msg) tea.Cmd { return Send(Addressed{View: view, Msg: msg}) }
 
 // Copy asks the root to put text on the clipboard and to say where it went.
 type Copy struct {
@@ -110,15 +110,16 @@ type Copy struct {
 }
 
 // CopyText copies text; what names it in the toast.
-func CopyText(what, text string) tea.Cmd { return send(Copy{What: what, Text: text}) }
+func CopyText(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text}) }
 
 // CopySecret copies text that holds a secret; the toast says so.
-func CopySecret(what, text string) tea.Cmd { return send(Copy{What: what, Text: text, Secret: true}) }
+func CopySecret(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text, Secret: true}) }
 
 // Quit asks the root to end the program, by way of the quit guard.
 type Quit struct{}
 
-func send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
+// Send puts a message into the program's queue.
+func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
 // Tick reaches the active view once a second, so that ages and elapsed times
 // stay true.

@@ -31,6 +31,12 @@ func (i Ink) Render(s string) string {
 	return i.on + s + i.off
 }
 
+// Plain reports whether the ink draws text as it is.
+func (i Ink) Plain() bool { return i.on == "" }
+
+// Same reports whether text looks the same in both inks.
+func (i Ink) Same(other Ink) bool { return i.on == other.on }
+
 // Style is the lipgloss style behind the ink.
 func (i Ink) Style() lipgloss.Style { return i.style }
 

@@ -3,6 +3,7 @@ package kit
 import (
 	"image/color"
 	"math"
+	"strings"
 	"testing"
 
 	"charm.land/lipgloss/v2"
@@ -46,5 +47,22 @@ func TestTextCanBeReadOnItsBackground(t *testing.T) {
 		if got := contrast(p.selText, p.selBack); got < 4.5 {
 			t.Errorf("the cursor row on a %s background has a contrast of %.1f, want 4.5", name, got)
 		}
+	}
+}
+
+func TestThemeWithoutColourUsesNone(t *testing.T) {
+	th := NewTheme(true, true)
+	for name, ink := range map[string]Ink{"bad": th.Bad, "selected": th.Selected, "border": th.BorderFocus, "tab": th.TabOn} {
+		if s := ink.Render("x"); strings.Contains(s, "38;") || strings.Contains(s, "48;") || strings.Contains(s, "[3") {
+			t.Errorf("%s has a colour: %q", name, s)
+		}
+	}
+	if th.Selected.Render("x") == "x" {
+		t.Error("the cursor row cannot be told without colour")
+	}
+	before := th.Version
+	th.Set(false, false)
+	if th.Version == before || th.Dark {
+		t.Error("setting a theme does not count")
 	}
 }

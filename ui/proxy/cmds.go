@@ -13,6 +13,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // showFor is how long a password is shown.
@@ -70,7 +72,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	return kit.Stream(kit.Proxy, &m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		var res model.ProbeResult
 		err := wait(ctx, pause, func(left time.Duration) {
-			emit(testLine{text: "waiting " + kit.Took(left) + " before the next call"})
+			emit(testLine{text: "waiting " + text.Took(left) + " before the next call"})
 		})
 		if err == nil {
 			res, err = p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
@@ -181,35 +183,35 @@ func (m *Model) intentOf(e export) tea.Msg {
 }
 
 func (m *Model) copyMenu() tea.Cmd {
-	var items []kit.MenuItem
+	var items []widget.MenuItem
 	for _, e := range m.exports() {
-		it := kit.MenuItem{Key: e.key, Label: e.label(), Note: e.note, Intent: m.intentOf(e)}
+		it := widget.MenuItem{Key: e.key, Label: e.label(), Note: e.note, Intent: m.intentOf(e)}
 		if e.secret {
 			it.Disabled = m.whyNotReveal()
 		}
 		items = append(items, it)
 	}
-	return kit.OpenMenu(m.deps.Theme, "Copy the login", kit.Proxy, items)
+	return widget.OpenMenu(m.deps.Theme, "Copy the login", kit.Proxy, items)
 }
 
 // fillUses offers the exports, or the readings of what was pasted.
 func (m *Model) fillUses() {
 	t := m.deps.Theme
 	if m.pasted.open {
-		m.uses.SetRows(len(m.pasted.readings), func(i int) []kit.Cell {
+		m.uses.SetRows(len(m.pasted.readings), func(i int) []widget.Cell {
 			r := m.pasted.readings[i]
-			return []kit.Cell{{Text: fmt.Sprintf("reading %d", i+1), Ink: t.Strong}, kit.C(describe(r))}
+			return []widget.Cell{{Text: fmt.Sprintf("reading %d", i+1), Ink: t.Strong}, widget.C(describe(r))}
 		})
 		return
 	}
 	list := m.exports()
-	m.uses.SetRows(len(list), func(i int) []kit.Cell {
+	m.uses.SetRows(len(list), func(i int) []widget.Cell {
 		e := list[i]
 		ink := t.Text
 		if e.secret {
 			ink = t.Warn
 		}
-		return []kit.Cell{{Text: e.label(), Ink: t.KeyHint}, {Text: e.note, Ink: ink}}
+		return []widget.Cell{{Text: e.label(), Ink: t.KeyHint}, {Text: e.note, Ink: ink}}
 	})
 }
 
@@ -232,10 +234,10 @@ func (m *Model) use() tea.Cmd {
 }
 
 func (m *Model) askSecretCopy(f form) tea.Cmd {
-	return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Copy with the password?",
 		Body: fmt.Sprintf("The %s for zone %s goes to the clipboard with the password in clear. Other programs, and over SSH the terminal at the other end, can read the clipboard.",
-			f, kit.Clean(string(m.zone().Name))),
+			f, text.Clean(string(m.zone().Name))),
 		Yes: "copy the password", View: kit.Proxy, Intent: doSecretCopy{form: f},
 	})
 }

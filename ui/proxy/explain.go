@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // explained is one line of the live explanation: a stretch of the username, the
@@ -41,34 +41,34 @@ func explain(parts []model.UsernamePart, width int) []explained {
 		cur = explained{}
 	}
 	for i, p := range parts {
-		text := kit.Clean(p.Text)
-		if text == "" {
-			text = "?"
+		words := text.Clean(p.Text)
+		if words == "" {
+			words = "?"
 		}
 		if i < len(parts)-1 {
-			text += "-"
+			words += "-"
 		}
-		if w := kit.Width(cur.name); w > 0 && w+kit.Width(text) > width {
+		if w := text.Width(cur.name); w > 0 && w+text.Width(words) > width {
 			flush()
 		}
-		for text != "" {
-			room := width - kit.Width(cur.name)
-			chunk := head(text, room)
+		for words != "" {
+			room := width - text.Width(cur.name)
+			chunk := head(words, room)
 			if chunk == "" { // nothing fits beside what is there
 				flush()
 				continue
 			}
-			from := kit.Width(cur.name)
+			from := text.Width(cur.name)
 			cur.name += chunk
-			text = text[len(chunk):]
-			to := kit.Width(cur.name)
-			if text == "" && i < len(parts)-1 {
+			words = words[len(chunk):]
+			to := text.Width(cur.name)
+			if words == "" && i < len(parts)-1 {
 				to-- // the "-" is no part of it
 			}
 			if to > from {
 				cur.spans = append(cur.spans, span{from: from, to: to, label: label(p), kind: p.Kind, bad: p.Problem != nil})
 			}
-			if text != "" {
+			if words != "" {
 				flush()
 			}
 		}
@@ -83,13 +83,13 @@ func explain(parts []model.UsernamePart, width int) []explained {
 // head is the longest beginning of s, in whole runes, that takes at most room
 // cells.
 func head(s string, room int) string {
-	if kit.Width(s) <= room {
+	if text.Width(s) <= room {
 		return s
 	}
 	end := 0
 	for i, r := range s {
 		next := i + utf8.RuneLen(r)
-		if kit.Width(s[:next]) > room {
+		if text.Width(s[:next]) > room {
 			break
 		}
 		end = next
@@ -109,7 +109,7 @@ func label(p model.UsernamePart) string {
 		}
 		return p.Of
 	default:
-		return kit.Clean(p.Of)
+		return text.Clean(p.Of)
 	}
 }
 
@@ -124,7 +124,7 @@ func (e *explained) bracket(width int) {
 			continue
 		}
 		mid := drawBracket(row, s.from, s.to)
-		text := []rune(kit.Cut(s.label, width))
+		text := []rune(text.Cut(s.label, width))
 		start := max(0, min(mid-len(text)/2, width-len(text)))
 		at := 0
 		for at < len(ends) && ends[at] > start {

@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Fields of the form. Those of parameters are named as the username writes them.
@@ -28,22 +29,22 @@ func paramFields() []string {
 	return []string{"country", "state", "city", "zip", "asn", "os", "carrier", "ip", "session"}
 }
 
-func newForm(t *kit.Theme) *kit.Form {
-	fields := []kit.Field{{Name: fieldZone, Label: "Zone", Kind: kit.FieldPick, Free: true, Placeholder: "pick a zone"}}
+func newForm(t *kit.Theme) *widget.Form {
+	fields := []widget.Field{{Name: fieldZone, Label: "Zone", Kind: widget.FieldPick, Free: true, Placeholder: "pick a zone"}}
 	for _, name := range mainParams() {
 		fields = append(fields, paramField(name, false))
 	}
-	fields = append(fields, kit.Field{Name: fieldMore, Label: "More", Kind: kit.FieldToggle, Placeholder: "state, city, zip, asn, os, carrier, ip"})
+	fields = append(fields, widget.Field{Name: fieldMore, Label: "More", Kind: widget.FieldToggle, Placeholder: "state, city, zip, asn, os, carrier, ip"})
 	for _, name := range moreParams() {
 		fields = append(fields, paramField(name, true))
 	}
-	fields = append(fields, kit.Field{
+	fields = append(fields, widget.Field{
 		Name: fieldTarget, Label: "Test page", Help: "The page a test fetches through the proxy, http or https.", Check: checkTarget,
 	})
-	return kit.NewForm(t, fields...)
+	return widget.NewForm(t, fields...)
 }
 
-func paramField(name string, hidden bool) kit.Field {
+func paramField(name string, hidden bool) widget.Field {
 	label := strings.ToUpper(name[:1]) + name[1:]
 	help := "dialect: a parameter of the username that the contract does not show"
 	for _, s := range model.UsernameParams() {
@@ -51,7 +52,7 @@ func paramField(name string, hidden bool) kit.Field {
 			help = s.Meaning + " (dialect, not shown by the contract)"
 		}
 	}
-	return kit.Field{Name: name, Label: label, Help: help, Hidden: hidden, Placeholder: "-", Check: func(v string) error {
+	return widget.Field{Name: name, Label: label, Help: help, Hidden: hidden, Placeholder: "-", Check: func(v string) error {
 		return checkParam(name, v)
 	}}
 }

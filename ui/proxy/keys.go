@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // intent is what a key of the tab means.
@@ -53,9 +54,9 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.form.Bindings()...)
 	case paneUse:
 		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or take the reading.", Group: "Credential", Intent: intentUse})
-		out = append(out, kit.MotionBindings()...)
+		out = append(out, widget.MotionBindings()...)
 	default:
-		out = append(out, kit.MotionBindings()...)
+		out = append(out, widget.MotionBindings()...)
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"zonedeck/service"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Prober is what the tab asks of the service.
@@ -83,24 +84,24 @@ type Model struct {
 	deps    Deps
 	session kit.Session
 	profile profile.Profile
-	form    *kit.Form
+	form    *widget.Form
 	more    bool // the fields beyond country and session are shown
 	cred    model.Credential
 	test    test
 	reveal  reveal
 	pasted  pasted
-	uses    kit.Table
+	uses    widget.Table
 	nameTop int // first line of the username pane
-	ring    kit.Ring
+	ring    widget.Ring
 	w, h    int // what it is drawn at, for the mouse
-	paste   *kit.FormDialog
+	paste   *widget.FormDialog
 }
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: kit.Ring{N: 4}}
+	m := &Model{deps: d, ring: widget.Ring{N: 4}}
 	m.form = newForm(d.Theme)
-	m.uses.Columns = []kit.Column{{Width: 10}, {Width: 20, Flex: true}}
+	m.uses.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
 	m.setProfile()
 	return m
 }
@@ -156,10 +157,10 @@ func (m *Model) zone() model.Zone {
 // stays, unless the zone is gone.
 func (m *Model) setProfile() {
 	m.profile = m.deps.Profile()
-	options := make([]kit.Option, 0, len(m.profile.Zones))
+	options := make([]widget.Option, 0, len(m.profile.Zones))
 	var first, best string
 	for _, z := range m.profile.Zones {
-		o := kit.Option{Value: string(z.Name), Note: z.Product.Label()}
+		o := widget.Option{Value: string(z.Name), Note: z.Product.Label()}
 		if !z.Product.NativeAccess() {
 			o.Disabled = "no native access to this product (service.md 5.2)"
 		} else if first == "" {
@@ -172,7 +173,7 @@ func (m *Model) setProfile() {
 	}
 	m.form.SetOptions(fieldZone, options)
 	m.showTestPage()
-	known := slices.ContainsFunc(options, func(o kit.Option) bool { return o.Value == m.form.Value(fieldZone) })
+	known := slices.ContainsFunc(options, func(o widget.Option) bool { return o.Value == m.form.Value(fieldZone) })
 	if !known && len(options) > 0 {
 		if best == "" {
 			best = first

@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // areas is where the panes are drawn at w by h: the form and the test beside the
@@ -15,7 +16,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	case w < kit.StackBelow:
 		return m.stacked(w, h)
 	}
-	parts := kit.Split(w, 2, 3)
+	parts := widget.Split(w, 2, 3)
 	formH := min(m.form.Height(parts[0]-2)+3, h-8)
 	nameH := min(len(m.usernameLines(parts[1]-4))+2, h-6)
 	return []kit.Area{
@@ -71,7 +72,7 @@ func (m *Model) click(c tea.MouseClickMsg) {
 			m.uses.Click(c.Y - a.Y - 1)
 		}
 	case was == paneForm:
-		iw, _ := kit.Inner(a.W, a.H)
+		iw, _ := widget.Inner(a.W, a.H)
 		m.form.Click(c.Y-a.Y-1, iw)
 	}
 }

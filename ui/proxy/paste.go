@@ -9,11 +9,12 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // openPaste asks for a login. What is typed is masked: it may hold a password.
 func (m *Model) openPaste() tea.Cmd {
-	form := kit.NewForm(m.deps.Theme, kit.Field{
+	form := widget.NewForm(m.deps.Theme, widget.Field{
 		Name: "login", Label: "Login", Secret: true, Placeholder: "paste it here",
 		Help: "It takes " + forms + ". Masked, because it may hold a password; the password is not kept.",
 		Check: func(s string) error {
@@ -21,9 +22,9 @@ func (m *Model) openPaste() tea.Cmd {
 			return err
 		},
 	})
-	m.paste = kit.NewFormDialog(m.deps.Theme, "Take a login apart", form)
+	m.paste = widget.NewFormDialog(m.deps.Theme, "Take a login apart", form)
 	m.paste.Submit = "take it apart"
-	m.paste.OnSubmit = func(f *kit.Form) tea.Cmd {
+	m.paste.OnSubmit = func(f *widget.Form) tea.Cmd {
 		d := m.paste
 		m.paste = nil // what was pasted may hold a password
 		return tea.Sequence(func() tea.Msg { return kit.Close{Overlay: d} }, m.readPaste(f.Value("login")))

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 func testCredential(params ...model.Param) model.Credential {
@@ -59,7 +59,7 @@ func TestExplanationLosesNothingAtAnyWidth(t *testing.T) {
 		for _, e := range explain(c.Parts(), width) {
 			joined += e.name
 			for _, l := range append([]string{e.name, e.brackets}, e.labels...) {
-				if kit.Width(l) > width {
+				if text.Width(l) > width {
 					t.Fatalf("width %d: line %q is wider", width, l)
 				}
 			}
@@ -67,7 +67,7 @@ func TestExplanationLosesNothingAtAnyWidth(t *testing.T) {
 				seen[s.label] = true
 			}
 			for _, s := range e.spans {
-				if s.label != "" && !strings.Contains(strings.Join(e.labels, "\n"), kit.Cut(s.label, width)) {
+				if s.label != "" && !strings.Contains(strings.Join(e.labels, "\n"), text.Cut(s.label, width)) {
 					t.Fatalf("width %d: label %q was overwritten:\n%s\n%s", width, s.label, e.brackets, strings.Join(e.labels, "\n"))
 				}
 			}

@@ -6,12 +6,13 @@ import (
 	"strings"
 
 	"zonedeck/keystore"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 func (m *Model) renderTest(w, h int) string {
 	t, focused := m.deps.Theme, m.ring.At == paneTest
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	lines := m.testLines(iw - 2)
 	top := max(0, min(m.test.top, len(lines)-ih))
 	m.test.top = top
@@ -19,7 +20,7 @@ func (m *Model) renderTest(w, h int) string {
 	if more := len(lines) - top - ih; more > 0 {
 		title += fmt.Sprintf(" · %d more below", more)
 	}
-	return kit.Pane(t, title, focused, w, h, indent(lines[top:min(top+ih, len(lines))]))
+	return widget.Pane(t, title, focused, w, h, indent(lines[top:min(top+ih, len(lines))]))
 }
 
 func (m *Model) testLines(w int) []string {
@@ -27,8 +28,8 @@ func (m *Model) testLines(w int) []string {
 	switch {
 	case m.test.slot.Running():
 		return []string{
-			t.Accent.Render("● ") + kit.Cut(kit.Clean(m.test.line), w-2),
-			t.Muted.Render(kit.Took(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
+			t.Accent.Render("● ") + text.Cut(text.Clean(m.test.line), w-2),
+			t.Muted.Render(text.Took(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
 		}
 	case m.test.err != "":
 		return m.inked(t.Warn, "! "+m.test.err, w)
@@ -50,14 +51,14 @@ func (m *Model) resultLines(w int) []string {
 	if r.ConnectStatus != 0 {
 		parts = append(parts, fmt.Sprintf("CONNECT %d", r.ConnectStatus))
 		if r.Timing.ProxyConnect >= 0 {
-			parts = append(parts, kit.Took(r.Timing.ProxyConnect))
+			parts = append(parts, text.Took(r.Timing.ProxyConnect))
 		}
 	}
 	if r.TargetStatus != 0 {
 		parts = append(parts, fmt.Sprintf("target %d", r.TargetStatus))
 	}
 	if r.Timing.Total >= 0 {
-		parts = append(parts, "total "+kit.Took(r.Timing.Total))
+		parts = append(parts, "total "+text.Took(r.Timing.Total))
 	}
 	var out []string
 	if username, _ := m.cred.Username(); username != m.test.of {
@@ -70,7 +71,7 @@ func (m *Model) resultLines(w int) []string {
 	if !r.Diagnosis.OK() {
 		out = append(out, m.failureLines(w)...)
 	}
-	out = append(out, m.inked(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+kit.When(r.Started, m.deps.Now()), w)...)
+	out = append(out, m.inked(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.When(r.Started, m.deps.Now()), w)...)
 	return append(out, m.headerLines(w)...)
 }
 
@@ -82,14 +83,14 @@ func flowed(parts []string, w int) []string {
 		switch {
 		case line == "":
 			line = p
-		case kit.Width(line)+3+kit.Width(p) <= w:
+		case text.Width(line)+3+text.Width(p) <= w:
 			line += " · " + p
 		default:
-			out = append(out, kit.Cut(line, w))
+			out = append(out, text.Cut(line, w))
 			line = "  " + p
 		}
 	}
-	return append(out, kit.Cut(line, w))
+	return append(out, text.Cut(line, w))
 }
 
 // exitLines say whether the exit rotates between calls and stays in a session.
@@ -110,7 +111,7 @@ func (m *Model) exitLines(w int) []string {
 	case unknown == len(r.Exits):
 		out = append(out, m.inked(t.Muted, "exit not told by the proxy or the page", w)...)
 	case len(r.Exits) == 1:
-		out = append(out, "exit "+kit.Clean(seen[0]))
+		out = append(out, "exit "+text.Clean(seen[0]))
 	default:
 		out = append(out, m.inked(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
 	}

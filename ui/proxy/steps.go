@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // backOff is how long "slow down" waits when the answer asks for nothing: the
@@ -57,7 +58,7 @@ func (m *Model) stepOf(s model.Step) step {
 	case model.ActionRetry:
 		return step{key: "r", label: "test again", disabled: m.whyNotTest()}
 	case model.ActionSlowDown:
-		return step{key: "s", label: "wait " + kit.Took(m.pause()) + ", test again", disabled: m.whyNotTest()}
+		return step{key: "s", label: "wait " + text.Took(m.pause()) + ", test again", disabled: m.whyNotTest()}
 	case model.ActionTryUnlocker:
 		return m.productStep("u", model.ProductUnlocker)
 	case model.ActionTryBrowser:
@@ -168,15 +169,15 @@ func (m *Model) nextLines(w int) []string {
 	t := m.deps.Theme
 	act, advice := m.steps()
 	var out []string
-	add := func(mark string, ink kit.Ink, text string) {
+	add := func(mark string, ink kit.Ink, words string) {
 		head := strings.Repeat(" ", 10)
 		if len(out) == 0 {
-			head = t.Muted.Render(kit.Fit("do next", 10))
+			head = t.Muted.Render(text.Fit("do next", 10))
 		}
-		room := max(w-10-kit.Width(mark), 8)
-		for i, l := range kit.WrapText(kit.Clean(text), room) {
+		room := max(w-10-text.Width(mark), 8)
+		for i, l := range text.Wrap(text.Clean(words), room) {
 			if i > 0 {
-				head, mark = strings.Repeat(" ", 10), strings.Repeat(" ", kit.Width(mark))
+				head, mark = strings.Repeat(" ", 10), strings.Repeat(" ", text.Width(mark))
 			}
 			out = append(out, head+mark+ink.Render(l))
 		}

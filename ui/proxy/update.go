@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Update takes intents, results, what is typed and what is pasted.
@@ -125,9 +126,9 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	case paneUse:
 		m.uses.Update(msg)
 	case paneName:
-		m.nameTop = max(0, m.nameTop+kit.ScrollBy(msg))
+		m.nameTop = max(0, m.nameTop+widget.ScrollBy(msg))
 	case paneTest:
-		m.test.top = max(0, m.test.top+kit.ScrollBy(msg))
+		m.test.top = max(0, m.test.top+widget.ScrollBy(msg))
 	}
 }
 

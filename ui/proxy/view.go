@@ -6,6 +6,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Render draws the form and the test beside the username and its uses, or all of
@@ -17,9 +19,9 @@ func (m *Model) Render(w, h int) string {
 		panes[i] = m.renderPane(a.Pane, a.W, a.H)
 	}
 	if len(panes) == 4 {
-		return kit.Row(kit.Stack(panes[:2]...), kit.Stack(panes[2:]...))
+		return widget.Row(widget.Stack(panes[:2]...), widget.Stack(panes[2:]...))
 	}
-	return kit.Stack(panes...)
+	return widget.Stack(panes...)
 }
 
 func (m *Model) renderPane(at, w, h int) string {
@@ -37,12 +39,12 @@ func (m *Model) renderPane(at, w, h int) string {
 
 func (m *Model) renderForm(w, h int) string {
 	focused := m.ring.At == paneForm
-	iw, ih := kit.Inner(w, h)
-	return kit.Pane(m.deps.Theme, "Credential", focused, w, h, m.form.Render(focused, iw, ih))
+	iw, ih := widget.Inner(w, h)
+	return widget.Pane(m.deps.Theme, "Credential", focused, w, h, m.form.Render(focused, iw, ih))
 }
 
 func (m *Model) renderUsername(w, h int) string {
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	lines := m.usernameLines(iw - 2)
 	top := max(0, min(m.nameTop, len(lines)-ih))
 	m.nameTop = top
@@ -50,7 +52,7 @@ func (m *Model) renderUsername(w, h int) string {
 	if more := len(lines) - top - ih; more > 0 {
 		title += fmt.Sprintf(" · %d more below", more)
 	}
-	return kit.Pane(m.deps.Theme, title, m.ring.At == paneName, w, h, indent(lines[top:min(top+ih, len(lines))]))
+	return widget.Pane(m.deps.Theme, title, m.ring.At == paneName, w, h, indent(lines[top:min(top+ih, len(lines))]))
 }
 
 // usernameLines is the username with its explanation, the notes, and what will
@@ -127,7 +129,7 @@ func (m *Model) noteLines(w int) []string {
 	}
 	switch {
 	case others > 0 && m.decided():
-		out = append(out, m.inked(t.Muted, "other readings: "+kit.Count(others)+", none of a zone of this profile", w)...)
+		out = append(out, m.inked(t.Muted, "other readings: "+text.Count(others)+", none of a zone of this profile", w)...)
 	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
 		out = append(out, m.inked(t.Muted, "zone name contains no \"-\": one reading", w)...)
 	}
@@ -174,10 +176,10 @@ func (m *Model) passwordText() string {
 
 func (m *Model) fact(name, value string, w int) []string {
 	var out []string
-	for i, l := range kit.WrapText(kit.Clean(value), w-10) {
+	for i, l := range text.Wrap(text.Clean(value), w-10) {
 		head := strings.Repeat(" ", 10)
 		if i == 0 {
-			head = m.deps.Theme.Muted.Render(kit.Fit(name, 10))
+			head = m.deps.Theme.Muted.Render(text.Fit(name, 10))
 		}
 		out = append(out, head+l)
 	}
@@ -193,7 +195,7 @@ func (m *Model) inkName(e explained) string {
 	take := func(to int) string {
 		from := at
 		for at < len(runes) && cell < to {
-			cell += kit.Width(string(runes[at]))
+			cell += text.Width(string(runes[at]))
 			at++
 		}
 		return string(runes[from:at])
@@ -219,10 +221,10 @@ func (m *Model) inkName(e explained) string {
 
 func (m *Model) renderUses(w, h int) string {
 	t, focused := m.deps.Theme, m.ring.At == paneUse
-	iw, ih := kit.Inner(w, h)
+	iw, ih := widget.Inner(w, h)
 	if !m.pasted.open {
 		// The table's header line has no words here; it stays as a margin.
-		return kit.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
+		return widget.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
 	}
 	var notes []string
 	for _, n := range m.pasted.notes {
@@ -236,7 +238,7 @@ func (m *Model) renderUses(w, h int) string {
 	if n := len(m.pasted.readings); n > 1 {
 		title = fmt.Sprintf("Pasted: %d readings, likeliest first", n)
 	}
-	return kit.Pane(t, title, focused, w, h, kit.Stack(m.uses.Render(t, focused, iw, rows), indent(notes)))
+	return widget.Pane(t, title, focused, w, h, widget.Stack(m.uses.Render(t, focused, iw, rows), indent(notes)))
 }
 
 // current are the notes of the reading under the cursor.
@@ -247,8 +249,8 @@ func (m *Model) current() []string {
 	return nil
 }
 
-func (m *Model) inked(ink kit.Ink, text string, w int) []string {
-	out := kit.WrapText(kit.CleanLines(text), max(w, 8))
+func (m *Model) inked(ink kit.Ink, words string, w int) []string {
+	out := text.Wrap(text.CleanLines(words), max(w, 8))
 	for i := range out {
 		out[i] = ink.Render(out[i])
 	}

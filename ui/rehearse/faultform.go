@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Fields of the form that are no fields of a rule.
@@ -29,7 +30,7 @@ const everyZone = "*"
 
 // faultForm is the overlay that adds a fault.
 type faultForm struct {
-	*kit.FormDialog
+	*widget.FormDialog
 	deps   Deps
 	preset string // the one that was filled in last
 	point  string // the one that the fields were shown for
@@ -44,7 +45,7 @@ type faultAdded struct {
 
 func newFaultForm(d Deps) *faultForm {
 	f := &faultForm{deps: d, preset: ownFault}
-	f.FormDialog = kit.NewFormDialog(d.Theme, "Add a fault", kit.NewForm(d.Theme, faultFields(d)...))
+	f.FormDialog = widget.NewFormDialog(d.Theme, "Add a fault", widget.NewForm(d.Theme, faultFields(d)...))
 	f.Intro = "Take a common one and change it, or fill in your own. The emulator does it to everybody who uses it, until it is removed."
 	f.Submit = "add it"
 	f.OnSubmit = f.add
@@ -54,23 +55,23 @@ func newFaultForm(d Deps) *faultForm {
 	return f
 }
 
-func faultFields(d Deps) []kit.Field {
-	presets := []kit.Option{{Value: ownFault, Label: "none: your own"}}
+func faultFields(d Deps) []widget.Field {
+	presets := []widget.Option{{Value: ownFault, Label: "none: your own"}}
 	for i, p := range rehearsal.Presets() {
-		presets = append(presets, kit.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
+		presets = append(presets, widget.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
 	}
-	points := make([]kit.Option, 0, len(rehearsal.Points()))
+	points := make([]widget.Option, 0, len(rehearsal.Points()))
 	for _, p := range rehearsal.Points() {
-		points = append(points, kit.Option{Value: p})
+		points = append(points, widget.Option{Value: p})
 	}
-	zones := []kit.Option{{Value: everyZone, Label: "every zone"}}
+	zones := []widget.Option{{Value: everyZone, Label: "every zone"}}
 	for _, z := range d.Zones() {
-		zones = append(zones, kit.Option{Value: z})
+		zones = append(zones, widget.Option{Value: z})
 	}
-	return []kit.Field{
-		{Name: fieldPreset, Label: "Common", Kind: kit.FieldPick, Options: presets, Value: ownFault, Help: "Fills in the fields below."},
-		{Name: fieldPoint, Label: "Where", Kind: kit.FieldChoice, Options: points, Value: "target"},
-		{Name: fieldAction, Label: "What", Kind: kit.FieldPick, Value: "status"},
+	return []widget.Field{
+		{Name: fieldPreset, Label: "Common", Kind: widget.FieldPick, Options: presets, Value: ownFault, Help: "Fills in the fields below."},
+		{Name: fieldPoint, Label: "Where", Kind: widget.FieldChoice, Options: points, Value: "target"},
+		{Name: fieldAction, Label: "What", Kind: widget.FieldPick, Value: "status"},
 		{Name: "status", Label: "Status", Placeholder: "such as 503", Check: whole},
 		{Name: "retry_after", Label: "Retry after", Placeholder: "such as 2s"},
 		{Name: "code", Label: "Error code", Placeholder: "such as reject_block"},
@@ -81,8 +82,8 @@ func faultFields(d Deps) []kit.Field {
 		{Name: "rate", Label: "Rate", Placeholder: "bytes a second, such as 1024", Check: whole},
 		{Name: "copies", Label: "Copies", Placeholder: "2 where left out", Check: whole},
 		{Name: "delay", Label: "Delay", Placeholder: "before anything else, such as 300ms"},
-		{Name: "accepted", Label: "Accepted", Kind: kit.FieldToggle, Help: "The call happens; its answer alone is lost or replaced."},
-		{Name: "zone", Label: "Zone", Kind: kit.FieldPick, Options: zones, Value: everyZone, Free: true},
+		{Name: "accepted", Label: "Accepted", Kind: widget.FieldToggle, Help: "The call happens; its answer alone is lost or replaced."},
+		{Name: "zone", Label: "Zone", Kind: widget.FieldPick, Options: zones, Value: everyZone, Free: true},
 		{Name: "host", Label: "Host", Placeholder: "of the target or webhook; * is any text"},
 		{Name: "path", Label: "Path", Placeholder: "* is any text"},
 		{Name: "dataset", Label: "Data set", Placeholder: "such as gd_products"},
@@ -138,7 +139,7 @@ func known(point string) []string {
 }
 
 // follow keeps the fields in step with what was picked.
-func (f *faultForm) follow(values *kit.Form) {
+func (f *faultForm) follow(values *widget.Form) {
 	if p := values.Value(fieldPreset); p != f.preset {
 		f.preset = p
 		f.fillIn(values, p)
@@ -146,9 +147,9 @@ func (f *faultForm) follow(values *kit.Form) {
 	point := values.Value(fieldPoint)
 	if point != f.point {
 		f.point = point
-		var options []kit.Option
+		var options []widget.Option
 		for _, a := range rehearsal.Actions(point) {
-			options = append(options, kit.Option{Value: a, Note: meaning(a)})
+			options = append(options, widget.Option{Value: a, Note: meaning(a)})
 		}
 		values.SetOptions(fieldAction, options)
 		if actions := rehearsal.Actions(point); !slices.Contains(actions, values.Value(fieldAction)) {
@@ -167,7 +168,7 @@ func valueFields() []string {
 	return []string{"status", "retry_after", "code", "message", "after", "pause", "chunk", "rate", "copies", "accepted", "zone", "host", "path", "dataset"}
 }
 
-func (f *faultForm) fillIn(values *kit.Form, preset string) {
+func (f *faultForm) fillIn(values *widget.Form, preset string) {
 	i, err := strconv.Atoi(preset)
 	if err != nil || i < 0 || i >= len(rehearsal.Presets()) {
 		return
@@ -235,7 +236,7 @@ func meaning(action string) string {
 }
 
 // rule is what a form whose checks have passed describes: what is hidden does not count.
-func (f *faultForm) rule(values *kit.Form) (rehearsal.Rule, error) {
+func (f *faultForm) rule(values *widget.Form) (rehearsal.Rule, error) {
 	fields, err := parseCalls(values.Value(fieldCalls))
 	if err != nil {
 		return rehearsal.Rule{}, err
@@ -251,7 +252,7 @@ func (f *faultForm) rule(values *kit.Form) (rehearsal.Rule, error) {
 }
 
 // add hands the fault to the emulator; the dialog stays until it is taken.
-func (f *faultForm) add(values *kit.Form) tea.Cmd {
+func (f *faultForm) add(values *widget.Form) tea.Cmd {
 	r, err := f.rule(values)
 	if err != nil {
 		f.Problem = err.Error()

@@ -9,6 +9,8 @@ import (
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // refreshEvery is how often an open list asks for its counters.
@@ -17,7 +19,7 @@ const refreshEvery = time.Second
 // faultList is the overlay that shows the faults.
 type faultList struct {
 	deps    Deps
-	table   kit.Table
+	table   widget.Table
 	faults  []rehearsal.Fault
 	loaded  bool
 	problem string
@@ -40,7 +42,7 @@ type (
 
 func newFaultList(d Deps) *faultList {
 	l := &faultList{deps: d}
-	l.table.Columns = []kit.Column{
+	l.table.Columns = []widget.Column{
 		{Title: "FAULT", Width: 10},
 		{Title: "", Width: 5},
 		{Title: "AT", Width: 7},
@@ -108,7 +110,7 @@ func (l *faultList) Bindings() []kit.Binding {
 		{Keys: []string{"X"}, Label: "remove", Help: "Remove the fault from the emulator.", Group: "Faults", Intent: listRemove{}, Disabled: none, Dangerous: true},
 		{Keys: []string{"esc", "q"}, Label: "close", Help: "Close the list; the faults stay.", Intent: kit.Close{}},
 	}
-	for _, b := range kit.MotionBindings() {
+	for _, b := range widget.MotionBindings() {
 		if !b.Matches("space") {
 			out = append(out, b)
 		}
@@ -146,9 +148,9 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		if !ok {
 			return nil
 		}
-		return kit.Confirm(d.Theme, kit.ConfirmSpec{
+		return widget.Confirm(d.Theme, widget.ConfirmSpec{
 			Title: "Remove the fault?", Yes: "remove it", Intent: kit.ForOverlay{Overlay: l, Msg: removeNow{f.ID}},
-			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + kit.Count(int(f.Hits)) + " of " + kit.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
+			Body: f.ID + " at the " + f.Point + " (" + f.What() + ", " + f.Where() + ") hit " + text.Count(int(f.Hits)) + " of " + text.Count(int(f.Calls)) + " calls. The emulator forgets it with its counters; space switches it off and keeps it.",
 		})
 	case removeNow:
 		return l.change(func() error { return d.Emulator.RemoveFault(d.Ctx, msg.id) })
@@ -168,15 +170,15 @@ func (l *faultList) took(msg listLoaded) {
 	l.table.SetRowsKeyed(len(faults), func(i int) string { return faults[i].ID }, l.row)
 }
 
-func (l *faultList) row(i int) []kit.Cell {
+func (l *faultList) row(i int) []widget.Cell {
 	th, f := l.deps.Theme, l.faults[i]
-	state := kit.Cell{Text: "● on", Ink: th.Warn}
+	state := widget.Cell{Text: "● on", Ink: th.Warn}
 	if f.Off {
-		state = kit.Cell{Text: "○ off", Ink: th.Muted}
+		state = widget.Cell{Text: "○ off", Ink: th.Muted}
 	}
-	return []kit.Cell{
-		kit.C(f.ID), state, kit.C(f.Point),
-		kit.C(strconv.FormatInt(f.Hits, 10) + " of " + strconv.FormatInt(f.Calls, 10)), kit.C(f.What()), kit.C(f.Where()),
+	return []widget.Cell{
+		widget.C(f.ID), state, widget.C(f.Point),
+		widget.C(strconv.FormatInt(f.Hits, 10) + " of " + strconv.FormatInt(f.Calls, 10)), widget.C(f.What()), widget.C(f.Where()),
 	}
 }
 
@@ -185,19 +187,19 @@ func (l *faultList) Render(w, h int) string {
 	th := l.deps.Theme
 	switch {
 	case l.problem != "":
-		return kit.Block("\n "+th.Bad.Render("✗ ")+kit.Cut(kit.Clean(l.problem), w-4), w, h)
+		return widget.Block("\n "+th.Bad.Render("✗ ")+text.Cut(text.Clean(l.problem), w-4), w, h)
 	case !l.loaded:
-		return kit.Block("\n "+th.Muted.Render("asking the emulator…"), w, h)
+		return widget.Block("\n "+th.Muted.Render("asking the emulator…"), w, h)
 	case len(l.faults) == 0:
-		return kit.Block("\n "+th.Muted.Render("No fault is set: the emulator behaves.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
+		return widget.Block("\n "+th.Muted.Render("No fault is set: the emulator behaves.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
 	}
 	detail := ""
 	if f, ok := l.current(); ok {
 		detail = strings.Join([]string{
 			th.Border.Render(strings.Repeat("─", w)),
-			" " + kit.Cut(kit.Clean(f.Point+": "+f.What()), w-2),
-			" " + kit.Cut(kit.Clean(f.Where()+" · set "+kit.When(f.Added, l.deps.Now())), w-2),
+			" " + text.Cut(text.Clean(f.Point+": "+f.What()), w-2),
+			" " + text.Cut(text.Clean(f.Where()+" · set "+text.When(f.Added, l.deps.Now())), w-2),
 		}, "\n")
 	}
-	return kit.Stack(l.table.Render(th, true, w, max(h-3, 1)), detail)
+	return widget.Stack(l.table.Render(th, true, w, max(h-3, 1)), detail)
 }

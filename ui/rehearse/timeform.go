@@ -9,13 +9,15 @@ import (
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 const fieldBy = "by"
 
 // timeForm is the overlay that moves the emulator's time.
 type timeForm struct {
-	*kit.FormDialog
+	*widget.FormDialog
 	deps Deps
 }
 
@@ -30,7 +32,7 @@ type (
 
 func newTimeForm(d Deps) *timeForm {
 	f := &timeForm{deps: d}
-	f.FormDialog = kit.NewFormDialog(d.Theme, "Move the emulator's time forward", kit.NewForm(d.Theme, kit.Field{
+	f.FormDialog = widget.NewFormDialog(d.Theme, "Move the emulator's time forward", widget.NewForm(d.Theme, widget.Field{
 		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "It is asked once more before it happens.",
 		Check: func(v string) error { _, err := rehearsal.ParseSpan(strings.TrimSpace(v)); return err },
 	}))
@@ -43,7 +45,7 @@ func newTimeForm(d Deps) *timeForm {
 func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") }
 
 // ask names what the move does before it happens: it cannot be taken back.
-func (f *timeForm) ask(values *kit.Form) tea.Cmd {
+func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	by, err := rehearsal.ParseSpan(strings.TrimSpace(values.Value(fieldBy)))
 	if err != nil {
 		f.Problem = err.Error()
@@ -51,8 +53,8 @@ func (f *timeForm) ask(values *kit.Form) tea.Cmd {
 	}
 	now := f.deps.Now()
 	body := fmt.Sprintf("The emulator's clock goes from %s to %s (%s). Keys, sticky sessions and snapshots expire, rotations come due, and faults with a time begin or end; this console and everything else that uses the emulator follow.\n"+
-		"It never goes back: to start over, end every zonedeck and delete %s.", moment(now), moment(now.Add(by)), kit.Ahead(by), f.deps.StateDir)
-	return kit.Confirm(f.deps.Theme, kit.ConfirmSpec{
+		"It never goes back: to start over, end every zonedeck and delete %s.", moment(now), moment(now.Add(by)), text.Ahead(by), f.deps.StateDir)
+	return widget.Confirm(f.deps.Theme, widget.ConfirmSpec{
 		Title: "Move time forward?", Body: body, Yes: "move it", Intent: kit.ForOverlay{Overlay: f, Msg: moveNow{by}},
 	})
 }

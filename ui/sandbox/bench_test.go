@@ -12,6 +12,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
 	"zonedeck/ui/sandbox"
 )
 
@@ -26,15 +27,15 @@ func BenchmarkKeyToFrame(b *testing.B) {
 		})
 	}
 	line := []byte("<p>the quick brown fox jumps over the lazy dog and goes on for a while</p>\n")
-	body := bytes.Repeat(line, 100<<20/len(line))
+	page := bytes.Repeat(line, 100<<20/len(line))
 	res := okResult(model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/large", Via: model.ViaAPI})
-	res.Body = model.BodyRef{File: "large", Size: int64(len(body))}
+	res.Body = model.BodyRef{File: "large", Size: int64(len(page))}
 	svc.kept["f_1"] = res
 	view := sandbox.New(sandbox.Deps{
 		Ctx: b.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), Fetcher: svc, History: svc,
 		Saved: &fakeStore{}, Profile: demoProfile,
-		Open: func(context.Context, model.BodyRef) (kit.BodySource, error) {
-			return kit.BodySource{Reader: bytes.NewReader(body), Size: int64(len(body))}, nil
+		Open: func(context.Context, model.BodyRef) (body.Source, error) {
+			return body.Source{Reader: bytes.NewReader(page), Size: int64(len(page))}, nil
 		},
 	})
 	run(view, view.Init())

@@ -12,6 +12,9 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // maxCopy is the largest body that goes onto a clipboard, in bytes. What is
@@ -47,23 +50,23 @@ func (m *Model) copy(msg tea.Msg) tea.Cmd {
 
 func (m *Model) openCopyMenu() tea.Cmd {
 	b := m.result.res.Body
-	body := kit.MenuItem{Key: "b", Label: "body", Note: kit.Bytes(b.Size), Intent: copyBody{}}
-	headers := kit.MenuItem{Key: "h", Label: "headers of the answer", Intent: copyHeaders{}}
+	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: copyBody{}}
+	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: copyHeaders{}}
 	switch {
 	case !m.result.have():
 		body.Disabled, headers.Disabled = "there is no result yet", "there is no result yet"
 	case b.Size == 0:
 		body.Disabled = "it is empty"
 	case b.Size > maxCopy:
-		body.Disabled = kit.Bytes(b.Size) + " is more than a clipboard takes; it is kept as " + b.File
+		body.Disabled = text.Bytes(b.Size) + " is more than a clipboard takes; it is kept as " + b.File
 	}
-	curl := kit.MenuItem{Key: "c", Label: "request as curl", Note: "secrets from the environment", Intent: copyCurl{}}
+	curl := widget.MenuItem{Key: "c", Label: "request as curl", Note: "secrets from the environment", Intent: copyCurl{}}
 	if m.form.wire.Problem != "" {
 		curl.Disabled = m.form.wire.Problem
 	} else if !m.session.Ready {
 		curl.Disabled = m.notReady()
 	}
-	return kit.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []kit.MenuItem{
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []widget.MenuItem{
 		body, headers,
 		{Key: "u", Label: "URL of the form", Intent: copyURL{}},
 		curl,
@@ -119,7 +122,7 @@ func (m *Model) tookBodyText(msg bodyRead) tea.Cmd {
 	return kit.CopyText("body", msg.text)
 }
 
-func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (kit.BodySource, error), b model.BodyRef) (string, error) {
+func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (body.Source, error), b model.BodyRef) (string, error) {
 	src, err := open(ctx, b)
 	if err != nil {
 		return "", err
@@ -128,7 +131,7 @@ func readBody(ctx context.Context, open func(context.Context, model.BodyRef) (ki
 		defer func() { _ = src.Close() }() // it was only read
 	}
 	if src.Size > maxCopy {
-		return "", fmt.Errorf("it is larger than %s", kit.Bytes(maxCopy))
+		return "", fmt.Errorf("it is larger than %s", text.Bytes(maxCopy))
 	}
 	text, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, src.Size))
 	return string(text), err

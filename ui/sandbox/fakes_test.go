@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/saved"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
 	"zonedeck/ui/sandbox"
 	"zonedeck/ui/uitest"
 )
@@ -136,8 +137,8 @@ func open(t *testing.T, w, h int) *bench {
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: func(context.Context, model.BodyRef) (kit.BodySource, error) {
-			return kit.BodySource{}, errors.New("no file in this test")
+		Open: func(context.Context, model.BodyRef) (body.Source, error) {
+			return body.Source{}, errors.New("no file in this test")
 		},
 	})
 	app := ui.New(ui.Deps{

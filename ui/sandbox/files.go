@@ -10,6 +10,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Messages of saved requests and of the editor.
@@ -27,7 +29,7 @@ type (
 		name    string
 		req     model.FetchRequest
 		omitted []string
-		dialog  *kit.FormDialog // nil once it has been asked whether to replace
+		dialog  *widget.FormDialog // nil once it has been asked whether to replace
 		err     error
 	}
 	loadSaved    struct{ name string }
@@ -90,18 +92,18 @@ func (m *Model) askName() tea.Cmd {
 	m.endEditing()
 	m.refresh()
 	req := m.form.request
-	form := kit.NewForm(m.deps.Theme, kit.Field{
-		Name: "name", Label: "Name", Kind: kit.FieldText, Placeholder: "such as shop v2", Check: saved.CheckName,
+	form := widget.NewForm(m.deps.Theme, widget.Field{
+		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "such as shop v2", Check: saved.CheckName,
 	})
-	d := kit.NewFormDialog(m.deps.Theme, "Save the request", form)
+	d := widget.NewFormDialog(m.deps.Theme, "Save the request", form)
 	d.Intro = "It is kept as a plain TOML file, with the key by its name. Headers that are secrets are left out."
 	d.Submit = "save"
 	d.Width = 60
-	d.OnSubmit = func(f *kit.Form) tea.Cmd { return m.store(f.Value("name"), req, false, d) }
+	d.OnSubmit = func(f *widget.Form) tea.Cmd { return m.store(f.Value("name"), req, false, d) }
 	return kit.OpenOverlay(d)
 }
 
-func (m *Model) store(name string, r model.FetchRequest, replace bool, d *kit.FormDialog) tea.Cmd {
+func (m *Model) store(name string, r model.FetchRequest, replace bool, d *widget.FormDialog) tea.Cmd {
 	store := m.deps.Saved
 	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		omitted, err := store.Save(ctx, name, r, replace)
@@ -119,7 +121,7 @@ func (m *Model) tookSaved(msg savedWritten) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, saved.ErrExists):
-		return tea.Sequence(closeIt(), kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		return tea.Sequence(closeIt(), widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 			Title: "Replace " + msg.name + "?",
 			Body:  "A request is saved as " + msg.name + " already. It is overwritten, and there is no way back.",
 			Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: msg.name, req: msg.req},
@@ -154,14 +156,14 @@ func (m *Model) tookList(msg savedListed) tea.Cmd {
 	case len(msg.list) == 0:
 		return kit.Info("No request is saved yet. ctrl+s saves the one in the form.")
 	}
-	choices := make([]kit.Choice, 0, len(msg.list))
+	choices := make([]widget.Choice, 0, len(msg.list))
 	for _, e := range msg.list {
-		choices = append(choices, kit.Choice{
-			Text: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL, Key: kit.Ago(e.Changed, m.deps.Now()),
+		choices = append(choices, widget.Choice{
+			Text: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL, Key: text.Ago(e.Changed, m.deps.Now()),
 			Disabled: e.Problem, Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
 		})
 	}
-	return kit.OpenOverlay(kit.NewFinder(m.deps.Theme, "Saved requests", "type to filter", choices))
+	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Saved requests", "type to filter", choices))
 }
 
 func (m *Model) loadSaved(name string) tea.Cmd {

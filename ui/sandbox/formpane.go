@@ -6,6 +6,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // fieldMore is the fold: a toggle that shows the fields below it.
@@ -13,7 +15,7 @@ const fieldMore field = "more"
 
 // formPane is the form, and what it comes to.
 type formPane struct {
-	form     *kit.Form
+	form     *widget.Form
 	request  model.FetchRequest
 	problems []problem
 	wire     model.WirePreview
@@ -33,31 +35,31 @@ const maxUndo = 20
 
 func newFormPane(th *kit.Theme) formPane {
 	d := firstDraft()
-	return formPane{form: kit.NewForm(th,
-		kit.Field{Name: string(fieldZone), Label: "Zone", Kind: kit.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
-		kit.Field{Name: string(fieldURL), Label: "URL", Kind: kit.FieldText, Value: d.URL, Placeholder: "http://…"},
-		kit.Field{Name: string(fieldVia), Label: "Via", Kind: kit.FieldChoice, Value: d.Via, Options: []kit.Option{
+	return formPane{form: widget.NewForm(th,
+		widget.Field{Name: string(fieldZone), Label: "Zone", Kind: widget.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
+		widget.Field{Name: string(fieldURL), Label: "URL", Kind: widget.FieldText, Value: d.URL, Placeholder: "http://…"},
+		widget.Field{Name: string(fieldVia), Label: "Via", Kind: widget.FieldChoice, Value: d.Via, Options: []widget.Option{
 			{Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
 		}},
-		kit.Field{Name: string(fieldFormat), Label: "Format", Kind: kit.FieldChoice, Value: d.Format, Options: []kit.Option{
+		widget.Field{Name: string(fieldFormat), Label: "Format", Kind: widget.FieldChoice, Value: d.Format, Options: []widget.Option{
 			{Value: string(model.FormatRaw)}, {Value: string(model.FormatJSON)},
 		}},
-		kit.Field{Name: string(fieldKey), Label: "Key", Kind: kit.FieldPick, Placeholder: "choose a key"},
-		kit.Field{Name: string(fieldMore), Label: "More", Kind: kit.FieldToggle, Placeholder: "method, body, fields …"},
-		kit.Field{Name: string(fieldMethod), Label: "Method", Kind: kit.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
-		kit.Field{Name: string(fieldHeaders), Label: "Headers", Kind: kit.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
-		kit.Field{Name: string(fieldBody), Label: "Body", Kind: kit.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
-		kit.Field{Name: string(fieldRequired), Label: "Required", Kind: kit.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
-		kit.Field{Name: string(fieldCountry), Label: "Country", Kind: kit.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
-		kit.Field{Name: string(fieldSession), Label: "Session", Kind: kit.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
-		kit.Field{Name: string(fieldTimeout), Label: "Timeout", Kind: kit.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
+		widget.Field{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
+		widget.Field{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
+		widget.Field{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
+		widget.Field{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
+		widget.Field{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
+		widget.Field{Name: string(fieldRequired), Label: "Required", Kind: widget.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
+		widget.Field{Name: string(fieldCountry), Label: "Country", Kind: widget.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
+		widget.Field{Name: string(fieldSession), Label: "Session", Kind: widget.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
+		widget.Field{Name: string(fieldTimeout), Label: "Timeout", Kind: widget.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
 	)}
 }
 
-func methods() []kit.Option {
-	out := []kit.Option{}
+func methods() []widget.Option {
+	out := []widget.Option{}
 	for _, m := range []string{methodGet, "POST", "PUT", "PATCH", "DELETE", methodHead} {
-		out = append(out, kit.Option{Value: m})
+		out = append(out, widget.Option{Value: m})
 	}
 	return out
 }
@@ -171,20 +173,20 @@ func fieldHelp(f field) string {
 
 // options brings the pickers in line with session and history.
 func (m *Model) options() {
-	zones := make([]kit.Option, 0, len(m.session.Zones))
+	zones := make([]widget.Option, 0, len(m.session.Zones))
 	for _, z := range m.session.Zones {
-		o := kit.Option{Value: string(z.Name), Note: z.Product.String()}
+		o := widget.Option{Value: string(z.Name), Note: z.Product.String()}
 		if last, ok := m.history.last[string(z.Name)]; ok {
 			glyph, _ := m.deps.Theme.ClassMark(last.Class)
-			o.Note += "  " + glyph + " " + last.Class.Label() + " " + kit.Ago(last.At, m.deps.Now())
+			o.Note += "  " + glyph + " " + last.Class.Label() + " " + text.Ago(last.At, m.deps.Now())
 		}
 		zones = append(zones, o)
 	}
 	m.form.form.SetOptions(string(fieldZone), zones)
-	keys := make([]kit.Option, 0, len(m.session.Keys)+1)
+	keys := make([]widget.Option, 0, len(m.session.Keys)+1)
 	known := false
 	for _, k := range m.session.Keys {
-		o := kit.Option{Value: k.Name, Note: m.keyNote(k)}
+		o := widget.Option{Value: k.Name, Note: m.keyNote(k)}
 		if k.Name == m.session.Key.Name {
 			known = true
 			o.Note += " · the profile's"
@@ -192,7 +194,7 @@ func (m *Model) options() {
 		keys = append(keys, o)
 	}
 	if k := m.session.Key; k.Name != "" && !known {
-		keys = append([]kit.Option{{Value: k.Name, Note: m.keyNote(k) + " · the profile's"}}, keys...)
+		keys = append([]widget.Option{{Value: k.Name, Note: m.keyNote(k) + " · the profile's"}}, keys...)
 	}
 	m.form.form.SetOptions(string(fieldKey), keys)
 }

@@ -10,6 +10,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // historyRows is how many fetches the pane lists; the Activity tab has them all.
@@ -17,7 +19,7 @@ const historyRows = 200
 
 // historyPane is the list of the last fetches.
 type historyPane struct {
-	table   kit.Table
+	table   widget.Table
 	all     []model.Activity          // as they were read, of every profile
 	rows    []model.Activity          // of the profile in use
 	last    map[string]model.Activity // the newest fetch of each zone
@@ -27,7 +29,7 @@ type historyPane struct {
 
 func newHistoryPane() historyPane {
 	var p historyPane
-	p.table.Columns = []kit.Column{
+	p.table.Columns = []widget.Column{
 		{Title: "TIME", Width: 8},
 		{Title: "CLASS", Width: 19},
 		{Title: "ZONE", Width: 14, Priority: 2},
@@ -107,7 +109,7 @@ func (m *Model) remember() {
 	}
 }
 
-func (m *Model) historyRow(i int) []kit.Cell {
+func (m *Model) historyRow(i int) []widget.Cell {
 	if i >= len(m.history.rows) {
 		return nil
 	}
@@ -118,10 +120,10 @@ func (m *Model) historyRow(i int) []kit.Cell {
 	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
 		clock = at.Format("02 Jan")
 	}
-	return []kit.Cell{
+	return []widget.Cell{
 		{Text: clock, Ink: th.Muted},
 		{Text: glyph + " " + classWord(a.Class, a.Cause), Ink: ink},
-		kit.C(a.Zone), kit.C(a.Via.String()), kit.C(kit.Took(a.Total)), kit.C(a.URL),
+		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Took(a.Total)), widget.C(a.URL),
 	}
 }
 
@@ -133,7 +135,7 @@ func (m *Model) historyGist() string {
 	}
 	a := rows[0]
 	glyph, _ := m.deps.Theme.ClassMark(a.Class)
-	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), kit.Ago(a.At, m.deps.Now()), glyph, classWord(a.Class, a.Cause), a.Zone, a.URL)
+	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), glyph, classWord(a.Class, a.Cause), a.Zone, a.URL)
 }
 
 // pickedFetch is the fetch under the history's cursor.

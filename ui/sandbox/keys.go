@@ -5,6 +5,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Intents of the tab's keys.
@@ -39,10 +41,10 @@ func (m *Model) Bindings() []kit.Binding {
 		if v := m.viewer(); v != nil {
 			out = append(out, v.Bindings()...)
 		} else {
-			out = append(out, kit.MotionBindings()...)
+			out = append(out, widget.MotionBindings()...)
 		}
 	case paneWire:
-		out = append(out, kit.MotionBindings()...)
+		out = append(out, widget.MotionBindings()...)
 	case paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
 		if a, ok := m.pickedFetch(); !ok {
@@ -50,7 +52,7 @@ func (m *Model) Bindings() []kit.Binding {
 		} else if a.Ref == "" {
 			b.Disabled = "it ended without a result"
 		}
-		out = append(append(out, b), kit.MotionBindings()...)
+		out = append(append(out, b), widget.MotionBindings()...)
 	}
 	out = append(out, m.resultBindings()...)
 	out = append(out, m.fileBindings()...)
@@ -140,7 +142,7 @@ func (m *Model) stepLabel(s model.Step) string {
 	case model.ActionRetry:
 		return "send again"
 	case model.ActionSlowDown:
-		return "wait " + kit.Took(pauseOf(m.result.res.Diagnosis)) + ", send again"
+		return "wait " + text.Took(pauseOf(m.result.res.Diagnosis)) + ", send again"
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		p := model.ProductUnlocker
 		if s.Action == model.ActionTryBrowser {

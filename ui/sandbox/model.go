@@ -11,6 +11,8 @@ import (
 	"zonedeck/service/profile"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/widget"
 )
 
 // Fetcher sends requests and shows them beforehand; service.Client is one.
@@ -46,7 +48,7 @@ type Deps struct {
 	// Profile is the profile in use as it is known now; it must not block.
 	Profile func() profile.Profile
 	// Open opens a body for reading, wherever it lies; it is called in commands.
-	Open func(ctx context.Context, b model.BodyRef) (kit.BodySource, error)
+	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
 	// Edit gives the command that shows a body in the operator's editor; it is
 	// called in commands. Nil means that there is no editor.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error)
@@ -68,7 +70,7 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
-	ring    kit.Ring
+	ring    widget.Ring
 	work    work
 	width   int
 	height  int
@@ -82,10 +84,10 @@ type work struct {
 // New makes the tab with the first request filled in. Nothing is read or sent
 // before Init.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: kit.Ring{N: panes}}
+	m := &Model{deps: d, ring: widget.Ring{N: panes}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
-	m.result.body = kit.NewBodyView(d.Ctx, kit.Sandbox, d.Theme)
+	m.result.body = body.New(d.Ctx, kit.Sandbox, d.Theme)
 	m.refresh()
 	return m
 }

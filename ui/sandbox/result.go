@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
 )
 
 // resultTab is a page of the result.
@@ -56,7 +56,7 @@ type resultPane struct {
 	res    model.FetchResult
 	origin origin
 	tab    resultTab
-	body   *kit.BodyView
+	body   *body.View
 	top    int // first line of a page that is not the body
 	// mark is the evidence that was jumped to last, in the order of the diagnosis.
 	mark int
@@ -81,7 +81,7 @@ type flight struct {
 func (p *resultPane) have() bool { return p.origin != fromNothing }
 
 // viewer is the body viewer of the page on screen, nil where it has none.
-func (m *Model) viewer() *kit.BodyView {
+func (m *Model) viewer() *body.View {
 	if !m.result.have() || m.work.send.Running() {
 		return nil
 	}

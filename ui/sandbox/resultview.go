@@ -9,6 +9,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // renderResult draws the response pane: the request on its way, the result, or
@@ -16,14 +18,14 @@ import (
 func (m *Model) renderResult(on bool, w, h int) string {
 	switch {
 	case m.work.send.Running():
-		return kit.Block(strings.Join(m.flightLines(w), "\n"), w, h)
+		return widget.Block(strings.Join(m.flightLines(w), "\n"), w, h)
 	case !m.result.have():
-		return kit.Block(strings.Join(m.firstLines(w), "\n"), w, h)
+		return widget.Block(strings.Join(m.firstLines(w), "\n"), w, h)
 	}
 	head := m.headLines(w, h)
 	rest := h - len(head)
 	if rest <= 0 {
-		return kit.Block(strings.Join(head, "\n"), w, h)
+		return widget.Block(strings.Join(head, "\n"), w, h)
 	}
 	return strings.Join(head, "\n") + "\n" + m.page(on, w, rest)
 }
@@ -32,10 +34,10 @@ func (m *Model) renderResult(on bool, w, h int) string {
 func (m *Model) page(on bool, w, h int) string {
 	if m.result.tab != tabBody {
 		lines := m.pageLines(w)
-		return kit.Block(strings.Join(lines[max(min(m.result.top, len(lines)-h), 0):], "\n"), w, h)
+		return widget.Block(strings.Join(lines[max(min(m.result.top, len(lines)-h), 0):], "\n"), w, h)
 	}
 	if why := noBody(m.result.res); why != "" {
-		return kit.Block(" "+m.deps.Theme.Muted.Render(kit.Cut(why, w-2)), w, h)
+		return widget.Block(" "+m.deps.Theme.Muted.Render(text.Cut(why, w-2)), w, h)
 	}
 	return m.result.body.Render(on, w, h)
 }
@@ -51,7 +53,7 @@ func (m *Model) pageLines(w int) []string {
 		return m.fieldLines(m.result.res.Fields, w)
 	case tabHeaders:
 		var out []string
-		for _, l := range strings.Split(kit.CleanLines(headerPage(m.result.res)), "\n") {
+		for _, l := range strings.Split(text.CleanLines(headerPage(m.result.res)), "\n") {
 			for _, part := range hardWrap(l, w-2) {
 				out = append(out, " "+part)
 			}
@@ -80,8 +82,8 @@ func noBody(res model.FetchResult) string {
 func (m *Model) firstLines(w int) []string {
 	th := m.deps.Theme
 	var lines []string
-	add := func(ink kit.Ink, text string) {
-		for _, l := range kit.WrapText(kit.CleanLines(text), w-2) {
+	add := func(ink kit.Ink, words string) {
+		for _, l := range text.Wrap(text.CleanLines(words), w-2) {
 			lines = append(lines, " "+ink.Render(l))
 		}
 	}
@@ -108,12 +110,12 @@ func (m *Model) firstLines(w int) []string {
 func (m *Model) flightLines(w int) []string {
 	th, f := m.deps.Theme, m.result.flight
 	now := m.deps.Now()
-	line := th.Accent.Render("● "+phaseWord(f)) + "  " + kit.Took(max(now.Sub(f.started), 0)) +
+	line := th.Accent.Render("● "+phaseWord(f)) + "  " + text.Took(max(now.Sub(f.started), 0)) +
 		th.Muted.Render(fmt.Sprintf("  attempt %d", f.n))
 	if f.bytes > 0 {
-		line += th.Muted.Render("  " + kit.Bytes(f.bytes))
+		line += th.Muted.Render("  " + text.Bytes(f.bytes))
 	}
-	lines := []string{" " + line, " " + th.Muted.Render(kit.Cut(kit.Clean(fmt.Sprintf("%s · %s · %s", f.request.Zone.Name, f.request.Via, f.request.URL)), w-2))}
+	lines := []string{" " + line, " " + th.Muted.Render(text.Cut(text.Clean(fmt.Sprintf("%s · %s · %s", f.request.Zone.Name, f.request.Via, f.request.URL)), w-2))}
 	if !f.until.IsZero() {
 		left := max(f.until.Sub(now), 0)
 		lines = append(lines, " "+th.Warn.Render("! "+fmt.Sprintf("waiting, %.1f s left before the next attempt", left.Seconds())))
@@ -140,15 +142,15 @@ func phaseWord(f flight) string {
 // attemptLines is the table of attempts.
 func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 	th := m.deps.Theme
-	lines := []string{th.Muted.Render(kit.Fit("  #  CLASS                STATUS      WAITED       TOOK", w))}
+	lines := []string{th.Muted.Render(text.Fit("  #  CLASS                STATUS      WAITED       TOOK", w))}
 	for _, a := range list {
 		glyph, ink := th.ClassMark(a.Class)
 		status := "-"
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
 		}
-		lines = append(lines, kit.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(kit.Fit(glyph+" "+classWord(a.Class, ""), 19))+
-			"  "+kit.FitRight(status, 6)+"  "+kit.FitRight(waited(a.Wait), 10)+" "+kit.FitRight(kit.Took(a.Total), 10), w))
+		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+classWord(a.Class, ""), 19))+
+			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
 	}
 	return lines
 }
@@ -159,16 +161,16 @@ func (m *Model) fieldLines(list []model.Field, w int) []string {
 	th := m.deps.Theme
 	pathW := 8
 	for _, f := range list {
-		pathW = max(pathW, kit.Width(kit.Clean(f.Path)))
+		pathW = max(pathW, text.Width(text.Clean(f.Path)))
 	}
 	pathW = min(pathW, max(w/2, 8))
-	lines := []string{th.Muted.Render(kit.Fit("   "+kit.Fit("REQUIRED", pathW)+"  VALUE", w))}
+	lines := []string{th.Muted.Render(text.Fit("   "+text.Fit("REQUIRED", pathW)+"  VALUE", w))}
 	for _, f := range list {
-		mark, value := th.Good.Render("✓"), kit.Clean(f.Value)
+		mark, value := th.Good.Render("✓"), text.Clean(f.Value)
 		if !f.Found {
 			mark, value = th.Bad.Render("✗"), th.Bad.Render("missing")
 		}
-		lines = append(lines, kit.Cut(" "+mark+" "+kit.Fit(kit.Clean(f.Path), pathW)+"  "+value, w))
+		lines = append(lines, text.Cut(" "+mark+" "+text.Fit(text.Clean(f.Path), pathW)+"  "+value, w))
 	}
 	return lines
 }
@@ -178,7 +180,7 @@ func waited(d time.Duration) string {
 	if d <= 0 {
 		return "-"
 	}
-	return kit.Took(d)
+	return text.Took(d)
 }
 
 // headLines are verdict, evidence, next steps and the pages, as many as fit
@@ -188,7 +190,7 @@ func (m *Model) headLines(w, h int) []string {
 	d := m.result.res.Diagnosis
 	var lines []string
 	if m.result.trouble != "" { // what is below is not the answer to it
-		told := kit.WrapText(kit.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2)
+		told := text.Wrap(text.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2)
 		for _, l := range told[:min(len(told), max(h-5, 1))] { // the verdict, the pages' line, and three lines of the page
 			lines = append(lines, " "+th.Warn.Render(l))
 		}
@@ -199,7 +201,7 @@ func (m *Model) headLines(w, h int) []string {
 	evidence, most := m.evidenceLines(weighed(d), w, h)
 	var summary []string
 	if d.Summary != "" && !d.OK() {
-		for _, l := range kit.WrapText(kit.Clean(d.Summary), w-2) {
+		for _, l := range text.Wrap(text.Clean(d.Summary), w-2) {
 			summary = append(summary, " "+th.Strong.Render(l))
 		}
 	}
@@ -232,19 +234,19 @@ func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, 
 	head := " " + m.deps.Theme.Muted.Render("evidence") + "  "
 	if h < roomy {
 		for _, e := range list {
-			lines = append(lines, kit.Cut(head+evidenceText(e), w))
+			lines = append(lines, text.Cut(head+evidenceText(e), w))
 		}
 		return lines, 3
 	}
 	for _, e := range list[:min(len(list), 3)] {
 		whole := evidenceText(e)
-		text := kit.WrapText(whole, max(w-indent-1, 1))
-		if len(text) > 2 {
-			rest := strings.TrimLeft(strings.TrimPrefix(whole, text[0]), " ")
-			text = []string{text[0], kit.Cut(rest, w-indent-1)}
+		words := text.Wrap(whole, max(w-indent-1, 1))
+		if len(words) > 2 {
+			rest := strings.TrimLeft(strings.TrimPrefix(whole, words[0]), " ")
+			words = []string{words[0], text.Cut(rest, w-indent-1)}
 		}
-		lines = append(lines, head+text[0])
-		for _, l := range text[1:] {
+		lines = append(lines, head+words[0])
+		for _, l := range words[1:] {
 			lines = append(lines, strings.Repeat(" ", indent)+l)
 		}
 	}
@@ -268,9 +270,9 @@ func (m *Model) stepLines(w int) []string {
 	}
 	var lines []string
 	line := " " + th.Muted.Render("do next ")
-	start := kit.Width(line)
+	start := text.Width(line)
 	for _, word := range words {
-		if kit.Width(line)+2+kit.Width(word) > w && kit.Width(line) > start {
+		if text.Width(line)+2+text.Width(word) > w && text.Width(line) > start {
 			lines = append(lines, line)
 			line = strings.Repeat(" ", start)
 		}
@@ -284,7 +286,7 @@ func (m *Model) stepLines(w int) []string {
 		if len(lines) == 0 {
 			head = " " + th.Muted.Render("do next ") + "  "
 		}
-		lines = append(lines, kit.Cut(head+th.Muted.Render("· "+kit.Clean(a)), w))
+		lines = append(lines, text.Cut(head+th.Muted.Render("· "+text.Clean(a)), w))
 	}
 	return lines
 }
@@ -302,10 +304,10 @@ func (m *Model) pagesLine(w int) string {
 		}
 	}
 	const hint = "[ ] pages "
-	if kit.Width(b.String())+kit.Width(hint) > w {
-		return kit.Fit(b.String(), w)
+	if text.Width(b.String())+text.Width(hint) > w {
+		return text.Fit(b.String(), w)
 	}
-	return kit.Edge(b.String(), th.Muted.Render(hint), w)
+	return text.Edge(b.String(), th.Muted.Render(hint), w)
 }
 
 // statusInk is the status line with the class in its colour.
@@ -320,7 +322,7 @@ func (m *Model) statusInk() string {
 func (m *Model) statusLine() string {
 	res := m.result.res
 	glyph, _ := m.deps.Theme.ClassMark(res.Diagnosis.Class)
-	parts := []string{res.Request.Via.String(), kit.Took(res.Timing.Total), kit.Bytes(res.Body.Size)}
+	parts := []string{res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size)}
 	switch {
 	case res.Status > 0:
 		parts = append([]string{fmt.Sprint(res.Status)}, parts...)
@@ -331,13 +333,13 @@ func (m *Model) statusLine() string {
 	}
 	if res.ContentType != "" {
 		kind, _, _ := strings.Cut(res.ContentType, ";")
-		parts = append(parts, kit.Clean(strings.TrimSpace(kind)))
+		parts = append(parts, text.Clean(strings.TrimSpace(kind)))
 	}
 	if n := len(res.Fields); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d fields", n-len(fields.Missing(res.Fields)), n))
 	}
 	if res.Exit != "" {
-		parts = append(parts, "exit "+kit.Clean(res.Exit))
+		parts = append(parts, "exit "+text.Clean(res.Exit))
 	}
 	if n := len(res.Attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", n))
@@ -395,9 +397,9 @@ func weighed(d model.Diagnosis) []model.Evidence {
 // evidenceText is one observation; a place in the body says where.
 func evidenceText(e model.Evidence) string {
 	if note := e.Note(); note != "" {
-		return "note: " + kit.Clean(note)
+		return "note: " + text.Clean(note)
 	}
-	text := kit.Clean(e.Text)
+	text := text.Clean(e.Text)
 	if e.Length > 0 {
 		return fmt.Sprintf("body bytes %d-%d: %s", e.Offset, e.Offset+e.Length-1, text)
 	}

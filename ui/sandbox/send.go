@@ -11,6 +11,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // tickEvery is how often the clock of a request on its way is redrawn.
@@ -54,7 +56,7 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		return kit.Warn("Not sent: " + m.form.wire.Problem)
 	}
 	if p, doubt := first(m.form.problems, ask); doubt && !sure {
-		return kit.Confirm(m.deps.Theme, kit.ConfirmSpec{
+		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 			Title: "Send all the same?",
 			Body:  p.Text + "\n\nThe request goes out as it is and counts as any other.",
 			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{pause: pause},
@@ -161,7 +163,7 @@ func (m *Model) progress(e service.FetchEvent) {
 
 func (m *Model) tookFetch(msg fetched) tea.Cmd {
 	var refused *service.RequestError
-	took := kit.Took(m.deps.Now().Sub(m.result.flight.started))
+	took := text.Took(m.deps.Now().Sub(m.result.flight.started))
 	switch {
 	case msg.err == nil:
 		return tea.Batch(m.show(msg.res, fromSending), m.loadHistory())

@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
 )
 
 // Messages of a result that is opened.
@@ -24,7 +25,7 @@ type (
 	}
 	bodyOpened struct {
 		id  string
-		src kit.BodySource
+		src body.Source
 		err error
 	}
 )
@@ -45,7 +46,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	b := res.Body
 	m.work.body.Drop()
 	if b.File == "" {
-		return p.body.Open(kit.BodySource{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType})
+		return p.body.Open(body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType})
 	}
 	p.body.Close()
 	open, id := m.deps.Open, res.ID

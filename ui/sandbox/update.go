@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 )
 
 // Update takes one message; see kit.View.
@@ -192,7 +193,7 @@ func (m *Model) scrollWire(key string) {
 		if r.pane != paneWire || m.ring.At != paneWire { // without the focus it shows the gist
 			continue
 		}
-		w, h := kit.Inner(r.w, r.h)
+		w, h := widget.Inner(r.w, r.h)
 		room := max(h-len(m.wireNotes(w)), 0)
 		m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
 	}
@@ -204,7 +205,7 @@ func (m *Model) scrollPage(key string) {
 		if r.pane != paneResult || !m.result.have() {
 			continue
 		}
-		w, h := kit.Inner(r.w, r.h)
+		w, h := widget.Inner(r.w, r.h)
 		room := max(h-len(m.headLines(w, h)), 1)
 		m.result.top = scrolled(m.result.top, max(len(m.pageLines(w))-room, 0)+1, key)
 	}
@@ -249,7 +250,7 @@ func (m *Model) click(x, y int) {
 		case r.pane == paneHistory:
 			m.history.table.Click(y - r.y - 1)
 		case r.pane == paneForm && was == paneForm: // its lines lie elsewhere without the focus
-			w, _ := kit.Inner(r.w, r.h)
+			w, _ := widget.Inner(r.w, r.h)
 			m.form.form.Click(y-r.y-1, w)
 		}
 		m.refresh()

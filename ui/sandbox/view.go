@@ -8,6 +8,8 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // rect is where a pane lies, in cells, and whether it is folded to one line.
@@ -71,9 +73,9 @@ func (m *Model) Render(w, h int) string {
 		drawn[i] = m.pane(r)
 	}
 	if len(rects) == panes && w >= kit.StackBelow {
-		return kit.Row(kit.Stack(drawn[0], drawn[1]), kit.Stack(drawn[2], drawn[3]))
+		return widget.Row(widget.Stack(drawn[0], drawn[1]), widget.Stack(drawn[2], drawn[3]))
 	}
-	return kit.Stack(drawn...)
+	return widget.Stack(drawn...)
 }
 
 func (m *Model) pane(r rect) string {
@@ -82,7 +84,7 @@ func (m *Model) pane(r rect) string {
 	if r.h < 3 {
 		return m.foldedPane(r, title)
 	}
-	iw, ih := kit.Inner(r.w, r.h)
+	iw, ih := widget.Inner(r.w, r.h)
 	var body string
 	switch r.pane {
 	case paneForm:
@@ -94,31 +96,31 @@ func (m *Model) pane(r rect) string {
 	case paneHistory:
 		body = m.renderHistory(on, iw, ih)
 	}
-	return kit.Pane(m.deps.Theme, title, on, r.w, r.h, body)
+	return widget.Pane(m.deps.Theme, title, on, r.w, r.h, body)
 }
 
 // foldedPane is a pane in one line: its title and what matters of it.
 func (m *Model) foldedPane(r rect, title string) string {
 	th := m.deps.Theme
-	text := ""
+	words := ""
 	switch r.pane {
 	case paneForm:
-		text = string(m.form.request.Zone.Name) + " · " + m.form.request.Via.String() + " · " + m.form.request.URL
+		words = string(m.form.request.Zone.Name) + " · " + m.form.request.Via.String() + " · " + m.form.request.URL
 	case paneWire:
-		text = m.form.wire.Problem
-		if text == "" && len(m.form.wire.Lines) > 0 {
-			text = m.form.wire.Lines[0]
+		words = m.form.wire.Problem
+		if words == "" && len(m.form.wire.Lines) > 0 {
+			words = m.form.wire.Lines[0]
 		}
 	case paneResult:
 		if m.result.have() {
-			text = m.statusLine()
+			words = m.statusLine()
 		}
 	case paneHistory:
-		text = m.historyGist()
+		words = m.historyGist()
 	}
 	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
-	line := head + kit.Cut(kit.Clean(text), max(r.w-kit.Width(title)-5, 0))
-	return kit.Block(line, r.w, max(r.h, 0))
+	line := head + text.Cut(text.Clean(words), max(r.w-text.Width(title)-5, 0))
+	return widget.Block(line, r.w, max(r.h, 0))
 }
 
 func (m *Model) paneTitle(pane int) string {
@@ -134,7 +136,7 @@ func (m *Model) paneTitle(pane int) string {
 		return "Response"
 	}
 	if m.result.origin == fromHistory {
-		return "Response · from history, " + kit.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
+		return "Response · from history, " + text.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
 	}
 	return "Response"
 }
@@ -144,7 +146,7 @@ func (m *Model) paneTitle(pane int) string {
 func (m *Model) renderWire(w, h int) string {
 	th := m.deps.Theme
 	if !m.session.Ready {
-		return kit.Block(" "+th.Muted.Render(kit.Cut(m.notReady(), w-1)), w, h)
+		return widget.Block(" "+th.Muted.Render(text.Cut(m.notReady(), w-1)), w, h)
 	}
 	lines := m.wireNotes(w)
 	room := max(h-len(lines), 0)
@@ -155,7 +157,7 @@ func (m *Model) renderWire(w, h int) string {
 	for _, r := range rows[:min(len(rows), room)] {
 		lines = append(lines, " "+r)
 	}
-	return kit.Block(strings.Join(lines, "\n"), w, h)
+	return widget.Block(strings.Join(lines, "\n"), w, h)
 }
 
 // wireNotes stand above the request: why it cannot be sent, and what is unsafe.
@@ -163,7 +165,7 @@ func (m *Model) wireNotes(w int) []string {
 	th := m.deps.Theme
 	var lines []string
 	if p := m.form.wire.Problem; p != "" && !m.untyped() {
-		for _, l := range kit.WrapText(kit.Clean("✗ "+p), w-2) {
+		for _, l := range text.Wrap(text.Clean("✗ "+p), w-2) {
 			lines = append(lines, " "+th.Bad.Render(l))
 		}
 	}
@@ -195,7 +197,7 @@ func (m *Model) wireRows(w, room int) []string {
 	}
 	*v = wireView{w: w, room: room, gist: brief}
 	for _, l := range lines {
-		v.rows = append(v.rows, hardWrap(kit.Clean(l), w)...)
+		v.rows = append(v.rows, hardWrap(text.Clean(l), w)...)
 	}
 	return v.rows
 }
@@ -204,7 +206,7 @@ func (m *Model) wireRows(w, room int) []string {
 // line, how much is left out, and the end, where the body is. The pane with the
 // focus scrolls instead.
 func gist(lines []string, w, h int) []string {
-	need := func(l string) int { return max(len(hardWrap(kit.Clean(l), w)), 1) }
+	need := func(l string) int { return max(len(hardWrap(text.Clean(l), w)), 1) }
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
 		lines = lines[:len(lines)-1] // a request without a body ends with an empty line
 	}
@@ -250,9 +252,9 @@ func (m *Model) renderHistory(on bool, w, h int) string {
 	th := m.deps.Theme
 	switch {
 	case m.history.problem != "":
-		return kit.Block(" "+th.Bad.Render("✗ "+kit.Cut(kit.Clean(m.history.problem), w-4)), w, h)
+		return widget.Block(" "+th.Bad.Render("✗ "+text.Cut(text.Clean(m.history.problem), w-4)), w, h)
 	case !m.history.loaded:
-		return kit.Block(" "+th.Muted.Render("reading the journal…"), w, h)
+		return widget.Block(" "+th.Muted.Render("reading the journal…"), w, h)
 	}
 	return m.history.table.Render(th, on, w, h)
 }

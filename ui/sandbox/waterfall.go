@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // phase is one line of the waterfall: what took how long, and from when on,
@@ -67,14 +68,14 @@ func waterfall(th *kit.Theme, t model.Timing, r model.FetchRequest, w int) []str
 	}
 	lines := make([]string, 0, len(list)+2)
 	for _, p := range list {
-		head := " " + kit.Fit(p.Name, nameW) + kit.FitRight(took(p.Took), tookW) + "  "
+		head := " " + text.Fit(p.Name, nameW) + text.FitRight(took(p.Took), tookW) + "  "
 		if p.Took < 0 || p.Loose {
-			lines = append(lines, th.Muted.Render(head+kit.Cut(p.Why, barW)))
+			lines = append(lines, th.Muted.Render(head+text.Cut(p.Why, barW)))
 			continue
 		}
 		lines = append(lines, head+bar(th, p, total, barW))
 	}
-	return append(lines, th.Strong.Render(" "+kit.Fit("total", nameW)+kit.FitRight(took(t.Total), tookW)))
+	return append(lines, th.Strong.Render(" "+text.Fit("total", nameW)+text.FitRight(took(t.Total), tookW)))
 }
 
 // took is a duration with a decimal where a millisecond is a large part of it.
@@ -82,7 +83,7 @@ func took(d time.Duration) string {
 	if d >= time.Millisecond && d < 10*time.Millisecond {
 		return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000)
 	}
-	return kit.Took(d)
+	return text.Took(d)
 }
 
 func bar(th *kit.Theme, p phase, total time.Duration, w int) string {

@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
@@ -48,8 +49,8 @@ func TestTheWaterfallFitsAndSaysWhatDidNotHappen(t *testing.T) {
 	for _, w := range []int{20, 30, 60, 120} {
 		lines := waterfall(th, timing, model.FetchRequest{Via: model.ViaNative}, w)
 		for _, l := range lines {
-			if kit.Width(l) > max(w, 23) {
-				t.Errorf("at %d cells a line takes %d: %q", w, kit.Width(l), l)
+			if text.Width(l) > max(w, 23) {
+				t.Errorf("at %d cells a line takes %d: %q", w, text.Width(l), l)
 			}
 		}
 	}
@@ -82,7 +83,7 @@ func TestHardWrapLosesNothing(t *testing.T) {
 			t.Errorf("%q comes back as %q", s, parts)
 		}
 		for _, p := range parts {
-			if kit.Width(p) > 7 {
+			if text.Width(p) > 7 {
 				t.Errorf("%q is wider than 7", p)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
 )
 
@@ -50,7 +51,7 @@ func (c *counter) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (c *counter) Render(w, h int) string {
-	return kit.Pane(kit.NewTheme(true, false), "Counter", true, w, h, strings.Repeat("|", c.n))
+	return widget.Pane(kit.NewTheme(true, false), "Counter", true, w, h, strings.Repeat("|", c.n))
 }
 func (c *counter) Title() string { return "Counter" }
 func (c *counter) Bindings() []kit.Binding {

@@ -12,7 +12,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"zonedeck/ui/cli"
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 	"zonedeck/ui/uitest"
 )
 
@@ -108,7 +108,7 @@ func BenchmarkUpdateAndView(b *testing.B) {
 	l.send(uitest.Key("5"))
 	l.until("[5 Activity]", "lab.test/large")
 	l.send(uitest.Key("enter"))
-	l.until("[1 Sandbox]", "104.9 MB", "line 1 of "+kit.Count(lines))
+	l.until("[1 Sandbox]", "104.9 MB", "line 1 of "+text.Count(lines))
 
 	for _, c := range []struct {
 		name   string

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // frameGoal is the longest a key should take to its frame.
@@ -70,7 +70,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 				p.term.press("g")
 				p.term.waitFor("line 1 of")
 			}
-			p.press("j", "line "+kit.Count(n+2)+" of")
+			p.press("j", "line "+text.Count(n+2)+" of")
 		}},
 		{"to the end of the body and back", func(p *presses, _ int) {
 			p.press("G", fmt.Sprintf(`id="r%d"`, lines), "100 %")
@@ -96,7 +96,7 @@ func BenchmarkKeyToFrame(b *testing.B) {
 			term.waitFor("/nowhere")
 			term.press("\r")
 			for n := range 5 {
-				p.press("j", "line "+kit.Count(n+2)+" of")
+				p.press("j", "line "+text.Count(n+2)+" of")
 			}
 			term.waitFor("not found")
 			term.press("/")

@@ -1,0 +1,127 @@
+package text
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width is the number of cells a line takes.
+func Width(s string) int {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return ansi.StringWidth(s)
+		}
+	}
+	return len(s)
+}
+
+// Cut shortens a line to w cells; what was cut shows as "…".
+func Cut(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	if Width(s) <= w {
+		return s
+	}
+	return ansi.Truncate(s, w, "…")
+}
+
+// Fit cuts or pads a line to exactly w cells.
+func Fit(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := Width(s)
+	if n > w {
+		s = ansi.Truncate(s, w, "…")
+		n = Width(s)
+	}
+	return s + Spaces(w-n)
+}
+
+// FitRight is Fit with the padding on the left.
+func FitRight(s string, w int) string {
+	if w <= 0 {
+		return ""
+	}
+	n := Width(s)
+	if n > w {
+		s = ansi.Truncate(s, w, "…")
+		n = Width(s)
+	}
+	return Spaces(w-n) + s
+}
+
+// Edge puts left and right at the two ends of a line of w cells; left gives way.
+func Edge(left, right string, w int) string {
+	rw := Width(right)
+	if rw >= w {
+		return Fit(right, w)
+	}
+	return Fit(left, w-rw) + right
+}
+
+// Spaces is n blanks; none when n is not positive.
+func Spaces(n int) string {
+	const blank = "                                                                                                                                "
+	if n <= 0 {
+		return ""
+	}
+	if n <= len(blank) {
+		return blank[:n]
+	}
+	return strings.Repeat(" ", n)
+}
+
+// breakAfter are the characters behind which a line may end besides at spaces.
+const breakAfter = "-/&?,;"
+
+// Wrap breaks sanitised, unstyled text into lines of at most w cells: at
+// spaces, behind "-/&?,;", and inside words that are longer than a line. Spaces
+// at a break are dropped, nothing else is. (ansi.Wrap lets a line run over where
+// one of those characters would stand in its last cell.)
+func Wrap(s string, w int) []string {
+	if w <= 0 {
+		return nil
+	}
+	var out []string
+	for line := range strings.SplitSeq(s, "\n") {
+		out = appendWrapped(out, line, w)
+	}
+	return out
+}
+
+func appendWrapped(out []string, s string, w int) []string {
+	start, width := 0, 0 // the line being filled, and its cells
+	cut, next := 0, 0    // where it may end at the latest, and where the next one begins then
+	prev := " "
+	for i := 0; i < len(s); {
+		c, cells := ansi.FirstGraphemeCluster(s[i:], ansi.GraphemeWidth)
+		space := c == " "
+		if !space && width+cells > w && i > start {
+			if cut <= start {
+				cut, next = i, i // no place to break: inside the word
+			}
+			out = append(out, strings.TrimRight(s[start:cut], " "))
+			start, width = next, Width(s[next:i])
+			cut = start
+			continue
+		}
+		i, width = i+len(c), width+cells
+		switch {
+		case space && prev == " ":
+			next = i
+		case space:
+			cut, next = i-1, i
+		case c == "-" && strings.ContainsAny(prev, " -"): // the beginning of an option: --proxy
+		case strings.Contains(breakAfter, c):
+			cut, next = i, i
+		}
+		prev = c
+	}
+	if width > w {
+		return append(out, strings.TrimRight(s[start:], " "))
+	}
+	return append(out, s[start:])
+}

@@ -1,0 +1,138 @@
+package text
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
+
+// Bytes is a size for a screen: "812 B", "18.2 KB", "1.4 MB" (powers of 1000).
+func Bytes(n int64) string {
+	switch {
+	case n < 0:
+		return "-"
+	case n < 1000:
+		return strconv.FormatInt(n, 10) + " B"
+	}
+	v, units := float64(n), []string{"KB", "MB", "GB", "TB", "PB", "EB"}
+	for _, u := range units {
+		v /= 1000
+		if v < 999.95 {
+			return fmt.Sprintf("%.1f %s", v, u)
+		}
+	}
+	return fmt.Sprintf("%.1f EB", v)
+}
+
+// Count groups digits: 12 345.
+func Count(n int) string {
+	s := strconv.Itoa(n)
+	neg := ""
+	if n < 0 {
+		neg, s = "-", s[1:]
+	}
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + " " + s[i:]
+	}
+	return neg + s
+}
+
+// Took is a duration for a screen: "412 ms", "1.4 s", "2 min 5 s". A negative
+// one did not happen and is "-".
+func Took(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "-"
+	case d < time.Millisecond:
+		return strconv.FormatInt(d.Microseconds(), 10) + " µs"
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	default:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+}
+
+// Ago is the distance from t to now in its largest unit: "now", "12s", "4m",
+// "3h", "9d". A moment in the future reads "in 4m". A zero t is "-".
+func Ago(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	d := now.Sub(t)
+	if d < 0 {
+		if s := span(-d); s != "now" {
+			return "in " + s
+		}
+		return "now"
+	}
+	return span(d)
+}
+
+func span(d time.Duration) string {
+	switch {
+	case d < time.Second:
+		return "now"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + "s"
+	case d < time.Hour:
+		return strconv.Itoa(int(d.Minutes())) + "m"
+	case d < 48*time.Hour:
+		return strconv.Itoa(int(d.Hours())) + "h"
+	default:
+		return strconv.Itoa(int(d.Hours()/24)) + "d"
+	}
+}
+
+// Ahead is how far a clock is ahead in its two largest units: "+7d", "+1d 12h",
+// "+90s". Nothing is the empty string.
+func Ahead(d time.Duration) string {
+	if d == 0 {
+		return ""
+	}
+	sign := "+"
+	if d < 0 {
+		sign, d = "-", -d
+	}
+	units := []struct {
+		unit time.Duration
+		name string
+	}{{24 * time.Hour, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}}
+	for i, u := range units {
+		if d < u.unit {
+			continue
+		}
+		out := sign + strconv.FormatInt(int64(d/u.unit), 10) + u.name
+		if i+1 < len(units) {
+			if rest := d % u.unit / units[i+1].unit; rest > 0 {
+				out += " " + strconv.FormatInt(int64(rest), 10) + units[i+1].name
+			}
+		}
+		return out
+	}
+	return sign + d.String()
+}
+
+// Clock is the time of day for today's moments and the date with it for others,
+// in now's location.
+func Clock(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	t = t.In(now.Location())
+	if y, m, d := now.Date(); t.Year() == y && t.Month() == m && t.Day() == d {
+		return t.Format("15:04:05")
+	}
+	return t.Format("2006-01-02 15:04")
+}
+
+// When is the absolute and the relative time together: "12:04:31 (4m)".
+func When(t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return Clock(t, now) + " (" + Ago(t, now) + ")"
+}

@@ -1,0 +1,153 @@
+package text
+
+import (
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// MaxMarks is how many combining marks may stand on one character before they
+// are made visible: enough for every script, too few to smear over other lines.
+const MaxMarks = 4
+
+// Clean makes remote text safe for one line of a terminal, and nothing
+// invisible: control and escape characters, DEL, C1, line breaks, bidirectional
+// and zero-width characters and everything else that formats rather than shows
+// become visible tokens; bytes that are not UTF-8 become \xNN; a tab becomes
+// spaces. Plain text comes back as it is, without a copy.
+func Clean(s string) string {
+	if plain(s) {
+		return s
+	}
+	var b strings.Builder
+	b.Grow(len(s) + 16)
+	marks := 0
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if Combining(r) {
+			marks++
+		} else {
+			marks = 0
+		}
+		switch {
+		case r == '\t':
+			b.WriteString("    ")
+		case r == utf8.RuneError && n == 1:
+			writeByteToken(&b, s[i])
+		case marks > MaxMarks || marks > 0 && i == 0 || !Shown(r):
+			b.WriteString(Token(r))
+			marks = 0
+		default:
+			b.WriteString(s[i : i+n])
+		}
+		i += n
+	}
+	return b.String()
+}
+
+// Combining reports whether a rune stands on the one before it.
+func Combining(r rune) bool {
+	return r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc)
+}
+
+// CleanLines is Clean for text of several lines: line breaks (LF, CR LF) stay.
+func CleanLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		lines[i] = Clean(strings.TrimSuffix(l, "\r"))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' {
+			return false
+		}
+	}
+	return true
+}
+
+// Shown reports whether a rune shows as itself: it has a width of its own (or
+// is a combining mark) and changes neither direction nor grouping.
+func Shown(r rune) bool {
+	switch {
+	case r < ' ' || r >= 0x7f && r < 0xa0:
+		return false
+	case r < 0x300:
+		return r != 0xad // soft hyphen
+	case r == 0x034f, r == 0x115f, r == 0x1160, r == 0x17b4, r == 0x17b5, r == 0x3164, r == 0xffa0:
+		return false // fillers and the grapheme joiner: nothing to see
+	case r >= 0x180b && r <= 0x180f, r >= 0xfe00 && r <= 0xfe0f, r >= 0xe0100 && r <= 0xe01ef:
+		return false // variation selectors change the width of what is before them
+	case r == 0x2028, r == 0x2029:
+		return false
+	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
+		return false
+	case r == 0x2800:
+		return false // a blank that is no space
+	}
+	return !unicode.In(r, unicode.Cf, unicode.Cc, unicode.Cs, unicode.Co) && r != 0xfffe && r != 0xffff && r&0xfffe != 0xfffe
+}
+
+// Token is the visible stand-in for a rune that does not show: a control
+// picture for C0 and DEL, ‹U+XXXX› for the rest.
+func Token(r rune) string {
+	switch {
+	case r >= 0 && r < ' ':
+		return string(0x2400 + r)
+	case r == 0x7f:
+		return "␡"
+	}
+	return "‹U+" + strings.ToUpper(pad4(strconv.FormatInt(int64(r), 16))) + "›"
+}
+
+func pad4(s string) string {
+	if len(s) >= 4 {
+		return s
+	}
+	return strings.Repeat("0", 4-len(s)) + s
+}
+
+func writeByteToken(b *strings.Builder, c byte) {
+	const hex = "0123456789abcdef"
+	b.WriteString(`\x`)
+	b.WriteByte(hex[c>>4])
+	b.WriteByte(hex[c&15])
+}
+
+// OnlyShown drops the characters that Clean would have to make visible; tabs
+// and line breaks become spaces. It is for text on its way into a field.
+func OnlyShown(s string) string {
+	if plain(s) {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t', r == '\n', r == '\r':
+			return ' '
+		case !Shown(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(s, ""))
+}
+
+// OnlyShownLines is OnlyShown for text of several lines: line breaks stay, and so do
+// tabs, which separate the columns of what is pasted from a sheet.
+func OnlyShownLines(s string) string {
+	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
+	for i, l := range lines {
+		lines[i] = strings.Map(func(r rune) rune {
+			if r == '\t' {
+				return r
+			}
+			if !Shown(r) {
+				return -1
+			}
+			return r
+		}, strings.ToValidUTF8(l, ""))
+	}
+	return strings.Join(lines, "\n")
+}

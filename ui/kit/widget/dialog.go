@@ -1,0 +1,138 @@
+package widget
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// FormDialog is a form in an overlay: new job, add key, add account.
+type FormDialog struct {
+	// Form is the form; Intro stands above it.
+	Form  *Form
+	Intro string
+	// Submit is the label of the key that submits (ctrl+s), and OnSubmit what is
+	// then done with a form whose checks have passed. The dialog stays open until
+	// it is closed with Close{Overlay: dialog}, so that errors can be shown in it.
+	Submit   string
+	OnSubmit func(*Form) tea.Cmd
+	// OnChange is called after every change of a value, to keep fields in step.
+	OnChange func(*Form)
+	// Width is the wish for the inner width, 72 when 0.
+	Width int
+
+	title string
+	theme *kit.Theme
+	// Problem is shown in red above the keys; set it when a submit went wrong.
+	Problem string
+	// Busy holds submits back while one is in flight.
+	Busy bool
+}
+
+// NewFormDialog makes a dialog whose first text field is edited at once.
+func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
+	form.Dialog = true
+	return &FormDialog{Form: form, title: title, theme: t, Submit: "ok"}
+}
+
+type dialogSubmit struct{}
+
+// Init begins to edit the first field when it is a line of text.
+func (d *FormDialog) Init() tea.Cmd {
+	if fd := d.Form.current(); fd != nil && fd.Kind == FieldText {
+		return d.Form.edit()
+	}
+	return nil
+}
+
+// Title is the dialog's heading.
+func (d *FormDialog) Title() string { return d.title }
+
+// CapturingText reports whether a field is being edited.
+func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }
+
+// Size asks for what the form needs.
+func (d *FormDialog) Size(w, h int) (int, int) {
+	width := d.Width
+	if width == 0 {
+		width = 72
+	}
+	width = min(width, w-6)
+	return width, min(d.Form.Height(width)+d.introHeight(width)+d.problemHeight(width)+2, h-4)
+}
+
+func (d *FormDialog) introHeight(w int) int {
+	if d.Intro == "" {
+		return 0
+	}
+	return len(text.Wrap(text.CleanLines(d.Intro), w-2)) + 1
+}
+
+func (d *FormDialog) problemHeight(w int) int {
+	if d.Problem == "" {
+		return 0
+	}
+	return len(text.Wrap(text.CleanLines("✗ "+d.Problem), w-2))
+}
+
+// Bindings are submit, close and the form's own.
+func (d *FormDialog) Bindings() []kit.Binding {
+	busy := ""
+	if d.Busy {
+		busy = "it is on its way"
+	}
+	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and do it.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+	if !d.Form.CapturingText() {
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without doing it.", Intent: kit.Close{}})
+	}
+	return append(out, d.Form.Bindings()...)
+}
+
+// Update submits, or passes the message to the form.
+func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
+	if _, ok := msg.(dialogSubmit); ok {
+		d.Form.stop()
+		switch {
+		case !d.Form.Valid():
+			return d.Form.editText()
+		case d.OnSubmit == nil:
+			return nil
+		}
+		d.Problem = ""
+		return d.OnSubmit(d.Form)
+	}
+	cmd, changed := d.Form.Update(msg)
+	if changed && d.OnChange != nil {
+		d.OnChange(d.Form)
+	}
+	return cmd
+}
+
+// Render draws intro, form, problem and the keys.
+func (d *FormDialog) Render(w, h int) string {
+	var out []string
+	if d.Intro != "" {
+		for _, l := range text.Wrap(text.CleanLines(d.Intro), w-2) {
+			out = append(out, " "+d.theme.Muted.Render(l))
+		}
+		out = append(out, "")
+	}
+	formRows := max(h-len(out)-d.problemHeight(w)-2, 1)
+	out = append(out, d.Form.Render(true, w, formRows))
+	if d.Problem != "" {
+		for _, l := range text.Wrap(text.CleanLines("✗ "+d.Problem), w-2) {
+			out = append(out, " "+d.theme.Bad.Render(l))
+		}
+	}
+	keys := d.theme.KeyHint.Render("ctrl+s") + " " + d.Submit + d.theme.Muted.Render(" · ")
+	if d.CapturingText() {
+		keys += d.theme.KeyHint.Render("esc") + " end editing"
+	} else {
+		keys += d.theme.KeyHint.Render("enter") + " edit" + d.theme.Muted.Render(" · ") + d.theme.KeyHint.Render("esc") + " close"
+	}
+	out = append(out, "", " "+keys)
+	return Block(strings.Join(out, "\n"), w, h)
+}

@@ -1,0 +1,385 @@
+package widget
+
+import (
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// FieldKind is how a field is filled in.
+type FieldKind int
+
+// The kinds of fields. A note is text that cannot be edited.
+const (
+	FieldText   FieldKind = iota // one line
+	FieldArea                    // several lines
+	FieldChoice                  // a few options side by side, cycled with left, right and space
+	FieldPick                    // many options in a list that filters while one types
+	FieldToggle                  // "true" or ""
+	FieldNote
+)
+
+// Option is one value of a choice or a pick.
+type Option struct {
+	Value string
+	Label string // shown; Value when empty
+	Note  string // shown beside it and matched by the filter
+	// Disabled is the reason why it cannot be taken, or empty.
+	Disabled string
+}
+
+// Field describes one field of a form.
+type Field struct {
+	Name        string
+	Label       string
+	Kind        FieldKind
+	Value       string
+	Placeholder string
+	// Help is shown under the field while it has the focus.
+	Help    string
+	Options []Option
+	// Free lets a pick take what was typed when no option has that value.
+	Free bool
+	// Secret masks what is typed.
+	Secret bool
+	// Rows is the height of an area.
+	Rows int
+	// Check refuses a value; its text is shown under the field.
+	Check  func(value string) error
+	Hidden bool
+}
+
+// Form is a column of fields. Up and down (or j and k) choose a field; enter
+// edits it; while it is edited the form captures text, enter and esc end that.
+// Left, right and space change choices and toggles without editing.
+type Form struct {
+	theme   *kit.Theme
+	fields  []*field
+	at      int
+	editing bool
+	top     int
+	// Dialog makes tab and shift+tab move between fields, and enter go on to the
+	// next one while editing: for overlays, where tab means nothing else.
+	Dialog bool
+}
+
+type field struct {
+	Field
+	err   string
+	input textinput.Model
+	area  textarea.Model
+	list  Table
+	shown []int // options that match the filter
+}
+
+// NewForm makes a form; the first field that can be edited has the focus.
+func NewForm(t *kit.Theme, fields ...Field) *Form {
+	f := &Form{theme: t}
+	for _, spec := range fields {
+		f.fields = append(f.fields, newField(t, spec))
+	}
+	f.at = -1
+	f.move(1)
+	return f
+}
+
+func newField(t *kit.Theme, spec Field) *field {
+	fd := &field{Field: spec}
+	switch spec.Kind {
+	case FieldText:
+		fd.input = NewInput(t)
+		fd.input.Placeholder = spec.Placeholder
+		if spec.Secret {
+			fd.input.EchoMode = textinput.EchoPassword
+			fd.input.EchoCharacter = '•'
+		}
+		fd.input.SetValue(text.OnlyShown(spec.Value))
+	case FieldArea:
+		fd.area = newArea(t, spec)
+	case FieldPick:
+		fd.input = NewInput(t)
+		fd.input.Placeholder = "type to filter"
+		fd.list.Columns = []Column{{Width: 10, Flex: true}}
+		fd.list.Empty = "nothing matches"
+	}
+	return fd
+}
+
+func newArea(t *kit.Theme, spec Field) textarea.Model {
+	a := textarea.New()
+	a.Prompt = ""
+	a.ShowLineNumbers = false
+	a.CharLimit = 1 << 20
+	a.MaxHeight = 0
+	a.Placeholder = spec.Placeholder
+	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
+	styles := a.Styles()
+	styles.Cursor.Blink = false
+	a.SetStyles(styles)
+	a.SetHeight(max(spec.Rows, 2))
+	a.SetValue(spec.Value)
+	_ = t
+	return a
+}
+
+func (f *Form) find(name string) *field {
+	for _, fd := range f.fields {
+		if fd.Name == name {
+			return fd
+		}
+	}
+	return nil
+}
+
+// Value is the value of a field, empty when there is none of that name. A
+// toggle that is on is "true".
+func (f *Form) Value(name string) string {
+	if fd := f.find(name); fd != nil {
+		return fd.value()
+	}
+	return ""
+}
+
+func (fd *field) value() string {
+	switch fd.Kind {
+	case FieldText:
+		return fd.input.Value()
+	case FieldArea:
+		return fd.area.Value()
+	default:
+		return fd.Value
+	}
+}
+
+// On reports whether a toggle is on.
+func (f *Form) On(name string) bool { return f.Value(name) == "true" }
+
+// SetValue sets a field's value and clears its error.
+func (f *Form) SetValue(name, value string) {
+	fd := f.find(name)
+	if fd == nil {
+		return
+	}
+	fd.err = ""
+	switch fd.Kind {
+	case FieldText:
+		fd.input.SetValue(text.OnlyShown(value))
+	case FieldArea:
+		fd.area.SetValue(value)
+	default:
+		fd.Value = value
+	}
+}
+
+// SetOptions replaces the options of a choice or a pick; the value stays.
+func (f *Form) SetOptions(name string, options []Option) {
+	fd := f.find(name)
+	if fd == nil {
+		return
+	}
+	at := ""
+	if i := fd.list.Cursor(); i < len(fd.shown) && fd.shown[i] < len(fd.Options) {
+		at = fd.Options[fd.shown[i]].Value
+	}
+	fd.Options = options
+	fd.filter(f.theme)
+	for i, o := range fd.shown { // who has an open list before them stays where they are
+		if options[o].Value == at {
+			fd.list.SetCursor(i)
+		}
+	}
+}
+
+// SetError puts text under a field; empty takes it away.
+func (f *Form) SetError(name, text string) {
+	if fd := f.find(name); fd != nil {
+		fd.err = text
+	}
+}
+
+// SetLabel changes a field's label.
+func (f *Form) SetLabel(name, label string) {
+	if fd := f.find(name); fd != nil {
+		fd.Label = label
+	}
+}
+
+// SetHelp changes what is shown under a field while it has the focus.
+func (f *Form) SetHelp(name, text string) {
+	if fd := f.find(name); fd != nil {
+		fd.Help = text
+	}
+}
+
+// SetPlaceholder changes what stands in a field while it is empty.
+func (f *Form) SetPlaceholder(name, text string) {
+	if fd := f.find(name); fd != nil {
+		fd.Placeholder = text
+		if fd.Kind == FieldText {
+			fd.input.Placeholder = text
+		}
+	}
+}
+
+// SetHidden shows or hides a field.
+func (f *Form) SetHidden(name string, hidden bool) {
+	fd := f.find(name)
+	if fd == nil {
+		return
+	}
+	fd.Hidden = hidden
+	if hidden && f.current() == fd {
+		f.stop()
+		f.move(1)
+	}
+}
+
+// Focused is the name of the field that has the focus.
+func (f *Form) Focused() string {
+	if fd := f.current(); fd != nil {
+		return fd.Name
+	}
+	return ""
+}
+
+// FocusOn moves the focus to a field; with edit it is edited at once.
+func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
+	f.stop()
+	for i, fd := range f.fields {
+		if fd.Name == name {
+			f.at = i
+		}
+	}
+	if edit {
+		return f.edit()
+	}
+	return nil
+}
+
+// Valid runs every visible field's check, shows what is wrong, and moves the
+// focus to the first field that is.
+func (f *Form) Valid() bool {
+	first := -1
+	for i, fd := range f.fields {
+		if !fd.check() && first < 0 {
+			first = i
+		}
+	}
+	if first >= 0 {
+		f.stop()
+		f.at = first
+	}
+	return first < 0
+}
+
+func (fd *field) check() bool {
+	fd.err = ""
+	if fd.Hidden || fd.Check == nil {
+		return true
+	}
+	if err := fd.Check(fd.value()); err != nil {
+		fd.err = err.Error()
+		return false
+	}
+	return true
+}
+
+// CapturingText reports whether a field is being edited.
+func (f *Form) CapturingText() bool { return f.editing }
+
+func (f *Form) current() *field {
+	if f.at < 0 || f.at >= len(f.fields) {
+		return nil
+	}
+	return f.fields[f.at]
+}
+
+// move goes to the next field that can have the focus and stays at the ends.
+func (f *Form) move(by int) bool {
+	for i := f.at + by; i >= 0 && i < len(f.fields); i += by {
+		if fd := f.fields[i]; !fd.Hidden && fd.Kind != FieldNote {
+			f.at = i
+			return true
+		}
+	}
+	return false
+}
+
+// edit begins to edit the current field; choices and toggles change instead.
+func (f *Form) edit() tea.Cmd {
+	fd := f.current()
+	if fd == nil {
+		return nil
+	}
+	switch fd.Kind {
+	case FieldText:
+		f.editing = true
+		fd.input.CursorEnd()
+		return fd.input.Focus()
+	case FieldArea:
+		f.editing = true
+		return fd.area.Focus()
+	case FieldPick:
+		f.editing = true
+		fd.input.SetValue("")
+		fd.filter(f.theme)
+		for i, at := range fd.shown {
+			if fd.Options[at].Value == fd.Value {
+				fd.list.SetCursor(i)
+			}
+		}
+		return fd.input.Focus()
+	case FieldChoice, FieldToggle:
+		fd.cycle(1)
+	}
+	return nil
+}
+
+// stop ends editing; the value stays as it is.
+func (f *Form) stop() {
+	fd := f.current()
+	if !f.editing || fd == nil {
+		return
+	}
+	f.editing = false
+	switch fd.Kind {
+	case FieldText:
+		fd.input.Blur()
+		fd.check()
+	case FieldArea:
+		fd.area.Blur()
+		fd.check()
+	case FieldPick:
+		fd.input.Blur()
+	}
+}
+
+// cycle takes the next option that is not disabled.
+func (fd *field) cycle(by int) {
+	fd.err = ""
+	if fd.Kind == FieldToggle {
+		if fd.Value == "true" {
+			fd.Value = ""
+		} else {
+			fd.Value = "true"
+		}
+		return
+	}
+	n, at := len(fd.Options), -1
+	for i, o := range fd.Options {
+		if o.Value == fd.Value {
+			at = i
+		}
+	}
+	for range n {
+		at = ((at+by)%n + n) % n
+		if fd.Options[at].Disabled == "" {
+			fd.Value = fd.Options[at].Value
+			return
+		}
+	}
+}

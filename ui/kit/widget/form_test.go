@@ -1,0 +1,306 @@
+package widget
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"zonedeck/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+func demoForm() *Form {
+	return NewForm(kit.NewTheme(true, false),
+		Field{Name: "intro", Kind: FieldNote, Value: "about"},
+		Field{Name: "url", Label: "URL", Kind: FieldText, Help: "absolute", Check: func(v string) error {
+			if !strings.HasPrefix(v, "http") {
+				return errors.New("write an absolute URL")
+			}
+			return nil
+		}},
+		Field{Name: "zone", Label: "Zone", Kind: FieldPick, Options: []Option{{Value: "unlocker_demo", Note: "unlocker"}, {Value: "serp_demo", Note: "search"}, {Value: "old", Disabled: "it is gone"}}},
+		Field{Name: "via", Label: "Via", Kind: FieldChoice, Value: "api", Options: []Option{{Value: "api", Label: "API"}, {Value: "x", Disabled: "not here"}, {Value: "native", Label: "Native"}}},
+		Field{Name: "verify", Label: "Verify", Kind: FieldToggle},
+		Field{Name: "body", Label: "Body", Kind: FieldArea, Rows: 3},
+		Field{Name: "gone", Label: "Gone", Kind: FieldText, Hidden: true},
+	)
+}
+
+// formKeys presses keys the way the root does: a binding first, then Update.
+func formKeys(f *Form, keys ...string) (changed bool) {
+	for _, k := range keys {
+		var msg tea.Msg = tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
+		if len(k) > 1 {
+			msg = tea.KeyPressMsg{Code: map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "left": tea.KeyLeft}[k]}
+		}
+		if b, ok := kit.Find(f.Bindings(), k, f.CapturingText()); ok {
+			msg = b.Intent
+		}
+		_, c := f.Update(msg)
+		changed = changed || c
+	}
+	return changed
+}
+
+func TestFormTextIsEditedAfterEnter(t *testing.T) {
+	f := demoForm()
+	if f.Focused() != "url" {
+		t.Fatalf("the focus is on %q", f.Focused())
+	}
+	if formKeys(f, "h"); f.Value("url") != "" || f.CapturingText() {
+		t.Error("a key typed before enter went into the field")
+	}
+	formKeys(f, "enter")
+	if !f.CapturingText() {
+		t.Fatal("enter does not edit")
+	}
+	if !formKeys(f, "h", "t") || f.Value("url") != "ht" {
+		t.Errorf("the value is %q", f.Value("url"))
+	}
+	formKeys(f, "esc")
+	if f.CapturingText() || f.Value("url") != "ht" {
+		t.Errorf("esc: capturing %v, value %q", f.CapturingText(), f.Value("url"))
+	}
+	if got := uitest.Plain(f.Render(true, 60, 14)); !strings.Contains(got, "✗ write an absolute URL") {
+		t.Errorf("the error is not at the field:\n%s", got)
+	}
+}
+
+func TestInADialogWhatIsTypedGoesIntoTheFieldWithTheFocus(t *testing.T) {
+	f := demoForm()
+	f.Dialog = true
+	d := NewFormDialog(f.theme, "Try", f)
+	d.Init()
+	formKeys(f, "f", "t", "p", "enter")
+	if f.Focused() != "url" || !f.CapturingText() {
+		t.Fatalf("after a wrong value the focus is on %q, capturing %v: who typed it goes on typing", f.Focused(), f.CapturingText())
+	}
+	formKeys(f, "backspace", "backspace", "backspace", "h", "t", "t", "p", "down", "down", "down", "down")
+	if f.Focused() != "body" || !f.CapturingText() {
+		t.Fatalf("the focus is on %q, capturing %v: a field of text is typed into at once", f.Focused(), f.CapturingText())
+	}
+	if formKeys(f, "x"); f.Value("body") != "x" {
+		t.Errorf("the area holds %q", f.Value("body"))
+	}
+	f.SetValue("url", "ftp")
+	d.Update(dialogSubmit{})
+	if f.Focused() != "url" || !f.CapturingText() {
+		t.Errorf("after a submit with a wrong value the focus is on %q, capturing %v", f.Focused(), f.CapturingText())
+	}
+}
+
+func TestFormPickFilters(t *testing.T) {
+	f := demoForm()
+	formKeys(f, "down", "enter", "s", "e", "a", "r")
+	got := uitest.Plain(f.Render(true, 60, 14))
+	if !strings.Contains(got, "serp_demo  search") || strings.Contains(got, "unlocker_demo") {
+		t.Errorf("the list is not filtered:\n%s", got)
+	}
+	if !formKeys(f, "enter") || f.Value("zone") != "serp_demo" || f.CapturingText() {
+		t.Errorf("picked %q", f.Value("zone"))
+	}
+	formKeys(f, "enter", "o", "l", "d", "enter")
+	if f.Value("zone") != "serp_demo" || !f.CapturingText() {
+		t.Errorf("a disabled option was taken: %q", f.Value("zone"))
+	}
+	formKeys(f, "esc")
+	if f.Value("zone") != "serp_demo" {
+		t.Errorf("esc changed the value to %q", f.Value("zone"))
+	}
+}
+
+func TestFormChoiceSkipsWhatCannotBeTaken(t *testing.T) {
+	f := demoForm()
+	formKeys(f, "down", "down")
+	for _, want := range []string{"native", "api", "native"} {
+		if !formKeys(f, "space") || f.Value("via") != want {
+			t.Errorf("the value is %q, want %q", f.Value("via"), want)
+		}
+	}
+	formKeys(f, "left")
+	if f.Value("via") != "api" {
+		t.Errorf("left takes %q", f.Value("via"))
+	}
+	formKeys(f, "down", "space")
+	if !f.On("verify") {
+		t.Error("space does not switch a toggle on")
+	}
+}
+
+func TestFormValidGoesToTheFirstWrongField(t *testing.T) {
+	f := demoForm()
+	f.FocusOn("body", false)
+	if f.Valid() {
+		t.Fatal("an empty URL is valid")
+	}
+	if f.Focused() != "url" {
+		t.Errorf("the focus is on %q", f.Focused())
+	}
+	f.SetValue("url", "http://lab.test/ok")
+	if !f.Valid() {
+		t.Error("a good URL is not valid")
+	}
+	f.SetHidden("url", true)
+	f.SetValue("url", "bad")
+	if !f.Valid() {
+		t.Error("a hidden field is checked")
+	}
+}
+
+func TestFormPasteDropsWhatDoesNotShow(t *testing.T) {
+	f := demoForm()
+	formKeys(f, "enter")
+	f.Update(tea.PasteMsg{Content: " http://x/\x1b[31m\u202ea\u200bb\n"})
+	if got := f.Value("url"); got != "http://x/[31mab" {
+		t.Errorf("the field holds %q", got)
+	}
+	f.FocusOn("body", true)
+	f.Update(tea.PasteMsg{Content: "a\tb\r\nc\x1b[31m"})
+	if got := f.Value("body"); !strings.Contains(got, "\nc[31m") || strings.ContainsAny(got, "\x1b\r") {
+		t.Errorf("the area holds %q", got)
+	}
+}
+
+func TestFormKeepsTheFocusInSight(t *testing.T) {
+	f := demoForm()
+	for _, name := range []string{"body", "url"} {
+		f.FocusOn(name, false)
+		got := uitest.Plain(f.Render(true, 40, 3))
+		if want := map[string]string{"body": "›Body", "url": "›URL"}[name]; !strings.Contains(got, want) || strings.Count(got, "\n") != 2 {
+			t.Errorf("%s is out of sight:\n%s", name, got)
+		}
+	}
+}
+
+func TestDialogSubmitsOnlyWhatIsValid(t *testing.T) {
+	f := demoForm()
+	d := NewFormDialog(kit.NewTheme(true, false), "Try", f)
+	submitted := 0
+	d.OnSubmit = func(*Form) tea.Cmd { submitted++; return nil }
+	d.Init()
+	if !d.CapturingText() {
+		t.Error("the first field is not edited at once")
+	}
+	b, ok := kit.Find(d.Bindings(), "ctrl+s", true)
+	if !ok {
+		t.Fatal("ctrl+s does not submit while typing")
+	}
+	d.Update(b.Intent)
+	if submitted != 0 {
+		t.Error("an empty URL was submitted")
+	}
+	f.SetValue("url", "http://lab.test/ok")
+	d.Update(b.Intent)
+	if submitted != 1 {
+		t.Errorf("submitted %d times", submitted)
+	}
+	d.Busy = true
+	if b, _ := kit.Find(d.Bindings(), "ctrl+s", false); b.Disabled == "" {
+		t.Error("it can be submitted twice")
+	}
+	d.Problem = "the file is read-only"
+	w, h := d.Size(80, 24)
+	if got := uitest.Plain(d.Render(w, h)); !strings.Contains(got, "✗ the file is read-only") || !strings.Contains(got, "ctrl+s ok") {
+		t.Errorf("got:\n%s", got)
+	}
+}
+
+func TestFinderFiltersAndPicks(t *testing.T) {
+	picked := ""
+	choice := func(s string) Choice {
+		return Choice{Text: s, Pick: func() tea.Msg { picked = s; return nil }}
+	}
+	f := NewFinder(kit.NewTheme(true, false), "Commands", "type", []Choice{choice("send request"), choice("save request"), choice("quit")})
+	for _, r := range "sav" {
+		f.Update(tea.KeyPressMsg{Code: r, Text: string(r)})
+	}
+	if got := uitest.Plain(f.Render(40, 5)); !strings.Contains(got, "save request") || strings.Contains(got, "quit") {
+		t.Errorf("not filtered:\n%s", got)
+	}
+	b, _ := kit.Find(f.Bindings(), "enter", true)
+	uitest.Settle(t, f.Update(b.Intent), func(tea.Msg) tea.Cmd { return nil })
+	if picked != "save request" {
+		t.Errorf("picked %q", picked)
+	}
+}
+
+func TestConfirmAndMenuAnswerTheirView(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	type answer struct{ n int }
+	var got []tea.Msg
+	take := func(m tea.Msg) tea.Cmd {
+		got = append(got, m)
+		return nil
+	}
+	c := NewConfirm(th, ConfirmSpec{Title: "Cancel job", Body: "sd_1 stops; what it did is billed.", Yes: "cancel it", View: kit.Jobs, Intent: answer{1}})
+	b, _ := kit.Find(c.Bindings(), "y", false)
+	uitest.Settle(t, c.Update(b.Intent), take)
+	if len(got) != 2 || got[1] != (answer{1}) {
+		t.Fatalf("the view got %#v", got)
+	}
+	for _, k := range []string{"n", "esc", "enter"} {
+		if b, _ := kit.Find(c.Bindings(), k, false); b.Intent != (kit.Close{}) {
+			t.Errorf("%s means %#v", k, b.Intent)
+		}
+	}
+	got = nil
+	var m kit.Overlay
+	uitest.Settle(t, OpenMenu(th, "Copy", kit.Sandbox, []MenuItem{{Key: "b", Label: "body", Intent: answer{2}}, {Key: "u", Label: "URL", Intent: answer{3}, Disabled: "there is none"}}), func(msg tea.Msg) tea.Cmd {
+		m = msg.(kit.Open).Overlay
+		return nil
+	})
+	b, _ = kit.Find(m.Bindings(), "b", false)
+	uitest.Settle(t, m.Update(b.Intent), take)
+	if len(got) != 2 || got[1] != (answer{2}) {
+		t.Fatalf("the view got %#v", got)
+	}
+	got = nil
+	b, _ = kit.Find(m.Bindings(), "u", false)
+	uitest.Settle(t, m.Update(b.Intent), take)
+	if len(got) != 1 || !strings.Contains(got[0].(kit.Toast).Text, "there is none") {
+		t.Errorf("a disabled line answers %#v", got)
+	}
+}
+
+func TestAnOpenListKeepsItsPlaceWhenItsOptionsAreBroughtUpToDate(t *testing.T) {
+	theme := kit.NewTheme(true, false)
+	options := []Option{{Value: "a"}, {Value: "b"}, {Value: "c"}}
+	f := NewForm(theme, Field{Name: "zone", Kind: FieldPick, Value: "a", Options: options})
+	f.FocusOn("zone", true)
+	f.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+	f.SetOptions("zone", []Option{{Value: "new"}, {Value: "a"}, {Value: "b", Note: "used now"}})
+	f.Update(formDone)
+	if got := f.Value("zone"); got != "b" {
+		t.Errorf("picked %q, want the option the cursor was on", got)
+	}
+}
+
+func TestALongAreaSaysHowMuchOfItIsNotShown(t *testing.T) {
+	f := NewForm(kit.NewTheme(true, true), Field{Name: "body", Label: "Body", Kind: FieldArea, Rows: 3, Value: "1\n2\n3\n4\n5"}, Field{Name: "x", Label: "X"})
+	if text := f.Render(true, 40, 10); !strings.Contains(text, "… 3 more lines") || strings.Contains(text, "3\n") {
+		t.Errorf("drawn as\n%s", text)
+	}
+}
+
+func TestTheChoiceThatIsTakenIsSeen(t *testing.T) {
+	var options []Option
+	for _, v := range []string{"unknown", "ADMIN", "FINANCE", "OPS", "LIMIT", "USER"} {
+		options = append(options, Option{Value: v})
+	}
+	for _, o := range options {
+		f := NewForm(kit.NewTheme(true, false), Field{Name: "level", Label: "Level", Kind: FieldChoice, Value: o.Value, Options: options})
+		got := uitest.Plain(f.Render(true, 40, 3))
+		if !strings.Contains(got, "(•) "+o.Value) {
+			t.Errorf("%s is taken and not on the screen:\n%s", o.Value, got)
+		}
+		for _, l := range strings.Split(got, "\n") {
+			if text.Width(l) > 40 {
+				t.Errorf("a line of %d cells", text.Width(l))
+			}
+		}
+	}
+}

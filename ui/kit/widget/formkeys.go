@@ -1,0 +1,256 @@
+package widget
+
+import (
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// formIntent is what a form's own bindings mean; a view passes it to
+// Form.Update like every message it does not know.
+type formIntent int
+
+const (
+	formEdit formIntent = iota
+	formDown
+	formUp
+	formNext // one option on
+	formPrev
+	formDone   // take what was typed
+	formEscape // end editing
+)
+
+// Bindings are the keys of the form as they mean something now; a view appends
+// them to its own.
+func (f *Form) Bindings() []kit.Binding {
+	fd := f.current()
+	if fd == nil {
+		return nil
+	}
+	const group = "Form"
+	if f.editing {
+		return f.typingBindings(fd)
+	}
+	out := []kit.Binding{}
+	switch fd.Kind {
+	case FieldChoice, FieldToggle:
+		out = append(out,
+			kit.Binding{Keys: []string{"space", "enter", "right", "l"}, Label: "change", Help: "Take the next value of the field.", Group: group, Intent: formNext},
+			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Take the value before.", Group: group, Intent: formPrev, Hidden: true})
+	case FieldPick:
+		out = append(out, kit.Binding{Keys: []string{"enter", "i", "space"}, Label: "pick", Help: "Choose from the list; typing filters it.", Group: group, Intent: formEdit})
+	default:
+		out = append(out, kit.Binding{Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
+	}
+	down, up := []string{"down", "j"}, []string{"up", "k"}
+	if f.Dialog {
+		down, up = append(down, "tab"), append(up, "shift+tab")
+	}
+	return append(out,
+		kit.Binding{Keys: down, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, Hidden: true},
+		kit.Binding{Keys: up, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, Hidden: true})
+}
+
+func (f *Form) typingBindings(fd *field) []kit.Binding {
+	const group = "Form"
+	esc := kit.Binding{Keys: []string{"esc"}, Label: "done", Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: "take it", Help: "Take the value.", Group: group, Intent: formDone, WhileTyping: true}
+	out := []kit.Binding{}
+	switch fd.Kind {
+	case FieldArea:
+		out = append(out, esc)
+	case FieldPick:
+		out = append(out, enter, esc)
+	default:
+		out = append(out, enter, esc,
+			kit.Binding{Keys: []string{"down"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: true},
+			kit.Binding{Keys: []string{"up"}, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, Hidden: true, WhileTyping: true})
+	}
+	if f.Dialog {
+		out = append(out,
+			kit.Binding{Keys: []string{"tab"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: fd.Kind != FieldArea},
+			kit.Binding{Keys: []string{"shift+tab"}, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, WhileTyping: true, Hidden: true})
+	}
+	return out
+}
+
+// Update takes the form's own intents and, while a field is edited, keys and
+// pastes. changed reports whether a value is different now.
+func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
+	fd := f.current()
+	if fd == nil {
+		return nil, false
+	}
+	before := fd.value()
+	if intent, ok := msg.(formIntent); ok {
+		cmd = f.act(fd, intent)
+		return cmd, fd.value() != before
+	}
+	if !f.editing {
+		return nil, false
+	}
+	switch fd.Kind {
+	case FieldText:
+		cmd = UpdateInput(&fd.input, msg)
+		if fd.value() != before {
+			fd.err = ""
+		}
+	case FieldArea:
+		if paste, ok := msg.(tea.PasteMsg); ok {
+			paste.Content = text.OnlyShownLines(paste.Content)
+			msg = paste
+		}
+		fd.area, cmd = fd.area.Update(msg)
+	case FieldPick:
+		cmd = f.updatePick(fd, msg)
+	}
+	return cmd, fd.value() != before
+}
+
+// Click moves the focus to the field drawn on line y of the form, as it was
+// drawn last at width w; what was being typed is taken.
+func (f *Form) Click(y, w int) {
+	at := -f.top
+	labels := f.labels(w)
+	for i, fd := range f.fields {
+		if fd.Hidden {
+			continue
+		}
+		next := at + len(f.fieldLines(fd, i == f.at, labels, w))
+		if y >= at && y < next {
+			if fd.Kind != FieldNote && i != f.at {
+				f.stop()
+				f.at = i
+			}
+			return
+		}
+		at = next
+	}
+}
+
+func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
+	switch intent {
+	case formEdit:
+		return f.edit()
+	case formNext:
+		fd.cycle(1)
+	case formPrev:
+		fd.cycle(-1)
+	case formEscape:
+		f.stop()
+	case formDown, formUp:
+		by := 1
+		if intent == formUp {
+			by = -1
+		}
+		typed := f.editing && fd.Kind == FieldText
+		f.stop()
+		if f.move(by) && (typed || f.Dialog) {
+			return f.editText()
+		}
+	case formDone:
+		if fd.Kind == FieldPick {
+			return f.takePick(fd)
+		}
+		f.stop()
+		if f.Dialog && (fd.err != "" || f.move(1)) { // who typed a wrong value goes on typing it
+			return f.editText()
+		}
+	}
+	return nil
+}
+
+// editText begins to edit the current field where that is typing: in a dialog
+// what is typed goes into the field that has the focus.
+func (f *Form) editText() tea.Cmd {
+	switch fd := f.current(); {
+	case fd == nil:
+	case fd.Kind == FieldText, fd.Kind == FieldArea && f.Dialog:
+		return f.edit()
+	}
+	return nil
+}
+
+func (f *Form) updatePick(fd *field, msg tea.Msg) tea.Cmd {
+	if k, ok := msg.(tea.KeyPressMsg); ok {
+		switch k.String() {
+		case "up", "ctrl+p":
+			fd.list.Move(-1)
+			return nil
+		case "down", "ctrl+n":
+			fd.list.Move(1)
+			return nil
+		case "pgup", "pgdown":
+			fd.list.Update(msg)
+			return nil
+		}
+	}
+	query := fd.input.Value()
+	cmd := UpdateInput(&fd.input, msg)
+	if fd.input.Value() != query {
+		fd.filter(f.theme)
+	}
+	return cmd
+}
+
+func (f *Form) takePick(fd *field) tea.Cmd {
+	typed := fd.input.Value()
+	if fd.list.Cursor() < len(fd.shown) {
+		o := fd.Options[fd.shown[fd.list.Cursor()]]
+		if o.Disabled != "" {
+			return kit.Warn(o.label() + ": " + o.Disabled)
+		}
+		fd.Value = o.Value
+	} else if fd.Free && typed != "" {
+		fd.Value = typed
+	} else {
+		return nil
+	}
+	fd.err = ""
+	f.stop()
+	fd.check()
+	return nil
+}
+
+func (o Option) label() string {
+	if o.Label != "" {
+		return o.Label
+	}
+	return o.Value
+}
+
+type optionSource []Option
+
+func (s optionSource) String(i int) string { return s[i].label() + " " + s[i].Note }
+func (s optionSource) Len() int            { return len(s) }
+
+// filter decides which options the list shows.
+func (fd *field) filter(t *kit.Theme) {
+	if fd.Kind != FieldPick {
+		return
+	}
+	fd.shown = fd.shown[:0]
+	if q := fd.input.Value(); q == "" {
+		for i := range fd.Options {
+			fd.shown = append(fd.shown, i)
+		}
+	} else {
+		for _, m := range fuzzy.FindFrom(q, optionSource(fd.Options)) {
+			fd.shown = append(fd.shown, m.Index)
+		}
+	}
+	fd.list.SetCursor(0)
+	fd.list.SetRows(len(fd.shown), func(i int) []Cell {
+		o := fd.Options[fd.shown[i]]
+		text, ink := o.label(), t.Text
+		if o.Note != "" {
+			text += "  " + o.Note
+		}
+		if o.Disabled != "" {
+			text, ink = o.label()+"  ("+o.Disabled+")", t.Muted
+		}
+		return []Cell{{Text: text, Ink: ink}}
+	})
+}

@@ -1,0 +1,199 @@
+package widget
+
+import (
+	"strings"
+
+	"zonedeck/ui/kit/text"
+)
+
+// pickRows is the height of the list a pick opens under its field.
+const pickRows = 8
+
+// Render draws the form as exactly h lines of w cells, scrolled so that the
+// field with the focus is in sight.
+func (f *Form) Render(focused bool, w, h int) string {
+	lines, from, to := f.lines(focused, w)
+	if to > f.top+h {
+		f.top = to - h
+	}
+	if from < f.top {
+		f.top = from
+	}
+	f.top = max(min(f.top, len(lines)-h), 0)
+	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
+}
+
+// Height is how many lines the form needs at width w.
+func (f *Form) Height(w int) int {
+	lines, _, _ := f.lines(true, w)
+	return len(lines)
+}
+
+func (f *Form) lines(focused bool, w int) (lines []string, from, to int) {
+	labels := f.labels(w)
+	for i, fd := range f.fields {
+		if fd.Hidden {
+			continue
+		}
+		on := focused && i == f.at
+		if i == f.at {
+			from = len(lines)
+		}
+		lines = append(lines, f.fieldLines(fd, on, labels, w)...)
+		if i == f.at {
+			to = len(lines)
+		}
+	}
+	return lines, from, to
+}
+
+// labels is the width of the labels in a form of w cells.
+func (f *Form) labels(w int) int {
+	widest := 0
+	for _, fd := range f.fields {
+		if !fd.Hidden && fd.Kind != FieldNote {
+			widest = max(widest, text.Width(fd.Label))
+		}
+	}
+	return min(widest, max(w/3, 8))
+}
+
+func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
+	t := f.theme
+	if fd.Kind == FieldNote {
+		var out []string
+		for _, l := range text.Wrap(text.CleanLines(fd.Value), w-1) {
+			out = append(out, " "+t.Muted.Render(l))
+		}
+		return out
+	}
+	mark, ink := " ", t.Muted
+	if on {
+		mark, ink = t.BorderFocus.Render("›"), t.Strong
+	}
+	head := mark + ink.Render(text.Fit(text.Clean(fd.Label), labels)) + "  "
+	indent := text.Spaces(labels + 3)
+	width := max(w-labels-4, 4)
+	var out []string
+	if fd.Kind == FieldArea {
+		out = f.areaLines(fd, on, head, indent, width)
+	} else {
+		out = []string{head + f.valueText(fd, on, width)}
+	}
+	if on && f.editing && fd.Kind == FieldPick {
+		rows := max(min(len(fd.shown), pickRows), 1)
+		for l := range strings.SplitSeq(fd.list.Render(t, true, width, rows), "\n") {
+			out = append(out, indent+l)
+		}
+	}
+	if fd.err != "" {
+		for _, l := range text.Wrap("✗ "+text.CleanLines(fd.err), width) {
+			out = append(out, indent+t.Bad.Render(l))
+		}
+	} else if on && fd.Help != "" {
+		for _, l := range text.Wrap(text.CleanLines(fd.Help), width) {
+			out = append(out, indent+t.Muted.Render(l))
+		}
+	}
+	return out
+}
+
+func (f *Form) areaLines(fd *field, on bool, head, indent string, width int) []string {
+	fd.area.SetWidth(width)
+	fd.area.SetHeight(max(fd.Rows, 2))
+	var words []string
+	if on && f.editing {
+		words = strings.Split(fd.area.View(), "\n")
+	} else {
+		v := fd.area.Value()
+		if v == "" {
+			return []string{head + f.theme.Placeholder.Render(text.Cut(fd.Placeholder, width))}
+		}
+		rows, all := max(fd.Rows, 2), strings.Split(v, "\n")
+		if len(all) > rows {
+			all = append(all[:rows-1:rows-1], "… "+text.Count(len(all)-rows+1)+" more lines")
+		}
+		for _, l := range all {
+			words = append(words, text.Cut(text.Clean(l), width))
+		}
+	}
+	out := make([]string, len(words))
+	for i, l := range words {
+		if i == 0 {
+			out[i] = head + l
+		} else {
+			out[i] = indent + l
+		}
+	}
+	return out
+}
+
+func (f *Form) valueText(fd *field, on bool, width int) string {
+	t := f.theme
+	switch fd.Kind {
+	case FieldText:
+		if on && f.editing {
+			fd.input.SetWidth(width - 1)
+			return fd.input.View()
+		}
+		v := fd.input.Value()
+		if v == "" {
+			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
+		}
+		if fd.Secret {
+			return strings.Repeat("•", min(len([]rune(v)), width))
+		}
+		return t.Text.Render(text.Cut(text.Clean(v), width))
+	case FieldPick:
+		if on && f.editing {
+			fd.input.SetWidth(width - 1)
+			return fd.input.View()
+		}
+		if fd.Value == "" {
+			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))
+		}
+		words := fd.Value
+		for _, o := range fd.Options {
+			if o.Value == fd.Value {
+				words = text.Clean(o.label())
+				if o.Note != "" {
+					return text.Cut(t.Text.Render(words)+"  "+t.Muted.Render(text.Clean(o.Note)), width)
+				}
+			}
+		}
+		return t.Text.Render(text.Cut(text.Clean(words), width))
+	case FieldToggle:
+		if fd.Value == "true" {
+			return t.Text.Render("[x] " + text.Clean(fd.Placeholder))
+		}
+		return t.Text.Render("[ ] " + text.Clean(fd.Placeholder))
+	default:
+		return f.choiceText(fd, width)
+	}
+}
+
+// choiceText is the options in a row. Where they do not all fit, the first ones
+// go, so that the one that is taken is seen.
+func (f *Form) choiceText(fd *field, width int) string {
+	parts := make([]string, 0, len(fd.Options))
+	taken := 0
+	for i, o := range fd.Options {
+		if o.Value == fd.Value {
+			taken = i
+		}
+		dot, ink := "( ) ", f.theme.Muted
+		if o.Value == fd.Value {
+			dot, ink = "(•) ", f.theme.Text
+		}
+		words := dot + text.Clean(o.label())
+		if o.Disabled != "" {
+			words = "(-) " + text.Clean(o.label())
+		}
+		parts = append(parts, ink.Render(words))
+	}
+	from, head := 0, ""
+	for from < taken && text.Width(head+strings.Join(parts[from:taken+1], " ")) > width-2 {
+		from, head = from+1, "… "
+	}
+	return text.Cut(head+strings.Join(parts[from:], " "), width)
+}

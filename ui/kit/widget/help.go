@@ -1,0 +1,160 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// HelpSection is the bindings of one place ("everywhere", "Sandbox").
+type HelpSection struct {
+	Title    string
+	Bindings []kit.Binding
+}
+
+// NewHelp makes the help page from bindings.
+func NewHelp(t *kit.Theme, sections []HelpSection) kit.Overlay {
+	return &help{theme: t, sections: sections}
+}
+
+type help struct {
+	theme    *kit.Theme
+	sections []HelpSection
+	top      int
+	page     int
+	width    int
+	lines    []string // of that width
+}
+
+// lay breaks the page into lines of a width.
+func (h *help) lay(w int) {
+	if h.width != w {
+		h.width, h.lines = w, helpLines(h.theme, h.sections, w)
+	}
+}
+
+func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
+	const indent = 23
+	var out []string
+	for _, s := range sections {
+		if len(out) > 0 {
+			out = append(out, "")
+		}
+		out = append(out, t.Title.Render(s.Title))
+		group := ""
+		for _, b := range byGroup(s.Bindings) {
+			if len(b.Keys) == 0 {
+				continue
+			}
+			if b.Group != group {
+				group = b.Group
+				out = append(out, "  "+t.Muted.Render(group))
+			}
+			words := b.Help
+			if words == "" {
+				words = b.Label
+			}
+			if b.Disabled != "" {
+				words += "  (now not: " + b.Disabled + ")"
+			}
+			head := "    " + t.KeyHint.Render(text.Fit(strings.Join(keyNames(b.Keys), " "), indent-5)) + " "
+			for _, l := range text.Wrap(words, max(w-indent, 20)) {
+				out = append(out, head+l)
+				head = text.Spaces(indent)
+			}
+		}
+	}
+	return out
+}
+
+// byGroup brings the bindings of a group together, in the order in which the
+// groups first come; motion is last, because everybody knows it.
+func byGroup(list []kit.Binding) []kit.Binding {
+	order := map[string]int{"Move": len(list)}
+	for i, b := range list {
+		if _, known := order[b.Group]; !known {
+			order[b.Group] = i
+		}
+	}
+	out := slices.Clone(list)
+	slices.SortStableFunc(out, func(a, b kit.Binding) int { return order[a.Group] - order[b.Group] })
+	return out
+}
+
+// KeyName is a key as it is shown: "pgdown" is "PgDn", the rest is spelled as
+// Bubble Tea spells it.
+func KeyName(key string) string {
+	switch key {
+	case "pgdown":
+		return "PgDn"
+	case "pgup":
+		return "PgUp"
+	case "up":
+		return "↑"
+	case "down":
+		return "↓"
+	case "left":
+		return "←"
+	case "right":
+		return "→"
+	}
+	if len(key) > 1 && key[0] == 'f' && key[1] >= '1' && key[1] <= '9' {
+		return "F" + key[1:]
+	}
+	return key
+}
+
+func keyNames(keys []string) []string {
+	out := make([]string, len(keys))
+	for i, k := range keys {
+		out[i] = KeyName(k)
+	}
+	return out
+}
+
+func (h *help) Init() tea.Cmd { return nil }
+
+func (h *help) Title() string {
+	if h.page > 0 && h.top+h.page < len(h.lines) {
+		return "Keys · ↓ more"
+	}
+	return "Keys"
+}
+
+func (h *help) Size(w, sh int) (int, int) {
+	w = min(88, w-4)
+	h.lay(w)
+	return w, min(len(h.lines), sh-4)
+}
+
+func (h *help) Bindings() []kit.Binding {
+	return []kit.Binding{{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: kit.Close{}}}
+}
+
+func (h *help) Update(msg tea.Msg) tea.Cmd {
+	by := 0
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		by, _ = Motion(msg.String(), max(h.page, 1), len(h.lines))
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			by = -3
+		case tea.MouseWheelDown:
+			by = 3
+		}
+	}
+	h.top = max(min(h.top+by, len(h.lines)-h.page), 0)
+	return nil
+}
+
+func (h *help) Render(w, rows int) string {
+	h.lay(w)
+	h.page = rows
+	h.top = max(min(h.top, len(h.lines)-rows), 0)
+	return Block(strings.Join(h.lines[h.top:min(h.top+rows, len(h.lines))], "\n"), w, rows)
+}

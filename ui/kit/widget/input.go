@@ -1,0 +1,49 @@
+package widget
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// NewInput makes a one-line editor: no prompt, a cursor that does not blink (a
+// blink is a frame), and no clipboard of its own (the terminal pastes).
+func NewInput(t *kit.Theme) textinput.Model {
+	in := textinput.New()
+	in.Prompt = ""
+	in.KeyMap.Paste = key.NewBinding(key.WithDisabled())
+	in.KeyMap.NextSuggestion = key.NewBinding(key.WithDisabled())
+	in.KeyMap.PrevSuggestion = key.NewBinding(key.WithDisabled())
+	in.KeyMap.AcceptSuggestion = key.NewBinding(key.WithDisabled())
+	styleInput(&in, t)
+	return in
+}
+
+func styleInput(in *textinput.Model, t *kit.Theme) {
+	s := textinput.StyleState{Text: t.Text.Style(), Placeholder: t.Placeholder.Style(), Suggestion: t.Muted.Style(), Prompt: t.KeyHint.Style()}
+	styles := textinput.Styles{Focused: s, Blurred: s}
+	styles.Cursor.Color = t.Accent.Style().GetForeground()
+	styles.Cursor.Blink = false
+	in.SetStyles(styles)
+}
+
+// UpdateInput passes a message on, without characters that do not show: they
+// could not be seen in the field.
+func UpdateInput(in *textinput.Model, msg tea.Msg) tea.Cmd {
+	switch m := msg.(type) {
+	case tea.PasteMsg:
+		m.Content = text.OnlyShown(strings.TrimSpace(m.Content))
+		msg = m
+	case tea.KeyPressMsg:
+		m.Text = text.OnlyShown(m.Text)
+		msg = m
+	}
+	var cmd tea.Cmd
+	*in, cmd = in.Update(msg)
+	return cmd
+}

@@ -1,0 +1,180 @@
+package widget
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Block cuts or fills text to exactly h lines of exactly w cells.
+func Block(s string, w, h int) string {
+	if h <= 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.Grow(len(s) + w)
+	for i := range h {
+		line := ""
+		line, s, _ = strings.Cut(s, "\n")
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text.Fit(line, w))
+	}
+	return b.String()
+}
+
+// Row puts blocks of the same height side by side.
+func Row(blocks ...string) string {
+	if len(blocks) == 1 {
+		return blocks[0]
+	}
+	parts := make([][]string, len(blocks))
+	h := 0
+	for i, s := range blocks {
+		parts[i] = strings.Split(s, "\n")
+		h = max(h, len(parts[i]))
+	}
+	var b strings.Builder
+	for y := range h {
+		if y > 0 {
+			b.WriteByte('\n')
+		}
+		for _, lines := range parts {
+			if y < len(lines) {
+				b.WriteString(lines[y])
+			}
+		}
+	}
+	return b.String()
+}
+
+// Stack puts blocks on top of each other; empty ones are left out.
+func Stack(blocks ...string) string {
+	kept := make([]string, 0, len(blocks))
+	for _, s := range blocks {
+		if s != "" {
+			kept = append(kept, s)
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+// Split divides total cells by weights, without a remainder: the last part
+// takes it. A weight of 0 gives 0.
+func Split(total int, weights ...int) []int {
+	sum := 0
+	for _, w := range weights {
+		sum += w
+	}
+	out := make([]int, len(weights))
+	left, last := total, -1
+	for i, w := range weights {
+		if sum > 0 && w > 0 {
+			out[i] = total * w / sum
+			left -= out[i]
+			last = i
+		}
+	}
+	if last >= 0 {
+		out[last] += left
+	}
+	return out
+}
+
+// Pane draws body in a frame of w×h cells outside measure. The focused pane
+// shows by the colour of its border and by a "▌" before its title.
+func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) string {
+	if w < 4 || h < 2 {
+		return Block(body, w, h)
+	}
+	ink, mark := t.Border, " "
+	if focused {
+		ink, mark = t.BorderFocus, "▌"
+	}
+	head := ""
+	if title != "" {
+		head = text.Cut(text.Clean(title), w-5)
+		width := text.Width(head)
+		label := t.Muted.Render(head)
+		if focused {
+			label = t.Title.Render(head)
+		}
+		head = ink.Render("╭"+mark) + label + ink.Render(" "+strings.Repeat("─", w-4-width)+"╮")
+	} else {
+		head = ink.Render("╭" + strings.Repeat("─", w-2) + "╮")
+	}
+	side := ink.Render("│")
+	var b strings.Builder
+	b.Grow(len(body) + h*16)
+	b.WriteString(head)
+	for range h - 2 {
+		line := ""
+		line, body, _ = strings.Cut(body, "\n")
+		b.WriteByte('\n')
+		b.WriteString(side)
+		b.WriteString(text.Fit(line, w-2))
+		b.WriteString(side)
+	}
+	b.WriteByte('\n')
+	b.WriteString(ink.Render("╰" + strings.Repeat("─", w-2) + "╯"))
+	return b.String()
+}
+
+// Inner is the size inside a pane of w×h.
+func Inner(w, h int) (iw, ih int) { return max(w-2, 0), max(h-2, 0) }
+
+// Ring is the focus of a view with several panes, and whether the focused one
+// is zoomed over the whole tab.
+type Ring struct {
+	At     int
+	N      int
+	Zoomed bool
+}
+
+// Next moves the focus on, Prev back.
+func (r *Ring) Next() { r.move(1) }
+
+// Prev moves the focus back.
+func (r *Ring) Prev() { r.move(-1) }
+
+func (r *Ring) move(by int) {
+	if r.N > 0 {
+		r.At = ((r.At+by)%r.N + r.N) % r.N
+	}
+}
+
+// Over draws box on top of base with its left upper corner at x, y.
+func Over(base, box string, x, y int) string {
+	lines, top := strings.Split(base, "\n"), strings.Split(box, "\n")
+	for i, s := range top {
+		if row := y + i; row >= 0 && row < len(lines) {
+			lines[row] = overLine(lines[row], s, x)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+func overLine(line, s string, x int) string {
+	const reset = "\x1b[m"
+	w := text.Width(s)
+	left := ansi.Truncate(line, x, "")
+	left += text.Spaces(x - text.Width(left))
+	right := ansi.TruncateLeft(line, x+w, "")
+	if keep := text.Width(line) - x - w; text.Width(right) > keep { // a wide character under the right edge
+		right = " " + ansi.TruncateLeft(line, x+w+1, "")
+	}
+	return left + reset + s + reset + right
+}
+
+// Bar is a progress bar of w cells.
+func Bar(done, total, w int) string {
+	if total <= 0 || w <= 0 {
+		return strings.Repeat("░", max(w, 0))
+	}
+	n := min(max(done, 0)*w/total, w)
+	return strings.Repeat("▇", n) + strings.Repeat("░", w-n)
+}

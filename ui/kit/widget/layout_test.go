@@ -1,0 +1,67 @@
+package widget
+
+import (
+	"strings"
+	"testing"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/uitest"
+)
+
+func TestPaneIsExactlyItsSize(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	for _, size := range [][2]int{{4, 2}, {10, 3}, {80, 24}, {3, 5}} {
+		w, h := size[0], size[1]
+		got := Pane(th, "A title that is too long for it", true, w, h, "line one\nline two\n"+strings.Repeat("x", 200))
+		lines := strings.Split(got, "\n")
+		if len(lines) != h {
+			t.Errorf("%v: %d lines", size, len(lines))
+		}
+		for _, l := range lines {
+			if text.Width(l) != w {
+				t.Errorf("%v: %d cells: %q", size, text.Width(l), l)
+			}
+		}
+	}
+	if got := uitest.Plain(Pane(th, "Request", true, 20, 3, "")); !strings.HasPrefix(got, "╭▌Request ") {
+		t.Errorf("the focus does not show without colour: %q", got)
+	}
+}
+
+func TestOverKeepsWhatIsAround(t *testing.T) {
+	base := strings.Join([]string{"0123456789", "\x1b[31mabcdefghij\x1b[m", "価格価格価格"}, "\n")
+	got := strings.Split(uitest.Plain(Over(base, "XX\nYY\nZZ", 3, 0)), "\n")
+	want := []string{"012XX56789", "abcYYfghij", "価 ZZ"}
+	for i := range 2 {
+		if got[i] != want[i] {
+			t.Errorf("line %d: %q, want %q", i, got[i], want[i])
+		}
+	}
+	if !strings.HasPrefix(got[2], want[2]) || text.Width(got[2]) > 12 {
+		t.Errorf("wide characters under an edge: %q", got[2])
+	}
+}
+
+func TestHelpNamesEveryGroupOnce(t *testing.T) {
+	bind := func(key, group string) kit.Binding { return kit.Binding{Keys: []string{key}, Label: key, Group: group} }
+	h := NewHelp(kit.NewTheme(true, true), []HelpSection{{Title: "Tab", Bindings: []kit.Binding{
+		bind("a", "Request"), bind("j", "Move"), bind("b", "Result"), bind("c", "Request"),
+	}}})
+	text := h.Render(60, 20)
+	if strings.Count(text, "Request") != 1 || strings.Index(text, "Move") < strings.Index(text, "Result") {
+		t.Errorf("drawn as\n%s", text)
+	}
+}
+
+func TestSplitLeavesNoRemainder(t *testing.T) {
+	for total := range 50 {
+		sum := 0
+		for _, n := range Split(total, 3, 0, 2, 1) {
+			sum += n
+		}
+		if sum != total {
+			t.Errorf("Split(%d) gives %d", total, sum)
+		}
+	}
+}

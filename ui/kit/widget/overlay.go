@@ -1,0 +1,167 @@
+package widget
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// ConfirmSpec is a question before something that costs or destroys. Body names
+// the thing and what happens to it.
+type ConfirmSpec struct {
+	Title string
+	Body  string
+	// Yes is the word for doing it ("cancel the job"); "y" does it, "n", esc and
+	// enter do not.
+	Yes string
+	// View gets Intent when the operator agrees; empty means the root.
+	View   kit.ViewID
+	Intent tea.Msg
+}
+
+// Confirm opens the question.
+func Confirm(t *kit.Theme, spec ConfirmSpec) tea.Cmd {
+	return kit.OpenOverlay(NewConfirm(t, spec))
+}
+
+// NewConfirm makes the question without opening it.
+func NewConfirm(t *kit.Theme, spec ConfirmSpec) kit.Overlay { return &confirm{theme: t, spec: spec} }
+
+type confirm struct {
+	theme *kit.Theme
+	spec  ConfirmSpec
+}
+
+type confirmYes struct{}
+
+func (c *confirm) Init() tea.Cmd { return nil }
+
+func (c *confirm) Title() string { return c.spec.Title }
+
+// Guarded holds keys back for a moment: a question often appears by itself.
+func (c *confirm) Guarded() bool { return true }
+
+func (c *confirm) Size(w, _ int) (int, int) {
+	ow := min(64, w-6)
+	return ow, len(text.Wrap(text.CleanLines(c.spec.Body), ow-2)) + 3
+}
+
+func (c *confirm) Update(msg tea.Msg) tea.Cmd {
+	if _, ok := msg.(confirmYes); !ok {
+		return nil
+	}
+	intent := c.spec.Intent
+	if c.spec.View != "" {
+		intent = kit.Addressed{View: c.spec.View, Msg: intent}
+	}
+	return tea.Sequence(kit.Send(kit.Close{Overlay: c}), kit.Send(intent))
+}
+
+func (c *confirm) Bindings() []kit.Binding {
+	return []kit.Binding{
+		{Keys: []string{"y"}, Label: c.spec.Yes, Help: "Do it.", Intent: confirmYes{}, Dangerous: true},
+		{Keys: []string{"n", "esc", "enter"}, Label: "leave it", Help: "Do nothing.", Intent: kit.Close{}},
+	}
+}
+
+func (c *confirm) Render(w, h int) string {
+	lines := []string{""}
+	for _, l := range text.Wrap(text.CleanLines(c.spec.Body), w-2) {
+		lines = append(lines, " "+l)
+	}
+	lines = append(lines, "", " "+c.theme.KeyHint.Render("y")+" "+c.theme.Bad.Render(c.spec.Yes)+
+		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" leave it")
+	return Block(strings.Join(lines, "\n"), w, h)
+}
+
+// MenuItem is one line of a Menu.
+type MenuItem struct {
+	Key   string // the key that picks it; empty means by cursor only
+	Label string
+	Note  string
+	// Intent is given to the menu's view; Disabled says why it cannot be picked.
+	Intent   tea.Msg
+	Disabled string
+}
+
+// OpenMenu opens a short list of choices (a copy menu, a list of exports). What
+// is picked is handed to view.
+func OpenMenu(t *kit.Theme, title string, view kit.ViewID, items []MenuItem) tea.Cmd {
+	m := &menu{theme: t, title: title, view: view, items: items}
+	m.table.Columns = []Column{{Width: 4}, {Width: 16, Flex: true}}
+	return kit.OpenOverlay(m)
+}
+
+type menu struct {
+	theme *kit.Theme
+	title string
+	view  kit.ViewID
+	items []MenuItem
+	table Table
+}
+
+type menuPick struct{ at int }
+
+func (m *menu) Init() tea.Cmd { return nil }
+
+func (m *menu) Title() string { return m.title }
+
+func (m *menu) Size(w, h int) (int, int) {
+	widest := text.Width(m.title) + 8
+	for _, it := range m.items {
+		widest = max(widest, text.Width(it.Label)+text.Width(it.Note)+10)
+	}
+	return min(widest, w-6), min(len(m.items), h-6)
+}
+
+func (m *menu) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case menuPick:
+		at := msg.at
+		if at < 0 {
+			at = m.table.Cursor()
+		}
+		if at >= len(m.items) {
+			return nil
+		}
+		it := m.items[at]
+		if it.Disabled != "" {
+			return kit.Warn(it.Disabled)
+		}
+		return tea.Sequence(kit.Send(kit.Close{Overlay: m}), kit.SendTo(m.view, it.Intent))
+	default:
+		m.table.n = len(m.items)
+		m.table.Update(msg)
+	}
+	return nil
+}
+
+func (m *menu) Bindings() []kit.Binding {
+	out := make([]kit.Binding, 0, len(m.items)+2)
+	for i, it := range m.items {
+		if it.Key != "" {
+			out = append(out, kit.Binding{Keys: []string{it.Key}, Label: it.Label, Intent: menuPick{at: i}, Hidden: true})
+		}
+	}
+	return append(out,
+		kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Take the line under the cursor.", Intent: menuPick{at: -1}},
+		kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}})
+}
+
+func (m *menu) Render(w, h int) string {
+	m.table.SetRows(len(m.items), func(i int) []Cell {
+		it := m.items[i]
+		ink, text := m.theme.Text, it.Label
+		if it.Note != "" {
+			text += "  " + it.Note
+		}
+		if it.Disabled != "" {
+			ink, text = m.theme.Muted, it.Label+"  ("+it.Disabled+")"
+		}
+		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, {Text: text, Ink: ink}}
+	})
+	return m.table.Render(m.theme, true, w, h)
+}

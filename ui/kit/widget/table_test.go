@@ -1,0 +1,139 @@
+package widget
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"zonedeck/ui/uitest"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+func numbered(n int) *Table {
+	t := &Table{Columns: []Column{{Title: "NAME", Width: 8, Flex: true}, {Title: "SIZE", Width: 6, Right: true, Priority: 1}, {Title: "NOTE", Width: 10, Priority: 2}}, Empty: "nothing here"}
+	t.SetRows(n, func(i int) []Cell { return []Cell{C(fmt.Sprintf("row %d", i)), C(fmt.Sprint(i)), C("note")} })
+	return t
+}
+
+func TestTableAsksForVisibleRowsOnly(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	tab := &Table{Columns: []Column{{Title: "N", Width: 10}}}
+	asked := map[int]int{}
+	tab.SetRows(1_000_000, func(i int) []Cell {
+		asked[i]++
+		return []Cell{C(fmt.Sprint(i))}
+	})
+	tab.SetCursor(500_000)
+	got := uitest.Plain(tab.Render(th, true, 20, 11))
+	if len(asked) != 10 {
+		t.Errorf("%d rows were asked for", len(asked))
+	}
+	if !strings.Contains(got, "›500000") {
+		t.Errorf("the cursor is not in sight:\n%s", got)
+	}
+}
+
+func TestTableKeepsTheCursorInSight(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	tab := numbered(100)
+	tab.Render(th, true, 40, 11)
+	for _, step := range []struct {
+		key  tea.KeyPressMsg
+		want int
+	}{
+		{tea.KeyPressMsg{Code: 'j', Text: "j"}, 1},
+		{tea.KeyPressMsg{Code: tea.KeyPgDown}, 11},
+		{tea.KeyPressMsg{Code: 'g', ShiftedCode: 'G', Text: "G", Mod: tea.ModShift}, 99},
+		{tea.KeyPressMsg{Code: 'j', Text: "j"}, 99},
+		{tea.KeyPressMsg{Code: tea.KeyPgUp}, 89},
+		{tea.KeyPressMsg{Code: 'g', Text: "g"}, 0},
+		{tea.KeyPressMsg{Code: 'k', Text: "k"}, 0},
+	} {
+		if !tab.Update(step.key) {
+			t.Fatalf("%s was not taken", step.key)
+		}
+		if tab.Cursor() != step.want {
+			t.Errorf("after %s the cursor is at %d, want %d", step.key, tab.Cursor(), step.want)
+		}
+		if got := uitest.Plain(tab.Render(th, true, 40, 11)); !strings.Contains(got, fmt.Sprintf("›row %d", step.want)) {
+			t.Errorf("after %s the cursor is out of sight:\n%s", step.key, got)
+		}
+	}
+}
+
+func TestTableDropsTheLeastImportantColumns(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	tab := numbered(1)
+	for _, c := range []struct {
+		w              int
+		want, wantGone string
+	}{{40, "NOTE", ""}, {20, "SIZE", "NOTE"}, {12, "NAME", "SIZE"}} {
+		got := uitest.Plain(tab.Render(th, true, c.w, 3))
+		if !strings.Contains(got, c.want) || c.wantGone != "" && strings.Contains(got, c.wantGone) {
+			t.Errorf("at %d cells:\n%s", c.w, got)
+		}
+		for l := range strings.SplitSeq(tab.Render(th, true, c.w, 3), "\n") {
+			if text.Width(l) != c.w {
+				t.Errorf("a line has %d cells instead of %d: %q", text.Width(l), c.w, l)
+			}
+		}
+	}
+}
+
+func TestTableFollowsARowThatMoves(t *testing.T) {
+	names := []string{"a", "b", "c", "d"}
+	tab := &Table{Columns: []Column{{Title: "N", Width: 4}}}
+	set := func() {
+		tab.SetRowsKeyed(len(names), func(i int) string { return names[i] }, func(i int) []Cell { return []Cell{C(names[i])} })
+	}
+	set()
+	tab.SetCursor(2)
+	tab.ToggleMark()
+	names = []string{"new", "a", "b", "c", "d"}
+	set()
+	if k, _ := tab.CursorKey(); k != "c" || tab.Cursor() != 3 {
+		t.Errorf("the cursor is on %q at %d", k, tab.Cursor())
+	}
+	if got := tab.Marked(); len(got) != 1 || got[0] != 3 {
+		t.Errorf("marked: %v", got)
+	}
+	names = names[:1]
+	set()
+	if tab.Cursor() != 0 {
+		t.Errorf("the cursor is at %d of one row", tab.Cursor())
+	}
+}
+
+func TestTableCleansItsCells(t *testing.T) {
+	tab := &Table{Columns: []Column{{Width: 20}}}
+	tab.SetRows(1, func(int) []Cell { return []Cell{C("a\x1b[2Jb")} })
+	if got := tab.Render(kit.NewTheme(true, false), false, 30, 2); strings.Contains(got, "\x1b[2J") {
+		t.Errorf("an escape sequence got through: %q", got)
+	}
+}
+
+func TestEmptyTableSaysSo(t *testing.T) {
+	if got := uitest.Plain(numbered(0).Render(kit.NewTheme(true, false), true, 30, 4)); !strings.Contains(got, "nothing here") || strings.Count(got, "\n") != 3 {
+		t.Errorf("got %q", got)
+	}
+}
+
+func BenchmarkTable(b *testing.B) {
+	th := kit.NewTheme(true, false)
+	tab := numbered(1_000_000)
+	b.Run("frame", func(b *testing.B) {
+		for b.Loop() {
+			tab.Render(th, true, 200, 50)
+		}
+	})
+	b.Run("move", func(b *testing.B) {
+		for b.Loop() {
+			tab.Move(1)
+			tab.Render(th, true, 200, 50)
+		}
+	})
+}

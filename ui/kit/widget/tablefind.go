@@ -1,0 +1,194 @@
+package widget
+
+import (
+	"strconv"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// TableFind is "/" over a Table: a line to type in that moves the cursor to the
+// first row that matches, and n and N from match to match. The zero value is not
+// usable; use NewTableFind.
+type TableFind struct {
+	theme  *kit.Theme
+	input  textinput.Model
+	typing bool
+	query  string
+	from   int // the row the search began at
+	at, of int // which match the cursor is on, of how many, when it was last moved
+}
+
+// findIntent is what a key of the search means; a view passes it to Update like
+// every message it does not know.
+type findIntent int
+
+const (
+	findOpen findIntent = iota
+	findTake
+	findEnd
+	findNext
+	findBefore
+)
+
+// NewTableFind makes a search that is not open.
+func NewTableFind(t *kit.Theme) TableFind {
+	return TableFind{theme: t, input: NewInput(t)}
+}
+
+// CapturingText reports whether the query is being typed.
+func (f *TableFind) CapturingText() bool { return f.typing }
+
+// Active reports whether there is a query: n, N and esc belong to it then.
+func (f *TableFind) Active() bool { return f.typing || f.query != "" }
+
+// Bindings are the keys of the search as they mean something now. While Active a
+// view puts them before its own, so that n is the next match.
+func (f *TableFind) Bindings() []kit.Binding {
+	const group = "Search"
+	switch {
+	case f.typing:
+		return []kit.Binding{
+			{Keys: []string{"enter"}, Label: "take it", Help: "Keep the search; n and N go on.", Group: group, Intent: findTake, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "end search", Help: "End the search and go back to where it began.", Group: group, Intent: findEnd, WhileTyping: true},
+		}
+	case f.query != "":
+		return []kit.Binding{
+			{Keys: []string{"n"}, Label: "next match", Help: "To the next row that matches.", Group: group, Intent: findNext},
+			{Keys: []string{"N"}, Label: "match before", Help: "To the row before that matches.", Group: group, Intent: findBefore},
+			{Keys: []string{"esc"}, Label: "end search", Help: "End the search.", Group: group, Intent: findEnd},
+			{Keys: []string{"/"}, Label: "search", Help: "Search for something else.", Group: group, Intent: findOpen, Hidden: true},
+		}
+	default:
+		return []kit.Binding{{Keys: []string{"/"}, Label: "search", Help: "Search the rows; n and N go from match to match.", Group: group, Intent: findOpen, Hidden: true}}
+	}
+}
+
+// Update takes the search's intents and, while the query is typed, keys and
+// pastes. It reports whether the message was for it.
+func (f *TableFind) Update(t *Table, msg tea.Msg) (cmd tea.Cmd, mine bool) {
+	if i, ok := msg.(findIntent); ok {
+		return f.act(t, i), true
+	}
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg:
+	default:
+		return nil, false
+	}
+	if !f.typing {
+		return nil, false
+	}
+	cmd = UpdateInput(&f.input, msg)
+	if q := strings.TrimSpace(f.input.Value()); q != f.query {
+		f.query = q
+		f.goTo(t, f.from, 1)
+	}
+	return cmd, true
+}
+
+func (f *TableFind) act(t *Table, i findIntent) tea.Cmd {
+	switch i {
+	case findOpen:
+		f.typing, f.query, f.from, f.at, f.of = true, "", t.Cursor(), 0, 0
+		f.input.SetValue("")
+		return f.input.Focus()
+	case findTake:
+		f.typing = false
+		f.input.Blur()
+	case findEnd:
+		if f.typing {
+			t.SetCursor(f.from)
+		}
+		f.typing, f.query = false, ""
+		f.input.Blur()
+	case findNext:
+		f.goTo(t, t.Cursor()+1, 1)
+	case findBefore:
+		f.goTo(t, t.Cursor()-1, -1)
+	}
+	return nil
+}
+
+// goTo moves the cursor to the first match from a row on, around the end, and
+// counts the matches.
+func (f *TableFind) goTo(t *Table, from, by int) {
+	f.at, f.of = 0, 0
+	n := t.Len()
+	if f.query == "" || n == 0 {
+		t.SetCursor(f.from)
+		return
+	}
+	query := strings.ToLower(f.query)
+	hits := make([]int, 0, n)
+	for i := range n {
+		if t.matches(i, query) {
+			hits = append(hits, i)
+		}
+	}
+	if f.of = len(hits); f.of == 0 {
+		return
+	}
+	at := 0
+	if by > 0 {
+		for at < len(hits)-1 && hits[at] < from {
+			at++
+		}
+		if hits[at] < from {
+			at = 0
+		}
+	} else {
+		at = len(hits) - 1
+		for at > 0 && hits[at] > from {
+			at--
+		}
+		if hits[at] > from {
+			at = len(hits) - 1
+		}
+	}
+	f.at = at + 1
+	t.SetCursor(hits[at])
+}
+
+// matches reports whether a cell of row i holds the query, which is in lower case.
+func (t *Table) matches(i int, query string) bool {
+	for _, c := range t.row(i) {
+		if strings.Contains(strings.ToLower(text.Clean(c.Text)), query) {
+			return true
+		}
+	}
+	return false
+}
+
+// Line is the search in one line of w cells, to be drawn under the table; empty
+// when there is no search.
+func (f *TableFind) Line(w int) string {
+	if !f.Active() {
+		return ""
+	}
+	said := ""
+	switch {
+	case f.query == "":
+	case f.of == 0:
+		said = "  nothing matches"
+	case f.typing:
+		said = "  " + strconv.Itoa(f.at) + " of " + strconv.Itoa(f.of)
+	default:
+		said = "  " + strconv.Itoa(f.at) + " of " + strconv.Itoa(f.of) + " · n next · N before · esc ends"
+	}
+	ink := f.theme.Muted
+	if f.query != "" && f.of == 0 {
+		ink = f.theme.Warn
+	}
+	head := f.theme.KeyHint.Render(" / ")
+	room := max(w-3-text.Width(said), 8)
+	words := text.Cut(text.Clean(f.query), room)
+	if f.typing {
+		f.input.SetWidth(room - 1)
+		words = strings.TrimRight(f.input.View(), " ")
+	}
+	return text.Cut(head+words+ink.Render(said), w)
+}

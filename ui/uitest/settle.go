@@ -1,0 +1,55 @@
+package uitest
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Settle plays the program for one view, without a terminal: it runs a command
+// and everything it leads to, one after the other, and gives the messages to
+// update; addressed ones are opened first.
+func Settle(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
+	t.Helper()
+	queue := []tea.Cmd{cmd}
+	for n := 0; len(queue) > 0; n++ {
+		if n > 10_000 {
+			t.Fatal("the commands never come to an end")
+		}
+		cmd, queue = queue[0], queue[1:]
+		if cmd == nil {
+			continue
+		}
+		switch msg := cmd().(type) {
+		case nil:
+		case tea.BatchMsg:
+			queue = append(queue, msg...)
+		case interface{ Deliver() ([]tea.Msg, tea.Cmd) }: // kit.Addressed
+			msgs, more := msg.Deliver()
+			for _, m := range msgs {
+				queue = append(queue, update(m))
+			}
+			queue = append(queue, more)
+		default:
+			if v := reflect.ValueOf(msg); v.Kind() == reflect.Slice { // tea's unexported sequence
+				for i := range v.Len() {
+					queue = append(queue, v.Index(i).Interface().(tea.Cmd))
+				}
+				continue
+			}
+			queue = append(queue, update(msg))
+		}
+	}
+}
+
+// Plain is drawn text without styles and without blanks at the ends of lines.
+func Plain(s string) string {
+	lines := strings.Split(ansi.Strip(s), "\n")
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(lines, "\n")
+}
