@@ -56,7 +56,7 @@ func (e *Error) detail() string {
 // place of a position that is not known, or "field must be …".
 func (e *Error) Error() string {
 	if e.says {
-		return e.Field + " " + e.Msg
+		return strings.TrimPrefix(e.Field+" ", " ") + e.Msg
 	}
 	var b strings.Builder
 	b.WriteString(e.File)
@@ -124,7 +124,8 @@ func (t *Table) Fail(name, msg, expected string) {
 }
 
 // Refuse records a mistake in a field of a body. The text goes on from the field's path:
-// "must be a date". Fail is for texts that stand alone.
+// "must be a date". Without a name it is about the table, and stands alone in the outermost
+// one. Fail is for texts that stand alone anywhere.
 func (t *Table) Refuse(name, format string, args ...any) {
 	t.doc.errs = append(t.doc.errs, &Error{Field: pretty(t.path(name)), Msg: fmt.Sprintf(format, args...), says: true})
 }

@@ -42,6 +42,19 @@ func (t *Table) wrongKind(name string, v any, toml, json string) {
 // Names are the names of all fields, in order.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
+// Set gives a body a field that came in another way.
+func (t *Table) Set(name string, v jsontext.Value) { t.fields[name] = v }
+
+// MarshalJSON gives the fields of a body as they came.
+func (t *Table) MarshalJSON() ([]byte, error) { return json.Marshal(t.fields) }
+
+// Peek is a field of text; empty where there is none, or it holds something else. It
+// records no mistake.
+func (t *Table) Peek(name string) string {
+	s, _ := open(t.fields[name]).(string)
+	return s
+}
+
 // Raw is a field of a body as it was sent, null too; nil where it is missing.
 func (t *Table) Raw(name string) jsontext.Value {
 	t.asked = append(t.asked, name)

@@ -1,14 +1,11 @@
 package fetch
 
 import (
-	"encoding/json"
 	"errors"
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
 
-	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/fetch/async"
 	"zonedeck/service/emulator/serp"
 	"zonedeck/service/emulator/username"
@@ -70,16 +67,13 @@ type parser struct {
 	// search is the result page that a SERP query without an address means.
 	search *url.URL
 
-	c   call
-	bad *answer.InvalidError
+	*document.Table // the fields, and what is wrong with them
+	c               call
 }
 
 // parse reads the fields of a call. The error is an [*answer.InvalidError].
-func (p *parser) parse(given map[string]json.RawMessage) (call, error) {
+func (p *parser) parse() (call, error) {
 	p.c = call{method: http.MethodGet, header: http.Header{}}
-	if p.bad == nil {
-		p.bad = &answer.InvalidError{}
-	}
 	required := []string{"url", "format"}
 	switch p.at {
 	case atUnblock:
@@ -87,51 +81,40 @@ func (p *parser) parse(given map[string]json.RawMessage) (call, error) {
 	case atSERP:
 		p.c.format, required = "raw", nil
 	}
-	for _, name := range slices.Sorted(maps.Keys(given)) {
-		p.field(name, given[name])
+	for _, name := range p.Names() {
+		p.field(name)
 	}
 	for _, name := range required {
-		if _, ok := given[name]; !ok {
-			p.bad.Add("%s is required", name)
-		}
+		p.Require(name)
 	}
-	if given["url"] != nil && given["query"] != nil && p.at == atSERP {
-		p.bad.Add("url and query are two ways to say the same: send one")
+	if p.Raw("url") != nil && p.Raw("query") != nil && p.at == atSERP {
+		p.Refuse("", "url and query are two ways to say the same: send one")
 	}
-	if p.c.url == nil && p.at == atSERP && len(p.bad.Details) == 0 {
-		p.bad.Add("url or query is required")
+	if p.c.url == nil && p.at == atSERP && p.Invalid() == nil {
+		p.Refuse("", "url or query is required")
 	}
 	var flag *username.FlagError
 	if err := p.c.flags.Check(); errors.As(err, &flag) {
-		p.bad.Add("%s %s", flag.Flag, flag.Reason)
+		p.Refuse(flag.Flag, "%s", flag.Reason)
 	}
 	if p.c.jsonBody && p.c.header.Get("Content-Type") == "" {
 		p.c.header.Set("Content-Type", "application/json")
 	}
-	if len(p.bad.Details) > 0 {
-		return call{}, p.bad
+	if err := p.Invalid(); err != nil {
+		return call{}, err
 	}
 	return p.c, nil
 }
 
-// parseObject reads a JSON object into its fields.
-func parseObject(b []byte) (map[string]json.RawMessage, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(b, &fields); err != nil || fields == nil {
-		return nil, &answer.InvalidError{Details: []string{"body must be a JSON object"}}
-	}
-	return fields, nil
-}
-
-func (p *parser) field(name string, raw json.RawMessage) {
+func (p *parser) field(name string) {
 	f, ok := fields[name]
 	switch {
 	case ok && p.at >= f.since:
-		p.take("", name, f.zones, func() { f.read(p, name, raw) })
+		p.take("", name, f.zones, func() { f.read(p, name) })
 	case p.loose:
 		p.c.notes = append(p.c.notes, name+" is ignored: not a field of this call")
 	default:
-		p.bad.Add("%s is not allowed", name)
+		p.Refuse(name, "is not allowed")
 	}
 }
 

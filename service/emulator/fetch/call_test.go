@@ -7,16 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 )
 
 func parsed(t testing.TB, at endpoint, loose bool, body string) (call, error) {
 	t.Helper()
-	fields, err := parseObject([]byte(body))
+	fields, err := document.JSON([]byte(body))
 	if err != nil {
 		return call{}, err
 	}
-	return (&parser{at: at, loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}}).parse(fields)
+	return (&parser{at: at, loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}, Table: fields}).parse()
 }
 
 func TestFieldsOfTheAsynchronousEndpoints(t *testing.T) {
@@ -109,18 +109,17 @@ func FuzzQuery(f *testing.F) {
 	f.Add("zone=z&url=http://lab.test/ok&format=raw")
 	f.Add(`zone=z&url=http%3A%2F%2Flab.test%2Fok&format=json&headers=%7B%22A%22%3A%22b%22%7D&direct=true&a=%ff`)
 	f.Fuzz(func(t *testing.T, raw string) {
-		bad := &answer.InvalidError{}
 		q, err := url.ParseQuery(raw)
 		if err != nil {
 			return
 		}
-		fields := queryFields(q, bad)
-		for name, v := range fields {
-			if !json.Valid(v) {
-				t.Fatalf("%q became %q", name, v)
+		fields := queryFields(q)
+		for _, name := range fields.Names() {
+			if !json.Valid(fields.Raw(name)) {
+				t.Fatalf("%q became %q", name, fields.Raw(name))
 			}
 		}
-		c, err := (&parser{bad: bad}).parse(fields)
+		c, err := (&parser{Table: fields}).parse()
 		if err == nil && (c.url == nil || c.format == "") {
 			t.Fatalf("accepted %+v", c)
 		}

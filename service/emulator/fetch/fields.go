@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -12,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/net/http/httpguts"
 )
 
@@ -20,7 +21,7 @@ import (
 type field struct {
 	since endpoint // the first endpoint of the order that has it
 	zones zones
-	read  func(p *parser, name string, raw json.RawMessage)
+	read  func(p *parser, name string)
 }
 
 // unblockHeader is a header that is meant for the service and never reaches the target
@@ -60,16 +61,16 @@ var (
 // public documentation).
 var fields = map[string]field{
 	"zone":        {read: text(func(c *call) *string { return &c.zone })},
-	"url":         {read: func(p *parser, name string, raw json.RawMessage) { p.setURL(p.text(name, raw)) }},
+	"url":         {read: func(p *parser, name string) { p.setURL(p.Word(name)) }},
 	"format":      {read: (*parser).format},
 	"method":      {read: (*parser).method},
 	"headers":     {read: (*parser).headers},
 	"session":     {read: text(func(c *call) *string { return &c.flags.Session })},
 	"c_tag":       {read: text(func(c *call) *string { return &c.flags.CTag })},
 	"body":        {zones: bodyZones, read: (*parser).body},
-	"data_format": {zones: formZones, read: func(p *parser, name string, raw json.RawMessage) { p.setForm(p.text(name, raw)) }},
-	"render":      {zones: scriptZones, read: func(p *parser, name string, raw json.RawMessage) { p.c.render = p.bool(name, raw) }},
-	"direct":      {zones: networkZones, read: func(p *parser, name string, raw json.RawMessage) { p.c.flags.Direct = p.bool(name, raw) }},
+	"data_format": {zones: formZones, read: func(p *parser, name string) { p.setForm(p.Word(name)) }},
+	"render":      {zones: scriptZones, read: func(p *parser, name string) { p.c.render = p.truth(name) }},
+	"direct":      {zones: networkZones, read: func(p *parser, name string) { p.c.flags.Direct = p.truth(name) }},
 	"dns":         {zones: networkZones, read: text(func(c *call) *string { return &c.flags.DNS })},
 	"state":       {zones: peerZones, read: text(func(c *call) *string { return &c.flags.State })},
 	"city":        {zones: peerZones, read: text(func(c *call) *string { return &c.flags.City })},
@@ -79,29 +80,29 @@ var fields = map[string]field{
 	"os":          {zones: residentialZones, read: text(func(c *call) *string { return &c.flags.OS })},
 	"carrier":     {zones: mobileZones, read: text(func(c *call) *string { return &c.flags.Carrier })},
 	"ip":          {zones: addressZones, read: text(func(c *call) *string { return &c.flags.IP })},
-	"country": {read: func(p *parser, name string, raw json.RawMessage) {
-		p.c.flags.Country = strings.ToLower(p.text(name, raw)) // some public clients send it in upper case
+	"country": {read: func(p *parser, name string) {
+		p.c.flags.Country = strings.ToLower(p.Word(name)) // some public clients send it in upper case
 	}},
 	// Some public clients send these two. The first means nothing; the service is known to
 	// refuse the second in the body.
-	"sdk_function": {read: func(*parser, string, json.RawMessage) {}},
-	"async": {read: func(p *parser, _ string, _ json.RawMessage) {
-		p.bad.Add("async is not allowed in the body: it is a query parameter")
+	"sdk_function": {read: func(*parser, string) {}},
+	"async": {read: func(p *parser, _ string) {
+		p.Refuse("async", "is not allowed in the body: it is a query parameter")
 	}},
 
 	"webhook_url":    {since: atAsync, read: (*parser).webhookURL},
 	"webhook_method": {since: atAsync, read: (*parser).webhookMethod},
 	"webhook_data":   {since: atAsync, read: (*parser).webhookData},
 	// It asks the service's own staff for more; there is nothing to be seen of it.
-	"debug": {since: atAsync, read: func(*parser, string, json.RawMessage) {}},
+	"debug": {since: atAsync, read: func(*parser, string) {}},
 	// Older clients name their customer; the key says whose request it is.
-	"customer": {since: atAsync, read: func(p *parser, name string, raw json.RawMessage) { p.text(name, raw) }},
+	"customer": {since: atAsync, read: func(p *parser, name string) { p.Word(name) }},
 
 	"brd_json": {since: atSERP, read: (*parser).brdJSON},
 	"query":    {since: atSERP, read: (*parser).query},
-	"multi": {since: atSERP, read: func(p *parser, name string, raw json.RawMessage) {
-		if p.bool(name, raw) {
-			p.bad.Add("multi is not done by this emulator: send two requests")
+	"multi": {since: atSERP, read: func(p *parser, name string) {
+		if p.truth(name) {
+			p.Refuse("multi", "is not done by this emulator: send two requests")
 		}
 	}},
 }
@@ -111,7 +112,7 @@ var unblockHeaders = map[string]unblockHeader{
 	"x-unblock-expect": {zones: unlockerZones, read: func(p *parser, name, v string) {
 		e, err := parseExpectation(v)
 		if err != nil {
-			p.bad.Add("headers: %s %s", name, err)
+			p.Refuse("", "headers: %s %s", name, err)
 		}
 		p.c.expect = e
 	}},
@@ -120,41 +121,30 @@ var unblockHeaders = map[string]unblockHeader{
 }
 
 // text reads a field that is a string into its place.
-func text(at func(*call) *string) func(*parser, string, json.RawMessage) {
-	return func(p *parser, name string, raw json.RawMessage) { *at(&p.c) = p.text(name, raw) }
+func text(at func(*call) *string) func(*parser, string) {
+	return func(p *parser, name string) { *at(&p.c) = p.Word(name) }
 }
 
-func (p *parser) text(name string, raw json.RawMessage) string {
-	var v string
-	if json.Unmarshal(raw, &v) != nil || v == "" {
-		p.bad.Add("%s must be a string that is not empty", name)
+// truth is a field of true or false; null is neither.
+func (p *parser) truth(name string) bool {
+	if !p.Has(name) {
+		p.Refuse(name, "must be true or false")
 	}
-	return v
+	return p.Bool(name)
 }
 
-func (p *parser) bool(name string, raw json.RawMessage) bool {
-	switch string(bytes.TrimSpace(raw)) {
-	case "true":
-		return true
-	case "false":
-	default:
-		p.bad.Add("%s must be true or false", name)
-	}
-	return false
-}
-
-func (p *parser) format(name string, raw json.RawMessage) {
-	p.c.format = p.text(name, raw)
+func (p *parser) format(name string) {
+	p.c.format = p.Word(name)
 	if p.c.format != "raw" && p.c.format != "json" {
-		p.bad.Add("format must be raw or json")
+		p.Refuse("format", "must be raw or json")
 	}
 }
 
-func (p *parser) method(name string, raw json.RawMessage) {
-	p.c.method = strings.ToUpper(p.text(name, raw))
+func (p *parser) method(name string) {
+	p.c.method = strings.ToUpper(p.Word(name))
 	methods := []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 	if !slices.Contains(methods, p.c.method) {
-		p.bad.Add("method must be one of %s", strings.Join(methods, ", "))
+		p.Refuse("method", "must be one of %s", strings.Join(methods, ", "))
 	}
 }
 
@@ -170,7 +160,7 @@ func webAddress(v string) *url.URL {
 func (p *parser) setURL(v string) {
 	u, err := pageAddress(v)
 	if err != nil {
-		p.bad.Add("%s", err)
+		p.Refuse("", "%s", err)
 		return
 	}
 	p.c.url = u
@@ -195,37 +185,34 @@ func (p *parser) setForm(v string) {
 	switch {
 	case v == "":
 	case !slices.Contains(known, v):
-		p.bad.Add("data_format must be one of %s", strings.Join(known, ", "))
+		p.Refuse("data_format", "must be one of %s", strings.Join(known, ", "))
 	case p.c.form != "" && p.c.form != v:
-		p.bad.Add("data_format is given twice: %s and %s", p.c.form, v)
+		p.Refuse("data_format", "is given twice: %s and %s", p.c.form, v)
 	default:
 		p.c.form = v
 	}
 }
 
 // body takes a string as it is; any other JSON value is sent as JSON.
-func (p *parser) body(_ string, raw json.RawMessage) {
-	var v string
-	if json.Unmarshal(raw, &v) == nil {
-		p.c.body = []byte(v)
-		return
+func (p *parser) body(name string) {
+	raw := p.Raw(name)
+	switch raw.Kind() {
+	case '"':
+		p.c.body = []byte(p.Text(name))
+	case 'n':
+	default:
+		p.c.body, p.c.jsonBody = compact(raw), true
 	}
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		p.bad.Add("body must be a string or JSON")
-		return
-	}
-	p.c.body, p.c.jsonBody = b.Bytes(), true
 }
 
-func (p *parser) headers(_ string, raw json.RawMessage) {
+func (p *parser) headers(name string) {
 	var hs map[string]string
-	if json.Unmarshal(raw, &hs) != nil || hs == nil {
-		p.bad.Add("headers must be an object of strings")
+	if json.Unmarshal(p.Raw(name), &hs) != nil || hs == nil {
+		p.Refuse("headers", "must be an object of strings")
 		return
 	}
 	if len(hs) > maxHeaders {
-		p.bad.Add("headers: more than %d", maxHeaders)
+		p.Refuse("", "headers: more than %d", maxHeaders)
 		return
 	}
 	for _, name := range slices.Sorted(maps.Keys(hs)) {
@@ -237,14 +224,14 @@ func (p *parser) header(name, v string) {
 	canonical := http.CanonicalHeaderKey(name)
 	switch {
 	case !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v):
-		p.bad.Add("headers: %q is not a valid header", name)
+		p.Refuse("", "headers: %q is not a valid header", name)
 	case slices.Contains([]string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Trailer", "Te", "Keep-Alive"}, canonical),
 		strings.HasPrefix(canonical, "Proxy-"):
-		p.bad.Add("headers: %s is set by the service", name)
+		p.Refuse("", "headers: %s is set by the service", name)
 	case strings.HasPrefix(canonical, "X-Unblock-"):
 		p.unblock(strings.ToLower(name), v)
 	case p.c.header[canonical] != nil:
-		p.bad.Add("headers: %s is given twice", name)
+		p.Refuse("", "headers: %s is given twice", name)
 	default:
 		p.c.header.Set(name, v)
 		p.c.custom = true
@@ -260,7 +247,7 @@ func (p *parser) unblock(name, v string) {
 	case p.loose:
 		p.c.notes = append(p.c.notes, name+" is ignored: not known")
 	default:
-		p.bad.Add("headers: %s is not known", name)
+		p.Refuse("", "headers: %s is not known", name)
 	}
 }
 
@@ -270,49 +257,55 @@ func (p *parser) place(name, v string) string {
 		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == ' ' || r == '-' || r == '.')
 	}
 	if !ok {
-		p.bad.Add("headers: %s takes letters, digits, spaces, dots and hyphens", name)
+		p.Refuse("", "headers: %s takes letters, digits, spaces, dots and hyphens", name)
 	}
 	return v
 }
 
-func (p *parser) webhookURL(name string, raw json.RawMessage) {
-	p.c.hook.URL = p.text(name, raw)
+func (p *parser) webhookURL(name string) {
+	p.c.hook.URL = p.Word(name)
 	if webAddress(p.c.hook.URL) == nil {
-		p.bad.Add("webhook_url must be an absolute http or https address")
+		p.Refuse("webhook_url", "must be an absolute http or https address")
 	}
 }
 
-func (p *parser) webhookMethod(name string, raw json.RawMessage) {
-	p.c.hook.Method = p.text(name, raw)
+func (p *parser) webhookMethod(name string) {
+	p.c.hook.Method = p.Word(name)
 	if p.c.hook.Method != http.MethodGet && p.c.hook.Method != http.MethodPost {
-		p.bad.Add("webhook_method must be GET or POST")
+		p.Refuse("webhook_method", "must be GET or POST")
 	}
 }
 
-func (p *parser) webhookData(_ string, raw json.RawMessage) {
-	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil || b.Len() > maxHookBytes {
-		p.bad.Add("webhook_data must be JSON of at most %d bytes", maxHookBytes)
+func (p *parser) webhookData(name string) {
+	p.c.hook.Payload = compact(p.Raw(name))
+	if len(p.c.hook.Payload) > maxHookBytes {
+		p.Refuse(name, "must be JSON of at most %d bytes", maxHookBytes)
 	}
-	p.c.hook.Payload = b.Bytes()
 }
 
-func (p *parser) brdJSON(_ string, raw json.RawMessage) {
-	switch string(bytes.Trim(bytes.TrimSpace(raw), `"`)) {
+// compact drops the white space between the parts of a value.
+func compact(raw jsontext.Value) []byte {
+	v := raw.Clone()
+	_ = v.Compact() // of what was read as JSON
+	return v
+}
+
+func (p *parser) brdJSON(name string) {
+	switch string(bytes.Trim(bytes.TrimSpace(p.Raw(name)), `"`)) {
 	case "1", "true":
 		p.c.form = formParsed
 	case "html":
 		p.c.form = formParsedHTML
 	default:
-		p.bad.Add("brd_json must be 1 or html")
+		p.Refuse("brd_json", "must be 1 or html")
 	}
 }
 
 // query turns {"q", "hl", "gl", …} into the address of a result page.
-func (p *parser) query(_ string, raw json.RawMessage) {
+func (p *parser) query(name string) {
 	var q map[string]any
-	if json.Unmarshal(raw, &q) != nil || q == nil {
-		p.bad.Add("query must be an object like {\"q\":\"…\"}")
+	if json.Unmarshal(p.Raw(name), &q) != nil || q == nil {
+		p.Refuse("query", "must be an object like {\"q\":\"…\"}")
 		return
 	}
 	values := url.Values{}
@@ -325,11 +318,11 @@ func (p *parser) query(_ string, raw json.RawMessage) {
 		case bool:
 			values.Set(name, strconv.FormatBool(v))
 		default:
-			p.bad.Add("query: %s must be a string, a number or true or false", strconv.QuoteToASCII(name))
+			p.Refuse("", "query: %s must be a string, a number or true or false", strconv.QuoteToASCII(name))
 		}
 	}
 	if values.Get("q") == "" {
-		p.bad.Add("query: q is required")
+		p.Refuse("", "query: q is required")
 	}
 	u := *p.search
 	u.RawQuery = values.Encode()

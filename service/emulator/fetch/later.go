@@ -9,8 +9,11 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch/async"
 )
@@ -53,30 +56,30 @@ func (f *Fetcher) ServeUnblock(w http.ResponseWriter, r *http.Request) { f.serve
 func (f *Fetcher) ServeSearch(w http.ResponseWriter, r *http.Request) { f.serveReq(w, r, atSERP) }
 
 func (f *Fetcher) serveReq(w http.ResponseWriter, r *http.Request, at endpoint) {
-	bad := &answer.InvalidError{}
-	fields := f.bodyFields(w, r, bad)
-	if fields == nil {
-		answer.WriteInvalid(w, bad)
+	fields, err := document.Object(w, r, maxRequestBytes, f.conf.Loose)
+	if err != nil {
+		answer.WriteInvalid(w, err)
 		return
 	}
-	notes := f.parameters(r, bad, func(name string, values []string) bool {
+	notes := f.parameters(r, fields, func(name string, values []string) bool {
 		switch {
-		case name == "zone" && fields["zone"] == nil && len(values) == 1:
-			fields["zone"], _ = json.Marshal(values[0]) // a string always encodes
+		case name == "zone" && fields.Raw("zone") == nil && len(values) == 1:
+			zone, _ := jsontext.AppendQuote(nil, values[0]) // what is not UTF-8 is replaced
+			fields.Set("zone", zone)
 		case name == "customer" && len(values) == 1:
 			if values[0] != f.conf.Account.ID {
-				bad.Add("customer is not this account")
+				fields.Refuse("customer", "is not this account")
 			}
 		default:
 			return false
 		}
 		return true
 	})
-	f.serve(w, r, at, fields, bad, notes)
+	f.serve(w, r, at, fields, notes)
 }
 
 // submit takes an asynchronous call and answers with its response id.
-func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone, c call, fields map[string]json.RawMessage, at endpoint) {
+func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone, c call, fields *document.Table, at endpoint) {
 	if at != atAsync && z.Product != "unlocker" && z.Product != "serp" {
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q is of product %s: this endpoint is for unlocker and SERP zones", z.Name, z.Product))
 		return
@@ -155,12 +158,12 @@ func (f *Fetcher) ServeResult(w http.ResponseWriter, r *http.Request) {
 // doLater makes one asynchronous fetch. It was checked when it was submitted; what has
 // changed since then (its zone is gone) is an answer, too.
 func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) {
-	fields, err := parseObject(a.Fields)
+	fields, err := document.JSON(a.Fields)
 	if err != nil {
 		answer.WriteInvalid(to, err)
 		return
 	}
-	z, c, ok := f.accept(to, endpoint(a.Endpoint), fields, nil)
+	z, c, ok := f.accept(to, endpoint(a.Endpoint), fields)
 	if !ok {
 		return
 	}

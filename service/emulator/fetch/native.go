@@ -12,6 +12,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/meter"
 )
@@ -89,15 +90,15 @@ func (t *task) sent(ctx context.Context, req *http.Request) (*http.Response, err
 // read takes what is meant for the service out of a request.
 func (u nativeUnlocker) read(req *http.Request) (call, error) {
 	c := call{method: req.Method, url: req.URL, header: req.Header.Clone()}
-	p := parser{loose: u.f.conf.Loose, product: u.zone.Product, c: c, bad: &answer.InvalidError{}}
+	p := parser{loose: u.f.conf.Loose, product: u.zone.Product, c: c, Table: document.Fields(nil)}
 	for _, name := range slices.Sorted(maps.Keys(req.Header)) {
 		if strings.HasPrefix(name, "X-Unblock-") {
 			p.unblock(strings.ToLower(name), req.Header.Get(name))
 			p.c.header.Del(name)
 		}
 	}
-	if len(p.bad.Details) > 0 {
-		return call{}, p.bad
+	if err := p.Invalid(); err != nil {
+		return call{}, err
 	}
 	err := u.f.settle(u.zone, &p.c)
 	return p.c, err

@@ -3,7 +3,6 @@ package fetch
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -14,8 +13,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/serp"
@@ -30,25 +32,24 @@ const maxNote = 4 << 10
 // ServeRequest is POST /request (service.md 4.1), and with ?async=true its asynchronous
 // form (public documentation).
 func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
-	bad := &answer.InvalidError{}
+	fields, err := document.Object(w, r, maxRequestBytes, f.conf.Loose)
+	if err != nil {
+		answer.WriteInvalid(w, err)
+		return
+	}
 	at := atRequest
-	notes := f.parameters(r, bad, func(name string, _ []string) bool {
-		if name == "async" && asyncWanted(r.URL.Query(), bad) {
+	notes := f.parameters(r, fields, func(name string, _ []string) bool {
+		if name == "async" && asyncWanted(r.URL.Query(), fields) {
 			at = atAsync
 		}
 		return name == "async"
 	})
-	fields := f.bodyFields(w, r, bad)
-	if fields == nil {
-		answer.WriteInvalid(w, bad)
-		return
-	}
-	f.serve(w, r, at, fields, bad, notes)
+	f.serve(w, r, at, fields, notes)
 }
 
 // parameters has take read each query parameter. Those that it leaves are refused, or
 // noted in a loose service.
-func (f *Fetcher) parameters(r *http.Request, bad *answer.InvalidError, take func(name string, values []string) bool) (notes []string) {
+func (f *Fetcher) parameters(r *http.Request, fields *document.Table, take func(name string, values []string) bool) (notes []string) {
 	query := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		switch {
@@ -56,7 +57,7 @@ func (f *Fetcher) parameters(r *http.Request, bad *answer.InvalidError, take fun
 		case f.conf.Loose:
 			notes = append(notes, "query parameter "+name+" is ignored")
 		default:
-			bad.Add("query parameter %s is not allowed", name)
+			fields.Refuse("", "query parameter %s is not allowed", name)
 		}
 	}
 	return notes
@@ -65,81 +66,57 @@ func (f *Fetcher) parameters(r *http.Request, bad *answer.InvalidError, take fun
 // ServeGet is GET /request: the same fields as query parameters (public
 // documentation); headers is a JSON object there.
 func (f *Fetcher) ServeGet(w http.ResponseWriter, r *http.Request) {
-	bad := &answer.InvalidError{}
 	query, err := url.ParseQuery(r.URL.RawQuery)
+	async := query.Has("async")
+	fields := queryFields(query)
 	if err != nil {
-		bad.Add("query could not be read")
+		fields.Refuse("query", "could not be read")
 	}
 	at := atRequest
-	if query.Has("async") && asyncWanted(query, bad) {
+	if async && asyncWanted(r.URL.Query(), fields) {
 		at = atAsync
 	}
-	query.Del("async")
-	f.serve(w, r, at, queryFields(query, bad), bad, nil)
+	f.serve(w, r, at, fields, nil)
 }
 
-func asyncWanted(query url.Values, bad *answer.InvalidError) bool {
+func asyncWanted(query url.Values, fields *document.Table) bool {
 	switch query.Get("async") {
 	case "true", "1", "":
 		return true
 	case "false", "0":
 	default:
-		bad.Add("async must be true or false")
+		fields.Refuse("async", "must be true or false")
 	}
 	return false
 }
 
 // queryFields turns parameters into the fields of a body.
-func queryFields(query url.Values, bad *answer.InvalidError) map[string]json.RawMessage {
-	fields := map[string]json.RawMessage{}
+func queryFields(query url.Values) *document.Table {
+	fields := document.Fields(map[string]jsontext.Value{})
 	for name, vs := range query {
 		if len(vs) > 1 {
-			bad.Add("%s is given more than once", name)
+			fields.Refuse(name, "is given more than once")
 		}
+		v := jsontext.Value(vs[0])
 		switch name {
+		case "async": // is no field
+			continue
 		case "headers", "direct", "render", "multi", "debug":
-			if !json.Valid([]byte(vs[0])) {
-				bad.Add("%s is not valid JSON", name)
+			if !v.IsValid() {
+				fields.Refuse(name, "is not valid JSON")
 				continue
 			}
-			fields[name] = json.RawMessage(vs[0])
 		default:
-			enc, err := json.Marshal(vs[0])
-			if err != nil {
-				bad.Add("%s could not be read", name)
-				continue
-			}
-			fields[name] = enc
+			v, _ = jsontext.AppendQuote(nil, vs[0]) // what is not UTF-8 is replaced
 		}
-	}
-	return fields
-}
-
-// bodyFields reads a body that is a JSON object; nil where it is none, with the
-// reason in bad.
-func (f *Fetcher) bodyFields(w http.ResponseWriter, r *http.Request, bad *answer.InvalidError) map[string]json.RawMessage {
-	if !answer.IsJSON(r.Header) && !f.conf.Loose {
-		bad.Add("Content-Type must be application/json")
-	}
-	body, err := answer.ReadBody(w, r, maxRequestBytes)
-	if err != nil {
-		bad.Add("body could not be read: at most %d bytes within %s", maxRequestBytes, answer.BodyTimeout)
-		return nil
-	}
-	if len(bad.Details) > 0 {
-		return nil
-	}
-	fields, err := parseObject(body)
-	if err != nil {
-		bad.Add("%s", err.Error())
-		return nil
+		fields.Set(name, v)
 	}
 	return fields
 }
 
 // serve answers one call, now or later.
-func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fields map[string]json.RawMessage, bad *answer.InvalidError, notes []string) {
-	z, c, ok := f.accept(w, at, fields, bad)
+func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fields *document.Table, notes []string) {
+	z, c, ok := f.accept(w, at, fields)
 	if !ok {
 		return
 	}
@@ -168,14 +145,11 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 	}
 }
 
-// accept checks a call and finds its zone; where it returns false, it has answered. bad
-// holds the mistakes known so far; nil is none.
-func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields map[string]json.RawMessage, bad *answer.InvalidError) (account.Zone, call, bool) {
-	var name string
-	_ = json.Unmarshal(fields["zone"], &name) // the parser refuses what is not a string
-	z, unknown := f.conf.Account.Zone(name)
-	p := parser{at: at, loose: f.conf.Loose, product: z.Product, search: f.conf.Search, bad: bad}
-	c, err := p.parse(fields)
+// accept checks a call and finds its zone; where it returns false, it has answered.
+func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields *document.Table) (account.Zone, call, bool) {
+	z, unknown := f.conf.Account.Zone(fields.Peek("zone"))
+	p := parser{at: at, loose: f.conf.Loose, product: z.Product, search: f.conf.Search, Table: fields}
+	c, err := p.parse()
 	switch {
 	case err != nil:
 	case c.zone == "":
