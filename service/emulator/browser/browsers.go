@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
 
@@ -64,7 +63,6 @@ type Browsers struct {
 	egress *egress
 	temp   *state.Temp // the folder of the profiles
 	dir    string      // its path
-	short  string      // dir, or a link to it, see shorten
 
 	pages    chan struct{} // a token per page that may be open
 	sessions chan struct{} // a token per CDP session that may be open
@@ -143,14 +141,8 @@ func (b *Browsers) furnish() error {
 			return fmt.Errorf("making the browsers' folder: %w", err)
 		}
 		b.temp, b.dir = made, made.Path
-		for _, gone := range made.Swept {
-			unlink(gone)
-		}
 	}
 	var err error
-	if b.short, err = shorten(b.dir); err != nil {
-		return err
-	}
 	b.egress, err = openEgress(b.ctx)
 	return err
 }
@@ -163,9 +155,6 @@ func (b *Browsers) clear() error {
 	var err error
 	if b.temp != nil {
 		err = b.temp.Remove()
-	}
-	if b.short != b.dir {
-		err = errors.Join(err, os.Remove(b.short))
 	}
 	if err != nil {
 		return fmt.Errorf("removing the browsers' folder: %w", err)
@@ -219,7 +208,7 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := launch{program: program, dir: b.dir, short: b.short, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
+	l := launch{program: program, dir: b.dir, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
 	// One that does not say its version calls itself what it likes.
 	if product, err := b.product(ctx); err == nil {
 		l.userAgent = userAgent(product)

@@ -3,15 +3,12 @@ package browser
 import (
 	"bytes"
 	"context"
-	"crypto/rand"
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -28,16 +25,12 @@ const (
 	// removeWait bounds the attempts to remove the folder of an ended Chromium,
 	// whose children may still be writing to it.
 	removeWait = 5 * time.Second
-	// maxTemp is how long the path of the folder of all profiles may be: the path of a
-	// socket has room for 103 bytes, and a profile's name and Chromium add 66.
-	maxTemp = 36
 )
 
 // launch says how one Chromium is started.
 type launch struct {
 	program   string
 	dir       string // where its folder is made
-	short     string // the same folder by a short path
 	proxy     string // host:port of the egress
 	trust     [][]byte
 	noSandbox bool
@@ -60,12 +53,11 @@ func (l launch) start(ctx context.Context) (*chromium, error) {
 	if err != nil {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
-	short := filepath.Join(l.short, filepath.Base(dir))
 	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
 	// The process outlives ctx on purpose: its life is the pool's, see end.
 	c.cmd = exec.Command(l.program, l.args(dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
 	c.cmd.Dir = dir
-	c.cmd.Env = environment(dir, short)
+	c.cmd.Env = environment(dir)
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
 	// A child that survives the main process must not hold up Wait.
 	c.cmd.WaitDelay = time.Second
@@ -102,55 +94,6 @@ func (c *chromium) reap() {
 	}
 }
 
-// shorten gives a path to dir that is short enough for Chromium to make sockets in
-// its folder there: dir itself, or a link where dir's path is long. The link's name
-// follows from dir, so that unlink finds what a killed emulator left.
-func shorten(dir string) (string, error) {
-	if len(dir) <= maxTemp || runtime.GOOS == "windows" {
-		return dir, nil
-	}
-	all := links(dir)
-	if len(all) == 0 {
-		return dir, nil
-	}
-	short := all[0]
-	err := os.Symlink(dir, short)
-	if errors.Is(err, os.ErrExist) && !leadsTo(short, dir) { // somebody else's
-		short += "-" + strings.ToLower(rand.Text()[:4])
-		err = os.Symlink(dir, short)
-	}
-	if err != nil && !errors.Is(err, os.ErrExist) {
-		return "", fmt.Errorf("making a short path to the browsers' folder: %w", err)
-	}
-	return short, nil
-}
-
-// links are the paths that a link to dir may have.
-func links(dir string) []string {
-	sum := sha256.Sum256([]byte(dir))
-	var all []string
-	for _, parent := range [...]string{os.TempDir(), "/tmp"} {
-		if short := filepath.Join(parent, fmt.Sprintf("zd-%x", sum[:5])); len(short) <= maxTemp {
-			all = append(all, short)
-		}
-	}
-	return all
-}
-
-// unlink removes the links to a folder that is gone; one that cannot be is a dead link.
-func unlink(dir string) {
-	for _, link := range links(dir) {
-		if leadsTo(link, dir) {
-			_ = os.Remove(link)
-		}
-	}
-}
-
-func leadsTo(link, dir string) bool {
-	at, err := os.Readlink(link)
-	return err == nil && at == dir
-}
-
 // end stops Chromium and waits until process, children and folder are gone.
 func (c *chromium) end() {
 	c.once.Do(func() {
@@ -175,8 +118,14 @@ func (c *chromium) alive() bool {
 }
 
 // environment is what Chromium sees of ours: where programs and fonts are and the
-// language, no secret, and its own folder for everything it may write.
-func environment(dir, temp string) []string {
+// language, no secret, and its own folder, in which it runs, for everything it may write.
+// The temporary folder is named by a relative path: Chromium makes a socket in it, and the
+// path of a socket has room for 103 bytes.
+func environment(dir string) []string {
+	temp := dir
+	if runtime.GOOS != "windows" {
+		temp = "."
+	}
 	env := []string{"HOME=" + dir, "TMPDIR=" + temp, "TMP=" + temp, "TEMP=" + temp, "XDG_CONFIG_HOME=" + dir, "XDG_CACHE_HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_RUNTIME_DIR=" + dir}
 	for _, name := range [...]string{"PATH", "LANG", "LC_ALL", "TZ", "FONTCONFIG_PATH", "FONTCONFIG_FILE", "LD_LIBRARY_PATH", "SYSTEMROOT", "SystemDrive", "PROGRAMFILES", "LOCALAPPDATA"} {
 		if v, ok := os.LookupEnv(name); ok {

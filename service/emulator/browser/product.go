@@ -31,7 +31,7 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionWait)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, "--version")
-	cmd.Env, cmd.Dir = environment(b.dir, b.dir), b.dir
+	cmd.Env, cmd.Dir = environment(b.dir), b.dir
 	cmd.WaitDelay = time.Second // for children that keep the output open
 	out, err := cmd.Output()
 	if err != nil {
