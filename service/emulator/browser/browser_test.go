@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"image/png"
 	"log"
 	"net"
@@ -100,14 +101,11 @@ func TestRenderGivesThePageAfterItsScriptsRan(t *testing.T) {
 	}
 }
 
-func TestScreenshotIsAPNGOfTheSizeAskedFor(t *testing.T) {
+func TestScreenshotIsAPNGOfTheWholePage(t *testing.T) {
 	b := browsers(t)
-	base := site(t, map[string]string{"/": `<body style="margin:0;background:#0a0"><div style="height:900px"></div>`})
-	for _, c := range []struct {
-		full bool
-		h    int
-	}{{false, 300}, {true, 900}} {
-		res, err := b.Screenshot(t.Context(), Request{URL: base + "/", Dial: dial, Width: 400, Height: 300, FullPage: c.full, Timeout: 20 * time.Second})
+	for height, want := range map[int]int{100: 720, 1500: 1500} { // the window is 720 high
+		base := site(t, map[string]string{"/": fmt.Sprintf(`<body style="margin:0;background:#0a0"><div style="height:%dpx"></div>`, height)})
+		res, err := b.Screenshot(t.Context(), Request{URL: base + "/", Dial: dial, Timeout: 20 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -115,8 +113,8 @@ func TestScreenshotIsAPNGOfTheSizeAskedFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s := img.Bounds().Size(); s.X != 400 || s.Y != c.h {
-			t.Errorf("full %v: %v", c.full, s)
+		if s := img.Bounds().Size(); s.X != 1280 || s.Y != want {
+			t.Errorf("%d: %v", height, s)
 		}
 		if _, g, _, _ := img.At(200, 150).RGBA(); g>>8 != 0xaa {
 			t.Errorf("the middle is %v", img.At(200, 150))

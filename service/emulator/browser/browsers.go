@@ -1,9 +1,11 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -33,9 +35,6 @@ type Config struct {
 	// does not know them. The server has to send the authority's own certificate in
 	// its chain: Chromium looks for its key there.
 	Trust []*x509.Certificate
-	// NoSandbox starts Chromium without its sandbox. Root always does; other users
-	// should only where the machine offers none (many containers).
-	NoSandbox bool
 	// Now is the clock that sessions are dated and limited by; nil is time.Now.
 	Now func() time.Time
 	// Sessions bounds the CDP sessions at one time, each with a Chromium of its own;
@@ -59,13 +58,14 @@ type Config struct {
 // Browsers is the pool of Chromium processes.
 type Browsers struct {
 	cfg    Config
-	trust  [][]byte
+	trust  []string // pins of Config.Trust, as Chromium takes them
 	egress *egress
 	temp   *state.Temp // the folder of the profiles
 	dir    string      // its path
 
 	pages    chan struct{} // a token per page that may be open
 	sessions chan struct{} // a token per CDP session that may be open
+	starting chan struct{} // one token: a call that starts the Chromium of the pages
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -82,8 +82,6 @@ type Browsers struct {
 
 // worker is the Chromium that pages are rendered in.
 type worker struct {
-	ready chan struct{} // closed when the fields below stand
-	err   error
 	chrom *chromium
 	ctx   context.Context // chromedp's
 	stop  func()
@@ -101,30 +99,20 @@ func Open(ctx context.Context, cfg Config) *Browsers {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Sessions <= 0 {
-		cfg.Sessions = defaultSessions
-	}
-	if cfg.Pages <= 0 {
-		cfg.Pages = defaultPages
-	}
-	if cfg.Idle <= 0 {
-		cfg.Idle = defaultIdle
-	}
-	if cfg.Captcha <= 0 {
-		cfg.Captcha = defaultSolve
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	cfg.Sessions = cmp.Or(cfg.Sessions, defaultSessions)
+	cfg.Pages = cmp.Or(cfg.Pages, defaultPages)
+	cfg.Idle = cmp.Or(cfg.Idle, defaultIdle)
+	cfg.Captcha = cmp.Or(cfg.Captcha, defaultSolve)
 	cfg.Limits = cfg.Limits.filled()
 	b := &Browsers{
-		cfg: cfg, trust: make([][]byte, 0, len(cfg.Trust)),
-		pages: make(chan struct{}, cfg.Pages), sessions: make(chan struct{}, cfg.Sessions),
+		cfg:   cfg,
+		pages: make(chan struct{}, cfg.Pages), sessions: make(chan struct{}, cfg.Sessions), starting: make(chan struct{}, 1),
 	}
 	b.ctx, b.cancel = context.WithCancel(ctx)
 	for _, cert := range cfg.Trust {
 		sum := sha256.Sum256(cert.RawSubjectPublicKeyInfo)
-		b.trust = append(b.trust, sum[:])
+		b.trust = append(b.trust, base64.StdEncoding.EncodeToString(sum[:]))
 	}
 	return b
 }
@@ -166,22 +154,18 @@ func (b *Browsers) clear() error {
 // folders.
 func (b *Browsers) Close() error {
 	b.mu.Lock()
-	if b.closed {
-		b.mu.Unlock()
+	closed := b.closed
+	b.closed = true
+	b.mu.Unlock()
+	if closed {
 		return nil
 	}
-	b.closed = true
-	w := b.shared
-	b.shared = nil
-	if w != nil && w.timer != nil {
-		w.timer.Stop()
-	}
-	b.mu.Unlock()
 	b.cancel()
-	if w != nil {
+	b.work.Wait()
+	if w := b.shared; w != nil { // idle: nobody works any more
+		w.timer.Stop()
 		w.end()
 	}
-	b.work.Wait()
 	return b.clear()
 }
 
@@ -202,98 +186,60 @@ func (b *Browsers) begin() error {
 	return nil
 }
 
-// launch starts one Chromium.
-func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
-	program, err := Find(b.cfg.Path)
-	if err != nil {
-		return nil, err
-	}
-	l := launch{program: program, dir: b.dir, proxy: b.egress.addr(), trust: b.trust, noSandbox: b.cfg.NoSandbox}
-	// One that does not say its version calls itself what it likes.
-	if product, err := b.product(ctx); err == nil {
-		l.userAgent = userAgent(product)
-	}
-	return l.start(ctx)
-}
-
 // borrow gives the Chromium for one page, starting it where none runs. give takes it
 // back.
 func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
-	for {
-		w, starts := b.pick()
-		if w == nil {
-			return nil, ErrClosed
-		}
-		if starts {
-			w.start(b)
-		}
-		select {
-		case <-w.ready:
-		case <-ctx.Done():
-			b.give(w)
-			return nil, ctx.Err()
-		}
-		if w.err != nil {
-			err := w.err
-			b.give(w)
-			return nil, err
-		}
+	select {
+	case b.starting <- struct{}{}:
+		defer func() { <-b.starting }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if w := b.running(); w != nil {
 		if w.chrom.alive() {
 			return w, nil
 		}
-		b.give(w) // it crashed since: the next round starts another
+		b.give(w) // it crashed since
 	}
-}
-
-// pick counts one user in at the Chromium that is, or is to be, started.
-func (b *Browsers) pick() (w *worker, starts bool) {
+	w := &worker{using: 1, used: 1}
+	var err error
+	if w.chrom, err = b.launch(ctx); err != nil {
+		return nil, err
+	}
+	if w.ctx, w.stop, err = drive(ctx, w.chrom.mux.own); err != nil {
+		w.chrom.end()
+		return nil, err
+	}
+	w.chrom.mux.root.drop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.over() {
-		return nil, false
-	}
-	w = b.shared
+	b.shared = w
+	return w, nil
+}
+
+// running counts one user in at the Chromium that runs, nil where none does.
+func (b *Browsers) running() *worker {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	w := b.shared
 	if w == nil {
-		w, starts = &worker{ready: make(chan struct{})}, true
-		b.shared = w
+		return nil
 	}
-	if w.timer != nil {
+	if w.using == 0 {
 		w.timer.Stop()
-		w.timer = nil
 	}
 	w.using++
 	w.used++
-	return w, starts
+	return w
 }
 
-// start runs Chromium in the pool's name, whoever waits for it.
-func (w *worker) start(b *Browsers) {
-	b.work.Go(func() {
-		defer close(w.ready)
-		if w.chrom, w.err = b.launch(b.ctx); w.err != nil {
-			return
-		}
-		if w.ctx, w.stop, w.err = drive(b.ctx, w.chrom.mux.own); w.err != nil {
-			w.chrom.end()
-			return
-		}
-		w.chrom.mux.root.drop()
-	})
-}
-
-// give takes a Chromium back: it waits for the next page, or ends where it is
-// broken, used up or not the pool's any more.
+// give takes a Chromium back: it waits for the next page, or ends where it is broken, used
+// up or replaced.
 func (b *Browsers) give(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.using--
-	broken := false
-	select {
-	case <-w.ready:
-		broken = w.err != nil || !w.chrom.alive()
-	default:
-	}
-	if b.shared == w && (broken || w.used >= maxPagesPerProcess || b.over()) {
+	if b.shared == w && (!w.chrom.alive() || w.used >= maxPagesPerProcess || b.over()) {
 		b.shared = nil
 	}
 	switch {
@@ -308,23 +254,16 @@ func (b *Browsers) give(w *worker) {
 // expire ends a Chromium that nobody used for a while.
 func (b *Browsers) expire(w *worker) {
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.closed || b.shared != w || w.using > 0 {
-		b.mu.Unlock()
 		return
 	}
 	b.shared = nil
-	b.work.Add(1)
-	b.mu.Unlock()
-	defer b.work.Done()
-	w.end()
+	b.work.Go(w.end)
 }
 
-// end stops the process, started or not.
+// end stops the process.
 func (w *worker) end() {
-	<-w.ready
-	if w.err != nil {
-		return
-	}
 	w.chrom.end()
 	w.stop()
 }

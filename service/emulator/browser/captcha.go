@@ -2,9 +2,9 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"time"
 
-	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -64,91 +64,55 @@ type point struct {
 // a tick (pictures to choose, boxes in a frame of another site) fail. tab is
 // chromedp's. Its error is the context's or the browser's.
 func solve(tab context.Context, detect, patience time.Duration) (solution, error) {
-	kind, err := await(tab, detect, func() (string, bool, error) {
-		kind, err := look[string](tab, whichCaptcha)
-		return kind, kind != "", err
-	})
-	if err != nil {
+	kind, err := watch[string](tab, detect, whichCaptcha)
+	switch {
+	case err != nil:
 		return solution{}, err
-	}
-	if kind == "" {
+	case kind == "":
 		return solution{status: CaptchaNotDetected}, nil
 	}
-	at, err := await(tab, widgetWait, func() (*point, bool, error) {
-		p, err := look[*point](tab, whereToTick)
-		return p, p != nil, err
-	})
-	if err != nil {
+	box, err := watch[*point](tab, widgetWait, whereToTick)
+	switch {
+	case err != nil:
 		return solution{}, err
-	}
-	if at == nil {
+	case box == nil:
 		return solution{CaptchaFailed, kind, "the widget shows no box to tick"}, nil
 	}
-	if err := tick(tab, *at); err != nil {
+	if err := chromedp.Do(tab, chromedp.MouseEvent(chromedp.MouseMoved, box.X, box.Y), chromedp.MouseClickXY(box.X, box.Y)); err != nil {
 		return solution{}, err
 	}
-	gone, err := await(tab, patience, func() (bool, bool, error) {
-		ok, err := look[bool](tab, isThere)
-		return ok, ok, err
-	})
-	if err != nil {
+	gone, err := watch[bool](tab, patience, isThere)
+	switch {
+	case err != nil:
 		return solution{}, err
-	}
-	if !gone {
+	case !gone:
 		return solution{CaptchaFailed, kind, "the challenge was still there after its box was ticked"}, nil
 	}
 	return solution{status: CaptchaSolved, kind: kind}, nil
 }
 
-// tick clicks where a person would.
-func tick(tab context.Context, at point) error {
-	for _, kind := range [...]input.DispatchMouseEventType{input.DispatchMouseEventTypeMouseMoved, input.DispatchMouseEventTypeMousePressed, input.DispatchMouseEventTypeMouseReleased} {
-		p := input.DispatchMouseEventParams{Type: kind, X: at.X, Y: at.Y}
-		if kind != input.DispatchMouseEventTypeMouseMoved {
-			p.Button, p.ClickCount = input.MouseButtonLeft, 1
-		}
-		if _, err := chromedp.Call(tab, input.DispatchMouseEvent, p); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// await asks again until the answer is yes or the time is over, and gives the last
-// answer. An error of asking counts as no: a page that loads has no document at times.
-func await[T any](ctx context.Context, limit time.Duration, ask func() (T, bool, error)) (T, error) {
-	deadline := time.NewTimer(limit)
-	defer deadline.Stop()
+// watch looks at a page until an expression has a value, and gives the zero value when
+// the time is over before. A page that loads has no document at times: an error of looking
+// is no value, unless the expression itself threw it.
+func watch[T comparable](tab context.Context, limit time.Duration, expression string) (T, error) {
+	ctx, cancel := context.WithTimeout(tab, limit)
+	defer cancel()
 	again := time.NewTicker(lookEvery)
 	defer again.Stop()
+	var none T
 	for {
-		v, ok, err := ask()
-		if ok && err == nil {
+		v, err := look[T](tab, expression)
+		var thrown *chromedp.ExceptionError
+		switch {
+		case errors.As(err, &thrown):
+			return none, err
+		case err == nil && v != none:
 			return v, nil
 		}
 		select {
 		case <-again.C:
-		case <-deadline.C:
-			var none T
-			return none, nil
 		case <-ctx.Done():
-			var none T
-			return none, ctx.Err()
+			return none, tab.Err()
 		}
 	}
-}
-
-// pass solves the challenge of a rendered page, if there is one.
-func (t *tab) pass() (CaptchaStatus, error) {
-	s, err := solve(t.ctx, 0, t.patience)
-	if err != nil {
-		return "", err
-	}
-	switch s.status {
-	case CaptchaFailed:
-		return s.status, &PageError{Code: "resolve_failed_" + s.kind, Text: "the page's " + s.kind + " challenge was not solved: " + s.reason}
-	case CaptchaSolved:
-		return s.status, t.settle()
-	}
-	return s.status, nil
 }

@@ -3,7 +3,6 @@ package browser
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -27,16 +26,6 @@ const (
 	removeWait = 5 * time.Second
 )
 
-// launch says how one Chromium is started.
-type launch struct {
-	program   string
-	dir       string // where its folder is made
-	proxy     string // host:port of the egress
-	trust     [][]byte
-	noSandbox bool
-	userAgent string
-}
-
 // chromium is one running Chromium with its folder.
 type chromium struct {
 	cmd  *exec.Cmd
@@ -47,38 +36,73 @@ type chromium struct {
 	once sync.Once
 }
 
-// start runs Chromium and waits until it answers.
-func (l launch) start(ctx context.Context) (*chromium, error) {
-	dir, err := os.MkdirTemp(l.dir, "chromium-")
+// launch runs a Chromium and waits until it answers.
+func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
+	program, err := Find(b.cfg.Path)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(b.dir, "chromium-")
 	if err != nil {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
 	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
 	// The process outlives ctx on purpose: its life is the pool's, see end.
-	c.cmd = exec.Command(l.program, l.args(dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
-	c.cmd.Dir = dir
-	c.cmd.Env = environment(dir)
+	c.cmd = exec.Command(program, b.arguments(ctx, dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
+	c.cmd.Dir, c.cmd.Env = dir, environment(dir)
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
 	// A child that survives the main process must not hold up Wait.
 	c.cmd.WaitDelay = time.Second
-	rw, err := startPiped(c.cmd)
+	pipe, err := startPiped(c.cmd)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("starting %s: %w", l.program, err), os.RemoveAll(dir))
+		return nil, errors.Join(fmt.Errorf("starting %s: %w", program, err), os.RemoveAll(dir))
 	}
-	c.mux = newMux(rw)
+	c.mux = newMux(pipe)
 	go c.reap()
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	if err := c.mux.open(ctx); err != nil {
 		c.end()
-		said := strings.TrimSpace(c.out.String())
-		if said == "" {
-			return nil, fmt.Errorf("starting %s: %w", l.program, err)
+		if output := strings.TrimSpace(c.out.String()); output != "" {
+			err = fmt.Errorf("%w; it said: %s", err, output)
 		}
-		return nil, fmt.Errorf("starting %s: %w; it said: %s", l.program, err, said)
+		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
 	return c, nil
 }
+
+// startPiped starts cmd with two pipes to be driven by, and gives our ends of them.
+func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
+	childRead, write, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer childRead.Close()
+	read, childWrite, err := os.Pipe()
+	if err != nil {
+		return nil, errors.Join(err, write.Close())
+	}
+	defer childWrite.Close()
+	ours := pipes{read, write}
+	err = inherit(cmd, childRead, childWrite)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return nil, errors.Join(err, ours.Close())
+	}
+	return ours, nil
+}
+
+// pipes are our ends of the two pipes that Chromium is driven by.
+type pipes struct {
+	io.ReadCloser
+	write io.WriteCloser
+}
+
+func (p pipes) Write(b []byte) (int, error) { return p.write.Write(b) }
+
+func (p pipes) Close() error { return errors.Join(p.ReadCloser.Close(), p.write.Close()) }
 
 // reap waits for the process, then ends what it left: children and the folder.
 func (c *chromium) reap() {
@@ -108,14 +132,7 @@ func (c *chromium) end() {
 }
 
 // alive tells whether Chromium still answers on its pipe.
-func (c *chromium) alive() bool {
-	select {
-	case <-c.mux.done:
-		return false
-	default:
-		return true
-	}
-}
+func (c *chromium) alive() bool { return c.mux.ctx.Err() == nil }
 
 // environment is what Chromium sees of ours: where programs and fonts are and the
 // language, no secret, and its own folder, in which it runs, for everything it may write.
@@ -135,7 +152,7 @@ func environment(dir string) []string {
 	return env
 }
 
-func (l launch) args(dir string) []string {
+func (b *Browsers) arguments(ctx context.Context, dir string) []string {
 	args := []string{
 		"--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb",
 		"--user-data-dir=" + dir, "--disable-dev-shm-usage", "--remote-debugging-pipe",
@@ -151,22 +168,19 @@ func (l launch) args(dir string) []string {
 		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LocalNetworkAccessChecks,InterestFeedContentSuggestions",
 		// All traffic by the egress, loopback targets too; no name resolved here; no
 		// UDP, which no proxy of this kind carries.
-		"--proxy-server=http://" + l.proxy, "--proxy-bypass-list=<-loopback>",
+		"--proxy-server=http://" + b.egress.addr(), "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
 	}
-	if len(l.trust) > 0 {
-		var pins []string
-		for _, sum := range l.trust {
-			pins = append(pins, base64.StdEncoding.EncodeToString(sum))
-		}
-		args = append(args, "--ignore-certificate-errors-spki-list="+strings.Join(pins, ","))
+	if len(b.trust) > 0 {
+		args = append(args, "--ignore-certificate-errors-spki-list="+strings.Join(b.trust, ","))
 	}
-	if l.noSandbox || os.Geteuid() == 0 {
+	if os.Geteuid() == 0 {
 		args = append(args, "--no-sandbox") // Chromium refuses to start as root with it
 	}
-	if l.userAgent != "" {
-		args = append(args, "--user-agent="+l.userAgent)
+	// One that does not say its version calls itself what it likes.
+	if product, err := b.product(ctx); err == nil {
+		args = append(args, "--user-agent="+userAgent(product))
 	}
 	return append(args, "about:blank")
 }
@@ -195,28 +209,4 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
-}
-
-// pipes are our ends of the two pipes that Chromium is driven by.
-type pipes struct {
-	io.Reader
-	io.Writer
-	close func() error
-}
-
-func (p pipes) Close() error { return p.close() }
-
-// ends makes the four ends: what the child reads and writes, and ours.
-func ends() (childRead, childWrite *os.File, ours pipes, err error) {
-	childRead, write, err := os.Pipe()
-	if err != nil {
-		return nil, nil, pipes{}, err
-	}
-	read, childWrite, err := os.Pipe()
-	if err != nil {
-		childRead.Close()
-		write.Close()
-		return nil, nil, pipes{}, err
-	}
-	return childRead, childWrite, pipes{read, write, func() error { return errors.Join(read.Close(), write.Close()) }}, nil
 }

@@ -3,28 +3,17 @@
 package browser
 
 import (
-	"errors"
-	"io"
 	"os"
 	"os/exec"
 	"syscall"
 )
 
-// startPiped starts cmd in a process group of its own with the debugging pipes as
-// its descriptors 3 (commands) and 4 (answers).
-func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
-	read, write, ours, err := ends()
-	if err != nil {
-		return nil, err
-	}
-	defer read.Close()
-	defer write.Close()
+// inherit gives cmd the debugging pipes as its descriptors 3 (commands) and 4 (answers),
+// and a process group of its own.
+func inherit(cmd *exec.Cmd, read, write *os.File) error {
 	cmd.ExtraFiles = []*os.File{read, write}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := cmd.Start(); err != nil {
-		return nil, errors.Join(err, ours.Close())
-	}
-	return ours, nil
+	return nil
 }
 
 // killGroup kills the process and all its children. A group that is gone is fine.

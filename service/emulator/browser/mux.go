@@ -33,11 +33,11 @@ type mux struct {
 
 	mu       sync.Mutex
 	sessions map[string]*plane
-	closed   bool
-	err      error
 
 	root, own *plane
-	done      chan struct{}
+	// ctx ends with the pipe; its cause is the reason.
+	ctx   context.Context
+	cause context.CancelCauseFunc
 }
 
 // plane is one side's messages of a mux.
@@ -60,7 +60,8 @@ type envelope struct {
 }
 
 func newMux(rw io.ReadWriteCloser) *mux {
-	m := &mux{rw: rw, sessions: map[string]*plane{}, done: make(chan struct{})}
+	m := &mux{rw: rw, sessions: map[string]*plane{}}
+	m.ctx, m.cause = context.WithCancelCause(context.Background())
 	m.root = m.plane("")
 	go m.read()
 	return m
@@ -99,22 +100,10 @@ func (m *mux) open(ctx context.Context) error {
 	}
 }
 
-// close ends the pipe, which ends Chromium, and all readers.
-func (m *mux) close(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
-		return
-	}
-	m.closed, m.err = true, err
-	close(m.done)
+// close ends the pipe, which ends Chromium, and all readers. The first reason counts.
+func (m *mux) close(why error) {
+	m.cause(why)
 	m.rw.Close()
-}
-
-func (m *mux) failure() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.err
 }
 
 // send writes one message.
@@ -148,7 +137,7 @@ func (m *mux) read() {
 		select {
 		case p.in <- raw:
 		case <-p.dropped:
-		case <-m.done:
+		case <-m.ctx.Done():
 			return
 		}
 	}
@@ -203,8 +192,8 @@ func (p *plane) receive(ctx context.Context) ([]byte, error) {
 	select {
 	case raw := <-p.in:
 		return raw, nil
-	case <-p.mux.done:
-		return nil, p.mux.failure()
+	case <-p.mux.ctx.Done():
+		return nil, context.Cause(p.mux.ctx)
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}

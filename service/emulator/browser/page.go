@@ -25,7 +25,8 @@ const (
 	// MaxPixels bounds width and height of a picture, in pixels.
 	MaxPixels = 16 << 10
 
-	defaultWidth, defaultHeight = 1280, 720
+	// windowWidth and windowHeight are the window's, in pixels.
+	windowWidth, windowHeight = 1280, 720
 
 	// quietWait is how long a loaded page may go on fetching before it is taken as it is.
 	quietWait = 2 * time.Second
@@ -44,12 +45,6 @@ type Request struct {
 	Timeout time.Duration
 	// Dial reaches the targets. It must not be nil.
 	Dial Dial
-	// SolveCaptcha solves a challenge that the page shows, as a person would.
-	SolveCaptcha bool
-	// Width and Height are the window's, in pixels; 0 is 1280 by 720.
-	Width, Height int
-	// FullPage makes a screenshot of the whole page, up to [MaxPixels] long.
-	FullPage bool
 }
 
 // Expect names an element by a CSS selector, or a text. Both empty expect nothing.
@@ -71,8 +66,6 @@ type Result struct {
 	// of a document that is not HTML; or the PNG of a screenshot. It is empty where the
 	// document had no content.
 	Body []byte
-	// Captcha says whether a challenge stood on the page, and its end.
-	Captcha CaptchaStatus
 	// Bytes is what went to and came from targets, handshakes included.
 	Bytes int64
 }
@@ -83,7 +76,7 @@ func (b *Browsers) Render(ctx context.Context, req Request) (Result, error) {
 	return b.open(ctx, req, (*tab).document)
 }
 
-// Screenshot is Render with a PNG in Body.
+// Screenshot is Render with a PNG of the whole page in Body, at most [MaxPixels] wide and long.
 func (b *Browsers) Screenshot(ctx context.Context, req Request) (Result, error) {
 	return b.open(ctx, req, (*tab).picture)
 }
@@ -95,8 +88,6 @@ type tab struct {
 	seat   *seat
 	chrom  *chromium
 	events *events
-
-	patience time.Duration // with a challenge
 }
 
 func (r Request) check() (Request, error) {
@@ -111,13 +102,6 @@ func (r Request) check() (Request, error) {
 		r.Timeout = DefaultTimeout
 	}
 	r.Timeout = min(r.Timeout, MaxTimeout)
-	if r.Width <= 0 {
-		r.Width = defaultWidth
-	}
-	if r.Height <= 0 {
-		r.Height = defaultHeight
-	}
-	r.Width, r.Height = min(r.Width, MaxPixels), min(r.Height, MaxPixels)
 	return r, nil
 }
 
@@ -154,10 +138,11 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	runCtx, stop := context.WithCancel(tabCtx)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
+	defer context.AfterFunc(w.chrom.mux.ctx, stop)()
 	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, whose life is tabCtx's
 		return Result{}, interrupted(ctx, w.chrom.alive(), "opening a page", err)
 	}
-	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom, patience: b.cfg.Captcha}
+	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
 	res, err = t.run(take)
 	res.Bytes = seat.bytes()
 	return res, explain(ctx, w.chrom.alive(), err)
@@ -168,14 +153,14 @@ func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 	if err := t.furnish(); err != nil {
 		return Result{}, err
 	}
-	status, err := t.load()
+	if err := t.load(); err != nil {
+		return Result{}, err
+	}
+	body, err := take(t)
 	if err != nil {
 		return Result{}, err
 	}
-	res := Result{Captcha: status}
-	if res.Body, err = take(t); err != nil {
-		return res, err
-	}
+	res := Result{Body: body}
 	t.events.describe(&res)
 	return res, nil
 }
@@ -192,7 +177,7 @@ func (t *tab) furnish() error {
 		return err
 	}
 	if _, err := chromedp.Call(t.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: int64(t.req.Width), Height: int64(t.req.Height), DeviceScaleFactor: 1,
+		Width: windowWidth, Height: windowHeight, DeviceScaleFactor: 1,
 	}); err != nil {
 		return err
 	}
@@ -205,30 +190,24 @@ func (t *tab) furnish() error {
 }
 
 // load navigates and waits until the page counts as there.
-func (t *tab) load() (CaptchaStatus, error) {
+func (t *tab) load() error {
 	nav, err := chromedp.Call(t.ctx, page.Navigate, page.NavigateParams{URL: t.req.URL})
 	if err != nil {
-		return "", err
+		return err
 	}
 	if nav.IsDownload {
-		return "", netError("net::ERR_ABORTED", nil)
+		return netError("net::ERR_ABORTED", nil)
 	}
 	if nav.ErrorText != "" && !t.events.answered(nav.LoaderID) {
-		return "", netError(nav.ErrorText, t.refusal(t.req.URL))
+		return netError(nav.ErrorText, t.refusal(t.req.URL))
 	}
 	if nav.ErrorText != "" || nav.LoaderID == "" {
-		return "", nil // an answer without a document: 204, or an error status with no body
+		return nil // an answer without a document: 204, or an error status with no body
 	}
 	if err := t.settle(); err != nil {
-		return "", err
+		return err
 	}
-	var status CaptchaStatus
-	if t.req.SolveCaptcha {
-		if status, err = t.pass(); err != nil {
-			return status, err
-		}
-	}
-	return status, t.expect()
+	return t.expect()
 }
 
 // refusal is what the dialer said about an address's host, if it refused it.

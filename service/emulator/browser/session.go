@@ -178,7 +178,7 @@ func (s *session) watch() {
 		}
 		select {
 		case <-tick.C:
-		case <-s.chrom.mux.done:
+		case <-s.chrom.mux.ctx.Done():
 			s.finish(&SessionError{"browser_disconnected", "the browser ended"})
 			return
 		case <-s.ctx.Done():

@@ -114,8 +114,6 @@ func (t *tab) settle() error {
 			over = waiting
 		case <-t.ctx.Done():
 			return t.ctx.Err()
-		case <-t.chrom.mux.done:
-			return errChromiumGone
 		}
 	}
 }
@@ -146,26 +144,17 @@ func (t *tab) expect() error {
 	default:
 		return nil
 	}
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		ok, err := look[bool](t.ctx, found)
-		var thrown *chromedp.ExceptionError
-		switch {
-		case err == nil && ok:
-			return nil
-		case errors.As(err, &thrown):
-			return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is no CSS selector", want.Element)}
-		}
-		// Any other error is a page that is changing under our hands: look again.
-		select {
-		case <-tick.C:
-		case <-t.events.changed:
-		case <-t.chrom.mux.done:
-			return errChromiumGone
-		case <-t.ctx.Done():
-			return &PageError{Code: CodeExpectElement, Text: "what was expected did not appear on the page: " + literal(want.Element+want.Text)}
-		}
+	there, err := watch[bool](t.ctx, t.req.Timeout, found)
+	var thrown *chromedp.ExceptionError
+	switch {
+	case errors.As(err, &thrown):
+		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is no CSS selector", want.Element)}
+	case there:
+		return nil
+	case !t.chrom.alive():
+		return errChromiumGone
+	default:
+		return &PageError{Code: CodeExpectElement, Text: "what was expected did not appear on the page: " + literal(want.Element+want.Text)}
 	}
 }
 
@@ -222,19 +211,17 @@ func errTooLong() error {
 	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
 }
 
-// picture is a PNG of the window, or of the whole page.
+// picture is a PNG of the whole page.
 func (t *tab) picture() ([]byte, error) {
-	p := page.CaptureScreenshotParams{Format: page.CaptureScreenshotFormatPng}
-	if t.req.FullPage {
-		m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
-		if err != nil {
-			return nil, err
-		}
-		beyond := true
-		p.CaptureBeyondViewport = &beyond
-		p.Clip = &page.Viewport{
+	m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
+	if err != nil {
+		return nil, err
+	}
+	p := page.CaptureScreenshotParams{
+		Format: page.CaptureScreenshotFormatPng, CaptureBeyondViewport: new(true),
+		Clip: &page.Viewport{
 			Width: math.Min(m.CSSContentSize.Width, MaxPixels), Height: math.Min(m.CSSContentSize.Height, MaxPixels), Scale: 1,
-		}
+		},
 	}
 	shot, err := chromedp.Call(t.ctx, page.CaptureScreenshot, p)
 	if err != nil {

@@ -43,7 +43,7 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 		at = c.at
 	}
 	req := browser.Request{
-		URL: at.String(), Header: c.header, Timeout: renderTimeout, FullPage: true,
+		URL: at.String(), Header: c.header, Timeout: renderTimeout,
 		Expect: browser.Expect{Element: c.expect.element, Text: c.expect.text},
 		Dial:   t.dial,
 	}
@@ -83,9 +83,7 @@ func (t *task) renderedAnswer(ctx context.Context, got browser.Result) (*http.Re
 	if h == nil {
 		h = http.Header{}
 	}
-	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Transfer-Encoding", "Etag"} {
-		h.Del(name)
-	}
+	h.Del("Etag") // of the bytes that the target sent
 	switch {
 	case t.call.form == formScreenshot:
 		h.Set("Content-Type", "image/png")
