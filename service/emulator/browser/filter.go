@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"golang.org/x/net/publicsuffix"
@@ -101,81 +102,63 @@ func (c command) reply(result any, failure *protocolError) []byte {
 	return raw
 }
 
-// served are the domains a client may use. What is not here reaches beyond pages: the
+// rule decides on a command: it comes back as it may be sent to Chromium.
+type rule func(command) (command, *protocolError)
+
+// domains are those that a client may use. What is not here reaches beyond pages: the
 // machine (SystemInfo, Tracing, DeviceAccess, BluetoothEmulation, SmartCardEmulation),
 // its network (Tethering, Cast), programs on it (Extensions, PWA), its files
 // (FileSystem), or is not known to this list, as a newer Chromium's may be.
-func served(domain string) bool {
-	switch domain {
-	case "Accessibility", "Animation", "Audits", "BackgroundService", "CSS", "CacheStorage", "Console",
-		"DOM", "DOMDebugger", "DOMSnapshot", "DOMStorage", "Debugger", "DeviceOrientation", "Emulation",
-		"EventBreakpoints", "Fetch", "HeapProfiler", "IO", "IndexedDB", "Input", "Inspector", "LayerTree",
-		"Log", "Media", "Memory", "Network", "Overlay", "Page", "Performance", "PerformanceTimeline",
-		"Profiler", "Runtime", "Schema", "Security", "ServiceWorker", "Storage", "WebAudio", "WebAuthn":
-		return true
-	}
-	return false
+var domains = set(`Accessibility Animation Audits BackgroundService CSS CacheStorage Console
+	DOM DOMDebugger DOMSnapshot DOMStorage Debugger DeviceOrientation Emulation
+	EventBreakpoints Fetch HeapProfiler IO IndexedDB Input Inspector LayerTree
+	Log Media Memory Network Overlay Page Performance PerformanceTimeline
+	Profiler Runtime Schema Security ServiceWorker Storage WebAudio WebAuthn`)
+
+// withheld are the commands of those domains that reach the machine's files and its
+// certificates.
+var withheld = set(`DOM.setFileInputFiles DOM.getFileInfo Page.handleFileChooser
+	Page.setDownloadBehavior Network.setCertificate Network.loadNetworkResourceToFile`)
+
+// commands are those that a client may use of the domains that are the browser's own.
+var commands = set(`Target.activateTarget Target.attachToTarget Target.attachToBrowserTarget Target.autoAttachRelated
+	Target.closeTarget Target.createBrowserContext Target.createTarget Target.detachFromTarget
+	Target.disposeBrowserContext Target.getBrowserContexts Target.getTargetInfo Target.getTargets
+	Target.setAutoAttach Target.setDiscoverTargets
+	Browser.getVersion Browser.getWindowForTarget Browser.getWindowBounds Browser.setWindowBounds
+	Browser.setContentsSize Browser.grantPermissions Browser.resetPermissions Browser.setPermission
+	Browser.setDownloadBehavior Browser.cancelDownload`)
+
+// rules are for the commands that pass with some parameters only.
+var rules = map[string]rule{
+	"Page.navigate":                      addressed(pageAddress),
+	"Target.createTarget":                addressed(pageAddress),
+	"Network.loadNetworkResource":        addressed(webAddress),
+	"Fetch.continueRequest":              addressed(noOrWebAddress),
+	"Network.continueInterceptedRequest": addressed(noOrWebAddress),
+	"Target.createBrowserContext":        only("disposeOnDetach"), // nothing about proxies or access across origins
+	"Browser.setDownloadBehavior":        noDownloads,
+	"Input.dispatchDragEvent":            withoutFiles,
 }
 
-// withheld are the commands of served domains that reach beyond pages.
-func withheld(method string) bool {
-	switch method {
-	case "DOM.setFileInputFiles", "DOM.getFileInfo", "Page.handleFileChooser", // the machine's files
-		"Page.setDownloadBehavior", "Network.setCertificate", "Network.loadNetworkResourceToFile":
-		return true
+func set(words string) map[string]bool {
+	all := map[string]bool{}
+	for word := range strings.FieldsSeq(words) {
+		all[word] = true
 	}
-	return false
+	return all
 }
 
-// ofTarget and ofBrowser are the commands of those domains that a client may use.
-func ofTarget(method string) bool {
-	switch method {
-	case "Target.activateTarget", "Target.attachToTarget", "Target.attachToBrowserTarget", "Target.autoAttachRelated",
-		"Target.closeTarget", "Target.createBrowserContext", "Target.createTarget", "Target.detachFromTarget",
-		"Target.disposeBrowserContext", "Target.getBrowserContexts", "Target.getTargetInfo", "Target.getTargets",
-		"Target.setAutoAttach", "Target.setDiscoverTargets":
-		return true
-	}
-	return false
-}
-
-func ofBrowser(method string) bool {
-	switch method {
-	case "Browser.getVersion", "Browser.getWindowForTarget", "Browser.getWindowBounds", "Browser.setWindowBounds",
-		"Browser.setContentsSize", "Browser.grantPermissions", "Browser.resetPermissions", "Browser.setPermission",
-		"Browser.setDownloadBehavior", "Browser.cancelDownload":
-		return true
-	}
-	return false
-}
-
-// screen decides on a command: it comes back as it may be sent to Chromium.
+// screen decides on a command by the tables.
 func screen(c command) (command, *protocolError) {
 	domain, _, _ := strings.Cut(c.method, ".")
-	switch {
-	case domain == "Target" && ofTarget(c.method), domain == "Browser" && ofBrowser(c.method):
-	case served(domain) && !withheld(c.method):
-	default:
+	if !commands[c.method] && (!domains[domain] || withheld[c.method]) {
 		return c, refuse(codeNoMethod, "'%s' is not available: this browser is remote, and pages are all it gives access to", c.method)
 	}
-	switch c.method {
-	case "Page.navigate", "Target.createTarget":
-		return c.withURL(pageAddress)
-	case "Network.loadNetworkResource":
-		return c.withURL(webAddress)
-	case "Fetch.continueRequest", "Network.continueInterceptedRequest":
-		return c.withURL(func(s string) bool { return s == "" || webAddress(s) })
-	case "Target.createBrowserContext":
-		// Nothing about proxies or access across origins.
-		return c.only("disposeOnDetach")
-	case "Browser.setDownloadBehavior":
-		// Clients set it without being asked; here it is always the same.
-		return c.forced("behavior", "deny").only("behavior", "browserContextId", "eventsEnabled")
-	case "Input.dispatchDragEvent":
-		return c.withoutFiles()
-	default:
-		return c, nil
+	if decide, ok := rules[c.method]; ok {
+		return decide(c)
 	}
+	return c, nil
 }
 
 // object is the command's parameters by name.
@@ -197,54 +180,56 @@ func (c command) with(fields map[string]json.RawMessage) command {
 	return c
 }
 
-// withURL lets the command pass whose url is allowed, with the url as it was read.
-func (c command) withURL(allowed func(string) bool) (command, *protocolError) {
-	fields := c.object()
-	var address string
-	if raw, ok := fields["url"]; ok {
-		if err := json.Unmarshal(raw, &address); err != nil {
-			return c, refuse(codeParams, "url is no string")
+// addressed lets a command pass whose url is allowed, with the url as it was read.
+func addressed(allowed func(string) bool) rule {
+	return func(c command) (command, *protocolError) {
+		fields := c.object()
+		var address string
+		if raw, ok := fields["url"]; ok {
+			if err := json.Unmarshal(raw, &address); err != nil {
+				return c, refuse(codeParams, "url is no string")
+			}
 		}
+		if c.method == "Target.createTarget" && address == "" {
+			address = "about:blank"
+		}
+		if !allowed(address) {
+			return c, refuse(codeServer, "%s: pages here are http, https, data, blob and about:blank, not %.200q", c.method, address)
+		}
+		if address != "" {
+			fields["url"] = quoted(address)
+		}
+		return c.with(fields), nil
 	}
-	if c.method == "Target.createTarget" && address == "" {
-		address = "about:blank"
-	}
-	if !allowed(address) {
-		return c, refuse(codeServer, "%s: pages here are http, https, data, blob and about:blank, not %.200q", c.method, address)
-	}
-	if address != "" {
-		fields["url"] = quoted(address)
-	}
-	return c.with(fields), nil
 }
 
 // only drops every parameter but those named, unless a dropped one matters.
-func (c command) only(names ...string) (command, *protocolError) {
-	fields, kept := c.object(), map[string]json.RawMessage{}
-	for _, name := range names {
-		if v, ok := fields[name]; ok {
-			kept[name] = v
+func only(names ...string) rule {
+	return func(c command) (command, *protocolError) {
+		fields := c.object()
+		for name, value := range fields {
+			switch {
+			case slices.Contains(names, name):
+				continue
+			case name == "downloadPath", string(value) == "null", string(value) == `""`, string(value) == "[]":
+			default:
+				return c, refuse(codeServer, "%s: %.40q is not available on this browser", c.method, name)
+			}
+			delete(fields, name)
 		}
-		delete(fields, name)
+		return c.with(fields), nil
 	}
-	for name, value := range fields {
-		switch {
-		case name == "downloadPath", string(value) == "null", string(value) == `""`, string(value) == "[]":
-		default:
-			return c, refuse(codeServer, "%s: %.40q is not available on this browser", c.method, name)
-		}
-	}
-	return c.with(kept), nil
 }
 
-func (c command) forced(name, value string) command {
+// noDownloads: clients set the behaviour without being asked; here it is always the same.
+func noDownloads(c command) (command, *protocolError) {
 	fields := c.object()
-	fields[name] = quoted(value)
-	return c.with(fields)
+	fields["behavior"] = quoted("deny")
+	return only("behavior", "browserContextId", "eventsEnabled")(c.with(fields))
 }
 
 // withoutFiles refuses to drop files on a page.
-func (c command) withoutFiles() (command, *protocolError) {
+func withoutFiles(c command) (command, *protocolError) {
 	fields := c.object()
 	var data map[string]json.RawMessage
 	if raw, ok := fields["data"]; ok {
@@ -268,6 +253,8 @@ func webAddress(address string) bool {
 	s := strings.ToLower(plainAddress(address))
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
 }
+
+func noOrWebAddress(address string) bool { return address == "" || webAddress(address) }
 
 func pageAddress(address string) bool {
 	s := strings.ToLower(plainAddress(address))
