@@ -1,13 +1,9 @@
 package emulator
 
 import (
-	"bytes"
-	"context"
 	"errors"
 	"io"
 	"net"
-	"net/http"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -87,8 +83,6 @@ type limitedConn struct {
 
 	theirs atomic.Bool  // a deadline that somebody set
 	until  atomic.Int64 // our own, in nanoseconds of Unix time
-
-	between atomic.Bool // net/http waits for a request; no handler has it yet
 }
 
 func (c *limitedConn) Write(p []byte) (int, error) {
@@ -102,69 +96,8 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 			c.until.Store(until.UnixNano())
 		}
 	}
-	if c.between.Load() {
-		if q := withBasis(p); len(q) > len(p) {
-			n, err := c.TCPConn.Write(q)
-			return min(n, len(p)), err
-		}
-	}
 	return c.TCPConn.Write(p)
 }
-
-// limitedOf is the limited connection that a server's connection is, or looks into; nil
-// where there is none.
-func limitedOf(c net.Conn) *limitedConn {
-	for {
-		switch in := c.(type) {
-		case *limitedConn:
-			return in
-		case interface{ NetConn() net.Conn }:
-			c = in.NetConn()
-		default:
-			return nil
-		}
-	}
-}
-
-// notesRequests has each connection of srv know whether a handler writes to it: what a
-// handler sends, a target's bytes through a tunnel among it, passes as it is.
-func notesRequests(srv *http.Server) {
-	type key struct{}
-	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
-		return context.WithValue(ctx, key{}, limitedOf(c))
-	}
-	srv.ConnState = func(c net.Conn, state http.ConnState) {
-		if state != http.StateNew && state != http.StateIdle {
-			return
-		}
-		if l := limitedOf(c); l != nil {
-			l.between.Store(true)
-		}
-	}
-	next := srv.Handler
-	srv.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if l, _ := r.Context().Value(key{}).(*limitedConn); l != nil {
-			l.between.Store(false)
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// unasked follows the status line of what net/http answers without asking a handler: to
-// what is no request, or has too large a head.
-const unasked = "\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n"
-
-// withBasis gives such an answer the header that every other one has.
-func withBasis(p []byte) []byte {
-	end := bytes.IndexByte(p[:min(len(p), maxStatusLine)], '\r')
-	if end < 0 || !bytes.HasPrefix(p, []byte("HTTP/1.1 ")) || !bytes.HasPrefix(p[end:], []byte(unasked)) {
-		return p
-	}
-	return slices.Concat(p[:end], []byte("\r\n"+answer.BasisHeader+": "+answer.BasisNoRequest), p[end:])
-}
-
-// maxStatusLine is more than the longest of net/http's own.
-const maxStatusLine = 256
 
 // ReadFrom goes by Write, so that the deadline is for each piece and not for a whole file.
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {

@@ -232,7 +232,6 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
 		ErrorLog:                     log.New(mishaps{s.log}, "", 0),
 	}
-	notesRequests(srv)
 	s.http = append(s.http, srv)
 	return srv
 }

@@ -11,7 +11,6 @@ const (
 	BasisUnlocker     = "service.md 1, 4.1; unlocking, codes and x-brd-* headers: public documentation"
 	BasisCrawlPage    = "service.md 1, 4.1; assumption: by /request a crawl zone gives the one page, unlocked; links are followed by the crawl data set's jobs"
 	BasisBrowserPage  = "service.md 1, 4.1; assumption: by /request a browser zone gives the page as it stands after its scripts ran"
-	BasisNoRequest    = "RFC 9112: what came is no request, or its head is too large"
 	BasisOtherPage    = "service.md 1, 4.1; assumption: by /request a zone of this product gives the page as the target sends it"
 	BasisStandIn      = "service.md 1, 4.1; assumption: the lab's results stand in for those of the search engine, which is not asked"
 	BasisSearch       = "service.md 1, 4.1; the parsed result page: public documentation"

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/guard"
-	"zonedeck/service/emulator/h1"
 )
 
 // LabHost is the name under which the lab is reached through the emulator, whatever
@@ -26,8 +25,8 @@ var ErrBlocked = guard.ErrBlocked
 // dialTimeout bounds one connection to a target, DNS and all.
 const dialTimeout = 10 * time.Second
 
-// maxTransports bounds the connection pools, one per exit where exits are real.
-const maxTransports = 256
+// maxPools bounds the connection pools, one per exit where exits are real.
+const maxPools = 256
 
 // Dialer reaches targets: the lab by its name, public addresses, what its rules open,
 // and nothing else. Addresses are checked after DNS, on every dial.
@@ -38,10 +37,10 @@ type Dialer struct {
 	resolver *net.Resolver
 	own      map[string]bool // hosts beside the lab's that its listener serves
 
-	public *h1.Client // where no exit is real: one pool for all
+	public *pool // where no exit is real: one pool for all
 
 	mu    sync.RWMutex
-	pools map[poolKey]*h1.Client
+	pools map[poolKey]*pool
 }
 
 type poolKey struct {
@@ -55,10 +54,10 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 	if rules == nil {
 		rules = &guard.Rules{}
 	}
-	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*h1.Client{}}
-	d.public = newClient(func(ctx context.Context, address string) (net.Conn, error) {
+	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*pool{}}
+	d.public = newPool(func(ctx context.Context, address string) (net.Conn, error) {
 		return d.dialChecked(ctx, address, Exit{})
-	}, nil)
+	}, nil, patience)
 	return d
 }
 
@@ -141,75 +140,56 @@ func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.C
 	return nd.DialContext(ctx, "tcp", address)
 }
 
-// Transport is the HTTP client side for a target host and an exit. Where exits are
-// real, connections are pooled per exit, so that a kept-alive connection never carries
-// another exit's traffic. Redirects are the caller's matter: a transport follows none.
-func (d *Dialer) Transport(host string, e Exit) http.RoundTripper {
+// Transport is the HTTP client side for a target host and an exit; https targets are asked
+// for HTTP/2. Where exits are real, connections are pooled per exit, so that a kept-alive
+// connection never carries another exit's traffic. Redirects are the caller's matter: a
+// transport follows none.
+func (d *Dialer) Transport(host string, e Exit) http.RoundTripper { return d.pool(host, e).http2 }
+
+// TransportHTTP1 is Transport for requests that are to be sent by HTTP/1.1, to targets that
+// speak it.
+func (d *Dialer) TransportHTTP1(host string, e Exit) http.RoundTripper { return d.pool(host, e).http1 }
+
+func (d *Dialer) pool(host string, e Exit) *pool {
 	isLab := d.Serves(host)
 	if !isLab && !d.rules.Opens() {
 		return d.public
 	}
 	k := poolKey{e.Addr, isLab}
 	d.mu.RLock()
-	t, ok := d.pools[k]
+	p, ok := d.pools[k]
 	d.mu.RUnlock()
 	if ok {
-		return t
+		return p
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if t, ok := d.pools[k]; ok {
-		return t
+	if p, ok := d.pools[k]; ok {
+		return p
 	}
-	if len(d.pools) >= maxTransports {
-		for a, t := range d.pools {
-			t.CloseIdleConnections()
-			delete(d.pools, a)
+	if len(d.pools) >= maxPools {
+		for k, p := range d.pools {
+			p.closeIdle()
+			delete(d.pools, k)
 			break
 		}
 	}
 	if isLab {
-		t = newClient(func(ctx context.Context, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS)
+		p = newPool(func(ctx context.Context, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS, patience)
 	} else {
-		t = newClient(func(ctx context.Context, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil)
+		p = newPool(func(ctx context.Context, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil, patience)
 	}
-	d.pools[k] = t
-	return t
+	d.pools[k] = p
+	return p
 }
 
 // Close drops the idle connections; those in use end with their requests, or are there for
 // the next Close.
 func (d *Dialer) Close() {
-	d.public.CloseIdleConnections()
+	d.public.closeIdle()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, t := range d.pools {
-		t.CloseIdleConnections()
-	}
-}
-
-// newClient is a pool of connections: HTTP/1.1 without bodies in one way, the rest in
-// the other.
-func newClient(dial func(context.Context, string) (net.Conn, error), conf *tls.Config) *h1.Client {
-	return h1.New(h1.Config{Dial: dial, TLS: conf, Other: newTransport(dial, conf, true), Other1: newTransport(dial, conf, false)})
-}
-
-func newTransport(dial func(context.Context, string) (net.Conn, error), conf *tls.Config, http2 bool) *http.Transport {
-	protocols := new(http.Protocols)
-	protocols.SetHTTP1(true)
-	protocols.SetHTTP2(http2)
-	return &http.Transport{
-		Proxy:                  nil, // the environment's proxy must not reroute the emulator
-		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
-		TLSClientConfig:        conf.Clone(), // a transport writes to its own
-		Protocols:              protocols,
-		DisableCompression:     true, // bodies pass as they are; nothing is inflated here
-		MaxIdleConns:           h1.MaxKept,
-		MaxIdleConnsPerHost:    h1.MaxIdle,
-		IdleConnTimeout:        30 * time.Second,
-		TLSHandshakeTimeout:    10 * time.Second,
-		ExpectContinueTimeout:  time.Second,
-		ResponseHeaderTimeout:  h1.DefaultHeaderTimeout,
-		MaxResponseHeaderBytes: h1.DefaultHeaderBytes,
+	for _, p := range d.pools {
+		p.closeIdle()
 	}
 }

@@ -224,10 +224,10 @@ func TestTransportsAreBoundedAndPerExit(t *testing.T) {
 	if d.Transport("lab.test", a) != d.Transport("LAB.TEST", a) || d.Transport("lab.test", a) == d.Transport("lab.test", Exit{Addr: address("isp", "us", 1)}) {
 		t.Error("transports are not kept per exit")
 	}
-	for i := range 2 * maxTransports {
+	for i := range 2 * maxPools {
 		d.Transport("lab.test", Exit{Addr: address("isp", "us", i)})
 	}
-	if len(d.pools) > maxTransports {
+	if len(d.pools) > maxPools {
 		t.Errorf("%d transports", len(d.pools))
 	}
 }

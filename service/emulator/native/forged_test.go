@@ -66,6 +66,47 @@ func TestATargetCannotSpeakForTheService(t *testing.T) {
 	mine("trailer", resp.Trailer, 0)
 }
 
+// TestAnAnswerThatNobodyAskedForIsDropped: it came while the connection was idle.
+func TestAnAnswerThatNobodyAskedForIsDropped(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	const answer = "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n"
+	poison, dropped := make(chan struct{}), make(chan struct{})
+	go func() {
+		for conns := 0; ; conns++ {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.SetDeadline(time.Now().Add(5 * time.Second))
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err == nil {
+				_, _ = io.WriteString(c, answer+"good")
+			}
+			if conns == 0 {
+				<-poison
+				_, _ = io.WriteString(c, answer+"evil")
+				_, _ = io.Copy(io.Discard, c)
+				close(dropped)
+			}
+			c.Close()
+		}
+	}()
+	c := newRig(t, rigOptions{rawTarget: ln}).client("isp-session-a", false)
+	for i := range 2 {
+		resp, err := c.Get("http://lab.test/")
+		if got := body(t, resp, err); got != "good" {
+			t.Errorf("request %d: %q", i, got)
+		}
+		if i == 0 {
+			close(poison)
+			<-dropped
+		}
+	}
+}
+
 // TestABrokenBodyIsItsClientsFault, not the target's.
 func TestABrokenBodyIsItsClientsFault(t *testing.T) {
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

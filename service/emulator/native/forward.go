@@ -18,7 +18,6 @@ import (
 	"golang.org/x/net/http/httpguts"
 
 	"zonedeck/service/emulator/answer"
-	"zonedeck/service/emulator/h1"
 	"zonedeck/service/emulator/route"
 )
 
@@ -26,13 +25,20 @@ import (
 // flag alone).
 const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36"
 
+const (
+	// maxInformational bounds the 1xx answers before the final one.
+	maxInformational = 8
+	// headWait is how long the head of an answer waits for the beginning of the body.
+	headWait = 2 * time.Millisecond
+)
+
 // forward passes one request on and its answer back. Neither body is collected.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	defer p.conf.Route.Hold(v.Zone, v.Flags)()
 	upgrade := upgradeOf(r.Header)
 	seen := p.outgoing(w, r, v, upgrade)
 	defer seen.end()
-	resp, err := seen.roundTrip(p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit)), r)
+	resp, err := p.transport(v, r.ProtoMajor).RoundTrip(r.WithContext(seen.trace(r.Context())))
 	seen.answer()
 	if err != nil {
 		p.refuse(w, v, seen.refusal(err))
@@ -55,11 +61,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	patient := newPatient(w, r)
 	defer patient.done()
 	w.WriteHeader(resp.StatusCode)
-	err = seen.flushHead(patient, resp)
-	var down int64
-	if err == nil {
-		down, err = p.copyBody(patient, resp, &seen.bill)
-	}
+	down, err := p.copyBody(patient, resp, &seen.bill)
 	o := Outcome{Status: resp.StatusCode, Up: seen.up.Load(), Down: down, Cut: err != nil}
 	p.conf.Hooks.done(v, o)
 	if err != nil {
@@ -73,8 +75,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 
 // sent is what is learned while a request is on its way.
 type sent struct {
-	h1.Context // of the request
-	w          http.ResponseWriter
+	w http.ResponseWriter
 
 	up   atomic.Int64 // bytes of the body
 	torn atomic.Bool  // the client's body broke off, or was no body
@@ -83,9 +84,10 @@ type sent struct {
 
 	// net/http may still be at work on the request when it has given an answer or an
 	// error, and even when the handler has returned.
-	mu       sync.Mutex
-	answered bool // informational answers are too late
-	ended    bool // the handler has returned: its writer must not be touched
+	mu            sync.Mutex
+	informational int  // how many informational answers came
+	answered      bool // they are too late
+	ended         bool // the handler has returned: its writer must not be touched
 }
 
 // answer ends the time of informational answers; end that of everything.
@@ -112,7 +114,6 @@ func (s *sent) refusal(err error) answer.Refusal {
 // outgoing makes the request what the target gets.
 func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) *sent {
 	seen := &sent{w: w, bill: p.bill(v, r.URL.Scheme == "https")}
-	seen.Context = h1.Context{Context: r.Context(), Wish: h1.Wish{Informational: seen.informational, HTTP1: r.ProtoMajor == 1}}
 	r.Close = false
 	r.RequestURI = ""
 	if r.ContentLength != 0 {
@@ -139,50 +140,47 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 	return seen
 }
 
-// informational passes the target's informational answers on (103 Early Hints and the
+// transport is the way to a visit's target, where a request keeps the client's version of
+// HTTP.
+func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
+	if version == 1 {
+		return p.conf.Hooks.transport(v, p.conf.Route.Dialer.TransportHTTP1(v.Host, v.Exit))
+	}
+	return p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
+}
+
+func (s *sent) trace(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn:        func(i httptrace.GotConnInfo) { s.conn = i.Conn },
+		Got1xxResponse: s.passInformational,
+	})
+}
+
+// passInformational passes the target's informational answers on (103 Early Hints and the
 // like; 100 the server sends itself when the body is asked for).
-func (s *sent) informational(code int, h http.Header) {
+func (s *sent) passInformational(code int, target textproto.MIMEHeader) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.answered {
-		return
+	if s.informational++; s.informational > maxInformational {
+		return errors.New("the target sent too many informational answers")
 	}
-	own := s.w.Header()
-	final := maps.Clone(own) // what a hook has set is for the final answer
-	clear(own)
-	stripHop(h)
-	for name, vs := range h {
+	if s.answered || code == http.StatusContinue {
+		return nil
+	}
+	h := s.w.Header()
+	final := maps.Clone(h) // what a hook has set is for the final answer
+	clear(h)
+	from := http.Header(target)
+	stripHop(from)
+	for name, vs := range from {
 		if !ownHeader(name) {
-			own[name] = vs
+			h[name] = vs
 		}
 	}
 	s.w.WriteHeader(code)
-	clear(own)
-	maps.Copy(own, final)
-}
-
-// roundTrip sends the request. One without a body keeps the client's version of HTTP; what
-// net/http sends is traced.
-func (s *sent) roundTrip(rt http.RoundTripper, r *http.Request) (*http.Response, error) {
-	if !s.Wish.Takes(r) {
-		return rt.RoundTrip(r.WithContext(s.trace()))
-	}
-	if c, ok := rt.(*h1.Client); ok {
-		return c.Send(r, &s.Wish)
-	}
-	return rt.RoundTrip(r.WithContext(s))
-}
-
-func (s *sent) trace() context.Context {
-	return httptrace.WithClientTrace(s, &httptrace.ClientTrace{
-		GotConn: func(i httptrace.GotConnInfo) { s.conn = i.Conn },
-		Got1xxResponse: func(code int, h textproto.MIMEHeader) error {
-			if code != http.StatusContinue {
-				s.informational(code, http.Header(h))
-			}
-			return nil
-		},
-	})
+	clear(h)
+	maps.Copy(h, final)
+	return nil
 }
 
 // upgradeOf is the protocol a request wants to switch to, "" for none.
@@ -270,18 +268,6 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 	}
 }
 
-// flushHead sends the head on its own, unless the body has begun to come: a target may
-// let its client wait for that.
-func (s *sent) flushHead(out *patient, resp *http.Response) error {
-	if resp.ContentLength == 0 || resp.Body == http.NoBody {
-		return nil
-	}
-	if b, ok := resp.Body.(interface{ Buffered() int }); ok && b.Buffered() > 0 {
-		return nil
-	}
-	return out.Flush()
-}
-
 // patient is an answer under way. Connections of HTTP/1.1 keep a deadline for writing of
 // their own; a stream of HTTP/2 whose client lets no more come has none but this.
 type patient struct {
@@ -301,6 +287,21 @@ func newPatient(w http.ResponseWriter, r *http.Request) *patient {
 
 func (p *patient) Flush() error { return p.rc.Flush() }
 
+// firstRead reads the beginning of a body. A target may let its client wait for that, who
+// gets the head on its own then.
+func (p *patient) firstRead(body io.Reader, buf []byte) (int, error) {
+	done := make(chan struct{})
+	head := time.AfterFunc(headWait, func() {
+		_ = p.Flush() // a dead client shows in the next write
+		close(done)
+	})
+	n, err := body.Read(buf)
+	if !head.Stop() {
+		<-done
+	}
+	return n, err
+}
+
 func (p *patient) done() {
 	if p.stream != nil {
 		p.stream.Done()
@@ -318,13 +319,9 @@ func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, e
 	pool := &p.tunnels.bufs
 	buf := pool.get(tunnelBuffer)
 	defer func() { pool.put(buf) }()
-	for first := true; ; first = false {
-		m, rerr := resp.Body.Read(*buf)
-		if first {
-			b.request(billable, m)
-		} else if m > 0 {
-			b.down(m)
-		}
+	m, rerr := out.firstRead(resp.Body, *buf)
+	b.request(billable, m)
+	for {
 		if m > 0 {
 			if _, err := out.Write((*buf)[:m]); err != nil {
 				return n, err
@@ -338,6 +335,7 @@ func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, e
 			return n, nil
 		}
 		if rerr != nil {
+			_ = out.Flush() // the client sees how far it came
 			return n, rerr
 		}
 		if m > 0 && n != resp.ContentLength {
@@ -349,6 +347,9 @@ func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, e
 			pool.put(buf)
 			pool = &p.tunnels.large
 			buf = pool.get(largeBuffer)
+		}
+		if m, rerr = resp.Body.Read(*buf); m > 0 {
+			b.down(m)
 		}
 	}
 }

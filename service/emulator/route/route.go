@@ -17,7 +17,6 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
-	"zonedeck/service/emulator/h1"
 	"zonedeck/service/emulator/username"
 )
 
@@ -63,7 +62,7 @@ func RefusalOf(err error) answer.Refusal {
 }
 
 func closedEarly(err error) bool {
-	for _, e := range [...]error{h1.ErrNoAnswer, io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
+	for _, e := range [...]error{io.EOF, io.ErrUnexpectedEOF, syscall.ECONNRESET, syscall.EPIPE, net.ErrClosed} {
 		if errors.Is(err, e) {
 			return true
 		}

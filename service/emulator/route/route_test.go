@@ -19,7 +19,6 @@ import (
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/guard"
-	"zonedeck/service/emulator/h1"
 	"zonedeck/service/emulator/username"
 )
 
@@ -40,7 +39,7 @@ func TestEveryFailureHasItsOwnCode(t *testing.T) {
 		"502 target_40020":         &net.OpError{Op: "dial", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)},
 		"502 target_40021":         &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded},
 		"502 net_err_cert_invalid": &tls.CertificateVerificationError{Err: errors.New("unknown authority")},
-		"502 net_err_closed":       fmt.Errorf("%w: %w", h1.ErrNoAnswer, io.EOF),
+		"502 net_err_closed":       fmt.Errorf("reading: %w", io.EOF),
 		"502 document_load_failed": errors.New("malformed HTTP response"),
 		"418 own":                  &RefusedError{answer.NewRefusal(418, "own", "x", "y")},
 	} {
@@ -52,7 +51,7 @@ func TestEveryFailureHasItsOwnCode(t *testing.T) {
 	if r := RefusalOf(context.DeadlineExceeded); r.Code != "target_40021" {
 		t.Error(r)
 	}
-	if r := RefusalOf(fmt.Errorf("%w: %w", h1.ErrNoAnswer, os.NewSyscallError("read", syscall.ECONNRESET))); r.Code != "net_err_closed" {
+	if r := RefusalOf(fmt.Errorf("reading: %w", os.NewSyscallError("read", syscall.ECONNRESET))); r.Code != "net_err_closed" {
 		t.Error(r)
 	}
 }
