@@ -3,6 +3,7 @@ package whole
 import (
 	"bytes"
 	"fmt"
+	"image/color"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -13,6 +14,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/cli"
 	"zonedeck/ui/uitest"
@@ -126,13 +129,25 @@ type screen struct {
 	before func(h *home)
 	// steps bring the console to the screen; the last thing they do is to wait.
 	steps func(p *uitest.Whole)
+	// after changes the home while the console is open, and waits for what it does.
+	after func(h *home, p *uitest.Whole)
 }
 
 // golden is the name that the golden library gets for a screen.
 func golden(screen string) string { return "screens/" + screen }
 
-// sizes are the sizes that every screen is drawn at.
-var sizes = []struct{ w, h int }{{80, 24}, {120, 40}}
+// size is that of a terminal, in cells.
+type size struct{ w, h int }
+
+// sizes are the sizes that the screen is drawn at: those that README shows as
+// pictures on a large terminal, too.
+func (s screen) sizes() []size {
+	sizes := []size{{80, 24}, {120, 40}}
+	if pictures[s.name] {
+		sizes = append(sizes, size{200, 60})
+	}
+	return sizes
+}
 
 // ready waits for the emulator.
 func ready(p *uitest.Whole) { p.WaitFor("batch-user") }
@@ -150,7 +165,7 @@ func before(args ...string) func(h *home) { return func(h *home) { h.run(args...
 
 func TestGoldenScreens(t *testing.T) {
 	for _, s := range screens(t) {
-		for _, size := range sizes {
+		for _, size := range s.sizes() {
 			name := fmt.Sprintf("%s-%dx%d", s.name, size.w, size.h)
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
@@ -160,9 +175,12 @@ func TestGoldenScreens(t *testing.T) {
 				}
 				p := h.open(size.w, size.h)
 				s.steps(p)
+				if s.after != nil {
+					s.after(h, p)
+				}
 				p.Golden(t, golden(name), h.mask)
-				if pictures[name] {
-					p.Picture(t, filepath.Join("docs", "pictures", strings.ReplaceAll(strings.TrimSuffix(name, "-120x40"), "/", "-")+".svg"), h.mask)
+				if pictures[s.name] && size.w == 120 {
+					p.Picture(t, filepath.Join("docs", "pictures", strings.ReplaceAll(s.name, "/", "-")+".svg"), h.mask)
 				}
 			})
 		}
@@ -171,13 +189,13 @@ func TestGoldenScreens(t *testing.T) {
 
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
-	"sandbox/captcha-120x40": true, "jobs/ready-120x40": true, "proxy/tested-120x40": true,
-	"keys/list-120x40": true, "activity/filter-120x40": true,
+	"sandbox/captcha": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "activity/filter": true,
 }
 
 func screens(t *testing.T) []screen {
+	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t))} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service)} {
 		all = append(all, part...)
 	}
 	return all
@@ -397,20 +415,33 @@ func TestGoldenTooSmall(t *testing.T) {
 	uitest.Golden(t, golden("root/too-small"), p.Screen())
 }
 
+// colours are the terminals on which the screen is compared with its colours.
+var colours = map[string]struct {
+	env        map[string]string
+	background color.Color // nil where the terminal does not tell
+}{
+	"colours":       {},
+	"colours-none":  {env: map[string]string{"NO_COLOR": "1"}},
+	"colours-light": {background: color.White},
+}
+
 func TestGoldenColours(t *testing.T) {
-	for name, env := range map[string]map[string]string{"colours": nil, "colours-none": {"NO_COLOR": "1"}} {
+	for name, terminal := range colours {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
-			for k, v := range env {
+			for k, v := range terminal.env {
 				h.env[k] = v
 			}
 			p := h.open(80, 24)
+			if terminal.background != nil {
+				p.Send(tea.BackgroundColorMsg{Color: terminal.background})
+			}
 			ready(p)
 			p.Press("4")
 			p.WaitFor("old-admin")
 			styled := p.Styled()
-			if env != nil && strings.Contains(styled, "\x1b[38") {
+			if terminal.env != nil && strings.Contains(styled, "\x1b[38") {
 				t.Error("NO_COLOR is set and there is a colour on the screen")
 			}
 			uitest.Golden(t, golden("root/"+name), h.mask(styled))
@@ -425,11 +456,12 @@ func goldenFile(screen string) string {
 
 func TestGoldenNothingElse(t *testing.T) {
 	known := map[string]bool{}
-	for _, name := range []string{"root/too-small", "root/colours", "root/colours-none"} {
-		known[goldenFile(name)] = true
+	known[goldenFile("root/too-small")] = true
+	for name := range colours {
+		known[goldenFile("root/"+name)] = true
 	}
 	for _, s := range screens(t) {
-		for _, size := range sizes {
+		for _, size := range s.sizes() {
 			known[goldenFile(fmt.Sprintf("%s-%dx%d", s.name, size.w, size.h))] = true
 		}
 	}

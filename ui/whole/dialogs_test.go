@@ -1,0 +1,147 @@
+package whole
+
+import (
+	"fmt"
+	"strings"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// proxyFailureScreens are tests of a login that fail, each in its way.
+func proxyFailureScreens(s scripted) []screen {
+	tested := func(target string, texts ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "3")
+			p.WaitFor("[3 Proxy]", "Test page")
+			p.Press("j", "j", "j", "j", "enter", "ctrl+u")
+			p.Type(target)
+			p.Press("enter", "ctrl+j")
+			p.WaitFor(texts...)
+			p.WaitGone("running ")
+		}
+	}
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	return []screen{
+		{name: "proxy/login-rejected", before: acme, steps: tested("https://login.example/", "407")},
+		{name: "proxy/forbidden", before: acme, steps: tested("https://forbidden.example/", "403")},
+		{name: "proxy/bad-gateway", before: acme, steps: tested("https://gateway.example/", "502")},
+		{name: "proxy/tls", before: acme, steps: tested("https://tls.example/", "CONNECT 200", "certificate")},
+		{name: "proxy/network", before: func(h *home) {
+			scripted{api: s.api, proxy: 1}.acme(h, "brightdata") // nobody listens on port 1
+		}, steps: tested("https://shop.example/", "connect")},
+		{name: "proxy/test-running", before: acme, steps: tested("https://silent.example/", "esc stop")},
+		{name: "proxy/copy", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "3")
+			p.WaitFor("[3 Proxy]", "Test page")
+			p.Press("y")
+			p.WaitFor("Copy")
+		}},
+	}
+}
+
+// keyDialogScreens are the dialogs of the Keys tab, and inventories without keys.
+func keyDialogScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	on := func(keys ...string) func(p *uitest.Whole) {
+		return func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "4")
+			p.WaitFor("[4 Keys]", "etl-main")
+			p.Press(keys...)
+		}
+	}
+	dialog := func(name, text string, keys ...string) screen {
+		return screen{name: "keys/" + name, before: acme, steps: func(p *uitest.Whole) {
+			on(keys...)(p)
+			p.WaitFor(text)
+		}}
+	}
+	return []screen{
+		dialog("edit", "Level", "e"),
+		dialog("forget", "Forget the key?", "X"),
+		dialog("refresh", "Begin a refresh?", "r"),
+		dialog("copy", "Copy", "y"),
+		{name: "keys/rotate-store", before: acme, steps: func(p *uitest.Whole) {
+			on("R")(p)
+			p.WaitFor("Rotate etl-main")
+			p.Press("enter")
+			p.WaitFor("[✓] look")
+			p.Press("enter")
+			p.WaitFor("[✓] issue", "where is it")
+			p.Press("enter")
+			p.WaitFor("env:")
+		}},
+		{name: "keys/rotate-give-up", before: acme, steps: func(p *uitest.Whole) {
+			on("R")(p)
+			p.WaitFor("Rotate etl-main")
+			p.Press("X")
+			p.WaitFor("Give the rotation up?")
+		}},
+		{name: "keys/empty", before: func(h *home) {
+			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = %q\n", s.api))
+		}, steps: func(p *uitest.Whole) {
+			p.WaitFor("acme")
+			p.Press("esc", "4")
+			p.WaitFor("[4 Keys]")
+		}},
+		// The inventory is damaged under the console's eyes.
+		{name: "keys/unreadable", before: acme, steps: on(), after: func(h *home, p *uitest.Whole) {
+			h.write("data/zonedeck/keys.toml", "[[keys]]\nname = \"etl-main\"\nlevel = \"OPERATOR\"\n")
+			p.Press("ctrl+r")
+			p.WaitFor("keys.toml")
+		}},
+	}
+}
+
+// toastScreens are messages over a tab.
+func toastScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	return []screen{
+		{name: "root/toast-disabled-key", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			p.WaitFor("[2 Jobs]")
+			p.Press("d")
+			p.WaitFor("there is no job")
+		}},
+		{name: "root/toast-errors", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "4")
+			p.WaitFor("etl-main")
+			p.Send(toast("the inventory could not be written: no space left on the device"))
+			p.Send(toast("a second message stands above the first: " + strings.Repeat("it is long ", 12)))
+			p.WaitFor("ctrl+x dismisses", "no space left")
+		}},
+	}
+}
+
+// jobDialogScreens are the questions of the Jobs tab.
+func jobDialogScreens(s scripted) []screen {
+	acme := func(h *home) { s.acme(h, "brightdata") }
+	return []screen{
+		{name: "jobs/same-inputs", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			p.WaitFor("✓ ready")
+			p.WaitGone("is ready: d downloads") // the toasts of the launch
+			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			p.WaitFor("Launch the same inputs again?")
+		}},
+		{name: "jobs/copy", before: acme, steps: func(p *uitest.Whole) {
+			acmeReady(p)
+			p.Press("esc", "2")
+			launchPasted(p, "gd_products", "https://shop.example/product/1")
+			p.WaitFor("✓ ready")
+			p.WaitGone("is ready: d downloads") // the toasts of the launch
+			p.Press("y")
+			p.WaitFor("Copy")
+		}},
+	}
+}
+
+// toast is an error that stays until it is dismissed.
+func toast(text string) kit.Toast { return kit.Toast{Kind: kit.ToastError, Text: text} }

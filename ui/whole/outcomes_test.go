@@ -1,0 +1,179 @@
+package whole
+
+import (
+	"path/filepath"
+	"strings"
+
+	"zonedeck/ui/uitest"
+)
+
+// acmeReady waits for the console on the scripted account.
+func acmeReady(p *uitest.Whole) { p.WaitFor("acme", "etl-main") }
+
+// outcomeScreens show every class and cause that the lab's own pages do not, and
+// a request on its way.
+func outcomeScreens(s scripted) []screen {
+	var out []screen
+	for _, c := range []struct{ name, class string }{
+		{"key-rejected", "key rejected"},
+		{"missing-permission", "access restricted"},
+		{"policy", "access restricted"},
+		{"nobody-says", "access restricted"},
+		{"service-timeout", "timeout"},
+		{"service-error", "service error"},
+		{"refused", "request refused"},
+		{"incomplete", "incomplete"},
+		{"unrecognised", "unrecognised"},
+	} {
+		out = append(out, screen{name: "sandbox/" + c.name, before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.run("request", "https://shop.example/"+c.name, "--zone", "unlocker1", "--retries", "0")
+		}, steps: opened(c.class)})
+	}
+	for _, c := range []struct{ name, url string }{
+		{"login-rejected", "https://login.example/"},
+		{"native-forbidden", "https://forbidden.example/"},
+		{"native-target-error", "https://gateway.example/"},
+	} {
+		out = append(out, screen{name: "sandbox/" + c.name, before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.run("request", c.url, "--zone", "unlocker1", "--via", "native", "--retries", "0")
+		}, steps: opened("Native")})
+	}
+	return append(
+		out,
+		screen{name: "sandbox/network", before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.env["ZONEDECK_BASE_URL"] = "http://127.0.0.1:1"
+			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
+			delete(h.env, "ZONEDECK_BASE_URL")
+		}, steps: opened("network")},
+		screen{name: "sandbox/in-flight", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+			sending(p, "https://shop.example/never")
+			p.WaitFor("1 running", "esc cancel")
+		}},
+		screen{name: "sandbox/cancelled", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+			sending(p, "https://shop.example/never")
+			p.WaitFor("1 running")
+			p.Press("esc")
+			p.WaitFor("0 running", "Cancelled after")
+		}},
+		screen{name: "sandbox/back-off", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+			sending(p, "https://shop.example/too-fast")
+			p.WaitFor("1 running", "left before the next attempt")
+		}},
+		screen{name: "sandbox/target-status-unknown", before: func(h *home) {
+			s.acme(h, "documented")
+			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
+		}, steps: opened("It works")},
+	)
+}
+
+// opened opens the only fetch of the scripted account's history.
+func opened(texts ...string) func(p *uitest.Whole) {
+	return func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "5")
+		p.WaitFor("last 1")
+		p.Press("enter")
+		p.WaitFor(append(texts, "from history")...)
+	}
+}
+
+// sending sends a request by API on the scripted account.
+func sending(p *uitest.Whole, address string) {
+	p.WaitFor("acme", "etl-main", "type the target's") // the address has the focus
+	p.Press("enter")
+	p.Type(address)
+	p.Press("ctrl+j")
+}
+
+// jobStateScreens show every state of the ledger, and the dialogs about jobs.
+func jobStateScreens(s scripted) []screen {
+	trigger := func(h *home, dataset string, more ...string) {
+		h.write("urls.txt", "https://shop.example/product/1\nhttps://shop.example/product/2\nhttps://shop.example/product/3\n")
+		h.run(append([]string{"jobs", "trigger", dataset, "--input", filepath.Join(h.dir, "urls.txt")}, more...)...)
+	}
+	list := func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		p.WaitFor("[2 Jobs]", "STATE")
+	}
+	one := func(dataset, state string, more ...string) screen {
+		return screen{name: "jobs/" + strings.ReplaceAll(state, " ", "-"), before: func(h *home) {
+			s.acme(h, "brightdata")
+			trigger(h, dataset, more...)
+		}, steps: func(p *uitest.Whole) {
+			list(p)
+			p.WaitFor(state, dataset)
+		}}
+	}
+	notSent := screen{name: "jobs/not-sent", before: func(h *home) {
+		s.acme(h, "brightdata")
+		h.env["ZONEDECK_BASE_URL"] = "http://127.0.0.1:1"
+		trigger(h, "gd_products")
+		delete(h.env, "ZONEDECK_BASE_URL")
+	}, steps: func(p *uitest.Whole) {
+		list(p)
+		p.WaitFor("not sent")
+	}}
+	accepted := screen{name: "jobs/accepted", before: func(h *home) {
+		s.acme(h, "documented")
+		trigger(h, "products")
+	}, steps: func(p *uitest.Whole) {
+		list(p)
+		p.WaitFor("accepted")
+	}}
+	running := screen{name: "jobs/running", before: func(h *home) {
+		s.acme(h, "brightdata")
+		trigger(h, "gd_running")
+	}, steps: func(p *uitest.Whole) {
+		list(p)
+		p.WaitFor("running", "2 of 3")
+	}}
+	cancel := running
+	cancel.name = "jobs/cancel-confirm"
+	cancel.steps = func(p *uitest.Whole) {
+		running.steps(p)
+		p.Press("c")
+		p.WaitFor("Cancel")
+	}
+	sendingJob := screen{name: "jobs/sending", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		launchPasted(p, "gd_sending", "https://shop.example/product/1")
+		p.WaitFor("sending", "1 running")
+	}}
+	badRows := screen{name: "jobs/bad-rows", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+		acmeReady(p)
+		p.Press("esc", "2")
+		fillJob(p, "gd_products", "shop.example/product/1")
+		p.Press("ctrl+s")
+		p.WaitFor("row 1")
+	}}
+	return []screen{
+		one("gd_refused", "refused"), one("gd_failed", "failed", "--wait"), one("gd_canceled", "canceled", "--wait"),
+		notSent, accepted, running, cancel, sendingJob, badRows,
+	}
+}
+
+// fillJob opens the dialog for a new job and fills it with pasted inputs.
+func fillJob(p *uitest.Whole, dataset, inputs string) {
+	p.WaitFor("[2 Jobs]")
+	p.Press("n")
+	p.WaitFor("New job", "Dataset")
+	p.Press("enter")
+	p.Type(dataset)
+	p.Press("enter")
+	p.Press("down")
+	p.WaitFor("Rows")
+	p.Type(inputs)
+}
+
+// launchPasted launches a job, past the check of its inputs.
+func launchPasted(p *uitest.Whole, dataset, inputs string) {
+	fillJob(p, dataset, inputs)
+	p.Press("ctrl+s")
+	p.WaitFor("1 input")
+	p.Press("ctrl+s")
+}
