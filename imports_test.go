@@ -63,8 +63,34 @@ func TestWhoMayKnowWhom(t *testing.T) {
 		},
 		{
 			"nothing but the wiring imports the emulator",
-			func(p string) bool { return !within(p, "zonedeck/ui/cli") && !within(p, "zonedeck/service/emulator") },
+			func(p string) bool {
+				return !within(p, "zonedeck/ui/cli") && !within(p, "zonedeck/service/emulator") && p != "zonedeck/service/servicetest"
+			},
 			func(i string) bool { return within(i, "zonedeck/service/emulator") },
+		},
+		{
+			"rows, dialects and exports know no client",
+			func(p string) bool {
+				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/dialect", "zonedeck/service/export"}, p)
+			},
+			func(i string) bool {
+				return i == "zonedeck/service" || within(i, "zonedeck/service/exchange") || within(i, "zonedeck/service/fetch") ||
+					within(i, "zonedeck/service/jobs") || within(i, "zonedeck/service/journal")
+			},
+		},
+		{
+			"fetching and jobs do not know each other, and an exchange knows neither",
+			func(p string) bool {
+				return slices.Contains([]string{"zonedeck/service/exchange", "zonedeck/service/fetch", "zonedeck/service/jobs"}, p)
+			},
+			func(i string) bool {
+				return i == "zonedeck/service" || i == "zonedeck/service/fetch" || i == "zonedeck/service/jobs"
+			},
+		},
+		{
+			"only tests use the harness of the service's tests",
+			func(p string) bool { return p != "zonedeck/service/servicetest" },
+			func(i string) bool { return i == "zonedeck/service/servicetest" },
 		},
 		{
 			"views do no I/O of their own",

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // Bounds of what a diagnosis quotes.
@@ -277,14 +276,5 @@ func peerText(peer string) string {
 	}
 }
 
-// quote cuts a remote text at a rune's boundary.
-func quote(s string) string {
-	if len(s) <= maxQuote {
-		return s
-	}
-	cut := maxQuote
-	for cut > maxQuote-utf8.UTFMax && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+// quote bounds a remote text.
+func quote(s string) string { return Cut(s, maxQuote) }

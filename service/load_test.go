@@ -5,18 +5,29 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+	"zonedeck/service/rows"
+	"zonedeck/service/servicetest"
+
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The load that must hold: jobs and tunnels at once, each with its own result.
 const (
@@ -27,8 +38,13 @@ const (
 )
 
 func TestJobsAndTunnelsUnderLoad(t *testing.T) {
-	withLedger, _ := withJournal(t)
-	c, p := fetchOnEmulator(t, withLedger, func(o *Options) { o.DownloadsDir = filepath.Join(t.TempDir(), "downloads") })
+	demo := servicetest.Emulator(t, emulator.Options{})
+	p := demo.Profile
+	ledger, _ := servicetest.Journal(t)
+	c := New(Options{
+		Profile: func(context.Context) (profile.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
+		Journal: ledger, BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
+	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
 	defer cancel()
 	roots := x509.NewCertPool()
@@ -37,10 +53,12 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 		t.Fatal("no CA", err)
 	}
 	dc := zoneOf(t, p.Zones, model.ProductDatacenter)
-	login, err := c.login(ctx, p, dc, nil)
+	access := exchange.Access{Secret: demo.Secret}
+	login, err := access.Login(ctx, p, dc, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	authorization := "Basic " + base64.StdEncoding.EncodeToString([]byte(login.Username+":"+login.Password.Reveal()))
 
 	var all sync.WaitGroup
 	for i := range loadJobs {
@@ -49,7 +67,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	var open sync.WaitGroup // every tunnel stands before the first is used
 	open.Add(loadTunnels)
 	for i := range loadTunnels {
-		all.Go(func() { oneTunnel(ctx, t, p.ProxyAddr(), login.header(), roots, i, &open) })
+		all.Go(func() { oneTunnel(ctx, t, p.ProxyAddr(), authorization, roots, i, &open) })
 	}
 	for i := range loadFetches {
 		all.Go(func() {
@@ -99,9 +117,21 @@ func oneJob(ctx context.Context, t *testing.T, c *Client, n int) {
 		t.Errorf("job %d: %+v, %v", n, job, err)
 		return
 	}
-	for _, u := range urlsIn(t, job.File, "ndjson") {
-		if want := fmt.Sprintf("http://lab.test/search?q=job%d-", n); len(u) < len(want) || u[:len(want)] != want {
-			t.Errorf("job %d has the record of %s", n, u)
+	file, err := os.Open(job.File)
+	if err != nil {
+		t.Errorf("job %d: %v", n, err)
+		return
+	}
+	defer file.Close()
+	table, err := rows.ReadRecords(file, "ndjson", 10)
+	at := slices.IndexFunc(table.Columns, func(c model.RecordColumn) bool { return c.Name == "url" })
+	if err != nil || at < 0 || len(table.Rows) != 4 {
+		t.Errorf("job %d: %d records, column %d, %v", n, len(table.Rows), at, err)
+		return
+	}
+	for _, row := range table.Rows {
+		if want := fmt.Sprintf("http://lab.test/search?q=job%d-", n); !strings.HasPrefix(row[at], want) {
+			t.Errorf("job %d has the record of %s", n, row[at])
 		}
 	}
 }

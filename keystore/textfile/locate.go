@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2/unstable"
+
+	"zonedeck/model"
 )
 
 const sep = "\x1f"
@@ -40,16 +42,11 @@ func (d Doc) Fault(at, msg, expected string) *Error {
 	}
 }
 
-// longest is how much of a message is kept, in characters: it may quote a value
-// of any length.
+// longest is how much of a message is kept, in bytes: it may quote a value of
+// any length.
 const longest = 300
 
-func shorten(s string) string {
-	if r := []rune(s); len(r) > longest {
-		return string(r[:longest]) + "…"
-	}
-	return s
-}
+func shorten(s string) string { return model.Cut(s, longest) }
 
 // locator collects the offset of every table and field of a document.
 type locator struct {

@@ -3,8 +3,8 @@ package dialect
 import (
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"zonedeck/model"
 )
 
 // The names of the dialects, as a profile writes them.
@@ -49,30 +49,8 @@ func (d Dialect) Name() string {
 // maxText bounds a text that the service wrote, in bytes.
 const maxText = 500
 
-// clean makes a remote text one bounded line of valid UTF-8 without control
-// characters. What it may do to a terminal is still the views' business.
-func clean(s string) string {
-	s = s[:min(len(s), 4*maxText)]
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == utf8.RuneError:
-			return '?'
-		case unicode.IsControl(r), unicode.IsSpace(r):
-			return ' '
-		default:
-			return r
-		}
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= maxText {
-		return s
-	}
-	cut := maxText
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+// clean makes a remote text one bounded line.
+func clean(s string) string { return model.Line(s, maxText) }
 
 // word is a remote text that must be a plain token: letters, digits and "_-.",
 // at most 80 of them and not dots alone, which would lead a path elsewhere;

@@ -15,9 +15,9 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
+	"zonedeck/service/rows"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
 	"zonedeck/ui/account"
@@ -142,7 +142,7 @@ func (c *console) root() *ui.App {
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.currentProfile, Ledger: client,
-			ReadInputs: service.ReadInputs, OpenFile: openInputs,
+			ReadInputs: rows.ReadInputs, OpenFile: openInputs,
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.currentProfile,

@@ -57,7 +57,7 @@ func emulating(t *testing.T, code int, use func(api, key string), args ...string
 }
 
 // fetch sends one request of a client, which must not fail.
-func fetch(t *testing.T, api, key, body string) (status int) {
+func fetchBy(t *testing.T, api, key, body string) (status int) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/request", strings.NewReader(body))
 	if err != nil {
@@ -79,8 +79,8 @@ func TestEmulateLogsWhatClientsSend(t *testing.T) {
 	var secret string
 	stderr := emulating(t, exitOK, func(api, key string) {
 		secret = key
-		fetch(t, api, key, `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`)
-		fetch(t, api, key, `{"zone":"none","url":"http://lab.test/ok","format":"raw"}`)
+		fetchBy(t, api, key, `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`)
+		fetchBy(t, api, key, `{"zone":"none","url":"http://lab.test/ok","format":"raw"}`)
 	}, "--log", "--log-file", file)
 	lines := strings.Split(strings.TrimSpace(stderr), "\n")
 	if n := len(lines); n < 2 || !strings.Contains(lines[n-2], " api POST /request") || !strings.Contains(lines[n-2], " key=ci-fetch") || !strings.Contains(lines[n-2], " 200 ") || !strings.Contains(lines[n-1], " 400 ") {
@@ -119,7 +119,7 @@ func TestALogThatCannotBeWrittenIsSaid(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("needs /dev/full, which Linux has")
 	}
-	stderr := emulating(t, exitState, func(api, key string) { fetch(t, api, key, `{}`) }, "--log-file", "/dev/full")
+	stderr := emulating(t, exitState, func(api, key string) { fetchBy(t, api, key, `{}`) }, "--log-file", "/dev/full")
 	if !strings.Contains(stderr, "no space left") || !strings.Contains(stderr, "--log-file") {
 		t.Errorf("stderr %q", stderr)
 	}
@@ -132,7 +132,7 @@ func TestEmulatePlaysTheFaultsOfAScenario(t *testing.T) {
 	}
 	emulating(t, exitOK, func(api, key string) {
 		const page = `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`
-		got := []int{fetch(t, api, key, page), fetch(t, api, key, page), fetch(t, api, key, page)}
+		got := []int{fetchBy(t, api, key, page), fetchBy(t, api, key, page), fetchBy(t, api, key, page)}
 		if got[0] != 200 || got[1] != 503 || got[2] != 200 {
 			t.Errorf("statuses %v", got)
 		}
@@ -155,7 +155,7 @@ func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
 		args   []string
 	}{{http.StatusBadRequest, nil}, {http.StatusOK, []string{"--loose"}}} {
 		emulating(t, exitOK, func(api, key string) {
-			if got := fetch(t, api, key, page); got != c.status {
+			if got := fetchBy(t, api, key, page); got != c.status {
 				t.Errorf("%v: %d, want %d", c.args, got, c.status)
 			}
 		}, c.args...)

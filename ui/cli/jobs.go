@@ -13,10 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/profile"
+	"zonedeck/service/rows"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -156,7 +157,7 @@ func (s *session) readInputs(name string) ([]model.JobInput, error) {
 		defer f.Close()
 		r, kind = f, strings.TrimPrefix(filepath.Ext(name), ".")
 	}
-	inputs, problems, err := service.ReadInputs(r, kind)
+	inputs, problems, err := rows.ReadInputs(r, kind)
 	if err != nil {
 		return nil, usage("inputs %s: %w", name, err)
 	}
@@ -253,17 +254,17 @@ func (s *session) ledger(ctx context.Context) error {
 
 // jobError is the exit for a job command that yielded no job.
 func jobError(ctx context.Context, err error) error {
-	var d *service.DiagnosisError
+	var d *jobs.DiagnosisError
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
-	case errors.Is(err, service.ErrUnknownJob), errors.Is(err, service.ErrNotShown):
+	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, dialect.ErrNotShown):
 		return usage("%w", err)
 	case ledgerFault(err):
 		return fail(exitState, "%w", err)
-	case errors.Is(err, service.ErrNoSnapshot):
+	case errors.Is(err, jobs.ErrNoSnapshot):
 		return fail(exitMayHaveStarted, "%w", err)
-	case errors.Is(err, service.ErrNotReady):
+	case errors.Is(err, jobs.ErrNotReady):
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)
@@ -296,7 +297,7 @@ func triggerError(ctx context.Context, job model.Job, err error) error {
 // ledgerFault reports whether the ledger of jobs could not be read or written.
 func ledgerFault(err error) bool {
 	return slices.ContainsFunc([]error{
-		service.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew,
+		jobs.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew,
 	}, func(fault error) bool { return errors.Is(err, fault) })
 }
 
@@ -428,7 +429,7 @@ func (s *session) download(ctx context.Context, id, format string, dest destinat
 		return err
 	}
 	job, err := s.client.Download(ctx, id, format, dest.name, nil)
-	if errors.Is(err, service.ErrNoSnapshot) {
+	if errors.Is(err, jobs.ErrNoSnapshot) {
 		if job, jerr := s.client.Job(ctx, id); jerr == nil {
 			return fail(jobExit(job), "%w; the job is %s", err, job.State.Label())
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/dialect"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 )
 
@@ -192,7 +192,7 @@ func (s *session) proxyTest(ctx context.Context, f proxyFlags) error {
 		}
 		target = "https://lab.test/whoami"
 	}
-	r, err := s.client.Probe(ctx, service.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
+	r, err := s.client.Probe(ctx, fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
 	if err != nil {
 		return fetchError(ctx, err)
 	}

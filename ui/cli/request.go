@@ -13,7 +13,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 )
 
@@ -75,7 +75,7 @@ func (s *session) request(ctx context.Context, target string, f requestFlags) er
 	}
 	var waiting fetchWait
 	line := s.app.wait(waiting.text)
-	result, err := s.client.Fetch(ctx, req, func(e service.FetchEvent) {
+	result, err := s.client.Fetch(ctx, req, func(e fetch.Event) {
 		waiting.hear(e)
 		if e.Waiting > 0 && s.app.StderrTTY {
 			line.above(func() {
@@ -98,7 +98,7 @@ func fetchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
-	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, service.ErrRequest):
+	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, model.ErrRequest):
 		return usage("%w", err)
 	default:
 		return err

@@ -12,7 +12,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 )
 
@@ -26,7 +26,7 @@ func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeUsedIsAFaultOfTheDisk(t *testing.T) {
-	for _, fault := range []error{service.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew} {
+	for _, fault := range []error{jobs.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew} {
 		err := jobError(t.Context(), fmt.Errorf("writing down the intent: %w", fault))
 		if code := exitCode(t.Context(), err); code != exitState {
 			t.Errorf("%v: exit %d, want %d", fault, code, exitState)

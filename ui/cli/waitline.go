@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 )
 
 // waitEvery is how often a wait line is drawn anew.
@@ -89,10 +89,10 @@ func (l *waitLine) stop() {
 // fetchWait is what a person is told of a fetch under way.
 type fetchWait struct {
 	mu   sync.Mutex
-	last service.FetchEvent
+	last fetch.Event
 }
 
-func (f *fetchWait) hear(e service.FetchEvent) {
+func (f *fetchWait) hear(e fetch.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = e
@@ -102,7 +102,7 @@ func (f *fetchWait) text(waited time.Duration) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), firstOf(f.last.Phase, "starting"))
-	if f.last.Attempt.N > 1 || f.last.Phase == service.PhaseWaiting {
+	if f.last.Attempt.N > 1 || f.last.Phase == fetch.PhaseWaiting {
 		line += fmt.Sprintf("  attempt %d", f.last.Attempt.N)
 	}
 	if f.last.Bytes > 0 {

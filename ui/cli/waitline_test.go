@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 )
 
 // watched is a terminal that is written to and looked at by different goroutines.
@@ -36,13 +36,13 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		a := &app{Process: Process{Stderr: &out, StderrTTY: true, Getenv: func(string) string { return "" }}}
 		var w fetchWait
 		line := a.wait(w.text)
-		w.hear(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 1}})
+		w.hear(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
 		<-time.After(400 * time.Millisecond)
 		synctest.Wait()
 		if shown := out.String(); shown != "" {
 			t.Errorf("a short wait shows %q", shown)
 		}
-		w.hear(service.FetchEvent{Phase: service.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
+		w.hear(fetch.Event{Phase: fetch.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c ends it)"; got != want {

@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/profile"
+	"zonedeck/service/rows"
 	"zonedeck/ui"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/kit"
@@ -179,7 +179,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := jobs.New(jobs.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: service.ReadInputs,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Ledger: f, ReadInputs: rows.ReadInputs,
 		Profile: func() profile.Profile { return profile.Profile{Name: "acme", Dialect: dialect} },
 		OpenFile: func(path string) (io.ReadCloser, error) {
 			if path != "urls.txt" {

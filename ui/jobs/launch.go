@@ -14,7 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -50,7 +50,7 @@ type launch struct {
 type checkedInputs struct {
 	source   string
 	inputs   []model.JobInput
-	problems []service.InputProblem
+	problems []rows.Problem
 	err      string
 }
 
@@ -337,7 +337,7 @@ func (m *Model) closeDialog() tea.Cmd {
 // maxProblems is how many bad rows are named; the rest are counted.
 const maxProblems = 6
 
-func problemLines(problems []service.InputProblem) string {
+func problemLines(problems []rows.Problem) string {
 	var out []string
 	for i, p := range problems {
 		if i == maxProblems {

@@ -8,8 +8,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
 	"zonedeck/service/profile"
+	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -39,8 +39,8 @@ type Deps struct {
 	Profile func() profile.Profile
 	// Ledger is the service.
 	Ledger Ledger
-	// ReadInputs reads and checks rows: service.ReadInputs.
-	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []service.InputProblem, error)
+	// ReadInputs reads and checks rows: rows.ReadInputs.
+	ReadInputs func(r io.Reader, kind string) ([]model.JobInput, []rows.Problem, error)
 	// OpenFile opens a file of inputs: os.Open. It is called in a command.
 	OpenFile func(path string) (io.ReadCloser, error)
 }

@@ -11,7 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -61,7 +61,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 		return nil
 	}
 	z := m.zone()
-	q := service.ProbeRequest{Zone: z, Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Rounds: rounds, Session: strings.TrimSpace(m.form.Value("session"))}
+	q := fetch.ProbeRequest{Zone: z, Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Rounds: rounds, Session: strings.TrimSpace(m.form.Value("session"))}
 	username, err := m.cred.Username()
 	if err != nil {
 		return kit.Warn(err.Error())

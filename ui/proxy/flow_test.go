@@ -12,7 +12,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -25,14 +25,14 @@ const password = "zone-pass-7781"
 // fakeProber plays the service: every call takes a second of fake time.
 type fakeProber struct {
 	mu       sync.Mutex
-	asked    []service.ProbeRequest
+	asked    []fetch.ProbeRequest
 	stopped  int
 	result   model.ProbeResult
 	err      error
 	revealed int
 }
 
-func (f *fakeProber) Probe(ctx context.Context, q service.ProbeRequest, on func(string)) (model.ProbeResult, error) {
+func (f *fakeProber) Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error) {
 	f.mu.Lock()
 	f.asked = append(f.asked, q)
 	f.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -18,7 +18,7 @@ import (
 
 // Prober is what the tab asks of the service.
 type Prober interface {
-	Probe(ctx context.Context, q service.ProbeRequest, on func(string)) (model.ProbeResult, error)
+	Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error)
 }
 
 // Deps are the tab's parts, all of them required.

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/service/saved"
 	"zonedeck/ui"
@@ -28,10 +29,10 @@ type fakeService struct {
 	history         []model.Activity
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
-	answer          func(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error)
+	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
-func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error) {
+func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
 	f.mu.Lock()
 	f.sent = append(f.sent, r)
 	answer := f.answer
@@ -131,7 +132,7 @@ func open(t *testing.T, w, h int) *bench {
 		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
 	}
-	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 		return okResult(r), nil
 	}
 	theme := kit.NewTheme(true, false)

@@ -7,7 +7,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
@@ -20,8 +20,8 @@ type Fetcher interface {
 	// Preview is pure; last4 are the last characters of the key's value.
 	Preview(p profile.Profile, r model.FetchRequest, last4 string) model.WirePreview
 	// Fetch ends with a result, or with an error when it was cancelled or the
-	// request cannot be sent (*service.RequestError).
-	Fetch(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error)
+	// request cannot be sent (*model.RequestError).
+	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
 // History is what the journal keeps of fetches; service.Client is one.

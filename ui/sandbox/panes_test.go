@@ -13,7 +13,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 )
 
 func TestBothSizesShowEveryPane(t *testing.T) {
@@ -82,7 +82,7 @@ func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
 func TestLongHeadersScrollToTheirEndAndNoFurther(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			res := okResult(r)
 			res.Header = http.Header{"A": {"first"}, "X-Long": {strings.Repeat("x", 9000) + "end"}}
 			return res, nil
@@ -150,7 +150,7 @@ func TestALowPaneSaysHowMuchOfTheRequestItDoesNotShow(t *testing.T) {
 func TestLongEvidenceIsShownInFullWhereThereIsRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			res := captchaResult(r)
 			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "the service says: policy_20030 target is blocked: not a public address, ask your account manager"}}
 			return res, nil
@@ -194,7 +194,7 @@ func rowOf(t *testing.T, b *bench, text string) int {
 func TestEvidenceInTwoRowsIsWhatItWasInOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			res := captchaResult(r)
 			res.Diagnosis.Evidence = []model.Evidence{{Kind: "error", Text: "http://lab.test/" + strings.Repeat("0123456789012345678/", 20)}}
 			return res, nil
@@ -210,7 +210,7 @@ func TestALongTroubleLeavesTheResultItsRoom(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
-		b.svc.answer = func(context.Context, model.FetchRequest, func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {
 			return model.FetchResult{}, errors.New("the history cannot be read: " + strings.Repeat("no such thing ", 300))
 		}
 		b.AllowError("the history")

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -23,7 +24,7 @@ type (
 	// waiting says that nothing is sent before until: the operator asked to slow down.
 	waiting struct{ until time.Time }
 	// progressed is one event of the service.
-	progressed struct{ event service.FetchEvent }
+	progressed struct{ event fetch.Event }
 	// fetched is the end of a request.
 	fetched struct {
 		res model.FetchResult
@@ -96,7 +97,7 @@ func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	if m.width < kit.StackBelow {
 		m.focus(paneResult)
 	}
-	fetch := m.deps.Fetcher.Fetch
+	send := m.deps.Fetcher.Fetch
 	clock := m.deps.Now
 	return tea.Batch(m.tick(), kit.Stream(kit.Sandbox, &m.work.send, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		if pause > 0 {
@@ -110,7 +111,7 @@ func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 				return fetched{err: context.Cause(ctx)}
 			}
 		}
-		res, err := fetch(ctx, r, func(e service.FetchEvent) { emit(progressed{event: e}) })
+		res, err := send(ctx, r, func(e fetch.Event) { emit(progressed{event: e}) })
 		return fetched{res: res, err: err}
 	}))
 }
@@ -141,7 +142,7 @@ func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
 
 // progress takes one event: the end of an attempt, a wait before the next, or
 // how far the one that runs has come.
-func (m *Model) progress(e service.FetchEvent) {
+func (m *Model) progress(e fetch.Event) {
 	f := &m.result.flight
 	if e.Attempt.N > 0 {
 		f.n = e.Attempt.N
@@ -162,7 +163,7 @@ func (m *Model) progress(e service.FetchEvent) {
 }
 
 func (m *Model) tookFetch(msg fetched) tea.Cmd {
-	var refused *service.RequestError
+	var refused *model.RequestError
 	took := text.Took(m.deps.Now().Sub(m.result.flight.started))
 	switch {
 	case msg.err == nil:
@@ -171,8 +172,11 @@ func (m *Model) tookFetch(msg fetched) tea.Cmd {
 		m.result.trouble = "Cancelled after " + took + ". What had been sent by then may still count at the service."
 		return m.loadHistory()
 	case errors.As(msg.err, &refused):
-		m.result.trouble = "Not sent: " + refused.Error()
-		m.form.refused = []problem{{Field: refusedField(refused.Field), Severity: note, Text: refusedText(refused)}}
+		m.result.trouble = "Not sent: " + strings.ReplaceAll(refused.Error(), "\n", "; ")
+		m.form.refused = nil
+		for _, p := range refused.Problems {
+			m.form.refused = append(m.form.refused, problem{Field: refusedField(p.Field), Severity: note, Text: p.Err.Error()})
+		}
 		m.refresh()
 		return nil
 	default:
@@ -191,16 +195,5 @@ func refusedField(name string) field {
 		return fieldZone
 	default:
 		return fieldURL
-	}
-}
-
-func refusedText(e *service.RequestError) string {
-	switch {
-	case e.Err == nil:
-		return e.Msg
-	case e.Msg == "":
-		return e.Err.Error()
-	default:
-		return e.Msg + ": " + e.Err.Error()
 	}
 }

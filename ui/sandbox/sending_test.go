@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 )
 
 func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
@@ -27,7 +27,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			<-ctx.Done()
 			return model.FetchResult{}, context.Cause(ctx)
 		}
@@ -49,7 +49,7 @@ func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
-		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			<-ctx.Done()
 			return model.FetchResult{}, context.Cause(ctx)
 		}
@@ -67,10 +67,10 @@ func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
 func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(service.FetchEvent)) (model.FetchResult, error) {
-			on(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 1}})
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
+			on(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
 			failed := model.Attempt{N: 1, Class: model.ClassTooFast, Status: 429, Total: 30 * time.Millisecond}
-			on(service.FetchEvent{Phase: service.PhaseWaiting, Attempt: failed, Waiting: 3 * time.Second})
+			on(fetch.Event{Phase: fetch.PhaseWaiting, Attempt: failed, Waiting: 3 * time.Second})
 			timer := time.NewTimer(3 * time.Second)
 			defer timer.Stop()
 			select {
@@ -78,7 +78,7 @@ func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 			case <-ctx.Done():
 				return model.FetchResult{}, context.Cause(ctx)
 			}
-			on(service.FetchEvent{Phase: service.PhaseSending, Attempt: model.Attempt{N: 2, Wait: 3 * time.Second}})
+			on(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 2, Wait: 3 * time.Second}})
 			res := okResult(r)
 			res.Attempts = []model.Attempt{failed, {N: 2, Class: model.ClassOK, Status: 200, Wait: 3 * time.Second, Total: 41 * time.Millisecond}}
 			return res, nil
@@ -133,8 +133,8 @@ func TestAKeyThatMayNotAsksFirst(t *testing.T) {
 func TestARefusalOfTheServiceStandsAtItsField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(context.Context, model.FetchRequest, func(service.FetchEvent)) (model.FetchResult, error) {
-			return model.FetchResult{}, &service.RequestError{Field: "key", Msg: "env:NOPE is not set"}
+		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {
+			return model.FetchResult{}, model.BadField("key", "env:NOPE is not set")
 		}
 		b.Press("ctrl+j")
 		b.Expect("Not sent: key: env:NOPE is not set")
@@ -156,7 +156,7 @@ func TestEveryChangeRedrawsWhatWillBeSent(t *testing.T) {
 func TestResizingInFlightKeepsTheRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(ctx context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			timer := time.NewTimer(3 * time.Second)
 			defer timer.Stop()
 			select {
@@ -183,7 +183,7 @@ func TestResizingInFlightKeepsTheRequest(t *testing.T) {
 func TestRequiredFieldsAreSentForAndShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 30)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			res := okResult(r)
 			res.Fields = []model.Field{{Path: "h1", Found: true, Value: "ok"}, {Path: ".price"}}
 			return res, nil

@@ -8,13 +8,13 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service"
+	"zonedeck/service/fetch"
 )
 
 func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			return captchaResult(r), nil
 		}
 		b.Press("ctrl+j")
@@ -44,7 +44,7 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			return captchaResult(r), nil
 		}
 		b.Press("ctrl+j", "s", "esc")
@@ -59,7 +59,7 @@ func TestWaitingToSlowDownCanBeCancelled(t *testing.T) {
 func TestEvidenceInTheBodyIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 24)
-		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(service.FetchEvent)) (model.FetchResult, error) {
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 			res := captchaResult(r)
 			body := strings.Repeat("filler\n", 300) + "<div class=\"g-recaptcha\">\n" + strings.Repeat("filler\n", 300)
 			res.Body = model.BodyRef{Bytes: []byte(body), Size: int64(len(body))}

@@ -1,0 +1,98 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+)
+
+// Access is where a call's profile, key and secrets come from. All three
+// functions must be set and safe for concurrent use.
+type Access struct {
+	// Profile gives the profile in use, as valid now. For the embedded emulator it
+	// makes sure that the emulator lives.
+	Profile func(ctx context.Context) (profile.Profile, error)
+	// Secret gives the value that a reference stands for.
+	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Key gives a key of the inventory by name.
+	Key func(name string) (model.Key, bool)
+}
+
+// Current gives the profile with its dialect.
+func (a Access) Current(ctx context.Context) (profile.Profile, dialect.Dialect, error) {
+	p, err := a.Profile(ctx)
+	if err != nil {
+		return profile.Profile{}, dialect.Dialect{}, fmt.Errorf("profile: %w", err)
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return profile.Profile{}, dialect.Dialect{}, model.BadField("profile", "%w", err)
+	}
+	return p, d, nil
+}
+
+// KeyFor gives the key to use and its value. An empty name means the profile's
+// own key. It refuses a key that is not in the inventory or has no reference.
+func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (model.Key, keystore.Secret, error) {
+	if name == "" {
+		name = p.Key
+	}
+	if name == "" {
+		return model.Key{}, keystore.Secret{}, model.BadField("key", "profile %s names no key; pick one", p.Name)
+	}
+	k, ok := a.Key(name)
+	if !ok {
+		return model.Key{}, keystore.Secret{}, model.BadField("key", "%q is not in the key inventory", name)
+	}
+	if k.Secret == "" {
+		return k, keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
+	}
+	s, err := a.resolve(ctx, "key", k.Secret)
+	return k, s, err
+}
+
+// Login takes a zone's proxy login from the profile and the password's reference.
+func (a Access) Login(ctx context.Context, p profile.Profile, z model.Zone, params []model.Param) (Login, error) {
+	name, err := Username(p, z.Name, params)
+	if err != nil {
+		return Login{}, err
+	}
+	password, err := a.resolve(ctx, "password", z.Password)
+	return Login{Username: name, Password: password}, err
+}
+
+// resolve gives a reference's value for a field of the form.
+func (a Access) resolve(ctx context.Context, field, ref string) (keystore.Secret, error) {
+	s, err := a.Secret(ctx, ref)
+	switch {
+	case err == nil && s.Empty():
+		return s, model.BadField(field, "%s is empty", ref)
+	case err == nil:
+		return s, nil
+	case ctx.Err() != nil:
+		return s, context.Cause(ctx)
+	case errors.Is(err, context.Canceled):
+		return s, err
+	default:
+		return s, model.BadField(field, "%w", err)
+	}
+}
+
+// Username is the name of a proxy login (service.md 5.2).
+func Username(p profile.Profile, zone model.ZoneName, params []model.Param) (string, error) {
+	name, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: zone, Params: params}.Username()
+	if err == nil {
+		return name, nil
+	}
+	field := "profile"
+	var ue *model.UsernameError
+	if errors.As(err, &ue) && ue.Part != "prefix" && ue.Part != "account" {
+		field = ue.Part
+	}
+	return "", model.BadField(field, "username: %w", err)
+}

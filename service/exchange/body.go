@@ -1,0 +1,229 @@
+package exchange
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"os"
+	"path/filepath"
+
+	"zonedeck/model"
+)
+
+// headSize is how much of a body a diagnosis looks at, in bytes.
+const headSize = 256 << 10
+
+// progressStep is how many bytes go by between two reports of progress.
+const progressStep = 256 << 10
+
+// The bounds on bodies unless Bodies says otherwise, in bytes.
+const (
+	DefaultMemory = 1 << 20
+	DefaultCap    = 256 << 20
+)
+
+// Bodies says where bodies are kept. Memory is the size up to which a body stays
+// in memory; a larger one goes to a file in Dir. Cap is the size beyond which the
+// rest is dropped and the body reported as cut. Bytes; 0 means the default.
+type Bodies struct {
+	Dir         string
+	Memory, Cap int64
+}
+
+// Sink keeps a body: in memory up to a threshold, then in a file of its own, up
+// to a cap. It is written to by one goroutine.
+type Sink struct {
+	memory, limit int64
+	dir, name     string // the file, named by the console alone
+	quiet         bool   // a body cut at the cap is nothing to speak of
+
+	buf  bytes.Buffer
+	file *os.File
+	head []byte
+	sum  hash.Hash
+	size int64
+	cut  bool
+	// disk says why the body could not go on in a file.
+	disk error
+}
+
+// errCap ends a copy at the cap.
+var errCap = errors.New("the body is above the size cap")
+
+// Sink makes an empty sink. name becomes its file's.
+func (b Bodies) Sink(name string) *Sink {
+	s := &Sink{memory: b.Memory, limit: b.Cap, dir: b.Dir, name: name + ".body", sum: sha256.New()}
+	if s.memory <= 0 {
+		s.memory = DefaultMemory
+	}
+	if s.limit <= 0 {
+		s.limit = DefaultCap
+	}
+	return s
+}
+
+// LimitTo lowers the cap to n bytes and makes cutting there nothing to speak of.
+func (s *Sink) LimitTo(n int64) { s.limit, s.quiet = min(s.limit, n), true }
+
+// Cut reports whether the body was cut at the cap.
+func (s *Sink) Cut() bool { return s.cut }
+
+// Head is the beginning of the body, as much of it as a diagnosis looks at.
+func (s *Sink) Head() []byte { return s.head }
+
+// Write keeps p, or as much of it as the cap allows. It fails with errCap once
+// the body has to be cut.
+func (s *Sink) Write(p []byte) (int, error) {
+	take := p
+	if room := s.limit - s.size; int64(len(take)) > room {
+		take, s.cut = take[:room], true
+	}
+	if err := s.keep(take); err != nil {
+		s.disk, s.cut = err, true
+		return 0, errCap
+	}
+	s.sum.Write(take)
+	s.size += int64(len(take))
+	if room := headSize - len(s.head); room > 0 {
+		s.head = append(s.head, take[:min(room, len(take))]...)
+	}
+	if s.cut {
+		return len(take), errCap
+	}
+	return len(p), nil
+}
+
+func (s *Sink) keep(p []byte) error {
+	if s.file == nil && s.size+int64(len(p)) <= s.memory {
+		s.buf.Write(p)
+		return nil
+	}
+	if s.file == nil {
+		if err := s.spill(); err != nil {
+			return err
+		}
+	}
+	if _, err := s.file.Write(p); err != nil {
+		// The file is what Size and SHA256 speak of, not a piece more; where even
+		// that fails, the note about the disk has to do.
+		_ = s.file.Truncate(s.size)
+		return err
+	}
+	return nil
+}
+
+// spill moves what memory holds into the file.
+func (s *Sink) spill() error {
+	if s.dir == "" {
+		return errors.New("no folder for bodies is set")
+	}
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(filepath.Join(s.dir, s.name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(s.buf.Bytes()); err != nil {
+		f.Close()
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	s.file, s.buf = f, bytes.Buffer{}
+	return nil
+}
+
+// Finish closes the file and says what was kept.
+func (s *Sink) Finish() model.BodyRef {
+	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
+	if s.file == nil {
+		ref.Bytes = s.buf.Bytes()
+		return ref
+	}
+	ref.File = s.file.Name()
+	if err := s.file.Close(); err != nil && s.disk == nil {
+		s.disk = err
+	}
+	return ref
+}
+
+// Drop forgets the body and removes its file.
+func (s *Sink) Drop() {
+	if s.file != nil {
+		s.file.Close()
+		_ = os.Remove(s.file.Name()) // it is in the cache; who cleans that up finds it
+	}
+}
+
+// Discard removes a body that nothing refers to any more.
+func Discard(b model.BodyRef) {
+	if b.File != "" {
+		_ = os.Remove(b.File)
+	}
+}
+
+// OpenBody gives the body's bytes again.
+func OpenBody(b model.BodyRef) (io.ReadCloser, error) {
+	if b.File == "" {
+		return io.NopCloser(bytes.NewReader(b.Bytes)), nil
+	}
+	return os.Open(b.File)
+}
+
+// Received is a body as it came.
+type Received struct {
+	Ref  model.BodyRef
+	Head []byte // as much of it as a diagnosis looks at
+	// Err is why the reading ended before the body did: nil, or an error of the
+	// connection. Notes are observations worth showing.
+	Err   error
+	Notes []model.Evidence
+}
+
+// Receive reads a body to its end into a sink. on hears of the bytes as they
+// come; it may be nil.
+func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
+	src := io.Reader(&reporter{r: r, on: on})
+	_, err := io.Copy(s, src)
+	got := Received{Ref: s.Finish(), Head: s.head}
+	switch {
+	case err == nil:
+	case errors.Is(err, errCap) && s.disk != nil:
+		got.Note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, s.disk)
+	case errors.Is(err, errCap) && s.quiet:
+	case errors.Is(err, errCap):
+		got.Note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)
+	case errors.Is(err, ErrInflates):
+		got.Ref.Cut = true
+		got.Note("error", "%v; the rest was dropped", err)
+	default:
+		got.Ref.Incomplete, got.Err = true, err
+	}
+	return got
+}
+
+// Note adds an observation.
+func (g *Received) Note(kind, format string, args ...any) {
+	g.Notes = append(g.Notes, model.Evidence{Kind: kind, Text: fmt.Sprintf(format, args...)})
+}
+
+// reporter tells of the bytes that pass, every progressStep.
+type reporter struct {
+	r    io.Reader
+	on   func(n int64)
+	n    int64
+	told int64
+}
+
+func (r *reporter) Read(p []byte) (int, error) {
+	n, err := r.r.Read(p)
+	r.n += int64(n)
+	if r.on != nil && r.n-r.told >= progressStep {
+		r.told = r.n
+		r.on(r.n)
+	}
+	return n, err
+}

@@ -1,0 +1,136 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// userAgent is what the console calls itself to the service and, unless the
+// operator sets a header, to targets.
+const userAgent = "zonedeck"
+
+// Call is one exchange with the service's API.
+type Call struct {
+	Profile profile.Profile
+	// KeyName names the key, for its rate; Key is its value.
+	KeyName string
+	Key     keystore.Secret
+	Method  string
+	Path    string // from the base URL on, with a leading "/"
+	Query   url.Values
+	Header  http.Header // further headers; Authorization is set here
+	Body    []byte      // nil for none; sent as application/json
+}
+
+// API sends one call and returns the answer's head; whoever gets a response
+// reads resp.Body to its end or closes it, and then Done of the trace completes the
+// timing. The body arrives inflated; a body that inflates beyond measure reads as
+// ErrInflates. It waits its turn by the key's rate first.
+//
+// There is exactly one try: no retry, no redirect. On an error tr says where it
+// broke and whether anything may have reached the service: with tr.Sent false it
+// is certain that no byte of the request was written. A *TooFastError means the
+// breaker held it back (service.md 7, and what dialects know of blocked
+// addresses): nothing was sent.
+//
+// ctx governs the whole exchange, the body included.
+func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Trace, err error) {
+	tr = newTrace(w.timer)
+	if err := w.breaker.allow(call.Profile.BaseURL); err != nil {
+		tr.held()
+		return nil, tr, err
+	}
+	if !call.Profile.Local {
+		if err := w.gates.rate(call.KeyName).Wait(ctx); err != nil {
+			tr.held()
+			return nil, tr, waitError(ctx, err)
+		}
+	}
+	req, err := call.Request(ctx, call.Key.Reveal())
+	if err != nil {
+		tr.held()
+		return nil, tr, err
+	}
+	tr.restart()
+	resp, err = w.transport(ctx, call.Profile, tr).RoundTrip(req)
+	if err != nil {
+		err = tr.broke(ctx, err, PeerService)
+		return nil, tr, fmt.Errorf("%s %s: %w", call.Method, call.Path, err)
+	}
+	tr.head()
+	w.breaker.note(call.Profile.BaseURL, resp.StatusCode)
+	resp.Body = inflated(resp)
+	return resp, tr, nil
+}
+
+// Request makes the HTTP request. bearer is the key's value when it is about to
+// be written, or its mask for a preview: nothing else differs.
+func (call Call) Request(ctx context.Context, bearer string) (*http.Request, error) {
+	u, err := APIURL(call.Profile.BaseURL, call.Path, call.Query)
+	if err != nil {
+		return nil, err
+	}
+	var body io.Reader
+	if call.Body != nil {
+		body = bytes.NewReader(call.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, call.Method, u.String(), body)
+	if err != nil {
+		return nil, model.BadField("profile", "base URL: %w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept-Encoding", "gzip")
+	if call.Body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for name, values := range call.Header {
+		req.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	req.Header.Set("Authorization", "Bearer "+bearer)
+	return req, nil
+}
+
+// APIURL joins the base URL with a path. The base URL may have a path of its own.
+func APIURL(base, path string, query url.Values) (*url.URL, error) {
+	u, err := url.Parse(base)
+	switch {
+	case base == "":
+		return nil, model.BadField("profile", "it has no base URL")
+	case err != nil:
+		return nil, model.BadField("profile", "base URL: %w", stripURL(err))
+	case u.User != nil, strings.Contains(base, "@"): // one without a scheme is no user part to the parser
+		return nil, model.BadField("profile", "the base URL must not carry a login")
+	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
+		return nil, model.BadField("profile", "base URL %q: write it like https://api.example.com", base)
+	}
+	u.Path = strings.TrimSuffix(u.Path, "/") + path
+	u.RawPath = ""
+	u.RawQuery = query.Encode()
+	u.Fragment = ""
+	return u, nil
+}
+
+// stripURL takes the address out of an error of url.Parse: it may hold a login.
+func stripURL(err error) error {
+	if ue, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it bare
+		return ue.Err
+	}
+	return err
+}
+
+// waitError tells a cancelled wait from one that the deadline does not allow.
+func waitError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return &Error{Broke: model.BreakTimeout, Peer: PeerService, Err: fmt.Errorf("waiting for the key's turn: %w", err)}
+}

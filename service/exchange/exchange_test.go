@@ -1,0 +1,161 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+
+	"go.uber.org/goleak"
+)
+
+func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
+	near, far := net.Pipe()
+	defer near.Close()
+	defer far.Close()
+	go func() {
+		if _, err := http.ReadRequest(bufio.NewReader(far)); err != nil {
+			t.Error(err)
+		}
+		_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\n\r\nearly ")
+		_, _ = io.WriteString(far, "and late")
+		far.Close()
+	}()
+	var box tunnelBox
+	conn, err := openTunnel(t.Context(), newTrace(time.Now), near, "lab.test:443", Login{}, &box)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(conn); err != nil || string(got) != "early and late" || box.get().Status != 200 {
+		t.Errorf("read %q, %+v: %v", got, box.get(), err)
+	}
+}
+
+func TestSilentProxyIsLeftWhenTheCallerLeaves(t *testing.T) {
+	near, far := net.Pipe()
+	defer far.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		_, _ = http.ReadRequest(bufio.NewReader(far))
+		cancel()
+	}()
+	done := make(chan error, 1)
+	go func() {
+		var box tunnelBox
+		_, err := openTunnel(ctx, newTrace(time.Now), near, "lab.test:443", Login{}, &box)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err == nil {
+			t.Error("a tunnel without an answer")
+		}
+	case <-time.After(5 * time.Second):
+		near.Close()
+		t.Error("it still waits for the proxy")
+	}
+}
+
+func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused := closed.Addr().String()
+	closed.Close()
+	afterHead, _ := servicetest.Capture(t, "")
+	garbage, _ := servicetest.Capture(t, "SSH-2.0-what\r\n")
+	dial, ca := servicetest.TLSTarget(t, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+	conn, err := dial()
+	if err != nil {
+		t.Fatal(err)
+	}
+	encrypted := conn.RemoteAddr().String()
+	conn.Close()
+	for name, tc := range map[string]struct {
+		base  string
+		sent  bool
+		broke model.Breakage
+	}{
+		"it hangs up after the request within TLS": {"https://" + encrypted, true, model.BreakReset},
+		"nobody listens":                   {"http://" + refused, false, model.BreakConnect},
+		"no such name":                     {"http://zonedeck.invalid", false, model.BreakDNS},
+		"TLS to a server that speaks none": {"https://" + garbage, false, model.BreakTLS},
+		"it hangs up after the request":    {"http://" + afterHead, true, model.BreakReset},
+		"it answers what is not HTTP":      {"http://" + garbage, true, model.BreakMalformed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := servicetest.Profile(tc.base)
+			p.CA = ca
+			_, tr, err := New(Config{}).API(t.Context(), Call{Profile: p, KeyName: "k", Key: keystore.NewSecret(servicetest.KeyValue), Method: http.MethodPost, Path: "/x", Body: []byte("{}")})
+			var ce *Error
+			if !errors.As(err, &ce) {
+				t.Fatalf("error %v is no Error", err)
+			}
+			if tr.Sent() != tc.sent || ce.Sent != tc.sent || ce.Broke != tc.broke {
+				t.Errorf("sent %v, broke %q (%v); want %v, %q", tr.Sent(), ce.Broke, err, tc.sent, tc.broke)
+			}
+			servicetest.NoSecret(t, "the error", err.Error())
+		})
+	}
+}
+
+func TestMaskFindsASecretAcrossReads(t *testing.T) {
+	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})
+	in := strings.Repeat("x", 40<<10) + servicetest.KeyValue + "tail" + servicetest.KeyValue + strings.Repeat("y", 33<<10) + servicetest.KeyValue[:10]
+	want := strings.ReplaceAll(in, servicetest.KeyValue, strings.Repeat("*", len(servicetest.KeyValue)))
+	for name, r := range map[string]io.Reader{
+		"at once":       strings.NewReader(in),
+		"one byte":      iotest.OneByteReader(strings.NewReader(in)),
+		"half":          iotest.HalfReader(strings.NewReader(in)),
+		"end with data": iotest.DataErrReader(strings.NewReader(in)),
+	} {
+		mr := m.Reader(r)
+		got, err := io.ReadAll(mr)
+		if err != nil || string(got) != want || !mr.Found {
+			t.Errorf("%s: %d bytes, found %v: %v", name, len(got), mr.Found, err)
+		}
+	}
+	if got, err := io.ReadAll(m.Reader(iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
+		t.Errorf("an error of the connection becomes %v", err)
+	}
+	short := MaskOf(keystore.NewSecret("abc"), Login{})
+	if got := short.Text("abc"); got != "abc" {
+		t.Errorf("a secret of three characters was looked for: %q", got)
+	}
+}
+
+// BenchmarkReceive is 16 MiB through mask, bounds, checksum and file.
+func BenchmarkReceive(b *testing.B) {
+	bodies := Bodies{Dir: b.TempDir()}
+	m := Mask{secrets: []string{servicetest.KeyValue}}
+	page := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
+	b.SetBytes(int64(len(servicetest.Page)))
+	for b.Loop() {
+		got := Receive(bodies.Sink("bench"), m.Reader(bytes.NewReader(page)), nil)
+		if got.Err != nil || got.Ref.File == "" {
+			b.Fatal(got.Err)
+		}
+		Discard(got.Ref)
+	}
+}
+
+func TestTheTransportAsksForNoProxy(t *testing.T) {
+	if bareTransport().Proxy != nil {
+		t.Error("the transport asks for a proxy")
+	}
+}
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

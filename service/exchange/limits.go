@@ -1,0 +1,176 @@
+package exchange
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+	"golang.org/x/time/rate"
+
+	"zonedeck/model"
+)
+
+// Limit is what the client allows one product. Limits are kept apart per product
+// by the caller, with browser and crawl heavier than SERP (service.md 8); the
+// service's own limits are not shown, so the figures are the console's.
+type Limit struct {
+	Product model.Product
+	// Concurrency is how many fetches may be in flight at once.
+	Concurrency int64
+	// Timeout bounds one attempt unless the request says otherwise.
+	Timeout time.Duration
+	// Reason says why these figures.
+	Reason string
+}
+
+// Limits lists the limit of every product, in the order of service.md 1.
+func Limits() []Limit {
+	out := make([]Limit, 0, len(model.Products()))
+	for _, p := range model.Products() {
+		out = append(out, LimitOf(p))
+	}
+	return out
+}
+
+// LimitOf is the limit of one product; a product that is not known gets a
+// cautious one.
+func LimitOf(p model.Product) Limit {
+	l := Limit{Product: p}
+	switch p {
+	case model.ProductDatacenter, model.ProductISP:
+		l.Concurrency, l.Timeout, l.Reason = 32, 30*time.Second, "a plain exit near the target: what takes longer is the target"
+	case model.ProductResidential:
+		l.Concurrency, l.Timeout, l.Reason = 16, 60*time.Second, "exits are home connections: slower and lossy"
+	case model.ProductMobile:
+		l.Concurrency, l.Timeout, l.Reason = 8, 60*time.Second, "exits share mobile links"
+	case model.ProductUnlocker:
+		l.Concurrency, l.Timeout, l.Reason = 16, 180*time.Second, "it may solve a challenge before it answers; shorter deadlines pay for pages that are then thrown away"
+	case model.ProductSERP:
+		l.Concurrency, l.Timeout, l.Reason = 16, 60*time.Second, "light pages, one search each"
+	case model.ProductBrowser:
+		l.Concurrency, l.Timeout, l.Reason = 4, 240*time.Second, "each fetch is a whole browser (service.md 8: heavier than SERP)"
+	case model.ProductCrawl:
+		l.Concurrency, l.Timeout, l.Reason = 2, 240*time.Second, "each call walks many pages (service.md 8: heavier than SERP)"
+	case model.ProductScrapers, model.ProductDatasets, model.ProductDiscover:
+		l.Concurrency, l.Timeout, l.Reason = 4, 90*time.Second, "each call does work at the service; heavy work belongs into a job (service.md 7)"
+	case model.ProductDeepLookup, model.ProductAgent:
+		l.Concurrency, l.Timeout, l.Reason = 4, 120*time.Second, "each call does long work at the service"
+	default:
+		l.Concurrency, l.Timeout, l.Reason = 4, 60*time.Second, "the profile names no product: cautious"
+	}
+	return l
+}
+
+// KeyRate is how many calls a second one key may make, and KeyBurst how many at
+// once: public documentation of a service of this kind speaks of 1,000 a minute
+// for accounts that have not paid yet. The contract shows no figure.
+const (
+	KeyRate  = 16
+	KeyBurst = 16
+)
+
+// gates hold fetches back: by product how many at once, by key how many a second.
+type gates struct {
+	mu    sync.Mutex
+	slots map[model.Product]*semaphore.Weighted
+	rates map[string]*rate.Limiter
+}
+
+func newGates() *gates {
+	return &gates{slots: map[model.Product]*semaphore.Weighted{}, rates: map[string]*rate.Limiter{}}
+}
+
+func (g *gates) slot(p model.Product) *semaphore.Weighted {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s, ok := g.slots[p]
+	if !ok {
+		s = semaphore.NewWeighted(LimitOf(p).Concurrency)
+		g.slots[p] = s
+	}
+	return s
+}
+
+func (g *gates) rate(key string) *rate.Limiter {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	l, ok := g.rates[key]
+	if !ok {
+		l = rate.NewLimiter(KeyRate, KeyBurst)
+		g.rates[key] = l
+	}
+	return l
+}
+
+// Enter waits for a place among the product's fetches; leave gives it back.
+func (w *Wire) Enter(ctx context.Context, p model.Product) (leave func(), err error) {
+	s := w.gates.slot(p)
+	if err := s.Acquire(ctx, 1); err != nil {
+		return nil, context.Cause(ctx)
+	}
+	return func() { s.Release(1) }, nil
+}
+
+// The breaker: public documentation of a service of this kind says that 25
+// answers of HTTP 429 within five minutes block the caller's address on every
+// API until a person lifts it. The console stops short of that.
+const (
+	BreakerCount  = 20
+	BreakerWindow = 5 * time.Minute
+)
+
+// TooFastError says that the breaker held a call back. Nothing was sent.
+type TooFastError struct {
+	Until time.Time
+	Wait  time.Duration
+}
+
+func (e *TooFastError) Error() string {
+	return fmt.Sprintf("held back: %d answers of HTTP 429 within %s; the next call may go in %s",
+		BreakerCount, BreakerWindow, e.Wait.Round(time.Second))
+}
+
+// breaker counts the service's own 429 answers per address.
+type breaker struct {
+	now func() time.Time
+	mu  sync.Mutex
+	hit map[string][]time.Time
+}
+
+func newBreaker(now func() time.Time) *breaker {
+	return &breaker{now: now, hit: map[string][]time.Time{}}
+}
+
+// note counts an answer of the service at addr.
+func (b *breaker) note(addr string, status int) {
+	if status != 429 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hit[addr] = append(b.recent(addr), b.now())
+}
+
+// recent are the answers within the window, oldest first, never more than count.
+func (b *breaker) recent(addr string) []time.Time {
+	hits, edge := b.hit[addr], b.now().Add(-BreakerWindow)
+	for len(hits) > 0 && !hits[0].After(edge) {
+		hits = hits[1:]
+	}
+	return hits[max(0, len(hits)-BreakerCount):]
+}
+
+// allow refuses with a TooFastError while the window is full.
+func (b *breaker) allow(addr string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	hits := b.recent(addr)
+	b.hit[addr] = hits
+	if len(hits) < BreakerCount {
+		return nil
+	}
+	until := hits[0].Add(BreakerWindow)
+	return &TooFastError{Until: until, Wait: until.Sub(b.now())}
+}

@@ -1,0 +1,254 @@
+package exchange
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// Login is the login of native access (service.md 5.2).
+type Login struct {
+	Username string
+	Password keystore.Secret
+}
+
+// header is the value of Proxy-Authorization. It is made when it is written.
+func (l Login) header() string {
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(l.Username+":"+l.Password.Reveal()))
+}
+
+// Tunnel is the proxy's own answer to CONNECT; a zero Status means none came.
+type Tunnel struct {
+	Status int
+	Header http.Header
+	Body   []byte // of a refusal, bounded
+}
+
+// tunnelBox hands a tunnel from the goroutine that net/http dials on to the one
+// that waits, which may give up first.
+type tunnelBox struct {
+	mu sync.Mutex
+	t  Tunnel
+}
+
+func (b *tunnelBox) put(t Tunnel) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.t = t
+}
+
+func (b *tunnelBox) get() Tunnel {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.t
+}
+
+// Refused reports whether the proxy answered and did not open the tunnel.
+func (t Tunnel) Refused() bool { return t.Status != 0 && (t.Status < 200 || t.Status > 299) }
+
+// The bounds of a refusal's body, which a proxy may never end.
+const (
+	refusalBytes = 64 << 10
+	refusalTime  = 2 * time.Second
+)
+
+// ConnectLines writes a CONNECT request, or one with a masked login for a
+// preview: nothing else differs.
+func ConnectLines(addr, authorization string) []string {
+	return []string{
+		"CONNECT " + addr + " HTTP/1.1",
+		"Host: " + addr,
+		"User-Agent: " + userAgent,
+		"Proxy-Authorization: " + authorization,
+	}
+}
+
+// NativeRequest makes the request that goes through the proxy. A plain http
+// target carries the login itself; for https it went with CONNECT.
+func NativeRequest(ctx context.Context, r model.FetchRequest, authorization string) (*http.Request, error) {
+	u, err := ParseTarget(r.URL)
+	if err != nil {
+		return nil, err
+	}
+	method := strings.ToUpper(r.Method)
+	if method == "" {
+		method = http.MethodGet
+	}
+	var body io.Reader
+	if r.Body != "" {
+		body = strings.NewReader(r.Body)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	if err != nil {
+		return nil, model.BadField("url", "%w", err)
+	}
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept", "*/*")
+	req.Header.Set("Accept-Encoding", "gzip")
+	for name, values := range r.Header {
+		name = http.CanonicalHeaderKey(name)
+		if name == "Host" && len(values) > 0 {
+			req.Host = values[0]
+			continue
+		}
+		req.Header[name] = values
+	}
+	if u.Scheme == "http" {
+		req.Header.Set("Proxy-Authorization", authorization)
+	}
+	return req, nil
+}
+
+// Native sends one request through the proxy: absolute-form for http, a tunnel
+// by CONNECT for https. Like API it is exactly one try. The tunnel's answer
+// is returned whether or not it opened; a refusal comes back as a nil response
+// with ErrRefused.
+func (w *Wire) Native(ctx context.Context, p profile.Profile, login Login, r model.FetchRequest) (*http.Response, Tunnel, *Trace, error) {
+	tr := newTrace(w.timer)
+	if err := w.breaker.allow(p.ProxyAddr()); err != nil {
+		tr.held()
+		return nil, Tunnel{}, tr, err
+	}
+	req, err := NativeRequest(ctx, r, login.header())
+	if err != nil {
+		tr.held()
+		return nil, Tunnel{}, tr, err
+	}
+	var box tunnelBox
+	resp, err := w.proxied(ctx, p, login, tr, &box).RoundTrip(req)
+	tun := box.get()
+	if tun.Status != 0 {
+		w.breaker.note(p.ProxyAddr(), tun.Status)
+	}
+	switch {
+	case tun.Refused():
+		tr.Done()
+		return nil, tun, tr, ErrRefused
+	case err != nil:
+		peer := PeerService
+		if tun.Status != 0 {
+			peer = PeerTarget
+		}
+		return nil, tun, tr, fmt.Errorf("by proxy: %w", tr.broke(ctx, err, peer))
+	}
+	tr.head()
+	resp.Body = inflated(resp)
+	return resp, tun, tr, nil
+}
+
+// ErrRefused says that the proxy answered CONNECT with something else than 2xx.
+var ErrRefused = errors.New("the proxy refused the tunnel")
+
+// proxied is the transport of one request through the proxy. box takes the
+// proxy's answer to CONNECT.
+func (w *Wire) proxied(ctx context.Context, p profile.Profile, login Login, tr *Trace, box *tunnelBox) http.RoundTripper {
+	t := bareTransport()
+	proxy := &url.URL{Scheme: "http", Host: p.ProxyAddr()}
+	t.Proxy = func(req *http.Request) (*url.URL, error) {
+		if req.URL.Scheme == "http" {
+			return proxy, nil
+		}
+		return nil, nil //nolint:nilnil // "no proxy": the tunnel is made below
+	}
+	t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn, tr: tr}, nil
+	}
+	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		pool, err := trusted(p.CA)
+		if err != nil {
+			return nil, tr.fault(model.BreakTLS, PeerService, err)
+		}
+		conn, err := w.dial(ctx, tr, network, p.ProxyAddr())
+		if err != nil {
+			return nil, err
+		}
+		conn, err = openTunnel(ctx, tr, conn, addr, login, box)
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(addr)
+		cfg := &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}
+		if !p.Verify {
+			cfg.InsecureSkipVerify = true // the profile says so, and the result repeats it
+		}
+		return handshake(ctx, tr, conn, cfg, PeerTarget)
+	}
+	return traced{t, tr}
+}
+
+// openTunnel asks the proxy for a tunnel to addr and keeps its answer. It closes
+// conn unless the tunnel is open.
+func openTunnel(ctx context.Context, tr *Trace, conn net.Conn, addr string, login Login, box *tunnelBox) (_ net.Conn, err error) {
+	defer func() {
+		if err != nil {
+			conn.Close()
+		}
+	}()
+	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // the connection is then broken anyhow
+	defer stop()
+	tr.begin("proxy")
+	head := strings.Join(ConnectLines(addr, login.header()), "\r\n") + "\r\n\r\n"
+	if _, err := io.WriteString(conn, head); err != nil {
+		return nil, tr.fault(model.BreakReset, PeerService, fmt.Errorf("CONNECT: %w", err))
+	}
+	limit := &io.LimitedReader{R: conn, N: headBytes}
+	br := bufio.NewReader(limit)
+	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
+	if err != nil {
+		if limit.N <= 0 {
+			err = fmt.Errorf("the head of the answer is larger than %d bytes", headBytes)
+		}
+		return nil, tr.fault(connectBreak(err, limit.N <= 0), PeerService, fmt.Errorf("CONNECT: %w", err))
+	}
+	tr.end("proxy", &tr.t.ProxyConnect)
+	tun := Tunnel{Status: resp.StatusCode, Header: resp.Header}
+	if tun.Refused() {
+		limit.N = refusalBytes
+		conn.SetReadDeadline(time.Now().Add(refusalTime))                 //nolint:errcheck // the read below then fails at once
+		tun.Body, _ = io.ReadAll(io.LimitReader(resp.Body, refusalBytes)) // half a reason is a reason
+		resp.Body.Close()
+		box.put(tun)
+		return nil, ErrRefused
+	}
+	box.put(tun)
+	early, _ := br.Peek(br.Buffered())
+	if len(early) == 0 {
+		return conn, nil
+	}
+	return &earlyConn{Conn: conn, r: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn)}, nil
+}
+
+// connectBreak tells an answer that is not HTTP from none.
+func connectBreak(err error, tooLong bool) model.Breakage {
+	if tooLong {
+		return model.BreakMalformed
+	}
+	return Breakage(err)
+}
+
+// earlyConn gives back what came together with the answer to CONNECT.
+type earlyConn struct {
+	net.Conn
+	r io.Reader
+}
+
+func (c *earlyConn) Read(p []byte) (int, error) { return c.r.Read(p) }

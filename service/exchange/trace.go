@@ -1,0 +1,245 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http/httptrace"
+	"strings"
+	"sync"
+	"time"
+
+	"zonedeck/model"
+)
+
+// The peers that an exchange can break at, as model.Outcome.Peer spells them.
+const (
+	PeerService = "service"
+	PeerTarget  = "target"
+)
+
+// Error says where an exchange broke. Its text holds no secret.
+type Error struct {
+	Broke model.Breakage
+	Peer  string
+	// Sent says that bytes of the request may have reached the peer.
+	Sent bool
+	Err  error
+}
+
+func (e *Error) Error() string { return e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Trace follows one exchange: where its time went, whether any byte of the
+// request was handed to the network, and where it broke. Its own lock guards it,
+// because net/http dials on a goroutine of its own.
+type Trace struct {
+	now func() time.Time
+
+	mu    sync.Mutex
+	start time.Time
+	mark  map[string]time.Time
+	t     model.Timing
+	sent  bool
+	wrote time.Time // the last byte of the request was handed over
+	first time.Time // the answer's head was read
+	phase error     // *Error of a dial phase
+}
+
+func newTrace(now func() time.Time) *Trace {
+	tr := &Trace{now: now, mark: map[string]time.Time{}, t: NoTiming()}
+	tr.start = now()
+	return tr
+}
+
+// NoTiming is the timing of nothing: every phase did not happen.
+func NoTiming() model.Timing {
+	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
+}
+
+// restart makes now the beginning: what came before was waiting for a turn.
+func (tr *Trace) restart() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.start = tr.now()
+}
+
+// held says that the exchange did not begin.
+func (tr *Trace) held() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.t.Total = 0
+}
+
+// Sent reports whether bytes of the request may have reached the peer. False is
+// certain: not one byte was written.
+func (tr *Trace) Sent() bool {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.sent
+}
+
+// Timing is what is known of the times so far.
+func (tr *Trace) Timing() model.Timing {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	return tr.t
+}
+
+func (tr *Trace) begin(name string) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if _, ok := tr.mark[name]; !ok {
+		tr.mark[name] = tr.now()
+	}
+}
+
+func (tr *Trace) end(name string, d *time.Duration) {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	if at, ok := tr.mark[name]; ok {
+		*d = tr.now().Sub(at)
+	}
+}
+
+func (tr *Trace) writing() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.sent = true
+}
+
+func (tr *Trace) written() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.wrote = tr.now()
+}
+
+// head says that the answer's head has been read: the wait is over.
+func (tr *Trace) head() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.first = tr.now()
+	from := tr.wrote
+	if from.IsZero() || from.After(tr.first) {
+		from = tr.start
+	}
+	tr.t.FirstByte = tr.first.Sub(from)
+}
+
+// Done says that the exchange is over: the body was read, or it broke.
+func (tr *Trace) Done() {
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	end := tr.now()
+	if !tr.first.IsZero() {
+		tr.t.Transfer = end.Sub(tr.first)
+	}
+	tr.t.Total = end.Sub(tr.start)
+}
+
+// hooks are the callbacks of net and net/http that feed the trace.
+func (tr *Trace) hooks() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		DNSStart:     func(httptrace.DNSStartInfo) { tr.begin("dns") },
+		DNSDone:      func(httptrace.DNSDoneInfo) { tr.end("dns", &tr.t.DNS) },
+		ConnectStart: func(string, string) { tr.begin("connect") },
+		ConnectDone: func(_, _ string, err error) {
+			if err == nil {
+				tr.end("connect", &tr.t.Connect)
+			}
+		},
+		WroteRequest: func(httptrace.WroteRequestInfo) { tr.written() },
+	}
+}
+
+// fault records the phase of a dial that failed, and wraps its error.
+func (tr *Trace) fault(b model.Breakage, peer string, err error) error {
+	e := &Error{Broke: b, Peer: peer, Err: err}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	tr.phase = e
+	return e
+}
+
+// broke turns the error of an exchange into a Error that says where it
+// broke. A caller's cancellation comes back as it is.
+func (tr *Trace) broke(ctx context.Context, err error, peer string) error {
+	tr.Done()
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ErrTimeout) {
+		return cause
+	}
+	tr.mu.Lock()
+	defer tr.mu.Unlock()
+	e := &Error{Peer: peer, Sent: tr.sent, Err: err}
+	var at *Error
+	if errors.As(tr.phase, &at) {
+		e.Peer, e.Broke = at.Peer, at.Broke
+	}
+	switch {
+	case ctx.Err() != nil:
+		e.Broke, e.Err = model.BreakTimeout, ErrTimeout
+	case e.Broke == model.BreakNone:
+		e.Broke = Breakage(err)
+	}
+	return e
+}
+
+// ErrTimeout is the cause of a context that ran into the attempt's own
+// deadline.
+var ErrTimeout = errors.New("the client's own deadline passed")
+
+// Breakage sorts an error of an exchange whose connection stood.
+func Breakage(err error) model.Breakage {
+	var ne net.Error
+	switch {
+	case untrusted(err):
+		return model.BreakTLSTrust
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
+		return model.BreakReset
+	case errors.As(err, &ne) && ne.Timeout():
+		return model.BreakTimeout
+	}
+	var op *net.OpError
+	if errors.As(err, &op) {
+		return model.BreakReset
+	}
+	// net/http gives its parse errors no type of their own.
+	for _, word := range []string{"malformed", "invalid header", "headers exceeded", "bad Content-Length", "unsupported transfer encoding", "too many"} {
+		if strings.Contains(err.Error(), word) {
+			return model.BreakMalformed
+		}
+	}
+	return model.BreakReset
+}
+
+// untrusted reports whether err says that a certificate is not trusted, as
+// opposed to any other fault of TLS.
+func untrusted(err error) bool {
+	var unknown x509.UnknownAuthorityError
+	var host x509.HostnameError
+	var invalid x509.CertificateInvalidError
+	var verify *tls.CertificateVerificationError
+	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify)
+}
+
+// dialFault sorts an error of connecting.
+func (tr *Trace) dialFault(err error, peer string) error {
+	var dns *net.DNSError
+	if errors.As(err, &dns) {
+		return tr.fault(model.BreakDNS, peer, err)
+	}
+	return tr.fault(model.BreakConnect, peer, err)
+}
+
+// tlsFault sorts an error of a TLS handshake.
+func (tr *Trace) tlsFault(err error, peer string) error {
+	if untrusted(err) {
+		return tr.fault(model.BreakTLSTrust, peer, err)
+	}
+	return tr.fault(model.BreakTLS, peer, fmt.Errorf("TLS handshake: %w", err))
+}

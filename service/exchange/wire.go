@@ -1,0 +1,168 @@
+package exchange
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"os"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// The bounds of the wire. Deadlines of connecting are apart from the attempt's
+// own, so that a dead address shows as one and not as a slow target.
+const (
+	connectTimeout   = 15 * time.Second
+	handshakeTimeout = 15 * time.Second
+	headBytes        = 256 << 10 // an answer's head
+)
+
+// Config is what a Wire is made of; its zero value is ready for use.
+type Config struct {
+	// Now is the clock, nil for time.Now. Timer is the clock that durations are
+	// taken by, where Now may jump; nil means Now.
+	Now, Timer func() time.Time
+	// Connect dials; nil is net's own.
+	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Wire makes exchanges, and holds them back where the limits say so.
+type Wire struct {
+	timer   func() time.Time
+	connect func(ctx context.Context, network, addr string) (net.Conn, error)
+	gates   *gates
+	breaker *breaker
+}
+
+// New makes a Wire. It does no I/O.
+func New(c Config) *Wire {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timer == nil {
+		c.Timer = c.Now
+	}
+	if c.Connect == nil {
+		c.Connect = (&net.Dialer{Timeout: connectTimeout}).DialContext
+	}
+	return &Wire{timer: c.Timer, connect: c.Connect, gates: newGates(), breaker: newBreaker(c.Now)}
+}
+
+// transport is that of one API call. Certificates are verified whatever the
+// profile says: the profile's "verify = false" is about native access (service.md
+// 5.2 rule 3), and a key does not travel to an address nobody vouches for. The
+// profile's CA is trusted besides the system's.
+//
+// ctx is the exchange's own: net/http hands its dialers one that may outlive it.
+func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http.RoundTripper {
+	t := bareTransport()
+	t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn, tr: tr}, nil
+	}
+	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
+		pool, err := trusted(p.CA)
+		if err != nil {
+			return nil, tr.fault(model.BreakTLS, PeerService, err)
+		}
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		host, _, _ := net.SplitHostPort(addr)
+		return handshake(ctx, tr, conn, &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}, PeerService)
+	}
+	return traced{t, tr}
+}
+
+// bareTransport is a transport that speaks HTTP/1.1, keeps no connection, takes
+// no proxy from the environment and inflates nothing.
+func bareTransport() *http.Transport {
+	return &http.Transport{
+		Proxy:                  nil,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    -1, // no connection is kept, and no "Connection: close" is sent
+		MaxResponseHeaderBytes: headBytes,
+		TLSNextProto:           map[string]func(string, *tls.Conn) http.RoundTripper{},
+	}
+}
+
+// traced hands a trace's hooks to the exchange.
+type traced struct {
+	rt http.RoundTripper
+	tr *Trace
+}
+
+func (t traced) RoundTrip(req *http.Request) (*http.Response, error) {
+	return t.rt.RoundTrip(req.WithContext(httptrace.WithClientTrace(req.Context(), t.tr.hooks())))
+}
+
+// dial connects to the service: its API or its proxy.
+func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.Conn, error) {
+	conn, err := w.connect(httptrace.WithClientTrace(ctx, tr.hooks()), network, addr)
+	if err != nil {
+		return nil, tr.dialFault(err, PeerService)
+	}
+	return conn, nil
+}
+
+// handshake runs TLS over conn, and closes conn when that fails.
+func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, peer string) (net.Conn, error) {
+	tr.begin("tls")
+	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errHandshake)
+	defer cancel()
+	tc := tls.Client(conn, cfg)
+	if err := tc.HandshakeContext(ctx); err != nil {
+		conn.Close()
+		if errors.Is(context.Cause(ctx), errHandshake) {
+			err = errHandshake
+		}
+		return nil, tr.tlsFault(err, peer)
+	}
+	tr.end("tls", &tr.t.TLS)
+	return &countedConn{Conn: tc, tr: tr}, nil
+}
+
+var errHandshake = fmt.Errorf("no answer within %s", handshakeTimeout)
+
+// countedConn tells the trace that a byte of the request is about to be written.
+// It sits above TLS, so that a handshake does not count.
+type countedConn struct {
+	net.Conn
+	tr *Trace
+}
+
+func (c *countedConn) Write(b []byte) (int, error) {
+	c.tr.writing()
+	return c.Conn.Write(b)
+}
+
+// trusted is the system's roots and the PEM file's certificates; nil means the
+// system's alone.
+func trusted(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil //nolint:nilnil // a nil pool is how crypto/tls spells "the system's"
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("CA certificate: %w", err)
+	}
+	pool, err := x509.SystemCertPool()
+	if err != nil {
+		pool = x509.NewCertPool()
+	}
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("CA certificate %s: it holds no PEM certificate", file)
+	}
+	return pool, nil
+}

@@ -1,0 +1,44 @@
+package fetch
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"zonedeck/service/servicetest"
+
+	"zonedeck/model"
+)
+
+// BenchmarkFetch is one fetch by API of a page of 1 KiB, beside the bare exchange
+// of net/http on a connection of its own: the ratio is what a verdict, a bounded
+// body and its checksum cost.
+func BenchmarkFetch(b *testing.B) {
+	body := bytes.Repeat([]byte("<p>0123456789</p>"), 60)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
+	b.Cleanup(s.Close)
+	p := servicetest.Profile(s.URL)
+	p.Local = true // no rate is held on loopback
+	b.Run("service", func(b *testing.B) {
+		c := newFetcher(b, p)
+		for b.Loop() {
+			if res, err := c.Fetch(b.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil || res.Diagnosis.Class != model.ClassOK {
+				b.Fatal(res.Diagnosis, err)
+			}
+		}
+	})
+	b.Run("bare", func(b *testing.B) {
+		t := &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: -1}
+		for b.Loop() {
+			req, _ := http.NewRequestWithContext(b.Context(), http.MethodPost, s.URL, bytes.NewReader(body))
+			res, err := t.RoundTrip(req)
+			if err != nil {
+				b.Fatal(err)
+			}
+			_, _ = io.Copy(io.Discard, res.Body)
+			res.Body.Close()
+		}
+	})
+}

@@ -1,0 +1,236 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+)
+
+// DefaultRetries is how many tries may follow the first unless a request says
+// otherwise, one per back-off of service.md 8.
+const DefaultRetries = 3
+
+// Backoff is the wait before try n+1, from the documented back-off delays of
+// service.md 8 exactly; after the third it stays at the last. asked is what the
+// answer asked for, which goes first (capped by the dialect).
+func Backoff(n int, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return asked
+	}
+	delays := [...]time.Duration{1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}
+	return delays[min(max(n, 1), len(delays))-1]
+}
+
+// The phases of a fetch, as events name them.
+const (
+	PhaseQueued    = "queued"    // waiting for a place among the product's fetches
+	PhaseSending   = "sending"   // connecting, writing, waiting for the answer
+	PhaseReceiving = "receiving" // the body comes in
+	PhaseWaiting   = "waiting"   // backing off before the next attempt
+	PhaseDone      = "done"
+)
+
+// Event tells of a fetch in flight.
+type Event struct {
+	Phase string
+	// Attempt is the attempt in flight; in PhaseWaiting and PhaseDone it is the one
+	// that ended, with its class.
+	Attempt model.Attempt
+	// Waiting is the back-off about to be taken, in PhaseWaiting.
+	Waiting time.Duration
+	// Bytes is how much of the body has come, in PhaseReceiving.
+	Bytes int64
+}
+
+// flight is one fetch under way.
+type flight struct {
+	ft      *Fetcher
+	p       profile.Profile
+	d       dialect.Dialect
+	r       model.FetchRequest
+	id      string
+	key     model.Key
+	secret  keystore.Secret // the key's value, by API
+	login   exchange.Login  // by Native
+	mask    exchange.Mask
+	timeout time.Duration
+	on      func(Event)
+	// bodyCap bounds the body below the client's own cap; 0 means that one.
+	bodyCap  int64
+	attempts []model.Attempt
+}
+
+// Fetch sends one fetch and tells what came of it: class, evidence, body. It
+// retries only where the diagnosis says that this makes sense, after the
+// documented back-off or what the answer asked for. on hears of the progress, from
+// the calling goroutine; it may be nil.
+//
+// An error means that there is no result: the caller's context ended (its cause is
+// returned), the request cannot be sent as it stands (RequestError), or the
+// profile is not usable. Everything else is a result. What happened is journalled.
+func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Event)) (model.FetchResult, error) {
+	if on == nil {
+		on = func(Event) {}
+	}
+	f, err := ft.prepare(ctx, r, on)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	started, began := ft.cfg.Now(), ft.cfg.Timer()
+	t, d, err := f.run(ctx)
+	if err != nil {
+		ft.keepCancelled(ctx, f, started, ft.cfg.Timer().Sub(began), err)
+		return model.FetchResult{}, err
+	}
+	res := model.FetchResult{
+		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
+		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
+		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: t.outcome.ContentType,
+		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Attempts: f.attempts, Diagnosis: d,
+	}
+	if ft.cfg.Journal != nil {
+		if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
+			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
+		}
+	}
+	return res, nil
+}
+
+// prepare checks the request and takes the secrets from their references.
+func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Event)) (*flight, error) {
+	p, d, err := ft.cfg.Access.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.Via == "" {
+		r.Via = model.ViaAPI
+	}
+	if known, ok := p.Zone(string(r.Zone.Name)); ok && r.Zone.Password == "" {
+		r.Zone.Password = known.Password
+	}
+	if err := check(p, d, r); err != nil {
+		return nil, err
+	}
+	f := &flight{ft: ft, p: p, d: d, r: r, id: ft.newID("f"), timeout: r.Timeout, on: on}
+	if f.timeout <= 0 {
+		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
+	}
+	if r.Via == model.ViaNative {
+		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, params(r))
+	} else {
+		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
+	}
+	f.mask = exchange.MaskOf(f.secret, f.login)
+	return f, err
+}
+
+// run tries until the diagnosis is final.
+func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
+	retries := f.r.Retries
+	if retries < 0 {
+		retries = DefaultRetries
+	}
+	var wait time.Duration
+	for n := 1; ; n++ {
+		t, d, err := f.attempt(ctx, n, wait)
+		if err != nil {
+			return try{}, model.Diagnosis{}, err
+		}
+		last := f.attempts[len(f.attempts)-1]
+		if !d.Retry || n > retries {
+			f.on(Event{Phase: PhaseDone, Attempt: last})
+			return t, d, nil
+		}
+		exchange.Discard(t.body.Ref)
+		wait = Backoff(n, d.RetryAfter)
+		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
+		if err := pause(ctx, wait); err != nil {
+			return try{}, model.Diagnosis{}, err
+		}
+	}
+}
+
+// attempt is one try with its verdict, within the product's limit.
+func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, model.Diagnosis, error) {
+	now := model.Attempt{N: n, Wait: wait}
+	f.on(Event{Phase: PhaseQueued, Attempt: now})
+	leave, err := f.ft.cfg.Wire.Enter(ctx, f.r.Zone.Product)
+	if err != nil {
+		return try{}, model.Diagnosis{}, err
+	}
+	defer leave()
+	f.on(Event{Phase: PhaseSending, Attempt: now})
+	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
+	defer cancel()
+	var t try
+	if f.r.Via == model.ViaNative {
+		t, err = f.tryNative(actx, now)
+	} else {
+		t, err = f.tryAPI(actx, now)
+	}
+	if err == nil && ctx.Err() != nil { // the caller left while the body came in
+		exchange.Discard(t.body.Ref)
+		err = context.Cause(ctx)
+	}
+	var held *exchange.TooFastError
+	var d model.Diagnosis
+	switch {
+	case errors.As(err, &held):
+		d = heldBack(held)
+	case err != nil:
+		return try{}, model.Diagnosis{}, err
+	default:
+		d = model.Diagnose(t.outcome)
+		d.Evidence = append(d.Evidence, t.body.Notes...)
+	}
+	now.Class, now.Status, now.Total = d.Class, t.outcome.TargetStatus, t.timing.Total
+	f.attempts = append(f.attempts, now)
+	return t, d, nil
+}
+
+// heldBack is the verdict where the breaker kept a fetch from being sent.
+func heldBack(e *exchange.TooFastError) model.Diagnosis {
+	return model.Diagnosis{
+		Class: model.ClassTooFast, Rule: "breaker",
+		Summary: fmt.Sprintf("The console sent nothing: the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25. The next call may go in %s.",
+			exchange.BreakerCount, int(exchange.BreakerWindow.Minutes()), e.Wait.Round(time.Second)),
+		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}},
+		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
+		RetryAfter: e.Wait,
+	}
+}
+
+// pause waits, or gives the cause of the context's end.
+func pause(ctx context.Context, d time.Duration) error {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}
+
+// keepCancelled leaves a line in the timeline for a fetch without a result: what
+// was sent before it was cancelled may still be billed.
+func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Time, took time.Duration, cause error) {
+	if ft.cfg.Journal == nil {
+		return
+	}
+	a := model.Activity{
+		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.URL,
+		Via: f.r.Via, Key: f.key.Name, Total: took,
+		Text: fmt.Sprintf("ended without a result after %d attempts: %v", len(f.attempts), cause),
+	}
+	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
+		ft.cfg.Log.Warn("a cancelled fetch was not kept", "error", err)
+	}
+}

@@ -1,0 +1,63 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+)
+
+// Journal keeps what happened; *journal.Journal is one.
+type Journal interface {
+	PutFetch(ctx context.Context, profile string, r model.FetchResult) error
+	PutProbe(ctx context.Context, profile string, r model.ProbeResult) error
+	PutActivity(ctx context.Context, a model.Activity) error
+}
+
+// Config is what a Fetcher needs. Access and Wire must be set.
+type Config struct {
+	Access exchange.Access
+	Wire   *exchange.Wire
+	Bodies exchange.Bodies
+	// Journal keeps what happened; nil keeps nothing.
+	Journal Journal
+	// Now is the clock, nil for time.Now; Timer the one that durations are taken
+	// by, nil for Now.
+	Now, Timer func() time.Time
+	// Rand gives random bits, from any goroutine; nil means the process's own.
+	Rand func() uint64
+	// Log takes what nobody else is told; nil discards it.
+	Log *slog.Logger
+}
+
+// Fetcher fetches by one profile.
+type Fetcher struct{ cfg Config }
+
+// New makes a Fetcher. It does no I/O.
+func New(c Config) *Fetcher {
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	if c.Timer == nil {
+		c.Timer = c.Now
+	}
+	if c.Rand == nil {
+		c.Rand = rand.Uint64
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Fetcher{cfg: c}
+}
+
+// newID makes an identifier that sorts by time: the prefix, milliseconds in
+// base 36, and 40 random bits.
+func (ft *Fetcher) newID(prefix string) string {
+	return fmt.Sprintf("%s_%s%08s", prefix,
+		strconv.FormatInt(ft.cfg.Now().UnixMilli(), 36), strconv.FormatUint(ft.cfg.Rand()%(1<<40), 36))
+}

@@ -1,0 +1,43 @@
+package fetch
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// newFetcher is a Fetcher with the secrets of the tests. change sees its Config
+// before it is made, with the Config of its Wire.
+func newFetcher(t testing.TB, p profile.Profile, change ...func(*Config)) *Fetcher {
+	t.Helper()
+	c := Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Secret:  servicetest.Secret, Key: servicetest.Key,
+		},
+		Bodies: exchange.Bodies{Dir: filepath.Join(t.TempDir(), "bodies")},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	if c.Wire == nil {
+		c.Wire = exchange.New(exchange.Config{Now: c.Now, Timer: c.Timer})
+	}
+	return New(c)
+}
+
+// withJournal gives the Fetcher a journal.
+func withJournal(t *testing.T) (change func(*Config), j *journal.Journal, dir string) {
+	t.Helper()
+	j, dir = servicetest.Journal(t)
+	return func(c *Config) { c.Journal = j }, j, dir
+}

@@ -1,0 +1,106 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+)
+
+// mask stands for a secret in a preview.
+const mask = "••••"
+
+// Preview is the request as Fetch would write it, line by line, with the secrets
+// masked: the key as its last four characters (last4, "" when they are not
+// known), the password not at all. It comes from the same functions that write
+// the request, and does no I/O. Problem says why Fetch would refuse it.
+func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string) model.WirePreview {
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return model.WirePreview{Problem: err.Error()}
+	}
+	if r.Via == "" {
+		r.Via = model.ViaAPI
+	}
+	if known, ok := p.Zone(string(r.Zone.Name)); ok && r.Zone.Password == "" {
+		r.Zone.Password = known.Password
+	}
+	problem := check(p, d, r)
+	var lines []string
+	if r.Via == model.ViaNative {
+		lines, err = previewNative(p, r)
+	} else {
+		lines, err = previewAPI(p, d, r, last4)
+	}
+	w := model.WirePreview{Lines: lines}
+	if problem == nil {
+		problem = err
+	}
+	if problem != nil {
+		w.Problem = firstLine(problem.Error())
+	}
+	return w
+}
+
+func previewAPI(p profile.Profile, d dialect.Dialect, r model.FetchRequest, last4 string) ([]string, error) {
+	body, err := d.Request(r)
+	if err != nil {
+		return nil, err
+	}
+	call := exchange.Call{Profile: p, Method: http.MethodPost, Path: dialect.RequestPath, Body: body}
+	req, err := call.Request(context.Background(), mask+last4)
+	if err != nil {
+		return nil, err
+	}
+	return wireLines(req, (*http.Request).Write)
+}
+
+func previewNative(p profile.Profile, r model.FetchRequest) ([]string, error) {
+	name, err := exchange.Username(p, r.Zone.Name, params(r))
+	if err != nil {
+		return nil, err
+	}
+	authorization := fmt.Sprintf("Basic base64(%s:%s)", name, mask)
+	req, err := exchange.NativeRequest(context.Background(), r, authorization)
+	if err != nil {
+		return nil, err
+	}
+	if req.URL.Scheme == "http" {
+		return wireLines(req, (*http.Request).WriteProxy)
+	}
+	addr, err := exchange.ConnectAddr(req.URL)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := wireLines(req, (*http.Request).Write)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(exchange.ConnectLines(addr, authorization), ""), inner...), nil
+}
+
+// wireLines is what net/http writes for a request, split into lines.
+func wireLines(req *http.Request, write func(*http.Request, io.Writer) error) ([]string, error) {
+	var b bytes.Buffer
+	if err := write(req, &b); err != nil {
+		return nil, err
+	}
+	head, body, _ := strings.Cut(b.String(), "\r\n\r\n")
+	lines := append(strings.Split(head, "\r\n"), "")
+	if body == "" {
+		return lines, nil
+	}
+	return append(lines, strings.Split(body, "\n")...), nil
+}
+
+func firstLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

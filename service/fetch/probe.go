@@ -1,0 +1,241 @@
+package fetch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+)
+
+// The bounds of a test of a proxy login.
+const (
+	maxRounds    = 50
+	stickyRounds = 2
+	probeBody    = 64 << 10
+)
+
+// ProbeRequest asks for a test of a zone's proxy login.
+type ProbeRequest struct {
+	Zone   model.Zone
+	Params []model.Param
+	// Target is the page to fetch, http or https; empty means the profile's own
+	// test page, where it is known.
+	Target string
+	// Rounds is how many calls to make to see the exits rotate; below 1 means 1.
+	Rounds int
+	// Session, when set, also tests whether the exit stays within that session. It
+	// may stand among Params as well.
+	Session string
+}
+
+// Probe tests a zone's proxy login (service.md 5.2): it opens a tunnel, or sends
+// absolute-form for an http target, and fetches the page. The diagnosis tells
+// apart no connection, a login refused, access restricted, a dead target, TLS
+// trust and a target's own error. It stops at the first call that fails; nothing
+// is retried. With more than one round, or without a session, the rounds go
+// without the session, each on its own connection; then two go within it.
+//
+// on hears one line per step, from the calling goroutine; it may be nil. Errors
+// are as for Fetch.
+func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (model.ProbeResult, error) {
+	if on == nil {
+		on = func(string) {}
+	}
+	p, d, err := ft.cfg.Access.Current(ctx)
+	if err != nil {
+		return model.ProbeResult{}, err
+	}
+	pr, err := ft.prepareProbe(p, d, q)
+	if err != nil {
+		return model.ProbeResult{}, err
+	}
+	pr.on, pr.res.Started = on, ft.cfg.Now()
+	if err := pr.run(ctx); err != nil {
+		return model.ProbeResult{}, err
+	}
+	if ft.cfg.Journal != nil {
+		if err := ft.cfg.Journal.PutProbe(context.WithoutCancel(ctx), p.Name, pr.res); err != nil {
+			ft.cfg.Log.Warn("a probe was not kept", "error", err)
+		}
+	}
+	return pr.res, nil
+}
+
+// probe is one test under way.
+type probe struct {
+	ft       *Fetcher
+	p        profile.Profile
+	d        dialect.Dialect
+	q        ProbeRequest
+	rotating []model.Param // without the session
+	res      model.ProbeResult
+	on       func(string)
+}
+
+func (ft *Fetcher) prepareProbe(p profile.Profile, d dialect.Dialect, q ProbeRequest) (*probe, error) {
+	if known, ok := p.Zone(string(q.Zone.Name)); ok && q.Zone.Password == "" {
+		q.Zone.Password = known.Password
+	}
+	if q.Target == "" {
+		q.Target = d.TestPage(p.Local)
+	}
+	if q.Target == "" {
+		return nil, model.BadField("url", "name a page to fetch through the proxy; the contract shows no test page")
+	}
+	q.Rounds = min(max(q.Rounds, 1), maxRounds)
+	isSession := func(m model.Param) bool { return m.Name == "session" }
+	if i := slices.IndexFunc(q.Params, isSession); i >= 0 && q.Session == "" {
+		q.Session = q.Params[i].Value
+	}
+	pr := &probe{ft: ft, p: p, d: d, q: q, rotating: slices.DeleteFunc(slices.Clone(q.Params), isSession)}
+	err := check(p, d, model.FetchRequest{Zone: q.Zone, URL: q.Target, Via: model.ViaNative})
+	if err != nil {
+		return nil, err
+	}
+	params := pr.rotating
+	if q.Session != "" {
+		params = pr.within()
+	}
+	if err := d.SendsParams(params); err != nil {
+		var ns *dialect.NotShownError
+		errors.As(err, &ns)
+		return nil, model.BadField(ns.Field, "%w", err)
+	}
+	name, err := exchange.Username(p, q.Zone.Name, params)
+	if err != nil {
+		return nil, err
+	}
+	pr.res = model.ProbeResult{Zone: q.Zone, Username: name, Proxy: p.ProxyAddr(), Target: q.Target, Timing: exchange.NoTiming()}
+	return pr, nil
+}
+
+// within are the parameters with the session.
+func (pr *probe) within() []model.Param {
+	return append(slices.Clone(pr.rotating), model.Param{Name: "session", Value: pr.q.Session})
+}
+
+func (pr *probe) run(ctx context.Context) error {
+	var rotated []string
+	if pr.q.Session == "" || pr.q.Rounds > 1 {
+		exits, err := pr.rounds(ctx, pr.rotating, pr.q.Rounds, "call")
+		rotated = exits
+		if err != nil || !pr.res.Diagnosis.OK() {
+			pr.res.Exits = rotated
+			return err
+		}
+	}
+	pr.res.Exits = rotated
+	if pr.q.Session == "" {
+		return nil
+	}
+	exits, err := pr.rounds(ctx, pr.within(), stickyRounds, "call within session "+pr.q.Session)
+	if rotated == nil {
+		pr.res.Exits = exits
+	}
+	if err != nil || !pr.res.Diagnosis.OK() {
+		return err
+	}
+	// Without an exit that is told there is nothing to compare.
+	if !slices.Contains(exits, "") {
+		pr.res.StickyRun = true
+		pr.res.Sticky = len(slices.Compact(slices.Clone(exits))) == 1
+	}
+	return nil
+}
+
+// rounds makes n calls and gives the exits seen. The first call of all, and one
+// that fails, fill the result.
+func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what string) ([]string, error) {
+	login, err := pr.ft.cfg.Access.Login(ctx, pr.p, pr.q.Zone, params)
+	if err != nil {
+		return nil, err
+	}
+	var exits []string
+	for i := range n {
+		pr.on(fmt.Sprintf("%s %d of %d", what, i+1, n))
+		exit, d, err := pr.call(ctx, login)
+		if err != nil {
+			return exits, err
+		}
+		exits = append(exits, exit)
+		pr.res.Diagnosis = d
+		if !d.OK() {
+			break
+		}
+	}
+	return exits, nil
+}
+
+// call is one call through the proxy.
+func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d model.Diagnosis, err error) {
+	limit := exchange.LimitOf(pr.q.Zone.Product)
+	leave, err := pr.ft.cfg.Wire.Enter(ctx, pr.q.Zone.Product)
+	if err != nil {
+		return "", d, err
+	}
+	defer leave()
+	actx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, exchange.ErrTimeout)
+	defer cancel()
+	f := &flight{
+		ft: pr.ft, p: pr.p, d: pr.d, login: login, mask: exchange.MaskOf(keystore.Secret{}, login),
+		timeout: limit.Timeout, on: func(Event) {}, bodyCap: probeBody,
+		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative}, id: pr.ft.newID("p"),
+	}
+	t, err := f.tryNative(actx, model.Attempt{N: 1})
+	exchange.Discard(t.body.Ref)
+	var held *exchange.TooFastError
+	switch {
+	case errors.As(err, &held):
+		d, err = heldBack(held), nil
+	case err != nil:
+		return "", d, err
+	case ctx.Err() != nil:
+		return "", d, context.Cause(ctx)
+	default:
+		d = model.Diagnose(t.outcome)
+		d.Evidence = append(d.Evidence, t.body.Notes...)
+	}
+	if first := pr.res.Timing.Total < 0; first || !d.OK() {
+		pr.res.ConnectStatus, pr.res.ConnectHeader = t.connect, t.proxyHeader
+		pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
+	}
+	if exit = t.exit; exit == "" {
+		exit = toldExit(t.header, t.body.Head)
+	}
+	return exit, d, nil
+}
+
+// toldExit finds the exit in the answer of a page that tells callers their
+// address: {"address":"…"} or {"ip":"…"}.
+func toldExit(h http.Header, head []byte) string {
+	if !strings.Contains(h.Get("Content-Type"), "json") {
+		return ""
+	}
+	var answer struct {
+		Address string `json:"address"`
+		IP      string `json:"ip"`
+	}
+	if json.Unmarshal(head, &answer) != nil {
+		return ""
+	}
+	for _, s := range []string{answer.Address, answer.IP} {
+		if host, _, err := net.SplitHostPort(s); err == nil {
+			s = host
+		}
+		if addr, err := netip.ParseAddr(s); err == nil {
+			return addr.WithZone("").String()
+		}
+	}
+	return ""
+}

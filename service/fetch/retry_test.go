@@ -1,0 +1,206 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
+
+	"zonedeck/model"
+)
+
+// inBubble runs a Fetcher against h without a network and on the bubble's clock.
+func inBubble(t *testing.T, h http.HandlerFunc, f func(t *testing.T, c *Fetcher)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		dial, stop := servicetest.Serve(h)
+		f(t, newFetcher(t, servicetest.Profile("http://api.test"), func(c *Config) {
+			c.Wire = exchange.New(exchange.Config{Connect: dial})
+		}))
+		stop()
+	})
+}
+
+func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
+	for name, tc := range map[string]struct {
+		after   string
+		retries int
+		waits   []time.Duration
+	}{
+		"by default one per documented delay": {"", -1, []time.Duration{0, 1000 * time.Millisecond, 3000 * time.Millisecond, 5000 * time.Millisecond}},
+		"the last delay stays":                {"", 5, []time.Duration{0, time.Second, 3 * time.Second, 5 * time.Second, 5 * time.Second, 5 * time.Second}},
+		"none when none is asked for":         {"", 0, []time.Duration{0}},
+		"Retry-After in seconds goes first":   {"7", 2, []time.Duration{0, 7 * time.Second, 7 * time.Second}},
+		"Retry-After is capped":               {"86400", 1, []time.Duration{0, 5 * time.Minute}},
+		"Retry-After as a date":               {"Sat, 01 Jan 2000 00:00:42 GMT", 1, []time.Duration{0, 42 * time.Second}},
+		"Retry-After in the past":             {"Fri, 31 Dec 1999 00:00:42 GMT", 1, []time.Duration{0, time.Second}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var at []time.Time
+			inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+				at = append(at, time.Now())
+				if tc.after != "" {
+					w.Header().Set("Retry-After", tc.after)
+				}
+				w.WriteHeader(http.StatusServiceUnavailable)
+			}, func(t *testing.T, c *Fetcher) {
+				r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+				r.Retries = tc.retries
+				var waiting []time.Duration
+				res, err := c.Fetch(t.Context(), r, func(e Event) {
+					if e.Phase == PhaseWaiting {
+						waiting = append(waiting, e.Waiting)
+					}
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(res.Attempts) != len(tc.waits) || len(at) != len(tc.waits) || len(waiting) != len(tc.waits)-1 {
+					t.Fatalf("%d attempts, %d calls, want %d", len(res.Attempts), len(at), len(tc.waits))
+				}
+				for i, want := range tc.waits {
+					if got := res.Attempts[i]; got.Wait != want || got.N != i+1 || got.Class != model.ClassOutside {
+						t.Errorf("attempt %d is %+v, want a wait of %v", i+1, got, want)
+					}
+					if i > 0 && at[i].Sub(at[i-1]) != want {
+						t.Errorf("call %d came after %v, want exactly %v", i+1, at[i].Sub(at[i-1]), want)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestNoRetryWhereItMakesNoSense(t *testing.T) {
+	for _, status := range []int{400, 401, 402, 403, 404} {
+		t.Run(strconv.Itoa(status), func(t *testing.T) {
+			var calls atomic.Int32
+			inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(status) }, func(t *testing.T, c *Fetcher) {
+				r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+				r.Retries = -1
+				if _, err := c.Fetch(t.Context(), r, nil); err != nil || calls.Load() != 1 {
+					t.Errorf("%d calls: %v", calls.Load(), err)
+				}
+			})
+		})
+	}
+}
+
+func TestCancelDuringTheBackoffEndsAtOnce(t *testing.T) {
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }, func(t *testing.T, c *Fetcher) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		begin := time.Now()
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Retries = -1
+		_, err := c.Fetch(ctx, r, func(e Event) {
+			if e.Waiting == 3*time.Second {
+				time.AfterFunc(500*time.Millisecond, cancel)
+			}
+		})
+		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took != 1500*time.Millisecond {
+			t.Errorf("error %v after %v", err, took)
+		}
+	})
+}
+
+func TestBreakerStopsShortOfABlockedAddress(t *testing.T) {
+	var calls atomic.Int32
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusTooManyRequests) }, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Retries = 0
+		for range exchange.BreakerCount {
+			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
+				t.Fatalf("%+v: %v", res.Diagnosis, err)
+			}
+		}
+		res, err := c.Fetch(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servicetest.WantVerdict(t, res, model.ClassTooFast, "")
+		if res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount || res.Diagnosis.Retry || !strings.Contains(res.Diagnosis.Summary, "sent nothing") {
+			t.Errorf("after %d calls: %+v", calls.Load(), res.Diagnosis)
+		}
+		time.Sleep(exchange.BreakerWindow) //nolint:forbidigo // the bubble's clock
+		if _, err := c.Fetch(t.Context(), r, nil); err != nil || calls.Load() != exchange.BreakerCount+1 {
+			t.Errorf("after the window: %d calls, %v", calls.Load(), err)
+		}
+	})
+}
+
+func TestTargetsOwn429DoesNotCountAgainstTheAddress(t *testing.T) {
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("x-brd-status-code", "429") }, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		for range exchange.BreakerCount + 1 {
+			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
+				t.Fatalf("%+v: %v", res.Diagnosis, err)
+			}
+		}
+	})
+}
+
+func TestProductsKeepTheirOwnConcurrency(t *testing.T) {
+	var now, most atomic.Int64
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		n := now.Add(1)
+		for m := most.Load(); n > m && !most.CompareAndSwap(m, n); m = most.Load() {
+		}
+		time.Sleep(time.Second) //nolint:forbidigo // the bubble's clock
+		now.Add(-1)
+		w.WriteHeader(http.StatusNoContent)
+	}, func(t *testing.T, c *Fetcher) {
+		for _, product := range []model.Product{model.ProductCrawl, model.ProductBrowser, model.ProductSERP} {
+			most.Store(0)
+			r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+			r.Zone.Product = product
+			done := make(chan error)
+			const calls = 20
+			for range calls {
+				go func() {
+					_, err := c.Fetch(t.Context(), r, nil)
+					done <- err
+				}()
+			}
+			for range calls {
+				if err := <-done; err != nil {
+					t.Error(err)
+				}
+			}
+			if want := exchange.LimitOf(product).Concurrency; most.Load() != want {
+				t.Errorf("%s: %d at once, want %d", product, most.Load(), want)
+			}
+		}
+	})
+	serp := exchange.LimitOf(model.ProductSERP).Concurrency
+	if exchange.LimitOf(model.ProductBrowser).Concurrency >= serp || exchange.LimitOf(model.ProductCrawl).Concurrency >= serp {
+		t.Error("browser and crawl must be held lower than SERP (service.md 8)")
+	}
+	for _, l := range exchange.Limits() {
+		if l.Timeout <= 0 || l.Concurrency <= 0 || l.Reason == "" {
+			t.Errorf("%s has no limit: %+v", l.Product, l)
+		}
+	}
+}
+
+func TestOneKeyIsHeldToItsRate(t *testing.T) {
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }, func(t *testing.T, c *Fetcher) {
+		begin := time.Now()
+		for range exchange.KeyBurst + 2*exchange.KeyRate {
+			if _, err := c.Fetch(t.Context(), servicetest.Ask(servicetest.Profile(""), "serp1"), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if took := time.Since(begin).Round(10 * time.Millisecond); took != 2*time.Second {
+			t.Errorf("%d calls took %v", exchange.KeyBurst+2*exchange.KeyRate, took)
+		}
+	})
+}

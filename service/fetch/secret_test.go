@@ -1,0 +1,99 @@
+package fetch
+
+import (
+	"bytes"
+	"encoding/base64"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/service/servicetest"
+
+	"zonedeck/model"
+)
+
+// TestNoSecretIsKept sends the secrets to a service that repeats everything it
+// gets, in headers, bodies and errors, and then looks through every file.
+func TestNoSecretIsKept(t *testing.T) {
+	var log bytes.Buffer
+	change, j, dir := withJournal(t)
+	logging := func(o *Config) {
+		o.Bodies.Dir = filepath.Join(dir, "bodies")
+		o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	}
+	echo := func(w http.ResponseWriter, r *http.Request, secret string) {
+		w.Header().Set("X-Seen", secret)
+		w.Header().Set("x-brd-error", "you sent "+secret)
+		if r.Header.Get("X-Refused") != "" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+		if r.URL.Path == "/large" || r.Header.Get("X-Large") != "" {
+			for range 20_000 {
+				_, _ = io.WriteString(w, "<p>the key is "+secret+" and it is repeated</p>\n")
+			}
+			return
+		}
+		_, _ = io.WriteString(w, "<p>"+secret+"</p>")
+	}
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if bytes.Contains(body, []byte("/large")) {
+			r.Header.Set("X-Large", "1")
+		}
+		if bytes.Contains(body, []byte("/refused")) {
+			r.Header.Set("X-Refused", "1")
+		}
+		echo(w, r, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		echo(w, r, servicetest.LoginOf(r.Header.Get("Proxy-Authorization"))+" "+r.Header.Get("Proxy-Authorization"))
+	})}
+	p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
+	c := newFetcher(t, p, change, logging)
+	for _, path := range []string{"/ok", "/large", "/refused"} {
+		for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+			r := servicetest.Ask(p, "dc1")
+			r.URL, r.Via = "http://lab.test"+path, via
+			res, err := c.Fetch(t.Context(), r, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if res.Body.Size < 20 || !strings.Contains(res.Header.Get("X-Seen"), "****") {
+				t.Fatalf("the answer is not what this test is about: %+v", res)
+			}
+			if path == "/large" && res.Body.File == "" {
+				t.Fatal("the large body is not in a file")
+			}
+			again, err := j.Fetch(t.Context(), res.ID)
+			if err != nil || again.Diagnosis.Class != res.Diagnosis.Class || again.Body.SHA256 != res.Body.SHA256 {
+				t.Errorf("the journal gives %+v: %v", again.Diagnosis, err)
+			}
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	files := 0
+	token := base64.StdEncoding.EncodeToString([]byte("brd-customer-hl_test01-zone-dc1:" + servicetest.Password))
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		servicetest.NoSecret(t, path, string(b))
+		if bytes.Contains(b, []byte(token)) {
+			t.Errorf("%s holds the login", path)
+		}
+		files++
+		return err
+	})
+	if err != nil || files < 3 {
+		t.Errorf("%d files looked through: %v", files, err)
+	}
+	servicetest.NoSecret(t, "the log", log.String())
+}

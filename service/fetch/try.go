@@ -1,0 +1,302 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fields"
+)
+
+// try is what one attempt showed.
+type try struct {
+	outcome     model.Outcome
+	header      http.Header
+	proxyHeader http.Header
+	connect     int // the status of the proxy's own answer, 0 when there was none
+	body        exchange.Received
+	fields      []model.Field
+	exit        string
+	timing      model.Timing
+}
+
+// outcomeOf begins the outcome of an attempt.
+func (f *flight) outcomeOf() model.Outcome {
+	return model.Outcome{
+		Via: f.r.Via, Zone: f.r.Zone, Timeout: f.timeout,
+		HeadMethod: strings.EqualFold(f.r.Method, http.MethodHead),
+	}
+}
+
+// unrepeatable says that the request may change something at the target and that
+// bytes of it may have left: only then is a second try the operator's decision.
+func (f *flight) unrepeatable(tr *exchange.Trace) bool {
+	switch strings.ToUpper(f.r.Method) {
+	case "", http.MethodGet, http.MethodHead, http.MethodOptions:
+		return false
+	default:
+		return tr.Sent()
+	}
+}
+
+// headerText bounds a header that is cited, in bytes.
+const headerText = 200
+
+// citeChallenge adds the headers by which a bot defence names its own answer.
+func citeChallenge(o *model.Outcome, h http.Header) {
+	for _, name := range model.ChallengeHeaders() {
+		if v := h.Get(name); v != "" {
+			o.HeaderEvidence = append(o.HeaderEvidence, name+": "+model.Line(v, headerText))
+		}
+	}
+}
+
+// broken fills an outcome from an exchange that broke. An error that is no
+// breakage comes back: the caller's cancellation, a request that cannot be sent.
+func broken(o *model.Outcome, mask exchange.Mask, tr *exchange.Trace, err error) error {
+	var ce *exchange.Error
+	if !errors.As(err, &ce) {
+		return err
+	}
+	o.Broke, o.BrokeText, o.Peer = ce.Broke, mask.Text(ce.Error()), ce.Peer
+	o.Elapsed = tr.Timing().Total
+	return nil
+}
+
+// read fills an outcome from what a dialect read in an answer's headers.
+func read(o *model.Outcome, r dialect.Reading) {
+	if r.TargetStatus != 0 {
+		o.TargetStatus = r.TargetStatus
+	}
+	if o.ServiceCode == "" && o.ServiceText == "" {
+		o.ServiceCode, o.ServiceText = r.Code, r.Text
+		o.ServiceClass, o.ServiceCause = r.Class, r.Cause
+	}
+	o.RetryAfter = max(o.RetryAfter, r.RetryAfter)
+	o.HeaderEvidence = append(o.HeaderEvidence, r.Evidence...)
+}
+
+// tryAPI is one attempt by API Access (service.md 4.1).
+func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
+	body, err := f.d.Request(f.r)
+	if err != nil {
+		return try{}, model.BadField("url", "%w", err)
+	}
+	t := try{outcome: f.outcomeOf()}
+	resp, tr, err := f.ft.cfg.Wire.API(ctx, exchange.Call{
+		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
+		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
+	})
+	t.outcome.Unrepeatable = f.unrepeatable(tr)
+	if err != nil {
+		t.timing = tr.Timing()
+		return t, broken(&t.outcome, f.mask, tr, err)
+	}
+	defer resp.Body.Close()
+	o := &t.outcome
+	t.header = f.mask.Header(resp.Header)
+	o.ServiceStatus, o.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
+	reading := f.d.ReadHeader(resp.Header, f.ft.cfg.Now())
+	read(o, reading)
+	citeChallenge(o, t.header)
+	t.exit = reading.Exit
+	t.body = f.receive(resp, now)
+	f.ended(ctx, &t, tr)
+	switch good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; {
+	case !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus:
+		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
+	case good && o.TargetStatus == 0 && !reading.Failed():
+		// The contract does not show where the target's status stands. An answer
+		// that passes the page on stands for the target's own.
+		o.TargetStatus = o.ServiceStatus
+	}
+	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
+		f.unwrap(&t, now)
+	}
+	f.finish(&t)
+	return t, nil
+}
+
+// receive reads the body of an answer and tells of its progress.
+func (f *flight) receive(resp *http.Response, now model.Attempt) exchange.Received {
+	f.on(Event{Phase: PhaseReceiving, Attempt: now})
+	s := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d", f.id, now.N))
+	if f.bodyCap > 0 {
+		s.LimitTo(f.bodyCap)
+	}
+	masked := f.mask.Reader(resp.Body)
+	got := exchange.Receive(s, masked, func(n int64) {
+		f.on(Event{Phase: PhaseReceiving, Attempt: now, Bytes: n})
+	})
+	if masked.Found {
+		got.Note("body", "the answer repeated a secret of the request; it was masked with asterisks")
+	}
+	return got
+}
+
+// ended completes timing and outcome once the body was read, or broke off.
+func (f *flight) ended(ctx context.Context, t *try, tr *exchange.Trace) {
+	tr.Done()
+	t.timing = tr.Timing()
+	o := &t.outcome
+	o.Elapsed, o.Incomplete = t.timing.Total, t.body.Ref.Incomplete
+	if t.body.Err == nil {
+		return
+	}
+	o.BrokeText = t.body.Err.Error()
+	if errors.Is(context.Cause(ctx), exchange.ErrTimeout) {
+		o.Broke, o.BrokeText, o.Peer = model.BreakTimeout, exchange.ErrTimeout.Error(), exchange.PeerService
+	}
+	t.body.Note("error", "the body ended early after %d bytes: %s", t.body.Ref.Size, o.BrokeText)
+}
+
+// unwrap replaces the answer to format "json" by the page that it holds. An
+// answer that is not such an object stays as it is.
+func (f *flight) unwrap(t *try, now model.Attempt) {
+	src, err := exchange.OpenBody(t.body.Ref)
+	if err != nil {
+		t.body.Note("error", "the answer could not be read back: %v", err)
+		return
+	}
+	defer src.Close()
+	page := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d-page", f.id, now.N))
+	w, err := dialect.Unwrap(src, page)
+	if err != nil && !page.Cut() {
+		page.Drop()
+		t.body.Note("error", "format json: %v; the answer is shown as it came", err)
+		return
+	}
+	exchange.Discard(t.body.Ref)
+	incomplete := t.body.Ref.Incomplete
+	t.body.Ref, t.body.Head = page.Finish(), page.Head()
+	t.body.Ref.Incomplete = incomplete
+	if w.StatusCode != 0 {
+		t.outcome.TargetStatus = w.StatusCode
+	}
+	if w.Header == nil {
+		return
+	}
+	t.outcome.ContentType = w.Header.Get("Content-Type")
+	citeChallenge(&t.outcome, w.Header)
+	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.ft.cfg.Now()))
+	for name, values := range t.header { // what the service itself said stays in sight
+		if _, ok := w.Header[name]; !ok && strings.HasPrefix(name, "X-") {
+			w.Header[name] = values
+		}
+	}
+	t.header = w.Header
+}
+
+// tryNative is one attempt by Native Access (service.md 5.2).
+func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) {
+	t := try{outcome: f.outcomeOf()}
+	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.r)
+	o := &t.outcome
+	o.Unrepeatable = f.unrepeatable(tr)
+	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
+	tun.Body = []byte(f.mask.Text(string(tun.Body)))
+	if tun.Status != 0 {
+		t.exit = f.readTunnel(o, tun)
+	}
+	if err != nil {
+		t.timing = tr.Timing()
+		o.Elapsed = t.timing.Total
+		if errors.Is(err, exchange.ErrRefused) {
+			return t, nil
+		}
+		return t, broken(o, f.mask, tr, err)
+	}
+	defer resp.Body.Close()
+	t.header = f.mask.Header(resp.Header)
+	d, direct := f.d, f.endToEnd(tun)
+	if direct { // nothing in there is the service's word
+		d = dialect.Dialect{}
+	}
+	reading := d.ReadHeader(resp.Header, f.ft.cfg.Now())
+	read(o, reading)
+	citeChallenge(o, t.header)
+	if reading.Exit != "" {
+		t.exit = reading.Exit
+	}
+	o.ContentType = resp.Header.Get("Content-Type")
+	ownAnswer := !direct && (resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed())
+	switch {
+	case ownAnswer:
+		o.ServiceStatus, t.connect, t.proxyHeader = resp.StatusCode, resp.StatusCode, resp.Header
+	case o.TargetStatus == 0:
+		o.TargetStatus = resp.StatusCode
+	}
+	t.body = f.receive(resp, now)
+	f.ended(ctx, &t, tr)
+	if ownAnswer && o.ServiceText == "" {
+		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
+	}
+	if !f.p.Verify && tun.Status != 0 {
+		t.body.Note("error", "certificate checks are off for this profile (verify = false): the target's certificate was not verified")
+	}
+	f.finish(&t)
+	return t, nil
+}
+
+// endToEnd reports whether what came through the tunnel is the target's alone: the
+// service looks into tunnels of the zones that need its CA (service.md 5.2 rule 3)
+// and, as far as is known, into those of its products beyond the networks. A
+// target that spoke as the service would decide on its own verdict.
+func (f *flight) endToEnd(tun exchange.Tunnel) bool {
+	z := f.r.Zone
+	return tun.Status != 0 && z.Product.Network() && !z.NeedsCA()
+}
+
+// readTunnel fills an outcome from the proxy's answer to CONNECT and gives the
+// exit it names.
+func (f *flight) readTunnel(o *model.Outcome, tun exchange.Tunnel) string {
+	o.ServiceStatus = tun.Status
+	reading := f.d.ReadHeader(tun.Header, f.ft.cfg.Now())
+	if !tun.Refused() { // an open tunnel is no error, whatever else it says
+		reading.Code, reading.Text, reading.Class, reading.Cause, reading.TargetStatus = "", "", "", "", 0
+		reading.RetryAfter = 0
+	}
+	read(o, reading)
+	if tun.Refused() && o.ServiceText == "" {
+		o.ServiceText = dialect.ErrorText(tun.Header.Get("Content-Type"), tun.Body)
+	}
+	return reading.Exit
+}
+
+// fieldBytes bounds the bodies that required fields are looked for in.
+const fieldBytes = 8 << 20
+
+// finish gives the outcome the body, and looks for the required fields in a page
+// that came.
+func (f *flight) finish(t *try) {
+	o := &t.outcome
+	o.BodyHead, o.BodySize = t.body.Head, t.body.Ref.Size
+	if len(f.r.Required) == 0 || o.TargetStatus < 200 || o.TargetStatus > 299 || t.body.Ref.Size == 0 {
+		return
+	}
+	if t.body.Ref.Size > fieldBytes { // half a page would show fields as missing that are not
+		t.body.Note("error", "the required fields were not looked for: the body is larger than %d bytes", fieldBytes)
+		return
+	}
+	src, err := exchange.OpenBody(t.body.Ref)
+	if err != nil {
+		t.body.Note("error", "the required fields were not looked for: %v", err)
+		return
+	}
+	defer src.Close()
+	body, err := io.ReadAll(src)
+	if err == nil {
+		t.fields, err = fields.Find(o.ContentType, body, f.r.Required)
+	}
+	if err != nil {
+		t.body.Note("error", "the required fields were not looked for: %v", err)
+		return
+	}
+	o.RequiredFields, o.MissingFields = f.r.Required, fields.Missing(t.fields)
+}

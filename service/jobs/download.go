@@ -1,0 +1,231 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// The bounds on a download. Public documentation speaks of 5 GB in one answer.
+const (
+	maxDownload   = 8 << 30
+	downloadStall = 2 * time.Minute // without a byte
+	progressEvery = 256 << 10       // bytes between two calls of on
+)
+
+// Download fetches a job's results into a file and says so in the ledger. format
+// is one of rows.Formats, or empty for what dest's name ends in, else json. dest is a
+// file or a folder; empty means the folder of downloads. The file appears
+// complete and synced, or not at all; one of the same name is replaced. on, which
+// may be nil, hears the bytes so far.
+//
+// Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
+// ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
+func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error) {
+	call, err := rn.about(ctx, jobID)
+	if err != nil {
+		return call.job, err
+	}
+	if format, err = pickFormat(format, dest); err != nil {
+		return call.job, err
+	}
+	dest, err = rn.destination(call.job, format, dest)
+	if err != nil {
+		return call.job, err
+	}
+	size, err := rn.fetchResult(ctx, call, format, dest, on)
+	if err != nil {
+		return call.job, err
+	}
+	job, err := rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
+		job.File, job.Bytes = dest, size
+		if !job.State.Final() {
+			job.State = model.JobReady // only a ready job gives results
+		}
+		text := fmt.Sprintf("downloaded %d bytes to %s", size, dest)
+		return journal.JobChange{Step: text, Activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
+	})
+	if err != nil {
+		call.job.File, call.job.Bytes = dest, size
+		return call.job, fmt.Errorf("the results are in %s: %w", dest, err)
+	}
+	return job, nil
+}
+
+func pickFormat(format, dest string) (string, error) {
+	if format == "" {
+		format = strings.ToLower(strings.TrimPrefix(filepath.Ext(dest), "."))
+		if !slices.Contains(rows.Formats(), format) {
+			format = rows.Formats()[0]
+		}
+	}
+	if !slices.Contains(rows.Formats(), format) {
+		return "", model.BadField("format", "%s is not one of %s", rows.Quote(format), strings.Join(rows.Formats(), ", "))
+	}
+	return format, nil
+}
+
+// destination is the absolute name of the file to write. A name of ours begins
+// with the ledger's identifier, so that a remote text alone never names a file;
+// the snapshot's is a plain word, as the dialect checked.
+func (rn *Runner) destination(job model.Job, format, dest string) (string, error) {
+	name := job.ID + "_" + job.Snapshot + "." + format
+	if dest == "" {
+		if rn.cfg.DownloadsDir == "" {
+			return "", model.BadField("dest", "there is no folder of downloads; name a file")
+		}
+		if err := os.MkdirAll(rn.cfg.DownloadsDir, 0o700); err != nil {
+			return "", fmt.Errorf("making the folder of downloads: %w", err)
+		}
+		dest = filepath.Join(rn.cfg.DownloadsDir, name)
+	} else if at, err := os.Stat(dest); err == nil && at.IsDir() {
+		dest = filepath.Join(dest, name)
+	}
+	dest, err := filepath.Abs(dest)
+	if err != nil {
+		return "", fmt.Errorf("download to %s: %w", dest, err)
+	}
+	return dest, nil
+}
+
+// fetchResult streams the answer into dest.
+func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest string, on func(int64)) (int64, error) {
+	stream, err := rn.openResult(ctx, call, format)
+	if err != nil {
+		return 0, err
+	}
+	defer stream.close()
+	var size int64
+	err = textfile.WriteFunc(dest, func(w io.Writer) error {
+		size, err = stream.copyTo(w, on)
+		return err
+	})
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return size, cause
+		}
+		var broke *exchange.Error
+		if errors.As(err, &broke) {
+			return size, rn.jobFault("downloading the results of job "+call.job.ID, call.d, call.secret, nil, err)
+		}
+		return size, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
+	}
+	return size, nil
+}
+
+// result is a result that is being read. Whoever has one closes it.
+type result struct {
+	body   io.ReadCloser
+	cancel context.CancelFunc
+	stall  *time.Timer
+	tr     *exchange.Trace
+}
+
+// errStalled is the cause of a download in which nothing came for long.
+var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
+
+// openResult asks for the results. An error of the stream later is a *exchange.Error.
+func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (*result, error) {
+	doing := "downloading the results of job " + call.job.ID
+	inner, cancel := context.WithCancelCause(ctx)
+	res := &result{
+		cancel: func() { cancel(context.Canceled) },
+		stall:  time.AfterFunc(downloadStall, func() { cancel(exchange.ErrTimeout) }),
+	}
+	get := call.api(http.MethodGet, call.paths.Snapshot)
+	get.Query = url.Values{"format": {format}}
+	resp, tr, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
+	if err != nil {
+		res.release()
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		return nil, rn.jobFault(doing, call.d, call.secret, nil, err)
+	}
+	res.body, res.tr = resp.Body, tr
+	if resp.StatusCode == http.StatusOK {
+		return res, nil
+	}
+	defer res.close()
+	fault := rn.jobFault(doing, call.d, call.secret, resp, nil)
+	if resp.StatusCode == http.StatusAccepted {
+		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
+	}
+	return nil, fault
+}
+
+func (r *result) release() {
+	r.stall.Stop()
+	r.cancel()
+}
+
+// close ends the exchange; what is left of the body is not wanted.
+func (r *result) close() {
+	_ = r.body.Close()
+	r.release()
+	r.tr.Done()
+}
+
+// Read reads on; a stall and a break come back as *exchange.Error.
+func (r *result) Read(p []byte) (int, error) {
+	n, err := r.body.Read(p)
+	if n > 0 {
+		r.stall.Reset(downloadStall)
+	}
+	switch {
+	case err == nil, errors.Is(err, io.EOF):
+		return n, err
+	case errors.Is(err, exchange.ErrInflates):
+		return n, &exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err}
+	case errors.Is(err, context.Canceled):
+		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Err: errStalled}
+	default:
+		return n, &exchange.Error{Broke: exchange.Breakage(err), Peer: exchange.PeerService, Sent: true, Err: fmt.Errorf("the answer broke off: %w", err)}
+	}
+}
+
+// copyTo copies up to the bound.
+func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
+	if on == nil {
+		on = func(int64) {}
+	}
+	buf := make([]byte, 64<<10)
+	var done, told int64
+	for {
+		n, err := r.Read(buf)
+		if n > 0 {
+			if _, err := w.Write(buf[:n]); err != nil {
+				return done, err
+			}
+			if done += int64(n); done > maxDownload {
+				return done, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
+			}
+			if done-told >= progressEvery {
+				told = done
+				on(done)
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			on(done)
+			return done, nil
+		case err != nil:
+			return done, err
+		}
+	}
+}

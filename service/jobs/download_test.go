@@ -1,0 +1,152 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func TestDownloadIsWholeOrNotThere(t *testing.T) {
+	const records = `[{"a":1},{"a":2}]`
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		check  func(error) bool
+	}{
+		{"whole", text(200, records), func(err error) bool { return err == nil }},
+		{"not ready", text(202, `{"status":"running","message":"Snapshot is not ready yet, try again in 10s"}`), func(err error) bool {
+			var n *NotReadyError
+			return errors.Is(err, ErrNotReady) && errors.As(err, &n) && strings.Contains(n.Text, "try again in 10s")
+		}},
+		{"expired", text(400, "Snapshot is expired"), func(err error) bool {
+			var d *DiagnosisError
+			return errors.As(err, &d) && d.Text == "Snapshot is expired"
+		}},
+		{"breaks off", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n[{}"), func(err error) bool {
+			var d *DiagnosisError
+			return errors.As(err, &d) && strings.Contains(d.Text, "broke off")
+		}},
+		{"breaks off between chunks", breakAfter("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n[{}\r\n"), func(err error) bool {
+			var d *DiagnosisError
+			return errors.As(err, &d)
+		}},
+		{"no answer", breakAfter(""), func(err error) bool {
+			var d *DiagnosisError
+			return errors.As(err, &d)
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cl, _ := script(t, c.answer)
+			accepted(t, cl)
+			dir := t.TempDir()
+			dest := filepath.Join(dir, "out.json")
+			if err := os.WriteFile(dest, []byte("before"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var last int64
+			job, err := cl.Download(t.Context(), "job-1", "", dest, func(n int64) { last = n })
+			if !c.check(err) {
+				t.Errorf("%v", err)
+			}
+			got, readErr := os.ReadFile(dest)
+			if readErr != nil {
+				t.Fatal(readErr)
+			}
+			if err != nil && string(got) != "before" {
+				t.Errorf("an attempt left %q", got)
+			}
+			if err == nil && (string(got) != records || job.State != model.JobReady || job.File != dest || job.Bytes != int64(len(records)) || last != job.Bytes) {
+				t.Errorf("%q, %+v, last %d", got, job, last)
+			}
+			if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
+				t.Errorf("left behind: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+func TestWhereADownloadGoes(t *testing.T) {
+	var format atomic.Value
+	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+		format.Store(r.URL.Query().Get("format"))
+		text(200, "a,b\n1,2\n")(w, r)
+	})
+	cl.cfg.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
+	accepted(t, cl)
+	folder := t.TempDir()
+	for _, c := range []struct{ name, format, dest, want, asked string }{
+		{"the default", "", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.json"), "json"},
+		{"a format", "csv", "", filepath.Join(cl.cfg.DownloadsDir, "job-1_sd_1.csv"), "csv"},
+		{"a folder", "ndjson", folder, filepath.Join(folder, "job-1_sd_1.ndjson"), "ndjson"},
+		{"the name's ending", "", filepath.Join(folder, "x.CSV"), filepath.Join(folder, "x.CSV"), "csv"},
+		{"the format before the ending", "json", filepath.Join(folder, "y.csv"), filepath.Join(folder, "y.csv"), "json"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job, err := cl.Download(t.Context(), "job-1", c.format, c.dest, nil)
+			if err != nil || job.File != c.want || format.Load() != c.asked {
+				t.Errorf("%s as %v, %v", job.File, format.Load(), err)
+			}
+			if at, err := os.Stat(c.want); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
+				t.Errorf("%v, %v", at, err)
+			}
+		})
+	}
+	var re *model.RequestError
+	if _, err := cl.Download(t.Context(), "job-1", "xml", "", nil); !errors.As(err, &re) || re.Field() != "format" {
+		t.Errorf("%v", err)
+	}
+	if _, err := cl.Download(t.Context(), "job-1", "", filepath.Join(folder, "no", "such", "folder.json"), nil); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestADownloadEndsWithTheContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "[")
+		_ = http.NewResponseController(w).Flush()
+		cancel()
+		<-r.Context().Done()
+	})
+	accepted(t, cl)
+	if _, err := cl.Download(ctx, "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
+	cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Query().Get("format") == "json" {
+			text(200, `[{"from":"file"}]`)(w, r)
+			return
+		}
+		for i := 0; ; i++ { // without end: only what is needed may be read
+			if _, err := fmt.Fprintf(w, "{\"n\":%d}\n", i); err != nil {
+				return
+			}
+		}
+	})
+	accepted(t, cl)
+	table, err := cl.Records(t.Context(), "job-1", 3)
+	if err != nil || len(table.Rows) != 3 || table.Rows[2][0] != "2" || table.Total != -1 {
+		t.Fatalf("%+v, %v", table, err)
+	}
+	if _, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil); err != nil {
+		t.Fatal(err)
+	}
+	before := asked.Load()
+	table, err = cl.Records(t.Context(), "job-1", 3)
+	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "file" || table.Total != 1 || asked.Load() != before {
+		t.Errorf("%+v, %v", table, err)
+	}
+}

@@ -1,0 +1,141 @@
+package jobs
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"zonedeck/service/exchange"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/journal"
+)
+
+// The errors of jobs that a caller decides on.
+var (
+	// ErrUnknownJob says that no job of the ledger has the identifier.
+	ErrUnknownJob = errors.New("no such job in the ledger")
+	// ErrNoLedger says that there is no journal to write the job down in, and that
+	// therefore none is started: it could be billed and lost.
+	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make the journal writable")
+	// ErrNoSnapshot says that no identifier was received for the job, so that the
+	// service cannot be asked about it.
+	ErrNoSnapshot = errors.New("no identifier was received for it, so the service cannot be asked about it")
+	// ErrNotReady says that there are no results yet.
+	ErrNotReady = errors.New("the results are not ready yet")
+	// ErrJobOver says that the job no longer changes and cannot be cancelled.
+	ErrJobOver = errors.New("the job is over")
+)
+
+// NotReadyError wraps ErrNotReady with what the service said.
+type NotReadyError struct {
+	Text  string        // the service's own words, one bounded line, may be empty
+	After time.Duration // when it asks to be asked again, 0 when it does not say
+}
+
+func (e *NotReadyError) Error() string {
+	s := ErrNotReady.Error()
+	if e.Text != "" {
+		s += ": " + e.Text
+	}
+	return s
+}
+
+// Unwrap is ErrNotReady.
+func (e *NotReadyError) Unwrap() error { return ErrNotReady }
+
+// DiagnosisError is a call about a job that did not succeed, with the class and
+// evidence of its outcome (service.md 7).
+type DiagnosisError struct {
+	Doing     string
+	Diagnosis model.Diagnosis
+	// Status is the service's HTTP status, 0 when there was no answer.
+	Status int
+	// Text is what the service said, one bounded line, or what broke.
+	Text string
+	// After is what the answer asked to wait, 0 when it did not.
+	After time.Duration
+}
+
+func (e *DiagnosisError) Error() string {
+	s := e.Doing + ": "
+	if e.Status > 0 {
+		s += fmt.Sprintf("HTTP %d", e.Status)
+		if e.Text != "" {
+			s += ": "
+		}
+	}
+	return s + e.Text
+}
+
+// answerBytes bounds what is read of an answer that is no result.
+const answerBytes = 64 << 10
+
+// jobFault makes the error of a call that got no answer or a refusal. err is
+// callAPI's, or nil with resp set; resp's body is read to a bound.
+func (rn *Runner) jobFault(doing string, d dialect.Dialect, secret keystore.Secret, resp *http.Response, err error) *DiagnosisError {
+	fault := &DiagnosisError{Doing: doing}
+	o := model.Outcome{Via: model.ViaAPI}
+	if err != nil {
+		var held *exchange.TooFastError
+		var call *exchange.Error
+		fault.Text = scrub(err.Error(), secret)
+		switch {
+		case errors.As(err, &held):
+			o.ServiceClass, o.ServiceStatus, o.RetryAfter = model.ClassTooFast, http.StatusTooManyRequests, held.Wait
+			fault.After = held.Wait
+		case errors.As(err, &call):
+			o.Broke, o.Peer = call.Broke, call.Peer
+		default:
+			o.Broke, o.Peer = model.BreakReset, exchange.PeerService
+		}
+		o.BrokeText = fault.Text
+		fault.Diagnosis = model.Diagnose(o)
+		return fault
+	}
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, answerBytes)) // what came before a break is enough
+	fault.fill(rn.cfg.Now(), d, secret, resp, body)
+	return fault
+}
+
+// fill takes what an answer shows.
+func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, secret keystore.Secret, resp *http.Response, body []byte) {
+	body = []byte(scrub(string(body), secret))
+	for _, values := range resp.Header {
+		for i := range values {
+			values[i] = scrub(values[i], secret)
+		}
+	}
+	reading := d.ReadHeader(resp.Header, now)
+	e.Status, e.After = resp.StatusCode, reading.RetryAfter
+	e.Text = dialect.ErrorText(resp.Header.Get("Content-Type"), body)
+	e.Diagnosis = model.Diagnose(model.Outcome{
+		Via: model.ViaAPI, ServiceStatus: resp.StatusCode,
+		ServiceCode: reading.Code, ServiceText: e.Text, ServiceClass: reading.Class, ServiceCause: reading.Cause,
+		HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
+		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
+	})
+}
+
+// scrub takes a key's value out of a text: a service may echo what it was sent,
+// and the text is kept.
+func scrub(s string, secret keystore.Secret) string {
+	value := secret.Reveal()
+	if value == "" {
+		return s
+	}
+	return strings.ReplaceAll(s, value, secret.String())
+}
+
+// ledgerFault translates the journal's error about an identifier.
+func ledgerFault(err error) error {
+	if errors.Is(err, journal.ErrNotFound) {
+		return fmt.Errorf("%w (%w)", ErrUnknownJob, err)
+	}
+	return err
+}

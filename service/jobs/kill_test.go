@@ -1,0 +1,231 @@
+package jobs
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+)
+
+// victimEnv makes the test binary a process that is killed: its value is what
+// that process does, victimDir and victimURL what with.
+const (
+	victimEnv = "ZONEDECK_SERVICE_VICTIM"
+	victimDir = "ZONEDECK_SERVICE_VICTIM_DIR"
+	victimURL = "ZONEDECK_SERVICE_VICTIM_URL"
+)
+
+// victim does its work until it is killed, or for a minute.
+func victim(role string) int {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	var err error
+	switch role {
+	case "trigger":
+		err = victimTrigger(ctx)
+	case "emulator":
+		err = victimEmulator(ctx)
+	}
+	fmt.Fprintln(os.Stderr, "the victim ended by itself:", err)
+	return 1
+}
+
+func victimTrigger(ctx context.Context) error {
+	j, _, err := journal.Open(ctx, filepath.Join(os.Getenv(victimDir), "journal.db"), time.Now)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	p := servicetest.Profile(os.Getenv(victimURL))
+	c := New(Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Secret:  servicetest.Secret, Key: servicetest.Key,
+		},
+		Wire: exchange.New(exchange.Config{}), Journal: j,
+	})
+	_, err = c.Trigger(ctx, model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: "https://example.com/1"}}})
+	return err
+}
+
+func victimEmulator(ctx context.Context) error {
+	sc := scenario.Demo()
+	sc.PageDelay = 10 * time.Millisecond
+	s, err := emulator.Start(ctx, emulator.Options{StateDir: os.Getenv(victimDir), ProxyAddr: "127.0.0.1:0", Scenario: sc})
+	if err != nil {
+		return err
+	}
+	if err := json.NewEncoder(os.Stdout).Encode(s.Ready()); err != nil {
+		return err
+	}
+	<-ctx.Done()
+	return s.Shutdown(context.Background())
+}
+
+// startVictim starts the process; kill ends it as the kernel ends one that is
+// out of memory.
+func startVictim(t *testing.T, role, dir, url string) (out io.Reader, kill func()) {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), exe, "-test.run=^$")
+	cmd.Env = append(os.Environ(), victimEnv+"="+role, victimDir+"="+dir, victimURL+"="+url)
+	cmd.Stderr = os.Stderr
+	stdout, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var once sync.Once
+	kill = func() {
+		once.Do(func() {
+			_ = cmd.Process.Kill() // it may have ended
+			_ = cmd.Wait()
+		})
+	}
+	t.Cleanup(kill)
+	return stdout, kill
+}
+
+func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *testing.T) {
+	var posts atomic.Int32
+	arrived := make(chan struct{}, 8)
+	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		posts.Add(1)
+		arrived <- struct{}{}
+		<-r.Context().Done() // no answer before the caller is dead
+	})
+	dir := t.TempDir()
+	_, kill := startVictim(t, "trigger", dir, p.BaseURL)
+	select {
+	case <-arrived:
+	case <-time.After(30 * time.Second):
+		t.Fatal("no POST came")
+	}
+	j, notice, err := journal.Open(t.Context(), filepath.Join(dir, "journal.db"), time.Now)
+	if err != nil || notice.Text != "" {
+		t.Fatalf("%v, %q", err, notice.Text)
+	}
+	defer j.Close()
+	c := newRunner(t, p, func(o *Config) { o.Journal = j })
+	if settled, err := c.Recover(t.Context()); err != nil || len(settled) != 0 {
+		t.Fatalf("a job of a process that is alive was settled: %+v, %v", settled, err)
+	}
+	kill()
+	settled, err := c.Recover(t.Context())
+	if err != nil || len(settled) != 1 || settled[0].State != model.JobMayHave || settled[0].Dataset != "gd_x" {
+		t.Fatalf("%+v, %v", settled, err)
+	}
+	if again, err := c.Recover(t.Context()); err != nil || len(again) != 0 {
+		t.Errorf("settled twice: %+v, %v", again, err)
+	}
+	same, err := c.SameInputs(t.Context(), model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: "https://example.com/1"}}}, time.Hour)
+	if err != nil || len(same) != 1 {
+		t.Errorf("a trigger of the same inputs would not be warned of: %+v, %v", same, err)
+	}
+	if n := posts.Load(); n != 1 {
+		t.Errorf("%d POSTs, want one", n)
+	}
+}
+
+func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	dir := t.TempDir()
+	out, kill := startVictim(t, "emulator", dir, "")
+	line, err := bufio.NewReader(out).ReadBytes('\n')
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ready emulator.Ready
+	if err := json.Unmarshal(line, &ready); err != nil {
+		t.Fatal(err)
+	}
+	var base atomic.Value
+	base.Store(ready.API)
+	keys := map[string]account.Key{}
+	for _, k := range ready.Keys {
+		keys[k.Name] = k
+	}
+	withLedger, _ := withJournal(t)
+	c := newRunner(t, profile.Profile{}, withLedger, func(o *Config) {
+		o.Access.Profile = func(context.Context) (profile.Profile, error) {
+			p := servicetest.Profile(base.Load().(string))
+			p.Local = true
+			return p, nil
+		}
+		o.Access.Key = func(name string) (model.Key, bool) {
+			return model.Key{Name: name, Level: model.LevelUser, Secret: name}, true
+		}
+		o.Access.Secret = func(_ context.Context, ref string) (keystore.Secret, error) {
+			return keystore.NewSecret(keys[ref].Value), nil
+		}
+		o.DownloadsDir = t.TempDir()
+	})
+	const n = 300
+	r := model.TriggerRequest{Dataset: "gd_products"}
+	for i := range n {
+		r.Inputs = append(r.Inputs, model.JobInput{URL: fmt.Sprintf("http://lab.test/product/%d?n=%d", i%12+1, i)})
+	}
+	job, err := c.Trigger(ctx, r)
+	if err != nil || job.State != model.JobAccepted {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	var once sync.Once
+	job, err = c.Watch(ctx, job.ID, func(j model.Job) {
+		if j.Done < 10 || j.State.Final() {
+			return
+		}
+		once.Do(func() { // in the middle of the job
+			kill()
+			s, err := emulator.Start(ctx, emulator.Options{StateDir: dir, ProxyAddr: "127.0.0.1:0", CDPAddr: "127.0.0.1:0"})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			t.Cleanup(func() {
+				if err := s.Shutdown(context.WithoutCancel(ctx)); err != nil {
+					t.Error(err)
+				}
+			})
+			if notes := s.Ready().Notes; len(notes) > 0 {
+				t.Errorf("the state was damaged: %q", notes)
+			}
+			base.Store(s.Ready().API)
+		})
+	})
+	if err != nil || job.State != model.JobReady || job.Done != n || job.Records != n {
+		t.Fatalf("%+v, %v", job, err)
+	}
+	if base.Load() == ready.API {
+		t.Error("the job ended before the emulator was killed")
+	}
+	if job, err = c.Download(ctx, job.ID, "ndjson", "", nil); err != nil || len(urlsIn(t, job.File, "ndjson")) != n {
+		t.Errorf("%+v, %v", job, err)
+	}
+}

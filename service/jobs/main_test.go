@@ -1,0 +1,45 @@
+package jobs
+
+import (
+	"context"
+	"os"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestMain(m *testing.M) {
+	if role := os.Getenv(victimEnv); role != "" {
+		os.Exit(victim(role))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// newRunner is a Runner with the secrets of the tests.
+func newRunner(t testing.TB, p profile.Profile, change ...func(*Config)) *Runner {
+	t.Helper()
+	c := Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
+			Secret:  servicetest.Secret, Key: servicetest.Key,
+		},
+	}
+	for _, f := range change {
+		f(&c)
+	}
+	if c.Wire == nil {
+		c.Wire = exchange.New(exchange.Config{Now: c.Now})
+	}
+	return New(c)
+}
+
+// withJournal gives the Runner a ledger.
+func withJournal(t *testing.T) (change func(*Config), dir string) {
+	t.Helper()
+	j, dir := servicetest.Journal(t)
+	return func(c *Config) { c.Journal = j }, dir
+}

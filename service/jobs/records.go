@@ -1,0 +1,59 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+)
+
+// Records is a table of a job's first n records (at most 1,000, and fewer where
+// they are huge): from the file
+// that was downloaded, or else from the service, reading no more than it needs.
+// A record that is no object is a row with the one column "value"; columns stand
+// in the order in which they first appear. Total is the number of records when
+// the end was reached, else -1.
+//
+// Errors: as Download, and a *rows.RecordsError when the result is not what it should
+// be; the table then holds what came before.
+func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.RecordTable, error) {
+	job, err := rn.Job(ctx, jobID)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	if job.File != "" {
+		f, err := os.Open(job.File)
+		if err == nil {
+			defer f.Close()
+			return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
+		}
+	}
+	call, err := rn.about(ctx, jobID)
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	// One record a line is what can be read in part without waiting for the rest.
+	stream, err := rn.openResult(ctx, call, "ndjson")
+	if err != nil {
+		return model.RecordTable{Total: -1}, err
+	}
+	defer stream.close()
+	table, err := rows.ReadRecords(stream, "ndjson", n)
+	var broke *exchange.Error
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return table, context.Cause(ctx)
+	case errors.As(err, &broke):
+		return table, rn.jobFault("reading the records of job "+job.ID, call.d, call.secret, nil, err)
+	}
+	return table, err
+}

@@ -1,0 +1,325 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"zonedeck/service/exchange"
+	"zonedeck/service/rows"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+)
+
+// triggerTimeout bounds the POST of a job, upload included. A job that was
+// started and whose answer is not waited for is the worse outcome, so it is long.
+const triggerTimeout = 3 * time.Minute
+
+// Jobs is the ledger, newest first; without a journal it is empty.
+func (rn *Runner) Jobs(ctx context.Context) ([]model.Job, error) {
+	if rn.cfg.Journal == nil {
+		return nil, nil
+	}
+	return rn.cfg.Journal.Jobs(ctx)
+}
+
+// Job is one job of the ledger by its identifier or its snapshot's. The error
+// wraps ErrUnknownJob when there is none.
+func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
+	if rn.cfg.Journal == nil {
+		return model.Job{}, fmt.Errorf("job %s: %w: there is no ledger", id, ErrUnknownJob)
+	}
+	job, err := rn.cfg.Journal.Job(ctx, id)
+	return job, ledgerFault(err)
+}
+
+// Recover settles the jobs that a process left behind when it died in the middle
+// of a trigger: what was only intended was not sent, what was on its way may
+// have started. Nothing is sent. Call it when the console starts; it returns the
+// jobs it settled.
+func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
+	if rn.cfg.Journal == nil {
+		return nil, nil
+	}
+	return rn.cfg.Journal.Recover(ctx)
+}
+
+// SameInputs are the jobs begun within the last while with the same inputs that
+// may have cost something, newest first.
+func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
+	if rn.cfg.Journal == nil {
+		return nil, nil
+	}
+	p, _, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return rn.cfg.Journal.SameJobs(ctx, digest(p, r), rn.cfg.Now().Add(-within))
+}
+
+// launch is one trigger on its way.
+type launch struct {
+	job    model.Job
+	p      profile.Profile
+	d      dialect.Dialect
+	key    model.Key
+	secret keystore.Secret
+	body   []byte
+}
+
+// Trigger starts a dataset job (service.md 4.2): it writes the intent to the
+// ledger, on disk, then sends one POST and never a second, whatever happens.
+//
+// The job that comes back says what became of it: accepted (with the service's
+// identifier, on disk), refused (HTTP 4xx, with the service's words in Detail),
+// not sent (certainly no byte left), or may have started (everything else). An
+// error means that nothing was sent (a *model.RequestError, ErrNoLedger, the journal's
+// errors), that ctx ended, or that the outcome could not be written down; in the
+// last two cases the job says what is known.
+func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
+	l, err := rn.prepareLaunch(ctx, r)
+	if err != nil {
+		return model.Job{}, err
+	}
+	l.job, err = rn.cfg.Journal.BeginJob(ctx, model.Job{
+		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1,
+	}, digest(l.p, r))
+	if err != nil {
+		return model.Job{}, err
+	}
+	// From here on the outcome is written down whoever still waits for it.
+	kept := context.WithoutCancel(ctx)
+	l.job, err = rn.cfg.Journal.ChangeJob(kept, l.job.ID, func(job *model.Job) (journal.JobChange, error) {
+		job.State = model.JobSending
+		return journal.JobChange{Step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion))}, nil
+	})
+	if err != nil {
+		return l.job, err
+	}
+	verdict := rn.send(ctx, l)
+	job, err := rn.cfg.Journal.ChangeJob(kept, l.job.ID, verdict.apply)
+	if err != nil {
+		l.job.State, l.job.Detail, l.job.Snapshot = verdict.state, verdict.detail, verdict.snapshot
+		return l.job, fmt.Errorf("the job is %s (identifier %q), and that could not be written down: %w",
+			verdict.state.Label(), verdict.snapshot, err)
+	}
+	if verdict.state != model.JobAccepted && ctx.Err() != nil {
+		return job, context.Cause(ctx)
+	}
+	return job, nil
+}
+
+// prepareLaunch checks everything that can be checked before a trace is left.
+func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (launch, error) {
+	if rn.cfg.Journal == nil {
+		return launch{}, ErrNoLedger
+	}
+	p, d, err := rn.cfg.Access.Current(ctx)
+	if err != nil {
+		return launch{}, err
+	}
+	if err := checkTrigger(d, r); err != nil {
+		return launch{}, err
+	}
+	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
+		return launch{}, err
+	}
+	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
+	if err != nil {
+		return launch{}, err
+	}
+	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs)}, nil
+}
+
+// checkTrigger reports with a RequestError why a trigger cannot be sent.
+func checkTrigger(d dialect.Dialect, r model.TriggerRequest) error {
+	documented := d.Name() == dialect.Documented
+	switch {
+	case r.Dataset == "" && !documented:
+		return model.BadField("dataset", "it is empty")
+	case len(r.Dataset) > 200 || line(r.Dataset) != r.Dataset:
+		return model.BadField("dataset", "%s is no dataset's name", rows.Quote(r.Dataset))
+	case len(r.Inputs) == 0:
+		return model.BadField("inputs", "there are none")
+	case len(r.Inputs) > rows.MaxInputs:
+		return model.BadField("inputs", "%d are more than %d; split them into several jobs", len(r.Inputs), rows.MaxInputs)
+	}
+	for i, in := range r.Inputs {
+		row := in.Row
+		if row == 0 {
+			row = i + 1
+		}
+		if err := rows.CheckURL(in.URL); err != nil {
+			return model.BadField("inputs", "row %d: %s: %v", row, rows.Quote(in.URL), err)
+		}
+		if documented && len(in.Extra) > 0 {
+			return model.BadField("inputs", "row %d has fields besides url: %w; choose dialect brightdata", row, dialect.ErrNotShown)
+		}
+	}
+	return nil
+}
+
+// verdict is what became of a trigger.
+type verdict struct {
+	state    model.JobState
+	snapshot string
+	detail   string
+	status   int // of the answer, 0 without one
+	at       time.Time
+}
+
+// apply writes the verdict into the ledger's row.
+func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
+	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
+	step := v.detail
+	if v.state == model.JobAccepted {
+		job.Accepted = v.at
+		step = "snapshot " + v.snapshot
+	}
+	inputs := "inputs"
+	if job.Inputs == 1 {
+		inputs = "input"
+	}
+	return journal.JobChange{
+		Step:     step,
+		Activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)),
+	}, nil
+}
+
+// statusClientGone is what some gateways answer when they gave the request up
+// after passing it on. No standard knows it.
+const statusClientGone = 499
+
+// send makes the one POST.
+func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
+	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
+	defer cancel()
+	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
+		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
+		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset), Body: l.body,
+	})
+	if err != nil {
+		text := line(scrub(err.Error(), l.secret))
+		if !tr.Sent() {
+			return verdict{state: model.JobNotSent, detail: text}
+		}
+		return verdict{state: model.JobMayHave, detail: "it broke after sending: " + text}
+	}
+	defer resp.Body.Close()
+	body, readErr := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
+	tr.Done()
+	defer func() { v.status = resp.StatusCode }()
+	fault := &DiagnosisError{}
+	fault.fill(rn.cfg.Now(), l.d, l.secret, resp, body)
+	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
+	switch {
+	case resp.StatusCode >= 200 && resp.StatusCode < 300:
+		if id, ok := l.d.SnapshotID([]byte(scrub(string(body), l.secret))); ok {
+			return verdict{state: model.JobAccepted, snapshot: id, at: rn.cfg.Now()}
+		}
+		if readErr != nil {
+			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}
+		}
+		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
+	case resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout && resp.StatusCode != statusClientGone:
+		return verdict{state: model.JobRefused, detail: said}
+	default:
+		// A 408, a 499 or a 5xx may come from something before the service or after
+		// the job was started.
+		return verdict{state: model.JobMayHave, detail: said}
+	}
+}
+
+// jobCall is what a call about an accepted job needs.
+type jobCall struct {
+	job    model.Job
+	p      profile.Profile
+	d      dialect.Dialect
+	paths  dialect.JobPaths
+	key    model.Key
+	secret keystore.Secret
+}
+
+// about prepares a call about a job.
+func (rn *Runner) about(ctx context.Context, id string) (jobCall, error) {
+	job, err := rn.Job(ctx, id)
+	if err != nil {
+		return jobCall{}, err
+	}
+	call := jobCall{job: job}
+	if job.Snapshot == "" {
+		return call, fmt.Errorf("job %s is %s: %w", job.ID, job.State.Label(), ErrNoSnapshot)
+	}
+	if call.p, call.d, err = rn.cfg.Access.Current(ctx); err != nil {
+		return call, err
+	}
+	if job.Profile != call.p.Name {
+		return call, model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, call.p.Name)
+	}
+	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Snapshot); err != nil {
+		return call, fmt.Errorf("job %s: %w", job.ID, err)
+	}
+	// The key that started the job; should it be gone by now, the profile's own.
+	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, job.KeyName)
+	if err != nil && ctx.Err() == nil && job.KeyName != call.p.Key {
+		call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, "")
+	}
+	return call, err
+}
+
+// api is the call of one of the job's paths.
+func (j jobCall) api(method, path string) exchange.Call {
+	return exchange.Call{Profile: j.p, KeyName: j.key.Name, Key: j.secret, Method: method, Path: path}
+}
+
+// cancelTimeout bounds the call that cancels a job.
+const cancelTimeout = 30 * time.Second
+
+// CancelJob asks the service to stop a job (a dialect's call; the contract shows
+// none). Errors: ErrJobOver, ErrUnknownJob, ErrNoSnapshot, ErrNotShown, a
+// *DiagnosisError. After a break it is not known whether the job goes on, and to
+// ask again does no harm.
+func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
+	call, err := rn.about(ctx, jobID)
+	if err != nil {
+		return call.job, err
+	}
+	if call.job.State.Final() {
+		return call.job, fmt.Errorf("job %s is %s: %w", call.job.ID, call.job.State.Label(), ErrJobOver)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
+	defer cancel()
+	doing := "cancelling job " + call.job.ID
+	resp, tr, err := rn.cfg.Wire.API(ctx, call.api(http.MethodPost, call.paths.Cancel))
+	if err != nil {
+		if isCancelled(ctx, err) {
+			return call.job, err
+		}
+		return call.job, rn.jobFault(doing, call.d, call.secret, nil, err)
+	}
+	defer resp.Body.Close()
+	defer tr.Done()
+	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+		return call.job, rn.jobFault(doing, call.d, call.secret, resp, nil)
+	}
+	return rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
+		if job.State.Final() {
+			return journal.JobChange{}, nil
+		}
+		job.State = model.JobCanceled
+		return journal.JobChange{Step: "cancelled on request", Activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
+	})
+}
+
+// isCancelled tells the caller's own end from an outcome of the call.
+func isCancelled(ctx context.Context, err error) bool {
+	cause := context.Cause(ctx)
+	return cause != nil && !errors.Is(cause, exchange.ErrTimeout) && errors.Is(err, cause)
+}

@@ -1,0 +1,331 @@
+package jobs
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/service/rows"
+	"zonedeck/service/servicetest"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/journal"
+)
+
+func trigger(urls ...string) model.TriggerRequest {
+	r := model.TriggerRequest{Dataset: "gd_products"}
+	for i, u := range urls {
+		r.Inputs = append(r.Inputs, model.JobInput{URL: u, Row: i + 1})
+	}
+	return r
+}
+
+// TestTriggerByEveryAnswer holds the ledger's promise: whatever the service
+// does, one POST at most, and the ledger says what is known.
+func TestTriggerByEveryAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		state  model.JobState
+		detail string // a part of it
+	}{
+		{"200 with an identifier", text(200, `{"snapshot_id":"sd_1"}`), model.JobAccepted, ""},
+		{"201 with an identifier", text(201, `{"snapshot_id":"sd_1"}`), model.JobAccepted, ""},
+		{"200 without one", text(200, `{"ok":true}`), model.JobMayHave, "HTTP 200 without an identifier"},
+		{"200 with an identifier that cannot stand in a path", text(200, `{"snapshot_id":"../../etc"}`), model.JobMayHave, "without an identifier"},
+		{"200 with garbage", text(200, "\x00\xff<html>"), model.JobMayHave, "without an identifier"},
+		{"200 and nothing", text(200, ""), model.JobMayHave, "without an identifier"},
+		{"202 with a text", text(202, "queued"), model.JobMayHave, "queued"},
+		{"302", redirect, model.JobMayHave, "HTTP 302"},
+		{"400", text(400, `{"error":"Invalid input provided","code":"validation_error"}`), model.JobRefused, "Invalid input provided"},
+		{"400 with control characters", text(400, "a\x1b[31mb\nc"), model.JobRefused, "a [31mb c"},
+		{"401", text(401, "Invalid credentials"), model.JobRefused, "HTTP 401: Invalid credentials"},
+		{"401 that echoes the key", text(401, "Invalid key "+servicetest.KeyValue), model.JobRefused, "Invalid key ••••"},
+		{"403", text(403, "Access denied."), model.JobRefused, "Access denied."},
+		{"404", text(404, "dataset does not exist"), model.JobRefused, "dataset does not exist"},
+		{"408, from whom it may be", text(408, ""), model.JobMayHave, "HTTP 408"},
+		{"429", text(429, "You have too many running jobs"), model.JobRefused, "too many running jobs"},
+		{"499, from a gateway that gave up", text(499, ""), model.JobMayHave, "HTTP 499"},
+		{"200 with the key as the identifier", text(200, `{"snapshot_id":"`+servicetest.KeyValue+`"}`), model.JobMayHave, "without an identifier"},
+		{"500", text(500, "Internal server error"), model.JobMayHave, "HTTP 500: Internal server error"},
+		{"502", text(502, ""), model.JobMayHave, "HTTP 502"},
+		{"the answer breaks off after the head", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"snapsh"), model.JobMayHave, "broke off"},
+		{"the answer breaks off after the identifier", breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"snapshot_id\":\"sd_1\"}"), model.JobAccepted, ""},
+		{"no answer after the request was read", breakAfter(""), model.JobMayHave, "it broke after sending"},
+		{"no HTTP", breakAfter("hello\r\n\r\n"), model.JobMayHave, "it broke after sending"},
+		{"an answer without end", endless, model.JobMayHave, "without an identifier"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var posts atomic.Int32
+			p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+				posts.Add(1)
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					t.Error(err)
+				}
+				c.answer(w, r)
+			})
+			j, dir := withJournal(t)
+			cl := newRunner(t, p, j)
+			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if job.State != c.state || !strings.Contains(job.Detail, c.detail) {
+				t.Errorf("%s: %q", job.State, job.Detail)
+			}
+			if want := map[bool]string{true: "sd_1"}[c.state == model.JobAccepted]; job.Snapshot != want {
+				t.Errorf("snapshot %q", job.Snapshot)
+			}
+			if n := posts.Load(); n != 1 {
+				t.Errorf("%d POSTs", n)
+			}
+			kept, err := cl.Job(t.Context(), job.ID)
+			if err != nil || kept.State != c.state || kept.Snapshot != job.Snapshot || len(kept.Steps) != 3 {
+				t.Errorf("the ledger says %+v, %v", kept, err)
+			}
+			servicetest.NoSecretUnder(t, dir)
+		})
+	}
+}
+
+func text(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+func redirect(w http.ResponseWriter, r *http.Request) {
+	http.Redirect(w, r, "/elsewhere", http.StatusFound)
+}
+
+// breakAfter writes raw bytes and closes the connection.
+func breakAfter(raw string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		conn, buf, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			panic(err)
+		}
+		_, _ = buf.WriteString(raw)
+		_ = buf.Flush()
+		_ = conn.Close()
+	}
+}
+
+func endless(w http.ResponseWriter, _ *http.Request) {
+	for range 4096 { // 4 MiB, of which the client reads little
+		if _, err := w.Write(make([]byte, 1024)); err != nil {
+			return
+		}
+	}
+}
+
+func TestWhatCertainlyWasNotSentIsNotSent(t *testing.T) {
+	closed := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		return "http://" + l.Addr().String()
+	}()
+	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // it would complain of the client
+	untrusted.StartTLS()
+	defer untrusted.Close()
+	for _, c := range []struct{ name, base string }{
+		{"nobody listens", closed},
+		{"no such name", "http://no-such-name.invalid"},
+		{"the certificate is not trusted", untrusted.URL},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			j, _ := withJournal(t)
+			cl := newRunner(t, servicetest.Profile(c.base), j)
+			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+			if err != nil || job.State != model.JobNotSent || job.Detail == "" {
+				t.Errorf("%s %q, %v", job.State, job.Detail, err)
+			}
+		})
+	}
+}
+
+func TestTheIntentIsOnDiskBeforeThePost(t *testing.T) {
+	j, dir := withJournal(t)
+	var cl *Runner
+	seen := make(chan model.Job, 1)
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		// Another process looks into the ledger while the POST is being answered.
+		other, _, err := journal.Open(context.Background(), filepath.Join(dir, "journal.db"), time.Now)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer other.Close()
+		if settled, err := other.Recover(r.Context()); err != nil || len(settled) != 0 {
+			t.Errorf("a living process's job was settled: %v, %v", settled, err)
+		}
+		job, err := other.Job(r.Context(), "job-1")
+		if err != nil {
+			t.Error(err)
+		}
+		seen <- job
+		text(200, `{"snapshot_id":"sd_9"}`)(w, r)
+	})
+	cl = newRunner(t, p, j)
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err != nil {
+		t.Fatal(err)
+	}
+	if job := <-seen; job.State != model.JobSending || job.Inputs != 1 {
+		t.Errorf("%+v", job)
+	}
+}
+
+func TestACancelledTriggerIsWrittenDown(t *testing.T) {
+	j, _ := withJournal(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel()
+		<-r.Context().Done()
+	})
+	cl := newRunner(t, p, j)
+	job, err := cl.Trigger(ctx, trigger("http://lab.test/1"))
+	if !errors.Is(err, context.Canceled) || job.State != model.JobMayHave {
+		t.Errorf("%s, %v", job.State, err)
+	}
+	if kept, err := cl.Job(t.Context(), job.ID); err != nil || kept.State != model.JobMayHave {
+		t.Errorf("%+v, %v", kept, err)
+	}
+}
+
+func TestABadTriggerLeavesNoTrace(t *testing.T) {
+	j, _ := withJournal(t)
+	var posts atomic.Int32
+	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { posts.Add(1) })
+	cl := newRunner(t, p, j)
+	for _, c := range []struct {
+		name, field string
+		change      func(*model.TriggerRequest)
+	}{
+		{"no inputs", "inputs", func(r *model.TriggerRequest) { r.Inputs = nil }},
+		{"too many", "inputs", func(r *model.TriggerRequest) { r.Inputs = make([]model.JobInput, rows.MaxInputs+1) }},
+		{"a relative address", "inputs", func(r *model.TriggerRequest) { r.Inputs[0].URL = "/a" }},
+		{"no dataset", "dataset", func(r *model.TriggerRequest) { r.Dataset = "" }},
+		{"a dataset with a line break", "dataset", func(r *model.TriggerRequest) { r.Dataset = "a\nb\x00" }},
+		{"an unknown key", "key", func(r *model.TriggerRequest) { r.Key = "nobody" }},
+		{"a key without a value", "key", func(r *model.TriggerRequest) { r.Key = "lost" }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := trigger("http://lab.test/1")
+			c.change(&r)
+			_, err := cl.Trigger(t.Context(), r)
+			var re *model.RequestError
+			if !errors.As(err, &re) || re.Field() != c.field {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 0 || posts.Load() != 0 {
+		t.Errorf("%d jobs, %d POSTs, %v", len(jobs), posts.Load(), err)
+	}
+	if _, err := newRunner(t, p).Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, ErrNoLedger) {
+		t.Errorf("without a ledger: %v", err)
+	}
+}
+
+func TestByTheContractAloneAJobIsStartedAndNotAskedFor(t *testing.T) {
+	j, _ := withJournal(t)
+	var query atomic.Value
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		query.Store(r.URL.RawQuery)
+		text(200, `{"job_id":"j_7"}`)(w, r)
+	})
+	p.Dialect = dialect.Documented
+	cl := newRunner(t, p, j)
+	r := trigger("http://lab.test/1")
+	job, err := cl.Trigger(t.Context(), r)
+	if err != nil || job.State != model.JobAccepted || job.Snapshot != "j_7" || query.Load() != "" {
+		t.Fatalf("%+v, %v, query %q", job, err, query.Load())
+	}
+	if _, err := cl.Watch(t.Context(), job.ID, nil); !errors.Is(err, dialect.ErrNotShown) {
+		t.Errorf("watch: %v", err)
+	}
+	if _, err := cl.Download(t.Context(), job.ID, "", "", nil); !errors.Is(err, dialect.ErrNotShown) {
+		t.Errorf("download: %v", err)
+	}
+	if _, err := cl.CancelJob(t.Context(), job.ID); !errors.Is(err, dialect.ErrNotShown) {
+		t.Errorf("cancel: %v", err)
+	}
+	r.Inputs[0].Extra = map[string]string{"a": "1"}
+	if _, err := cl.Trigger(t.Context(), r); !errors.Is(err, dialect.ErrNotShown) {
+		t.Errorf("further fields: %v", err)
+	}
+}
+
+func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
+	j, _ := withJournal(t)
+	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		r    model.TriggerRequest
+		n    int
+	}{
+		{"another order", trigger("http://lab.test/2", "http://lab.test/1"), 1},
+		{"other inputs", trigger("http://lab.test/2"), 0},
+	} {
+		got, err := cl.SameInputs(t.Context(), c.r, time.Hour)
+		if err != nil || len(got) != c.n {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+// The bytes of a trigger, as a socket received them.
+func TestTriggerBytesOnTheWire(t *testing.T) {
+	got := make(chan string, 1)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		req, err := http.ReadRequest(bufio.NewReader(conn))
+		if err != nil {
+			got <- err.Error()
+			return
+		}
+		body, _ := io.ReadAll(req.Body)
+		got <- fmt.Sprintf("%s %s %s %s\n%s", req.Method, req.URL, req.Header.Get("Content-Type"), req.Header.Get("Authorization"), body)
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"snapshot_id\":\"sd_1\"}")
+	}()
+	j, _ := withJournal(t)
+	cl := newRunner(t, servicetest.Profile("http://"+l.Addr().String()), j)
+	r := trigger("http://lab.test/a?x=1&y=2")
+	if _, err := cl.Trigger(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	want := "POST /datasets/v3/trigger?dataset_id=gd_products application/json Bearer " + servicetest.KeyValue + "\n" + `[{"url":"http://lab.test/a?x=1&y=2"}]`
+	if s := <-got; s != want {
+		t.Errorf("got  %s\nwant %s", s, want)
+	}
+}

@@ -1,0 +1,224 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"zonedeck/service/exchange"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/journal"
+)
+
+// How a job is followed. The contract shows no figures; public documentation
+// says that a new job may be unknown for some 20 s and that polling too often is
+// itself "too fast" (service.md 7).
+const (
+	pollFirst      = 2 * time.Second
+	pollLast       = 30 * time.Second
+	pollFirstLocal = 300 * time.Millisecond
+	pollLastLocal  = 2 * time.Second
+	pollTimeout    = 30 * time.Second
+	newJobGrace    = 30 * time.Second // a 404 within this time after acceptance means "not yet"
+	pollPatience   = 10               // polls in a row that may fail before the watch ends
+)
+
+// Watch follows a job until its state is final, and gives every change to on,
+// which may be nil and is called from this goroutine. Changes are in the ledger
+// before on sees them. A state that the dialect does not know means running.
+//
+// It ends with ctx's error when ctx ends; the job is then as last seen. Other
+// errors: ErrUnknownJob, ErrNoSnapshot, ErrNotShown (dialect documented: the
+// contract shows no way to ask), a *model.RequestError, or a *DiagnosisError when the
+// service refuses to answer or cannot be reached ten times in a row. None of them
+// says anything about the job itself, and the watch can be begun again.
+func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+	job, err := rn.Job(ctx, jobID)
+	if err != nil {
+		return job, err
+	}
+	if on == nil {
+		on = func(model.Job) {}
+	}
+	on(job)
+	if job.State.Final() {
+		return job, nil
+	}
+	call, err := rn.about(ctx, jobID)
+	if err != nil {
+		return job, err
+	}
+	wait, last := pollFirst, pollLast
+	if call.p.Local {
+		wait, last = pollFirstLocal, pollLastLocal
+	}
+	failures := 0
+	for {
+		next := wait
+		progress, err := rn.poll(ctx, call)
+		switch fault := (*DiagnosisError)(nil); {
+		case err == nil:
+			failures = 0
+			before := call.job
+			if call.job, err = rn.record(ctx, call.job, progress); err != nil {
+				return call.job, err
+			}
+			if differs(before, call.job) {
+				on(call.job)
+			}
+			if call.job.State.Final() {
+				return call.job, nil
+			}
+		case !errors.As(err, &fault):
+			return call.job, err
+		case rn.expected(call.job, fault):
+			// A new job that is not known yet.
+		case !passing(fault):
+			return call.job, err
+		default:
+			if failures++; failures >= pollPatience {
+				return call.job, err
+			}
+			next = max(next, fault.After)
+		}
+		if err := rn.pause(ctx, next); err != nil {
+			return call.job, err
+		}
+		wait = min(wait*3/2, last)
+		if call, err = rn.refreshed(ctx, call, failures > 0); err != nil {
+			return call.job, err
+		}
+		if call.job.State.Final() { // somebody else saw its end, or cancelled it
+			on(call.job)
+			return call.job, nil
+		}
+	}
+}
+
+// refreshed takes up what others wrote into the ledger and, after a failure, a
+// changed address or key: the embedded emulator may have begun anew on another
+// port, and a key may have been refreshed. Without a failure the key is not
+// asked for again, because its reference may be a command that asks a person.
+func (rn *Runner) refreshed(ctx context.Context, call jobCall, failed bool) (jobCall, error) {
+	if failed {
+		now, err := rn.about(ctx, call.job.ID)
+		if err != nil {
+			return call, err
+		}
+		return now, nil
+	}
+	job, err := rn.Job(ctx, call.job.ID)
+	if err != nil {
+		return call, err
+	}
+	call.job = job
+	return call, nil
+}
+
+// poll asks once.
+func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
+	defer cancel()
+	doing := "asking for the state of job " + call.job.ID
+	resp, tr, err := rn.cfg.Wire.API(ctx, call.api(http.MethodGet, call.paths.Progress))
+	if err != nil {
+		if isCancelled(ctx, err) {
+			return dialect.Progress{}, err
+		}
+		return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, nil, err)
+	}
+	defer resp.Body.Close()
+	defer tr.Done()
+	if resp.StatusCode != http.StatusOK {
+		return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, resp, nil)
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
+	if err == nil {
+		var p dialect.Progress
+		if p, err = call.d.ReadProgress([]byte(scrub(string(body), call.secret))); err == nil {
+			return p, nil
+		}
+	}
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, exchange.ErrTimeout) {
+		return dialect.Progress{}, cause
+	}
+	return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, nil,
+		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
+}
+
+// expected reports whether a refusal only means that the job is new.
+func (rn *Runner) expected(job model.Job, fault *DiagnosisError) bool {
+	return fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < newJobGrace
+}
+
+// passing reports whether a failure of a poll may be over at the next.
+func passing(fault *DiagnosisError) bool {
+	switch fault.Status {
+	case 0:
+		return fault.Diagnosis.Cause != model.CauseTLSTrust
+	case http.StatusTooManyRequests, http.StatusRequestTimeout:
+		return true
+	default:
+		return fault.Status >= 500
+	}
+}
+
+// record writes what the service said into the ledger, if it is news. A job that
+// another process has seen the end of stays at its end.
+func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress) (model.Job, error) {
+	seen := applyProgress(job, p)
+	if !differs(job, seen) {
+		return job, nil
+	}
+	return rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (journal.JobChange, error) {
+		if row.State.Final() {
+			return journal.JobChange{}, nil
+		}
+		before := *row
+		*row = applyProgress(*row, p)
+		note := journal.JobChange{}
+		if row.State != before.State || row.Wire != before.Wire {
+			note.Step = joinText(row.Wire, row.Detail)
+		}
+		if row.State != before.State && row.State.Final() {
+			note.Activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
+		}
+		return note, nil
+	})
+}
+
+// applyProgress is the job after the service said p.
+func applyProgress(job model.Job, p dialect.Progress) model.Job {
+	job.State, job.Wire, job.Detail = p.State, p.Wire, p.Detail
+	if p.Done >= 0 {
+		job.Done = p.Done
+	}
+	if p.Records >= 0 {
+		job.Records = p.Records
+	}
+	return job
+}
+
+// differs reports whether there is news.
+func differs(a, b model.Job) bool {
+	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Done != b.Done || a.Records != b.Records
+}
+
+// pause waits about d: 80 to 120 % of it, so that many watches do not ask in
+// step.
+func (rn *Runner) pause(ctx context.Context, d time.Duration) error {
+	d = d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-timer.C:
+		return nil
+	}
+}

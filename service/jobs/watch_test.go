@@ -1,0 +1,262 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/service/servicetest"
+
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// accepted makes a journal with one accepted job.
+func accepted(t *testing.T, cl *Runner) model.Job {
+	t.Helper()
+	job, err := cl.cfg.Journal.BeginJob(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "")
+	if err == nil {
+		job, err = cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+			job.State, job.Snapshot, job.Accepted = model.JobAccepted, "sd_1", cl.cfg.Now()
+			return journal.JobChange{}, nil
+		})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return job
+}
+
+// script is a client of an API that gives one answer after the other, the last
+// one again and again.
+func script(t *testing.T, answers ...http.HandlerFunc) (*Runner, *atomic.Int32) {
+	t.Helper()
+	var asked atomic.Int32
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		n := int(asked.Add(1)) - 1
+		answers[min(n, len(answers)-1)](w, r)
+	})
+	p.Local = true
+	j, _ := withJournal(t)
+	return newRunner(t, p, j), &asked
+}
+
+func TestWatchFollowsToTheEnd(t *testing.T) {
+	cl, asked := script(t,
+		text(404, "Snapshot does not exist"),
+		text(200, `{"status":"starting"}`),
+		text(503, "busy"),
+		text(200, `{"status":"a word nobody knows","inputs":3,"inputs_done":1,"records":10}`),
+		text(200, `{"status":"ready","inputs_done":3,"records":30}`))
+	job := accepted(t, cl)
+	var states []string
+	got, err := cl.Watch(t.Context(), "sd_1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "accepted |running starting|running a word nobody knows|ready ready"
+	if strings.Join(states, "|") != want {
+		t.Errorf("seen %v", states)
+	}
+	if got.State != model.JobReady || got.Done != 3 || got.Records != 30 || asked.Load() != 5 {
+		t.Errorf("%+v after %d polls", got, asked.Load())
+	}
+	kept, err := cl.Job(t.Context(), job.ID)
+	if err != nil || kept.State != model.JobReady || len(kept.Steps) != 5 {
+		t.Errorf("kept %+v, %v", kept, err)
+	}
+	if _, err := cl.Watch(t.Context(), job.ID, nil); err != nil || asked.Load() != 5 {
+		t.Errorf("a job that is over was asked for again: %v", err)
+	}
+}
+
+func TestWatchEndsWhenAskingIsRefused(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		answer http.HandlerFunc
+		class  model.Class
+	}{
+		{"401", text(401, "Invalid credentials"), model.ClassOutside},
+		{"403", text(403, "Access denied."), model.ClassAccessRestricted},
+		{"400", text(400, "Snapshot is expired"), model.ClassOutside},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			cl, asked := script(t, c.answer)
+			accepted(t, cl)
+			job, err := cl.Watch(t.Context(), "job-1", nil)
+			var d *DiagnosisError
+			if !errors.As(err, &d) || d.Diagnosis.Class != c.class || asked.Load() != 1 {
+				t.Errorf("%v after %d polls", err, asked.Load())
+			}
+			if job.State != model.JobAccepted {
+				t.Errorf("a refused poll says nothing of the job, and it is %s", job.State)
+			}
+		})
+	}
+}
+
+func TestAFailedJobSaysWhy(t *testing.T) {
+	cl, _ := script(t, text(200, `{"status":"failed","error_message":"collector\u001b broke"}`))
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", nil)
+	if err != nil || job.State != model.JobFailed || job.Detail != "collector broke" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestWatchEndsWithTheContext(t *testing.T) {
+	cl, _ := script(t, text(200, `{"status":"running"}`))
+	accepted(t, cl)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	job, err := cl.Watch(ctx, "job-1", func(j model.Job) {
+		if j.State == model.JobRunning {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || job.State != model.JobRunning {
+		t.Errorf("%s, %v", job.State, err)
+	}
+}
+
+func TestWatchSeesWhatOthersCancelled(t *testing.T) {
+	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			text(200, "OK")(w, r)
+			return
+		}
+		text(200, `{"status":"running"}`)(w, r)
+	})
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", func(j model.Job) {
+		if j.State == model.JobRunning {
+			if _, err := cl.CancelJob(t.Context(), "job-1"); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil || job.State != model.JobCanceled {
+		t.Errorf("%s, %v", job.State, err)
+	}
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, ErrJobOver) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestAnAnswerThatComesTooLateDoesNotWakeAJob(t *testing.T) {
+	var cl *Runner
+	var asked *atomic.Int32
+	cl, asked = script(t, func(w http.ResponseWriter, r *http.Request) {
+		// While this poll is being answered, another process sees the end.
+		if _, err := cl.cfg.Journal.ChangeJob(r.Context(), "job-1", func(job *model.Job) (journal.JobChange, error) {
+			job.State = model.JobFailed
+			return journal.JobChange{}, nil
+		}); err != nil {
+			t.Error(err)
+		}
+		text(200, `{"status":"running"}`)(w, r)
+	}, text(200, `{"status":"ready"}`))
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", nil)
+	if err != nil || job.State != model.JobFailed || asked.Load() != 1 {
+		t.Errorf("%s after %d polls, %v", job.State, asked.Load(), err)
+	}
+}
+
+func TestCancelIsRefusedByTheService(t *testing.T) {
+	cl, _ := script(t, text(400, "Snapshot is not running"))
+	accepted(t, cl)
+	job, err := cl.CancelJob(t.Context(), "job-1")
+	var d *DiagnosisError
+	if !errors.As(err, &d) || d.Text != "Snapshot is not running" || job.State != model.JobAccepted {
+		t.Errorf("%s, %v", job.State, err)
+	}
+}
+
+// TestPollsAreApart drives the waits with a fake clock.
+func TestPollsAreApart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cl := New(Config{Rand: fixedRand(0)})
+		start := time.Now()
+		for _, d := range []time.Duration{pollFirst, pollLast, time.Nanosecond} {
+			before := time.Now()
+			if err := cl.pause(t.Context(), d); err != nil {
+				t.Fatal(err)
+			}
+			if got := time.Since(before); got != d*4/5 {
+				t.Errorf("waited %s for %s", got, d)
+			}
+		}
+		cl.cfg.Rand = fixedRand(1<<62 - 1)
+		before := time.Now()
+		if err := cl.pause(t.Context(), time.Minute); err != nil || time.Since(before) < 48*time.Second || time.Since(before) > 72*time.Second {
+			t.Errorf("waited %s, %v", time.Since(before), err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := cl.pause(ctx, time.Hour); !errors.Is(err, context.DeadlineExceeded) {
+			t.Error(err)
+		}
+		if time.Since(start) > 3*time.Minute {
+			t.Error("the end of the context was not noticed")
+		}
+	})
+}
+
+// fixedRand gives the same bits every time.
+func fixedRand(n uint64) func() uint64 { return func() uint64 { return n } }
+
+func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
+	cl, asked := script(t, text(200, `{"status":"ready"}`))
+	accepted(t, cl)
+	p, err := cl.cfg.Access.Profile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Name = "staging"
+	other := newRunner(t, p, func(o *Config) { o.Journal = cl.cfg.Journal })
+	var re *model.RequestError
+	if _, err := other.Watch(t.Context(), "job-1", nil); !errors.As(err, &re) || re.Field() != "profile" {
+		t.Errorf("%v", err)
+	}
+	if asked.Load() != 0 {
+		t.Error("it was asked for")
+	}
+	if _, err := cl.Watch(t.Context(), "job-9", nil); !errors.Is(err, ErrUnknownJob) {
+		t.Errorf("unknown: %v", err)
+	}
+}
+
+func TestPollsKeepTheKeyOutOfTheLedger(t *testing.T) {
+	cl, _ := script(t,
+		text(200, `{"status":"running `+servicetest.KeyValue+`"}`),
+		text(200, `{"status":"failed","error_message":"`+servicetest.KeyValue+`"}`))
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", nil)
+	if err != nil || strings.Contains(fmt.Sprintf("%+v", job), servicetest.KeyValue) {
+		t.Errorf("%+v, %v", job, err)
+	}
+	servicetest.NoSecretUnder(t, filepath.Dir(cl.cfg.Journal.Path()))
+}
+
+func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
+	cl, _ := script(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("x-brd-error", "unknown key "+servicetest.KeyValue)
+		w.Header().Set("x-brd-error-code", "k_"+servicetest.KeyValue)
+		w.WriteHeader(http.StatusForbidden)
+	})
+	accepted(t, cl)
+	_, err := cl.Watch(t.Context(), "job-1", nil)
+	var d *DiagnosisError
+	if !errors.As(err, &d) || len(d.Diagnosis.Evidence) == 0 {
+		t.Fatal(err)
+	}
+	servicetest.NoSecret(t, "the evidence", fmt.Sprint(d.Diagnosis.Evidence, d))
+}

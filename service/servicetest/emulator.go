@@ -1,0 +1,78 @@
+package servicetest
+
+import (
+	"context"
+	"net"
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/profile"
+)
+
+// Demo is the demo account of an emulator, as the console knows it: only the wire
+// and the printed logins are shared.
+type Demo struct {
+	Profile profile.Profile
+	secrets map[string]string
+	keys    map[string]model.Key
+}
+
+// Emulator starts an emulator on loopback, for as long as the test runs.
+func Emulator(t *testing.T, o emulator.Options) Demo {
+	t.Helper()
+	o.ProxyAddr = "127.0.0.1:0"
+	s, err := emulator.Start(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		if err := s.Shutdown(ctx); err != nil {
+			t.Errorf("shutdown: %v", err)
+		}
+	})
+	ready := s.Ready()
+	host, port, err := net.SplitHostPort(ready.Proxy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Profile(ready.API)
+	p.Account, p.UsernamePrefix, p.ProxyHost = model.AccountID(ready.Account), ready.UsernamePrefix, host
+	p.ProxyPort, _ = strconv.Atoi(port)
+	p.Local, p.Zones = true, nil
+	p.CA = filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(p.CA, []byte(ready.CAPEM), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d := Demo{secrets: map[string]string{}, keys: map[string]model.Key{}}
+	for _, z := range ready.Zones {
+		ref := "demo:zone/" + z.Name
+		d.secrets[ref] = z.Password
+		p.Zones = append(p.Zones, model.Zone{Name: model.ZoneName(z.Name), Product: model.Product(z.Product), IdentityVerified: z.IdentityVerified, Password: ref})
+	}
+	for _, k := range ready.Keys {
+		ref := "demo:key/" + k.Name
+		d.secrets[ref] = k.Value
+		d.keys[k.Name] = model.Key{Name: k.Name, Level: model.Level(k.Level), Secret: ref}
+	}
+	d.Profile = p
+	return d
+}
+
+// Secret resolves a reference of the demo account.
+func (d Demo) Secret(_ context.Context, ref string) (keystore.Secret, error) {
+	return keystore.NewSecret(d.secrets[ref]), nil
+}
+
+// Key gives a key of the demo account.
+func (d Demo) Key(name string) (model.Key, bool) {
+	k, ok := d.keys[name]
+	return k, ok
+}

@@ -1,0 +1,366 @@
+// Package servicetest holds what the tests of the service's rooms share: an API
+// and a proxy on loopback, targets with TLS, a profile with its secrets, a journal,
+// and a network without sockets. Only _test.go files import it.
+package servicetest
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/base64"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+)
+
+// The secrets of the tests: nothing of them may be found anywhere afterwards.
+const (
+	KeyValue = "4f1dd2c0b7a94e55a3ce3e6a9b1cf2a1"
+	Password = "proxy-pass-91d3f0c47"
+)
+
+// Profile is a profile whose API is at baseURL.
+func Profile(baseURL string) profile.Profile {
+	return profile.Profile{
+		Name: "test", BaseURL: baseURL, ProxyHost: "127.0.0.1", ProxyPort: 1, UsernamePrefix: "brd",
+		Account: "hl_test01", Dialect: "brightdata", Key: "batch-user", APIVersion: "v3", Verify: true,
+		Zones: []model.Zone{
+			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "env:ZONE"},
+			{Name: "dc1", Product: model.ProductDatacenter, Password: "env:ZONE"},
+			{Name: "serp1", Product: model.ProductSERP, Password: "env:ZONE"},
+		},
+	}
+}
+
+// Zone is a zone of a profile.
+func Zone(p profile.Profile, name string) model.Zone {
+	z, ok := p.Zone(name)
+	if !ok {
+		panic("no zone " + name)
+	}
+	return z
+}
+
+// Secret resolves the references of the tests.
+func Secret(_ context.Context, ref string) (keystore.Secret, error) {
+	switch ref {
+	case "env:KEY":
+		return keystore.NewSecret(KeyValue), nil
+	case "env:ZONE":
+		return keystore.NewSecret(Password), nil
+	default:
+		return keystore.Secret{}, fmt.Errorf("%w: %s", keystore.ErrSecretMissing, ref)
+	}
+}
+
+// Key is the key inventory of the tests: a key that works, one that is only
+// tracked, and one whose value is lost.
+func Key(name string) (model.Key, bool) {
+	switch name {
+	case "batch-user":
+		return model.Key{Name: name, Level: model.LevelUser, Secret: "env:KEY"}, true
+	case "tracked":
+		return model.Key{Name: name}, true
+	case "lost":
+		return model.Key{Name: name, Secret: "env:GONE"}, true
+	default:
+		return model.Key{}, false
+	}
+}
+
+// Journal opens a journal in a folder of its own.
+func Journal(t testing.TB) (j *journal.Journal, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	j, _, err := journal.Open(t.Context(), filepath.Join(dir, "journal.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = j.Close() }) // a test that reads the file closed it
+	return j, dir
+}
+
+// API starts an API that answers with h.
+func API(t *testing.T, h http.HandlerFunc) profile.Profile {
+	t.Helper()
+	s := httptest.NewServer(h)
+	t.Cleanup(s.Close)
+	return Profile(s.URL)
+}
+
+// Proxy is a small forward proxy: CONNECT and absolute-form, answered by hooks.
+type Proxy struct {
+	addr    string
+	Mu      sync.Mutex // guards what it has seen
+	seen    []string   // request lines, and the logins
+	logins  []string
+	Connect func(req *http.Request, conn net.Conn) bool // false: answered by the hook
+	Plain   http.Handler
+	Target  func() (net.Conn, error) // where tunnels go
+}
+
+// Lines are the request lines seen so far.
+func (p *Proxy) Lines() []string {
+	p.Mu.Lock()
+	defer p.Mu.Unlock()
+	return append([]string(nil), p.seen...)
+}
+
+// StartProxy starts a proxy on loopback.
+func StartProxy(t *testing.T, p *Proxy) (host string, port int) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	open := map[net.Conn]bool{}
+	t.Cleanup(func() {
+		ln.Close()
+		mu.Lock()
+		for c := range open {
+			c.Close()
+		}
+		mu.Unlock()
+		wg.Wait()
+	})
+	track := func(c net.Conn) net.Conn {
+		mu.Lock()
+		defer mu.Unlock()
+		open[c] = true
+		return c
+	}
+	wg.Go(func() {
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			track(conn)
+			wg.Go(func() { p.serve(conn, track) })
+		}
+	})
+	p.addr = ln.Addr().String()
+	h, portText, _ := net.SplitHostPort(p.addr)
+	port, _ = strconv.Atoi(portText)
+	return h, port
+}
+
+func (p *Proxy) serve(conn net.Conn, track func(net.Conn) net.Conn) {
+	defer conn.Close()
+	br := bufio.NewReader(conn)
+	req, err := http.ReadRequest(br)
+	if err != nil {
+		return
+	}
+	p.Mu.Lock()
+	p.seen = append(p.seen, req.Method+" "+req.RequestURI)
+	p.logins = append(p.logins, req.Header.Get("Proxy-Authorization"))
+	p.Mu.Unlock()
+	if req.Method != http.MethodConnect {
+		rec := httptest.NewRecorder()
+		p.Plain.ServeHTTP(rec, req)
+		res := rec.Result()
+		res.ContentLength = int64(rec.Body.Len())
+		_ = res.Write(conn)
+		return
+	}
+	if p.Connect != nil && !p.Connect(req, conn) {
+		return
+	}
+	up, err := p.Target()
+	if err != nil {
+		_, _ = io.WriteString(conn, "HTTP/1.1 502 Bad Gateway\r\nx-brd-err-code: target_40001\r\nContent-Length: 0\r\n\r\n")
+		return
+	}
+	track(up)
+	defer up.Close()
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 Connection established\r\nx-brd-ip: 203.0.113.7\r\n\r\n")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_, _ = io.Copy(up, br)
+		_ = up.(*net.TCPConn).CloseWrite()
+	}()
+	_, _ = io.Copy(conn, up)
+	conn.Close()
+	<-done
+}
+
+// TLSTarget starts an https target with a certificate of its own authority and
+// gives the file of that authority's certificate.
+func TLSTarget(t *testing.T, h http.HandlerFunc) (dial func() (net.Conn, error), ca string) {
+	t.Helper()
+	s := httptest.NewUnstartedServer(h)
+	s.TLS = &tls.Config{}
+	s.Config.ErrorLog = Quiet()
+	s.StartTLS()
+	t.Cleanup(s.Close)
+	ca = filepath.Join(t.TempDir(), "ca.pem")
+	writePEM(t, ca, s.Certificate())
+	return func() (net.Conn, error) { return net.Dial("tcp", s.Listener.Addr().String()) }, ca
+}
+
+func writePEM(t *testing.T, file string, cert *x509.Certificate) {
+	t.Helper()
+	b := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Raw})
+	if err := os.WriteFile(file, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// NativeProfile is a profile whose proxy is p.
+func NativeProfile(t *testing.T, p *Proxy) profile.Profile {
+	t.Helper()
+	prof := Profile("http://127.0.0.1:1")
+	prof.ProxyHost, prof.ProxyPort = StartProxy(t, p)
+	return prof
+}
+
+// WantVerdict compares a verdict.
+func WantVerdict(t *testing.T, r model.FetchResult, class model.Class, cause model.Cause) {
+	t.Helper()
+	if r.Diagnosis.Class != class || r.Diagnosis.Cause != cause {
+		t.Errorf("verdict is %s/%s (rule %s, evidence %v), want %s/%s",
+			r.Diagnosis.Class, r.Diagnosis.Cause, r.Diagnosis.Rule, r.Diagnosis.Evidence, class, cause)
+	}
+}
+
+// NoSecret fails when a text holds a secret of the tests.
+func NoSecret(t *testing.T, where, text string) {
+	t.Helper()
+	for _, s := range []string{KeyValue, Password} {
+		if strings.Contains(text, s) {
+			t.Errorf("%s holds the secret %s", where, s)
+		}
+	}
+}
+
+// Page is a page that is fine.
+const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is well.</p></body></html>"
+
+// Quiet is a log that nobody reads.
+func Quiet() *log.Logger { return log.New(io.Discard, "", 0) }
+
+// Ask is a request through a zone of p by API.
+func Ask(p profile.Profile, zone string) model.FetchRequest {
+	z, _ := p.Zone(zone)
+	return model.FetchRequest{Zone: z, URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw}
+}
+
+// LoginOf is the login in a Proxy-Authorization header.
+func LoginOf(header string) string {
+	b, _ := base64.StdEncoding.DecodeString(strings.TrimPrefix(header, "Basic "))
+	return string(b)
+}
+
+// NoSecretUnder fails when a file below dir holds a secret of the tests.
+func NoSecretUnder(t *testing.T, dir string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		NoSecret(t, path, string(b))
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// piped is a listener whose connections are pipes: no network, so that a bubble
+// of synctest can tell when everything waits.
+type piped struct {
+	conns chan net.Conn
+	done  chan struct{}
+}
+
+// Serve serves h on pipes until stop is called. dial connects to it.
+func Serve(h http.Handler) (dial func(ctx context.Context, network, addr string) (net.Conn, error), stop func()) {
+	l := &piped{conns: make(chan net.Conn), done: make(chan struct{})}
+	srv := &http.Server{Handler: h, ErrorLog: Quiet()}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = srv.Serve(l) }()
+	return l.dial, func() {
+		srv.Close()
+		<-ended
+	}
+}
+
+// Accept gives the next pipe.
+func (l *piped) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conns:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+
+// Close ends Accept.
+func (l *piped) Close() error { close(l.done); return nil }
+
+// Addr is no address.
+func (l *piped) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (l *piped) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case l.conns <- far:
+		return near, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// Capture accepts one connection after the other, reads one request's bytes and
+// answers with answer.
+func Capture(t *testing.T, answer string) (addr string, requests <-chan string) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(chan string, 16)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			conn, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			var raw strings.Builder
+			br := bufio.NewReader(io.TeeReader(conn, &raw))
+			if req, err := http.ReadRequest(br); err == nil {
+				_, _ = io.Copy(io.Discard, req.Body)
+				_, _ = io.WriteString(conn, answer)
+			}
+			got <- raw.String()
+			conn.Close()
+		}
+	}()
+	t.Cleanup(func() { ln.Close(); <-done })
+	return ln.Addr().String(), got
+}
