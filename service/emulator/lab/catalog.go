@@ -2,23 +2,24 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
 type product struct {
-	n        int // of the product that it is a variant of
-	sku      string
-	name     string
+	N        int // of the product that it is a variant of
+	SKU      string
+	Name     string
 	variant  string // "" for the product itself
-	category string
-	cents    int
+	Category string
+	Cents    int
 	stock    int
 }
 
 type review struct {
-	author string
-	rating int
-	text   string
+	Author string
+	Rating int
+	Text   string
 }
 
 // Products is the number of products on the shop's first page; /product/1 to
@@ -28,51 +29,29 @@ const Products = 12
 // variants come after the products, in this order.
 const variants = 4
 
-func productName(n int) string {
-	return [...]string{
-		"Brass desk lamp", "Walnut tray", "Linen notebook", "Steel water bottle",
-		"Ceramic pour-over", "Wool blanket", "Cork yoga block", "Enamel camping mug",
-		"Oak picture frame", "Copper measuring cup", "Canvas tool roll", "Glass storage jar",
-	}[n-1]
-}
-
 // categories are the shop's departments.
 func categories() []string {
 	return []string{"lighting", "kitchen", "paper", "outdoor", "home", "workshop"}
 }
 
-func categoryOf(n int) string {
-	return categories()[[...]int{0, 1, 2, 3, 1, 4, 3, 3, 4, 1, 5, 1}[n-1]]
-}
-
-func productAt(n int) (product, bool) {
-	if n < 1 || n > Products {
-		return product{}, false
-	}
-	return product{
-		n:        n,
-		sku:      fmt.Sprintf("LAB-%04d", 1000+n*7),
-		name:     productName(n),
-		category: categoryOf(n),
-		cents:    1250 + n*n*175%9000,
-		stock:    (n * 5) % 6, // two of the twelve are sold out
-	}, true
-}
-
 // catalog is everything in the shop: the products, then their variants.
 func catalog() []product {
 	out := make([]product, 0, Products*(1+variants))
-	for n := range Products {
-		p, _ := productAt(n + 1)
-		out = append(out, p)
+	for i, row := range rows("products.txt", 7) {
+		n := i + 1
+		out = append(out, product{
+			N: n, SKU: fmt.Sprintf("LAB-%04d", 1000+n*7), Name: row[0],
+			Category: categories()[[Products]int{0, 1, 2, 3, 1, 4, 3, 3, 4, 1, 5, 1}[i]],
+			Cents:    1250 + n*n*175%9000,
+			stock:    (n * 5) % 6, // two of the twelve are sold out
+		})
 	}
 	for v, name := range [variants]string{"small", "large", "pair", "imperfect"} {
-		for n := range Products {
-			p, _ := productAt(n + 1)
+		for _, p := range out[:Products] {
 			p.variant = name
-			p.sku += "-" + strings.ToUpper(name[:1])
-			p.name += ", " + name
-			p.cents = p.cents * [variants]int{80, 130, 190, 60}[v] / 100
+			p.SKU += "-" + strings.ToUpper(name[:1])
+			p.Name += ", " + name
+			p.Cents = p.Cents * [variants]int{80, 130, 190, 60}[v] / 100
 			p.stock = (p.stock + v + 1) % 5
 			out = append(out, p)
 		}
@@ -80,36 +59,61 @@ func catalog() []product {
 	return out
 }
 
+// productWhere finds the first product or variant that is as wanted.
+func productWhere(is func(product) bool) (product, bool) {
+	all := catalog()
+	if i := slices.IndexFunc(all, is); i >= 0 {
+		return all[i], true
+	}
+	return product{}, false
+}
+
+// productAt finds a product by its number.
+func productAt(n int) (product, bool) {
+	return productWhere(func(p product) bool { return p.N == n })
+}
+
 // productOf finds a product by its name in lower case.
 func productOf(topic string) (product, bool) {
-	for n := range Products {
-		if p, _ := productAt(n + 1); strings.EqualFold(p.name, topic) {
-			return p, true
-		}
-	}
-	return product{}, false
+	return productWhere(func(p product) bool { return strings.EqualFold(p.Name, topic) })
 }
 
-// productBySKU finds a product or a variant by its number.
-func productBySKU(sku string) (product, bool) {
-	for _, p := range catalog() {
-		if p.sku == sku {
-			return p, true
-		}
+// ID is how the shop's boxes name a product: its number, or the article number of a
+// variant.
+func (p product) ID() string {
+	if p.variant != "" {
+		return p.SKU
 	}
-	return product{}, false
+	return fmt.Sprint(p.N)
 }
 
-func (p product) price() string { return fmt.Sprintf("$%d.%02d", p.cents/100, p.cents%100) }
-
-func (p product) availability() string {
-	if p.stock == 0 {
-		return "Sold out"
+// Link is the product's page.
+func (p product) Link() string {
+	if p.variant != "" {
+		return "/shop/product/" + p.SKU
 	}
-	return "In stock"
+	return fmt.Sprintf("/product/%d", p.N)
 }
 
-func (p product) reviews() []review {
+// Price is in dollars, as it is written.
+func (p product) Price() string { return fmt.Sprintf("$%d.%02d", p.Cents/100, p.Cents%100) }
+
+// Dollars are the whole ones of the price.
+func (p product) Dollars() int { return p.Cents / 100 }
+
+// Available tells whether there is one to be sold.
+func (p product) Available() bool { return p.stock > 0 }
+
+// Availability says it in words.
+func (p product) Availability() string {
+	if p.Available() {
+		return "In stock"
+	}
+	return "Sold out"
+}
+
+// Reviews are two or three.
+func (p product) Reviews() []review {
 	authors := [...]string{"R. Okafor", "M. Lindqvist", "T. Sato", "A. Moreau"}
 	texts := [...]string{
 		"Does what it should; the finish is better than the picture.",
@@ -117,13 +121,9 @@ func (p product) reviews() []review {
 		"Bought a second one for the office.",
 		"Smaller than I expected, read the measures first.",
 	}
-	rs := make([]review, 0, 3)
-	for i := range 2 + p.n%2 {
-		rs = append(rs, review{
-			author: authors[(p.n+i)%len(authors)],
-			rating: 3 + (p.n+i)%3,
-			text:   texts[(p.n*3+i)%len(texts)],
-		})
+	rs := make([]review, 2+p.N%2)
+	for i := range rs {
+		rs[i] = review{authors[(p.N+i)%len(authors)], 3 + (p.N+i)%3, texts[(p.N*3+i)%len(texts)]}
 	}
 	return rs
 }

@@ -4,7 +4,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/base64"
-	"fmt"
 	"math/bits"
 	"net/http"
 	"strconv"
@@ -139,64 +138,39 @@ func (s *site) blocks(mux *http.ServeMux) {
 	mux.HandleFunc("/too-fast", s.tooFast)
 	mux.HandleFunc("/captcha", s.captcha)
 	mux.HandleFunc("/challenge", s.challenge)
-	mux.HandleFunc("/challenge.js", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/javascript; charset=utf-8")
-		_, _ = w.Write([]byte(challengeScript))
-	})
+	// The script draws a box to tick where the page has a CAPTCHA's widget, and starts at
+	// once where it has none. It writes the hash out because browsers offer their own on
+	// secure pages only, and the site is plain HTTP, too.
+	mux.Handle("/challenge.js", file("challenge.js", "text/javascript; charset=utf-8"))
 }
 
 func hard(r *http.Request) bool { return r.URL.Query().Get("hard") == "1" }
 
-// challengeTag is how a block's page says where its challenge is.
-func challengeTag(block string) string {
-	return fmt.Sprintf("<script src=\"/challenge.js\" data-challenge=\"/challenge?for=%s\" async></script>\n", block)
-}
-
-// behind is the page that a block keeps back.
-func behind(w http.ResponseWriter, title string) {
-	page(w, http.StatusOK, title, "<h1>"+title+"</h1>\n<p class=\"behind\">This is the page behind the block: the visitor has solved its challenge.</p>\n"+
-		"<p><a href=\"/shop\">Go on to the shop</a></p>\n")
+// block shows the page behind a block to a visitor who has solved its challenge, else the
+// block. Its challenge is that of a name; "" is none.
+func (s *site) block(w http.ResponseWriter, r *http.Request, status int, template, name, behind string) {
+	switch {
+	case hard(r) && name == "captcha":
+		name = "captcha-hard" // its endpoint hands out no puzzle
+	case hard(r):
+		name = ""
+	case s.cleared(r, name):
+		w.Header().Del("Retry-After")
+		show(w, http.StatusOK, "behind", behind)
+		return
+	}
+	show(w, status, template, name)
 }
 
 func (s *site) forbidden(w http.ResponseWriter, r *http.Request) {
-	const body = "<h1>Access denied</h1>\n<p>You do not have permission to view this page.</p>\n"
-	switch {
-	case hard(r): // no challenge: there is nothing to solve
-		page(w, http.StatusForbidden, "Access denied", body)
-	case s.cleared(r, "forbidden"):
-		behind(w, "Members' page")
-	default:
-		page(w, http.StatusForbidden, "Access denied", body+challengeTag("forbidden"))
-	}
+	s.block(w, r, http.StatusForbidden, "forbidden", "forbidden", "Members' page")
 }
 
 func (s *site) tooFast(w http.ResponseWriter, r *http.Request) {
-	if s.cleared(r, "too-fast") && !hard(r) {
-		behind(w, "No hurry")
-		return
-	}
 	w.Header().Set("Retry-After", "1")
-	body := "<h1>Too many requests</h1>\n<p>Slow down and come back in a second.</p>\n"
-	if !hard(r) {
-		body += challengeTag("too-fast")
-	}
-	page(w, http.StatusTooManyRequests, "Too many requests", body)
+	s.block(w, r, http.StatusTooManyRequests, "too fast", "too-fast", "No hurry")
 }
 
 func (s *site) captcha(w http.ResponseWriter, r *http.Request) {
-	block := "captcha"
-	if hard(r) {
-		block = "captcha-hard" // its endpoint hands out no puzzle
-	} else if s.cleared(r, block) {
-		behind(w, "Welcome, human")
-		return
-	}
-	page(w, http.StatusOK, "Are you a robot?", `<h1>Please verify you are a human</h1>
-<p>Our systems have detected unusual traffic from your network.</p>
-<form action="/captcha" method="post">
-<div class="g-recaptcha" data-sitekey="6LeLabLabLabLabLabLabLabLabLabLabLabLabLa"></div>
-<noscript>Turn on JavaScript to solve the challenge.</noscript>
-<button type="submit">Continue</button>
-</form>
-`+challengeTag(block))
+	s.block(w, r, http.StatusOK, "captcha", "captcha", "Welcome, human")
 }

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"strconv"
 	"strings"
@@ -44,8 +45,10 @@ func (s *site) crawlPages(mux *http.ServeMux) {
 	mux.HandleFunc("/site/list", s.siteList)
 	mux.HandleFunc("/site/calendar", calendar)
 	mux.HandleFunc("/site/drafts/{$}", drafts)
-	mux.HandleFunc("/site/private/{$}", private)
-	mux.HandleFunc("/site/files/{name}", siteFile)
+	mux.Handle("/site/private/{$}", file("private.html", typeHTML)) // a crawler that keeps to robots.txt never reads it
+	mux.Handle("/site/files/report.pdf", file("report.pdf", "application/pdf"))
+	mux.Handle("/site/files/plan.svg", file("plan.svg", "image/svg+xml"))
+	mux.HandleFunc("/site/files/prices.csv", prices)
 }
 
 func robots(w http.ResponseWriter, r *http.Request) {
@@ -82,42 +85,33 @@ func sitemap(w http.ResponseWriter, r *http.Request) {
 	var b strings.Builder
 	b.WriteString("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n")
 	for _, p := range sitePaths() {
-		fmt.Fprintf(&b, "<url><loc>%s</loc></url>\n", esc(origin(r)+p))
+		fmt.Fprintf(&b, "<url><loc>%s</loc></url>\n", html.EscapeString(origin(r)+p))
 	}
 	b.WriteString("</urlset>\n")
 	_, _ = w.Write([]byte(b.String()))
 }
 
 // sitePage writes a page of the site: what the article number n says, and links.
-func (s *site) sitePage(w http.ResponseWriter, n int, title string, links [][2]string) {
+func (s *site) sitePage(w http.ResponseWriter, n int, title string, links []link) {
 	all := s.index().articles
-	a := &all[n%len(all)]
-	var b strings.Builder
-	fmt.Fprintf(&b, "<nav id=\"top\"><a href=\"/site/\">Site</a></nav>\n<main>\n<h1>%s</h1>\n", esc(title))
-	for paragraph := range strings.SplitSeq(a.Text, "\n\n") {
-		if paragraph != "" {
-			fmt.Fprintf(&b, "<p>%s</p>\n", esc(paragraph))
-		}
-	}
-	b.WriteString("</main>\n<ul class=\"links\">\n")
-	for _, l := range links {
-		fmt.Fprintf(&b, "<li><a href=\"%s\">%s</a></li>\n", esc(l[0]), esc(l[1]))
-	}
-	b.WriteString("</ul>\n<p><a href=\"#top\">Back to the top</a></p>\n")
-	page(w, http.StatusOK, title, b.String())
+	show(w, http.StatusOK, "site", struct {
+		Title      string
+		Paragraphs []string
+		Links      []link
+	}{title, all[n%len(all)].Paragraphs(), links})
 }
 
 func (s *site) siteHome(w http.ResponseWriter, _ *http.Request) {
-	links := [][2]string{}
+	links := []link{}
 	for _, sec := range siteSections() {
-		links = append(links, [2]string{"/site/" + sec + "/", capital(sec)})
+		links = append(links, link{"/site/" + sec + "/", capital(sec)})
 	}
 	links = append(links,
-		[2]string{"/site/list?sort=name&dir=up", "All pages"}, [2]string{"/site/list?dir=up&sort=name", "All pages again"},
-		[2]string{"/site/old", "The old guides"}, [2]string{"/site/gone", "A page that went"},
-		[2]string{"/site/drafts/", "Drafts"}, [2]string{"/site/private/", "Private"}, [2]string{"/site/calendar?month=1", "Calendar"},
-		[2]string{"/site/files/report.pdf", "Report"}, [2]string{"/site/files/prices.csv", "Prices"}, [2]string{"/site/files/plan.svg", "Plan"},
-		[2]string{"https://example.org/", "Another site"}, [2]string{"mailto:post@lab.test", "Write to us"})
+		link{"/site/list?sort=name&dir=up", "All pages"}, link{"/site/list?dir=up&sort=name", "All pages again"},
+		link{"/site/old", "The old guides"}, link{"/site/gone", "A page that went"},
+		link{"/site/drafts/", "Drafts"}, link{"/site/private/", "Private"}, link{"/site/calendar?month=1", "Calendar"},
+		link{"/site/files/report.pdf", "Report"}, link{"/site/files/prices.csv", "Prices"}, link{"/site/files/plan.svg", "Plan"},
+		link{"https://example.org/", "Another site"}, link{"mailto:post@lab.test", "Write to us"})
 	s.sitePage(w, 0, "The site", links)
 }
 
@@ -138,12 +132,12 @@ func (s *site) siteSection(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	secs := siteSections()
-	var links [][2]string
+	var links []link
 	for t := 1; t <= siteTopics; t++ {
-		links = append(links, [2]string{strconv.Itoa(t), fmt.Sprintf("%s, topic %d", capital(secs[i]), t)})
+		links = append(links, link{strconv.Itoa(t), fmt.Sprintf("%s, topic %d", capital(secs[i]), t)})
 	}
 	next := secs[(i+1)%len(secs)] // the sections are a circle
-	links = append(links, [2]string{"../" + next + "/", capital(next)}, [2]string{"/site/#top", "Home"})
+	links = append(links, link{"../" + next + "/", capital(next)}, link{"/site/#top", "Home"})
 	s.sitePage(w, 1+i, capital(secs[i]), links)
 }
 
@@ -155,11 +149,11 @@ func (s *site) siteTopic(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	here := fmt.Sprintf("/site/%s/%d", siteSections()[i], t)
-	var links [][2]string
+	var links []link
 	for l := 1; l <= leaves(i, t); l++ {
-		links = append(links, [2]string{here + "/" + strconv.Itoa(l), fmt.Sprintf("Page %d", l)})
+		links = append(links, link{here + "/" + strconv.Itoa(l), fmt.Sprintf("Page %d", l)})
 	}
-	links = append(links, [2]string{strconv.Itoa(t%siteTopics + 1), "Next topic"}, [2]string{"./", "Up"}, [2]string{here + "#links", "This page"})
+	links = append(links, link{strconv.Itoa(t%siteTopics + 1), "Next topic"}, link{"./", "Up"}, link{here + "#links", "This page"})
 	s.sitePage(w, 7+i*siteTopics+t, fmt.Sprintf("%s, topic %d", capital(siteSections()[i]), t), links)
 }
 
@@ -172,7 +166,7 @@ func (s *site) siteLeaf(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	sec := siteSections()[i]
-	links := [][2]string{
+	links := []link{
 		{fmt.Sprintf("/site/%s/%d", sec, t), "Up"},
 		{fmt.Sprintf("/site/%s/%d/%d", sec, t%siteTopics+1, 1), "Across"},
 		{"/site/", "Home"},
@@ -182,9 +176,9 @@ func (s *site) siteLeaf(w http.ResponseWriter, r *http.Request) {
 
 // siteList is the same page whatever the order of its query.
 func (s *site) siteList(w http.ResponseWriter, _ *http.Request) {
-	var links [][2]string
+	var links []link
 	for _, p := range sitePaths() {
-		links = append(links, [2]string{p, p})
+		links = append(links, link{p, p})
 	}
 	s.sitePage(w, 5, "All pages", links)
 }
@@ -201,34 +195,16 @@ func calendar(w http.ResponseWriter, r *http.Request) {
 		month.Format("January 2006"), n+1))
 }
 
-func drafts(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+func drafts(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Robots-Tag", "noindex")
-	_, _ = w.Write([]byte("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><meta name=\"robots\" content=\"noindex, nofollow\"><title>Drafts</title></head>\n" +
-		"<body>\n<h1>Drafts</h1>\n<p>Not to be indexed.</p>\n<a href=\"/site/archive/1\">Archive</a>\n</body>\n</html>\n"))
+	file("drafts.html", typeHTML)(w, r)
 }
 
-func private(w http.ResponseWriter, _ *http.Request) {
-	page(w, http.StatusOK, "Private", "<h1>Private</h1>\n<p>A crawler that keeps to robots.txt never reads this.</p>\n")
-}
-
-func siteFile(w http.ResponseWriter, r *http.Request) {
-	switch r.PathValue("name") {
-	case "report.pdf":
-		w.Header().Set("Content-Type", "application/pdf")
-		_, _ = w.Write([]byte("%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 200 200]>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"))
-	case "prices.csv":
-		w.Header().Set("Content-Type", "text/csv; charset=utf-8")
-		var b strings.Builder
-		b.WriteString("sku,name,price\n")
-		for _, p := range catalog() {
-			fmt.Fprintf(&b, "%s,%q,%d.%02d\n", p.sku, p.name, p.cents/100, p.cents%100)
-		}
-		_, _ = w.Write([]byte(b.String()))
-	case "plan.svg":
-		w.Header().Set("Content-Type", "image/svg+xml")
-		_, _ = w.Write([]byte("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100\" height=\"100\"><rect width=\"100\" height=\"100\" fill=\"none\" stroke=\"black\"/></svg>\n"))
-	default:
-		notFound(w, r)
+// prices are those of the whole shop.
+func prices(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
+	fmt.Fprintln(w, "sku,name,price")
+	for _, p := range catalog() {
+		fmt.Fprintf(w, "%s,%q,%s\n", p.SKU, p.Name, p.Price()[1:])
 	}
 }

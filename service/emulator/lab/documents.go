@@ -3,6 +3,7 @@ package lab
 import (
 	"embed"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,21 +40,35 @@ func Documents() []Document {
 // article is a document with what else its page and its search results show.
 type article struct {
 	Document
-	slug string
-	// topic is what it is about, in lower case: "brass desk lamp".
-	topic            string
-	question, answer string
-	// source is who published it: a site name, a channel.
-	source string
-	facts  []fact
-	// place, only for places.
-	coordinates string
-	rating      float64
-	// length of a video, m:ss.
-	length string
+	Slug string
+	// Topic is what it is about, in lower case: "brass desk lamp".
+	Topic            string
+	Question, Answer string
+	// Source is who published it: a site's name, a channel.
+	Source string
+	// Shown are the facts on its page.
+	Shown []fact
+	// Coordinates are those of a place.
+	Coordinates string
+	Rating      float64
+	// Length is that of a video, m:ss.
+	Length string
 }
 
-type fact struct{ name, value string }
+type fact struct{ Name, Value string }
+
+// Paragraphs are those of the text.
+func (a *article) Paragraphs() []string {
+	return slices.DeleteFunc(strings.Split(a.Text, "\n\n"), func(p string) bool { return p == "" })
+}
+
+// Product is what of the shop's the article is about, or nil.
+func (a *article) Product() *product {
+	if p, ok := productOf(a.Topic); ok {
+		return &p
+	}
+	return nil
+}
 
 //go:embed seeds
 var seeds embed.FS
@@ -83,17 +98,17 @@ func articles() []article {
 	}
 	for i := range out {
 		a := &out[i]
-		a.slug = slugOf(a.Title)
-		a.URL = Base + "/docs/" + a.slug
-		a.Facts = map[string]string{"topic": a.topic, "publisher": a.source}
-		for _, f := range a.facts {
-			a.Facts[strings.ToLower(f.name)] = f.value
+		a.Slug = slugOf(a.Title)
+		a.URL = Base + "/docs/" + a.Slug
+		a.Facts = map[string]string{"topic": a.Topic, "publisher": a.Source}
+		for _, f := range a.Shown {
+			a.Facts[strings.ToLower(f.Name)] = f.Value
 		}
-		if a.rating > 0 {
-			a.Facts["rating"] = stars(a.rating)
+		if a.Rating > 0 {
+			a.Facts["rating"] = stars(a.Rating)
 		}
-		if p, ok := productOf(a.topic); ok {
-			a.Facts["availability"] = p.availability()
+		if p := a.Product(); p != nil {
+			a.Facts["availability"] = p.Availability()
 		}
 		if _, city, ok := strings.Cut(a.Facts["address"], ", "); ok {
 			a.Facts["city"] = city
@@ -111,34 +126,34 @@ func productArticles(out []article) []article {
 	for i, r := range rows("products.txt", 7) {
 		p, _ := productAt(i + 1)
 		name, lower := r[0], strings.ToLower(r[0])
-		facts := []fact{{"Material", r[1]}, {"Made for", r[2]}, {"Price", p.price()}, {"SKU", p.sku}}
-		guide := article{topic: lower, question: "How do I choose a " + lower + "?", answer: r[3], source: "Lab Guides", facts: facts}
+		facts := []fact{{"Material", r[1]}, {"Made for", r[2]}, {"Price", p.Price()}, {"SKU", p.SKU}}
+		guide := article{Topic: lower, Question: "How do I choose a " + lower + "?", Answer: r[3], Source: "Lab Guides", Shown: facts}
 		guide.Document = Document{
 			Title: "How to choose a " + lower, Category: "guides", Published: day(i),
 			Description: fmt.Sprintf("A %s is made for %s. What to look for before you buy one.", lower, r[2]),
 			Text: fmt.Sprintf("A %s of %s is made for %s. %s\n\nThe lab's shop sells one for %s under the number %s. %s",
-				lower, r[1], r[2], r[3], p.price(), p.sku, r[6]),
+				lower, r[1], r[2], r[3], p.Price(), p.SKU, r[6]),
 		}
-		care := article{topic: lower, question: r[5], answer: r[6], source: "Workshop Notes", facts: facts}
+		care := article{Topic: lower, Question: r[5], Answer: r[6], Source: "Workshop Notes", Shown: facts}
 		care.Document = Document{
 			Title: name + ": care and cleaning", Category: "care", Published: day(i + 40),
 			Description: r[4],
 			Text:        fmt.Sprintf("%s\n\n%s %s\n\n%s is what it is made of, and that decides how it is cleaned.", r[4], r[5], r[6], capital(r[1])),
 		}
-		review := article{topic: lower, question: "Is the " + lower + " worth its price?", source: "Shelf Test", facts: facts}
-		review.answer = fmt.Sprintf("At %s it is, if you need it for %s.", p.price(), r[2])
+		review := article{Topic: lower, Question: "Is the " + lower + " worth its price?", Source: "Shelf Test", Shown: facts}
+		review.Answer = fmt.Sprintf("At %s it is, if you need it for %s.", p.Price(), r[2])
 		var said []string
 		sum := 0
-		for _, rv := range p.reviews() {
-			said = append(said, fmt.Sprintf("%s gives it %d of 5: %s", rv.author, rv.rating, rv.text))
-			sum += rv.rating
+		for _, rv := range p.Reviews() {
+			said = append(said, fmt.Sprintf("%s gives it %d of 5: %s", rv.Author, rv.Rating, rv.Text))
+			sum += rv.Rating
 		}
-		review.rating = float64(sum*10/len(said)) / 10
+		review.Rating = float64(sum*10/len(said)) / 10
 		review.Document = Document{
 			Title: name + " review", Category: "reviews", Published: day(i + 80),
-			Description: fmt.Sprintf("We used the %s for a month. %.1f of 5, %s at %s.", lower, review.rating, strings.ToLower(p.availability()), p.price()),
+			Description: fmt.Sprintf("We used the %s for a month. %.1f of 5, %s at %s.", lower, review.Rating, strings.ToLower(p.Availability()), p.Price()),
 			Text: fmt.Sprintf("We used the %s for a month, for %s.\n\n%s\n\nVerdict: %s", lower, r[2],
-				strings.Join(said, "\n\n"), review.answer),
+				strings.Join(said, "\n\n"), review.Answer),
 		}
 		out = append(out, guide, care, review)
 	}
@@ -149,10 +164,10 @@ func recipeArticles(out []article) []article {
 	for i, r := range rows("recipes.txt", 6) {
 		lower := strings.ToLower(r[0])
 		a := article{
-			topic: lower, source: "Millbrook Kitchen", rating: 4 + float64(i%10)/10,
-			question: fmt.Sprintf("How long does %s take?", lower),
-			answer:   fmt.Sprintf("It takes %s minutes and serves %s.", r[2], r[3]),
-			facts:    []fact{{"Time", r[2] + " minutes"}, {"Serves", r[3]}, {"Main ingredient", r[1]}},
+			Topic: lower, Source: "Millbrook Kitchen", Rating: 4 + float64(i%10)/10,
+			Question: fmt.Sprintf("How long does %s take?", lower),
+			Answer:   fmt.Sprintf("It takes %s minutes and serves %s.", r[2], r[3]),
+			Shown:    []fact{{"Time", r[2] + " minutes"}, {"Serves", r[3]}, {"Main ingredient", r[1]}},
 		}
 		var steps strings.Builder
 		for n, step := range strings.Split(r[5], ";") {
@@ -162,7 +177,7 @@ func recipeArticles(out []article) []article {
 			Title: r[0] + " recipe", Category: "recipes", Published: day(i + 13),
 			Description: fmt.Sprintf("%s with %s, ready in %s minutes for %s people.", r[0], r[4], r[2], r[3]),
 			Text: fmt.Sprintf("You need %s, and also %s. %s\n\n%s%s keeps for two days in a cool place.",
-				r[1], r[4], a.answer, steps.String(), r[0]),
+				r[1], r[4], a.Answer, steps.String(), r[0]),
 		}
 		out = append(out, a)
 	}
@@ -171,7 +186,7 @@ func recipeArticles(out []article) []article {
 
 func docArticles(out []article) []article {
 	for i, r := range rows("docs.txt", 5) {
-		a := article{topic: strings.ToLower(r[0]), question: r[3], answer: r[4], source: "Lab Docs"}
+		a := article{Topic: strings.ToLower(r[0]), Question: r[3], Answer: r[4], Source: "Lab Docs"}
 		a.Document = Document{
 			Title: r[0], Category: "docs", Published: day(i + 7),
 			Description: r[1],
@@ -184,7 +199,7 @@ func docArticles(out []article) []article {
 
 func newsArticles(out []article) []article {
 	for _, r := range rows("news.txt", 5) {
-		a := article{topic: strings.ToLower(r[2]), source: r[2] + " Herald", facts: []fact{{"Place", r[2]}}}
+		a := article{Topic: strings.ToLower(r[2]), Source: r[2] + " Herald", Shown: []fact{{"Place", r[2]}}}
 		a.Document = Document{
 			Title: r[1], Category: "news", Published: dateOf(r[0]),
 			Description: r[3],
@@ -198,9 +213,9 @@ func newsArticles(out []article) []article {
 func placeArticles(out []article) []article {
 	for i, r := range rows("places.txt", 7) {
 		a := article{
-			topic: strings.ToLower(r[0]), source: "Town Guide", coordinates: r[5], rating: 3.5 + float64(i*3%15)/10,
-			question: fmt.Sprintf("When is %s open?", r[0]), answer: r[4] + ".",
-			facts: []fact{{"Kind", r[1]}, {"Address", r[2]}, {"Opened", r[3]}, {"Hours", r[4]}},
+			Topic: strings.ToLower(r[0]), Source: "Town Guide", Coordinates: r[5], Rating: 3.5 + float64(i*3%15)/10,
+			Question: fmt.Sprintf("When is %s open?", r[0]), Answer: r[4] + ".",
+			Shown: []fact{{"Kind", r[1]}, {"Address", r[2]}, {"Opened", r[3]}, {"Hours", r[4]}},
 		}
 		a.Document = Document{
 			Title: r[0], Category: "places", Published: day(i + 55),
@@ -214,7 +229,7 @@ func placeArticles(out []article) []article {
 
 func videoArticles(out []article) []article {
 	for _, r := range rows("videos.txt", 5) {
-		a := article{topic: strings.ToLower(r[1]), source: r[2], length: r[3], facts: []fact{{"Channel", r[2]}, {"Length", r[3]}}}
+		a := article{Topic: strings.ToLower(r[1]), Source: r[2], Length: r[3], Shown: []fact{{"Channel", r[2]}, {"Length", r[3]}}}
 		a.Document = Document{
 			Title: r[1] + " (video)", Category: "videos", Published: dateOf(r[0]),
 			Description: r[4],

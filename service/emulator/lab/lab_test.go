@@ -68,7 +68,7 @@ func TestTheShopChangesItsMarkupNotItsProducts(t *testing.T) {
 	one, two := get(t, "/shop").Body.String(), get(t, "/shop?v=2").Body.String()
 	for n := range Products {
 		p, ok := productAt(n + 1)
-		if !ok || !strings.Contains(one, p.name) || !strings.Contains(two, p.name) || !strings.Contains(two, p.sku) {
+		if !ok || !strings.Contains(one, p.Name) || !strings.Contains(two, p.Name) || !strings.Contains(two, p.SKU) {
 			t.Errorf("product %d: %+v", n+1, p)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"crypto/subtle"
 	"fmt"
+	"html"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -24,7 +25,7 @@ const (
 )
 
 func (s *site) otherPages(mux *http.ServeMux) {
-	mux.HandleFunc("/js", scripted)
+	mux.Handle("/js", file("js.html", typeHTML)) // empty until a script has run
 	mux.HandleFunc("/login", s.login)
 	mux.HandleFunc("/redirect", redirect)
 	mux.HandleFunc("/cookies", cookies)
@@ -37,26 +38,6 @@ func (s *site) otherPages(mux *http.ServeMux) {
 	mux.HandleFunc("/welcome.txt", s.welcome)
 }
 
-// scripted is empty until a script has run.
-func scripted(w http.ResponseWriter, _ *http.Request) {
-	page(w, http.StatusOK, "By script", `<div id="app"></div>
-<noscript>This page needs JavaScript.</noscript>
-<script>
-fetch("/json").then(function (r) { return r.json(); }).then(function (data) {
-  var list = document.createElement("ul");
-  list.id = "products";
-  data.products.forEach(function (p) {
-    var li = document.createElement("li");
-    li.className = "product";
-    li.textContent = p.name + " " + p.price.toFixed(2);
-    list.appendChild(li);
-  });
-  document.getElementById("app").appendChild(list);
-});
-</script>
-`)
-}
-
 // login takes user lab with password lamp, and shows an account page to who has been
 // there. The cookie is bound to nothing but the site.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +46,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		if err := r.ParseForm(); err != nil || r.PostForm.Get("user") != "lab" ||
 			subtle.ConstantTimeCompare([]byte(r.PostForm.Get("password")), []byte("lamp")) != 1 {
-			loginForm(w, http.StatusUnauthorized, "That is not the user or not the password.")
+			show(w, http.StatusUnauthorized, "login", "That is not the user or not the password.")
 			return
 		}
 		http.SetCookie(w, &http.Cookie{Name: cookie, Value: s.seal("login", "lab", "", s.Now().Add(time.Hour)), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
@@ -78,17 +59,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	loginForm(w, http.StatusOK, "User lab, password lamp.")
-}
-
-func loginForm(w http.ResponseWriter, status int, hint string) {
-	page(w, status, "Sign in", `<h1>Sign in</h1>
-<form action="/login" method="post">
-<label>User <input name="user" autocomplete="username"></label>
-<label>Password <input type="password" name="password" autocomplete="current-password"></label>
-<button type="submit">Sign in</button>
-</form>
-<p class="hint">`+hint+"</p>\n")
+	show(w, http.StatusOK, "login", "User lab, password lamp.")
 }
 
 // redirect sends on to itself n-1 times more (n from 1 to 50), then to to, a path of the
@@ -202,7 +173,7 @@ func encoded(w http.ResponseWriter, r *http.Request) {
 		ct += "; charset=" + name
 	}
 	if where == "meta" || where == "both" {
-		meta = "<meta charset=\"" + esc(name) + "\">"
+		meta = "<meta charset=\"" + html.EscapeString(name) + "\">"
 	}
 	text := map[string]string{
 		"windows-1251": "Лампа", "koi8-r": "Лампа", "iso-8859-5": "Лампа", "shift_jis": "ランプ", "euc-jp": "ランプ",

@@ -30,7 +30,7 @@ const (
 func newIndex() *index {
 	x := &index{articles: articles(), bySlug: map[string]int{}, postings: map[string][]posting{}}
 	for i, a := range x.articles {
-		x.bySlug[a.slug] = i
+		x.bySlug[a.Slug] = i
 		weights := map[string]float64{}
 		for _, part := range [...]struct {
 			text   string

@@ -86,8 +86,8 @@ func New(o Options) http.Handler {
 
 // failures are the pages of the ways a fetch can end.
 func (s *site) failures(mux *http.ServeMux) {
-	mux.HandleFunc("/{$}", home)
-	mux.HandleFunc("/ok", ok)
+	mux.Handle("/{$}", file("home.html", typeHTML))
+	mux.Handle("/ok", file("ok.html", typeHTML))
 	mux.HandleFunc("/large", large)
 	mux.HandleFunc("/slow", slow)
 	mux.HandleFunc("/empty", func(w http.ResponseWriter, _ *http.Request) {
@@ -104,56 +104,6 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 	page(w, http.StatusNotFound, "Not found", "<h1>404</h1>\n<p>The lab has no page "+html.EscapeString(r.URL.Path)+".</p>\n")
 }
 
-func page(w http.ResponseWriter, status int, title, body string) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(status)
-	// A failed write means that the client left; there is nobody to tell.
-	_, _ = io.WriteString(w, "<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>"+
-		html.EscapeString(title)+"</title></head>\n<body>\n"+body+"</body>\n</html>\n")
-}
-
-func home(w http.ResponseWriter, _ *http.Request) {
-	var b strings.Builder
-	b.WriteString("<h1>The lab</h1>\n<p>One page for each way a fetch can end.</p>\n<ul>\n")
-	for _, p := range [...][2]string{
-		{"/ok", "a page that works"},
-		{"/json", "a JSON document"},
-		{"/large?mb=8", "a large body"},
-		{"/forbidden", "403"},
-		{"/too-fast", "429 with Retry-After"},
-		{"/captcha", "200 with a CAPTCHA"},
-		{"/slow?s=5", "an answer that takes its time"},
-		{"/empty", "200 without a body"},
-		{"/error", "500"},
-		{"/shop", "a shop"},
-		{"/shop?v=2", "the same shop after its markup changed"},
-		{"/search?q=lamp", "search results"},
-		{"/whoami", "what the site saw of you"},
-		{"/site/", "a site to crawl"},
-		{"/docs/", "every document that the search finds"},
-		{"/js", "content that only a script brings"},
-		{"/login", "a form, and a page behind it"},
-		{"/redirect?n=3", "redirects"},
-		{"/cookies", "cookies, set and shown"},
-		{"/headers", "the headers of your request"},
-		{"/stream?kb=64&chunk=4&ms=10", "a body that comes in pieces"},
-		{"/status/418", "any status"},
-		{"/gzip", "a compressed body"},
-		{"/encoding?charset=iso-8859-1", "text in another character set"},
-		{"/mygeo.json", "where you seem to be"},
-		{"/welcome.txt", "a greeting"},
-	} {
-		fmt.Fprintf(&b, "<li><a href=\"%[1]s\">%[1]s</a> %[2]s</li>\n", html.EscapeString(p[0]), p[1])
-	}
-	b.WriteString("</ul>\n")
-	page(w, http.StatusOK, "The lab", b.String())
-}
-
-func ok(w http.ResponseWriter, _ *http.Request) {
-	page(w, http.StatusOK, "It works", "<h1>It works</h1>\n<p>This page answers 200 with a body, every time.</p>\n"+
-		"<p>If you read this through a zone, the zone, its credential and the way to the target are fine.</p>\n")
-}
-
 func jsonPage(w http.ResponseWriter, _ *http.Request) {
 	type item struct {
 		SKU     string  `json:"sku"`
@@ -162,9 +112,8 @@ func jsonPage(w http.ResponseWriter, _ *http.Request) {
 		InStock bool    `json:"in_stock"`
 	}
 	items := make([]item, 0, Products)
-	for n := range Products {
-		p, _ := productAt(n + 1)
-		items = append(items, item{p.sku, p.name, float64(p.cents) / 100, p.stock > 0})
+	for _, p := range catalog()[:Products] {
+		items = append(items, item{p.SKU, p.Name, float64(p.Cents) / 100, p.Available()})
 	}
 	writeJSON(w, map[string]any{"site": "lab.test", "products": items})
 }

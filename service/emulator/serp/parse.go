@@ -224,16 +224,7 @@ func (p *parser) startOf(link string) int {
 	if err != nil {
 		return 0
 	}
-	name := "start"
-	switch p.q.Engine {
-	case Bing:
-		name = "first"
-	case Yandex:
-		name = "p"
-	case DuckDuckGo:
-		name = "s"
-	}
-	return number(u.Query().Get(name))
+	return number(u.Query().Get(grammarOf(p.q.Engine).start))
 }
 
 func (p *parser) title(s *goquery.Selection) string { return p.link(s.Find("a.title"), "href") }

@@ -64,11 +64,7 @@ func Engine(u *url.URL) string {
 		if u.Path != "/search" {
 			return ""
 		}
-		switch e := u.Query().Get("engine"); e {
-		case Bing, Yandex, DuckDuckGo:
-			return e
-		}
-		return Google
+		return Named(u.Query().Get("engine"))
 	}
 	host = strings.TrimPrefix(host, "www.")
 	for _, e := range [...]string{Google, Bing, Yandex, DuckDuckGo} {
@@ -78,6 +74,84 @@ func Engine(u *url.URL) string {
 		}
 	}
 	return ""
+}
+
+// Named is the engine of a name, as the lab's search page takes it.
+func Named(name string) string {
+	switch name {
+	case Bing, Yandex, DuckDuckGo:
+		return name
+	}
+	return Google
+}
+
+// grammar is how an engine's addresses name what they ask for. The first result has the
+// number first, and start counts in units of so many results.
+type grammar struct {
+	text, start, language, country string
+	first, unit                    int
+}
+
+func grammarOf(engine string) grammar {
+	switch engine {
+	case Bing:
+		return grammar{"q", "first", "setLang", "cc", 1, 1}
+	case Yandex:
+		return grammar{"text", "p", "lang", "lr", 0, pageSize("")}
+	case DuckDuckGo:
+		return grammar{"q", "s", "", "", 0, 1}
+	default:
+		return grammar{"q", "start", "hl", "gl", 0, 1}
+	}
+}
+
+// Search reads the parameters of an engine's address; device, mode and target are left
+// out.
+func Search(engine string, v url.Values) Query {
+	g := grammarOf(engine)
+	q := Query{
+		Engine: engine, Text: v.Get(g.text), Language: v.Get(g.language), Country: v.Get(g.country),
+		Start: max(number(v.Get(g.start))-g.first, 0) * g.unit,
+	}
+	switch engine {
+	case Bing:
+		if language, country, ok := strings.Cut(v.Get("mkt"), "-"); ok {
+			q.Language, q.Country = orElse(q.Language, language), orElse(q.Country, country)
+		}
+	case Yandex:
+		q.Text = orElse(q.Text, v.Get("q"))
+	case DuckDuckGo:
+		q.Country, q.Language, _ = strings.Cut(v.Get("kl"), "-") // a region and a language: us-en
+	default:
+		q.Vertical = vertical(v)
+	}
+	return q
+}
+
+// Address is the lab's search by the same engine, in the same language and country, for
+// another text, offset or vertical.
+func (q Query) Address(text string, start int, vertical string) string {
+	g := grammarOf(q.Engine)
+	pairs := [][2]string{{"engine", q.Engine}, {g.text, text}, {g.language, q.Language}, {g.country, q.Country}, {"tbm", vertical}}
+	if q.Engine == Google {
+		pairs = pairs[1:]
+	}
+	if q.Engine == DuckDuckGo && q.Country != "" && q.Language != "" {
+		pairs = append(pairs, [2]string{"kl", q.Country + "-" + q.Language})
+	}
+	if start > 0 {
+		pairs = append(pairs, [2]string{g.start, strconv.Itoa(start/g.unit + g.first)})
+	}
+	var b strings.Builder
+	b.WriteString("/search")
+	sep := "?"
+	for _, p := range pairs {
+		if p[0] != "" && p[1] != "" {
+			b.WriteString(sep + p[0] + "=" + url.QueryEscape(p[1]))
+			sep = "&"
+		}
+	}
+	return b.String()
 }
 
 // IsResultPage tells whether a search engine's address is one of its pages of results.
@@ -97,26 +171,8 @@ func Read(address string) (Query, error) {
 		return Query{}, fmt.Errorf("reading the search address: %w", err)
 	}
 	v := u.Query()
-	q := Query{Engine: Engine(u), Device: device(v.Get("brd_mobile"))}
-	q.Text = v.Get("q")
-	switch q.Engine {
-	case Bing:
-		q.Language, q.Country = v.Get("setLang"), v.Get("cc")
-		if language, country, ok := strings.Cut(v.Get("mkt"), "-"); ok {
-			q.Language, q.Country = orElse(q.Language, language), orElse(q.Country, country)
-		}
-		q.Start = max(number(v.Get("first"))-1, 0)
-	case Yandex:
-		q.Text = orElse(v.Get("text"), q.Text)
-		q.Language, q.Country = v.Get("lang"), v.Get("lr")
-		q.Start = number(v.Get("p")) * pageSize("")
-	case DuckDuckGo:
-		q.Country, q.Language, _ = strings.Cut(v.Get("kl"), "-") // a region and a language: us-en
-		q.Start = number(v.Get("s"))
-	default:
-		q.Language, q.Country = v.Get("hl"), v.Get("gl")
-		q.Start, q.Vertical = number(v.Get("start")), vertical(v)
-	}
+	q := Search(Engine(u), v)
+	q.Device = device(v.Get("brd_mobile"))
 	switch m := Mode(v.Get("brd_json")); m {
 	case Raw, JSON, WithHTML, Parsed:
 		q.Mode = m

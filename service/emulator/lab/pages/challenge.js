@@ -1,10 +1,4 @@
-package lab
-
-// challengeScript is what a browser runs on a block's page. Where the page has a
-// CAPTCHA's widget it draws a box to tick and waits for it; otherwise it starts at
-// once, as script challenges do. The hash is written out because browsers offer their
-// own on secure pages only, and the site is plain HTTP, too.
-const challengeScript = `(function () {
+(function () {
   "use strict";
   var tag = document.currentScript, endpoint = tag.getAttribute("data-challenge");
 
@@ -80,4 +74,3 @@ const challengeScript = `(function () {
   }
   if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start); else start();
 })();
-`
