@@ -1,0 +1,111 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// changes lists what findMutants makes of a function body.
+func changes(t *testing.T, src string) []string {
+	t.Helper()
+	found, err := findMutants("p", "p/f.go", []byte("package p\n"+src))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range found {
+		out = append(out, m.fn+": "+m.after)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestTheMistakesOfEachKind(t *testing.T) {
+	for name, c := range map[string]struct {
+		src  string
+		want []string
+	}{
+		"a comparison": {"var x = a < b", []string{"-: var x = a <= b", "-: var x = a >= b"}},
+		"a sum":        {"var x = a + b", []string{"-: var x = a - b"}},
+		"joined text":  {`var x = "a" + b + c`, nil},
+		"and":          {"var x = a && !b", []string{"-: var x = a && b", "-: var x = a || !b"}},
+		"a number":     {"var x = 7", []string{"-: var x = 6", "-: var x = 8"}},
+		"a choice": {"var x, y, z = 1<<20, 5*time.Second, make([]int, n, 16) + 1500", []string{
+			"-: var x, y, z = 1<<20, 5*time.Second, make([]int, n, 16) - 1500",
+		}},
+		"a condition": {"func f() { if g() { } else { h() } }", []string{
+			"f: func f() { if !(g()) { } else { h() } }",
+			"f: func f() { if false && (g()) { } else { h() } }",
+			"f: func f() { if g() { } else { } }",
+			"f: func f() { if g() { } }",
+		}},
+		"statements": {"func (t *T) f() {\n\tdefer g()\n\tx = 1\n\ty := x\n}", []string{
+			"T.f: (dropped)", "T.f: (dropped)", "T.f: x = 0", "T.f: x = 2",
+		}},
+		"results": {"func f() (n int, ok bool, err error) { return g(), true, h() }", []string{
+			"f: func f() (n int, ok bool, err error) { return 0, true, h() }",
+			"f: func f() (n int, ok bool, err error) { return g(), false, h() }",
+			"f: func f() (n int, ok bool, err error) { return g(), true, nil }",
+		}},
+		"values beside an error": {"func f() (int, bool, error) { return 0, false, err }", []string{
+			"f: func f() (int, bool, error) { return 0, false, nil }",
+		}},
+		"results of a function inside": {"func f() error { g = func() string { return s }; return nil }", []string{
+			`f: func f() error { ; return nil }`,
+			`f: func f() error { g = func() string { return "" }; return nil }`,
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := changes(t, c.src); !slices.Equal(got, c.want) {
+				t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+			}
+		})
+	}
+}
+
+func TestTheSameSeedDrawsTheSameMutantsOfTheFoldersAskedFor(t *testing.T) {
+	all := []mutant{{file: "a/x.go", line: 1}, {file: "b/x.go"}, {file: "a/x.go", line: 2}, {file: "a/b/x.go"}, {file: "ab/x.go"}}
+	first, second := draw(all, "a/b,b", 7), draw(all, "a/b,b", 7)
+	if !slices.Equal(first, second) {
+		t.Errorf("drawn %v, then %v", first, second)
+	}
+	files := map[string]bool{}
+	for _, m := range first {
+		files[m.file] = true
+	}
+	if len(first) != 2 || !files["a/b/x.go"] || !files["b/x.go"] {
+		t.Errorf("drew %v", first)
+	}
+	orders := map[string]bool{}
+	for seed := range uint64(20) {
+		orders[fmt.Sprint(draw(all, "", seed))] = true
+	}
+	if len(orders) < 10 {
+		t.Errorf("20 seeds draw %d orders", len(orders))
+	}
+}
+
+func TestAMutantIsReachedWhereItsBlockRan(t *testing.T) {
+	c, err := readCoverage([]byte("mode: set\np/f.go:3.10,5.2 2 1\np/f.go:7.1,7.20 1 0\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[mutant][2]bool{
+		{pkg: "p", file: "p/f.go", line: 4, col: 1}:  {true, true},
+		{pkg: "p", file: "p/f.go", line: 3, col: 9}:  {false, false},
+		{pkg: "p", file: "p/f.go", line: 7, col: 5}:  {true, false},
+		{pkg: "p", file: "p/f.go", line: 20, col: 1}: {false, false},
+	} {
+		if in, ran := c.at(name); [2]bool{in, ran} != want {
+			t.Errorf("line %d: in a block %v, which ran %v; want %v", name.line, in, ran, want)
+		}
+	}
+	if !c.touches("p") || c.touches("q") {
+		t.Error("touched packages are mistaken")
+	}
+	if _, err := readCoverage([]byte("p/f.go:3,5\n")); err == nil {
+		t.Error("a broken profile was read")
+	}
+}
