@@ -1,18 +1,16 @@
 package emulator
 
 import (
-	"bytes"
 	"crypto/subtle"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
+	"math"
 	"net/http"
 	"slices"
-	"time"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/level"
 )
 
@@ -110,14 +108,30 @@ func (s *Server) answerControl(w http.ResponseWriter, status int, v any, err err
 	}
 }
 
+// handleCreateKey takes {"name", "level", "expires", "duty"}. expires is a date, an RFC
+// 3339 moment or "Unlimited" (a zero time); it is required.
 func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
-	body, err := answer.ReadBody(w, r, maxControlBytes)
+	t, err := readObject(w, r)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "the body could not be read")
+		answerError(w, http.StatusBadRequest, err.Error())
 		return
 	}
-	name, lv, duty, expires, err := parseNewKey(body)
-	if err != nil {
+	name, lv, duty := t.Text("name"), level.Level(t.Text("level")), t.Text("duty")
+	if !account.ValidName(name) {
+		t.Refuse("name", "must be 1 to 64 letters, digits, '.', '_' or '-'")
+	}
+	if !lv.Valid() {
+		t.Refuse("level", "must be ADMIN, FINANCE, OPS, LIMIT or USER")
+	}
+	if len(duty) > 64 {
+		t.Refuse("duty", "is longer than 64 bytes")
+	}
+	expires, err := document.ParseTime(t.Text("expires"))
+	if t.Text("expires") != "Unlimited" && (err != nil || expires.IsZero()) { // the year 1 is not Unlimited
+		t.Refuse("expires", "must be a date like 2027-01-31, or Unlimited")
+	}
+	t.Done()
+	if err := t.Invalid(); err != nil {
 		answerError(w, http.StatusBadRequest, err.Error())
 		return
 	}
@@ -128,69 +142,22 @@ func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
 // handleLimit sets what a zone may cost: {"value": dollars, "cycle": "d" or "m"}; a value
 // of null takes the limit off.
 func (s *Server) handleLimit(w http.ResponseWriter, r *http.Request) {
-	body, err := answer.ReadBody(w, r, maxControlBytes)
+	t, err := readObject(w, r)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, "the body could not be read")
-		return
-	}
-	var ask struct {
-		Value *float64 `json:"value"`
-		Cycle string   `json:"cycle"`
-	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&ask); err != nil {
-		answerError(w, http.StatusBadRequest, "body must be {\"value\": dollars or null, \"cycle\": \"d\" or \"m\"}")
+		answerError(w, http.StatusBadRequest, err.Error())
 		return
 	}
 	var limit *account.Limit
-	if ask.Value != nil {
-		if *ask.Value < 0 || ask.Cycle != "d" && ask.Cycle != "m" {
-			answerError(w, http.StatusBadRequest, "value must not be negative, cycle must be d or m")
-			return
-		}
-		limit = &account.Limit{Value: *ask.Value, Cycle: ask.Cycle}
+	value, cycle := t.Float("value", 0, math.MaxFloat64), t.OneOf("cycle", "d", "m")
+	if t.Has("value") {
+		t.Require("cycle")
+		limit = &account.Limit{Value: value, Cycle: cycle}
+	}
+	t.Done()
+	if err := t.Invalid(); err != nil {
+		answerError(w, http.StatusBadRequest, err.Error())
+		return
 	}
 	z, err := s.account.LimitZone(r.PathValue("name"), limit)
 	s.answerControl(w, http.StatusOK, z, err)
-}
-
-// parseNewKey reads {"name", "level", "expires", "duty"}. expires is a date, an RFC
-// 3339 moment or "Unlimited" (a zero time); it has to be said.
-func parseNewKey(b []byte) (name string, lv level.Level, duty string, expires time.Time, err error) {
-	var fields map[string]string
-	if err := json.Unmarshal(b, &fields); err != nil {
-		return "", "", "", time.Time{}, errors.New("body must be a JSON object of strings")
-	}
-	for _, field := range slices.Sorted(maps.Keys(fields)) {
-		switch field {
-		case "name", "level", "duty", "expires":
-		default:
-			return "", "", "", time.Time{}, fmt.Errorf("%s is not a field of a key", field)
-		}
-	}
-	name, lv, duty = fields["name"], level.Level(fields["level"]), fields["duty"]
-	if !account.ValidName(name) {
-		return "", "", "", time.Time{}, errors.New("name must be 1 to 64 letters, digits, '.', '_' or '-'")
-	}
-	if !lv.Valid() {
-		return "", "", "", time.Time{}, errors.New("level must be ADMIN, FINANCE, OPS, LIMIT or USER")
-	}
-	if len(duty) > 64 {
-		return "", "", "", time.Time{}, errors.New("duty is longer than 64 bytes")
-	}
-	expires, err = parseExpires(fields["expires"])
-	return name, lv, duty, expires, err
-}
-
-func parseExpires(v string) (time.Time, error) {
-	if v == "Unlimited" {
-		return time.Time{}, nil
-	}
-	for _, layout := range [...]string{time.DateOnly, time.RFC3339} {
-		if t, err := time.Parse(layout, v); err == nil && !t.IsZero() { // the year 1 is no Unlimited
-			return t.UTC(), nil
-		}
-	}
-	return time.Time{}, errors.New("expires must be a date like 2027-01-31, or Unlimited")
 }

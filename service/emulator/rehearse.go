@@ -88,6 +88,8 @@ func (s *Server) serveMoveTime(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// readObject reads the body of a call to the control interface, whatever type it says it
+// has.
 func readObject(w http.ResponseWriter, r *http.Request) (*document.Table, error) {
 	body, err := answer.ReadBody(w, r, maxControlBytes)
 	if err != nil {
