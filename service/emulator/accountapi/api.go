@@ -10,7 +10,6 @@ package accountapi
 import (
 	"errors"
 	"log/slog"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -146,14 +145,8 @@ func (a *API) serve(basis string, status int, do endpoint, params []string) http
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{r: r, q: r.URL.Query(), basis: basis, w: w}
 		bad := &answer.InvalidError{}
-		for _, name := range slices.Sorted(maps.Keys(c.q)) {
-			switch {
-			case slices.Contains(params, name):
-			case a.conf.Loose:
-				answer.NoteUnknown(w, "query parameter "+name)
-			default:
-				bad.Add("query parameter %s is not allowed", name)
-			}
+		for _, name := range answer.UnknownParameters(w, r, a.conf.Loose, params...) {
+			bad.Add("query parameter %s is not allowed", name)
 		}
 		var err error
 		if r.Method != http.MethodGet {

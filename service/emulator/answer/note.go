@@ -1,7 +1,9 @@
 package answer
 
 import (
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 )
 
@@ -13,6 +15,19 @@ const (
 	maxNotes = 20
 	maxNoted = 100
 )
+
+// UnknownParameters are the parameters of a query that are not among the known ones, in
+// order. In a loose service they are noted, and there are none.
+func UnknownParameters(w http.ResponseWriter, r *http.Request, loose bool, known ...string) []string {
+	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.URL.Query())), func(name string) bool { return slices.Contains(known, name) })
+	if !loose {
+		return names
+	}
+	for _, name := range names {
+		NoteUnknown(w, "query parameter "+name)
+	}
+	return nil
+}
 
 // NoteUnknown names what nobody knows and a loose emulator lets pass: a field, a
 // parameter, a header. Those beyond the first twenty are not named. Call it before the

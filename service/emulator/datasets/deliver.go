@@ -1,8 +1,10 @@
 package datasets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -41,22 +43,6 @@ func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
 		}
 	}
 	return out
-}
-
-// order is the body of a delivery that is asked for by itself.
-type order struct {
-	Deliver *struct {
-		Type     string `json:"type"`
-		Endpoint string `json:"endpoint"`
-		Auth     string `json:"auth_header"`
-		Plain    bool   `json:"uncompressed"`
-		Filename struct {
-			Template  string `json:"template"`
-			Extension string `json:"extension"`
-		} `json:"filename"`
-	} `json:"deliver"`
-	Compress *bool `json:"compress"`
-	Batch    int   `json:"batch_size"`
 }
 
 // serveDeliver is POST /datasets/v3/deliver/{id}: the records of a snapshot to a
@@ -98,51 +84,49 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 		refuse(w, "notify", "Not supported by this emulator")
 		return m, false
 	}
-	var o order
-	body, ok := a.readJSONBody(w, r, maxDeliverBytes, &o)
+	t, ok := a.readBody(w, r, maxDeliverBytes)
 	if !ok {
 		return m, false
 	}
-	if o.Deliver == nil || o.Deliver.Type == "" {
+	to := t.Object("deliver")
+	switch kind := to.Text("type"); kind {
+	case "webhook":
+	case "":
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Deliver options are missing")
 		return m, false
-	}
-	if o.Deliver.Type != "webhook" { // and has fields of its own
+	default: // and has fields of its own
 		refuse(w, "deliver.type", "Not supported by this emulator: it delivers to webhooks")
 		return m, false
 	}
-	if !a.knows(w, body, "deliver.type", "deliver.endpoint", "deliver.auth_header", "deliver.uncompressed",
-		"deliver.filename.template", "deliver.filename.extension", "compress", "batch_size") {
+	file := to.Object("filename")
+	m = deliver.Message{
+		Snapshot: snap.ID, Status: string(snap.Status), Kind: deliver.Endpoint, URL: to.Text("endpoint"), Auth: to.Text("auth_header"),
+		Plain: to.Bool("uncompressed"), Batch: between(t, "batch_size", 0, math.MaxInt32, 0), Name: file.Text("template"),
+		Format: cmp.Or(file.Text("extension"), snap.Format),
+	}
+	if t.Has("compress") {
+		m.Plain = !t.Bool("compress")
+	}
+	if reason := wrongHook(m.URL); reason != "" {
+		to.Refuse("endpoint", "%s", reason)
+	}
+	if reason := wrongAuth(m.Auth); reason != "" {
+		to.Refuse("auth_header", "%s", reason)
+	}
+	if !slices.Contains(jobs.Formats(), m.Format) {
+		file.Refuse("extension", "must be one of %s", strings.Join(jobs.Formats(), ", "))
+	}
+	if len(m.Name) > maxNameBytes {
+		file.Refuse("template", "must be at most %d bytes", maxNameBytes)
+	}
+	file.Done()
+	to.Done()
+	if !a.finish(w, t) {
 		return m, false
 	}
-	name, extension := o.Deliver.Filename.Template, o.Deliver.Filename.Extension
-	if extension == "" {
-		extension = snap.Format
-	}
-	field, reason := "", ""
-	switch {
-	case wrongHook(o.Deliver.Endpoint) != "":
-		field, reason = "deliver.endpoint", wrongHook(o.Deliver.Endpoint)
-	case wrongAuth(o.Deliver.Auth) != "":
-		field, reason = "deliver.auth_header", wrongAuth(o.Deliver.Auth)
-	case !slices.Contains(jobs.Formats(), extension):
-		field, reason = "deliver.filename.extension", "Must be one of "+strings.Join(jobs.Formats(), ", ")
-	case len(name) > maxNameBytes:
-		field, reason = "deliver.filename.template", fmt.Sprintf("Must be at most %d bytes", maxNameBytes)
-	case o.Batch != 0 && o.Batch < jobs.MinBatch:
+	if m.Batch != 0 && m.Batch < jobs.MinBatch {
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 		return m, false
-	}
-	if reason != "" {
-		refuse(w, field, reason)
-		return m, false
-	}
-	m = deliver.Message{
-		Snapshot: snap.ID, Status: string(snap.Status), Kind: deliver.Endpoint, URL: o.Deliver.Endpoint, Auth: o.Deliver.Auth,
-		Format: extension, Plain: o.Deliver.Plain, Batch: o.Batch, Name: name,
-	}
-	if o.Compress != nil {
-		m.Plain = !*o.Compress
 	}
 	return m, true
 }

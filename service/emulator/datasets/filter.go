@@ -1,12 +1,13 @@
 package datasets
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"zonedeck/service/emulator/jobs"
 )
@@ -143,13 +144,9 @@ func scalar(v any) bool {
 }
 
 // readCondition reads a filter; the error is an [*inputError].
-func readCondition(raw json.RawMessage, d jobs.Dataset, loose bool) (condition, error) {
+func readCondition(raw jsontext.Value, d jobs.Dataset, loose bool) (condition, error) {
 	var c condition
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	if !loose {
-		dec.DisallowUnknownFields()
-	}
-	if dec.Decode(&c) != nil { // there is nothing behind it: raw is one value of a body
+	if json.Unmarshal(raw, &c, json.RejectUnknownMembers(!loose)) != nil {
 		return c, inputErrors("", [2]string{"filter", "Must be an object with name, operator and value, or with operator and filters, and nothing else"})
 	}
 	if err := c.check(d); err != nil {

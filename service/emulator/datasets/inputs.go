@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
@@ -66,19 +68,19 @@ func parseError(format string, args ...any) *inputError {
 // readJSON reads an array of inputs, or an object with input and settings, piece by
 // piece: nothing is held but the inputs.
 func readJSON(r io.Reader, s *settings) (inputs []json.RawMessage, err error) {
-	dec := json.NewDecoder(r)
-	first, err := dec.Token()
-	switch {
-	case err != nil:
-	case first == json.Delim('['):
+	dec := jsontext.NewDecoder(r)
+	switch dec.PeekKind() {
+	case '[':
 		inputs, err = readArray(dec)
-	case first == json.Delim('{'):
+	case '{':
 		inputs, err = readObject(dec, s)
-	case first != nil:
+	case 'n':
+		err = dec.SkipValue()
+	default:
 		err = parseError("Request body is not JSON")
 	}
 	if err == nil {
-		if _, err = dec.Token(); errors.Is(err, io.EOF) {
+		if _, err = dec.ReadToken(); errors.Is(err, io.EOF) {
 			return inputs, nil
 		}
 	}
@@ -102,23 +104,26 @@ func bodyError(err, otherwise error) error {
 	}
 }
 
-// readArray reads inputs up to the end of their array.
-func readArray(dec *json.Decoder) ([]json.RawMessage, error) {
+// readArray reads an array of inputs.
+func readArray(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	var inputs []json.RawMessage
-	for dec.More() {
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for dec.PeekKind() != ']' {
 		if len(inputs) == jobs.MaxInputs {
 			return nil, tooMany()
 		}
-		var one json.RawMessage
-		if err := dec.Decode(&one); err != nil {
+		one, err := dec.ReadValue()
+		if err != nil {
 			return nil, err
 		}
 		if len(one) > maxInputBytes {
 			return nil, inputErrors("", [2]string{"input", fmt.Sprintf("Input %d is longer than %d bytes", len(inputs)+1, maxInputBytes)})
 		}
-		inputs = append(inputs, one)
+		inputs = append(inputs, json.RawMessage(one.Clone()))
 	}
-	_, err := dec.Token()
+	_, err := dec.ReadToken()
 	return inputs, err
 }
 
@@ -126,22 +131,25 @@ func tooMany() error {
 	return inputErrors("", [2]string{"input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs)})
 }
 
-// readObject reads the fields of an object up to its end: input, and settings.
-func readObject(dec *json.Decoder, s *settings) (inputs []json.RawMessage, err error) {
-	for dec.More() {
-		key, err := dec.Token()
+// readObject reads an object with input, and settings.
+func readObject(dec *jsontext.Decoder, s *settings) (inputs []json.RawMessage, err error) {
+	if _, err := dec.ReadToken(); err != nil {
+		return nil, err
+	}
+	for dec.PeekKind() != '}' {
+		key, err := dec.ReadToken()
 		if err != nil {
 			return nil, err
 		}
-		name, _ := key.(string) // the decoder takes nothing else there
+		name := key.String()
 		if name == "input" {
 			if inputs, err = readInputField(dec); err != nil {
 				return nil, err
 			}
 			continue
 		}
-		var raw json.RawMessage
-		if err := dec.Decode(&raw); err != nil {
+		raw, err := dec.ReadValue()
+		if err != nil {
 			return nil, err
 		}
 		reason := "Unknown field"
@@ -159,21 +167,22 @@ func readObject(dec *json.Decoder, s *settings) (inputs []json.RawMessage, err e
 			return nil, inputErrors("", [2]string{shortened(name), reason})
 		}
 	}
-	_, err = dec.Token()
+	_, err = dec.ReadToken()
 	return inputs, err
 }
 
 // readInputField reads the field input; null is none.
-func readInputField(dec *json.Decoder) ([]json.RawMessage, error) {
-	switch first, err := dec.Token(); {
-	case err != nil:
-		return nil, err
-	case first == json.Delim('['):
+func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
+	switch dec.PeekKind() {
+	case '[':
 		return readArray(dec)
-	case first != nil:
-		return nil, inputErrors("", [2]string{"input", "Must be an array"})
+	case 'n':
+		return nil, dec.SkipValue()
 	}
-	return nil, nil
+	if err := dec.SkipValue(); err != nil {
+		return nil, err
+	}
+	return nil, inputErrors("", [2]string{"input", "Must be an array"})
 }
 
 // shortened bounds a client's own words in an answer.
@@ -195,7 +204,7 @@ func (s *settings) setField(name, v string) (reason string) {
 
 // settingText is a setting in a body as it is spelt in a query; lists of fields are
 // joined.
-func settingText(raw json.RawMessage) (string, bool) {
+func settingText(raw jsontext.Value) (string, bool) {
 	var v any
 	if len(raw) > maxSettingBytes || json.Unmarshal(raw, &v) != nil {
 		return "", false

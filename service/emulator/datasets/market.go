@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
@@ -50,19 +52,8 @@ func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// question is the body of a filter or a search.
-type question struct {
-	Dataset string          `json:"dataset_id"`
-	Limit   *int            `json:"records_limit"`
-	Filter  json.RawMessage `json:"filter"`
-	Mode    string          `json:"mode"`
-	Size    *int            `json:"size"`
-	Sort    json.RawMessage `json:"sort"`
-	After   []int           `json:"search_after"`
-}
-
 // filterOf reads the filter of a dataset, or answers what is wrong with it.
-func (a *API) filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c condition, ok bool) {
+func (a *API) filterOf(w http.ResponseWriter, id string, raw jsontext.Value) (c condition, ok bool) {
 	if id == "" {
 		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
 		return c, false
@@ -81,26 +72,22 @@ func (a *API) filterOf(w http.ResponseWriter, id string, raw json.RawMessage) (c
 
 // serveFilter is POST /datasets/filter: a snapshot of the records that match.
 func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
-	var q question
-	body, ok := a.readJSONBody(w, r, maxFilterBytes, &q)
-	if !ok || !a.knows(w, body, "dataset_id", "records_limit", "filter") {
+	t, ok := a.readBody(w, r, maxFilterBytes)
+	if !ok {
 		return
 	}
-	limit := jobs.MaxKept
-	if q.Limit != nil {
-		if *q.Limit < 1 || *q.Limit > jobs.MaxKept {
-			refuse(w, "records_limit", fmt.Sprintf("Must be a number from 1 to %d", jobs.MaxKept))
-			return
-		}
-		limit = *q.Limit
+	dataset, filter := t.Text("dataset_id"), t.Raw("filter")
+	limit := between(t, "records_limit", 1, jobs.MaxKept, jobs.MaxKept)
+	if !a.finish(w, t) {
+		return
 	}
-	c, ok := a.filterOf(w, q.Dataset, q.Filter)
+	c, ok := a.filterOf(w, dataset, filter)
 	if !ok {
 		return
 	}
 	var records []json.RawMessage
 	size := 0
-	err := a.conf.Jobs.Select(r.Context(), q.Dataset, func(raw json.RawMessage) bool {
+	err := a.conf.Jobs.Select(r.Context(), dataset, func(raw json.RawMessage) bool {
 		if matches(c, raw) {
 			records = append(records, raw)
 			size += len(raw)
@@ -117,7 +104,7 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	snap, err := a.conf.Jobs.Keep(jobs.Spec{
-		Dataset: q.Dataset, Inputs: []json.RawMessage{q.Filter}, Format: "json", Via: r.URL.Path,
+		Dataset: dataset, Inputs: []json.RawMessage{json.RawMessage(filter)}, Format: "json", Via: r.URL.Path,
 	}, records)
 	switch {
 	case errors.Is(err, jobs.ErrTooMany):
@@ -140,34 +127,29 @@ func matches(c condition, raw json.RawMessage) bool {
 
 // serveSearch is POST /datasets/search/{id}: a few records at once.
 func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
-	var q question
-	body, ok := a.readJSONBody(w, r, maxFilterBytes, &q)
-	if !ok || !a.knows(w, body, "mode", "size", "sort", "search_after", "filter") {
+	t, ok := a.readBody(w, r, maxFilterBytes)
+	if !ok {
 		return
 	}
-	size, skip := maxHits, 0
-	if q.Size != nil {
-		size = *q.Size
+	if mode := t.Text("mode"); mode != "" && mode != "sync" {
+		t.Refuse("mode", "must be sync")
 	}
-	if len(q.After) == 1 {
-		skip = q.After[0]
+	size, skip := between(t, "size", 1, maxHits, maxHits), 0
+	if t.Raw("sort") != nil {
+		t.Refuse("sort", "not supported by this emulator")
 	}
-	field, reason := "", ""
-	switch {
-	case q.Mode != "" && q.Mode != "sync":
-		field, reason = "mode", "Must be sync"
-	case size < 1 || size > maxHits:
-		field, reason = "size", fmt.Sprintf("Must be a number from 1 to %d", maxHits)
-	case len(q.Sort) > 0:
-		field, reason = "sort", "Not supported by this emulator"
-	case len(q.After) > 1 || skip < 0:
-		field, reason = "search_after", "Must be what an answer gave"
+	if after := []int{0}; t.Has("search_after") {
+		if json.Unmarshal(t.Raw("search_after"), &after) != nil || len(after) != 1 || after[0] < 0 {
+			t.Refuse("search_after", "must be what an answer gave")
+		} else {
+			skip = after[0]
+		}
 	}
-	if reason != "" {
-		refuse(w, field, reason)
+	filter := t.Raw("filter")
+	if !a.finish(w, t) {
 		return
 	}
-	c, ok := a.filterOf(w, r.PathValue("id"), q.Filter)
+	c, ok := a.filterOf(w, r.PathValue("id"), filter)
 	if !ok {
 		return
 	}
@@ -216,15 +198,9 @@ func (a *API) shownKept(s jobs.Snapshot) kept {
 // serveKept is GET /datasets/snapshots.
 func (a *API) serveKept(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	for name := range q {
-		switch {
-		case name == "dataset_id" || name == "status":
-		case a.conf.Loose:
-			noteParameter(w, name)
-		default:
-			refuseFilter(w, name)
-			return
-		}
+	if unknown := answer.UnknownParameters(w, r, a.conf.Loose, "dataset_id", "status"); len(unknown) > 0 {
+		refuseFilter(w, unknown[0])
+		return
 	}
 	out := []kept{}
 	for _, s := range a.conf.Jobs.List() {

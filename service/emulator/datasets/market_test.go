@@ -1,9 +1,10 @@
 package datasets
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
@@ -152,7 +153,7 @@ func TestOperatorsOfAFilter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := readCondition(json.RawMessage(filter), d, false)
+		c, err := readCondition(jsontext.Value(filter), d, false)
 		if err != nil {
 			t.Fatalf("%s: %v", filter, err)
 		}

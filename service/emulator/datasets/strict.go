@@ -1,29 +1,20 @@
 package datasets
 
 import (
-	"encoding/json"
-	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 )
 
 // takes is h behind a look at the query: a parameter that is not among the names is
 // refused, or noted where the service is loose.
 func (a *API) takes(h http.HandlerFunc, names ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
-			switch {
-			case slices.Contains(names, name):
-			case a.conf.Loose:
-				noteParameter(w, name)
-			default:
-				refuse(w, shortened(name), unknownParameter)
-				return
-			}
+		if unknown := answer.UnknownParameters(w, r, a.conf.Loose, names...); len(unknown) > 0 {
+			refuse(w, shortened(unknown[0]), unknownParameter)
+			return
 		}
 		h(w, r)
 	}
@@ -33,56 +24,53 @@ func noteParameter(w http.ResponseWriter, name string) {
 	answer.NoteUnknown(w, "query parameter "+name)
 }
 
-// readJSONBody reads a body that is a JSON object into v, or answers what is wrong with
-// it; [API.knows] looks at its fields.
-func (a *API) readJSONBody(w http.ResponseWriter, r *http.Request, most int64, v any) (body []byte, ok bool) {
-	if !answer.IsJSON(r.Header) && !a.conf.Loose {
-		refuse(w, "Content-Type", "Must be application/json")
-		return nil, false
-	}
-	body, err := answer.ReadBody(w, r, most)
+// readBody reads a body that is an object; where it is something else, it has answered.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*document.Table, bool) {
+	body, err := document.Body(w, r, most, a.conf.Loose)
 	if err != nil {
-		refuse(w, "body", fmt.Sprintf("Could not be read: at most %d bytes within %s", most, answer.BodyTimeout))
+		field, reason, _ := strings.Cut(err.Error(), " ")
+		refuse(w, field, sentence(reason))
 		return nil, false
 	}
-	if json.Unmarshal(body, v) != nil {
-		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body is not JSON, or not what is asked for"))
+	t, err := document.JSON(body)
+	if err != nil {
+		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body is not JSON, or not what is asked for: %s", err))
 		return nil, false
 	}
-	return body, true
+	return t.Loose(a.conf.Loose), true
 }
 
-// knows refuses a field of a body that is not among the known paths, as in
-// "deliver.type", or notes it where the service is loose.
-func (a *API) knows(w http.ResponseWriter, body []byte, known ...string) bool {
-	for _, name := range unknownFields(body, "", known) {
-		if !a.conf.Loose {
-			refuse(w, shortened(name), "Unknown field")
-			return false
+// finish ends a body of which every field was asked for: it notes what a loose service
+// lets pass. When something was wrong, it has answered.
+func (a *API) finish(w http.ResponseWriter, t *document.Table) bool {
+	t.Done()
+	bad := inputErrors("")
+	for _, e := range t.Errs()[:min(len(t.Errs()), maxFaults)] {
+		reason := sentence(e.Reason())
+		if e.Unknown {
+			reason = "Unknown field"
 		}
+		bad.Errors = append(bad.Errors, [2]string{shortened(e.Field), reason})
+	}
+	if len(bad.Errors) > 0 {
+		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
+		return false
+	}
+	for _, name := range t.Ignored() {
 		answer.NoteUnknown(w, name)
 	}
 	return true
 }
 
-// unknownFields are the paths of an object's fields that nobody knows. An object is
-// looked into where a field of it is known.
-func unknownFields(raw json.RawMessage, at string, known []string) []string {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(raw, &fields) != nil {
-		return nil // null
+// maxFaults bounds the list of what is wrong with a body.
+const maxFaults = 100
+
+func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] }
+
+// between is a field with a whole number; otherwise is what it is where it is missing.
+func between(t *document.Table, name string, least, most, otherwise int) int {
+	if !t.Has(name) {
+		return otherwise
 	}
-	var out []string
-	for _, name := range slices.Sorted(maps.Keys(fields)) {
-		path := at + name
-		switch {
-		case strings.Contains(name, "."): // no path of ours
-			out = append(out, path)
-		case slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(k, path+".") }):
-			out = append(out, unknownFields(fields[name], path+".", known)...)
-		case !slices.Contains(known, path):
-			out = append(out, path)
-		}
-	}
-	return out
+	return int(t.Int(name, int64(least), int64(most)))
 }

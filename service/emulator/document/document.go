@@ -41,13 +41,21 @@ type Error struct {
 	kind    bool   // Expected is the kind of value that belongs there
 }
 
-// detail words a mistake in a body for the list of an [answer.InvalidError].
-func (e *Error) detail() string {
+// Reason goes on from the path of the field: "must be a string".
+func (e *Error) Reason() string {
 	switch {
 	case e.Unknown:
-		return e.Field + " is not allowed"
+		return "is not allowed"
 	case e.kind:
-		return e.Field + " must be " + e.Expected
+		return "must be " + e.Expected
+	}
+	return e.Msg
+}
+
+// detail words a mistake in a body for the list of an [answer.InvalidError].
+func (e *Error) detail() string {
+	if e.Unknown || e.kind {
+		return e.Field + " " + e.Reason()
 	}
 	return e.Error()
 }
@@ -179,6 +187,9 @@ func (t *Table) Fine(name string) bool {
 		return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 	})
 }
+
+// Errs is everything that is wrong, in the order in which it was found.
+func (t *Table) Errs() []*Error { return t.doc.errs }
 
 // Invalid is everything that is wrong with a body, in the order in which it was found;
 // nil where nothing is.

@@ -3,9 +3,7 @@ package index
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -139,14 +137,8 @@ func refuseInvalid(w http.ResponseWriter, err error) {
 func (s *Service) takes(h http.HandlerFunc, names ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		bad := &answer.InvalidError{}
-		for _, name := range slices.Sorted(maps.Keys(r.URL.Query())) {
-			switch {
-			case slices.Contains(names, name):
-			case s.cfg.Loose:
-				answer.NoteUnknown(w, "query parameter "+name)
-			default:
-				bad.Add("query parameter %s is not allowed", name)
-			}
+		for _, name := range answer.UnknownParameters(w, r, s.cfg.Loose, names...) {
+			bad.Add("query parameter %s is not allowed", name)
 		}
 		if len(bad.Details) > 0 {
 			refuseInvalid(w, bad)
