@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/service/emulator/answer"
 )
 
 // Bounds of the tools.
@@ -171,7 +173,7 @@ func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
 	}
-	return strings.ToValidUTF8(text[:limit], "") + fmt.Sprintf("\n\n[cut after %d of %d bytes]", limit, len(text))
+	return answer.Cut(text, limit) + fmt.Sprintf("\n\n[cut after %d of %d bytes]", limit, len(text))
 }
 
 // found is one entry of search_engine_batch.

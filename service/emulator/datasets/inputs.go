@@ -186,13 +186,7 @@ func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 }
 
 // shortened bounds a client's own words in an answer.
-func shortened(s string) string {
-	const most = 100
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
-}
+func shortened(s string) string { return answer.Shortened(s, 100) }
 
 // setField is set for a body, where settings are fields.
 func (s *settings) setField(name, v string) (reason string) {
