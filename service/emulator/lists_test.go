@@ -1,13 +1,9 @@
 package emulator
 
 import (
-	"maps"
 	"net/http"
-	"net/http/httptest"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"zonedeck/service/emulator/level"
 )
@@ -30,9 +26,6 @@ func TestListsOfCallersHoldForBothMethods(t *testing.T) {
 	g.expectBoth(other, zone, page, "200", "200")
 	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":"any"}`, 201, `["any"]`)
 	g.expectBoth("127.0.0.77", zone, page, "200", "200")
-	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo","ip":"nonsense"}`, 400, "nonsense")
-	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"datacenter_demo"}`, 400, "ip is required")
-	g.expect(level.Limit, "POST /zone/whitelist", `{"zone":"","ip":"1.2.3.4"}`, 400, "zone must be")
 	g.expect(level.Limit, "GET /zone/recent_ips?zones="+zone, "", 200, `{"datacenter_demo":["127.0.0.77","127.0.0.2"`)
 	// No zone is every zone.
 	g.expect(level.Limit, "POST /zone/blacklist", `{"ip":"127.0.0.3"}`, 201, `"agent_demo":["127.0.0.3"]`)
@@ -64,49 +57,4 @@ func TestListsOfTargetsHoldForBothMethods(t *testing.T) {
 	}
 	g.expect(level.Ops, "DELETE /zone/domain_perm", `{"zone":"isp_demo","type":"blacklist","domain":"lab.test"}`, 200, `{"blacklist":""}`)
 	g.expectBoth(here, zone, page, "200", "200")
-	for body, part := range map[string]string{
-		`{"zone":"isp_demo","type":"greylist","domain":"a.com"}`:      "whitelist or blacklist",
-		`{"zone":"isp_demo","type":"whitelist"}`:                      "domain is required",
-		`{"zone":"isp_demo","type":"whitelist","domain":"a b/c"}`:     "host name",
-		`{"zone":"isp_demo","type":"whitelist","domain":["a.com",7]}`: "domain must be",
-	} {
-		g.expect(level.Ops, "POST /zone/domain_perm", body, 400, part)
-	}
-}
-
-// answerInMemory is a recorder whose body may have a deadline, which it never meets.
-type answerInMemory struct{ *httptest.ResponseRecorder }
-
-func (answerInMemory) SetReadDeadline(time.Time) error { return nil }
-
-func FuzzAccountBodies(f *testing.F) {
-	g := start(f, Options{})
-	var patterns []string
-	handlers := map[string]http.HandlerFunc{}
-	for _, e := range g.accountEndpoints() {
-		handlers[e.pattern] = e.serve
-	}
-	patterns = slices.Sorted(maps.Keys(handlers))
-	for i, body := range []string{
-		`{"zone":{"name":"x"},"plan":{"type":"unblocker"}}`, `{"zone":"isp_demo","ip":["1.2.3.4","10.0.0.0/8"]}`, `{"zone":"isp_demo","password":["a"]}`,
-		`{"zone":"isp_demo","disable":1}`, `{"zone":"isp_demo","type":"whitelist","domain":"a.com b.com"}`, `{"dimension":"zones","from":"2027-01-01","to":"2027-02-01","filters":{"zones":["x"]}}`,
-		`{"status":"active"}`, `{}`, `[]`, `null`, `{"zone":`,
-	} {
-		f.Add(uint8(i), "zone=isp_demo&from=2027-01-01&to=2027-02-01", []byte(body))
-	}
-	f.Fuzz(func(t *testing.T, which uint8, query string, body []byte) {
-		pattern := patterns[int(which)%len(patterns)]
-		method, path, _ := strings.Cut(pattern, " ")
-		r, err := http.NewRequest(method, "http://127.0.0.1"+pathValue.ReplaceAllString(path, "json"), strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		r.URL.RawQuery = query
-		r.Header.Set("Content-Type", "application/json")
-		w := answerInMemory{httptest.NewRecorder()}
-		handlers[pattern](w, r)
-		if w.Code < 200 || w.Code > 501 || w.Header().Get("x-emulator-basis") == "" {
-			t.Errorf("%s ?%s %q: %d %v", pattern, query, body, w.Code, w.Header())
-		}
-	})
 }

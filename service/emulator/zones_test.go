@@ -112,22 +112,6 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	// The body of old clients.
 	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"old","password":"sesame","ips":["127.0.0.1"],"plan":{"type":"resident"}},"alloc_opt":{}}`, 201, `"res_rotating"`)
 	g.expect(level.Ops, "GET /zone?zone=old", "", 200, `"password":["sesame"],"ips":["127.0.0.1"]`)
-	for body, part := range map[string]string{
-		`{"zone":{"name":"x"},"plan":{"type":"unblocker"},"colour":1}`:         "colour is not allowed",
-		`{"zone":{"name":"x","shape":1},"plan":{"type":"unblocker"}}`:          "zone.shape is not allowed",
-		`{"zone":{"name":"x"},"plan":{"type":"unblocker","smell":1}}`:          "plan.smell is not allowed",
-		`{"zone":{"name":"x"},"plan":{"type":"unblocker","serp":"yes"}}`:       "plan.serp must be true or false",
-		`{"zone":{"name":"x"},"plan":{}}`:                                      "plan.type is required",
-		`{"zone":{"name":"x"}}`:                                                "plan.type is required",
-		`{"zone":{},"plan":{"type":"unblocker"}}`:                              "zone.name is required",
-		`{"zone":7,"plan":{"type":"unblocker"}}`:                               "zone must be an object",
-		`{"zone":{"name":"a b"},"plan":{"type":"unblocker"}}`:                  "zone.name must be",
-		`{"zone":{"name":"x","password":""},"plan":{"type":"unblocker"}}`:      "password must be",
-		`{"zone":{"name":"x","ips":["nonsense"]},"plan":{"type":"unblocker"}}`: "zone.ips",
-		`[]`: "body must be a JSON object", `{`: "body must be a JSON object",
-	} {
-		g.expect(level.Ops, "POST /zone", body, 400, part)
-	}
 	g.expectBoth(here, "my_isp", "http://lab.test/ok", "200", "200")
 	g.expect(level.Ops, "POST /zone/change_disable", `{"zone":"my_isp","disable":1}`, 200, `"disabled":1`)
 	g.expectBoth(here, "my_isp", "http://lab.test/ok", "407 client_10002", "407 client_10002")
@@ -158,64 +142,6 @@ func TestAZoneFromItsCreationToItsEnd(t *testing.T) {
 	h.expectBoth(here, "old", "http://lab.test/ok", "200", "200")
 }
 
-func TestQuestionsAboutZonesThatAreNotThere(t *testing.T) {
-	g := start(t, Options{})
-	for _, path := range []string{
-		"/zone", "/zone/status", "/zone/passwords", "/zone/permissions", "/zone/ips", "/zone/ips/unavailable", "/zone/route_ips",
-		"/zone/route_vips", "/zone/count_available_ips", "/zone/cost", "/zone/bw",
-	} {
-		g.expect(level.Admin, "GET "+path, "", 400, "Missing zone parameter")
-		g.expect(level.Admin, "GET "+path+"?zone=nowhere", "", 422, "")
-		g.expect(level.Admin, "GET "+path+"?zone=isp_demo&colour=red", "", 400, "query parameter colour is not allowed")
-	}
-	for call, body := range map[string]string{
-		"POST /zone/change_disable": `{"zone":"nowhere","disable":1}`, "POST /zone/add_password": `{"zone":"nowhere","password":"x"}`,
-		"POST /zone/remove_password": `{"zone":"nowhere","password":["x"]}`, "POST /zone/whitelist": `{"zone":"nowhere","ip":"1.2.3.4"}`,
-		"DELETE /zone/blacklist": `{"zone":"nowhere","ip":"1.2.3.4"}`, "POST /zone/domain_perm": `{"zone":"nowhere","type":"whitelist","domain":"a.com"}`,
-		"DELETE /zone": `{"zone":"nowhere"}`,
-	} {
-		g.expect(level.Admin, call, body, 422, "")
-	}
-	g.expect(level.Admin, "GET /zone/whitelist?zones=isp_demo,nowhere", "", 422, "")
-}
-
-func TestAWrongContentTypeIsRefused(t *testing.T) {
-	g := start(t, Options{})
-	req, err := http.NewRequest(http.MethodPost, g.r.API+"/zone", strings.NewReader(`{}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+g.keyOf(level.Ops))
-	resp, err := g.client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusBadRequest {
-		t.Errorf("%d", resp.StatusCode)
-	}
-}
-
-func TestALooseServiceLetsUnknownFieldsPassWithANote(t *testing.T) {
-	g := start(t, Options{Loose: true})
-	a := g.expect(level.Ops, "POST /zone", `{"zone":{"name":"x","shape":1},"plan":{"type":"unblocker","smell":1},"colour":1}`, 201, `"smell":1`)
-	if notes := strings.Join(a.header.Values("x-emulator-note"), "\n"); strings.Count(notes, "is not known") != 3 {
-		t.Errorf("%s", notes)
-	}
-	g.expect(level.User, "GET /zone/status?zone=x&colour=red", "", 200, "active")
-	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"y"},"plan":{"type":7}}`, 400, "plan.type must be a string")
-}
-
-func TestOnlyThoseWhoMaySeePasswordsDo(t *testing.T) {
-	g := start(t, Options{})
-	for l, sees := range map[level.Level]bool{level.Admin: true, level.Ops: true, level.Limit: true, level.User: false, level.Finance: false} {
-		a := g.expect(l, "GET /zone?zone=isp_demo", "", 200, `"plan":{`)
-		if strings.Contains(a.body, g.password("isp_demo")) != sees {
-			t.Errorf("%s: %s", l, a.body)
-		}
-	}
-}
-
 func TestPasswordsOfAZoneTakeEffectAtOnce(t *testing.T) {
 	g := start(t, Options{})
 	first := g.password("residential_demo")
@@ -242,10 +168,6 @@ func TestPasswordsOfAZoneTakeEffectAtOnce(t *testing.T) {
 			t.Errorf("%s: %d, want %d", p, s, want)
 		}
 	}
-	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["one","three"]}`, 400, "without a password")
-	g.expect(level.Limit, "POST /zone/remove_password", `{"zone":"residential_demo","password":["four"]}`, 400, "no such password")
-	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo"}`, 400, "password is required")
-	g.expect(level.Limit, "POST /zone/add_password", `{"zone":"residential_demo","password":"a b"}`, 400, "password")
 	z := decode[account.Zone](t, g.control("POST", "/zones/residential_demo/password", nil))
 	if status("one") != 407 || status(z.Password) != 200 {
 		t.Error("after regeneration an old password works, or the new one does not")
@@ -274,23 +196,7 @@ func TestASuspendedAccountFetchesNothing(t *testing.T) {
 	h.expectBoth(here, "isp_demo", "http://lab.test/ok", "200", "200")
 }
 
-func TestNoZoneIsAllZonesWhenDeleting(t *testing.T) {
-	g := start(t, Options{})
-	g.expect(level.Ops, "DELETE /zone", `{"zone":null}`, 400, "zone must be")
-	g.expect(level.Ops, "DELETE /zone", `{"zone":[]}`, 400, "zone must be")
-	g.expect(level.Ops, "DELETE /zone", "", 400, "body must be")
-	g.expect(level.Ops, "DELETE /zone?zone=isp_demo", `{}`, 400, "query parameter zone is not allowed")
-	if len(g.Ready().Zones) != 13 {
-		t.Fatal("zones are gone")
-	}
-	a := decode[map[string][]string](t, g.expect(level.Ops, "DELETE /zone", `{}`, 200, ""))
-	if len(a["deleted"]) != 13 || len(g.Ready().Zones) != 0 {
-		t.Errorf("%q, %d left", a, len(g.Ready().Zones))
-	}
-	g.expect(level.User, "GET /zone/get_active_zones", "", 200, "[]")
-}
-
-func TestAddressesOfZones(t *testing.T) {
+func TestAnAddressThatIsListedCanBeChosen(t *testing.T) {
 	g := start(t, Options{})
 	type ips struct {
 		IPs []struct{ IP, MaxMind string }
@@ -302,26 +208,6 @@ func TestAddressesOfZones(t *testing.T) {
 	// What is listed can be chosen.
 	if a := g.get(g.through("isp_demo-ip-"+list.IPs[1].IP), "http://lab.test/whoami"); a.header.Get("x-brd-ip") != list.IPs[1].IP {
 		t.Errorf("%+v", a)
-	}
-	g.expect(level.User, "GET /zone/ips?zone=isp_demo&ip_per_country=1", "", 200, fmt.Sprintf(`{"us":%d}`, len(list.IPs)))
-	g.expect(level.User, "GET /zone/count_available_ips?zone=isp_demo", "", 200, fmt.Sprintf(`{"count":%d}`, len(list.IPs)))
-	g.expect(level.User, "GET /zone/route_ips?zone=isp_demo", "", 200, list.IPs[0].IP+"\n")
-	g.expect(level.User, "GET /zone/ips/unavailable?zone=isp_demo", "", 200, `{"isp_demo":[]}`)
-	g.expect(level.User, "GET /zone/proxies_pending_replacement?zone=isp_demo", "", 200, `{"isp_demo":[]}`)
-	g.expect(level.User, "GET /zone/route_vips?zone=residential_demo", "", 422, "not dedicated")
-	for _, path := range []string{"ips", "ips/unavailable", "route_ips", "count_available_ips"} {
-		g.expect(level.User, "GET /zone/"+path+"?zone=residential_demo", "", 400, "Wrong zone plan")
-	}
-	g.expect(level.User, "GET /zone/permissions?zone=mobile_demo", "", 200, `"carrier"`)
-	g.expect(level.User, "GET /countrieslist", "", 200, `"de"`)
-	g.expect(level.User, "GET /cities?country=us", "", 200, `"newyork"`)
-	g.expect(level.User, "GET /cities?country=USA", "", 400, "country")
-	g.expect(level.User, "GET /zone/static/cities", "", 200, `{"cities":[]}`)
-	g.expect(level.Finance, "GET /network_status/res", "", 200, `{"status":true}`)
-	g.expect(level.Finance, "GET /network_status/moon", "", 404, "")
-	g.expect(level.Finance, "GET /network_status/res?colour=red", "", 400, "query parameter colour is not allowed")
-	for _, call := range []string{"POST /zone/ips", "DELETE /zone/ips", "POST /zone/ips/refresh", "POST /zone/ips/migrate", "DELETE /zone/vips", "POST /zone/switch_100uptime"} {
-		g.expect(level.Ops, call, `{}`, 501, "is not there")
 	}
 }
 

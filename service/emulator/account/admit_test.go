@@ -98,6 +98,7 @@ func TestWhoIsAdmitted(t *testing.T) {
 		{Name: "off", Product: "isp", Disabled: true},
 		{Name: "allowed", Product: "isp", AllowIPs: []string{"127.0.0.0/30"}, DenyIPs: []string{"127.0.0.2"}},
 		{Name: "hosts", Product: "isp", AllowDomains: []string{"*.example.com", "lab.test"}, DenyDomains: []string{"bad.example.com"}},
+		{Name: "one host", Product: "isp", AllowDomains: []string{"only.test"}},
 		{Name: "spent", Product: "isp", UsageLimit: &scenario.UsageLimit{Dollars: 2, Cycle: "day"}},
 		{Name: "monthly", Product: "isp", UsageLimit: &scenario.UsageLimit{Dollars: 2}},
 	}})
@@ -139,6 +140,10 @@ func TestWhoIsAdmitted(t *testing.T) {
 	check("hosts", "", "notexample.com", "403 client_10250")
 	check("hosts", "", "example.com.evil.test", "403 client_10250")
 	check("hosts", "", "a.bad.example.com", "403 client_10260")
+	check("one host", "", "only.test", "")
+	check("one host", "", "sub.only.test", "")
+	check("one host", "", "other.test", "403 client_10250")
+	check("one host", "", "test", "403 client_10250")
 	check("spent", "", "", "")
 	spent = 2
 	check("spent", "", "", "502 client_10100")

@@ -1,0 +1,105 @@
+package accountapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/service/emulator/account"
+	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/meter"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
+)
+
+// noon is the moment at which every test happens.
+var noon = time.Date(2027, 3, 1, 12, 0, 0, 0, time.UTC)
+
+func now() time.Time { return noon }
+
+// rig is the endpoints over the demo account, behind a check of levels that believes the
+// header X-Level.
+type rig struct {
+	t        testing.TB
+	account  *account.Account
+	meter    *meter.Meter
+	handlers map[string]http.HandlerFunc // by pattern, without the check
+	mux      *http.ServeMux
+}
+
+func start(t testing.TB, loose bool) *rig {
+	t.Helper()
+	dir, err := state.Open(t.TempDir(), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := &rig{t: t, handlers: map[string]http.HandlerFunc{}, mux: http.NewServeMux()}
+	if g.account, err = account.Open(scenario.Demo(), dir, now); err != nil {
+		t.Fatal(err)
+	}
+	if g.meter, err = meter.Open(meter.Config{State: dir, Now: now}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		g.meter.Close()
+		if err := dir.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	asked := func(r *http.Request) level.Level { return level.Level(r.Header.Get("X-Level")) }
+	New(Config{Account: g.account, Meter: g.meter, Now: now, Level: asked, Loose: loose}).Mount(
+		func(pattern string, needs level.Action, h http.HandlerFunc) {
+			g.handlers[pattern] = h
+			g.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+				if !asked(r).Permits(needs) {
+					answer.Text(w, http.StatusForbidden, answer.BasisLevel, "")
+					return
+				}
+				h(w, r)
+			})
+		})
+	return g
+}
+
+// patient is a recorder with the deadlines of a connection, which it never meets.
+type patient struct{ *httptest.ResponseRecorder }
+
+func (patient) SetReadDeadline(time.Time) error { return nil }
+
+// expect asks as a level, and compares the status and a part of the body.
+func (g *rig) expect(l level.Level, call, body string, status int, part string) *httptest.ResponseRecorder {
+	g.t.Helper()
+	method, path, _ := strings.Cut(call, " ")
+	r := httptest.NewRequest(method, path, strings.NewReader(body))
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("X-Level", string(l))
+	w := httptest.NewRecorder()
+	g.mux.ServeHTTP(patient{w}, r)
+	if w.Code != status || !strings.Contains(w.Body.String(), part) || w.Header().Get("x-emulator-basis") == "" {
+		g.t.Errorf("%s %s as %s: %d %q, want %d with %q", call, body, l, w.Code, w.Body, status, part)
+	}
+	return w
+}
+
+// password is the first one of a zone.
+func (g *rig) password(zone string) string {
+	g.t.Helper()
+	z, err := g.account.Zone(zone)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	return z.Password
+}
+
+func decode[T any](t testing.TB, w *httptest.ResponseRecorder) T {
+	t.Helper()
+	var v T
+	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
+		t.Fatalf("%v in %q", err, w.Body)
+	}
+	return v
+}
