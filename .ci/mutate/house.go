@@ -77,7 +77,7 @@ func (h *house) environment(ctx context.Context) error {
 			return err
 		}
 	}
-	h.env = append(os.Environ(), "GOCACHE="+words[0], "GOMODCACHE="+words[1], "GOPATH="+words[2], "HOME="+home, "TMPDIR="+tmp)
+	h.env = append(os.Environ(), "GOCACHE="+words[0], "GOMODCACHE="+words[1], "GOPATH="+words[2], "HOME="+home, "TMPDIR="+tmp, "RAPID_NOFAILFILE=true")
 	return nil
 }
 
