@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
+	"golang.org/x/sync/singleflight"
 )
 
 // errNoPage says that Chromium started without a page.
@@ -18,23 +19,18 @@ const autoWait = 2 * time.Second
 
 // auto is what a session does about challenges without being asked.
 type auto struct {
-	mu   sync.Mutex
-	off  bool
-	busy map[target.ID]*attempt
+	// attempts are the challenges being solved, by target.
+	attempts singleflight.Group
+
+	mu  sync.Mutex
+	off bool
 	// last is how the challenge of a page's present address ended.
 	last map[target.ID]solution
 }
 
-// attempt is one page's challenge being solved, whoever asked for it.
-type attempt struct {
-	done   chan struct{}
-	result solution
-	err    error
-}
-
 // follow notes where the session's pages go, and has their challenges solved.
 func (s *session) follow() error {
-	s.auto.busy, s.auto.last = map[target.ID]*attempt{}, map[target.ID]solution{}
+	s.auto.last = map[target.ID]solution{}
 	urls := map[target.ID]string{}
 	err := chromedp.ListenBrowser(s.drv, func(ev any) {
 		var info *target.Info
@@ -93,56 +89,36 @@ func (a *auto) disabled() bool {
 	return a.off
 }
 
-// solveOn solves a page's challenge. Whoever comes while that is under way gets its end.
+// solveOn solves a page's challenge. A call that comes while that is under way gets the
+// same result.
 func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duration) (solution, error) {
-	s.auto.mu.Lock()
-	running, ok := s.auto.busy[id]
-	if !ok {
-		running = &attempt{done: make(chan struct{})}
-		s.auto.busy[id] = running
-	}
-	s.auto.mu.Unlock()
-	if ok {
-		select {
-		case <-running.done:
-			return running.result, running.err
-		case <-ctx.Done():
-			return solution{}, ctx.Err()
+	result, err, _ := s.auto.attempts.Do(string(id), func() (any, error) {
+		tab, leave := s.visit(ctx, id)
+		defer leave()
+		if err := chromedp.Do(tab); err != nil {
+			return nil, err
 		}
-	}
-	defer func() {
-		s.auto.mu.Lock()
-		delete(s.auto.busy, id)
-		s.auto.mu.Unlock()
-		close(running.done)
-	}()
-	tab, leave := s.visit(ctx, id)
-	defer leave()
-	if running.err = chromedp.Do(tab); running.err != nil {
-		return solution{}, running.err
-	}
-	running.result, running.err = solve(tab, detect, s.b.cfg.Captcha)
-	s.report(id, running.result)
-	return running.result, running.err
+		end, err := solve(tab, detect, s.b.cfg.Captcha)
+		s.report(id, end)
+		return end, err
+	})
+	end, _ := result.(solution)
+	return end, err
 }
 
 // report notes a challenge's end and tells the client of it. Sources differ in the
 // events' capitals, so both are sent.
 func (s *session) report(id target.ID, end solution) {
-	var outcome string
-	switch end.status {
-	case CaptchaSolved:
-		outcome = "olveFinished"
-	case CaptchaFailed:
-		outcome = "olveFailed"
-	default:
+	outcomes := map[CaptchaStatus][2]string{CaptchaSolved: {"olveFinished", "solved"}, CaptchaFailed: {"olveFailed", "failed"}}
+	outcome, ok := outcomes[end.status]
+	if !ok {
 		return
 	}
 	s.auto.mu.Lock()
 	s.auto.last[id] = end
 	s.auto.mu.Unlock()
 	s.mu.Lock()
-	s.rec.Captcha = map[CaptchaStatus]string{CaptchaSolved: "solved", CaptchaFailed: "failed"}[end.status]
+	s.rec.Captcha = outcome[1]
 	s.mu.Unlock()
 	session := s.veil.session(string(id))
 	if session == "" {
@@ -150,7 +126,7 @@ func (s *session) report(id target.ID, end solution) {
 	}
 	s.event(session, "Captcha.detected", map[string]string{"type": end.kind})
 	for _, name := range [...]string{"Captcha.s", "Captcha.S"} {
-		s.event(session, name+outcome, captchaResult(end))
+		s.event(session, name+outcome[0], captchaResult(end))
 	}
 }
 

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"bufio"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -263,15 +262,7 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		s.finish(nil)
 		return
 	}
-	s.serve(conn, buffered(conn, rw))
-}
-
-// buffered reads what the client sent with its handshake before the rest.
-func buffered(conn net.Conn, rw *bufio.ReadWriter) *bufio.Reader {
-	if rw != nil && rw.Reader.Buffered() > 0 {
-		return rw.Reader
-	}
-	return bufio.NewReaderSize(conn, 64<<10)
+	s.serve(conn, rw.Reader) // it may hold what the client sent with its handshake
 }
 
 // read reads a command's parameters into v, leniently: a custom command's options

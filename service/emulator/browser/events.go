@@ -123,55 +123,45 @@ func (e *events) note(ev any) {
 func (e *events) answered(id cdp.LoaderID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.latest(id) != nil
-}
-
-// latest is the answer of the document, nil while there is none.
-func (e *events) latest(id cdp.LoaderID) *network.Response {
-	if d := e.documents[id]; d != nil && d.response != nil {
-		return d.response
-	}
-	return nil
+	return e.document(id).response != nil
 }
 
 // progress is where the current document stands.
 type progress struct {
-	loaded, quiet, lost bool
-	address, failure    string
+	document
+	id      cdp.LoaderID // which is the network's name of its request, too
+	address string
+	lost    bool
 }
 
 func (e *events) progress() progress {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	p := progress{lost: e.lost, address: e.address}
-	if d := e.documents[e.current]; d != nil {
-		p.loaded, p.quiet, p.failure = d.loaded, d.quiet, d.failure
-		p.lost = p.lost && d.response == nil
-	}
+	p := progress{document: *e.document(e.current), id: e.current, address: e.address}
+	p.lost = e.lost && p.response == nil
 	p.loaded = p.loaded && len(e.pending) == 0
 	return p
 }
 
-// describe fills in what the page answered. rendered says that Body is the document
-// as it stood, not the bytes that came.
+// describe fills in what the page answered.
 func (e *events) describe(res *Result) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	res.URL = e.address
-	r := e.latest(e.current)
-	if r == nil {
+	p := e.progress()
+	res.URL = p.address
+	if p.response == nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
 		for _, d := range e.documents { // an answer that made no document: there is one
 			if d.response != nil {
-				r, res.URL = d.response, d.response.URL
+				p.response, res.URL = d.response, d.response.URL
 			}
 		}
 	}
-	if r == nil {
+	if p.response == nil {
 		return
 	}
-	res.Status = int(r.Status)
+	res.Status = int(p.response.Status)
 	res.Header = http.Header{}
-	for name, value := range r.Headers {
+	for name, value := range p.response.Headers {
 		for line := range strings.SplitSeq(fmt.Sprint(value), "\n") {
 			res.Header.Add(name, line)
 		}
@@ -179,21 +169,4 @@ func (e *events) describe(res *Result) {
 	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Transfer-Encoding", "Connection"} {
 		res.Header.Del(name)
 	}
-}
-
-// kind is the MIME type of the current document.
-func (e *events) kind() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if r := e.latest(e.current); r != nil {
-		return r.MimeType
-	}
-	return ""
-}
-
-// request is the network's name of the current document.
-func (e *events) request() network.RequestID {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return network.RequestID(e.current)
 }

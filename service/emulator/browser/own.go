@@ -29,7 +29,7 @@ const (
 // pages from here on.
 func (s *session) furnish(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.stop)()
-	if _, err := chromedp.CallBrowser(s.drv, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{Behavior: browser.SetDownloadBehaviorBehaviorDeny}); err != nil {
+	if err := denyDownloads(s.drv, ""); err != nil {
 		return err
 	}
 	all, err := chromedp.CallBrowser(s.drv, target.GetTargets, target.GetTargetsParams{})
@@ -140,12 +140,18 @@ func (s *session) newContext(ctx context.Context, c command) (any, *protocolErro
 }
 
 func (s *session) primeContext(ctx context.Context, id cdp.BrowserContextID) error {
-	if _, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id,
-	}); err != nil {
+	if err := denyDownloads(ctx, id); err != nil {
 		return err
 	}
 	tab, done := chromedp.NewContext(ctx, chromedp.WithExistingBrowserContext(id))
 	defer done()
 	return s.seat.prime(tab)
+}
+
+// denyDownloads has a browser context, or the default one, keep no files.
+func denyDownloads(ctx context.Context, id cdp.BrowserContextID) error {
+	_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
+		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id,
+	})
+	return err
 }

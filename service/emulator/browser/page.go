@@ -8,8 +8,6 @@ import (
 	"net/url"
 	"time"
 
-	"github.com/chromedp/cdproto/browser"
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
@@ -120,12 +118,12 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	case b.pages <- struct{}{}:
 		defer func() { <-b.pages }()
 	case <-ctx.Done():
-		return Result{}, interrupted(ctx, true, "waiting for a free browser", nil)
+		return Result{}, explain(ctx, true, "waiting for a free browser", ctx.Err())
 	}
 	w, err := b.borrow(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return Result{}, interrupted(ctx, true, "starting the browser", err)
+			return Result{}, explain(ctx, true, "starting the browser", err)
 		}
 		return Result{}, err
 	}
@@ -140,12 +138,12 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	defer context.AfterFunc(ctx, stop)()
 	defer context.AfterFunc(w.chrom.mux.ctx, stop)()
 	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, whose life is tabCtx's
-		return Result{}, interrupted(ctx, w.chrom.alive(), "opening a page", err)
+		return Result{}, explain(ctx, w.chrom.alive(), "opening a page", err)
 	}
 	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
 	res, err = t.run(take)
 	res.Bytes = seat.bytes()
-	return res, explain(ctx, w.chrom.alive(), err)
+	return res, explain(ctx, w.chrom.alive(), "opening the page", err)
 }
 
 // run opens the page and takes from it what is asked for.
@@ -167,18 +165,13 @@ func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 
 // furnish prepares the tab: way out, no downloads, window, language, the request's header.
 func (t *tab) furnish() error {
-	c := chromedp.FromContext(t.ctx)
-	if _, err := chromedp.CallBrowser(t.ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
-		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: c.BrowserContextID,
-	}); err != nil {
+	if err := denyDownloads(t.ctx, chromedp.FromContext(t.ctx).BrowserContextID); err != nil {
 		return err
 	}
 	if err := t.seat.prime(t.ctx); err != nil {
 		return err
 	}
-	if _, err := chromedp.Call(t.ctx, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
-		Width: windowWidth, Height: windowHeight, DeviceScaleFactor: 1,
-	}); err != nil {
+	if err := chromedp.Do(t.ctx, chromedp.EmulateViewport(windowWidth, windowHeight)); err != nil {
 		return err
 	}
 	if err := t.dress(); err != nil {

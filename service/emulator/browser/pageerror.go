@@ -55,11 +55,15 @@ func netError(text string, dialed error) *PageError {
 	}
 }
 
-// interrupted explains a call to the browser that did not come back: the caller's
-// time is over, the browser died, or something else, which stays as it is.
-func interrupted(ctx context.Context, alive bool, during string, err error) error {
+// explain finds the reason of an error: the caller's time is over, the caller left, or the
+// browser died. Any other stays as it is, and so does a PageError, unless the caller left.
+func explain(ctx context.Context, alive bool, during string, err error) error {
+	var page *PageError
+	timeIsUp := errors.Is(context.Cause(ctx), errTimeIsUp)
 	switch {
-	case errors.Is(context.Cause(ctx), errTimeIsUp):
+	case err == nil, errors.As(err, &page) && (ctx.Err() == nil || timeIsUp):
+		return err
+	case timeIsUp:
 		return &PageError{Code: CodeNavigationTimeout, Text: during + " took longer than allowed"}
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -67,19 +71,6 @@ func interrupted(ctx context.Context, alive bool, during string, err error) erro
 		return &PageError{Code: CodeDisconnected, Text: "the browser ended during " + during}
 	default:
 		return fmt.Errorf("%s: %w", during, err)
-	}
-}
-
-// explain leaves a PageError as it is, unless the caller went away, and finds the
-// reason of every other error.
-func explain(ctx context.Context, alive bool, err error) error {
-	var page *PageError
-	timeIsUp := errors.Is(context.Cause(ctx), errTimeIsUp)
-	switch {
-	case err == nil, errors.As(err, &page) && (ctx.Err() == nil || timeIsUp):
-		return err
-	default:
-		return interrupted(ctx, alive, "opening the page", err)
 	}
 }
 

@@ -27,41 +27,30 @@ func (s *seat) prime(tab context.Context) error {
 	defer answers.Wait()
 	ctx, cancel := context.WithCancel(tab)
 	defer cancel()
-	failed := make(chan error, 1)
-	answer := func(err error) {
-		if err != nil {
-			select {
-			case failed <- err:
-			default:
-			}
-		}
-	}
+	// An answer that fails shows in the navigation.
 	err := chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *fetch.EventRequestPaused:
 			answers.Go(func() {
-				_, err := chromedp.Call(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
-				answer(err)
+				_, _ = chromedp.Call(ctx, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: ev.RequestID})
 			})
 		case *fetch.EventAuthRequired:
 			answers.Go(func() {
-				_, err := chromedp.Call(ctx, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{
+				_, _ = chromedp.Call(ctx, fetch.ContinueWithAuth, fetch.ContinueWithAuthParams{
 					RequestID: ev.RequestID,
 					AuthChallengeResponse: &fetch.AuthChallengeResponse{
 						Response: fetch.AuthChallengeResponseResponseProvideCredentials, Username: s.user, Password: s.password,
 					},
 				})
-				answer(err)
 			})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	handle := true
 	target := "http://" + primeHost + "/"
 	if _, err := chromedp.Call(ctx, fetch.Enable, fetch.EnableParams{
-		Patterns: []*fetch.RequestPattern{{URLPattern: target + "*"}}, HandleAuthRequests: &handle,
+		Patterns: []*fetch.RequestPattern{{URLPattern: target + "*"}}, HandleAuthRequests: new(true),
 	}); err != nil {
 		return err
 	}
@@ -69,11 +58,6 @@ func (s *seat) prime(tab context.Context) error {
 	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: target})
 	if err != nil {
 		return err
-	}
-	select {
-	case err := <-failed:
-		return err
-	default:
 	}
 	if res.ErrorText != "net::ERR_ABORTED" {
 		return fmt.Errorf("the browser did not find its way out: %q", res.ErrorText)

@@ -57,21 +57,13 @@ func (r *register) add(s *session) {
 	r.all = append(r.all, s)
 }
 
-// sessions are the values as they stand now.
-func (r *register) sessions() []Session {
-	r.mu.Lock()
-	all := slices.Clone(r.all)
-	r.mu.Unlock()
-	out := make([]Session, 0, len(all))
-	for _, s := range all {
+// Sessions are the CDP sessions since Open, the newest first: at most [maxKnown].
+func (b *Browsers) Sessions() []Session {
+	b.known.mu.Lock()
+	defer b.known.mu.Unlock()
+	out := make([]Session, 0, len(b.known.all))
+	for _, s := range slices.Backward(b.known.all) {
 		out = append(out, s.value())
 	}
 	return out
-}
-
-// Sessions are the CDP sessions since Open, the newest first: at most [maxKnown].
-func (b *Browsers) Sessions() []Session {
-	all := b.known.sessions()
-	slices.Reverse(all)
-	return all
 }

@@ -179,12 +179,12 @@ const markup = `(bound => {
 
 // document is the page's body, see [Result].
 func (t *tab) document() ([]byte, error) {
-	switch t.events.kind() {
-	case "":
+	p := t.events.progress()
+	if p.response == nil || p.response.MimeType == "" {
 		return nil, nil // an answer without a document
-	case "text/html", "application/xhtml+xml":
-	default:
-		raw, err := chromedp.Call(t.ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: t.events.request()})
+	}
+	if p.response.MimeType != "text/html" && p.response.MimeType != "application/xhtml+xml" {
+		raw, err := chromedp.Call(t.ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: network.RequestID(p.id)})
 		if err != nil {
 			return nil, err
 		}
