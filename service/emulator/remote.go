@@ -115,7 +115,7 @@ func (s *Server) loginCDP(ctx context.Context, user, password string, from net.A
 	if v.exit, err = s.way.Pick(z, flags); err != nil {
 		return browser.Grant{}, new(route.RefusalOf(err))
 	}
-	return browser.Grant{Zone: z.Name, Dial: v.dial, Done: v.done}, nil
+	return browser.Grant{Zone: z.Name, Dial: v.dial, Count: v.count, Done: v.done}, nil
 }
 
 // zoneOfCDP reads a login name and checks its password.
@@ -177,8 +177,7 @@ func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, 
 	if err != nil {
 		return nil, err
 	}
-	call := meter.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host, Secure: port == "443"}
-	first := call
+	first := v.call(address)
 	first.Requests, first.Billable = 1, true
 	v.s.meter.Record(first)
 	if e := v.s.rehearsal.faults; e.Active(fault.Target) {
@@ -186,7 +185,21 @@ func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, 
 			Point: fault.Target, Zone: v.zone.Name, Product: v.zone.Product, Host: strings.ToLower(host),
 		}).Conn(c)
 	}
-	return &meteredConn{Conn: c, session: v, call: call}, nil
+	return c, nil
+}
+
+func (v *remoteSession) call(address string) meter.Call {
+	host, port, _ := net.SplitHostPort(address) // it was dialled
+	return meter.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host, Secure: port == "443"}
+}
+
+// count meters a session's bytes while they pass.
+func (v *remoteSession) count(address string, up, down int) {
+	v.up.Add(int64(up))
+	v.down.Add(int64(down))
+	call := v.call(address)
+	call.Up, call.Down = int64(up), int64(down)
+	v.s.meter.Record(call)
 }
 
 // done puts what the session carried into its entry of the journal. A session that came
@@ -199,42 +212,4 @@ func (v *remoteSession) done(rec browser.Session) {
 		v.x.Code(rec.Error.Code)
 		v.x.Cut(true)
 	}
-}
-
-// meteredConn counts a session's bytes while they pass.
-type meteredConn struct {
-	net.Conn
-	session *remoteSession
-	call    meter.Call
-}
-
-func (c *meteredConn) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.count(0, n)
-	return n, err
-}
-
-func (c *meteredConn) Write(p []byte) (int, error) {
-	n, err := c.Conn.Write(p)
-	c.count(n, 0)
-	return n, err
-}
-
-func (c *meteredConn) count(up, down int) {
-	if up+down == 0 {
-		return
-	}
-	c.session.up.Add(int64(up))
-	c.session.down.Add(int64(down))
-	call := c.call
-	call.Up, call.Down = int64(up), int64(down)
-	c.session.s.meter.Record(call)
-}
-
-// CloseWrite keeps the half-close of TCP, which tunnels need.
-func (c *meteredConn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
 }

@@ -131,7 +131,7 @@ func (b *Browsers) furnish() error {
 		b.temp, b.dir = made, made.Path
 	}
 	var err error
-	b.egress, err = openEgress(b.ctx)
+	b.egress, err = b.openEgress()
 	return err
 }
 

@@ -11,9 +11,9 @@
 //
 //   - It is driven over a pair of pipes, never over a debugging port, so that no
 //     other process can drive it, and it ends when its pipe does.
-//   - It reaches nothing but the proxy of this package on 127.0.0.1, and that proxy
-//     knows it by a login made for one session. Whom the session may reach is up to
-//     the [Dial] it was opened with.
+//   - It reaches nothing but the proxy of native access, on a port of its own on
+//     127.0.0.1 and with a login made for one session. Which targets the session may
+//     reach is up to the [Dial] it was opened with.
 //   - Its profile, its home and its temporary files are one folder, removed at its end.
 //
 // Without Chromium every call is [ErrNoChromium]: there is no pretended result.

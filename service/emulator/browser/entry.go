@@ -27,6 +27,8 @@ type Grant struct {
 	Zone string
 	// Dial reaches the session's targets.
 	Dial Dial
+	// Count is told of the session's bytes; nil is no call.
+	Count Count
 	// Done is called once, when the session is over, with its record; nil is no call.
 	Done func(Session)
 }

@@ -391,7 +391,7 @@ func TestTheListOfSessions(t *testing.T) {
 	b := &Browsers{cfg: Config{Now: func() time.Time { return at.Add(time.Hour) }}}
 	for i := range 5 {
 		s := &session{b: b, began: at.Add(time.Duration(i) * time.Minute), ended: at.Add(time.Duration(2*i) * time.Minute), seat: &seat{}}
-		s.seat.received.Store(int64(100 - i))
+		s.seat.bytes.Store(int64(100 - i))
 		s.rec = Session{ID: fmt.Sprint(i), Zone: "z" + fmt.Sprint(i%2), Status: StatusFinished, Timestamp: s.began, TargetURL: fmt.Sprintf("http://a.test/%d", i)}
 		if i == 4 {
 			s.rec.Status, s.rec.Error, s.ended = StatusRunning, nil, time.Time{}

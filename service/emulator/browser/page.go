@@ -142,7 +142,7 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	}
 	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
 	res, err = t.run(take)
-	res.Bytes = seat.bytes()
+	res.Bytes = seat.bytes.Load()
 	return res, explain(ctx, w.chrom.alive(), "opening the page", err)
 }
 

@@ -75,7 +75,12 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		s.cancel()
 		return nil, err
 	}
-	s.seat = b.egress.sit(grant.Dial, s.touch)
+	s.seat = b.egress.sit(grant.Dial, func(addr string, up, down int) {
+		s.touch()
+		if grant.Count != nil {
+			grant.Count(addr, up, down)
+		}
+	})
 	s.veil.begin(s)
 	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.own); err == nil {
 		err = s.furnish(ctx)
@@ -163,7 +168,7 @@ func (s *session) value() Session {
 		end = s.b.cfg.Now()
 	}
 	v.Duration = max(0, end.Sub(s.began).Seconds())
-	v.Bandwidth = s.seat.bytes()
+	v.Bandwidth = s.seat.bytes.Load()
 	return v
 }
 

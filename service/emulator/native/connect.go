@@ -92,6 +92,9 @@ func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 
 // describe sets what a successful answer says about itself.
 func (p *Proxy) describe(h http.Header, v *Visit) {
+	if v.guest != nil {
+		return
+	}
 	p.conf.Route.Describe(h, v.Host, v.Exit, v.Flags, v.ID)
 	h["X-Emulator-Basis"] = []string{answer.BasisProxy}
 	if v.Flags.Debug == "full" {

@@ -143,7 +143,10 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 // transport is the way to a visit's target, where a request keeps the client's version of
 // HTTP.
 func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
-	if version == 1 {
+	switch {
+	case v.guest != nil:
+		return v.guest
+	case version == 1:
 		return p.conf.Hooks.transport(v, p.conf.Route.Dialer.TransportHTTP1(v.Host, v.Exit))
 	}
 	return p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
@@ -224,7 +227,7 @@ func hopByHop(name string) bool {
 func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
 	stripNamed(src)
 	for name, vs := range src {
-		if !hopByHop(name) && !ownHeader(name) {
+		if !hopByHop(name) && (v.guest != nil || !ownHeader(name)) {
 			dst[name] = vs
 		}
 	}

@@ -1,6 +1,7 @@
 // Package native is native access (service.md 4.3, 5.2): the proxy with its login, plain
 // requests, tunnels, connections that are re-signed by the emulator's own authority, and
-// SOCKS5. The server calls it and gives it its listeners. A [Proxy] is safe for
+// SOCKS5. The server calls it and gives it its listeners; the emulator's own browser
+// reaches its targets through it as well ([Guests]). A [Proxy] is safe for
 // concurrent use; every goroutine it starts has ended when its servers are shut down and
 // [Proxy.CloseTunnels] has returned.
 package native
@@ -135,12 +136,18 @@ func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next fu
 
 // refuse answers a visit that was begun, and ends it.
 func (p *Proxy) refuse(w http.ResponseWriter, v *Visit, r answer.Refusal) {
+	if v.guest != nil && v.Method != http.MethodConnect {
+		panic(http.ErrAbortHandler) // see Guests.Serve
+	}
 	answer.Refuse(w, r)
 	p.conf.Hooks.done(v, Outcome{Status: r.Status, Code: r.Code})
 }
 
 // dial opens a visit's connection to its target.
 func (p *Proxy) dial(ctx context.Context, v *Visit, address string) (net.Conn, error) {
+	if v.guest != nil {
+		return v.guest.DialContext(ctx, "tcp", address)
+	}
 	c, err := p.conf.Route.Dialer.Dial(ctx, address, v.Exit)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,8 @@ const (
 	EntryInner Entry = "inner"
 	// EntrySOCKS is a SOCKS5 connection.
 	EntrySOCKS Entry = "socks"
+	// EntryGuest is what a page of the emulator's own browser asks for.
+	EntryGuest Entry = "guest"
 )
 
 // Visit is one request, tunnel or SOCKS5 connection whose login was accepted, as the
@@ -44,6 +46,8 @@ type Visit struct {
 	Host, Target string
 	// Began is on the machine's clock, for durations.
 	Began time.Time
+
+	guest Guest // nil for those who logged in
 }
 
 // Outcome is how a visit ended.
