@@ -35,6 +35,9 @@ func ParseTarget(s string) (*url.URL, error) {
 	case !validPort(u.Port()):
 		return nil, fmt.Errorf("port %s: a port is a number from 1 to 65535", u.Port())
 	}
+	if err := checkHost(u.Hostname()); err != nil {
+		return nil, err
+	}
 	return u, nil
 }
 

@@ -14,8 +14,7 @@ type codeRule struct {
 	cause model.Cause
 }
 
-// codeRules is knowledge of the dialect BrightData: public documentation of its
-// error codes, sorted into the classes of service.md 7. A code without a rule
+// codeRules is public documentation of the error codes of the x-brd headers, sorted into the classes of service.md 7. A code without a rule
 // leaves the verdict to the status.
 var codeRules = []codeRule{
 	// The proxy login.

@@ -2,49 +2,116 @@ package dialect
 
 import (
 	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 
 	"zonedeck/model"
 )
 
-// The names of the dialects, as a profile writes them.
-const (
-	Documented = "documented"
-	BrightData = "brightdata"
-)
+// Dialect is one way to fill what the contract does not show: what is sent beyond
+// it, where jobs are asked for, and what answers say. Find, Default and Embedded
+// give one.
+type Dialect struct {
+	name string
+	// sends is what goes into a request.
+	sends model.Sends
+	// dataset is the query parameter that names a dataset, "" for none.
+	dataset string
+	// snapshots are the fields that a job's identifier is looked for in.
+	snapshots []string
+	// paths are where a job is asked for; nil where nothing shows them.
+	paths func(base, id string) JobPaths
+	// read reads the headers that the contract does not show; nil for none.
+	read func(r *Reading, h http.Header)
+	// testPage answers a test of a proxy login, "" where none is known.
+	testPage string
+	// embedded says that the embedded emulator speaks it.
+	embedded bool
+}
 
-// Dialect is one way to fill what the contract does not show. The zero value is
-// Documented.
-type Dialect struct{ brightdata bool }
-
-// Find gives a dialect by name; the empty name is Documented.
-func Find(name string) (Dialect, error) {
-	switch name {
-	case "", Documented:
-		return Dialect{}, nil
-	case BrightData:
-		return Dialect{brightdata: true}, nil
-	default:
-		return Dialect{}, fmt.Errorf("dialect %q is not known: write %s or %s", name, Documented, BrightData)
+// all lists the dialects, the default first.
+func all() []Dialect {
+	return []Dialect{
+		{
+			name:      "documented",
+			sends:     model.Sends{NotShown: notShown},
+			snapshots: []string{"snapshot_id", "job_id", "snapshot", "id", "collection_id", "response_id"},
+		},
+		{
+			name: "brightdata",
+			sends: model.Sends{
+				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, NotShown: notShown,
+			},
+			dataset:   "dataset_id",
+			snapshots: []string{"snapshot_id"},
+			paths: func(base, id string) JobPaths {
+				return JobPaths{
+					Progress: base + "/progress/" + id,
+					Snapshot: base + "/snapshot/" + id,
+					Cancel:   base + "/snapshot/" + id + "/cancel",
+				}
+			},
+			read:     readBrightData,
+			testPage: "https://geo.brdtest.com/mygeo.json",
+			embedded: true,
+		},
 	}
 }
 
-// Known reports whether Find knows the name.
-func Known(name string) bool {
-	_, err := Find(name)
-	return err == nil
+// Find gives a dialect by name; the empty name is the default.
+func Find(name string) (Dialect, error) {
+	if name == "" {
+		return Default(), nil
+	}
+	for _, d := range all() {
+		if d.name == name {
+			return d, nil
+		}
+	}
+	return Dialect{}, fmt.Errorf("dialect %q is not known: write %s", name, strings.Join(Names(), " or "))
 }
 
-// Names lists the dialects.
-func Names() []string { return []string{Documented, BrightData} }
+// Default is the dialect of a profile that names none: the contract and nothing
+// more.
+func Default() Dialect { return all()[0] }
+
+// Embedded is the dialect that the embedded emulator speaks.
+func Embedded() Dialect {
+	return all()[slices.IndexFunc(all(), func(d Dialect) bool { return d.embedded })]
+}
+
+// Names lists the dialects, the default first.
+func Names() []string { return names(func(Dialect) bool { return true }) }
+
+// names lists the dialects that can do something.
+func names(can func(Dialect) bool) []string {
+	var out []string
+	for _, d := range all() {
+		if can(d) {
+			out = append(out, d.name)
+		}
+	}
+	return out
+}
 
 // Name is the dialect's name.
-func (d Dialect) Name() string {
-	if d.brightdata {
-		return BrightData
-	}
-	return Documented
-}
+func (d Dialect) Name() string { return d.name }
+
+// Sends is what the dialect sends of a request.
+func (d Dialect) Sends() model.Sends { return d.sends }
+
+// AsksForJobs reports whether the dialect knows how to ask for a job's state and
+// results, and to cancel it.
+func (d Dialect) AsksForJobs() bool { return d.paths != nil }
+
+// WithJobs names the dialects that know how to ask for a job, quoted.
+func WithJobs() string { return quoted(Dialect.AsksForJobs) }
+
+// WithDatasets names the dialects that send a dataset's name, quoted.
+func WithDatasets() string { return quoted(func(d Dialect) bool { return d.dataset != "" }) }
+
+func quoted(can func(Dialect) bool) string { return `"` + strings.Join(names(can), `" or "`) + `"` }
 
 // maxText bounds a text that the service wrote, in bytes.
 const maxText = 500

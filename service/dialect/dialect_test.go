@@ -18,7 +18,7 @@ import (
 
 func brightdata(t testing.TB) Dialect {
 	t.Helper()
-	d, err := Find(BrightData)
+	d, err := Find("brightdata")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,14 +27,14 @@ func brightdata(t testing.TB) Dialect {
 
 func TestFindKnowsItsNames(t *testing.T) {
 	for _, name := range Names() {
-		if d, err := Find(name); err != nil || d.Name() != name || !Known(name) {
+		if d, err := Find(name); err != nil || d.Name() != name {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
 	}
-	if d, err := Find(""); err != nil || d.Name() != Documented {
+	if d, err := Find(""); err != nil || d.Name() != "documented" {
 		t.Errorf("the empty name is %v, %v", d, err)
 	}
-	if _, err := Find("Brightdata"); err == nil || Known("x") {
+	if _, err := Find("Brightdata"); err == nil {
 		t.Error("a name that is not known is taken")
 	}
 }
@@ -49,7 +49,7 @@ func TestRequestBodyIsExactlyThis(t *testing.T) {
 	if err != nil || string(got) != want {
 		t.Errorf("%s\n%s: %v", got, want, err)
 	}
-	got, err = Dialect{}.Request(model.FetchRequest{Zone: full.Zone, URL: full.URL, Method: "GET", Via: model.ViaAPI})
+	got, err = Default().Request(model.FetchRequest{Zone: full.Zone, URL: full.URL, Method: "GET", Via: model.ViaAPI})
 	if want := `{"zone":"z1","url":"https://a.test/?x=1&y=<2>","format":"raw"}`; err != nil || string(got) != want {
 		t.Errorf("%s\n%s: %v", got, want, err)
 	}
@@ -66,21 +66,21 @@ func TestDocumentedRefusesWhatIsNotShown(t *testing.T) {
 	} {
 		r := model.FetchRequest{Zone: model.Zone{Name: "z"}, URL: "http://a.test", Via: model.ViaAPI}
 		change(&r)
-		_, err := Dialect{}.Request(r)
-		var ns *NotShownError
-		if !errors.As(err, &ns) || ns.Field != field || !errors.Is(err, ErrNotShown) || !strings.Contains(err.Error(), "choose dialect brightdata") {
+		_, err := Default().Request(r)
+		var re *model.RequestError
+		if !errors.As(err, &re) || re.Field() != field || len(re.Problems) != 1 || !errors.Is(err, ErrNotShown) || !strings.Contains(err.Error(), "choose dialect brightdata") {
 			t.Errorf("%s: %v", field, err)
 		}
 		if _, err := brightdata(t).Request(r); err != nil {
 			t.Errorf("brightdata refuses %s: %v", field, err)
 		}
 		r.Via = model.ViaNative
-		native := Dialect{}.Sends(r)
-		if wantRefusal := field == "country" || field == "session"; (native != nil) != wantRefusal {
+		native := r.NotSent(Default().Sends())
+		if wantRefusal := field == "country" || field == "session"; (len(native) > 0) != wantRefusal {
 			t.Errorf("%s by native access: %v", field, native)
 		}
 	}
-	if err := (Dialect{}).SendsParams([]model.Param{{Name: "city"}}); !errors.Is(err, ErrNotShown) {
+	if err := Default().RefuseParams([]model.Param{{Name: "city"}}); !errors.Is(err, ErrNotShown) {
 		t.Errorf("a parameter: %v", err)
 	}
 }
@@ -122,7 +122,7 @@ func TestReadHeader(t *testing.T) {
 			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tc.want)
 			}
-			doc := Dialect{}.ReadHeader(tc.head, now)
+			doc := Default().ReadHeader(tc.head, now)
 			doc.Evidence = nil
 			if want := (Reading{RetryAfter: tc.want.RetryAfter}); !reflect.DeepEqual(doc, want) {
 				t.Errorf("documented reads %+v, want %+v", doc, want)
@@ -184,13 +184,13 @@ func TestJobPathsAndQuery(t *testing.T) {
 			t.Errorf("identifier %q stands in a path", bad)
 		}
 	}
-	if _, err := (Dialect{}).JobPaths("v3", "sd_1"); !errors.Is(err, ErrNotShown) {
+	if _, err := Default().JobPaths("v3", "sd_1"); !errors.Is(err, ErrNotShown) {
 		t.Errorf("documented: %v", err)
 	}
 	if d.TriggerPath("") != "/datasets/v3/trigger" || d.TriggerPath("v3/../x") != "/datasets/v3/trigger" {
 		t.Error("the version segment is not held")
 	}
-	if d.TriggerQuery("gd_x").Encode() != "dataset_id=gd_x" || (Dialect{}).TriggerQuery("gd_x") != nil {
+	if d.TriggerQuery("gd_x").Encode() != "dataset_id=gd_x" || Default().TriggerQuery("gd_x") != nil {
 		t.Error("the dataset's query")
 	}
 }
@@ -206,7 +206,7 @@ func TestSnapshotID(t *testing.T) {
 		`["sd_1"]`:                             {"", ""},
 		`nonsense`:                             {"", ""},
 	} {
-		for i, d := range []Dialect{{}, brightdata(t)} {
+		for i, d := range all() {
 			if got, ok := d.SnapshotID([]byte(body)); got != want[i] || ok != (want[i] != "") {
 				t.Errorf("%s by %s: %q, want %q", body, d.Name(), got, want[i])
 			}
@@ -220,15 +220,15 @@ func TestReadProgress(t *testing.T) {
 		`{"status":"ready"}`: model.JobReady, `{"status":"failed","error_message":"x"}`: model.JobFailed,
 		`{"status":"canceled"}`: model.JobCanceled, `{"status":"cancelled"}`: model.JobCanceled, `{"status":"Snapshot is empty"}`: model.JobFailed,
 	} {
-		if got, err := (Dialect{}).ReadProgress([]byte(body)); err != nil || got.State != want {
+		if got, err := Default().ReadProgress([]byte(body)); err != nil || got.State != want {
 			t.Errorf("%s: %s, %v; want %s", body, got.State, err, want)
 		}
 	}
-	p, err := Dialect{}.ReadProgress([]byte(`{"status":"running","inputs":200,"inputs_done":3,"records":-7}`))
+	p, err := Default().ReadProgress([]byte(`{"status":"running","inputs":200,"inputs_done":3,"records":-7}`))
 	if err != nil || p.Inputs != 200 || p.Done != 3 || p.Records != -1 {
 		t.Errorf("%+v: %v", p, err)
 	}
-	if _, err := (Dialect{}).ReadProgress([]byte("<html>")); err == nil {
+	if _, err := Default().ReadProgress([]byte("<html>")); err == nil {
 		t.Error("a page is taken for progress")
 	}
 }
@@ -285,7 +285,7 @@ func FuzzReadHeader(f *testing.F) {
 	f.Add("", "", "", "", `a;b="\`, "Sat, 21 Nov 2026 12:01:00 GMT", "::1%eth0")
 	f.Fuzz(func(t *testing.T, status, code, errCode, text, proxy, retry, ip string) {
 		h := http.Header{headStatus: {status}, headErrorCode: {code}, headErrCode: {errCode}, headError: {text}, headProxy: {proxy}, headRetry: {retry}, headIP: {ip}}
-		for _, d := range []Dialect{{}, {brightdata: true}} {
+		for _, d := range all() {
 			r := d.ReadHeader(h, time.Unix(0, 0))
 			if r.RetryAfter < 0 || r.RetryAfter > MaxRetryAfter {
 				t.Errorf("Retry-After %q becomes %v", retry, r.RetryAfter)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
+	"strings"
 
 	"zonedeck/model"
 )
@@ -26,31 +27,26 @@ type JobPaths struct {
 func (Dialect) TriggerPath(version string) string { return datasets(version) + "/trigger" }
 
 // TriggerQuery is how the dataset is named. The contract shows no query
-// parameter and no field for it, so Documented sends none: there the dataset is
-// the console's own label.
+// parameter and no field for it, so the default dialect sends none: there the
+// dataset is the console's own label.
 func (d Dialect) TriggerQuery(dataset string) url.Values {
-	if !d.brightdata || dataset == "" {
+	if d.dataset == "" || dataset == "" {
 		return nil
 	}
-	return url.Values{"dataset_id": {dataset}}
+	return url.Values{d.dataset: {dataset}}
 }
 
 // JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):
-// Documented answers with an error that wraps ErrNotShown. id must be as
-// SnapshotID gave it.
+// a dialect without them answers with an error that wraps ErrNotShown. id must be
+// as SnapshotID gave it.
 func (d Dialect) JobPaths(version, id string) (JobPaths, error) {
-	if !d.brightdata {
-		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect brightdata", ErrNotShown)
+	if d.paths == nil {
+		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect %s", ErrNotShown, strings.Join(names(Dialect.AsksForJobs), " or "))
 	}
 	if _, ok := word(id); !ok {
 		return JobPaths{}, fmt.Errorf("snapshot identifier %q cannot stand in a path", clean(id))
 	}
-	base := datasets(version)
-	return JobPaths{
-		Progress: base + "/progress/" + id,
-		Snapshot: base + "/snapshot/" + id,
-		Cancel:   base + "/snapshot/" + id + "/cancel",
-	}, nil
+	return d.paths(datasets(version), id), nil
 }
 
 func datasets(version string) string {
@@ -60,23 +56,15 @@ func datasets(version string) string {
 	return "/datasets/" + version
 }
 
-// snapshotNames are the fields an identifier is looked for in. The contract says
-// that an identifier is returned, "a job ID or snapshot ID", and not how the
-// field is called; the first is what public documentation shows.
-var snapshotNames = []string{"snapshot_id", "job_id", "snapshot", "id", "collection_id", "response_id"}
-
-// SnapshotID finds the identifier in the answer to a trigger. body is the whole
-// answer, which the caller has bounded.
+// SnapshotID finds the identifier in the answer to a trigger. The contract says
+// that "a job ID or snapshot ID" is returned, and not what the field is called.
+// body is the whole answer, which the caller has bounded.
 func (d Dialect) SnapshotID(body []byte) (string, bool) {
 	var answer map[string]json.RawMessage
 	if json.Unmarshal(body, &answer) != nil {
 		return "", false
 	}
-	names := snapshotNames
-	if d.brightdata {
-		names = names[:1]
-	}
-	for _, name := range names {
+	for _, name := range d.snapshots {
 		var id string
 		if json.Unmarshal(answer[name], &id) == nil {
 			if id, ok := word(id); ok {

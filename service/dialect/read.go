@@ -35,7 +35,7 @@ type Reading struct {
 // Failed reports whether the service itself reports an error.
 func (r Reading) Failed() bool { return r.Code != "" || r.Text != "" }
 
-// The headers of the dialect BrightData.
+// The headers that answers are read from; the x-brd ones are not in the contract.
 const (
 	headStatus    = "X-Brd-Status-Code"
 	headError     = "X-Brd-Error"
@@ -51,15 +51,27 @@ const (
 // proxy to CONNECT, or of a page that came through it. now turns a date in
 // Retry-After into a wait.
 func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
-	r := Reading{RetryAfter: retryAfter(h.Get(headRetry), now)}
+	r := ReadShown(h, now)
+	if d.read != nil {
+		d.read(&r, h)
+	}
+	return r
+}
+
+// ReadShown reads what any answer may say, the service's or not: headers that no
+// dialect is needed for.
+func ReadShown(h http.Header, now time.Time) Reading {
+	r := Reading{RetryAfter: RetryAfter(h, now)}
 	if r.RetryAfter > 0 {
 		r.cite(h, headRetry)
 	}
 	r.cite(h, headProxy)
 	r.cite(h, model.NoteHeader)
-	if !d.brightdata {
-		return r
-	}
+	return r
+}
+
+// readBrightData reads the x-brd headers and Proxy-Status.
+func readBrightData(r *Reading, h http.Header) {
 	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(headStatus))); err == nil && n >= 100 && n <= 999 {
 		r.TargetStatus = n
 		r.cite(h, headStatus)
@@ -69,7 +81,6 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 	if r.Code != "" {
 		r.Class, r.Cause = meaning(r.Code)
 	}
-	return r
 }
 
 // readError finds the error: the unlocker's headers, then the proxy's, then
@@ -111,9 +122,9 @@ func exit(s string) string {
 	return s
 }
 
-// retryAfter reads seconds or an HTTP date.
-func retryAfter(s string, now time.Time) time.Duration {
-	s = strings.TrimSpace(s)
+// RetryAfter reads seconds or an HTTP date in Retry-After.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	s := strings.TrimSpace(h.Get(headRetry))
 	var d time.Duration
 	if n, err := strconv.ParseUint(s, 10, 32); err == nil {
 		d = time.Duration(n) * time.Second
@@ -121,11 +132,6 @@ func retryAfter(s string, now time.Time) time.Duration {
 		d = at.Sub(now)
 	}
 	return min(max(d, 0), MaxRetryAfter)
-}
-
-// RetryAfter reads a Retry-After header as ReadHeader does.
-func RetryAfter(h http.Header, now time.Time) time.Duration {
-	return retryAfter(h.Get(headRetry), now)
 }
 
 // proxyStatus takes code and text out of a Proxy-Status field (RFC 9209): the

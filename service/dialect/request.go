@@ -13,19 +13,27 @@ import (
 // RequestPath is the path of POST request (service.md 4.1).
 const RequestPath = "/request"
 
-// NotShownError refuses a field of a request that the dialect does not send. It
-// wraps ErrNotShown.
+// NotShownError refuses what the contract does not show and a dialect therefore
+// does not send. It wraps ErrNotShown.
 type NotShownError struct {
-	Field string // "format", "method", "headers", "body", "country", "session"
-	What  string
+	What string
+	// Able names the dialects that send it.
+	Able []string
 }
 
 func (e *NotShownError) Error() string {
-	return fmt.Sprintf("%s is not shown by the contract; choose dialect %s to send it", e.What, BrightData)
+	return fmt.Sprintf("%s is not shown by the contract; choose dialect %s to send it", e.What, strings.Join(e.Able, " or "))
 }
 
 // Unwrap gives ErrNotShown.
 func (e *NotShownError) Unwrap() error { return ErrNotShown }
+
+// notShown is the refusal of what only a dialect that sends everything knows.
+func notShown(what string) error {
+	return &NotShownError{What: what, Able: names(func(d Dialect) bool {
+		return d.sends.Target && d.sends.Exit && d.sends.Dataset && d.sends.InputFields
+	})}
+}
 
 // wireRequest is the body of POST /request in the order it is written.
 type wireRequest struct {
@@ -40,10 +48,11 @@ type wireRequest struct {
 }
 
 // Request makes the bytes of the body of POST /request, which are what a preview
-// shows and what is written. Documented sends zone, url and format raw.
+// shows and what is written. What the dialect does not send is refused with a
+// *model.RequestError.
 func (d Dialect) Request(r model.FetchRequest) ([]byte, error) {
-	if err := d.Sends(r); err != nil {
-		return nil, err
+	if refused := r.NotSent(d.sends); len(refused) > 0 {
+		return nil, &model.RequestError{Problems: refused}
 	}
 	w := wireRequest{Zone: string(r.Zone.Name), URL: r.URL, Format: string(r.Format)}
 	if w.Format == "" {
@@ -68,58 +77,21 @@ func (d Dialect) Request(r model.FetchRequest) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// Sends reports with a NotShownError what of a fetch the dialect does not send.
-// What goes to the target through a proxy is the caller's own, so by native
-// access only the parameters of the username count.
-func (d Dialect) Sends(r model.FetchRequest) error {
-	if d.brightdata {
+// RefuseParams is the refusal of the first parameter of a proxy username that the
+// dialect does not send, or nil.
+func (d Dialect) RefuseParams(params []model.Param) error {
+	if d.sends.Exit || len(params) == 0 {
 		return nil
 	}
-	refuse := func(field, what string) error { return &NotShownError{Field: field, What: what} }
-	method := strings.ToUpper(r.Method)
-	switch {
-	case r.Country != "":
-		return refuse("country", "a country")
-	case r.Session != "":
-		return refuse("session", "a session")
-	case r.Via == model.ViaNative:
-		return nil
-	case r.Format != "" && r.Format != model.FormatRaw:
-		return refuse("format", fmt.Sprintf("format %q", r.Format))
-	case method != "" && method != http.MethodGet:
-		return refuse("method", "method "+method)
-	case len(r.Header) > 0:
-		return refuse("headers", "a header for the target")
-	case r.Body != "":
-		return refuse("body", "a body for the target")
-	}
-	return nil
+	return d.sends.NotShown("the username parameter " + params[0].Name)
 }
-
-// SendsParams is Sends for the parameters of a proxy username.
-func (d Dialect) SendsParams(params []model.Param) error {
-	if d.brightdata || len(params) == 0 {
-		return nil
-	}
-	field := params[0].Name
-	return &NotShownError{Field: field, What: "the username parameter " + field}
-}
-
-// NativeAccess reports whether the dialect addresses a product through the
-// proxy. The contract names the products (service.md 5.2); BrightData leaves it
-// to the service to refuse.
-func (d Dialect) NativeAccess(p model.Product) bool { return d.brightdata || p.NativeAccess() }
 
 // TestPage is a page that answers a test of a proxy login: the lab's on the
 // embedded emulator, the provider's public one where the dialect knows it, else
 // none.
 func (d Dialect) TestPage(local bool) string {
-	switch {
-	case local:
+	if local {
 		return "https://lab.test/whoami"
-	case d.brightdata:
-		return "https://geo.brdtest.com/mygeo.json"
-	default:
-		return ""
 	}
+	return d.testPage
 }

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -77,7 +78,7 @@ func (w *Wire) API(ctx context.Context, call Call) (resp *http.Response, tr *Tra
 func (call Call) Request(ctx context.Context, bearer string) (*http.Request, error) {
 	u, err := APIURL(call.Profile.BaseURL, call.Path, call.Query)
 	if err != nil {
-		return nil, err
+		return nil, model.BadField("profile", "%w", err)
 	}
 	var body io.Reader
 	if call.Body != nil {
@@ -104,13 +105,13 @@ func APIURL(base, path string, query url.Values) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
 	case base == "":
-		return nil, model.BadField("profile", "it has no base URL")
+		return nil, errors.New("it has no base URL")
 	case err != nil:
-		return nil, model.BadField("profile", "base URL: %w", stripURL(err))
+		return nil, fmt.Errorf("base URL: %w", stripURL(err))
 	case u.User != nil, strings.Contains(base, "@"): // one without a scheme is no user part to the parser
-		return nil, model.BadField("profile", "the base URL must not carry a login")
+		return nil, errors.New("the base URL must not carry a login")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, model.BadField("profile", "base URL %q: write it like https://api.example.com", base)
+		return nil, fmt.Errorf("base URL %q: write it like https://api.example.com", base)
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + path
 	u.RawPath = ""

@@ -81,9 +81,9 @@ func ConnectLines(addr, authorization string) []string {
 // NativeRequest makes the request that goes through the proxy. A plain http
 // target carries the login itself; for https it went with CONNECT.
 func NativeRequest(ctx context.Context, r model.FetchRequest, authorization string) (*http.Request, error) {
-	u, err := ParseTarget(r.URL)
+	u, err := model.ParseTarget(r.URL)
 	if err != nil {
-		return nil, err
+		return nil, model.BadField("url", "%w", err)
 	}
 	method := strings.ToUpper(r.Method)
 	if method == "" {

@@ -107,10 +107,8 @@ func (ft *Fetcher) prepareProbe(p profile.Profile, d dialect.Dialect, q ProbeReq
 	if q.Session != "" {
 		params = pr.within()
 	}
-	if err := d.SendsParams(params); err != nil {
-		var ns *dialect.NotShownError
-		errors.As(err, &ns)
-		return nil, model.BadField(ns.Field, "%w", err)
+	if err := d.RefuseParams(params); err != nil {
+		return nil, model.BadField(params[0].Name, "%w", err)
 	}
 	name, err := exchange.Username(p, q.Zone.Name, params)
 	if err != nil {

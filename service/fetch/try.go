@@ -86,7 +86,7 @@ func read(o *model.Outcome, r dialect.Reading) {
 func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	body, err := f.d.Request(f.r)
 	if err != nil {
-		return try{}, model.BadField("url", "%w", err)
+		return try{}, err
 	}
 	t := try{outcome: f.outcomeOf()}
 	resp, tr, err := f.ft.cfg.Wire.API(ctx, exchange.Call{
@@ -214,11 +214,11 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	}
 	defer resp.Body.Close()
 	t.header = f.mask.Header(resp.Header)
-	d, direct := f.d, f.endToEnd(tun)
+	direct, readHeader := f.endToEnd(tun), f.d.ReadHeader
 	if direct { // nothing in there is the service's word
-		d = dialect.Dialect{}
+		readHeader = dialect.ReadShown
 	}
-	reading := d.ReadHeader(resp.Header, f.ft.cfg.Now())
+	reading := readHeader(resp.Header, f.ft.cfg.Now())
 	read(o, reading)
 	citeChallenge(o, t.header)
 	if reading.Exit != "" {

@@ -125,45 +125,17 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	if err != nil {
 		return launch{}, err
 	}
-	if err := checkTrigger(d, r); err != nil {
-		return launch{}, err
+	if ps := r.Problems(d.Sends()); len(ps) > 0 {
+		return launch{}, &model.RequestError{Problems: ps}
 	}
 	if _, err := exchange.APIURL(p.BaseURL, d.TriggerPath(p.APIVersion), nil); err != nil {
-		return launch{}, err
+		return launch{}, model.BadField("profile", "%w", err)
 	}
 	key, secret, err := rn.cfg.Access.KeyFor(ctx, p, r.Key)
 	if err != nil {
 		return launch{}, err
 	}
 	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs)}, nil
-}
-
-// checkTrigger reports with a RequestError why a trigger cannot be sent.
-func checkTrigger(d dialect.Dialect, r model.TriggerRequest) error {
-	documented := d.Name() == dialect.Documented
-	switch {
-	case r.Dataset == "" && !documented:
-		return model.BadField("dataset", "it is empty")
-	case len(r.Dataset) > 200 || line(r.Dataset) != r.Dataset:
-		return model.BadField("dataset", "%s is no dataset's name", rows.Quote(r.Dataset))
-	case len(r.Inputs) == 0:
-		return model.BadField("inputs", "there are none")
-	case len(r.Inputs) > rows.MaxInputs:
-		return model.BadField("inputs", "%d are more than %d; split them into several jobs", len(r.Inputs), rows.MaxInputs)
-	}
-	for i, in := range r.Inputs {
-		row := in.Row
-		if row == 0 {
-			row = i + 1
-		}
-		if err := rows.CheckURL(in.URL); err != nil {
-			return model.BadField("inputs", "row %d: %s: %v", row, rows.Quote(in.URL), err)
-		}
-		if documented && len(in.Extra) > 0 {
-			return model.BadField("inputs", "row %d has fields besides url: %w; choose dialect brightdata", row, dialect.ErrNotShown)
-		}
-	}
-	return nil
 }
 
 // verdict is what became of a trigger.

@@ -16,7 +16,6 @@ import (
 	"testing"
 	"time"
 
-	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -220,7 +219,7 @@ func TestABadTriggerLeavesNoTrace(t *testing.T) {
 		change      func(*model.TriggerRequest)
 	}{
 		{"no inputs", "inputs", func(r *model.TriggerRequest) { r.Inputs = nil }},
-		{"too many", "inputs", func(r *model.TriggerRequest) { r.Inputs = make([]model.JobInput, rows.MaxInputs+1) }},
+		{"too many", "inputs", func(r *model.TriggerRequest) { r.Inputs = make([]model.JobInput, model.MaxInputs+1) }},
 		{"a relative address", "inputs", func(r *model.TriggerRequest) { r.Inputs[0].URL = "/a" }},
 		{"no dataset", "dataset", func(r *model.TriggerRequest) { r.Dataset = "" }},
 		{"a dataset with a line break", "dataset", func(r *model.TriggerRequest) { r.Dataset = "a\nb\x00" }},
@@ -252,7 +251,7 @@ func TestByTheContractAloneAJobIsStartedAndNotAskedFor(t *testing.T) {
 		query.Store(r.URL.RawQuery)
 		text(200, `{"job_id":"j_7"}`)(w, r)
 	})
-	p.Dialect = dialect.Documented
+	p.Dialect = dialect.Default().Name()
 	cl := newRunner(t, p, j)
 	r := trigger("http://lab.test/1")
 	job, err := cl.Trigger(t.Context(), r)

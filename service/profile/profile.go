@@ -12,13 +12,13 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 )
 
 // Defaults of a profile.
 const (
-	DefaultProxyPort  = 33335        // service.md 8
-	DefaultAPIVersion = "v3"         // service.md 9
-	DefaultDialect    = "documented" // the contract and nothing more
+	DefaultProxyPort  = 33335 // service.md 8
+	DefaultAPIVersion = "v3"  // service.md 9
 )
 
 // LocalName names the profile of the embedded emulator; no profile of the
@@ -42,8 +42,7 @@ type Profile struct {
 	// UsernamePrefix is the fixed word a username begins with (service.md 5.2).
 	UsernamePrefix string
 	Account        model.AccountID
-	// Dialect says what is assumed beyond the contract: "documented" (nothing) or
-	// "brightdata".
+	// Dialect names the dialect, which says what is assumed beyond the contract.
 	Dialect string
 	// Key names the key of the inventory that is used unless another is picked.
 	Key string
@@ -58,9 +57,6 @@ type Profile struct {
 	// Local says that this is the embedded emulator.
 	Local bool
 }
-
-// Dialects lists the dialects a profile may name.
-func Dialects() []string { return []string{DefaultDialect, "brightdata"} }
 
 // ProxyAddr is host:port of the proxy, or empty when the profile has none.
 func (p Profile) ProxyAddr() string {
@@ -141,7 +137,7 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	if p.Dialect == "" {
-		p.Dialect = DefaultDialect
+		p.Dialect = dialect.Default().Name()
 	}
 	for _, check := range []func(*Profile) *fieldError{
 		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones,
@@ -250,8 +246,8 @@ func checkLogin(p *Profile) *fieldError {
 }
 
 func checkDialect(p *Profile) *fieldError {
-	if !slices.Contains(Dialects(), p.Dialect) {
-		return &fieldError{"dialect", fmt.Sprintf("unknown dialect %q", p.Dialect), "one of " + strings.Join(Dialects(), ", ")}
+	if !slices.Contains(dialect.Names(), p.Dialect) {
+		return &fieldError{"dialect", fmt.Sprintf("unknown dialect %q", p.Dialect), "one of " + strings.Join(dialect.Names(), ", ")}
 	}
 	return nil
 }

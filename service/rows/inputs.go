@@ -21,7 +21,6 @@ import (
 // (service.md 8); public documentation speaks of 1 GB for one job, and these are
 // the console's own, which a person's file does not meet.
 const (
-	MaxInputs     = 100_000
 	maxInputBytes = 64 << 20 // of the source
 	maxInputRow   = 64 << 10 // one row
 	maxExtras     = 64       // further fields of one row
@@ -178,7 +177,7 @@ func (in *inputReader) reject(row int, format string, args ...any) error {
 }
 
 // errTooManyInputs ends the reading.
-var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs", MaxInputs)
+var errTooManyInputs = fmt.Errorf("more than %d rows; split it into several jobs", model.MaxInputs)
 
 // add checks a row and takes it. extra holds JSON text by field name.
 func (in *inputReader) add(row int, address string, extra map[string]string) error {
@@ -192,7 +191,7 @@ func (in *inputReader) add(row int, address string, extra map[string]string) err
 	if len(extra) > maxExtras {
 		return in.reject(row, "it has %d fields; at most %d are sent", len(extra)+1, maxExtras+1)
 	}
-	if len(in.inputs) >= MaxInputs {
+	if len(in.inputs) >= model.MaxInputs {
 		return errTooManyInputs
 	}
 	input := model.JobInput{URL: address, Extra: extra, Row: row}

@@ -111,7 +111,7 @@ func TestInputsAreBounded(t *testing.T) {
 	t.Run("rows", func(t *testing.T) {
 		n := 0
 		got, _, err := ReadInputs(generated(func() string { n++; return fmt.Sprintf("http://lab.test/%d\n", n) }), InputLines)
-		if !errors.Is(err, errTooManyInputs) || len(got) != MaxInputs {
+		if !errors.Is(err, errTooManyInputs) || len(got) != model.MaxInputs {
 			t.Errorf("%d rows, %v", len(got), err)
 		}
 	})

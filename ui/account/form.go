@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -130,8 +131,8 @@ func fields(d Deps) []widget.Field {
 	for _, l := range model.Levels() {
 		levels = append(levels, widget.Option{Value: string(l), Note: l.IntendedUse()})
 	}
-	dialects := make([]widget.Option, 0, len(profile.Dialects()))
-	for _, name := range profile.Dialects() {
+	dialects := make([]widget.Option, 0, len(dialect.Names()))
+	for _, name := range dialect.Names() {
 		dialects = append(dialects, widget.Option{Value: name})
 	}
 	return []widget.Field{
@@ -142,7 +143,7 @@ func fields(d Deps) []widget.Field {
 		{Name: fieldPort, Label: "Proxy port", Value: strconv.Itoa(profile.DefaultProxyPort), Check: checkPort},
 		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
 		{Name: fieldAccount, Label: "Account id", Placeholder: "such as hl_1234abcd", Check: checkAccount},
-		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects, Value: profile.DefaultDialect, Help: "documented sends and reads what the contract shows and nothing more."},
+		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects, Value: dialect.Default().Name(), Help: dialect.Default().Name() + " sends and reads what the contract shows and nothing more."},
 		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: needed("a name for the key in the inventory")},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels},
 		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: checkRef},

@@ -16,6 +16,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/emulator"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
@@ -255,7 +256,7 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 	}
 	p := profile.Profile{
 		Name: emulatorProfile, BaseURL: r.API, ProxyHost: host, ProxyPort: port,
-		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: "brightdata",
+		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
 		Key: demoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
 	}
 	for _, z := range r.Zones {

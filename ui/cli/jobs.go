@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
-	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 )
 
@@ -117,11 +116,15 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
-	if f.wait && p.Dialect == dialect.Documented {
-		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %q for profile %q, or leave --wait out; nothing was sent", dialect.BrightData, p.Name)
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if f.wait && !d.AsksForJobs() {
+		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), p.Name)
 	}
 	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
-	s.warnLaunch(ctx, p, request)
+	s.warnLaunch(ctx, d, request)
 	job, err := s.client.Trigger(ctx, request)
 	if err != nil {
 		return triggerError(ctx, job, err)
@@ -135,9 +138,9 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 
 // warnLaunch says what a console would ask before a job is launched. A script has
 // decided already, so that nothing is held up.
-func (s *session) warnLaunch(ctx context.Context, p profile.Profile, r model.TriggerRequest) {
-	if p.Dialect == dialect.Documented && r.Dataset != "" {
-		s.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %q sends it)", r.Dataset, dialect.BrightData)
+func (s *session) warnLaunch(ctx context.Context, d dialect.Dialect, r model.TriggerRequest) {
+	if !d.Sends().Dataset && r.Dataset != "" {
+		s.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", r.Dataset, dialect.WithDatasets())
 	}
 	same, err := s.client.SameInputs(ctx, r, time.Hour)
 	if err != nil || len(same) == 0 {

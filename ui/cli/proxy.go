@@ -56,7 +56,7 @@ func (s *session) credential(ctx context.Context, f proxyFlags) (profile.Profile
 	}
 	d, err := dialect.Find(p.Dialect)
 	if err == nil {
-		err = d.SendsParams(c.Params)
+		err = d.RefuseParams(c.Params)
 	}
 	if err != nil {
 		return fail3(usage("%w", err))

@@ -2,7 +2,7 @@ package jobs
 
 import (
 	"zonedeck/model"
-	"zonedeck/service/profile"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -67,10 +67,15 @@ func (m *Model) Bindings() []kit.Binding {
 }
 
 // noResults is why nothing can be asked about a job with the contract alone.
-const noResults = "the contract shows no way to ask for a job's state or result; a profile with dialect \"brightdata\" can"
+func noResults() string {
+	return "the contract shows no way to ask for a job's state or result; a profile with dialect " + dialect.WithJobs() + " can"
+}
 
-// documentedOnly reports whether the profile knows the contract and no more.
-func (m *Model) documentedOnly() bool { return m.profile.Dialect == profile.DefaultDialect }
+// asksForJobs reports whether the profile's dialect knows how to ask for a job.
+func (m *Model) asksForJobs() bool {
+	d, err := dialect.Find(m.profile.Dialect)
+	return err != nil || d.AsksForJobs()
+}
 
 // whyNot is the reason why an intent cannot act on the selected job; empty when
 // it can.
@@ -128,8 +133,8 @@ func (m *Model) whyNotAsk(j model.Job) string {
 		return "it belongs to profile " + j.Profile
 	case !m.session.Ready:
 		return m.whyNotLaunch()
-	case m.documentedOnly():
-		return noResults
+	case !m.asksForJobs():
+		return noResults()
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -100,7 +101,7 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 // there it is the operator's own word for the job, and may be left out.
 func (m *Model) checkDataset(s string) error {
 	switch {
-	case strings.TrimSpace(s) == "" && m.documentedOnly():
+	case strings.TrimSpace(s) == "" && !m.asksForJobs():
 		return nil
 	case strings.TrimSpace(s) == "":
 		return errors.New("name the dataset, for example gd_products")
@@ -130,7 +131,7 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 	}
 	l.form.SetOptions(fieldKey, options)
 	help := "The dataset's identifier."
-	if m.documentedOnly() {
+	if !m.asksForJobs() {
 		help = "Your own word for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
 	}
 	l.form.SetHelp(fieldDataset, help)
@@ -138,10 +139,10 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 
 // contractAlone says before a launch what a profile cannot do after it.
 func (m *Model) contractAlone() string {
-	if !m.documentedOnly() {
+	if m.asksForJobs() {
 		return ""
 	}
-	return "! with dialect \"documented\" the console keeps the identifier it gets and cannot ask for progress or result"
+	return "! with dialect " + strconv.Quote(m.profile.Dialect) + " the console keeps the identifier it gets and cannot ask for progress or result"
 }
 
 // changed keeps the fields in step and takes the check back.

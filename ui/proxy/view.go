@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -76,7 +77,7 @@ func (m *Model) usernameLines(w int) []string {
 		out = append(out, m.inked(t.Bad, "✗ "+err.Error(), w)...)
 	}
 	out = append(out, m.noteLines(w)...)
-	if m.documentedParams() {
+	if m.refusedParams() {
 		out = append(out, m.inked(t.Warn, "! the contract shows no parameter after the zone; this profile's dialect is \"documented\", so a test refuses them", w)...)
 	}
 	out = append(out, m.fact("password", m.passwordText(), w)...)
@@ -156,8 +157,11 @@ func (m *Model) decided() bool {
 	return known == 1 && readings[0].Credential.Equal(m.cred)
 }
 
-func (m *Model) documentedParams() bool {
-	return m.profile.Dialect == "documented" && len(m.cred.Params) > 0
+// refusedParams reports whether the profile's dialect does not send the login's
+// parameters.
+func (m *Model) refusedParams() bool {
+	d, err := dialect.Find(m.profile.Dialect)
+	return err == nil && d.RefuseParams(m.cred.Params) != nil
 }
 
 // passwordText is the reference; the value itself stands there for as long as

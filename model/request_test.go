@@ -1,0 +1,156 @@
+package model
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var errNotShown = errors.New("it is not shown")
+
+func fetchable() FetchRequest {
+	return FetchRequest{Zone: Zone{Name: "dc1", Product: ProductDatacenter, Password: "env:ZONE"}, URL: "https://example.com/", Via: ViaAPI}
+}
+
+func everything() Sends {
+	return Sends{Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true}
+}
+
+func contractAlone() Sends {
+	return Sends{NotShown: func(what string) error { return errNotShown }}
+}
+
+func fieldsOf(ps []FieldProblem) []string {
+	var out []string
+	for _, p := range ps {
+		out = append(out, p.Field)
+	}
+	return out
+}
+
+func TestACountryIsTwoLowerCaseLetters(t *testing.T) {
+	for code, want := range map[string]bool{
+		"aa": true, "az": true, "za": true, "zz": true, "cz": true, "nz": true, "de": true,
+		"": false, "d": false, "deu": false, "CZ": false, "dE": false, "d1": false, "`a": false, "a`": false, "{a": false, "a{": false, "ü": false,
+	} {
+		if got := ValidCountry(code); got != want {
+			t.Errorf("%q: %v", code, got)
+		}
+	}
+}
+
+func TestEveryProblemOfAFetchIsNamedAtOnce(t *testing.T) {
+	r := FetchRequest{
+		URL: "example.com", Method: "TRACE", Format: "xml", Country: "DE", Via: "carrier pigeon",
+		Header: http.Header{"Bad Name": {"x"}, "Host": {"ok.test"}, "Te": {"trailers"}, "X-A": {"a\nb"}},
+	}
+	want := []string{"zone", "url", "method", "headers", "format", "country", "via"}
+	ps := r.Problems(everything())
+	if got := fieldsOf(ps); !slices.Equal(got, want) {
+		t.Fatalf("fields %v, want %v", got, want)
+	}
+	if got, want := ps[3].Err.Error(), "\"Bad Name\" is not a header's name\nTe is written by the console itself\nthe value of X-A holds a line break or a control character"; got != want {
+		t.Errorf("headers: %q, want %q", got, want)
+	}
+	err := &RequestError{Problems: ps}
+	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: write an absolute address, like https://example.com/page" {
+		t.Errorf("the error says %q", err)
+	}
+	if ps := fetchable().Problems(everything()); len(ps) != 0 {
+		t.Errorf("a request without a fault has %v", ps)
+	}
+}
+
+func TestByTheContractAloneMostOfARequestIsNotSent(t *testing.T) {
+	r := fetchable()
+	r.Format, r.Method, r.Header, r.Body, r.Country, r.Session = FormatJSON, "post", http.Header{"X": {"1"}}, "b", "de", "s1"
+	if got, want := fieldsOf(r.Problems(contractAlone())), []string{"country", "session", "format", "method", "headers", "body"}; !slices.Equal(got, want) {
+		t.Errorf("by API: %v, want %v", got, want)
+	}
+	for _, p := range r.Problems(contractAlone()) {
+		if p.Err != errNotShown { //nolint:errorlint // the very error of the dialect
+			t.Errorf("%s: %v", p.Field, p.Err)
+		}
+	}
+	r.Via = ViaNative
+	if got, want := fieldsOf(r.Problems(contractAlone())), []string{"country", "session"}; !slices.Equal(got, want) {
+		t.Errorf("by Native: %v, want %v", got, want)
+	}
+	if ps := r.Problems(everything()); len(ps) != 0 {
+		t.Errorf("a dialect that sends everything refuses %v", ps)
+	}
+}
+
+func TestNativeAccessNeedsAProductAndAPassword(t *testing.T) {
+	r := fetchable()
+	r.Via, r.Zone.Product, r.Zone.Password = ViaNative, ProductScrapers, ""
+	if got, want := fieldsOf(r.Problems(contractAlone())), []string{"via", "password"}; !slices.Equal(got, want) {
+		t.Errorf("by the contract alone: %v, want %v", got, want)
+	}
+	if got, want := fieldsOf(r.Problems(everything())), []string{"password"}; !slices.Equal(got, want) {
+		t.Errorf("by a dialect that leaves the product to the service: %v, want %v", got, want)
+	}
+}
+
+func TestEveryProblemOfATriggerIsNamedAtOnce(t *testing.T) {
+	r := TriggerRequest{Inputs: []JobInput{
+		{URL: "https://example.com/1"},
+		{URL: "ftp://example.com/", Row: 7},
+		{URL: "https://example.com/3", Extra: map[string]string{"n": "1"}},
+	}}
+	c := contractAlone()
+	c.Dataset = true
+	var got []string
+	for _, p := range r.Problems(c) {
+		got = append(got, p.String())
+	}
+	want := []string{
+		"dataset: it is empty",
+		`inputs: row 7: "ftp://example.com/": write an absolute address, like https://example.com/page`,
+		"inputs: row 3: it is not shown",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	r = TriggerRequest{Dataset: "line\nbreak"}
+	if got, want := fieldsOf(r.Problems(everything())), []string{"dataset", "inputs"}; !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	r = TriggerRequest{Dataset: "gd_x", Inputs: make([]JobInput, MaxInputs+1)}
+	if ps := r.Problems(everything()); len(ps) != maxProblems {
+		t.Errorf("%d problems are listed, want %d", len(ps), maxProblems)
+	}
+}
+
+func TestATokenIsOneWord(t *testing.T) {
+	for s, want := range map[string]bool{"POST": true, "X-Az09": true, "!#$%&'*+-.^_`|~": true, "": false, "a b": false, "a:b": false, "ä": false, "a\x00": false} {
+		if got := ValidToken(s); got != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+	for s, want := range map[string]bool{"": true, "a\tb": true, "ä": true, "a\rb": false, "a\nb": false, "\x7f": false, "\x00": false} {
+		if got := ValidHeaderValue(s); got != want {
+			t.Errorf("value %q: %v", s, got)
+		}
+	}
+}
+
+func TestATextIsCutAtARune(t *testing.T) {
+	for _, c := range []struct {
+		s    string
+		size int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"aäb", 2, "a…"}, {"aäb", 3, "aä…"}, {"", 0, ""}, {"\x80\x80\x80\x80\x80\x80", 5, "\x80…"}} {
+		if got := Cut(c.s, c.size); got != c.want {
+			t.Errorf("Cut(%q, %d) = %q, want %q", c.s, c.size, got, c.want)
+		}
+	}
+	if got, want := Line(" a\r\n\tb\x1b\x00c \xff d", 100), "a b c ? d"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := Line(strings.Repeat("ab ", 100), 4), "ab a…"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
