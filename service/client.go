@@ -38,6 +38,7 @@ type Options struct {
 type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
+	wire    *exchange.Wire
 	journal *journal.Journal
 }
 
@@ -54,13 +55,15 @@ func New(o Options) *Client {
 	return &Client{
 		Fetcher: fetch.New(f),
 		Runner:  jobs.New(jobs.Config{Access: access, Wire: wire, Journal: o.Journal, DownloadsDir: o.DownloadsDir, Now: o.Now}),
+		wire:    wire,
 		journal: o.Journal,
 	}
 }
 
-// Close releases what the Client holds. Calls in flight end by their own
-// contexts; the journal belongs to who opened it.
-func (*Client) Close() error { return nil }
+// Close waits until the calls under way have ended, by their own contexts, and
+// what became of them is with the journal, or until ctx ends. The journal belongs
+// to its opener, who closes it afterwards.
+func (c *Client) Close(ctx context.Context) error { return c.wire.Wait(ctx) }
 
 // ErrNoJournal says that this run keeps no history: the journal could not be
 // opened, or none was asked for.

@@ -39,6 +39,7 @@ type Wire struct {
 	connect func(ctx context.Context, network, addr string) (net.Conn, error)
 	gates   *gates
 	breaker *breaker
+	calls   underWay
 }
 
 // New makes a Wire. It does no I/O.

@@ -79,6 +79,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 	if on == nil {
 		on = func(Event) {}
 	}
+	defer ft.cfg.Wire.Begin()()
 	f, err := ft.prepare(ctx, r, on)
 	if err != nil {
 		return model.FetchResult{}, err

@@ -52,6 +52,7 @@ func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (
 	if on == nil {
 		on = func(string) {}
 	}
+	defer ft.cfg.Wire.Begin()()
 	p, d, err := ft.cfg.Access.Current(ctx)
 	if err != nil {
 		return model.ProbeResult{}, err

@@ -37,6 +37,7 @@ const (
 // Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
 // ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
 func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
 	call, err := rn.about(ctx, jobID)
 	if err != nil {
 		return call.job, err
@@ -121,7 +122,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		}
 		var broke *exchange.Error
 		if errors.As(err, &broke) {
-			return size, rn.jobFault("downloading the results of job "+call.job.ID, call.d, call.secret, nil, err)
+			return size, rn.jobFault("downloading the results of job "+call.job.ID, call, nil, err)
 		}
 		return size, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
@@ -155,14 +156,14 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, rn.jobFault(doing, call.d, call.secret, nil, err)
+		return nil, rn.jobFault(doing, call, nil, err)
 	}
 	res.body, res.tr = resp.Body, tr
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
 	}
 	defer res.close()
-	fault := rn.jobFault(doing, call.d, call.secret, resp, nil)
+	fault := rn.jobFault(doing, call, resp, nil)
 	if resp.StatusCode == http.StatusAccepted {
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}

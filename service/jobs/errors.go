@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"strings"
 	"time"
 
 	"zonedeck/service/exchange"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/journal"
@@ -77,20 +75,21 @@ func (e *DiagnosisError) Error() string {
 const answerBytes = 64 << 10
 
 // jobFault makes the error of a call that got no answer or a refusal. err is
-// callAPI's, or nil with resp set; resp's body is read to a bound.
-func (rn *Runner) jobFault(doing string, d dialect.Dialect, secret keystore.Secret, resp *http.Response, err error) *DiagnosisError {
+// the exchange's, or nil with resp set; resp's body is read to a bound.
+func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err error) *DiagnosisError {
 	fault := &DiagnosisError{Doing: doing}
+	mask := exchange.MaskOf(call.secret, exchange.Login{})
 	o := model.Outcome{Via: model.ViaAPI}
 	if err != nil {
 		var held *exchange.TooFastError
-		var call *exchange.Error
-		fault.Text = scrub(err.Error(), secret)
+		var broke *exchange.Error
+		fault.Text = mask.Text(err.Error())
 		switch {
 		case errors.As(err, &held):
 			o.ServiceClass, o.ServiceStatus, o.RetryAfter = model.ClassTooFast, http.StatusTooManyRequests, held.Wait
 			fault.After = held.Wait
-		case errors.As(err, &call):
-			o.Broke, o.Peer = call.Broke, call.Peer
+		case errors.As(err, &broke):
+			o.Broke, o.Peer = broke.Broke, broke.Peer
 		default:
 			o.Broke, o.Peer = model.BreakReset, exchange.PeerService
 		}
@@ -99,18 +98,14 @@ func (rn *Runner) jobFault(doing string, d dialect.Dialect, secret keystore.Secr
 		return fault
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, answerBytes)) // what came before a break is enough
-	fault.fill(rn.cfg.Now(), d, secret, resp, body)
+	fault.fill(rn.cfg.Now(), call.d, mask, resp, body)
 	return fault
 }
 
 // fill takes what an answer shows.
-func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, secret keystore.Secret, resp *http.Response, body []byte) {
-	body = []byte(scrub(string(body), secret))
-	for _, values := range resp.Header {
-		for i := range values {
-			values[i] = scrub(values[i], secret)
-		}
-	}
+func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Mask, resp *http.Response, body []byte) {
+	body = []byte(mask.Text(string(body)))
+	mask.Header(resp.Header)
 	reading := d.ReadHeader(resp.Header, now)
 	e.Status, e.After = resp.StatusCode, reading.RetryAfter
 	e.Text = dialect.ErrorText(resp.Header.Get("Content-Type"), body)
@@ -120,16 +115,6 @@ func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, secret keystore.
 		HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
 		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
 	})
-}
-
-// scrub takes a key's value out of a text: a service may echo what it was sent,
-// and the text is kept.
-func scrub(s string, secret keystore.Secret) string {
-	value := secret.Reveal()
-	if value == "" {
-		return s
-	}
-	return strings.ReplaceAll(s, value, secret.String())
 }
 
 // ledgerFault translates the journal's error about an identifier.

@@ -84,6 +84,7 @@ type launch struct {
 // errors), that ctx ended, or that the outcome could not be written down; in the
 // last two cases the job says what is known.
 func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
 	l, err := rn.prepareLaunch(ctx, r)
 	if err != nil {
 		return model.Job{}, err
@@ -173,12 +174,13 @@ const statusClientGone = 499
 func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
 	defer cancel()
+	mask := exchange.MaskOf(l.secret, exchange.Login{})
 	resp, tr, err := rn.cfg.Wire.API(ctx, exchange.Call{
 		Profile: l.p, KeyName: l.key.Name, Key: l.secret,
 		Method: http.MethodPost, Path: l.d.TriggerPath(l.p.APIVersion), Query: l.d.TriggerQuery(l.job.Dataset), Body: l.body,
 	})
 	if err != nil {
-		text := line(scrub(err.Error(), l.secret))
+		text := line(mask.Text(err.Error()))
 		if !tr.Sent() {
 			return verdict{state: model.JobNotSent, detail: text}
 		}
@@ -189,11 +191,11 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	tr.Done()
 	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
-	fault.fill(rn.cfg.Now(), l.d, l.secret, resp, body)
+	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		if id, ok := l.d.SnapshotID([]byte(scrub(string(body), l.secret))); ok {
+		if id, ok := l.d.SnapshotID([]byte(mask.Text(string(body)))); ok {
 			return verdict{state: model.JobAccepted, snapshot: id, at: rn.cfg.Now()}
 		}
 		if readErr != nil {
@@ -259,6 +261,7 @@ const cancelTimeout = 30 * time.Second
 // *DiagnosisError. After a break it is not known whether the job goes on, and to
 // ask again does no harm.
 func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
 	call, err := rn.about(ctx, jobID)
 	if err != nil {
 		return call.job, err
@@ -274,12 +277,12 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		if isCancelled(ctx, err) {
 			return call.job, err
 		}
-		return call.job, rn.jobFault(doing, call.d, call.secret, nil, err)
+		return call.job, rn.jobFault(doing, call, nil, err)
 	}
 	defer resp.Body.Close()
 	defer tr.Done()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return call.job, rn.jobFault(doing, call.d, call.secret, resp, nil)
+		return call.job, rn.jobFault(doing, call, resp, nil)
 	}
 	return rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
 		if job.State.Final() {

@@ -38,6 +38,7 @@ const (
 // service refuses to answer or cannot be reached ten times in a row. None of them
 // says anything about the job itself, and the watch can be begun again.
 func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
 	job, err := rn.Job(ctx, jobID)
 	if err != nil {
 		return job, err
@@ -130,24 +131,24 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		if isCancelled(ctx, err) {
 			return dialect.Progress{}, err
 		}
-		return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, nil, err)
+		return dialect.Progress{}, rn.jobFault(doing, call, nil, err)
 	}
 	defer resp.Body.Close()
 	defer tr.Done()
 	if resp.StatusCode != http.StatusOK {
-		return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, resp, nil)
+		return dialect.Progress{}, rn.jobFault(doing, call, resp, nil)
 	}
 	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
 	if err == nil {
 		var p dialect.Progress
-		if p, err = call.d.ReadProgress([]byte(scrub(string(body), call.secret))); err == nil {
+		if p, err = call.d.ReadProgress([]byte(exchange.MaskOf(call.secret, exchange.Login{}).Text(string(body)))); err == nil {
 			return p, nil
 		}
 	}
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, exchange.ErrTimeout) {
 		return dialect.Progress{}, cause
 	}
-	return dialect.Progress{}, rn.jobFault(doing, call.d, call.secret, nil,
+	return dialect.Progress{}, rn.jobFault(doing, call, nil,
 		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
 }
 

@@ -208,7 +208,7 @@ func (a *app) proxyInEnvironment() bool {
 func (s *session) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	err := s.client.Close()
+	err := s.client.Close(ctx)
 	s.pruning.Wait()
 	if s.journal != nil {
 		err = errors.Join(err, s.journal.Close())

@@ -1,0 +1,83 @@
+package fetch
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
+)
+
+// slowJournal takes a while to write.
+type slowJournal struct {
+	fetches, probes, lines int
+}
+
+const slow = time.Second
+
+func (j *slowJournal) PutFetch(context.Context, string, model.FetchResult) error {
+	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
+	j.fetches++
+	return nil
+}
+
+func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error {
+	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
+	j.probes++
+	return nil
+}
+
+func (j *slowJournal) PutActivity(context.Context, model.Activity) error {
+	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
+	j.lines++
+	return nil
+}
+
+func TestWaitingEndsWhenTheOutcomesAreWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		dial, stop := servicetest.Serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") == "" { // a probe, through the proxy
+				w.WriteHeader(http.StatusNoContent)
+				return
+			}
+			select {
+			case <-hang:
+			case <-r.Context().Done():
+			}
+		}))
+		p := servicetest.Profile("http://api.test")
+		wire := exchange.New(exchange.Config{Connect: dial})
+		var j slowJournal
+		c := newFetcher(t, p, func(c *Config) { c.Wire, c.Journal = wire, &j })
+		if err := wire.Wait(t.Context()); err != nil {
+			t.Errorf("nothing is under way, and the wait ends with %v", err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			if _, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil {
+				t.Error(err)
+			}
+		}()
+		go func() { _, _ = c.Fetch(ctx, servicetest.Ask(p, "unlocker1"), nil) }() // it is cancelled
+		go func() {
+			_, _ = c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
+		}()
+		synctest.Wait()
+		short, done := context.WithTimeout(t.Context(), time.Millisecond)
+		defer done()
+		if err := wire.Wait(short); err == nil {
+			t.Error("the wait ended while calls were under way")
+		}
+		cancel()
+		close(hang)
+		if err := wire.Wait(t.Context()); err != nil || j != (slowJournal{1, 1, 1}) {
+			t.Errorf("written: %+v, %v", j, err)
+		}
+		stop()
+	})
+}
