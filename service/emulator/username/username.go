@@ -66,101 +66,58 @@ type Name struct {
 	Flags                 Flags
 }
 
-// long gives a flag its full spelling; ok is false for a word that is no flag.
-func long(word string) (flag string, ok bool) {
-	switch word {
-	case "k":
-		return "key", true
-	case "d":
-		return "direct", true
-	case "s":
-		return "session", true
-	case "cy":
-		return "country", true
-	case "st":
-		return "state", true
-	case "ct":
-		return "city", true
-	case "zp":
-		return "zip", true
-	case "ub":
-		return "unblocker", true
-	}
-	var f Flags
-	return word, f.bare(word) != nil || f.valued(word) != nil
+// flag is how one flag is spelt and read.
+type flag struct {
+	name, short string
+	bare        func(*Flags) *bool   // where a flag that stands alone goes
+	value       func(*Flags) *string // where a flag's value goes
+	takes       string               // the values in words
+	ok          func(string) bool
 }
 
-// bare is where a flag that stands alone goes; nil for the others.
-func (f *Flags) bare(flag string) *bool {
-	switch flag {
-	case "const":
-		return &f.Const
-	case "direct":
-		return &f.Direct
-	case "render":
-		return &f.Render
-	case "raw":
-		return &f.Raw
-	case "info":
-		return &f.Info
-	case "unblocker":
-		return &f.Unblocker
-	case "mobile":
-		return &f.Mobile
-	default:
-		return nil
-	}
+// flags are all flags, in the order in which they are checked.
+var flags = []flag{
+	{name: "const", bare: func(f *Flags) *bool { return &f.Const }},
+	{name: "direct", short: "d", bare: func(f *Flags) *bool { return &f.Direct }},
+	{name: "render", bare: func(f *Flags) *bool { return &f.Render }},
+	{name: "raw", bare: func(f *Flags) *bool { return &f.Raw }},
+	{name: "info", bare: func(f *Flags) *bool { return &f.Info }},
+	{name: "unblocker", short: "ub", bare: func(f *Flags) *bool { return &f.Unblocker }},
+	{name: "mobile", bare: func(f *Flags) *bool { return &f.Mobile }},
+	{name: "country", short: "cy", value: func(f *Flags) *string { return &f.Country }, takes: "two lower-case letters", ok: isCountry},
+	{name: "state", short: "st", value: func(f *Flags) *string { return &f.State }, takes: "lower-case letters", ok: isWord},
+	{name: "city", short: "ct", value: func(f *Flags) *string { return &f.City }, takes: "lower-case letters without spaces", ok: isWord},
+	{name: "zip", short: "zp", value: func(f *Flags) *string { return &f.Zip }, takes: "letters and digits", ok: isZip},
+	{name: "asn", value: func(f *Flags) *string { return &f.ASN }, takes: "a number", ok: isASN},
+	{name: "os", value: func(f *Flags) *string { return &f.OS }, takes: "windows, osx, macos or android", ok: oneOf("windows", "osx", "macos", "android")},
+	{name: "carrier", value: func(f *Flags) *string { return &f.Carrier }, takes: "lower-case letters", ok: isWord},
+	{name: "session", short: "s", value: func(f *Flags) *string { return &f.Session }, takes: "letters, digits and _", ok: isSession},
+	{name: "ip", value: func(f *Flags) *string { return &f.IP }, takes: "an address like 1.2.3.4", ok: isAddress},
+	{name: "gip", value: func(f *Flags) *string { return &f.GIP }, takes: "letters, digits and _", ok: isSession},
+	{name: "dns", value: func(f *Flags) *string { return &f.DNS }, takes: "local or remote", ok: oneOf("local", "remote")},
+	{name: "route_err", value: func(f *Flags) *string { return &f.RouteErr }, takes: "pass_dyn or block", ok: oneOf("pass_dyn", "block")},
+	{name: "c_tag", value: func(f *Flags) *string { return &f.CTag }, takes: "at most 64 visible characters", ok: isVisible},
+	{name: "debug", value: func(f *Flags) *string { return &f.Debug }, takes: "full or none", ok: oneOf("full", "none")},
+	{name: "ua", value: func(f *Flags) *string { return &f.UA }, takes: "mobile", ok: oneOf("mobile")},
+	{name: "vip", value: func(f *Flags) *string { return &f.VIP }, takes: "letters, digits and _", ok: isSession},
+	{name: "cid", value: func(f *Flags) *string { return &f.CID }, takes: "letters, digits and _", ok: isSession},
+	{name: "key", short: "k", value: func(f *Flags) *string { return &f.Key }, takes: "at most 64 visible characters", ok: isVisible},
 }
 
-// valued is where a flag's value goes; nil for the others.
-func (f *Flags) valued(flag string) *string {
-	switch flag {
-	case "country":
-		return &f.Country
-	case "state":
-		return &f.State
-	case "city":
-		return &f.City
-	case "zip":
-		return &f.Zip
-	case "asn":
-		return &f.ASN
-	case "os":
-		return &f.OS
-	case "carrier":
-		return &f.Carrier
-	case "session":
-		return &f.Session
-	case "ip":
-		return &f.IP
-	case "gip":
-		return &f.GIP
-	case "dns":
-		return &f.DNS
-	case "route_err":
-		return &f.RouteErr
-	case "c_tag":
-		return &f.CTag
-	case "debug":
-		return &f.Debug
-	case "ua":
-		return &f.UA
-	case "vip":
-		return &f.VIP
-	case "cid":
-		return &f.CID
-	case "key":
-		return &f.Key
-	default:
-		return nil
+// bySpelling has every flag under its full and its short spelling.
+var bySpelling = func() map[string]*flag {
+	all := map[string]*flag{}
+	for i := range flags {
+		all[flags[i].name] = &flags[i]
+		if flags[i].short != "" {
+			all[flags[i].short] = &flags[i]
+		}
 	}
-}
+	return all
+}()
 
 // Known reports whether word is a flag, in its full or its short spelling.
-func Known(word string) bool {
-	_, ok := long(word)
-	return ok
-}
+func Known(word string) bool { return bySpelling[word] != nil }
 
 // Parse splits a login name. The error is [ErrForm] (wrapped) or a [*FlagError]; with
 // a FlagError the returned name still carries prefix, account and zone.
@@ -209,32 +166,35 @@ func zoneEnd(words []string, zones func(string) bool) int {
 }
 
 func parseFlags(words []string) (Flags, error) {
+	if len(words) == 0 {
+		return Flags{}, nil // the common case allocates nothing
+	}
 	var f Flags
 	var seen []string
 	for len(words) > 0 {
-		key, ok := long(words[0])
-		if !ok {
+		one := bySpelling[words[0]]
+		if one == nil {
 			return f, &FlagError{words[0], unknownFlag}
 		}
-		if slices.Contains(seen, key) {
-			return f, &FlagError{key, "given twice"}
+		if slices.Contains(seen, one.name) {
+			return f, &FlagError{one.name, "given twice"}
 		}
-		seen = append(seen, key)
+		seen = append(seen, one.name)
 		words = words[1:]
-		if on := f.bare(key); on != nil {
-			*on = true
+		if one.bare != nil {
+			*one.bare(&f) = true
 			continue
 		}
 		if len(words) == 0 {
-			return f, &FlagError{key, "its value is missing"}
+			return f, &FlagError{one.name, "its value is missing"}
 		}
 		// The first word is the value, whatever it is spelt like ("session-s", "ua-mobile").
 		n := 1 + untilKnown(words[1:])
 		value := strings.Join(words[:n], "-")
 		if value == "" {
-			return f, &FlagError{key, "its value is missing"}
+			return f, &FlagError{one.name, "its value is missing"}
 		}
-		*f.valued(key) = value
+		*one.value(&f) = value
 		words = words[n:]
 	}
 	return f, nil
@@ -251,31 +211,20 @@ func untilKnown(words []string) int {
 
 // Check holds the flags' values to what the service takes; the error is a [*FlagError].
 func (f Flags) Check() error {
-	for _, c := range [...]struct {
-		flag, value, want string
-		ok                func(string) bool
-	}{
-		{"country", f.Country, "two lower-case letters", isCountry},
-		{"state", f.State, "lower-case letters", isWord},
-		{"city", f.City, "lower-case letters without spaces", isWord},
-		{"zip", f.Zip, "letters and digits", isZip},
-		{"asn", f.ASN, "a number", isASN},
-		{"os", f.OS, "windows, osx, macos or android", isOS},
-		{"carrier", f.Carrier, "lower-case letters", isWord},
-		{"session", f.Session, "letters, digits and _", isSession},
-		{"ip", f.IP, "an address like 1.2.3.4", isAddress},
-		{"gip", f.GIP, "letters, digits and _", isSession},
-		{"dns", f.DNS, "local or remote", func(v string) bool { return v == "local" || v == "remote" }},
-		{"route_err", f.RouteErr, "pass_dyn or block", func(v string) bool { return v == "pass_dyn" || v == "block" }},
-		{"c_tag", f.CTag, "at most 64 visible characters", isVisible},
-		{"debug", f.Debug, "full or none", func(v string) bool { return v == "full" || v == "none" }},
-		{"ua", f.UA, "mobile", func(v string) bool { return v == "mobile" }},
-		{"vip", f.VIP, "letters, digits and _", isSession},
-		{"cid", f.CID, "letters, digits and _", isSession},
-		{"key", f.Key, "at most 64 visible characters", isVisible},
-	} {
-		if c.value != "" && !c.ok(c.value) {
-			return &FlagError{c.flag, "takes " + c.want}
+	if f == (Flags{}) {
+		return nil
+	}
+	return f.check()
+}
+
+func (f Flags) check() error {
+	for i := range flags {
+		one := &flags[i]
+		if one.value == nil {
+			continue
+		}
+		if v := *one.value(&f); v != "" && !one.ok(v) {
+			return &FlagError{one.name, "takes " + one.takes}
 		}
 	}
 	if f.Const && f.Session == "" {
@@ -314,8 +263,8 @@ func digit(c byte) bool { return c >= '0' && c <= '9' }
 func isCountry(v string) bool { return len(v) == 2 && all(v, lower) }
 func isASN(v string) bool     { return len(v) <= 10 && all(v, digit) }
 
-func isOS(v string) bool {
-	return v == "windows" || v == "osx" || v == "macos" || v == "android"
+func oneOf(values ...string) func(string) bool {
+	return func(v string) bool { return slices.Contains(values, v) }
 }
 
 func isZip(v string) bool {

@@ -105,14 +105,14 @@ func FuzzParse(f *testing.F) {
 		}
 		again := head
 		fl := n.Flags
-		for _, flag := range valuedFlags {
-			if v := *fl.valued(flag); v != "" {
-				again += "-" + flag + "-" + v
+		for _, one := range flags {
+			if one.value != nil && *one.value(&fl) != "" {
+				again += "-" + one.name + "-" + *one.value(&fl)
 			}
 		}
-		for _, flag := range bareFlags {
-			if *fl.bare(flag) {
-				again += "-" + flag
+		for _, one := range flags {
+			if one.bare != nil && *one.bare(&fl) {
+				again += "-" + one.name
 			}
 		}
 		back, err := Parse(again)
@@ -122,20 +122,34 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-var (
-	valuedFlags = []string{
-		"country", "state", "city", "zip", "asn", "os", "carrier", "session", "ip", "gip", "dns", "route_err", "c_tag", "debug", "ua", "vip", "cid", "key",
-	}
-	bareFlags = []string{"const", "direct", "render", "raw", "info", "unblocker", "mobile"}
-)
-
-// TestEveryFlagIsRead: the lists above are those of the parser.
+// TestEveryFlagIsRead: each flag of the table has a place of its own in Flags, and the
+// table has them all.
 func TestEveryFlagIsRead(t *testing.T) {
-	ft := reflect.TypeFor[Flags]()
-	if got := len(valuedFlags) + len(bareFlags); got != ft.NumField() {
-		t.Errorf("%d flags are listed, Flags has %d", got, ft.NumField())
+	var all Flags
+	for _, one := range flags {
+		if (one.bare == nil) == (one.value == nil) || (one.value == nil) != (one.ok == nil) {
+			t.Errorf("%s: neither alone nor with a value", one.name)
+		}
+		before := all
+		if one.bare != nil {
+			*one.bare(&all) = true
+		} else {
+			*one.value(&all) = "x"
+		}
+		if all == before {
+			t.Errorf("%s stands in the place of another flag", one.name)
+		}
+		if !Known(one.name) || one.short != "" && !Known(one.short) {
+			t.Errorf("%s is not known", one.name)
+		}
 	}
-	for _, w := range append(append([]string{"k", "d", "s", "cy", "st", "ct", "zp", "ub"}, valuedFlags...), bareFlags...) {
+	v := reflect.ValueOf(all)
+	for i := range v.NumField() {
+		if v.Field(i).IsZero() {
+			t.Errorf("no flag is read into %s", v.Type().Field(i).Name)
+		}
+	}
+	for _, w := range []string{"k", "d", "s", "cy", "st", "ct", "zp", "ub"} {
 		if !Known(w) {
 			t.Errorf("%s is not known", w)
 		}
