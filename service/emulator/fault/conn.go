@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"sync"
@@ -28,7 +29,7 @@ func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (a Action) Conn(c net.Conn) net.Conn {
 	switch a.Kind {
 	case Cut, Reset, Dribble, Bandwidth:
-		return &conn{Conn: c, do: a, left: a.After, closed: make(chan struct{})}
+		return &conn{Conn: c, flow: a.flow(), closed: make(chan struct{})}
 	default:
 		return c
 	}
@@ -38,64 +39,43 @@ func (a Action) Conn(c net.Conn) net.Conn {
 // written to by one goroutine while others read and close it.
 type conn struct {
 	net.Conn
-	do     Action
-	head   bool  // the next write passes
-	left   int64 // bytes before the end
+	flow
+	head   bool // the next write passes
 	once   sync.Once
 	closed chan struct{}
 }
 
 func (c *conn) Write(p []byte) (int, error) {
-	switch {
-	case c.head:
+	if c.head {
 		c.head = false
 		return c.Conn.Write(p)
-	case c.do.Kind == Cut || c.do.Kind == Reset:
-		return c.upTo(p)
 	}
-	written := 0
-	for len(p) > 0 {
-		chunk, pause := c.do.portion(len(p))
-		n, err := c.Conn.Write(p[:chunk])
-		written += n
-		if err != nil {
-			return written, err
-		}
-		p = p[chunk:]
-		if !c.wait(pause) {
-			return written, net.ErrClosed
-		}
+	n, err := c.write(p, c.Conn.Write, c.wait)
+	if errors.Is(err, errEnded) {
+		c.end()
 	}
-	return written, nil
+	return n, err
 }
 
-func (c *conn) upTo(p []byte) (int, error) {
-	n := int(min(int64(len(p)), c.left))
-	if n > 0 {
-		var err error
-		if n, err = c.Conn.Write(p[:n]); err != nil {
-			return n, err
-		}
-		c.left -= int64(n)
-	}
-	if n == len(p) {
-		return n, nil
-	}
+// end closes the connection the way the fault asks for.
+func (c *conn) end() {
 	if c.do.Kind == Reset {
 		hardClose(c.Conn)
 	}
 	_ = c.Close() // what was to be said was said
-	return n, errEnded
 }
 
-func (c *conn) wait(d time.Duration) bool {
+func (c *conn) wait(d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return nil
 	case <-c.closed:
-		return false
+		return net.ErrClosed
 	}
 }
 
@@ -127,14 +107,13 @@ func (v Verdict) Conn(c net.Conn) net.Conn {
 			return c
 		}
 	}
-	return &targetConn{conn: conn{Conn: c, do: v.Do, left: v.Do.After, closed: make(chan struct{})}, delay: v.Delay}
+	return &targetConn{conn: conn{Conn: c, flow: v.Do.flow(), closed: make(chan struct{})}, delay: v.Delay}
 }
 
 // targetConn is a target's connection with a fault on what it sends.
 type targetConn struct {
 	conn
 	delay time.Duration // before the first byte
-	owed  time.Duration // before the next one
 	begun bool
 }
 
@@ -144,8 +123,8 @@ func (c *targetConn) Write(p []byte) (int, error) { return c.Conn.Write(p) }
 func (c *targetConn) Read(p []byte) (int, error) {
 	if !c.begun {
 		c.begun = true
-		if c.delay > 0 && !c.wait(c.delay) {
-			return 0, net.ErrClosed
+		if err := c.wait(c.delay); err != nil {
+			return 0, err
 		}
 	}
 	switch c.do.Kind {
@@ -153,35 +132,16 @@ func (c *targetConn) Read(p []byte) (int, error) {
 		_ = c.Close() // the target is gone, so its error is too
 		return 0, io.EOF
 	case Hang:
-		c.wait(MaxDelay)
+		_ = c.wait(MaxDelay) // either way it ends
 		return 0, net.ErrClosed
-	case Cut, Reset:
-		return c.readUpTo(p)
-	case Dribble, Bandwidth:
-		if len(p) == 0 {
-			return 0, nil
+	case Cut, Reset, Dribble, Bandwidth:
+		n, err := c.read(p, c.Conn.Read, c.wait)
+		if errors.Is(err, errEnded) {
+			c.end()
+			err = c.do.endOfBody()
 		}
-		if c.owed > 0 && !c.wait(c.owed) {
-			return 0, net.ErrClosed
-		}
-		chunk, _ := c.do.portion(len(p))
-		n, err := c.Conn.Read(p[:chunk])
-		_, c.owed = c.do.portion(max(n, 1))
 		return n, err
 	default:
 		return c.Conn.Read(p)
 	}
-}
-
-func (c *targetConn) readUpTo(p []byte) (int, error) {
-	if c.left <= 0 {
-		if c.do.Kind == Reset {
-			hardClose(c.Conn)
-		}
-		_ = c.Close() // as above
-		return 0, c.do.endOfBody()
-	}
-	n, err := c.Conn.Read(p[:min(int64(len(p)), c.left)])
-	c.left -= int64(n)
-	return n, err
 }

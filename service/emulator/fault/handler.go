@@ -207,7 +207,7 @@ func (b *bodiless) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 // throttled serves next with a body that is cut, reset or slow, on a connection taken
 // over as well.
 func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handler) {
-	t := &throttle{ResponseWriter: w, rc: http.NewResponseController(w), ctx: r.Context(), do: a, left: a.After}
+	t := &throttle{ResponseWriter: w, rc: http.NewResponseController(w), ctx: r.Context(), flow: a.flow()}
 	defer func() {
 		if t.ended && a.Kind == Reset {
 			resetNow(w)
@@ -225,71 +225,36 @@ func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handl
 // throttle is a response whose body is cut, reset or slow.
 type throttle struct {
 	http.ResponseWriter
+	flow
 	rc    *http.ResponseController
 	ctx   context.Context // of the request: a wait ends with it
-	do    Action
-	left  int64 // bytes before the end, of a cut or a reset
 	ended bool
 	timed bool // a deadline of its own lies on the connection
 }
 
 func (t *throttle) Write(p []byte) (int, error) {
-	if t.do.Kind == Cut || t.do.Kind == Reset {
-		return t.upTo(p)
-	}
-	written := 0
-	for len(p) > 0 {
-		chunk, pause := t.do.portion(len(p))
-		// A deadline that was set for one quick write must not end a slow one.
-		t.timed = true
-		_ = t.rc.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
-		n, err := t.ResponseWriter.Write(p[:chunk])
-		written += n
-		if err != nil {
-			return written, err
-		}
+	n, err := t.write(p, t.piece, func(d time.Duration) error { return clock.Pause(t.ctx, d) })
+	if errors.Is(err, errEnded) && !t.ended {
+		t.ended = true
 		if err := t.rc.Flush(); err != nil {
-			return written, err
-		}
-		p = p[chunk:]
-		if err := clock.Pause(t.ctx, pause); err != nil {
-			return written, err
-		}
-	}
-	return written, nil
-}
-
-func (t *throttle) upTo(p []byte) (int, error) {
-	if t.ended {
-		return 0, errEnded
-	}
-	n := int(min(int64(len(p)), t.left))
-	if n > 0 {
-		var err error
-		if n, err = t.ResponseWriter.Write(p[:n]); err != nil {
 			return n, err
 		}
-		t.left -= int64(n)
 	}
-	if n == len(p) {
-		return n, nil
-	}
-	t.ended = true
-	if err := t.rc.Flush(); err != nil {
-		return n, err
-	}
-	return n, errEnded
+	return n, err
 }
 
-// portion is how many of the next bytes go in one piece, and the wait after them.
-func (a Action) portion(have int) (chunk int, pause time.Duration) {
-	if a.Kind == Dribble {
-		return int(min(int64(have), max(a.Chunk, 1))), a.Pause
+func (t *throttle) piece(p []byte) (int, error) {
+	if t.do.Kind == Cut || t.do.Kind == Reset {
+		return t.ResponseWriter.Write(p)
 	}
-	// Twenty pieces a second look like a slow line, and cost little.
-	piece := max(a.Rate/20, 1)
-	chunk = int(min(int64(have), piece))
-	return chunk, time.Duration(float64(chunk) / float64(max(a.Rate, 1)) * float64(time.Second))
+	// A deadline that was set for one quick write must not end a slow one.
+	t.timed = true
+	_ = t.rc.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
+	n, err := t.ResponseWriter.Write(p)
+	if err != nil {
+		return n, err
+	}
+	return n, t.rc.Flush()
 }
 
 // FlushError leaves out what was ended.

@@ -173,10 +173,8 @@ func page(r *http.Request, status int, h http.Header, body string) *http.Respons
 // change turns the target's answer into what the rule asks for.
 func (a Action) change(resp *http.Response) {
 	switch a.Kind {
-	case Cut, Reset:
-		resp.Body = &ended{ReadCloser: resp.Body, left: a.After, err: a.endOfBody()}
-	case Dribble, Bandwidth:
-		resp.Body = &slow{ReadCloser: resp.Body, do: a, ctx: resp.Request.Context()}
+	case Cut, Reset, Dribble, Bandwidth:
+		resp.Body = &body{ReadCloser: resp.Body, flow: a.flow(), ctx: resp.Request.Context()}
 	case Empty:
 		resp.Body.Close()
 		resp.Body, resp.ContentLength = http.NoBody, 0
@@ -195,50 +193,24 @@ func (a Action) endOfBody() error {
 	return io.ErrUnexpectedEOF
 }
 
-// ended is a body that ends too early. One that is shorter passes whole.
-type ended struct {
+// body is one that ends too early or comes slowly. One that is shorter passes whole.
+type body struct {
 	io.ReadCloser
-	left int64
-	err  error
+	flow
+	ctx context.Context // of the request: a wait ends with it
 }
 
-func (b *ended) Read(p []byte) (int, error) {
-	if b.left <= 0 {
-		// An end that falls on the very byte is the body's own.
-		var one [1]byte
-		n, err := b.ReadCloser.Read(one[:])
-		if n == 0 {
-			return 0, err
-		}
-		return 0, b.err
+func (b *body) Read(p []byte) (int, error) {
+	n, err := b.read(p, b.ReadCloser.Read, func(d time.Duration) error { return clock.Pause(b.ctx, d) })
+	if !errors.Is(err, errEnded) {
+		return n, err
 	}
-	if int64(len(p)) > b.left {
-		p = p[:b.left]
-	}
-	n, err := b.ReadCloser.Read(p)
-	b.left -= int64(n)
-	return n, err
-}
-
-// slow is a body that comes in small pieces with pauses.
-type slow struct {
-	io.ReadCloser
-	do   Action
-	ctx  context.Context // of the request: a wait ends with it
-	owed time.Duration
-}
-
-func (b *slow) Read(p []byte) (int, error) {
-	if len(p) == 0 {
-		return 0, nil
-	}
-	if err := clock.Pause(b.ctx, b.owed); err != nil {
+	// An end that falls on the very byte is the body's own.
+	var one [1]byte
+	if n, err := b.ReadCloser.Read(one[:]); n == 0 {
 		return 0, err
 	}
-	chunk, _ := b.do.portion(len(p))
-	n, err := b.ReadCloser.Read(p[:chunk])
-	_, b.owed = b.do.portion(max(n, 1))
-	return n, err
+	return 0, b.do.endOfBody()
 }
 
 // drained is a reader over bytes that a rewriter produced, and then its own.
