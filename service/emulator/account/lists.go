@@ -2,6 +2,7 @@ package account
 
 import (
 	"fmt"
+	"net"
 	"net/netip"
 	"slices"
 	"strings"
@@ -73,20 +74,8 @@ func maskBits(mask string, a netip.Addr) (int, bool) {
 	if err != nil || !m.Is4() || !a.Is4() {
 		return 0, false
 	}
-	bits, ended := 0, false
-	for _, b := range m.As4() {
-		for i := 7; i >= 0; i-- {
-			one := b>>i&1 == 1
-			if one && ended {
-				return 0, false
-			}
-			if one {
-				bits++
-			}
-			ended = !one
-		}
-	}
-	return bits, true
+	bits, of := net.IPMask(m.AsSlice()).Size()
+	return bits, of != 0
 }
 
 func lastOf(p netip.Prefix) netip.Addr {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -144,20 +145,16 @@ func (p Plan) product(bad *answer.InvalidError) string {
 
 // planOf is the recipe of a zone that the scenario describes by its product.
 func planOf(product string) Plan {
-	p := Plan{}
-	switch product {
-	case "datacenter":
-		p["type"], p["ips_type"], p["ip_alloc_preset"] = textJSON("static"), textJSON("shared"), textJSON("shared_block")
-	case "isp":
-		p["type"], p["ips_type"], p["pool_ip_type"] = textJSON("static"), textJSON("shared"), textJSON("static_res")
-	case "residential":
-		p["type"], p["vips_type"] = textJSON("resident"), textJSON("shared")
-	case "mobile":
-		p["type"], p["mobile"] = textJSON("resident"), json.RawMessage("true")
-	case "serp":
-		p["type"], p["serp"] = textJSON("unblocker"), json.RawMessage("true")
-	default:
-		p["type"] = textJSON(TypeOf(product))
+	recipes := map[string]string{
+		"datacenter":  `{"type":"static","ips_type":"shared","ip_alloc_preset":"shared_block"}`,
+		"isp":         `{"type":"static","ips_type":"shared","pool_ip_type":"static_res"}`,
+		"residential": `{"type":"resident","vips_type":"shared"}`,
+		"mobile":      `{"type":"resident","mobile":true}`,
+		"serp":        `{"type":"unblocker","serp":true}`,
+	}
+	p := Plan{"type": textJSON(TypeOf(product))}
+	if recipe, ok := recipes[product]; ok {
+		_ = json.Unmarshal([]byte(recipe), &p) // is JSON, see above
 	}
 	return p
 }
@@ -186,16 +183,6 @@ func (z Zone) Plan() Plan {
 
 // TypeOf is a product's word on the wire; see [Zone.Type].
 func TypeOf(product string) string {
-	switch product {
-	case "datacenter":
-		return "dc"
-	case "residential":
-		return "res_rotating"
-	case "unlocker":
-		return "unblocker"
-	case "browser":
-		return "browser_api"
-	default:
-		return product
-	}
+	words := map[string]string{"datacenter": "dc", "residential": "res_rotating", "unlocker": "unblocker", "browser": "browser_api"}
+	return cmp.Or(words[product], product)
 }
