@@ -299,7 +299,7 @@ func (c Credential) valueNotes() []string {
 		}
 		seen[p.Name] = p.Value
 	}
-	if v, ok := seen["country"]; ok && !isCountry(v) {
+	if v, ok := seen["country"]; ok && !ValidCountry(v) {
 		notes = append(notes, fmt.Sprintf("country %q: two lower-case letters are expected, as in de", v))
 	}
 	if v, ok := seen["session"]; ok && !isAlphanumeric(v) {
@@ -316,10 +316,6 @@ func (c Credential) valueNotes() []string {
 		notes = append(notes, "const has no effect without a session")
 	}
 	return notes
-}
-
-func isCountry(s string) bool {
-	return len(s) == 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] >= 'a' && s[1] <= 'z'
 }
 
 func isAlphanumeric(s string) bool {

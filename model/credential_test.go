@@ -2,6 +2,9 @@ package model
 
 import (
 	"errors"
+	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -276,4 +279,72 @@ func FuzzReadUsername(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestCountriesAndSessionsThatADialectTakesHaveNoNote(t *testing.T) {
+	note := func(name, value string) []string {
+		return Credential{Prefix: "abc", Account: "hl_1", Zone: "a", Params: []Param{{name, value}}}.valueNotes()
+	}
+	for _, v := range []string{"aa", "az", "za", "zz", "cz"} {
+		if notes := note("country", v); len(notes) != 0 {
+			t.Errorf("country %q: %q", v, notes)
+		}
+	}
+	for _, v := range []string{"a", "aaa", "Az", "aZ", "a`", "`a", "a{", "{a", "a1", ""} {
+		want := []string{fmt.Sprintf("country %q: two lower-case letters are expected, as in de", v)}
+		if notes := note("country", v); !slices.Equal(notes, want) {
+			t.Errorf("country %q: %q", v, notes)
+		}
+	}
+	for _, v := range []string{"a", "Z9", "09az"} {
+		if notes := note("session", v); len(notes) != 0 {
+			t.Errorf("session %q: %q", v, notes)
+		}
+	}
+	for _, v := range []string{"", "a_b", "_", "a-b"} {
+		want := []string{fmt.Sprintf("session %q: letters and digits only are expected", v)}
+		if notes := note("session", v); !slices.Equal(notes, want) {
+			t.Errorf("session %q: %q", v, notes)
+		}
+	}
+}
+
+func TestReadingsSayWhyTheyStandWhereTheyStand(t *testing.T) {
+	const head = "abc-customer-hl_1-zone-"
+	for name, c := range map[string]struct {
+		in    string
+		known []ZoneName
+		want  [][]string
+	}{
+		"one reading":               {"shop", nil, [][]string{nil}},
+		"one reading, unknown zone": {"shop", []ZoneName{"b"}, [][]string{{`zone "shop" is not one of the profile's zones`}}},
+		"nothing decides": {"a-raw", nil, [][]string{
+			{`2 readings: "-" can belong to the zone's name, and no known zone decides`},
+			{`2 readings: "-" can belong to the zone's name, and no known zone decides`},
+		}},
+		"a zone decides": {"a-raw", []ZoneName{"a"}, [][]string{
+			{`2 readings: "-" can belong to the zone's name; zone "a" is one of the profile's zones`},
+			{`unlikely: zone "a-raw" is not one of the profile's zones`},
+		}},
+		"two zones": {"a-raw", []ZoneName{"a", "a-raw"}, [][]string{
+			{`2 readings: "-" can belong to the zone's name; 2 of them name a zone of the profile, so this is a guess`},
+			{`2 readings: "-" can belong to the zone's name; 2 of them name a zone of the profile, so this is a guess`},
+		}},
+		"an unknown parameter": {"a-odd-1", []ZoneName{"a"}, [][]string{
+			{`"odd" is not a parameter that the console knows`, `2 readings: "-" can belong to the zone's name; zone "a" is one of the profile's zones`},
+			{`unlikely: zone "a-odd-1" is not one of the profile's zones`},
+		}},
+	} {
+		readings, err := ReadUsername(head+c.in, c.known)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		var got [][]string
+		for _, r := range readings {
+			got = append(got, r.Notes)
+		}
+		if !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s:\n%q\nwant\n%q", name, got, c.want)
+		}
+	}
 }

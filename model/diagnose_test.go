@@ -436,3 +436,94 @@ func TestWhatADialectTellsIsSaidInWordsThatTellSomething(t *testing.T) {
 		}
 	}
 }
+
+func TestAWaitIsNamedOnlyWhenTheAnswerAsksForOne(t *testing.T) {
+	for wait, want := range map[time.Duration][3]string{
+		0:               {"The service says that requests come too fast (429).", "try again, a few times at most", ""},
+		-time.Second:    {"The service says that requests come too fast (429).", "try again, a few times at most", ""},
+		1:               {"The service says that requests come too fast (429) and asks to wait 1ns.", "try again after 1ns, as the answer asks", "the answer asks to wait 1ns"},
+		2 * time.Second: {"The service says that requests come too fast (429) and asks to wait 2s.", "try again after 2s, as the answer asks", "the answer asks to wait 2s"},
+	} {
+		d := Diagnose(Outcome{Via: ViaAPI, ServiceStatus: 429, RetryAfter: wait})
+		timing := ""
+		for _, e := range d.Evidence {
+			if e.Kind == "timing" {
+				timing += e.Text
+			}
+		}
+		if got := [3]string{d.Summary, d.Steps[len(d.Steps)-1].Text, timing}; got != want {
+			t.Errorf("wait %v: %q, want %q", wait, got, want)
+		}
+	}
+}
+
+func TestTheEdgesOfTheStatuses(t *testing.T) {
+	for status, want := range map[int]string{
+		299: "ok", 300: "redirect", 399: "redirect", 400: "target_error", 599: "target_error",
+	} {
+		o := Outcome{Via: ViaNative, TargetStatus: status, BodyHead: []byte("x"), BodySize: 1}
+		if d := Diagnose(o); d.Rule != want {
+			t.Errorf("target %d: rule %s, want %s", status, d.Rule, want)
+		}
+	}
+	for status, want := range map[int]string{
+		199: "unrecognised", 200: "ok", 299: "ok", 300: "unrecognised", 399: "unrecognised",
+		499: "request_refused_4xx", 500: "service_5xx", 599: "service_5xx", 600: "unrecognised",
+	} {
+		o := Outcome{Via: ViaAPI, ServiceStatus: status, BodyHead: []byte("x"), BodySize: 1}
+		if d := Diagnose(o); d.Rule != want {
+			t.Errorf("service %d: rule %s, want %s", status, d.Rule, want)
+		}
+	}
+}
+
+func TestEveryObservationIsListedInOrder(t *testing.T) {
+	o := Outcome{
+		Via: ViaAPI, ServiceStatus: 1, TargetStatus: 1, ServiceCode: "c", ServiceText: "t", Broke: BreakTimeout, BrokeText: "b",
+		HeaderEvidence: slices.Repeat([]string{"h: v"}, 9), Incomplete: true, BodySize: 3, Elapsed: 1, Timeout: time.Second,
+	}
+	want := append([]Evidence{
+		{Kind: "service_status", Text: "1 from the service"},
+		{Kind: "status", Text: "1 from the target"},
+		{Kind: "error", Text: "the service says: c t"},
+		{Kind: "error", Text: string(BreakTimeout) + " (peer not known) b"},
+	}, slices.Repeat([]Evidence{{Kind: "header", Text: "h: v"}}, 8)...)
+	want = append(want,
+		Evidence{Kind: "body", Text: "the body ended after 3 bytes, before it was complete"},
+		Evidence{Kind: "timing", Text: "0s passed; the client's limit is 1s"})
+	if got := Diagnose(o).Evidence; !slices.Equal(got, want) {
+		t.Errorf("got\n%+v\nwant\n%+v", got, want)
+	}
+	o.Elapsed, o.Timeout, o.Peer = 1500*time.Microsecond, 0, "target"
+	got := Diagnose(o).Evidence
+	if last := got[len(got)-1].Text; last != "2ms passed" || got[3].Text != string(BreakTimeout)+" (at the target) b" {
+		t.Errorf("got %q and %q", last, got[3].Text)
+	}
+}
+
+func TestALongListOfFieldsIsCut(t *testing.T) {
+	names := []string{"a", "b", "c", "d", "e", "f", "g"}
+	for n, want := range map[int]string{1: "a", 5: "a, b, c, d, e", 6: "a, b, c, d, e and 1 more", 7: "a, b, c, d, e and 2 more"} {
+		if got := fieldList(names[:n]); got != want {
+			t.Errorf("%d fields: %q, want %q", n, got, want)
+		}
+	}
+	if got := quote(strings.Repeat("x", maxQuote)); len(got) != 300 {
+		t.Errorf("a text of 300 bytes becomes %d", len(got))
+	}
+	if got := quote(strings.Repeat("x", maxQuote+1)); !strings.HasPrefix(got, strings.Repeat("x", 290)) || strings.HasSuffix(got, "x") {
+		t.Errorf("a longer text becomes %q", got)
+	}
+}
+
+func TestANoteIsAHeaderOfTheEmulator(t *testing.T) {
+	for e, want := range map[Evidence]string{
+		{Kind: "header", Text: NoteHeader + ": somebody else's results"}: "somebody else's results",
+		{Kind: "body", Text: NoteHeader + ": x"}:                         "",
+		{Kind: "header", Text: "x-other: x"}:                             "",
+	} {
+		if got := e.Note(); got != want {
+			t.Errorf("%+v: %q, want %q", e, got, want)
+		}
+	}
+}

@@ -307,3 +307,33 @@ func TestFillRateOfATable(t *testing.T) {
 		t.Error("fill rates are wrong")
 	}
 }
+
+func TestWordsOfLevelsAndProducts(t *testing.T) {
+	for l, want := range map[Level]string{
+		LevelAdmin: "administration; human use only", LevelFinance: "billing review", LevelOps: "operations, zone settings",
+		LevelLimit: "proxy password and IP allow/deny lists only", LevelUser: "everyday API use by applications and batch jobs",
+		LevelUnknown: "not known", "odd": "not known",
+	} {
+		if got := l.IntendedUse(); got != want {
+			t.Errorf("%s is for %q, want %q", l, got, want)
+		}
+	}
+	for got, want := range map[string]string{
+		PermUnknown.String(): "unknown", PermNo.String(): "no", PermPartial.String(): "partial", PermYes.String(): "yes",
+		CapBilling.String(): "Billing/financial", CapSettings.String(): "Product settings", CapUse.String(): "Proxy / API use",
+		Capability(7).String():  "Capability(7)",
+		LevelUnknown.String():   "unknown", // the zero values below say the same
+		LevelOps.String():       "OPS",
+		ProductUnknown.String(): "unknown",
+		ProductSERP.String():    string(ProductSERP),
+	} {
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	for _, c := range []Capability{-1, 3} {
+		if p := LevelAdmin.Permission(c); p != PermUnknown {
+			t.Errorf("capability %d: %s", c, p)
+		}
+	}
+}

@@ -145,3 +145,54 @@ func FuzzParseLogin(f *testing.F) {
 		}
 	})
 }
+
+func TestTheEdgesOfALogin(t *testing.T) {
+	label := strings.Repeat("h", 253)
+	for in, want := range map[string]string{
+		"u:p@h.test:1":       "h.test|1|u|true|p|user:password@host:port",
+		"u:p@h.test:65535":   "h.test|65535|u|true|p|user:password@host:port",
+		"u:p@h.test:65536":   "|0|u|true|p@h.test:65536|user:password",
+		"u:p@h.test:0":       "|0|u|true|p@h.test:0|user:password",
+		"u:p@h.test:+1":      "|0|u|true|p@h.test:+1|user:password",
+		"u:p@h.test:000001":  "|0|u|true|p@h.test:000001|user:password",
+		"u:p@localhost":      "localhost|0|u|true|p|user:password@host:port",
+		"u:p@[::1]":          "::1|0|u|true|p|user:password@host:port",
+		"u:p@[::1]:5":        "::1|5|u|true|p|user:password@host:port",
+		"u:p@[::1]5":         "|0|u|true|p@[::1]5|user:password",
+		"u:p:localhost:5":    "localhost|5|u|true|p|user:password:host:port",
+		"u:p:q:5":            "|0|u|true|p:q:5|user:password",
+		"u:p:h.test:0":       "|0|u|true|p:h.test:0|user:password",
+		"[::1:5:u:p":         "|0|[|true|:1:5:u:p|user:password",
+		label + ":5":         label + "|5||false||host:port",
+		label + "h:5":        "|0|" + label + "h|true|5|user:password",
+		"h:5:u":              "h|5|u|false||host:port:user:password",
+		"http://u:p@h:5/x?y": "h|5|u|true|p|URL",
+	} {
+		l, err := ParseLogin(in)
+		if err != nil {
+			t.Errorf("%q: %v", in, err)
+			continue
+		}
+		if got := plainLogin(l); got != want {
+			t.Errorf("%q:\ngot  %s\nwant %s", in, got, want)
+		}
+	}
+	for in, want := range map[string]string{
+		"":              "proxy login: there is nothing to read",
+		"a\x00b":        "proxy login: it has more than one line, or control characters",
+		"a b:p":         "proxy login: the username has a space in it (service.md 5.2 rule 1)",
+		":p":            "proxy login: it names neither a user nor a host",
+		":p@h.test:1":   "proxy login: a password without a username",
+		"http://h:0":    "proxy login: the URL's port is not between 1 and 65535",
+		"http://h$st:1": "proxy login: the URL's host is not a host name",
+	} {
+		if _, err := ParseLogin(in); err == nil || err.Error() != want {
+			t.Errorf("%q: error %v, want %s", in, err, want)
+		}
+	}
+	for in, want := range map[string]string{"h.test:5": "h.test:5", "u:p": "u:••••", "u": "u", "http://h": "h"} {
+		if l, err := ParseLogin(in); err != nil || l.String() != want {
+			t.Errorf("%q is shown as %q (%v), want %q", in, l, err, want)
+		}
+	}
+}

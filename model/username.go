@@ -72,7 +72,7 @@ func ReadUsername(s string, known []ZoneName) ([]Reading, error) {
 
 func usernameError(part string, err error) error { return &UsernameError{Part: part, Err: err} }
 
-// checkFrame checks the fixed beginning: prefix, "customer", account, "zone", name.
+// checkFrame checks the fixed beginning: prefix, "customer", account, "zone".
 func checkFrame(tokens []string) error {
 	if len(tokens) < 2 || tokens[1] != wordCustomer {
 		if len(tokens) >= 2 && strings.EqualFold(tokens[1], wordCustomer) {
@@ -94,9 +94,6 @@ func checkFrame(tokens []string) error {
 			return usernameError("zone", fmt.Errorf("%q must be written %q: the username is case-sensitive", tokens[3], wordZone))
 		}
 		return usernameError("zone", errors.New("\"-zone-\" must follow the account id"))
-	}
-	if len(tokens) < 5 {
-		return usernameError("zone", errors.New("no zone name follows \"-zone-\""))
 	}
 	return nil
 }

@@ -314,3 +314,21 @@ func accept(snapshot string) func(*model.Job) (JobChange, error) {
 		return JobChange{Step: "snapshot " + snapshot}, nil
 	}
 }
+
+func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for _, column := range []string{"request", "result"} {
+		if err := j.PutFetch(t.Context(), "p", sampleFetch(column)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.Fetch(t.Context(), column); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := j.w.ExecContext(t.Context(), "UPDATE fetches SET "+column+" = '{' WHERE id = ?", column); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := j.Fetch(t.Context(), column); err == nil || errors.Is(err, ErrNotFound) {
+			t.Errorf("a broken %s is read as %+v, %v", column, r, err)
+		}
+	}
+}

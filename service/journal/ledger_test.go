@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -219,5 +220,97 @@ func TestTheLedgerIsSynced(t *testing.T) {
 	var wal string
 	if err := j.w.QueryRowContext(t.Context(), "PRAGMA journal_mode").Scan(&wal); err != nil || wal != "wal" {
 		t.Errorf("journal mode %s, %v", wal, err)
+	}
+}
+
+// sabotage makes every statement of a kind fail, until the returned func is called.
+func sabotage(t *testing.T, j *Journal, statement string) (end func()) {
+	t.Helper()
+	exec := func(query string) {
+		t.Helper()
+		if _, err := j.w.ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER sabotage BEFORE " + statement + " BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	return func() { exec("DROP TRIGGER sabotage") }
+}
+
+func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	job, err := j.BeginJob(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := j.Job(t.Context(), job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"UPDATE ON jobs", "INSERT ON job_steps", "INSERT ON activity"} {
+		end := sabotage(t, j, statement)
+		got, err := j.ChangeJob(t.Context(), job.ID, func(job *model.Job) (JobChange, error) {
+			job.State = model.JobReady
+			return JobChange{Step: "ready", Activity: "ready"}, nil
+		})
+		if err == nil || got.ID != "" {
+			t.Errorf("%s failed, and the change gives %+v, %v", statement, got, err)
+		}
+		end()
+		if after, err := j.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(after, before) {
+			t.Errorf("%s failed, and the job became %+v, %v", statement, after, err)
+		}
+	}
+	for _, statement := range []string{"INSERT ON jobs", "INSERT ON job_steps"} {
+		end := sabotage(t, j, statement)
+		if got, err := j.BeginJob(t.Context(), model.Job{}, ""); err == nil || got.ID != "" {
+			t.Errorf("%s failed, and the job begins as %+v, %v", statement, got, err)
+		}
+		end()
+	}
+	if list, err := j.Jobs(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("the ledger holds %+v, %v", list, err)
+	}
+	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 0 {
+		t.Errorf("the timeline holds %+v, %v", lines, err)
+	}
+}
+
+func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	job, err := j.BeginJob(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(state model.JobState, note JobChange) model.Job {
+		t.Helper()
+		got, err := j.ChangeJob(t.Context(), job.ID, func(job *model.Job) (JobChange, error) {
+			job.ID, job.State = "job-99", state
+			return note, nil
+		})
+		if err != nil || got.ID != job.ID {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got
+	}
+	steps := func(job model.Job) (texts []string) {
+		for _, s := range job.Steps {
+			texts = append(texts, string(s.State)+" "+s.Text)
+		}
+		return texts
+	}
+	change(model.JobIntent, JobChange{})
+	change(model.JobIntent, JobChange{Step: "a word"})
+	last := change(model.JobSending, JobChange{Activity: "a line"})
+	want := []string{"intent written before sending", "intent a word", "sending "}
+	if got := steps(last); !slices.Equal(got, want) {
+		t.Errorf("steps %q, want %q", got, want)
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(lines) != 1 {
+		t.Fatalf("the timeline holds %+v, %v", lines, err)
+	}
+	wantLine := model.Activity{ID: 1, At: last.Updated, Kind: model.ActivityJob, Profile: "p", Via: model.ViaAPI, Key: "k", Bytes: 7, Ref: job.ID, Text: "a line"}
+	if lines[0] != wantLine {
+		t.Errorf("line %+v, want %+v", lines[0], wantLine)
 	}
 }

@@ -217,8 +217,8 @@ func setAside(path string, now time.Time) (string, error) {
 	base := path + ".corrupt-" + now.UTC().Format("20060102T150405Z")
 	kept := base
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(kept); errors.Is(err, os.ErrNotExist) {
-			break
+		if _, err := os.Lstat(kept); err != nil {
+			break // there is no such file, or renaming will say what is wrong
 		}
 		kept = fmt.Sprintf("%s-%d", base, n)
 	}

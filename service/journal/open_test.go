@@ -299,3 +299,63 @@ func write(t *testing.T, path string, raw []byte) {
 		t.Fatal(err)
 	}
 }
+
+func TestVersionsAreComparedByNumber(t *testing.T) {
+	for _, c := range []struct {
+		have, want string
+		older      bool
+	}{
+		{"3.51.3", "3.51.3", false},
+		{"3.51.2", "3.51.3", true},
+		{"3.51.10", "3.51.9", false},
+		{"3.9.9", "3.51.3", true},
+		{"4", "3.51.3", false},
+		{"3.51", "3.51.3", true},
+		{"3.51.3.1", "3.51.3", false},
+		{"3.51.3", "3.51.3.1", true},
+		{"x", "0.1", true},
+		{"x", "0", false},
+	} {
+		if got := olderThan(c.have, c.want); got != c.older {
+			t.Errorf("%s older than %s: %t", c.have, c.want, got)
+		}
+	}
+}
+
+func TestADamagedFileThatCannotBeSetAsideIsAnError(t *testing.T) {
+	// Its name is so long that no name beside it is left.
+	path := filepath.Join(t.TempDir(), strings.Repeat("j", 240))
+	if err := os.WriteFile(path, []byte("damaged"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := setAside(path, testTime); err == nil || kept != "" {
+		t.Errorf("kept as %q, %v", kept, err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "damaged" {
+		t.Errorf("the file became %q, %v", b, err)
+	}
+}
+
+func TestEveryDamagedFileIsKeptUnderANameOfItsOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	base := path + ".corrupt-20261121T120000Z"
+	for _, want := range []string{base, base + "-2", base + "-3"} {
+		for _, tail := range []string{"", "-wal", "-shm", ".suspect"} {
+			if err := os.WriteFile(path+tail, []byte(want+tail), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		kept, err := setAside(path, testTime)
+		if err != nil || kept != want {
+			t.Fatalf("kept as %q, %v; want %q", kept, err, want)
+		}
+		for _, tail := range []string{"", "-wal", "-shm"} {
+			if b, err := os.ReadFile(kept + tail); err != nil || string(b) != want+tail {
+				t.Errorf("%s holds %q, %v", kept+tail, b, err)
+			}
+		}
+		if _, err := os.Stat(suspectPath(path)); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("the suspicion stays: %v", err)
+		}
+	}
+}

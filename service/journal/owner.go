@@ -60,12 +60,6 @@ func (j *Journal) ownerAlive(token string) bool {
 	if token == "" || filepath.Base(token) != token {
 		return false
 	}
-	j.ownerMu.Lock()
-	own := j.owner != nil && j.token == token
-	j.ownerMu.Unlock()
-	if own {
-		return true
-	}
 	path := filepath.Join(j.ownersDir(), token)
 	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 		return false

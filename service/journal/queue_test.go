@@ -1,0 +1,95 @@
+package journal
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+// slow is a journal that writes only when its queue is full, beside a writer
+// that locks the file until unlock is called.
+func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "journal.db")
+	set := quick()
+	set.interval = time.Hour
+	change(&set)
+	j, _, err := open(t.Context(), path, clock(), set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tx, err := openTest(t, path).w.BeginTx(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j, func() {
+		if err := tx.Rollback(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func line(n int) model.Activity { return model.Activity{Text: strings.Repeat("x", n)} }
+
+func TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost(t *testing.T) {
+	j, unlock := slow(t, func(s *settings) { s.maxRows = 2 })
+	for i, want := range []error{nil, ErrLocked, ErrLocked, ErrLocked, ErrLocked, nil} {
+		if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, want) {
+			t.Errorf("entry %d: %v, want %v", i+1, err, want)
+		}
+	}
+	// The fifth went beyond twice the bound: five are lost, the sixth waits.
+	unlock()
+	if err := j.Close(); err == nil || err.Error() != "5 entries of history were not written" {
+		t.Errorf("close: %v", err)
+	}
+	again := openTest(t, j.Path())
+	if lines, err := again.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 {
+		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
+	j, unlock := slow(t, func(s *settings) { s.maxBytes = 10 })
+	j.queue.running = true // nobody writes in the background
+	for i, c := range []struct {
+		bytes int
+		want  error
+	}{{79, nil}, {1, ErrLocked}, {1, ErrLocked}, {78, ErrLocked}, {2, ErrLocked}, {1, nil}} {
+		if err := j.PutActivity(t.Context(), line(c.bytes)); !errors.Is(err, c.want) {
+			t.Errorf("entry %d: %v, want %v", i+1, err, c.want)
+		}
+	}
+	unlock()
+	j.queue.running = false
+	if err := j.Close(); err == nil || err.Error() != "5 entries of history were not written" {
+		t.Errorf("close: %v", err)
+	}
+}
+
+func TestWhatIsQueuedWhenTheDiskFailsIsWrittenLater(t *testing.T) {
+	j, unlock := slow(t, func(*settings) {})
+	for range 2 {
+		if err := j.PutActivity(t.Context(), line(1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); !errors.Is(err, ErrLocked) {
+		t.Errorf("reading beside a writer: %v", err)
+	}
+	unlock()
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(lines) != 2 || !lines[1].At.Equal(testTime.Add(time.Second)) {
+		t.Errorf("%+v, %v", lines, err)
+	}
+	if err := j.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+}
