@@ -3,13 +3,19 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"zonedeck/service/dialect"
 )
 
 // importGraph is every package of the module with what it imports itself,
@@ -138,15 +144,62 @@ func TestWhoMayKnowWhom(t *testing.T) {
 	}
 }
 
-func TestNoGoFileIsOverFiveHundredLines(t *testing.T) {
+// TestOnlyDialectsNameADialect holds that what one dialect can do is asked of the
+// dialect, never decided by its name elsewhere. The emulator shares no code with
+// the console and speaks for itself.
+func TestOnlyDialectsNameADialect(t *testing.T) {
+	eachGoFile(t, func(path string, raw []byte) {
+		if strings.HasSuffix(path, "_test.go") || slices.ContainsFunc([]string{"service/dialect/", "service/emulator/", "service/servicetest/"}, func(room string) bool {
+			return strings.HasPrefix(path, room)
+		}) {
+			return
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, raw, parser.SkipObjectResolution)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			literal, ok := n.(*ast.BasicLit)
+			if !ok || literal.Kind != token.STRING {
+				return true
+			}
+			text, err := strconv.Unquote(literal.Value)
+			if err != nil {
+				t.Errorf("%s: %v", path, err)
+			}
+			for _, name := range dialect.Names() {
+				// The name of the default is a word of the language too: there a
+				// quoted or whole text counts.
+				if text == name || strings.Contains(text, strconv.Quote(name)) || name != dialect.Default().Name() && strings.Contains(strings.ToLower(text), name) {
+					t.Errorf("%s names the dialect %s: %s", path, name, literal.Value)
+				}
+			}
+			return true
+		})
+	})
+}
+
+// eachGoFile calls f with every Go file of the repository, by its slash path.
+func eachGoFile(t *testing.T, f func(path string, raw []byte)) {
+	t.Helper()
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || filepath.Ext(path) != ".go" {
 			return err
 		}
 		raw, err := os.ReadFile(path)
-		if err != nil {
-			return err
+		if err == nil {
+			f(filepath.ToSlash(path), raw)
 		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestNoGoFileIsOverFiveHundredLines(t *testing.T) {
+	eachGoFile(t, func(path string, raw []byte) {
 		lines := 0
 		for sc := bufio.NewScanner(bytes.NewReader(raw)); sc.Scan(); {
 			lines++
@@ -154,11 +207,7 @@ func TestNoGoFileIsOverFiveHundredLines(t *testing.T) {
 		if lines > 500 {
 			t.Errorf("%s has %d lines: split it by what it is about", path, lines)
 		}
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestNothingElseStandsAtTheTop(t *testing.T) {

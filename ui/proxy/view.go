@@ -78,7 +78,7 @@ func (m *Model) usernameLines(w int) []string {
 	}
 	out = append(out, m.noteLines(w)...)
 	if m.refusedParams() {
-		out = append(out, m.inked(t.Warn, "! the contract shows no parameter after the zone; this profile's dialect is \"documented\", so a test refuses them", w)...)
+		out = append(out, m.inked(t.Warn, fmt.Sprintf("! the contract shows no parameter after the zone, and the dialect %q adds none: a test refuses them", m.profile.Dialect), w)...)
 	}
 	out = append(out, m.fact("password", m.passwordText(), w)...)
 	proxy := m.profile.ProxyAddr()
