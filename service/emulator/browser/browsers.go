@@ -31,9 +31,9 @@ const (
 type Config struct {
 	// Path is the Chromium to run, CHROME_PATH by convention; empty looks in PATH.
 	Path string
-	// Trust are authorities whose certificates pages may show, although the machine
-	// does not know them. The server has to send the authority's own certificate in
-	// its chain: Chromium looks for its key there.
+	// Trust are authorities that Chromium accepts although the machine does not know
+	// them. A server has to send the authority's certificate in its chain: Chromium looks
+	// for its key there.
 	Trust []*x509.Certificate
 	// Now is the clock that sessions are dated and limited by; nil is time.Now.
 	Now func() time.Time
@@ -51,7 +51,7 @@ type Config struct {
 	Login Login
 	// Limits bound a CDP session.
 	Limits Limits
-	// Log hears of browsers that do not start; nil is nobody.
+	// Log gets the browsers that do not start; nil logs nothing.
 	Log *slog.Logger
 }
 
@@ -162,7 +162,7 @@ func (b *Browsers) Close() error {
 	}
 	b.cancel()
 	b.work.Wait()
-	if w := b.shared; w != nil { // idle: nobody works any more
+	if w := b.shared; w != nil { // idle, as no work is left
 		w.timer.Stop()
 		w.end()
 	}
@@ -206,11 +206,11 @@ func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 	if w.chrom, err = b.launch(ctx); err != nil {
 		return nil, err
 	}
-	if w.ctx, w.stop, err = drive(ctx, w.chrom.mux.own); err != nil {
+	if w.ctx, w.stop, err = drive(ctx, w.chrom.mux.driver); err != nil {
 		w.chrom.end()
 		return nil, err
 	}
-	w.chrom.mux.root.drop()
+	w.chrom.mux.client.drop()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.shared = w
@@ -251,7 +251,7 @@ func (b *Browsers) give(w *worker) {
 	}
 }
 
-// expire ends a Chromium that nobody used for a while.
+// expire ends a Chromium that was idle for too long.
 func (b *Browsers) expire(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -29,7 +29,7 @@ const (
 // solution is what came of looking for a challenge on a page.
 type solution struct {
 	status CaptchaStatus
-	kind   string // "recaptcha", "hcaptcha", "turnstile"; empty where there is none
+	kind   string // "recaptcha", "hcaptcha", "turnstile"; empty without a challenge
 	reason string // why it failed
 }
 
@@ -42,7 +42,7 @@ const whichCaptcha = `(() => {
 })()`
 
 // whereToTick gives the middle of the box that a person would tick, in CSS pixels of
-// the window, or null while there is none.
+// the window, or null before it is drawn.
 const whereToTick = `(() => {
 	const box = document.querySelector(".g-recaptcha input[type=checkbox], .h-captcha input[type=checkbox], .cf-turnstile input[type=checkbox]");
 	if (!box || box.disabled) return null;
@@ -92,8 +92,8 @@ func solve(tab context.Context, detect, patience time.Duration) (solution, error
 }
 
 // watch looks at a page until an expression has a value, and gives the zero value when
-// the time is over before. A page that loads has no document at times: an error of looking
-// is no value, unless the expression itself threw it.
+// the time is over before. While a page loads, it has no document at times: watch ignores
+// errors, except those that the expression itself throws.
 func watch[T comparable](tab context.Context, limit time.Duration, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(tab, limit)
 	defer cancel()

@@ -16,5 +16,5 @@
 //     reach is up to the [Dial] it was opened with.
 //   - Its profile, its home and its temporary files are one folder, removed at its end.
 //
-// Without Chromium every call is [ErrNoChromium]: there is no pretended result.
+// Without Chromium every call returns [ErrNoChromium]: results are never made up.
 package browser

@@ -11,7 +11,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// drive puts chromedp on our own plane of a Chromium and gives the context that
+// drive puts chromedp on the driver's plane of a Chromium and gives the context that
 // pages are opened from. That context and the browser behind it last until stop, or
 // until the process ends, and not only until the given one ends: pages are closed by way
 // of it.
@@ -34,7 +34,7 @@ func drive(ctx context.Context, p *plane) (tabs context.Context, stop func(), er
 type attachment struct{ plane *plane }
 
 func (a attachment) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
-	// Events that chromedp does not know are no news.
+	// chromedp logs events that it does not know; they do not matter here.
 	silent := func(string, ...any) {}
 	opts = append(opts, chromedp.WithBrowserLogf(silent), chromedp.WithBrowserErrorf(silent))
 	return chromedp.NewBrowserTransport(ctx, transport(a), opts...)

@@ -22,8 +22,8 @@ import (
 // errors come back in a [PageError].
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Count is told of the bytes that went to and came from a target (host:port), before they
-// are passed on.
+// Count gets the bytes that went to and came from a target (host:port), before they are
+// passed on.
 type Count func(addr string, up, down int)
 
 const (
@@ -35,7 +35,7 @@ const (
 )
 
 // egress is the one way out for every Chromium: the proxy of native access on a loopback
-// port of its own, for those who have the login of a seat.
+// port of its own, for clients with the login of a seat.
 type egress struct {
 	ctx    context.Context // ends with the pool's work
 	ln     net.Listener
@@ -73,7 +73,7 @@ func (b *Browsers) openEgress() (*egress, error) {
 	e := &egress{ctx: b.ctx, ln: ln, guests: native.NewGuests(b.ctx, b.cfg.Log), seats: map[string]*seat{}, ended: make(chan struct{})}
 	e.srv = &http.Server{
 		Handler: e, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
-		// A browser that goes away in the middle is no news.
+		// A browser may go away in the middle of a request.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	go func() {

@@ -27,9 +27,9 @@ type Grant struct {
 	Zone string
 	// Dial reaches the session's targets.
 	Dial Dial
-	// Count is told of the session's bytes; nil is no call.
+	// Count gets the session's bytes; nil counts nothing.
 	Count Count
-	// Done is called once, when the session is over, with its record; nil is no call.
+	// Done is called once, when the session is over, with its record; nil is not called.
 	Done func(Session)
 }
 
@@ -40,7 +40,7 @@ type Limits struct {
 	// Inactivity bounds the time without a message or a byte from a target; 0 is 5
 	// minutes.
 	Inactivity time.Duration
-	// Domains is how many domains a session may navigate to; 0 is 1, negative is no limit.
+	// Domains is how many domains a session may navigate to; 0 is 1, negative is unlimited.
 	Domains int
 }
 
@@ -64,7 +64,7 @@ const (
 
 	// ticketLife is how long an address of /json/version is good for, once.
 	ticketLife = time.Minute
-	// maxTickets bounds those that nobody used yet; the oldest go first.
+	// maxTickets bounds the unused ones; the oldest go first.
 	maxTickets = 256
 	// upgradeWait bounds the writing of the handshake's answer.
 	upgradeWait = 10 * time.Second
@@ -214,7 +214,7 @@ func (b *Browsers) refuseStart(w http.ResponseWriter, err error) {
 	case errors.Is(err, ErrNoChromium):
 		code, text = "feature_not_active", err.Error()
 	default:
-		// What Chromium said at its start may name paths: it goes to the log.
+		// Chromium's output may name paths: it goes to the log.
 		b.cfg.Log.Warn("a browser did not start", "error", err)
 		code, text = "cdp_error", "the browser did not start"
 	}

@@ -35,7 +35,7 @@ type document struct {
 	quiet    bool   // nothing was on its way for half a second
 }
 
-// listen follows a tab from here on. Dialogs are accepted, as nobody reads them: a
+// listen follows a tab from here on. Dialogs are accepted, because no user is there to read them: a
 // page would wait for ever.
 func listen(ctx context.Context) (*events, error) {
 	e := &events{

@@ -46,7 +46,7 @@ func refuse(code int, format string, args ...any) *protocolError {
 func readCommand(raw []byte) (command, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
-		return command{}, fmt.Errorf("the message is no JSON object: %w", err)
+		return command{}, fmt.Errorf("the message is not a JSON object: %w", err)
 	}
 	var c command
 	var id int64
@@ -59,12 +59,12 @@ func readCommand(raw []byte) (command, error) {
 	}
 	if s, ok := fields["sessionId"]; ok {
 		if err := json.Unmarshal(s, &c.session); err != nil {
-			return c, errors.New("sessionId is no string")
+			return c, errors.New("sessionId is not a string")
 		}
 	}
 	if p, ok := fields["params"]; ok && string(p) != "null" {
 		if len(p) == 0 || p[0] != '{' {
-			return c, errors.New("params is no object")
+			return c, errors.New("params is not an object")
 		}
 		c.params = p
 	}
@@ -120,7 +120,7 @@ var domains = set(`Accessibility Animation Audits BackgroundService CSS CacheSto
 var withheld = set(`DOM.setFileInputFiles DOM.getFileInfo Page.handleFileChooser
 	Page.setDownloadBehavior Network.setCertificate Network.loadNetworkResourceToFile`)
 
-// commands are those that a client may use of the domains that are the browser's own.
+// commands are those that a client may use in the domains Target and Browser.
 var commands = set(`Target.activateTarget Target.attachToTarget Target.attachToBrowserTarget Target.autoAttachRelated
 	Target.closeTarget Target.createBrowserContext Target.createTarget Target.detachFromTarget
 	Target.disposeBrowserContext Target.getBrowserContexts Target.getTargetInfo Target.getTargets
@@ -187,7 +187,7 @@ func addressed(allowed func(string) bool) rule {
 		var address string
 		if raw, ok := fields["url"]; ok {
 			if err := json.Unmarshal(raw, &address); err != nil {
-				return c, refuse(codeParams, "url is no string")
+				return c, refuse(codeParams, "url is not a string")
 			}
 		}
 		if c.method == "Target.createTarget" && address == "" {
@@ -234,7 +234,7 @@ func withoutFiles(c command) (command, *protocolError) {
 	var data map[string]json.RawMessage
 	if raw, ok := fields["data"]; ok {
 		if err := json.Unmarshal(raw, &data); err != nil {
-			return c, refuse(codeParams, "data is no object")
+			return c, refuse(codeParams, "data is not an object")
 		}
 	}
 	if files, ok := data["files"]; ok && string(files) != "[]" && string(files) != "null" {
@@ -289,7 +289,7 @@ func privileged(address string) bool {
 }
 
 // siteOf is the domain that a session's limit counts: the registrable one, or the host
-// itself where there is none (addresses, lab.test's kind). Empty for pages of no host.
+// itself where there is none (addresses, lab.test's kind). Empty for pages without a host.
 func siteOf(address string) string {
 	u, err := url.Parse(plainAddress(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

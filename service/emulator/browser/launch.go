@@ -64,7 +64,7 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	if err := c.mux.open(ctx); err != nil {
 		c.end()
 		if output := strings.TrimSpace(c.out.String()); output != "" {
-			err = fmt.Errorf("%w; it said: %s", err, output)
+			err = fmt.Errorf("%w; its output: %s", err, output)
 		}
 		return nil, fmt.Errorf("starting %s: %w", program, err)
 	}
@@ -83,15 +83,15 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 		return nil, errors.Join(err, write.Close())
 	}
 	defer childWrite.Close()
-	ours := pipes{read, write}
+	pipe := pipes{read, write}
 	err = inherit(cmd, childRead, childWrite)
 	if err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
-		return nil, errors.Join(err, ours.Close())
+		return nil, errors.Join(err, pipe.Close())
 	}
-	return ours, nil
+	return pipe, nil
 }
 
 // pipes are our ends of the two pipes that Chromium is driven by.
@@ -134,8 +134,8 @@ func (c *chromium) end() {
 // alive tells whether Chromium still answers on its pipe.
 func (c *chromium) alive() bool { return c.mux.ctx.Err() == nil }
 
-// environment is what Chromium sees of ours: where programs and fonts are and the
-// language, no secret, and its own folder, in which it runs, for everything it may write.
+// environment is the part of our environment that Chromium gets: where programs and fonts
+// are, and the language. No secret is among it. It may write to its folder, in which it runs.
 // The temporary folder is named by a relative path: Chromium makes a socket in it, and the
 // path of a socket has room for 103 bytes.
 func environment(dir string) []string {

@@ -8,7 +8,7 @@ import (
 )
 
 // inherit gives cmd the debugging pipes. There are no descriptors 3 and 4 on Windows:
-// Chromium is told two inherited handles.
+// Chromium gets two inherited handles.
 func inherit(cmd *exec.Cmd, read, write *os.File) error {
 	handles := []syscall.Handle{syscall.Handle(read.Fd()), syscall.Handle(write.Fd())}
 	for _, h := range handles {

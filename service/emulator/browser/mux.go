@@ -22,10 +22,10 @@ const (
 	planeDepth = 1
 )
 
-// mux shares the one pipe of a Chromium between two planes of messages: the root
-// plane, which a foreign client may have, and our own, which hangs below a session
-// of its own with the browser target. A message belongs to the plane that its
-// session was attached by.
+// mux shares the one pipe of a Chromium between two planes of messages: the client's,
+// which is the root of the protocol, and the driver's (chromedp), which hangs below a
+// session with the browser target. A message belongs to the plane that attached its
+// session.
 type mux struct {
 	rw io.ReadWriteCloser
 
@@ -34,7 +34,7 @@ type mux struct {
 	mu       sync.Mutex
 	sessions map[string]*plane
 
-	root, own *plane
+	client, driver *plane
 	// ctx ends with the pipe; its cause is the reason.
 	ctx   context.Context
 	cause context.CancelCauseFunc
@@ -43,10 +43,10 @@ type mux struct {
 // plane is one side's messages of a mux.
 type plane struct {
 	mux *mux
-	// session is what stands for "no session" on this plane: "" on the root plane.
+	// session is what stands for "no session" on this plane: "" on the client's plane.
 	session string
 	in      chan []byte
-	// dropped is closed when nobody reads the plane any more.
+	// dropped is closed when the plane has no reader any more.
 	dropped chan struct{}
 	once    sync.Once
 }
@@ -62,7 +62,7 @@ type envelope struct {
 func newMux(rw io.ReadWriteCloser) *mux {
 	m := &mux{rw: rw, sessions: map[string]*plane{}}
 	m.ctx, m.cause = context.WithCancelCause(context.Background())
-	m.root = m.plane("")
+	m.client = m.plane("")
 	go m.read()
 	return m
 }
@@ -71,17 +71,17 @@ func (m *mux) plane(session string) *plane {
 	return &plane{mux: m, session: session, in: make(chan []byte, planeDepth), dropped: make(chan struct{})}
 }
 
-// drop says that nobody reads the plane any more: its messages go nowhere.
+// drop says that the plane has no reader any more: its messages go nowhere.
 func (p *plane) drop() { p.once.Do(func() { close(p.dropped) }) }
 
-// open attaches our own plane. The root plane has seen nothing afterwards.
+// open attaches the driver's plane. The client's plane sees nothing of that.
 func (m *mux) open(ctx context.Context) error {
 	const id = 1
 	if err := m.send([]byte(`{"id":1,"method":"Target.attachToBrowserTarget"}`)); err != nil {
 		return err
 	}
 	for {
-		raw, err := m.root.receive(ctx)
+		raw, err := m.client.receive(ctx)
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func (m *mux) open(ctx context.Context) error {
 			return fmt.Errorf("attaching to the browser: %s", gjson.GetBytes(raw, "error.message"))
 		}
 		m.mu.Lock()
-		m.own = m.plane(session)
-		m.sessions[session] = m.own
+		m.driver = m.plane(session)
+		m.sessions[session] = m.driver
 		m.mu.Unlock()
 		return nil
 	}
@@ -148,7 +148,7 @@ func (m *mux) route(raw []byte) *plane {
 	e := readEnvelope(raw)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	p := m.root
+	p := m.client
 	if e.session != "" {
 		p = m.sessions[e.session]
 	}
@@ -157,7 +157,7 @@ func (m *mux) route(raw []byte) *plane {
 	}
 	switch e.method {
 	case "Target.attachedToTarget":
-		if m.own != nil { // the session of our own plane is not the root plane's
+		if m.driver != nil { // the session of the driver's plane is not the client's
 			m.sessions[e.attached] = p
 		}
 	case "Target.detachedFromTarget":

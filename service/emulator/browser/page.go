@@ -203,7 +203,7 @@ func (t *tab) load() error {
 	return t.expect()
 }
 
-// refusal is what the dialer said about an address's host, if it refused it.
+// refusal is the dialer's error for the host of an address; nil where it did not refuse it.
 func (t *tab) refusal(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {

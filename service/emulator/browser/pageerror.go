@@ -24,7 +24,7 @@ type PageError struct {
 	Code string
 	// Text is for people; it holds nothing secret.
 	Text string
-	// Err is what the seat's [Dial] said, where the target could not be reached at all.
+	// Err is the error of the seat's [Dial], where the target could not be reached.
 	Err error
 }
 

@@ -38,7 +38,7 @@ type session struct {
 	grant Grant
 	seat  *seat
 	chrom *chromium
-	drv   context.Context // chromedp's, on our own plane
+	drv   context.Context // chromedp's, on the driver's plane
 	stop  func()
 
 	ctx    context.Context // ends with the session
@@ -82,7 +82,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		}
 	})
 	s.veil.begin(s)
-	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.own); err == nil {
+	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.driver); err == nil {
 		err = s.furnish(ctx)
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 	<-closed
 }
 
-// finish ends the session; the first reason counts. nil is the client's own wish.
+// finish ends the session; the first reason counts. nil is the client's wish.
 func (s *session) finish(why *SessionError) {
 	s.mu.Lock()
 	if s.ended.IsZero() {
@@ -271,7 +271,7 @@ func (s *session) upstream(r *bufio.Reader) {
 	}
 }
 
-// control answers the WebSocket's own messages.
+// control answers the control frames of the WebSocket.
 func (s *session) control(h ws.Header, r io.Reader) error {
 	payload := make([]byte, h.Length) // at most 125 by the protocol, checked before
 	if _, err := io.ReadFull(r, payload); err != nil {
@@ -296,13 +296,13 @@ func (s *session) command(raw []byte) error {
 		}
 		return s.refuse(c, refuse(codeInvalid, "%v", err))
 	}
-	if c.session != "" && !s.chrom.mux.root.owns(c.session) {
+	if c.session != "" && !s.chrom.mux.client.owns(c.session) {
 		return s.refuse(c, refuse(codeNoSession, "Session with given id not found."))
 	}
 	if s.veil.locked(c.session) && c.method != "Runtime.runIfWaitingForDebugger" {
 		return s.refuse(c, refuse(codeServer, "the browser's own pages are not available"))
 	}
-	if s.own(c) {
+	if s.answersLocally(c) {
 		return nil
 	}
 	c, failure := screen(c)
@@ -350,7 +350,7 @@ func (s *session) downstream() {
 	secret := []byte(s.seat.secret())
 	masked := bytes.Repeat([]byte("*"), len(secret))
 	for {
-		raw, err := s.chrom.mux.root.receive(s.ctx)
+		raw, err := s.chrom.mux.client.receive(s.ctx)
 		if err != nil {
 			return // watch knows why
 		}

@@ -48,7 +48,7 @@ func (t *tab) dress() error {
 }
 
 // addHeader adds h to the request for the document, and to nothing else: what the page
-// loads from elsewhere has no business with it.
+// loads from elsewhere does not get it.
 func (t *tab) addHeader(h http.Header) error {
 	done := false
 	err := chromedp.Listen(t.ctx, func(ev any) {
@@ -77,7 +77,7 @@ func (t *tab) addHeader(h http.Header) error {
 func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	var all []*fetch.HeaderEntry
 	for _, name := range slices.Sorted(maps.Keys(had)) {
-		if _, ours := h[http.CanonicalHeaderKey(name)]; !ours {
+		if _, replaced := h[http.CanonicalHeaderKey(name)]; !replaced {
 			all = append(all, &fetch.HeaderEntry{Name: name, Value: fmt.Sprint(had[name])})
 		}
 	}
@@ -148,7 +148,7 @@ func (t *tab) expect() error {
 	var thrown *chromedp.ExceptionError
 	switch {
 	case errors.As(err, &thrown):
-		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is no CSS selector", want.Element)}
+		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("%q is not a CSS selector", want.Element)}
 	case there:
 		return nil
 	case !t.chrom.alive():

@@ -8,7 +8,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// veil keeps from a client what it has no business with: Chromium's own pages, from
+// veil hides from a client what is not for it: Chromium's own pages, from
 // which a script reaches more than a page of the web does, and the tabs that we open
 // for a moment to prime a browser context.
 type veil struct {
@@ -19,16 +19,16 @@ type veil struct {
 	hidden   map[string]bool   // targets
 	shut     map[string]bool   // sessions with hidden targets
 	targets  map[string]string // the client's sessions and their targets
-	next     int64             // of our own commands on the root plane
+	next     int64             // of the emulator's commands on the client's plane
 	asked    map[int64]bool
 }
 
-// ownIDs is where the ids of our own commands on the client's plane begin. Clients
+// firstID is where the ids of the emulator's commands on the client's plane begin. Clients
 // count from 1.
-const ownIDs = 1 << 30
+const firstID = 1 << 30
 
 func (v *veil) begin(s *session) {
-	v.s, v.next = s, ownIDs
+	v.s, v.next = s, firstID
 	v.contexts, v.hidden, v.shut = map[string]bool{}, map[string]bool{}, map[string]bool{}
 	v.targets, v.asked = map[string]string{}, map[int64]bool{}
 }
@@ -79,9 +79,9 @@ func (v *veil) hides(raw []byte) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if e.method == "" {
-		mine := v.asked[e.id]
+		asked := v.asked[e.id]
 		delete(v.asked, e.id)
-		return mine
+		return asked
 	}
 	if v.shut[e.session] {
 		return true

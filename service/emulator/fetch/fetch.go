@@ -26,7 +26,7 @@ type Config struct {
 	Log     *slog.Logger
 	// Now is the emulator's clock; nil is time.Now.
 	Now func() time.Time
-	// Loose lets fields pass that nobody knows, and notes them in x-emulator-note.
+	// Loose lets unknown fields pass, and notes them in x-emulator-note.
 	Loose bool
 	// Browser renders pages; nil refuses what needs it.
 	Browser Browser

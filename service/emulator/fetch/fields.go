@@ -93,7 +93,7 @@ var fields = map[string]field{
 	"webhook_url":    {since: atAsync, read: (*parser).webhookURL},
 	"webhook_method": {since: atAsync, read: (*parser).webhookMethod},
 	"webhook_data":   {since: atAsync, read: (*parser).webhookData},
-	// It asks the service's own staff for more; there is nothing to be seen of it.
+	// It asks the service's staff for more logs; a client sees nothing of it.
 	"debug": {since: atAsync, read: func(*parser, string) {}},
 	// Older clients name their customer; the key says whose request it is.
 	"customer": {since: atAsync, read: func(p *parser, name string) { p.Word(name) }},

@@ -38,8 +38,7 @@ type task struct {
 	exit exits.Exit
 	use  meter.Call
 	id   string // the req_id of x-brd-debug
-	// next is the way to targets where it is not the task's own to choose: native
-	// access has chosen, and counts.
+	// next is the way to targets that native access has chosen and counts; nil elsewhere.
 	next http.RoundTripper
 }
 

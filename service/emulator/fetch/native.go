@@ -40,7 +40,7 @@ type nativeUnlocker struct {
 
 func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Upgrade") != "" {
-		return u.next.RoundTrip(req) // what follows is no page
+		return u.next.RoundTrip(req) // a page does not follow
 	}
 	c, err := u.read(req)
 	if err != nil {
@@ -61,8 +61,8 @@ func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 	if c.expect.empty() && c.form == "" {
 		return t.sent(ctx, req) // its body streams
 	}
-	own, cancel := context.WithCancelCause(ctx)
-	resp, err := t.sent(own, req)
+	bodyCtx, cancel := context.WithCancelCause(ctx) // ends when the body is closed
+	resp, err := t.sent(bodyCtx, req)
 	if err != nil {
 		cancel(nil)
 		return nil, err

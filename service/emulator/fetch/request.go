@@ -99,7 +99,7 @@ func queryFields(query url.Values) *document.Table {
 		}
 		v := jsontext.Value(vs[0])
 		switch name {
-		case "async": // is no field
+		case "async": // which was read before
 			continue
 		case "headers", "direct", "render", "multi", "debug":
 			if !v.IsValid() {

@@ -78,7 +78,7 @@ func (e engineless) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // readSearch reads the address of a result page (public documentation): which engine's
-// it is, what is to become of it, and which parameters are the service's own.
+// it is, which form it takes, and which parameters are the service's.
 func (c *call) readSearch() (bool, error) {
 	if serp.Engine(c.url) == "" {
 		return false, nil

@@ -84,7 +84,7 @@ func isText(h http.Header) bool {
 		strings.HasSuffix(ct, "json") || strings.HasSuffix(ct, "javascript")
 }
 
-// markdown converts HTML; what is no HTML has nothing to convert and stays as it is.
+// markdown converts HTML; other text stays as it is.
 func markdown(resp *http.Response, body []byte) (*http.Response, error) {
 	if !page.IsHTML(resp.Header, body) {
 		return replaced(resp, body, ""), nil

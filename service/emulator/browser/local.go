@@ -21,8 +21,8 @@ const (
 	maxDetect = time.Minute
 	// defaultDetect is that wait where the client names none.
 	defaultDetect = 5 * time.Second
-	// maxOwn bounds every command that is answered here.
-	maxOwn = 2 * time.Minute
+	// localWait bounds every command that is answered here.
+	localWait = 2 * time.Minute
 )
 
 // furnish prepares the default browser context of a new Chromium, and follows its
@@ -51,14 +51,14 @@ func (s *session) furnish(ctx context.Context) error {
 	return errNoPage
 }
 
-// visit attaches our own plane to a page. leave detaches and leaves the page as it is.
+// visit attaches the driver to a page. leave detaches and leaves the page as it is.
 func (s *session) visit(ctx context.Context, id target.ID) (tab context.Context, leave func()) {
 	return chromedp.NewContext(ctx, chromedp.WithTargetID(id), chromedp.WithDetachOnCancel())
 }
 
-// own answers the commands that are not Chromium's, and those that take more than one
+// answersLocally answers the commands that are not Chromium's, and those that take more than one
 // of its commands. It tells whether the command was one of them.
-func (s *session) own(c command) bool {
+func (s *session) answersLocally(c command) bool {
 	var do func(context.Context, command) (any, *protocolError)
 	switch c.method {
 	case "Browser.close":
@@ -67,7 +67,7 @@ func (s *session) own(c command) bool {
 		s.finish(nil)
 		return true
 	case "Browser.getSessionId":
-		// Also by the client's own reader: nothing to wait for.
+		// By the client's reader: there is nothing to wait for.
 		_ = s.write(ws.OpText, c.reply(map[string]string{"sessionId": s.id}, nil))
 		return true
 	case "Target.createBrowserContext":
@@ -89,7 +89,7 @@ func (s *session) own(c command) bool {
 	}
 	s.spawn(func() {
 		defer func() { <-s.local }()
-		ctx, cancel := context.WithTimeout(s.drv, maxOwn)
+		ctx, cancel := context.WithTimeout(s.drv, localWait)
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)()
 		result, failure := do(ctx, c)
