@@ -27,8 +27,6 @@ import (
 const (
 	basisCDPLogin   = "service.md 5.2; status and code: public documentation"
 	basisCDPProduct = "service.md 5.2; status and code: assumption"
-	// legacyPrefix is the first word that old clients still send (public documentation).
-	legacyPrefix = "lum"
 )
 
 // serveCDP serves the remote browser's own port, plain and over TLS: clients of the real
@@ -118,35 +116,26 @@ func (s *Server) loginCDP(ctx context.Context, user, password string, from net.A
 	return browser.Grant{Zone: z.Name, Dial: v.dial, Count: v.count, Done: v.done}, nil
 }
 
-// zoneOfCDP reads a login name and checks its password.
+// zoneOfCDP checks a login and finds its zone.
 func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags, *answer.Refusal) {
-	refuse := func(code, format string, args ...any) (account.Zone, username.Flags, *answer.Refusal) {
-		return account.Zone{}, username.Flags{}, new(answer.NewRefusal(http.StatusProxyAuthRequired, code, fmt.Sprintf(format, args...), basisCDPLogin))
-	}
-	n, err := username.ParseFor(user, func(zone string) bool {
-		_, err := s.account.Zone(zone)
-		return err == nil
-	})
+	z, flags, err := route.Login(s.account, user, password)
+	var refused answer.Refusal
 	switch {
-	case errors.Is(err, username.ErrForm):
-		return refuse("wrong_customer_name", "%v", username.ErrForm)
-	case n.Prefix != s.account.Prefix && n.Prefix != legacyPrefix || n.Account != s.account.ID:
-		return refuse("wrong_customer_name", "unknown account")
-	}
-	z, zerr := s.account.Zone(n.Zone)
-	switch {
-	case zerr != nil:
-		return refuse("zone_not_found", "zone %q not found", n.Zone)
-	case !z.Accepts(password):
-		return refuse("wrong_password", "wrong password")
+	case errors.Is(err, username.ErrForm), errors.Is(err, route.ErrAccount):
+		refused = answer.NewRefusal(http.StatusProxyAuthRequired, "wrong_customer_name", err.Error(), basisCDPLogin)
+	case errors.Is(err, route.ErrZone):
+		refused = answer.NewRefusal(http.StatusProxyAuthRequired, "zone_not_found", err.Error(), basisCDPLogin)
+	case errors.Is(err, route.ErrPassword):
+		refused = answer.NewRefusal(http.StatusProxyAuthRequired, "wrong_password", err.Error(), basisCDPLogin)
 	case err != nil:
-		return account.Zone{}, username.Flags{}, new(route.RefusalOf(err))
+		refused = route.RefusalOf(err)
 	case z.Product != "browser":
-		_, _, r := refuse("zone_not_found", "zone %q is of product %s: the remote browser needs a browser zone", z.Name, z.Product)
-		r.Basis = basisCDPProduct
-		return account.Zone{}, username.Flags{}, r
+		refused = answer.NewRefusal(http.StatusProxyAuthRequired, "zone_not_found",
+			fmt.Sprintf("zone %q is of product %s: the remote browser needs a browser zone", z.Name, z.Product), basisCDPProduct)
+	default:
+		return z, flags, nil
 	}
-	return z, n.Flags, nil
+	return account.Zone{}, username.Flags{}, &refused
 }
 
 // remoteSession is one CDP session's way to its targets.

@@ -16,9 +16,6 @@ import (
 	"zonedeck/service/emulator/username"
 )
 
-// legacyPrefix is the first word that old clients still send (public documentation).
-const legacyPrefix = "lum"
-
 // credential is what a client logs in with.
 type credential struct{ user, password string }
 
@@ -90,32 +87,20 @@ func (p *Proxy) still(l *login) (*login, *answer.Refusal) {
 func (p *Proxy) login(c credential) (*login, *answer.Refusal) {
 	acc := p.conf.Account
 	at := acc.Moment() // before anything is read: a change in between makes it the older one
-	n, err := username.ParseFor(c.user, func(zone string) bool {
-		_, err := acc.Zone(zone)
-		return err == nil
-	})
-	if errors.Is(err, username.ErrForm) {
-		return nil, authRefused("client_10000", "authentication failed: "+username.ErrForm.Error())
-	}
-	if n.Prefix != acc.Prefix && n.Prefix != legacyPrefix || n.Account != acc.ID {
-		return nil, authRefused("client_10000", "authentication failed: unknown account")
-	}
-	z, zerr := acc.Zone(n.Zone)
-	if zerr != nil {
-		return nil, authRefused("client_10002", fmt.Sprintf("zone %q not found", n.Zone))
-	}
-	if !z.Accepts(c.password) {
-		return nil, authRefused("client_10000", "authentication failed: wrong password")
-	}
-	if err != nil {
-		r := route.RefusalOf(err)
-		return nil, &r
+	z, flags, err := route.Login(acc, c.user, c.password)
+	switch {
+	case errors.Is(err, route.ErrZone):
+		return nil, authRefused("client_10002", err.Error())
+	case errors.Is(err, username.ErrForm), errors.Is(err, route.ErrAccount), errors.Is(err, route.ErrPassword):
+		return nil, authRefused("client_10000", "authentication failed: "+err.Error())
+	case err != nil:
+		return nil, new(route.RefusalOf(err))
 	}
 	if !z.Native() {
 		return nil, new(answer.NewRefusal(http.StatusForbidden, "client_10090",
 			fmt.Sprintf("zone %q is of product %s: it has no native access, use the API", z.Name, z.Product), answer.BasisProxyProduct))
 	}
-	return &login{c, z, n.Flags, at}, nil
+	return &login{c, z, flags, at}, nil
 }
 
 // proxyAuth reads Basic credentials; the password may hold colons, the user may not.
