@@ -124,7 +124,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}
 	if r.Via == model.ViaNative {
-		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, params(r))
+		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, r.Params())
 	} else {
 		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
 	}

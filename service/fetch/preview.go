@@ -63,7 +63,7 @@ func previewAPI(p profile.Profile, d dialect.Dialect, r model.FetchRequest, last
 }
 
 func previewNative(p profile.Profile, r model.FetchRequest) ([]string, error) {
-	name, err := exchange.Username(p, r.Zone.Name, params(r))
+	name, err := exchange.Username(p, r.Zone.Name, r.Params())
 	if err != nil {
 		return nil, err
 	}

@@ -49,15 +49,3 @@ func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	}
 	return nil
 }
-
-// params are the parameters of the username that a fetch asks for.
-func params(r model.FetchRequest) []model.Param {
-	var out []model.Param
-	if r.Country != "" {
-		out = append(out, model.Param{Name: "country", Value: r.Country})
-	}
-	if r.Session != "" {
-		out = append(out, model.Param{Name: "session", Value: r.Session})
-	}
-	return out
-}

@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"net/url"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
+	"zonedeck/service/export"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 )
@@ -111,8 +111,9 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 	}
 	text := "http://" + username + ":" + password + "@" + p.ProxyAddr()
 	if f.reveal {
-		u := url.URL{Scheme: "http", User: url.UserPassword(username, password), Host: p.ProxyAddr()}
-		text = u.String()
+		l := export.LoginOf(p, zone, username)
+		l.Password = password
+		text = l.URL()
 	}
 	for _, n := range c.Notes() {
 		s.app.say("zonedeck: %s", sanitizeLine(n))

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/export"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -115,30 +116,24 @@ func (m *Model) resolve(z model.Zone, f form) tea.Cmd {
 }
 
 // login is what exports are made of, without the password.
-func (m *Model) login() login {
+func (m *Model) login() export.Login {
 	username, _ := m.cred.Username()
-	l := login{
-		Host: m.profile.ProxyHost, Port: m.profile.ProxyPort, Username: username,
-		Insecure: !m.profile.Verify, Target: strings.TrimSpace(m.form.Value(fieldTarget)),
-	}
-	if m.zone().NeedsCA() {
-		l.CA = m.profile.CA
-	}
-	if l.Target == "" {
+	l := export.LoginOf(m.profile, m.zone(), username)
+	if l.Target = strings.TrimSpace(m.form.Value(fieldTarget)); l.Target == "" {
 		l.Target = m.testPage()
 	}
 	return l
 }
 
-// text is the export in one of its forms.
-func (l login) text(f form, s keystore.Secret) string {
+// exportText is a login in one of its forms.
+func exportText(l export.Login, f form, s keystore.Secret) string {
 	switch f {
 	case formCurl:
-		return l.asCurl()
+		return l.Curl()
 	case formEnv:
-		return l.asEnv()
+		return l.Env()
 	case formURL:
-		return l.asURL()
+		return l.URL()
 	case formPassword:
 		return s.Reveal()
 	default:
@@ -146,8 +141,8 @@ func (l login) text(f form, s keystore.Secret) string {
 	}
 }
 
-// export is one line of "Use it in".
-type export struct {
+// use is one line of "Use it in".
+type use struct {
 	key    string
 	form   form
 	secret bool // with the password, after a question
@@ -155,18 +150,18 @@ type export struct {
 }
 
 // label tells an export with the password from the one without at a glance.
-func (e export) label() string {
+func (e use) label() string {
 	if e.secret && e.form != formPassword {
 		return string(e.form) + " !"
 	}
 	return string(e.form)
 }
 
-func (m *Model) exports() []export {
-	return []export{
-		{key: "c", form: formCurl, note: "login on standard input, password from $" + passwordEnv},
-		{key: "e", form: formEnv, note: "export lines, password from $" + passwordEnv},
-		{key: "u", form: formURL, note: "password from $" + passwordEnv},
+func (m *Model) exports() []use {
+	return []use{
+		{key: "c", form: formCurl, note: "login on standard input, password from $" + export.PasswordEnv},
+		{key: "e", form: formEnv, note: "export lines, password from $" + export.PasswordEnv},
+		{key: "u", form: formURL, note: "password from $" + export.PasswordEnv},
 		{key: "n", form: formUsername, note: "no secret in it"},
 		{key: "C", form: formCurl, secret: true, note: "with the password in it"},
 		{key: "E", form: formEnv, secret: true, note: "with the password in it"},
@@ -175,11 +170,11 @@ func (m *Model) exports() []export {
 	}
 }
 
-func (m *Model) intentOf(e export) tea.Msg {
+func (m *Model) intentOf(e use) tea.Msg {
 	if e.secret {
 		return askSecretCopy{form: e.form}
 	}
-	return kit.Copy{What: string(e.form), Text: m.login().text(e.form, keystore.Secret{})}
+	return kit.Copy{What: string(e.form), Text: exportText(m.login(), e.form, keystore.Secret{})}
 }
 
 func (m *Model) copyMenu() tea.Cmd {

@@ -183,7 +183,7 @@ func (m *Model) revealed(msg revealed) tea.Cmd {
 	if msg.form != "" {
 		l := m.login()
 		l.Password = msg.secret.Reveal()
-		return kit.CopySecret(string(msg.form)+" with the password of "+string(msg.zone.Name), l.text(msg.form, msg.secret))
+		return kit.CopySecret(string(msg.form)+" with the password of "+string(msg.zone.Name), exportText(l, msg.form, msg.secret))
 	}
 	m.reveal.gen++
 	m.reveal.zone, m.reveal.secret = msg.zone.Name, msg.secret

@@ -10,6 +10,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/export"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
@@ -77,7 +78,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 // copyCurl copies the form's request as a command.
 func (m *Model) copyCurl() tea.Cmd {
 	key, _ := pickKey(m.session, m.form.request.Key)
-	text, err := asCurl(m.deps.Profile(), m.form.request, m.form.wire, key.Secret)
+	text, err := export.RequestCurl(m.deps.Profile(), m.form.request, m.form.wire, key.Secret)
 	if err != nil {
 		return kit.Fail("The request could not be written as curl: " + err.Error())
 	}

@@ -1,4 +1,4 @@
-package sandbox
+package export
 
 import (
 	"io"
@@ -40,7 +40,7 @@ func TestTheCopiedCommandSendsTheSameBytesByAPI(t *testing.T) {
 	defer srv.Close()
 	p := profile.Profile{BaseURL: srv.URL}
 	wire := model.WirePreview{Lines: []string{"POST /request HTTP/1.1", "Authorization: Bearer ••••f2a1", "", body}}
-	script, err := asCurl(p, model.FetchRequest{Via: model.ViaAPI}, wire, "env:MY_KEY")
+	script, err := RequestCurl(p, model.FetchRequest{Via: model.ViaAPI}, wire, "env:MY_KEY")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +75,7 @@ func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 		Via: model.ViaNative, URL: "http://lab.test/ok?a='b'", Zone: model.Zone{Name: "unlocker_demo"}, Country: "de", Session: "a1",
 		Method: "POST", Body: "it's", Header: http.Header{"X-It": {"it's 100%"}},
 	}
-	script, err := asCurl(p, r, model.WirePreview{}, "")
+	script, err := RequestCurl(p, r, model.WirePreview{}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 }
 
 func TestACommandIsNotWrittenForARequestThatCannotBeSent(t *testing.T) {
-	if _, err := asCurl(profile.Profile{}, model.FetchRequest{Via: model.ViaAPI}, model.WirePreview{Problem: "no"}, ""); err == nil {
+	if _, err := RequestCurl(profile.Profile{}, model.FetchRequest{Via: model.ViaAPI}, model.WirePreview{Problem: "no"}, ""); err == nil {
 		t.Error("a command was written")
 	}
 }

@@ -1,0 +1,88 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// RequestCurl is a fetch as a command for a POSIX shell. Its secrets come from
+// the environment by way of curl's standard input: printf is part of the shell,
+// so that they appear in nobody's list of processes.
+func RequestCurl(p profile.Profile, r model.FetchRequest, wire model.WirePreview, keyRef string) (string, error) {
+	if r.Via == model.ViaNative {
+		return nativeCurl(p, r)
+	}
+	body, err := wireBody(wire)
+	if err != nil {
+		return "", err
+	}
+	lines := []string{
+		fmt.Sprintf(`printf 'Authorization: Bearer %%s\n' "$%s" | curl -sS -H @-`, envName(keyRef, KeyEnv)),
+		"-H " + ShellQuote("Content-Type: application/json"),
+		"--data-raw " + ShellQuote(body),
+		ShellQuote(strings.TrimRight(p.BaseURL, "/") + "/request"),
+	}
+	return strings.Join(lines, " \\\n  "), nil
+}
+
+// nativeCurl is the same fetch through the proxy, with the login as a line of
+// curl's config format on its standard input. A password with a quote or a
+// backslash in it would have to be escaped by hand: what is copied cannot know.
+func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+	if err != nil {
+		return "", fmt.Errorf("writing the proxy login: %w", err)
+	}
+	lines := []string{
+		fmt.Sprintf(`printf 'proxy-user = "%s:%%s"\n' "$%s" | curl -sS -K -`, strings.ReplaceAll(user, "%", "%%"), envName(r.Zone.Password, PasswordEnv)),
+		"--proxy " + ShellQuote("http://"+p.ProxyAddr()),
+	}
+	switch {
+	case !p.Verify:
+		lines = append(lines, "--insecure")
+	case p.CA != "":
+		lines = append(lines, "--cacert "+ShellQuote(p.CA))
+	}
+	if r.Method != "" && r.Method != http.MethodGet {
+		lines = append(lines, "-X "+ShellQuote(r.Method))
+	}
+	for _, h := range HeaderLines(r.Header) {
+		lines = append(lines, "-H "+ShellQuote(h))
+	}
+	if r.Body != "" {
+		lines = append(lines, "--data-raw "+ShellQuote(r.Body))
+	}
+	lines = append(lines, ShellQuote(r.URL))
+	return strings.Join(lines, " \\\n  "), nil
+}
+
+// wireBody is the body of the request as the preview shows it: what follows the
+// first empty line.
+func wireBody(w model.WirePreview) (string, error) {
+	if w.Problem != "" {
+		return "", fmt.Errorf("it cannot be sent as it stands: %s", w.Problem)
+	}
+	i := slices.Index(w.Lines, "")
+	if i < 0 {
+		return "", errors.New("the request has no body to copy")
+	}
+	return strings.Join(w.Lines[i+1:], "\n"), nil
+}
+
+// HeaderLines are "Name: value" lines, sorted by name.
+func HeaderLines(h http.Header) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			lines = append(lines, name+": "+v)
+		}
+	}
+	return lines
+}
