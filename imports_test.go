@@ -70,7 +70,7 @@ func TestWhoMayKnowWhom(t *testing.T) {
 		{
 			"nothing but the wiring imports the emulator",
 			func(p string) bool {
-				return !within(p, "zonedeck/ui/cli") && !within(p, "zonedeck/service/emulator") && p != "zonedeck/service/servicetest"
+				return p != "zonedeck/ui/cli/session" && !within(p, "zonedeck/service/emulator") && p != "zonedeck/service/servicetest"
 			},
 			func(i string) bool { return within(i, "zonedeck/service/emulator") },
 		},

@@ -8,6 +8,7 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/ui/cli/session"
 )
 
 // destination is where -o leads: standard output, or a name.
@@ -52,7 +53,7 @@ func (a *app) isStdout(at fs.FileInfo) bool {
 
 // write brings a body there. A file is replaced as a whole or stays as it was.
 func (d destination) write(b model.BodyRef) error {
-	fill := func(w io.Writer) error { return copyBody(w, b) }
+	fill := func(w io.Writer) error { return session.CopyBody(w, b) }
 	if d.stream != nil {
 		if err := fill(d.stream); err != nil {
 			return fail(exitState, "write the body: %w", err)

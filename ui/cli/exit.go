@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"zonedeck/model"
+	"zonedeck/ui/cli/session"
 )
 
 // The exit codes, kept stable because scripts build on them.
@@ -71,11 +72,14 @@ func usage(format string, args ...any) error { return fail(exitUsage, format, ar
 // exitCode is the exit code for the error a command ended with.
 func exitCode(ctx context.Context, err error) int {
 	var e *exitError
+	var mistake *session.MistakeError
 	switch {
 	case err == nil:
 		return exitOK
 	case errors.As(err, &e):
 		return e.code
+	case errors.As(err, &mistake):
+		return exitUsage
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
 		return exitInterrupted
 	default:

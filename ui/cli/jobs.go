@@ -92,8 +92,8 @@ in the ledger before the request leaves, and it is never sent twice by itself.`,
 			if f.input == "" {
 				return usage("--input is missing: name a file, or - for standard input")
 			}
-			return a.withSession(cmd.Context(), sessionNeeds{key: f.key, journal: true}, func(s *session) error {
-				return s.trigger(cmd.Context(), args[0], f)
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true}, func(t *task) error {
+				return t.trigger(cmd.Context(), args[0], f)
 			})
 		},
 	}
@@ -106,13 +106,13 @@ in the ledger before the request leaves, and it is never sent twice by itself.`,
 	return cmd
 }
 
-func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) error {
-	inputs, err := s.readInputs(f.input)
+func (t *task) trigger(ctx context.Context, dataset string, f triggerFlags) error {
+	inputs, err := t.readInputs(f.input)
 	if err != nil {
 		return err
 	}
 	// The emulator must live, and its keys be known, before a key is looked up.
-	p, err := s.profile(ctx)
+	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
 	}
@@ -124,34 +124,34 @@ func (s *session) trigger(ctx context.Context, dataset string, f triggerFlags) e
 		return usage("--wait: the contract does not show how to ask for a job's state: choose dialect %s for profile %q, or leave --wait out; nothing was sent", dialect.WithJobs(), p.Name)
 	}
 	request := model.TriggerRequest{Dataset: dataset, Inputs: inputs, Key: f.key}
-	s.warnLaunch(ctx, d, request)
-	job, err := s.client.Trigger(ctx, request)
+	t.warnLaunch(ctx, d, request)
+	job, err := t.Client.Trigger(ctx, request)
 	if err != nil {
 		return triggerError(ctx, job, err)
 	}
 	if !f.wait || job.State.Final() || job.State == model.JobMayHave {
-		return s.reportJob(job, f.json)
+		return t.reportJob(job, f.json)
 	}
-	s.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
-	return s.watch(ctx, job.ID, f.timeout.d, f.json)
+	t.app.say("zonedeck: job %s is snapshot %s", job.ID, sanitizeLine(job.Snapshot))
+	return t.watch(ctx, job.ID, f.timeout.d, f.json)
 }
 
 // warnLaunch says what a console would ask before a job is launched. A script has
 // decided already, so that nothing is held up.
-func (s *session) warnLaunch(ctx context.Context, d dialect.Dialect, r model.TriggerRequest) {
+func (t *task) warnLaunch(ctx context.Context, d dialect.Dialect, r model.TriggerRequest) {
 	if !d.Sends().Dataset && r.Dataset != "" {
-		s.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", r.Dataset, dialect.WithDatasets())
+		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", r.Dataset, dialect.WithDatasets())
 	}
-	same, err := s.client.SameInputs(ctx, r, time.Hour)
+	same, err := t.Client.SameInputs(ctx, r, time.Hour)
 	if err != nil || len(same) == 0 {
 		return // a ledger that cannot be read stops the launch itself
 	}
-	s.app.say("zonedeck: the same inputs were launched at %s as %s; this is a second job, billed a second time", same[0].Created.Local().Format(time.TimeOnly), same[0].ID)
+	t.app.say("zonedeck: the same inputs were launched at %s as %s; this is a second job, billed a second time", same[0].Created.Local().Format(time.TimeOnly), same[0].ID)
 }
 
 // readInputs reads and checks the rows; every bad row is named.
-func (s *session) readInputs(name string) ([]model.JobInput, error) {
-	r, kind := s.app.Stdin, ""
+func (t *task) readInputs(name string) ([]model.JobInput, error) {
+	r, kind := t.app.Stdin, ""
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
@@ -166,7 +166,7 @@ func (s *session) readInputs(name string) ([]model.JobInput, error) {
 	}
 	bad := 0
 	for _, p := range problems {
-		s.app.say("zonedeck: inputs %s, row %d: %s", name, p.Row, sanitizeLine(p.Text))
+		t.app.say("zonedeck: inputs %s, row %d: %s", name, p.Row, sanitizeLine(p.Text))
 		if !p.Warning {
 			bad++
 		}
@@ -188,11 +188,11 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 		Short: "Follow a job until it is ready or has failed",
 		Args:  oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
-				if err := s.ledger(cmd.Context()); err != nil {
+			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
-				return s.watch(cmd.Context(), args[0], timeout.d, asJSON)
+				return t.watch(cmd.Context(), args[0], timeout.d, asJSON)
 			})
 		},
 	}
@@ -201,13 +201,13 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 	return cmd
 }
 
-func (s *session) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
-	switch job, err := s.client.Job(ctx, id); {
+func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
+	switch job, err := t.Client.Job(ctx, id); {
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
 		// The service cannot be asked about it; the ledger's word is all there is.
-		return s.reportJob(job, asJSON)
+		return t.reportJob(job, asJSON)
 	}
 	watchCtx := ctx
 	if timeout > 0 {
@@ -216,21 +216,21 @@ func (s *session) watch(ctx context.Context, id string, timeout time.Duration, a
 		defer cancel()
 	}
 	last := ""
-	job, err := s.client.Watch(watchCtx, id, func(j model.Job) {
+	job, err := t.Client.Watch(watchCtx, id, func(j model.Job) {
 		if line := progressLine(j); line != last {
-			s.app.say("zonedeck: %s", line)
+			t.app.say("zonedeck: %s", line)
 			last = line
 		}
 	})
 	switch {
 	case err == nil:
-		return s.reportJob(job, asJSON)
+		return t.reportJob(job, asJSON)
 	case ctx.Err() == nil && errors.Is(watchCtx.Err(), context.DeadlineExceeded):
-		if job, err = s.client.Job(ctx, id); err != nil {
+		if job, err = t.Client.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
 		}
-		s.app.say("zonedeck: job %s still runs; 'zonedeck jobs watch %s' goes on", id, id)
-		if err := s.printJob(job, asJSON); err != nil {
+		t.app.say("zonedeck: job %s still runs; 'zonedeck jobs watch %s' goes on", id, id)
+		if err := t.printJob(job, asJSON); err != nil {
 			return err
 		}
 		return exit(exitStillRunning)
@@ -241,16 +241,16 @@ func (s *session) watch(ctx context.Context, id string, timeout time.Duration, a
 
 // ledger makes sure that the ledger can be read, and settles what a process left
 // behind when it died while a job was on its way.
-func (s *session) ledger(ctx context.Context) error {
-	if s.journal == nil {
-		return fail(exitState, "the ledger of jobs cannot be read: %w", s.journalFault)
+func (t *task) ledger(ctx context.Context) error {
+	if t.JournalFault != nil {
+		return fail(exitState, "the ledger of jobs cannot be read: %w", t.JournalFault)
 	}
-	settled, err := s.client.Recover(ctx)
+	settled, err := t.Client.Recover(ctx)
 	if err != nil {
 		return fail(exitState, "read the ledger: %w", err)
 	}
 	for _, j := range settled {
-		s.app.say("zonedeck: %s: %s: %s", j.ID, j.State.Label(), sanitizeLine(j.Detail))
+		t.app.say("zonedeck: %s: %s: %s", j.ID, j.State.Label(), sanitizeLine(j.Detail))
 	}
 	return nil
 }
@@ -316,30 +316,30 @@ func progressLine(j model.Job) string {
 }
 
 // printJob puts the job on stdout: its identifier, or the object.
-func (s *session) printJob(j model.Job, asJSON bool) error {
+func (t *task) printJob(j model.Job, asJSON bool) error {
 	if asJSON {
 		out := newJobJSON(j)
 		out.SchemaVersion = schemaVersion
-		return s.app.printJSON(out)
+		return t.app.printJSON(out)
 	}
-	if _, err := fmt.Fprintln(s.app.Stdout, j.ID); err != nil {
+	if _, err := fmt.Fprintln(t.app.Stdout, j.ID); err != nil {
 		return fail(exitState, "write the identifier %s: %w", j.ID, err)
 	}
 	return nil
 }
 
 // reportJob prints the job and ends with the exit code of its state.
-func (s *session) reportJob(j model.Job, asJSON bool) error {
-	if err := s.printJob(j, asJSON); err != nil {
+func (t *task) reportJob(j model.Job, asJSON bool) error {
+	if err := t.printJob(j, asJSON); err != nil {
 		return err
 	}
 	if j.Detail != "" {
-		s.app.say("zonedeck: %s: %s", j.State.Label(), sanitizeLine(j.Detail))
+		t.app.say("zonedeck: %s: %s", j.State.Label(), sanitizeLine(j.Detail))
 	} else {
-		s.app.say("zonedeck: %s", j.State.Label())
+		t.app.say("zonedeck: %s", j.State.Label())
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		s.app.say("zonedeck: %d records from %d inputs: not every input gave one", j.Records, j.Inputs)
+		t.app.say("zonedeck: %d records from %d inputs: not every input gave one", j.Records, j.Inputs)
 	}
 	return exit(jobExit(j))
 }
@@ -351,11 +351,11 @@ func (a *app) jobsListCommand() *cobra.Command {
 		Short: "List the jobs of the ledger, newest first",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
-				if err := s.ledger(cmd.Context()); err != nil {
+			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
-				return s.listJobs(cmd.Context(), asJSON)
+				return t.listJobs(cmd.Context(), asJSON)
 			})
 		},
 	}
@@ -363,8 +363,8 @@ func (a *app) jobsListCommand() *cobra.Command {
 	return cmd
 }
 
-func (s *session) listJobs(ctx context.Context, asJSON bool) error {
-	jobs, err := s.client.Jobs(ctx)
+func (t *task) listJobs(ctx context.Context, asJSON bool) error {
+	jobs, err := t.Client.Jobs(ctx)
 	if err != nil {
 		return fail(exitState, "read the ledger: %w", err)
 	}
@@ -373,13 +373,13 @@ func (s *session) listJobs(ctx context.Context, asJSON bool) error {
 		for _, j := range jobs {
 			out = append(out, newJobJSON(j))
 		}
-		return s.app.printJSON(struct {
+		return t.app.printJSON(struct {
 			SchemaVersion int       `json:"schema_version"`
 			Jobs          []jobJSON `json:"jobs"`
 		}{schemaVersion, out})
 	}
 	if len(jobs) == 0 {
-		s.app.say("zonedeck: the ledger holds no jobs")
+		t.app.say("zonedeck: the ledger holds no jobs")
 		return nil
 	}
 	rows := [][]string{{"STATE", "ID", "SNAPSHOT", "DATASET", "INPUTS", "RECORDS", "CREATED", "KEY", "PROFILE"}}
@@ -393,7 +393,7 @@ func (s *session) listJobs(ctx context.Context, asJSON bool) error {
 			j.Created.Local().Format(time.DateTime), orDash(j.KeyName), j.Profile,
 		})
 	}
-	return printColumns(s.app.Stdout, rows)
+	return printColumns(t.app.Stdout, rows)
 }
 
 func (a *app) jobsDownloadCommand() *cobra.Command {
@@ -414,8 +414,8 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 			if dest.stream != nil && asJSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
-			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
-				return s.download(cmd.Context(), args[0], format, dest, asJSON)
+			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+				return t.download(cmd.Context(), args[0], format, dest, asJSON)
 			})
 		},
 	}
@@ -427,13 +427,13 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 
 // download fetches the results. What goes to standard output is kept in the
 // folder of downloads too: a stream that broke can be read again.
-func (s *session) download(ctx context.Context, id, format string, dest destination, asJSON bool) error {
-	if err := s.ledger(ctx); err != nil {
+func (t *task) download(ctx context.Context, id, format string, dest destination, asJSON bool) error {
+	if err := t.ledger(ctx); err != nil {
 		return err
 	}
-	job, err := s.client.Download(ctx, id, format, dest.name, nil)
+	job, err := t.Client.Download(ctx, id, format, dest.name, nil)
 	if errors.Is(err, jobs.ErrNoSnapshot) {
-		if job, jerr := s.client.Job(ctx, id); jerr == nil {
+		if job, jerr := t.Client.Job(ctx, id); jerr == nil {
 			return fail(jobExit(job), "%w; the job is %s", err, job.State.Label())
 		}
 	}
@@ -445,9 +445,9 @@ func (s *session) download(ctx context.Context, id, format string, dest destinat
 			return err
 		}
 	}
-	s.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
+	t.app.say("zonedeck: %d bytes in %s", job.Bytes, job.File)
 	if asJSON {
-		return s.printJob(job, true)
+		return t.printJob(job, true)
 	}
 	return nil
 }

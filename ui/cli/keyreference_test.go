@@ -13,7 +13,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/emulator"
+	"zonedeck/service/profile"
 	"zonedeck/ui"
+	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/uitest"
@@ -225,7 +227,7 @@ func walk(t *testing.T, ref *reference) {
 	}
 	ref.see("Everywhere", app.Bindings())
 	w := uitest.Run(t, &recorder{App: app, ref: ref}, 120, 40)
-	w.WaitFor("[1 Sandbox]", demoKey)
+	w.WaitFor("[1 Sandbox]", session.DemoKey)
 
 	walkSandbox(w)
 	walkJobs(w)
@@ -250,7 +252,7 @@ var seeds = []struct {
 	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
 	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
 	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
-	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", emulatorProfile}, "401 Unauthorized from the service"},
+	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", profile.LocalName}, "401 Unauthorized from the service"},
 }
 
 // seed makes a history, a finished job, and a key in the inventory.
@@ -285,7 +287,7 @@ func wrongLogin(t *testing.T, p Process) {
 	ready, home := server.Ready(), p.Getenv
 	p.Getenv = func(name string) string {
 		switch name {
-		case envPassword:
+		case session.EnvPassword:
 			return "not-the-password"
 		case "ZONEDECK_ACCOUNT":
 			return ready.Account

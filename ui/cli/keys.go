@@ -77,8 +77,8 @@ func (a *app) keysListCommand() *cobra.Command {
 		Short: "List the keys with both clocks",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
-				return s.listKeys(cmd.Context(), f)
+			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
+				return t.listKeys(cmd.Context(), f)
 			})
 		},
 	}
@@ -86,8 +86,8 @@ func (a *app) keysListCommand() *cobra.Command {
 	return cmd
 }
 
-func (s *session) listKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := s.allKeys(ctx)
+func (t *task) listKeys(ctx context.Context, f keysFlags) error {
+	keys, now, err := t.allKeys(ctx)
 	if err != nil {
 		return err
 	}
@@ -96,16 +96,16 @@ func (s *session) listKeys(ctx context.Context, f keysFlags) error {
 		for _, k := range keys {
 			out = append(out, newKeyJSON(k, now, f.within.d))
 		}
-		return s.app.printJSON(struct {
+		return t.app.printJSON(struct {
 			SchemaVersion int       `json:"schema_version"`
 			Keys          []keyJSON `json:"keys"`
 		}{schemaVersion, out})
 	}
 	if len(keys) == 0 {
-		s.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
+		t.app.say("zonedeck: the inventory holds no keys: add one in the console (tab 4, a)")
 		return nil
 	}
-	return printColumns(s.app.Stdout, keyRows(keys, now, f.within.d))
+	return printColumns(t.app.Stdout, keyRows(keys, now, f.within.d))
 }
 
 func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
@@ -136,11 +136,11 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 
 // allKeys are the keys in use; an emulator is started first, because the demo
 // keys are its own.
-func (s *session) allKeys(ctx context.Context) ([]model.Key, time.Time, error) {
-	if _, err := s.profile(ctx); err != nil {
+func (t *task) allKeys(ctx context.Context) ([]model.Key, time.Time, error) {
+	if _, err := t.Profile(ctx); err != nil {
 		return nil, time.Time{}, fail(exitState, "%w", err)
 	}
-	return s.keys(), s.now(), nil
+	return t.Keys(), t.Now(), nil
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {
@@ -154,8 +154,8 @@ error; else 0. A clock that nobody recorded is a finding of the lint and shown a
 unknown; it fails nothing.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
-				return s.checkKeys(cmd.Context(), f)
+			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
+				return t.checkKeys(cmd.Context(), f)
 			})
 		},
 	}
@@ -163,17 +163,17 @@ unknown; it fails nothing.`,
 	return cmd
 }
 
-func (s *session) checkKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := s.allKeys(ctx)
+func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
+	keys, now, err := t.allKeys(ctx)
 	if err != nil {
 		return err
 	}
 	findings := keystore.Lint(keys, now)
 	code := checkExit(keys, findings, now, f.within.d)
 	if f.json {
-		err = s.printCheck(keys, findings, code, now, f.within.d)
+		err = t.printCheck(keys, findings, code, now, f.within.d)
 	} else {
-		err = s.printFindings(keys, findings, now, f.within.d)
+		err = t.printFindings(keys, findings, now, f.within.d)
 	}
 	if err != nil {
 		return err
@@ -204,7 +204,7 @@ func checkExit(keys []model.Key, findings []keystore.Finding, now time.Time, wit
 	return exitOK
 }
 
-func (s *session) printCheck(keys []model.Key, findings []keystore.Finding, code int, now time.Time, within time.Duration) error {
+func (t *task) printCheck(keys []model.Key, findings []keystore.Finding, code int, now time.Time, within time.Duration) error {
 	out := struct {
 		SchemaVersion int           `json:"schema_version"`
 		OK            bool          `json:"ok"`
@@ -220,12 +220,12 @@ func (s *session) printCheck(keys []model.Key, findings []keystore.Finding, code
 			Rule: f.Rule, Key: f.Key, Severity: f.Severity, Text: f.Text, Fix: f.Fix, Source: f.Source,
 		})
 	}
-	return s.app.printJSON(out)
+	return t.app.printJSON(out)
 }
 
-func (s *session) printFindings(keys []model.Key, findings []keystore.Finding, now time.Time, within time.Duration) error {
+func (t *task) printFindings(keys []model.Key, findings []keystore.Finding, now time.Time, within time.Duration) error {
 	if len(keys) > 0 {
-		if err := printColumns(s.app.Stdout, keyRows(keys, now, within)); err != nil {
+		if err := printColumns(t.app.Stdout, keyRows(keys, now, within)); err != nil {
 			return err
 		}
 	}
@@ -237,7 +237,7 @@ func (s *session) printFindings(keys []model.Key, findings []keystore.Finding, n
 		if f.Source != "" {
 			line += " (" + f.Source + ")"
 		}
-		if _, err := fmt.Fprintln(s.app.Stdout, sanitizeLine(line)); err != nil {
+		if _, err := fmt.Fprintln(t.app.Stdout, sanitizeLine(line)); err != nil {
 			return fail(exitState, "write the findings: %w", err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"zonedeck/model"
+	"zonedeck/ui/cli/session"
 )
 
 // process is the program with an empty home and nobody watching.
@@ -52,7 +53,7 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	p, stdout, stderr := process(t, map[string]string{envKey: "a-key-that-nobody-has"},
+	p, stdout, stderr := process(t, map[string]string{session.EnvKey: "a-key-that-nobody-has"},
 		"--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
 	if code := Main(ctx, p); code != exitInterrupted {
 		t.Fatalf("exit code %d, want %d; stderr %q", code, exitInterrupted, stderr)

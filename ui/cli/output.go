@@ -2,9 +2,6 @@ package cli
 
 import (
 	"encoding/json"
-	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"time"
 	"unicode/utf8"
@@ -165,19 +162,4 @@ func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
 	}
 	f.BodyFile = name
 	return nil
-}
-
-// copyBody writes a body, wherever it is, to w.
-func copyBody(w io.Writer, b model.BodyRef) error {
-	if b.File == "" {
-		_, err := w.Write(b.Bytes)
-		return err
-	}
-	f, err := os.Open(b.File)
-	if err != nil {
-		return fmt.Errorf("read the body: %w", err)
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
 }

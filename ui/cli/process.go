@@ -1,6 +1,5 @@
-// Package cli is the command line: every command, the streams, the exit codes,
-// and the wiring of the console and of the embedded emulator. It is the only
-// package that knows all the others.
+// Package cli is the command line: every command, the streams and the exit codes.
+// What a command works with is opened by ui/cli/session.
 //
 // main calls Main once. Commands run on the caller's goroutine; what they start
 // in the background ends before Main returns.

@@ -11,6 +11,7 @@ import (
 	"zonedeck/service/export"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
+	"zonedeck/ui/cli/session"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -32,21 +33,21 @@ func (f *proxyFlags) register(cmd *cobra.Command) {
 }
 
 // credential makes the credential that the flags describe.
-func (s *session) credential(ctx context.Context, f proxyFlags) (profile.Profile, model.Zone, model.Credential, error) {
+func (t *task) credential(ctx context.Context, f proxyFlags) (profile.Profile, model.Zone, model.Credential, error) {
 	fail3 := func(err error) (profile.Profile, model.Zone, model.Credential, error) {
 		return profile.Profile{}, model.Zone{}, model.Credential{}, err
 	}
 	if f.zone == "" {
 		return fail3(usage("--zone is missing: name the zone to use"))
 	}
-	p, err := s.profile(ctx)
+	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail3(fail(exitState, "%w", err))
 	}
 	if p.ProxyHost == "" {
 		return fail3(usage("profile %q has no proxy host: set proxy_host in the config file or --proxy-host", p.Name))
 	}
-	zone, err := s.zone(p, f.zone)
+	zone, err := t.Zone(p, f.zone)
 	if err != nil {
 		return fail3(err)
 	}
@@ -82,8 +83,8 @@ func (a *app) proxyURLCommand() *cobra.Command {
 		Short: "Print the proxy URL of a zone (the password is masked without --reveal)",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{}, func(s *session) error {
-				return s.proxyURL(cmd.Context(), f)
+			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
+				return t.proxyURL(cmd.Context(), f)
 			})
 		},
 	}
@@ -92,8 +93,8 @@ func (a *app) proxyURLCommand() *cobra.Command {
 	return cmd
 }
 
-func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
-	p, zone, c, err := s.credential(ctx, f)
+func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
+	p, zone, c, err := t.credential(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -103,7 +104,7 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 	}
 	password := "••••"
 	if f.reveal {
-		secret, err := s.zonePassword(ctx, zone)
+		secret, err := t.ZonePassword(ctx, zone)
 		if err != nil {
 			return usage("%w", err)
 		}
@@ -116,13 +117,13 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 		text = l.URL()
 	}
 	for _, n := range c.Notes() {
-		s.app.say("zonedeck: %s", sanitizeLine(n))
+		t.app.say("zonedeck: %s", sanitizeLine(n))
 	}
 	if !zone.Product.NativeAccess() {
-		s.app.say("zonedeck: %s has no native access (service.md 5.2): the proxy refuses this login", zone.Product.Label())
+		t.app.say("zonedeck: %s has no native access (service.md 5.2): the proxy refuses this login", zone.Product.Label())
 	}
 	if f.json {
-		return s.app.printJSON(struct {
+		return t.app.printJSON(struct {
 			SchemaVersion int    `json:"schema_version"`
 			URL           string `json:"url"`
 			Proxy         string `json:"proxy"`
@@ -134,7 +135,7 @@ func (s *session) proxyURL(ctx context.Context, f proxyFlags) error {
 			CA            string `json:"ca"`
 		}{schemaVersion, text, p.ProxyAddr(), username, password, !f.reveal, string(zone.Name), zone.NeedsCA(), p.CA})
 	}
-	if _, err = fmt.Fprintln(s.app.Stdout, text); err != nil {
+	if _, err = fmt.Fprintln(t.app.Stdout, text); err != nil {
 		return fail(exitState, "write the URL: %w", err)
 	}
 	return nil
@@ -147,8 +148,8 @@ func (a *app) proxyTestCommand() *cobra.Command {
 		Short: "Test a zone's proxy login and tell what goes wrong",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{journal: true}, func(s *session) error {
-				return s.proxyTest(cmd.Context(), f)
+			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+				return t.proxyTest(cmd.Context(), f)
 			})
 		},
 	}
@@ -178,13 +179,13 @@ type probeJSON struct {
 	TimingMS       timingJSON          `json:"timing_ms"`
 }
 
-func (s *session) proxyTest(ctx context.Context, f proxyFlags) error {
-	p, zone, c, err := s.credential(ctx, f)
+func (t *task) proxyTest(ctx context.Context, f proxyFlags) error {
+	p, zone, c, err := t.credential(ctx, f)
 	if err != nil {
 		return err
 	}
 	if zone.Password == "" {
-		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, envPassword)
+		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
 	}
 	target := f.target
 	if target == "" {
@@ -193,15 +194,15 @@ func (s *session) proxyTest(ctx context.Context, f proxyFlags) error {
 		}
 		target = "https://lab.test/whoami"
 	}
-	r, err := s.client.Probe(ctx, fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
+	r, err := t.Client.Probe(ctx, fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
 	if err != nil {
 		return fetchError(ctx, err)
 	}
 	if f.json {
-		if err := s.app.printJSON(newProbeJSON(r)); err != nil {
+		if err := t.app.printJSON(newProbeJSON(r)); err != nil {
 			return err
 		}
-	} else if err := s.printProbe(r); err != nil {
+	} else if err := t.printProbe(r); err != nil {
 		return err
 	}
 	return exit(diagnosisExit(r.Diagnosis))
@@ -224,7 +225,7 @@ func newProbeJSON(r model.ProbeResult) probeJSON {
 	return out
 }
 
-func (s *session) printProbe(r model.ProbeResult) error {
+func (t *task) printProbe(r model.ProbeResult) error {
 	line := r.Diagnosis.Class.Label()
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
@@ -251,5 +252,5 @@ func (s *session) printProbe(r model.ProbeResult) error {
 			rows = append(rows, []string{"do next", st.Text})
 		}
 	}
-	return printColumns(s.app.Stdout, rows)
+	return printColumns(t.app.Stdout, rows)
 }

@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/service/profile"
+	"zonedeck/ui/cli/session"
 )
 
 // README and docs say nothing that the program does not know: their commands
@@ -150,11 +151,11 @@ func TestEveryExitCodeIsListed(t *testing.T) {
 }
 
 func TestEveryVariableIsListed(t *testing.T) {
-	want := []string{envProfile, envKey, envPassword}
+	want := []string{session.EnvProfile, session.EnvKey, session.EnvPassword}
 	for _, v := range profile.Variables() {
 		want = append(want, v[0])
 	}
-	want = append(want, envEmulatorProxy, envChromium)
+	want = append(want, session.EnvEmulatorProxy, session.EnvChromium)
 	if got := tableColumn(t, configurationPage, "variable"); !slices.Equal(got, want) {
 		t.Errorf("the page lists %v, the program reads %v", got, want)
 	}

@@ -15,6 +15,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
+	"zonedeck/ui/cli/session"
 )
 
 type requestFlags struct {
@@ -36,8 +37,8 @@ to the file of -o), the verdict to stderr, and the exit code tells the failure
 class; with --json one object on stdout holds both.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), sessionNeeds{key: f.key, journal: true}, func(s *session) error {
-				return s.request(cmd.Context(), args[0], f)
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true}, func(t *task) error {
+				return t.request(cmd.Context(), args[0], f)
 			})
 		},
 	}
@@ -59,14 +60,14 @@ class; with --json one object on stdout holds both.`,
 }
 
 // request is the work of the command.
-func (s *session) request(ctx context.Context, target string, f requestFlags) error {
-	req, err := s.fetchRequest(ctx, target, f)
+func (t *task) request(ctx context.Context, target string, f requestFlags) error {
+	req, err := t.fetchRequest(ctx, target, f)
 	if err != nil {
 		return err
 	}
-	dest := destination{stream: s.app.Stdout}
+	dest := destination{stream: t.app.Stdout}
 	if f.output != "" {
-		if dest, err = s.app.destination(f.output); err != nil {
+		if dest, err = t.app.destination(f.output); err != nil {
 			return err
 		}
 		if f.json && dest.stream != nil {
@@ -74,12 +75,12 @@ func (s *session) request(ctx context.Context, target string, f requestFlags) er
 		}
 	}
 	var waiting fetchWait
-	line := s.app.wait(waiting.text)
-	result, err := s.client.Fetch(ctx, req, func(e fetch.Event) {
+	line := t.app.wait(waiting.text)
+	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {
 		waiting.hear(e)
-		if e.Waiting > 0 && s.app.StderrTTY {
+		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
-				s.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
+				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
 			})
 		}
 	})
@@ -87,7 +88,7 @@ func (s *session) request(ctx context.Context, target string, f requestFlags) er
 	if err != nil {
 		return fetchError(ctx, err)
 	}
-	if err := s.reportFetch(result, dest, f); err != nil {
+	if err := t.reportFetch(result, dest, f); err != nil {
 		return err
 	}
 	return exit(fetchExit(result))
@@ -106,7 +107,7 @@ func fetchError(ctx context.Context, err error) error {
 }
 
 // fetchRequest checks what the operator wrote, field by field.
-func (s *session) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
+func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
 	if u, err := url.Parse(target); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return none, usage("URL %q: write an absolute address, like https://example.com/page", target)
@@ -140,19 +141,19 @@ func (s *session) fetchRequest(ctx context.Context, target string, f requestFlag
 			return none, usage("--require: %w", err)
 		}
 	}
-	p, err := s.profile(ctx)
+	p, err := t.Profile(ctx)
 	if err != nil {
 		return none, fail(exitState, "%w", err)
 	}
-	zone, err := s.zone(p, f.zone)
+	zone, err := t.Zone(p, f.zone)
 	if err != nil {
 		return none, err
 	}
 	if via == model.ViaAPI && f.key == "" && p.Key == "" {
-		return none, usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, envKey)
+		return none, usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
 	}
 	if f.key != "" {
-		if _, ok := s.key(f.key); !ok {
+		if _, ok := t.Key(f.key); !ok {
 			return none, usage("key %q is not in the inventory: 'zonedeck keys list' shows what is", f.key)
 		}
 	}
@@ -163,8 +164,8 @@ func (s *session) fetchRequest(ctx context.Context, target string, f requestFlag
 }
 
 // reportFetch puts body and verdict where they belong.
-func (s *session) reportFetch(r model.FetchResult, dest destination, f requestFlags) error {
-	a := s.app
+func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags) error {
+	a := t.app
 	if f.output != "" || !f.json {
 		if err := dest.write(r.Body); err != nil {
 			return err
@@ -177,7 +178,7 @@ func (s *session) reportFetch(r model.FetchResult, dest destination, f requestFl
 		out := newFetchJSON(r)
 		if f.output != "" {
 			out.BodyFile = f.output
-		} else if err := out.attachBody(r.Body, s.paths.BodiesDir()); err != nil {
+		} else if err := out.attachBody(r.Body, t.Paths.BodiesDir()); err != nil {
 			return err
 		}
 		return a.printJSON(out)

@@ -39,7 +39,7 @@ func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
 	} else {
 		fmt.Fprintln(w, "zonedeck:", oneLine(err))
 	}
-	if errors.As(err, &e) && e.code == exitUsage {
+	if exitCode(context.Background(), err) == exitUsage {
 		fmt.Fprintln(w, "Try 'zonedeck --help', or '--help' after the command.")
 	}
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -64,19 +63,6 @@ func (f *durationFlag) Set(s string) error {
 	}
 	f.d, f.set = d, true
 	return nil
-}
-
-// splitPort takes host:port apart.
-func splitPort(s string) (host string, port int, err error) {
-	host, text, err := net.SplitHostPort(s)
-	if err != nil {
-		return "", 0, fmt.Errorf("address %q: write it like proxy.example.com:33335", s)
-	}
-	port, err = strconv.Atoi(text)
-	if err != nil || port < 1 || port > 65535 {
-		return "", 0, fmt.Errorf("address %q: the port is a number from 1 to 65535", s)
-	}
-	return host, port, nil
 }
 
 // sanitizeLine makes text that may hold remote bytes safe for the terminal.

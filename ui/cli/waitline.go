@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"sync"
 	"time"
 
 	"zonedeck/service/fetch"
+	"zonedeck/ui/cli/session"
 )
 
 // waitEvery is how often a wait line is drawn anew.
@@ -16,7 +18,7 @@ const waitEvery = 200 * time.Millisecond
 const clearLine = "\r\x1b[2K"
 
 // waitLine is one line on a terminal's stderr that says what a command waits
-// for. It appears when the wait is longer than patience, and leaves nothing
+// for. It appears when the wait is longer than session.Patience, and leaves nothing
 // behind. The nil line shows nothing. Safe for concurrent use.
 type waitLine struct {
 	w    io.Writer
@@ -41,7 +43,7 @@ func (a *app) wait(text func(waited time.Duration) string) *waitLine {
 
 func (l *waitLine) run() {
 	began := time.Now()
-	next := time.NewTimer(patience)
+	next := time.NewTimer(session.Patience)
 	defer next.Stop()
 	for {
 		select {
@@ -101,7 +103,7 @@ func (f *fetchWait) hear(e fetch.Event) {
 func (f *fetchWait) text(waited time.Duration) string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), firstOf(f.last.Phase, "starting"))
+	line := fmt.Sprintf("zonedeck: %.1f s  %s", waited.Seconds(), cmp.Or(f.last.Phase, "starting"))
 	if f.last.Attempt.N > 1 || f.last.Phase == fetch.PhaseWaiting {
 		line += fmt.Sprintf("  attempt %d", f.last.Attempt.N)
 	}

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -20,8 +20,7 @@ import (
 // home is one user's folders, which several processes share.
 func home(t *testing.T) profile.Paths {
 	t.Helper()
-	p, _, _ := process(t, nil)
-	return profile.FindPaths(p.Getenv)
+	return profile.FindPaths(options(t, nil).Getenv)
 }
 
 // another is the embedded emulator as one more process of that user sees it.
@@ -151,29 +150,28 @@ func TestWhoeverUsesTheEmulatorFollowsItsClock(t *testing.T) {
 }
 
 // consoleOf is a console of that user without its screen.
-func consoleOf(t *testing.T, env map[string]string) (*console, Process) {
+func consoleOf(t *testing.T, env map[string]string) (*Console, profile.Paths) {
 	t.Helper()
 	if env == nil {
 		env = map[string]string{}
 	}
-	env[envEmulatorProxy] = "127.0.0.1:0"
-	p, _, _ := process(t, env)
-	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
-	c, err := a.openConsole(t.Context())
+	env[EnvEmulatorProxy] = "127.0.0.1:0"
+	o := options(t, env)
+	c, err := OpenConsole(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := c.close(); err != nil {
+		if err := c.Close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return c, p
+	return c, profile.FindPaths(o.Getenv)
 }
 
 func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
-	c, p := consoleOf(t, nil)
-	owner := another(t, profile.FindPaths(p.Getenv))
+	c, paths := consoleOf(t, nil)
+	owner := another(t, paths)
 	began := ensured(t, owner)
 	f := follower{c: c}
 	if msg := f.begin(); !msg.(kit.SessionChanged).Session.Ready {
@@ -204,7 +202,7 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 	c, _ := consoleOf(t, nil)
 	f := follower{c: c}
 	f.begin()
-	key, _ := c.session.key(demoKey)
+	key, _ := c.session.Key(DemoKey)
 	if _, err := rehearsal.New(c.session.embedded.control).Advance(t.Context(), 365*24*time.Hour); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +216,7 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 	if text := aheadOfMachine(-36 * time.Hour); text != "1d 12h behind the machine's" {
 		t.Errorf("a clock in the past is %q", text)
 	}
-	if state := key.State(c.session.now(), time.Hour); state != model.KeyExpired {
+	if state := key.State(c.session.Now(), time.Hour); state != model.KeyExpired {
 		t.Errorf("a year later the key is %v", state)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
@@ -227,10 +225,9 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 }
 
 func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
-	c, p := consoleOf(t, nil)
+	c, paths := consoleOf(t, nil)
 	f := follower{c: c}
 	f.begin()
-	paths := profile.FindPaths(p.Getenv)
 	e := c.session.embedded
 	e.mu.Lock()
 	server := e.server

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -25,17 +25,14 @@ type requestLog struct {
 
 // openRequestLog opens the file before the emulator starts, so that a mistake in its
 // name is said at once.
-func (a *app) openRequestLog(f emulateFlags) (*requestLog, error) {
-	l := &requestLog{say: a.say}
-	if f.log {
-		l.lines = a.Stderr
-	}
-	if f.logFile == "" {
+func (e Emulation) openRequestLog() (*requestLog, error) {
+	l := &requestLog{say: e.Say, lines: e.Requests}
+	if e.RequestFile == "" {
 		return l, nil
 	}
-	file, err := os.OpenFile(f.logFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(e.RequestFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
-		return nil, fail(exitState, "--log-file: %w", err)
+		return nil, fmt.Errorf("--log-file: %w", err)
 	}
 	l.file = file
 	return l, nil

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"context"
@@ -22,12 +22,8 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// emulatorProfile is the name of the profile that stands for the embedded
-// emulator; it cannot be given to a profile of the config file.
-const emulatorProfile = profile.LocalName
-
-// demoKey is the key of the demo account that the console uses when none is named.
-const demoKey = "batch-user"
+// DemoKey is the key of the demo account that the console uses when none is named.
+const DemoKey = "batch-user"
 
 const (
 	attachTimeout = 5 * time.Second       // for another process to finish its start
@@ -60,8 +56,8 @@ type embedded struct {
 // errClosed: the session has ended, and with it the right to an emulator.
 var errClosed = errors.New("the embedded emulator has been ended")
 
-func newEmbedded(a *app, paths profile.Paths) *embedded {
-	return &embedded{paths: paths, log: a.log, now: a.Now, proxy: a.Getenv(envEmulatorProxy), chromium: a.Getenv(envChromium), wait: attachTimeout}
+func newEmbedded(o Options, paths profile.Paths) *embedded {
+	return &embedded{paths: paths, log: o.Log, now: o.Now, proxy: o.Getenv(EnvEmulatorProxy), chromium: o.Getenv(EnvChromium), wait: attachTimeout}
 }
 
 // ensure returns the addresses of a living emulator, starting it from its
@@ -255,9 +251,9 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 		return profile.Profile{}, fmt.Errorf("account of the emulator: %w", err)
 	}
 	p := profile.Profile{
-		Name: emulatorProfile, BaseURL: r.API, ProxyHost: host, ProxyPort: port,
+		Name: profile.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port,
 		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
-		Key: demoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
+		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
 	}
 	for _, z := range r.Zones {
 		product, err := model.ParseProduct(z.Product)

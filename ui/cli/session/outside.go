@@ -1,7 +1,8 @@
-package cli
+package session
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (e *editor) Run() error {
 // editBody gives the command that shows a body in $VISUAL or $EDITOR; nil when
 // neither is set.
 func editBody(getenv func(string) string) func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
-	words := strings.Fields(firstOf(getenv("VISUAL"), getenv("EDITOR")))
+	words := strings.Fields(cmp.Or(getenv("VISUAL"), getenv("EDITOR")))
 	if len(words) == 0 {
 		return nil
 	}
@@ -83,7 +84,7 @@ func editBody(getenv func(string) string) func(context.Context, model.BodyRef, s
 		if err != nil {
 			return nil, fmt.Errorf("copy the body for the editor: %w", err)
 		}
-		if err := errors.Join(copyBody(f, b), f.Close()); err != nil {
+		if err := errors.Join(CopyBody(f, b), f.Close()); err != nil {
 			return nil, errors.Join(fmt.Errorf("copy the body for the editor: %w", err), os.Remove(f.Name()))
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
@@ -100,4 +101,19 @@ func extension(contentType string) string {
 		}
 	}
 	return ".txt"
+}
+
+// CopyBody writes a body, wherever it is, to w.
+func CopyBody(w io.Writer, b model.BodyRef) error {
+	if b.File == "" {
+		_, err := w.Write(b.Bytes)
+		return err
+	}
+	f, err := os.Open(b.File)
+	if err != nil {
+		return fmt.Errorf("read the body: %w", err)
+	}
+	defer f.Close()
+	_, err = io.Copy(w, f)
+	return err
 }

@@ -1,4 +1,4 @@
-package cli
+package session
 
 import (
 	"fmt"
@@ -27,14 +27,14 @@ func placeOf(r emulator.Ready) place { return place{r.API, r.Proxy, r.PID} }
 
 // follower keeps a console on a living emulator. It is used by one goroutine.
 type follower struct {
-	c       *console
+	c       *Console
 	at      place
 	problem string
 	ahead   time.Duration // how far the clock was ahead when the views were told last
 }
 
 // follow looks until the console ends; send delivers what the views must know.
-func (c *console) follow(send func(tea.Msg)) {
+func (c *Console) follow(send func(tea.Msg)) {
 	if c.session.embedded == nil {
 		return
 	}
@@ -62,7 +62,7 @@ func (c *console) follow(send func(tea.Msg)) {
 // the message that says so, or why not.
 func (f *follower) begin() tea.Msg {
 	s := f.c.session
-	if _, err := s.profile(f.c.ctx); err != nil {
+	if _, err := s.Profile(f.c.ctx); err != nil {
 		f.problem = err.Error()
 		return f.broken()
 	}
@@ -84,7 +84,7 @@ func (f *follower) broken() tea.Msg {
 // returns the messages about a change.
 func (f *follower) look() []tea.Msg {
 	s := f.c.session
-	if _, err := s.profile(f.c.ctx); err != nil {
+	if _, err := s.Profile(f.c.ctx); err != nil {
 		if f.c.ctx.Err() != nil || err.Error() == f.problem {
 			return nil
 		}

@@ -1,0 +1,123 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"zonedeck/service/profile"
+)
+
+// Environment variables of the command line. EnvEmulatorProxy is where the embedded
+// emulator's proxy listens; EnvChromium names the browser that the emulator runs, as it
+// does for other programs.
+const (
+	EnvKey           = "ZONEDECK_API_KEY"
+	EnvProfile       = "ZONEDECK_PROFILE"
+	EnvPassword      = "ZONEDECK_ZONE_PASSWORD"
+	EnvEmulatorProxy = "ZONEDECK_EMULATOR_PROXY"
+	EnvChromium      = "CHROME_PATH"
+)
+
+// choose settles which profile is used: flags over environment over the config
+// file, and the embedded emulator where nothing is configured. A key without an
+// address is refused, so that a real key never goes to the emulator by accident.
+func (s *Session) choose() error {
+	o := s.o
+	override, err := o.override()
+	if err != nil {
+		return err
+	}
+	if f := o.Config; f != "" {
+		if _, err := os.Stat(f); err != nil {
+			return mistake("--config: %w", err)
+		}
+	}
+	file, err := profile.Load(s.configFile())
+	if err != nil {
+		return mistake("%w", err)
+	}
+	s.config = file
+	asked := cmp.Or(o.Profile, o.Getenv(EnvProfile))
+	name := cmp.Or(asked, file.Default())
+	addressed := override.BaseURL != "" || override.ProxyHost != ""
+	if addressed && asked == "" && name == profile.LocalName {
+		name = "" // an address on the command line speaks louder than the default
+	}
+	switch {
+	case name == profile.LocalName && addressed:
+		return mistake("--base-url and --proxy-host do not go with the profile %q, which has its own addresses", profile.LocalName)
+	case name == profile.LocalName:
+		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
+	case name != "":
+		if s.Base, err = file.Profile(name); err == nil {
+			s.Base, err = s.Base.With(override)
+		}
+	case addressed:
+		s.Base, err = profile.FromFlags(override)
+	case len(file.Names()) > 0:
+		return mistake("several profiles are configured and none is the default: add --profile NAME (%s), or set default_profile in %s", strings.Join(s.profileNames(), ", "), s.configFile())
+	case o.Key != "" || override.Key != "" || o.Getenv(EnvKey) != "":
+		return mistake("a key was given but no account to use it with: add --profile NAME or --base-url URL (a real key is never sent to the embedded emulator; its demo keys need --profile %s)", profile.LocalName)
+	default:
+		s.Base, s.Implied = profile.Profile{Name: profile.LocalName, Local: true}, true
+	}
+	if err != nil {
+		return mistake("%w", err)
+	}
+	if s.Base.Local {
+		s.embedded = newEmbedded(o, s.Paths)
+		return nil
+	}
+	if s.Base.CA != "" {
+		if _, err := os.Stat(s.Base.CA); err != nil {
+			return mistake("ca of profile %q: %w", s.Base.Name, err)
+		}
+	}
+	if o.Getenv(EnvKey) != "" {
+		s.Base.Key = EnvKey
+	}
+	if o.Getenv(EnvPassword) != "" {
+		for i, z := range s.Base.Zones {
+			if z.Password == "" {
+				s.Base.Zones[i].Password = "env:" + EnvPassword
+			}
+		}
+	}
+	return nil
+}
+
+// override is what flags and environment say over the profile, flags first.
+func (o Options) override() (profile.Override, error) {
+	env, err := profile.EnvOverride(o.Getenv)
+	if err != nil {
+		return profile.Override{}, mistake("%w", err)
+	}
+	flags := profile.Override{BaseURL: o.BaseURL, ProxyHost: o.ProxyHost}
+	if host, port, err := splitPort(o.ProxyHost); err == nil {
+		flags.ProxyHost, flags.ProxyPort = host, port
+	}
+	return flags.Or(env), nil
+}
+
+// configFile is the config file in use.
+func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
+
+// profileNames are the profiles there are, the embedded emulator last.
+func (s *Session) profileNames() []string { return append(s.config.Names(), profile.LocalName) }
+
+// splitPort takes host:port apart.
+func splitPort(s string) (host string, port int, err error) {
+	host, text, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", 0, fmt.Errorf("address %q: write it like proxy.example.com:33335", s)
+	}
+	port, err = strconv.Atoi(text)
+	if err != nil || port < 1 || port > 65535 {
+		return "", 0, fmt.Errorf("address %q: the port is a number from 1 to 65535", s)
+	}
+	return host, port, nil
+}

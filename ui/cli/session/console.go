@@ -1,0 +1,195 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rows"
+	"zonedeck/service/saved"
+	"zonedeck/ui"
+	"zonedeck/ui/account"
+	"zonedeck/ui/activity"
+	"zonedeck/ui/jobs"
+	"zonedeck/ui/keys"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/proxy"
+	"zonedeck/ui/rehearse"
+	"zonedeck/ui/sandbox"
+)
+
+// Console is the wiring of one run of the console: the parts that the views get
+// their functions from.
+type Console struct {
+	session *Session
+	ctx     context.Context //nolint:containedctx // it lives as long as the program it is made for
+	cancel  context.CancelFunc
+	began   chan follower // what start found, to go on from
+	next    string        // profile to go on with; written on the program's goroutine
+}
+
+// OpenConsole opens a session for a console.
+func OpenConsole(ctx context.Context, o Options) (*Console, error) {
+	o.Journal = true
+	s, err := Open(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	s.quiet = true
+	ctx, cancel := context.WithCancel(ctx)
+	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
+}
+
+// Run shows the console on a terminal until the operator leaves it; next is the
+// profile to go on with, empty when there is none.
+func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
+	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
+		tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())...)
+	var following sync.WaitGroup
+	following.Go(func() { c.follow(program.Send) })
+	_, err = program.Run()
+	interrupted := c.ctx.Err() != nil
+	c.cancel()
+	following.Wait()
+	if errors.Is(err, tea.ErrProgramKilled) && interrupted {
+		err = nil // a signal: Close gives everything back
+	}
+	return c.next, err
+}
+
+// Close ends what the views have in flight, then the session.
+func (c *Console) Close() error {
+	c.cancel()
+	return c.session.Close(c.ctx)
+}
+
+// Root builds the tabs and the root model. It does no I/O.
+func (c *Console) Root() *ui.App {
+	s := c.session
+	theme := kit.NewTheme(true, s.o.Getenv("NO_COLOR") != "" || s.o.Getenv("TERM") == "dumb")
+	now, client := s.Now, s.Client
+	tabs := []ui.Tab{
+		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
+			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, History: client,
+			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: openBody, Edit: editBody(s.o.Getenv),
+		})},
+		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
+			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,
+			ReadInputs: rows.ReadInputs, OpenFile: openInputs,
+		})},
+		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile,
+			Reveal: s.ZonePassword, ProxyEnv: s.proxyInEnvironment(),
+		})},
+		{ID: kit.Keys, View: keys.New(keys.Deps{
+			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: s.Inventory,
+			Rotations: keystore.OpenRotations(s.Paths.RotationsDir()), Secrets: s.Resolver, Changed: c.sessionChanged,
+		})},
+		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests()})},
+	}
+	return ui.New(ui.Deps{
+		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
+		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
+		Clipboard: nativeClipboard,
+	})
+}
+
+// requests is the journal of the emulator, where one is used.
+func (c *Console) requests() activity.Requests {
+	if c.session.embedded == nil {
+		return nil
+	}
+	return rehearsal.New(c.session.embedded.control)
+}
+
+// start runs beside the first paint: the emulator, where it is used, and the
+// jobs that a killed console left behind.
+func (c *Console) start() tea.Msg {
+	f := follower{c: c}
+	msg := f.begin()
+	c.began <- f // nobody may follow, so there is room for it
+	return msg
+}
+
+// sessionChanged tells every view of the session as it is now.
+func (c *Console) sessionChanged() tea.Msg { return kit.SessionChanged{Session: c.session.describe()} }
+
+// tellNotices shows what the operator must know about the files, and the jobs
+// whose outcome is open.
+func (c *Console) tellNotices() tea.Cmd {
+	cmds := make([]tea.Cmd, 0, len(c.session.Notices)+1)
+	for _, n := range c.session.Notices {
+		cmds = append(cmds, kit.Warn(n))
+	}
+	return tea.Batch(append(cmds, func() tea.Msg {
+		settled, err := c.session.Client.Recover(c.ctx)
+		if err != nil {
+			return kit.Toast{Kind: kit.ToastError, Text: fmt.Sprintf("the ledger of jobs cannot be read: %v", err)}
+		}
+		open := 0
+		for _, j := range settled {
+			if j.State == model.JobMayHave {
+				open++
+			}
+		}
+		if open == 0 {
+			return nil
+		}
+		return kit.Toast{Kind: kit.ToastError, Text: fmt.Sprintf("%d jobs may have started when the last console ended: look at them in Jobs before you launch them again", open)}
+	})...)
+}
+
+// commands are the palette's entries that belong to no tab.
+func (c *Console) commands(theme *kit.Theme) []kit.Binding {
+	s := c.session
+	return append(account.Commands(account.Deps{
+		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.Base.Name,
+		Keys: s.Inventory.List,
+		Add: func(ctx context.Context, a account.Account) error {
+			if _, known := s.Inventory.Get(a.Key.Name); !known {
+				if err := s.Inventory.Add(ctx, a.Key); err != nil {
+					return err
+				}
+			}
+			return profile.AddProfile(ctx, s.configFile(), a.Profile)
+		},
+		Switch: func(name string) tea.Cmd {
+			return func() tea.Msg {
+				c.next = name
+				return kit.Quit{}
+			}
+		},
+	}), c.rehearsals(theme)...)
+}
+
+// rehearsals are the palette's entries about the emulator.
+func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
+	s := c.session
+	d := rehearse.Deps{
+		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name, StateDir: s.Paths.EmulatorDir(),
+		Zones: func() (names []string) {
+			for _, z := range s.CurrentProfile().Zones {
+				names = append(names, string(z.Name))
+			}
+			return names
+		},
+		Moved: func(ctx context.Context) tea.Msg {
+			if _, err := s.Profile(ctx); err != nil { // its clock is read on the way
+				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+			}
+			return c.sessionChanged()
+		},
+	}
+	if s.embedded != nil {
+		d.Emulator = rehearsal.New(s.embedded.control)
+	}
+	return rehearse.Commands(d)
+}

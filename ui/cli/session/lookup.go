@@ -1,0 +1,89 @@
+package session
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// What a session knows by name: keys, zones, and the secrets behind them.
+
+// ZonePassword is a zone's proxy password.
+func (s *Session) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error) {
+	if z.Password == "" {
+		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
+	}
+	return s.Resolver.Resolve(ctx, z.Password)
+}
+
+// Keys are the keys of the inventory, and the demo account's while the emulator
+// is in use.
+func (s *Session) Keys() []model.Key {
+	var keys []model.Key
+	if s.embedded != nil {
+		s.embedded.mu.Lock()
+		ready, known := s.embedded.ready, s.embedded.known
+		s.embedded.mu.Unlock()
+		if known {
+			keys = demoKeys(ready)
+		}
+	} else if s.o.Getenv(EnvKey) != "" {
+		secret := keystore.NewSecret(s.o.Getenv(EnvKey))
+		keys = append(keys, model.Key{
+			Name: EnvKey, Secret: "env:" + EnvKey, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(),
+			Note: "from the environment: level and age are not known",
+		})
+	}
+	return append(keys, s.Inventory.List()...)
+}
+
+// Key finds a key by name.
+func (s *Session) Key(name string) (model.Key, bool) {
+	keys := s.Keys()
+	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		return keys[i], true
+	}
+	return model.Key{}, false
+}
+
+func (s *Session) demoSecret(name string) (keystore.Secret, bool) {
+	if s.embedded == nil {
+		return keystore.Secret{}, false
+	}
+	return s.embedded.demoSecret(name)
+}
+
+// Zone finds the zone a command names. A profile that lists its zones knows
+// them all; one that lists none takes the name as it is.
+func (s *Session) Zone(p profile.Profile, name string) (model.Zone, error) {
+	if z, ok := p.Zone(name); ok {
+		return z, nil
+	}
+	if len(p.Zones) > 0 {
+		return model.Zone{}, mistake("zone %q is not in profile %q: it has %s", name, p.Name, zoneNames(p.Zones))
+	}
+	zone, err := model.ParseZoneName(name)
+	if err != nil {
+		return model.Zone{}, mistake("%w", err)
+	}
+	z := model.Zone{Name: zone}
+	if s.o.Getenv(EnvPassword) != "" {
+		z.Password = "env:" + EnvPassword
+	}
+	return z, nil
+}
+
+func zoneNames(zones []model.Zone) string {
+	names := ""
+	for i, z := range zones {
+		if i > 0 {
+			names += ", "
+		}
+		names += string(z.Name)
+	}
+	return names
+}

@@ -1,0 +1,254 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Patience is how long the program is silent before it says what it waits for.
+const Patience = 500 * time.Millisecond
+
+// Options are what a session is opened with. Empty texts were not given.
+type Options struct {
+	Getenv func(string) string
+	Now    func() time.Time
+	Log    *slog.Logger
+	// Say talks to the operator in one line.
+	Say func(format string, args ...any)
+
+	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
+	Key                                 string // --key of the command
+
+	// Journal says that the history is read or written.
+	Journal bool
+}
+
+// Session is what a command works with: the profile in use, its keys, the
+// journal and the service. It is closed when the command ends. Its methods are
+// safe for concurrent use.
+type Session struct {
+	Paths     profile.Paths
+	Base      profile.Profile // as configured; empty addresses for the emulator
+	Inventory *keystore.Inventory
+	Resolver  *keystore.Resolver
+	Client    *service.Client
+
+	JournalFault error    // why no history is kept; nil when it is
+	Notices      []string // what the operator must be told about the files
+	Implied      bool     // nothing was configured, so the embedded emulator is used
+
+	o        Options
+	quiet    bool // stderr is the screen: notes are shown, not said
+	config   profile.File
+	current  atomic.Pointer[profile.Profile] // Base, with addresses once they are known
+	embedded *embedded                       // nil for a real account
+	journal  *journal.Journal
+	spoken   sync.Once
+	pruning  sync.WaitGroup
+}
+
+// MistakeError is a mistake in flags, environment or config file.
+type MistakeError struct{ cause error }
+
+func (e *MistakeError) Error() string { return e.cause.Error() }
+
+func (e *MistakeError) Unwrap() error { return e.cause }
+
+func mistake(format string, args ...any) error {
+	return &MistakeError{fmt.Errorf(format, args...)}
+}
+
+// Open reads the configuration and opens the files. It does no network I/O: an
+// embedded emulator is started by the first call that needs it.
+func Open(ctx context.Context, o Options) (*Session, error) {
+	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
+	if err := s.choose(); err != nil {
+		return nil, err
+	}
+	if err := s.Paths.Ensure(); err != nil {
+		s.Notices = append(s.Notices, notKept(err))
+	}
+	inventory, err := keystore.OpenInventory(s.Paths.KeysFile())
+	if err != nil {
+		return nil, fmt.Errorf("read the key inventory: %w", err)
+	}
+	s.Inventory = inventory
+	if o.Journal {
+		if err := s.openJournal(ctx); err != nil {
+			return nil, err
+		}
+		s.pruning.Go(func() { s.prune(ctx) })
+	}
+	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
+		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(),
+	})
+	s.Client = service.New(service.Options{
+		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Journal: s.journal,
+		BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+	})
+	return s, nil
+}
+
+// openJournal opens the history. The program works without it, and says so. A
+// file that another process has locked is waited for, which is said too.
+func (s *Session) openJournal(ctx context.Context) error {
+	type opened struct {
+		j      *journal.Journal
+		notice journal.Notice
+		err    error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		j, notice, err := journal.Open(ctx, s.Paths.JournalFile(), s.Now)
+		done <- opened{j, notice, err}
+	}()
+	slow := time.NewTimer(Patience)
+	defer slow.Stop()
+	for {
+		select {
+		case o := <-done:
+			if o.notice.Text != "" {
+				s.Notices = append(s.Notices, o.notice.Text)
+			}
+			if s.journal, s.JournalFault = o.j, o.err; o.err != nil {
+				s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", o.err))
+			}
+			return nil
+		case <-slow.C:
+			s.o.Say("zonedeck: waiting for the journal %s", s.Paths.JournalFile())
+		case <-ctx.Done():
+			// SQLite's wait cannot be cut short; it ends by itself within seconds.
+			go func() {
+				if o := <-done; o.err == nil {
+					_ = o.j.Close() // nothing was written to it
+				}
+			}()
+			return ctx.Err()
+		}
+	}
+}
+
+// prune keeps the folder of bodies in bounds, beside the command's own work. The
+// end of the command waits for it, an interruption ends it.
+func (s *Session) prune(ctx context.Context) {
+	freed, err := profile.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
+	if err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("the folder of bodies could not be pruned", "error", err)
+	}
+	if freed > 0 {
+		s.o.Log.Info("old bodies were deleted", "bytes", freed)
+	}
+}
+
+// Profile is the profile in use with addresses that answer.
+func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
+	if s.embedded == nil {
+		return s.Base, nil
+	}
+	ready, err := s.embedded.ensure(ctx)
+	if err != nil {
+		return profile.Profile{}, err
+	}
+	if !s.quiet {
+		s.spoken.Do(func() {
+			for _, n := range s.embedded.stateNotes() {
+				s.o.Say("zonedeck: %s", text.Clean(n))
+			}
+		})
+	}
+	p, err := demoProfile(ready)
+	if err == nil {
+		s.current.Store(&p)
+	}
+	return p, err
+}
+
+// Now is the time of the service that is used: the machine's, and with the emulator its
+// own, which may have been moved forward. The emulator itself and what is deleted by its
+// age go by the machine's clock.
+func (s *Session) Now() time.Time {
+	if s.embedded == nil {
+		return s.o.Now()
+	}
+	return s.embedded.clock()
+}
+
+// ahead is how far the session's time is ahead of the machine's.
+func (s *Session) ahead() time.Duration {
+	if s.embedded == nil {
+		return 0
+	}
+	return time.Duration(s.embedded.ahead.Load())
+}
+
+// CurrentProfile is the profile as it is known now, without any I/O.
+func (s *Session) CurrentProfile() profile.Profile {
+	if p := s.current.Load(); p != nil {
+		return *p
+	}
+	return s.Base
+}
+
+// describe is what the views are told of the session.
+func (s *Session) describe() kit.Session {
+	p := s.CurrentProfile()
+	key, _ := s.Key(p.Key)
+	var notes []string
+	if s.embedded != nil {
+		notes = s.embedded.notes()
+	}
+	return kit.Session{
+		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
+		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.Keys(), Key: key, Profile: p, Ahead: s.ahead(),
+	}
+}
+
+// proxyInEnvironment reports whether the environment names a proxy for other
+// programs. The console does not use it, and says so.
+func (s *Session) proxyInEnvironment() bool {
+	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"} {
+		if s.o.Getenv(name) != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// Close ends the session: the service first, then the history, then the emulator.
+func (s *Session) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	err := s.Client.Close(ctx)
+	s.pruning.Wait()
+	if s.journal != nil {
+		err = errors.Join(err, s.journal.Close())
+	}
+	if s.embedded != nil {
+		err = errors.Join(err, s.embedded.close(ctx))
+	}
+	return err
+}
+
+// notKept says that folders cannot be made: the first of them and how many more,
+// because a home that is read-only fails for all of them alike.
+func notKept(err error) string {
+	first, rest, several := strings.Cut(err.Error(), "\n")
+	text := "not everything will be kept: " + first
+	if several {
+		text += fmt.Sprintf(" (and %d more of 'zonedeck paths')", 1+strings.Count(rest, "\n"))
+	}
+	return text
+}

@@ -1,0 +1,69 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"zonedeck/ui/cli/session"
+)
+
+// task is a command at work on a session.
+type task struct {
+	*session.Session
+	app *app
+}
+
+// needs says what a command cannot do without.
+type needs struct {
+	key     string // --key, or ""
+	journal bool   // the history is read or written
+}
+
+// options are what a session of this run is opened with.
+func (a *app) options(n needs) session.Options {
+	return session.Options{
+		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say,
+		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
+		Key: n.key, Journal: n.journal,
+	}
+}
+
+// withSession opens a session, runs f, and closes it whatever f did. What goes
+// wrong at the end is said, but it does not turn done work into a failure.
+func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) error {
+	s, err := session.Open(ctx, a.options(n))
+	if err != nil {
+		return sessionError(err)
+	}
+	for _, n := range s.Notices {
+		a.say("zonedeck: %s", sanitizeLine(n))
+	}
+	if s.Implied {
+		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
+	}
+	if s.Base.Local && a.Getenv(session.EnvKey) != "" {
+		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which gets its demo keys alone", session.EnvKey, s.Base.Name)
+	}
+	err = f(&task{s, a})
+	if cerr := s.Close(ctx); cerr != nil {
+		a.warn("%s", oneLine(cerr))
+	}
+	return err
+}
+
+// sessionError gives an error of the session its exit code.
+func sessionError(err error) error {
+	var m *session.MistakeError
+	switch {
+	case err == nil, errors.Is(err, context.Canceled), errors.As(err, &m):
+		return err
+	default:
+		return fail(exitState, "%w", err)
+	}
+}
+
+// oneLine is an error for the terminal; joined errors stand behind each other.
+func oneLine(err error) string {
+	return sanitizeLine(strings.ReplaceAll(err.Error(), "\n", "; "))
+}
