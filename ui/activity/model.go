@@ -40,7 +40,7 @@ type Model struct {
 	loaded  bool
 	problem string
 	loading bool
-	width   int
+	drawn   kit.Regions
 	session kit.Session
 	seen    seen
 	focused bool // the tab is the active one: somebody may look

@@ -28,6 +28,7 @@ func (m *Model) renderSeen(w, h int) string {
 		head += fmt.Sprintf("  (%s came too fast to be read)", text.Count(int(min(s.lost, 1<<30))))
 	}
 	var body string
+	m.drawn = kit.Regions{{W: w, H: h}}
 	switch {
 	case s.problem != "":
 		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(s.problem), iw-4), "   It is tried again every second."}

@@ -14,7 +14,6 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
-		m.width = msg.W
 		m.filter.input.SetWidth(max(msg.W-8, 10))
 		return nil
 	case kit.SessionChanged:
@@ -52,24 +51,22 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 			return m.typed(msg)
 		}
 	}
+	table := &m.table
 	if m.seen.shown {
-		if click, ok := msg.(tea.MouseClickMsg); ok {
-			m.seen.table.Click(click.Y - 1) // below the frame
+		table = &m.seen.table
+	}
+	switch click, ok := msg.(tea.MouseClickMsg); {
+	case ok:
+		if hit, drawn := m.drawn.At(click.X, click.Y); !drawn || !table.Click(hit.Line) {
 			return nil
 		}
-		m.seen.table.Update(msg)
+	case !table.Update(msg):
 		return nil
 	}
-	if click, ok := msg.(tea.MouseClickMsg); ok {
-		if m.loaded && !m.filter.open && m.table.Click(click.Y-2) { // below the frame and the strip
-			return m.more()
-		}
+	if m.seen.shown {
 		return nil
 	}
-	if m.table.Update(msg) {
-		return m.more()
-	}
-	return nil
+	return m.more()
 }
 
 func (m *Model) took(msg pageLoaded) tea.Cmd {

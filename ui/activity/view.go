@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -27,6 +28,10 @@ func (m *Model) Render(w, h int) string {
 	}
 	lines = append(lines, m.stripLine(iw))
 	detail := m.detail(iw)
+	m.drawn = nil
+	if m.loaded && !m.filter.open {
+		m.drawn = kit.Regions{{Y: 1 + len(lines), W: w, H: ih - len(lines) - len(detail), Bare: true}}
+	}
 	body := strings.Join(lines, "\n") + "\n" + m.list(iw, ih-len(lines)-len(detail))
 	for _, l := range detail {
 		body += "\n" + l

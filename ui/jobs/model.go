@@ -49,6 +49,8 @@ type Deps struct {
 const (
 	paneList = iota
 	paneDetail
+	// panePreview takes the whole tab while it is open.
+	panePreview
 )
 
 // ledger is the list and what is known of its loading.
@@ -101,7 +103,7 @@ type Model struct {
 	ring    widget.Ring
 	// detailTop is the first line of the detail pane that is drawn.
 	detailTop int
-	w, h      int     // what it is drawn at, for the mouse
+	drawn     kit.Regions
 	dialog    *launch // nil while no dialog is open
 	// want is a job to put the cursor on once the ledger has it.
 	want string

@@ -8,9 +8,13 @@ import (
 )
 
 // areas is where the panes are drawn at w by h: the list beside the detail, or
-// above it on narrow screens; a zoomed pane alone.
+// above it on narrow screens; the preview, a zoomed pane and an error alone.
 func (m *Model) areas(w, h int) []kit.Area {
 	switch {
+	case m.preview.open:
+		return []kit.Area{{Pane: panePreview, W: w, H: h}}
+	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
+		return []kit.Area{{Pane: paneList, W: w, H: h}}
 	case m.ring.Zoomed:
 		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
 	case w < kit.StackBelow:
@@ -24,29 +28,29 @@ func (m *Model) areas(w, h int) []kit.Area {
 
 // click gives the focus to the pane under the pointer, and picks a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
-	if m.preview.open {
-		m.preview.table.Click(c.Y - 1)
-		return
-	}
-	a, ok := kit.AreaAt(m.areas(m.w, m.h), c.X, c.Y)
-	if !ok {
-		return
-	}
-	m.ring.At = a.Pane
-	if a.Pane == paneList && m.ledger.table.Click(c.Y-a.Y-1) {
-		m.detailTop = 0
+	hit, ok := m.drawn.At(c.X, c.Y)
+	switch {
+	case !ok:
+	case hit.Pane == panePreview:
+		m.preview.table.Click(hit.Line)
+	default:
+		m.ring.At = hit.Pane
+		if hit.Pane == paneList && m.ledger.table.Click(hit.Line) {
+			m.detailTop = 0
+		}
 	}
 }
 
 // wheel scrolls the pane under the pointer.
 func (m *Model) wheel(w tea.MouseWheelMsg) {
-	a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y)
+	hit, ok := m.drawn.At(w.X, w.Y)
 	switch {
-	case m.preview.open:
+	case !ok:
+	case hit.Pane == panePreview:
 		m.preview.table.Update(w)
-	case ok && a.Pane == paneDetail:
+	case hit.Pane == paneDetail:
 		m.detailTop = max(0, m.detailTop+widget.ScrollBy(w))
-	case ok:
+	default:
 		m.moveList(w)
 	}
 }

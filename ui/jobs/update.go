@@ -27,10 +27,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.open(msg.ID)
 	case kit.NewJob:
 		return m.newJob(msg.URLs)
-	case kit.Resized:
-		m.w, m.h = msg.W, msg.H
-		return nil
-	case kit.Tick:
+	case kit.Tick, kit.Resized:
 		return nil // drawing anew is all that a beat is for: ages
 	case intent:
 		return m.act(msg)

@@ -14,28 +14,24 @@ import (
 // Render draws the list beside the detail, or above it on narrow screens; the
 // preview and a zoomed pane take the whole tab.
 func (m *Model) Render(w, h int) string {
-	t := m.deps.Theme
-	switch {
-	case m.preview.open:
-		return m.renderPreview(w, h)
-	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
-		return widget.Pane(t, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
-	}
-	var panes []string
-	for _, a := range m.areas(w, h) {
-		if a.Pane == paneDetail {
-			panes = append(panes, m.renderDetail(a.W, a.H))
-		} else {
-			panes = append(panes, m.renderList(a.W, a.H))
+	var frame string
+	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
+		switch a.Pane {
+		case panePreview:
+			return m.renderPreview(a.W, a.H)
+		case paneDetail:
+			return m.renderDetail(a.W, a.H)
+		default:
+			return m.renderList(a.W, a.H)
 		}
-	}
-	if w < kit.StackBelow {
-		return widget.Stack(panes...)
-	}
-	return widget.Row(panes...)
+	})
+	return frame
 }
 
 func (m *Model) renderList(w, h int) string {
+	if m.ledger.err != "" && len(m.ledger.jobs) == 0 {
+		return widget.Pane(m.deps.Theme, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
+	}
 	focused := m.ring.At == paneList
 	iw, ih := widget.Inner(w, h)
 	title := "Jobs"

@@ -99,7 +99,7 @@ type Model struct {
 	ring    widget.Ring
 	side    side
 	top     int // first line of the side pane
-	w, h    int // what it is drawn at, for the mouse
+	drawn   kit.Regions
 	dialog  *widget.FormDialog
 	wizard  *wizard
 	// change is the one change of the inventory that may be in flight.

@@ -30,21 +30,21 @@ func (m *Model) areas(w, h int) []kit.Area {
 
 // click gives the focus to the pane under the pointer, and picks a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
-	a, ok := kit.AreaAt(m.areas(m.w, m.h), c.X, c.Y)
-	if !ok || a.Pane == paneStrip {
+	hit, ok := m.drawn.At(c.X, c.Y)
+	if !ok || hit.Pane == paneStrip {
 		return
 	}
-	m.ring.At = a.Pane
-	if a.Pane == paneList && m.list.table.Click(c.Y-a.Y-1) && m.side == sideDetail {
+	m.ring.At = hit.Pane
+	if hit.Pane == paneList && m.list.table.Click(hit.Line) && m.side == sideDetail {
 		m.top = 0
 	}
 }
 
 // wheel scrolls the pane under the pointer.
 func (m *Model) wheel(w tea.MouseWheelMsg) {
-	switch a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y); {
-	case !ok || a.Pane == paneStrip:
-	case a.Pane == paneSide:
+	switch hit, ok := m.drawn.At(w.X, w.Y); {
+	case !ok || hit.Pane == paneStrip:
+	case hit.Pane == paneSide:
 		m.top = max(0, m.top+widget.ScrollBy(w))
 	default:
 		m.moveList(w)

@@ -25,8 +25,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		m.session = msg.Session
 		m.fill()
-	case kit.Resized:
-		m.w, m.h = msg.W, msg.H
 	case kit.Tick:
 		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
 			m.fill() // the clocks moved on by a day

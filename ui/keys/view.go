@@ -14,21 +14,20 @@ import (
 // Render draws the table, the calendar strip, and below them the details beside
 // the findings or the matrix.
 func (m *Model) Render(w, h int) string {
-	if m.ring.Zoomed && m.ring.At == paneSide {
-		return m.renderSide(m.side, true, w, h)
-	}
-	var panes []string
-	for _, a := range m.areas(w, h) {
-		switch a.Pane {
-		case paneList:
-			panes = append(panes, m.renderList(a.W, a.H))
-		case paneStrip:
-			panes = append(panes, m.renderStrip(a.W, a.H))
+	var frame string
+	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
+		switch {
+		case a.Pane == paneList:
+			return m.renderList(a.W, a.H)
+		case a.Pane == paneStrip:
+			return m.renderStrip(a.W, a.H)
+		case m.ring.Zoomed:
+			return m.renderSide(m.side, true, a.W, a.H)
 		default:
-			panes = append(panes, m.renderLower(a.W, a.H))
+			return m.renderLower(a.W, a.H)
 		}
-	}
-	return widget.Stack(panes...)
+	})
+	return frame
 }
 
 func (m *Model) renderLower(w, h int) string {

@@ -93,7 +93,7 @@ type Model struct {
 	uses    widget.Table
 	nameTop int // first line of the username pane
 	ring    widget.Ring
-	w, h    int // what it is drawn at, for the mouse
+	drawn   kit.Regions
 	paste   *widget.FormDialog
 }
 

@@ -56,30 +56,28 @@ func (m *Model) stacked(w, h int) []kit.Area {
 }
 
 // click gives the focus to the pane under the pointer, and picks a field or a
-// line of it. The fields lie elsewhere without the focus, so that the first
-// click on the form only brings it there.
+// line of it. The first click on the form only brings it the focus.
 func (m *Model) click(c tea.MouseClickMsg) {
-	a, ok := kit.AreaAt(m.areas(m.w, m.h), c.X, c.Y)
+	hit, ok := m.drawn.At(c.X, c.Y)
 	if !ok {
 		return
 	}
-	was := m.ring.At
-	m.ring.At = a.Pane
+	before := m.ring.At
+	m.ring.At = hit.Pane
 	switch {
-	case a.Pane != paneForm:
+	case hit.Pane != paneForm:
 		m.form.FocusOn(m.form.Focused(), false) // what was being typed is taken
-		if a.Pane == paneUse {
-			m.uses.Click(c.Y - a.Y - 1)
+		if hit.Pane == paneUse {
+			m.uses.Click(hit.Line)
 		}
-	case was == paneForm:
-		iw, _ := widget.Inner(a.W, a.H)
-		m.form.Click(c.Y-a.Y-1, iw)
+	case before == paneForm:
+		m.form.Click(hit.Line)
 	}
 }
 
 // wheel scrolls the pane under the pointer.
 func (m *Model) wheel(w tea.MouseWheelMsg) {
-	if a, ok := kit.AreaAt(m.areas(m.w, m.h), w.X, w.Y); ok {
-		m.scroll(a.Pane, w)
+	if hit, ok := m.drawn.At(w.X, w.Y); ok {
+		m.scroll(hit.Pane, w)
 	}
 }

@@ -18,10 +18,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.OpenLogin:
 		m.openLogin(msg)
 		return nil
-	case kit.Resized:
-		m.w, m.h = msg.W, msg.H
-		return nil
-	case kit.Tick:
+	case kit.Tick, kit.Resized:
 		return nil
 	case tea.MouseClickMsg:
 		m.click(msg)

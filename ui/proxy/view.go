@@ -14,28 +14,20 @@ import (
 // Render draws the form and the test beside the username and its uses, or all of
 // them stacked on narrow screens.
 func (m *Model) Render(w, h int) string {
-	areas := m.areas(w, h)
-	panes := make([]string, len(areas))
-	for i, a := range areas {
-		panes[i] = m.renderPane(a.Pane, a.W, a.H)
-	}
-	if len(panes) == 4 {
-		return widget.Row(widget.Stack(panes[:2]...), widget.Stack(panes[2:]...))
-	}
-	return widget.Stack(panes...)
-}
-
-func (m *Model) renderPane(at, w, h int) string {
-	switch at {
-	case paneName:
-		return m.renderUsername(w, h)
-	case paneTest:
-		return m.renderTest(w, h)
-	case paneUse:
-		return m.renderUses(w, h)
-	default:
-		return m.renderForm(w, h)
-	}
+	var frame string
+	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
+		switch a.Pane {
+		case paneName:
+			return m.renderUsername(a.W, a.H)
+		case paneTest:
+			return m.renderTest(a.W, a.H)
+		case paneUse:
+			return m.renderUses(a.W, a.H)
+		default:
+			return m.renderForm(a.W, a.H)
+		}
+	})
+	return frame
 }
 
 func (m *Model) renderForm(w, h int) string {

@@ -72,8 +72,8 @@ type Model struct {
 	history historyPane
 	ring    widget.Ring
 	work    work
+	drawn   kit.Regions
 	width   int
-	height  int
 }
 
 // work are the loads that can be in flight, one of each kind.

@@ -11,7 +11,7 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
-		m.width, m.height = msg.W, msg.H
+		m.width = msg.W
 		return nil
 	case kit.Tick:
 		if !m.form.form.CapturingText() {
@@ -36,7 +36,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
 		return m.updateFiles(msg)
 	case tea.MouseClickMsg:
-		m.click(msg.X, msg.Y)
+		m.click(m.drawn.At(msg.X, msg.Y))
 		return nil
 	case tea.MouseWheelMsg:
 		return m.wheel(msg)
@@ -189,26 +189,24 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 
 // scrollWire moves over the rows that the pane does not show at once.
 func (m *Model) scrollWire(key string) {
-	for _, r := range m.layout(m.width, m.height) {
-		if r.pane != paneWire || m.ring.At != paneWire { // without the focus it shows the gist
-			continue
-		}
-		w, h := widget.Inner(r.w, r.h)
-		room := max(h-len(m.wireNotes(w)), 0)
-		m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
+	a, drawn := m.drawn.Of(paneWire)
+	if !drawn || m.ring.At != paneWire { // without the focus it shows the gist
+		return
 	}
+	w, h := widget.Inner(a.W, a.H)
+	room := max(h-len(m.wireNotes(w)), 0)
+	m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
 }
 
 // scrollPage is scrollWire for the page of the result.
 func (m *Model) scrollPage(key string) {
-	for _, r := range m.layout(m.width, m.height) {
-		if r.pane != paneResult || !m.result.have() {
-			continue
-		}
-		w, h := widget.Inner(r.w, r.h)
-		room := max(h-len(m.headLines(w, h)), 1)
-		m.result.top = scrolled(m.result.top, max(len(m.pageLines(w))-room, 0)+1, key)
+	a, drawn := m.drawn.Of(paneResult)
+	if !drawn || !m.result.have() {
+		return
 	}
+	w, h := widget.Inner(a.W, a.H)
+	room := max(h-len(m.headLines(w, h)), 1)
+	m.result.top = scrolled(m.result.top, max(len(m.pageLines(w))-room, 0)+1, key)
 }
 
 // scrolled is the first line on screen after a motion key.
@@ -237,44 +235,37 @@ func wheelKey(msg tea.MouseWheelMsg) string {
 	return "down"
 }
 
-// click focuses the pane under the pointer, and in a list what is under it.
-func (m *Model) click(x, y int) {
-	for _, r := range m.layout(m.width, m.height) {
-		if x < r.x || x >= r.x+r.w || y < r.y || y >= r.y+r.h {
-			continue
-		}
-		was := m.ring.At
-		m.focus(r.pane)
-		switch {
-		case r.h < 3: // folded: nothing of it was drawn
-		case r.pane == paneHistory:
-			m.history.table.Click(y - r.y - 1)
-		case r.pane == paneForm && was == paneForm: // its lines lie elsewhere without the focus
-			w, _ := widget.Inner(r.w, r.h)
-			m.form.form.Click(y-r.y-1, w)
-		}
-		m.refresh()
+// click focuses the pane under the pointer, and in a list what is under it. The
+// first click on the form only brings it the focus.
+func (m *Model) click(hit kit.Hit, ok bool) {
+	if !ok {
 		return
 	}
+	before := m.ring.At
+	m.focus(hit.Pane)
+	switch {
+	case hit.Pane == paneHistory:
+		m.history.table.Click(hit.Line)
+	case hit.Pane == paneForm && before == paneForm:
+		m.form.form.Click(hit.Line)
+	}
+	m.refresh()
 }
 
 // wheel scrolls the pane under the pointer.
 func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	for _, r := range m.layout(m.width, m.height) {
-		if msg.X < r.x || msg.X >= r.x+r.w || msg.Y < r.y || msg.Y >= r.y+r.h {
-			continue
+	hit, ok := m.drawn.At(msg.X, msg.Y)
+	switch {
+	case !ok:
+	case hit.Pane == paneHistory:
+		m.history.table.Update(msg)
+	case hit.Pane == paneResult:
+		if v := m.viewer(); v != nil {
+			return v.Update(msg)
 		}
-		switch r.pane {
-		case paneHistory:
-			m.history.table.Update(msg)
-		case paneResult:
-			if v := m.viewer(); v != nil {
-				return v.Update(msg)
-			}
-			m.scrollPage(wheelKey(msg))
-		case paneWire:
-			m.scrollWire(wheelKey(msg))
-		}
+		m.scrollPage(wheelKey(msg))
+	case hit.Pane == paneWire:
+		m.scrollWire(wheelKey(msg))
 	}
 	return nil
 }

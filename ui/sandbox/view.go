@@ -12,33 +12,27 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// rect is where a pane lies, in cells, and whether it is folded to one line.
-type rect struct {
-	pane       int
-	x, y, w, h int
-}
-
 // layout places the panes: side by side from kit.StackBelow cells on, stacked
 // below, where the panes without focus are folded as far as it takes.
-func (m *Model) layout(w, h int) []rect {
+func (m *Model) layout(w, h int) []kit.Area {
 	switch {
 	case m.ring.Zoomed:
-		return []rect{{m.ring.At, 0, 0, w, h}}
+		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
 	case w < kit.StackBelow:
 		return m.stacked(w, h)
 	}
 	left := min(max(w*33/100, 38), 64)
 	formH := min(m.form.form.Height(left-2)+2, h*2/3)
 	historyH := min(max(h/4, 5), 14)
-	return []rect{
-		{paneForm, 0, 0, left, formH},
-		{paneWire, 0, formH, left, h - formH},
-		{paneResult, left, 0, w - left, h - historyH},
-		{paneHistory, left, h - historyH, w - left, historyH},
+	return []kit.Area{
+		{Pane: paneForm, W: left, H: formH},
+		{Pane: paneWire, Y: formH, W: left, H: h - formH},
+		{Pane: paneResult, X: left, W: w - left, H: h - historyH},
+		{Pane: paneHistory, X: left, Y: h - historyH, W: w - left, H: historyH},
 	}
 }
 
-func (m *Model) stacked(w, h int) []rect {
+func (m *Model) stacked(w, h int) []kit.Area {
 	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
 	formH := min(m.form.form.Height(w-2)+2, h*2/3)
 	switch m.ring.At {
@@ -56,10 +50,10 @@ func (m *Model) stacked(w, h int) []rect {
 		heights[paneResult] = max((h-2)/3, 1)
 		heights[paneHistory] = h - 2 - heights[paneResult]
 	}
-	var out []rect
+	var out []kit.Area
 	y := 0
 	for _, p := range []int{paneForm, paneWire, paneResult, paneHistory} {
-		out = append(out, rect{p, 0, y, w, heights[p]})
+		out = append(out, kit.Area{Pane: p, Y: y, W: w, H: heights[p]})
 		y += heights[p]
 	}
 	return out
@@ -67,26 +61,20 @@ func (m *Model) stacked(w, h int) []rect {
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
-	rects := m.layout(w, h)
-	drawn := make([]string, len(rects))
-	for i, r := range rects {
-		drawn[i] = m.pane(r)
-	}
-	if len(rects) == panes && w >= kit.StackBelow {
-		return widget.Row(widget.Stack(drawn[0], drawn[1]), widget.Stack(drawn[2], drawn[3]))
-	}
-	return widget.Stack(drawn...)
+	var frame string
+	frame, m.drawn = widget.Tile(m.layout(w, h), m.pane)
+	return frame
 }
 
-func (m *Model) pane(r rect) string {
-	on := m.ring.At == r.pane
-	title := m.paneTitle(r.pane)
-	if r.h < 3 {
+func (m *Model) pane(r kit.Area) string {
+	on := m.ring.At == r.Pane
+	title := m.paneTitle(r.Pane)
+	if r.H < 3 {
 		return m.foldedPane(r, title)
 	}
-	iw, ih := widget.Inner(r.w, r.h)
+	iw, ih := widget.Inner(r.W, r.H)
 	var body string
-	switch r.pane {
+	switch r.Pane {
 	case paneForm:
 		body = m.form.form.Render(on, iw, ih)
 	case paneWire:
@@ -96,14 +84,14 @@ func (m *Model) pane(r rect) string {
 	case paneHistory:
 		body = m.renderHistory(on, iw, ih)
 	}
-	return widget.Pane(m.deps.Theme, title, on, r.w, r.h, body)
+	return widget.Pane(m.deps.Theme, title, on, r.W, r.H, body)
 }
 
 // foldedPane is a pane in one line: its title and what matters of it.
-func (m *Model) foldedPane(r rect, title string) string {
+func (m *Model) foldedPane(r kit.Area, title string) string {
 	th := m.deps.Theme
 	words := ""
-	switch r.pane {
+	switch r.Pane {
 	case paneForm:
 		words = string(m.form.request.Zone.Name) + " · " + m.form.request.Via.String() + " · " + m.form.request.URL
 	case paneWire:
@@ -119,8 +107,8 @@ func (m *Model) foldedPane(r rect, title string) string {
 		words = m.historyGist()
 	}
 	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
-	line := head + text.Cut(text.Clean(words), max(r.w-text.Width(title)-5, 0))
-	return widget.Block(line, r.w, max(r.h, 0))
+	line := head + text.Cut(text.Clean(words), max(r.W-text.Width(title)-5, 0))
+	return widget.Block(line, r.W, max(r.H, 0))
 }
 
 func (m *Model) paneTitle(pane int) string {

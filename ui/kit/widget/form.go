@@ -62,6 +62,7 @@ type Form struct {
 	at      int
 	editing bool
 	top     int
+	drawn   []int // of each line, the field it was last drawn for
 	// Dialog makes tab and shift+tab move between fields, and enter go on to the
 	// next one while editing: for overlays, where tab means nothing else.
 	Dialog bool

@@ -109,24 +109,15 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	return cmd, fd.value() != before
 }
 
-// Click moves the focus to the field drawn on line y of the form, as it was
-// drawn last at width w; what was being typed is taken.
-func (f *Form) Click(y, w int) {
-	at := -f.top
-	labels := f.labels(w)
-	for i, fd := range f.fields {
-		if fd.Hidden {
-			continue
-		}
-		next := at + len(f.fieldLines(fd, i == f.at, labels, w))
-		if y >= at && y < next {
-			if fd.Kind != FieldNote && i != f.at {
-				f.stop()
-				f.at = i
-			}
-			return
-		}
-		at = next
+// Click moves the focus to the field that was drawn on line y of the form; what was
+// being typed is taken.
+func (f *Form) Click(y int) {
+	if y < 0 || y >= len(f.drawn) {
+		return
+	}
+	if i := f.drawn[y]; i != f.at && f.fields[i].Kind != FieldNote {
+		f.stop()
+		f.at = i
 	}
 }
 

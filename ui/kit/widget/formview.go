@@ -12,7 +12,7 @@ const pickRows = 8
 // Render draws the form as exactly h lines of w cells, scrolled so that the
 // field with the focus is in sight.
 func (f *Form) Render(focused bool, w, h int) string {
-	lines, from, to := f.lines(focused, w)
+	lines, of, from, to := f.lines(focused, w)
 	if to > f.top+h {
 		f.top = to - h
 	}
@@ -20,16 +20,19 @@ func (f *Form) Render(focused bool, w, h int) string {
 		f.top = from
 	}
 	f.top = max(min(f.top, len(lines)-h), 0)
+	f.drawn = of[f.top:min(f.top+h, len(lines))]
 	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
 }
 
 // Height is how many lines the form needs at width w.
 func (f *Form) Height(w int) int {
-	lines, _, _ := f.lines(true, w)
+	lines, _, _, _ := f.lines(true, w)
 	return len(lines)
 }
 
-func (f *Form) lines(focused bool, w int) (lines []string, from, to int) {
+// lines are the lines of the form, the field of each, and from where to where the
+// current field goes.
+func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to int) {
 	labels := f.labels(w)
 	for i, fd := range f.fields {
 		if fd.Hidden {
@@ -40,11 +43,14 @@ func (f *Form) lines(focused bool, w int) (lines []string, from, to int) {
 			from = len(lines)
 		}
 		lines = append(lines, f.fieldLines(fd, on, labels, w)...)
+		for len(of) < len(lines) {
+			of = append(of, i)
+		}
 		if i == f.at {
 			to = len(lines)
 		}
 	}
-	return lines, from, to
+	return lines, of, from, to
 }
 
 // labels is the width of the labels in a form of w cells.

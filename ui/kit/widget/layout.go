@@ -124,6 +124,25 @@ func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) strin
 	return b.String()
 }
 
+// Tile draws every area and puts them together; areas come column by column and
+// leave no gap. What it returns are the regions of that frame.
+func Tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) {
+	h := 0
+	for _, a := range areas {
+		h = max(h, a.Y+a.H)
+	}
+	lines := make([]string, h)
+	for _, a := range areas {
+		block := draw(a)
+		for y := range a.H {
+			var line string
+			line, block, _ = strings.Cut(block, "\n")
+			lines[a.Y+y] += line
+		}
+	}
+	return strings.Join(lines, "\n"), areas
+}
+
 // Inner is the size inside a pane of w×h.
 func Inner(w, h int) (iw, ih int) { return max(w-2, 0), max(h-2, 0) }
 

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -63,5 +64,18 @@ func TestSplitLeavesNoRemainder(t *testing.T) {
 		if sum != total {
 			t.Errorf("Split(%d) gives %d", total, sum)
 		}
+	}
+}
+
+func TestTilePutsColumnsSideBySideAndNotesThem(t *testing.T) {
+	areas := []kit.Area{{Pane: 0, W: 2, H: 1}, {Pane: 1, Y: 1, W: 2, H: 2}, {Pane: 2, X: 2, W: 3, H: 3}}
+	frame, drawn := Tile(areas, func(a kit.Area) string {
+		return Block(strings.Repeat(strings.Repeat(strconv.Itoa(a.Pane), a.W)+"\n", a.H), a.W, a.H)
+	})
+	if want := "00222\n11222\n11222"; frame != want {
+		t.Errorf("drawn\n%s\nwant\n%s", frame, want)
+	}
+	if hit, ok := drawn.At(4, 1); !ok || hit != (kit.Hit{Pane: 2, Line: 0}) {
+		t.Errorf("under the pointer lies %v, %v", hit, ok)
 	}
 }
