@@ -119,6 +119,9 @@ func TestARefreshPausesBeforeAndHasNothingToDelete(t *testing.T) {
 	if p = tick(t, p, StepEach); !p.Over() {
 		t.Errorf("not over: %+v", p)
 	}
+	if _, err := p.Untick(StepEach); !errors.Is(err, ErrRotationOver) {
+		t.Errorf("taking a step back after the end: %v", err)
+	}
 }
 
 func TestAStepIsTakenBackFromTheEnd(t *testing.T) {

@@ -225,6 +225,34 @@ func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
 	})
 }
 
+func TestAStepIsTakenBackUntilTheRotationIsOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
+		s.Press("R", "u")
+		s.ExpectToast("no step was done yet")
+		s.Press("enter")
+		s.Expect("[›] issue a new key")
+		s.Press("u")
+		s.Expect("[›] look at what uses the key")
+		s.Press("enter")
+		plan, _, err := r.rotations.Running("prod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Another console gives it up while this one shows it.
+		if _, err := r.rotations.Update(t.Context(), plan.ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(time.Now()) }); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("u")
+		s.Expect("the rotation is over")
+		plans, err := r.rotations.List()
+		if err != nil || len(plans) != 1 || !plans[0].Over() || !plans[0].Steps[0].Done {
+			t.Errorf("the record is %+v, %v", plans, err)
+		}
+	})
+}
+
 func TestARefreshNamesWhatStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())

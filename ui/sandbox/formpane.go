@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"reflect"
 	"strings"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -20,7 +22,8 @@ type formPane struct {
 	problems []problem
 	wire     model.WirePreview
 	rows     wireView
-	top      int // first row of the wire pane
+	from     *outcome // what request, problems and wire were made from; nil before the first time
+	top      int      // first row of the wire pane
 	// refused is what the service said of a field when it was asked to send; it
 	// stands until the form changes.
 	refused []problem
@@ -120,12 +123,28 @@ func (p *formPane) fold() {
 	}
 }
 
+// outcome is everything that what is shown of the form follows from.
+type outcome struct {
+	draft   draft
+	refused []problem
+	tried   bool
+	session kit.Session
+	profile profile.Profile
+	minute  time.Time // keys expire
+}
+
 // refresh works out what the form comes to: request, problems at their fields,
-// and the bytes that would be sent. Everything in it is pure and quick.
+// and the bytes that would be sent. Update ends with it; where nothing has changed
+// that they follow from, it does nothing. Everything in it is pure and quick.
 func (m *Model) refresh() {
 	p := &m.form
-	d := p.draft()
-	p.request, p.problems = d.request(m.session, m.deps.Now())
+	now := m.deps.Now()
+	from := outcome{p.draft(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute)}
+	if p.from != nil && reflect.DeepEqual(*p.from, from) {
+		return
+	}
+	p.from = &from
+	p.request, p.problems = from.draft.request(m.session, now)
 	p.problems = append(p.problems, p.refused...)
 	native := p.request.Via == model.ViaNative
 	p.form.SetHidden(string(fieldFormat), native)
@@ -144,7 +163,7 @@ func (m *Model) refresh() {
 	p.wire, p.rows = model.WirePreview{}, wireView{}
 	if m.session.Ready {
 		key, _ := pickKey(m.session, p.request.Key)
-		p.wire = m.deps.Fetcher.Preview(m.deps.Profile(), p.request, key.Last4)
+		p.wire = m.deps.Fetcher.Preview(from.profile, p.request, key.Last4)
 	}
 }
 

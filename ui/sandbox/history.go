@@ -103,7 +103,6 @@ func (m *Model) remember() {
 		if a.Profile == m.session.ProfileName && a.URL != "" {
 			d.Zone, d.URL, d.Via = a.Zone, a.URL, string(a.Via)
 			m.form.fill(d)
-			m.refresh()
 			return
 		}
 	}

@@ -199,3 +199,51 @@ func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 		b.ExpectNot("✓ ok                serp_demo")
 	})
 }
+
+func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
+	entry := func(ref, url string) model.Activity {
+		return model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: url, Class: model.ClassOK}
+	}
+	older, newer, newest := entry("f_1", "http://lab.test/1"), entry("f_2", "http://lab.test/2"), entry("f_3", "http://lab.test/3")
+	for _, c := range []struct {
+		name string
+		keys []string // before the newest fetch comes
+		want string
+	}{
+		{"at the newest it goes along", nil, "GET http://lab.test/3 "},
+		{"at another it stays there", []string{"j"}, "GET http://lab.test/1 "},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, 120, 40)
+				for _, a := range []model.Activity{older, newer, newest} {
+					res := okResult(model.FetchRequest{Zone: demoZones()[0], URL: a.URL, Via: model.ViaNative, Retries: -1})
+					res.ID = a.Ref
+					b.svc.kept[a.Ref] = res
+				}
+				b.svc.history = []model.Activity{newer, older}
+				b.reload()
+				b.Press("shift+tab")
+				b.Press(c.keys...)
+				b.svc.history = []model.Activity{newest, newer, older}
+				b.reload()
+				b.Press("enter")
+				b.Expect("Response · from history")
+				b.Press("o")
+				b.Expect(c.want)
+			})
+		})
+	}
+}
+
+func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 200, 50)
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "serp_demo", URL: "http://lab.test/search"}})
+		b.Expect(`"zone":"serp_demo"`, `"url":"http://lab.test/search"`)
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
+		b.Expect(`"zone":"serp_demo"`, `"url":"http://lab.test/json"`)
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo"}})
+		b.Expect(`"zone":"unlocker_demo"`, `"url":"http://lab.test/json"`)
+	})
+}

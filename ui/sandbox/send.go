@@ -177,7 +177,6 @@ func (m *Model) tookFetch(msg fetched) tea.Cmd {
 		for _, p := range refused.Problems {
 			m.form.refused = append(m.form.refused, problem{Field: refusedField(p.Field), Severity: note, Text: p.Err.Error()})
 		}
-		m.refresh()
 		return nil
 	default:
 		m.result.trouble = "Not sent: " + msg.err.Error()

@@ -114,7 +114,6 @@ func (m *Model) setForm(d draft) bool {
 			m.form.before = m.form.before[1:]
 		}
 	}
-	m.refresh()
 	m.focus(paneForm)
 	return changed
 }
@@ -129,7 +128,6 @@ func (m *Model) undo() {
 	m.form.before = m.form.before[:n-1]
 	m.form.refused = nil
 	m.form.fill(d)
-	m.refresh()
 	m.focus(paneForm)
 }
 

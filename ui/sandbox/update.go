@@ -9,6 +9,12 @@ import (
 
 // Update takes one message; see kit.View.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	cmd := m.update(msg)
+	m.refresh()
+	return cmd
+}
+
+func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
 		m.width = msg.W
@@ -62,7 +68,6 @@ func (m *Model) newSession(s kit.Session) {
 			m.form.form.FocusOn(string(fieldURL), false) // what is left to type
 		}
 	}
-	m.refresh()
 	m.options()
 	if other && m.history.loaded {
 		m.listHistory()
@@ -150,7 +155,6 @@ func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
 		m.form.refused = nil
 		m.form.fold()
 	}
-	m.refresh()
 	return cmd
 }
 
@@ -171,7 +175,6 @@ func (m *Model) movePane(msg tea.Msg) {
 			m.ring.At = paneForm
 		}
 	}
-	m.refresh()
 }
 
 // openURL fills the form as another tab asks.
@@ -249,7 +252,6 @@ func (m *Model) click(hit kit.Hit, ok bool) {
 	case hit.Pane == paneForm && before == paneForm:
 		m.form.form.Click(hit.Line)
 	}
-	m.refresh()
 }
 
 // wheel scrolls the pane under the pointer.
