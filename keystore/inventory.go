@@ -31,6 +31,8 @@ type Inventory struct {
 
 	mu   sync.Mutex
 	keys []model.Key
+
+	changing sync.RWMutex // held for reading while a change is written
 }
 
 // OpenInventory reads the inventory; a missing file is an empty one and is made
@@ -165,8 +167,16 @@ func (v *Inventory) RecordSeen(ctx context.Context, name string, value Secret) (
 	return changed, err
 }
 
+// Settle waits until the changes that were begun have been written or given up.
+func (v *Inventory) Settle() {
+	v.changing.Lock()
+	defer v.changing.Unlock()
+}
+
 // change is the read-modify-write cycle.
 func (v *Inventory) change(ctx context.Context, doing, name string, f func([]model.Key) ([]model.Key, error)) error {
+	v.changing.RLock()
+	defer v.changing.RUnlock()
 	unlock, err := textfile.Lock(ctx, v.path)
 	if err != nil {
 		return fmt.Errorf("%s %q: %w", doing, name, err)

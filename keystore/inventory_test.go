@@ -407,3 +407,31 @@ func readRendered(keys []model.Key) ([]model.Key, error) {
 	}
 	return f.keys(doc)
 }
+
+func TestSettleWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
+	v, err := OpenInventory(filepath.Join(t.TempDir(), "keys.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Add(t.Context(), model.Key{Name: "etl", Level: model.LevelUser}); err != nil {
+		t.Fatal(err)
+	}
+	begun, changed := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(changed)
+		err := v.Update(t.Context(), "etl", func(k model.Key) (model.Key, error) {
+			close(begun)
+			k.Note = "written at the end"
+			return k, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}()
+	<-begun
+	v.Settle()
+	if k, _ := v.Get("etl"); k.Note != "written at the end" {
+		t.Errorf("after settling the key is %+v", k)
+	}
+	<-changed
+}

@@ -42,15 +42,25 @@ type embedded struct {
 	chromium string        // the browser's program; empty looks in PATH
 	wait     time.Duration // for another process to finish its start
 
-	mu     sync.Mutex
-	server *emulator.Server // nil while another process runs it
-	ready  emulator.Ready
-	known  bool
-	closed bool
+	mu      sync.Mutex       // held for a look at what follows, never over the network or the disk
+	server  *emulator.Server // nil while another process runs it
+	ready   emulator.Ready
+	known   bool
+	closed  bool
+	attempt *attempt // the search under way; nil while nobody needs one
 
 	// ahead is how far its clock is ahead of the machine's, in nanoseconds, as it was
 	// last seen: who asks for the time cannot wait for an answer.
 	ahead atomic.Int64
+}
+
+// attempt is one search for a living emulator, which everyone who asks for it
+// meanwhile shares.
+type attempt struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed once ready and err are set
+	ready  emulator.Ready
+	err    error
 }
 
 // errClosed: the session has ended, and with it the right to an emulator.
@@ -61,35 +71,81 @@ func newEmbedded(o Options, paths profile.Paths) *embedded {
 }
 
 // ensure returns the addresses of a living emulator, starting it from its
-// state where none lives.
+// state where none lives. A caller whose context ends leaves at once; the search
+// goes on for the others, and for whoever asks next.
 func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	switch {
 	case e.closed:
+		e.mu.Unlock()
 		return emulator.Ready{}, errClosed
 	case e.server != nil:
+		defer e.mu.Unlock()
 		e.ahead.Store(int64(e.server.Ahead()))
 		return e.ready, nil
 	}
-	if e.known && e.alive(ctx, e.ready) {
-		return e.ready, nil
+	a := e.attempt
+	if a == nil {
+		search, cancel := context.WithCancel(context.WithoutCancel(ctx))
+		a = &attempt{cancel: cancel, done: make(chan struct{})}
+		e.attempt = a
+		go e.search(search, a)
+	}
+	e.mu.Unlock()
+	select {
+	case <-a.done:
+		return a.ready, a.err
+	case <-ctx.Done():
+		return emulator.Ready{}, fmt.Errorf("waiting for the embedded emulator: %w", ctx.Err())
+	}
+}
+
+// search makes the attempt. An emulator that starts after the session's end is
+// ended at once.
+func (e *embedded) search(ctx context.Context, a *attempt) {
+	defer a.cancel()
+	server, ready, err := e.find(ctx)
+	e.mu.Lock()
+	late := e.closed
+	e.attempt = nil
+	switch {
+	case late:
+		err = errClosed
+	case err == nil:
+		e.server, e.ready, e.known = server, ready, true
+	}
+	a.ready, a.err = ready, err
+	e.mu.Unlock()
+	if late && server != nil {
+		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		defer cancel()
+		if err := e.end(stop, server); err != nil {
+			e.log.Warn("an emulator that nobody waited for", "error", err)
+		}
+	}
+	close(a.done)
+}
+
+// find is the emulator that answers, or a new one; server is nil while another
+// process runs it.
+func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
+	e.mu.Lock()
+	ready, known := e.ready, e.known
+	e.mu.Unlock()
+	if known && e.alive(ctx, ready) {
+		return nil, ready, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.wait)
 	defer cancel()
 	for {
-		ready, err := e.attachOrStart(ctx)
-		if err == nil {
-			e.ready, e.known = ready, true
-			return ready, nil
-		}
+		server, ready, err := e.attachOrStart(ctx)
 		if !errors.Is(err, emulator.ErrStateInUse) {
-			return emulator.Ready{}, err
+			return server, ready, err
 		}
 		select {
 		case <-time.After(attachPause):
 		case <-ctx.Done():
-			return emulator.Ready{}, fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
+			return nil, emulator.Ready{}, fmt.Errorf("another zonedeck%s holds %s but its emulator does not answer: end that process and try again", e.owner(), e.paths.EmulatorDir())
 		}
 	}
 }
@@ -105,20 +161,20 @@ func (e *embedded) owner() string {
 // attachOrStart is one try: our own emulator if the state folder is free, else
 // the one that its owner announced. Where its state cannot be kept (a home that
 // is read-only, a full disk) it runs for this process alone, and a note says so.
-func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
+func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
+	none := emulator.Ready{}
 	server, err := e.start(ctx, e.paths.EmulatorDir())
 	if errors.Is(err, emulator.ErrStateInUse) {
 		if announced, found := e.readAnnouncement(); found && e.alive(ctx, announced) {
-			return announced, nil
+			return nil, announced, nil
 		}
-		return emulator.Ready{}, err
+		return nil, none, err
 	}
 	if err == nil {
 		ready := server.Ready()
 		if err = e.announce(ready); err == nil {
-			e.server = server
 			e.ahead.Store(int64(server.Ahead()))
-			return ready, nil
+			return server, ready, nil
 		}
 		stopCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 		defer cancel()
@@ -126,13 +182,12 @@ func (e *embedded) attachOrStart(ctx context.Context) (emulator.Ready, error) {
 	}
 	kept := err
 	if server, err = e.start(ctx, ""); err != nil {
-		return emulator.Ready{}, fmt.Errorf("start the embedded emulator: %w", kept)
+		return nil, none, fmt.Errorf("start the embedded emulator: %w", kept)
 	}
-	e.server = server
 	e.ahead.Store(int64(server.Ahead()))
 	ready := server.Ready()
 	ready.Notes = append(ready.Notes, fmt.Sprintf("the emulator's jobs and keys end with this process, because its state cannot be kept: %v", kept))
-	return ready, nil
+	return server, ready, nil
 }
 
 func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
@@ -169,16 +224,30 @@ func (e *embedded) where() (ready emulator.Ready, ours bool) {
 	return e.ready, e.server != nil
 }
 
-// close ends the emulator if this process runs it. The announcement goes first,
-// while the state folder is still ours: it never speaks of what is not there.
+// close ends the emulator if this process runs it, and the search for one.
 func (e *embedded) close(ctx context.Context) error {
 	e.mu.Lock()
-	server := e.server
+	server, a := e.server, e.attempt
 	e.server, e.closed = nil, true
 	e.mu.Unlock()
+	if a != nil {
+		a.cancel()
+		select {
+		case <-a.done:
+		case <-ctx.Done():
+			return fmt.Errorf("end the embedded emulator, which is still starting: %w", ctx.Err())
+		}
+	}
 	if server == nil {
 		return nil
 	}
+	return e.end(ctx, server)
+}
+
+// end takes the announcement back and ends an emulator of this process. The
+// announcement goes first, while the state folder is still ours: it never speaks of
+// what is not there.
+func (e *embedded) end(ctx context.Context, server *emulator.Server) error {
 	if announced, found := e.readAnnouncement(); found && announced.API == server.Ready().API {
 		_ = os.Remove(e.paths.EmulatorFile()) // one that stays behind is found to be stale
 	}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -82,16 +83,83 @@ func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if ready, err := e.ensure(ctx); err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "process 1") {
+	e.wait = 200 * time.Millisecond
+	if ready, err := e.ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "process 1") {
 		t.Errorf("a stranger at the announced port is taken for the emulator: %s, %v", ready.API, err)
 	}
 	if err := owner.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
+	e.wait = attachTimeout
 	if ready := ensured(t, e); ready.API == stranger.URL {
 		t.Error("a stale announcement is believed")
+	}
+}
+
+func TestACancelledCallerLeavesAndTheOthersGetTheEmulator(t *testing.T) {
+	paths := home(t)
+	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := another(t, paths) // the folder is held, and nothing is announced
+	e.wait = time.Minute
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := e.ensure(cancelled); !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled caller got %v", err)
+	}
+	answers := make(chan error, 2)
+	for range cap(answers) {
+		go func() {
+			_, err := e.ensure(t.Context())
+			answers <- err
+		}()
+	}
+	if notes := e.notes(); notes != nil { // no lock is held over the search
+		t.Errorf("notes of an emulator that has not started: %q", notes)
+	}
+	select {
+	case err := <-answers:
+		t.Fatalf("a caller got %v while the folder is held", err)
+	default:
+	}
+	if err := holder.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range cap(answers) {
+		if err := <-answers; err != nil {
+			t.Errorf("a caller that waited: %v", err)
+		}
+	}
+	if _, ours := e.where(); !ours {
+		t.Error("the search ended without an emulator")
+	}
+}
+
+func TestTheEndDoesNotWaitForASearch(t *testing.T) {
+	paths := home(t)
+	holder, err := emulator.Start(t.Context(), emulator.Options{StateDir: paths.EmulatorDir(), ProxyAddr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := another(t, paths)
+	e.wait = time.Hour
+	answer := make(chan error, 1)
+	go func() {
+		_, err := e.ensure(t.Context())
+		answer <- err
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), attachTimeout)
+	defer cancel()
+	if err := e.close(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := <-answer; !errors.Is(err, errClosed) {
+		t.Errorf("who waited got %v", err)
+	}
+	if err := holder.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }
 

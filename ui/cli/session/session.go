@@ -227,16 +227,34 @@ func (s *Session) proxyInEnvironment() bool {
 	return false
 }
 
-// Close ends the session: the service first, then the history, then the emulator.
+// closePatience bounds the end of a session.
+const closePatience = 5 * time.Second
+
+// Close ends the session: the service first, then what is being written to the
+// inventory and the history, then the emulator. What has not been written after
+// five seconds is given up.
 func (s *Session) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 	defer cancel()
-	err := s.Client.Close(ctx)
-	s.pruning.Wait()
-	if s.journal != nil {
-		err = errors.Join(err, s.journal.Close())
+	ended := make(chan error, 1)
+	go func() {
+		err := s.Client.Close(ctx)
+		s.pruning.Wait()
+		s.Inventory.Settle()
+		if s.journal != nil {
+			err = errors.Join(err, s.journal.Close())
+		}
+		ended <- err
+	}()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+		err = fmt.Errorf("the files were not written within %s", closePatience)
 	}
 	if s.embedded != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		defer cancel()
 		err = errors.Join(err, s.embedded.close(ctx))
 	}
 	return err
