@@ -227,17 +227,18 @@ func (s *Session) proxyInEnvironment() bool {
 	return false
 }
 
-// closePatience bounds the end of a session.
+// closePatience bounds each part of the end of a session.
 const closePatience = 5 * time.Second
 
 // Close ends the session: the service first, then what is being written to the
-// inventory and the history, then the emulator. What has not been written after
-// five seconds is given up.
+// inventory and the history, then the emulator. Calls that have not ended after
+// five seconds, and files that have not been written after ten, are given up.
 func (s *Session) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
-	defer cancel()
+	ctx = context.WithoutCancel(ctx)
 	ended := make(chan error, 1)
 	go func() {
+		ctx, cancel := context.WithTimeout(ctx, closePatience)
+		defer cancel()
 		err := s.Client.Close(ctx)
 		s.pruning.Wait()
 		s.Inventory.Settle()
@@ -246,14 +247,16 @@ func (s *Session) Close(ctx context.Context) error {
 		}
 		ended <- err
 	}()
+	timer := time.NewTimer(2 * closePatience)
+	defer timer.Stop()
 	var err error
 	select {
 	case err = <-ended:
-	case <-ctx.Done():
-		err = fmt.Errorf("the files were not written within %s", closePatience)
+	case <-timer.C:
+		err = fmt.Errorf("the files were not written within %s", 2*closePatience)
 	}
 	if s.embedded != nil {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
+		ctx, cancel := context.WithTimeout(ctx, closePatience)
 		defer cancel()
 		err = errors.Join(err, s.embedded.close(ctx))
 	}
