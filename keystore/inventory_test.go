@@ -139,6 +139,7 @@ func TestAFaultyInventoryIsNamedByLineAndLeftAlone(t *testing.T) {
 		"not UTF-8":          {"version = 1\n# \xff\n", "UTF-8", 2, 0},
 		"inline":             {"keys = [{name = \"a\", level = \"X\"}]\n", "ADMIN", 1, 22},
 		"long last4":         {"[[keys]]\nname = \"a\"\nlast4 = \"SECRETVALUE\"\n", "four characters", 3, 1},
+		"odd fingerprint":    {"[[keys]]\nname = \"a\"\nfingerprint = \"0123456789abcdeg\"\n", "16 hex digits", 3, 1},
 		"number for a date":  {"[[keys]]\nname = \"a\"\nexpires = 2027\n", "2027-01-31", 3, 1},
 		"table for a name":   {"[[keys]]\n[keys.name]\nx = 1\n", "text in quotes", 2, 2},
 		"one user, no list":  {"[[keys]]\nname = \"a\"\nused_by = \"x\"\n", "a list in square brackets", 3, 11},
@@ -240,6 +241,9 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	}
 	if err := rename("b"); !errors.Is(err, ErrKeyExists) {
 		t.Errorf("renaming over another key: %v", err)
+	}
+	if err := v.Update(t.Context(), "b", func(k model.Key) (model.Key, error) { k.Name = "a"; return k, nil }); !errors.Is(err, ErrKeyExists) {
+		t.Errorf("renaming over the first key: %v", err)
 	}
 	if err := rename("c"); err != nil {
 		t.Fatal(err)

@@ -223,3 +223,23 @@ func TestADateThatIsYetToComeIsSaidToBeOne(t *testing.T) {
 		t.Errorf("%+v", found)
 	}
 }
+
+func TestAKeyThatCannotBeUsedSaysWhatToPick(t *testing.T) {
+	k := goodKey()
+	for c, want := range map[model.Capability][3]string{
+		model.CapBilling:  {"USER", "USER has no access to billing", "pick a key of level FINANCE or ADMIN"},
+		model.CapSettings: {"USER", "USER has no access to product settings", "pick a key of level OPS or ADMIN"},
+		model.CapUse:      {"FINANCE", "FINANCE has no proxy and API use", "pick a key of level USER or OPS"},
+	} {
+		k.Level = model.Level(want[0])
+		f, hit := permissionFinding(k, c)
+		if !hit || f.Text != want[1] || f.Fix != want[2] {
+			t.Errorf("%s: %+v", c, f)
+		}
+	}
+	k.Level = model.LevelLimit
+	f, hit := permissionFinding(k, model.CapSettings)
+	if !hit || f.Text != "LIMIT has access to product settings for proxy passwords and IP allow/deny lists only" || f.Fix != "for anything else pick a key of level OPS or ADMIN" {
+		t.Errorf("%+v", f)
+	}
+}

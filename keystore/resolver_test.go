@@ -258,6 +258,19 @@ func TestAnUnusableIdentityIsSaidAndNotReplaced(t *testing.T) {
 		_, err := r.Resolve(t.Context(), "file:a")
 		wantSecretError(t, err, ErrSecretUnreachable, "no X25519 identity")
 	})
+	t.Run("a folder", func(t *testing.T) {
+		if err := os.Remove(identity); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(identity, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := r.Resolve(t.Context(), "file:a")
+		wantSecretError(t, err, ErrSecretUnreachable, "is a directory")
+		if err := os.Remove(identity); err != nil {
+			t.Fatal(err)
+		}
+	})
 	t.Run("readable by others", func(t *testing.T) {
 		if runtime.GOOS == "windows" {
 			t.Skip("modes are not kept on Windows")

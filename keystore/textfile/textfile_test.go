@@ -216,3 +216,21 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestFaultFindsADottedFieldAtTheStart(t *testing.T) {
+	doc, err := Decode("f.toml", []byte("rooms.bath.size = 1\n"), &house{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := doc.Fault(At("rooms", "bath", "size"), "x", ""); e.Line != 1 || e.Column != 1 {
+		t.Errorf("%d:%d, want 1:1", e.Line, e.Column)
+	}
+}
+
+func TestCharactersThatDoNotPrintAreEscaped(t *testing.T) {
+	for in, want := range map[string]string{"\uffff": `"\uFFFF"`, "\U0001ffff": `"\U0001FFFF"`, "\x1f": `"\u001F"`, "\u0085": `"\u0085"`, "\n\t": `"\n\t"`} {
+		if got := Quote(in); got != want {
+			t.Errorf("%q: %s, want %s", in, got, want)
+		}
+	}
+}

@@ -339,3 +339,56 @@ func FuzzErrorText(f *testing.F) {
 		}
 	})
 }
+
+func TestUnwrapSaysWhatIsWrong(t *testing.T) {
+	for in, want := range map[string]string{
+		`<html>`:                            "'<' where '{' belongs",
+		`{"body":{}}`:                       "the body is not a string",
+		`{"body":"half`:                     "it ends early",
+		`{"body":"b"}{}`:                    "'{' after its end",
+		`{"body":"b","status_code":200} x`:  "'x' after its end",
+		`{"body":"b","body":"c"}`:           "two bodies",
+		`{"status_code":"200x","body":"b"}`: "status_code is not a status",
+		`{"status_code":99,"body":"b"}`:     "status_code is not a status",
+		`{"status_code":1000,"body":"b"}`:   "status_code is not a status",
+		"{\"body\":\"a\x1fb\"}":             "a control character in a string",
+		`{"body":"b",}`:                     "a field name is missing after a comma",
+		`{"body":"\q"}`:                     `escape \q`,
+		`{"body":"\u12g4"}`:                 "escape without four digits",
+		`{"body":"\ud83d\u12g4"}`:           "escape without four digits",
+		`{"body":"\u12`:                     "it ends early",
+		`{"body":"\ud83d\u1`:                "it ends early",
+		`{"body":"\`:                        "it ends early",
+		`{"body" "b"}`:                      `'"' where ':' belongs`,
+		`{"body":"b" "c"}`:                  `'"' after a value`,
+		`{"headers":"x","body":"b"}`:        "headers is not an object",
+		`{"x":"a\`:                          "it ends early",
+		`{"x":tr`:                           "it ends early",
+		`{"x":[1 2],"body":"b"}`:            "a value is not JSON",
+		` `:                                 "it ends early",
+		`{"body":"b"`:                       "it ends early",
+	} {
+		want = ErrNotWrapped.Error() + ": " + want
+		if _, err := Unwrap(strings.NewReader(in), io.Discard); err == nil || err.Error() != want {
+			t.Errorf("%q:\ngot  %v\nwant %s", in, err, want)
+		}
+	}
+	for _, status := range []string{"100", "999"} {
+		if _, err := Unwrap(strings.NewReader(`{"status_code":`+status+`,"body":"b"}`), io.Discard); err != nil {
+			t.Errorf("status %s: %v", status, err)
+		}
+	}
+}
+
+func TestAWordIsATokenThatLeadsNowhere(t *testing.T) {
+	for _, s := range []string{"a", "z", "A", "Z", "0", "9", "a_-.", ".a", strings.Repeat("a", 80)} {
+		if got, ok := word(s); !ok || got != s {
+			t.Errorf("%q: %q, %t", s, got, ok)
+		}
+	}
+	for _, s := range []string{"", ".", "..", "...", "a/b", "a b", "`", "{", "@", "[", ":", "é", "a\n", strings.Repeat("a", 81)} {
+		if got, ok := word(s); ok || got != "" {
+			t.Errorf("%q: %q, %t", s, got, ok)
+		}
+	}
+}

@@ -482,3 +482,25 @@ func FuzzConfigNeverPanicsAndStaysWhenBroken(f *testing.F) {
 		}
 	})
 }
+
+func TestTheEdgesOfAProfilesName(t *testing.T) {
+	for name, fine := range map[string]bool{
+		"a": true, "z": true, "A": true, "Z": true, "0": true, "9": true, "_-": true, strings.Repeat("a", 64): true,
+		"": false, strings.Repeat("a", 65): false, "`": false, "{": false, "@": false, "[": false, "/": false, ":": false, "ä": false,
+	} {
+		if problem := checkName(&Profile{Name: name}); (problem == nil) != fine {
+			t.Errorf("%q: %v", name, problem)
+		}
+	}
+}
+
+func TestACertificateOfAFlagIsMadeAbsolute(t *testing.T) {
+	want, err := filepath.Abs("ca.pem")
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := acmeProfile(t.TempDir()).With(Override{CA: "ca.pem"})
+	if err != nil || got.CA != want {
+		t.Errorf("CA %q, %v; want %q", got.CA, err, want)
+	}
+}

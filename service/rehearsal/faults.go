@@ -32,13 +32,13 @@ func (r Rule) wire() (map[string]any, error) {
 		case "status", "after", "chunk", "rate", "copies", "nth", "from", "until", "every", "times":
 			n, err := strconv.ParseInt(v, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %q is no whole number", name, v)
+				return nil, fmt.Errorf("%s: %q is not a whole number", name, v)
 			}
 			out[name] = n
 		case "probability":
 			f, err := strconv.ParseFloat(v, 64)
 			if err != nil {
-				return nil, fmt.Errorf("%s: %q is no number from 0 to 1", name, v)
+				return nil, fmt.Errorf("%s: %q is not a number from 0 to 1", name, v)
 			}
 			out[name] = f
 		case "accepted", "off":

@@ -246,3 +246,29 @@ func write(t *testing.T, dir, name, content string) {
 		t.Fatal(err)
 	}
 }
+
+func TestTheEdgesOfAName(t *testing.T) {
+	for name, fine := range map[string]bool{
+		"a": true, "z": true, "A": true, "Z": true, "0": true, "9": true, "a b": true, "a-_.b": true, strings.Repeat("a", 64): true,
+		"coma": true, "lptx.y": true, "com10": true, "xcom1": true, "conx": true,
+		"com0": false, "com9": false, "LPT0": false, "lpt9.x": false, "con .x": false, "prn": false, "aux": false,
+		"a`b": false, "a{b": false, "a@b": false, "a[b": false, "a/b": false, "a:b": false, "-a": false, "a-": false,
+	} {
+		if err := CheckName(name); (err == nil) != fine {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+func TestAFileIsReadUpToItsBound(t *testing.T) {
+	dir := t.TempDir()
+	head := "zone = \"z\"\nurl = \"http://x/\"\n"
+	write(t, dir, "fits.toml", head+strings.Repeat("#", maxFile-len(head)))
+	write(t, dir, "beyond.toml", head+strings.Repeat("#", maxFile-len(head)+1))
+	if _, err := New(dir).Load(t.Context(), "fits"); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(dir).Load(t.Context(), "beyond"); err == nil || err.Error() != "reading beyond.toml: it is larger than 2 MiB" {
+		t.Errorf("error %v", err)
+	}
+}
