@@ -1,17 +1,18 @@
-// Package state is the folder that one emulator owns, and files that are replaced as a
-// whole. The account, the certificate authority and the jobs keep what they know in it.
+// Package state is what one emulator keeps: a folder that one process owns, an SQLite
+// database in it, and a few files beside that which are replaced as a whole. The packages
+// of the emulator keep their tables in it.
+//
+// A Dir is safe for concurrent use, [Dir.Note] and [Dir.Notes] while the emulator starts
+// only. Readers wait for nobody: a change that is being written, and synced, holds up
+// other changes and [Dir.Close] alone.
 package state
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"reflect"
-	"runtime"
-	"strings"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -20,175 +21,140 @@ import (
 // ErrInUse means that another process owns the state folder.
 var ErrInUse = errors.New("the state folder is in use by another emulator")
 
-// Dir is the folder that one emulator owns: lock, account.json, ca.pem, ca.key,
-// jobs. With no folder given it is a temporary one that goes with the server.
+// Dir is the folder that one emulator owns. With no folder given it is a temporary one
+// that goes with the server.
 type Dir struct {
 	dir   string
 	temp  *Temp // nil for a folder that was given
 	lock  *flock.Flock
+	db    *database
 	now   func() time.Time
 	notes []string
 }
 
-// Open makes or takes the folder, and clears it of files that a killed process had half
-// written; empty is a temporary one. The error is [ErrInUse] when
-// another process owns it.
-func Open(dir string, now func() time.Time) (*Dir, error) {
-	s := &Dir{dir: dir, now: now}
+// Open makes or takes the folder, clears it of files that a killed process had half
+// written, and opens the database; empty is a temporary folder. A damaged database
+// is put aside with a note. Errors: [ErrInUse] when another process owns the folder, [ErrNewer], or the disk's.
+func Open(dir string, now func() time.Time) (_ *Dir, err error) {
+	d := &Dir{dir: dir, now: now}
 	if dir == "" {
-		t, err := NewTemp("zonedeck-emulator-")
-		if err != nil {
+		if d.temp, err = NewTemp("zonedeck-emulator-"); err != nil {
 			return nil, err
 		}
-		s.dir, s.temp = t.Path, t
-		return s, nil
+		d.dir = d.temp.Path
+	} else if err := d.take(); err != nil {
+		return nil, err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the state folder: %w", err)
+	if err := d.open(); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
-	s.lock = flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
-	ok, err := s.lock.TryLock()
+	return d, nil
+}
+
+// take makes the folder and locks it.
+func (d *Dir) take() error {
+	if err := os.MkdirAll(d.dir, 0o700); err != nil {
+		return fmt.Errorf("making the state folder: %w", err)
+	}
+	d.lock = flock.New(d.Path("lock"), flock.SetPermissions(0o600))
+	ok, err := d.lock.TryLock()
 	if err != nil {
-		return nil, fmt.Errorf("locking the state folder: %w", err)
+		return fmt.Errorf("locking the state folder: %w", err)
 	}
 	if !ok {
-		return nil, fmt.Errorf("%w: %s", ErrInUse, dir)
+		return fmt.Errorf("%w: %s", ErrInUse, d.dir)
 	}
-	if err := RemoveHalfWritten(dir); err != nil {
-		return nil, errors.Join(err, s.lock.Unlock())
-	}
-	s.probe()
-	return s, nil
+	return nil
 }
 
-// probe notes that nothing can be written, which would be seen at the first change only.
-// What is there can still be read and served.
-func (s *Dir) probe() {
-	f, err := os.CreateTemp(s.dir, HalfWritten+"probe-*")
+func (d *Dir) open() error {
+	if err := removeHalfWritten(d.dir); err != nil {
+		return err
+	}
+	readOnly := d.probe()
+	if readOnly != nil {
+		d.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", readOnly))
+	}
+	var err error
+	d.db, err = openDatabase(d.Path(databaseName), d.temp != nil, readOnly)
+	if damaged(err) && readOnly == nil {
+		if err := d.putAside(err); err != nil {
+			return err
+		}
+		d.db, err = openDatabase(d.Path(databaseName), d.temp != nil, nil)
+	}
+	return err
+}
+
+// probe finds out why nothing can be written to the folder, where that is so. What is
+// there can still be read and served.
+func (d *Dir) probe() error {
+	f, err := os.CreateTemp(d.dir, halfWritten+"probe-*")
 	if err != nil {
-		s.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", err))
-		return
+		return err
 	}
 	_ = errors.Join(f.Close(), os.Remove(f.Name())) // it was possible, or goes at the next start
+	return nil
 }
 
-// Close gives the folder back; a temporary one is removed.
-func (s *Dir) Close() error {
-	if s.temp != nil {
-		return s.temp.Remove()
+// aside is a name that nothing has yet.
+func (d *Dir) aside(name, why string) string {
+	return fmt.Sprintf("%s.%s-%s", name, why, d.now().UTC().Format("20060102T150405.000000000"))
+}
+
+// putAside keeps a database that could not be read under a new name, its log with it.
+func (d *Dir) putAside(why error) error {
+	to := d.aside(databaseName, "corrupt")
+	for _, end := range [...]string{"-wal", "-shm", ""} {
+		err := os.Rename(d.Path(databaseName+end), d.Path(to+end))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("putting the state aside: %w", err)
+		}
 	}
-	return s.lock.Unlock()
+	d.Note(fmt.Sprintf("%s could not be read (%v); it is kept as %s and a new one begins", databaseName, why, to))
+	return nil
+}
+
+// Close waits for the change that is being written and gives the folder back; a temporary
+// one is removed. Later changes are [ErrClosed].
+func (d *Dir) Close() error {
+	var errs []error
+	if d.db != nil {
+		errs = append(errs, d.db.close())
+	}
+	if d.temp != nil {
+		return errors.Join(append(errs, d.temp.Remove())...)
+	}
+	return errors.Join(append(errs, d.lock.Unlock())...)
 }
 
 // Note adds what the operator should know of what was found in the folder.
-func (s *Dir) Note(text string) { s.notes = append(s.notes, text) }
+func (d *Dir) Note(text string) { d.notes = append(d.notes, text) }
 
-// Notes are what was found broken and put aside.
-func (s *Dir) Notes() []string { return s.notes }
+// Notes tell what was found broken and put aside or left out.
+func (d *Dir) Notes() []string { return d.notes }
 
 // Path is where a file of the folder lies.
-func (s *Dir) Path(name string) string { return filepath.Join(s.dir, name) }
+func (d *Dir) Path(name string) string { return filepath.Join(d.dir, name) }
 
-// Read decodes a JSON file of the folder into what v points to. A missing file leaves it
-// alone; one that does not decode is kept aside under a new name, a note says so, and
-// nothing of it is left in v.
-func (s *Dir) Read(name string, v any) error {
-	b, err := os.ReadFile(s.Path(name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+// Folder is where a folder of the folder lies, which is made and cleared of files that a
+// killed process had half written.
+func (d *Dir) Folder(name string) (string, error) {
+	path := d.Path(name)
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return "", fmt.Errorf("making a folder of the state: %w", err)
 	}
-	if err != nil {
-		return fmt.Errorf("reading the state: %w", err)
-	}
-	if err := json.Unmarshal(b, v); err != nil {
-		if _, own := v.(json.Unmarshaler); !own {
-			// After a field of the wrong kind json goes on with the others.
-			reflect.ValueOf(v).Elem().SetZero()
-		}
-		return s.PutAside(name, err)
-	}
-	return nil
+	return path, removeHalfWritten(path)
 }
 
-// PutAside keeps a file that could not be read under a new name, and notes why.
-func (s *Dir) PutAside(name string, why error) error {
-	aside := fmt.Sprintf("%s.corrupt-%s", name, s.now().UTC().Format("20060102T150405.000000000"))
-	if err := os.Rename(s.Path(name), s.Path(aside)); err != nil {
-		return fmt.Errorf("putting %s aside: %w", name, err)
-	}
-	s.notes = append(s.notes, fmt.Sprintf("%s could not be read (%v); it is kept as %s and a new one begins", name, why, aside))
-	return nil
-}
+// Update makes a change that outlasts the machine: edit's writes are on disk as a whole
+// when it returns nil, and none of them otherwise. It is for what was answered.
+func (d *Dir) Update(edit func(*Tx) error) error { return d.db.change(d.db.done, false, edit) }
 
-// WriteJSON replaces a file of the folder by v, encoded.
-func WriteJSON(path string, v any) error {
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("encoding %s: %w", filepath.Base(path), err)
-	}
-	return WriteFile(path, append(b, '\n'))
-}
+// Erase is Update, and what it replaced or deleted is in no file afterwards. It is for
+// secrets, and costs two more syncs.
+func (d *Dir) Erase(edit func(*Tx) error) error { return d.db.change(d.db.done, true, edit) }
 
-// WriteFile replaces a file as one step that survives a crash: temporary file in the
-// same folder, fsync, rename, fsync of the folder.
-func WriteFile(path string, b []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, HalfWritten+filepath.Base(path)+"-*") // 0600
-	if err != nil {
-		return fmt.Errorf("writing %s: %w", filepath.Base(path), err)
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			_ = os.Remove(f.Name()) // the error that counts is already on its way
-			err = fmt.Errorf("writing %s: %w", filepath.Base(path), err)
-		}
-	}()
-	if _, err = f.Write(b); err != nil {
-		return err
-	}
-	if err = f.Sync(); err != nil {
-		return err
-	}
-	if err = f.Close(); err != nil {
-		return err
-	}
-	if err = os.Rename(f.Name(), path); err != nil {
-		return err
-	}
-	return SyncDir(dir)
-}
-
-// HalfWritten is what the name of a file begins with until it is whole.
-const HalfWritten = ".new-"
-
-// RemoveHalfWritten takes the files from a folder that a killed process had not written
-// to their end: nobody reads them, and they can hold secrets. The folder's owner calls it
-// before its first write.
-func RemoveHalfWritten(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("looking for half written files: %w", err)
-	}
-	for _, e := range entries {
-		if !e.Type().IsRegular() || !strings.HasPrefix(e.Name(), HalfWritten) {
-			continue
-		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-			return fmt.Errorf("removing a half written file: %w", err)
-		}
-	}
-	return nil
-}
-
-// SyncDir makes a rename durable. Windows has no such call and needs none.
-func SyncDir(dir string) error {
-	if runtime.GOOS == "windows" {
-		return nil
-	}
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
-}
+// Soon is Update for what can be made again: it outlasts the process at once, and the
+// machine with the next Update.
+func (d *Dir) Soon(edit func(*Tx) error) error { return d.db.change(d.db.soon, false, edit) }

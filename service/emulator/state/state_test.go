@@ -10,7 +10,7 @@ import (
 
 func TestHalfWrittenFilesOfAKilledProcessGoAtTheNextStart(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{HalfWritten + "account.json-123", ".bashrc", "notes"} {
+	for _, name := range []string{halfWritten + "account.json-123", ".bashrc", "notes"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("secret"), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -20,40 +20,10 @@ func TestHalfWrittenFilesOfAKilledProcessGoAtTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for name, there := range map[string]bool{HalfWritten + "account.json-123": false, ".bashrc": true, "notes": true} {
+	for name, there := range map[string]bool{halfWritten + "account.json-123": false, ".bashrc": true, "notes": true} {
 		if _, err := os.Stat(filepath.Join(dir, name)); (err == nil) != there {
 			t.Errorf("%s: %v", name, err)
 		}
-	}
-}
-
-func TestAFileIsReplacedAsAWholeOrLeftAlone(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "a.json")
-	if err := WriteJSON(path, map[string]int{"n": 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteJSON(path, make(chan int)); err == nil {
-		t.Error("what cannot be encoded was written")
-	}
-	// What is in the way of the rename is a folder with something in it.
-	taken := filepath.Join(dir, "b.json")
-	if err := os.MkdirAll(filepath.Join(taken, "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := WriteJSON(taken, 1); err == nil {
-		t.Error("a folder was replaced")
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(entries) != 2 {
-		t.Errorf("left behind: %v", entries)
-	}
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("mode %v, %v", info.Mode(), err)
 	}
 }
 
@@ -75,31 +45,6 @@ func TestAFolderHasOneOwner(t *testing.T) {
 	}
 	if err := again.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestNothingIsTakenFromAFileThatIsPutAside(t *testing.T) {
-	for name, text := range map[string]string{"half.json": `{"a":1,"b":`, "kind.json": `{"a":1,"b":"two","c":["x"]}`} {
-		s, err := Open(t.TempDir(), time.Now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(s.Path(name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var v struct {
-			A, B int
-			C    []string
-		}
-		if err := s.Read(name, &v); err != nil || v.A != 0 || v.C != nil || len(s.Notes()) != 1 {
-			t.Errorf("%s: %+v, %v, %q", name, v, err, s.Notes())
-		}
-		if err := s.Read(name, &v); err != nil || len(s.Notes()) != 1 {
-			t.Errorf("%s is still there: %v, %q", name, err, s.Notes())
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 

@@ -1,0 +1,238 @@
+package state
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+const (
+	databaseName = "state.db"
+	// version is PRAGMA user_version of the tables below. Once released, a change of them
+	// is a new version that brings the tables of the one before up to date.
+	version = 1
+	readers = 4
+	// busyTimeout is how long a write waits for another program that looks into the file.
+	busyTimeout = 5 * time.Second
+)
+
+// Reasons not to open or change the database.
+var (
+	// ErrNewer: a later version wrote it, and this one would cut it short.
+	ErrNewer = errors.New("the state was written by a newer version of the emulator")
+	// ErrClosed: the folder was given back.
+	ErrClosed = errors.New("the state is closed")
+)
+
+// schema makes the tables: of values by id, in the order in which they came
+// ([Table]), and of lines by id and number ([Lines]).
+func schema() string {
+	var b strings.Builder
+	for _, name := range valueTables() {
+		fmt.Fprintf(&b, "CREATE TABLE %s (id TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;\n", name)
+	}
+	for _, name := range [...]string{"inputs", "records"} {
+		fmt.Fprintf(&b, "CREATE TABLE %s (id TEXT, n INTEGER, line BLOB NOT NULL, PRIMARY KEY (id, n)) STRICT;\n", name)
+	}
+	return b.String()
+}
+
+func valueTables() []string {
+	return []string{"settings", "keys", "zones", "usage", "jobs", "deliveries", "responses"}
+}
+
+// database is the SQLite file: one connection that writes and a few that read.
+type database struct {
+	path string
+	r    *sql.DB
+
+	writing sync.Mutex // one change at a time, and whoever closes waits for it; readers never take it
+	w       *sql.DB    // nil where nothing can be written, for the reason in refused
+	refused error
+	// synced is w's PRAGMA synchronous now; soon and done are those of [Dir.Soon] and
+	// [Dir.Update].
+	synced, soon, done string
+}
+
+// openDatabase opens the file, or makes it. temporary says that it goes with the process;
+// readOnly is why nothing can be written, where that is so.
+func openDatabase(path string, temporary bool, readOnly error) (*database, error) {
+	db := &database{path: path, refused: readOnly, soon: "NORMAL", done: "FULL"}
+	if temporary {
+		db.soon, db.done = "OFF", "OFF"
+	}
+	open := db.forWriting
+	if readOnly != nil {
+		open = db.forReading
+	}
+	err := open()
+	if err == nil {
+		err = db.check()
+	}
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("opening the state: %w", err), db.close())
+	}
+	return db, nil
+}
+
+// forReading opens a file of which nothing can be changed.
+func (db *database) forReading() (err error) {
+	mode := "mode=ro"
+	if _, err := os.Stat(db.path + "-wal"); errors.Is(err, os.ErrNotExist) {
+		mode += "&immutable=1" // or SQLite wants to make files beside it
+	}
+	db.r, err = db.connect(mode)
+	return err
+}
+
+func (db *database) forWriting() error {
+	f, err := os.OpenFile(db.path, os.O_RDWR|os.O_CREATE, 0o600) // with SQLite the mode would be the umask's
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db.synced = db.done
+	// What is deleted is overwritten (secrets), and its room given back (large jobs).
+	db.w, err = db.connect("_txlock=immediate&_pragma=synchronous(" + db.synced + ")&_pragma=auto_vacuum(FULL)&_pragma=journal_mode(WAL)&_pragma=secure_delete(ON)")
+	if err != nil {
+		return err
+	}
+	db.w.SetMaxOpenConns(1)
+	if db.r, err = db.connect("_pragma=query_only(ON)"); err != nil {
+		return err
+	}
+	db.r.SetMaxOpenConns(readers)
+	db.r.SetMaxIdleConns(readers)
+	found, err := userVersion(db.w)
+	if err != nil || found != 0 {
+		return err
+	}
+	return db.exec(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT", schema(), version))
+}
+
+func (db *database) connect(params string) (*sql.DB, error) {
+	abs, err := filepath.Abs(db.path)
+	if err != nil {
+		return nil, err
+	}
+	slashed := filepath.ToSlash(abs)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // C:/… on Windows
+	}
+	name := (&url.URL{Scheme: "file", Path: slashed}).String()
+	c, err := sqlite.NewConnector(fmt.Sprintf("%s?_pragma=busy_timeout(%d)&%s", name, busyTimeout.Milliseconds(), params))
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(c), nil
+}
+
+// exec runs statements on the writing connection.
+func (db *database) exec(statements string) error {
+	_, err := db.w.ExecContext(context.Background(), statements)
+	return err
+}
+
+func userVersion(db *sql.DB) (n int, err error) {
+	return n, db.QueryRowContext(context.Background(), "PRAGMA user_version").Scan(&n)
+}
+
+// check reads everything that is read at a start, so that damage is found before anything
+// relies on it.
+func (db *database) check() error {
+	found, err := userVersion(db.r)
+	if err != nil {
+		return err
+	}
+	if found > version {
+		return fmt.Errorf("%w (%d, and this one knows %d)", ErrNewer, found, version)
+	}
+	for _, name := range valueTables() {
+		var largest sql.NullString
+		if err := db.r.QueryRowContext(context.Background(), "SELECT max(value) FROM "+name).Scan(&largest); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// damaged reports whether an error means that the file is not, or no longer, a database.
+func damaged(err error) bool {
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff { // without what SQLite adds to it
+	case sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB:
+		return true
+	default:
+		return false
+	}
+}
+
+func (db *database) close() error {
+	db.writing.Lock()
+	defer db.writing.Unlock()
+	var errs []error
+	if db.r != nil {
+		errs = append(errs, db.r.Close())
+	}
+	if db.w != nil { // last, so that it takes the log into the file
+		errs = append(errs, db.w.Close())
+	}
+	db.w, db.refused = nil, ErrClosed
+	return errors.Join(errs...)
+}
+
+// Tx is one change of the database: all of it is kept, or nothing.
+type Tx struct{ tx *sql.Tx }
+
+func (t *Tx) exec(statement string, args ...any) error {
+	_, err := t.tx.ExecContext(context.Background(), statement, args...)
+	return err
+}
+
+// change runs edit in a transaction. With erase, what it replaced or deleted is in no
+// file when it returns, unless another program is just reading it.
+func (db *database) change(synced string, erase bool, edit func(*Tx) error) error {
+	db.writing.Lock()
+	defer db.writing.Unlock()
+	if db.w == nil {
+		return db.refused
+	}
+	if db.synced != synced {
+		if err := db.exec("PRAGMA synchronous = " + synced); err != nil {
+			return fmt.Errorf("writing the state: %w", err)
+		}
+		db.synced = synced
+	}
+	tx, err := db.w.BeginTx(context.Background(), nil)
+	if err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	defer func() { _ = tx.Rollback() }() // does nothing after Commit
+	if err := edit(&Tx{tx}); err != nil {
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("writing the state: %w", err)
+	}
+	if erase {
+		if err := db.exec("PRAGMA wal_checkpoint(TRUNCATE)"); err != nil {
+			return fmt.Errorf("erasing from the state: %w", err)
+		}
+	}
+	return nil
+}

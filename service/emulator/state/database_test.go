@@ -1,0 +1,333 @@
+package state
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const settings = Table[string]("settings")
+
+func open(t testing.TB, dir string) *Dir {
+	t.Helper()
+	d, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() }) // closed twice where a test closes it first
+	return d
+}
+
+func put(t testing.TB, d *Dir, id, v string) {
+	t.Helper()
+	if err := d.Update(func(tx *Tx) error { return settings.Put(tx, id, v) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// all are the settings as "id=value", in their order.
+func all(t testing.TB, d *Dir) (out []string) {
+	t.Helper()
+	err := settings.Each(d, func(id, v string) error {
+		out = append(out, id+"="+v)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func TestValuesKeepTheirOrderOverChangesAndRestarts(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	for _, id := range []string{"z", "a", "m"} {
+		put(t, d, id, "1")
+	}
+	put(t, d, "z", "2")
+	if err := d.Update(func(tx *Tx) error { return settings.Delete(tx, "a") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d = open(t, dir)
+	if got := all(t, d); !slices.Equal(got, []string{"z=2", "m=1"}) {
+		t.Errorf("%q", got)
+	}
+	if v, ok, err := settings.Get(d, "z"); v != "2" || !ok || err != nil {
+		t.Errorf("%q, %v, %v", v, ok, err)
+	}
+	if v, ok, err := settings.Get(d, "a"); v != "" || ok || err != nil {
+		t.Errorf("what was deleted: %q, %v, %v", v, ok, err)
+	}
+}
+
+func TestAChangeThatIsRefusedChangesNothing(t *testing.T) {
+	d := open(t, t.TempDir())
+	put(t, d, "a", "1")
+	refused := errors.New("refused")
+	err := d.Update(func(tx *Tx) error {
+		return errors.Join(settings.Put(tx, "a", "2"), settings.Put(tx, "b", "2"), refused)
+	})
+	if !errors.Is(err, refused) {
+		t.Errorf("%v", err)
+	}
+	func() {
+		defer func() { _ = recover() }()
+		_ = d.Update(func(tx *Tx) error {
+			_ = settings.Put(tx, "a", "3") // never kept
+			panic("in the middle")
+		})
+	}()
+	if got := all(t, d); !slices.Equal(got, []string{"a=1"}) {
+		t.Errorf("%q", got)
+	}
+	put(t, d, "c", "1") // and the next one passes
+}
+
+func TestReadersDoNotWaitForAChange(t *testing.T) {
+	d := open(t, t.TempDir())
+	put(t, d, "a", "1")
+	err := d.Update(func(tx *Tx) error {
+		if err := settings.Put(tx, "a", "2"); err != nil {
+			return err
+		}
+		if got := all(t, d); !slices.Equal(got, []string{"a=1"}) {
+			t.Errorf("%q", got)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClosingWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	begun, release, written := make(chan struct{}), make(chan struct{}), make(chan error, 1)
+	go func() {
+		written <- d.Update(func(tx *Tx) error {
+			close(begun)
+			<-release
+			return settings.Put(tx, "a", "1")
+		})
+	}()
+	<-begun
+	closed := make(chan error, 1)
+	go func() { closed <- d.Close() }()
+	select {
+	case err := <-closed:
+		t.Errorf("it did not wait: %v", err)
+		closed <- err
+	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
+	}
+	close(release)
+	if err := errors.Join(<-written, <-closed); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Update(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+	if got := all(t, open(t, dir)); !slices.Equal(got, []string{"a=1"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestWhatIsErasedIsInNoFile(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	holds := func(secret string) bool {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			b, err := os.ReadFile(filepath.Join(dir, e.Name()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if bytes.Contains(b, []byte(secret)) {
+				return true
+			}
+		}
+		return false
+	}
+	put(t, d, "a", "hush-one"+strings.Repeat("x", 10_000))
+	put(t, d, "b", "hush-two")
+	if !holds("hush-one") || !holds("hush-two") {
+		t.Fatal("nothing to erase")
+	}
+	err := d.Erase(func(tx *Tx) error { return errors.Join(settings.Put(tx, "a", "public"), settings.Delete(tx, "b")) })
+	if err != nil || holds("hush-one") || holds("hush-two") {
+		t.Errorf("%v, %v, %v", err, holds("hush-one"), holds("hush-two"))
+	}
+}
+
+func TestADamagedDatabaseIsPutAsideAndSaid(t *testing.T) {
+	for name, damage := range map[string]func([]byte) []byte{
+		"not a database": func([]byte) []byte { return []byte("not a database, and long enough to be seen as none") },
+		"a page of values": func(b []byte) []byte {
+			at := bytes.Index(b, []byte("the value"))
+			page := at / 4096 * 4096
+			copy(b[page:page+4096], bytes.Repeat([]byte{0xff}, 4096))
+			return b
+		},
+	} {
+		dir := t.TempDir()
+		d := open(t, dir)
+		put(t, d, "a", "the value")
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, databaseName)
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, damage(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		d = open(t, dir)
+		if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], "state.db could not be read (") {
+			t.Errorf("%s: notes %q", name, n)
+		}
+		if kept, err := filepath.Glob(path + ".corrupt-*"); err != nil || len(kept) != 1 {
+			t.Errorf("%s: kept as %q, %v", name, kept, err)
+		}
+		if got := all(t, d); len(got) > 0 {
+			t.Errorf("%s: %q", name, got)
+		}
+		put(t, d, "a", "1")
+	}
+}
+
+func TestADatabaseOfANewerVersionIsNotCutShort(t *testing.T) {
+	dir := t.TempDir()
+	d := open(t, dir)
+	if err := errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, time.Now); !errors.Is(err, ErrNewer) {
+		t.Errorf("%v", err)
+	}
+	if kept, err := filepath.Glob(filepath.Join(dir, databaseName) + "*"); err != nil || len(kept) != 1 {
+		t.Errorf("%q, %v", kept, err)
+	}
+}
+
+func TestARowThatCannotBeReadIsLeftOutAndSaid(t *testing.T) {
+	d := open(t, t.TempDir())
+	put(t, d, "a", "1")
+	put(t, d, "b", "2")
+	if err := d.db.exec(`UPDATE settings SET value = '{half' WHERE id = 'a'`); err != nil {
+		t.Fatal(err)
+	}
+	if got := all(t, d); !slices.Equal(got, []string{"b=2"}) {
+		t.Errorf("%q", got)
+	}
+	if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], `"a" of settings is left out: it cannot be read (`) {
+		t.Errorf("%q", n)
+	}
+}
+
+// A folder that cannot be written is tested for every user by what probe would give.
+func TestAFolderThatCannotBeWrittenIsServed(t *testing.T) {
+	why := errors.New("read-only file system")
+	for name, killed := range map[string]bool{"closed": false, "killed": true} {
+		dir := t.TempDir()
+		d := open(t, dir)
+		put(t, d, "a", "1")
+		if killed { // the log and its index stay
+			copied := t.TempDir()
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			dir = copied
+		} else if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+		db, err := openDatabase(filepath.Join(dir, databaseName), false, why)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		d = &Dir{dir: dir, db: db}
+		if got := all(t, d); !slices.Equal(got, []string{"a=1"}) {
+			t.Errorf("%s: %q", name, got)
+		}
+		if err := d.Update(func(tx *Tx) error { return settings.Put(tx, "a", "2") }); !errors.Is(err, why) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := db.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLinesComeByNumberHoweverManyAndLarge(t *testing.T) {
+	const records = Lines("records")
+	d := open(t, t.TempDir())
+	large := bytes.Repeat([]byte("x"), bytesAtOnce)
+	err := d.Soon(func(tx *Tx) error {
+		for n := 3*linesAtOnce - 1; n >= 0; n-- {
+			line := []byte(fmt.Sprint(n))
+			if n%200 == 0 {
+				line = large
+			}
+			if err := records.Put(tx, "a", n, line); err != nil {
+				return err
+			}
+		}
+		return records.Put(tx, "b", 7, []byte("other"))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	err = records.Each(d, "a", func(n int, line []byte) error {
+		if n != want || n%200 == 0 != (len(line) == bytesAtOnce) {
+			t.Errorf("line %d has %d bytes, want line %d", n, len(line), want)
+		}
+		want++
+		return nil
+	})
+	if err != nil || want != 3*linesAtOnce {
+		t.Errorf("%d lines, %v", want, err)
+	}
+	enough := errors.New("enough")
+	if err := records.Each(d, "a", func(int, []byte) error { return enough }); !errors.Is(err, enough) {
+		t.Errorf("%v", err)
+	}
+	if err := d.Update(func(tx *Tx) error { return records.Delete(tx, "a") }); err != nil {
+		t.Fatal(err)
+	}
+	if err := records.Each(d, "a", func(int, []byte) error { return enough }); err != nil {
+		t.Errorf("what was deleted: %v", err)
+	}
+	if err := d.Close(); err != nil { // the log goes into the file
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(d.Path(databaseName)); err != nil || info.Size() > bytesAtOnce {
+		t.Errorf("the file has %d bytes, %v", info.Size(), err)
+	}
+}
+
+// Before 3.51.3 a log could damage its database.
+func TestTheLibraryKeepsItsLog(t *testing.T) {
+	var major, minor, patch int
+	var lib string
+	d := open(t, "")
+	if err := d.db.r.QueryRowContext(t.Context(), "SELECT sqlite_version()").Scan(&lib); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := fmt.Sscanf(lib, "%d.%d.%d", &major, &minor, &patch); err != nil || major*1_000_000+minor*1000+patch < 3_051_003 {
+		t.Errorf("version %s, %v", lib, err)
+	}
+}

@@ -1,0 +1,126 @@
+// Package statetest makes the disk under a state folder slow or full, for tests of the
+// packages that keep their tables in it. Only tests import it.
+package statetest
+
+import (
+	"bytes"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"modernc.org/sqlite"
+
+	"zonedeck/service/emulator/state"
+)
+
+// Open opens a state folder, which closes with the test. One that [Hold] makes slow has to
+// come from here.
+func Open(t testing.TB, dir string) *state.Dir {
+	t.Helper()
+	if err := registered(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := state.Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// Killed is a copy of a folder as a process leaves it that is killed now.
+func Killed(t testing.TB, d *state.Dir) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	// A copy takes longer than a kill: nothing is written meanwhile.
+	if err := d.Update(func(*state.Tx) error { return os.CopyFS(dir, os.DirFS(d.Path("."))) }); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// Holds reports whether a text lies in any file of the folder.
+func Holds(t testing.TB, d *state.Dir, text string) bool {
+	t.Helper()
+	found := false
+	err := filepath.WalkDir(d.Path("."), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		found = found || bytes.Contains(b, []byte(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// Refuse makes every write to a table fail, as a full disk does, until mend.
+func Refuse(t testing.TB, d *state.Dir, table string) (mend func()) {
+	t.Helper()
+	run(t, d, "CREATE TRIGGER refused BEFORE INSERT ON "+table+" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	return func() { run(t, d, "DROP TRIGGER refused") }
+}
+
+// Hold makes every write to a table stand still, as a slow disk does, until release, which
+// the end of the test calls as well. begun is closed once a write has come.
+func Hold(t testing.TB, d *state.Dir, table string) (begun <-chan struct{}, release func()) {
+	t.Helper()
+	h := &hold{begun: make(chan struct{}), released: make(chan struct{})}
+	key := d.Path(table)
+	held.Store(key, h)
+	run(t, d, fmt.Sprintf("CREATE TRIGGER held BEFORE INSERT ON %s BEGIN SELECT statetest_hold('%s'); END", table, key))
+	release = sync.OnceFunc(func() { close(h.released) })
+	t.Cleanup(func() {
+		release()
+		held.Delete(key)
+	})
+	return h.begun, release
+}
+
+type hold struct {
+	once            sync.Once
+	begun, released chan struct{}
+}
+
+// held are the tables that stand still: a function of SQLite belongs to the whole process.
+var held sync.Map
+
+var registered = sync.OnceValue(func() error {
+	return sqlite.RegisterScalarFunction("statetest_hold", 1, func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+		found, ok := held.Load(args[0])
+		if !ok {
+			return nil, nil
+		}
+		h := found.(*hold)
+		h.once.Do(func() { close(h.begun) })
+		<-h.released
+		return nil, nil
+	})
+})
+
+// run runs a statement as another program would.
+func run(t testing.TB, d *state.Dir, statement string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(d.Path("state.db"))+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = db.ExecContext(t.Context(), statement)
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+}
