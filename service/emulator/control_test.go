@@ -2,14 +2,13 @@ package emulator
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func (g *rig) usable(value string) bool {
@@ -40,8 +39,8 @@ func TestKeysAreCreatedRefreshedAndDeletedAtOnce(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	for _, value := range []string{k.Value, r.Value, e.Value} {
-		if b, err := os.ReadFile(filepath.Join(dir, "account.json")); err != nil || strings.Contains(string(b), value) {
-			t.Errorf("the value lies in %s (%v)", "account.json", err)
+		if statetest.Holds(t, g.state, value) {
+			t.Error("the value is on disk")
 		}
 		if a := g.control("GET", "/keys", nil); strings.Contains(a.body, value) {
 			t.Error("a value is listed after its creation")

@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 // ask calls the API with a key of a level.
@@ -232,8 +232,8 @@ func TestAScenarioWithoutKeysGetsOneShownOnce(t *testing.T) {
 	if len(h.r.Keys) != 1 || h.r.Keys[0].Value != "" || !h.usable(value) {
 		t.Errorf("after a restart: %+v", h.r.Keys)
 	}
-	if b, err := os.ReadFile(h.state.Path("account.json")); err != nil || strings.Contains(string(b), value) {
-		t.Errorf("the value is on disk: %v", err)
+	if statetest.Holds(t, h.state, value) {
+		t.Error("the value is on disk")
 	}
 }
 

@@ -21,9 +21,6 @@ const (
 	MaxZones = 1000
 )
 
-// ErrNewer means that account.json is of a later version, which this one would cut short.
-var ErrNewer = errors.New("the account was written by a newer version of the emulator")
-
 // Answers of the account to those who decide on them.
 var (
 	ErrTooMany     = errors.New("the account holds no more of these")
@@ -38,27 +35,16 @@ var (
 	ErrOnePassword = errors.New("a zone cannot be without a password: add one before the last is removed")
 )
 
+// What was changed at run time is kept; everything else is the scenario's. Zones keep
+// their passwords, which their access details list (service.md 2.2).
 const (
-	accountName   = "account.json"
-	schemaVersion = 2
+	keptKeys  = state.Table[key]("keys")
+	keptZones = state.Table[record]("zones")
+	// keptSuspended has a value, under suspendedName, once the account was suspended or made
+	// active.
+	keptSuspended = state.Table[bool]("settings")
+	suspendedName = "suspended"
 )
-
-// accountFile is what was changed at run time; everything else is the scenario's.
-type accountFile struct {
-	SchemaVersion int `json:"schema_version"`
-	// Keys created or refreshed, with absolute dates; Deleted are scenario keys.
-	Keys    []key    `json:"keys"`
-	Deleted []string `json:"deleted,omitempty"`
-	// Opened says that the default key was issued once.
-	Opened bool `json:"opened,omitempty"`
-	// Zones created or changed, by name. A zone's access details list its passwords
-	// (service.md 2.2), so they are kept as they are, in a file only its owner reads.
-	Zones map[string]*record `json:"zones,omitempty"`
-	// Suspended is set once the account was suspended or made active at run time.
-	Suspended *bool `json:"suspended,omitempty"`
-	// Passwords of zones is how version 1 kept what it changed.
-	Passwords map[string]string `json:"passwords,omitempty"`
-}
 
 // view is the account at one moment. It is never changed, only replaced.
 type view struct {
@@ -67,6 +53,8 @@ type view struct {
 	zones     map[string]*record
 	order     []string
 	suspended bool
+
+	retired []string // values that this run replaced, the oldest first
 
 	once    sync.Once
 	secrets []string // made when they are first asked for
@@ -83,12 +71,12 @@ type Account struct {
 	state *state.Dir
 	owned map[string]bool // names of the scenario's keys
 	given map[string]bool // names of the scenario's zones
+	demo  []string        // the scenario's keys and passwords in plain
 	rates map[string]scenario.Rate
 	spent func(zone string, from, to time.Time) float64
 
 	view   atomic.Pointer[view]
-	change sync.Mutex // one writer, through disk; guards file
-	file   accountFile
+	change sync.Mutex // one writer, through disk; readers take it not
 }
 
 // Open reads what was changed in earlier runs over the scenario. An account without any
@@ -101,32 +89,38 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, 
 	if a.Opening == 0 {
 		a.Opening = scenario.DefaultBalance
 	}
-	if err := s.Read(accountName, &a.file); err != nil {
+	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
+	if err := a.takeScenario(sc, v); err != nil {
 		return nil, err
 	}
-	if a.file.SchemaVersion > schemaVersion {
-		return nil, fmt.Errorf("reading %s: %w", s.Path(accountName), ErrNewer)
-	}
-	a.file.SchemaVersion = schemaVersion
-	if a.file.Zones == nil {
-		a.file.Zones = map[string]*record{}
-	}
-	v := &view{keys: a.openKeys(sc), zones: map[string]*record{}, suspended: sc.Suspended}
-	if a.file.Suspended != nil {
-		v.suspended = *a.file.Suspended
-	}
-	if err := a.openZones(sc, v); err != nil {
+	a.demo = v.plain()
+	issued, err := a.restoreKeys(v)
+	if err != nil {
 		return nil, err
+	}
+	if err := a.restoreZones(v); err != nil {
+		return nil, err
+	}
+	suspended, kept, err := keptSuspended.Get(s, suspendedName)
+	if err != nil {
+		return nil, err
+	}
+	if kept {
+		v.suspended = suspended
 	}
 	a.view.Store(v)
-	if len(v.keys) == 0 && len(sc.Keys) == 0 && !a.file.Opened {
+	if len(v.keys) == 0 && len(sc.Keys) == 0 && !issued {
 		return a, a.issueDefault()
 	}
 	return a, nil
 }
 
-func (a *Account) openZones(sc *scenario.Scenario, v *view) error {
+func (a *Account) takeScenario(sc *scenario.Scenario, v *view) error {
 	start := a.now().UTC()
+	for _, k := range sc.Keys {
+		a.owned[k.Name] = true
+		v.keys = append(v.keys, at(sc, k, start))
+	}
 	for _, z := range sc.Zones {
 		a.given[z.Name] = true
 		if z.Rate != nil {
@@ -136,28 +130,19 @@ func (a *Account) openZones(sc *scenario.Scenario, v *view) error {
 		if err != nil {
 			return fmt.Errorf("zone %q of the scenario: %w", z.Name, err)
 		}
-		if p := a.file.Passwords[z.Name]; p != "" && a.file.Zones[z.Name] == nil {
-			r.Passwords = []string{p}
-			a.file.Zones[z.Name] = r
-			delete(a.file.Passwords, z.Name)
-		}
-		v.put(r)
-	}
-	for _, name := range slices.Sorted(maps.Keys(a.file.Zones)) {
-		r := a.file.Zones[name]
-		if r == nil || r.Name != name || len(r.Passwords) == 0 && r.Status != Deleted || r.Product == "" {
-			a.state.Note(fmt.Sprintf("zone %q is not readable in %s and is left out", name, accountName))
-			delete(a.file.Zones, name)
-			continue
-		}
-		if err := r.prepare(); err != nil {
-			a.state.Note(fmt.Sprintf("zone %q in %s has a list that is not readable: %v", name, accountName, err))
-			delete(a.file.Zones, name)
-			continue
-		}
 		v.put(r)
 	}
 	return nil
+}
+
+func (a *Account) restoreZones(v *view) error {
+	return keptZones.Each(a.state, func(_ string, r record) error {
+		if err := r.prepare(); err != nil {
+			return err
+		}
+		v.put(&r)
+		return nil
+	})
 }
 
 // put adds or replaces a zone; v must not be published yet.
@@ -170,15 +155,15 @@ func (v *view) put(r *record) {
 
 // forget drops the deleted zone that was listed first. One of the scenario's stays on
 // record: it would be back at the next start.
-func (v *view) forget(f *accountFile, scenario map[string]bool) {
+func (v *view) forget(tx *state.Tx, scenario map[string]bool) error {
 	for i, name := range v.order {
 		if v.zones[name].Status == Deleted && !scenario[name] {
 			v.order = slices.Delete(v.order, i, i+1)
 			delete(v.zones, name)
-			delete(f.Zones, name)
-			return
+			return keptZones.Delete(tx, name)
 		}
 	}
+	return nil
 }
 
 // count is how many zones there are, and how many deleted ones.
@@ -195,26 +180,16 @@ func (v *view) clone() *view {
 	return &view{keys: slices.Clone(v.keys), zones: maps.Clone(v.zones), order: slices.Clone(v.order), suspended: v.suspended}
 }
 
-func (f accountFile) clone() accountFile {
-	f.Keys, f.Deleted = slices.Clone(f.Keys), slices.Clone(f.Deleted)
-	f.Zones, f.Passwords = maps.Clone(f.Zones), maps.Clone(f.Passwords)
-	return f
-}
-
 // apply makes a change: on disk first, then for every reader. When edit or the disk
-// refuses, nothing has changed.
-func (a *Account) apply(edit func(*view, *accountFile) error) error {
+// refuses, nothing has changed. What it replaced can be a secret, and is erased.
+func (a *Account) apply(edit func(*view, *state.Tx) error) error {
 	a.change.Lock()
 	defer a.change.Unlock()
-	v, f := a.view.Load().clone(), a.file.clone()
-	if err := edit(v, &f); err != nil {
+	v := a.view.Load().clone()
+	if err := a.state.Erase(func(tx *state.Tx) error { return edit(v, tx) }); err != nil {
 		return err
 	}
-	if err := state.WriteJSON(a.state.Path(accountName), f); err != nil {
-		return err
-	}
-	a.file = f
-	a.view.Store(v)
+	a.publish(v)
 	return nil
 }
 
@@ -227,9 +202,9 @@ func (a *Account) Suspended() bool { return a.view.Load().suspended }
 
 // Suspend refuses the account's fetches from now on, or lets them pass again.
 func (a *Account) Suspend(suspended bool) error {
-	return a.apply(func(v *view, f *accountFile) error {
-		v.suspended, f.Suspended = suspended, &suspended
-		return nil
+	return a.apply(func(v *view, tx *state.Tx) error {
+		v.suspended = suspended
+		return keptSuspended.Put(tx, suspendedName, suspended)
 	})
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/username"
 )
 
@@ -36,7 +37,7 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 		return Zone{}, err
 	}
 	r.Created = a.now().UTC()
-	err = a.apply(func(v *view, f *accountFile) error {
+	err = a.apply(func(v *view, tx *state.Tx) error {
 		if old := v.zones[n.Name]; old != nil && old.Status != Deleted {
 			return ErrZoneExists
 		}
@@ -44,8 +45,7 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 			return ErrTooMany
 		}
 		v.put(r)
-		f.Zones[r.Name] = r
-		return nil
+		return keptZones.Put(tx, r.Name, *r)
 	})
 	if err != nil {
 		return Zone{}, err
@@ -108,7 +108,7 @@ func withoutAny(entries []string) []string {
 // answer are as they are after it.
 func (a *Account) edit(names []string, change func(*record) error) ([]Zone, error) {
 	var out []Zone
-	err := a.apply(func(v *view, f *accountFile) error {
+	err := a.apply(func(v *view, tx *state.Tx) error {
 		all := names == nil
 		if all {
 			names = v.order
@@ -128,12 +128,16 @@ func (a *Account) edit(names []string, change func(*record) error) ([]Zone, erro
 			if err := r.prepare(); err != nil {
 				return err
 			}
-			v.zones[name], f.Zones[name] = &r, &r
+			if err := keptZones.Put(tx, name, r); err != nil {
+				return err
+			}
+			v.zones[name] = &r
 			out = append(out, r.zone())
 		}
-		if _, deleted := v.count(); deleted > MaxZones {
-			for range deleted - MaxZones {
-				v.forget(f, a.given)
+		_, deleted := v.count()
+		for range deleted - MaxZones {
+			if err := v.forget(tx, a.given); err != nil {
+				return err
 			}
 		}
 		return nil

@@ -3,11 +3,11 @@ package account
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strings"
 	"testing"
 
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
@@ -23,13 +23,9 @@ func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
 	if _, err := a.DeleteZones(nil); err != nil {
 		t.Fatal(err)
 	}
-	b, err := os.ReadFile(s.Path(accountName))
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, secret := range []string{"given-secret", "made-secret", "192.0.2.7"} {
-		if strings.Contains(string(b), secret) {
-			t.Errorf("%s is still in the file", secret)
+		if statetest.Holds(t, s, secret) {
+			t.Errorf("%s is still on disk", secret)
 		}
 	}
 	a = open(t, s, &scenario.Scenario{Account: "hl_1", Prefix: "brd", Zones: []scenario.Zone{{Name: "given", Product: "isp", Password: "given-secret"}}})
@@ -56,12 +52,14 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	unlocker := plan(t, `{"type":"unblocker"}`)
-	// What was deleted in earlier days, without writing the file a thousand times.
-	err := a.apply(func(v *view, f *accountFile) error {
+	// What was deleted in earlier days, as one change.
+	err := a.apply(func(v *view, tx *state.Tx) error {
 		for i := range MaxZones {
-			r := &record{Name: fmt.Sprintf("old%d", i), Product: "isp", Status: Deleted}
-			v.put(r)
-			f.Zones[r.Name] = r
+			r := record{Name: fmt.Sprintf("old%d", i), Product: "isp", Status: Deleted}
+			v.put(&r)
+			if err := keptZones.Put(tx, r.Name, r); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -82,19 +80,5 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	}
 	if _, err := a.Zone("given"); !errors.Is(err, ErrNoSuchZone) {
 		t.Errorf("the scenario's deleted zone is back: %v", err)
-	}
-}
-
-func TestAFileOfANewerVersionIsNotCutShort(t *testing.T) {
-	s := folder(t)
-	const newer = `{"schema_version":99,"keys":[],"more":1}`
-	if err := os.WriteFile(s.Path(accountName), []byte(newer), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(&scenario.Scenario{Account: "hl_1"}, s, now); !errors.Is(err, ErrNewer) {
-		t.Errorf("error %v", err)
-	}
-	if b, err := os.ReadFile(s.Path(accountName)); err != nil || string(b) != newer {
-		t.Errorf("the file became %s, %v", b, err)
 	}
 }

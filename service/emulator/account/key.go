@@ -5,12 +5,13 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/hex"
-	"fmt"
+	"errors"
 	"slices"
 	"time"
 
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/emulator/state"
 )
 
 const (
@@ -42,45 +43,43 @@ type key struct {
 	Name  string      `json:"name"`
 	Level level.Level `json:"level"`
 	Duty  string      `json:"duty,omitempty"`
-	// Hash is the SHA-256 of the value in hex.
-	Hash    string    `json:"hash"`
+	// Hash is the SHA-256 of the value.
+	Hash    []byte    `json:"hash,omitempty"`
 	Expires time.Time `json:"expires,omitzero"` // zero: Unlimited
 	Rotated time.Time `json:"rotated,omitzero"`
 	Created time.Time `json:"created,omitzero"`
 
+	// Deleted stands for a key that the scenario, or the first start, would bring back.
+	Deleted bool `json:"deleted,omitempty"`
+
 	plain string // scenario keys, and the default key until it was handed out
-	hash  [sha256.Size]byte
 }
 
-func (a *Account) openKeys(sc *scenario.Scenario) []key {
-	var keys []key
-	start := a.now().UTC()
-	for _, k := range sc.Keys {
-		a.owned[k.Name] = true
-		if !slices.Contains(a.file.Deleted, k.Name) {
-			keys = append(keys, at(sc, k, start))
+// restoreKeys puts the keys that are kept over those of the scenario. issued reports
+// whether there was a default key.
+func (a *Account) restoreKeys(v *view) (issued bool, err error) {
+	err = keptKeys.Each(a.state, func(name string, k key) error {
+		issued = issued || name == DefaultKey
+		switch i := indexOf(v.keys, name); {
+		case k.Deleted && i >= 0:
+			v.keys = slices.Delete(v.keys, i, i+1)
+		case k.Deleted:
+		case len(k.Hash) != sha256.Size:
+			return errors.New("it has no hash")
+		case i >= 0:
+			v.keys[i] = k
+		default:
+			v.keys = append(v.keys, k)
 		}
-	}
-	for _, k := range a.file.Keys {
-		b, err := hex.DecodeString(k.Hash)
-		if err != nil || len(b) != sha256.Size {
-			a.state.Note(fmt.Sprintf("key %q has no readable hash in %s and is left out", k.Name, accountName))
-			continue
-		}
-		k.hash = [sha256.Size]byte(b)
-		if i := indexOf(keys, k.Name); i >= 0 {
-			keys[i] = k
-		} else {
-			keys = append(keys, k)
-		}
-	}
-	return keys
+		return nil
+	})
+	return issued, err
 }
 
 // at is a scenario key with dates relative to the start.
 func at(s *scenario.Scenario, k scenario.Key, start time.Time) key {
 	out := key{Name: k.Name, Level: k.Level, Duty: k.Duty, plain: s.KeyValue(k)}
-	out.hash = sha256.Sum256([]byte(out.plain))
+	out.Hash = hashOf(out.plain)
 	if !k.Unlimited {
 		out.Expires = start.Add(k.ExpiresIn)
 	}
@@ -115,7 +114,7 @@ func (a *Account) Authenticate(value string) (key, error) {
 	keys := a.view.Load().keys
 	found := -1
 	for i := range keys {
-		if subtle.ConstantTimeCompare(sum[:], keys[i].hash[:]) == 1 {
+		if subtle.ConstantTimeCompare(sum[:], keys[i].Hash) == 1 {
 			found = i
 		}
 	}
@@ -139,39 +138,69 @@ func (a *Account) Keys() []Key {
 	return out
 }
 
-// Secrets are the values that nothing may show: the keys' that are known in plain, and the
-// passwords of zones, deleted ones included. The list is the caller's to read only.
+// maxRetired bounds the replaced values that [Account.Secrets] remembers.
+const maxRetired = 1000
+
+// Secrets are the values that nothing may show: those of keys that are known in plain, and
+// the passwords of zones. A value stays here after it was refreshed or deleted, as its
+// client may still send it: the scenario's for good, of the others the last [maxRetired]
+// of this run. The list is the caller's to read only.
 func (a *Account) Secrets() []string {
 	v := a.view.Load()
 	v.once.Do(func() {
-		for _, k := range v.keys {
-			if k.plain != "" {
-				v.secrets = append(v.secrets, k.plain)
-			}
-		}
-		for _, name := range v.order {
-			v.secrets = append(v.secrets, v.zones[name].Passwords...)
-		}
+		v.secrets = slices.Concat(a.demo, v.retired, v.plain())
+		slices.Sort(v.secrets)
+		v.secrets = slices.Compact(v.secrets)
 	})
 	return v.secrets
 }
 
+// plain are the values that are valid now, as far as they are known.
+func (v *view) plain() (out []string) {
+	for _, k := range v.keys {
+		if k.plain != "" {
+			out = append(out, k.plain)
+		}
+	}
+	for _, name := range v.order {
+		out = append(out, v.zones[name].Passwords...)
+	}
+	return out
+}
+
+// publish makes a view the one that readers see; called under change.
+func (a *Account) publish(v *view) {
+	old := a.view.Load()
+	valid := map[string]bool{}
+	for _, value := range v.plain() {
+		valid[value] = true
+	}
+	v.retired = slices.Clone(old.retired)
+	for _, value := range old.plain() {
+		if !valid[value] && !slices.Contains(a.demo, value) {
+			v.retired = append(v.retired, value)
+		}
+	}
+	v.retired = v.retired[max(0, len(v.retired)-maxRetired):]
+	a.view.Store(v)
+}
+
 // HandOut is [Account.Keys], and the last time that the default key's value is shown.
 func (a *Account) HandOut() []Key {
+	toldNow := func(k key) bool { return k.plain != "" && !a.owned[k.Name] }
+	if !slices.ContainsFunc(a.view.Load().keys, toldNow) {
+		return a.Keys() // nearly always: it waits for no change
+	}
 	a.change.Lock()
 	defer a.change.Unlock()
 	out := a.Keys()
-	toldNow := func(k key) bool { return k.plain != "" && !a.owned[k.Name] }
-	if !slices.ContainsFunc(a.view.Load().keys, toldNow) {
-		return out
-	}
 	v := a.view.Load().clone()
 	for i, k := range v.keys {
 		if toldNow(k) {
 			v.keys[i].plain = ""
 		}
 	}
-	a.view.Store(v)
+	a.publish(v)
 	return out
 }
 
@@ -196,12 +225,10 @@ func ValidName(name string) bool {
 func (a *Account) issueDefault() error {
 	now := a.now().UTC()
 	value, k := newValue(key{Name: DefaultKey, Level: level.Admin, Duty: "human", Rotated: now, Created: now})
-	return a.apply(func(v *view, f *accountFile) error {
-		f.Opened = true
-		f.setKey(k)
-		k.plain = value // until it is handed out; never on disk
+	return a.apply(func(v *view, tx *state.Tx) error {
 		v.keys = append(v.keys, k)
-		return nil
+		v.keys[0].plain = value // until it is handed out; never on disk
+		return keptKeys.Put(tx, k.Name, k)
 	})
 }
 
@@ -209,16 +236,15 @@ func (a *Account) issueDefault() error {
 func (a *Account) CreateKey(name string, lv level.Level, duty string, expires time.Time) (Key, error) {
 	now := a.now().UTC()
 	value, k := newValue(key{Name: name, Level: lv, Duty: duty, Expires: expires, Rotated: now, Created: now})
-	return shown(value, k, a.apply(func(v *view, f *accountFile) error {
+	return shown(value, k, a.apply(func(v *view, tx *state.Tx) error {
 		if indexOf(v.keys, name) >= 0 {
 			return ErrKeyExists
 		}
 		if len(v.keys) >= MaxKeys {
 			return ErrTooMany
 		}
-		f.setKey(k)
 		v.keys = append(v.keys, k)
-		return nil
+		return keptKeys.Put(tx, name, k)
 	}))
 }
 
@@ -228,16 +254,15 @@ func (a *Account) CreateKey(name string, lv level.Level, duty string, expires ti
 func (a *Account) RefreshKey(name string) (Key, error) {
 	var value string
 	var k key
-	err := a.apply(func(v *view, f *accountFile) error {
+	err := a.apply(func(v *view, tx *state.Tx) error {
 		i := indexOf(v.keys, name)
 		if i < 0 {
 			return ErrNoSuchKey
 		}
 		k = v.keys[i].renewed(a.now().UTC())
 		value, k = newValue(k)
-		f.setKey(k)
 		v.keys[i] = k
-		return nil
+		return keptKeys.Put(tx, name, k)
 	})
 	return shown(value, k, err)
 }
@@ -268,31 +293,29 @@ func shown(value string, k key, err error) (Key, error) {
 
 // DeleteKey removes a key; requests with it are refused from that instant.
 func (a *Account) DeleteKey(name string) error {
-	return a.apply(func(v *view, f *accountFile) error {
+	return a.apply(func(v *view, tx *state.Tx) error {
 		i := indexOf(v.keys, name)
 		if i < 0 {
 			return ErrNoSuchKey
 		}
 		v.keys = slices.Delete(v.keys, i, i+1)
-		f.Keys = slices.DeleteFunc(f.Keys, func(o key) bool { return o.Name == name })
-		if a.owned[name] && !slices.Contains(f.Deleted, name) {
-			f.Deleted = append(f.Deleted, name)
+		if a.owned[name] || name == DefaultKey {
+			return keptKeys.Put(tx, name, key{Name: name, Deleted: true})
 		}
-		return nil
+		return keptKeys.Delete(tx, name)
 	})
-}
-
-func (f *accountFile) setKey(k key) {
-	f.Keys = append(slices.DeleteFunc(f.Keys, func(o key) bool { return o.Name == k.Name }), k)
-	f.Deleted = slices.DeleteFunc(f.Deleted, func(n string) bool { return n == k.Name })
 }
 
 func newValue(k key) (string, key) {
 	value := randomHex(32)
 	k.plain = ""
-	k.hash = sha256.Sum256([]byte(value))
-	k.Hash = hex.EncodeToString(k.hash[:])
+	k.Hash = hashOf(value)
 	return value, k
+}
+
+func hashOf(value string) []byte {
+	sum := sha256.Sum256([]byte(value))
+	return sum[:]
 }
 
 func randomHex(n int) string {

@@ -3,6 +3,7 @@ package account
 import (
 	"errors"
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -86,5 +87,72 @@ func TestAPasswordThatIsRemovedIsGoneHoweverOftenItWasThere(t *testing.T) {
 	z, err := a.RemovePasswords("given", []string{"twice"})
 	if err != nil || !slices.Equal(z.Passwords(), []string{"other"}) || z.Accepts("twice") {
 		t.Errorf("%q, %v", z.Passwords(), err)
+	}
+}
+
+// A client that was not told goes on sending the value that it had.
+func TestAValueStaysMaskedAfterItIsReplaced(t *testing.T) {
+	at := start
+	s := folder(t)
+	sc := &scenario.Scenario{Account: "hl_1", Keys: []scenario.Key{
+		{Name: "refreshed", Level: level.User, Value: "value-refreshed", ExpiresIn: time.Hour},
+		{Name: "deleted", Level: level.User, Value: "value-deleted", Unlimited: true},
+		{Name: "expired", Level: level.User, Value: "value-expired", ExpiresIn: time.Hour},
+		{Name: "untouched", Level: level.User, Value: "value-untouched", Unlimited: true},
+	}, Zones: []scenario.Zone{
+		{Name: "zone", Product: "isp", Password: "password-replaced"},
+		{Name: "gone", Product: "isp", Password: "password-deleted"},
+	}}
+	a, err := Open(sc, s, func() time.Time { return at })
+	if err != nil {
+		t.Fatal(err)
+	}
+	made, err := a.AddPasswords("zone", []string{"password-added"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.RefreshKey("refreshed"); err != nil {
+		t.Fatal(err)
+	}
+	replaced, err := a.NewPassword("zone")
+	if err := errors.Join(err, a.DeleteKey("deleted"), second(a.DeleteZones([]string{"gone"}))); err != nil {
+		t.Fatal(err)
+	}
+	at = at.Add(2 * time.Hour)
+	demo := []string{
+		"password-deleted", "password-replaced", "value-deleted", "value-expired", "value-refreshed", "value-untouched",
+	}
+	want := append([]string{"password-added", replaced.Password}, demo...)
+	slices.Sort(want)
+	if got := a.Secrets(); !slices.Equal(got, want) || len(made.Passwords()) != 2 {
+		t.Errorf("masked: %q, want %q", got, want)
+	}
+	// The next start knows the scenario's, and what is valid.
+	want = append([]string{replaced.Password}, demo...)
+	slices.Sort(want)
+	if got := open(t, s, sc).Secrets(); !slices.Equal(got, want) {
+		t.Errorf("masked after a restart: %q, want %q", got, want)
+	}
+}
+
+func TestTheDefaultKeyStaysMaskedAfterItIsHandedOut(t *testing.T) {
+	a := open(t, folder(t), &scenario.Scenario{Account: "hl_1"})
+	value := a.HandOut()[0].Value
+	if got := a.Secrets(); !slices.Equal(got, []string{value}) {
+		t.Errorf("masked: %q", got)
+	}
+}
+
+func TestWhatIsRememberedForMaskingIsBounded(t *testing.T) {
+	a := open(t, folder(t), &scenario.Scenario{Account: "hl_1"})
+	for i := range maxRetired + 5 {
+		v := a.view.Load().clone()
+		v.keys[0].plain = "value-" + strconv.Itoa(i)
+		v.retired = a.view.Load().retired
+		a.publish(v)
+	}
+	got := a.Secrets()
+	if len(got) != maxRetired+1 || slices.Contains(got, "value-3") || !slices.Contains(got, "value-4") || !slices.Contains(got, "value-"+strconv.Itoa(maxRetired+4)) {
+		t.Errorf("%d values", len(got))
 	}
 }
