@@ -19,14 +19,14 @@ import (
 // lab; a delivery begins only when the jobs that it takes its records from are there.
 func (s *Server) openJobs() (err error) {
 	s.deliver, err = deliver.Open(s.ctx, deliver.Config{
-		Dir: s.state.Path("deliveries"), Now: s.now, Send: s.sendWebhook, Source: s.recordsFor, Log: s.log,
+		State: s.state, Now: s.now, Send: s.sendWebhook, Source: s.recordsFor, Log: s.log,
 		Fault: s.webhookFault, Secret: s.scenario.WebhookSecret,
 	})
 	if err != nil {
 		return fmt.Errorf("opening the deliveries: %w", err)
 	}
 	s.jobs, err = jobs.Open(s.ctx, jobs.Config{
-		Dir: s.state.Path("jobs"), Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay,
+		State: s.state, Fetch: s.fetch.ForJob, Now: s.now, PageDelay: s.scenario.PageDelay,
 		Fault: s.jobFault, Grace: s.scenario.Grace404,
 		HandOver: func(snap jobs.Snapshot, hooks []jobs.Hook) error {
 			return s.deliver.Add(datasets.Messages(snap, hooks)...)

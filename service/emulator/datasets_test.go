@@ -6,11 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func (g *rig) trigger(dataset string, urls ...string) string {
@@ -304,30 +305,32 @@ func TestSnapshotsListsNewestFirst(t *testing.T) {
 // one leaves behind, and starts another on the copy.
 func TestAJobSurvivesAKill(t *testing.T) {
 	const n = 120
-	dir, copied := t.TempDir(), t.TempDir()
-	g := start(t, Options{StateDir: dir})
+	g := start(t, Options{StateDir: t.TempDir()})
 	id := g.trigger("gd_products", shopPages(n)...)
 	fresh := g.trigger("gd_pages", "http://lab.test/ok") // answered, so it must be there
 	g.until(id, func(p progress) bool { return p.Done >= 10 })
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
+	copied := statetest.Killed(t, g.state)
+	lines := func(d *state.Dir) map[int]string {
+		out := map[int]string{}
+		err := state.Lines("records").Each(d, id, func(n int, line []byte) error {
+			out[n] = string(line)
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
 	}
-	// The write that the kill cut in two.
-	f, err := os.OpenFile(filepath.Join(copied, "jobs", id, "records.ndjson"), os.O_APPEND|os.O_WRONLY, 0)
+	left, err := state.Open(copied, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := f.WriteString(`{"i":119,"url":"http://lab.test/produ`); err != nil {
+	before := lines(left)
+	if err := left.Close(); err != nil {
 		t.Fatal(err)
 	}
-	f.Close()
-	before, err := os.ReadFile(filepath.Join(copied, "jobs", id, "records.ndjson"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	done := strings.Count(string(before), "\n")
-	if done >= n {
-		t.Fatalf("the job had ended with %d lines", done)
+	if len(before) < 10 || len(before) >= n {
+		t.Fatalf("the job was killed with %d lines", len(before))
 	}
 
 	h := start(t, Options{StateDir: copied})
@@ -347,9 +350,14 @@ func TestAJobSurvivesAKill(t *testing.T) {
 			t.Errorf("record %d is of %s, want %s", i, r.URL, want)
 		}
 	}
-	after, err := os.ReadFile(filepath.Join(copied, "jobs", id, "records.ndjson"))
-	if err != nil || strings.Count(string(after), "\n") != n || !strings.HasPrefix(string(after), string(before[:strings.LastIndex(string(before), "\n")])) {
-		t.Errorf("what was done before was done again: %v, %d lines", err, strings.Count(string(after), "\n"))
+	after := lines(h.state)
+	if len(after) != n {
+		t.Errorf("%d lines, want %d", len(after), n)
+	}
+	for i, line := range before { // each has the moment at which it was collected
+		if after[i] != line {
+			t.Errorf("input %d was done again: %s, before %s", i, after[i], line)
+		}
 	}
 }
 

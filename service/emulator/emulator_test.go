@@ -302,26 +302,20 @@ func TestStateIsPrivateAndTheTemporaryOneGoes(t *testing.T) {
 
 func TestCorruptStateIsKeptAsideAndSaid(t *testing.T) {
 	dir := t.TempDir()
-	for name, content := range map[string]string{"account.json": "{half", "ca.pem": "not a certificate"} {
+	for name, content := range map[string]string{"state.db": "not a database, and long enough to be seen as none", "ca.pem": "not a certificate"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	broken := filepath.Join(dir, "jobs", "sd_aaaaaaaaaaaaaaaa")
-	if err := os.MkdirAll(broken, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(broken, "job.json"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	g := start(t, Options{StateDir: dir})
-	if len(g.r.Notes) != 3 {
-		t.Errorf("notes: %q", g.r.Notes)
+	if n := g.r.Notes; len(n) != 1 || !strings.HasPrefix(n[0], "state.db could not be read (") {
+		t.Errorf("notes: %q", n)
 	}
-	for _, pattern := range []string{"account.json.corrupt-*", "ca.pem.corrupt-*", "jobs/sd_aaaaaaaaaaaaaaaa.corrupt-*"} {
-		if m, err := filepath.Glob(filepath.Join(dir, pattern)); err != nil || len(m) != 1 {
-			t.Errorf("%s: %v, %v", pattern, m, err)
-		}
+	if m, err := filepath.Glob(filepath.Join(dir, "state.db.corrupt-*")); err != nil || len(m) != 1 {
+		t.Errorf("%v, %v", m, err)
+	}
+	if b, err := os.ReadFile(g.r.CA); err != nil || string(b) != g.r.CAPEM {
+		t.Errorf("%s: %v", b, err)
 	}
 	if a := g.request(map[string]any{"zone": "isp_demo", "url": "https://lab.test/ok", "format": "raw"}); a.header.Get("x-brd-status-code") != "200" {
 		t.Errorf("after a fresh start: %+v", a)

@@ -24,8 +24,11 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// clockName is the file of the state folder that keeps how far the clock was moved.
-const clockName = "clock.json"
+// clockOffset keeps how far the clock was moved, as text like 36h0m0s, under clockName.
+const (
+	clockOffset = state.Table[string]("settings")
+	clockName   = "clock"
+)
 
 // maxPeek bounds how much of a body is looked at to find out which zone a fault is about.
 const maxPeek = 64 << 10
@@ -46,15 +49,8 @@ func (s *Server) openRehearsal() (err error) {
 	if r.clock, err = emutime.New(s.now, s.scenario.ClockStart); err != nil {
 		return fmt.Errorf("starting the clock: %w", err)
 	}
-	begun := r.clock.Offset()
-	if err := s.state.Read(clockName, r.clock); err != nil {
+	if err := s.restoreClock(); err != nil {
 		return err
-	}
-	if begun != 0 && r.clock.Offset() == begun {
-		// The next start goes on from here: to begin anew would turn the clock back.
-		if err := state.WriteJSON(s.state.Path(clockName), r.clock); err != nil {
-			s.state.Note(fmt.Sprintf("the clock begins anew at every start: %v", err))
-		}
 	}
 	s.now = r.clock.Now
 	r.faults = fault.New(fault.Config{
@@ -68,6 +64,38 @@ func (s *Server) openRehearsal() (err error) {
 	return nil
 }
 
+// restoreClock goes on from where the last run's clock was. What a scenario begins with is
+// kept at its first start: to begin anew with the next would turn the clock back.
+func (s *Server) restoreClock() error {
+	text, kept, err := clockOffset.Get(s.state, clockName)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		if s.rehearsal.clock.Offset() == 0 {
+			return nil
+		}
+		if err := s.keepClock(); err != nil {
+			s.state.Note(fmt.Sprintf("the clock begins anew at every start: %v", err))
+		}
+		return nil
+	}
+	offset, err := time.ParseDuration(text)
+	if err == nil {
+		err = s.rehearsal.clock.Restore(offset)
+	}
+	if err != nil {
+		s.state.Note(fmt.Sprintf("the clock begins anew: its offset %q cannot be read: %v", text, err))
+	}
+	return nil
+}
+
+func (s *Server) keepClock() error {
+	return s.state.Update(func(tx *state.Tx) error {
+		return clockOffset.Put(tx, clockName, s.rehearsal.clock.Offset().String())
+	})
+}
+
 // moveClock keeps every move before it is answered.
 func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
 	s.rehearsal.moving.Lock() // or an earlier move could be kept last
@@ -76,7 +104,7 @@ func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	if err := state.WriteJSON(s.state.Path(clockName), s.rehearsal.clock); err != nil {
+	if err := s.keepClock(); err != nil {
 		return time.Time{}, fmt.Errorf("keeping the clock: %w", err)
 	}
 	// Who waits for a moment with a timer of the machine's looks again.

@@ -187,7 +187,7 @@ func (s *Server) openAll(o Options) (err error) {
 		return err
 	}
 	// Unfinished fetches and jobs go on at once, and need the lab.
-	if err = s.fetch.OpenLater(s.ctx, s.state.Path("responses")); err != nil {
+	if err = s.fetch.OpenLater(s.ctx, s.state); err != nil {
 		return err
 	}
 	if err := s.openJobs(); err != nil {
@@ -323,9 +323,6 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.UsernamePrefix = s.account.Prefix
 	s.ready.PID = os.Getpid()
 	s.ready.Notes = append(s.ready.Notes, s.state.Notes()...)
-	s.ready.Notes = append(s.ready.Notes, s.fetch.Notes()...)
-	s.ready.Notes = append(s.ready.Notes, s.jobs.Notes()...)
-	s.ready.Notes = append(s.ready.Notes, s.deliver.Notes()...)
 }
 
 // absolute is for paths that other processes open, wherever they run.

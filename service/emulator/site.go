@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// siteName is the file of the state folder that keeps what the lab signs with.
-	siteName = "lab.json"
+	// siteSecrets keeps what the lab signs with, under siteName.
+	siteSecrets = state.Table[[]byte]("settings")
+	siteName    = "lab"
 	// siteSecretBytes is how long that secret is.
 	siteSecretBytes = 32
 )
@@ -44,19 +45,13 @@ func (s *Server) serveLab(ln net.Listener) error {
 // siteSecret is what the lab signs its challenges with; it is kept, so that a client's
 // clearance is good for the next start as well.
 func (s *Server) siteSecret() ([]byte, error) {
-	var kept struct {
-		SchemaVersion int    `json:"schema_version"`
-		Secret        []byte `json:"secret"`
+	secret, _, err := siteSecrets.Get(s.state, siteName)
+	if err != nil || len(secret) == siteSecretBytes {
+		return secret, err
 	}
-	if err := s.state.Read(siteName, &kept); err != nil {
-		return nil, err
-	}
-	if len(kept.Secret) == siteSecretBytes {
-		return kept.Secret, nil
-	}
-	kept.SchemaVersion, kept.Secret = 1, make([]byte, siteSecretBytes)
-	rand.Read(kept.Secret) // never fails (crypto/rand)
-	return kept.Secret, state.WriteJSON(s.state.Path(siteName), kept)
+	secret = make([]byte, siteSecretBytes)
+	rand.Read(secret) // never fails (crypto/rand)
+	return secret, s.state.Update(func(tx *state.Tx) error { return siteSecrets.Put(tx, siteName, secret) })
 }
 
 // origin is what the lab can know of a visitor: exits tell their network and country.

@@ -1,10 +1,14 @@
 package whole
 
 import (
+	"path/filepath"
 	"regexp"
 	"strings"
+	"time"
 	"unicode/utf8"
 
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/scenario"
 	"zonedeck/ui/uitest"
 )
 
@@ -101,7 +105,17 @@ func rehearsalScreens() []screen {
 			p.WaitFor("It never goes back")
 		}},
 		{name: "rehearse/time-moved", before: func(h *home) {
-			h.write("data/zonedeck/emulator/clock.json", `{"offset":"1440h0m0s"}`) // as a move keeps it
+			sc := scenario.Demo()
+			sc.ClockStart = h.now.Add(60 * 24 * time.Hour)
+			s, err := emulator.Start(h.t.Context(), emulator.Options{
+				StateDir: filepath.Join(h.dir, "data/zonedeck/emulator"), ProxyAddr: "127.0.0.1:0", Now: h.process().Now, Scenario: sc,
+			})
+			if err == nil { // the next start goes on from there
+				err = s.Shutdown(h.t.Context())
+			}
+			if err != nil {
+				h.t.Fatal(err)
+			}
 		}, steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("4")

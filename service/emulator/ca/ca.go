@@ -3,6 +3,7 @@
 package ca
 
 import (
+	"bytes"
 	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
@@ -13,7 +14,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math/big"
 	"net"
 	"os"
@@ -27,9 +27,17 @@ import (
 const (
 	// CertFile is the root certificate in the state folder, for clients to trust.
 	CertFile  = "ca.pem"
-	keyFile   = "ca.key"
 	maxLeaves = 1024
+
+	kept   = state.Table[pair]("settings")
+	keptAs = "ca"
 )
+
+// pair is the root as it is kept, in PEM.
+type pair struct {
+	Cert string `json:"cert"`
+	Key  string `json:"key"`
+}
 
 // Authority is the emulator's certificate authority (service.md 5.2 rule 3) and the
 // leaves it minted, one per host over one shared P-256 key. Certificates are dated by
@@ -52,50 +60,52 @@ type leaf struct {
 	err  error
 }
 
-// Open loads the authority of a state folder, or makes one.
+// Open loads the authority of a state folder, or makes one, and exports its certificate
+// to [CertFile].
 func Open(s *state.Dir) (*Authority, error) {
 	a := &Authority{leaves: map[string]*leaf{}}
 	var err error
 	if a.leafKey, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
 		return nil, fmt.Errorf("making the leaf key: %w", err)
 	}
-	err = a.load(s)
-	if err == nil {
-		return a, nil
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		if err := s.PutAside(CertFile, err); err != nil {
-			return nil, err
+	p, found, err := kept.Get(s, keptAs)
+	if found && err == nil {
+		if err = a.load(p); err != nil {
+			s.Note(fmt.Sprintf("the certificate authority cannot be used (%v); a new one begins", err))
+			found = false
 		}
 	}
-	return a, a.create(s)
+	if !found {
+		err = a.create(s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, a.export(s.Path(CertFile))
 }
 
-func (a *Authority) load(s *state.Dir) error {
-	certPEM, err := os.ReadFile(s.Path(CertFile))
+func (a *Authority) load(p pair) error {
+	root, err := tls.X509KeyPair([]byte(p.Cert), []byte(p.Key))
 	if err != nil {
 		return err
 	}
-	keyPEM, err := os.ReadFile(s.Path(keyFile))
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return errors.New("its key is missing")
-		}
-		return err
-	}
-	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		return err
-	}
-	key, ok := pair.PrivateKey.(crypto.Signer)
-	if !ok || !pair.Leaf.IsCA {
+	key, ok := root.PrivateKey.(crypto.Signer)
+	if !ok || !root.Leaf.IsCA {
 		return errors.New("not a certificate authority")
 	}
-	if time.Now().After(pair.Leaf.NotAfter) {
+	if time.Now().After(root.Leaf.NotAfter) {
 		return errors.New("it has expired")
 	}
-	a.cert, a.key, a.PEM = pair.Leaf, key, certPEM
+	a.cert, a.key, a.PEM = root.Leaf, key, []byte(p.Cert)
 	return nil
+}
+
+// export writes the certificate where clients read it, unless it is there.
+func (a *Authority) export(path string) error {
+	if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, a.PEM) {
+		return nil
+	}
+	return state.WriteFile(path, a.PEM)
 }
 
 func (a *Authority) create(s *state.Dir) error {
@@ -127,11 +137,8 @@ func (a *Authority) create(s *state.Dir) error {
 	}
 	a.key = key
 	a.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
-	// Key first: a certificate on disk always has its key beside it.
-	if err := state.WriteFile(s.Path(keyFile), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})); err != nil {
-		return err
-	}
-	return state.WriteFile(s.Path(CertFile), a.PEM)
+	p := pair{Cert: string(a.PEM), Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))}
+	return s.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, p) })
 }
 
 // Leaf is the certificate for a host, in whatever case and with or without the dot of a

@@ -1,6 +1,7 @@
 package ca
 
 import (
+	"bytes"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/tls"
@@ -10,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -107,13 +109,11 @@ func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
 		t.Error("no PEM")
 	}
 	if runtime.GOOS != "windows" {
-		for _, name := range []string{CertFile, keyFile} {
-			fi, err := os.Stat(d2.Path(name))
-			if err != nil || fi.Mode().Perm() != fs.FileMode(0o600) {
-				t.Errorf("%s: %v %v", name, fi.Mode(), err)
-			}
+		if fi, err := os.Stat(d2.Path(CertFile)); err != nil || fi.Mode().Perm() != fs.FileMode(0o600) {
+			t.Errorf("%s: %v %v", CertFile, fi.Mode(), err)
 		}
 	}
+	// The file is only what clients read: it is written again, and they trust on.
 	if err := os.WriteFile(d2.Path(CertFile), []byte("broken"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -121,8 +121,31 @@ func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, d3 := open(t, dir)
-	if string(c.PEM) == string(a.PEM) || len(d3.Notes()) == 0 {
-		t.Error("a broken certificate is not replaced with a note")
+	if b, err := os.ReadFile(d3.Path(CertFile)); err != nil || !bytes.Equal(b, a.PEM) || !bytes.Equal(c.PEM, a.PEM) || len(d3.Notes()) > 0 {
+		t.Errorf("after the file was broken: %v, notes %q", err, d3.Notes())
+	}
+}
+
+func TestAnAuthorityThatCannotBeUsedIsReplacedAndSaid(t *testing.T) {
+	dir := t.TempDir()
+	a, d := open(t, dir)
+	leaf, err := a.Leaf("example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	notAnAuthority := pair{Key: "none", Cert: string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: leaf.Certificate[0]}))}
+	if err := d.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, notAnAuthority) }); err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Notes(); bytes.Equal(a.PEM, b.PEM) || len(n) != 1 || !strings.HasPrefix(n[0], "the certificate authority cannot be used (") {
+		t.Errorf("notes %q", n)
+	}
+	if file, err := os.ReadFile(d.Path(CertFile)); err != nil || !bytes.Equal(file, b.PEM) {
+		t.Errorf("%s is not the new one: %v", CertFile, err)
 	}
 }
 

@@ -11,9 +11,7 @@ package clock
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 )
@@ -140,33 +138,14 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// kept is the clock in the state folder. The offset is text for the eyes of people.
-type kept struct {
-	Offset string `json:"offset"`
-}
-
-// MarshalJSON gives {"offset": "36h0m0s"}.
-func (c *Clock) MarshalJSON() ([]byte, error) {
-	return json.Marshal(kept{c.Offset().String()})
-}
-
-// UnmarshalJSON takes the offset that MarshalJSON gave. The clock has to come from New.
-func (c *Clock) UnmarshalJSON(b []byte) error {
-	var k kept
-	if err := json.Unmarshal(b, &k); err != nil {
-		return fmt.Errorf("reading the clock: %w", err)
-	}
-	d, err := time.ParseDuration(k.Offset)
-	if err != nil {
-		return fmt.Errorf("reading the clock: %w", err)
-	}
-	if d > MaxOffset || d < -MaxOffset {
-		return fmt.Errorf("reading the clock: %w", ErrTooFar)
+// Restore sets how far the clock is ahead, as [Clock.Offset] gave it in an earlier run. It
+// is called before anybody looks at the clock. ErrTooFar past MaxOffset.
+func (c *Clock) Restore(offset time.Duration) error {
+	if offset > MaxOffset || offset < -MaxOffset {
+		return ErrTooFar
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.offset = d
-	close(c.moved)
-	c.moved = make(chan struct{})
+	c.offset = offset
 	return nil
 }

@@ -7,13 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"zonedeck/service/emulator/deliver"
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 type hookCall struct {
@@ -119,9 +120,8 @@ func TestAJobTellsItsWebhooks(t *testing.T) {
 			if d := decode[delivery](t, one); d.Snapshot != id || len(d.Files) != 1 || d.Files[0].Name == "" || len(d.Attempts) != 1 || strings.Contains(one.body, "s3cret") {
 				t.Errorf("%s", one.body)
 			}
-			b, err := os.ReadFile(g.dir + "/jobs/" + id + "/job.json")
-			if err != nil || strings.Contains(string(b), "s3cret") {
-				t.Errorf("the job's folder keeps the secret: %v", err)
+			if statetest.Holds(t, g.state, "s3cret") {
+				t.Error("the secret is still on disk")
 			}
 		})
 	}
@@ -146,10 +146,10 @@ func TestAWebhookSurvivesARestart(t *testing.T) {
 	r := receive(t)
 	r.fails = 1
 	c := newClock()
-	dir := t.TempDir()
+	d := statetest.Open(t, t.TempDir())
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
-	g := start(t, options{dir: dir, clock: c, gate: gate, deliver: deliver.Config{Schedule: []time.Duration{time.Hour}}})
+	g := start(t, options{state: d, clock: c, gate: gate, deliver: deliver.Config{Schedule: []time.Duration{time.Hour}}})
 	at := url.QueryEscape(r.URL)
 	first := g.trigger("dataset_id=gd_pages&notify="+at, urls("http://lab.test/ok"))
 	until(t, func() []delivery { return g.deliveries(first) }, func(ds []delivery) bool {
@@ -159,7 +159,7 @@ func TestAWebhookSurvivesARestart(t *testing.T) {
 	g.close()
 
 	c.forward(time.Hour)
-	g = start(t, options{dir: dir, clock: c})
+	g = start(t, options{state: d, clock: c})
 	g.status(second, "ready")
 	until(t, func() []delivery { return g.deliveries(first) }, allAre(deliver.Done, 1))
 	until(t, func() []delivery { return g.deliveries(second) }, allAre(deliver.Done, 1))
@@ -179,20 +179,17 @@ func TestAHandOverThatDiedIsMadeOnce(t *testing.T) {
 	g := start(t, options{gate: gate})
 	id := g.trigger("dataset_id=gd_pages&notify="+url.QueryEscape(r.URL), urls("http://lab.test/ok"))
 	g.close()
-	meta := g.dir + "/jobs/" + id + "/job.json"
-	b, err := os.ReadFile(meta)
-	if err != nil {
-		t.Fatal(err)
+	const kept = state.Table[map[string]any]("jobs")
+	ended, ok, err := kept.Get(g.state, id)
+	if err != nil || !ok || ended["status"] != "starting" {
+		t.Fatalf("%v, %v", ended, err)
 	}
-	ended := strings.Replace(string(b), `"status": "starting"`, `"status": "failed"`, 1)
-	if ended == string(b) {
-		t.Fatalf("%s", b)
-	}
+	ended["status"] = "failed"
 	for range 2 {
-		if err := os.WriteFile(meta, []byte(ended), 0o600); err != nil {
+		if err := g.state.Update(func(tx *state.Tx) error { return kept.Put(tx, id, ended) }); err != nil {
 			t.Fatal(err)
 		}
-		g = start(t, options{dir: g.dir})
+		g = start(t, options{state: g.state})
 		until(t, func() []delivery { return g.deliveries(id) }, allAre(deliver.Done, 1))
 		g.close()
 	}

@@ -50,7 +50,7 @@ func TestAFilterMakesASnapshotOfWhatJobsHaveCollected(t *testing.T) {
 	until(t, func() []delivery { return g.deliveries(id) }, allAre(deliver.Done, 1))
 
 	g.close()
-	g = start(t, options{dir: g.dir}) // and it survives
+	g = start(t, options{state: g.state}) // and it survives
 	if n := len(g.records(id)); n != len(recs) {
 		t.Errorf("%d records after a restart", n)
 	}

@@ -19,6 +19,8 @@ import (
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,7 +47,7 @@ func (c *clock) forward(d time.Duration) {
 
 // options are what a test changes of the rig.
 type options struct {
-	dir      string
+	state    *state.Dir
 	clock    *clock
 	jobs     jobs.Config
 	deliver  deliver.Config
@@ -59,7 +61,7 @@ type options struct {
 type rig struct {
 	t       *testing.T
 	base    string
-	dir     string
+	state   *state.Dir
 	jobs    *jobs.Engine
 	deliver *deliver.Engine
 	client  *http.Client
@@ -68,8 +70,8 @@ type rig struct {
 
 func start(t *testing.T, o options) *rig {
 	t.Helper()
-	if o.dir == "" {
-		o.dir = t.TempDir()
+	if o.state == nil {
+		o.state = statetest.Open(t, "")
 	}
 	now := time.Now
 	if o.clock != nil {
@@ -81,8 +83,8 @@ func start(t *testing.T, o options) *rig {
 		return (&net.Dialer{}).DialContext(ctx, network, site.Listener.Addr().String())
 	}}
 	toReceiver := &http.Transport{}
-	g := &rig{t: t, dir: o.dir, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
-	o.deliver.Dir, o.deliver.Now, o.deliver.Send, o.deliver.Log = o.dir+"/deliveries", now, toReceiver.RoundTrip, log
+	g := &rig{t: t, state: o.state, client: &http.Client{Transport: &http.Transport{DisableCompression: true}}}
+	o.deliver.State, o.deliver.Now, o.deliver.Send, o.deliver.Log = o.state, now, toReceiver.RoundTrip, log
 	o.deliver.Source = func(id, format string, batch, part int) (func(io.Writer) error, error) {
 		return g.jobs.Records(id, format, jobs.Slice{Batch: batch, Part: part})
 	}
@@ -90,7 +92,7 @@ func start(t *testing.T, o options) *rig {
 	if g.deliver, err = deliver.Open(context.Background(), o.deliver); err != nil {
 		t.Fatal(err)
 	}
-	o.jobs.Dir, o.jobs.Now, o.jobs.Log = o.dir+"/jobs", now, log
+	o.jobs.State, o.jobs.Now, o.jobs.Log = o.state, now, log
 	o.jobs.Fetch = fetchBy(toLab, o.gate)
 	o.jobs.HandOver = func(s jobs.Snapshot, hooks []jobs.Hook) error { return g.deliver.Add(Messages(s, hooks)...) }
 	if g.jobs, err = jobs.Open(context.Background(), o.jobs); err != nil {

@@ -4,16 +4,13 @@ import (
 	"compress/gzip"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/state"
 )
 
 func TestAJobGoesThroughItsStates(t *testing.T) {
@@ -189,16 +186,21 @@ func TestASnapshotExpiresAndGoes(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	g.jobs.Wake()
-	gone := func(path string) func() bool {
-		return func() bool {
-			_, err := os.Stat(path)
-			return errors.Is(err, fs.ErrNotExist)
+	lines := func(table state.Lines) func() (n int) {
+		return func() (n int) {
+			err := table.Each(g.state, id, func(int, []byte) error {
+				n++
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n
 		}
 	}
-	yes := func(b bool) bool { return b }
-	folder := filepath.Join(g.dir, "jobs", id)
-	until(t, gone(filepath.Join(folder, "input.ndjson")), yes)
-	until(t, gone(filepath.Join(folder, "records.ndjson")), yes)
+	none := func(n int) bool { return n == 0 }
+	until(t, lines("inputs"), none)
+	until(t, lines("records"), none)
 	if r := g.do("GET", "/datasets/v3/snapshot/"+id+"/input", nil); r.status != 400 || r.body != "Snapshot input does not exist" {
 		t.Errorf("%+v", r)
 	}
@@ -210,7 +212,10 @@ func TestASnapshotExpiresAndGoes(t *testing.T) {
 	}
 	c.forward(jobs.Retention)
 	g.jobs.Wake()
-	until(t, gone(folder), yes)
+	until(t, func() bool {
+		_, kept, err := state.Table[any]("jobs").Get(g.state, id)
+		return kept || err != nil
+	}, func(kept bool) bool { return !kept })
 	if r := g.do("GET", "/datasets/v3/snapshot/"+id, nil); r.status != 404 {
 		t.Errorf("%+v", r)
 	}

@@ -1,7 +1,6 @@
 package deliver
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,6 +17,8 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"go.uber.org/goleak"
+
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -89,8 +88,8 @@ func (r *receiver) all() []got {
 func open(t *testing.T, conf Config) *Engine {
 	t.Helper()
 	tr := &http.Transport{DisableKeepAlives: true}
-	if conf.Dir == "" {
-		conf.Dir = t.TempDir()
+	if conf.State == nil {
+		conf.State = statetest.Open(t, "")
 	}
 	if conf.Send == nil {
 		conf.Send = tr.RoundTrip
@@ -215,9 +214,8 @@ func TestARefusedDeliveryIsTriedByTheScheduleThenGivenUp(t *testing.T) {
 	if len(r.all()) != 3 {
 		t.Errorf("%d posts", len(r.all()))
 	}
-	b, err := os.ReadFile(e.path(d.ID))
-	if err != nil || bytes.Contains(b, []byte("s3cret")) {
-		t.Errorf("the secret of a delivery that has ended is kept: %v", err)
+	if statetest.Holds(t, e.conf.State, "s3cret") {
+		t.Error("the secret of a delivery that has ended is kept")
 	}
 }
 
@@ -270,7 +268,7 @@ func TestASignatureIsOneThatTheLibraryAccepts(t *testing.T) {
 			t.Errorf("%s: a repeated webhook has another id", kind)
 		}
 	}
-	if _, err := Open(t.Context(), Config{Dir: t.TempDir(), Secret: "whsec_%%%"}); err == nil || strings.Contains(err.Error(), "%%%") {
+	if _, err := Open(t.Context(), Config{State: statetest.Open(t, ""), Secret: "whsec_%%%"}); err == nil || strings.Contains(err.Error(), "%%%") {
 		t.Errorf("a secret that is none: %v", err)
 	}
 }
@@ -392,10 +390,9 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 
 // TestABodyThatMovesIsNotCut takes four times the receiver's patience, a piece at a time.
 func TestABodyThatMovesIsNotCut(t *testing.T) {
-	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		e, err := Open(context.Background(), Config{
-			Dir: dir, Log: slog.New(slog.DiscardHandler),
+			State: statetest.Open(t, ""), Log: slog.New(slog.DiscardHandler),
 			Send: func(r *http.Request) (*http.Response, error) {
 				defer r.Body.Close()
 				if _, err := io.Copy(io.Discard, r.Body); err != nil {
@@ -433,8 +430,7 @@ func TestABodyThatMovesIsNotCut(t *testing.T) {
 
 func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
 	r := receive(t)
-	dir := t.TempDir()
-	e := open(t, Config{Dir: dir})
+	e := open(t, Config{})
 	e.Start()
 	address := strings.Replace(r.URL, "http://", "http://me:hunter2@", 1)
 	if err := e.Add(Message{Snapshot: "sd_1", Status: "ready", Kind: Notify, URL: address}); err != nil {
@@ -447,11 +443,74 @@ func TestALoginInTheAddressIsSentAndShownToNobody(t *testing.T) {
 	if strings.Contains(d.Message.URL, "hunter2") {
 		t.Errorf("shown: %s", d.Message.URL)
 	}
-	b, err := os.ReadFile(filepath.Join(dir, d.ID+extension))
+	if statetest.Holds(t, e.conf.State, "hunter2") {
+		t.Error("the password of a delivery that has ended is kept")
+	}
+}
+
+func TestReadersDoNotWaitForTheDisk(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	r := receive(t)
+	e := open(t, Config{State: d})
+	m := Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}
+	first, err := e.Deliver(m)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if strings.Contains(string(b), "hunter2") {
-		t.Error("the password is in the file of a delivery that has ended")
+	begun, release := statetest.Hold(t, d, "deliveries")
+	added := make(chan error, 1)
+	go func() { added <- e.Add(m) }()
+	<-begun
+	if all := e.List("sd_1"); len(all) != 1 || all[0].ID != first.ID {
+		t.Errorf("%+v", all)
 	}
+	if got, err := e.Get(first.ID); err != nil || got.Status != Waiting {
+		t.Errorf("%+v, %v", got, err)
+	}
+	release()
+	if err := <-added; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestClosingWaitsForADeliveryThatIsBeingTaken(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d})
+	begun, release := statetest.Hold(t, d, "deliveries")
+	added := make(chan error, 1)
+	go func() { added <- e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"}) }()
+	<-begun
+	closed := make(chan error, 1)
+	go func() { closed <- e.Close() }()
+	select {
+	case err := <-closed:
+		t.Fatalf("it did not wait: %v", err)
+	case <-time.After(50 * time.Millisecond): // what does not wait has returned by then
+	}
+	release()
+	if err := errors.Join(<-added, <-closed); err != nil {
+		t.Fatal(err)
+	}
+	if all := open(t, Config{State: d}).List(""); len(all) != 1 {
+		t.Errorf("after the next start: %+v", all)
+	}
+}
+
+// An attempt stands on disk before it is made, and its end before it is forgotten: both
+// while readers look.
+func TestAnAttemptThatIsBeingKeptHoldsUpNoReader(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d, Send: func(*http.Request) (*http.Response, error) { return nil, errors.New("nobody there") }})
+	first, err := e.Deliver(Message{Snapshot: "sd_1", Kind: Notify, URL: "http://x.test/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun, release := statetest.Hold(t, d, "deliveries")
+	e.Start()
+	<-begun
+	if got, err := e.Get(first.ID); err != nil || len(got.Attempts) != 0 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	release()
+	until(t, e, tried(1))
 }

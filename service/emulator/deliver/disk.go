@@ -1,99 +1,94 @@
 package deliver
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
-	"strings"
+	"slices"
 
 	"zonedeck/service/emulator/state"
 )
 
-const extension = ".json"
+const keptDeliveries = state.Table[Delivery]("deliveries")
 
-// idForm is what ids look like; files of any other name are not deliveries.
-func idForm() *regexp.Regexp { return regexp.MustCompile(`^` + idPrefix + `[a-z2-7]{16}$`) }
-
-func (e *Engine) path(id string) string { return filepath.Join(e.conf.Dir, id+extension) }
-
-// load reads the folder. A file that cannot be read is kept aside under a new name.
+// load reads the deliveries. One that cannot be read is left out, with a note.
 func (e *Engine) load() error {
-	if err := os.MkdirAll(e.conf.Dir, 0o700); err != nil {
-		return fmt.Errorf("making the folder of deliveries: %w", err)
-	}
-	if err := state.RemoveHalfWritten(e.conf.Dir); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(e.conf.Dir)
-	if err != nil {
-		return fmt.Errorf("reading the deliveries: %w", err)
-	}
-	isID := idForm()
-	for _, entry := range entries {
-		id, ok := strings.CutSuffix(entry.Name(), extension)
-		if !ok || !isID.MatchString(id) {
-			continue
+	return keptDeliveries.Each(e.conf.State, func(id string, d Delivery) error {
+		if d.ID != id || d.Message.Parts < 1 {
+			return errors.New("it is not the delivery that it is named after")
 		}
-		d, err := e.read(id)
-		if err != nil {
-			aside := fmt.Sprintf("%s.corrupt-%s", entry.Name(), e.conf.Now().UTC().Format("20060102T150405.000000000"))
-			if err := os.Rename(e.path(id), filepath.Join(e.conf.Dir, aside)); err != nil {
-				return fmt.Errorf("putting a delivery aside: %w", err)
-			}
-			e.notes = append(e.notes, fmt.Sprintf("delivery %s could not be read (%v); it is kept as %s", id, err, aside))
-			continue
+		switch d.Status {
+		case Waiting, Done, Failed:
+			e.show(&d)
+			return nil
+		default:
+			return fmt.Errorf("status %q", d.Status)
 		}
-		e.all[id] = d
-		if d.Status == Waiting {
-			e.waiting[id] = d
-		}
-	}
-	return nil
+	})
 }
 
-func (e *Engine) read(id string) (*Delivery, error) {
-	b, err := os.ReadFile(e.path(id))
-	if err != nil {
-		return nil, err
-	}
-	d := &Delivery{}
-	if err := json.Unmarshal(b, d); err != nil {
-		return nil, err
-	}
-	if d.ID != id || d.Message.Parts < 1 {
-		return nil, errors.New("it is not the delivery it is named after")
-	}
-	switch d.Status {
-	case Waiting, Done, Failed:
-		return d, nil
-	default:
-		return nil, fmt.Errorf("status %q", d.Status)
-	}
-}
-
-// keep writes a delivery as one step that survives a crash; called under mu.
+// keep writes a delivery, and then has every reader see it. What an ended one held of
+// secrets is erased. It belongs to the one who adds or sends the delivery: nobody else
+// changes it meanwhile, and mu is not held.
 func (e *Engine) keep(d *Delivery) error {
-	if err := state.WriteJSON(e.path(d.ID), d); err != nil {
+	write := e.conf.State.Update
+	if d.Status.ended() {
+		write = e.conf.State.Erase
+	}
+	if err := write(func(tx *state.Tx) error { return keptDeliveries.Put(tx, d.ID, *d) }); err != nil {
 		return fmt.Errorf("keeping a delivery: %w", err)
 	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.show(d)
 	return nil
+}
+
+// show has every reader see a delivery as it is now; called under mu, or before the engine
+// is shared. A delivery that was shown is never changed, only replaced.
+func (e *Engine) show(d *Delivery) {
+	e.all[d.ID] = d
+	if d.Status == Waiting {
+		e.waiting[d.ID] = d
+	} else {
+		delete(e.waiting, d.ID)
+	}
 }
 
 // clean forgets deliveries that ended long ago.
 func (e *Engine) clean() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
+	var old []string
 	for id, d := range e.all {
-		if d.Status == Waiting || e.conf.Now().Sub(d.Ended) <= Retention {
-			continue
+		if d.Status != Waiting && e.conf.Now().Sub(d.Ended) > Retention {
+			old = append(old, id)
 		}
-		if err := os.Remove(e.path(id)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			e.log(err, id)
-			continue
+	}
+	e.mu.Unlock()
+	if len(old) == 0 {
+		return
+	}
+	err := e.conf.State.Soon(func(tx *state.Tx) error {
+		for _, id := range old {
+			if err := keptDeliveries.Delete(tx, id); err != nil {
+				return err
+			}
 		}
+		return nil
+	})
+	if err != nil {
+		e.log(err, old[0])
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range old {
 		delete(e.all, id)
 	}
+}
+
+// clone is a copy that can be changed.
+func (d *Delivery) clone() *Delivery {
+	c := *d
+	c.Files, c.Attempts = slices.Clone(d.Files), slices.Clone(d.Attempts)
+	return &c
 }

@@ -3,9 +3,9 @@
 //
 // The emulator's root hands it what jobs ask for, the dataset endpoints read it. An
 // [Engine] is safe for concurrent use; its goroutines have ended when [Engine.Close]
-// returns.
+// returns. Reading waits for no disk that is being written to.
 //
-// A delivery is a file of its own, written before [Engine.Add] returns and before every
+// A delivery is on disk before [Engine.Add] returns and before every
 // attempt, so that a process that dies loses none and repeats none without end: an
 // attempt that was begun counts, whatever became of it. A receiver may therefore see a
 // delivery twice (service.md 6: be idempotent), and a delivery has at most one attempt

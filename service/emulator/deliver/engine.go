@@ -13,6 +13,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"zonedeck/service/emulator/state"
 )
 
 const (
@@ -44,7 +46,7 @@ type Source func(snapshot, format string, batch, part int) (write func(io.Writer
 
 // Config is what an engine needs.
 type Config struct {
-	Dir string // made with 0700
+	State *state.Dir
 	// Send does one POST without following redirects. It decides which receivers may
 	// be reached.
 	Send func(*http.Request) (*http.Response, error)
@@ -75,16 +77,17 @@ type Engine struct {
 	wg     sync.WaitGroup
 	slots  chan struct{}
 	wake   chan struct{}
-	notes  []string
 
-	mu      sync.Mutex
+	adding sync.Mutex // one new delivery at a time, through disk; taken before mu
+
+	mu      sync.Mutex           // nobody who holds it waits for the disk
 	all     map[string]*Delivery // with secrets
 	waiting map[string]*Delivery // those of all that wait: few, where all are those of a month
 	sending map[string]bool
 	held    map[string]Fault // made late by their fault
 }
 
-// Open loads the deliveries of a folder. Nothing is sent before [Engine.Start]. The
+// Open loads the deliveries that are kept. Nothing is sent before [Engine.Start]. The
 // error is the disk's, or that the secret is none.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
 	if conf.Now == nil {
@@ -120,16 +123,15 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 // Start begins to send.
 func (e *Engine) Start() { e.wg.Go(e.run) }
 
-// Close stops what is being sent and waits for it. Deliveries that wait go on at the
-// next start.
+// Close stops what is being sent and waits for it, and for what is just being taken.
+// Deliveries that wait go on at the next start.
 func (e *Engine) Close() error {
 	e.stop()
 	e.wg.Wait()
+	e.adding.Lock()
+	defer e.adding.Unlock()
 	return nil
 }
-
-// Notes tells what was found broken and kept aside.
-func (e *Engine) Notes() []string { return slices.Clone(e.notes) }
 
 // Wake looks for what has become due. Whoever moves the clock calls it.
 func (e *Engine) Wake() {
@@ -161,12 +163,15 @@ func (e *Engine) Deliver(m Message) (Delivery, error) {
 
 func (e *Engine) add(id string, m Message) (Delivery, error) {
 	m.Parts = max(m.Parts, 1)
+	e.adding.Lock()
+	defer e.adding.Unlock()
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if d, ok := e.all[id]; ok {
-		return d.public(), nil
+	known, waiting := e.all[id], len(e.waiting)
+	e.mu.Unlock()
+	if known != nil {
+		return known.public(), nil
 	}
-	if len(e.waiting) >= maxWaiting {
+	if waiting >= maxWaiting {
 		return Delivery{}, ErrTooMany
 	}
 	now := e.conf.Now().UTC()
@@ -174,7 +179,6 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	if err := e.keep(d); err != nil {
 		return Delivery{}, err
 	}
-	e.all[id], e.waiting[id] = d, d
 	return d.public(), nil
 }
 
@@ -190,10 +194,13 @@ func withoutLogin(address string) string {
 
 // public is a copy without secrets.
 func (d *Delivery) public() Delivery {
-	c := *d
-	c.Message.Auth, c.Message.URL = "", withoutLogin(d.Message.URL)
-	c.Files, c.Attempts = slices.Clone(d.Files), slices.Clone(d.Attempts)
-	return c
+	c := d.clone()
+	c.withoutSecrets()
+	return *c
+}
+
+func (d *Delivery) withoutSecrets() {
+	d.Message.Auth, d.Message.URL = "", withoutLogin(d.Message.URL)
 }
 
 // Get is one delivery; the error is [ErrNoDelivery].
@@ -223,12 +230,10 @@ func (e *Engine) List(snapshot string) []Delivery {
 	return out
 }
 
-// end moves a delivery to its last state; its secret goes. Called under mu.
-func (e *Engine) end(d *Delivery, status Status) error {
+// end moves a delivery to its last state; its secret goes.
+func (e *Engine) end(d *Delivery, status Status) {
 	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
-	delete(e.waiting, d.ID)
-	d.Message.Auth, d.Message.URL = "", withoutLogin(d.Message.URL)
-	return e.keep(d)
+	d.withoutSecrets()
 }
 
 // run sends what is due until the engine is closed.

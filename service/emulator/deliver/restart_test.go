@@ -2,23 +2,22 @@ package deliver
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
 	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 // TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd starts engines on one folder
 // that all die within their attempt.
 func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
-	dir, c := t.TempDir(), newClock()
+	d, c := statetest.Open(t, t.TempDir()), newClock()
 	schedule := []time.Duration{time.Second, time.Second}
 	reached := 0
 	for range 5 {
 		begun := make(chan struct{}, 1)
-		e := open(t, Config{Dir: dir, Now: c.now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
+		e := open(t, Config{State: d, Now: c.now, Schedule: schedule, Send: func(r *http.Request) (*http.Response, error) {
 			begun <- struct{}{}
 			<-r.Context().Done()
 			return nil, r.Context().Err()
@@ -49,28 +48,27 @@ func TestADeadProcessLosesNoDeliveryAndRepeatsNoneWithoutEnd(t *testing.T) {
 	if reached != 3 {
 		t.Errorf("%d attempts, want 3: one and two waits", reached)
 	}
-	e := open(t, Config{Dir: dir, Now: c.now})
-	if d := e.List("sd_1"); len(d) != 1 || d[0].Status != Failed || len(d[0].Attempts) != 3 || d[0].Attempts[0].Over {
-		t.Errorf("%+v", d)
+	e := open(t, Config{State: d, Now: c.now})
+	if ds := e.List("sd_1"); len(ds) != 1 || ds[0].Status != Failed || len(ds[0].Attempts) != 3 || ds[0].Attempts[0].Over {
+		t.Errorf("%+v", ds)
 	}
 }
 
 func TestADeliveryGoesOnAfterARestart(t *testing.T) {
-	dir := t.TempDir()
 	r := receive(t)
-	e := open(t, Config{Dir: dir}) // never started: killed before it sent
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, Config{State: d}) // never started: killed before it sent
 	if err := e.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL, Auth: "Basic eA=="}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "d_aaaaaaaaaaaaaaaa.json"), []byte("{"), 0o600); err != nil {
+	broken := Delivery{ID: "another", Status: Waiting, Message: Message{Parts: 1}}
+	if err := d.Update(func(tx *state.Tx) error { return keptDeliveries.Put(tx, "broken", broken) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, state.HalfWritten+"1"), []byte("{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	e = open(t, Config{Dir: dir})
-	if len(e.Notes()) != 1 {
-		t.Errorf("notes: %q", e.Notes())
+	d = statetest.Open(t, statetest.Killed(t, d))
+	e = open(t, Config{State: d})
+	if n := d.Notes(); len(n) != 1 || n[0] != `"broken" of deliveries is left out: it cannot be read (it is not the delivery that it is named after)` {
+		t.Errorf("notes: %q", n)
 	}
 	e.Start()
 	// Handed over again: the same webhook, not another one.

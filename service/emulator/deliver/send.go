@@ -53,85 +53,93 @@ func (e *Engine) one(id string) {
 	if e.ctx.Err() != nil && err != nil {
 		return // cut by the end of the emulator; the attempt counts
 	}
-	e.finish(id, status, err, e.conf.Wall().Sub(started), fault)
+	e.finish(d, status, err, e.conf.Wall().Sub(started), fault)
 }
 
 // begin notes an attempt on disk before it is made. ok is false where there is nothing
 // to send: its attempts are used up, or a fault makes it late.
-func (e *Engine) begin(id string) (d Delivery, fault Fault, ok bool) {
+func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	at, there := e.all[id]
-	if !there || at.Status != Waiting {
-		return d, fault, false
-	}
-	part := len(at.Files) + 1
-	tries := 0
-	for _, a := range at.Attempts {
-		if a.Part == part {
-			tries++
-		}
-	}
-	if tries > len(e.conf.Schedule) {
-		e.log(e.end(at, Failed), id)
-		return d, fault, false
-	}
-	now := e.conf.Now().UTC()
+	shown := e.all[id]
 	fault, held := e.held[id]
 	delete(e.held, id)
+	e.mu.Unlock()
+	if shown == nil || shown.Status != Waiting {
+		return nil, fault, false
+	}
+	d = shown.clone()
+	part := len(d.Files) + 1
+	tries := d.tries(part)
+	if tries > len(e.conf.Schedule) {
+		e.end(d, Failed)
+		e.keepOrShow(d)
+		return nil, fault, false
+	}
+	now := e.conf.Now().UTC()
 	if !held && e.conf.Fault != nil {
-		fault = e.conf.Fault(len(at.Attempts)+1, at.public())
+		fault = e.conf.Fault(len(d.Attempts)+1, d.public())
 		if fault.Late > 0 {
+			e.mu.Lock()
 			e.held[id] = fault
-			at.Next = now.Add(fault.Late)
-			e.log(e.keep(at), id)
-			return d, fault, false
+			e.mu.Unlock()
+			d.Next = now.Add(fault.Late)
+			e.keepOrShow(d)
+			return nil, fault, false
 		}
 	}
-	at.Attempts = append(at.Attempts, Attempt{At: now, Part: part, Fault: fault.String()})
+	d.Attempts = append(d.Attempts, Attempt{At: now, Part: part, Fault: fault.String()})
 	// Where the process dies now, this is when the next one tries again.
 	if tries < len(e.conf.Schedule) {
-		at.Next = now.Add(e.conf.Schedule[tries])
+		d.Next = now.Add(e.conf.Schedule[tries])
 	}
-	if err := e.keep(at); err != nil {
+	if err := e.keep(d); err != nil {
 		e.log(err, id)
-		at.Attempts = at.Attempts[:len(at.Attempts)-1]
-		at.Next = now.Add(diskPause)
-		return d, fault, false
+		d = shown.clone()
+		d.Next = now.Add(diskPause)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.show(d)
+		return nil, fault, false
 	}
-	d = at.public()
-	d.Message = at.Message // secrets and all
 	return d, fault, true
 }
 
-// finish notes what became of an attempt.
-func (e *Engine) finish(id string, status int, err error, took time.Duration, fault Fault) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	d := e.all[id]
+// finish notes what became of an attempt at d.
+func (e *Engine) finish(d *Delivery, status int, err error, took time.Duration, fault Fault) {
+	d = d.clone()
 	a := &d.Attempts[len(d.Attempts)-1]
 	a.Over, a.Status, a.Millis = true, status, took.Milliseconds()
 	if err != nil {
 		a.Error = errorText(err)
 	}
+	now, tries := e.conf.Now().UTC(), d.tries(a.Part)
 	switch {
 	case err == nil:
-		d.Files = append(d.Files, File{fileName(d.Message, a.Part), e.conf.Now().UTC()})
+		d.Files, d.Next = append(d.Files, File{fileName(d.Message, a.Part), now}), now
 		if len(d.Files) >= d.Message.Parts {
-			e.log(e.end(d, Done), id)
-			return
+			e.end(d, Done)
 		}
-		d.Next = e.conf.Now().UTC()
-		e.log(e.keep(d), id)
-	case fault.Never || e.tries(d, a.Part) > len(e.conf.Schedule):
-		e.log(e.end(d, Failed), id)
+	case fault.Never || tries > len(e.conf.Schedule):
+		e.end(d, Failed)
 	default:
-		d.Next = e.conf.Now().UTC().Add(e.conf.Schedule[e.tries(d, a.Part)-1])
-		e.log(e.keep(d), id)
+		d.Next = now.Add(e.conf.Schedule[tries-1])
+	}
+	e.keepOrShow(d)
+}
+
+// keepOrShow keeps a delivery. Where the disk refuses, it goes on with it all the same; a
+// process that dies then makes its last attempt again.
+func (e *Engine) keepOrShow(d *Delivery) {
+	if err := e.keep(d); err != nil {
+		e.log(err, d.ID)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.show(d)
 	}
 }
 
-func (e *Engine) tries(d *Delivery, part int) int {
+// tries are the attempts at one part.
+func (d *Delivery) tries(part int) int {
 	n := 0
 	for _, a := range d.Attempts {
 		if a.Part == part {
@@ -174,7 +182,7 @@ func fileName(m Message, part int) string {
 
 // post makes one POST. The error tells why the receiver does not have it, or why that
 // cannot be known.
-func (e *Engine) post(d Delivery) (status int, err error) {
+func (e *Engine) post(d *Delivery) (status int, err error) {
 	// Before the receiver's time begins: a body that is signed is made as a whole.
 	body, err := e.body(d.Message, len(d.Files)+1)
 	if err != nil {
@@ -218,7 +226,7 @@ func acknowledged(status int) error {
 }
 
 // head sets the headers, and the signature where there is a secret.
-func (e *Engine) head(req *http.Request, d Delivery, body io.Reader) error {
+func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 	m, h := d.Message, req.Header
 	h.Set("User-Agent", "zonedeck-emulator")
 	h.Set("x-emulator-basis", "service.md 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")

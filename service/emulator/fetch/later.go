@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fetch/async"
+	"zonedeck/service/emulator/state"
 )
 
 // laterTimeout bounds one asynchronous fetch, body and all. The public service takes
@@ -25,20 +26,12 @@ const laterTimeout = 10 * time.Minute
 // maxHookBytes bounds what a caller wants repeated in the notice.
 const maxHookBytes = 16 << 10
 
-// OpenLater loads the asynchronous fetches of a folder and goes on with them. It is
+// OpenLater loads the asynchronous fetches that are kept and goes on with them. It is
 // called once, when targets can be reached; the store ends with Close.
-func (f *Fetcher) OpenLater(ctx context.Context, dir string) error {
-	s, err := async.Open(ctx, async.Config{Dir: dir, Now: f.conf.Now, Log: f.conf.Log, Do: f.doLater, Send: f.sendNotice})
+func (f *Fetcher) OpenLater(ctx context.Context, kept *state.Dir) error {
+	s, err := async.Open(ctx, async.Config{State: kept, Now: f.conf.Now, Log: f.conf.Log, Do: f.doLater, Send: f.sendNotice})
 	f.later = s
 	return err
-}
-
-// Notes tells what was found broken among the asynchronous fetches.
-func (f *Fetcher) Notes() []string {
-	if f.later == nil {
-		return nil
-	}
-	return f.later.Notes()
 }
 
 // Close ends what runs asynchronously; it goes on at the next start.

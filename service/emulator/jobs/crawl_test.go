@@ -8,14 +8,15 @@ import (
 	"log/slog"
 	"math"
 	"net/url"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 	"unicode/utf8"
+
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestRobots(t *testing.T) {
@@ -82,7 +83,7 @@ func web(ctx context.Context, r Request) (Page, error) {
 }
 
 func TestACrawlOfASiteWithoutAnEndEnds(t *testing.T) {
-	e, err := Open(context.Background(), Config{Dir: t.TempDir(), Fetch: web, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	e, err := Open(context.Background(), Config{State: statetest.Open(t, ""), Fetch: web, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestASiteOfLongAddressesIsNotHeldInMemory(t *testing.T) {
 }
 
 func TestASiteWhoseRobotsCannotBeServedIsNotCrawled(t *testing.T) {
-	e, err := Open(context.Background(), Config{Dir: t.TempDir(), Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: func(_ context.Context, r Request) (Page, error) {
+	e, err := Open(context.Background(), Config{State: statetest.Open(t, ""), Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: func(_ context.Context, r Request) (Page, error) {
 		if strings.HasSuffix(r.URL, "/robots.txt") {
 			return Page{URL: r.URL, Status: 503}, nil
 		}
@@ -149,7 +150,7 @@ func TestASiteWhoseRobotsCannotBeServedIsNotCrawled(t *testing.T) {
 // TestACrawlThatWasKilledBeginsAgain copies the folder in the middle of a crawl: nothing
 // of the half is kept, and nothing comes twice.
 func TestACrawlThatWasKilledBeginsAgain(t *testing.T) {
-	dir, copied := t.TempDir(), t.TempDir()
+	d := statetest.Open(t, t.TempDir())
 	gate := make(chan struct{})
 	held := func(ctx context.Context, r Request) (Page, error) {
 		select {
@@ -160,7 +161,7 @@ func TestACrawlThatWasKilledBeginsAgain(t *testing.T) {
 		return web(ctx, r)
 	}
 	log := slog.New(slog.DiscardHandler)
-	e, err := Open(context.Background(), Config{Dir: dir, Fetch: held, Now: time.Now, Log: log})
+	e, err := Open(context.Background(), Config{State: d, Fetch: held, Now: time.Now, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,13 +172,11 @@ func TestACrawlThatWasKilledBeginsAgain(t *testing.T) {
 	for range 10 {
 		gate <- struct{}{}
 	}
-	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
-		t.Fatal(err)
-	}
+	copied := statetest.Killed(t, d)
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	e, err = Open(context.Background(), Config{Dir: copied, Fetch: web, Now: time.Now, Log: log})
+	e, err = Open(context.Background(), Config{State: statetest.Open(t, copied), Fetch: web, Now: time.Now, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +188,9 @@ func TestACrawlThatWasKilledBeginsAgain(t *testing.T) {
 
 // TestAnExpiredJobGoesByItself sees the hourly look at the clock.
 func TestAnExpiredJobGoesByItself(t *testing.T) {
-	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		e, err := Open(context.Background(), Config{Dir: dir, Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: web})
+		d := statetest.Open(t, t.TempDir())
+		e, err := Open(context.Background(), Config{State: d, Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: web})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -274,14 +273,17 @@ func TestBoundsOfAPart(t *testing.T) {
 // TestAJobWithALineMissingIsNotReady takes a line away between the last input and the
 // building.
 func TestAJobWithALineMissingIsNotReady(t *testing.T) {
-	j := &job{engine: &Engine{}, dir: t.TempDir(), meta: meta{Inputs: 2}}
-	path := filepath.Join(j.dir, recordsName)
-	for lines, ok := range map[string]bool{`{"i":0}` + "\n": false, `{"i":0}` + "\n" + `{"i":0}` + "\n": false, `{"i":1}` + "\n" + `{"i":0}` + "\n": true} {
-		if err := os.WriteFile(path, []byte(lines), 0o600); err != nil {
+	for lines, ok := range map[[2]int]bool{{0, 0}: false, {1, 0}: true} {
+		d := statetest.Open(t, "")
+		err := d.Update(func(tx *state.Tx) error {
+			return errors.Join(keptRecords.Put(tx, "sd_1", lines[0], []byte("{}")), keptRecords.Put(tx, "sd_1", lines[1], []byte("{}")))
+		})
+		if err != nil {
 			t.Fatal(err)
 		}
+		j := (&Engine{conf: Config{State: d}}).newJob("sd_1", meta{Inputs: 2})
 		if err := j.build(t.Context()); (err == nil) != ok {
-			t.Errorf("%q: %v", lines, err)
+			t.Errorf("%v: %v", lines, err)
 		}
 	}
 }

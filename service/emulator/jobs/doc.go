@@ -3,17 +3,15 @@
 // survives the process.
 //
 // The emulator's dataset endpoints call it. An [Engine] is safe for concurrent use; its
-// goroutines have ended when [Engine.Close] returns.
+// goroutines have ended when [Engine.Close] returns. Reading waits for no disk that is
+// being written to.
 //
-// On disk a job is a folder named by its id: input.ndjson (one input a line, written
-// once), records.ndjson (one line per finished input, in the order they finished) and
-// job.json (its state, replaced atomically). The whole folder appears in one rename
-// after it was synced. A process that dies leaves at worst half a last line in
-// records.ndjson; the next one cuts it off and does the inputs that have no line, so
-// no record is lost and none comes twice.
+// A job and its inputs are kept as one change. Each finished input adds one line, by the
+// input's number; a process that dies leaves whole lines only, and the next one does the
+// inputs that have none, so no record is lost and none comes twice.
 //
 // A job goes through starting, running and building (the records are read back,
 // checked and measured) to ready, failed or canceled. Where webhooks were asked for,
 // they are handed over after the last state is on disk, again at the next start when
-// the process died in between: whoever takes them must know a hand-over he has seen.
+// the process died in between: a hand-over that was seen before must be recognised.
 package jobs

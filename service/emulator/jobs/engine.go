@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/state"
 )
 
 const (
@@ -50,7 +52,7 @@ type Fetch func(ctx context.Context, r Request) (Page, error)
 
 // Config is what an engine needs.
 type Config struct {
-	Dir   string // made with 0700
+	State *state.Dir
 	Fetch Fetch
 	Now   func() time.Time
 	// Shop is the address of the site that keyword discovery searches, without a
@@ -80,22 +82,21 @@ type Engine struct {
 	wg    sync.WaitGroup
 	slots chan struct{}
 	wake  chan struct{}
-	notes []string
 
 	mu     sync.Mutex // taken before a job's, never after
 	closed bool
 	jobs   map[string]*job
-	// reserved counts, by dataset, the jobs that are being written to disk.
-	reserved map[string]int
+	// running counts the unfinished jobs by dataset, those that are just being kept too.
+	running map[string]int
 }
 
-// Open loads the jobs of a folder and goes on with those that had not ended.
+// Open loads the jobs that are kept and goes on with those that had not ended.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.Shop = strings.TrimSuffix(cmp.Or(conf.Shop, "http://lab.test"), "/")
 	conf.MaxRunning = cmp.Or(conf.MaxRunning, MaxRunning)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, pagesAtOnce), wake: make(chan struct{}, 1),
-		jobs: map[string]*job{}, reserved: map[string]int{},
+		jobs: map[string]*job{}, running: map[string]int{},
 	}
 	e.ctx, e.stop = context.WithCancel(ctx)
 	if err := e.load(); err != nil {
@@ -111,10 +112,8 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	return e, nil
 }
 
-// Notes tells what was found broken and kept aside.
-func (e *Engine) Notes() []string { return slices.Clone(e.notes) }
-
-// Close stops the running jobs where they are and waits for them.
+// Close stops the running jobs where they are and waits for them, and for those that are
+// just being kept.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -125,8 +124,8 @@ func (e *Engine) Close() error {
 }
 
 // Trigger starts a job. When it returns, the job is on disk and survives the process.
-// Errors: [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], or the
-// disk's.
+// Errors: [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery], [ErrTooMany], [ErrClosed],
+// or the disk's.
 func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 	if _, err := InputFields(spec.Dataset, spec.Discover); err != nil {
 		return Snapshot{}, err
@@ -139,45 +138,48 @@ func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	if err := e.reserve(spec.Dataset); err != nil {
 		return Snapshot{}, err
 	}
-	j := &job{engine: e, id: id, over: make(chan struct{}), meta: meta{
-		SchemaVersion: 1, Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
+	defer e.wg.Done()
+	j := e.newJob(id, meta{
+		Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
 		Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput,
 		LimitTotal: spec.LimitTotal, Fields: spec.Fields, Format: spec.Format, Hooks: spec.Hooks, Via: spec.Via,
-	}}
-	j.dir, j.shape = e.folder(j.id), j.meta.shape()
-	err := e.create(j, spec.Inputs, done)
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.reserved[spec.Dataset]--; e.reserved[spec.Dataset] == 0 {
-		delete(e.reserved, spec.Dataset)
-	}
-	if err != nil {
+	})
+	if err := e.create(j, spec.Inputs, done); err != nil {
+		e.free(spec.Dataset)
 		return Snapshot{}, fmt.Errorf("keeping the job: %w", err)
 	}
-	if e.closed {
-		// It is on disk and runs at the next start.
-		return j.snapshot(), nil
-	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.jobs[j.id] = j
-	e.start(j)
+	if !e.closed { // or it runs at the next start
+		e.start(j)
+	}
 	return j.snapshot(), nil
 }
 
-// reserve takes a place among the unfinished jobs of a dataset.
+// reserve takes a place among the unfinished jobs of a dataset, and has Close wait until
+// the job is kept.
 func (e *Engine) reserve(dataset string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	n := e.reserved[dataset]
-	for _, j := range e.jobs {
-		if s := j.snapshot(); s.Dataset == dataset && !s.Status.Ended() {
-			n++
-		}
+	if e.closed {
+		return ErrClosed
 	}
-	if n >= e.conf.MaxRunning {
+	if e.running[dataset] >= e.conf.MaxRunning {
 		return ErrTooMany
 	}
-	e.reserved[dataset]++
+	e.running[dataset]++
+	e.wg.Add(1)
 	return nil
+}
+
+// free gives a place back.
+func (e *Engine) free(dataset string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.running[dataset]--; e.running[dataset] == 0 {
+		delete(e.running, dataset)
+	}
 }
 
 // MaxRunning is how many jobs of one dataset run at most.
@@ -277,9 +279,7 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	j.mu.Lock()
-	m := j.meta
-	j.mu.Unlock()
+	m := j.state()
 	return e.Trigger(Spec{
 		Dataset: m.Dataset, Discover: m.Discover, Inputs: inputs, IncludeErrors: m.IncludeErrors,
 		LimitPerInput: m.LimitPerInput, LimitTotal: m.LimitTotal, Fields: m.Fields, Format: m.Format, Via: via,

@@ -1,11 +1,6 @@
 package jobs
 
-import (
-	"errors"
-	"os"
-	"path/filepath"
-	"time"
-)
+import "time"
 
 // goneAfter is how long an expired snapshot is still known as expired.
 const goneAfter = Retention
@@ -56,52 +51,13 @@ func (e *Engine) sweep() {
 			e.mu.Lock()
 			delete(e.jobs, j.id)
 			e.mu.Unlock()
-			err = os.RemoveAll(j.dir)
-		case age > Retention:
-			err = j.empty()
+			err = j.drop(true)
+		case age > Retention && !j.emptied:
+			err = j.drop(false)
+			j.emptied = err == nil
 		}
 		if err != nil {
 			e.conf.Log.Error("an expired job could not be removed", "snapshot", j.id, "error", err)
 		}
 	}
-}
-
-// empty removes the inputs and records of an expired job; its state stays.
-func (j *job) empty() error {
-	var errs []error
-	for _, name := range [...]string{recordsName, inputName} {
-		if err := os.Remove(filepath.Join(j.dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			errs = append(errs, err)
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// handOver gives the hooks of an ended job to whoever delivers them, and forgets them
-// then: the secrets they hold leave the folder.
-func (j *job) handOver() {
-	j.handing.Lock()
-	defer j.handing.Unlock()
-	s := j.snapshot()
-	j.mu.Lock()
-	m := j.meta
-	j.mu.Unlock()
-	if len(m.Hooks) == 0 || !s.Status.Ended() {
-		return
-	}
-	conf := j.engine.conf
-	if conf.HandOver != nil {
-		if err := conf.HandOver(s, m.Hooks); err != nil {
-			conf.Log.Error("a job's webhooks were not taken; they are offered again", "snapshot", j.id, "error", err)
-			return
-		}
-	}
-	m.Hooks = nil
-	if err := writeMeta(j.dir, m); err != nil {
-		conf.Log.Error("a job's webhooks were taken and that could not be kept", "snapshot", j.id, "error", err)
-		return
-	}
-	j.mu.Lock()
-	j.meta = m
-	j.mu.Unlock()
 }

@@ -5,19 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"zonedeck/service/emulator/clock"
+	"zonedeck/service/emulator/state"
 )
 
-// meta is job.json.
+// meta is the state of a job.
 type meta struct {
-	SchemaVersion int       `json:"schema_version"`
 	Dataset       string    `json:"dataset"`
 	Discover      string    `json:"discover,omitempty"`
 	Created       time.Time `json:"created"`
@@ -39,9 +35,9 @@ type meta struct {
 	Hooks         []Hook    `json:"hooks,omitempty"`
 }
 
-// line is a line of records.ndjson: all that one input gave.
+// line is all that one input gave.
 type line struct {
-	I       int               `json:"i"`
+	I       int               `json:"-"` // the input's number
 	Records []json.RawMessage `json:"records,omitempty"`
 	Errors  []failure         `json:"errors,omitempty"`
 }
@@ -58,17 +54,23 @@ type failure struct {
 type job struct {
 	engine *Engine
 	id     string
-	dir    string
 	cancel context.CancelFunc
 	shape  shape
 	over   chan struct{} // closed at the end
 
-	handing sync.Mutex // one hand-over at a time; taken before mu
+	emptied bool // the records of an expired job have gone; keepHouse's own
 
-	mu      sync.Mutex // guards what follows, and the order of lines
-	meta    meta
-	done    []bool // by input, while running
-	records *os.File
+	// writing is held by whoever changes what is kept, through disk; taken before mu, which
+	// nobody holds meanwhile.
+	writing sync.Mutex
+
+	mu   sync.Mutex // guards what follows
+	meta meta
+	done []bool // by input, while running
+}
+
+func (e *Engine) newJob(id string, m meta) *job {
+	return &job{engine: e, id: id, meta: m, shape: m.shape(), over: make(chan struct{})}
 }
 
 // shape is what a job asks of its records. It never changes, so that it is read
@@ -90,9 +92,7 @@ func (m meta) shape() shape {
 }
 
 func (j *job) snapshot() Snapshot {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	m := j.meta
+	m := j.state()
 	return Snapshot{
 		ID: j.id, Dataset: m.Dataset, Discover: m.Discover, Created: m.Created, Ended: m.Ended, Status: m.Status,
 		Error: m.Error, Format: m.Format, Via: m.Via, Inputs: m.Inputs, Done: m.Done, Succeeded: m.Succeeded,
@@ -100,8 +100,6 @@ func (j *job) snapshot() Snapshot {
 		Kept: j.kept(),
 	}
 }
-
-func (j *job) kept() bool { return strings.HasPrefix(j.id, keptPrefix) }
 
 // run does the inputs that have no line yet, then ends the job. When ctx ends first,
 // the job stays unfinished on disk.
@@ -111,12 +109,6 @@ func (j *job) run(ctx context.Context) {
 		err = j.work(ctx)
 	}
 	j.mu.Lock()
-	if j.records != nil {
-		if cerr := j.records.Close(); err == nil {
-			err = cerr
-		}
-		j.records = nil
-	}
 	j.done = nil
 	j.mu.Unlock()
 	if err == nil && ctx.Err() == nil {
@@ -154,46 +146,54 @@ func (j *job) run(ctx context.Context) {
 	j.handOver()
 }
 
-// resume counts the lines that are there and cuts half a last one off.
+// resume counts the lines that are there.
 func (j *job) resume() error {
-	f, err := os.OpenFile(filepath.Join(j.dir, recordsName), os.O_RDWR|os.O_CREATE, 0o600)
-	if err != nil {
-		return err
-	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	j.records = f
-	j.done = make([]bool, j.meta.Inputs)
-	j.meta.Done, j.meta.Succeeded, j.meta.Records, j.meta.Errors, j.meta.Size = 0, 0, 0, 0, 0
-	end, err := scanLines(f, func(_ int64, b []byte) error {
-		var l line
-		if json.Unmarshal(b, &l) == nil && l.I >= 0 && l.I < len(j.done) && !j.done[l.I] {
-			j.count(l)
+	m := j.state()
+	m.Done, m.Succeeded, m.Records, m.Errors, m.Size = 0, 0, 0, 0, 0
+	done := make([]bool, m.Inputs)
+	err := keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
+		l := line{I: i}
+		if json.Unmarshal(b, &l) == nil && i < len(done) {
+			done[i] = true
+			m.count(l)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	if err := f.Truncate(end); err != nil {
-		return err
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if !j.meta.Status.Ended() { // canceled meanwhile
+		j.meta, j.done = m, done
 	}
-	_, err = f.Seek(end, io.SeekStart)
-	return err
+	return nil
 }
 
-// count takes a line into the counters; called under mu.
-func (j *job) count(l line) {
-	j.done[l.I] = true
-	j.meta.Done++
-	j.meta.Records += len(l.Records)
-	j.meta.Errors += len(l.Errors)
+// state is a copy of what is known of the job now.
+func (j *job) state() meta {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.meta
+}
+
+// count takes a line into the counters.
+func (m *meta) count(l line) {
+	m.Done++
+	m.Records += len(l.Records)
+	m.Errors += len(l.Errors)
 	if len(l.Records) > 0 && len(l.Errors) == 0 {
-		j.meta.Succeeded++
+		m.Succeeded++
 	}
+	m.Size += l.size()
+}
+
+// size is what the records have, one a line.
+func (l line) size() (n int64) {
 	for _, r := range l.Records {
-		j.meta.Size += int64(len(r)) + 1
+		n += int64(len(r)) + 1
 	}
+	return n
 }
 
 type pending struct {
@@ -203,11 +203,6 @@ type pending struct {
 
 // work feeds the open inputs, read from disk as they are needed, to a few workers.
 func (j *job) work(ctx context.Context) error {
-	f, err := os.Open(filepath.Join(j.dir, inputName))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	queue := make(chan pending)
@@ -221,18 +216,12 @@ func (j *job) work(ctx context.Context) error {
 			}
 		})
 	}
-	n := 0
-	_, err = scanLines(f, func(_ int64, b []byte) error {
-		i := n
-		n++
-		if i >= len(j.done) || j.isDone(i) {
+	err := j.eachInput(func(i int, in json.RawMessage) error {
+		if !j.isOpen(i) {
 			return nil
 		}
-		if !json.Valid(b) {
-			return fmt.Errorf("input %d is not JSON", i)
-		}
 		select {
-		case queue <- pending{i, b}:
+		case queue <- pending{i, in}:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -246,10 +235,11 @@ func (j *job) work(ctx context.Context) error {
 	return err
 }
 
-func (j *job) isDone(i int) bool {
+// isOpen reports whether an input has still to be done.
+func (j *job) isOpen(i int) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.done[i]
+	return !j.meta.Status.Ended() && i < len(j.done) && !j.done[i]
 }
 
 // one does one input and keeps its line. An error means that the job cannot go on.
@@ -264,23 +254,24 @@ func (j *job) one(ctx context.Context, p pending) error {
 	return j.keep(l)
 }
 
-// keep appends a line with one write. It is not synced: a line that a power cut takes
-// is fetched again.
+// keep keeps a line. A line that a power cut takes is fetched again.
 func (j *job) keep(l line) error {
 	b, err := encodeValue(l)
 	if err != nil {
 		return err
 	}
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.meta.Status.Ended() || j.done[l.I] {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	if !j.isOpen(l.I) {
 		return nil
 	}
-	if _, err := j.records.Write(append(b, '\n')); err != nil {
+	if err := j.engine.conf.State.Soon(func(tx *state.Tx) error { return keptRecords.Put(tx, j.id, l.I, b) }); err != nil {
 		return err
 	}
-	j.meta.Status = Running
-	j.count(l)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.meta.Status, j.done[l.I] = Running, true
+	j.meta.count(l)
 	return nil
 }
 
@@ -303,9 +294,7 @@ func (j *job) build(ctx context.Context) error {
 	err := j.eachLine(func(l line) error {
 		lines++
 		records += len(l.Records)
-		for _, r := range l.Records {
-			size += int64(len(r)) + 1
-		}
+		size += l.size()
 		return ctx.Err()
 	})
 	if err != nil {
@@ -338,23 +327,48 @@ func (j *job) nothingFound() bool {
 	return err == nil && !found
 }
 
-// end moves the job to its last state, on disk first. The error is [ErrNotRunning]
-// when it had ended before, or the disk's.
+// end moves the job to its last state, on disk first, and all its lines with it. The
+// error is [ErrNotRunning] when it had ended before, or the disk's.
 func (j *job) end(status Status, msg string) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if j.meta.Status.Ended() {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	m := j.state()
+	if m.Status.Ended() {
 		return ErrNotRunning
 	}
-	m := j.meta
 	m.Status, m.Error, m.Ended = status, msg, j.engine.conf.Now().UTC()
-	if err := syncFile(filepath.Join(j.dir, recordsName)); err != nil {
+	if err := j.engine.conf.State.Update(func(tx *state.Tx) error { return keptJobs.Put(tx, j.id, m) }); err != nil {
 		return err
 	}
-	if err := writeMeta(j.dir, m); err != nil {
-		return err
-	}
+	j.mu.Lock()
 	j.meta = m
+	j.mu.Unlock()
+	j.engine.free(m.Dataset)
 	close(j.over)
 	return nil
+}
+
+// handOver gives the hooks of an ended job to whoever delivers them, and forgets them
+// then: the secrets they hold are erased.
+func (j *job) handOver() {
+	j.writing.Lock()
+	defer j.writing.Unlock()
+	m, conf := j.state(), j.engine.conf
+	if len(m.Hooks) == 0 || !m.Status.Ended() {
+		return
+	}
+	if conf.HandOver != nil {
+		if err := conf.HandOver(j.snapshot(), m.Hooks); err != nil {
+			conf.Log.Error("a job's webhooks were not taken; they are offered again", "snapshot", j.id, "error", err)
+			return
+		}
+	}
+	m.Hooks = nil
+	if err := conf.State.Erase(func(tx *state.Tx) error { return keptJobs.Put(tx, j.id, m) }); err != nil {
+		conf.Log.Error("a job's webhooks were taken and that could not be kept", "snapshot", j.id, "error", err)
+		return
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.meta = m
 }

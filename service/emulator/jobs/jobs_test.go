@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +15,9 @@ import (
 
 	"go.uber.org/goleak"
 	"golang.org/x/net/html"
+
+	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -52,9 +53,9 @@ func (s *site) fetch(ctx context.Context, r Request) (Page, error) {
 	return Page{URL: url, Status: 200, Body: []byte(`<p data-product="1"><b class="name">` + html.EscapeString(url) + `</b></p>`)}, nil
 }
 
-func open(t *testing.T, dir string, s *site) *Engine {
+func open(t *testing.T, d *state.Dir, s *site) *Engine {
 	t.Helper()
-	e, err := Open(context.Background(), Config{Dir: dir, Fetch: s.fetch, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
+	e, err := Open(context.Background(), Config{State: d, Fetch: s.fetch, Now: time.Now, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,10 +124,10 @@ func names(t *testing.T, e *Engine, id string) []string {
 }
 
 func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
-	dir := t.TempDir()
+	d := statetest.Open(t, t.TempDir())
 	const n = 50
 	first := &site{gate: make(chan struct{}, n)}
-	e := open(t, dir, first)
+	e := open(t, d, first)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(n)})
 	if err != nil {
 		t.Fatal(err)
@@ -138,22 +139,13 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// A line that was torn, one that is damaged, one that came twice.
-	path := filepath.Join(dir, snap.ID, recordsName)
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := bytes.SplitAfter(b, []byte("\n"))
-	damaged := append(bytes.Repeat([]byte("x"), len(lines[3])-1), '\n')
-	lines[3] = damaged
-	torn := bytes.Join(append(lines, lines[5], []byte(`{"i":4`)), nil)
-	if err := os.WriteFile(path, torn, 0o600); err != nil {
+	// A line that is damaged.
+	if err := d.Update(func(tx *state.Tx) error { return keptRecords.Put(tx, snap.ID, 3, []byte("xxx")) }); err != nil {
 		t.Fatal(err)
 	}
 
 	second := &site{}
-	e = open(t, dir, second)
+	e = open(t, d, second)
 	s := until(t, e, snap.ID, ended)
 	if s.Status != Ready || s.Done != n || s.Records != n {
 		t.Errorf("%+v", s)
@@ -168,7 +160,7 @@ func TestAJobGoesOnWhereItWasStopped(t *testing.T) {
 
 // With -race this sees a cancel write what a page being extracted reads.
 func TestACancelMeetsPagesBeingExtracted(t *testing.T) {
-	e := open(t, t.TempDir(), &site{})
+	e := open(t, statetest.Open(t, ""), &site{})
 	for range 20 {
 		snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(200), LimitPerInput: 1, Fields: []string{"name"}})
 		if err != nil {
@@ -183,7 +175,7 @@ func TestACancelMeetsPagesBeingExtracted(t *testing.T) {
 
 func TestParallelismIsBounded(t *testing.T) {
 	s := &site{gate: make(chan struct{})}
-	e := open(t, t.TempDir(), s)
+	e := open(t, statetest.Open(t, ""), s)
 	for range 10 {
 		if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(10)}); err != nil {
 			t.Fatal(err)
@@ -202,21 +194,15 @@ func TestParallelismIsBounded(t *testing.T) {
 
 func TestWhatADiskErrorDoes(t *testing.T) {
 	s := &site{gate: make(chan struct{}, 1)}
-	dir := t.TempDir()
-	e := open(t, dir, s)
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, d, s)
 	snap, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(3)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.gate <- struct{}{}
 	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 1 })
-	j, err := e.job(snap.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	j.mu.Lock()
-	j.records.Close()
-	j.mu.Unlock()
+	defer statetest.Refuse(t, d, "records")()
 	close(s.gate)
 	if got := until(t, e, snap.ID, ended); got.Status != Failed || got.Error == "" {
 		t.Errorf("%+v", got)
@@ -227,24 +213,24 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 }
 
 func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
-	dir := t.TempDir()
-	e := open(t, dir, &site{})
+	d := statetest.Open(t, t.TempDir())
+	e := open(t, d, &site{})
 	if _, err := e.Trigger(Spec{Dataset: "gd_x", Inputs: inputs(1)}); !errors.Is(err, ErrNoDataset) {
 		t.Errorf("%v", err)
 	}
+	mend := statetest.Refuse(t, d, "inputs")
+	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); err == nil || len(e.List()) != 0 {
+		t.Errorf("on a full disk: %v, %+v", err, e.List())
+	}
+	mend()
 	if err := e.Close(); err != nil {
 		t.Fatal(err)
 	}
-	// Half a trigger that was never answered, and what is not ours.
-	for _, name := range []string{".new-sd_aaaaaaaaaaaaaaaa", "notes"} {
-		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
-			t.Fatal(err)
-		}
+	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); !errors.Is(err, ErrClosed) {
+		t.Errorf("after the end: %v", err)
 	}
-	e = open(t, dir, &site{})
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) != 1 || entries[0].Name() != "notes" || len(e.List()) != 0 {
-		t.Errorf("%v %v", entries, err)
+	if e = open(t, d, &site{}); len(e.List()) != 0 || len(e.running) != 0 {
+		t.Errorf("%+v, %v", e.List(), e.running)
 	}
 }
 

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 )
 
 // MaxKept and MaxKeptBytes bound the records of a snapshot that [Engine.Keep] makes.
@@ -50,7 +49,6 @@ func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMes
 		switch {
 		case errors.Is(err, errEnough):
 			return nil
-		case errors.Is(err, fs.ErrNotExist): // expired meanwhile
 		case err != nil:
 			return fmt.Errorf("reading the records of %s: %w", s.ID, err)
 		}

@@ -31,6 +31,7 @@ var (
 	ErrNotComplete  = errors.New("snapshot did not complete")
 	ErrNoInput      = errors.New("snapshot input does not exist")
 	ErrNoPart       = errors.New("snapshot has no such part")
+	ErrClosed       = errors.New("the emulator ends")
 )
 
 // FailedError fails a whole job, not the input it came up at. Message is what progress says
@@ -89,8 +90,8 @@ const (
 type Hook struct {
 	Kind string `json:"kind"`
 	URL  string `json:"url"`
-	// Auth is the Authorization header to send; it is a secret and leaves the job's
-	// folder once the hook is handed over.
+	// Auth is the Authorization header to send; it is a secret, erased once
+	// the hook is handed over.
 	Auth   string `json:"auth,omitempty"`
 	Format string `json:"format,omitempty"`
 	Plain  bool   `json:"plain,omitempty"` // records without gzip

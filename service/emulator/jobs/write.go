@@ -5,10 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -123,57 +120,6 @@ func (s Slice) bounds(rows int) (from, to int, err error) {
 	return n * s.Batch, min(rows, n*s.Batch+min(s.Batch, rows)), nil
 }
 
-// span is where an input's line lies in records.ndjson.
-type span struct {
-	at, n int64
-}
-
-// eachLine calls fn for the line of each input that has one, in the inputs' order. A
-// second line of an input is none, and records beyond those that the whole job may have
-// are left out.
-func (j *job) eachLine(fn func(line) error) error {
-	f, err := os.Open(filepath.Join(j.dir, recordsName))
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	spans := make([]span, j.snapshot().Inputs)
-	_, err = scanLines(f, func(at int64, b []byte) error {
-		var l struct {
-			I int `json:"i"`
-		}
-		if json.Unmarshal(b, &l) == nil && l.I >= 0 && l.I < len(spans) && spans[l.I].n == 0 {
-			spans[l.I] = span{at, int64(len(b))}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	left := j.shape.total
-	for i, sp := range spans {
-		if sp.n == 0 {
-			continue
-		}
-		b := make([]byte, sp.n)
-		if _, err := f.ReadAt(b, sp.at); err != nil {
-			return fmt.Errorf("reading the records of input %d: %w", i, err)
-		}
-		var l line
-		if err := json.Unmarshal(b, &l); err != nil {
-			return fmt.Errorf("reading the records of input %d: %w", i, err)
-		}
-		if j.shape.total > 0 {
-			l.Records = l.Records[:min(len(l.Records), left)]
-			left -= len(l.Records)
-		}
-		if err := fn(l); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // errEnough ends a walk over the lines; it goes no further than this file.
 var errEnough = errors.New("enough rows")
 
@@ -215,8 +161,12 @@ func (j *job) write(w io.Writer, format string, from, to int) error {
 		}
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	switch {
+	case errors.Is(err, errEnough):
+	case err != nil:
 		return err
+	case row < to:
+		return ErrExpired // meanwhile: what was written is cut short
 	}
 	if err := rows.end(); err != nil {
 		return err

@@ -1,11 +1,6 @@
 package meter
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -13,19 +8,15 @@ import (
 )
 
 const (
-	folder   = "usage"
-	pastName = "before.json"
-	version  = 1
+	keptDays = state.Table[dayKept]("usage") // by date
+	keptPast = state.Table[past]("settings")
+	pastName = "usage"
 )
 
-// dayFile is a day on disk.
-type dayFile struct {
-	SchemaVersion int `json:"schema_version"`
-	// Zones by name, a space, which no name has, and the product.
-	Zones map[string]zoneFile `json:"zones"`
-}
+// dayKept is a day on disk: its zones by name, a space, which no name has, and product.
+type dayKept map[string]zoneKept
 
-type zoneFile struct {
+type zoneKept struct {
 	Product  string              `json:"product"`
 	Up       int64               `json:"up"`
 	Down     int64               `json:"down"`
@@ -37,48 +28,24 @@ type zoneFile struct {
 	Hosts    map[string][2]int64 `json:"hosts,omitempty"` // bytes, requests
 }
 
-// load reads the days. A file that cannot be read is put aside, and a note says so.
-func (m *Meter) load() error {
-	dir := m.conf.State.Path(folder)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("making the folder of the usage: %w", err)
-	}
-	if err := state.RemoveHalfWritten(dir); err != nil {
+// load reads the days. One that cannot be read is left out, with a note.
+func (m *Meter) load() (err error) {
+	if m.before, _, err = keptPast.Get(m.conf.State, pastName); err != nil {
 		return err
 	}
-	if err := m.conf.State.Read(filepath.Join(folder, pastName), &m.before); err != nil {
-		return err
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return fmt.Errorf("reading the usage: %w", err)
-	}
-	for _, e := range entries {
-		date, isJSON := strings.CutSuffix(e.Name(), ".json")
+	return keptDays.Each(m.conf.State, func(date string, zones dayKept) error {
 		at, err := time.Parse(time.DateOnly, date)
-		if !isJSON || err != nil {
-			continue // not a day
+		if err == nil {
+			m.days[date] = m.restored(at, zones)
 		}
-		if date < m.before.Before {
-			// Counted in the past already; the process ended before it could go.
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
-				return fmt.Errorf("removing an old day: %w", err)
-			}
-			continue
-		}
-		var f dayFile
-		if err := m.conf.State.Read(filepath.Join(folder, e.Name()), &f); err != nil {
-			return err
-		}
-		m.days[date] = m.restored(at, f)
-	}
-	return nil
+		return err
+	})
 }
 
-func (m *Meter) restored(at time.Time, f dayFile) *day {
+func (m *Meter) restored(at time.Time, zones dayKept) *day {
 	d := newDay(at)
-	for key, zf := range f.Zones {
-		name, _, _ := strings.Cut(key, " ") // a file of an earlier version has the name alone
+	for key, zf := range zones {
+		name, _, _ := strings.Cut(key, " ")
 		// What was charged stays, also where the scenario's rates changed since.
 		z := d.addZone(name, zf.Product, func(string, string) Rate { return zf.Rate })
 		z.up.Add(zf.Up)
@@ -98,22 +65,22 @@ func (m *Meter) restored(at time.Time, f dayFile) *day {
 
 // write puts a day on disk, as one step.
 func (m *Meter) write(d *day) error {
-	f := dayFile{SchemaVersion: version, Zones: map[string]zoneFile{}}
+	zones := dayKept{}
 	d.all(func(name string, z *zoneDay) {
 		s := z.sum()
-		zf := zoneFile{
+		zf := zoneKept{
 			Product: z.product, Up: s.Up, Down: s.Down, API: s.API, HTTP: s.HTTP, HTTPS: s.HTTPS,
 			Billable: s.Billable, Rate: z.rate, Hosts: map[string][2]int64{},
 		}
 		for host, h := range *z.hosts.Load() {
 			zf.Hosts[host] = [2]int64{h.bytes.Load(), h.requests.Load()}
 		}
-		f.Zones[name+" "+z.product] = zf
+		zones[name+" "+z.product] = zf
 	})
-	return state.WriteJSON(m.conf.State.Path(filepath.Join(folder, d.date+".json")), f)
+	return m.conf.State.Update(func(tx *state.Tx) error { return keptDays.Put(tx, d.date, zones) })
 }
 
-// forget adds the days that are too old to the past, which is on disk before they go.
+// forget adds the days that are too old to the past, on disk first.
 func (m *Meter) forget() error {
 	first := m.conf.Now().UTC().AddDate(0, 0, -KeptDays).Format(time.DateOnly)
 	m.mu.Lock()
@@ -129,8 +96,15 @@ func (m *Meter) forget() error {
 	if len(gone) == 0 {
 		return nil
 	}
-	next.SchemaVersion, next.Before = version, first
-	if err := state.WriteJSON(m.conf.State.Path(filepath.Join(folder, pastName)), next); err != nil {
+	err := m.conf.State.Update(func(tx *state.Tx) error {
+		for _, d := range gone {
+			if err := keptDays.Delete(tx, d.date); err != nil {
+				return err
+			}
+		}
+		return keptPast.Put(tx, pastName, next)
+	})
+	if err != nil {
 		return err
 	}
 	m.mu.Lock()
@@ -140,11 +114,5 @@ func (m *Meter) forget() error {
 		d.all(func(_ string, z *zoneDay) { m.hosts.Add(-int64(len(*z.hosts.Load()))) })
 	}
 	m.mu.Unlock()
-	for _, d := range gone {
-		err := os.Remove(m.conf.State.Path(filepath.Join(folder, d.date+".json")))
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("removing an old day: %w", err)
-		}
-	}
 	return nil
 }

@@ -69,15 +69,12 @@ type Meter struct {
 	mu      sync.Mutex // guards what follows; recording into a known day takes it not
 	days    map[string]*day
 	before  past
-	writing sync.Mutex // one writer of files
+	writing sync.Mutex // one writer
 }
 
 // past is what days that are no longer kept came to.
 type past struct {
-	SchemaVersion int `json:"schema_version"`
-	// Before is the first day that is not counted here.
-	Before string `json:"before"`
-	Nano   int64  `json:"nano_dollars"`
+	Nano int64 `json:"nano_dollars"`
 }
 
 // Open reads what was counted before, and begins to write what will be.

@@ -2,8 +2,6 @@ package meter
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -42,6 +40,20 @@ func open(t testing.TB, dir string, now func() time.Time) *Meter {
 		}
 	})
 	return m
+}
+
+// days are those that are on disk.
+func days(t testing.TB, s *state.Dir) map[string]dayKept {
+	t.Helper()
+	out := map[string]dayKept{}
+	err := keptDays.Each(s, func(date string, zones dayKept) error {
+		out[date] = zones
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 func TestTheSameUseCostsTheSameByBothMethods(t *testing.T) {
@@ -124,9 +136,8 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 	if err := again.Flush(); err != nil {
 		t.Fatal(err)
 	}
-	files, err := filepath.Glob(filepath.Join(dir, folder, "*"))
-	if err != nil || len(files) != 2 || filepath.Base(files[1]) != "before.json" {
-		t.Errorf("%q, %v", files, err)
+	if kept := days(t, s); len(kept) != 1 || kept["2028-04-18"] == nil {
+		t.Errorf("days: %v", kept)
 	}
 	if n := again.Total(); n != 16000 {
 		t.Errorf("total %d", n)
@@ -153,19 +164,17 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 
 func TestUsageIsWrittenWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		m := open(t, dir, nil)
-		file := filepath.Join(dir, folder, "2027-03-14.json")
+		m := open(t, "", nil)
 		m.Record(Call{Zone: "z", Product: "isp", Down: 7})
 		<-time.After(flushEvery / 2) // of the bubble's clock
 		synctest.Wait()
-		if _, err := os.Stat(file); err == nil {
+		if kept := days(t, m.conf.State); len(kept) > 0 {
 			t.Error("it was written at once")
 		}
 		<-time.After(flushEvery)
 		synctest.Wait()
-		if b, err := os.ReadFile(file); err != nil || !strings.Contains(string(b), `"down": 7`) {
-			t.Errorf("%s, %v", b, err)
+		if kept := days(t, m.conf.State); kept["2027-03-14"]["z isp"].Down != 7 {
+			t.Errorf("%v", kept)
 		}
 	})
 }
@@ -239,17 +248,25 @@ func TestANilMeterCountsNothing(t *testing.T) {
 	}
 }
 
-func TestABrokenDayIsPutAside(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
+func TestADayThatCannotBeReadIsLeftOutAndSaid(t *testing.T) {
+	s, err := state.Open("", func() time.Time { return noon })
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, folder, "2027-03-14.json"), []byte("{half"), 0o600); err != nil {
+	defer s.Close()
+	err = s.Update(func(tx *state.Tx) error {
+		return keptDays.Put(tx, "a day", dayKept{"z isp": {Product: "isp", Down: 7}})
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	m := open(t, dir, nil)
-	if notes := m.conf.State.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "2027-03-14.json") {
-		t.Errorf("%q", notes)
+	m, err := Open(Config{State: s, Now: func() time.Time { return noon }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Close()
+	if n := s.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], `"a day" of usage is left out: it cannot be read (`) || m.Total() != 0 {
+		t.Errorf("%q", n)
 	}
 }
 
@@ -305,20 +322,5 @@ func TestEachProductOfANameHasItsOwnRate(t *testing.T) {
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestADayOfTheFirstFormIsRead(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, folder), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	old := `{"schema_version":1,"zones":{"z":{"product":"isp","up":0,"down":5,"rate":{"per_gb":2,"per_thousand":0}},"":{"product":"scrapers","up":0,"down":0,"billable":2,"rate":{"per_gb":0,"per_thousand":1.5}}}}`
-	if err := os.WriteFile(filepath.Join(dir, folder, "2027-03-14.json"), []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	m := open(t, dir, nil)
-	if z, jobs := m.Zone("z", noon, noon.AddDate(0, 0, 1)), m.Zone("", noon, noon.AddDate(0, 0, 1)); z.Nano != 10 || jobs.Nano != 3_000_000 {
-		t.Errorf("%+v, %+v", z, jobs)
 	}
 }

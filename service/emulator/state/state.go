@@ -33,8 +33,9 @@ type Dir struct {
 }
 
 // Open makes or takes the folder, clears it of files that a killed process had half
-// written, and opens the database; empty is a temporary folder. A damaged database
-// is put aside with a note. Errors: [ErrInUse] when another process owns the folder, [ErrNewer], or the disk's.
+// written, and opens the database; empty is a temporary folder. A damaged database, and
+// the files of emulators before there was one, are put aside with a note. Errors:
+// [ErrInUse] when another process owns the folder, [ErrNewer], or the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
 	if dir == "" {
@@ -74,6 +75,8 @@ func (d *Dir) open() error {
 	readOnly := d.probe()
 	if readOnly != nil {
 		d.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", readOnly))
+	} else if err := d.putEarlierAside(); err != nil {
+		return err
 	}
 	var err error
 	d.db, err = openDatabase(d.Path(databaseName), d.temp != nil, readOnly)
@@ -112,6 +115,31 @@ func (d *Dir) putAside(why error) error {
 		}
 	}
 	d.Note(fmt.Sprintf("%s could not be read (%v); it is kept as %s and a new one begins", databaseName, why, to))
+	return nil
+}
+
+// putEarlierAside keeps what emulators wrote before there was a database in a folder of
+// its own: it was never released, so that nothing is taken over from it.
+func (d *Dir) putEarlierAside() error {
+	if _, err := os.Stat(d.Path(databaseName)); err == nil {
+		return nil
+	}
+	to := ""
+	for _, name := range [...]string{"account.json", "clock.json", "lab.json", "ca.key", "ca.pem", "jobs", "deliveries", "responses", "usage"} {
+		if _, err := os.Lstat(d.Path(name)); err != nil {
+			continue
+		}
+		if to == "" {
+			to = d.aside("state", "before")
+			if err := os.Mkdir(d.Path(to), 0o700); err != nil {
+				return fmt.Errorf("putting an earlier version's files aside: %w", err)
+			}
+			d.Note(fmt.Sprintf("the state folder holds files of an earlier version; they are kept in %s and a new state begins", to))
+		}
+		if err := os.Rename(d.Path(name), filepath.Join(d.Path(to), name)); err != nil {
+			return fmt.Errorf("putting an earlier version's files aside: %w", err)
+		}
+	}
 	return nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -36,8 +37,8 @@ func write(text string) func(context.Context, Ask, *Recorder) {
 
 func open(t *testing.T, conf Config) *Store {
 	t.Helper()
-	if conf.Dir == "" {
-		conf.Dir = t.TempDir()
+	if conf.State == nil {
+		conf.State = statetest.Open(t, "")
 	}
 	if conf.Log == nil {
 		conf.Log = slog.New(slog.DiscardHandler)
@@ -103,31 +104,21 @@ func TestAnAnswerIsPendingThenThereForItsZone(t *testing.T) {
 
 func TestSecretsGoWithTheFetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		s := open(t, Config{Dir: dir, Do: write("page")})
+		d := statetest.Open(t, t.TempDir())
+		s := open(t, Config{State: d, Do: write("page")})
 		id := submit(t, s, Ask{Zone: "z", Fields: json.RawMessage(`{"headers":{"Authorization":"hush"}}`)})
 		synctest.Wait()
 		read(t, s, id)
-		err := filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-			if err != nil || d.IsDir() {
-				return err
-			}
-			b, err := os.ReadFile(path)
-			if strings.Contains(string(b), "hush") {
-				t.Errorf("%s still has the secret", path)
-			}
-			return err
-		})
-		if err != nil {
-			t.Error(err)
+		if statetest.Holds(t, d, "hush") {
+			t.Error("the secret is still on disk")
 		}
 	})
 }
 
 func TestWhatWasBegunIsMadeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		dir := t.TempDir()
-		s := open(t, Config{Dir: dir, Do: func(ctx context.Context, _ Ask, to *Recorder) {
+		d := statetest.Open(t, t.TempDir())
+		s := open(t, Config{State: d, Do: func(ctx context.Context, _ Ask, to *Recorder) {
 			_, _ = io.WriteString(to, "half a p")
 			<-ctx.Done()
 		}})
@@ -135,7 +126,7 @@ func TestWhatWasBegunIsMadeAgain(t *testing.T) {
 		synctest.Wait()
 		s.Close()
 		var seen Ask
-		s = open(t, Config{Dir: dir, Do: func(ctx context.Context, a Ask, to *Recorder) {
+		s = open(t, Config{State: d, Do: func(ctx context.Context, a Ask, to *Recorder) {
 			seen = a
 			write("page")(ctx, a, to)
 		}})
@@ -146,27 +137,21 @@ func TestWhatWasBegunIsMadeAgain(t *testing.T) {
 	})
 }
 
-func TestBrokenFoldersAreRemovedAndSaid(t *testing.T) {
-	dir := t.TempDir()
-	broken := filepath.Join(dir, newID())
-	other := filepath.Join(dir, "not-ours")
-	for _, d := range []string{broken, other} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(broken, answerName), []byte("{half"), 0o600); err != nil {
+func TestAResponseWithoutItsBodyIsLeftOutAndSaid(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	id := newID()
+	err := d.Update(func(tx *state.Tx) error {
+		return keptResponses.Put(tx, id, response{Zone: "z", Created: time.Now(), Told: true})
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, Config{Dir: dir, Do: write("")})
-	if n := s.Notes(); len(n) != 1 || !strings.Contains(n[0], filepath.Base(broken)) {
+	s := open(t, Config{State: d, Do: write("")})
+	if n := d.Notes(); len(n) != 1 || !strings.HasPrefix(n[0], fmt.Sprintf("%q of responses is left out: it cannot be read (", id)) {
 		t.Errorf("%q", n)
 	}
-	if _, err := os.Stat(broken); !os.IsNotExist(err) {
-		t.Errorf("still there: %v", err)
-	}
-	if _, err := os.Stat(other); err != nil {
-		t.Errorf("a folder of somebody else: %v", err)
+	if _, err := s.Collect(id, ""); !errors.Is(err, ErrUnknown) {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -227,7 +212,6 @@ func TestRoomIsMadeByWhatWasCollected(t *testing.T) {
 	if _, err := s.Submit(Ask{}); !errors.Is(err, ErrFull) {
 		t.Errorf("too many pending: %v", err)
 	}
-	clear(s.entries) // nothing of this is on disk
 }
 
 func TestAllAnswersTogetherAreBounded(t *testing.T) {
@@ -270,15 +254,15 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 
 // What was begun goes on while the rest is still being read.
 func TestManyThatGoOn(t *testing.T) {
-	dir := t.TempDir()
-	s := open(t, Config{Dir: dir, Do: write("")})
+	d := statetest.Open(t, t.TempDir())
+	s := open(t, Config{State: d, Do: write("")})
 	s.Close()
 	ids := make([]string, 200)
 	for i := range ids {
 		ids[i] = submit(t, s, Ask{Zone: "z"})
 	}
 	var done atomic.Int32
-	s = open(t, Config{Dir: dir, Do: func(ctx context.Context, a Ask, to *Recorder) {
+	s = open(t, Config{State: d, Do: func(ctx context.Context, a Ask, to *Recorder) {
 		write("page")(ctx, a, to)
 		done.Add(1)
 	}})
@@ -319,8 +303,8 @@ func TestNotices(t *testing.T) {
 	defer h.Close()
 	tr := &http.Transport{}
 	defer tr.CloseIdleConnections()
-	dir := t.TempDir()
-	conf := Config{Dir: dir, Do: write("page"), Send: tr.RoundTrip, Waits: []time.Duration{time.Millisecond, time.Millisecond}}
+	d := statetest.Open(t, t.TempDir())
+	conf := Config{State: d, Do: write("page"), Send: tr.RoundTrip, Waits: []time.Duration{time.Millisecond, time.Millisecond}}
 	s := open(t, conf)
 	id := submit(t, s, Ask{Zone: "z", URL: "http://lab.test/ok", Hook: Hook{URL: h.URL, Payload: json.RawMessage(`{"n":1}`)}})
 	for i := range 3 { // two are refused
@@ -332,7 +316,7 @@ func TestNotices(t *testing.T) {
 		}
 	}
 	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
-		if a, err := s.readAnswer(id); err == nil && a.Told {
+		if r, _, err := keptResponses.Get(d, id); err == nil && r.Told {
 			tick.Stop()
 			break
 		}
@@ -354,8 +338,8 @@ func TestNotices(t *testing.T) {
 func TestANoticeIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n atomic.Int32
-		dir := t.TempDir()
-		conf := Config{Dir: dir, Do: write(""), Send: func(*http.Request) (*http.Response, error) {
+		d := statetest.Open(t, t.TempDir())
+		conf := Config{State: d, Do: write(""), Send: func(*http.Request) (*http.Response, error) {
 			n.Add(1)
 			return nil, errors.New("nobody there")
 		}}
@@ -375,19 +359,94 @@ func TestANoticeIsGivenUp(t *testing.T) {
 	})
 }
 
-// A process that is killed while a request comes in leaves a folder of which nobody was
-// told.
-func TestARequestThatWasNeverAnsweredLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
-	folder := filepath.Join(dir, idPrefix+strings.Repeat("a", 24))
-	if err := errors.Join(os.Mkdir(folder, 0o700), os.WriteFile(filepath.Join(folder, state.HalfWritten+"ask.json-1"), []byte("{"), 0o600)); err != nil {
+// A process that is killed while an answer comes in leaves half a body; so does one that
+// is killed between a body and the note that it is done.
+func TestABodyThatBelongsToNothingGoes(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	folder, err := d.Folder(bodies)
+	if err != nil {
 		t.Fatal(err)
 	}
-	s := open(t, Config{Dir: dir})
-	if len(s.Notes()) > 0 {
-		t.Errorf("notes %v", s.Notes())
+	for _, name := range []string{".new-" + newID() + "-123", newID()} {
+		if err := os.WriteFile(filepath.Join(folder, name), []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the folder: %v", err)
+	open(t, Config{State: d})
+	left, err := os.ReadDir(folder)
+	if err != nil || len(left) > 0 || len(d.Notes()) > 0 {
+		t.Errorf("%v, %v, notes %q", left, err, d.Notes())
 	}
+}
+
+func TestWhatIsDroppedGoesFromDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := statetest.Open(t, t.TempDir())
+		s := open(t, Config{State: d, Do: write("page")})
+		ids := []string{submit(t, s, Ask{Zone: "z"}), submit(t, s, Ask{Zone: "z"})}
+		synctest.Wait()
+		time.Sleep(Retention) //nolint:forbidigo // the bubble's clock
+		if _, err := s.Collect(ids[0], ""); !errors.Is(err, ErrUnknown) {
+			t.Errorf("%v", err)
+		}
+		synctest.Wait()
+		for _, id := range ids {
+			_, kept, err := keptResponses.Get(d, id)
+			if _, serr := os.Stat(s.path(id)); err != nil || kept || !errors.Is(serr, os.ErrNotExist) {
+				t.Errorf("%s: %v, %v, %v", id, kept, err, serr)
+			}
+		}
+	})
+}
+
+func TestReadersDoNotWaitForTheDisk(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	s := open(t, Config{State: d, Do: write("page")})
+	first := submit(t, s, Ask{Zone: "z"})
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+		if a, err := s.Collect(first, ""); err == nil {
+			a.Body.Close()
+			tick.Stop()
+			break
+		}
+	}
+	begun, release := statetest.Hold(t, d, "responses")
+	submitted := make(chan error, 1)
+	go func() {
+		_, err := s.Submit(Ask{Zone: "z"})
+		submitted <- err
+	}()
+	<-begun
+	if got := read(t, s, first); got != "page" {
+		t.Errorf("%q", got)
+	}
+	release()
+	if err := <-submitted; err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A notice that was taken is noted while readers look.
+func TestANoticeThatIsBeingNotedHoldsUpNoReader(t *testing.T) {
+	d := statetest.Open(t, t.TempDir())
+	taken := make(chan struct{})
+	s := open(t, Config{State: d, Do: write("page"), Send: func(*http.Request) (*http.Response, error) {
+		<-taken
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	}})
+	id := submit(t, s, Ask{Zone: "z", Hook: Hook{URL: "http://h.test"}})
+	for tick := time.NewTicker(time.Millisecond); ; <-tick.C {
+		if a, err := s.Collect(id, ""); err == nil {
+			a.Body.Close()
+			tick.Stop()
+			break
+		}
+	}
+	begun, release := statetest.Hold(t, d, "responses")
+	close(taken)
+	<-begun
+	if got := read(t, s, id); got != "page" {
+		t.Errorf("%q", got)
+	}
+	release()
 }

@@ -40,7 +40,7 @@ type notice struct {
 
 // tell sends the notice until it is taken, at most once for each wait and once more,
 // and remembers that it was. A process that dies in between tells again.
-func (s *Store) tell(id string, done answerFile) {
+func (s *Store) tell(id string, done response) {
 	if s.conf.Send == nil {
 		return
 	}
@@ -62,18 +62,21 @@ func (s *Store) tell(id string, done answerFile) {
 		}
 	}
 	done.Told, done.Hook = true, Hook{} // its address can have a login in it
+	s.noting.Lock()
+	defer s.noting.Unlock()
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries[id] == nil {
+	known := s.entries[id] != nil
+	s.mu.Unlock()
+	if !known {
 		return // expired meanwhile
 	}
-	if err := s.writeAnswer(id, done); err != nil {
+	if err := s.put(s.conf.State.Erase, id, done); err != nil {
 		s.conf.Log.Error("a notice was not noted", "error", err)
 	}
 }
 
 // statusWord says how the fetch ended; which words the service uses is not shown.
-func statusWord(done answerFile) string {
+func statusWord(done response) string {
 	if done.Header.Get("x-brd-error-code") != "" || done.Status >= http.StatusBadRequest {
 		return "error"
 	}

@@ -10,10 +10,11 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"zonedeck/service/emulator/state"
 )
 
 // Bounds.
@@ -55,9 +56,9 @@ type Ask struct {
 
 // Config is what a store stands on.
 type Config struct {
-	Dir string // made with 0700
-	Now func() time.Time
-	Log *slog.Logger
+	State *state.Dir
+	Now   func() time.Time
+	Log   *slog.Logger
 	// Do makes one fetch and writes its answer. When ctx has ended, what was written
 	// is thrown away, and the fetch is made again at the next start.
 	Do func(ctx context.Context, a Ask, to *Recorder)
@@ -84,15 +85,20 @@ type Store struct {
 	stop  context.CancelFunc
 	wg    sync.WaitGroup
 	slots chan struct{}
-	notes []string
+	dir   string // of the bodies
+
+	// noting is held by whoever says that a response was told, through disk, or forgets one;
+	// taken before mu, which nobody who waits for the disk holds.
+	noting sync.Mutex
 
 	mu      sync.Mutex
 	closed  bool
 	entries map[string]*entry
-	bytes   int64 // of bodies, those that are being written among them
+	bytes   int64    // of bodies, those that are being written among them
+	gone    []string // dropped, and still on disk
 }
 
-// Open loads a folder and goes on with what has no answer yet.
+// Open loads the responses and goes on with what has no answer yet.
 func Open(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Now == nil {
 		conf.Now = time.Now
@@ -110,10 +116,7 @@ func Open(ctx context.Context, conf Config) (*Store, error) {
 	return s, nil
 }
 
-// Notes tells what was found broken and removed.
-func (s *Store) Notes() []string { return slices.Clone(s.notes) }
-
-// Close stops what runs and waits for it.
+// Close stops what runs and waits for it, and for what is just being submitted.
 func (s *Store) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -131,8 +134,8 @@ func (s *Store) Submit(a Ask) (string, error) {
 	}
 	id := newID()
 	now := s.conf.Now().UTC()
-	if err := s.writeAsk(id, askFile{Ask: a, Created: now}); err != nil {
-		_ = os.RemoveAll(s.folder(id)) // the error that counts is already on its way
+	r := response{Zone: a.Zone, Created: now, URL: a.URL, Hook: a.Hook, Ask: &a}
+	if err := s.put(s.conf.State.Update, id, r); err != nil {
 		return "", fmt.Errorf("keeping the request: %w", err)
 	}
 	s.mu.Lock()
@@ -163,32 +166,31 @@ func (s *Store) start(id string) {
 
 // run makes the fetch and keeps its answer, then tells whoever wants to be told.
 func (s *Store) run(id string) error {
-	a, err := s.readAsk(id)
-	if err != nil {
-		return err
+	r, ok, err := keptResponses.Get(s.conf.State, id)
+	if err != nil || !ok || r.Ask == nil {
+		return errors.Join(err, errors.New("it has no ask"))
 	}
-	rec, err := s.newRecorder(s.path(id, bodyName))
+	rec, err := s.newRecorder(s.path(id))
 	if err != nil {
 		return err
 	}
 	kept := false
 	defer func() {
 		if !kept {
+			rec.file.Discard()
 			rec.release()
 		}
 	}()
-	s.conf.Do(s.ctx, a.Ask, rec)
-	if err := rec.close(); err != nil {
-		return err
-	}
+	s.conf.Do(s.ctx, *r.Ask, rec)
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	done := answerFile{
-		Zone: a.Zone, Created: a.Created, URL: a.URL, Hook: a.Hook, Told: a.Hook.URL == "",
-		Status: rec.status, Header: rec.header,
+	rec.WriteHeader(http.StatusOK) // where nobody wrote one
+	if err := rec.file.Replace(); err != nil {
+		return err
 	}
-	if err := s.writeAnswer(id, done); err != nil {
+	r.Ask, r.Told, r.Status, r.Header, r.Size = nil, r.Hook.URL == "", rec.status, rec.header, rec.size
+	if err := s.put(s.conf.State.Erase, id, r); err != nil { // its fields hold secrets
 		return err
 	}
 	s.mu.Lock()
@@ -196,8 +198,8 @@ func (s *Store) run(id string) error {
 		e.done, e.size, kept = true, rec.size, true
 	}
 	s.mu.Unlock()
-	if !done.Told {
-		s.wg.Go(func() { s.tell(id, done) }) // not in this slot: a notice may wait
+	if !r.Told {
+		s.wg.Go(func() { s.tell(id, r) }) // not in this slot: a notice may wait
 	}
 	return nil
 }
@@ -218,15 +220,15 @@ func (s *Store) Collect(id, zone string) (*Answer, error) {
 	}
 	e.collected = true
 	s.mu.Unlock()
-	done, err := s.readAnswer(id)
+	r, _, err := keptResponses.Get(s.conf.State, id)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.Open(s.path(id)) // gone, too, where the response is by now
 	if err != nil {
 		return nil, fmt.Errorf("reading the response: %w", err)
 	}
-	f, err := os.Open(s.path(id, bodyName))
-	if err != nil {
-		return nil, fmt.Errorf("reading the response: %w", err)
-	}
-	return &Answer{Zone: done.Zone, Status: done.Status, Header: done.Header, Body: f}, nil
+	return &Answer{Zone: r.Zone, Status: r.Status, Header: r.Header, Body: f}, nil
 }
 
 // Answer is a fetch's answer as it was.
@@ -303,12 +305,40 @@ func (s *Store) expire() {
 	}
 }
 
-// drop removes a response; called under mu.
+// drop forgets a response; called under mu. It goes from disk a moment later, or at the
+// next start.
 func (s *Store) drop(id string) {
 	s.bytes -= s.entries[id].size
 	delete(s.entries, id)
-	if err := os.RemoveAll(s.folder(id)); err != nil {
-		s.conf.Log.Warn("a response could not be removed", "error", err)
+	s.gone = append(s.gone, id)
+	if len(s.gone) == 1 && !s.closed {
+		s.wg.Go(s.remove)
+	}
+}
+
+// remove takes what was dropped from disk.
+func (s *Store) remove() {
+	s.noting.Lock()
+	defer s.noting.Unlock()
+	s.mu.Lock()
+	gone := s.gone
+	s.gone = nil
+	s.mu.Unlock()
+	err := s.conf.State.Soon(func(tx *state.Tx) error {
+		for _, id := range gone {
+			if err := keptResponses.Delete(tx, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, id := range gone {
+		if rerr := os.Remove(s.path(id)); !errors.Is(rerr, os.ErrNotExist) {
+			err = errors.Join(err, rerr)
+		}
+	}
+	if err != nil {
+		s.conf.Log.Warn("responses could not be removed", "error", err)
 	}
 }
 
