@@ -170,7 +170,7 @@ func TestWhatIsWrongWithAFaultIsSaid(t *testing.T) {
 		want string
 	}{
 		"text for a number": {rehearsal.Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "many"}}, `status: "many" is not a whole number`},
-		"no probability":    {rehearsal.Rule{Point: "api", Action: "drop", Fields: map[string]string{"probability": "x"}}, "no number from 0 to 1"},
+		"no probability":    {rehearsal.Rule{Point: "api", Action: "drop", Fields: map[string]string{"probability": "x"}}, `probability: "x" is not a number from 0 to 1`},
 		"no such action":    {rehearsal.Rule{Point: "job", Action: "captcha"}, "is no action of the job"},
 		"a missing value":   {rehearsal.Rule{Point: "api", Action: "latency"}, "has no delay"},
 	} {
