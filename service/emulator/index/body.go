@@ -1,7 +1,6 @@
 package index
 
 import (
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -84,66 +83,33 @@ func (f fields) texts(name string, count, limit int) []string {
 // maxBodyBytes bounds the body of a request.
 const maxBodyBytes = 1 << 20
 
-// readObject reads a request's body; when it could not, it has answered.
-func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, bool) {
+// readObject reads a request's body.
+func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, error) {
 	b, err := strict.Body(w, r, maxBodyBytes, s.cfg.Loose)
-	var f fields
-	if err == nil {
-		f, err = s.parseObject(b)
-	}
 	if err != nil {
-		refuseInvalid(w, err)
+		return fields{}, err
 	}
-	return f, err == nil
+	return s.parseObject(b)
 }
 
 // finish ends a body of which every field was asked for: it notes what a loose service
-// lets pass. When something was wrong, it has answered.
-func (s *Service) finish(w http.ResponseWriter, f fields) bool {
+// lets pass.
+func (f fields) finish(w http.ResponseWriter) error {
 	f.Done()
 	if err := f.Invalid(); err != nil {
-		refuseInvalid(w, err)
-		return false
+		return err
 	}
 	for _, name := range f.Ignored() {
 		answer.NoteUnknown(w, name)
 	}
-	return true
+	return nil
 }
 
-// readQuery reads a body whose only field is query; when it could not, it has answered.
-func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query string, ok bool) {
-	f, ok := s.readObject(w, r)
-	if !ok {
-		return "", false
+// readQuery reads a body whose only field is query.
+func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (string, error) {
+	f, err := s.readObject(w, r)
+	if err != nil {
+		return "", err
 	}
-	query = f.required("query", maxQuery)
-	return query, s.finish(w, f)
-}
-
-// refuseInvalid answers 400 in the form that public documentation shows for /request.
-func refuseInvalid(w http.ResponseWriter, err error) {
-	details := []string{err.Error()}
-	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
-		details = bad.Details
-	}
-	answer.JSON(w, http.StatusBadRequest, basisInvalid, map[string]any{
-		"error": "Request validation failed", "error_code": "validation", "details": details,
-	})
-}
-
-// takes is h behind a look at the query: a parameter that is not among the names is
-// refused, or noted where the service is loose.
-func (s *Service) takes(h http.HandlerFunc, names ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		bad := &answer.InvalidError{}
-		for _, name := range answer.UnknownParameters(w, r, s.cfg.Loose, names...) {
-			bad.Add("query parameter %s is not allowed", name)
-		}
-		if len(bad.Details) > 0 {
-			refuseInvalid(w, bad)
-			return
-		}
-		h(w, r)
-	}
+	return f.required("query", maxQuery), f.finish(w)
 }

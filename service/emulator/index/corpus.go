@@ -32,13 +32,13 @@ const (
 func openCorpus(ctx context.Context, docs []Document) (c *corpus, err error) {
 	db, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
-		return nil, fmt.Errorf("opening the index: %w", err)
+		return nil, fmt.Errorf("%w: opening: %w", errIndex, err)
 	}
 	db.SetMaxOpenConns(1) // a second connection would be a second database
 	c = &corpus{docs: make([]document, len(docs)), names: map[string]bool{}, db: db}
 	if err := c.fill(ctx, docs); err != nil {
 		db.Close()
-		return nil, fmt.Errorf("filling the index: %w", err)
+		return nil, fmt.Errorf("%w: filling: %w", errIndex, err)
 	}
 	return c, nil
 }
@@ -96,20 +96,20 @@ func (c *corpus) match(ctx context.Context, expression string) ([]hit, error) {
 	}
 	rows, err := c.db.QueryContext(ctx, matchDocuments, expression)
 	if err != nil {
-		return nil, fmt.Errorf("searching the index: %w", err)
+		return nil, fmt.Errorf("%w: searching: %w", errIndex, err)
 	}
 	defer rows.Close()
 	var hits []hit
 	for rows.Next() {
 		var h hit
 		if err := rows.Scan(&h.number, &h.weight, &h.passage); err != nil {
-			return nil, fmt.Errorf("searching the index: %w", err)
+			return nil, fmt.Errorf("%w: searching: %w", errIndex, err)
 		}
 		h.doc = &c.docs[h.number]
 		hits = append(hits, h)
 	}
 	if err := rows.Err(); err != nil {
-		return nil, fmt.Errorf("searching the index: %w", err)
+		return nil, fmt.Errorf("%w: searching: %w", errIndex, err)
 	}
 	return hits, nil
 }
@@ -147,7 +147,7 @@ func (d *document) isBelow(site string) bool {
 func (c *corpus) holds(ctx context.Context, number int, expression string) (bool, error) {
 	var n int
 	if err := c.db.QueryRowContext(ctx, holdsDocument, expression, number).Scan(&n); err != nil {
-		return false, fmt.Errorf("searching the index: %w", err)
+		return false, fmt.Errorf("%w: searching: %w", errIndex, err)
 	}
 	return n > 0, nil
 }

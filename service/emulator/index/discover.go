@@ -242,36 +242,38 @@ type task struct {
 	results     []Result
 }
 
-func (s *Service) handleDiscover(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.readObject(w, r)
-	if !ok {
-		return
+// start is POST /discover.
+func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
+	f, err := s.readObject(w, r)
+	if err != nil {
+		return nil, err
 	}
 	req := readRequest(f)
-	if !s.finish(w, f) {
-		return
+	if err := f.finish(w); err != nil {
+		return nil, err
 	}
-	id, err := s.uuid()
+	id, err := s.queue(req)
 	if err != nil {
-		s.internal(w, err)
-		return
+		return nil, err
 	}
-	s.mu.Lock()
-	t := &task{request: req, status: "processing", begun: s.cfg.Now()}
-	_, err = s.begin(func(ctx context.Context) error { return s.discover(ctx, t) }, func(err error) { s.endTask(t, err) })
-	if err == nil {
-		s.tasks.put(id, t, t.begun, func(t *task) bool { return t.status != "processing" })
-	}
-	s.mu.Unlock()
-	if err != nil {
-		busy(w)
-		return
-	}
-	basis := basisDiscover
+	v := map[string]string{"status": "ok", "task_id": id}
 	if f.Has("mode") || f.Has("include_images") {
-		basis = basisMode
+		answer.JSON(w, http.StatusOK, basisMode, v)
+		return nil, nil
 	}
-	answer.JSON(w, http.StatusOK, basis, map[string]string{"status": "ok", "task_id": id})
+	return v, nil
+}
+
+func (s *Service) queue(r request) (id string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	t := &task{request: r, status: "processing", begun: s.cfg.Now()}
+	if _, err := s.begin(func(ctx context.Context) error { return s.discover(ctx, t) }, func(err error) { s.endTask(t, err) }); err != nil {
+		return "", err
+	}
+	id = newUUID()
+	s.tasks.put(id, t, t.begun, func(t *task) bool { return t.status != "processing" })
+	return id, nil
 }
 
 func (s *Service) discover(ctx context.Context, t *task) error {
@@ -296,7 +298,7 @@ func (s *Service) endTask(t *task, err error) {
 	switch {
 	case err == nil:
 		t.status = "done"
-	case isContext(err):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		t.status = "failed"
 	default:
 		t.status = "error"
@@ -304,32 +306,26 @@ func (s *Service) endTask(t *task, err error) {
 	}
 }
 
-func (s *Service) handleTask(w http.ResponseWriter, r *http.Request) {
+// collect is GET /discover.
+func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {
 	id := r.URL.Query().Get("task_id")
 	if id == "" {
-		refuseInvalid(w, errors.New("task_id is required"))
-		return
+		return nil, errors.New("task_id is required")
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	t, ok := s.tasks.get(id, s.cfg.Now())
-	var shown task
-	if ok {
-		shown = *t
-	}
-	s.mu.Unlock()
 	if !ok {
-		answer.JSON(w, http.StatusNotFound, basisLost, map[string]string{"error": "Task not found"})
-		return
+		return nil, &refusal{http.StatusNotFound, basisLost, "Task not found"}
 	}
-	now := s.cfg.Now()
-	over := shown.over
+	over := t.over
 	if over.IsZero() {
-		over = now
+		over = s.cfg.Now()
 	}
-	v := map[string]any{"status": shown.status, "duration_seconds": float64(over.Sub(shown.begun).Milliseconds()/100) / 10}
-	if shown.status == "done" {
-		v["results"] = shown.results
+	v := map[string]any{"status": t.status, "duration_seconds": float64(over.Sub(t.begun).Milliseconds()/100) / 10}
+	if t.status == "done" {
+		v["results"] = t.results
 		v["timestamp"] = over.UTC().Format(time.RFC3339)
 	}
-	answer.JSON(w, http.StatusOK, basisDiscover, v)
+	return v, nil
 }

@@ -178,9 +178,6 @@ func (s *Service) endLookup(l *lookup, err error) {
 		l.status, l.progress, l.step = completed, 100, done
 		l.steps = append(l.steps, stepTime{done, s.cfg.Now().UTC().Format(time.RFC3339Nano)})
 	}
-	if l.kind == "lookup" && !errors.Is(err, context.DeadlineExceeded) && len(l.rows) > 0 {
-		s.cfg.Charge("deep_lookup", len(l.rows), s.cost(l))
-	}
 }
 
 // identify finds the documents that the query is about, the best first.

@@ -1,7 +1,9 @@
 package index
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"encoding/csv"
 	"encoding/json"
 	"errors"
@@ -15,74 +17,59 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// handlePreview is POST preview {query}: {preview_id, columns}. The sample comes later.
-func (s *Service) handlePreview(w http.ResponseWriter, r *http.Request) {
-	query, ok := s.readQuery(w, r)
-	if !ok {
-		return
+// preview is POST preview {query}: {preview_id, columns}. The sample comes later.
+func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
+	query, err := s.readQuery(w, r)
+	if err != nil {
+		return nil, err
 	}
 	c, err := s.corpus()
 	if err != nil {
-		s.internal(w, err)
-		return
+		return nil, err
 	}
 	columns := c.deriveColumns(query)
 	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: slices.Clone(columns)}
-	if !s.launch(w, l, "dld_", s.previews) {
-		return
+	if err := s.launch(l, "dld_", s.previews); err != nil {
+		return nil, err
 	}
-	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{"preview_id": l.id, "columns": columns})
+	return map[string]any{"preview_id": l.id, "columns": columns}, nil
 }
 
-// launch starts a lookup; when it could not, it has answered.
-func (s *Service) launch(w http.ResponseWriter, l *lookup, prefix string, on *shelf[*lookup]) bool {
-	id, err := s.id(prefix)
-	if err != nil {
-		s.internal(w, err)
-		return false
-	}
-	l.id, l.status = id, queued
+func (s *Service) launch(l *lookup, prefix string, on *shelf[*lookup]) error {
+	l.id, l.status = prefix+strings.ToLower(rand.Text())[:18], queued
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	cancel, err := s.begin(func(ctx context.Context) error { return s.work(ctx, l) }, func(err error) { s.endLookup(l, err) })
 	if err == nil {
 		l.cancel = cancel
-		on.put(id, l, s.cfg.Now(), (*lookup).over)
+		on.put(l.id, l, s.cfg.Now(), (*lookup).over)
 	}
-	s.mu.Unlock()
-	if err != nil {
-		busy(w)
-	}
-	return err == nil
+	return err
 }
 
-// see calls f with the lookup of the path and s.mu held; without one, it has answered.
-func (s *Service) see(w http.ResponseWriter, r *http.Request, on *shelf[*lookup], f func(*lookup)) bool {
+// see calls f with a lookup and s.mu held.
+func (s *Service) see(id string, on *shelf[*lookup], f func(*lookup) (any, error)) (any, error) {
 	s.mu.Lock()
-	l, ok := on.get(r.PathValue("id"), s.cfg.Now())
-	if ok {
-		f(l)
-	}
-	s.mu.Unlock()
+	defer s.mu.Unlock()
+	l, ok := on.get(id, s.cfg.Now())
 	if !ok {
-		answer.JSON(w, http.StatusNotFound, basisBetaGuess, map[string]string{"error": "Request not found"})
+		return nil, &refusal{http.StatusNotFound, basisBetaGuess, "Request not found"}
 	}
-	return ok
+	return f(l)
 }
 
-func (s *Service) handlePreviewResult(w http.ResponseWriter, r *http.Request) {
+func (s *Service) previewResult(_ http.ResponseWriter, r *http.Request) (any, error) {
 	shown := map[string]string{queued: "pending", running: "processing", completed: "completed", failed: "failed"}
-	var v map[string]any
-	if s.see(w, r, s.previews, func(l *lookup) {
-		v = map[string]any{
+	return s.see(r.PathValue("id"), s.previews, func(l *lookup) (any, error) {
+		v := map[string]any{
 			"preview_id": l.id, "query": l.query, "status": shown[l.status], "columns": slices.Clone(l.columns),
 			"result_limit": l.limit, "sample_data": []map[string]any{},
 		}
 		if l.status == completed {
 			v["sample_data"] = l.data()
 		}
-	}) {
-		answer.JSON(w, http.StatusOK, basisBeta, v)
-	}
+		return v, nil
+	})
 }
 
 // data are the rows as they are shown; the maps are never changed once made.
@@ -94,29 +81,24 @@ func (l *lookup) data() []map[string]any {
 	return out
 }
 
-func (s *Service) handleEnhance(w http.ResponseWriter, r *http.Request) {
-	query, ok := s.readQuery(w, r)
-	if !ok {
-		return
+func (s *Service) enhance(w http.ResponseWriter, r *http.Request) (any, error) {
+	query, err := s.readQuery(w, r)
+	if err != nil {
+		return nil, err
 	}
 	c, err := s.corpus()
 	if err != nil {
-		s.internal(w, err)
-		return
+		return nil, err
 	}
 	enhanced, err := c.enhance(r.Context(), query)
-	if err != nil {
-		s.internal(w, err)
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisBeta, map[string]string{"enhanced_query": enhanced})
+	return map[string]string{"enhanced_query": enhanced}, err
 }
 
-// handleTrigger is POST trigger: {preview_id} or {query, spec}, and result_limit.
-func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.readObject(w, r)
-	if !ok {
-		return
+// trigger is POST trigger: {preview_id} or {query, spec}, and result_limit.
+func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
+	f, err := s.readObject(w, r)
+	if err != nil {
+		return nil, err
 	}
 	l := &lookup{kind: "lookup"}
 	preview := f.text("preview_id", 64)
@@ -128,30 +110,24 @@ func (s *Service) handleTrigger(w http.ResponseWriter, r *http.Request) {
 		f.Refuse("preview_id", "takes its query and columns from the preview: leave out query and spec")
 	}
 	l.limit = f.number("result_limit", 1, maxRecords, defaultRecords)
-	if !s.finish(w, f) {
-		return
+	if err := f.finish(w); err != nil {
+		return nil, err
 	}
 	if preview != "" {
-		s.mu.Lock()
-		p, ok := s.previews.get(preview, s.cfg.Now())
-		if ok {
+		if _, err := s.see(preview, s.previews, func(p *lookup) (any, error) {
 			l.query, l.columns = p.query, slices.Clone(p.columns)
-		}
-		s.mu.Unlock()
-		if !ok {
-			answer.JSON(w, http.StatusNotFound, basisBetaGuess, map[string]string{"error": "Preview not found"})
-			return
+			return nil, nil
+		}); err != nil {
+			return nil, &refusal{http.StatusNotFound, basisBetaGuess, "Preview not found"}
 		}
 	}
-	if l.title == "" {
-		l.title = l.query
+	l.title = cmp.Or(l.title, l.query)
+	if err := s.launch(l, "ai_", s.lookups); err != nil {
+		return nil, err
 	}
-	if !s.launch(w, l, "ai_", s.lookups) {
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisBeta, map[string]any{
+	return map[string]any{
 		"request_id": l.id, "status": queued, "max_cost": dollars(float64(l.limit) * s.cfg.RecordRate),
-	})
+	}, nil
 }
 
 // spec reads spec{name, query, title, columns}. Its own query, being the more detailed
@@ -186,69 +162,62 @@ func (f fields) spec(l *lookup) {
 	in.Done()
 }
 
-func (s *Service) handleStatus(w http.ResponseWriter, r *http.Request) {
-	var v map[string]any
-	if s.see(w, r, s.lookups, func(l *lookup) {
-		v = map[string]any{
+func (s *Service) status(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+		return map[string]any{
 			"request_id": l.id, "status": l.status, "step": l.step, "progress": l.progress,
 			"steps":      slices.Clone(l.steps),
 			"pages_read": l.read, "pages_considered": l.considered, "matched_records": len(l.rows),
 			"skipped_records": l.skipped, "is_trial": false, "result_limit": l.limit,
-		}
-	}) {
-		answer.JSON(w, http.StatusOK, basisBeta, v)
-	}
+		}, nil
+	})
 }
 
-func (s *Service) handleResult(w http.ResponseWriter, r *http.Request) {
-	var v map[string]any
-	if s.see(w, r, s.lookups, func(l *lookup) {
-		v = map[string]any{
+func (s *Service) result(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+		return map[string]any{
 			"request_id": l.id, "query": l.query, "title": l.title, "status": l.status, "step": l.step,
 			"matched_records": len(l.rows), "skipped_records": l.skipped,
 			"pages_read": l.read, "pages_considered": l.considered,
 			"total_cost": dollars(s.cost(l)), "columns": slices.Clone(l.columns), "data": l.data(),
-		}
-	}) {
-		answer.JSON(w, http.StatusOK, basisBeta, v)
-	}
+		}, nil
+	})
 }
 
-// handleDownload writes the records alone. Before the end it answers 202, as the job
-// endpoints do; a cancelled request has what it had.
-func (s *Service) handleDownload(w http.ResponseWriter, r *http.Request) {
+// download writes the records alone. Before the end it answers 202, as the job endpoints
+// do; a cancelled request has what it had.
+func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "ndjson", "csv"}, format) {
-		refuseInvalid(w, errors.New("format must be one of json, ndjson, csv (this emulator writes no excel)"))
-		return
+		return nil, errors.New("format must be one of json, ndjson, csv (this emulator writes no excel)")
 	}
-	var data []map[string]any
 	var columns []column
-	var status string
-	if !s.see(w, r, s.lookups, func(l *lookup) { data, columns, status = l.data(), slices.Clone(l.columns), l.status }) {
-		return
-	}
-	if status != completed && status != cancelled {
+	v, err := s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+		if l.status == completed || l.status == cancelled {
+			columns = slices.Clone(l.columns)
+			return l.data(), nil
+		}
 		code := http.StatusAccepted
-		if status == failed {
+		if l.status == failed {
 			code = http.StatusBadRequest
 		}
-		answer.JSON(w, code, basisBetaGuess, map[string]string{"status": status, "message": "Request is " + status})
-		return
+		return nil, &refusal{code, basisBetaGuess, map[string]string{"status": l.status, "message": "Request is " + l.status}}
+	})
+	data, _ := v.([]map[string]any)
+	if err != nil || format == "" || format == "json" {
+		return v, err
 	}
 	w.Header().Set(answer.BasisHeader, basisBeta)
-	switch format {
-	case "csv":
+	if format == "csv" {
 		writeCSV(w, columns, data)
-	case "ndjson":
-		w.Header().Set("Content-Type", "application/x-ndjson")
-		enc := json.NewEncoder(w)
-		for _, d := range data {
-			_ = enc.Encode(d) // the client may be gone; there is nobody else to tell
-		}
-	default:
-		answer.JSON(w, http.StatusOK, basisBeta, data)
+		return nil, nil
 	}
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	enc := json.NewEncoder(w)
+	for _, d := range data {
+		_ = enc.Encode(d) // the client may be gone; there is nobody else to tell
+	}
+	return nil, nil
 }
 
 func writeCSV(w http.ResponseWriter, columns []column, data []map[string]any) {
@@ -275,89 +244,62 @@ func writeCSV(w http.ResponseWriter, columns []column, data []map[string]any) {
 	out.Flush()
 }
 
-// handleCancel ends a request; what it has collected stays, and is charged.
-func (s *Service) handleCancel(w http.ResponseWriter, r *http.Request) {
-	var v map[string]any
-	if !s.see(w, r, s.lookups, func(l *lookup) {
+// halt is POST cancel: it ends a request; what it has collected stays, and is charged.
+func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
+	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
 		if l.over() {
-			return
+			return nil, refuseText("Request is not running")
 		}
 		l.isCancelled, l.status = true, cancelled
 		l.cancel()
-		v = map[string]any{"request_id": l.id, "status": cancelled, "records_processed": l.read, "charge": dollars(s.cost(l))}
-	}) {
-		return
-	}
-	if v == nil {
-		answer.Text(w, http.StatusBadRequest, basisBetaGuess, "Request is not running")
-		return
-	}
-	answer.JSON(w, http.StatusOK, basisBeta, v)
+		return map[string]any{"request_id": l.id, "status": cancelled, "records_processed": l.read, "charge": dollars(s.cost(l))}, nil
+	})
 }
 
-// handleEnrich adds a column to a finished request, in the background.
-func (s *Service) handleEnrich(w http.ResponseWriter, r *http.Request) {
-	f, ok := s.readObject(w, r)
-	if !ok {
-		return
+// addColumn is POST enrich: it adds a column to a finished request, in the background.
+func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error) {
+	f, err := s.readObject(w, r)
+	if err != nil {
+		return nil, err
 	}
 	c := column{Name: f.required("column_name", maxColumnName), Description: f.text("query", maxColumnText), Type: "enrichment"}
-	if !s.finish(w, f) {
-		return
+	if err := f.finish(w); err != nil {
+		return nil, err
 	}
-	var refusal string
-	var full bool
-	var most float64
-	if !s.see(w, r, s.lookups, func(l *lookup) {
+	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
 		switch {
 		case l.status != completed:
-			refusal = "Request is not completed"
+			return nil, refuseText("Request is not completed")
 		case slices.ContainsFunc(l.columns, func(o column) bool { return o.Name == c.Name }) || slices.Contains(l.enriching, c.Name):
-			refusal = "Column exists"
+			return nil, refuseText("Column exists")
 		case len(l.columns)+len(l.enriching) >= maxColumns:
-			refusal = "Too many columns"
-		default:
-			_, err := s.begin(
-				func(ctx context.Context) error { return s.cfg.Wait(ctx, stepPace) },
-				func(err error) { s.enrich(l, c, err) })
-			if full = err != nil; !full {
-				l.enriching = append(l.enriching, c.Name)
-				most = float64(len(l.rows)) * s.cfg.ColumnRate
-			}
+			return nil, refuseText("Too many columns")
 		}
-	}) {
-		return
-	}
-	switch {
-	case full:
-		busy(w)
-	case refusal != "":
-		answer.Text(w, http.StatusBadRequest, basisBetaGuess, refusal)
-	default:
-		answer.JSON(w, http.StatusOK, basisBeta, map[string]string{
-			"column_name": c.Name, "status": "processing", "max_additional_cost": dollars(most),
-		})
-	}
+		if _, err := s.begin(
+			func(ctx context.Context) error { return s.cfg.Wait(ctx, stepPace) },
+			func(err error) { l.enrich(c, err) }); err != nil {
+			return nil, err
+		}
+		l.enriching = append(l.enriching, c.Name)
+		return map[string]string{
+			"column_name": c.Name, "status": "processing", "max_additional_cost": dollars(float64(len(l.rows)) * s.cfg.ColumnRate),
+		}, nil
+	})
 }
 
-// enrich fills the new column, with s.mu held; only values that were found cost.
-func (s *Service) enrich(l *lookup, c column, err error) {
-	l.enriching = slices.DeleteFunc(l.enriching, func(n string) bool { return strings.EqualFold(n, c.Name) })
+// enrich fills the new column, with Service.mu held; only values that were found cost.
+func (l *lookup) enrich(c column, err error) {
+	l.enriching = slices.DeleteFunc(l.enriching, func(n string) bool { return n == c.Name })
 	if err != nil {
 		return
 	}
 	l.columns = append(l.columns, c)
-	added := 0
 	for i, r := range l.rows {
 		values := maps.Clone(r.values)
 		v, ok := r.doc.value(c.Name)
 		if values[c.Name] = v; ok {
-			added++
+			l.values++
 		}
 		l.rows[i].values = values
-	}
-	l.values += added
-	if added > 0 {
-		s.cfg.Charge("deep_lookup", 0, float64(added)*s.cfg.ColumnRate)
 	}
 }

@@ -1,23 +1,93 @@
 package index
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"net/http"
 
 	"zonedeck/service/emulator/answer"
 )
 
-func isContext(err error) bool {
-	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+// handler gives the value of an answer, or a nil one where it has answered itself. An
+// error that is neither a [*refusal] nor one of this emulator's own failures says what is
+// wrong with the request.
+type handler func(http.ResponseWriter, *http.Request) (any, error)
+
+// refusal is an answer that is not the one that was asked for. A text as its body is the
+// error of an object.
+type refusal struct {
+	status int
+	basis  string
+	body   any
 }
 
-func busy(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", "5")
-	answer.JSON(w, http.StatusTooManyRequests, basisBusy, map[string]string{"error": "Too many tasks are waiting"})
+func (e *refusal) Error() string { return fmt.Sprint(e.body) }
+
+// plain is the body of a refusal that is a text alone.
+type plain string
+
+func refuseText(text string) error {
+	return &refusal{http.StatusBadRequest, basisBetaGuess, plain(text)}
 }
 
-func (s *Service) internal(w http.ResponseWriter, err error) {
-	s.cfg.Log.Error("a task was not started", "error", err)
-	answer.JSON(w, http.StatusInternalServerError, basisBetaGuess, map[string]string{"error": "Internal server error"})
+var (
+	// errBusy refuses a task when too many of them wait or run.
+	errBusy = &refusal{http.StatusTooManyRequests, basisBusy, "Too many tasks are waiting"}
+	// errIndex is a failure of the index, which is nobody's fault but this emulator's.
+	errIndex = errors.New("the index failed")
+)
+
+// answers writes what h gives. A parameter of the query that is not among the names is
+// refused, or noted where the service is loose.
+func (s *Service) answers(basis string, h handler, names ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		bad := &answer.InvalidError{}
+		for _, name := range answer.UnknownParameters(w, r, s.cfg.Loose, names...) {
+			bad.Add("query parameter %s is not allowed", name)
+		}
+		if len(bad.Details) > 0 {
+			s.refuse(w, bad)
+			return
+		}
+		switch v, err := h(w, r); {
+		case err != nil:
+			s.refuse(w, err)
+		case v != nil:
+			answer.JSON(w, http.StatusOK, basis, v)
+		}
+	}
+}
+
+func (s *Service) refuse(w http.ResponseWriter, err error) {
+	no := (*refusal)(nil)
+	if !errors.As(err, &no) {
+		no = s.refusalOf(err)
+	}
+	if no == errBusy {
+		w.Header().Set("Retry-After", "5")
+	}
+	switch body := no.body.(type) {
+	case plain:
+		answer.Text(w, no.status, no.basis, string(body))
+	case string:
+		answer.JSON(w, no.status, no.basis, map[string]string{"error": body})
+	default:
+		answer.JSON(w, no.status, no.basis, body)
+	}
+}
+
+// refusalOf is 500 for a failure of the index, and otherwise 400 in the form that public
+// documentation shows for /request.
+func (s *Service) refusalOf(err error) *refusal {
+	if errors.Is(err, errIndex) {
+		s.cfg.Log.Error("a request was not answered", "error", err)
+		return &refusal{http.StatusInternalServerError, basisBetaGuess, "Internal server error"}
+	}
+	details := []string{err.Error()}
+	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
+		details = bad.Details
+	}
+	return &refusal{http.StatusBadRequest, basisInvalid, map[string]any{
+		"error": "Request validation failed", "error_code": "validation", "details": details,
+	}}
 }

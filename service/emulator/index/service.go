@@ -3,9 +3,7 @@ package index
 import (
 	"context"
 	"crypto/rand"
-	"encoding/hex"
-	"errors"
-	"io"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -55,8 +53,6 @@ type Config struct {
 	Documents func() []Document
 	// Now is the emulator's clock; nil is time.Now.
 	Now func() time.Time
-	// Rand gives the identifiers; nil is crypto/rand.
-	Rand io.Reader
 	// Wait lets work take its time, and ends early with the context's error; nil waits in
 	// real time.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -68,9 +64,7 @@ type Config struct {
 	// Fail is asked before a task's work; its error makes the task fail (scenarios).
 	// kind is "discover", "preview" or "lookup". nil never fails.
 	Fail func(kind, query string) error
-	// Charge is told what a deep lookup cost once it has ended; nil keeps no account.
-	Charge func(product string, records int, dollars float64)
-	Log    *slog.Logger
+	Log  *slog.Logger
 }
 
 // Service answers discover and deep lookup. It is safe for concurrent use.
@@ -98,17 +92,11 @@ func Open(ctx context.Context, cfg Config) *Service {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	if cfg.Rand == nil {
-		cfg.Rand = rand.Reader
-	}
 	if cfg.Wait == nil {
 		cfg.Wait = clock.Pause
 	}
 	if cfg.Fail == nil {
 		cfg.Fail = func(string, string) error { return nil }
-	}
-	if cfg.Charge == nil {
-		cfg.Charge = func(string, int, float64) {}
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -162,21 +150,18 @@ func (s *Service) Close() {
 // the key first.
 func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	const base = "/datasets/deep_lookup/v1"
-	handle("POST /discover", s.takes(s.handleDiscover))
-	handle("GET /discover", s.takes(s.handleTask, "task_id"))
-	handle("POST "+base+"/preview", s.takes(s.handlePreview))
-	handle("GET "+base+"/preview/{id}", s.takes(s.handlePreviewResult))
-	handle("POST "+base+"/enhance_query", s.takes(s.handleEnhance))
-	handle("POST "+base+"/trigger", s.takes(s.handleTrigger))
-	handle("GET "+base+"/request/{id}/status", s.takes(s.handleStatus))
-	handle("GET "+base+"/request/{id}", s.takes(s.handleResult))
-	handle("GET "+base+"/request/{id}/download", s.takes(s.handleDownload, "format"))
-	handle("POST "+base+"/request/{id}/cancel", s.takes(s.handleCancel))
-	handle("POST "+base+"/request/{id}/enrich", s.takes(s.handleEnrich))
+	handle("POST /discover", s.answers(basisDiscover, s.start))
+	handle("GET /discover", s.answers(basisDiscover, s.collect, "task_id"))
+	handle("POST "+base+"/preview", s.answers(basisBeta, s.preview))
+	handle("GET "+base+"/preview/{id}", s.answers(basisBeta, s.previewResult))
+	handle("POST "+base+"/enhance_query", s.answers(basisBeta, s.enhance))
+	handle("POST "+base+"/trigger", s.answers(basisBeta, s.trigger))
+	handle("GET "+base+"/request/{id}/status", s.answers(basisBeta, s.status))
+	handle("GET "+base+"/request/{id}", s.answers(basisBeta, s.result))
+	handle("GET "+base+"/request/{id}/download", s.answers(basisBeta, s.download, "format"))
+	handle("POST "+base+"/request/{id}/cancel", s.answers(basisBeta, s.halt))
+	handle("POST "+base+"/request/{id}/enrich", s.answers(basisBeta, s.addColumn))
 }
-
-// errBusy is refused with 429.
-var errBusy = errors.New("too many tasks are waiting")
 
 // begin runs work in the background; ended is called with s.mu held when it is over.
 // The context ends with the service, after taskTimeout, and by the cancel that is handed
@@ -205,28 +190,12 @@ func (s *Service) begin(work func(context.Context) error, ended func(error)) (co
 	return cancel, nil
 }
 
-// uuid is a random identifier of the form that discover's tasks have.
-func (s *Service) uuid() (string, error) {
+// newUUID is a random identifier of the form that discover's tasks have.
+func newUUID() string {
 	var b [16]byte
-	if _, err := io.ReadFull(s.cfg.Rand, b[:]); err != nil {
-		return "", err
-	}
+	_, _ = rand.Read(b[:]) // it never fails
 	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	h := hex.EncodeToString(b[:])
-	return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:], nil
-}
-
-// id is a random identifier after a prefix, as deep lookup has them.
-func (s *Service) id(prefix string) (string, error) {
-	const digits = "0123456789abcdefghijklmnopqrstuvwxyz"
-	var b [18]byte
-	if _, err := io.ReadFull(s.cfg.Rand, b[:]); err != nil {
-		return "", err
-	}
-	for i, v := range b {
-		b[i] = digits[int(v)%len(digits)]
-	}
-	return prefix + string(b[:]), nil
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // shelf keeps a bounded number of things for a while. Its owner locks it.
