@@ -20,19 +20,23 @@ func FuzzPage(f *testing.F) {
 		if !utf8.Valid(decoded) {
 			t.Errorf("Decode gave bytes that are not UTF-8")
 		}
-		for _, l := range Links(decoded, "http://lab.test/a/") {
+		_, _ = Markdown(decoded, "http://lab.test/")
+		Detect(200, http.Header{"Content-Type": {contentType}}, body)
+		doc, err := Parse(decoded)
+		if err != nil {
+			return // nested too deeply
+		}
+		for _, l := range LinksOf(doc, "http://lab.test/a/") {
 			u, err := url.Parse(l)
 			if err != nil || u.Host == "" || u.Fragment != "" || (u.Scheme != "http" && u.Scheme != "https") {
 				t.Errorf("link %q: %v", l, err)
 			}
 		}
-		if text := Text(decoded); strings.Contains(text, "\n\n") || strings.HasSuffix(text, " ") {
+		if text := TextOf(doc); strings.Contains(text, "\n\n") || strings.HasSuffix(text, " ") {
 			t.Errorf("text %q", text)
 		}
-		if title := Title(decoded); strings.Contains(title, "\n") {
+		if title := TitleOf(doc); strings.Contains(title, "\n") {
 			t.Errorf("title %q", title)
 		}
-		_, _ = Markdown(decoded, "http://lab.test/")
-		Detect(200, http.Header{"Content-Type": {contentType}}, body)
 	})
 }

@@ -15,7 +15,7 @@ import (
 // MaxBytes bounds a page that is parsed; larger ones are [ErrTooLarge].
 const MaxBytes = 8 << 20
 
-// MaxLinks bounds what [Links] gives for one page.
+// MaxLinks bounds what [LinksOf] gives for one page.
 const MaxLinks = 10_000
 
 // A page can write a long base once and a short address very often: each becomes as long
@@ -32,7 +32,7 @@ var ErrTooLarge = errors.New("the page is too large to be read")
 // meta element, in the order of the HTML standard; what cannot be decoded becomes
 // U+FFFD. A page above [MaxBytes] is cut there first.
 func Decode(body []byte, contentType string) []byte {
-	body = cut(body)
+	body = body[:min(len(body), MaxBytes)]
 	enc, name, _ := charset.DetermineEncoding(body, contentType)
 	if name == "utf-8" {
 		return bytes.ToValidUTF8(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")), []byte("\uFFFD"))
@@ -42,13 +42,6 @@ func Decode(body []byte, contentType string) []byte {
 		return bytes.ToValidUTF8(body, []byte("\uFFFD"))
 	}
 	return out
-}
-
-func cut(body []byte) []byte {
-	if len(body) > MaxBytes {
-		return body[:MaxBytes]
-	}
-	return body
 }
 
 // Parse reads a page in UTF-8. The HTML standard gives every text a tree; the errors
@@ -64,16 +57,7 @@ func Parse(body []byte) (*html.Node, error) {
 	return doc, nil
 }
 
-// Title gives the page's title on one line, or "".
-func Title(body []byte) string {
-	doc, err := Parse(cut(body))
-	if err != nil {
-		return ""
-	}
-	return TitleOf(doc)
-}
-
-// TitleOf is [Title] of a page that is parsed already.
+// TitleOf gives the page's title on one line, or "".
 func TitleOf(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.DataAtom == atom.Title && n.Type == html.ElementNode && n.Namespace == "" {
@@ -87,19 +71,10 @@ func TitleOf(doc *html.Node) string {
 	return ""
 }
 
-// Links gives the addresses that the page links to (a and area elements), absolute
+// LinksOf gives the addresses that the page links to (a and area elements), absolute
 // by base and the page's own base element, without fragments, in order, each once, at
 // most [MaxLinks], and none that is longer than 8,192 bytes. Only http and https
 // addresses are given.
-func Links(body []byte, base string) []string {
-	doc, err := Parse(cut(body))
-	if err != nil {
-		return nil
-	}
-	return LinksOf(doc, base)
-}
-
-// LinksOf is [Links] of a page that is parsed already.
 func LinksOf(doc *html.Node, base string) []string {
 	b := baseOf(doc, base)
 	seen := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/net/html"
 	"golang.org/x/text/encoding/charmap"
 )
 
@@ -18,9 +19,19 @@ const sample = `<!doctype html><html><head><title> The
 <table><tr><th>Name</th><th>Price</th></tr><tr><td>Lamp</td><td>$12.50</td></tr></table>
 <p hidden>hidden</p><p style="display: none">gone</p><img src="pic.svg" alt="A picture"></body></html>`
 
+// parsed is a page that the parser takes.
+func parsed(t *testing.T, body []byte) *html.Node {
+	t.Helper()
+	doc, err := Parse(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
 func TestTextIsWhatAReaderSees(t *testing.T) {
 	want := "Heading\nOne bold word,\na line.\nNext\nOther\nRunagainMail\nName Price\nLamp $12.50"
-	if got := Text([]byte(sample)); got != want {
+	if got := TextOf(parsed(t, []byte(sample))); got != want {
 		t.Errorf("%q", got)
 	}
 }
@@ -31,7 +42,7 @@ func TestTitle(t *testing.T) {
 		{"<svg><title>not this</title></svg><p>x", ""},
 		{"", ""},
 	} {
-		if got := Title([]byte(c.html)); got != c.want {
+		if got := TitleOf(parsed(t, []byte(c.html))); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
 	}
@@ -39,17 +50,17 @@ func TestTitle(t *testing.T) {
 
 func TestLinksAreAbsoluteOnceAndWeb(t *testing.T) {
 	want := []string{"http://lab.test/deep/next?b=1", "https://other.test/x"}
-	if got := Links([]byte(sample), "http://lab.test/a/b"); !slices.Equal(got, want) {
+	if got := LinksOf(parsed(t, []byte(sample)), "http://lab.test/a/b"); !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}
-	if got := Links([]byte(`<a href="b">`), ""); got != nil {
+	if got := LinksOf(parsed(t, []byte(`<a href="b">`)), ""); got != nil {
 		t.Errorf("without a base: %q", got)
 	}
 	var many strings.Builder
 	for i := range MaxLinks + 5 {
 		fmt.Fprintf(&many, `<a href="/%d"></a>`, i)
 	}
-	if got := Links([]byte(many.String()), "http://lab.test/"); len(got) != MaxLinks {
+	if got := LinksOf(parsed(t, []byte(many.String())), "http://lab.test/"); len(got) != MaxLinks {
 		t.Errorf("%d links", len(got))
 	}
 }
@@ -64,11 +75,11 @@ func TestALongBaseDoesNotMultiply(t *testing.T) {
 		}
 		return []byte(b.String())
 	}
-	if got := Links(page(maxAddress), "http://lab.test/b/"); len(got) != 4300 || got[0] != "http://lab.test/b/0" {
+	if got := LinksOf(parsed(t, page(maxAddress)), "http://lab.test/b/"); len(got) != 4300 || got[0] != "http://lab.test/b/0" {
 		t.Errorf("a base that is too long counted: %d links, %.100q", len(got), got)
 	}
 	total := 0
-	for _, l := range Links(page(maxAddress-100), "") {
+	for _, l := range LinksOf(parsed(t, page(maxAddress-100)), "") {
 		total += len(l)
 	}
 	if total < maxAddresses/2 || total > maxAddresses {

@@ -7,17 +7,8 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Text gives the page's visible text: one line for each block, spaces collapsed, no
-// scripts, styles, templates or hidden elements.
-func Text(body []byte) string {
-	doc, err := Parse(cut(body))
-	if err != nil {
-		return ""
-	}
-	return TextOf(doc)
-}
-
-// TextOf is [Text] below a node that is parsed already.
+// TextOf gives the visible text below a node: one line for each block, spaces collapsed,
+// no scripts, styles, templates or hidden elements.
 func TextOf(n *html.Node) string {
 	w := &textWriter{}
 	w.walk(n)

@@ -14,7 +14,7 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/net/html"
+	"github.com/PuerkitoBio/goquery"
 
 	"zonedeck/service/emulator/page"
 )
@@ -60,22 +60,15 @@ func endpoint(pageURL *url.URL, body []byte) (*url.URL, error) {
 	if err != nil {
 		return nil, err
 	}
-	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode {
-			continue
-		}
-		for _, a := range n.Attr {
-			if a.Key != "data-challenge" {
-				continue
-			}
-			u, err := pageURL.Parse(a.Val)
-			if err != nil || u.Scheme != pageURL.Scheme || !strings.EqualFold(u.Host, pageURL.Host) {
-				return nil, errors.New("the page's challenge is not on its own host")
-			}
-			return u, nil
-		}
+	ref, found := goquery.NewDocumentFromNode(doc).Find("[data-challenge]").Attr("data-challenge")
+	if !found {
+		return nil, errNoChallenge
 	}
-	return nil, errNoChallenge
+	u, err := pageURL.Parse(ref)
+	if err != nil || u.Scheme != pageURL.Scheme || !strings.EqualFold(u.Host, pageURL.Host) {
+		return nil, errors.New("the page's challenge is not on its own host")
+	}
+	return u, nil
 }
 
 type puzzle struct {
@@ -85,12 +78,7 @@ type puzzle struct {
 }
 
 func fetchPuzzle(ctx context.Context, d Doer, asked *http.Request, at *url.URL) (puzzle, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at.String(), nil)
-	if err != nil {
-		return puzzle{}, fmt.Errorf("asking for the puzzle: %w", err)
-	}
-	like(req, asked)
-	resp, err := d.Do(req)
+	resp, err := send(ctx, d, asked, http.MethodGet, at, "")
 	if err != nil {
 		return puzzle{}, fmt.Errorf("asking for the puzzle: %w", err)
 	}
@@ -137,13 +125,7 @@ func (p puzzle) handIn(ctx context.Context, d Doer, asked *http.Request, at *url
 	}
 	to := *at
 	to.RawQuery = ""
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), strings.NewReader(form.Encode()))
-	if err != nil {
-		return nil, fmt.Errorf("handing in the answer: %w", err)
-	}
-	like(req, asked)
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	resp, err := d.Do(req)
+	resp, err := send(ctx, d, asked, http.MethodPost, &to, form.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("handing in the answer: %w", err)
 	}
@@ -158,12 +140,21 @@ func (p puzzle) handIn(ctx context.Context, d Doer, asked *http.Request, at *url
 	return won, nil
 }
 
-// like makes a request look as if it came from the same browser.
-func like(req, asked *http.Request) {
+// send sends a request, with a form where it is a POST, that looks as if it came from the
+// same browser.
+func send(ctx context.Context, d Doer, asked *http.Request, method string, to *url.URL, form string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, to.String(), strings.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
 	for _, name := range [...]string{"User-Agent", "Accept-Language"} {
 		if v, ok := asked.Header[name]; ok {
 			req.Header[name] = v
 		}
 	}
 	req.Header.Set("Referer", (&url.URL{Scheme: asked.URL.Scheme, Host: asked.URL.Host, Path: asked.URL.Path}).String())
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	return d.Do(req)
 }
