@@ -37,14 +37,24 @@ func categories() []string {
 // catalog is everything in the shop: the products, then their variants.
 func catalog() []product {
 	out := make([]product, 0, Products*(1+variants))
-	for i, row := range rows("products.txt", 7) {
-		n := i + 1
-		out = append(out, product{
-			N: n, SKU: fmt.Sprintf("LAB-%04d", 1000+n*7), Name: row[0],
-			Category: categories()[[Products]int{0, 1, 2, 3, 1, 4, 3, 3, 4, 1, 5, 1}[i]],
-			Cents:    1250 + n*n*175%9000,
-			stock:    (n * 5) % 6, // two of the twelve are sold out
-		})
+	for i, p := range [Products]product{
+		{Name: "Brass desk lamp", Category: "lighting"},
+		{Name: "Walnut tray", Category: "kitchen"},
+		{Name: "Linen notebook", Category: "paper"},
+		{Name: "Steel water bottle", Category: "outdoor"},
+		{Name: "Ceramic pour-over", Category: "kitchen"},
+		{Name: "Wool blanket", Category: "home"},
+		{Name: "Cork yoga block", Category: "outdoor"},
+		{Name: "Enamel camping mug", Category: "outdoor"},
+		{Name: "Oak picture frame", Category: "home"},
+		{Name: "Copper measuring cup", Category: "kitchen"},
+		{Name: "Canvas tool roll", Category: "workshop"},
+		{Name: "Glass storage jar", Category: "kitchen"},
+	} {
+		p.N, p.SKU = i+1, fmt.Sprintf("LAB-%04d", 1007+i*7)
+		p.Cents = 1250 + p.N*p.N*175%9000
+		p.stock = p.N * 5 % 6 // two of the twelve are sold out
+		out = append(out, p)
 	}
 	for v, name := range [variants]string{"small", "large", "pair", "imperfect"} {
 		for _, p := range out[:Products] {

@@ -138,3 +138,20 @@ func FuzzSearchAddress(f *testing.F) {
 		}
 	})
 }
+
+func TestDocumentsSayOfProductsWhatTheShopSays(t *testing.T) {
+	about := 0
+	for _, d := range Documents() {
+		if d.Facts["sku"] == "" {
+			continue
+		}
+		about++
+		p, found := productWhere(func(p product) bool { return p.SKU == d.Facts["sku"] })
+		if !found || d.Facts["price"] != p.Price() || d.Facts["availability"] != p.Availability() || d.Facts["topic"] != strings.ToLower(p.Name) {
+			t.Errorf("%s: %v, in the shop %+v", d.Title, d.Facts, p)
+		}
+	}
+	if about != 3*Products {
+		t.Errorf("%d documents about products", about)
+	}
+}
