@@ -94,7 +94,7 @@ func (s *Server) sessionEndpoints() []endpoint {
 
 // loginCDP checks the login of a remote browser's client (service.md 5.2) against the
 // account as it is now. The exit is chosen here: a session has one.
-func (s *Server) loginCDP(ctx context.Context, user, password string, from net.Addr) (browser.Grant, *answer.Refusal) {
+func (s *Server) loginCDP(ctx context.Context, user, password string, from netip.Addr) (browser.Grant, *answer.Refusal) {
 	x := record.Of(ctx)
 	x.User(user)
 	z, flags, refused := s.zoneOfCDP(user, password)
@@ -102,10 +102,7 @@ func (s *Server) loginCDP(ctx context.Context, user, password string, from net.A
 		return browser.Grant{}, refused
 	}
 	x.Zone(z.Name)
-	v := &remoteSession{s: s, x: x, zone: z}
-	if a, ok := from.(*net.TCPAddr); ok {
-		v.client = a.AddrPort().Addr().Unmap()
-	}
+	v := &remoteSession{s: s, x: x, zone: z, client: from}
 	if refused := s.account.Admit(z.Name, v.client, ""); refused != nil {
 		return browser.Grant{}, refused
 	}

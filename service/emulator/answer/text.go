@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/netip"
 	"strings"
 	"time"
 )
@@ -80,4 +81,10 @@ func JSON(w http.ResponseWriter, status int, basis string, v any) {
 func IsJSON(h http.Header) bool {
 	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(ct), "application/json")
+}
+
+// Caller is the address that a request came from; the zero value where that is unknown.
+func Caller(r *http.Request) netip.Addr {
+	from, _ := netip.ParseAddrPort(r.RemoteAddr)
+	return from.Addr().Unmap()
 }

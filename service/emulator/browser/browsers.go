@@ -47,7 +47,7 @@ type Config struct {
 	Idle time.Duration
 	// Captcha is how long a challenge may take once its box is ticked; 0 is 10 s.
 	Captcha time.Duration
-	// Login checks the login of a CDP connection, see [Login].
+	// Login checks the login of a CDP connection, see [Login]. [Browsers.Entry] needs it.
 	Login Login
 	// Limits bound a CDP session.
 	Limits Limits

@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +19,7 @@ import (
 // Login checks the login of a CDP connection; user is a login name of service.md 5.2.
 // from is where the connection comes from. A refusal is answered before the WebSocket
 // begins.
-type Login func(ctx context.Context, user, password string, from net.Addr) (Grant, *answer.Refusal)
+type Login func(ctx context.Context, user, password string, from netip.Addr) (Grant, *answer.Refusal)
 
 // Grant is what a login is allowed.
 type Grant struct {
@@ -144,11 +144,7 @@ func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 			return k, Grant{}, false
 		}
 	}
-	if b.cfg.Login == nil {
-		refuseLogin(w, answer.NewRefusal(http.StatusProxyAuthRequired, "zone_not_found", "no zone can be used here", basisRefused))
-		return k, Grant{}, false
-	}
-	grant, refusal := b.cfg.Login(r.Context(), k.user, k.password, peer(r))
+	grant, refusal := b.cfg.Login(r.Context(), k.user, k.password, answer.Caller(r))
 	if refusal != nil {
 		refuseLogin(w, *refusal)
 		return k, Grant{}, false
@@ -174,14 +170,6 @@ func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 func refuseLogin(w http.ResponseWriter, r answer.Refusal) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="browser"`)
 	answer.Refuse(w, r)
-}
-
-func peer(r *http.Request) net.Addr {
-	addr, err := net.ResolveTCPAddr("tcp", r.RemoteAddr)
-	if err != nil {
-		return &net.TCPAddr{}
-	}
-	return addr
 }
 
 func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {

@@ -7,9 +7,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -29,7 +29,7 @@ const (
 	testPassword = "secret"
 )
 
-func login(_ context.Context, user, password string, _ net.Addr) (Grant, *answer.Refusal) {
+func login(_ context.Context, user, password string, _ netip.Addr) (Grant, *answer.Refusal) {
 	switch {
 	case user != testUser:
 		r := answer.NewRefusal(407, "zone_not_found", "zone not found", "test")

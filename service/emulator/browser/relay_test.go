@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -299,7 +300,7 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 	var asked atomic.Int64
 	// A page of 127.0.0.1 may use what only secure pages may.
 	start := site(t, map[string]string{"/": "<title>start</title>"})
-	refusing := func(context.Context, string, string, net.Addr) (Grant, *answer.Refusal) {
+	refusing := func(context.Context, string, string, netip.Addr) (Grant, *answer.Refusal) {
 		return Grant{Zone: "z", Dial: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			if addr == strings.TrimPrefix(start, "http://") {
 				return dial(ctx, network, addr)

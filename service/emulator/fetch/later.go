@@ -81,7 +81,7 @@ func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone,
 		answer.Text(w, http.StatusServiceUnavailable, answer.BasisAsync, "asynchronous requests are not set up")
 		return
 	}
-	if refused := f.conf.Account.Admit(z.Name, callerOf(r), c.url.Hostname()); refused != nil {
+	if refused := f.conf.Account.Admit(z.Name, answer.Caller(r), c.url.Hostname()); refused != nil {
 		answer.RefuseInside(w, *refused)
 		return
 	}

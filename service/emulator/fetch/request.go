@@ -139,7 +139,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 		f.submit(w, r, z, c, fields, at)
 		return
 	}
-	if err := f.answer(r.Context(), w, z, c, callerOf(r)); err != nil {
+	if err := f.answer(r.Context(), w, z, c, answer.Caller(r)); err != nil {
 		f.conf.Log.Debug("an answer was cut off", "error", err)
 		panic(http.ErrAbortHandler) // so that the client sees the cut
 	}
@@ -171,14 +171,6 @@ func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields *document.Ta
 		answer.WriteInvalid(w, err)
 	}
 	return account.Zone{}, call{}, false
-}
-
-func callerOf(r *http.Request) netip.Addr {
-	ap, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
-		return netip.Addr{}
-	}
-	return ap.Addr().Unmap()
 }
 
 // answer fetches a page and writes the answer. An error means that the answer was cut
