@@ -10,7 +10,9 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	emutime "zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/document"
+	"zonedeck/service/emulator/fault"
 	"zonedeck/service/emulator/level"
 )
 
@@ -28,31 +30,62 @@ func (s *Server) controlEndpoints() []endpoint {
 }
 
 func (s *Server) settingsEndpoints() []endpoint {
+	call := func(status int, do controlCall) http.HandlerFunc { return s.control(answer.BasisControl, status, do) }
 	return []endpoint{
-		{"GET /ready", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
-			answer.JSON(w, http.StatusOK, answer.BasisControl, s.Ready())
-		}},
-		{"GET /keys", level.Keys, func(w http.ResponseWriter, _ *http.Request) {
-			answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"keys": withoutValues(s.account.Keys())})
-		}},
-		{"POST /keys", level.Keys, s.handleCreateKey},
-		{"POST /keys/{name}/refresh", level.Keys, func(w http.ResponseWriter, r *http.Request) {
-			k, err := s.account.RefreshKey(r.PathValue("name"))
-			s.answerControl(w, http.StatusOK, k, err)
-		}},
-		{"DELETE /keys/{name}", level.Keys, func(w http.ResponseWriter, r *http.Request) {
+		{"GET /ready", level.Keys, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) { return s.Ready(), nil })},
+		{"GET /keys", level.Keys, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
+			return map[string]any{"keys": withoutValues(s.account.Keys())}, nil
+		})},
+		{"POST /keys", level.Keys, call(http.StatusCreated, s.createKey)},
+		{"POST /keys/{name}/refresh", level.Keys, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return s.account.RefreshKey(r.PathValue("name"))
+		})},
+		{"DELETE /keys/{name}", level.Keys, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
 			name := r.PathValue("name")
-			s.answerControl(w, http.StatusOK, map[string]string{"deleted": name}, s.account.DeleteKey(name))
-		}},
-		{"GET /zones", level.ZonePasswords, func(w http.ResponseWriter, _ *http.Request) {
-			answer.JSON(w, http.StatusOK, answer.BasisControl, map[string]any{"zones": s.account.Zones()})
-		}},
-		{"POST /zones/{name}/password", level.ZonePasswords, func(w http.ResponseWriter, r *http.Request) {
-			z, err := s.account.NewPassword(r.PathValue("name"))
-			s.answerControl(w, http.StatusOK, z, err)
-		}},
-		{"POST /zones/{name}/limit", level.Settings, s.handleLimit},
+			return map[string]string{"deleted": name}, s.account.DeleteKey(name)
+		})},
+		{"GET /zones", level.ZonePasswords, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
+			return map[string]any{"zones": s.account.Zones()}, nil
+		})},
+		{"POST /zones/{name}/password", level.ZonePasswords, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return s.account.NewPassword(r.PathValue("name"))
+		})},
+		{"POST /zones/{name}/limit", level.Settings, call(http.StatusOK, s.limitZone)},
 	}
+}
+
+// controlCall does one call of the control interface, and gives what is answered as JSON.
+type controlCall func(http.ResponseWriter, *http.Request) (any, error)
+
+// control writes what a call gives, or what its error means.
+func (s *Server) control(basis string, status int, do controlCall) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, err := do(w, r)
+		if err == nil {
+			answer.JSON(w, status, basis, v)
+			return
+		}
+		status, text := s.controlRefusal(err)
+		answer.JSON(w, status, basis, map[string]string{"error": text})
+	}
+}
+
+func (s *Server) controlRefusal(err error) (status int, text string) {
+	var malformed *document.Error
+	var invalid *answer.InvalidError
+	is := func(targets ...error) bool {
+		return slices.ContainsFunc(targets, func(target error) bool { return errors.Is(err, target) })
+	}
+	switch {
+	case errors.As(err, &malformed), errors.As(err, &invalid), is(account.ErrTooMany):
+		return http.StatusBadRequest, err.Error()
+	case is(account.ErrNoSuchKey, account.ErrNoSuchZone, fault.ErrNoSuchRule):
+		return http.StatusNotFound, err.Error()
+	case is(account.ErrKeyExists, fault.ErrRuleExists, fault.ErrTooMany, emutime.ErrBackwards, emutime.ErrTooFar):
+		return http.StatusConflict, err.Error()
+	}
+	s.log.Error("a change was not kept", "error", err)
+	return http.StatusInternalServerError, "the change could not be kept"
 }
 
 // withoutValues: a value is shown once, at creation (service.md 2.1). The scenario's
@@ -92,29 +125,12 @@ func answerError(w http.ResponseWriter, status int, text string) {
 	answer.JSON(w, status, answer.BasisControl, map[string]string{"error": text})
 }
 
-func (s *Server) answerControl(w http.ResponseWriter, status int, v any, err error) {
-	switch {
-	case errors.Is(err, account.ErrNoSuchKey), errors.Is(err, account.ErrNoSuchZone):
-		answerError(w, http.StatusNotFound, err.Error())
-	case errors.Is(err, account.ErrTooMany):
-		answerError(w, http.StatusBadRequest, err.Error())
-	case errors.Is(err, account.ErrKeyExists):
-		answerError(w, http.StatusConflict, err.Error())
-	case err != nil:
-		s.log.Error("an account change was not kept", "error", err)
-		answerError(w, http.StatusInternalServerError, "the change could not be kept")
-	default:
-		answer.JSON(w, status, answer.BasisControl, v)
-	}
-}
-
-// handleCreateKey takes {"name", "level", "expires", "duty"}. expires is a date, an RFC
+// createKey takes {"name", "level", "expires", "duty"}. expires is a date, an RFC
 // 3339 moment or "Unlimited" (a zero time); it is required.
-func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
+func (s *Server) createKey(w http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := readObject(w, r)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
 	name, lv, duty := t.Text("name"), level.Level(t.Text("level")), t.Text("duty")
 	if !account.ValidName(name) {
@@ -132,20 +148,17 @@ func (s *Server) handleCreateKey(w http.ResponseWriter, r *http.Request) {
 	}
 	t.Done()
 	if err := t.Invalid(); err != nil {
-		answerError(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
-	k, err := s.account.CreateKey(name, lv, duty, expires)
-	s.answerControl(w, http.StatusCreated, k, err)
+	return s.account.CreateKey(name, lv, duty, expires)
 }
 
-// handleLimit sets what a zone may cost: {"value": dollars, "cycle": "d" or "m"}; a value
+// limitZone sets what a zone may cost: {"value": dollars, "cycle": "d" or "m"}; a value
 // of null takes the limit off.
-func (s *Server) handleLimit(w http.ResponseWriter, r *http.Request) {
+func (s *Server) limitZone(w http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := readObject(w, r)
 	if err != nil {
-		answerError(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
 	var limit *account.Limit
 	value, cycle := t.Float("value", 0, math.MaxFloat64), t.OneOf("cycle", "d", "m")
@@ -155,9 +168,7 @@ func (s *Server) handleLimit(w http.ResponseWriter, r *http.Request) {
 	}
 	t.Done()
 	if err := t.Invalid(); err != nil {
-		answerError(w, http.StatusBadRequest, err.Error())
-		return
+		return nil, err
 	}
-	z, err := s.account.LimitZone(r.PathValue("name"), limit)
-	s.answerControl(w, http.StatusOK, z, err)
+	return s.account.LimitZone(r.PathValue("name"), limit)
 }

@@ -2,7 +2,6 @@ package emulator
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -23,44 +22,48 @@ const maxFaultBytes = 2 << 20
 
 // rehearsalEndpoints move time, change faults and read the request journal.
 func (s *Server) rehearsalEndpoints() []endpoint {
+	call := func(status int, do controlCall) http.HandlerFunc { return s.control(basisRehearsal, status, do) }
+	faults := s.rehearsal.faults
 	return []endpoint{
-		{"GET /time", level.Use, s.serveTime},
-		{"POST /time", level.Settings, s.serveMoveTime},
-		{"GET /faults", level.Use, s.serveFaults},
-		{"POST /faults", level.Settings, s.serveAddFaults},
-		{"DELETE /faults", level.Settings, s.serveClearFaults},
-		{"GET /faults/{id}", level.Use, s.serveFault},
-		{"PUT /faults/{id}", level.Settings, s.serveReplaceFault},
-		{"DELETE /faults/{id}", level.Settings, s.serveRemoveFault},
-		{"POST /faults/{id}/on", level.Settings, s.serveTurnFault(true)},
-		{"POST /faults/{id}/off", level.Settings, s.serveTurnFault(false)},
+		{"GET /time", level.Use, call(http.StatusOK, s.time)},
+		{"POST /time", level.Settings, call(http.StatusOK, s.moveTime)},
+		{"GET /faults", level.Use, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
+			return map[string]any{"faults": faults.List()}, nil
+		})},
+		{"POST /faults", level.Settings, call(http.StatusCreated, s.addFaults)},
+		{"DELETE /faults", level.Settings, call(http.StatusOK, func(http.ResponseWriter, *http.Request) (any, error) {
+			return map[string]int{"deleted": faults.Clear()}, nil
+		})},
+		{"GET /faults/{id}", level.Use, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return faults.Get(r.PathValue("id"))
+		})},
+		{"PUT /faults/{id}", level.Settings, call(http.StatusOK, s.replaceFault)},
+		{"DELETE /faults/{id}", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			id := r.PathValue("id")
+			return map[string]string{"deleted": id}, faults.Remove(id)
+		})},
+		{"POST /faults/{id}/on", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return faults.Turn(r.PathValue("id"), true)
+		})},
+		{"POST /faults/{id}/off", level.Settings, call(http.StatusOK, func(_ http.ResponseWriter, r *http.Request) (any, error) {
+			return faults.Turn(r.PathValue("id"), false)
+		})},
 		{"GET /requests", level.Use, s.serveRequests},
 	}
 }
 
-func answerRehearsal(w http.ResponseWriter, status int, v any) {
-	answer.JSON(w, status, basisRehearsal, v)
-}
-
-func refuseRehearsal(w http.ResponseWriter, status int, err error) {
-	answerRehearsal(w, status, map[string]string{"error": err.Error()})
-}
-
-// serveTime gives {"now", "offset"}: the emulator's time (RFC 3339, UTC), and how far it
-// is ahead of the machine's.
-func (s *Server) serveTime(w http.ResponseWriter, _ *http.Request) {
+// time gives {"now", "offset"}: the emulator's time (RFC 3339, UTC), and how far it is
+// ahead of the machine's.
+func (s *Server) time(http.ResponseWriter, *http.Request) (any, error) {
 	c := s.rehearsal.clock
-	answerRehearsal(w, http.StatusOK, map[string]string{
-		"now": c.Now().UTC().Format(time.RFC3339Nano), "offset": c.Offset().String(),
-	})
+	return map[string]string{"now": c.Now().UTC().Format(time.RFC3339Nano), "offset": c.Offset().String()}, nil
 }
 
-// serveMoveTime takes {"advance": "36h"} or {"to": "2026-12-01T00:00:00Z"}.
-func (s *Server) serveMoveTime(w http.ResponseWriter, r *http.Request) {
+// moveTime takes {"advance": "36h"} or {"to": "2026-12-01T00:00:00Z"}.
+func (s *Server) moveTime(w http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := readObject(w, r)
 	if err != nil {
-		refuseRehearsal(w, http.StatusBadRequest, err)
-		return
+		return nil, err
 	}
 	advance, to := t.Signed("advance", emutime.MaxOffset), t.Time("to")
 	if t.Has("advance") == t.Has("to") {
@@ -68,46 +71,34 @@ func (s *Server) serveMoveTime(w http.ResponseWriter, r *http.Request) {
 	}
 	t.Done()
 	if err := t.Err(); err != nil {
-		refuseRehearsal(w, http.StatusBadRequest, err)
-		return
+		return nil, err
 	}
-	_, err = s.moveClock(func() (time.Time, error) {
+	if _, err := s.moveClock(func() (time.Time, error) {
 		if t.Has("advance") {
 			return s.rehearsal.clock.Advance(advance)
 		}
 		return s.rehearsal.clock.Set(to)
-	})
-	switch {
-	case errors.Is(err, emutime.ErrBackwards), errors.Is(err, emutime.ErrTooFar):
-		refuseRehearsal(w, http.StatusConflict, err)
-	case err != nil:
-		s.log.Error("the clock was moved, but the move was not kept", "error", err)
-		refuseRehearsal(w, http.StatusInternalServerError, errors.New("the clock was moved, but the move could not be kept"))
-	default:
-		s.serveTime(w, r)
+	}); err != nil {
+		return nil, err
 	}
+	return s.time(w, r)
 }
 
 // readObject reads the body of a call to the control interface, whatever type it says it
 // has.
 func readObject(w http.ResponseWriter, r *http.Request) (*document.Table, error) {
-	body, err := answer.ReadBody(w, r, maxControlBytes)
+	body, err := document.Body(w, r, maxControlBytes, true)
 	if err != nil {
-		return nil, errors.New("the body could not be read")
+		return nil, err
 	}
 	return document.JSON(body)
 }
 
-// serveFaults gives {"faults": [...]}, each with its counters calls and hits.
-func (s *Server) serveFaults(w http.ResponseWriter, _ *http.Request) {
-	answerRehearsal(w, http.StatusOK, map[string]any{"faults": s.rehearsal.faults.List()})
-}
-
 // readRules reads one rule or an array of them.
 func readRules(w http.ResponseWriter, r *http.Request) ([]fault.Rule, error) {
-	body, err := answer.ReadBody(w, r, maxFaultBytes)
+	body, err := document.Body(w, r, maxFaultBytes, true)
 	if err != nil {
-		return nil, errors.New("the body could not be read")
+		return nil, err
 	}
 	tables, err := document.JSONList(body)
 	if err != nil {
@@ -123,80 +114,39 @@ func readRules(w http.ResponseWriter, r *http.Request) ([]fault.Rule, error) {
 	return rules, nil
 }
 
-// serveAddFaults takes one rule or an array of them, all or none.
-func (s *Server) serveAddFaults(w http.ResponseWriter, r *http.Request) {
+// addFaults takes one rule or an array of them, all or none.
+func (s *Server) addFaults(w http.ResponseWriter, r *http.Request) (any, error) {
 	rules, err := readRules(w, r)
 	if err != nil {
-		refuseRehearsal(w, http.StatusBadRequest, err)
-		return
+		return nil, err
 	}
 	added, err := s.rehearsal.faults.Add(rules...)
-	if err != nil {
-		refuseRehearsal(w, http.StatusConflict, err)
-		return
-	}
-	answerRehearsal(w, http.StatusCreated, map[string]any{"faults": added})
+	return map[string]any{"faults": added}, err
 }
 
-func (s *Server) serveClearFaults(w http.ResponseWriter, _ *http.Request) {
-	answerRehearsal(w, http.StatusOK, map[string]int{"deleted": s.rehearsal.faults.Clear()})
-}
-
-func answerFault(w http.ResponseWriter, c fault.Counted, err error) {
-	if err != nil {
-		refuseRehearsal(w, http.StatusNotFound, err)
-		return
-	}
-	answerRehearsal(w, http.StatusOK, c)
-}
-
-func (s *Server) serveFault(w http.ResponseWriter, r *http.Request) {
-	c, err := s.rehearsal.faults.Get(r.PathValue("id"))
-	answerFault(w, c, err)
-}
-
-func (s *Server) serveReplaceFault(w http.ResponseWriter, r *http.Request) {
+func (s *Server) replaceFault(w http.ResponseWriter, r *http.Request) (any, error) {
 	rules, err := readRules(w, r)
-	if err == nil && len(rules) != 1 {
-		err = fmt.Errorf("one fault is replaced by one, not by %d", len(rules))
-	}
 	if err != nil {
-		refuseRehearsal(w, http.StatusBadRequest, err)
-		return
+		return nil, err
 	}
-	c, err := s.rehearsal.faults.Replace(r.PathValue("id"), rules[0])
-	answerFault(w, c, err)
-}
-
-func (s *Server) serveRemoveFault(w http.ResponseWriter, r *http.Request) {
-	id := r.PathValue("id")
-	if err := s.rehearsal.faults.Remove(id); err != nil {
-		refuseRehearsal(w, http.StatusNotFound, err)
-		return
+	if len(rules) != 1 {
+		return nil, &answer.InvalidError{Details: []string{fmt.Sprintf("one fault is replaced by one, not by %d", len(rules))}}
 	}
-	answerRehearsal(w, http.StatusOK, map[string]string{"deleted": id})
-}
-
-func (s *Server) serveTurnFault(on bool) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		c, err := s.rehearsal.faults.Turn(r.PathValue("id"), on)
-		answerFault(w, c, err)
-	}
+	return s.rehearsal.faults.Replace(r.PathValue("id"), rules[0])
 }
 
 // serveRequests reads the journal: ?since= (the last number seen), zone, point, limit;
 // follow=true goes on as NDJSON, one entry a line, as requests end.
 func (s *Server) serveRequests(w http.ResponseWriter, r *http.Request) {
 	q, follow, err := requestsQuery(r)
-	if err != nil {
-		refuseRehearsal(w, http.StatusBadRequest, err)
-		return
-	}
-	if follow {
+	switch {
+	case err != nil:
+		answer.JSON(w, http.StatusBadRequest, basisRehearsal, map[string]string{"error": err.Error()})
+	case follow:
 		s.followRequests(w, r, q)
-		return
+	default:
+		answer.JSON(w, http.StatusOK, basisRehearsal, s.rehearsal.requests.Read(q))
 	}
-	answerRehearsal(w, http.StatusOK, s.rehearsal.requests.Read(q))
 }
 
 func requestsQuery(r *http.Request) (q record.Query, follow bool, err error) {
@@ -205,11 +155,11 @@ func requestsQuery(r *http.Request) (q record.Query, follow bool, err error) {
 		switch name {
 		case "since":
 			if q.Since, err = strconv.ParseUint(v, 10, 64); err != nil {
-				return q, false, fmt.Errorf("since: %q is no number of a request", v)
+				return q, false, fmt.Errorf("since: %q is not the number of a request", v)
 			}
 		case "limit":
 			if q.Limit, err = strconv.Atoi(v); err != nil || q.Limit < 1 || q.Limit > record.MaxLimit {
-				return q, false, fmt.Errorf("limit: %q is no number from 1 to %d", v, record.MaxLimit)
+				return q, false, fmt.Errorf("limit: %q is not a number from 1 to %d", v, record.MaxLimit)
 			}
 		case "zone":
 			q.Zone = v
