@@ -4,6 +4,7 @@
 package datasets
 
 import (
+	"errors"
 	"log/slog"
 	"net/http"
 	"time"
@@ -51,14 +52,18 @@ func New(conf Config) *API {
 	return &API{conf: conf}
 }
 
+// endpoint answers one call. What it did not do comes back as an error that [API.fail]
+// words; nothing was written then.
+type endpoint func(http.ResponseWriter, *http.Request) error
+
 // Mount gives every endpoint to handle, as a pattern of [http.ServeMux].
 func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
-	handle("POST /datasets/v3/trigger", a.serveTrigger)
-	handle("POST /datasets/v3/scrape", a.serveScrape)
+	handle("POST /datasets/v3/trigger", a.serve(a.serveTrigger))
+	handle("POST /datasets/v3/scrape", a.serve(a.serveScrape))
 	handle("GET /datasets/v3/progress/{id}", a.takes(a.serveProgress))
-	handle("GET /datasets/v3/snapshots", a.serveSnapshots)
-	handle("GET /datasets/v3/snapshot/{id}", a.serveSnapshot)
-	handle("GET /datasets/v3/snapshot/{id}/parts", a.serveParts)
+	handle("GET /datasets/v3/snapshots", a.serve(a.serveSnapshots))
+	handle("GET /datasets/v3/snapshot/{id}", a.serve(a.serveSnapshot))
+	handle("GET /datasets/v3/snapshot/{id}/parts", a.serve(a.serveParts))
 	handle("GET /datasets/v3/snapshot/{id}/input", a.takes(a.serveInput, "format", "compress"))
 	handle("POST /datasets/v3/snapshot/{id}/cancel", a.takes(a.serveCancel))
 	handle("POST /datasets/v3/snapshot/{id}/rerun", a.takes(a.serveRerun))
@@ -71,6 +76,14 @@ func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	}
 	handle("GET /datasets/list", a.takes(a.serveList))
 	a.mountMarket(handle)
+}
+
+func (a *API) serve(do endpoint) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if err := do(w, r); err != nil {
+			a.fail(w, err)
+		}
+	}
 }
 
 // Bases of this package's answers; see [answer.BasisHeader].
@@ -98,12 +111,78 @@ func inputErrors(line string, errs ...[2]string) *inputError {
 	return &inputError{Text: "Invalid input provided", Code: "validation_error", Line: line, Errors: errs}
 }
 
-func refuse(w http.ResponseWriter, name, reason string) {
-	answer.JSON(w, http.StatusBadRequest, basisInput, inputErrors("", [2]string{name, reason}))
+func refused(name, reason string) error { return inputErrors("", [2]string{name, reason}) }
+
+// refusal is a refusal that is a text alone.
+type refusal struct {
+	status      int
+	basis, text string
 }
 
-// broken answers for what went wrong inside, and writes it to the log.
-func (a *API) broken(w http.ResponseWriter, what string, err error) {
-	a.conf.Log.Error(what, "error", err)
+func (r *refusal) Error() string { return r.text }
+
+// The refusals of several calls (public documentation).
+func errNothing() error         { return badRequest("No data to trigger") }
+func errAttachments() error     { return badRequest("Invalid attachments") }
+func errNotReady() error        { return badRequest("Snapshot is not ready") }
+func errNoDataset() error       { return notFound("dataset does not exist") }
+func badRequest(t string) error { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
+func notFound(t string) error   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }
+
+// snapshotError is why a snapshot is not what a call wants.
+type snapshotError struct {
+	snap jobs.Snapshot
+	error
+}
+
+func (e *snapshotError) Unwrap() error { return e.error }
+
+func of(snap jobs.Snapshot, err error) error { return &snapshotError{snap, err} }
+
+// fail answers what a call did not do (texts: public documentation).
+func (a *API) fail(w http.ResponseWriter, err error) {
+	var bad *inputError
+	var refused *refusal
+	var of *snapshotError
+	errors.As(err, &of)
+	switch {
+	case errors.As(err, &bad):
+		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
+		return
+	case errors.As(err, &refused):
+		answer.Text(w, refused.status, refused.basis, refused.text)
+		return
+	case errors.Is(err, jobs.ErrTooMany):
+		w.Header().Set("Retry-After", retryAfter)
+		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
+		return
+	case errors.Is(err, jobs.ErrNotReady) && of != nil:
+		v := map[string]string{"status": "running", "message": "Snapshot is not ready yet, try again in 10s"}
+		if of.snap.Status == jobs.Building {
+			v = map[string]string{"status": "building", "message": "Snapshot is building, try again in 30s"}
+		}
+		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, v)
+		return
+	case errors.Is(err, jobs.ErrNotComplete) && of != nil:
+		answer.Text(w, http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(of.snap.Status))
+		return
+	}
+	for _, known := range []struct {
+		err    error
+		status int
+		text   string
+	}{
+		{jobs.ErrExpired, http.StatusBadRequest, "Snapshot is expired"},
+		{jobs.ErrEmpty, http.StatusBadRequest, "Snapshot is empty"},
+		{jobs.ErrNotRunning, http.StatusBadRequest, "Snapshot is not running"},
+		{jobs.ErrNoInput, http.StatusBadRequest, "Snapshot input does not exist"},
+		{jobs.ErrNoSnapshot, http.StatusNotFound, "Snapshot does not exist"},
+	} {
+		if errors.Is(err, known.err) {
+			answer.Text(w, known.status, answer.BasisDataset, known.text)
+			return
+		}
+	}
+	a.conf.Log.Error("a call went wrong", "error", err)
 	answer.Text(w, http.StatusInternalServerError, answer.BasisDataset, "Internal server error")
 }

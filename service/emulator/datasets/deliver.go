@@ -47,24 +47,21 @@ func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
 
 // serveDeliver is POST /datasets/v3/deliver/{id}: the records of a snapshot to a
 // webhook. The other destinations are accounts elsewhere; they are refused by name.
-func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	snap, err := a.conf.Jobs.Get(id)
 	if err != nil {
-		a.noSnapshot(w, snap, err)
-		return
+		return of(snap, err)
 	}
-	m, ok := a.readOrder(w, r, snap)
-	if !ok {
-		return
+	m, err := a.readOrder(w, r, snap)
+	if err != nil {
+		return err
 	}
 	if m.Parts, err = a.conf.Jobs.Parts(id, m.Batch); err != nil {
 		if errors.Is(err, jobs.ErrNotReady) {
-			answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not ready")
-			return
+			return errNotReady()
 		}
-		a.noSnapshot(w, snap, err)
-		return
+		return of(snap, err)
 	}
 	d, err := a.conf.Deliver.Deliver(m)
 	switch {
@@ -72,31 +69,29 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Retry-After", retryAfter)
 		answer.Text(w, http.StatusTooManyRequests, answer.BasisTarget, "Too many deliveries are waiting")
 	case err != nil:
-		a.broken(w, "a delivery was not taken", err)
+		return fmt.Errorf("a delivery was not taken: %w", err)
 	default:
 		answer.JSON(w, http.StatusOK, basisDeliver, map[string]string{"delivery_id": d.ID})
 	}
+	return nil
 }
 
-// readOrder reads what is to be delivered where, or answers what is wrong with it.
-func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, ok bool) {
+// readOrder reads what is to be delivered where.
+func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, err error) {
 	if v := r.URL.Query().Get("notify"); v != "" && v != "true" && v != "false" {
-		refuse(w, "notify", "Not supported by this emulator")
-		return m, false
+		return m, refused("notify", "Not supported by this emulator")
 	}
-	t, ok := a.readBody(w, r, maxDeliverBytes)
-	if !ok {
-		return m, false
+	t, err := a.readBody(w, r, maxDeliverBytes)
+	if err != nil {
+		return m, err
 	}
 	to := t.Object("deliver")
 	switch kind := to.Text("type"); kind {
 	case "webhook":
 	case "":
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Deliver options are missing")
-		return m, false
+		return m, badRequest("Deliver options are missing")
 	default: // and has fields of its own
-		refuse(w, "deliver.type", "Not supported by this emulator: it delivers to webhooks")
-		return m, false
+		return m, refused("deliver.type", "Not supported by this emulator: it delivers to webhooks")
 	}
 	file := to.Object("filename")
 	m = deliver.Message{
@@ -121,14 +116,13 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	}
 	file.Done()
 	to.Done()
-	if !a.finish(w, t) {
-		return m, false
+	if err := finish(w, t); err != nil {
+		return m, err
 	}
 	if m.Batch != 0 && m.Batch < jobs.MinBatch {
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
-		return m, false
+		return m, badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 	}
-	return m, true
+	return m, nil
 }
 
 // attempt is one POST as it is shown.
@@ -179,21 +173,22 @@ func shown(d deliver.Delivery) delivery {
 }
 
 // serveDelivery is GET /datasets/v3/delivery/{id}.
-func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) error {
 	d, err := a.conf.Deliver.Get(r.PathValue("id"))
 	if err != nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Delivery does not exist")
-		return
+		return notFound("Delivery does not exist")
 	}
 	answer.JSON(w, http.StatusOK, basisDelivery, shown(d))
+	return nil
 }
 
 // serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=: the webhooks that a job
 // asked for have ids of which nobody was told.
-func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) error {
 	out := []delivery{}
 	for _, d := range a.conf.Deliver.List(r.URL.Query().Get("snapshot_id")) {
 		out = append(out, shown(d))
 	}
 	answer.JSON(w, http.StatusOK, basisDeliveries, out)
+	return nil
 }

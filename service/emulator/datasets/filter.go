@@ -147,13 +147,13 @@ func scalar(v any) bool {
 func readCondition(raw jsontext.Value, d jobs.Dataset, loose bool) (condition, error) {
 	var c condition
 	if json.Unmarshal(raw, &c, json.RejectUnknownMembers(!loose)) != nil {
-		return c, inputErrors("", [2]string{"filter", "Must be an object with name, operator and value, or with operator and filters, and nothing else"})
+		return c, refused("filter", "Must be an object with name, operator and value, or with operator and filters, and nothing else")
 	}
 	if err := c.check(d); err != nil {
-		return c, inputErrors("", [2]string{"filter", err.Error()})
+		return c, refused("filter", err.Error())
 	}
 	if !c.scalars() {
-		return c, inputErrors("", [2]string{"filter", "compares with texts, numbers and truths"})
+		return c, refused("filter", "compares with texts, numbers and truths")
 	}
 	return c, nil
 }

@@ -25,7 +25,7 @@ const (
 // readForm reads the CSV in the field data; other fields are settings.
 func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, error) {
 	if boundary == "" {
-		return nil, errAttachments
+		return nil, errAttachments()
 	}
 	var inputs []json.RawMessage
 	found := false
@@ -34,7 +34,7 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 		part, err := form.NextPart()
 		if errors.Is(err, io.EOF) {
 			if !found {
-				return nil, errAttachments
+				return nil, errAttachments()
 			}
 			return inputs, nil
 		}
@@ -60,14 +60,14 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 			reason = s.setField(part.FormName(), string(v))
 		}
 		if reason != "" {
-			return nil, inputErrors("", [2]string{shortened(part.FormName()), reason})
+			return nil, refused(shortened(part.FormName()), reason)
 		}
 	}
-	return nil, inputErrors("", [2]string{"body", fmt.Sprintf("More than %d fields", maxFormFields)})
+	return nil, refused("body", fmt.Sprintf("More than %d fields", maxFormFields))
 }
 
 // formError words what a form's reader gave.
-func formError(err error) error { return bodyError(err, errAttachments) }
+func formError(err error) error { return bodyError(err, errAttachments()) }
 
 // readCSV makes an input of every row: the names are those of the first one. Empty
 // cells are fields that are not given. The error is an [*inputError] or the reader's.

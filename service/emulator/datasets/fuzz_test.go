@@ -71,7 +71,7 @@ func FuzzCSV(f *testing.F) {
 func answerable(t *testing.T, err error) {
 	t.Helper()
 	var bad *inputError
-	var text refusal
+	var text *refusal
 	switch {
 	case err == nil || errors.As(err, &text):
 	case errors.As(err, &bad):

@@ -26,12 +26,12 @@ const (
 
 // readInputs reads the body in any of its forms: an array of inputs, an object with
 // input and settings, or a form with a CSV in the field data (public documentation).
-// Errors: an [*inputError], errAttachments, errNothing.
+// Errors: an [*inputError], errAttachments.
 func (a *API) readInputs(w http.ResponseWriter, r *http.Request, s *settings) ([]json.RawMessage, error) {
 	kind, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	isForm := kind == "multipart/form-data"
 	if !isForm && !answer.IsJSON(r.Header) && !a.conf.Loose {
-		return nil, inputErrors("", [2]string{"Content-Type", "Must be application/json or multipart/form-data"})
+		return nil, refused("Content-Type", "Must be application/json or multipart/form-data")
 	}
 	rc := http.NewResponseController(w)
 	if err := rc.SetReadDeadline(time.Now().Add(answer.BodyTimeout)); err != nil {
@@ -58,7 +58,7 @@ func (a *API) readInputs(w http.ResponseWriter, r *http.Request, s *settings) ([
 }
 
 func tooLarge() error {
-	return inputErrors("", [2]string{"body", fmt.Sprintf("Could not be read: at most %d bytes within %s", maxTriggerBytes, answer.BodyTimeout)})
+	return refused("body", fmt.Sprintf("Could not be read: at most %d bytes within %s", maxTriggerBytes, answer.BodyTimeout))
 }
 
 func parseError(format string, args ...any) *inputError {
@@ -119,7 +119,7 @@ func readArray(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 			return nil, err
 		}
 		if len(one) > maxInputBytes {
-			return nil, inputErrors("", [2]string{"input", fmt.Sprintf("Input %d is longer than %d bytes", len(inputs)+1, maxInputBytes)})
+			return nil, refused("input", fmt.Sprintf("Input %d is longer than %d bytes", len(inputs)+1, maxInputBytes))
 		}
 		inputs = append(inputs, json.RawMessage(one.Clone()))
 	}
@@ -128,7 +128,7 @@ func readArray(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 }
 
 func tooMany() error {
-	return inputErrors("", [2]string{"input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs)})
+	return refused("input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs))
 }
 
 // readObject reads an object with input, and settings.
@@ -164,7 +164,7 @@ func readObject(dec *jsontext.Decoder, s *settings) (inputs []json.RawMessage, e
 			reason += `; inputs are an array of objects, by itself or as "input"`
 		}
 		if reason != "" {
-			return nil, inputErrors("", [2]string{shortened(name), reason})
+			return nil, refused(shortened(name), reason)
 		}
 	}
 	_, err = dec.ReadToken()
@@ -182,7 +182,7 @@ func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	if err := dec.SkipValue(); err != nil {
 		return nil, err
 	}
-	return nil, inputErrors("", [2]string{"input", "Must be an array"})
+	return nil, refused("input", "Must be an array")
 }
 
 // shortened bounds a client's own words in an answer.

@@ -98,11 +98,11 @@ func (f filter) takes(s jobs.Snapshot) bool {
 }
 
 // serveSnapshots is GET /datasets/v3/snapshots, the newest first.
-func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 	f, ignored, bad := readFilter(r.URL.Query(), a.conf.Loose)
 	if bad != "" {
 		refuseFilter(w, bad)
-		return
+		return nil
 	}
 	for _, name := range ignored {
 		noteParameter(w, name)
@@ -119,9 +119,10 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) {
 	}
 	if f.total {
 		answer.JSON(w, http.StatusOK, basisList, map[string]any{"data": out, "total": total})
-		return
+		return nil
 	}
 	answer.JSON(w, http.StatusOK, basisList, out)
+	return nil
 }
 
 // job is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
@@ -152,11 +153,11 @@ type jobTrigger struct {
 	TS   string  `json:"ts"`
 }
 
-func (a *API) serveLog(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
 		answer.JSON(w, http.StatusNotFound, answer.BasisDataset, map[string]string{"error": "Snapshot not found"})
-		return
+		return nil
 	}
 	l := jobLog{
 		ID: s.ID, Created: s.Created.Format(time.RFC3339Nano), Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,
@@ -177,4 +178,5 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) {
 		l.SuccessRate = new(float64(s.Succeeded) / float64(s.Done))
 	}
 	answer.JSON(w, http.StatusOK, basisLog, l)
+	return nil
 }

@@ -29,65 +29,60 @@ const (
 func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/filter", a.takes(a.serveFilter))
 	handle("POST /datasets/search/{id}", a.takes(a.serveSearch))
-	handle("GET /datasets/snapshots", a.serveKept)
+	handle("GET /datasets/snapshots", a.serve(a.serveKept))
 	// Two documented paths that one pattern cannot tell apart: {id}/metadata and
 	// snapshots/{id}.
 	handle("GET /datasets/{id}/{what}", a.takes(a.serveOneOf))
-	handle("GET /datasets/snapshots/{id}/download", a.serveSnapshot)
-	handle("GET /datasets/snapshots/{id}/parts", a.serveParts)
+	handle("GET /datasets/snapshots/{id}/download", a.serve(a.serveSnapshot))
+	handle("GET /datasets/snapshots/{id}/parts", a.serve(a.serveParts))
 	if a.conf.Deliver != nil {
 		handle("POST /datasets/snapshots/{id}/deliver", a.takes(a.serveDeliver, "notify"))
 	}
 }
 
-func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) error {
 	id, what := r.PathValue("id"), r.PathValue("what")
 	switch {
 	case what == "metadata":
-		a.serveMetadata(w, id)
+		return a.serveMetadata(w, id)
 	case id == "snapshots":
-		a.serveKeptOne(w, what)
+		return a.serveKeptOne(w, what)
 	default:
 		answer.Text(w, http.StatusNotFound, answer.BasisRefusal, "There is no such endpoint here")
 	}
+	return nil
 }
 
-// filterOf reads the filter of a dataset, or answers what is wrong with it.
-func (a *API) filterOf(w http.ResponseWriter, id string, raw jsontext.Value) (c condition, ok bool) {
+// filterOf reads the filter of a dataset.
+func (a *API) filterOf(id string, raw jsontext.Value) (c condition, err error) {
 	if id == "" {
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
-		return c, false
+		return c, badRequest("dataset missing")
 	}
 	d, err := jobs.Find(id)
 	if err != nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
-		return c, false
+		return c, errNoDataset()
 	}
-	c, err = readCondition(raw, d, a.conf.Loose)
-	if err != nil {
-		answer.JSON(w, http.StatusBadRequest, basisInput, err)
-	}
-	return c, err == nil
+	return readCondition(raw, d, a.conf.Loose)
 }
 
 // serveFilter is POST /datasets/filter: a snapshot of the records that match.
-func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
-	t, ok := a.readBody(w, r, maxFilterBytes)
-	if !ok {
-		return
+func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) error {
+	t, err := a.readBody(w, r, maxFilterBytes)
+	if err != nil {
+		return err
 	}
 	dataset, filter := t.Text("dataset_id"), t.Raw("filter")
 	limit := between(t, "records_limit", 1, jobs.MaxKept, jobs.MaxKept)
-	if !a.finish(w, t) {
-		return
+	if err := finish(w, t); err != nil {
+		return err
 	}
-	c, ok := a.filterOf(w, dataset, filter)
-	if !ok {
-		return
+	c, err := a.filterOf(dataset, filter)
+	if err != nil {
+		return err
 	}
 	var records []json.RawMessage
 	size := 0
-	err := a.conf.Jobs.Select(r.Context(), dataset, func(raw json.RawMessage) bool {
+	err = a.conf.Jobs.Select(r.Context(), dataset, func(raw json.RawMessage) bool {
 		if matches(c, raw) {
 			records = append(records, raw)
 			size += len(raw)
@@ -96,12 +91,11 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
 		return len(records) < limit && size <= jobs.MaxKeptBytes
 	})
 	if err != nil {
-		a.broken(w, "records could not be filtered", err)
-		return
+		return fmt.Errorf("records could not be filtered: %w", err)
 	}
 	if len(records) == 0 {
 		answer.JSON(w, http.StatusUnprocessableEntity, answer.BasisDataset, map[string]string{"error": "Provided filter did not match any records"})
-		return
+		return nil
 	}
 	snap, err := a.conf.Jobs.Keep(jobs.Spec{
 		Dataset: dataset, Inputs: []json.RawMessage{json.RawMessage(filter)}, Format: "json", Via: r.URL.Path,
@@ -112,12 +106,13 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) {
 			"error": fmt.Sprintf("Maximum limit of %d jobs per dataset has been exceeded", a.conf.Jobs.MaxRunning()),
 		})
 	case errors.Is(err, jobs.ErrTooLarge):
-		refuse(w, "records_limit", "The records are too long for one snapshot; ask for fewer")
+		return refused("records_limit", "The records are too long for one snapshot; ask for fewer")
 	case err != nil:
-		a.broken(w, "a filtered snapshot was not kept", err)
+		return fmt.Errorf("a filtered snapshot was not kept: %w", err)
 	default:
 		answer.JSON(w, http.StatusOK, basisMarket, map[string]string{"snapshot_id": snap.ID})
 	}
+	return nil
 }
 
 func matches(c condition, raw json.RawMessage) bool {
@@ -126,10 +121,10 @@ func matches(c condition, raw json.RawMessage) bool {
 }
 
 // serveSearch is POST /datasets/search/{id}: a few records at once.
-func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
-	t, ok := a.readBody(w, r, maxFilterBytes)
-	if !ok {
-		return
+func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
+	t, err := a.readBody(w, r, maxFilterBytes)
+	if err != nil {
+		return err
 	}
 	if mode := t.Text("mode"); mode != "" && mode != "sync" {
 		t.Refuse("mode", "must be sync")
@@ -146,16 +141,16 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	filter := t.Raw("filter")
-	if !a.finish(w, t) {
-		return
+	if err := finish(w, t); err != nil {
+		return err
 	}
-	c, ok := a.filterOf(w, r.PathValue("id"), filter)
-	if !ok {
-		return
+	c, err := a.filterOf(r.PathValue("id"), filter)
+	if err != nil {
+		return err
 	}
 	began := time.Now()
 	hits, total := []json.RawMessage{}, 0
-	err := a.conf.Jobs.Select(r.Context(), r.PathValue("id"), func(raw json.RawMessage) bool {
+	err = a.conf.Jobs.Select(r.Context(), r.PathValue("id"), func(raw json.RawMessage) bool {
 		if matches(c, raw) {
 			if total >= skip && len(hits) < size {
 				hits = append(hits, raw)
@@ -165,14 +160,14 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) {
 		return true
 	})
 	if err != nil {
-		a.broken(w, "records could not be searched", err)
-		return
+		return fmt.Errorf("records could not be searched: %w", err)
 	}
 	v := map[string]any{"hits": hits, "total_hits": total, "took": time.Since(began).Milliseconds()}
 	if next := skip + len(hits); next < total {
 		v["search_after"] = []int{next}
 	}
 	answer.JSON(w, http.StatusOK, basisSearch, v)
+	return nil
 }
 
 // kept is a snapshot of the marketplace (public documentation).
@@ -196,11 +191,11 @@ func (a *API) shownKept(s jobs.Snapshot) kept {
 }
 
 // serveKept is GET /datasets/snapshots.
-func (a *API) serveKept(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveKept(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	if unknown := answer.UnknownParameters(w, r, a.conf.Loose, "dataset_id", "status"); len(unknown) > 0 {
 		refuseFilter(w, unknown[0])
-		return
+		return nil
 	}
 	out := []kept{}
 	for _, s := range a.conf.Jobs.List() {
@@ -211,13 +206,14 @@ func (a *API) serveKept(w http.ResponseWriter, r *http.Request) {
 		out = append(out, v)
 	}
 	answer.JSON(w, http.StatusOK, basisSnapshot, out)
+	return nil
 }
 
-func (a *API) serveKeptOne(w http.ResponseWriter, id string) {
+func (a *API) serveKeptOne(w http.ResponseWriter, id string) error {
 	s, err := a.conf.Jobs.Get(id)
 	if err != nil || !s.Kept {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
-		return
+		return notFound("Snapshot does not exist")
 	}
 	answer.JSON(w, http.StatusOK, basisSnapshot, a.shownKept(s))
+	return nil
 }

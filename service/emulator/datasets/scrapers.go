@@ -25,7 +25,7 @@ func schemaOf(fields []jobs.Field) []schemaField {
 
 // serveScrapers is GET /datasets/v3/scrapers: what a dataset takes and gives, by
 // dataset_id or by domain, or all.
-func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	out := []map[string]any{}
 	for _, d := range jobs.Datasets() {
@@ -45,14 +45,14 @@ func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) {
 		})
 	}
 	if id := q.Get("dataset_id"); id != "" && len(out) == 0 {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
-		return
+		return errNoDataset()
 	}
 	answer.JSON(w, http.StatusOK, basisScrapers, out)
+	return nil
 }
 
 // serveList is GET /datasets/list.
-func (a *API) serveList(w http.ResponseWriter, _ *http.Request) {
+func (a *API) serveList(w http.ResponseWriter, _ *http.Request) error {
 	sizes := map[string]int{}
 	for _, s := range a.conf.Jobs.List() {
 		if s.Status == jobs.Ready && !s.Kept {
@@ -69,18 +69,19 @@ func (a *API) serveList(w http.ResponseWriter, _ *http.Request) {
 		out = append(out, map[string]any{"id": d.ID, "name": d.Name, "size": sizes[d.ID], "fields": names})
 	}
 	answer.JSON(w, http.StatusOK, answer.BasisDataset+"; size counts what jobs here collected, fields: addition of this emulator", out)
+	return nil
 }
 
 // serveMetadata is GET /datasets/{id}/metadata.
-func (a *API) serveMetadata(w http.ResponseWriter, id string) {
+func (a *API) serveMetadata(w http.ResponseWriter, id string) error {
 	d, err := jobs.Find(id)
 	if err != nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
-		return
+		return errNoDataset()
 	}
 	fields := map[string]any{}
 	for _, f := range d.Fields {
 		fields[f.Name] = map[string]any{"type": f.Type, "active": true, "required": false, "description": f.Description}
 	}
 	answer.JSON(w, http.StatusOK, answer.BasisDataset, map[string]any{"id": d.ID, "fields": fields})
+	return nil
 }

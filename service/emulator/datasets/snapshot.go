@@ -17,11 +17,10 @@ import (
 	"zonedeck/service/emulator/jobs"
 )
 
-func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	snap, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
-		return
+		return notFound("Snapshot does not exist")
 	}
 	v := map[string]any{
 		"snapshot_id": snap.ID, "dataset_id": snap.Dataset, "status": snap.Status,
@@ -31,6 +30,7 @@ func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) {
 		v["error_message"] = snap.Error
 	}
 	answer.JSON(w, http.StatusOK, answer.BasisProgress, v)
+	return nil
 }
 
 // choice is what a download asks for.
@@ -40,8 +40,8 @@ type choice struct {
 	slice    jobs.Slice
 }
 
-// readChoice reads the query of a download, or answers what is wrong with it.
-func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
+// readChoice reads the query of a download.
+func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) error {
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		v, reason := q.Get(name), ""
 		switch name {
@@ -56,8 +56,7 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
 		case "batch_size":
 			n, err := strconv.Atoi(v)
 			if err != nil || n < jobs.MinBatch {
-				answer.Text(w, http.StatusBadRequest, answer.BasisDataset, fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
-				return false
+				return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 			}
 			c.slice.Batch = n
 		case "part":
@@ -70,22 +69,19 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) bool {
 			}
 		}
 		if reason != "" {
-			refuse(w, name, reason)
-			return false
+			return refused(name, reason)
 		}
 	}
 	if c.slice.Batch > 0 && c.slice.Part == 0 {
 		c.slice.Part = 1
 	}
-	return true
+	return nil
 }
 
-// readDownload is the snapshot of the path and what is asked of it, or it has answered.
-func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Snapshot, c choice, ok bool) {
-	snap, err := a.conf.Jobs.Get(r.PathValue("id"))
-	if err != nil {
-		a.noSnapshot(w, snap, err)
-		return snap, c, false
+// readDownload is the snapshot of the path and what is asked of it.
+func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Snapshot, c choice, err error) {
+	if snap, err = a.conf.Jobs.Get(r.PathValue("id")); err != nil {
+		return snap, c, of(snap, err)
 	}
 	c.format = snap.Format
 	return snap, c, a.readChoice(w, r.URL.Query(), &c)
@@ -93,51 +89,54 @@ func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Sn
 
 // serveSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then the
 // records, streamed.
-func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) {
-	snap, c, ok := a.readDownload(w, r)
-	if !ok {
-		return
+func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) error {
+	snap, c, err := a.readDownload(w, r)
+	if err != nil {
+		return err
 	}
 	write, err := a.conf.Jobs.Download(snap.ID, c.format, c.slice)
+	if errors.Is(err, jobs.ErrNoPart) {
+		return refused("part", "The snapshot has no such part")
+	}
 	if err != nil {
-		a.noSnapshot(w, snap, err)
-		return
+		return of(snap, err)
 	}
 	basis := answer.BasisDataset
 	if c.slice.Part > 0 {
 		basis = basisParts
 	}
 	a.send(w, snap.ID, c.format, c.compress, basis, write)
+	return nil
 }
 
 // serveParts is GET /datasets/v3/snapshot/{id}/parts.
-func (a *API) serveParts(w http.ResponseWriter, r *http.Request) {
-	snap, c, ok := a.readDownload(w, r)
-	if !ok {
-		return
+func (a *API) serveParts(w http.ResponseWriter, r *http.Request) error {
+	snap, c, err := a.readDownload(w, r)
+	if err != nil {
+		return err
 	}
 	n, err := a.conf.Jobs.Parts(snap.ID, c.slice.Batch)
 	switch {
 	case errors.Is(err, jobs.ErrNotReady):
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not ready")
+		return errNotReady()
 	case err != nil:
-		a.noSnapshot(w, snap, err)
+		return of(snap, err)
 	default:
 		answer.JSON(w, http.StatusOK, basisParts, map[string]int{"parts": n})
 	}
+	return nil
 }
 
 // serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV where that is asked
 // for.
-func (a *API) serveInput(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveInput(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if _, err := a.conf.Jobs.Get(id); err != nil {
-		a.noSnapshot(w, jobs.Snapshot{}, err)
-		return
+		return of(jobs.Snapshot{}, err)
 	}
 	c := choice{format: "json"}
-	if !a.readChoice(w, r.URL.Query(), &c) {
-		return
+	if err := a.readChoice(w, r.URL.Query(), &c); err != nil {
+		return err
 	}
 	write := writeJSON
 	switch c.format {
@@ -145,15 +144,14 @@ func (a *API) serveInput(w http.ResponseWriter, r *http.Request) {
 	case "csv":
 		write = writeCSV
 	default:
-		refuse(w, "format", "Must be json or csv")
-		return
+		return refused("format", "Must be json or csv")
 	}
 	inputs, err := a.conf.Jobs.Inputs(id)
 	if err != nil {
-		a.noSnapshot(w, jobs.Snapshot{}, err)
-		return
+		return of(jobs.Snapshot{}, err)
 	}
 	a.send(w, id, c.format, c.compress, answer.BasisDataset, func(w io.Writer) error { return write(w, inputs) })
+	return nil
 }
 
 func writeJSON(w io.Writer, inputs []json.RawMessage) error { return json.NewEncoder(w).Encode(inputs) }
@@ -212,56 +210,21 @@ func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) e
 	return zw.Close()
 }
 
-// noSnapshot words why a snapshot is not what a call wants (public documentation).
-func (a *API) noSnapshot(w http.ResponseWriter, snap jobs.Snapshot, err error) {
-	text := func(status int, basis, s string) { answer.Text(w, status, basis, s) }
-	switch {
-	case errors.Is(err, jobs.ErrNotReady) && snap.Status == jobs.Building:
-		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, map[string]string{
-			"status": "building", "message": "Snapshot is building, try again in 30s",
-		})
-	case errors.Is(err, jobs.ErrNotReady):
-		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, map[string]string{
-			"status": "running", "message": "Snapshot is not ready yet, try again in 10s",
-		})
-	case errors.Is(err, jobs.ErrExpired):
-		text(http.StatusBadRequest, answer.BasisDataset, "Snapshot is expired")
-	case errors.Is(err, jobs.ErrEmpty):
-		text(http.StatusBadRequest, answer.BasisDataset, "Snapshot is empty")
-	case errors.Is(err, jobs.ErrNoPart):
-		refuse(w, "part", "The snapshot has no such part")
-	case errors.Is(err, jobs.ErrNotComplete):
-		text(http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(snap.Status))
-	case errors.Is(err, jobs.ErrNoInput):
-		text(http.StatusBadRequest, answer.BasisDataset, "Snapshot input does not exist")
-	case errors.Is(err, jobs.ErrNoSnapshot):
-		text(http.StatusNotFound, answer.BasisDataset, "Snapshot does not exist")
-	default:
-		a.broken(w, "a call for a snapshot went wrong", err)
+func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) error {
+	if err := a.conf.Jobs.Cancel(r.PathValue("id")); err != nil {
+		return of(jobs.Snapshot{}, err)
 	}
-}
-
-func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) {
-	switch err := a.conf.Jobs.Cancel(r.PathValue("id")); {
-	case errors.Is(err, jobs.ErrNotRunning):
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "Snapshot is not running")
-	case err != nil:
-		a.noSnapshot(w, jobs.Snapshot{}, err)
-	default:
-		answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
-	}
+	answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
+	return nil
 }
 
 // serveRerun is POST /datasets/v3/snapshot/{id}/rerun: the same inputs as a new job,
 // without the webhooks of the first.
-func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) {
+func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) error {
 	snap, err := a.conf.Jobs.Rerun(r.PathValue("id"), r.URL.Path)
-	switch {
-	case errors.Is(err, jobs.ErrTooMany):
-		tooManyJobs(w)
-	case err != nil:
-		a.noSnapshot(w, snap, err)
-	default:
-		answer.JSON(w, http.StatusOK, basisRerun, map[string]string{"snapshot_id": snap.ID})
+	if err != nil {
+		return of(snap, err)
 	}
+	answer.JSON(w, http.StatusOK, basisRerun, map[string]string{"snapshot_id": snap.ID})
+	return nil
 }

@@ -8,41 +8,38 @@ import (
 	"zonedeck/service/emulator/document"
 )
 
-// takes is h behind a look at the query: a parameter that is not among the names is
+// takes is an endpoint behind a look at the query: a parameter that is not among the names is
 // refused, or noted where the service is loose.
-func (a *API) takes(h http.HandlerFunc, names ...string) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+func (a *API) takes(do endpoint, names ...string) http.HandlerFunc {
+	return a.serve(func(w http.ResponseWriter, r *http.Request) error {
 		if unknown := answer.UnknownParameters(w, r, a.conf.Loose, names...); len(unknown) > 0 {
-			refuse(w, shortened(unknown[0]), unknownParameter)
-			return
+			return refused(shortened(unknown[0]), unknownParameter)
 		}
-		h(w, r)
-	}
+		return do(w, r)
+	})
 }
 
 func noteParameter(w http.ResponseWriter, name string) {
 	answer.NoteUnknown(w, "query parameter "+name)
 }
 
-// readBody reads a body that is an object; where it is something else, it has answered.
-func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*document.Table, bool) {
+// readBody reads a body that is an object.
+func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*document.Table, error) {
 	body, err := document.Body(w, r, most, a.conf.Loose)
 	if err != nil {
 		field, reason, _ := strings.Cut(err.Error(), " ")
-		refuse(w, field, sentence(reason))
-		return nil, false
+		return nil, refused(field, sentence(reason))
 	}
 	t, err := document.JSON(body)
 	if err != nil {
-		answer.JSON(w, http.StatusBadRequest, basisInput, parseError("Request body is not JSON, or not what is asked for: %s", err))
-		return nil, false
+		return nil, parseError("Request body is not JSON, or not what is asked for: %s", err)
 	}
-	return t.Loose(a.conf.Loose), true
+	return t.Loose(a.conf.Loose), nil
 }
 
 // finish ends a body of which every field was asked for: it notes what a loose service
-// lets pass. When something was wrong, it has answered.
-func (a *API) finish(w http.ResponseWriter, t *document.Table) bool {
+// lets pass.
+func finish(w http.ResponseWriter, t *document.Table) error {
 	t.Done()
 	bad := inputErrors("")
 	for _, e := range t.Errs()[:min(len(t.Errs()), maxFaults)] {
@@ -53,13 +50,12 @@ func (a *API) finish(w http.ResponseWriter, t *document.Table) bool {
 		bad.Errors = append(bad.Errors, [2]string{shortened(e.Field), reason})
 	}
 	if len(bad.Errors) > 0 {
-		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
-		return false
+		return bad
 	}
 	for _, name := range t.Ignored() {
 		answer.NoteUnknown(w, name)
 	}
-	return true
+	return nil
 }
 
 // maxFaults bounds the list of what is wrong with a body.

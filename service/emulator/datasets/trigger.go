@@ -18,41 +18,42 @@ import (
 
 // serveTrigger is POST /datasets/v3/trigger (service.md 4.2). It answers after the
 // job is on disk.
-func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) {
-	spec, ok := a.readSpec(w, r)
-	if !ok {
-		return
+func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
+	spec, err := a.readSpec(w, r)
+	if err != nil {
+		return err
 	}
-	if snap, ok := a.trigger(w, spec); ok {
-		answer.JSON(w, http.StatusOK, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
+	snap, err := a.conf.Jobs.Trigger(spec)
+	if err != nil {
+		return fmt.Errorf("starting a job: %w", err)
 	}
+	answer.JSON(w, http.StatusOK, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
+	return nil
 }
 
 // serveScrape is POST /datasets/v3/scrape: a trigger whose records are the answer where
 // they come in time.
-func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) {
-	spec, ok := a.readSpec(w, r)
-	if !ok {
-		return
+func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
+	spec, err := a.readSpec(w, r)
+	if err != nil {
+		return err
 	}
 	if len(spec.Inputs) > MaxSyncInputs {
-		refuse(w, "input", fmt.Sprintf("At most %d inputs; trigger a job for more", MaxSyncInputs))
-		return
+		return refused("input", fmt.Sprintf("At most %d inputs; trigger a job for more", MaxSyncInputs))
 	}
-	snap, ok := a.trigger(w, spec)
-	if !ok {
-		return
+	snap, err := a.conf.Jobs.Trigger(spec)
+	if err != nil {
+		return fmt.Errorf("starting a job: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(r.Context(), a.conf.SyncWait)
 	defer cancel()
-	snap, err := a.conf.Jobs.Wait(ctx, snap.ID)
-	if err != nil {
+	if snap, err = a.conf.Jobs.Wait(ctx, snap.ID); err != nil {
 		w.Header().Set("Retry-After", retryAfter)
 		answer.JSON(w, http.StatusAccepted, basisScrape, map[string]string{
 			"snapshot_id": snap.ID, "status": string(snap.Status),
 			"message": "Your request is still in progress; follow the snapshot and download it when it is ready",
 		})
-		return
+		return nil
 	}
 	// Records, for a new snapshot cannot be seen within the grace, and its own caller is
 	// answered all the same.
@@ -61,101 +62,61 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) {
 		err = jobs.ErrEmpty
 	}
 	if err != nil {
-		a.noSnapshot(w, snap, err)
-		return
+		return of(snap, err)
 	}
 	a.send(w, snap.ID, spec.Format, false, basisScrape, write)
+	return nil
 }
 
-// trigger starts a job, or answers why not.
-func (a *API) trigger(w http.ResponseWriter, spec jobs.Spec) (jobs.Snapshot, bool) {
-	snap, err := a.conf.Jobs.Trigger(spec)
-	switch {
-	case errors.Is(err, jobs.ErrTooMany):
-		tooManyJobs(w)
-	case err != nil:
-		a.broken(w, "a job was not started", err)
-	}
-	return snap, err == nil
-}
-
-func tooManyJobs(w http.ResponseWriter) {
-	w.Header().Set("Retry-After", retryAfter)
-	answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
-}
-
-// readSpec reads query and body, or answers what is wrong with them.
-func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, bool) {
+// readSpec reads query and body.
+func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error) {
 	s := settings{spec: jobs.Spec{Format: "json"}, loose: a.conf.Loose}
 	q := r.URL.Query()
 	s.spec.Via = r.URL.Path + "?" + withoutSecrets(q)
 	for _, name := range slices.Sorted(maps.Keys(q)) {
 		if reason := s.set(name, q.Get(name)); reason != "" {
-			refuse(w, name, reason)
-			return s.spec, false
+			return s.spec, refused(name, reason)
 		}
 	}
 	if s.spec.Dataset == "" {
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, "dataset missing")
-		return s.spec, false
+		return s.spec, badRequest("dataset missing")
 	}
 	d, err := jobs.Find(s.spec.Dataset)
 	if err != nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisDataset, "dataset does not exist")
-		return s.spec, false
+		return s.spec, errNoDataset()
 	}
-	inputs, err := a.readInputs(w, r, &s)
-	if err == nil {
-		err = s.finish(d)
+	if s.spec.Inputs, err = a.readInputs(w, r, &s); err != nil {
+		return s.spec, err
 	}
-	if err == nil && len(s.spec.Hooks) > 0 && a.conf.Deliver == nil {
-		err = inputErrors("", [2]string{s.spec.Hooks[0].Kind, "Not supported by this emulator"})
+	if err := s.finish(d); err != nil {
+		return s.spec, err
 	}
-	if err == nil && len(inputs) == 0 {
-		err = errNothing
+	if len(s.spec.Hooks) > 0 && a.conf.Deliver == nil {
+		return s.spec, refused(s.spec.Hooks[0].Kind, "Not supported by this emulator")
 	}
-	if err == nil {
-		err = a.check(&s, inputs)
+	if len(s.spec.Inputs) == 0 {
+		return s.spec, errNothing()
 	}
-	var bad *inputError
-	switch {
-	case err == nil:
-		s.spec.Inputs = inputs
-		for _, name := range s.ignored {
-			answer.NoteUnknown(w, name)
-		}
-		return s.spec, true
-	case errors.As(err, &bad):
-		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
-	default:
-		// The texts of the public documentation.
-		answer.Text(w, http.StatusBadRequest, answer.BasisDataset, err.Error())
+	if err := a.check(&s, s.spec.Inputs); err != nil {
+		return s.spec, err
 	}
-	return s.spec, false
+	for _, name := range s.ignored {
+		answer.NoteUnknown(w, name)
+	}
+	return s.spec, nil
 }
-
-// refusal is a refusal that is a text alone (public documentation).
-type refusal string
-
-func (r refusal) Error() string { return string(r) }
-
-const (
-	errNothing      refusal = "No data to trigger"
-	errAttachments  refusal = "Invalid attachments"
-	errNoCollection refusal = "This dataset does not support collection"
-)
 
 // check looks at every input; the error names the first that does not fit.
 func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	if len(inputs) > jobs.MaxInputs {
-		return inputErrors("", [2]string{"input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs)})
+		return refused("input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs))
 	}
 	fields, err := jobs.InputFields(s.spec.Dataset, s.spec.Discover)
 	switch {
 	case errors.Is(err, jobs.ErrNoCollection):
-		return errNoCollection
+		return badRequest("This dataset does not support collection")
 	case errors.Is(err, jobs.ErrNoDiscovery):
-		return inputErrors("", [2]string{"discover_by", "Unknown value for this dataset"})
+		return refused("discover_by", "Unknown value for this dataset")
 	case err != nil:
 		return err
 	}
@@ -288,11 +249,11 @@ func wrongAuth(v string) (reason string) {
 // finish checks what belongs together, and words the webhooks.
 func (s *settings) finish(d jobs.Dataset) error {
 	if s.discover != (s.spec.Discover != "") {
-		return inputErrors("", [2]string{"discover_by", "Goes with type=discover_new"})
+		return refused("discover_by", "Goes with type=discover_new")
 	}
 	for _, f := range s.spec.Fields {
 		if !d.HasPath(s.spec.Discover, f) {
-			return inputErrors("", [2]string{"custom_output_fields", fmt.Sprintf("Unknown field %q", f)})
+			return refused("custom_output_fields", fmt.Sprintf("Unknown field %q", f))
 		}
 	}
 	if s.notify != "" {
