@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net/http"
 	"os"
@@ -14,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"zonedeck/service/emulator/state/statetest"
 )
 
 // emulating runs "emulate" while use works with it, and gives what it wrote to stderr.
@@ -167,10 +168,7 @@ func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	status := 0
 	stderr := emulating(t, exitOK, func(api, key string) {
-		jobs := filepath.Join(dir, "jobs")
-		if err := errors.Join(os.RemoveAll(jobs), os.WriteFile(jobs, nil, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		statetest.Refuse(t, dir, "jobs")
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, api+"/datasets/v3/trigger?dataset_id=gd_pages", strings.NewReader(`[{"url":"http://lab.test/ok"}]`))
 		if err != nil {
 			t.Fatal(err)
@@ -184,7 +182,7 @@ func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
 		resp.Body.Close()
 		status = resp.StatusCode
 	}, "--state", dir, "--quiet")
-	if status != http.StatusInternalServerError || !strings.Contains(stderr, "a job was not started") || !strings.Contains(stderr, "not a directory") {
+	if status != http.StatusInternalServerError || !strings.Contains(stderr, "a job was not started") || !strings.Contains(stderr, "the disk is full") {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }

@@ -275,7 +275,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 func TestAChangeThatIsNotKeptIsNotMade(t *testing.T) {
 	s := folder(t)
 	a := open(t, s, scenario.Demo())
-	defer statetest.Refuse(t, s, "zones")()
+	defer statetest.Refuse(t, s.Path("."), "zones")()
 	z, err := a.Zone("isp_demo")
 	if err != nil {
 		t.Fatal(err)
@@ -288,7 +288,7 @@ func TestAChangeThatIsNotKeptIsNotMade(t *testing.T) {
 	}
 	s = folder(t)
 	a = open(t, s, scenario.Demo())
-	defer statetest.Refuse(t, s, "keys")()
+	defer statetest.Refuse(t, s.Path("."), "keys")()
 	if _, err := a.CreateKey("k", level.User, "", time.Time{}); err == nil || len(a.Keys()) != 8 {
 		t.Errorf("%v, %d keys", err, len(a.Keys()))
 	}

@@ -26,7 +26,7 @@ func TestAJobEndsOnceItsEndCanBeWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		mend := statetest.Refuse(t, d, "jobs")
+		mend := statetest.Refuse(t, d.Path("."), "jobs")
 		s.gate <- struct{}{}
 		synctest.Wait()
 		if got, err := e.Get(snap.ID); err != nil || got.Status.Ended() || got.Done != 1 {

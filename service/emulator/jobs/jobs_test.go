@@ -202,7 +202,7 @@ func TestWhatADiskErrorDoes(t *testing.T) {
 	}
 	s.gate <- struct{}{}
 	until(t, e, snap.ID, func(s Snapshot) bool { return s.Done == 1 })
-	defer statetest.Refuse(t, d, "records")()
+	defer statetest.Refuse(t, d.Path("."), "records")()
 	close(s.gate)
 	if got := until(t, e, snap.ID, ended); got.Status != Failed || got.Error == "" {
 		t.Errorf("%+v", got)
@@ -218,7 +218,7 @@ func TestTriggerKeepsNothingOfARefusedJob(t *testing.T) {
 	if _, err := e.Trigger(Spec{Dataset: "gd_x", Inputs: inputs(1)}); !errors.Is(err, ErrNoDataset) {
 		t.Errorf("%v", err)
 	}
-	mend := statetest.Refuse(t, d, "inputs")
+	mend := statetest.Refuse(t, d.Path("."), "inputs")
 	if _, err := e.Trigger(Spec{Dataset: "gd_products", Inputs: inputs(1)}); err == nil || len(e.List()) != 0 {
 		t.Errorf("on a full disk: %v, %+v", err, e.List())
 	}

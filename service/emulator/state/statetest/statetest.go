@@ -68,11 +68,12 @@ func Holds(t testing.TB, d *state.Dir, text string) bool {
 	return found
 }
 
-// Refuse makes every write to a table fail, as a full disk does, until mend.
-func Refuse(t testing.TB, d *state.Dir, table string) (mend func()) {
+// Refuse makes every write to a table of the database in dir fail, as a full disk does,
+// until mend.
+func Refuse(t testing.TB, dir, table string) (mend func()) {
 	t.Helper()
-	run(t, d, "CREATE TRIGGER refused BEFORE INSERT ON "+table+" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
-	return func() { run(t, d, "DROP TRIGGER refused") }
+	run(t, dir, "CREATE TRIGGER refused BEFORE INSERT ON "+table+" BEGIN SELECT RAISE(ABORT, 'the disk is full'); END")
+	return func() { run(t, dir, "DROP TRIGGER refused") }
 }
 
 // Hold makes every write to a table stand still, as a slow disk does, until release, which
@@ -82,7 +83,7 @@ func Hold(t testing.TB, d *state.Dir, table string) (begun <-chan struct{}, rele
 	h := &hold{begun: make(chan struct{}), released: make(chan struct{})}
 	key := d.Path(table)
 	held.Store(key, h)
-	run(t, d, fmt.Sprintf("CREATE TRIGGER held BEFORE INSERT ON %s BEGIN SELECT statetest_hold('%s'); END", table, key))
+	run(t, d.Path("."), fmt.Sprintf("CREATE TRIGGER held BEFORE INSERT ON %s BEGIN SELECT statetest_hold('%s'); END", table, key))
 	release = sync.OnceFunc(func() { close(h.released) })
 	t.Cleanup(func() {
 		release()
@@ -113,9 +114,9 @@ var registered = sync.OnceValue(func() error {
 })
 
 // run runs a statement as another program would.
-func run(t testing.TB, d *state.Dir, statement string) {
+func run(t testing.TB, dir, statement string) {
 	t.Helper()
-	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(d.Path("state.db"))+"?_pragma=busy_timeout(5000)")
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "state.db"))+"?_pragma=busy_timeout(5000)")
 	if err != nil {
 		t.Fatal(err)
 	}
