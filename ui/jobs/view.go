@@ -38,11 +38,7 @@ func (m *Model) renderList(w, h int) string {
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
-	line := m.ledger.find.Line(iw)
-	if line == "" {
-		return widget.Pane(m.deps.Theme, title, focused, w, h, m.ledger.table.Render(m.deps.Theme, focused, iw, ih))
-	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.ledger.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+	return widget.Pane(m.deps.Theme, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {

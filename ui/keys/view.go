@@ -51,11 +51,7 @@ func (m *Model) renderList(w, h int) string {
 	if n := len(m.list.keys); n > 0 {
 		title = fmt.Sprintf("Keys (%d)", n)
 	}
-	line := m.list.find.Line(iw)
-	if line == "" {
-		return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.table.Render(m.deps.Theme, focused, iw, ih))
-	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, widget.Stack(m.list.table.Render(m.deps.Theme, focused, iw, ih-1), line))
+	return widget.Pane(m.deps.Theme, title, focused, w, h, m.list.find.Render(&m.list.table, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 	uv "github.com/charmbracelet/ultraviolet"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/charmbracelet/x/vt"
 )
 
@@ -258,4 +259,16 @@ func trim(s string) string {
 		lines[i] = strings.TrimRight(l, " \t\r")
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
+}
+
+// Click clicks on the first cell that shows a text.
+func (s *Screen) Click(text string) {
+	s.t.Helper()
+	for y, l := range strings.Split(s.Screen(), "\n") {
+		if before, _, ok := strings.Cut(l, text); ok {
+			s.Send(tea.MouseClickMsg{X: ansi.StringWidth(before), Y: y, Button: tea.MouseLeft})
+			return
+		}
+	}
+	s.t.Fatalf("%q is not on the screen:\n%s", text, s.Screen())
 }

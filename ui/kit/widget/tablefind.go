@@ -163,6 +163,16 @@ func (t *Table) matches(i int, query string) bool {
 	return false
 }
 
+// Render draws the table as exactly h lines of w cells, with the search under it
+// while there is one.
+func (f *TableFind) Render(t *Table, focused bool, w, h int) string {
+	line := f.Line(w)
+	if line == "" {
+		return t.Render(f.theme, focused, w, h)
+	}
+	return Stack(t.Render(f.theme, focused, w, h-1), line)
+}
+
 // Line is the search in one line of w cells, to be drawn under the table; empty
 // when there is no search.
 func (f *TableFind) Line(w int) string {
