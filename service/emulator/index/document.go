@@ -13,8 +13,8 @@ type Document struct {
 	URL, Title, Description string
 	Text                    string // plain text; lines and paragraphs are kept
 	Category                string
-	// Published is the zero time where it is not known: such a document is not part of
-	// any date range.
+	// Published is the zero time where it is not known: a document without a date is in no
+	// range of dates.
 	Published time.Time
 	// Facts are what the page says of its subject, by a name in lower-case words: "price",
 	// "main ingredient". Discover reads language (two letters; "en" where it is missing),

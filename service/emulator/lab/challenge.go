@@ -140,14 +140,14 @@ func (s *site) blocks(mux *http.ServeMux) {
 	mux.HandleFunc("/challenge", s.challenge)
 	// The script draws a box to tick where the page has a CAPTCHA's widget, and starts at
 	// once where it has none. It writes the hash out because browsers offer their own on
-	// secure pages only, and the site is plain HTTP, too.
+	// secure pages only, and the site is also served over plain HTTP.
 	mux.Handle("/challenge.js", file("challenge.js", "text/javascript; charset=utf-8"))
 }
 
 func hard(r *http.Request) bool { return r.URL.Query().Get("hard") == "1" }
 
-// block shows the page behind a block to a visitor who has solved its challenge, else the
-// block. Its challenge is that of a name; "" is none.
+// block shows a block, or the page behind it to a visitor who has solved the challenge of
+// that name.
 func (s *site) block(w http.ResponseWriter, r *http.Request, status int, template, name, behind string) {
 	switch {
 	case hard(r) && name == "captcha":

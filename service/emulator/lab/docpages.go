@@ -25,7 +25,7 @@ func (s *site) documentList(w http.ResponseWriter, _ *http.Request) {
 	show(w, http.StatusOK, "documents", out)
 }
 
-// documentPage is an article with what such pages carry: a description, an author, a
+// documentPage is an article as news sites show one: with a description, an author, a
 // date, facts, links to its neighbours, and a reading time that only a script writes.
 func (s *site) documentPage(w http.ResponseWriter, r *http.Request) {
 	x := s.index()

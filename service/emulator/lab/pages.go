@@ -38,8 +38,8 @@ func (s *site) otherPages(mux *http.ServeMux) {
 	mux.HandleFunc("/welcome.txt", s.welcome)
 }
 
-// login takes user lab with password lamp, and shows an account page to who has been
-// there. The cookie is bound to nothing but the site.
+// login takes user lab with password lamp, and shows an account page to visitors who
+// have signed in. The cookie is bound to nothing but the site.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	const cookie = "lab_user"
 	if r.Method == http.MethodPost {

@@ -149,5 +149,5 @@ func (c *peeked) Read(p []byte) (int, error) {
 	return c.r.Read(p)
 }
 
-// NetConn is the connection below, for those who have to know which one it is.
+// NetConn is the connection below, for callers that have to know which one it is.
 func (c *peeked) NetConn() net.Conn { return c.Conn }

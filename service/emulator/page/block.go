@@ -31,12 +31,12 @@ type Block struct {
 const maxDetect = 256 << 10
 
 // maxChallengeText is how much visible text, in bytes, a page with a widget may have
-// and still be a challenge: forms of ordinary pages carry widgets, too.
+// and still be a challenge: forms of ordinary pages carry widgets as well.
 const maxChallengeText = 1500
 
 // Detect reports whether an answer is a block: the marks of public bot defences on a
 // page with hardly any text and nothing else to fill in, or a status that says so. It
-// never errs on the side of a block: an article about CAPTCHAs is none.
+// never errs on the side of a block: an article about CAPTCHAs passes.
 func Detect(status int, header http.Header, body []byte) Block {
 	if mark := mitigated(header); mark != "" {
 		return Block{Challenge, mark}

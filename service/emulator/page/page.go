@@ -121,7 +121,7 @@ func baseOf(doc *html.Node, base string) *url.URL {
 	return b
 }
 
-// resolve is nil for an empty reference, for one that is no address, and for one that is
+// resolve is nil for an empty reference, for an invalid one, and for one that is
 // too long.
 func resolve(base *url.URL, ref string) *url.URL {
 	ref = strings.TrimSpace(ref)

@@ -137,7 +137,7 @@ func group(n *html.Node) {
 		for _, g := range groups {
 			n.AppendChild(g)
 		}
-		if of != atom.Div { // what holds the lists is none
+		if of != atom.Div { // what holds the lists is not a list itself
 			rename(n, atom.Div)
 			of = atom.Div
 		}

@@ -52,7 +52,7 @@ func Render(body []byte, contentType string, q Query) ([]byte, string, error) {
 	return b.Bytes(), "application/json; charset=utf-8", nil
 }
 
-// Parse reads a page of results, which is UTF-8. A page that is none gives empty
+// Parse reads a page of results, which is UTF-8. Any other page gives empty
 // sections; the errors are those of [page.Parse].
 func Parse(body []byte, q Query) (Full, error) {
 	root, err := page.Parse(body)

@@ -33,8 +33,8 @@ var ErrNoJSON = errors.New("JSON output is not supported")
 
 // Query is a search as its address says it.
 type Query struct {
-	// Engine is google, bing, yandex or duckduckgo; "" where the address is none of a
-	// search.
+	// Engine is google, bing, yandex or duckduckgo; "" where the address is not a
+	// search's.
 	Engine string
 	Text   string
 	// Language and Country are as written: hl and gl, setLang and cc, lang and lr.

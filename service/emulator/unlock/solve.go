@@ -36,7 +36,7 @@ var errNoChallenge = errors.New("the page has no challenge that could be solved"
 // solve solves the challenge on a block's page: it reads where the puzzle is, fetches
 // it, works it out and hands the answer in. The cookies are the clearance that the
 // target gave for it. asked is the request that the page answered; its User-Agent is
-// used for the puzzle, too, as a browser would.
+// also used for the puzzle, as a browser would.
 func solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
 	at, err := endpoint(asked.URL, body)
 	if err != nil {
