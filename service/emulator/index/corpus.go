@@ -37,7 +37,7 @@ func openCorpus(ctx context.Context, docs []Document) (c *corpus, err error) {
 	db.SetMaxOpenConns(1) // a second connection would be a second database
 	c = &corpus{docs: make([]document, len(docs)), names: map[string]bool{}, db: db}
 	if err := c.fill(ctx, docs); err != nil {
-		db.Close()
+		_ = db.Close() // the first error is the one to report
 		return nil, fmt.Errorf("%w: filling: %w", errIndex, err)
 	}
 	return c, nil
@@ -48,7 +48,7 @@ func (c *corpus) fill(ctx context.Context, docs []Document) error {
 	if err != nil {
 		return err
 	}
-	defer tx.Rollback() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
 	if _, err := tx.ExecContext(ctx, createDocuments); err != nil {
 		return err
 	}

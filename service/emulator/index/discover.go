@@ -316,7 +316,7 @@ func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {
 	defer s.mu.Unlock()
 	t, ok := s.tasks.get(id, s.cfg.Now())
 	if !ok {
-		return nil, &refusal{http.StatusNotFound, basisLost, "Task not found"}
+		return nil, &refusedError{http.StatusNotFound, basisLost, "Task not found"}
 	}
 	over := t.over
 	if over.IsZero() {

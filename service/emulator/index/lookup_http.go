@@ -53,7 +53,7 @@ func (s *Service) see(id string, on *shelf[*lookup], f func(*lookup) (any, error
 	defer s.mu.Unlock()
 	l, ok := on.get(id, s.cfg.Now())
 	if !ok {
-		return nil, &refusal{http.StatusNotFound, basisBetaGuess, "Request not found"}
+		return nil, &refusedError{http.StatusNotFound, basisBetaGuess, "Request not found"}
 	}
 	return f(l)
 }
@@ -118,7 +118,7 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 			l.query, l.columns = p.query, slices.Clone(p.columns)
 			return nil, nil
 		}); err != nil {
-			return nil, &refusal{http.StatusNotFound, basisBetaGuess, "Preview not found"}
+			return nil, &refusedError{http.StatusNotFound, basisBetaGuess, "Preview not found"}
 		}
 	}
 	l.title = cmp.Or(l.title, l.query)
@@ -201,7 +201,7 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) 
 		if l.status == failed {
 			code = http.StatusBadRequest
 		}
-		return nil, &refusal{code, basisBetaGuess, map[string]string{"status": l.status, "message": "Request is " + l.status}}
+		return nil, &refusedError{code, basisBetaGuess, map[string]string{"status": l.status, "message": "Request is " + l.status}}
 	})
 	data, _ := v.([]map[string]any)
 	if err != nil || format == "" || format == "json" {

@@ -9,30 +9,30 @@ import (
 )
 
 // handler gives the value of an answer, or a nil one where it has answered itself. An
-// error that is neither a [*refusal] nor one of this emulator's own failures says what is
+// error that is neither a [*refusedError] nor one of this emulator's own failures says what is
 // wrong with the request.
 type handler func(http.ResponseWriter, *http.Request) (any, error)
 
-// refusal is an answer that is not the one that was asked for. A text as its body is the
+// refusedError is an answer that is not the one that was asked for. A text as its body is the
 // error of an object.
-type refusal struct {
+type refusedError struct {
 	status int
 	basis  string
 	body   any
 }
 
-func (e *refusal) Error() string { return fmt.Sprint(e.body) }
+func (e *refusedError) Error() string { return fmt.Sprint(e.body) }
 
 // plain is the body of a refusal that is a text alone.
 type plain string
 
 func refuseText(text string) error {
-	return &refusal{http.StatusBadRequest, basisBetaGuess, plain(text)}
+	return &refusedError{http.StatusBadRequest, basisBetaGuess, plain(text)}
 }
 
 var (
 	// errBusy refuses a task when too many of them wait or run.
-	errBusy = &refusal{http.StatusTooManyRequests, basisBusy, "Too many tasks are waiting"}
+	errBusy = &refusedError{http.StatusTooManyRequests, basisBusy, "Too many tasks are waiting"}
 	// errIndex is a failure of the index, which is nobody's fault but this emulator's.
 	errIndex = errors.New("the index failed")
 )
@@ -59,7 +59,7 @@ func (s *Service) answers(basis string, h handler, names ...string) http.Handler
 }
 
 func (s *Service) refuse(w http.ResponseWriter, err error) {
-	no := (*refusal)(nil)
+	no := (*refusedError)(nil)
 	if !errors.As(err, &no) {
 		no = s.refusalOf(err)
 	}
@@ -78,16 +78,16 @@ func (s *Service) refuse(w http.ResponseWriter, err error) {
 
 // refusalOf is 500 for a failure of the index, and otherwise 400 in the form that public
 // documentation shows for /request.
-func (s *Service) refusalOf(err error) *refusal {
+func (s *Service) refusalOf(err error) *refusedError {
 	if errors.Is(err, errIndex) {
 		s.cfg.Log.Error("a request was not answered", "error", err)
-		return &refusal{http.StatusInternalServerError, basisBetaGuess, "Internal server error"}
+		return &refusedError{http.StatusInternalServerError, basisBetaGuess, "Internal server error"}
 	}
 	details := []string{err.Error()}
 	if bad := (*answer.InvalidError)(nil); errors.As(err, &bad) {
 		details = bad.Details
 	}
-	return &refusal{http.StatusBadRequest, basisInvalid, map[string]any{
+	return &refusedError{http.StatusBadRequest, basisInvalid, map[string]any{
 		"error": "Request validation failed", "error_code": "validation", "details": details,
 	}}
 }
