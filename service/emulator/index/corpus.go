@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 	"maps"
 	"net/url"
@@ -43,7 +44,7 @@ func openCorpus(ctx context.Context, docs []Document) (c *corpus, err error) {
 	return c, nil
 }
 
-func (c *corpus) fill(ctx context.Context, docs []Document) error {
+func (c *corpus) fill(ctx context.Context, docs []Document) (err error) {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -56,7 +57,7 @@ func (c *corpus) fill(ctx context.Context, docs []Document) error {
 	if err != nil {
 		return err
 	}
-	defer insert.Close()
+	defer func() { err = errors.Join(err, insert.Close()) }()
 	for i, given := range docs {
 		d := newDocument(given)
 		for name := range d.facts {
@@ -86,9 +87,9 @@ type hit struct {
 
 // match finds the documents that an expression of FTS5 allows, the best first; all of
 // them, in their own order, where it is "".
-func (c *corpus) match(ctx context.Context, expression string) ([]hit, error) {
+func (c *corpus) match(ctx context.Context, expression string) (hits []hit, err error) {
 	if expression == "" {
-		hits := make([]hit, len(c.docs))
+		hits = make([]hit, len(c.docs))
 		for i := range c.docs {
 			hits[i] = hit{doc: &c.docs[i], number: i}
 		}
@@ -98,8 +99,7 @@ func (c *corpus) match(ctx context.Context, expression string) ([]hit, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: searching: %w", errIndex, err)
 	}
-	defer rows.Close()
-	var hits []hit
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	for rows.Next() {
 		var h hit
 		if err := rows.Scan(&h.number, &h.weight, &h.passage); err != nil {
