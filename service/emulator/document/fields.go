@@ -281,11 +281,33 @@ func ParseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is no moment", Quote(s))
 }
 
-func (t *Table) wrongElement(name string, i int, el any, toml, json string) {
-	if t.doc.json {
-		toml = json
+// elements is a list whose elements are all of a kind; those that are not are mistakes,
+// and left out.
+func elements[T any](t *Table, name string, list, one [2]string, made func(at string, v any) (T, bool)) []T {
+	v, ok := t.ask(name)
+	if !ok {
+		return nil
 	}
-	t.doc.fail(join(join(t.at, name), strconv.Itoa(i)), &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(open(el))), Expected: toml, kind: true})
+	all, ok := v.([]any)
+	if !ok {
+		t.wrongKind(name, v, list[0], list[1])
+		return nil
+	}
+	out := make([]T, 0, len(all))
+	for i, el := range all {
+		at := join(t.path(name), strconv.Itoa(i))
+		el = open(el)
+		if v, ok := made(at, el); ok {
+			out = append(out, v)
+			continue
+		}
+		e := &Error{Msg: fmt.Sprintf("an element of %s is %s", name, kind(el)), Expected: one[0], kind: true}
+		if t.doc.json {
+			e.Expected = one[1]
+		}
+		t.doc.fail(at, e)
+	}
+	return out
 }
 
 // Texts is a list of text; a single text stands for a list of one.
@@ -302,25 +324,11 @@ func (t *Table) Texts(name string) []string {
 
 // List is a list of text.
 func (t *Table) List(name string) []string {
-	v, ok := t.ask(name)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.wrongKind(name, v, "a list of texts", "an array of strings")
-		return nil
-	}
-	out := make([]string, 0, len(list))
-	for i, el := range list {
-		s, ok := open(el).(string)
-		if !ok {
-			t.wrongElement(name, i, el, "text in quotes", "a string")
-			continue
-		}
-		out = append(out, s)
-	}
-	return out
+	return elements(t, name, [2]string{"a list of texts", "an array of strings"}, [2]string{"text in quotes", "a string"},
+		func(_ string, v any) (string, bool) {
+			s, ok := v.(string)
+			return s, ok
+		})
 }
 
 // Table is a table within this one; nil where there is none.
@@ -378,24 +386,9 @@ func (t *Table) Map(name string) map[string]string {
 
 // Tables is a list of tables, as [[name]] writes it.
 func (t *Table) Tables(name string) []*Table {
-	v, ok := t.ask(name)
-	if !ok {
-		return nil
-	}
-	list, ok := v.([]any)
-	if !ok {
-		t.wrongKind(name, v, "a list of tables: [["+name+"]]", "an array of objects")
-		return nil
-	}
-	out := make([]*Table, 0, len(list))
-	for i, el := range list {
-		at := join(join(t.at, name), strconv.Itoa(i))
-		m, ok := open(el).(map[string]any)
-		if !ok {
-			t.wrongElement(name, i, el, "a table", "an object")
-			continue
-		}
-		out = append(out, &Table{doc: t.doc, at: at, fields: m})
-	}
-	return out
+	return elements(t, name, [2]string{"a list of tables: [[" + name + "]]", "an array of objects"}, [2]string{"a table", "an object"},
+		func(at string, v any) (*Table, bool) {
+			m, ok := v.(map[string]any)
+			return &Table{doc: t.doc, at: at, fields: m}, ok
+		})
 }
