@@ -176,7 +176,7 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 }
 
 // texts are the fields of a JSON object that are text, as far as it was read: a body may
-// be cut. What is no JSON is the handler's to refuse.
+// be cut. The handler refuses what is not JSON.
 func texts(b []byte) map[string]string {
 	out := map[string]string{}
 	dec := json.NewDecoder(bytes.NewReader(b))

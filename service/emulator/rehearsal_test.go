@@ -152,7 +152,7 @@ func TestFaultsAreManaged(t *testing.T) {
 		{"PUT", "/faults/a", `[]`, 400, "not by 0"},
 		{"PUT", "/faults/none", `{"point":"api","action":"drop"}`, 404, "no such fault"},
 		{"POST", "/faults", `{"id":"a","point":"api","action":"drop"}`, 409, "exists"},
-		{"POST", "/faults", `{"point":"api","action":"explode"}`, 400, `\"explode\" is no action of the api; expected one of latency`},
+		{"POST", "/faults", `{"point":"api","action":"explode"}`, 400, `\"explode\" is not an action of the api; expected one of latency`},
 		{"POST", "/faults", `{"point":"api","action":"drop","colour":"red"}`, 400, `unknown field \"colour\"`},
 		{"GET", "/faults/none", "", 404, "no such fault: none"},
 		{"DELETE", "/faults/none", "", 404, "no such fault"},

@@ -171,7 +171,7 @@ func TestWhatIsWrongWithAFaultIsSaid(t *testing.T) {
 	}{
 		"text for a number": {rehearsal.Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "many"}}, `status: "many" is not a whole number`},
 		"no probability":    {rehearsal.Rule{Point: "api", Action: "drop", Fields: map[string]string{"probability": "x"}}, `probability: "x" is not a number from 0 to 1`},
-		"no such action":    {rehearsal.Rule{Point: "job", Action: "captcha"}, "is no action of the job"},
+		"no such action":    {rehearsal.Rule{Point: "job", Action: "captcha"}, "is not an action of the job"},
 		"a missing value":   {rehearsal.Rule{Point: "api", Action: "latency"}, "has no delay"},
 	} {
 		if _, err := g.AddFault(t.Context(), tt.rule); err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -95,8 +95,7 @@ func flagIn(name string) string {
 	return ""
 }
 
-// withoutAny drops "any" from a list of those who are let in: a list without entries
-// says it already.
+// withoutAny drops "any" from an allowlist: a list without entries says the same.
 func withoutAny(entries []string) []string {
 	if slices.Contains(entries, anyone) {
 		return nil
@@ -255,40 +254,40 @@ const (
 
 // EditIPs adds callers to a list of zones (nil: all), or takes them off it. An allowlist
 // with "any" or without entries lets every caller in.
-// The error for an entry that is none is an [*answer.InvalidError].
+// The error for an invalid entry is an [*answer.InvalidError].
 func (a *Account) EditIPs(zones []string, list List, entries []string, remove bool) ([]Zone, error) {
 	return a.edit(zones, func(r *record) error {
-		own := &r.AllowIPs
+		listed := &r.AllowIPs
 		if list == Deny {
-			own = &r.DenyIPs
+			listed = &r.DenyIPs
 		}
-		next, err := edited(*own, entries, remove)
+		next, err := edited(*listed, entries, remove)
 		if err != nil {
 			return invalid(err)
 		}
 		if list == Allow {
 			next = withoutAny(next)
 		}
-		*own = next
+		*listed = next
 		return nil
 	})
 }
 
 func invalid(err error) error { return &answer.InvalidError{Details: []string{err.Error()}} }
 
-// EditDomains adds targets to a list of a zone, or takes them off it. The error for a
-// name that is none is an [*answer.InvalidError].
+// EditDomains adds targets to a list of a zone, or takes them off it. The error for an
+// invalid name is an [*answer.InvalidError].
 func (a *Account) EditDomains(zone string, list List, entries []string, remove bool) (Zone, error) {
 	changed, err := domains(entries)
 	if err != nil {
 		return Zone{}, invalid(err)
 	}
 	return a.editOne(zone, func(r *record) error {
-		own := &r.AllowDomains
+		listed := &r.AllowDomains
 		if list == Deny {
-			own = &r.DenyDomains
+			listed = &r.DenyDomains
 		}
-		next := slices.DeleteFunc(slices.Clone(*own), func(d string) bool { return slices.Contains(changed, d) })
+		next := slices.DeleteFunc(slices.Clone(*listed), func(d string) bool { return slices.Contains(changed, d) })
 		if !remove {
 			next = append(next, changed...)
 		}
@@ -296,7 +295,7 @@ func (a *Account) EditDomains(zone string, list List, entries []string, remove b
 		if err != nil {
 			return invalid(err)
 		}
-		*own = next
+		*listed = next
 		return nil
 	})
 }

@@ -63,7 +63,7 @@ func isFlagText(v string) bool { return slices.Contains([]string{"true", "false"
 
 func (p Plan) text(name string) string {
 	var v string
-	_ = json.Unmarshal(p[name], &v) // what is no text was refused by check
+	_ = json.Unmarshal(p[name], &v) // check refused everything but text
 	return v
 }
 

@@ -16,7 +16,7 @@ const (
 // ParseDuration reads what time.ParseDuration does, with days and weeks: "7d",
 // "1.5w", "1d12h", "-3d".
 func ParseDuration(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%s is no duration", Quote(s))
+	bad := fmt.Errorf("%s is not a duration", Quote(s))
 	rest, negative := strings.CutPrefix(s, "-")
 	if rest == "" {
 		return 0, bad

@@ -141,7 +141,7 @@ func (t *Table) OneOf(name string, values ...string) string {
 		}
 	}
 	if _, isText := open(t.fields[name]).(string); isText {
-		t.wrong(name, fmt.Sprintf("%s is no %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
+		t.wrong(name, fmt.Sprintf("%s is not a known %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
 	}
 	return ""
 }
@@ -170,7 +170,7 @@ func (t *Table) Int(name string, lowest, highest int64) int64 {
 	if num, isJSON := v.(json.Number); isJSON {
 		var err error
 		if n, err = strconv.ParseInt(num.String(), 10, 64); err != nil {
-			t.wrong(name, fmt.Sprintf("%s is no whole number", Quote(num.String())), expected)
+			t.wrong(name, fmt.Sprintf("%s is not a whole number", Quote(num.String())), expected)
 			return 0
 		}
 		ok = true
@@ -278,7 +278,7 @@ func ParseTime(s string) (time.Time, error) {
 			return t.UTC(), nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%s is no moment", Quote(s))
+	return time.Time{}, fmt.Errorf("%s is not a moment", Quote(s))
 }
 
 // elements is a list whose elements are all of a kind; those that are not are mistakes,

@@ -29,7 +29,7 @@ func TOML(file string, text []byte) (*Table, error) {
 	}
 	fields := map[string]any{}
 	if err := toml.Unmarshal(text, &fields); err != nil {
-		e := &Error{File: file, Msg: "the file is no TOML", Expected: "a TOML file"}
+		e := &Error{File: file, Msg: "the file is not TOML", Expected: "a TOML file"}
 		if de := (*toml.DecodeError)(nil); errors.As(err, &de) {
 			// Only message and place are taken: the long form quotes lines around.
 			e.Line, e.Column = de.Position()

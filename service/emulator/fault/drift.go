@@ -16,7 +16,7 @@ const maxToken = 1 << 20
 
 // drift renames the classes and ids of an HTML page, as a site does that was built
 // anew: what a person sees stays, selectors find nothing (service.md 7, parsing drift).
-// Names change the same way on every page. What is no plain HTML passes as it is.
+// Names change the same way on every page. Everything but plain HTML passes as it is.
 func drift(resp *http.Response) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind != "text/html" || resp.Header.Get("Content-Encoding") != "" {

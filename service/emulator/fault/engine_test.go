@@ -270,10 +270,10 @@ func second(_ Counted, err error) error { return err }
 func TestAMistakeInARuleIsNamed(t *testing.T) {
 	for text, want := range map[string]string{
 		``:                 "the fault has no point; expected point = one of api, proxy, target, webhook, job",
-		`{"point":"moon"}`: `"moon" is no point`,
+		`{"point":"moon"}`: `"moon" is not a known point`,
 		`{"point":"webhook","action":"never","zone":"z"}`:                                             "the point webhook does not know the zone of a call; expected one of host, path",
-		`{"point":"api","action":"captcha"}`:                                                          `"captcha" is no action of the api; expected one of latency, status`,
-		`{"point":"api"}`:                                                                             `"" is no action of the api`,
+		`{"point":"api","action":"captcha"}`:                                                          `"captcha" is not an action of the api; expected one of latency, status`,
+		`{"point":"api"}`:                                                                             `"" is not an action of the api`,
 		`{"point":"api","action":"latency"}`:                                                          "the action latency has no delay",
 		`{"point":"api","action":"status"}`:                                                           "the action status has no status",
 		`{"point":"api","action":"status","stauts":503}`:                                              `unknown field "stauts"`,
@@ -281,7 +281,7 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 		`{"point":"api","action":"dribble"}`:                                                          "the action dribble has no pause",
 		`{"point":"api","action":"bandwidth"}`:                                                        "the action bandwidth has no rate",
 		`{"point":"api","action":"error"}`:                                                            "the action error has no code",
-		`{"point":"api","action":"drop","status":500}`:                                                "status is no field of the action drop at the point api; expected delay, accepted",
+		`{"point":"api","action":"drop","status":500}`:                                                "status is not a field of the action drop at the point api; expected delay, accepted",
 		`{"point":"api","action":"status","status":99}`:                                               "99 is out of range",
 		`{"point":"api","action":"drop","colour":1}`:                                                  `unknown field "colour"`,
 		`{"point":"api","action":"drop","nth":2,"from":1}`:                                            "nth stands with from",
@@ -289,15 +289,15 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 		`{"point":"api","action":"drop","probability":0}`:                                             "a probability of 0 never hits",
 		`{"point":"api","action":"drop","at":"2026-01-01","in":"1h"}`:                                 "the fault has both at and in",
 		`{"point":"api","action":"drop","id":"a b"}`:                                                  `"a b" cannot name a rule`,
-		`{"point":"api","action":"latency","delay":{}}`:                                               "the delay is no distribution",
+		`{"point":"api","action":"latency","delay":{}}`:                                               "the delay is not a distribution",
 		`{"point":"api","action":"latency","delay":{"lower":"2s","upper":"1s"}}`:                      "upper is not above lower",
 		`{"point":"api","action":"latency","delay":{"median":"2s"}}`:                                  "a log-normal delay needs median and sigma",
 		`{"point":"api","action":"latency","delay":"11m"}`:                                            `"11m" is too long; expected at most 10m0s`,
-		`{"point":"webhook","action":"status","status":500,"body":"x"}`:                               "body is no field of the action status at the point webhook",
-		`{"point":"webhook","action":"status","status":500,"accepted":true}`:                          "accepted is no field of the action status",
-		`{"point":"job","action":"error","code":"x","status":500}`:                                    "status is no field of the action error at the point job",
+		`{"point":"webhook","action":"status","status":500,"body":"x"}`:                               "body is not a field of the action status at the point webhook",
+		`{"point":"webhook","action":"status","status":500,"accepted":true}`:                          "accepted is not a field of the action status",
+		`{"point":"job","action":"error","code":"x","status":500}`:                                    "status is not a field of the action error at the point job",
 		`{"point":"api","action":"latency","delay":5}`:                                                "delay is a number",
-		`{"point":"api","action":"status","status":200,"headers":{"a b":"c"}}`:                        `"a b" is no header`,
+		`{"point":"api","action":"status","status":200,"headers":{"a b":"c"}}`:                        `"a b" is not a header`,
 		`{"point":"api","action":"error","code":"a\nb"}`:                                              "code cannot stand in a header",
 		`{"point":"api","action":"latency","delay":{"lower":"1s","upper":"2s","sigma":1,"median":1}}`: "delay.median: median is a number",
 	} {
@@ -320,7 +320,7 @@ func TestARuleIsShownAsItIsWritten(t *testing.T) {
 		point := rapid.SampledFrom(Points()).Draw(t, "point")
 		kind := rapid.SampledFrom(Kinds(point)).Draw(t, "kind")
 		m := map[string]any{"id": "r", "point": string(point), "action": string(kind), "delay": "1.5s", "host": "*.test", "probability": 0.25, "in": "36h"}
-		for _, name := range own(point, kind) {
+		for _, name := range fieldsOf(point, kind) {
 			m[name] = map[string]any{
 				"accepted": true, "status": 503, "headers": map[string]string{"X-A": "b"}, "body": "text", "code": "reject_block", "message": "no",
 				"retry_after": "2s", "after": 10, "chunk": 3, "pause": "5ms", "rate": 1000, "copies": 3,

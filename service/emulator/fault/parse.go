@@ -98,9 +98,9 @@ func parseWhen(t *document.Table) When {
 	return w
 }
 
-// own are the fields of each kind at p beside delay. A webhook and a job have no answer
+// fieldsOf are the fields of a kind at p beside delay. A webhook and a job have no answer
 // that could be told more of.
-func own(p Point, k Kind) []string {
+func fieldsOf(p Point, k Kind) []string {
 	switch {
 	case p == Webhook && k == Status:
 		return []string{"status"}
@@ -149,26 +149,26 @@ func parseAction(t *document.Table, p Point) Action {
 		return a // what is possible there cannot be said
 	}
 	if !validAt(p, a.Kind) {
-		t.Fail("action", fmt.Sprintf("%s is no action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
+		t.Fail("action", fmt.Sprintf("%s is not an action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
 		return a
 	}
-	mine := own(p, a.Kind)
+	allowed := fieldsOf(p, a.Kind)
 	for _, name := range [...]string{
 		"accepted", "status", "headers", "body", "code", "message", "retry_after", "after", "chunk", "pause", "rate", "copies",
 	} {
-		if t.Has(name) && !slices.Contains(mine, name) {
-			t.Fail(name, fmt.Sprintf("%s is no field of the action %s at the point %s", name, a.Kind, p), fieldsInWords(mine))
+		if t.Has(name) && !slices.Contains(allowed, name) {
+			t.Fail(name, fmt.Sprintf("%s is not a field of the action %s at the point %s", name, a.Kind, p), fieldsInWords(allowed))
 		}
 	}
 	needed(t, p, &a)
 	return a
 }
 
-func fieldsInWords(mine []string) string {
-	if len(mine) == 0 {
+func fieldsInWords(fields []string) string {
+	if len(fields) == 0 {
 		return "delay alone"
 	}
-	return "delay, " + strings.Join(mine, ", ")
+	return "delay, " + strings.Join(fields, ", ")
 }
 
 // needed checks what a kind cannot do without, and fills in what is usual.
@@ -214,7 +214,7 @@ func checkHeader(t *document.Table, h map[string]string) {
 	}
 	for name, v := range h {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) || len(v) > maxText {
-			t.Fail("headers", fmt.Sprintf("%s is no header", document.Quote(name)), "a name and one line of text")
+			t.Fail("headers", fmt.Sprintf("%s is not a header", document.Quote(name)), "a name and one line of text")
 		}
 	}
 }
@@ -232,7 +232,7 @@ func parseDelay(t *document.Table) Delay {
 	uniform, lognormal := in.Has("lower") || in.Has("upper"), in.Has("median") || in.Has("sigma")
 	switch {
 	case uniform == lognormal:
-		in.Fail("", "the delay is no distribution", "lower and upper, or median and sigma")
+		in.Fail("", "the delay is not a distribution", "lower and upper, or median and sigma")
 	case uniform && (d.Upper <= 0 || d.Upper < d.Lower):
 		in.Fail("upper", "upper is not above lower", `like lower = "100ms", upper = "2s"`)
 	case lognormal && (d.Median <= 0 || d.Sigma <= 0):

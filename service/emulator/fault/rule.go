@@ -63,7 +63,7 @@ func Kinds(p Point) []Kind {
 	}
 }
 
-// Rule is one fault. [Parse] checks it; who fills one in by hand keeps to its bounds.
+// Rule is one fault. [Parse] checks it; a rule made by hand has to keep to its bounds.
 type Rule struct {
 	// ID names the rule in answers, in the journal and for changes.
 	ID string

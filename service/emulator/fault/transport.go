@@ -36,7 +36,7 @@ func refused(v Verdict) *RefusedError {
 	return &RefusedError{Status: v.Do.Status, Code: v.Do.Code, Msg: msg, Rules: v.Rules}
 }
 
-// Refused is v's refusal, for points that do not speak HTTP; nil where v is none.
+// Refused is v's refusal, for points that do not speak HTTP; nil where v refuses nothing.
 func (v Verdict) Refused() *RefusedError {
 	if v.Do.Kind != Code {
 		return nil

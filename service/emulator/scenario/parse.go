@@ -84,7 +84,7 @@ func (s *Scenario) account(t *document.Table) {
 	if v := t.Text("account"); v != "" {
 		s.Account = v
 		if rest, ok := strings.CutPrefix(v, "hl_"); !ok || rest == "" || !word(rest) {
-			t.Fail("account", document.Quote(v)+" is no account", "an identifier like hl_1234abcd")
+			t.Fail("account", document.Quote(v)+" is not an account", "an identifier like hl_1234abcd")
 		}
 	}
 	if v := t.Text("username_prefix"); v != "" {
@@ -105,7 +105,7 @@ func (s *Scenario) account(t *document.Table) {
 	s.AllowPrivate = t.Texts("allow_private")
 	for _, v := range s.AllowPrivate {
 		if _, err := guard.Parse([]string{v}); err != nil {
-			t.Fail("allow_private", document.Quote(v)+" is no host and no range", "names, addresses or ranges like 10.0.0.0/8, each with an optional port")
+			t.Fail("allow_private", document.Quote(v)+" is neither a host nor a range", "names, addresses or ranges like 10.0.0.0/8, each with an optional port")
 		}
 	}
 }
@@ -170,7 +170,7 @@ func parseKey(t *document.Table) Key {
 	} else {
 		d, err := document.ParseDuration(v)
 		if err != nil || d > maxAge || d < -maxAge {
-			t.Fail("expires_in", document.Quote(v)+" is no expiry", "a duration like 7d (or -3d, for the past), or Unlimited")
+			t.Fail("expires_in", document.Quote(v)+" is not an expiry", "a duration like 7d (or -3d, for the past), or Unlimited")
 		}
 		k.ExpiresIn = d
 	}
@@ -188,7 +188,7 @@ func parseLevel(t *document.Table) level.Level {
 		for _, l := range level.All() {
 			names = append(names, string(l))
 		}
-		t.Fail("level", document.Quote(t.Text("level"))+" is no level", "one of "+strings.Join(names, ", "))
+		t.Fail("level", document.Quote(t.Text("level"))+" is not a level", "one of "+strings.Join(names, ", "))
 	}
 	return v
 }
@@ -236,7 +236,7 @@ func addresses(t *document.Table, name string) []string {
 	all := t.Texts(name)
 	for _, v := range all {
 		if !caller(v) {
-			t.Fail(name, document.Quote(v)+" is no address", `addresses, "a-b", CIDR, "address/netmask" or "any"`)
+			t.Fail(name, document.Quote(v)+" is not an address", `addresses, "a-b", CIDR, "address/netmask" or "any"`)
 		}
 	}
 	return all
@@ -264,7 +264,7 @@ func domains(t *document.Table, name string) []string {
 	all := t.Texts(name)
 	for _, v := range all {
 		if !hostName(strings.TrimPrefix(v, "*.")) {
-			t.Fail(name, document.Quote(v)+" is no domain", "names like example.com")
+			t.Fail(name, document.Quote(v)+" is not a domain", "names like example.com")
 		}
 	}
 	return all
@@ -283,17 +283,17 @@ func parseTarget(t *document.Table) Target {
 		Status: int(t.Int("status", 200, 599)), Header: t.Map("headers"), Body: t.Text("body"), Delay: t.Duration("delay", maxWait),
 	}
 	if !hostName(out.Host) {
-		t.Fail("host", document.Quote(out.Host)+" is no host", "a name like shop.test, without a port")
+		t.Fail("host", document.Quote(out.Host)+" is not a host", "a name like shop.test, without a port")
 	}
 	if out.Path != "" && !pathForm(out.Path) {
-		t.Fail("path", document.Quote(out.Path)+" is no path", `a path like /page, where "*" is any text`)
+		t.Fail("path", document.Quote(out.Path)+" is not a path", `a path like /page, where "*" is any text`)
 	}
 	if out.Method != "" && !httpguts.ValidHeaderFieldName(out.Method) {
-		t.Fail("method", document.Quote(out.Method)+" is no method", "a method like "+http.MethodPost)
+		t.Fail("method", document.Quote(out.Method)+" is not a method", "a method like "+http.MethodPost)
 	}
 	for name, v := range out.Header {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) {
-			t.Fail("headers", document.Quote(name)+" is no header", "a name and one line of text")
+			t.Fail("headers", document.Quote(name)+" is not a header", "a name and one line of text")
 		}
 	}
 	t.Done()

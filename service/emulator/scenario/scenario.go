@@ -101,7 +101,7 @@ type Zone struct {
 	// AllowDomains and DenyDomains say which targets may be fetched, subdomains
 	// included. No AllowDomains is any.
 	AllowDomains, DenyDomains []string
-	// UsageLimit refuses fetches once the zone's cost has reached it; nil is none.
+	// UsageLimit refuses fetches once the zone's cost has reached it; nil is no limit.
 	UsageLimit *UsageLimit
 }
 

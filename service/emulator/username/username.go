@@ -124,8 +124,8 @@ func Known(word string) bool { return bySpelling[word] != nil }
 func Parse(s string) (Name, error) { return ParseFor(s, nil) }
 
 // ParseFor is Parse where it is known which zones there are: the longest of them that
-// the name can mean is the zone, so that a zone may be called "a-session-b", and what
-// follows and is no flag is named as such. zones may be nil.
+// the name can mean is the zone, so that a zone may be called "a-session-b", and an
+// unknown flag after it is named. zones may be nil.
 func ParseFor(s string, zones func(string) bool) (Name, error) {
 	if len(s) > MaxBytes {
 		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxBytes)
