@@ -56,17 +56,17 @@ func (r FetchRequest) Problems(c Sends) []FieldProblem {
 		ps.add("format", fmt.Errorf("%q is not one of raw, json", r.Format))
 	}
 	if r.Country != "" && !ValidCountry(r.Country) {
-		ps.add("country", fmt.Errorf("%q: write a two-letter code in lower case, like de", r.Country))
+		ps.add("country", fmt.Errorf("%q: write two small letters, such as de", Cut(r.Country, 20)))
 	}
 	ps = append(ps, r.NotSent(c)...)
 	switch r.Via {
 	case "", ViaAPI:
 	case ViaNative:
 		if !c.AnyNative && !r.Zone.Product.NativeAccess() {
-			ps.add("via", fmt.Errorf("native access is not among what the contract lists for %s (service.md 5.2); use API Access", r.Zone.Product.Label()))
+			ps.add("via", fmt.Errorf("%s has no native access (service.md 5.2): use API", r.Zone.Product.Label()))
 		}
 		if r.Zone.Password == "" {
-			ps.add("password", fmt.Errorf("zone %s has no reference to its proxy password (env:, keyring:, file:, cmd:)", r.Zone.Name))
+			ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))
 		}
 	default:
 		ps.add("via", fmt.Errorf("%q is not one of api, native", string(r.Via)))
@@ -193,15 +193,25 @@ const MaxInputs = 100_000
 // maxProblems bounds the rows of a trigger that are reported one by one.
 const maxProblems = 200
 
+// CheckDataset reports why a dataset cannot have a name. Where it is not sent, it
+// is the operator's own word for the job, and may be left out.
+func CheckDataset(name string, c Sends) error {
+	switch {
+	case name == "" && c.Dataset:
+		return errors.New("name the dataset, for example gd_products")
+	case c.Dataset && strings.ContainsAny(name, " /?&#"):
+		return errors.New("an identifier has no spaces and none of / ? & #")
+	case Line(name, 200) != name:
+		return fmt.Errorf("%q is not a dataset's name", Cut(name, 60))
+	default:
+		return nil
+	}
+}
+
 // Problems is everything that keeps a trigger from being sent.
 func (r TriggerRequest) Problems(c Sends) []FieldProblem {
 	var ps problems
-	switch {
-	case r.Dataset == "" && c.Dataset:
-		ps.add("dataset", errors.New("it is empty"))
-	case len(r.Dataset) > 200 || !ValidHeaderValue(r.Dataset) || Line(r.Dataset, 200) != r.Dataset:
-		ps.add("dataset", fmt.Errorf("%q is not a dataset's name", Cut(r.Dataset, 60)))
-	}
+	ps.add("dataset", CheckDataset(r.Dataset, c))
 	switch {
 	case len(r.Inputs) == 0:
 		ps.add("inputs", errors.New("there are none"))

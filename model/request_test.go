@@ -55,7 +55,7 @@ func TestEveryProblemOfAFetchIsNamedAtOnce(t *testing.T) {
 		t.Errorf("headers: %q, want %q", got, want)
 	}
 	err := &RequestError{Problems: ps}
-	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: write an absolute address, like https://example.com/page" {
+	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: it must be absolute: http://example.com ?" {
 		t.Errorf("the error says %q", err)
 	}
 	if ps := fetchable().Problems(everything()); len(ps) != 0 {
@@ -107,12 +107,22 @@ func TestEveryProblemOfATriggerIsNamedAtOnce(t *testing.T) {
 		got = append(got, p.String())
 	}
 	want := []string{
-		"dataset: it is empty",
-		`inputs: row 7: "ftp://example.com/": write an absolute address, like https://example.com/page`,
+		"dataset: name the dataset, for example gd_products",
+		`inputs: row 7: "ftp://example.com/": ftp is not fetched: use http or https`,
 		"inputs: row 3: it is not shown",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	for name, want := range map[string]bool{"gd_x": true, "a b": false, "a/b": false, "a?": false, "a&b": false, "#": false, strings.Repeat("x", 201): false, strings.Repeat("x", 200): true} {
+		if err := CheckDataset(name, c); (err == nil) != want {
+			t.Errorf("dataset %q: %v", name, err)
+		}
+	}
+	for _, label := range []string{"", "shop one/two"} {
+		if err := CheckDataset(label, contractAlone()); err != nil {
+			t.Errorf("a label that is not sent: %q: %v", label, err)
+		}
 	}
 	r = TriggerRequest{Dataset: "line\nbreak"}
 	if got, want := fieldsOf(r.Problems(everything())), []string{"dataset", "inputs"}; !slices.Equal(got, want) {

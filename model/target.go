@@ -18,22 +18,26 @@ const MaxURL = 8192
 func ParseTarget(s string) (*url.URL, error) {
 	switch {
 	case s == "":
-		return nil, errors.New("it is empty")
+		return nil, errors.New("type the target's address, such as https://example.com/")
 	case len(s) > MaxURL:
 		return nil, fmt.Errorf("%d bytes are too long; at most %d", len(s), MaxURL)
 	case !utf8.ValidString(s), strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return nil, errors.New("it holds a space, a control character or bytes that are not text")
+		return nil, errors.New("an address has no spaces, control characters or bytes that are not text in it")
 	}
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return nil, stripURL(err)
-	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, errors.New("write an absolute address, like https://example.com/page")
+		return nil, fmt.Errorf("not an address: %w", stripURL(err))
+	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
+		return nil, fmt.Errorf("it must be absolute: http://%s ?", Cut(s, 60))
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
+	case u.Hostname() == "":
+		return nil, errors.New("the host is missing")
 	case u.User != nil:
-		return nil, errors.New("an address with a login in it is not sent; use an Authorization header")
+		return nil, errors.New("a login in the address would be kept in history: send it as a header")
 	case !validPort(u.Port()):
-		return nil, fmt.Errorf("port %s: a port is a number from 1 to 65535", u.Port())
+		return nil, errors.New("a port is a number from 1 to 65535")
 	}
 	if err := checkHost(u.Hostname()); err != nil {
 		return nil, err

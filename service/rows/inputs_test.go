@@ -29,7 +29,7 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "lines that are no addresses", text: "lab.test/1\nftp://lab.test/\nhttp://\nhttp://a b\nhttp://u:p@lab.test/\nhttp://lab.test/1\n",
 			want:     []row{{URL: "http://lab.test/1", Row: 6}},
-			problems: []string{"1: absolute address", "2: absolute address", "3: absolute address", "4: one address", "5: login"},
+			problems: []string{"1: must be absolute", "2: use http or https", "3: the host is missing", "4: one address", "5: login"},
 		},
 		{
 			name: "the same twice", text: "http://lab.test/1\nhttp://lab.test/1\n",

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -106,40 +105,13 @@ func fetchError(ctx context.Context, err error) error {
 	}
 }
 
-// fetchRequest checks what the operator wrote, field by field.
+// fetchRequest checks what the operator wrote, field by field, and names all that
+// is wrong with it.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
-	if u, err := url.Parse(target); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
-		return none, usage("URL %q: write an absolute address, like https://example.com/page", target)
-	}
-	if f.zone == "" {
-		return none, usage("--zone is missing: name the zone to fetch through")
-	}
-	via := model.Via(f.via)
-	if via != model.ViaAPI && via != model.ViaNative {
-		return none, usage("--via %q: write api or native", f.via)
-	}
-	if f.format != string(model.FormatRaw) && f.format != string(model.FormatJSON) {
-		return none, usage("--format %q: write raw or json", f.format)
-	}
-	if c := f.country; c != "" && (len(c) != 2 || strings.ToLower(c) != c) {
-		return none, usage("--country %q: write a two-letter code in lower case, like de", c)
-	}
-	header := http.Header{}
-	for _, h := range f.headers {
-		name, value, ok := strings.Cut(h, ":")
-		if !ok || strings.TrimSpace(name) == "" {
-			return none, usage("--header %q: write it as 'Name: value'", h)
-		}
-		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
-	}
-	if f.retries < -1 {
-		return none, usage("--retries %d: write how many tries may follow the first, 0 or more", f.retries)
-	}
-	for _, path := range f.required {
-		if err := fields.Validate(path); err != nil {
-			return none, usage("--require: %w", err)
-		}
+	header, err := f.check(target)
+	if err != nil {
+		return none, usage("%w", err)
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -149,6 +121,7 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	if err != nil {
 		return none, err
 	}
+	via := model.Via(f.via)
 	if via == model.ViaAPI && f.key == "" && p.Key == "" {
 		return none, usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
 	}
@@ -161,6 +134,46 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 		Zone: zone, URL: target, Via: via, Format: model.Format(f.format), Method: f.method, Header: header,
 		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
 	}, nil
+}
+
+// check names everything that is wrong with the flags as such, and gives the
+// headers.
+func (f requestFlags) check(target string) (http.Header, error) {
+	var wrong []error
+	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
+	if _, err := model.ParseTarget(target); err != nil {
+		bad("URL %q: %w; write an absolute address, like https://example.com/page", target, err)
+	}
+	if f.zone == "" {
+		bad("--zone is missing: name the zone to fetch through")
+	}
+	if via := model.Via(f.via); via != model.ViaAPI && via != model.ViaNative {
+		bad("--via %q: write api or native", f.via)
+	}
+	if f.format != string(model.FormatRaw) && f.format != string(model.FormatJSON) {
+		bad("--format %q: write raw or json", f.format)
+	}
+	if f.country != "" && !model.ValidCountry(f.country) {
+		bad("--country %q: write a two-letter code in lower case, like de", f.country)
+	}
+	header := http.Header{}
+	for _, h := range f.headers {
+		name, value, ok := strings.Cut(h, ":")
+		if !ok || strings.TrimSpace(name) == "" {
+			bad("--header %q: write it as 'Name: value'", h)
+			continue
+		}
+		header.Add(strings.TrimSpace(name), strings.TrimSpace(value))
+	}
+	if f.retries < -1 {
+		bad("--retries %d: write how many tries may follow the first, 0 or more", f.retries)
+	}
+	for _, path := range f.required {
+		if err := fields.Validate(path); err != nil {
+			bad("--require: %w", err)
+		}
+	}
+	return header, errors.Join(wrong...)
 }
 
 // reportFetch puts body and verdict where they belong.

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -100,15 +101,11 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 // checkDataset wants a name where one is sent. With the contract alone none is:
 // there it is the operator's own word for the job, and may be left out.
 func (m *Model) checkDataset(s string) error {
-	switch {
-	case strings.TrimSpace(s) == "" && !m.asksForJobs():
-		return nil
-	case strings.TrimSpace(s) == "":
-		return errors.New("name the dataset, for example gd_products")
-	case strings.ContainsAny(s, " /?&#"):
-		return errors.New("an identifier has no spaces and none of / ? & #")
+	d, err := dialect.Find(m.profile.Dialect)
+	if err != nil {
+		return err
 	}
-	return nil
+	return model.CheckDataset(strings.TrimSpace(s), d.Sends())
 }
 
 func notBlank(text string) func(string) error {

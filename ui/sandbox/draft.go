@@ -3,15 +3,13 @@ package sandbox
 import (
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
 )
@@ -148,38 +146,55 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 		add(fieldZone, stop, err.Error())
 	}
 	r.Zone = zone
-	if err := checkURL(r.URL); err != nil {
-		add(fieldURL, stop, err.Error())
-	}
-	if m := strings.TrimSpace(d.Method); m != "" && m != methodGet {
+	if m := strings.TrimSpace(d.Method); m != methodGet {
 		r.Method = m
-		if !token(m) {
-			add(fieldMethod, stop, "a method is one word, such as POST")
-		}
 	}
-	header, err := parseHeaders(d.Headers)
-	if err != nil {
+	if r.Header, err = parseHeaders(d.Headers); err != nil {
 		add(fieldHeaders, stop, err.Error())
 	}
-	r.Header = header
 	if r.Body != "" && r.Method == "" {
 		add(fieldBody, note, "a body goes with a method such as POST")
 	}
 	if r.Required, err = parseRequired(d.Required); err != nil {
 		add(fieldRequired, stop, err.Error())
 	}
-	if r.Country != "" && !countryCode(r.Country) {
-		add(fieldCountry, stop, "two small letters, such as de")
-	}
 	if t := strings.TrimSpace(d.Timeout); t != "" {
 		if r.Timeout, err = time.ParseDuration(t); err != nil || r.Timeout <= 0 {
 			add(fieldTimeout, stop, "write it like 30s or 2m")
 		}
 	}
+	if r.Via == model.ViaNative && zone.Name != "" && !zone.Product.NativeAccess() {
+		add(fieldVia, stop, zone.Product.Label()+" has no native access (service.md 5.2): use API")
+	}
+	probs = append(probs, ruleProblems(s, r, probs)...)
 	if r.Via == model.ViaNative {
-		return r, append(probs, nativeProblems(zone)...)
+		return r, probs
 	}
 	return r, append(probs, keyProblems(s, r.Key, now)...)
+}
+
+// ruleProblems are the problems by the rules of a request, at the fields about
+// which nothing has been said yet.
+func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []problem {
+	d, err := dialect.Find(s.Profile.Dialect)
+	if err != nil {
+		return nil // whatever is sent is refused with this error
+	}
+	var out []problem
+	for _, p := range r.Problems(d.Sends()) {
+		f := refusedField(p.Field)
+		waits := f == fieldZone && !s.Ready && s.Problem == "" // the zones are not known yet
+		if _, said := first(at(known, f), stop); said || waits {
+			continue
+		}
+		out = append(out, problem{Field: f, Severity: stop, Text: p.Err.Error()})
+	}
+	return out
+}
+
+// at is what is said of a field.
+func at(probs []problem, f field) []problem {
+	return slices.DeleteFunc(slices.Clone(probs), func(p problem) bool { return p.Field != f })
 }
 
 func findZone(s kit.Session, name string) (model.Zone, error) {
@@ -200,64 +215,6 @@ func findZone(s kit.Session, name string) (model.Zone, error) {
 		return model.Zone{Name: zone}, nil // the profile lists none: any name may be right
 	default:
 		return model.Zone{Name: zone}, fmt.Errorf("zone %s is not in profile %s", name, s.ProfileName)
-	}
-}
-
-// checkURL says what keeps a URL from being a target: "absolute URL" of
-// service.md 4.1.
-func checkURL(s string) error {
-	if s == "" {
-		return errors.New("type the target's address, such as https://example.com/")
-	}
-	if i := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f }); i >= 0 {
-		return errors.New("an address has no spaces in it")
-	}
-	u, err := url.Parse(s)
-	var fault *url.Error
-	switch {
-	case errors.As(err, &fault):
-		return fmt.Errorf("not an address: %w", fault.Err)
-	case err != nil:
-		return fmt.Errorf("not an address: %w", err)
-	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
-		return fmt.Errorf("it must be absolute: http://%s ?", s)
-	case u.Scheme != "http" && u.Scheme != "https":
-		return fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
-	case u.Hostname() == "":
-		return errors.New("the host is missing")
-	case u.User != nil:
-		return errors.New("a login in the address would be kept in history: send it as a header")
-	case u.Port() != "":
-		if n, err := strconv.ParseUint(u.Port(), 10, 16); err != nil || n == 0 {
-			return errors.New("a port is a number from 1 to 65535")
-		}
-	}
-	return checkHost(u.Hostname())
-}
-
-// checkHost refuses host names that no resolver takes. Addresses pass as they are.
-func checkHost(host string) error {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return nil
-	}
-	for label := range strings.SplitSeq(strings.TrimSuffix(host, "."), ".") {
-		if label == "" || len(label) > 63 {
-			return fmt.Errorf("%s is not a host name", host)
-		}
-	}
-	return nil
-}
-
-func nativeProblems(z model.Zone) []problem {
-	switch {
-	case z.Name == "":
-		return nil
-	case !z.Product.NativeAccess():
-		return []problem{{fieldVia, stop, z.Product.Label() + " has no native access (service.md 5.2): use API"}}
-	case z.Password == "":
-		return []problem{{fieldZone, stop, "no password is configured for this zone: add a reference to the profile"}}
-	default:
-		return nil
 	}
 }
 
@@ -312,13 +269,13 @@ func parseHeaders(s string) (map[string][]string, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		if !ok || !token(name) {
+		if !ok || !model.ValidToken(name) {
 			return h, fmt.Errorf("line %d: write it as Name: value", n)
 		}
 		if strings.Contains(value, masked) {
 			return h, fmt.Errorf("line %d: the journal does not keep what %s held: type it again, or take the line out", n, name)
 		}
-		if strings.ContainsFunc(value, func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }) {
+		if !model.ValidHeaderValue(value) {
 			return h, fmt.Errorf("line %d: control characters cannot be sent", n)
 		}
 		if h == nil {
@@ -361,28 +318,6 @@ func headerText(h map[string][]string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
-}
-
-// token reports whether s is a token of RFC 9110: what a method or a header's
-// name may be.
-func token(s string) bool {
-	if s == "" {
-		return false
-	}
-	for i := range len(s) {
-		b := s[i]
-		if b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' {
-			continue
-		}
-		if !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(b)) {
-			return false
-		}
-	}
-	return true
-}
-
-func countryCode(s string) bool {
-	return len(s) == 2 && s[0] >= 'a' && s[0] <= 'z' && s[1] >= 'a' && s[1] <= 'z'
 }
 
 // first is the first problem of that severity.

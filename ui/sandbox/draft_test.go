@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
 
@@ -19,7 +20,7 @@ func demo() kit.Session {
 		Expires: model.ExpiresAt(noon().AddDate(0, 0, 60)), Rotation: model.Rotation{Last: noon().AddDate(0, 0, -20)},
 	}
 	return kit.Session{
-		ProfileName: "local", Local: true, Ready: true, Key: user,
+		ProfileName: "local", Profile: profile.Profile{Dialect: "brightdata"}, Local: true, Ready: true, Key: user,
 		Keys: []model.Key{
 			user,
 			{
@@ -127,22 +128,6 @@ func TestADraftGoesToARequestAndBack(t *testing.T) {
 	if !d.extended() || firstDraft().extended() {
 		t.Error("the fold is open for the wrong one")
 	}
-}
-
-// FuzzCheckURL: whatever is typed is refused or is an address with a host, and
-// what is accepted has no login and no white space.
-func FuzzCheckURL(f *testing.F) {
-	for _, s := range []string{"http://lab.test/ok", "https://[::1]:8/", "http://a b", "http://u:p@h/", "//x", "http://%41", "http://\u202e"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if checkURL(s) != nil {
-			return
-		}
-		if !strings.HasPrefix(strings.ToLower(s), "http") || strings.ContainsAny(s, " \t\r\n") {
-			t.Errorf("%q is taken for an address", s)
-		}
-	})
 }
 
 // FuzzHeaders: what is read of typed headers and written again is read the same.
