@@ -19,7 +19,7 @@ import (
 // Files of file: references are age files (age-encryption.org/v1) for one X25519
 // identity that the console makes and keeps beside the folder. That keeps the
 // values out of backups of the folder, out of searches and off the screen; it
-// does not keep them from somebody who can read both as the same user.
+// does not protect them from a program that runs as the same user.
 
 const ageSuffix = ".age"
 

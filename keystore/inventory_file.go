@@ -32,8 +32,8 @@ type keyEntry struct {
 	Note        string   `toml:"note"`
 }
 
-// momentText brings a date in quotes or in TOML's own form to one form. Anything
-// else becomes a text that is no date.
+// momentText is a date as text, whether it stood in quotes or in TOML's own form.
+// Anything else becomes a text that does not parse as a date.
 func momentText(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -49,8 +49,8 @@ func momentText(v any) string {
 	}
 }
 
-// inventoryVersion is the form of the file. A file of a later form is refused
-// rather than written back without what it had more.
+// inventoryVersion is the form of the file. A file of a later form is refused:
+// writing it back would lose its new fields.
 const inventoryVersion = 1
 
 const inventoryHeader = `# zonedeck: the key inventory. It holds no secret; "secret" says where one is kept.
@@ -198,8 +198,8 @@ func isHex16(s string) bool {
 	return len(s) == 16 && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// holdsValue reports whether a word of text has the given fingerprint: somebody
-// pasted the key's value into a field for people. Words are cut at blanks, and
+// holdsValue reports whether a word of text has the given fingerprint, which means
+// that the key's value was pasted into a field for people. Words are cut at blanks, and
 // also at the marks that stand around a value in commands and files.
 func holdsValue(text, fingerprint string) bool {
 	if fingerprint == "" {

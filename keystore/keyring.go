@@ -158,8 +158,8 @@ func (g *keyringGate) standing() error {
 	return nil
 }
 
-// judge remembers what a finished call says of the keyring: an answer, even "no
-// such entry", lifts the verdict.
+// judge remembers what a finished call says of the keyring: an answer lifts the
+// verdict, even if the entry is missing.
 func (g *keyringGate) judge(err error) {
 	if err != nil && !errors.Is(err, ErrSecretMissing) {
 		g.condemn(err)

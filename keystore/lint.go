@@ -83,23 +83,22 @@ type lintCase struct {
 const soon = model.SoonDays * 24 * time.Hour
 
 // Lint checks an inventory against the rules of service.md 2.1, 5.3 and 5.4 at a
-// moment; what is due within model.SoonDays counts as soon. The findings come in
-// the order of the keys, the worst of a key first. The slice is empty when all is
-// well.
+// moment. A date within model.SoonDays counts as soon. Findings come in the order
+// of the keys, the worst of a key first.
 func Lint(keys []model.Key, now time.Time) []Finding { return LintWithin(keys, now, soon) }
 
 // LintWithin is Lint with another meaning of soon.
 func LintWithin(keys []model.Key, now time.Time, within time.Duration) []Finding {
 	var out []Finding
 	for _, k := range keys {
-		var mine []Finding
+		var findings []Finding
 		for _, r := range LintRules() {
 			if text, fix, hit := r.check(lintCase{k, keys, now, within}); hit {
-				mine = append(mine, r.finding(k, text, fix))
+				findings = append(findings, r.finding(k, text, fix))
 			}
 		}
-		slices.SortStableFunc(mine, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
-		out = append(out, mine...)
+		slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+		out = append(out, findings...)
 	}
 	return out
 }

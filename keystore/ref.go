@@ -38,9 +38,9 @@ const RefForms = "env:NAME, keyring:service/name, file:NAME, cmd:program argumen
 // ErrRefForm is wrapped by every refusal of a reference's form.
 var ErrRefForm = errors.New("not a secret reference")
 
-// ParseRef checks the form of a reference; whether a secret stands behind it is
-// for the Resolver to find out. Errors wrap ErrRefForm and do not repeat the
-// text: what is no reference may be the secret itself, put into the wrong place.
+// ParseRef checks the form of a reference; the Resolver finds out
+// whether a secret stands behind it. Errors wrap ErrRefForm and do not repeat the
+// text, which may be the secret itself, put into the wrong place.
 func ParseRef(s string) (Ref, error) {
 	scheme, rest, ok := strings.Cut(s, ":")
 	if !ok || !slices.Contains(Schemes(), scheme) {

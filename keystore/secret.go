@@ -13,13 +13,13 @@ import (
 
 const dots = "••••"
 
-// shortest is the length in characters from which the last four of a value may
-// be shown; of a shorter one they would give away too much.
+// shortest is the least length, in characters, of a value whose last four may be
+// shown. Of a shorter one they would give away too much.
 const shortest = 12
 
 // Secret is the value of a key or of a password. It prints, encodes and logs as
 // "••••" and the last four characters, or as "••••" alone when it is shorter
-// than twelve. The zero value is no secret.
+// than twelve. The zero value is empty.
 //
 // The value sits in a closure, where neither fmt nor anything else that walks
 // values by reflection reaches it, not even through an unexported field of
@@ -28,7 +28,7 @@ type Secret struct {
 	reveal func() string
 }
 
-// NewSecret wraps a value; the empty string is no secret.
+// NewSecret wraps a value; the empty string gives the zero Secret.
 func NewSecret(value string) Secret {
 	if value == "" {
 		return Secret{}

@@ -48,8 +48,8 @@ func Words(s string) ([]string, error) {
 	return words, nil
 }
 
-// quoted copies what stands before the closing quote q to w and returns how many
-// bytes of s that took, the quote included.
+// quoted copies the text before the closing quote q to w and returns its length in
+// s, the quote included.
 func quoted(w *strings.Builder, s string, q byte) (int, error) {
 	for i := 0; i < len(s); i++ {
 		switch c := s[i]; {

@@ -10,8 +10,8 @@ import (
 // and no more (service.md 7).
 //
 // Marks are structural on purpose: a class, an id, the address of a script, a
-// title. The word "captcha" in an article, in a comment or in a JSON text is no
-// mark. A widget alone is none either, because ordinary forms carry one: see
+// title. The word "captcha" in an article, in a comment or in a JSON text does not
+// count. Neither does a widget alone, because ordinary forms carry one: see
 // page.challenge.
 
 // sign is what a mark stands for.
@@ -122,8 +122,8 @@ var challengeHeaders = []string{
 }
 
 // ChallengeHeaders names the headers of an answer that Diagnose looks at, in
-// lower case: whoever makes an Outcome cites those that the target sent in
-// HeaderEvidence, as "name: value".
+// lower case. An Outcome cites those that the target sent in HeaderEvidence, as
+// "name: value".
 func ChallengeHeaders() []string {
 	var names []string
 	for _, h := range challengeHeaders {

@@ -72,9 +72,9 @@ func Diagnose(o Outcome) Diagnosis {
 type facts struct {
 	Outcome
 	page page
-	// own is the status by which the service itself refused, whether it is the
-	// answer's own or the one it reports inside a 200; 0 when it did not.
-	own int
+	// refused is the status by which the service itself refused, be it the status
+	// of the answer or the one reported inside a 200; 0 when it did not.
+	refused int
 	// target is the target's status as far as it is the target's; 0 when unknown.
 	target int
 	// answer is the status of what came as the page: the target's, or the
@@ -94,22 +94,22 @@ func newFacts(o Outcome) facts {
 	case o.ServiceStatus >= 400 && o.ServiceStatus == o.TargetStatus && !f.reported:
 		// The service passed the target's status on as its own.
 	case o.ServiceStatus >= 400:
-		f.own = o.ServiceStatus
+		f.refused = o.ServiceStatus
 	case f.reported && o.TargetStatus >= 400:
-		f.own, f.target = o.TargetStatus, 0
+		f.refused, f.target = o.TargetStatus, 0
 	}
 	f.answer = f.target
 	if f.answer == 0 && o.Via != ViaNative && isSuccess(o.ServiceStatus) {
 		f.answer = o.ServiceStatus
 	}
-	f.answered = f.answer != 0 || f.own != 0
+	f.answered = f.answer != 0 || f.refused != 0
 	return f
 }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
 // either reports whether the service or the target answered with the status.
-func (f *facts) either(status int) bool { return f.own == status || f.target == status }
+func (f *facts) either(status int) bool { return f.refused == status || f.target == status }
 
 // empty reports whether there is nothing to use in the body: no bytes, or
 // nothing but white space.
@@ -136,7 +136,7 @@ func (f *facts) aboutPermission() bool {
 		return false
 	}
 	if looksLikeHTML(f.BodyHead) {
-		return false // a page may speak of permissions: it is the site's, or nobody knows whose
+		return false // a page that speaks of permissions may be the site's
 	}
 	return containsFold(f.ServiceText, "permission") || len(f.BodyHead) < 4<<10 && containsFold(string(f.BodyHead), "permission")
 }
@@ -192,7 +192,7 @@ func retries(class Class, cause Cause, f *facts, again bool) bool {
 	case CauseNetwork:
 		return again
 	case CauseServiceError:
-		return f.own == http.StatusBadGateway || f.own == http.StatusServiceUnavailable
+		return f.refused == http.StatusBadGateway || f.refused == http.StatusServiceUnavailable
 	case CauseTargetError:
 		return f.target == http.StatusBadGateway || f.target == http.StatusServiceUnavailable || f.target == http.StatusGatewayTimeout
 	default:

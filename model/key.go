@@ -17,8 +17,8 @@ const day = 24 * time.Hour
 // ExpiryKind tells the three things that can be known about a key's expiry.
 type ExpiryKind int
 
-// The zero value is unknown: a key whose expiry nobody recorded is never shown
-// as fresh.
+// The zero value is unknown: a key without a recorded expiry is never shown as
+// fresh.
 const (
 	ExpiryUnknown ExpiryKind = iota
 	ExpiryDate

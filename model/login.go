@@ -203,7 +203,7 @@ func loginFromURL(s string) (Login, error) {
 	u, err := url.Parse(s)
 	if err != nil || u.Host == "" {
 		// The parser's error quotes the input, which may hold a password.
-		return Login{}, fmt.Errorf("%w: it looks like a URL but is none; write http://user:password@host:port, with %%-escapes for special characters", ErrLogin)
+		return Login{}, fmt.Errorf("%w: it looks like a URL but cannot be read as one; write http://user:password@host:port, with %%-escapes for special characters", ErrLogin)
 	}
 	l := Login{Host: u.Hostname(), Source: LoginURL}
 	if !isHost(l.Host) {

@@ -23,8 +23,8 @@ const (
 type Outcome struct {
 	Via  Via
 	Zone Zone
-	// Broke and BrokeText say where it broke and what the error said; Peer is who
-	// it broke at: "service" (API address or proxy) or "target" (through a tunnel).
+	// Broke and BrokeText say where it broke and what the error said; Peer is the
+	// side where it broke: "service" (API address or proxy) or "target" (through a tunnel).
 	Broke     Breakage
 	BrokeText string
 	Peer      string
@@ -50,11 +50,11 @@ type Outcome struct {
 	BodyHead    []byte
 	BodySize    int64
 	Incomplete  bool
-	// HeadMethod says that the request asked for no body, so an empty one is no failure.
+	// HeadMethod says that the request asked for no body, so an empty one is fine.
 	HeadMethod bool
 	// Unrepeatable says that the request may change something at the target (a POST,
-	// say) and that it may have got there, so that it is never sent again without
-	// somebody's decision.
+	// say) and that it may have got there: it is never sent again unless the operator
+	// says so.
 	Unrepeatable bool
 	// RequiredFields and MissingFields are the target's required fields, when the
 	// operator named any, and those that were not found.

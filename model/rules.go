@@ -24,7 +24,7 @@ type rule struct {
 
 // rules is the whole classification, in order: statuses that mean one thing
 // wherever they come from, then what the dialect knows, then what the body
-// shows, then what broke, then what is left of the statuses.
+// shows, then what broke, then the remaining statuses.
 var rules = slices.Concat(refusalRules, knowledgeRules, breakageRules, answerRules)
 
 func always(text string) func(*facts) string { return func(*facts) string { return text } }
@@ -41,20 +41,22 @@ var refusalRules = []rule{
 	{
 		name: "permission_403", class: ClassAccessRestricted, cause: CauseMissingPermission,
 		reason: "403 from the service that speaks of a permission: the key's level does not allow this call (service.md 5.3, 7)",
-		when:   func(f *facts) bool { return f.own == http.StatusForbidden && f.aboutPermission() },
+		when:   func(f *facts) bool { return f.refused == http.StatusForbidden && f.aboutPermission() },
 		say:    always("The service says that the key lacks the permission for this call (403)."),
 	},
 	{
 		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
 		reason: "403 from the service whose body is a challenge page, or whose code the dialect reads as a block by the site: it is the site's, passed on",
-		when:   func(f *facts) bool { return f.own == http.StatusForbidden && (f.blockedBySite() || f.page.challenge()) },
-		say:    always("The site blocks this request (403), as the service passes it on."),
+		when: func(f *facts) bool {
+			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.challenge())
+		},
+		say: always("The site blocks this request (403), as the service passes it on."),
 	},
 	{
 		name: "policy_403", class: ClassAccessRestricted, cause: CausePolicy,
 		reason: "403 by which the proxy refused the target, or that a dialect or an error code inside the answer marks as policy",
 		when: func(f *facts) bool {
-			return f.own == http.StatusForbidden &&
+			return f.refused == http.StatusForbidden &&
 				(f.Via == ViaNative || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
 		},
 		say: always("The service does not let this zone reach this target (403)."),
@@ -62,7 +64,7 @@ var refusalRules = []rule{
 	{
 		name: "service_403", class: ClassAccessRestricted,
 		reason: "403 from the API that does not say whose it is: the key's permission, the zone or the site (service.md 7 names all three)",
-		when:   func(f *facts) bool { return f.own == http.StatusForbidden },
+		when:   func(f *facts) bool { return f.refused == http.StatusForbidden },
 		say:    always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
 	},
 	{
@@ -70,29 +72,29 @@ var refusalRules = []rule{
 		reason: "429 is the signal for sending too fast (service.md 7), from the service or from the target",
 		when:   func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
 		say: func(f *facts) string {
-			who := "The site"
-			if f.own == http.StatusTooManyRequests {
-				who = "The service"
+			sender := "The site"
+			if f.refused == http.StatusTooManyRequests {
+				sender = "The service"
 			}
 			if f.RetryAfter > 0 {
-				return fmt.Sprintf("%s says that requests come too fast (429) and asks to wait %v.", who, f.RetryAfter)
+				return fmt.Sprintf("%s says that requests come too fast (429) and asks to wait %v.", sender, f.RetryAfter)
 			}
-			return who + " says that requests come too fast (429)."
+			return sender + " says that requests come too fast (429)."
 		},
 	},
 	{
 		name: "login_407", class: ClassOutside, cause: CauseLoginRejected,
 		reason: "407 means that the proxy did not accept the login (username or password of service.md 5.2)",
 		when: func(f *facts) bool {
-			return f.own == http.StatusProxyAuthRequired || f.Via == ViaNative && f.own == http.StatusUnauthorized
+			return f.refused == http.StatusProxyAuthRequired || f.Via == ViaNative && f.refused == http.StatusUnauthorized
 		},
-		say: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.own) },
+		say: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.refused) },
 	},
 	{
 		name: "key_401", class: ClassOutside, cause: CauseKeyRejected,
 		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by service.md 7; 401 is what HTTP says)",
 		when: func(f *facts) bool {
-			return f.Via != ViaNative && f.own == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
+			return f.Via != ViaNative && f.refused == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
 		},
 		say: always("The service rejected the API key (401)."),
 	},
@@ -216,28 +218,34 @@ var answerRules = []rule{
 	{
 		name: "service_timeout", class: ClassTimeout, cause: CauseServiceTimeout,
 		reason: "408 or 504 from the service: it gave up waiting for the target",
-		when:   func(f *facts) bool { return f.own == http.StatusRequestTimeout || f.own == http.StatusGatewayTimeout },
-		say:    func(f *facts) string { return fmt.Sprintf("The service gave up waiting for the target (%d).", f.own) },
+		when: func(f *facts) bool {
+			return f.refused == http.StatusRequestTimeout || f.refused == http.StatusGatewayTimeout
+		},
+		say: func(f *facts) string {
+			return fmt.Sprintf("The service gave up waiting for the target (%d).", f.refused)
+		},
 	},
 	{
 		name: "service_5xx", class: ClassOutside, cause: CauseServiceError,
 		reason: "a 5xx of the service itself; error codes are not shown by the contract (service.md 7)",
-		when:   func(f *facts) bool { return f.own >= 500 && f.own < 600 },
-		say:    func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.own) },
+		when:   func(f *facts) bool { return f.refused >= 500 && f.refused < 600 },
+		say:    func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.refused) },
 	},
 	{
 		name: "request_refused", class: ClassOutside, cause: CauseRequestRefused,
 		reason: "400, 402 or 422 from the service: it did not accept the request (a field, the zone's name, the account's balance)",
 		when: func(f *facts) bool {
-			return f.own == http.StatusBadRequest || f.own == http.StatusPaymentRequired || f.own == http.StatusUnprocessableEntity
+			return f.refused == http.StatusBadRequest || f.refused == http.StatusPaymentRequired || f.refused == http.StatusUnprocessableEntity
 		},
-		say: func(f *facts) string { return fmt.Sprintf("The service did not accept the request (%d).", f.own) },
+		say: func(f *facts) string { return fmt.Sprintf("The service did not accept the request (%d).", f.refused) },
 	},
 	{
 		name: "request_refused_4xx", class: ClassOutside, cause: CauseRequestRefused,
 		reason: "any other 4xx of the service, such as 404 for a wrong base URL: the request was not carried out",
-		when:   func(f *facts) bool { return f.own >= 400 && f.own < 500 },
-		say:    func(f *facts) string { return fmt.Sprintf("The service did not carry out the request (%d).", f.own) },
+		when:   func(f *facts) bool { return f.refused >= 400 && f.refused < 500 },
+		say: func(f *facts) string {
+			return fmt.Sprintf("The service did not carry out the request (%d).", f.refused)
+		},
 	},
 	{
 		name: "service_reported", class: ClassOutside, cause: CauseServiceError,

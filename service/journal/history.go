@@ -150,8 +150,8 @@ func masked(r model.FetchRequest) model.FetchRequest {
 	return r
 }
 
-// maskURL takes the password out of a URL's user part. A text that is no URL
-// but looks as if it had one loses everything before the "@".
+// maskURL takes the password out of a URL's user part. A text with an "@" that
+// cannot be parsed loses everything before it.
 func maskURL(s string) string {
 	if !strings.Contains(s, "@") {
 		return s

@@ -110,7 +110,7 @@ const (
 
 // write runs fn in one immediate transaction of the only writing connection.
 // ctx can end the wait for the turn; a transaction that has begun is not cut
-// off, because a ledger entry that was asked for must not depend on who waits.
+// off, because a ledger entry must be written even if its caller stops waiting.
 func (j *Journal) write(ctx context.Context, d durability, doing string, fn func(context.Context, *sql.Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("%s: %w", doing, err)

@@ -139,7 +139,7 @@ func (j *Journal) checkThrough(ctx context.Context) error {
 	return nil
 }
 
-// olderThan compares dotted version numbers; what is no number counts as 0.
+// olderThan compares dotted version numbers; a part that is not a number counts as 0.
 func olderThan(have, want string) bool {
 	h, w := strings.Split(have, "."), strings.Split(want, ".")
 	for i := range max(len(h), len(w)) {

@@ -10,10 +10,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A process that begins a job holds a lock on a file of its own for as long as
-// it lives; the operating system drops the lock when the process ends, however
-// it ends. That is its sign of life: unlike a process number it cannot be taken
-// over by somebody else.
+// A process that begins a job holds a lock on a file of its own, its sign of
+// life. The operating system drops the lock when the process ends, however it
+// ends. Unlike a process number, the file cannot pass to another process.
 
 func (j *Journal) ownersDir() string { return j.path + ".owners" }
 
@@ -41,8 +40,8 @@ func (j *Journal) takeOwner() (string, error) {
 	return token, nil
 }
 
-// releaseOwner gives the sign of life up. Jobs that are still in sending belong
-// to nobody then, which is right: whoever waited for them has ended.
+// releaseOwner gives up the sign of life. Jobs that are still in sending then have
+// no owner, which is right: the process that waited for them ends.
 func (j *Journal) releaseOwner() {
 	j.ownerMu.Lock()
 	defer j.ownerMu.Unlock()
@@ -54,8 +53,8 @@ func (j *Journal) releaseOwner() {
 	j.owner = nil
 }
 
-// ownerAlive reports whether the process that owns a job is alive. When that
-// cannot be found out it is taken to be: a job is never settled on a guess.
+// ownerAlive reports whether the process that owns a job is alive. In doubt it is:
+// a job is never settled on a guess.
 func (j *Journal) ownerAlive(token string) bool {
 	if token == "" || filepath.Base(token) != token {
 		return false
@@ -71,7 +70,7 @@ func (j *Journal) ownerAlive(token string) bool {
 }
 
 // forgetOwner removes the file of a dead owner whose jobs are settled. Tokens
-// are never used twice, so nobody else can have taken it.
+// are never used twice, so the file cannot belong to a living one.
 func (j *Journal) forgetOwner(token string) {
 	if token != "" && filepath.Base(token) == token {
 		_ = os.Remove(filepath.Join(j.ownersDir(), token))

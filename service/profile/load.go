@@ -170,7 +170,7 @@ func (f File) Path() string { return f.path }
 func (f File) Names() []string { return slices.Sorted(maps.Keys(f.profiles)) }
 
 // Default is the name that Profile("") stands for: default_profile, or the only
-// profile there is; empty when there is no such thing.
+// profile; empty when there are several, or none.
 func (f File) Default() string {
 	if f.fallback != "" {
 		return f.fallback

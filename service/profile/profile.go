@@ -181,7 +181,7 @@ func checkBaseURL(p *Profile) *fieldError {
 	case err != nil:
 		// The error repeats the text, and a login may stand in it.
 		return &fieldError{"base_url", "this is not an address", expected}
-	case u.User != nil, strings.Contains(p.BaseURL, "@"): // one without a scheme is no user part to the parser
+	case u.User != nil, strings.Contains(p.BaseURL, "@"): // without a scheme the parser sees no user part
 		return &fieldError{"base_url", "a login cannot stand in the address", expected}
 	case u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
 		return &fieldError{"base_url", fmt.Sprintf("%q is not an absolute http or https address", p.BaseURL), expected}

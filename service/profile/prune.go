@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The bounds on the folder of bodies. What the history still speaks of may be
-// gone from it; a viewer says so.
+// The bounds on the folder of bodies. A body that the
+// history still lists may be gone; a viewer says so.
 const (
 	BodiesAge   = 14 * 24 * time.Hour
 	BodiesBytes = 2 << 30
@@ -23,9 +23,9 @@ const (
 
 // PruneBodies deletes old files from a folder of bodies: all that are older than
 // BodiesAge, then the oldest until the rest is at most BodiesBytes. Files of the
-// last hour always stay, and so does everything that is no regular file. A
-// missing folder is no error; freed is in bytes. Several processes may do it at
-// once.
+// last hour always stay, and so does everything that is not a regular
+// file. A missing folder is fine. freed is in bytes. Several processes may prune
+// at once.
 func PruneBodies(ctx context.Context, dir string, now time.Time) (freed int64, err error) {
 	return pruneBodies(ctx, dir, now, BodiesBytes)
 }

@@ -28,7 +28,7 @@ const (
 	maxErrorText = 2 << 10
 )
 
-// ErrNoAnswer is wrapped by the error of a call that nobody answered.
+// ErrNoAnswer is wrapped by the error of a call that got no answer.
 var ErrNoAnswer = errors.New("the emulator's control interface does not answer")
 
 // RefusedError is the emulator's refusal: its status, and its reason for people.

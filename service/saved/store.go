@@ -30,7 +30,7 @@ var (
 	ErrNotFound = errors.New("no request is saved under this name")
 )
 
-// Store is the folder of saved requests. The zero value is of no use; see New.
+// Store is the folder of saved requests. See New.
 type Store struct{ dir string }
 
 // New is the store in a folder, which is made (0700) when the first request is
@@ -56,7 +56,7 @@ func (s *Store) List(ctx context.Context) ([]Entry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it holds nothing to write
+	defer func() { _ = root.Close() }() // nothing is written through it
 	files, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {
 		return nil, fmt.Errorf("listing the saved requests: %w", err)
@@ -107,7 +107,7 @@ func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error)
 	if err != nil {
 		return model.FetchRequest{}, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it holds nothing to write
+	defer func() { _ = root.Close() }() // nothing is written through it
 	r, err := read(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
@@ -162,7 +162,7 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 	if err != nil {
 		return nil, fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it holds nothing to write
+	defer func() { _ = root.Close() }() // nothing is written through it
 	if !replace {
 		if _, err := root.Lstat(name + ext); err == nil {
 			return nil, fmt.Errorf("%w: %s", ErrExists, name)
@@ -183,7 +183,7 @@ func (s *Store) Remove(_ context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("opening the saved requests: %w", err)
 	}
-	defer func() { _ = root.Close() }() // it holds nothing to write
+	defer func() { _ = root.Close() }() // nothing is written through it
 	if err := root.Remove(name + ext); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("%w: %s", ErrNotFound, name)
