@@ -282,7 +282,7 @@ func TestTheJournalTellsWhatAClientSent(t *testing.T) {
 	if e := all[1]; e.Status != 400 || e.Body != `{"zone":"z","password":"****"}` {
 		t.Errorf("the second: %+v", e)
 	}
-	if e := all[2]; e.Key != "" || e.Status != 401 || e.Header.Get("Authorization") != "Bearer ****" {
+	if e := all[2]; e.Key != "" || e.Status != 401 || e.Header["Authorization"] != "Bearer ****" {
 		t.Errorf("the third: %+v", e)
 	}
 	if some, _ := read("?since=1&point=api&limit=1"); len(some) != 1 || some[0].Seq != 2 {

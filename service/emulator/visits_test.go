@@ -194,7 +194,7 @@ func TestTheJournalKnowsWhatCameThroughTheProxy(t *testing.T) {
 	if tunnel.Zone != "datacenter_demo" {
 		tunnel, resigned = resigned, tunnel // a tunnel ends when its connection does
 	}
-	if plain.URL != "http://lab.test/ok?token=****" || plain.Zone != "datacenter_demo" || plain.Status != 200 || plain.User != "brd-customer-hl_demo01-zone-datacenter_demo" || plain.Header.Get("Proxy-Authorization") != "Basic ****" || plain.BytesOut == 0 {
+	if plain.URL != "http://lab.test/ok?token=****" || plain.Zone != "datacenter_demo" || plain.Status != 200 || plain.User != "brd-customer-hl_demo01-zone-datacenter_demo" || plain.Header["Proxy-Authorization"] != "Basic ****" || plain.BytesOut == 0 {
 		t.Errorf("a plain request: %+v", plain)
 	}
 	if tunnel.Method != http.MethodConnect || tunnel.URL != "lab.test:443" || tunnel.Status != 200 || tunnel.BytesIn == 0 || tunnel.BytesOut < 500 {

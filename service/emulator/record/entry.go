@@ -1,10 +1,7 @@
 package record
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -28,9 +25,10 @@ type Entry struct {
 	Remote string `json:"remote,omitempty"`
 	Zone   string `json:"zone,omitempty"`
 	// Key is a key's name, never its value. User is a proxy login's username.
-	Key    string `json:"key,omitempty"`
-	User   string `json:"user,omitempty"`
-	Header Header `json:"header,omitempty"`
+	Key  string `json:"key,omitempty"`
+	User string `json:"user,omitempty"`
+	// Header is what was sent, by canonical names; several values stand in one text.
+	Header map[string]string `json:"header,omitempty"`
 	// Body is the beginning of the body; BodyCut says that there was more.
 	Body    string `json:"body,omitempty"`
 	BodyCut bool   `json:"body_cut,omitempty"`
@@ -57,49 +55,10 @@ type Entry struct {
 func (e *Entry) size() int {
 	n := 320 + len(e.Method) + len(e.URL) + len(e.Target) + len(e.Zone) + len(e.Key) + len(e.User) + len(e.Body) +
 		len(e.Code) + len(e.Fault) + len(e.Basis)
-	for _, f := range e.Header {
-		n += 32 + len(f.Name) + len(f.Value)
+	for name, value := range e.Header {
+		n += 32 + len(name) + len(value)
 	}
 	return n
-}
-
-// Header holds the headers that were sent, with canonical names; several values stand
-// in one text. In JSON it is an object.
-type Header []Field
-
-// Field is one header.
-type Field struct{ Name, Value string }
-
-// Get is the value of a header by its canonical name, "" where it was not sent.
-func (h Header) Get(name string) string {
-	for _, f := range h {
-		if f.Name == name {
-			return f.Value
-		}
-	}
-	return ""
-}
-
-// MarshalJSON gives an object whose names are sorted.
-func (h Header) MarshalJSON() ([]byte, error) {
-	m := make(map[string]string, len(h))
-	for _, f := range h {
-		m[f.Name] = f.Value
-	}
-	return json.Marshal(m)
-}
-
-// UnmarshalJSON takes what MarshalJSON gives.
-func (h *Header) UnmarshalJSON(b []byte) error {
-	var m map[string]string
-	if err := json.Unmarshal(b, &m); err != nil {
-		return fmt.Errorf("reading headers: %w", err)
-	}
-	*h = nil
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		*h = append(*h, Field{name, m[name]})
-	}
-	return nil
 }
 
 // Line is the entry in one line of plain text, for a terminal:

@@ -140,15 +140,14 @@ func (x *Exchange) hide() {
 	clean := func(text string, most int) string {
 		return answer.Cut(without(without(text, x.secret), secrets...), most)
 	}
-	for i := range e.Header {
-		f := &e.Header[i]
-		if f.Name == "Content-Type" && containsFold(f.Value, "application/x-www-form-urlencoded") {
+	if e.Body != "" {
+		if containsFold(e.Header["Content-Type"], "application/x-www-form-urlencoded") {
 			e.Body = query(e.Body)
 		}
-		f.Value = clean(f.Value, maxHeaderText)
+		e.Body = clean(logins(fields(e.Body)), bodyPrefix)
 	}
-	if e.Body != "" {
-		e.Body = answer.Cut(without(without(logins(fields(e.Body)), x.secret), secrets...), bodyPrefix)
+	for name, v := range e.Header {
+		e.Header[name] = clean(v, maxHeaderText)
 	}
 	e.URL, e.Target, e.User = clean(e.URL, maxURL), clean(e.Target, maxURL), clean(e.User, maxHeaderText)
 }

@@ -39,9 +39,7 @@ type Journal struct {
 	conf Config
 
 	mu      sync.Mutex
-	ring    []kept
-	first   int // index of the oldest entry
-	n       int
+	kept    []kept // the oldest first
 	bytes   int
 	seq     uint64
 	changed chan struct{} // closed when an entry comes; nil while nobody waits
@@ -75,31 +73,17 @@ func (j *Journal) add(e *Entry) {
 	defer j.mu.Unlock()
 	j.seq++
 	e.Seq = j.seq
-	for j.n > 0 && (j.n >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
-		j.bytes -= j.ring[j.first].size
-		j.ring[j.first] = kept{}
-		j.first = (j.first + 1) % len(j.ring)
-		j.n--
+	for len(j.kept) > 0 && (len(j.kept) >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
+		j.bytes -= j.kept[0].size
+		j.kept[0] = kept{} // the array behind lives on for a while
+		j.kept = j.kept[1:]
 	}
-	if j.n == len(j.ring) {
-		j.grow()
-	}
-	j.ring[(j.first+j.n)%len(j.ring)] = kept{e, size}
-	j.n++
+	j.kept = append(j.kept, kept{e, size})
 	j.bytes += size
 	if j.changed != nil {
 		close(j.changed)
 		j.changed = nil
 	}
-}
-
-// grow doubles the ring up to the bound, so that an idle emulator stays small.
-func (j *Journal) grow() {
-	bigger := make([]kept, min(max(2*len(j.ring), 64), j.conf.Entries))
-	for i := range j.n {
-		bigger[i] = j.ring[(j.first+i)%len(j.ring)]
-	}
-	j.ring, j.first = bigger, 0
 }
 
 // Query chooses entries. The zero value is the newest hundred.
@@ -138,23 +122,16 @@ type Page struct {
 func (j *Journal) Read(q Query) Page {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return j.read(q)
-}
-
-func (j *Journal) read(q Query) Page {
-	if q.Since == 0 {
-		return j.newest(q)
+	if q.Since > 0 {
+		return j.after(q)
 	}
-	return j.after(q)
-}
-
-func (j *Journal) at(i int) *Entry { return j.ring[(j.first+i)%len(j.ring)].e }
-
-func (j *Journal) newest(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: j.seq}
-	for i := j.n - 1; i >= 0 && len(p.Requests) < q.limit(); i-- {
-		if e := j.at(i); q.wants(e) {
-			p.Requests = append(p.Requests, *e)
+	for _, k := range slices.Backward(j.kept) {
+		if len(p.Requests) == q.limit() {
+			break
+		}
+		if q.wants(k.e) {
+			p.Requests = append(p.Requests, *k.e)
 		}
 	}
 	slices.Reverse(p.Requests)
@@ -164,23 +141,19 @@ func (j *Journal) newest(q Query) Page {
 // after gives what followed q.Since, where 0 is before the first.
 func (j *Journal) after(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: max(j.seq, q.Since)}
-	if q.Since >= j.seq {
-		return p
+	gone := j.seq - uint64(len(j.kept)) // the last that is gone
+	if q.Since < gone {
+		p.Lost = gone - q.Since
 	}
-	oldest := j.seq - uint64(j.n) + 1
-	if q.Since+1 < oldest {
-		p.Lost = oldest - q.Since - 1
-	}
-	for seq := max(q.Since+1, oldest); seq <= j.seq; seq++ {
-		e := j.at(int(seq - oldest))
-		if !q.wants(e) {
+	for _, k := range j.kept[min(max(q.Since, gone), j.seq)-gone:] {
+		if !q.wants(k.e) {
 			continue
 		}
 		if len(p.Requests) == q.limit() {
-			p.Last = seq - 1
+			p.Last = k.e.Seq - 1
 			break
 		}
-		p.Requests = append(p.Requests, *e)
+		p.Requests = append(p.Requests, *k.e)
 	}
 	return p
 }

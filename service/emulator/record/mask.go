@@ -81,22 +81,17 @@ func credentials(header string) (user, secret string) {
 }
 
 // headers are a request's headers without their secrets.
-func headers(h http.Header) Header {
-	out := make(Header, 0, len(h))
+func headers(h http.Header) map[string]string {
+	out := make(map[string]string, len(h))
 	for name, vs := range h {
-		v := ""
-		if len(vs) == 1 {
-			v = vs[0]
-		} else {
-			v = strings.Join(vs, ", ")
-		}
+		v := strings.Join(vs, ", ")
 		switch {
 		case secretName(name):
 			v = maskedHeader(name, v)
 		case name == "Referer":
 			v = address(v)
 		}
-		out = append(out, Field{name, v})
+		out[name] = v
 	}
 	return out
 }
