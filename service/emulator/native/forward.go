@@ -58,10 +58,16 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	if announced > 0 && r.ProtoMajor == 1 {
 		w.Header().Del("Content-Length") // HTTP/2 has both, HTTP/1.1 one of them
 	}
-	patient := newPatient(w, r)
-	defer patient.done()
 	w.WriteHeader(resp.StatusCode)
-	down, err := p.copyBody(patient, resp, &seen.bill)
+	out := w
+	if r.ProtoMajor > 1 {
+		// Connections of HTTP/1.1 keep a deadline for writing of their own; a stream of
+		// HTTP/2 whose client lets no more come has none but this.
+		patient := answer.NewPatient(w)
+		defer patient.Done()
+		out = patient
+	}
+	down, err := p.copyBody(out, resp, &seen.bill)
 	o := Outcome{Status: resp.StatusCode, Up: seen.up.Load(), Down: down, Cut: err != nil}
 	p.conf.Hooks.done(v, o)
 	if err != nil {
@@ -271,31 +277,12 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 	}
 }
 
-// patient is an answer under way. Connections of HTTP/1.1 keep a deadline for writing of
-// their own; a stream of HTTP/2 whose client lets no more come has none but this.
-type patient struct {
-	http.ResponseWriter
-	rc     *http.ResponseController
-	stream *answer.Patient // nil for HTTP/1.1
-}
-
-func newPatient(w http.ResponseWriter, r *http.Request) *patient {
-	p := &patient{ResponseWriter: w, rc: http.NewResponseController(w)}
-	if r.ProtoMajor > 1 {
-		p.stream = answer.NewPatient(w)
-		p.ResponseWriter = p.stream
-	}
-	return p
-}
-
-func (p *patient) Flush() error { return p.rc.Flush() }
-
-// firstRead reads the beginning of a body. A target may let its client wait for that, who
-// gets the head on its own then.
-func (p *patient) firstRead(body io.Reader, buf []byte) (int, error) {
+// firstRead reads the beginning of a body. A target may let its client wait for that: then
+// the client gets the head on its own.
+func firstRead(flush func() error, body io.Reader, buf []byte) (int, error) {
 	done := make(chan struct{})
 	head := time.AfterFunc(headWait, func() {
-		_ = p.Flush() // a dead client shows in the next write
+		_ = flush() // a dead client shows in the next write
 		close(done)
 	})
 	n, err := body.Read(buf)
@@ -305,24 +292,19 @@ func (p *patient) firstRead(body io.Reader, buf []byte) (int, error) {
 	return n, err
 }
 
-func (p *patient) done() {
-	if p.stream != nil {
-		p.stream.Done()
-	}
-}
-
 // copyBody streams; what a slow target sent so far is not held back.
 // Bytes are counted before the client has them.
-func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, err error) {
+func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) (n int64, err error) {
 	billable := resp.StatusCode >= 200 && resp.StatusCode < 300
 	if resp.ContentLength == 0 || resp.Request.Method == http.MethodHead {
 		b.request(billable, 0)
 		return 0, nil
 	}
+	flush := http.NewResponseController(out).Flush
 	pool := &p.tunnels.bufs
 	buf := pool.get(tunnelBuffer)
 	defer func() { pool.put(buf) }()
-	m, rerr := out.firstRead(resp.Body, *buf)
+	m, rerr := firstRead(flush, resp.Body, *buf)
 	b.request(billable, m)
 	for {
 		if m > 0 {
@@ -333,16 +315,16 @@ func (p *Proxy) copyBody(out *patient, resp *http.Response, b *bill) (n int64, e
 		}
 		if rerr == io.EOF {
 			if len(resp.Trailer) > 0 {
-				return n, out.Flush() // or a short body would get a length, and no trailers
+				return n, flush() // or a short body would get a length, and no trailers
 			}
 			return n, nil
 		}
 		if rerr != nil {
-			_ = out.Flush() // the client sees how far it came
+			_ = flush() // the client sees how far it came
 			return n, rerr
 		}
 		if m > 0 && n != resp.ContentLength {
-			if err := out.Flush(); err != nil {
+			if err := flush(); err != nil {
 				return n, err
 			}
 		}
