@@ -38,7 +38,7 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	upgrade := upgradeOf(r.Header)
 	seen := p.outgoing(w, r, v, upgrade)
 	defer seen.end()
-	resp, err := p.transport(v, r.ProtoMajor).RoundTrip(r.WithContext(seen.trace(r.Context())))
+	resp, err := p.transport(v, r.ProtoMajor).RoundTrip(r.WithContext(seen.trace(r.Context(), upgrade != "")))
 	seen.answer()
 	if err != nil {
 		p.refuse(w, v, seen.refusal(err))
@@ -85,8 +85,10 @@ type sent struct {
 
 	up   atomic.Int64 // bytes of the body
 	torn atomic.Bool  // the client's body broke off, or was no body
-	conn net.Conn     // of the target
+	conn net.Conn     // of the target, where protocols are to be switched
 	bill bill
+
+	clientTrace httptrace.ClientTrace
 
 	// net/http may still be at work on the request when it has given an answer or an
 	// error, and even when the handler has returned.
@@ -158,11 +160,12 @@ func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
 	return p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
 }
 
-func (s *sent) trace(ctx context.Context) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		GotConn:        func(i httptrace.GotConnInfo) { s.conn = i.Conn },
-		Got1xxResponse: s.passInformational,
-	})
+func (s *sent) trace(ctx context.Context, upgrade bool) context.Context {
+	s.clientTrace.Got1xxResponse = s.passInformational
+	if upgrade {
+		s.clientTrace.GotConn = func(i httptrace.GotConnInfo) { s.conn = i.Conn }
+	}
+	return httptrace.WithClientTrace(ctx, &s.clientTrace)
 }
 
 // passInformational passes the target's informational answers on (103 Early Hints and the
@@ -278,14 +281,17 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 }
 
 // firstRead reads the beginning of a body. A target may let its client wait for that: then
-// the client gets the head on its own.
-func firstRead(flush func() error, body io.Reader, buf []byte) (int, error) {
+// the client gets the head on its own, unless the body is a short one of a known length.
+func firstRead(flush func() error, resp *http.Response, buf []byte) (int, error) {
+	if resp.ContentLength >= 0 && resp.ContentLength <= tunnelBuffer {
+		return resp.Body.Read(buf)
+	}
 	done := make(chan struct{})
 	head := time.AfterFunc(headWait, func() {
 		_ = flush() // a dead client shows in the next write
 		close(done)
 	})
-	n, err := body.Read(buf)
+	n, err := resp.Body.Read(buf)
 	if !head.Stop() {
 		<-done
 	}
@@ -304,7 +310,7 @@ func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) 
 	pool := &p.tunnels.bufs
 	buf := pool.get(tunnelBuffer)
 	defer func() { pool.put(buf) }()
-	m, rerr := firstRead(flush, resp.Body, *buf)
+	m, rerr := firstRead(flush, resp, *buf)
 	b.request(billable, m)
 	for {
 		if m > 0 {

@@ -1,7 +1,6 @@
 package native
 
 import (
-	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -30,38 +29,37 @@ type login struct {
 // maxLogins bounds the logins that are remembered.
 const maxLogins = 1024
 
-// logins remembers what was accepted while the account stays as it is, by the digest of
-// the header: to read a name and to hash a password costs more than the rest of a request's
-// way in. A change of the account forgets all of them.
+// logins remembers what was accepted while the account stays as it is, by the header: to
+// read a name and to hash a password costs more than the rest of a request's way in. A
+// change of the account forgets all of them.
 type logins struct {
 	mu    sync.RWMutex
 	at    any
-	known map[[sha256.Size]byte]*login
+	known map[string]*login
 }
 
-func (l *logins) get(at any, digest [sha256.Size]byte) *login {
+func (l *logins) get(at any, header string) *login {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	if l.at != at {
 		return nil
 	}
-	return l.known[digest]
+	return l.known[header]
 }
 
-func (l *logins) put(accepted *login, digest [sha256.Size]byte) {
+func (l *logins) put(accepted *login, header string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.at != accepted.at || len(l.known) >= maxLogins {
-		l.at, l.known = accepted.at, map[[sha256.Size]byte]*login{}
+		l.at, l.known = accepted.at, map[string]*login{}
 	}
-	l.known[digest] = accepted
+	l.known[header] = accepted
 }
 
 // enter is the login of a request to the proxy.
 func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 	h := r.Header.Get("Proxy-Authorization")
-	digest := sha256.Sum256([]byte(h))
-	if l := p.logins.get(p.conf.Account.Moment(), digest); l != nil {
+	if l := p.logins.get(p.conf.Account.Moment(), h); l != nil {
 		return l, nil
 	}
 	c, ok := proxyAuth(h)
@@ -70,7 +68,7 @@ func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 	}
 	l, refused := p.login(c)
 	if refused == nil {
-		p.logins.put(l, digest)
+		p.logins.put(l, h)
 	}
 	return l, refused
 }
