@@ -97,9 +97,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != http.NoBody:
-		b := &gotBody{ReadCloser: resp.Body, watch: &watch{patience: t.patience}}
-		b.watch.end = func() { _ = b.ReadCloser.Close() } // the read that waits fails
-		resp.Body = b
+		resp.Body = &exchange{ReadCloser: resp.Body, patience: t.patience}
 	}
 	return resp, nil
 }
@@ -107,24 +105,25 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // sendBody sends a request that has a body.
 func (t *transport) sendBody(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	w := &watch{patience: t.patience, end: func() { cancel(errSilent) }}
-	w.move()
+	x := &exchange{patience: t.patience, cancel: cancel}
+	x.wait()
 	r = r.WithContext(ctx)
-	r.Body = &sentBody{r.Body, w}
+	r.Body = &sentBody{r.Body, x}
 	resp, err := t.Transport.RoundTrip(r)
-	w.rest()
+	x.timer.Stop()
 	switch {
 	case err != nil:
 		cancel(nil)
-		return nil, w.cause(err)
+		return nil, x.cause(err)
 	case resp.StatusCode == http.StatusSwitchingProtocols: // its patience is the tunnel's
 	case resp.Body == http.NoBody:
 		cancel(nil)
 	default:
-		// HTTP/2 does not look at the context of a request whose body nobody takes.
-		body := resp.Body
-		stop := context.AfterFunc(ctx, func() { _ = body.Close() }) // the read that waits fails
-		resp.Body = &gotBody{ReadCloser: body, watch: w, closed: func() { stop(); cancel(nil) }}
+		x.ReadCloser = resp.Body
+		// HTTP/2 does not look at the context of a request whose body nobody takes: the read
+		// that waits fails by this.
+		context.AfterFunc(ctx, func() { _ = x.ReadCloser.Close() })
+		resp.Body = x
 	}
 	return resp, nil
 }
@@ -162,34 +161,56 @@ func refusesProtocol(err error) bool {
 	return errors.As(err, &op) && op.Op == "remote error" && strings.Contains(op.Err.Error(), "no application protocol")
 }
 
-// watch ends an exchange at which nothing moves for the patience.
-type watch struct {
+// exchange ends a request at whose connection nothing moves for the patience, and is the
+// body of its answer. Between reads of that its caller may take any time.
+type exchange struct {
+	io.ReadCloser
 	patience time.Duration
-	end      func()
+	cancel   context.CancelCauseFunc // nil for a request without a body
 	timer    *time.Timer
 	silent   atomic.Bool
 }
 
-// move begins to wait, or begins again.
-func (w *watch) move() {
-	if w.timer == nil {
-		w.timer = time.AfterFunc(w.patience, func() { w.silent.Store(true); w.end() })
+// wait begins to wait, or begins again.
+func (x *exchange) wait() {
+	if x.timer == nil {
+		x.timer = time.AfterFunc(x.patience, x.end)
 		return
 	}
-	w.timer.Reset(w.patience)
+	x.timer.Reset(x.patience)
 }
 
-// rest waits for nothing.
-func (w *watch) rest() {
-	if w.timer != nil {
-		w.timer.Stop()
+func (x *exchange) end() {
+	x.silent.Store(true)
+	if x.cancel != nil {
+		x.cancel(errSilent)
+	} else {
+		_ = x.ReadCloser.Close() // the read that waits fails
 	}
 }
 
 // cause is the error of an exchange that was ended.
-func (w *watch) cause(err error) error {
-	if w.silent.Load() {
+func (x *exchange) cause(err error) error {
+	if x.silent.Load() {
 		return errSilent
+	}
+	return err
+}
+
+func (x *exchange) Read(p []byte) (int, error) {
+	x.wait()
+	n, err := x.ReadCloser.Read(p)
+	x.timer.Stop()
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = x.cause(err)
+	}
+	return n, err
+}
+
+func (x *exchange) Close() error {
+	err := x.ReadCloser.Close()
+	if x.cancel != nil {
+		x.cancel(nil)
 	}
 	return err
 }
@@ -197,37 +218,12 @@ func (w *watch) cause(err error) error {
 // sentBody is a request's body: each piece that is asked for shows that the target takes it.
 type sentBody struct {
 	io.ReadCloser
-	watch *watch
+	x *exchange
 }
 
 func (b *sentBody) Read(p []byte) (int, error) {
-	b.watch.move()
+	b.x.wait()
 	n, err := b.ReadCloser.Read(p)
-	b.watch.move()
+	b.x.wait()
 	return n, err
-}
-
-// gotBody is an answer's body. Between reads its caller may take any time.
-type gotBody struct {
-	io.ReadCloser
-	watch  *watch
-	closed func() // may be nil
-}
-
-func (b *gotBody) Read(p []byte) (int, error) {
-	b.watch.move()
-	n, err := b.ReadCloser.Read(p)
-	b.watch.rest()
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = b.watch.cause(err)
-	}
-	return n, err
-}
-
-func (b *gotBody) Close() error {
-	err := b.ReadCloser.Close()
-	if b.closed != nil {
-		b.closed()
-	}
-	return err
 }

@@ -125,14 +125,10 @@ func maskedHeader(name, v string) string {
 func address(u string) string {
 	rest, q, found := strings.Cut(u, "?")
 	if scheme, after, ok := strings.Cut(rest, "://"); ok {
-		host, path, slash := strings.Cut(after, "/")
+		host, _, _ := strings.Cut(after, "/")
 		if i := strings.LastIndexByte(host, '@'); i >= 0 {
 			user, _, _ := strings.Cut(host[:i], ":")
-			host = user + ":" + masked + host[i:]
-		}
-		rest = scheme + "://" + host
-		if slash {
-			rest += "/" + path
+			rest = scheme + "://" + user + ":" + masked + after[i:]
 		}
 	}
 	if !found {
