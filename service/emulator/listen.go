@@ -108,7 +108,7 @@ func (s *Server) listenProxy(addr string) (net.Listener, error) {
 
 func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// listenSOCKS takes the public documentation's port, or any free one. It is no port of
+// listenSOCKS takes the public documentation's port, or any free one. It is not a port of
 // the contract, so Ready alone says which.
 func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
 	if addr != "" {
@@ -139,7 +139,7 @@ func (s *Server) listenCDP(addr string) (net.Listener, error) {
 
 // forLoopback answers only to names of this machine, and to pages of it. A web page in a
 // browser on it can make its own name resolve to 127.0.0.1, or open a WebSocket to there,
-// and the demo keys are no secret: such a page could have this machine fetch for it and
+// and the demo keys are not secret: that page could have this machine fetch for it and
 // read the answers.
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -173,8 +173,7 @@ func (p *Pool) forget(e *list.Element) {
 	delete(p.sessions, p.recent.Remove(e).(*session).key)
 }
 
-// makeRoom forgets the session that was not used for the longest time, of those through
-// which nothing is open while there are such.
+// makeRoom forgets the least recently used session, idle ones first.
 func (p *Pool) makeRoom() {
 	oldest := p.recent.Back()
 	for e := oldest; e != nil; e = e.Prev() {
@@ -254,7 +253,7 @@ func address(product, country string, n int) netip.Addr {
 }
 
 // Where tells the network and the country of an exit's address; ok is false for an
-// address that is no exit's.
+// address that does not belong to an exit.
 func Where(a netip.Addr) (product, country string, ok bool) {
 	a = a.Unmap()
 	if !a.Is4() {

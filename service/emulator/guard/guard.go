@@ -190,8 +190,8 @@ func (r *Rules) open(host string, a netip.Addr, port uint16) bool {
 // Opens reports whether anything beside public addresses is open.
 func (r *Rules) Opens() bool { return len(r.rules) > 0 }
 
-// AllowsPort reports whether a rule names this port: then it is no longer a matter of
-// the ports that are refused.
+// AllowsPort reports whether a rule names this port, which opens it although it would be
+// refused otherwise.
 func (r *Rules) AllowsPort(host, port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {

@@ -84,7 +84,7 @@ type sent struct {
 	w http.ResponseWriter
 
 	up   atomic.Int64 // bytes of the body
-	torn atomic.Bool  // the client's body broke off, or was no body
+	torn atomic.Bool  // the client's body broke off, or was invalid
 	conn net.Conn     // of the target, where protocols are to be switched
 	bill bill
 
@@ -393,7 +393,7 @@ func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Resp
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil { // HTTP/2 inside: there is no connection to take over
+	if err != nil { // HTTP/2 inside has no connection to take over
 		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "proxy_error", "protocols are switched over HTTP/1.1 only", answer.BasisProxyRefused))
 		return
 	}

@@ -22,7 +22,7 @@ import (
 )
 
 // CAPath is where the proxy, asked as a web server, hands out the root certificate to
-// everyone: it is no secret, and clients need it before they can log in over TLS.
+// everyone: it is not secret, and clients need it before they can log in over TLS.
 const CAPath = "/ca.pem"
 
 // Config is what a Proxy stands on.

@@ -249,7 +249,7 @@ func socksRequest(r *bufio.Reader) (host, port string, err error) {
 	return host, strconv.Itoa(int(p[0])<<8 | int(p[1])), nil
 }
 
-// validHost keeps what is no name out of dialling, certificates and headers.
+// validHost keeps invalid names out of dialling, certificates and headers.
 func validHost(s string) bool {
 	for i := range len(s) {
 		c := s[i]

@@ -1,5 +1,5 @@
 // Package record is the request journal: what a client really sent, to which zone, with
-// which key, and what it got. The real service has no such thing.
+// which key, and what it got. The real service does not have one.
 //
 // The server puts [Journal.Handler] in front of its listeners; products add what they
 // alone know through the [Exchange] of a request's context ([Of]); what does not speak

@@ -303,7 +303,7 @@ func (r *recorder) into(x *Exchange, aborted bool) {
 	e.Cut = e.Cut || aborted
 	e.BytesOut += r.out
 	if v := first(h, "X-Brd-Status-Code"); v != "" {
-		e.Inner, _ = strconv.Atoi(v) // what is no number is not shown
+		e.Inner, _ = strconv.Atoi(v) // 0, which is not shown, for anything else
 	}
 	for _, name := range [...]string{"X-Brd-Error-Code", "X-Brd-Err-Code"} {
 		if v := first(h, name); v != "" && e.Code == "" {

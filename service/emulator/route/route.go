@@ -77,7 +77,7 @@ type RefusedError struct{ answer.Refusal }
 
 func (r *RefusedError) Error() string { return r.Code + ": " + r.Msg }
 
-// badIP: an address that is none is another refusal than one for a product that has no
+// badIP: an invalid address is refused differently from one for a product that has no
 // addresses of its own (public documentation).
 func badIP(flag *username.FlagError) answer.Refusal {
 	if strings.HasPrefix(flag.Reason, "is for ") {
