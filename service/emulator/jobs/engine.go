@@ -7,6 +7,7 @@ import (
 	"encoding/base32"
 	"fmt"
 	"log/slog"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -219,14 +220,16 @@ func (e *Engine) job(id string) (*job, error) {
 	return j, nil
 }
 
+// all are the jobs in any order.
+func (e *Engine) all() []*job {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Collect(maps.Values(e.jobs))
+}
+
 // List is all snapshots, the newest first.
 func (e *Engine) List() []Snapshot {
-	e.mu.Lock()
-	all := make([]*job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		all = append(all, j)
-	}
-	e.mu.Unlock()
+	all := e.all()
 	out := make([]Snapshot, len(all))
 	for i, j := range all {
 		out[i] = j.snapshot()

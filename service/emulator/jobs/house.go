@@ -32,13 +32,7 @@ func (e *Engine) keepHouse() {
 // sweep hands over what was not, takes the records of expired jobs from disk, and the
 // jobs themselves some time later.
 func (e *Engine) sweep() {
-	e.mu.Lock()
-	all := make([]*job, 0, len(e.jobs))
-	for _, j := range e.jobs {
-		all = append(all, j)
-	}
-	e.mu.Unlock()
-	for _, j := range all {
+	for _, j := range e.all() {
 		s := j.snapshot()
 		if !s.Status.Ended() {
 			continue
