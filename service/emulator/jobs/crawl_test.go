@@ -281,7 +281,7 @@ func TestAJobWithALineMissingIsNotReady(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		j := (&Engine{conf: Config{State: d}}).newJob("sd_1", meta{Inputs: 2})
+		j := (&Engine{conf: Config{State: d}}).newJob("sd_1", meta{Snapshot: Snapshot{Inputs: 2}})
 		if err := j.build(t.Context()); (err == nil) != ok {
 			t.Errorf("%v: %v", lines, err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"zonedeck/service/emulator/state"
 )
@@ -24,7 +23,7 @@ func (e *Engine) load() error {
 	return keptJobs.Each(e.conf.State, func(id string, m meta) error {
 		j := e.newJob(id, m)
 		// Records that were kept were neither collected nor discovered by this job.
-		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.kept()) {
+		if _, err := InputFields(m.Dataset, m.Discover); err != nil && (errors.Is(err, ErrNoDataset) || !j.meta.Kept) {
 			return fmt.Errorf("dataset %q: %w", m.Dataset, err)
 		}
 		if m.Status.Ended() {
@@ -130,5 +129,3 @@ func (e *Engine) Inputs(id string) ([]json.RawMessage, error) {
 	}
 	return all, nil
 }
-
-func (j *job) kept() bool { return strings.HasPrefix(j.id, keptPrefix) }

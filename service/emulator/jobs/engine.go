@@ -141,9 +141,11 @@ func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	}
 	defer e.wg.Done()
 	j := e.newJob(id, meta{
-		Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
-		Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, LimitPerInput: spec.LimitPerInput,
-		LimitTotal: spec.LimitTotal, Fields: spec.Fields, Format: spec.Format, Hooks: spec.Hooks, Via: spec.Via,
+		Snapshot: Snapshot{
+			Dataset: spec.Dataset, Discover: spec.Discover, Created: e.conf.Now().UTC(), Status: Starting,
+			Inputs: len(spec.Inputs), IncludeErrors: spec.IncludeErrors, Format: spec.Format, Via: spec.Via,
+		},
+		LimitPerInput: spec.LimitPerInput, LimitTotal: spec.LimitTotal, Fields: spec.Fields, Hooks: spec.Hooks,
 	})
 	if err := e.create(j, spec.Inputs, done); err != nil {
 		e.free(spec.Dataset)
@@ -275,7 +277,7 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	if j.kept() {
+	if j.snapshot().Kept {
 		return Snapshot{}, ErrNoInput // what it has is a filter
 	}
 	inputs, err := e.Inputs(id)

@@ -5,34 +5,20 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
-	"time"
 
 	"zonedeck/service/emulator/clock"
 	"zonedeck/service/emulator/state"
 )
 
-// meta is the state of a job.
+// meta is the state of a job: what can be told of it, and what only the engine needs.
 type meta struct {
-	Dataset       string    `json:"dataset"`
-	Discover      string    `json:"discover,omitempty"`
-	Created       time.Time `json:"created"`
-	Ended         time.Time `json:"ended,omitzero"`
-	Status        Status    `json:"status"`
-	Error         string    `json:"error,omitempty"`
-	Inputs        int       `json:"inputs"`
-	Done          int       `json:"done"`
-	Succeeded     int       `json:"succeeded"`
-	Records       int       `json:"records"`
-	Errors        int       `json:"errors"`
-	Size          int64     `json:"size"`
-	IncludeErrors bool      `json:"include_errors,omitempty"`
-	LimitPerInput int       `json:"limit_per_input,omitempty"`
-	LimitTotal    int       `json:"limit_total,omitempty"`
-	Fields        []string  `json:"fields,omitempty"`
-	Format        string    `json:"format,omitempty"`
-	Via           string    `json:"via,omitempty"`
-	Hooks         []Hook    `json:"hooks,omitempty"`
+	Snapshot
+	LimitPerInput int      `json:"limit_per_input,omitempty"`
+	LimitTotal    int      `json:"limit_total,omitempty"`
+	Fields        []string `json:"fields,omitempty"`
+	Hooks         []Hook   `json:"hooks,omitempty"`
 }
 
 // line is all that one input gave.
@@ -70,6 +56,7 @@ type job struct {
 }
 
 func (e *Engine) newJob(id string, m meta) *job {
+	m.ID, m.Kept = id, strings.HasPrefix(id, keptPrefix)
 	return &job{engine: e, id: id, meta: m, shape: m.shape(), over: make(chan struct{})}
 }
 
@@ -91,15 +78,7 @@ func (m meta) shape() shape {
 	}
 }
 
-func (j *job) snapshot() Snapshot {
-	m := j.state()
-	return Snapshot{
-		ID: j.id, Dataset: m.Dataset, Discover: m.Discover, Created: m.Created, Ended: m.Ended, Status: m.Status,
-		Error: m.Error, Format: m.Format, Via: m.Via, Inputs: m.Inputs, Done: m.Done, Succeeded: m.Succeeded,
-		Records: m.Records, Errors: m.Errors, Size: m.Size, IncludeErrors: m.IncludeErrors,
-		Kept: j.kept(),
-	}
-}
+func (j *job) snapshot() Snapshot { return j.state().Snapshot }
 
 // run does the inputs that have no line yet, then ends the job. When ctx ends first,
 // the job stays unfinished on disk.

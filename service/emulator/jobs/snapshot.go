@@ -99,26 +99,26 @@ type Hook struct {
 
 // Snapshot is what can be told of a job. Counts grow while it runs.
 type Snapshot struct {
-	ID       string
-	Dataset  string
-	Discover string
-	Created  time.Time
-	Ended    time.Time // zero while it runs
-	Status   Status
-	Error    string
-	Format   string
-	Via      string
-	Inputs   int
-	Done     int
+	ID       string    `json:"-"`
+	Dataset  string    `json:"dataset"`
+	Discover string    `json:"discover,omitempty"`
+	Created  time.Time `json:"created"`
+	Ended    time.Time `json:"ended,omitzero"` // zero while it runs
+	Status   Status    `json:"status"`
+	Error    string    `json:"error,omitempty"`
+	Format   string    `json:"format,omitempty"`
+	Via      string    `json:"via,omitempty"`
+	Inputs   int       `json:"inputs"`
+	Done     int       `json:"done"`
 	// Succeeded are the inputs that gave a record and no error.
-	Succeeded int
-	Records   int
-	Errors    int
-	Size      int64 // bytes of the records, one a line
+	Succeeded int   `json:"succeeded"`
+	Records   int   `json:"records"`
+	Errors    int   `json:"errors"`
+	Size      int64 `json:"size"` // bytes of the records, one a line
 	// IncludeErrors adds a row for each failure to what is downloaded.
-	IncludeErrors bool
+	IncludeErrors bool `json:"include_errors,omitempty"`
 	// Kept is a snapshot of records that were there, made by [Engine.Keep].
-	Kept bool
+	Kept bool `json:"-"`
 }
 
 // Rows is what a download has: the records, and the failures where they were asked for.
