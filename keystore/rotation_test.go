@@ -269,3 +269,15 @@ func FuzzRotationRecord(f *testing.F) {
 		_, _ = p.Abandon(today)
 	})
 }
+
+func TestAnEndedRotationIsNotAbandoned(t *testing.T) {
+	now := time.Date(2026, 11, 22, 9, 0, 0, 5, time.UTC)
+	p, err := plan(t, RotateByNewKey).Abandon(now)
+	if err != nil || !p.Over() || !p.Abandoned || !p.Ended.Equal(now.Truncate(time.Second)) {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	again, err := p.Abandon(now.Add(time.Hour))
+	if !errors.Is(err, ErrRotationOver) || !again.Ended.Equal(p.Ended) {
+		t.Errorf("abandoned again: ended %v, %v", again.Ended, err)
+	}
+}

@@ -149,15 +149,13 @@ func (f *facts) blockedBySite() bool {
 
 func containsFold(s, lower string) bool { return strings.Contains(strings.ToLower(s), lower) }
 
-// challengeHeader finds a header by which a defence names its own answer.
-func (f *facts) challengeHeader() (string, bool) {
-	for _, h := range f.HeaderEvidence {
+// challengeHeader reports whether a header is there by which a defence names its
+// own answer.
+func (f *facts) challengeHeader() bool {
+	return slices.ContainsFunc(f.HeaderEvidence, func(h string) bool {
 		name, value, _ := strings.Cut(h, ":")
-		if slices.Contains(challengeHeaders, strings.ToLower(strings.TrimSpace(name)+":"+strings.TrimSpace(value))) {
-			return h, true
-		}
-	}
-	return "", false
+		return slices.Contains(challengeHeaders, strings.ToLower(strings.TrimSpace(name)+":"+strings.TrimSpace(value)))
+	})
 }
 
 // dialectVerdict is what the dialect says, brought into the form that holds for

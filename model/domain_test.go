@@ -337,3 +337,13 @@ func TestWordsOfLevelsAndProducts(t *testing.T) {
 		}
 	}
 }
+
+func TestDaysAreWholeAndRoundedDown(t *testing.T) {
+	for d, want := range map[time.Duration]int{
+		0: 0, 1: 0, day - 1: 0, day: 1, day + 1: 1, -1: -1, -day + 1: -1, -day: -1, -day - 1: -2, -2 * day: -2,
+	} {
+		if got := floorDays(d); got != want {
+			t.Errorf("%v: %d days, want %d", d, got, want)
+		}
+	}
+}

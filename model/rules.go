@@ -128,7 +128,7 @@ var knowledgeRules = []rule{
 	{
 		name: "captcha_header", class: ClassCaptcha,
 		reason: "a header by which the target's bot defence names its own answer, whatever the status",
-		when:   func(f *facts) bool { _, ok := f.challengeHeader(); return ok },
+		when:   func(f *facts) bool { return f.challengeHeader() },
 		say:    always("The target answered with a bot challenge, not with the page."),
 	},
 	{

@@ -392,3 +392,25 @@ func TestAWordIsATokenThatLeadsNowhere(t *testing.T) {
 		}
 	}
 }
+
+func TestProxyStatusIsReadMemberByMember(t *testing.T) {
+	for in, want := range map[string][2]string{
+		"":                                     {"", ""},
+		",":                                    {"", ""},
+		`a; error=dns_error`:                   {"", "dns_error"},
+		`a; details="just a text"`:             {"", "just a text"},
+		`a; details="c_1: text"`:               {"c_1", "text"},
+		`a; details="two words: text"`:         {"", "two words: text"},
+		`a; details="c_1:"; error=dns`:         {"c_1", "dns"},
+		`a; error=one, b; error=two`:           {"", "two"},
+		`,error=two`:                           {"", "two"},
+		`"a,b;error=no"; error=yes`:            {"", "yes"},
+		`a; details="c_1: x", b; hit`:          {"c_1", "x"},
+		`a; details="c_1: x", b; error="none"`: {"", "none"},
+		`a; details="q\\"; error=e`:            {"", `q\`},
+	} {
+		if code, text := proxyStatus(in); [2]string{code, text} != want {
+			t.Errorf("%s: %q, %q; want %q", in, code, text, want)
+		}
+	}
+}

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"encoding/base64"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -159,3 +161,41 @@ func TestTheTransportAsksForNoProxy(t *testing.T) {
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestTheRequestThroughTheProxyIsTheCallersOwn(t *testing.T) {
+	for scheme, login := range map[string]string{"http": "Basic x", "https": ""} {
+		req, err := NativeRequest(t.Context(), model.FetchRequest{
+			URL: scheme + "://shop.test/a", Header: http.Header{"host": {"other.test"}, "x-a": {"1", "2"}, "accept": {"text/html"}},
+		}, "Basic x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := http.Header{"User-Agent": {userAgent}, "Accept": {"text/html"}, "Accept-Encoding": {"gzip"}, "X-A": {"1", "2"}}
+		if login != "" {
+			want.Set("Proxy-Authorization", login)
+		}
+		if req.Method != http.MethodGet || req.Host != "other.test" || req.URL.Host != "shop.test" || !reflect.DeepEqual(req.Header, want) {
+			t.Errorf("%s: %s %s, host %s, %v", scheme, req.Method, req.URL, req.Host, req.Header)
+		}
+	}
+}
+
+func TestAMaskedSecretKeepsItsLength(t *testing.T) {
+	m := MaskOf(keystore.NewSecret("0123456789"), Login{Username: "user", Password: keystore.NewSecret("12345678")})
+	for in, want := range map[string]string{
+		"a 0123456789 b": "a ********** b",
+		"p=12345678.":    "p=********.",
+		"Basic " + base64.StdEncoding.EncodeToString([]byte("user:12345678")): "Basic " + strings.Repeat("*", 20),
+	} {
+		if got := m.Text(in); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
+		}
+		h := m.Header(http.Header{"X-A": {"x", in}})
+		if !reflect.DeepEqual(h, http.Header{"X-A": {"x", want}}) {
+			t.Errorf("headers %v", h)
+		}
+	}
+	if got := MaskOf(keystore.NewSecret("1234567"), Login{}).Text("1234567"); got != "1234567" {
+		t.Errorf("a secret too short to be told from chance: %q", got)
+	}
+}
