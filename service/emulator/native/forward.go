@@ -319,7 +319,7 @@ func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) 
 			}
 			n += int64(m)
 		}
-		if rerr == io.EOF {
+		if errors.Is(rerr, io.EOF) {
 			if len(resp.Trailer) > 0 {
 				return n, flush() // or a short body would get a length, and no trailers
 			}
