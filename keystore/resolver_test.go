@@ -97,7 +97,7 @@ func TestResolveReadsTheEnvironment(t *testing.T) {
 		t.Fatalf("got %v, %v", s, err)
 	}
 	_, err = r.Resolve(t.Context(), "env:OTHER")
-	wantSecretError(t, err, ErrSecretMissing, "env:OTHER")
+	wantSecretError(t, err, ErrSecretMissing, "the environment variable is not set")
 	_, err = r.Resolve(t.Context(), "env:BROKEN")
 	wantSecretError(t, err, ErrSecretUnusable, "line break")
 	_, err = r.Resolve(t.Context(), "env:LONG")

@@ -276,8 +276,39 @@ func TestAnEndedRotationIsNotAbandoned(t *testing.T) {
 	if err != nil || !p.Over() || !p.Abandoned || !p.Ended.Equal(now.Truncate(time.Second)) {
 		t.Fatalf("%+v, %v", p, err)
 	}
+	if _, err := p.Stored(NewSecret("another value"), "env:NEW"); !errors.Is(err, ErrRotationOver) {
+		t.Errorf("storing a value after the end: %v", err)
+	}
 	again, err := p.Abandon(now.Add(time.Hour))
 	if !errors.Is(err, ErrRotationOver) || !again.Ended.Equal(p.Ended) {
 		t.Errorf("abandoned again: ended %v, %v", again.Ended, err)
+	}
+}
+
+func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
+	r := OpenRotations(t.TempDir())
+	if _, err := r.Update(t.Context(), "none", func(RotationPlan) (RotationPlan, error) {
+		t.Error("a plan that is not there was changed")
+		return RotationPlan{}, nil
+	}); !errors.Is(err, ErrNoRotation) {
+		t.Errorf("updating a rotation that is not there: %v", err)
+	}
+	p := plan(t, RotateByNewKey)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	before, err := r.Get(p.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := errors.New("no")
+	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+		p.Abandoned = true
+		return p, no
+	}); !errors.Is(err, no) {
+		t.Errorf("an update that was refused: %v", err)
+	}
+	if after, err := r.Get(p.ID); err != nil || !reflect.DeepEqual(after, before) {
+		t.Errorf("the rotation became %+v, %v", after, err)
 	}
 }

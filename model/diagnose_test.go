@@ -292,3 +292,16 @@ func TestANoteIsAHeaderOfTheEmulator(t *testing.T) {
 		}
 	}
 }
+
+func TestLettersOfTagsAreReadInEitherCase(t *testing.T) {
+	for in, want := range map[byte]byte{'A': 'a', 'Z': 'z', 'a': 'a', 'z': 'z', '@': '@', '[': '[', '0': '0'} {
+		if got := lowerByte(in); got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+	}
+	for c, want := range map[byte]bool{'A': true, 'Z': true, 'a': true, 'z': true, '@': false, '[': false, '`': false, '{': false, '0': false} {
+		if isLetter(c) != want {
+			t.Errorf("%q a letter: %t", c, !want)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"zonedeck/keystore"
@@ -198,4 +199,39 @@ func TestAMaskedSecretKeepsItsLength(t *testing.T) {
 	if got := MaskOf(keystore.NewSecret("1234567"), Login{}).Text("1234567"); got != "1234567" {
 		t.Errorf("a secret too short to be told from chance: %q", got)
 	}
+}
+
+func TestWaitEndsWithTheLastCallUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &Wire{}
+		if err := w.Wait(t.Context()); err != nil {
+			t.Errorf("nothing is under way: %v", err)
+		}
+		first, second := w.Begin(), w.Begin()
+		waited := make(chan error, 2)
+		for range cap(waited) {
+			go func() { waited <- w.Wait(t.Context()) }()
+		}
+		synctest.Wait()
+		first()
+		synctest.Wait()
+		if len(waited) != 0 {
+			t.Fatal("the wait ended before the second call")
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if err := w.Wait(ctx); !errors.Is(err, context.Canceled) {
+			t.Errorf("a wait that is cancelled: %v", err)
+		}
+		second()
+		for range cap(waited) {
+			if err := <-waited; err != nil {
+				t.Error(err)
+			}
+		}
+		w.Begin()()
+		if err := w.Wait(t.Context()); err != nil {
+			t.Errorf("afterwards: %v", err)
+		}
+	})
 }

@@ -332,3 +332,22 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 		}
 	}
 }
+
+func TestRequestAndBodyAreKeptOnce(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	r := sampleFetch("f1")
+	r.Body.Bytes = []byte(strings.Repeat("body ", 1000))
+	if err := j.PutFetch(t.Context(), "p", r); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	var result string
+	if err := j.r.QueryRowContext(t.Context(), "SELECT result FROM fetches").Scan(&result); err != nil {
+		t.Fatal(err)
+	}
+	if len(result) > 4000 || strings.Contains(result, "lab.test/shop") {
+		t.Errorf("the result holds request or body again: %d bytes", len(result))
+	}
+}

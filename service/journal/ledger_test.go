@@ -314,3 +314,25 @@ func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
 		t.Errorf("line %+v, want %+v", lines[0], wantLine)
 	}
 }
+
+func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	job, err := j.BeginJob(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []string{"ALTER TABLE job_steps RENAME TO gone", "ALTER TABLE jobs RENAME TO gone_too"} {
+		if _, err := j.w.ExecContext(t.Context(), spoil); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := j.Job(t.Context(), job.ID); err == nil || errors.Is(err, ErrNotFound) || got.ID != "" {
+			t.Errorf("%s: the job is %+v, %v", spoil, got, err)
+		}
+		if got, err := j.Jobs(t.Context()); err == nil || got != nil {
+			t.Errorf("%s: the ledger is %+v, %v", spoil, got, err)
+		}
+		if got, err := j.ChangeJob(t.Context(), job.ID, accept("sd_1")); err == nil || got.ID != "" {
+			t.Errorf("%s: the job was changed to %+v, %v", spoil, got, err)
+		}
+	}
+}
