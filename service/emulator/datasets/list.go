@@ -157,7 +157,7 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
 		answer.JSON(w, http.StatusNotFound, answer.BasisDataset, map[string]string{"error": "Snapshot not found"})
-		return nil
+		return nil //nolint:nilerr // it is answered: only this call refuses in JSON
 	}
 	l := jobLog{
 		ID: s.ID, Created: s.Created.Format(time.RFC3339Nano), Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,
