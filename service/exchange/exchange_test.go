@@ -235,3 +235,11 @@ func TestWaitEndsWithTheLastCallUnderWay(t *testing.T) {
 		}
 	})
 }
+
+func TestATunnelIsRefusedByAnyStatusButSuccess(t *testing.T) {
+	for status, want := range map[int]bool{0: false, 199: true, 200: false, 299: false, 300: true, 407: true} {
+		if got := (Tunnel{Status: status}).Refused(); got != want {
+			t.Errorf("%d: refused %t", status, got)
+		}
+	}
+}
