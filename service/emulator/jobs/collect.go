@@ -46,7 +46,10 @@ type visit struct {
 // collect does one input. An error means that the job cannot go on, or that ctx ended.
 func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	l := line{I: p.i}
-	d, _ := datasetOf(j.shape.dataset)
+	d, err := Find(j.shape.dataset)
+	if err != nil {
+		return l, err
+	}
 	v := &visit{job: j, fields: d.Columns(j.shape.discover), limit: maxInputRecords, out: &l}
 	if j.shape.limit > 0 {
 		v.limit = min(v.limit, j.shape.limit)
@@ -54,17 +57,16 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	if err := json.Unmarshal(p.in, &v.in); err != nil {
 		return l, err
 	}
-	do := d.collect
-	if j.shape.discover != "" {
-		do = d.discover[j.shape.discover]
+	collect := d.collect
+	if how, err := d.discovery(j.shape.discover); err == nil {
+		collect = how.collect
 	}
-	var err error
 	var failed *FailedError
 	if fault := j.engine.conf.Fault; fault != nil {
 		err = fault(ctx, j.shape.dataset, cmp.Or(v.text("url"), v.text("category_url")))
 	}
 	if err == nil {
-		err = do(ctx, v)
+		err = collect(ctx, v)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -96,6 +98,15 @@ func (v *visit) number(name string, missing int) int {
 		}
 	}
 	return missing
+}
+
+// page fetches a page that has what was asked for; any other is an error.
+func (v *visit) page(ctx context.Context, url string) (Page, error) {
+	p, err := v.get(ctx, url)
+	if err == nil {
+		err = pageError(p)
+	}
+	return p, err
 }
 
 // get fetches a page, among the few that all jobs fetch at once.

@@ -23,26 +23,24 @@ const (
 
 // crawlDataset follows a site's links. The fields url, markdown, html2text and
 // page_html are public documentation.
-func crawlDataset() dataset {
-	return dataset{
-		Dataset: Dataset{
-			ID: CrawlDataset, Name: "Crawl", Description: "the pages of a site, as far as its links lead",
-			Fields: []Field{
-				{Name: "url", Type: TypeURL, Description: "the page's address"},
-				{Name: "page_title", Type: TypeText, Description: "its title"},
-				{Name: "markdown", Type: TypeText, Description: "the page as Markdown"},
-				{Name: "html2text", Type: TypeText, Description: "its visible text"},
-				{Name: "page_html", Type: TypeText, Description: "its HTML"},
-				{Name: "status", Type: TypeNumber, Description: "HTTP status"},
-				{Name: "depth", Type: TypeNumber, Description: "links from the start"},
-				{Name: "timestamp", Type: TypeText, Description: "when it was fetched, RFC 3339"},
-			},
-			Inputs: []Field{
-				{Name: "url", Type: TypeURL, Description: "where the crawl starts", Required: true},
-				{Name: "depth", Type: TypeNumber, Max: maxCrawlDepth, Description: "links to follow from the start; 0 is the page alone"},
-				{Name: "filter", Type: TypePattern, Description: "addresses to follow; all when missing"},
-				{Name: "exclude_filter", Type: TypePattern, Description: "addresses not to follow"},
-			},
+func crawlDataset() Dataset {
+	return Dataset{
+		ID: CrawlDataset, Name: "Crawl", Description: "the pages of a site, as far as its links lead",
+		Fields: []Field{
+			{Name: "url", Type: TypeURL, Description: "the page's address"},
+			{Name: "page_title", Type: TypeText, Description: "its title"},
+			{Name: "markdown", Type: TypeText, Description: "the page as Markdown"},
+			{Name: "html2text", Type: TypeText, Description: "its visible text"},
+			{Name: "page_html", Type: TypeText, Description: "its HTML"},
+			{Name: "status", Type: TypeNumber, Description: "HTTP status"},
+			{Name: "depth", Type: TypeNumber, Description: "links from the start"},
+			{Name: "timestamp", Type: TypeText, Description: "when it was fetched, RFC 3339"},
+		},
+		Inputs: []Field{
+			{Name: "url", Type: TypeURL, Description: "where the crawl starts", Required: true},
+			{Name: "depth", Type: TypeNumber, Max: maxCrawlDepth, Description: "links to follow from the start; 0 is the page alone"},
+			{Name: "filter", Type: TypePattern, Description: "addresses to follow; all when missing"},
+			{Name: "exclude_filter", Type: TypePattern, Description: "addresses not to follow"},
 		},
 		collect: crawl,
 	}

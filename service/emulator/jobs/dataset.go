@@ -33,35 +33,51 @@ type Field struct {
 	Fields []Field
 }
 
-// Dataset is a ready-made extraction. The ids are the emulator's own, but the crawl's.
+// Dataset is a ready-made extraction. The emulator chose the ids, except the crawl's.
 type Dataset struct {
 	ID, Name, Domain, Description string
 	// Fields are the columns of its records, in order.
 	Fields []Field
-	// Inputs are the fields of an input to collect; none means that records of this
-	// dataset can only be discovered.
+	// Inputs are the fields of an input to collect. A dataset without them can only
+	// discover records.
 	Inputs []Field
 	// Discoveries are the ways to find records (discover_by).
 	Discoveries []Discovery
+
+	collect collector
 }
 
 // Discovery is one way to find records, with the fields of its inputs.
 type Discovery struct {
 	By     string
 	Inputs []Field
+
+	collect collector
 }
 
-// Columns are the fields of a record, discovered by (empty: collected): what was
-// discovered says by which input.
-func (d Dataset) Columns(by string) []Field {
+// collector adds the records of one input to its visit.
+type collector func(ctx context.Context, v *visit) error
+
+// discovery is the way to find records that has this name. The error is [ErrNoDiscovery].
+func (d Dataset) discovery(by string) (Discovery, error) {
 	for _, how := range d.Discoveries {
 		if how.By == by {
-			return append(slices.Clone(d.Fields), Field{
-				Name: discoveryField, Type: TypeObject, Description: "the input that found it", Fields: how.Inputs,
-			})
+			return how, nil
 		}
 	}
-	return d.Fields
+	return Discovery{}, ErrNoDiscovery
+}
+
+// Columns are the fields of a record. by is how it was discovered, empty when it was
+// collected; a discovered record names the input that found it.
+func (d Dataset) Columns(by string) []Field {
+	how, err := d.discovery(by)
+	if err != nil {
+		return d.Fields
+	}
+	return append(slices.Clone(d.Fields), Field{
+		Name: discoveryField, Type: TypeObject, Description: "the input that found it", Fields: how.Inputs,
+	})
 }
 
 // HasPath reports whether a record has this field; dots lead into objects.
@@ -69,52 +85,28 @@ func (d Dataset) HasPath(by, path string) bool { return hasPath(d.Columns(by), p
 
 const discoveryField = "discovery_input"
 
-type dataset struct {
-	Dataset
-	collect func(ctx context.Context, v *visit) error
-	// discover is by Discovery.By.
-	discover map[string]func(ctx context.Context, v *visit) error
-}
-
 // Datasets lists what a job can be started for.
 func Datasets() []Dataset {
-	all := datasets()
-	out := make([]Dataset, len(all))
-	for i, d := range all {
-		out[i] = d.Dataset
-	}
-	return out
+	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true}
+	return []Dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), searchDataset(), crawlDataset()}
 }
 
 // Find is one dataset; the error is [ErrNoDataset].
 func Find(id string) (Dataset, error) {
-	d, ok := datasetOf(id)
-	if !ok {
+	all := Datasets()
+	i := slices.IndexFunc(all, func(d Dataset) bool { return d.ID == id })
+	if i < 0 {
 		return Dataset{}, ErrNoDataset
 	}
-	return d.Dataset, nil
+	return all[i], nil
 }
 
-func datasets() []dataset {
-	address := Field{Name: "url", Type: TypeURL, Description: "the page to collect", Required: true}
-	return []dataset{productsDataset(address), reviewsDataset(address), pagesDataset(address), searchDataset(), crawlDataset()}
-}
-
-func datasetOf(id string) (dataset, bool) {
-	all := datasets()
-	i := slices.IndexFunc(all, func(d dataset) bool { return d.ID == id })
-	if i < 0 {
-		return dataset{}, false
-	}
-	return all[i], true
-}
-
-// InputFields are the fields of an input, discovered by (empty: collected). Errors: [ErrNoDataset], [ErrNoCollection],
-// [ErrNoDiscovery].
+// InputFields are the fields of an input. by is the discovery, empty to collect. Errors:
+// [ErrNoDataset], [ErrNoCollection], [ErrNoDiscovery].
 func InputFields(id, by string) ([]Field, error) {
-	d, ok := datasetOf(id)
-	if !ok {
-		return nil, ErrNoDataset
+	d, err := Find(id)
+	if err != nil {
+		return nil, err
 	}
 	if by == "" {
 		if len(d.Inputs) == 0 {
@@ -122,12 +114,8 @@ func InputFields(id, by string) ([]Field, error) {
 		}
 		return d.Inputs, nil
 	}
-	for _, how := range d.Discoveries {
-		if how.By == by {
-			return how.Inputs, nil
-		}
-	}
-	return nil, ErrNoDiscovery
+	how, err := d.discovery(by)
+	return how.Inputs, err
 }
 
 // Fault is what an input got wrong.
@@ -137,11 +125,11 @@ const (
 	maxURLBytes     = 8192
 	maxTextBytes    = 1024
 	maxPatternBytes = 256
-	maxUnknown      = 20 // fields that are named in one refusal
+	maxUnknown      = 20 // fields named in one refusal
 )
 
-// CheckInput tells what is wrong with an input that should have these fields; loose lets
-// unknown ones pass.
+// CheckInput lists what is wrong with an input that should have these fields. loose accepts
+// unknown ones.
 func CheckInput(fields []Field, raw json.RawMessage, loose bool) []Fault {
 	in, ok := fieldsIn(raw)
 	if !ok {
@@ -185,13 +173,13 @@ func unknownIn(fields []Field, in map[string]json.RawMessage) []string {
 	return unknown[:min(len(unknown), maxUnknown)]
 }
 
-// fieldsIn is false for what is no object.
+// fieldsIn reads an object; false is anything else.
 func fieldsIn(raw json.RawMessage) (map[string]json.RawMessage, bool) {
 	var in map[string]json.RawMessage
 	return in, json.Unmarshal(raw, &in) == nil && in != nil
 }
 
-// wrong tells why a value does not fit, or "".
+// wrong says why a value does not fit, or "".
 func (f Field) wrong(raw json.RawMessage) string {
 	switch f.Type {
 	case TypeNumber:

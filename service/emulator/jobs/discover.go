@@ -4,38 +4,26 @@ import (
 	"context"
 	"net/url"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
-
-	"zonedeck/service/emulator/page"
+	"github.com/PuerkitoBio/goquery"
 )
 
-// Ways to discover products (public documentation: discover_by).
-const (
-	byKeyword     = "keyword"
-	byCategory    = "category_url"
-	byBestSellers = "best_sellers_url"
-)
-
-// maxListPages bounds the pages of a listing that one discovery turns.
+// maxListPages bounds the pages of a list that one discovery reads.
 const maxListPages = 50
 
-// discoverProducts finds products on the shop's lists and then collects each from its
-// own page, as the public service does.
-func discoverProducts() map[string]func(context.Context, *visit) error {
-	return map[string]func(context.Context, *visit) error{
-		byKeyword: func(ctx context.Context, v *visit) error {
-			return v.discover(ctx, v.job.engine.conf.Shop+"/shop/search?q="+url.QueryEscape(v.text("keyword")), true)
-		},
-		byCategory: func(ctx context.Context, v *visit) error { return v.discover(ctx, v.text("url"), true) },
-		// A list of best sellers is one page, in their order.
-		byBestSellers: func(ctx context.Context, v *visit) error { return v.discover(ctx, v.text("category_url"), false) },
-	}
+func byKeyword(ctx context.Context, v *visit) error {
+	return v.discover(ctx, v.job.engine.conf.Shop+"/shop/search?q="+url.QueryEscape(v.text("keyword")), true)
 }
 
-// discover reads a list, and the pages that follow it where turn is set, until there
-// are as many products as are wanted; then it collects them. A product that cannot be
-// had becomes an error row.
+func byCategory(ctx context.Context, v *visit) error { return v.discover(ctx, v.text("url"), true) }
+
+// byBestSellers reads one page: a list of best sellers has no second.
+func byBestSellers(ctx context.Context, v *visit) error {
+	return v.discover(ctx, v.text("category_url"), false)
+}
+
+// discover finds products on a list of the shop, then collects each from its own page, as
+// the public service does. With turn it follows the list to its next pages, until it has
+// found as many products as are wanted. A product that fails becomes an error row.
 func (v *visit) discover(ctx context.Context, list string, turn bool) error {
 	found, err := v.listed(ctx, list, turn)
 	if err != nil {
@@ -45,7 +33,7 @@ func (v *visit) discover(ctx context.Context, list string, turn bool) error {
 		return &FetchError{codeNoDiscovery, noDiscovery}
 	}
 	for _, u := range found {
-		if err := v.extract(ctx, u, products, false); err != nil {
+		if err := v.extract(ctx, u, products); err != nil {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -58,26 +46,23 @@ func (v *visit) discover(ctx context.Context, list string, turn bool) error {
 	return nil
 }
 
-// listed are the addresses of the products on a list, each once, at most as many as
-// records are wanted.
+// listed gives the addresses of the products on a list, each once, and no more than the
+// records that are wanted.
 func (v *visit) listed(ctx context.Context, list string, turn bool) ([]string, error) {
 	var found []string
-	have, seen := map[string]bool{}, map[string]bool{list: true}
+	known, read := map[string]bool{}, map[string]bool{list: true}
 	for range maxListPages {
-		p, err := v.get(ctx, list)
-		if err == nil {
-			err = pageError(p)
-		}
+		p, err := v.page(ctx, list)
 		if err != nil {
 			return nil, err
 		}
-		doc, err := page.Parse(p.Body)
+		doc, err := parse(p)
 		if err != nil {
-			return nil, &FetchError{codeFailed, "The page cannot be read"}
+			return nil, err
 		}
 		for _, r := range products(p, doc) {
-			if u, ok := r["url"].(string); ok && !have[u] && u != p.URL && len(u) <= maxURLBytes {
-				have[u] = true
+			if u, ok := r["url"].(string); ok && !known[u] && u != p.URL && len(u) <= maxURLBytes {
+				known[u] = true
 				found = append(found, u)
 			}
 			if len(found) == v.limit {
@@ -85,27 +70,25 @@ func (v *visit) listed(ctx context.Context, list string, turn bool) ([]string, e
 			}
 		}
 		next := nextPage(doc, p.URL)
-		if !turn || next == "" || seen[next] {
+		if !turn || next == "" || read[next] {
 			break
 		}
-		seen[next], list = true, next
+		read[next], list = true, next
 	}
 	return found, nil
 }
 
-// nextPage is where a list goes on, on the same site, or "".
-func nextPage(doc *html.Node, base string) string {
-	n := find(doc, func(n *html.Node) bool {
-		return (n.DataAtom == atom.A || n.DataAtom == atom.Link) && (attr(n, "rel") == "next" || hasClass(n, "next"))
-	})
-	if n == nil {
+// nextPage is the address of the list's next page, on the same site, or "".
+func nextPage(doc *goquery.Selection, base string) string {
+	link := doc.Find("a[rel=next], a.next, link[rel=next], link.next")
+	if link.Length() == 0 {
 		return ""
 	}
 	from, err := url.Parse(base)
 	if err != nil {
 		return ""
 	}
-	to, err := from.Parse(attr(n, "href"))
+	to, err := from.Parse(link.AttrOr("href", ""))
 	if err != nil || to.Host != from.Host {
 		return ""
 	}

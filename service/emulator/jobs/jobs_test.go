@@ -247,8 +247,8 @@ func FuzzExtract(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, d := range datasets() {
-			for _, by := range []string{"", byKeyword, byCategory, byBestSellers} {
+		for _, d := range Datasets() {
+			for _, by := range []string{"", "keyword", "category_url", "best_sellers_url"} {
 				if _, err := InputFields(d.ID, by); err != nil {
 					continue
 				}

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"strings"
+
+	"zonedeck/service/emulator/fault"
 )
 
 const (
@@ -14,8 +16,8 @@ const (
 	maxRobotsPath    = 2048
 )
 
-// robots are the rules of a robots.txt for everybody ("*", RFC 9309): no target knows
-// a crawler of ours by name. The zero value allows everything.
+// robots are the rules of a robots.txt for every crawler ("*", RFC 9309): no target knows
+// the emulator's by name. The zero value allows everything.
 type robots struct {
 	rules []robotsRule
 	none  bool // nothing is allowed
@@ -26,13 +28,13 @@ type robotsRule struct {
 	allow   bool
 }
 
-// parseRobots takes any bytes; lines it does not know are passed over.
+// parseRobots takes any bytes and skips lines it does not know.
 func parseRobots(b []byte) robots {
 	if len(b) > maxRobotsBytes {
 		b = b[:maxRobotsBytes]
 	}
 	var r robots
-	ours, inAgents := false, false
+	forAll, inAgents := false, false
 	sc := bufio.NewScanner(bytes.NewReader(b))
 	sc.Buffer(nil, maxRobotsBytes+1)
 	for sc.Scan() && len(r.rules) < maxRobotsRules {
@@ -45,13 +47,13 @@ func parseRobots(b []byte) robots {
 		switch strings.ToLower(strings.TrimSpace(name)) {
 		case "user-agent":
 			if !inAgents {
-				ours = false
+				forAll = false
 			}
 			inAgents = true
-			ours = ours || value == "*"
+			forAll = forAll || value == "*"
 		case "allow", "disallow":
 			inAgents = false
-			if ours && value != "" && len(value) <= maxRobotsPattern {
+			if forAll && value != "" && len(value) <= maxRobotsPattern {
 				r.rules = append(r.rules, robotsRule{value, strings.EqualFold(strings.TrimSpace(name), "allow")})
 			}
 		}
@@ -59,8 +61,8 @@ func parseRobots(b []byte) robots {
 	return r
 }
 
-// allows decides by the longest pattern that matches; of two as long, the one that
-// allows (RFC 9309 2.2.2). path has the query with it.
+// allows decides by the longest pattern that matches, and for allowing where two are as
+// long (RFC 9309 2.2.2). path includes the query.
 func (r robots) allows(path string) bool {
 	if r.none {
 		return false
@@ -77,30 +79,15 @@ func (r robots) allows(path string) bool {
 	return allow
 }
 
-// robotsMatch matches from the path's beginning; "*" is any bytes, "$" at the end is
-// the path's end.
+// robotsMatch matches from the path's beginning: "*" is any bytes, "$" at the end is the
+// end of the path.
 func robotsMatch(pattern, path string) bool {
 	pattern, whole := strings.CutSuffix(pattern, "$")
-	if !whole {
+	switch {
+	case !whole:
 		pattern += "*"
+	case pattern == "":
+		return path == ""
 	}
-	// The last star is the only place to go back to, so this takes pattern times path
-	// steps at most.
-	p, s, star, from := 0, 0, -1, 0
-	for s < len(path) {
-		switch {
-		case p < len(pattern) && pattern[p] == '*':
-			star, from = p, s
-			p++
-		case p < len(pattern) && pattern[p] == path[s]:
-			p++
-			s++
-		case star >= 0:
-			from++
-			p, s = star+1, from
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[p:], "*") == ""
+	return fault.Glob(pattern, path)
 }

@@ -8,30 +8,24 @@ import (
 	"zonedeck/service/emulator/serp"
 )
 
-const (
-	bySearch       = "keyword"
-	maxSearchPages = 10
-)
+const maxSearchPages = 10
 
-// searchDataset gives the organic results of a search. It has nothing to collect:
-// results are found by a keyword alone.
-func searchDataset() dataset {
-	return dataset{
-		Dataset: Dataset{
-			ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Description: "the organic results of the lab's search",
-			Fields: []Field{
-				{Name: "keyword", Type: TypeText, Description: "what was searched for"},
-				{Name: "rank", Type: TypeNumber, Description: "over all pages, from 1"},
-				{Name: "title", Type: TypeText, Description: "the result's title"},
-				{Name: "link", Type: TypeURL, Description: "where it leads"},
-				{Name: "description", Type: TypeText, Description: "its snippet"},
-			},
-			Discoveries: []Discovery{{By: bySearch, Inputs: []Field{
-				{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true},
-				{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
-			}}},
+// searchDataset gives the organic results of a search. Results can only be discovered, by
+// a keyword.
+func searchDataset() Dataset {
+	return Dataset{
+		ID: "gd_search", Name: "Lab search: results", Domain: "lab.test", Description: "the organic results of the lab's search",
+		Fields: []Field{
+			{Name: "keyword", Type: TypeText, Description: "what was searched for"},
+			{Name: "rank", Type: TypeNumber, Description: "over all pages, from 1"},
+			{Name: "title", Type: TypeText, Description: "the result's title"},
+			{Name: "link", Type: TypeURL, Description: "where it leads"},
+			{Name: "description", Type: TypeText, Description: "its snippet"},
 		},
-		discover: map[string]func(context.Context, *visit) error{bySearch: search},
+		Discoveries: []Discovery{{By: "keyword", collect: search, Inputs: []Field{
+			{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true},
+			{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},
+		}}},
 	}
 }
 
@@ -43,10 +37,7 @@ func search(ctx context.Context, v *visit) error {
 			q.Set("start", strconv.Itoa(from))
 		}
 		address := v.job.engine.conf.Shop + "/search?" + q.Encode()
-		p, err := v.get(ctx, address)
-		if err == nil {
-			err = pageError(p)
-		}
+		p, err := v.page(ctx, address)
 		if err != nil {
 			return err
 		}

@@ -5,95 +5,96 @@ import (
 	"encoding/json"
 	"net/url"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
+	"github.com/PuerkitoBio/goquery"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/page"
 )
 
-func productsDataset(address Field) dataset {
-	return dataset{
-		Dataset: Dataset{
-			ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Description: "the products of the lab's shop",
-			Fields: []Field{
-				{Name: "url", Type: TypeURL, Description: "the product's page"},
-				{Name: "name", Type: TypeText, Description: "its name"},
-				{Name: "price", Type: TypeNumber, Description: "in units of the currency"},
-				{Name: "currency", Type: TypeText, Description: "ISO 4217"},
-				{Name: "sku", Type: TypeText, Description: "the shop's number of it"},
-				{Name: "in_stock", Type: TypeBoolean, Description: "whether it can be had"},
+func productsDataset(address Field) Dataset {
+	return Dataset{
+		ID: "gd_products", Name: "Lab shop: products", Domain: "lab.test", Description: "the products of the lab's shop",
+		Fields: []Field{
+			{Name: "url", Type: TypeURL, Description: "the product's page"},
+			{Name: "name", Type: TypeText, Description: "its name"},
+			{Name: "price", Type: TypeNumber, Description: "in units of the currency"},
+			{Name: "currency", Type: TypeText, Description: "ISO 4217"},
+			{Name: "sku", Type: TypeText, Description: "the shop's number of it"},
+			{Name: "in_stock", Type: TypeBoolean, Description: "whether it can be had"},
+		},
+		Inputs: []Field{address},
+		Discoveries: []Discovery{
+			{
+				By: "keyword", collect: byKeyword,
+				Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true}},
 			},
-			Inputs: []Field{address},
-			Discoveries: []Discovery{
-				{By: byKeyword, Inputs: []Field{{Name: "keyword", Type: TypeText, Description: "what to search the shop for", Required: true}}},
-				{By: byCategory, Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true}}},
-				{By: byBestSellers, Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true}}},
+			{
+				By: "category_url", collect: byCategory,
+				Inputs: []Field{{Name: "url", Type: TypeURL, Description: "a category of the shop", Required: true}},
+			},
+			{
+				By: "best_sellers_url", collect: byBestSellers,
+				Inputs: []Field{{Name: "category_url", Type: TypeURL, Description: "a page that lists best sellers", Required: true}},
 			},
 		},
-		collect:  extract(products),
-		discover: discoverProducts(),
+		collect: extract(products),
 	}
 }
 
-func reviewsDataset(address Field) dataset {
-	return dataset{
-		Dataset: Dataset{
-			ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Description: "the reviews on a product's page",
-			Fields: []Field{
-				{Name: "url", Type: TypeURL, Description: "the page"},
-				{Name: "product", Type: TypeText, Description: "the product's name"},
-				{Name: "author", Type: TypeText, Description: "who wrote it"},
-				{Name: "rating", Type: TypeNumber, Description: "of 5"},
-				{Name: "text", Type: TypeText, Description: "the review"},
-			},
-			Inputs: []Field{address},
+func reviewsDataset(address Field) Dataset {
+	return Dataset{
+		ID: "gd_reviews", Name: "Lab shop: reviews", Domain: "lab.test", Description: "the reviews on a product's page",
+		Fields: []Field{
+			{Name: "url", Type: TypeURL, Description: "the page"},
+			{Name: "product", Type: TypeText, Description: "the product's name"},
+			{Name: "author", Type: TypeText, Description: "who wrote it"},
+			{Name: "rating", Type: TypeNumber, Description: "of 5"},
+			{Name: "text", Type: TypeText, Description: "the review"},
 		},
+		Inputs:  []Field{address},
 		collect: extract(reviews),
 	}
 }
 
-func pagesDataset(address Field) dataset {
-	return dataset{
-		Dataset: Dataset{
-			ID: "gd_pages", Name: "Any page", Description: "title and text of a page, whatever its status",
-			Fields: []Field{
-				{Name: "url", Type: TypeURL, Description: "the page"},
-				{Name: "title", Type: TypeText, Description: "its title"},
-				{Name: "text", Type: TypeText, Description: "its text on one line"},
-				{Name: "status", Type: TypeNumber, Description: "HTTP status"},
-			},
-			Inputs: []Field{address},
+func pagesDataset(address Field) Dataset {
+	return Dataset{
+		ID: "gd_pages", Name: "Any page", Description: "title and text of a page, whatever its status",
+		Fields: []Field{
+			{Name: "url", Type: TypeURL, Description: "the page"},
+			{Name: "title", Type: TypeText, Description: "its title"},
+			{Name: "text", Type: TypeText, Description: "its text on one line"},
+			{Name: "status", Type: TypeNumber, Description: "HTTP status"},
 		},
-		collect: func(ctx context.Context, v *visit) error { return v.extract(ctx, v.text("url"), pages, true) },
+		Inputs:  []Field{address},
+		collect: collectPage,
 	}
 }
 
-// extractor gives the records of a page.
-type extractor func(Page, *html.Node) []record
+// extractor reads the records of a page.
+type extractor func(Page, *goquery.Selection) []record
 
 // extract collects the page that an input names.
-func extract(ex extractor) func(context.Context, *visit) error {
-	return func(ctx context.Context, v *visit) error { return v.extract(ctx, v.text("url"), ex, false) }
+func extract(ex extractor) collector {
+	return func(ctx context.Context, v *visit) error { return v.extract(ctx, v.text("url"), ex) }
 }
 
-func (v *visit) extract(ctx context.Context, url string, ex extractor, anyStatus bool) error {
-	p, err := v.get(ctx, url)
+func (v *visit) extract(ctx context.Context, url string, ex extractor) error {
+	p, err := v.page(ctx, url)
 	if err != nil {
 		return err
 	}
-	if !anyStatus {
-		if err := pageError(p); err != nil {
-			return err
-		}
-	}
-	doc, err := page.Parse(p.Body)
+	return v.records(p, ex)
+}
+
+// records keeps what an extractor finds on a page.
+func (v *visit) records(p Page, ex extractor) error {
+	doc, err := parse(p)
 	if err != nil {
-		return &FetchError{codeFailed, "The page cannot be read"}
+		return err
 	}
 	for _, r := range ex(p, doc) {
 		if !v.record(r) {
@@ -103,15 +104,27 @@ func (v *visit) extract(ctx context.Context, url string, ex extractor, anyStatus
 	return nil
 }
 
-func pages(p Page, doc *html.Node) []record {
-	r := record{"url": p.URL, "status": p.Status}
-	if t := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Title }); t != nil {
-		r["title"] = text(t)
+func parse(p Page) (*goquery.Selection, error) {
+	doc, err := page.Parse(p.Body)
+	if err != nil {
+		return nil, &FetchError{codeFailed, "The page cannot be read"}
 	}
-	if b := find(doc, func(n *html.Node) bool { return n.DataAtom == atom.Body }); b != nil {
-		if t := text(b); t != "" {
-			r["text"] = t
-		}
+	return goquery.NewDocumentFromNode(doc).Selection, nil
+}
+
+// collectPage takes a page of any status.
+func collectPage(ctx context.Context, v *visit) error {
+	p, err := v.get(ctx, v.text("url"))
+	if err != nil {
+		return err
+	}
+	return v.records(p, pages)
+}
+
+func pages(p Page, doc *goquery.Selection) []record {
+	r := record{"url": p.URL, "status": p.Status, "title": text(doc, "title")}
+	if t := text(doc, "body"); t != "" {
+		r["text"] = t
 	}
 	return []record{r}
 }
@@ -122,118 +135,56 @@ var price = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([$€£])\s*([0-9]+(?:\.[0-9]{1,2})?)$`)
 })
 
-// products reads every product box of a page. What moved elsewhere in the markup
-// comes out as null: that is how drift looks from outside (service.md 7).
-func products(p Page, doc *html.Node) []record {
+// products reads every product box of a page. Fields that the markup holds elsewhere are
+// null: that is how drift looks from outside (service.md 7).
+func products(p Page, doc *goquery.Selection) []record {
 	var out []record
-	for n := range doc.Descendants() {
-		if n.Type != html.ElementNode || attr(n, "data-product") == "" {
-			continue
-		}
+	for _, box := range doc.Find(`[data-product]:not([data-product=""])`).EachIter() {
 		if len(out) == maxInputRecords {
 			break
 		}
-		r := record{"url": p.URL}
-		if name := byClass(n, "name"); name != nil {
-			r["name"] = text(name)
-			if a := find(name, func(n *html.Node) bool { return n.DataAtom == atom.A }); a != nil {
-				r["url"] = resolve(p.URL, attr(a, "href"))
-			}
-		}
-		if c := byClass(n, "price"); c != nil {
-			if m := price().FindStringSubmatch(text(c)); m != nil {
+		r := record{"name": text(box, ".name"), "sku": text(box, ".sku")}
+		r["url"] = resolve(p.URL, box.Find(".name").First().Find("a").AttrOr("href", ""))
+		if t, ok := text(box, ".price").(string); ok {
+			if m := price().FindStringSubmatch(t); m != nil {
 				r["price"] = json.Number(m[2])
 				r["currency"] = map[string]string{"$": "USD", "€": "EUR", "£": "GBP"}[m[1]]
 			}
 		}
-		if c := byClass(n, "sku"); c != nil {
-			r["sku"] = text(c)
-		}
-		if c := byClass(n, "stock"); c != nil {
-			r["in_stock"] = strings.EqualFold(text(c), "in stock")
+		if t, ok := text(box, ".stock").(string); ok {
+			r["in_stock"] = strings.EqualFold(t, "in stock")
 		}
 		out = append(out, r)
 	}
 	return out
 }
 
-func reviews(p Page, doc *html.Node) []record {
-	var name any
-	if n := byClass(doc, "name"); n != nil {
-		name = text(n)
-	}
+func reviews(p Page, doc *goquery.Selection) []record {
+	product := text(doc, ".name")
 	var out []record
-	for n := range doc.Descendants() {
-		if !hasClass(n, "review") {
-			continue
-		}
+	for _, box := range doc.Find(".review").EachIter() {
 		if len(out) == maxInputRecords {
 			break
 		}
-		r := record{"url": p.URL, "product": name}
-		if c := byClass(n, "author"); c != nil {
-			r["author"] = text(c)
-		}
-		if c := byClass(n, "rating"); c != nil {
-			if v, err := strconv.Atoi(attr(c, "data-rating")); err == nil {
-				r["rating"] = v
-			}
-		}
-		if c := byClass(n, "text"); c != nil {
-			r["text"] = text(c)
+		r := record{"url": p.URL, "product": product, "author": text(box, ".author"), "text": text(box, ".text")}
+		if n, err := strconv.Atoi(box.Find(".rating").AttrOr("data-rating", "")); err == nil {
+			r["rating"] = n
 		}
 		out = append(out, r)
 	}
 	return out
-}
-
-func find(n *html.Node, ok func(*html.Node) bool) *html.Node {
-	for c := range n.Descendants() {
-		if c.Type == html.ElementNode && ok(c) {
-			return c
-		}
-	}
-	return nil
-}
-
-func byClass(n *html.Node, class string) *html.Node {
-	return find(n, func(c *html.Node) bool { return hasClass(c, class) })
-}
-
-func hasClass(n *html.Node, class string) bool {
-	return n.Type == html.ElementNode && slices.Contains(strings.Fields(attr(n, "class")), class)
-}
-
-func attr(n *html.Node, key string) string {
-	for _, a := range n.Attr {
-		if a.Key == key {
-			return a.Val
-		}
-	}
-	return ""
 }
 
 const maxText = 64 << 10
 
-// text is what a reader sees of a node, with runs of white space as one space, at most
-// maxText bytes.
-func text(n *html.Node) string {
-	var b strings.Builder
-	for c := range n.Descendants() {
-		if c.Type != html.TextNode || c.Parent.DataAtom == atom.Script || c.Parent.DataAtom == atom.Style {
-			continue
-		}
-		for _, w := range strings.Fields(c.Data) {
-			if b.Len()+len(w)+1 > maxText {
-				return b.String()
-			}
-			if b.Len() > 0 {
-				b.WriteByte(' ')
-			}
-			b.WriteString(w)
-		}
+// text is the visible text of the first element that a selector finds, on one line and at
+// most maxText bytes; nil when it finds none.
+func text(s *goquery.Selection, selector string) any {
+	found := s.Find(selector).Nodes
+	if len(found) == 0 {
+		return nil
 	}
-	return b.String()
+	return answer.Cut(strings.Join(strings.Fields(page.TextOf(found[0])), " "), maxText)
 }
 
 func resolve(base, ref string) string {

@@ -5,9 +5,12 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/tidwall/gjson"
 )
 
 // Formats of a download.
@@ -33,7 +36,7 @@ type Slice struct {
 	Batch, Part int
 }
 
-// Parts is how many parts a snapshot has. Errors: those of [Engine.Download], but
+// Parts is how many parts a snapshot has. Errors: those of [Engine.Download], except
 // [ErrNoPart].
 func (e *Engine) Parts(id string, batch int) (int, error) {
 	j, err := e.downloadable(id)
@@ -46,23 +49,19 @@ func (e *Engine) Parts(id string, batch int) (int, error) {
 	return (j.snapshot().Rows() + batch - 1) / batch, nil
 }
 
-// Download checks that a snapshot can be had and gives a function that streams it from
-// disk, in the order of its inputs. Errors: [ErrNoSnapshot], [ErrNotReady],
+// Download checks that a snapshot can be downloaded and gives a function that streams it
+// from disk, in the order of its inputs. Errors: [ErrNoSnapshot], [ErrNotReady],
 // [ErrExpired], [ErrEmpty], [ErrNotComplete] for failed and canceled jobs, [ErrNoPart].
 func (e *Engine) Download(id, format string, part Slice) (write func(io.Writer) error, err error) {
 	j, err := e.downloadable(id)
 	if err != nil {
 		return nil, err
 	}
-	from, to, err := part.bounds(j.snapshot().Rows())
-	if err != nil {
-		return nil, err
-	}
-	return func(w io.Writer) error { return j.write(w, format, from, to) }, nil
+	return j.download(format, part)
 }
 
-// Records is [Engine.Download] for a webhook: an empty snapshot is no error, and a new
-// one is there at once.
+// Records is [Engine.Download] for a webhook: it gives an empty snapshot too, and a new one
+// within the grace.
 func (e *Engine) Records(id, format string, part Slice) (write func(io.Writer) error, err error) {
 	j, err := e.job(id)
 	if err != nil {
@@ -71,8 +70,12 @@ func (e *Engine) Records(id, format string, part Slice) (write func(io.Writer) e
 	if err := j.downloadable(); err != nil && !errors.Is(err, ErrEmpty) {
 		return nil, err
 	}
+	return j.download(format, part)
+}
+
+func (j *job) download(format string, part Slice) (write func(io.Writer) error, err error) {
 	from, to, err := part.bounds(j.snapshot().Rows())
-	if err != nil && j.snapshot().Rows() > 0 {
+	if err != nil {
 		return nil, err
 	}
 	return func(w io.Writer) error { return j.write(w, format, from, to) }, nil
@@ -105,12 +108,14 @@ func (j *job) downloadable() error {
 	return nil
 }
 
-// bounds are the rows of a part: from one number to the one before another.
+// bounds are the rows of a part, counted from 0; to is exclusive.
 func (s Slice) bounds(rows int) (from, to int, err error) {
-	if s.Batch == 0 {
-		if s.Part > 1 {
-			return 0, 0, ErrNoPart
-		}
+	switch {
+	case rows == 0:
+		return 0, 0, nil
+	case s.Batch == 0 && s.Part > 1:
+		return 0, 0, ErrNoPart
+	case s.Batch == 0:
 		return 0, rows, nil
 	}
 	n := max(s.Part, 1) - 1
@@ -120,26 +125,23 @@ func (s Slice) bounds(rows int) (from, to int, err error) {
 	return n * s.Batch, min(rows, n*s.Batch+min(s.Batch, rows)), nil
 }
 
-// errEnough ends a walk over the lines; it goes no further than this file.
+// errEnough ends a walk over the lines; no caller sees it.
 var errEnough = errors.New("enough rows")
 
-// write streams the rows from one number to the one before another.
+// write streams the rows from a number, counted from 0, to another, exclusive.
 func (j *job) write(w io.Writer, format string, from, to int) error {
 	bw := bufio.NewWriterSize(w, 32<<10)
-	rows := j.rows(format, bw)
-	if err := rows.begin(); err != nil {
-		return err
-	}
-	row := 0
+	row, end := j.rows(format, bw)
+	n := 0
 	one := func(b json.RawMessage) error {
-		row++
-		if row > to {
+		n++
+		if n > to {
 			return errEnough
 		}
-		if row <= from {
+		if n <= from {
 			return nil
 		}
-		return rows.row(b)
+		return row(b)
 	}
 	err := j.eachLine(func(l line) error {
 		for _, r := range l.Records {
@@ -165,137 +167,98 @@ func (j *job) write(w io.Writer, format string, from, to int) error {
 	case errors.Is(err, errEnough):
 	case err != nil:
 		return err
-	case row < to:
+	case n < to:
 		return ErrExpired // meanwhile: what was written is cut short
 	}
-	if err := rows.end(); err != nil {
+	if err := end(); err != nil {
 		return err
 	}
 	return bw.Flush()
 }
 
-type rowWriter interface {
-	begin() error
-	row(json.RawMessage) error
-	end() error
-}
-
-func (j *job) rows(format string, w *bufio.Writer) rowWriter {
+// rows gives a function that writes a row, and one that ends what was written.
+func (j *job) rows(format string, w *bufio.Writer) (row func(json.RawMessage) error, end func() error) {
 	switch format {
 	case "json":
-		return &jsonRows{w: w}
+		before := "["
+		row = func(b json.RawMessage) error {
+			_, err := fmt.Fprintf(w, "%s%s", before, b)
+			before = ",\n"
+			return err
+		}
+		end = func() error {
+			_, err := w.WriteString(strings.TrimSuffix(before, ",\n") + "]") // "[]" without rows
+			return err
+		}
+		return row, end
 	case "csv":
-		d, _ := datasetOf(j.shape.dataset)
-		var columns []string
-		for _, f := range d.Columns(j.shape.discover) {
-			if len(j.shape.fields) == 0 || slices.Contains(j.shape.fields, f.Name) {
-				columns = append(columns, f.Name)
-				continue
+		return csvRows(w, j.columns())
+	}
+	row = func(b json.RawMessage) error {
+		_, err := fmt.Fprintf(w, "%s\n", b)
+		return err
+	}
+	return row, func() error { return nil }
+}
+
+// columns are those of a CSV: the fields that were asked for, dotted ones too, then those
+// of an error row.
+func (j *job) columns() []string {
+	d, err := Find(j.shape.dataset)
+	if err != nil {
+		return nil
+	}
+	var columns []string
+	for _, f := range d.Columns(j.shape.discover) {
+		if len(j.shape.fields) == 0 || slices.Contains(j.shape.fields, f.Name) {
+			columns = append(columns, f.Name)
+			continue
+		}
+		for _, p := range j.shape.fields {
+			if strings.HasPrefix(p, f.Name+".") {
+				columns = append(columns, p)
 			}
-			for _, p := range j.shape.fields {
-				if strings.HasPrefix(p, f.Name+".") {
-					columns = append(columns, p)
-				}
-			}
-		}
-		if j.shape.errors {
-			columns = append(columns, "error", "error_code", "input")
-		}
-		return &csvRows{w: csv.NewWriter(w), out: w, columns: columns}
-	default:
-		return &lineRows{w: w}
-	}
-}
-
-type jsonRows struct {
-	w *bufio.Writer
-	n int
-}
-
-func (r *jsonRows) begin() error { return r.w.WriteByte('[') }
-
-func (r *jsonRows) row(b json.RawMessage) error {
-	sep := ",\n"
-	if r.n == 0 {
-		sep = ""
-	}
-	r.n++
-	if _, err := r.w.WriteString(sep); err != nil {
-		return err
-	}
-	_, err := r.w.Write(b)
-	return err
-}
-
-func (r *jsonRows) end() error { return r.w.WriteByte(']') }
-
-type lineRows struct{ w *bufio.Writer }
-
-func (r *lineRows) begin() error { return nil }
-
-func (r *lineRows) row(b json.RawMessage) error {
-	if _, err := r.w.Write(b); err != nil {
-		return err
-	}
-	return r.w.WriteByte('\n')
-}
-
-func (r *lineRows) end() error { return nil }
-
-type csvRows struct {
-	w       *csv.Writer
-	out     *bufio.Writer
-	columns []string
-}
-
-func (r *csvRows) begin() error { return r.w.Write(r.columns) }
-
-func (r *csvRows) row(b json.RawMessage) error {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(b, &fields); err != nil {
-		return err
-	}
-	cells := make([]string, len(r.columns))
-	for i, c := range r.columns {
-		cells[i] = Cell(at(fields, c))
-	}
-	if len(cells) == 1 && cells[0] == "" {
-		// An empty line is no row to most readers, and the writer would make one.
-		r.w.Flush()
-		_, err := r.out.WriteString("\"\"\n")
-		return errors.Join(r.w.Error(), err)
-	}
-	return r.w.Write(cells)
-}
-
-// at is the value at a dotted path, nil where there is none.
-func at(fields map[string]json.RawMessage, path string) json.RawMessage {
-	for {
-		name, rest, dotted := strings.Cut(path, ".")
-		b := fields[name]
-		if !dotted {
-			return b
-		}
-		fields, path = nil, rest
-		if json.Unmarshal(b, &fields) != nil {
-			return nil
 		}
 	}
+	if j.shape.errors {
+		columns = append(columns, "error", "error_code", "input")
+	}
+	return columns
 }
 
-func (r *csvRows) end() error {
-	r.w.Flush()
-	return r.w.Error()
+func csvRows(out *bufio.Writer, columns []string) (row func(json.RawMessage) error, end func() error) {
+	w := csv.NewWriter(out)
+	head := w.Write(columns)
+	cells := make([]string, len(columns))
+	row = func(b json.RawMessage) error {
+		for i, path := range columns {
+			cells[i] = cell(gjson.GetBytes(b, path))
+		}
+		if len(cells) == 1 && cells[0] == "" {
+			// Most readers skip an empty line, which the writer would make of this row.
+			w.Flush()
+			_, err := out.WriteString("\"\"\n")
+			return errors.Join(w.Error(), err)
+		}
+		return w.Write(cells)
+	}
+	end = func() error {
+		w.Flush()
+		return errors.Join(head, w.Error())
+	}
+	return row, end
 }
 
 // Cell is a value in a CSV, without JSON's quotes; null and a missing field are empty.
-func Cell(raw json.RawMessage) string {
-	var s string
-	if len(raw) == 0 || string(raw) == "null" {
+func Cell(raw json.RawMessage) string { return cell(gjson.ParseBytes(raw)) }
+
+func cell(v gjson.Result) string {
+	switch v.Type {
+	case gjson.Null:
 		return ""
+	case gjson.String:
+		return v.Str
+	default:
+		return v.Raw
 	}
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
 }
