@@ -90,6 +90,9 @@ func LinksOf(doc *html.Node, base string) []string {
 		}
 		u.Fragment, u.RawFragment = "", ""
 		s := u.String()
+		if _, err := url.Parse(s); err != nil {
+			continue // a host that only holds unescaped
+		}
 		if left -= len(s); left < 0 {
 			break
 		}
