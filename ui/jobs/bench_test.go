@@ -6,13 +6,14 @@ import (
 	"time"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
 
 func bigLedger(n int) *Model {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	m := New(Deps{Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{} }})
+	m := New(Deps{Ledger: struct{ Ledger }{}, Now: func() time.Time { return now }, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{} }})
 	for i := range n {
 		m.ledger.jobs = append(m.ledger.jobs, model.Job{
 			ID: fmt.Sprintf("job-%d", i), Snapshot: fmt.Sprintf("sd_%d", i), Dataset: "gd_products", State: model.JobReady, Inputs: 200, Done: 200, Records: 200, Created: now.Add(-time.Duration(i) * time.Minute),
@@ -39,6 +40,6 @@ func BenchmarkJobEvent(b *testing.B) {
 	j := m.ledger.jobs[500]
 	for i := 0; b.Loop(); i++ {
 		j.Done = i % 200
-		m.Update(jobChanged{job: j})
+		m.Update(service.WatchEvent{Phase: service.WatchChanged, JobID: j.ID, Job: j})
 	}
 }

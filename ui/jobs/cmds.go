@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,14 +9,11 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
-
-// maxWatches bounds how many jobs are followed at a time: polling hundreds of
-// them at once would itself be "sending too fast" (service.md 7).
-const maxWatches = 8
 
 // recent is how far back the same inputs ask before they are launched again.
 const recent = time.Hour
@@ -30,13 +26,6 @@ type (
 	jobsLoaded struct {
 		jobs []model.Job
 		err  string
-	}
-	jobChanged struct{ job model.Job }
-	watchEnded struct {
-		id      string
-		job     model.Job
-		err     string
-		stopped bool // by the operator, or by the end of the program
 	}
 	triggered struct {
 		dataset string
@@ -77,56 +66,63 @@ func (m *Model) load() tea.Cmd {
 	})
 }
 
-// follow starts to watch the newest jobs that still change, as far as there is
-// room. One that ended with an error waits for the operator.
+// follow hands the watcher the jobs that still change, newest first.
 func (m *Model) follow() tea.Cmd {
-	var cmds []tea.Cmd
-	room := maxWatches - m.watching()
+	var ids []string
 	for _, j := range m.ledger.jobs {
-		if room <= 0 {
-			break
+		if watchable(j) && m.whyNotAsk(j) == "" {
+			ids = append(ids, j.ID)
 		}
-		if m.work.watches[j.ID] != nil || !watchable(j) || m.whyNotAsk(j) != "" {
-			continue
-		}
-		cmds = append(cmds, m.startWatch(j.ID))
-		room--
 	}
-	return tea.Batch(cmds...)
+	m.work.watcher.Follow(ids)
+	if len(ids) == 0 {
+		return nil
+	}
+	return m.runWatcher()
 }
 
-func (m *Model) startWatch(id string) tea.Cmd {
-	w := m.work.watches[id]
-	if w == nil {
-		w = &watch{}
-		m.work.watches[id] = w
+// followNow follows a job at once, also one whose watch ended with an error.
+func (m *Model) followNow(id string) tea.Cmd {
+	m.work.watcher.FollowNow(id)
+	return m.runWatcher()
+}
+
+// runWatcher keeps the watcher running until the profile changes or the program
+// ends.
+func (m *Model) runWatcher() tea.Cmd {
+	if m.work.watching.Running() {
+		return nil
 	}
-	w.on, w.err = true, ""
-	l := m.deps.Ledger
-	return kit.Stream(kit.Jobs, &w.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		job, err := l.Watch(ctx, id, func(j model.Job) { emit(jobChanged{job: j}) })
-		if err != nil {
-			return watchEnded{id: id, err: err.Error(), stopped: errors.Is(err, context.Canceled)}
-		}
-		return watchEnded{id: id, job: job}
+	w := m.work.watcher
+	return kit.Stream(kit.Jobs, &m.work.watching, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		w.Run(ctx, func(e service.WatchEvent) { emit(e) })
+		return nil
 	})
 }
 
-// watchEnded takes a job's last word, and gives the room to the next one.
-func (m *Model) watchEnded(msg watchEnded) tea.Cmd {
-	w := m.work.watches[msg.id]
-	if w == nil {
-		return nil
+// resetWatches ends all watches, and begins with none.
+func (m *Model) resetWatches() {
+	m.work.watching.Drop()
+	m.work.watcher = service.NewWatcher(m.deps.Ledger.Watch)
+	m.work.watches = map[string]watch{}
+}
+
+// watchEvent takes what the watcher reports of one job.
+func (m *Model) watchEvent(e service.WatchEvent) tea.Cmd {
+	switch {
+	case e.Phase == service.WatchBegan:
+		m.work.watches[e.JobID] = watch{on: true}
+	case e.Phase == service.WatchChanged:
+		m.put(e.Job)
+	case e.Err != nil:
+		m.work.watches[e.JobID] = watch{err: e.Err.Error()}
+		return kit.Warn("following " + m.nameOf(e.JobID) + " ended: " + e.Err.Error() + " (f follows it again)")
+	default:
+		m.work.watches[e.JobID] = watch{}
+		m.put(e.Job)
+		return m.announce(e.Job)
 	}
-	w.on, w.err = false, msg.err
-	if msg.err != "" {
-		if msg.stopped {
-			return nil
-		}
-		return tea.Batch(m.follow(), kit.Warn("following "+m.nameOf(msg.id)+" ended: "+msg.err+" (f follows it again)"))
-	}
-	m.put(msg.job)
-	return tea.Batch(m.follow(), m.announce(msg.job))
+	return nil
 }
 
 func (m *Model) announce(j model.Job) tea.Cmd {

@@ -101,10 +101,10 @@ func (m *Model) whyNot(i intent) string {
 		}
 		return m.whyNotAsk(j)
 	case intentFollow:
-		switch w := m.work.watches[j.ID]; {
+		switch {
 		case j.State.Final():
 			return "the job is " + j.State.Label()
-		case w != nil && w.on:
+		case m.work.watches[j.ID].on:
 			return "it is followed already"
 		}
 		return m.whyNotAsk(j)

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/ui/kit"
@@ -65,7 +66,10 @@ type ledger struct {
 
 // work is what is in flight.
 type work struct {
-	watches  map[string]*watch
+	// watcher follows jobs, in the stream of watching; watches is what it reported.
+	watcher  *service.Watcher
+	watching kit.Slot
+	watches  map[string]watch
 	trigger  kit.Slot
 	cancel   kit.Slot
 	download kit.Slot
@@ -74,11 +78,10 @@ type work struct {
 	got         int64
 }
 
-// watch is one job that is followed. It keeps the reason when it ended early.
+// watch is one job that is or was followed; err is why it ended before the job.
 type watch struct {
-	slot kit.Slot
-	on   bool
-	err  string
+	on  bool
+	err string
 }
 
 // preview is the table of a job's first records.
@@ -112,7 +115,7 @@ type Model struct {
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, ring: widget.Ring{N: 2}}
-	m.work.watches = map[string]*watch{}
+	m.resetWatches()
 	m.ledger.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 18},
 		{Title: "JOB", Width: 12, Flex: true},
@@ -160,7 +163,7 @@ func (m *Model) Status() string {
 	if m.work.download.Running() {
 		return "download " + text.Bytes(m.work.got)
 	}
-	switch n := m.watching(); n {
+	switch n := m.followed(); n {
 	case 0:
 		return ""
 	case 1:
@@ -170,7 +173,8 @@ func (m *Model) Status() string {
 	}
 }
 
-func (m *Model) watching() int {
+// followed is how many jobs are followed now.
+func (m *Model) followed() int {
 	n := 0
 	for _, w := range m.work.watches {
 		if w.on {

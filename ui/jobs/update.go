@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	service "zonedeck/service/jobs"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -53,11 +54,7 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	m.session, m.profile = s, m.deps.Profile()
 	if changed {
-		for _, w := range m.work.watches {
-			w.slot.Drop()
-			w.on = false
-		}
-		m.work.watches = map[string]*watch{}
+		m.resetWatches()
 	}
 	if m.dialog != nil {
 		m.dialog.setSession(m, s)
@@ -114,7 +111,7 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentCancel:
 		return m.askCancel(job)
 	case intentFollow:
-		return m.startWatch(job.ID)
+		return m.followNow(job.ID)
 	case intentCopy:
 		return m.copyMenu(job)
 	}
@@ -169,10 +166,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case jobsLoaded:
 		return m.setJobs(msg)
-	case jobChanged:
-		m.put(msg.job)
-	case watchEnded:
-		return m.watchEnded(msg)
+	case service.WatchEvent:
+		return m.watchEvent(msg)
 	case triggered:
 		return m.triggered(msg)
 	case cancelled:
@@ -180,7 +175,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			return kit.Fail("cancel " + jobName(msg.job) + ": " + msg.err)
 		}
 		m.put(msg.job)
-		return kit.Info("job " + jobName(msg.job) + ": " + msg.job.State.Label())
+		return tea.Batch(m.follow(), kit.Info("job "+jobName(msg.job)+": "+msg.job.State.Label()))
 	case downloadProgress:
 		m.work.got = msg.done
 	case downloaded:

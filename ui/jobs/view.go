@@ -131,9 +131,9 @@ func (m *Model) notes(j model.Job, w int) []string {
 		return out
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
-	case watched != nil && watched.on:
+	case watched.on:
 		text = "followed: the service is asked now and then until the state is final"
-	case watched != nil && watched.err != "":
+	case watched.err != "":
 		text = "not followed any more: " + watched.err + " · f follows it again"
 	case why != "":
 		text = "not followed: " + why
