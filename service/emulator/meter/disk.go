@@ -28,7 +28,7 @@ type zoneKept struct {
 	Hosts    map[string][2]int64 `json:"hosts,omitempty"` // bytes, requests
 }
 
-// load reads the days. One that cannot be read is left out, with a note.
+// load reads the days. A day that cannot be read is left out, with a note.
 func (m *Meter) load() (err error) {
 	if m.before, _, err = keptPast.Get(m.conf.State, pastName); err != nil {
 		return err
@@ -44,60 +44,70 @@ func (m *Meter) load() (err error) {
 
 func (m *Meter) restored(at time.Time, zones dayKept) *day {
 	d := newDay(at)
-	for key, zf := range zones {
+	for key, kept := range zones {
 		name, _, _ := strings.Cut(key, " ")
-		// What was charged stays, also where the scenario's rates changed since.
-		z := d.addZone(name, zf.Product, func(string, string) Rate { return zf.Rate })
-		z.up.Add(zf.Up)
-		z.down.Add(zf.Down)
-		z.api.Add(zf.API)
-		z.http.Add(zf.HTTP)
-		z.https.Add(zf.HTTPS)
-		z.billable.Add(zf.Billable)
-		for host, n := range zf.Hosts {
+		// Charges stay as they were, even if the scenario's rates have changed since.
+		z := d.zone(name, kept.Product, func(string, string) Rate { return kept.Rate })
+		z.used = z.used.Plus(Sum{Up: kept.Up, Down: kept.Down, API: kept.API, HTTP: kept.HTTP, HTTPS: kept.HTTPS, Billable: kept.Billable})
+		for host, n := range kept.Hosts {
 			h := z.host(host, &m.hosts)
-			h.bytes.Add(n[0])
-			h.requests.Add(n[1])
+			h.Bytes += n[0]
+			h.Requests += n[1]
 		}
 	}
 	return d
 }
 
-// write puts a day on disk, as one step.
-func (m *Meter) write(d *day) error {
+// changed takes copies of the days that differ from those on disk, by date. From now on
+// they count as written.
+func (m *Meter) changed() map[string]dayKept {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out := map[string]dayKept{}
+	for date, d := range m.days {
+		if d.dirty {
+			d.dirty = false
+			out[date] = d.kept()
+		}
+	}
+	return out
+}
+
+func (d *day) kept() dayKept {
 	zones := dayKept{}
 	d.all(func(name string, z *zoneDay) {
-		s := z.sum()
-		zf := zoneKept{
+		s := z.used
+		kept := zoneKept{
 			Product: z.product, Up: s.Up, Down: s.Down, API: s.API, HTTP: s.HTTP, HTTPS: s.HTTPS,
 			Billable: s.Billable, Rate: z.rate, Hosts: map[string][2]int64{},
 		}
-		for host, h := range *z.hosts.Load() {
-			zf.Hosts[host] = [2]int64{h.bytes.Load(), h.requests.Load()}
+		for host, h := range z.hosts {
+			kept.Hosts[host] = [2]int64{h.Bytes, h.Requests}
 		}
-		zones[name+" "+z.product] = zf
+		zones[name+" "+z.product] = kept
 	})
-	return m.conf.State.Update(func(tx *state.Tx) error { return keptDays.Put(tx, d.date, zones) })
+	return zones
+}
+
+// write puts a day on disk in one step. A day that could not be written is tried again.
+func (m *Meter) write(date string, zones dayKept) error {
+	err := m.conf.State.Update(func(tx *state.Tx) error { return keptDays.Put(tx, date, zones) })
+	if err != nil {
+		m.mu.Lock()
+		m.days[date].dirty = true
+		m.mu.Unlock()
+	}
+	return err
 }
 
 // forget adds the days that are too old to the past, on disk first.
 func (m *Meter) forget() error {
-	first := m.conf.Now().UTC().AddDate(0, 0, -KeptDays).Format(time.DateOnly)
-	m.mu.Lock()
-	next := m.before
-	var gone []*day
-	for date, d := range m.days {
-		if date < first {
-			gone = append(gone, d)
-			d.all(func(_ string, z *zoneDay) { next.Nano += z.sum().Nano })
-		}
-	}
-	m.mu.Unlock()
-	if len(gone) == 0 {
+	old, next := m.old()
+	if len(old) == 0 {
 		return nil
 	}
 	err := m.conf.State.Update(func(tx *state.Tx) error {
-		for _, d := range gone {
+		for _, d := range old {
 			if err := keptDays.Delete(tx, d.date); err != nil {
 				return err
 			}
@@ -108,11 +118,27 @@ func (m *Meter) forget() error {
 		return err
 	}
 	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.before = next
-	for _, d := range gone {
+	for _, d := range old {
 		delete(m.days, d.date)
-		d.all(func(_ string, z *zoneDay) { m.hosts.Add(-int64(len(*z.hosts.Load()))) })
+		d.all(func(_ string, z *zoneDay) { m.hosts -= len(z.hosts) })
 	}
-	m.mu.Unlock()
 	return nil
+}
+
+// old lists the days that are too old, and the past with their cost.
+func (m *Meter) old() ([]*day, past) {
+	first := m.conf.Now().UTC().AddDate(0, 0, -KeptDays).Format(time.DateOnly)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	next := m.before
+	var old []*day
+	for date, d := range m.days {
+		if date < first {
+			old = append(old, d)
+			next.Nano += d.nano()
+		}
+	}
+	return old, next
 }

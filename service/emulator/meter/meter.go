@@ -4,7 +4,6 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"zonedeck/service/emulator/state"
@@ -32,7 +31,7 @@ type Config struct {
 	State *state.Dir
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Rate is what a zone is charged; nil is [DefaultRate].
+	// Rate is what a zone is charged; nil is [DefaultRate]. It must not call the meter.
 	Rate func(zone, product string) Rate
 	Log  *slog.Logger
 }
@@ -58,18 +57,18 @@ type Call struct {
 type Meter struct {
 	conf Config
 
-	today atomic.Pointer[day]
-	wake  chan struct{}
-	done  chan struct{}
-	wg    sync.WaitGroup
-	once  sync.Once
+	wake chan struct{}
+	done chan struct{}
+	wg   sync.WaitGroup
+	once sync.Once
 
-	hosts atomic.Int64 // in all days
+	writing sync.Mutex // held by the one writer, and taken before mu
 
-	mu      sync.Mutex // guards what follows; recording into a known day takes it not
-	days    map[string]*day
-	before  past
-	writing sync.Mutex // one writer
+	mu     sync.Mutex // guards what follows, and the days
+	days   map[string]*day
+	today  *day // the latest
+	hosts  int  // in all days
+	before past
 }
 
 // past is what days that are no longer kept came to.
@@ -111,21 +110,26 @@ func (m *Meter) Record(c Call) {
 	if c.At.IsZero() {
 		c.At = m.conf.Now()
 	}
-	d := m.today.Load()
-	if d == nil || !d.holds(c.At) {
-		d = m.dayOf(c.At)
-	}
-	z := d.zone(c.Zone, c.Product)
-	if z == nil {
-		z = d.addZone(c.Zone, c.Product, m.conf.Rate)
-	}
-	z.add(c)
-	if c.Host != "" {
-		z.host(c.Host, &m.hosts).add(c)
-	}
-	if !d.dirty.Load() && d.dirty.CompareAndSwap(false, true) {
+	if m.record(c) {
 		m.wakeWriter()
 	}
+}
+
+// record reports whether the day was the same as on disk until now.
+func (m *Meter) record(c Call) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	d := m.dayOf(c.At)
+	z := d.zone(c.Zone, c.Product, m.conf.Rate)
+	z.add(c)
+	if c.Host != "" {
+		h := z.host(c.Host, &m.hosts)
+		h.Bytes += c.Up + c.Down
+		h.Requests += c.Requests
+	}
+	clean := !d.dirty
+	d.dirty = true
+	return clean
 }
 
 func (m *Meter) wakeWriter() {
@@ -135,18 +139,19 @@ func (m *Meter) wakeWriter() {
 	}
 }
 
-// dayOf finds or begins the day of a moment, and makes it the current one.
+// dayOf finds or begins the day of a moment. The caller holds the lock.
 func (m *Meter) dayOf(at time.Time) *day {
+	if m.today != nil && m.today.holds(at) {
+		return m.today
+	}
 	date := at.UTC().Format(time.DateOnly)
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	d := m.days[date]
 	if d == nil {
 		d = newDay(at)
 		m.days[date] = d
 	}
-	if now := m.today.Load(); now == nil || now.start < d.start {
-		m.today.Store(d)
+	if m.today == nil || m.today.start < d.start {
+		m.today = d
 	}
 	return d
 }
@@ -174,17 +179,13 @@ func (m *Meter) writeLoop() {
 	}
 }
 
-// Flush writes every day that changed since it was written last.
+// Flush writes every day that changed since it was last written.
 func (m *Meter) Flush() error {
 	m.writing.Lock()
 	defer m.writing.Unlock()
 	errs := []error{m.forget()}
-	for _, d := range m.kept() {
-		if !d.dirty.CompareAndSwap(true, false) {
-			continue
-		}
-		if err := m.write(d); err != nil {
-			d.dirty.Store(true)
+	for date, zones := range m.changed() {
+		if err := m.write(date, zones); err != nil {
 			errs = append(errs, err)
 		}
 	}
