@@ -166,7 +166,7 @@ func TestTheServicesCLIWorksUnchanged(t *testing.T) {
 		{"scrape " + review, "# Brass desk lamp review\n"},
 		{"scrape http://lab.test/forbidden --format html --country de", "This is the page behind the block"},
 		{"scrape http://lab.test/ok --format json --json", `"status_code":200`},
-		{"discover lamp --num-results 2", `"link":"` + review + `"`},
+		{"discover brass-desk-lamp-review --num-results 2", `"link":"` + review + `"`},
 		{"search lamp", "Brass desk lamp review "},
 		{"search lamp --zone serp_demo --page 1 --json", `"search_engine":"google","query":"lamp"`},
 		{"search lamp --engine bing", `data-engine="bing" data-query="lamp"`},
@@ -234,7 +234,7 @@ func TestTheServicesMCPServerWorksUnchanged(t *testing.T) {
 	}
 	for tool, parts := range map[string][]string{
 		"scrape_as_markdown":  {"Brass desk lamp review", "reading and drawing at night"},
-		"scrape_as_html":      {"<h1>Members' page</h1>", "This is the page behind the block"},
+		"scrape_as_html":      {"<h1>Members only</h1>", "This is the page behind the block"},
 		"scrape_batch":        {"This page answers 200", "LAB-1007"},
 		"discover":            {`"title":"Brass desk lamp review"`, `"relevance_score":`},
 		"search_engine":       {`"link": "` + review + `"`},

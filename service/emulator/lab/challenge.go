@@ -163,7 +163,7 @@ func (s *site) block(w http.ResponseWriter, r *http.Request, status int, templat
 }
 
 func (s *site) forbidden(w http.ResponseWriter, r *http.Request) {
-	s.block(w, r, http.StatusForbidden, "forbidden", "forbidden", "Members' page")
+	s.block(w, r, http.StatusForbidden, "forbidden", "forbidden", "Members only")
 }
 
 func (s *site) tooFast(w http.ResponseWriter, r *http.Request) {
