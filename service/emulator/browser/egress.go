@@ -195,12 +195,7 @@ func (c *counted) Close() error {
 }
 
 // CloseWrite keeps the half-close of TCP, which tunnels need.
-func (c *counted) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return half.CloseWrite()
-	}
-	return c.Close()
-}
+func (c *counted) CloseWrite() error { return native.CloseWrite(c.Conn) }
 
 // seat finds the seat of a request by its login, in constant time per seat.
 func (e *egress) seat(r *http.Request) *seat {

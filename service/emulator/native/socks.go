@@ -79,7 +79,7 @@ func (p *Proxy) serveSOCKS(c *tunnelled) {
 		p.conf.Log.Debug("a SOCKS5 connection was refused", "error", refused)
 		if c.visit != nil {
 			o := Outcome{Status: http.StatusForbidden}
-			if r := (*route.RefusedError)(nil); errors.As(refused, &r) {
+			if r, ok := errors.AsType[answer.Refusal](refused); ok {
 				o.Status, o.Code = r.Status, r.Code
 			}
 			p.conf.Hooks.done(c.visit, o)
@@ -104,7 +104,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	if refused != nil {
 		c.visit = socksVisit(c, &login{credential: cred}, "")
 		_, _ = c.Write([]byte{socksLoginVersion, 1}) // RFC 1929: then the connection is closed
-		return nil, &route.RefusedError{Refusal: *refused}
+		return nil, *refused
 	}
 	if _, err := c.Write([]byte{socksLoginVersion, 0}); err != nil {
 		return nil, err
@@ -123,7 +123,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 			c.visit = socksVisit(c, l, net.JoinHostPort(host, port))
 		}
 		_, _ = c.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
-		return target, &route.RefusedError{Refusal: *refused}
+		return target, *refused
 	}
 	if target != nil && !p.tunnels.join(target) {
 		return nil, net.ErrClosed

@@ -53,9 +53,13 @@ func (c *tunnelled) Read(p []byte) (int, error) {
 // NetConn is the connection below, for those who end it with a reset.
 func (c *tunnelled) NetConn() net.Conn { return c.Conn }
 
-func (c *tunnelled) CloseWrite() error {
-	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return cw.CloseWrite()
+// CloseWrite closes the client's side for writing.
+func (c *tunnelled) CloseWrite() error { return CloseWrite(c.Conn) }
+
+// CloseWrite closes a connection for writing, and entirely if it cannot be closed halfway.
+func CloseWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
+		return half.CloseWrite()
 	}
 	return c.Close()
 }
@@ -220,11 +224,8 @@ func (l *line) pump(dst, src net.Conn, count func(int)) (int64, error) {
 		switch {
 		case err == nil: // more to come
 		case errors.Is(err, io.EOF):
-			if cw, ok := dst.(interface{ CloseWrite() error }); ok {
-				_ = cw.CloseWrite() // the other side may be gone already
-				return w.n, nil
-			}
-			return w.n, w.end(nil)
+			_ = CloseWrite(dst) // fails if the other side has already left
+			return w.n, nil
 		case errors.Is(err, os.ErrDeadlineExceeded) && now.Sub(w.set) < l.idle && !l.silent(now):
 			w.full, w.set = 0, time.Time{}
 		default:
@@ -315,9 +316,4 @@ func (c *upgradedConn) Read(p []byte) (int, error)  { return c.body.Read(p) }
 func (c *upgradedConn) Write(p []byte) (int, error) { return c.body.Write(p) }
 func (c *upgradedConn) Close() error                { return c.body.Close() }
 
-func (c *upgradedConn) CloseWrite() error {
-	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
-		return cw.CloseWrite()
-	}
-	return c.Close()
-}
+func (c *upgradedConn) CloseWrite() error { return CloseWrite(c.Conn) }

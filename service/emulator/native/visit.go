@@ -74,8 +74,8 @@ type Hooks struct {
 	// Target stands before the way to the target of a request.
 	Target func(*Visit, http.RoundTripper) http.RoundTripper
 	// Unlock stands before that for zones of the unlocker, where the service sees what
-	// it carries: plain requests and re-signed ones. An error that is a [route.RefusedError]
-	// is answered as what it says.
+	// it carries: plain requests and re-signed ones. An error that is an [answer.Refusal]
+	// becomes the answer.
 	Unlock func(*Visit, http.RoundTripper) http.RoundTripper
 	// Conn stands before the target's connection of a tunnel.
 	Conn func(*Visit, net.Conn) net.Conn

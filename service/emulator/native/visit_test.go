@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"zonedeck/service/emulator/answer"
-	"zonedeck/service/emulator/route"
 )
 
 func TestWhatASuccessfulAnswerSays(t *testing.T) {
@@ -183,7 +182,7 @@ func TestHooksSeeEveryVisitOnce(t *testing.T) {
 					return roundTrip(func(r *http.Request) (*http.Response, error) {
 						add("unlock %s", v.Target)
 						if r.URL.Path == "/hard" {
-							return nil, &route.RefusedError{Refusal: answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")}
+							return nil, answer.NewRefusal(http.StatusBadGateway, "reject_block", "blocked", "x")
 						}
 						return next.RoundTrip(r)
 					})

@@ -37,11 +37,6 @@ func Of(ctx context.Context) *Exchange {
 	return x
 }
 
-// With gives a context whose exchange is x.
-func With(ctx context.Context, x *Exchange) context.Context {
-	return context.WithValue(ctx, exchangeKey{}, x)
-}
-
 // Begin records what does not speak HTTP: End has to be called.
 func (j *Journal) Begin(point, method, url string) *Exchange {
 	return &Exchange{

@@ -26,12 +26,9 @@ func RefusalOf(err error) answer.Refusal {
 	var flag *username.FlagError
 	var cert *tls.CertificateVerificationError
 	var ne net.Error
-	var refused *RefusedError
 	var refusal answer.Refusal
 	var op *net.OpError
 	switch {
-	case errors.As(err, &refused):
-		return refused.Refusal
 	case errors.As(err, &refusal):
 		return refusal
 	case errors.As(err, &flag) && flag.Flag == "ip":
@@ -71,11 +68,6 @@ func closedEarly(err error) bool {
 	// way, and does not export the error.
 	return strings.Contains(err.Error(), "server closed idle connection")
 }
-
-// RefusedError is a refusal on its way up as an error.
-type RefusedError struct{ answer.Refusal }
-
-func (r *RefusedError) Error() string { return r.Code + ": " + r.Msg }
 
 // badIP: an invalid address is refused differently from one for a product that has no
 // addresses of its own (public documentation).

@@ -41,7 +41,7 @@ func TestEveryFailureHasItsOwnCode(t *testing.T) {
 		"502 net_err_cert_invalid": &tls.CertificateVerificationError{Err: errors.New("unknown authority")},
 		"502 net_err_closed":       fmt.Errorf("reading: %w", io.EOF),
 		"502 document_load_failed": errors.New("malformed HTTP response"),
-		"418 own":                  &RefusedError{answer.NewRefusal(418, "own", "x", "y")},
+		"418 own":                  fmt.Errorf("unlocking: %w", answer.NewRefusal(418, "own", "x", "y")),
 	} {
 		r := RefusalOf(err)
 		if got := fmt.Sprint(r.Status, " ", r.Code); got != want || r.Msg == "" || r.Basis == "" {

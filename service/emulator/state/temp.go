@@ -22,22 +22,18 @@ const (
 // Temp is a temporary folder that one process owns until Remove.
 type Temp struct {
 	Path string
-	// Swept are the paths of folders that were removed to make room for it: of the same
-	// name, left behind by processes that were killed.
-	Swept []string
-
 	lock *flock.Flock
 }
 
 // NewTemp makes a temporary folder (0700) whose name begins with prefix, and removes those
-// that killed processes left. One that is in use by a process that lives stays.
+// that killed processes left behind. The folders of running processes stay.
 func NewTemp(prefix string) (*Temp, error) {
-	t := &Temp{Swept: sweep(prefix)}
-	var err error
-	if t.Path, err = os.MkdirTemp("", prefix); err != nil {
+	sweep(prefix)
+	path, err := os.MkdirTemp("", prefix)
+	if err != nil {
 		return nil, fmt.Errorf("making a temporary folder: %w", err)
 	}
-	t.lock = flock.New(filepath.Join(t.Path, ownerName), flock.SetPermissions(0o600))
+	t := &Temp{Path: path, lock: flock.New(filepath.Join(path, ownerName), flock.SetPermissions(0o600))}
 	ok, err := t.lock.TryLock()
 	if err == nil && !ok {
 		err = ErrInUse
@@ -72,26 +68,22 @@ func removeAll(path string, remove func(string) error) error {
 	return errors.Join(err, ferr)
 }
 
-// sweep removes what killed processes left. What cannot be removed, another user's for
-// one, is no reason not to start.
-func sweep(prefix string) []string {
+// sweep removes what killed processes left behind. A folder that cannot be removed, such as
+// another user's, does not keep the emulator from starting.
+func sweep(prefix string) {
 	entries, err := os.ReadDir(os.TempDir())
 	if err != nil {
-		return nil
+		return
 	}
-	var gone []string
 	for _, e := range entries {
-		if !e.IsDir() || !strings.HasPrefix(e.Name(), prefix) {
-			continue
-		}
-		if path := filepath.Join(os.TempDir(), e.Name()); abandoned(path) && removeAll(path, os.RemoveAll) == nil {
-			gone = append(gone, path)
+		path := filepath.Join(os.TempDir(), e.Name())
+		if e.IsDir() && strings.HasPrefix(e.Name(), prefix) && abandoned(path) {
+			_ = removeAll(path, os.RemoveAll)
 		}
 	}
-	return gone
 }
 
-// abandoned reports whether a folder was a process's that does not live any more.
+// abandoned reports whether the process that owned a folder has ended.
 func abandoned(path string) bool {
 	owner := filepath.Join(path, ownerName)
 	info, err := os.Lstat(owner)
