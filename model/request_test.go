@@ -19,7 +19,7 @@ func everything() Sends {
 }
 
 func contractAlone() Sends {
-	return Sends{NotShown: func(what string) error { return errNotShown }}
+	return Sends{NotShown: func(string) error { return errNotShown }}
 }
 
 func fieldsOf(ps []FieldProblem) []string {
