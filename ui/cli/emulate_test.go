@@ -163,7 +163,7 @@ func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
 	}
 }
 
-// A file in the place of the folder stands for a full disk.
+// A row that is refused stands for a full disk.
 func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	status := 0
@@ -182,7 +182,7 @@ func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
 		resp.Body.Close()
 		status = resp.StatusCode
 	}, "--state", dir, "--quiet")
-	if status != http.StatusInternalServerError || !strings.Contains(stderr, "a job was not started") || !strings.Contains(stderr, "the disk is full") {
+	if status != http.StatusInternalServerError || !strings.Contains(stderr, "starting a job: ") || !strings.Contains(stderr, "the disk is full") {
 		t.Errorf("status %d, stderr %q", status, stderr)
 	}
 }
