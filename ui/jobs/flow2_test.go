@@ -153,6 +153,9 @@ func TestInputsFromAFile(t *testing.T) {
 		s.Type("urls.txt")
 		s.Press("ctrl+s")
 		s.Expect("2 inputs from urls.txt")
+		if f.opens != 1 || f.closes != 1 {
+			t.Errorf("the file was opened %d times and closed %d times, want 1 and 1", f.opens, f.closes)
+		}
 		s.Press("ctrl+s")
 		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 2 {
 			t.Fatalf("triggered %+v", f.triggered)

@@ -40,6 +40,19 @@ type fakeLedger struct {
 	// watchErr ends every watch at once.
 	watchErr error
 	slow     time.Duration // of a trigger
+	// opens and closes count the files of inputs.
+	opens, closes int
+}
+
+// inputsFile is an open file of inputs.
+type inputsFile struct {
+	io.Reader
+	ledger *fakeLedger
+}
+
+func (f inputsFile) Close() error {
+	f.ledger.closes++
+	return nil
 }
 
 func (f *fakeLedger) Jobs(context.Context) ([]model.Job, error) {
@@ -185,7 +198,8 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 			if path != "urls.txt" {
 				return nil, fmt.Errorf("open %s: no such file", path)
 			}
-			return io.NopCloser(strings.NewReader("https://a.test/1\nhttps://a.test/2\n")), nil
+			f.opens++
+			return inputsFile{strings.NewReader("https://a.test/1\nhttps://a.test/2\n"), f}, nil
 		},
 	})
 	app := ui.New(ui.Deps{

@@ -3,6 +3,7 @@ package kit
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
@@ -72,11 +73,15 @@ type Addressed struct {
 }
 
 // Deliver returns the messages for the view and the command that waits for the
-// next ones. Both are empty for a stale message. Only the root calls it (and
-// tests that play the root).
+// next ones. Both are empty for a stale message, which is closed when it is an
+// io.Closer: it holds something open that no view will see. Only the root calls
+// it (and tests that play the root).
 func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 	if a.slot != nil {
 		if !a.slot.Current(a.Gen) {
+			if c, ok := a.Msg.(io.Closer); ok {
+				_ = c.Close() // no view is left to tell
+			}
 			return nil, nil
 		}
 		if a.more == nil {

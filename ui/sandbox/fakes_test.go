@@ -88,11 +88,43 @@ func (s *fakeStore) Save(_ context.Context, name string, r model.FetchRequest, r
 	return nil, nil
 }
 
+// fakeFiles are the bodies on disk, by the names of their files.
+type fakeFiles struct {
+	mu     sync.Mutex
+	bodies map[string]string
+	// opens and closes count by file.
+	opens, closes map[string]int
+	// slow is how long it takes to open a file.
+	slow map[string]time.Duration
+}
+
+func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error) {
+	if d := f.slow[b.File]; d > 0 {
+		timer := time.NewTimer(d)
+		defer timer.Stop()
+		<-timer.C
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	text, ok := f.bodies[b.File]
+	if !ok {
+		return body.Source{}, errors.New("no file in this test")
+	}
+	f.opens[b.File]++
+	return body.Source{Reader: strings.NewReader(text), Size: int64(len(text)), Close: func() error {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.closes[b.File]++
+		return nil
+	}}, nil
+}
+
 // bench is one screen under test.
 type bench struct {
 	*uitest.Screen
 	svc   *fakeService
 	store *fakeStore
+	files *fakeFiles
 	view  *sandbox.Model
 }
 
@@ -131,6 +163,7 @@ func open(t *testing.T, w, h int) *bench {
 	b := &bench{
 		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
+		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},
 	}
 	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
 		return okResult(r), nil
@@ -138,9 +171,7 @@ func open(t *testing.T, w, h int) *bench {
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: func(context.Context, model.BodyRef) (body.Source, error) {
-			return body.Source{}, errors.New("no file in this test")
-		},
+		Open: b.files.open,
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),

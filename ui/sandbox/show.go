@@ -52,11 +52,17 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	open, id := m.deps.Open, res.ID
 	return kit.Do(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		src, err := open(ctx, b)
-		if err == nil && ctx.Err() != nil && src.Close != nil {
-			_ = src.Close() // nobody will look at it; it was only read
-		}
 		return bodyOpened{id: id, src: src, err: err}
 	})
+}
+
+// Close releases the body when another result came meanwhile, and no viewer takes
+// it.
+func (msg bodyOpened) Close() error {
+	if msg.src.Close == nil {
+		return nil
+	}
+	return msg.src.Close()
 }
 
 func (m *Model) tookBody(msg bodyOpened) tea.Cmd {

@@ -3,6 +3,7 @@ package body
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 
@@ -21,6 +22,30 @@ func newBody(t *testing.T, w, h int) *View {
 func openText(t *testing.T, b *View, text, contentType string) {
 	t.Helper()
 	uitest.Settle(t, b.Open(Source{Reader: bytes.NewReader([]byte(text)), Size: int64(len(text)), Type: contentType}), b.Update)
+}
+
+func TestABodyIsClosedOnceWhenAnotherTakesItsPlace(t *testing.T) {
+	closes := map[string]int{}
+	source := func(name string) Source {
+		return Source{Reader: strings.NewReader(name), Size: int64(len(name)), Close: func() error { closes[name]++; return nil }}
+	}
+	b := newBody(t, 40, 6)
+	expect := func(when string, want map[string]int) {
+		t.Helper()
+		if !maps.Equal(closes, want) {
+			t.Errorf("%s: closed %v, want %v", when, closes, want)
+		}
+	}
+	uitest.Settle(t, b.Open(source("first")), b.Update)
+	expect("while it is shown", map[string]int{})
+	uitest.Settle(t, b.Open(source("second")), b.Update)
+	expect("when another is shown", map[string]int{"first": 1})
+	openText(t, b, "in memory", "text/plain")
+	expect("when one in memory is shown", map[string]int{"first": 1, "second": 1})
+	uitest.Settle(t, b.Open(source("third")), b.Update)
+	b.Close()
+	b.Close()
+	expect("when the viewer is closed twice", map[string]int{"first": 1, "second": 1, "third": 1})
 }
 
 func TestBodyShowsWhereItIs(t *testing.T) {
