@@ -181,6 +181,38 @@ func TestTheRequestThroughTheProxyIsTheCallersOwn(t *testing.T) {
 	}
 }
 
+func TestAnAddressThatCannotBeAskedForIsNoRequest(t *testing.T) {
+	for _, r := range []model.FetchRequest{
+		{URL: ""},
+		{URL: "ftp://shop.test/"},
+		{URL: "http://shop.test/", Method: "GET /"},
+	} {
+		req, err := NativeRequest(t.Context(), r, "Basic x")
+		var bad *model.RequestError
+		if req != nil || !errors.As(err, &bad) || bad.Field() != "url" {
+			t.Errorf("%+v: %v, %v", r, req, err)
+		}
+	}
+}
+
+func TestTheBodyAndTheMethodGoThroughTheProxyAsTheyAre(t *testing.T) {
+	for _, c := range []struct{ method, body, want string }{{"", "", "GET"}, {"put", "a=1", "PUT"}} {
+		req, err := NativeRequest(t.Context(), model.FetchRequest{URL: "http://shop.test/", Method: c.method, Body: c.body, Header: http.Header{"Host": {}}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var body []byte
+		if req.Body != nil {
+			if body, err = io.ReadAll(req.Body); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if req.Method != c.want || string(body) != c.body || req.Host != "shop.test" {
+			t.Errorf("%s %q for %s, want %s %q", req.Method, body, req.Host, c.want, c.body)
+		}
+	}
+}
+
 func TestAMaskedSecretKeepsItsLength(t *testing.T) {
 	m := MaskOf(keystore.NewSecret("0123456789"), Login{Username: "user", Password: keystore.NewSecret("12345678")})
 	for in, want := range map[string]string{
