@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -159,7 +160,7 @@ func large(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodHead {
 		return
 	}
-	block := []byte(strings.Repeat(fmt.Sprintf("%-*s\n", line-1, "000000000 the quick brown fox jumps over the lazy dog"), perBlock))
+	block := bytes.Repeat(fmt.Appendf(nil, "%-*s\n", line-1, "000000000 the quick brown fox jumps over the lazy dog"), perBlock)
 	for n, left := 0, mb<<20; left > 0; left -= len(block) {
 		for i := range perBlock {
 			putNumber(block[i*line:i*line+9], n)
