@@ -33,15 +33,15 @@ const (
 	keptAs = "ca"
 )
 
-// pair is the root as it is kept, in PEM.
+// pair is the root as stored, in PEM.
 type pair struct {
 	Cert string `json:"cert"`
 	Key  string `json:"key"`
 }
 
-// Authority is the emulator's certificate authority (service.md 5.2 rule 3) and the
-// leaves it minted, one per host over one shared P-256 key. Certificates are dated by
-// the real clock, not the server's: the clients that check them have no other.
+// Authority is the emulator's certificate authority (service.md 5.2 rule 3) with its leaves,
+// one per host over one shared P-256 key. Certificates carry the real time, not the
+// emulator's, because clients check them by theirs.
 type Authority struct {
 	cert    *x509.Certificate
 	key     crypto.Signer
@@ -52,16 +52,16 @@ type Authority struct {
 	leaves map[string]*leaf
 }
 
-// leaf is a certificate that is minted by whoever asks for its host first; the others
-// wait for that one, and not for those of other hosts.
+// leaf is a host's certificate. The first caller mints it, while later callers for the same
+// host wait.
 type leaf struct {
 	once sync.Once
 	cert *tls.Certificate
 	err  error
 }
 
-// Open loads the authority of a state folder, or makes one, and exports its certificate
-// to [CertFile].
+// Open loads or creates the authority of a state folder, and exports its certificate to
+// [CertFile].
 func Open(s *state.Dir) (*Authority, error) {
 	a := &Authority{leaves: map[string]*leaf{}}
 	var err error
@@ -100,7 +100,7 @@ func (a *Authority) load(p pair) error {
 	return nil
 }
 
-// export writes the certificate where clients read it, unless it is there.
+// export writes the certificate for clients, unless the file has it.
 func (a *Authority) export(path string) error {
 	if b, err := os.ReadFile(path); err == nil && bytes.Equal(b, a.PEM) {
 		return nil
@@ -141,22 +141,22 @@ func (a *Authority) create(s *state.Dir) error {
 	return s.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, p) })
 }
 
-// Leaf is the certificate for a host, in whatever case and with or without the dot of a
-// full name, minted once. At most maxLeaves are kept.
+// Leaf returns the certificate for a host, in any case and with or without a trailing dot. It
+// mints each certificate once and keeps at most maxLeaves.
 func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, ".")) // clients check it without the dot
 	a.mu.RLock()
 	l, ok := a.leaves[host]
 	a.mu.RUnlock()
 	if !ok {
-		l = a.room(host)
+		l = a.entry(host)
 	}
 	l.once.Do(func() { l.cert, l.err = a.mint(host) })
 	return l.cert, l.err
 }
 
-// room finds or makes the place of a host's certificate.
-func (a *Authority) room(host string) *leaf {
+// entry finds or adds a host's leaf.
+func (a *Authority) entry(host string) *leaf {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if l, ok := a.leaves[host]; ok {

@@ -36,9 +36,9 @@ type Clock struct {
 	moved  chan struct{} // closed by the next move
 }
 
-// New makes a clock that runs on base, which is time.Now outside tests. It shows
-// start now, or base's own time where start is zero; only here may the offset be
-// negative. ErrTooFar where start is out of reach.
+// New makes a clock that runs on base, which is time.Now outside tests. It starts at start,
+// or at base's time if start is zero. Only here may the clock be behind the machine's.
+// ErrTooFar if start is too far away.
 func New(base func() time.Time, start time.Time) (*Clock, error) {
 	c := &Clock{base: base, moved: make(chan struct{})}
 	if start.IsZero() {
@@ -66,7 +66,7 @@ func (c *Clock) Offset() time.Duration {
 	return c.offset
 }
 
-// Advance moves the clock forward by d and gives the new time. ErrBackwards for a
+// Advance moves the clock forward by d and returns the new time. ErrBackwards for a
 // negative d, ErrTooFar past MaxOffset; the clock then stays as it is.
 func (c *Clock) Advance(d time.Duration) (time.Time, error) {
 	if d < 0 {
@@ -100,8 +100,7 @@ func (c *Clock) move(d time.Duration) (time.Time, error) {
 	return c.base().Add(c.offset), nil
 }
 
-// Wait returns nil once the clock shows until or later, whether time passed or was
-// moved, and ctx's cause when that ends first.
+// Wait returns nil once the clock shows until or later, or ctx's cause if that ends first.
 func (c *Clock) Wait(ctx context.Context, until time.Time) error {
 	for {
 		c.mu.RLock()
@@ -122,8 +121,8 @@ func (c *Clock) Wait(ctx context.Context, until time.Time) error {
 	}
 }
 
-// Pause waits for d of the machine's time, which no move shortens. It gives ctx's cause
-// when that ends first.
+// Pause waits for d of the machine's time, which moving the clock does not shorten. It returns
+// ctx's cause if that ends first.
 func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
@@ -138,8 +137,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Restore sets how far the clock is ahead, as [Clock.Offset] gave it in an earlier run. It
-// is called before anybody looks at the clock. ErrTooFar past MaxOffset.
+// Restore sets the offset to the value of [Clock.Offset] in an earlier run. Call it before
+// anything reads the clock. ErrTooFar past MaxOffset.
 func (c *Clock) Restore(offset time.Duration) error {
 	if offset > MaxOffset || offset < -MaxOffset {
 		return ErrTooFar

@@ -6,11 +6,11 @@ import (
 	"syscall"
 )
 
-// ipBindAddressNoPort leaves the choice of the port to connect, so that many
-// connections from one exit do not use up the ports (ip(7)).
+// ipBindAddressNoPort has connect choose the port, so that many connections from one exit
+// do not use up the ports (ip(7)).
 const ipBindAddressNoPort = 24
 
-// bindTo gives a socket that is about to be connected to target the exit's address.
+// bindTo binds a socket to the exit's address before it connects to target.
 // Linux takes any address of 127/8 as a source to loopback targets.
 func bindTo(c syscall.RawConn, target netip.Addr, e Exit) error {
 	if !e.Bound(target.Unmap()) {
@@ -18,7 +18,7 @@ func bindTo(c syscall.RawConn, target netip.Addr, e Exit) error {
 	}
 	var failed error
 	err := c.Control(func(fd uintptr) {
-		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1) // an old kernel takes a port at once
+		_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_IP, ipBindAddressNoPort, 1) // an old kernel chooses the port in bind
 		failed = syscall.Bind(int(fd), &syscall.SockaddrInet4{Addr: e.Addr.As4()})
 	})
 	if err == nil {

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// bindTo does nothing here: only Linux has the whole of 127/8. Exits are simulated.
+// bindTo does nothing: only Linux has all of 127/8. Exits are simulated here.
 func bindTo(syscall.RawConn, netip.Addr, Exit) error { return nil }

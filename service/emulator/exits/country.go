@@ -11,19 +11,19 @@ const countries = "ad ae af ag ai al am ao aq ar as at au aw ax az ba bb bd be b
 	"sa sb sc sd se sg sh si sj sk sl sm sn so sr ss st sv sx sy sz tc td tf tg th tj tk tl tm tn to tr tt tv tw tz " +
 	"ua ug um us uy uz va vc ve vg vi vn vu wf ws ye yt za zm zw"
 
-// AnyEU is the choice of any country of the European Union (public documentation).
+// AnyEU chooses any country of the European Union (public documentation).
 const AnyEU = "eu"
 
-// euCountries are used in turn for [AnyEU].
+// euCountries rotate for [AnyEU].
 var euCountries = [...]string{
 	"at", "be", "bg", "cy", "cz", "de", "dk", "ee", "es", "fi", "fr", "gr", "hr", "hu",
 	"ie", "it", "lt", "lu", "lv", "mt", "nl", "pl", "pt", "ro", "se", "si", "sk",
 }
 
-// Countries are the codes that have exits, in the order of the alphabet.
+// Countries lists the codes that have exits, in alphabetical order.
 func Countries() []string { return strings.Fields(countries) }
 
-// HasCountry reports whether there are exits in a country; [AnyEU] is one.
+// HasCountry reports whether a country has exits; [AnyEU] has.
 func HasCountry(code string) bool {
 	if len(code) != 2 || code[0] < 'a' || code[0] > 'z' || code[1] < 'a' || code[1] > 'z' {
 		return false

@@ -15,29 +15,28 @@ import (
 	"zonedeck/service/emulator/guard"
 )
 
-// LabHost is the name under which the lab is reached through the emulator, whatever
-// the port.
+// LabHost is the lab's host name for clients of the emulator, on any port.
 const LabHost = "lab.test"
 
-// ErrBlocked is a target that the emulator does not connect to ([guard.Rules]).
+// ErrBlocked means that the emulator does not connect to a target ([guard.Rules]).
 var ErrBlocked = guard.ErrBlocked
 
-// dialTimeout bounds one connection to a target, DNS and all.
+// dialTimeout bounds the dial of one connection to a target, with its DNS lookup.
 const dialTimeout = 10 * time.Second
 
-// maxPools bounds the connection pools, one per exit where exits are real.
+// maxPools bounds the connection pools. Each exit that is not simulated has one.
 const maxPools = 256
 
-// Dialer reaches targets: the lab by its name, public addresses, what its rules open,
-// and nothing else. Addresses are checked after DNS, on every dial.
+// Dialer reaches the lab by its name, public addresses, and the addresses that its rules
+// open. It checks addresses after DNS, on every dial.
 type Dialer struct {
 	lab      netip.AddrPort
 	labTLS   *tls.Config
 	rules    *guard.Rules
 	resolver *net.Resolver
-	own      map[string]bool // hosts beside the lab's that its listener serves
+	served   map[string]bool // hosts other than the lab's that its listener serves
 
-	public *pool // where no exit is real: one pool for all
+	public *pool // of all simulated exits
 
 	mu    sync.RWMutex
 	pools map[poolKey]*pool
@@ -49,7 +48,7 @@ type poolKey struct {
 }
 
 // NewDialer makes a dialer for the lab at lab, whose certificates labTLS verifies.
-// rules may be nil: then nothing private is open.
+// nil rules open no private address.
 func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dialer {
 	if rules == nil {
 		rules = &guard.Rules{}
@@ -65,21 +64,21 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 // first dial.
 func (d *Dialer) UseResolver(r *net.Resolver) { d.resolver = r }
 
-// UseLabFor has the lab's listener serve these hosts too (lower case, without port): the
-// targets of a scenario. Call it before the first dial.
+// UseLabFor sends connections to these hosts (lower case, without port), the targets of a
+// scenario, to the lab's listener. Call it before the first dial.
 func (d *Dialer) UseLabFor(hosts []string) {
-	d.own = make(map[string]bool, len(hosts))
+	d.served = make(map[string]bool, len(hosts))
 	for _, h := range hosts {
-		d.own[h] = true
+		d.served[h] = true
 	}
 }
 
 // Serves reports whether the lab's listener serves a host (without port).
 func (d *Dialer) Serves(host string) bool {
-	return IsLab(host) || len(d.own) > 0 && d.own[strings.ToLower(strings.TrimSuffix(host, "."))]
+	return IsLab(host) || len(d.served) > 0 && d.served[strings.ToLower(strings.TrimSuffix(host, "."))]
 }
 
-// Rules are what the dialer may connect to.
+// Rules returns the rules of what the dialer may connect to.
 func (d *Dialer) Rules() *guard.Rules { return d.rules }
 
 // IsLab reports whether a host (without port) is the lab.
@@ -87,8 +86,8 @@ func IsLab(host string) bool {
 	return strings.EqualFold(strings.TrimSuffix(host, "."), LabHost)
 }
 
-// Bound reports whether traffic to host really leaves from e, as far as that can be
-// said before the host is resolved.
+// Bound reports whether traffic to host really leaves from e, as far as this is known before
+// the host is resolved.
 func (d *Dialer) Bound(host string, e Exit) bool {
 	if d.Serves(host) {
 		return e.Bound(d.lab.Addr())
@@ -100,8 +99,8 @@ func (d *Dialer) Bound(host string, e Exit) bool {
 	return err == nil && e.Bound(a) || strings.EqualFold(host, "localhost") && e.Bound(netip.AddrFrom4([4]byte{127, 0, 0, 1}))
 }
 
-// Dial opens a TCP connection to address ("host:port") from an exit. Errors:
-// [ErrBlocked], *net.DNSError, or what the connect gave.
+// Dial opens a TCP connection to address ("host:port") from an exit. Its errors are
+// [ErrBlocked], *net.DNSError and those of connecting.
 func (d *Dialer) Dial(ctx context.Context, address string, e Exit) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -120,8 +119,8 @@ func (d *Dialer) dialLab(ctx context.Context, e Exit) (net.Conn, error) {
 	return nd.DialContext(ctx, "tcp", d.lab.String())
 }
 
-// dialChecked runs the rules after DNS, with the very address that is about to be
-// dialled, and binds the socket to the exit where that is possible.
+// dialChecked checks the rules after DNS, against the address that is about to be dialled,
+// and binds the socket to the exit where possible.
 func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.Conn, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -140,14 +139,12 @@ func (d *Dialer) dialChecked(ctx context.Context, address string, e Exit) (net.C
 	return nd.DialContext(ctx, "tcp", address)
 }
 
-// Transport is the HTTP client side for a target host and an exit; https targets are asked
-// for HTTP/2. Where exits are real, connections are pooled per exit, so that a kept-alive
-// connection never carries another exit's traffic. Redirects are the caller's matter: a
-// transport follows none.
+// Transport returns the HTTP client side for a target host and an exit. It offers HTTP/2 to
+// https targets. Exits that are not simulated have separate connection pools, so that a
+// kept-alive connection never carries another exit's traffic. It follows no redirects.
 func (d *Dialer) Transport(host string, e Exit) http.RoundTripper { return d.pool(host, e).http2 }
 
-// TransportHTTP1 is Transport for requests that are to be sent by HTTP/1.1, to targets that
-// speak it.
+// TransportHTTP1 is Transport for requests that prefer HTTP/1.1.
 func (d *Dialer) TransportHTTP1(host string, e Exit) http.RoundTripper { return d.pool(host, e).http1 }
 
 func (d *Dialer) pool(host string, e Exit) *pool {
@@ -183,8 +180,8 @@ func (d *Dialer) pool(host string, e Exit) *pool {
 	return p
 }
 
-// Close drops the idle connections; those in use end with their requests, or are there for
-// the next Close.
+// Close drops the idle connections. Those in use end with their requests, or wait for the
+// next Close.
 func (d *Dialer) Close() {
 	d.public.closeIdle()
 	d.mu.Lock()

@@ -15,11 +15,11 @@ import (
 // PerCountry is how many exits a network has in a country.
 const PerCountry = 14
 
-// perDefault is how many of them take part where no country is chosen. Each exit has
-// connections of its own to every target, and going round fewer keeps them warm.
+// perDefault is how many of them rotate when no country is chosen. Exits share no
+// connections, and fewer exits keep theirs warm.
 const perDefault = 3
 
-// maxSessions bounds the sessions a pool remembers, maxTurns the rotations.
+// maxSessions bounds the sessions that a pool remembers, maxTurns the rotations.
 const (
 	maxSessions = 10_000
 	maxTurns    = 10_000
@@ -27,16 +27,16 @@ const (
 
 // Refusals of [Pool.Pick].
 var (
-	// ErrNotAllocated is an address that is not one of the zone's own.
+	// ErrNotAllocated means that the zone does not have the address.
 	ErrNotAllocated = errors.New("the address is not allocated to the zone")
-	// ErrNoCountry is a code that no country has.
+	// ErrNoCountry means an unknown country code.
 	ErrNoCountry = errors.New("no proxies in the country")
-	// ErrSessionLost is a session whose exit is gone, when the login asked for a
-	// refusal rather than a new exit.
+	// ErrSessionLost means that a session has lost its exit, and that the login asked for
+	// a refusal instead of a new exit.
 	ErrSessionLost = errors.New("no peer available: the session's exit is gone")
 )
 
-// defaultCountries are used in turn when a login chooses none.
+// defaultCountries rotate when a login chooses no country.
 var defaultCountries = [...]string{"us", "de", "gb", "jp", "br"}
 
 // networks numbers the products: the second octet of their exits is base + number.
@@ -47,7 +47,7 @@ var networks = [...]string{
 
 const networkBase = 10
 
-// idle is how long a session's exit is kept without use (public documentation).
+// idle is how long an unused session keeps its exit (public documentation).
 func idle(product string) time.Duration {
 	switch product {
 	case "residential":
@@ -61,34 +61,34 @@ func idle(product string) time.Duration {
 	}
 }
 
-// Want is what a login or an API call asks of its exit.
+// Want describes the exit that a login or an API call asks for.
 type Want struct {
 	Zone, Product string
 	Country       string
-	// Place is everything else that pins a region (state, city, zip, …), joined: a
-	// session is lost when it changes.
+	// Place joins everything else that selects a region (state, city, zip, …). A session
+	// loses its exit when it changes.
 	Place   string
 	Session string
 	Const   bool
 	IP      string
-	// GIP names a dedicated group; the same name always has the same exit.
+	// GIP names a dedicated group; a group always has the same exit.
 	GIP    string
 	Direct bool
 }
 
-// Exit is the address a fetch leaves from.
+// Exit is the address that a fetch leaves from.
 type Exit struct {
 	Addr    netip.Addr
 	Country string
 }
 
-// Bound reports whether traffic to a target at the given address really leaves from
-// the exit's address; otherwise the exit is simulated.
+// Bound reports whether traffic to a target's address really leaves from the exit's address.
+// Otherwise the exit is simulated.
 func (e Exit) Bound(target netip.Addr) bool {
 	return runtime.GOOS == "linux" && target.Is4() && target.IsLoopback() && e.Addr.IsLoopback()
 }
 
-// turn counts the exits that a zone was given in a country.
+// turn identifies a zone's rotation in a country.
 type turn struct{ zone, country string }
 
 type sessionKey struct{ zone, session string }
@@ -98,7 +98,7 @@ type session struct {
 	exit           Exit
 	country, place string
 	used           time.Time
-	open           int // what left by it and has not ended yet
+	open           int // requests and tunnels through the exit
 }
 
 // Pool hands out exits.
@@ -108,7 +108,7 @@ type Pool struct {
 	mu       sync.Mutex
 	turns    map[turn]int
 	sessions map[sessionKey]*list.Element // of *session
-	recent   list.List                    // the sessions, the last used one in front
+	recent   list.List                    // the sessions, the most recently used first
 }
 
 // NewPool makes a pool that reads the time from now.
@@ -185,8 +185,8 @@ func (p *Pool) makeRoom() {
 	p.forget(oldest)
 }
 
-// Hold keeps a session's exit for as long as something that left by it is open, such as
-// a tunnel: what is in use is not idle. Its idle time begins with the release.
+// Hold keeps a session's exit while a request or a tunnel uses it. The session's idle time
+// begins with the release.
 func (p *Pool) Hold(w Want) (release func()) {
 	if w.Session == "" {
 		return func() {}
@@ -204,7 +204,7 @@ func (p *Pool) Hold(w Want) (release func()) {
 		defer p.mu.Unlock()
 		s.open--
 		s.used = p.now()
-		p.recent.MoveToFront(e) // nothing, where it was forgotten
+		p.recent.MoveToFront(e) // does nothing if the session was forgotten
 	}
 }
 
@@ -227,8 +227,8 @@ func (p *Pool) next(w Want) Exit {
 	return Exit{Addr: address(w.Product, country, n%PerCountry), Country: country}
 }
 
-// Allocated lists the addresses that -ip- may name: zones of the datacenter and ISP
-// networks own theirs, the other products own none.
+// Allocated lists the addresses that -ip- may name. Only zones of the datacenter and ISP
+// networks have addresses.
 func Allocated(product string) []netip.Addr {
 	if product != "datacenter" && product != "isp" {
 		return nil
@@ -240,8 +240,8 @@ func Allocated(product string) []netip.Addr {
 	return out
 }
 
-// address is 127.(base+network).x.y, where x.y counts country and exit: 676 pairs of
-// letters times 16 fit into two octets.
+// address returns 127.(base+network).x.y. x.y is the number of country and exit: 676 pairs
+// of letters times 16 fit into two octets.
 func address(product, country string, n int) netip.Addr {
 	network := max(slices.Index(networks[:], product), 0)
 	c := 0
@@ -252,8 +252,8 @@ func address(product, country string, n int) netip.Addr {
 	return netip.AddrFrom4([4]byte{127, byte(networkBase + network), byte(v >> 8), byte(v)})
 }
 
-// Where tells the network and the country of an exit's address; ok is false for an
-// address that does not belong to an exit.
+// Where returns the network and the country of an exit's address; ok is false for the
+// address of no exit.
 func Where(a netip.Addr) (product, country string, ok bool) {
 	a = a.Unmap()
 	if !a.Is4() {

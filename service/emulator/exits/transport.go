@@ -15,8 +15,7 @@ import (
 	"time"
 )
 
-// Bounds of the connections to targets: how many are kept for a target and in all, and for
-// how long.
+// Bounds of the idle connections: per target, in all, and their time.
 const (
 	maxIdle    = 32
 	maxKept    = 256
@@ -24,18 +23,18 @@ const (
 	tlsTimeout = 10 * time.Second
 	// maxHead bounds the head of an answer.
 	maxHead = 256 << 10
-	// patience is how long a target may take to begin its answer, and how long nothing may
-	// move between it and here.
+	// patience is how long a target may take for the head of its answer, and how long an
+	// exchange may stand still.
 	patience = 150 * time.Second
 )
 
-// errSilent ends an exchange at which nothing moves. It is a timeout.
+// errSilent ends an exchange that stands still. It is a timeout.
 var errSilent = fmt.Errorf("nothing moves between here and the target: %w", os.ErrDeadlineExceeded)
 
 type dialFunc func(ctx context.Context, address string) (net.Conn, error)
 
-// pool is the connections of one exit: those of HTTP/1.1 alone, and those that speak HTTP/2
-// where the target does.
+// pool holds the connections of one exit: for HTTP/1.1 only, and for HTTP/2 where the target
+// speaks it.
 type pool struct{ http1, http2 *transport }
 
 func newPool(dial dialFunc, conf *tls.Config, patience time.Duration) *pool {
@@ -49,8 +48,8 @@ func (p *pool) closeIdle() {
 	p.http2.CloseIdleConnections()
 }
 
-// transport is net/http's, which would wait forever for a target that does not read a
-// body, or falls silent in the middle of its own: here nothing moves for patience at most.
+// transport is net/http's with a timeout that net/http lacks: for a target that does not read
+// the request's body, or stops in the middle of the answer's.
 type transport struct {
 	*http.Transport
 	patience time.Duration
@@ -58,7 +57,7 @@ type transport struct {
 }
 
 func newTransport(dial dialFunc, conf *tls.Config, http2 bool, patience time.Duration) *transport {
-	if conf = conf.Clone(); conf == nil { // a transport writes to its own
+	if conf = conf.Clone(); conf == nil { // net/http writes to the configuration
 		conf = &tls.Config{}
 	}
 	protocols := new(http.Protocols)
@@ -66,14 +65,14 @@ func newTransport(dial dialFunc, conf *tls.Config, http2 bool, patience time.Dur
 	if http2 {
 		protocols.SetHTTP2(true)
 	} else {
-		conf.NextProtos = []string{"http/1.1"} // net/http would name none
+		conf.NextProtos = []string{"http/1.1"} // net/http would offer no protocol
 	}
 	return &transport{patience: patience, Transport: &http.Transport{
 		Proxy:                  nil, // the environment's proxy must not reroute the emulator
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
 		TLSClientConfig:        conf,
 		Protocols:              protocols,
-		DisableCompression:     true, // bodies pass as they are; nothing is inflated here
+		DisableCompression:     true, // bodies pass unchanged
 		MaxIdleConns:           maxKept,
 		MaxIdleConnsPerHost:    maxIdle,
 		IdleConnTimeout:        idleTime,
@@ -115,21 +114,21 @@ func (t *transport) sendBody(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		cancel(nil)
 		return nil, x.cause(err)
-	case resp.StatusCode == http.StatusSwitchingProtocols: // its patience is the tunnel's
+	case resp.StatusCode == http.StatusSwitchingProtocols: // the tunnel has its own timeout
 	case resp.Body == http.NoBody:
 		cancel(nil)
 	default:
 		x.ReadCloser = resp.Body
-		// HTTP/2 does not look at the context of a request whose body nobody takes: the read
-		// that waits fails by this.
+		// HTTP/2 ignores the context while the target does not take the request's body.
+		// Closing the answer's body fails the waiting read.
 		context.AfterFunc(ctx, func() { _ = x.ReadCloser.Close() })
 		resp.Body = x
 	}
 	return resp, nil
 }
 
-// withoutSpaces escapes spaces in the query. Browsers and curl write them so, net/url lets
-// them pass, and the request line would have a word too many.
+// withoutSpaces escapes spaces in the query, as browsers and curl do. net/url keeps them,
+// which would break the request line.
 func withoutSpaces(r *http.Request) *http.Request {
 	if !strings.Contains(r.URL.RawQuery, " ") {
 		return r
@@ -141,8 +140,8 @@ func withoutSpaces(r *http.Request) *http.Request {
 	return r
 }
 
-// repeatable has net/http send PUT and DELETE again, too, where a kept connection was lost
-// (RFC 9110 9.2.2). It is told so by a header that is not sent.
+// repeatable lets net/http repeat PUT and DELETE, too, after it lost a kept connection (RFC
+// 9110 9.2.2). An empty Idempotency-Key asks for it, and is not sent.
 func repeatable(r *http.Request) *http.Request {
 	const key = "Idempotency-Key"
 	if r.Method != http.MethodPut && r.Method != http.MethodDelete || r.Header == nil || r.Header[key] != nil {
@@ -154,15 +153,15 @@ func repeatable(r *http.Request) *http.Request {
 	return r
 }
 
-// refusesProtocol recognizes the alert no_application_protocol (RFC 7301 3.2), for which
-// crypto/tls exports no name.
+// refusesProtocol recognises the alert no_application_protocol (RFC 7301 3.2), which
+// crypto/tls does not export.
 func refusesProtocol(err error) bool {
 	op := (*net.OpError)(nil)
 	return errors.As(err, &op) && op.Op == "remote error" && strings.Contains(op.Err.Error(), "no application protocol")
 }
 
-// exchange ends a request at whose connection nothing moves for the patience, and is the
-// body of its answer. Between reads of that its caller may take any time.
+// exchange is the body of an answer, and ends the request when it stands still for the
+// patience. The caller may take any time between reads.
 type exchange struct {
 	io.ReadCloser
 	patience time.Duration
@@ -171,7 +170,7 @@ type exchange struct {
 	silent   atomic.Bool
 }
 
-// wait begins to wait, or begins again.
+// wait starts or restarts the timer.
 func (x *exchange) wait() {
 	if x.timer == nil {
 		x.timer = time.AfterFunc(x.patience, x.end)
@@ -185,11 +184,11 @@ func (x *exchange) end() {
 	if x.cancel != nil {
 		x.cancel(errSilent)
 	} else {
-		_ = x.ReadCloser.Close() // the read that waits fails
+		_ = x.ReadCloser.Close() // fails the waiting read
 	}
 }
 
-// cause is the error of an exchange that was ended.
+// cause replaces the error of an exchange that stood still.
 func (x *exchange) cause(err error) error {
 	if x.silent.Load() {
 		return errSilent
@@ -215,7 +214,7 @@ func (x *exchange) Close() error {
 	return err
 }
 
-// sentBody is a request's body: each piece that is asked for shows that the target takes it.
+// sentBody is a request's body. Each read shows that the target takes it.
 type sentBody struct {
 	io.ReadCloser
 	x *exchange

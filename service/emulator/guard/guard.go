@@ -1,11 +1,10 @@
-// Package guard says which targets the emulator may connect to: public addresses, and
-// what was opened by name with --allow-private. Everything that dials asks it with the
-// very address that is about to be dialled, after DNS and on every redirect, so a name
-// that resolves to something else the next time gains nothing.
+// Package guard decides which targets the emulator may connect to: public addresses, and
+// those that --allow-private opens. Everything that dials asks it about the address that is
+// about to be dialled, after DNS and on every redirect, so that a name cannot pass with one
+// address and connect to another.
 //
-// The dialer in exits calls it; the command line and the server show [Rules.Notes], and ask
-// [Own] about names that they are called by.
-// [Rules] do not change and are safe for concurrent use.
+// The dialer in exits calls it. The command line and the server show [Rules.Notes], and ask
+// [Own] about Host headers. [Rules] do not change and are safe for concurrent use.
 package guard
 
 import (
@@ -18,19 +17,19 @@ import (
 	"strings"
 )
 
-// ErrBlocked is a target that the emulator does not connect to.
+// ErrBlocked means that the emulator does not connect to a target.
 var ErrBlocked = errors.New("the target is not a public address")
 
-// MaxRules bounds how much can be opened.
+// MaxRules bounds the rules.
 const MaxRules = 256
 
-// Rules are what is open beside public addresses. The zero value opens nothing.
+// Rules open addresses that are not public. The zero value opens none.
 type Rules struct {
 	rules []rule
 	never []netip.AddrPort
 }
 
-// rule opens a range of addresses, or whatever a name resolves to.
+// rule opens a range of addresses, or any address that a name resolves to.
 type rule struct {
 	text   string // as it was written
 	prefix netip.Prefix
@@ -38,9 +37,9 @@ type rule struct {
 	port   uint16 // 0 is any
 }
 
-// Parse reads what --allow-private takes: "HOST", "ADDRESS", "CIDR", each with an
-// optional ":port" (an IPv6 address or range with a port stands in brackets:
-// "[fd00::1]:80", "[fd00::/8]:80"). The error names the entry.
+// Parse reads the values of --allow-private: "HOST", "ADDRESS" or "CIDR", each with an
+// optional ":port". An IPv6 address or range with a port needs brackets: "[fd00::1]:80",
+// "[fd00::/8]:80". The error names the entry.
 func Parse(specs []string) (*Rules, error) {
 	if len(specs) > MaxRules {
 		return nil, fmt.Errorf("%d private targets to allow, at most %d are taken", len(specs), MaxRules)
@@ -90,7 +89,7 @@ func parseRule(s string) (rule, error) {
 	return out, out.setTarget(target)
 }
 
-// setTarget takes an address, a range, or a name.
+// setTarget parses an address, a range, or a name.
 func (r *rule) setTarget(s string) error {
 	if p, err := netip.ParsePrefix(s); err == nil {
 		if a := p.Addr(); a.Is4In6() {
@@ -117,8 +116,8 @@ func (r *rule) setTarget(s string) error {
 	return nil
 }
 
-// isName accepts names of letters, digits, "-", "_" and "."; a name of digits and dots
-// alone would be a misspelt address.
+// isName accepts names of letters, digits, "-", "_" and ".". It rejects digits and dots
+// alone, which are a misspelt address.
 func isName(s string) bool {
 	s = strings.TrimSuffix(s, ".")
 	if s == "" || len(s) > 253 {
@@ -139,8 +138,8 @@ func isName(s string) bool {
 
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// Never closes listeners for good: the control API is not reached through the proxy,
-// whatever is open. It gives new rules.
+// Never returns rules that also block these listeners, whatever else is open: the control API
+// must not be reachable through the proxy.
 func (r *Rules) Never(listeners ...netip.AddrPort) *Rules {
 	out := &Rules{rules: r.rules}
 	for _, l := range listeners {
@@ -149,9 +148,8 @@ func (r *Rules) Never(listeners ...netip.AddrPort) *Rules {
 	return out
 }
 
-// Check decides about one connection: host is the name or address that was asked for,
-// to the address about to be dialled. The error is [ErrBlocked], wrapped with the
-// address.
+// Check decides about one connection: host is the requested name or address, and to the
+// address about to be dialled. The error wraps [ErrBlocked] and names the address.
 func (r *Rules) Check(host string, to netip.AddrPort) error {
 	a := to.Addr().Unmap().WithZone("")
 	if r.closed(a, to.Port()) {
@@ -163,7 +161,8 @@ func (r *Rules) Check(host string, to netip.AddrPort) error {
 	return fmt.Errorf("%w: %s", ErrBlocked, a)
 }
 
-// closed: a listener on 127.0.0.1 or on every address is reached by the whole of 127/8.
+// closed reports whether an address reaches a blocked listener. All of 127/8 reaches a listener
+// on 127.0.0.1 or on every address.
 func (r *Rules) closed(a netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(r.never, func(l netip.AddrPort) bool {
 		return port == l.Port() && (a == l.Addr() || a.IsUnspecified() || a.IsLoopback() && l.Addr().IsLoopback())
@@ -172,7 +171,7 @@ func (r *Rules) closed(a netip.Addr, port uint16) bool {
 
 func (r *Rules) open(host string, a netip.Addr, port uint16) bool {
 	if a.IsUnspecified() || a.IsMulticast() || a == netip.AddrFrom4([4]byte{255, 255, 255, 255}) {
-		return false // no target at all, whatever range was named
+		return false // never a target, whatever the rules say
 	}
 	host = canonical(host)
 	for i := range r.rules {
@@ -187,11 +186,11 @@ func (r *Rules) open(host string, a netip.Addr, port uint16) bool {
 	return false
 }
 
-// Opens reports whether anything beside public addresses is open.
+// Opens reports whether the rules open anything.
 func (r *Rules) Opens() bool { return len(r.rules) > 0 }
 
-// AllowsPort reports whether a rule names this port, which opens it although it would be
-// refused otherwise.
+// AllowsPort reports whether a rule names this port, which opens it even if it would
+// otherwise be refused.
 func (r *Rules) AllowsPort(host, port string) bool {
 	n, err := strconv.ParseUint(port, 10, 16)
 	if err != nil || n == 0 {
@@ -207,7 +206,7 @@ func (r *Rules) AllowsPort(host, port string) bool {
 	})
 }
 
-// Notes say what is open, one line for each, for people to read at the start.
+// Notes describes the rules, one line each, for people to read at the start.
 func (r *Rules) Notes() []string {
 	out := make([]string, 0, len(r.rules))
 	for _, ru := range r.rules {
@@ -226,9 +225,8 @@ func (r *Rules) Notes() []string {
 	return out
 }
 
-// Own reports whether a host, with or without a port, names this machine. A web page can
-// make its own name resolve to a loopback address, but it cannot have that name be one of
-// these.
+// Own reports whether a host, with or without a port, names this machine. A hostile web page
+// can make its name resolve to a loopback address, but it cannot use one of these names.
 func Own(host string) bool {
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		host = h
@@ -240,8 +238,8 @@ func Own(host string) bool {
 	return err == nil && ip.IsLoopback()
 }
 
-// Listen decides about an address to listen on: loopback, unless remote is true. The
-// note is set when the address can be reached from other machines.
+// Listen decides whether to listen on an address: only on loopback, unless remote is true.
+// The note warns when other machines can reach the address.
 func Listen(addr string, remote bool) (note string, err error) {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Package level is what each permission level may do (service.md 5.3). The account and
+// Package level defines what each permission level may do (service.md 5.3). The account and
 // every endpoint ask it. It is pure.
 package level
 
@@ -16,37 +16,36 @@ const (
 	User    Level = "USER"
 )
 
-// All are the levels in the order of service.md 5.3.
+// All lists the levels in the order of service.md 5.3.
 func All() []Level { return []Level{Admin, Finance, Ops, Limit, User} }
 
-// Action is something a level permits or does not.
+// Action is what a level permits or refuses.
 type Action int
 
 // The actions, each a column of service.md 5.3 or a part of one.
 const (
-	// Anyone needs no key at all.
+	// Anyone needs no key.
 	Anyone Action = iota - 1
-	// See is what shows neither money nor secrets: names and states of zones, of the
-	// account, of networks. Every level has something to do with these (assumption:
-	// the contract has no column for it).
+	// See reads what shows neither money nor secrets: names and states of zones, of the
+	// account, of networks. Every level may (assumption: the contract has no column for it).
 	See
 	// Use is proxy and API use.
 	Use
-	// ZonePasswords and IPLists are LIMIT's part of the product settings.
+	// ZonePasswords and IPLists are the product settings that LIMIT may change.
 	ZonePasswords
 	IPLists
 	// Settings are the other product settings.
 	Settings
-	// Usage is bandwidth and requests, which is not money yet: for those who see
-	// bills and those who run zones (assumption).
+	// Usage is bandwidth and requests, without cost: for levels that see bills and levels
+	// that run zones (assumption).
 	Usage
 	// Billing is balance, cost and rates.
 	Billing
-	// Keys are account settings: administrators only (service.md 2.1).
+	// Keys are account settings, for administrators only (service.md 2.1).
 	Keys
 )
 
-// Permits is the matrix of service.md 5.3.
+// Permits implements the matrix of service.md 5.3.
 func (l Level) Permits(a Action) bool {
 	if a == Anyone {
 		return true
@@ -67,5 +66,5 @@ func (l Level) Permits(a Action) bool {
 	}
 }
 
-// Valid reports whether l is one of the five.
+// Valid reports whether l is a level.
 func (l Level) Valid() bool { return slices.Contains(All(), l) }

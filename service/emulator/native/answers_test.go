@@ -35,7 +35,7 @@ func outcome(t *testing.T, rt http.RoundTripper, method, url string) string {
 		cut = " cut"
 	}
 	maps.DeleteFunc(resp.Header, func(name string, _ []string) bool {
-		return ownHeader(name) || name == "Date" || name == "Content-Length"
+		return serviceHeader(name) || name == "Date" || name == "Content-Length"
 	})
 	return fmt.Sprintf("%d %q %v %v%s", resp.StatusCode, b, resp.Header, resp.Trailer, cut)
 }

@@ -15,13 +15,13 @@ import (
 // establishTimeout is how long a client may take to read the answer to CONNECT.
 const establishTimeout = 10 * time.Second
 
-// NoteHeader says what a zone cannot do on this connection.
+// NoteHeader names what a zone cannot do on this connection.
 const NoteHeader = "x-emulator-note"
 
-// noteNoUnlock: with the identity check the service sees nothing of HTTPS.
+// noteNoUnlock is for zones with the identity check, whose HTTPS the service cannot read.
 const noteNoUnlock = "this zone is identity-verified, so HTTPS is tunnelled end to end and cannot be unlocked"
 
-// serveConnect takes a CONNECT whose login is good.
+// serveConnect serves a CONNECT whose login was accepted.
 func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l *login) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || host == "" || port == "" {
@@ -37,8 +37,8 @@ func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l *login) {
 	p.around(w, r, v, func(w http.ResponseWriter, r *http.Request, v *Visit) { p.connect(w, r, v, l) })
 }
 
-// connect opens a tunnel, or re-signs where service.md 5.2 rule 3 says so. A tunnel's
-// target is dialled first: a dead one is an answer, never a connection that closes.
+// connect opens a tunnel, or re-signs the connection as service.md 5.2 rule 3 demands. It
+// dials a tunnel's target first, so that the client gets an answer if the dial fails.
 func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *login) {
 	var target net.Conn
 	if !v.Zone.Resigned() {
@@ -65,9 +65,9 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 	c := &tunnelled{Conn: conn, r: buffered.Reader, login: l, visit: v}
 	if !p.tunnels.add(c, target) {
 		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
-		return // the server is going down; add closed both
+		return // the server is shutting down; add closed both
 	}
-	// What the client already sent, its ClientHello perhaps, lies in buffered.
+	// The client may have sent more already, such as its ClientHello: buffered holds it.
 	if err := writeEstablished(conn, h); err != nil {
 		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c, target)
@@ -80,7 +80,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 	p.tunnel(c, target)
 }
 
-// tunnel carries bytes between a client and its target until the end.
+// tunnel carries bytes between a client and its target until it ends.
 func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 	b := p.bill(c.visit, strings.HasSuffix(c.visit.Target, ":443"))
 	b.request(true, 0)
@@ -90,7 +90,7 @@ func (p *Proxy) tunnel(c *tunnelled, target net.Conn) {
 	p.tunnels.drop(c, target)
 }
 
-// describe sets what a successful answer says about itself.
+// describe sets the headers of a successful answer that describe its exit and its basis.
 func (p *Proxy) describe(h http.Header, v *Visit) {
 	if v.guest != nil {
 		return
@@ -106,7 +106,7 @@ func writeEstablished(c net.Conn, h http.Header) error {
 	return writeHead(c, "200 Connection established", h)
 }
 
-// writeHead writes the head of an answer on a connection that was taken over.
+// writeHead writes the head of an answer to a hijacked connection.
 func writeHead(c net.Conn, status string, h http.Header) error {
 	if err := c.SetWriteDeadline(time.Now().Add(establishTimeout)); err != nil {
 		return err

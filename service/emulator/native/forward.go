@@ -28,25 +28,25 @@ const mobileUA = "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (K
 const (
 	// maxInformational bounds the 1xx answers before the final one.
 	maxInformational = 8
-	// headWait is how long the head of an answer waits for the beginning of the body.
+	// headWait is how long the head of an answer waits for the first bytes of its body.
 	headWait = 2 * time.Millisecond
 )
 
-// forward passes one request on and its answer back. Neither body is collected.
+// forward sends one request to its target and the answer back. It streams both bodies.
 func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	defer p.conf.Route.Hold(v.Zone, v.Flags)()
 	upgrade := upgradeOf(r.Header)
-	seen := p.outgoing(w, r, v, upgrade)
-	defer seen.end()
-	resp, err := p.transport(v, r.ProtoMajor).RoundTrip(r.WithContext(seen.trace(r.Context(), upgrade != "")))
-	seen.answer()
+	fwd := p.outgoing(w, r, v, upgrade)
+	defer fwd.end()
+	resp, err := p.transport(v, r.ProtoMajor).RoundTrip(r.WithContext(fwd.trace(r.Context(), upgrade != "")))
+	fwd.answer()
 	if err != nil {
-		p.refuse(w, v, seen.refusal(err))
+		p.refuse(w, v, fwd.refusal(err))
 		return
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		p.switchProtocols(w, v, resp, upgrade, seen)
+		p.switchProtocols(w, v, resp, upgrade, fwd)
 		return
 	}
 	if resp.StatusCode < 200 || resp.StatusCode > 999 {
@@ -61,14 +61,14 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	w.WriteHeader(resp.StatusCode)
 	out := w
 	if r.ProtoMajor > 1 {
-		// Connections of HTTP/1.1 keep a deadline for writing of their own; a stream of
-		// HTTP/2 whose client lets no more come has none but this.
+		// The listener sets a write deadline on connections of HTTP/1.1. A stream of HTTP/2
+		// whose client stops reading has only this one.
 		patient := answer.NewPatient(w)
 		defer patient.Done()
 		out = patient
 	}
-	down, err := p.copyBody(out, resp, &seen.bill)
-	o := Outcome{Status: resp.StatusCode, Up: seen.up.Load(), Down: down, Cut: err != nil}
+	down, err := p.copyBody(out, resp, &fwd.bill)
+	o := Outcome{Status: resp.StatusCode, Up: fwd.up.Load(), Down: down, Cut: err != nil}
 	p.conf.Hooks.done(v, o)
 	if err != nil {
 		p.conf.Log.Debug("an answer was cut off", "error", err)
@@ -79,56 +79,57 @@ func (p *Proxy) forward(w http.ResponseWriter, r *http.Request, v *Visit) {
 	}
 }
 
-// sent is what is learned while a request is on its way.
-type sent struct {
+// forwarding is the state of one request while it is forwarded.
+type forwarding struct {
 	w http.ResponseWriter
 
-	up   atomic.Int64 // bytes of the body
-	torn atomic.Bool  // the client's body broke off, or was invalid
-	conn net.Conn     // of the target, where protocols are to be switched
-	bill bill
+	up       atomic.Int64 // bytes of the request's body
+	bodyLost atomic.Bool  // the client's body broke off, or was invalid
+	conn     net.Conn     // the target's connection, for a request to switch protocols
+	bill     bill
 
 	clientTrace httptrace.ClientTrace
 
-	// net/http may still be at work on the request when it has given an answer or an
-	// error, and even when the handler has returned.
+	// net/http may still use the request after it has returned an answer or an error, and
+	// even after the handler has returned.
 	mu            sync.Mutex
-	informational int  // how many informational answers came
-	answered      bool // they are too late
-	ended         bool // the handler has returned: its writer must not be touched
+	informational int  // informational answers so far
+	answered      bool // informational answers come too late
+	ended         bool // the handler has returned: do not touch its writer
 }
 
-// answer ends the time of informational answers; end that of everything.
-func (s *sent) answer() {
-	s.mu.Lock()
-	s.answered = true
-	s.mu.Unlock()
+// answer drops informational answers from now on.
+func (f *forwarding) answer() {
+	f.mu.Lock()
+	f.answered = true
+	f.mu.Unlock()
 }
 
-func (s *sent) end() {
-	s.mu.Lock()
-	s.answered, s.ended = true, true
-	s.mu.Unlock()
+// end drops whatever net/http still does with the request.
+func (f *forwarding) end() {
+	f.mu.Lock()
+	f.answered, f.ended = true, true
+	f.mu.Unlock()
 }
 
-// refusal names what went wrong: with the client's own body, or with the target.
-func (s *sent) refusal(err error) answer.Refusal {
-	if s.torn.Load() {
+// refusal names what failed: the client's body, or the target.
+func (f *forwarding) refusal(err error) answer.Refusal {
+	if f.bodyLost.Load() {
 		return answer.NewRefusal(http.StatusBadRequest, "proxy_error", "the request's body could not be read", answer.BasisTarget)
 	}
 	return route.RefusalOf(err)
 }
 
-// outgoing makes the request what the target gets.
-func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) *sent {
-	seen := &sent{w: w, bill: p.bill(v, r.URL.Scheme == "https")}
+// outgoing turns the client's request into the one that the target gets.
+func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgrade string) *forwarding {
+	fwd := &forwarding{w: w, bill: p.bill(v, r.URL.Scheme == "https")}
 	r.Close = false
 	r.RequestURI = ""
 	if r.ContentLength != 0 {
-		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), seen: seen}
+		r.Body = &idleBody{ReadCloser: r.Body, rc: http.NewResponseController(w), fwd: fwd}
 	} else {
-		// A request of HTTP/2 has a body that is empty, and who comes next would not know.
-		r.Body = http.NoBody // the server has kept its own
+		// A request of HTTP/2 has an empty body that net/http's transport does not recognise.
+		r.Body = http.NoBody // the server still closes the original
 	}
 	trailers := httpguts.HeaderValuesContainsToken(r.Header["Te"], "trailers")
 	stripHop(r.Header)
@@ -140,15 +141,15 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 		r.Header["Upgrade"] = []string{upgrade}
 	}
 	if _, ok := r.Header["User-Agent"]; !ok {
-		r.Header["User-Agent"] = nil // or net/http would add its own
+		r.Header["User-Agent"] = nil // keeps net/http from adding its default
 	}
 	if v.Flags.UA == "mobile" {
 		r.Header["User-Agent"] = []string{mobileUA}
 	}
-	return seen
+	return fwd
 }
 
-// transport is the way to a visit's target, where a request keeps the client's version of
+// transport returns the client side for a visit's target, with the client's version of
 // HTTP.
 func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
 	switch {
@@ -160,42 +161,42 @@ func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
 	return p.conf.Hooks.transport(v, p.conf.Route.Dialer.Transport(v.Host, v.Exit))
 }
 
-func (s *sent) trace(ctx context.Context, upgrade bool) context.Context {
-	s.clientTrace.Got1xxResponse = s.passInformational
+func (f *forwarding) trace(ctx context.Context, upgrade bool) context.Context {
+	f.clientTrace.Got1xxResponse = f.passInformational
 	if upgrade {
-		s.clientTrace.GotConn = func(i httptrace.GotConnInfo) { s.conn = i.Conn }
+		f.clientTrace.GotConn = func(i httptrace.GotConnInfo) { f.conn = i.Conn }
 	}
-	return httptrace.WithClientTrace(ctx, &s.clientTrace)
+	return httptrace.WithClientTrace(ctx, &f.clientTrace)
 }
 
-// passInformational passes the target's informational answers on (103 Early Hints and the
-// like; 100 the server sends itself when the body is asked for).
-func (s *sent) passInformational(code int, target textproto.MIMEHeader) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.informational++; s.informational > maxInformational {
+// passInformational passes on the target's informational answers, such as 103 Early Hints.
+// The server itself sends 100 when the handler first reads the body.
+func (f *forwarding) passInformational(code int, target textproto.MIMEHeader) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.informational++; f.informational > maxInformational {
 		return errors.New("the target sent too many informational answers")
 	}
-	if s.answered || code == http.StatusContinue {
+	if f.answered || code == http.StatusContinue {
 		return nil
 	}
-	h := s.w.Header()
-	final := maps.Clone(h) // what a hook has set is for the final answer
+	h := f.w.Header()
+	final := maps.Clone(h) // hooks set headers of the final answer
 	clear(h)
 	from := http.Header(target)
 	stripHop(from)
 	for name, vs := range from {
-		if !ownHeader(name) {
+		if !serviceHeader(name) {
 			h[name] = vs
 		}
 	}
-	s.w.WriteHeader(code)
+	f.w.WriteHeader(code)
 	clear(h)
 	maps.Copy(h, final)
 	return nil
 }
 
-// upgradeOf is the protocol a request wants to switch to, "" for none.
+// upgradeOf returns the protocol that a request wants to switch to, "" for none.
 func upgradeOf(h http.Header) string {
 	if len(h["Upgrade"]) == 0 || !httpguts.HeaderValuesContainsToken(h["Connection"], "Upgrade") {
 		return ""
@@ -203,7 +204,7 @@ func upgradeOf(h http.Header) string {
 	return h.Get("Upgrade")
 }
 
-// stripHop takes off what is between two hops only (RFC 9110 7.6.1).
+// stripHop removes the headers that are meant for one hop only (RFC 9110 7.6.1).
 func stripHop(h http.Header) {
 	stripNamed(h)
 	for name := range h {
@@ -213,7 +214,7 @@ func stripHop(h http.Header) {
 	}
 }
 
-// stripNamed takes off what the Connection header names.
+// stripNamed removes the headers that the Connection header names.
 func stripNamed(h http.Header) {
 	for _, v := range h["Connection"] {
 		for name := range strings.SplitSeq(v, ",") {
@@ -232,26 +233,27 @@ func hopByHop(name string) bool {
 	return false
 }
 
-// copyHeader gives the client the target's header, less what only the service says.
+// copyHeader copies the target's header to the client, without the headers that only the
+// service sets.
 func (p *Proxy) copyHeader(dst, src http.Header, v *Visit) {
 	stripNamed(src)
 	for name, vs := range src {
-		if !hopByHop(name) && (v.guest != nil || !ownHeader(name)) {
+		if !hopByHop(name) && (v.guest != nil || !serviceHeader(name)) {
 			dst[name] = vs
 		}
 	}
 	p.describe(dst, v)
 }
 
-// ownHeader reports whether a header is the service's to say: a target's is not passed on.
-func ownHeader(name string) bool {
+// serviceHeader reports whether only the service sets a header: a target's is dropped.
+func serviceHeader(name string) bool {
 	return name == "Proxy-Status" || strings.HasPrefix(name, "X-Brd-") || strings.HasPrefix(name, "X-Emulator-")
 }
 
-// passesAsTrailer reports whether a target's trailer is passed on: not what is the
-// service's, and nothing that frames a message (RFC 9110 6.5.1).
+// passesAsTrailer reports whether to pass on a target's trailer: not the service's headers,
+// and nothing that frames a message (RFC 9110 6.5.1).
 func passesAsTrailer(name string) bool {
-	return httpguts.ValidTrailerHeader(name) && !ownHeader(name)
+	return httpguts.ValidTrailerHeader(name) && !serviceHeader(name)
 }
 
 func announceTrailers(h, trailer http.Header) int {
@@ -280,8 +282,8 @@ func sendTrailers(w http.ResponseWriter, trailer http.Header, announced int) {
 	}
 }
 
-// firstRead reads the beginning of a body. A target may let its client wait for that: then
-// the client gets the head on its own, unless the body is a short one of a known length.
+// firstRead reads the beginning of a body. If the target takes its time, the client gets the
+// head first, unless the body is short and its length known.
 func firstRead(flush func() error, resp *http.Response, buf []byte) (int, error) {
 	if resp.ContentLength >= 0 && resp.ContentLength <= tunnelBuffer {
 		return resp.Body.Read(buf)
@@ -298,8 +300,8 @@ func firstRead(flush func() error, resp *http.Response, buf []byte) (int, error)
 	return n, err
 }
 
-// copyBody streams; what a slow target sent so far is not held back.
-// Bytes are counted before the client has them.
+// copyBody streams the body and flushes what a slow target has sent so far. It counts bytes
+// before the client has them.
 func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) (n int64, err error) {
 	billable := resp.StatusCode >= 200 && resp.StatusCode < 300
 	if resp.ContentLength == 0 || resp.Request.Method == http.MethodHead {
@@ -321,12 +323,12 @@ func (p *Proxy) copyBody(out http.ResponseWriter, resp *http.Response, b *bill) 
 		}
 		if errors.Is(rerr, io.EOF) {
 			if len(resp.Trailer) > 0 {
-				return n, flush() // or a short body would get a length, and no trailers
+				return n, flush() // a short body would otherwise get a length and no trailers
 			}
 			return n, nil
 		}
 		if rerr != nil {
-			_ = flush() // the client sees how far it came
+			_ = flush() // the client sees how far the body came
 			return n, rerr
 		}
 		if m > 0 && n != resp.ContentLength {
@@ -350,11 +352,11 @@ type idleBody struct {
 	io.ReadCloser
 	rc    *http.ResponseController
 	until time.Time
-	seen  *sent
+	fwd   *forwarding
 }
 
 func (b *idleBody) Read(p []byte) (int, error) {
-	// Not moved for every chunk: half the patience is kept in any case.
+	// The deadline moves once half of it has passed, not for every chunk.
 	if now := time.Now(); b.until.Sub(now) < answer.BodyTimeout/2 {
 		b.until = now.Add(answer.BodyTimeout)
 		if err := b.deadline(b.until); err != nil {
@@ -363,41 +365,41 @@ func (b *idleBody) Read(p []byte) (int, error) {
 	}
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
-		b.seen.up.Add(int64(n))
-		b.seen.bill.up(n)
+		b.fwd.up.Add(int64(n))
+		b.fwd.bill.up(n)
 	}
 	switch {
 	case errors.Is(err, io.EOF):
 		_ = b.deadline(time.Time{}) // fails on a dead connection only
-	case err != nil && !errors.Is(err, http.ErrBodyReadAfterClose): // the deadline stays, for what the server still reads
-		b.seen.torn.Store(true)
+	case err != nil && !errors.Is(err, http.ErrBodyReadAfterClose): // the deadline stays: the server may still read the rest
+		b.fwd.bodyLost.Store(true)
 	}
 	return n, err
 }
 
 func (b *idleBody) deadline(at time.Time) error {
-	b.seen.mu.Lock()
-	defer b.seen.mu.Unlock()
-	if b.seen.ended {
+	b.fwd.mu.Lock()
+	defer b.fwd.mu.Unlock()
+	if b.fwd.ended {
 		return http.ErrBodyReadAfterClose
 	}
 	return b.rc.SetReadDeadline(at)
 }
 
-// switchProtocols joins client and target after a 101 (WebSocket). The deadlines of
-// tunnels hold.
-func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Response, asked string, seen *sent) {
+// switchProtocols joins client and target after a 101 (WebSocket), with the deadlines of a
+// tunnel.
+func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Response, asked string, fwd *forwarding) {
 	target, ok := resp.Body.(io.ReadWriteCloser)
-	if !ok || seen.conn == nil || !strings.EqualFold(asked, resp.Header.Get("Upgrade")) {
+	if !ok || fwd.conn == nil || !strings.EqualFold(asked, resp.Header.Get("Upgrade")) {
 		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "target_40020", "the target switched to a protocol that was not asked for", answer.BasisProxyRefused))
 		return
 	}
 	conn, buffered, err := http.NewResponseController(w).Hijack()
-	if err != nil { // HTTP/2 inside has no connection to take over
+	if err != nil { // a stream of HTTP/2 cannot be hijacked
 		p.refuse(w, v, answer.NewRefusal(http.StatusBadGateway, "proxy_error", "protocols are switched over HTTP/1.1 only", answer.BasisProxyRefused))
 		return
 	}
-	upgraded := &upgradedConn{Conn: seen.conn, body: target}
+	upgraded := &upgradedConn{Conn: fwd.conn, body: target}
 	c := &tunnelled{Conn: conn, r: buffered.Reader, visit: v}
 	if !p.tunnels.add(c, upgraded) {
 		p.conf.Hooks.done(v, Outcome{Status: resp.StatusCode, Cut: true})
@@ -412,8 +414,8 @@ func (p *Proxy) switchProtocols(w http.ResponseWriter, v *Visit, resp *http.Resp
 		p.tunnels.drop(c, upgraded)
 		return
 	}
-	seen.bill.request(true, 0)
-	o := p.tunnels.pipe(c, upgraded, seen.bill)
+	fwd.bill.request(true, 0)
+	o := p.tunnels.pipe(c, upgraded, fwd.bill)
 	o.Status = resp.StatusCode
 	p.conf.Hooks.done(v, o)
 	p.tunnels.drop(c, upgraded)

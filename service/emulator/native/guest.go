@@ -12,8 +12,8 @@ import (
 // open as long as its session lasts.
 const guestIdle = time.Hour
 
-// Guest is one session of the emulator's own browser. Its login is checked before, and its
-// way to targets is its own: which may be reached, and what it costs.
+// Guest is one session of the emulator's browser. The browser has checked its login, decides
+// which targets it may reach, and counts what it costs.
 type Guest interface {
 	// DialContext opens a connection to a target (host:port).
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
@@ -31,9 +31,9 @@ func NewGuests(ctx context.Context, log *slog.Logger) *Guests {
 	return g
 }
 
-// Serve forwards a plain request, or opens the tunnel of a CONNECT, until its end. A tunnel
-// to a target that cannot be reached is refused. A plain request is cut instead: a page of
-// ours would stand in the target's name.
+// Serve forwards a plain request, or opens the tunnel of a CONNECT, and returns when it has
+// ended. It refuses a tunnel whose target cannot be reached. It cuts a plain request instead,
+// because the page would take a refusal for the target's answer.
 func (g *Guests) Serve(w http.ResponseWriter, r *http.Request, guest Guest) {
 	v := &Visit{Entry: EntryGuest, guest: guest, Client: addrPortOf(r.RemoteAddr), Method: r.Method, Host: r.URL.Hostname(), Target: r.URL.String(), Began: time.Now()}
 	if r.Method == http.MethodConnect {

@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/emulator/route"
 )
 
-// Windows of HTTP/2 inside re-signed connections. All streams of a connection together
-// cannot use its window up, so a stream that nobody reads stalls no other one.
+// Windows of HTTP/2 inside re-signed connections. A connection's window exceeds those of all
+// its streams, so that an unread stream does not stall the others.
 const (
 	innerStreams      = 100
 	innerStreamWindow = 256 << 10
@@ -26,9 +26,9 @@ const (
 )
 
 // resign serves what comes through a CONNECT with the emulator's own certificate
-// (service.md 5.2 rule 3). What is not TLS is tunnelled.
+// (service.md 5.2 rule 3). It tunnels anything but TLS.
 func (p *Proxy) resign(c *tunnelled) {
-	_ = c.SetReadDeadline(time.Now().Add(p.conf.Handshake)) // a failure shows in the read
+	_ = c.SetReadDeadline(time.Now().Add(p.conf.Handshake)) // if this fails, so does the read
 	if c.r == nil || c.r.Buffered() == 0 {
 		c.r = bufio.NewReaderSize(c.Conn, 4096)
 	}
@@ -41,7 +41,7 @@ func (p *Proxy) resign(c *tunnelled) {
 	_ = c.SetReadDeadline(time.Time{})
 	const recordTypeHandshake = 0x16 // RFC 8446 5.1
 	if first[0] == recordTypeHandshake {
-		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // the requests inside are visits of their own
+		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // each request inside is a visit
 		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
 			p.tunnels.drop(c, nil)
 		}
@@ -60,8 +60,8 @@ func (p *Proxy) resign(c *tunnelled) {
 	p.tunnel(c, target)
 }
 
-// refuseInside ends a connection that is open already. A client that speaks HTTP without
-// TLS is told why; whoever speaks something else would not understand.
+// refuseInside ends a connection that is already open. It tells the reason to clients that
+// speak HTTP without TLS; others would not understand it.
 func (p *Proxy) refuseInside(c *tunnelled, r answer.Refusal, speaksHTTP bool) {
 	defer p.tunnels.drop(c, nil)
 	if !speaksHTTP {
@@ -74,7 +74,7 @@ func (p *Proxy) refuseInside(c *tunnelled, r answer.Refusal, speaksHTTP bool) {
 	p.conf.Hooks.done(c.visit, Outcome{Status: r.Status, Code: r.Code, Cut: err != nil})
 }
 
-// newInner is the HTTP server behind re-signed connections.
+// newInner makes the HTTP server behind re-signed connections.
 func (p *Proxy) newInner() *http.Server {
 	srv := p.conf.NewServer(http.HandlerFunc(p.serveInner))
 	srv.HTTP2 = &http.HTTP2Config{
@@ -96,15 +96,15 @@ func (p *Proxy) newInner() *http.Server {
 	return srv
 }
 
-// Run serves what is inside re-signed connections until the server is shut down. Its
+// Run serves the requests inside re-signed connections until the server is shut down. Its
 // error is that of [http.Server.Serve].
 func (p *Proxy) Run() error { return p.inner.ServeTLS(p.resigned, "", "") }
 
 type innerKey struct{}
 
-// serveInner forwards one request out of a re-signed connection. It is held to the
-// authority of the CONNECT and to its exit; the login is checked again, because a new
-// password takes effect at once (service.md 3).
+// serveInner forwards one request from a re-signed connection, to the authority of the
+// CONNECT and through its exit. It checks the login again, because a new password takes
+// effect at once (service.md 3).
 func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 	c, ok := r.Context().Value(innerKey{}).(*ownedConn)
 	if !ok || !sameAuthority(r.Host, c.visit.Target) || r.URL.Scheme != "" && r.URL.Scheme != "https" {
@@ -115,7 +115,7 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 		answer.Refuse(w, answer.NewRefusal(http.StatusForbidden, "policy_20010", "a CONNECT inside a re-signed connection is not done", answer.BasisTarget))
 		return
 	}
-	l, refused := p.still(c.login)
+	l, refused := p.recheck(c.login)
 	if refused != nil {
 		answer.Refuse(w, *refused)
 		return
@@ -131,7 +131,7 @@ func (p *Proxy) serveInner(w http.ResponseWriter, r *http.Request) {
 	p.around(w, r, &v, p.forward)
 }
 
-// sameAuthority compares a Host header to host:port of a CONNECT; no port is 443.
+// sameAuthority compares a Host header to the host:port of a CONNECT; the default port is 443.
 func sameAuthority(host, authority string) bool {
 	if strings.EqualFold(host, authority) {
 		return true
@@ -142,7 +142,7 @@ func sameAuthority(host, authority string) bool {
 	return strings.EqualFold(host, authority)
 }
 
-// handover is a listener whose connections are given to it.
+// handover is a listener for connections that are already open.
 type handover struct {
 	conns chan net.Conn
 	done  chan struct{}
@@ -178,7 +178,7 @@ func (h *handover) Close() error {
 
 func (h *handover) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
-// ownedConn leaves the set of tunnels when the HTTP server closes it.
+// ownedConn is a re-signed connection that leaves the tunnels when the HTTP server closes it.
 type ownedConn struct {
 	*tunnelled
 	t    *tunnels

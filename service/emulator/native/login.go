@@ -15,23 +15,22 @@ import (
 	"zonedeck/service/emulator/username"
 )
 
-// credential is what a client logs in with.
+// credential is the name and password of a proxy login.
 type credential struct{ user, password string }
 
-// login is one accepted proxy login. It is not changed.
+// login is an accepted proxy login. It does not change.
 type login struct {
 	credential
 	zone  account.Zone
 	flags username.Flags
-	at    any // the moment of the account it was accepted at
+	at    any // the account's moment when it was accepted
 }
 
-// maxLogins bounds the logins that are remembered.
+// maxLogins bounds the remembered logins.
 const maxLogins = 1024
 
-// logins remembers what was accepted while the account stays as it is, by the header: to
-// read a name and to hash a password costs more than the rest of a request's way in. A
-// change of the account forgets all of them.
+// logins remembers accepted logins by their header until the account changes: parsing a name
+// and hashing a password costs more than the rest of a request's admission.
 type logins struct {
 	mu    sync.RWMutex
 	at    any
@@ -56,7 +55,7 @@ func (l *logins) put(accepted *login, header string) {
 	l.known[header] = accepted
 }
 
-// enter is the login of a request to the proxy.
+// enter checks the login of a request to the proxy.
 func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 	h := r.Header.Get("Proxy-Authorization")
 	if l := p.logins.get(p.conf.Account.Moment(), h); l != nil {
@@ -73,18 +72,18 @@ func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 	return l, refused
 }
 
-// still checks a login of a connection again, for the account may have changed.
-func (p *Proxy) still(l *login) (*login, *answer.Refusal) {
+// recheck checks a connection's login again if the account has changed.
+func (p *Proxy) recheck(l *login) (*login, *answer.Refusal) {
 	if l.at == p.conf.Account.Moment() {
 		return l, nil
 	}
 	return p.login(l.credential)
 }
 
-// login checks the credential of service.md 5.2 against the account as it is now.
+// login checks a credential (service.md 5.2) against the account.
 func (p *Proxy) login(c credential) (*login, *answer.Refusal) {
 	acc := p.conf.Account
-	at := acc.Moment() // before anything is read: a change in between makes it the older one
+	at := acc.Moment() // read first: if the account changes meanwhile, the login is checked again
 	z, flags, err := route.Login(acc, c.user, c.password)
 	switch {
 	case errors.Is(err, route.ErrZone):
@@ -101,7 +100,7 @@ func (p *Proxy) login(c credential) (*login, *answer.Refusal) {
 	return &login{c, z, flags, at}, nil
 }
 
-// proxyAuth reads Basic credentials; the password may hold colons, the user may not.
+// proxyAuth reads Basic credentials; the password may contain colons, the user may not.
 func proxyAuth(h string) (credential, bool) {
 	scheme, enc, found := strings.Cut(h, " ")
 	if !found || !strings.EqualFold(scheme, "Basic") {
@@ -119,7 +118,7 @@ func authRefused(code, msg string) *answer.Refusal {
 	return new(answer.NewRefusal(http.StatusProxyAuthRequired, code, msg, answer.BasisProxyRefused))
 }
 
-// barred says why a zone may not go to a target, before anything is dialled.
+// barred returns the reason why a zone may not go to a target, nil if it may.
 func (p *Proxy) barred(z account.Zone, host, port string) *answer.Refusal {
 	if host == "" {
 		return new(answer.NewRefusal(http.StatusForbidden, "client_10080", "the request names no host", answer.BasisProxyRefused))
@@ -130,7 +129,7 @@ func (p *Proxy) barred(z account.Zone, host, port string) *answer.Refusal {
 	return route.Policy(z, host)
 }
 
-// protocolRefused is for absolute addresses that are not http.
+// protocolRefused refuses a request whose address is not an absolute http one.
 func protocolRefused(scheme string) *answer.Refusal {
 	if scheme == "" {
 		return new(answer.NewRefusal(http.StatusForbidden, "client_10070", "this is a proxy: the request needs an absolute address", answer.BasisProxyRefused))

@@ -1,9 +1,8 @@
 // Package native is native access (service.md 4.3, 5.2): the proxy with its login, plain
-// requests, tunnels, connections that are re-signed by the emulator's own authority, and
-// SOCKS5. The server calls it and gives it its listeners; the emulator's own browser
-// reaches its targets through it as well ([Guests]). A [Proxy] is safe for
-// concurrent use; every goroutine it starts has ended when its servers are shut down and
-// [Proxy.CloseTunnels] has returned.
+// requests, tunnels, connections re-signed by the emulator's authority, and SOCKS5. The
+// server gives it its listeners; the emulator's browser also reaches its targets through it
+// ([Guests]). A [Proxy] is safe for concurrent use. All its goroutines have ended once its
+// servers are shut down and [Proxy.CloseTunnels] has returned.
 package native
 
 import (
@@ -21,14 +20,14 @@ import (
 	"zonedeck/service/emulator/route"
 )
 
-// CAPath is where the proxy, asked as a web server, hands out the root certificate to
-// everyone: it is not secret, and clients need it before they can log in over TLS.
+// CAPath is the path of the root certificate on the proxy's port. It needs no login: the
+// certificate is public, and clients need it before they can log in over TLS.
 const CAPath = "/ca.pem"
 
-// Config is what a Proxy stands on.
+// Config configures a Proxy.
 type Config struct {
 	Account *account.Account
-	// Meter counts what fetches use; nil counts nothing.
+	// Meter counts what visits use; nil counts nothing.
 	Meter *meter.Meter
 	Route route.Router
 	CA    *ca.Authority
@@ -36,11 +35,10 @@ type Config struct {
 	// NewServer makes the HTTP server that runs inside re-signed connections.
 	NewServer func(http.Handler) *http.Server
 	Hooks     Hooks
-	// TunnelIdle is how long a connection that was taken over may carry nothing; 0 is
-	// DefaultTunnelIdle.
+	// TunnelIdle is how long a tunnel may carry nothing; 0 is DefaultTunnelIdle.
 	TunnelIdle time.Duration
-	// Handshake is how long a client may take to begin to speak after a CONNECT, and to
-	// get through SOCKS5's handshake; 0 is DefaultHandshake.
+	// Handshake is how long a client may take for its first byte after a CONNECT, and for
+	// the handshake of SOCKS5; 0 is DefaultHandshake.
 	Handshake time.Duration
 }
 
@@ -55,8 +53,8 @@ type Proxy struct {
 	inner    *http.Server
 }
 
-// New makes a proxy whose work ends with ctx. [Proxy.Run] has to be called, and
-// [Proxy.ServeHTTP] served.
+// New makes a proxy whose work ends with ctx. The caller has to call [Proxy.Run] and to serve
+// [Proxy.ServeHTTP].
 func New(ctx context.Context, conf Config) *Proxy {
 	p := &Proxy{conf: conf, ctx: ctx, ids: route.NewIDs(), resigned: newHandover()}
 	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
@@ -65,10 +63,10 @@ func New(ctx context.Context, conf Config) *Proxy {
 	return p
 }
 
-// CloseTunnels cuts every connection that was taken over, and waits for its goroutines.
+// CloseTunnels cuts every tunnel and waits for its goroutines.
 func (p *Proxy) CloseTunnels() { p.tunnels.closeAll() }
 
-// ServeHTTP takes CONNECT, and plain requests in absolute form.
+// ServeHTTP serves CONNECT, and plain requests in absolute form.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == CAPath && r.URL.Host == "" && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		p.ServeCA(w, r)
@@ -102,7 +100,7 @@ func (p *Proxy) ServeCA(w http.ResponseWriter, _ *http.Request) {
 	h.Set("Content-Type", "application/x-pem-file")
 	h.Set("Content-Disposition", `attachment; filename="zonedeck-emulator-ca.pem"`)
 	h.Set(answer.BasisHeader, answer.BasisCA)
-	_, _ = w.Write(p.conf.CA.PEM) // the client may be gone; there is nobody else to tell
+	_, _ = w.Write(p.conf.CA.PEM) // fails only if the client has left
 }
 
 // visit admits one use of a login and picks its exit.
@@ -125,7 +123,7 @@ func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit,
 	return v, nil
 }
 
-// around runs a handler behind the hook that stands before it.
+// around runs a handler behind its hook.
 func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next func(http.ResponseWriter, *http.Request, *Visit)) {
 	if p.conf.Hooks.Around == nil {
 		next(w, r, v)
@@ -134,7 +132,7 @@ func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next fu
 	p.conf.Hooks.Around(v, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { next(w, r, v) })).ServeHTTP(w, r)
 }
 
-// refuse answers a visit that was begun, and ends it.
+// refuse answers a visit with a refusal, and ends it.
 func (p *Proxy) refuse(w http.ResponseWriter, v *Visit, r answer.Refusal) {
 	if v.guest != nil && v.Method != http.MethodConnect {
 		panic(http.ErrAbortHandler) // see Guests.Serve

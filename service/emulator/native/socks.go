@@ -37,20 +37,20 @@ const (
 	socksNotAddressType = 8
 )
 
-// errSOCKS is a client that does not speak SOCKS5; there is nothing to answer it.
+// errSOCKS means that a client does not speak SOCKS5, and gets no answer.
 var errSOCKS = errors.New("not SOCKS5")
 
-// socksError is a request that is answered with a reply code.
+// socksError refuses a request with a reply code.
 type socksError struct {
-	reply byte
-	why   string
+	reply  byte
+	reason string
 }
 
-func (e *socksError) Error() string { return e.why }
+func (e *socksError) Error() string { return e.reason }
 
-// ServeSOCKS takes SOCKS5 connections (RFC 1928, RFC 1929; port and bounds: public
-// documentation) until the listener is closed, and gives its error. Logins are those of
-// the proxy; targets are names, and for residential zones HTTPS only.
+// ServeSOCKS accepts SOCKS5 connections (RFC 1928, RFC 1929; port and bounds: public
+// documentation) until the listener is closed, and returns the listener's error. Logins are
+// those of the proxy. Targets are host names, for residential zones on port 443 only.
 func (p *Proxy) ServeSOCKS(ln net.Listener) error {
 	for {
 		conn, err := ln.Accept()
@@ -67,7 +67,7 @@ func (p *Proxy) ServeSOCKS(ln net.Listener) error {
 	}
 }
 
-// serveSOCKS is one connection's goroutine; the tunnels own it.
+// serveSOCKS serves one connection, which belongs to the tunnels.
 func (p *Proxy) serveSOCKS(c *tunnelled) {
 	if err := c.SetDeadline(time.Now().Add(p.conf.Handshake)); err != nil {
 		p.tunnels.drop(c, nil)
@@ -93,8 +93,8 @@ func (p *Proxy) serveSOCKS(c *tunnelled) {
 	p.tunnel(c, target)
 }
 
-// socksOpen is the handshake up to the answer. Without an error, a target that is nil
-// means that the connection is re-signed.
+// socksOpen does the handshake up to the answer. A nil target without an error means that
+// the connection is to be re-signed.
 func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	cred, err := socksLogin(c.r, c.Conn)
 	if err != nil {
@@ -134,8 +134,8 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 	return target, c.SetDeadline(time.Time{})
 }
 
-// socksVisit is the visit of a connection that goes nowhere: a client of SOCKS5 learns a
-// byte at most, so that whoever watches the visits has to be told the reason.
+// socksVisit makes the visit of a refused connection. A client of SOCKS5 learns one byte at
+// most; the visit tells the reason.
 func socksVisit(c *tunnelled, l *login, target string) *Visit {
 	return &Visit{
 		Entry: EntrySOCKS, User: l.user, Zone: l.zone, Client: addrPortOf(c.RemoteAddr().String()),
@@ -209,7 +209,7 @@ func socksLogin(r *bufio.Reader, w io.Writer) (credential, error) {
 	return c, err
 }
 
-// socksRequest reads the request; a [*socksError] is to be answered.
+// socksRequest reads the request. A [*socksError] has to be answered.
 func socksRequest(r *bufio.Reader) (host, port string, err error) {
 	var head [4]byte // version, command, reserved, address type
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -227,7 +227,7 @@ func socksRequest(r *bufio.Reader) (host, port string, err error) {
 		if host, err = readShort(r, n); err != nil {
 			return "", "", err
 		}
-	case socksIPv4, socksIPv6: // read, so that the answer is to the whole request
+	case socksIPv4, socksIPv6: // read to the end of the request before it is refused
 		if _, err := r.Discard(4 + 12*int(head[3]/socksIPv6)); err != nil {
 			return "", "", err
 		}
@@ -249,7 +249,7 @@ func socksRequest(r *bufio.Reader) (host, port string, err error) {
 	return host, strconv.Itoa(int(p[0])<<8 | int(p[1])), nil
 }
 
-// validHost keeps invalid names out of dialling, certificates and headers.
+// validHost keeps invalid names away from dialling, certificates and headers.
 func validHost(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -266,7 +266,7 @@ func readShort(r io.Reader, n byte) (string, error) {
 	return string(b), err
 }
 
-// socksReply is an answer; bound is the exit, or nothing.
+// socksReply encodes an answer; bound is the exit, or the zero value.
 func socksReply(code byte, bound netip.AddrPort) []byte {
 	a := bound.Addr().Unmap()
 	if !a.Is4() {
@@ -276,7 +276,7 @@ func socksReply(code byte, bound netip.AddrPort) []byte {
 	return []byte{socksVersion, code, 0, socksIPv4, ip[0], ip[1], ip[2], ip[3], byte(bound.Port() >> 8), byte(bound.Port())}
 }
 
-// socksCode is the reply for a refusal; its text has no place in SOCKS5.
+// socksCode is the reply code for a refusal; SOCKS5 has no field for the text.
 func socksCode(r answer.Refusal) byte {
 	switch {
 	case r.Code == "target_40001" || r.Code == "target_40011":

@@ -16,22 +16,22 @@ import (
 const (
 	// DefaultTunnelIdle is how long a tunnel may carry nothing in either direction.
 	DefaultTunnelIdle = 5 * time.Minute
-	// DefaultHandshake is how long a client may take to begin to speak where the proxy
-	// has to look at the first byte, and for the handshake of SOCKS5.
+	// DefaultHandshake is how long a client may take for its first byte, where the proxy
+	// has to look at it, and for the handshake of SOCKS5.
 	DefaultHandshake = 10 * time.Second
 	tunnelBuffer     = 32 << 10
 	largeBuffer      = 256 << 10
-	// bulkReads is after how many full buffers in a row a direction carries bulk;
-	// spliceChunk and spliceTime bound how much of it is moved before it is counted.
+	// After bulkReads full buffers in a row a direction is spliced. spliceChunk and
+	// spliceTime bound one splice, because its bytes are counted at its end.
 	bulkReads   = 4
 	spliceChunk = 1 << 20
 	spliceTime  = time.Second
-	// idleSlices is how often in its idle time a silent tunnel is looked at.
+	// idleSlices is how often a silent tunnel is checked during its idle time.
 	idleSlices = 10
 )
 
-// tunnelled is a client's connection after CONNECT. Bytes that came with the request
-// are read first.
+// tunnelled is a client's connection after CONNECT. Reads return the bytes that came with the
+// request first.
 type tunnelled struct {
 	net.Conn
 	r *bufio.Reader // nil once drained
@@ -50,7 +50,7 @@ func (c *tunnelled) Read(p []byte) (int, error) {
 	return c.Conn.Read(p)
 }
 
-// NetConn is the connection below, for those who end it with a reset.
+// NetConn returns the connection below, which a fault may reset.
 func (c *tunnelled) NetConn() net.Conn { return c.Conn }
 
 // CloseWrite closes the client's side for writing.
@@ -64,8 +64,8 @@ func CloseWrite(c net.Conn) error {
 	return c.Close()
 }
 
-// tunnels are the connections that were taken over from the HTTP server, which does
-// not end them itself. The zero value is ready.
+// tunnels are the connections hijacked from the HTTP server, which does not close them. The
+// zero value is ready to use.
 type tunnels struct {
 	mu     sync.Mutex
 	closed bool
@@ -89,8 +89,8 @@ func (p *buffers) get(size int) *[]byte {
 
 func (p *buffers) put(b *[]byte) { p.pool.Put(b) }
 
-// add takes a connection (and its target, which may be nil) in; false means that the
-// server is going down, and both are closed.
+// add registers a connection and its target, which may be nil. It returns false if the server
+// is shutting down, and has closed both then.
 func (t *tunnels) add(c, target net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -112,7 +112,7 @@ func (t *tunnels) add(c, target net.Conn) bool {
 	return true
 }
 
-// join adds a target that was dialled later; false means as for add.
+// join registers a target that was dialled later; it returns false as add does.
 func (t *tunnels) join(target net.Conn) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,7 +124,7 @@ func (t *tunnels) join(target net.Conn) bool {
 	return true
 }
 
-// drop closes what add took in.
+// drop closes and removes the connections of add and join.
 func (t *tunnels) drop(c, target net.Conn) {
 	c.Close()
 	if target != nil {
@@ -139,22 +139,22 @@ func (t *tunnels) drop(c, target net.Conn) {
 	t.wg.Done()
 }
 
-// closeAll cuts every tunnel and waits for its goroutines.
+// closeAll closes every tunnel and waits for its goroutines.
 func (t *tunnels) closeAll() {
 	t.mu.Lock()
 	t.closed = true
 	conns := slices.Collect(maps.Keys(t.conns))
 	t.mu.Unlock()
-	// Not under the lock: a connection inside a re-signed one takes that one down with it.
+	// Not under the lock: closing a re-signed connection calls drop.
 	for _, c := range conns {
 		c.Close()
 	}
 	t.wg.Wait()
 }
 
-// pipe carries bytes both ways until both sides have ended, or nothing moved for the
-// idle time. Both are still to be dropped: whoever waits for the tunnels is to find their
-// visits ended.
+// pipe carries bytes both ways until both sides have ended, or nothing has moved for the idle
+// time. The caller drops both connections after it has ended the visit, so that closeAll
+// returns after all visits have ended.
 func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
 	idle := t.idle
 	if idle == 0 {
@@ -174,33 +174,33 @@ func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
 	return Outcome{Status: 200, Up: up, Down: down, Cut: upErr != nil || downErr != nil}
 }
 
-// line is one tunnel at work. Its two directions share the idle time: a download is not
-// cut because the client says nothing.
+// line is an open tunnel. Its directions share the idle time, so that a download continues
+// while the client is silent.
 type line struct {
 	t    *tunnels
 	idle time.Duration
 	bill bill
-	last atomic.Int64 // when something moved, in nanoseconds of Unix time
+	last atomic.Int64 // when something last moved, in nanoseconds of Unix time
 }
 
 func (l *line) touch(now time.Time) { l.last.Store(now.UnixNano()) }
 
-// silent reports whether nothing moved for the idle time.
+// silent reports whether nothing has moved for the idle time.
 func (l *line) silent(now time.Time) bool { return now.UnixNano()-l.last.Load() >= int64(l.idle) }
 
-// way is one direction of a line at work.
-type way struct {
+// direction is one direction of a line.
+type direction struct {
 	dst, src net.Conn
 	count    func(int)
 	n        int64
 	full     int       // reads in a row that filled the buffer
-	set      time.Time // when the deadlines were moved last
+	set      time.Time // when the deadlines were last moved
 }
 
-// pump copies one way. At the end of src it half-closes dst, so that an answer to the
-// last bytes can still come; after an error, and after the idle time, both are closed.
+// pump copies one direction. At the end of src it half-closes dst, so that an answer to the
+// last bytes can still arrive. After an error or the idle time it closes both.
 func (l *line) pump(dst, src net.Conn, count func(int)) (int64, error) {
-	w := &way{dst: dst, src: src, count: count}
+	w := &direction{dst: dst, src: src, count: count}
 	buf := l.t.bufs.get(tunnelBuffer)
 	defer l.t.bufs.put(buf)
 	canSplice := tcpOf(dst) != nil && tcpOf(src) != nil
@@ -234,10 +234,10 @@ func (l *line) pump(dst, src net.Conn, count func(int)) (int64, error) {
 	}
 }
 
-// moveDeadlines: a read waits for a slice of the idle time at most, so that the other
-// direction's silence is looked at, and a write for the whole of it. They are not moved for
-// every call.
-func (w *way) moveDeadlines(now time.Time, idle time.Duration) error {
+// moveDeadlines gives a read a slice of the idle time, after which the pump checks whether
+// the other direction is silent too, and a write the whole of it. It does not move the
+// deadlines at every call.
+func (w *direction) moveDeadlines(now time.Time, idle time.Duration) error {
 	slice := idle / idleSlices
 	if now.Sub(w.set) < slice/2 {
 		return nil
@@ -249,14 +249,14 @@ func (w *way) moveDeadlines(now time.Time, idle time.Duration) error {
 	return w.dst.SetWriteDeadline(now.Add(slice + idle))
 }
 
-func (w *way) end(err error) error {
+func (w *direction) end(err error) error {
 	w.dst.Close()
 	w.src.Close()
 	return err
 }
 
-// copy moves what one read gives. Bytes are counted before the other side has them.
-func (w *way) copy(buf []byte) (int64, error) {
+// copy moves the bytes of one read. It counts them before the other side has them.
+func (w *direction) copy(buf []byte) (int64, error) {
 	n, err := w.src.Read(buf)
 	if n == len(buf) {
 		w.full++
@@ -272,9 +272,9 @@ func (w *way) copy(buf []byte) (int64, error) {
 	return int64(n), err
 }
 
-// splice moves a bulk of bytes between two TCP connections inside the kernel, where that
-// is possible. It gives back after a second at the latest, so that they are counted.
-func (w *way) splice(idle time.Duration) (int64, error) {
+// splice moves many bytes between two TCP connections, inside the kernel where possible. It
+// returns within a second, so that the bytes are counted.
+func (w *direction) splice(idle time.Duration) (int64, error) {
 	if err := w.src.SetReadDeadline(time.Now().Add(min(spliceTime, idle/idleSlices))); err != nil {
 		return 0, err
 	}
@@ -288,8 +288,7 @@ func (w *way) splice(idle time.Duration) (int64, error) {
 	return n, err
 }
 
-// tcpOf is the TCP connection under c, nil when something stands before it that sees
-// the bytes.
+// tcpOf returns the TCP connection below c, nil if a layer between them sees the bytes.
 func tcpOf(c net.Conn) *net.TCPConn {
 	for {
 		switch conn := c.(type) {
@@ -305,8 +304,8 @@ func tcpOf(c net.Conn) *net.TCPConn {
 	}
 }
 
-// upgradedConn is the target's side after a 101: net/http reads ahead of the connection,
-// so bytes go through its body, and deadlines to the connection.
+// upgradedConn is the target's side after a 101. net/http may have read ahead, so bytes pass
+// through the body, and deadlines go to the connection.
 type upgradedConn struct {
 	net.Conn
 	body io.ReadWriteCloser

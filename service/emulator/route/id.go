@@ -7,8 +7,8 @@ import (
 	"sync/atomic"
 )
 
-// IDs names requests for x-brd-debug: a word of this start, and a number. They hold no
-// secret, and keep their length for a long time.
+// IDs numbers requests for x-brd-debug: a random word for each start, and a number. The
+// identifiers are not secret.
 type IDs struct {
 	word string
 	last atomic.Uint64
@@ -21,7 +21,7 @@ func NewIDs() *IDs {
 	return &IDs{word: hex.EncodeToString(word)}
 }
 
-// Next is the next one of the series.
+// Next returns the next identifier of the series.
 func (i *IDs) Next() string {
 	b := append(append(make([]byte, 0, 32), i.word...), '_')
 	return string(strconv.AppendUint(b, i.last.Add(1), 16))

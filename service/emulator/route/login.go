@@ -11,16 +11,16 @@ import (
 // legacyPrefix is the first word that old clients still send (public documentation).
 const legacyPrefix = "lum"
 
-// Why a login is refused; [username.ErrForm] is another reason.
+// The reasons to refuse a login, beside [username.ErrForm].
 var (
 	ErrAccount  = errors.New("unknown account")
 	ErrZone     = errors.New("not found") // with the zone's name before it
 	ErrPassword = errors.New("wrong password")
 )
 
-// Login checks a login name and its password (service.md 5.2) against the account as it is
-// now. Any error but the four above is about the flags of a name whose password is right,
-// and for [RefusalOf].
+// Login checks a login name and its password (service.md 5.2) against the account. Any error
+// other than those three and [username.ErrForm] is about the flags of a name whose password
+// is right; [RefusalOf] words it.
 func Login(acc *account.Account, user, password string) (account.Zone, username.Flags, error) {
 	name, err := username.ParseFor(user, func(zone string) bool {
 		_, err := acc.Zone(zone)

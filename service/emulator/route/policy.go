@@ -8,8 +8,8 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// Policy says which targets a zone's product may not go to: what the public
-// documentation of a service of this kind words as a policy, as far as the host tells.
+// Policy refuses targets that a zone's product may not reach: the policies in the public
+// documentation of a service of this kind, as far as the host shows. Nil permits.
 func Policy(z account.Zone, host string) *answer.Refusal {
 	network := z.Product == "datacenter" || z.Product == "isp" || z.Product == "residential" || z.Product == "mobile"
 	if !network {
@@ -31,7 +31,7 @@ func Policy(z account.Zone, host string) *answer.Refusal {
 	return nil
 }
 
-// searchEngine knows the hosts that the service keeps for its SERP product.
+// searchEngine reports whether the service reserves a host for its SERP product.
 func searchEngine(host string) bool {
 	host = strings.TrimPrefix(host, "www.")
 	name, rest, ok := strings.Cut(host, ".")

@@ -1,6 +1,6 @@
-// Package route is the way from a zone and the choices of a login or a call to a target:
-// which exit, and what is said when the way is barred. Native access and the API share
-// it. It is safe for concurrent use.
+// Package route leads from a zone and the flags of a login or a call to a target: it checks
+// logins, picks the exit, and words the refusals. Native access and the API share it. It is
+// safe for concurrent use.
 package route
 
 import (
@@ -20,7 +20,7 @@ import (
 	"zonedeck/service/emulator/username"
 )
 
-// RefusalOf names what went wrong on the way to a target.
+// RefusalOf turns an error on the way to a target into a refusal.
 func RefusalOf(err error) answer.Refusal {
 	var dns *net.DNSError
 	var flag *username.FlagError
@@ -64,13 +64,13 @@ func closedEarly(err error) bool {
 			return true
 		}
 	}
-	// net/http says this of a target that closed before a request with a body was on its
-	// way, and does not export the error.
+	// net/http reports this when a target closed before a request with a body was sent, and
+	// does not export the error.
 	return strings.Contains(err.Error(), "server closed idle connection")
 }
 
-// badIP: an invalid address is refused differently from one for a product that has no
-// addresses of its own (public documentation).
+// badIP refuses an invalid address with another code than an address for a product that has
+// none (public documentation).
 func badIP(flag *username.FlagError) answer.Refusal {
 	if strings.HasPrefix(flag.Reason, "is for ") {
 		return answer.NewRefusal(http.StatusProxyAuthRequired, "policy_20120", "bad ip parameter: "+flag.Error(), answer.BasisProxyRefused)
@@ -78,14 +78,14 @@ func badIP(flag *username.FlagError) answer.Refusal {
 	return answer.NewRefusal(http.StatusBadRequest, "client_10063", "bad IP format: "+flag.Error(), answer.BasisProxyRefused)
 }
 
-// Router knows the way from a zone and its choices to a target.
+// Router picks exits and reaches targets.
 type Router struct {
 	Pool   *exits.Pool
 	Dialer *exits.Dialer
 }
 
-// want turns the choices of a login or of an API call into what the pool understands;
-// the error is a [*username.FlagError] for a choice the product does not offer.
+// want translates the flags of a login or an API call for the pool. The error is a
+// [*username.FlagError] for a flag that the product does not offer.
 func want(z account.Zone, f username.Flags) (exits.Want, error) {
 	residential, mobile := z.Product == "residential", z.Product == "mobile"
 	offered := [...]struct {
@@ -123,7 +123,8 @@ func (r Router) Pick(z account.Zone, f username.Flags) (exits.Exit, error) {
 	return r.Pool.Pick(w)
 }
 
-// Hold keeps the exit of a login's session while what left by it is open; see [exits.Pool.Hold].
+// Hold keeps the exit of a login's session while a request or a tunnel uses it; see
+// [exits.Pool.Hold].
 func (r Router) Hold(z account.Zone, f username.Flags) (release func()) {
 	if f.Session == "" {
 		return func() {}
@@ -135,12 +136,12 @@ func (r Router) Hold(z account.Zone, f username.Flags) (release func()) {
 	return r.Pool.Hold(w)
 }
 
-// Headers sets what a successful answer tells about its exit.
+// Headers sets the headers of a successful answer that describe its exit.
 func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Flags) {
 	r.Describe(h, host, e, f, "")
 }
 
-// Describe is Headers with an identifier of the request, which may be empty.
+// Describe is Headers with the request's identifier, which may be empty.
 func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Flags, id string) {
 	h["X-Brd-Ip"] = []string{e.Addr.String()}
 	if f.CTag != "" {
@@ -167,8 +168,8 @@ func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Fl
 	h["X-Brd-Debug"] = []string{string(debug)}
 }
 
-// PortRefused keeps the proxy, and the API and the jobs as well, from being a relay to
-// mail servers and the like. A port that --allow-private names is open.
+// PortRefused keeps the proxy, the API and the jobs from relaying to mail servers and the
+// like. A port that --allow-private names is open.
 func (r Router) PortRefused(host, port string) *answer.Refusal {
 	refused := PortRefused(host, port)
 	if refused != nil && r.Dialer.Rules().AllowsPort(host, port) {
@@ -177,7 +178,7 @@ func (r Router) PortRefused(host, port string) *answer.Refusal {
 	return refused
 }
 
-// PortRefused is [Router.PortRefused] without what --allow-private names.
+// PortRefused is [Router.PortRefused] without the ports of --allow-private.
 func PortRefused(host, port string) *answer.Refusal {
 	if port == "" {
 		return nil

@@ -2,11 +2,11 @@
 //
 //	<prefix>-customer-<account>-zone-<zone>[-flag[-value]]…
 //
-// The emulator's proxy calls it for every login. It is pure and safe for concurrent
-// use. The flags after the zone are not in the contract; they follow the public
-// documentation of a service of this kind, read greedily: a value is the next word and
-// runs on until a flag that is known, so a zone name may contain "-". The short spellings of old
-// clients are read too: cu z k d s cy st ct zp ub.
+// The emulator's proxy calls it for every login. It is pure and safe for concurrent use. The
+// contract does not define the flags after the zone; they follow the public documentation of
+// a service of this kind. A value is the next word and all words up to the next known flag,
+// so that a zone name may contain "-". The short spellings of old clients work too: cu z k d
+// s cy st ct zp ub.
 package username
 
 import (
@@ -20,10 +20,10 @@ import (
 // MaxBytes bounds a login name.
 const MaxBytes = 1024
 
-// ErrForm means that the name does not have the form of service.md 5.2 at all.
+// ErrForm means that the name does not have the form of service.md 5.2.
 var ErrForm = errors.New("username is not <prefix>-customer-<account>-zone-<zone>")
 
-// FlagError is a flag whose value the service does not take. Its text names the flag.
+// FlagError refuses a flag or its value. Its text names the flag.
 type FlagError struct{ Flag, Reason string }
 
 func (e *FlagError) Error() string {
@@ -35,7 +35,7 @@ func (e *FlagError) Error() string {
 
 const unknownFlag = "unknown flag"
 
-// Flags are the choices a login name makes about the exit. Empty means not chosen.
+// Flags are the choices of a login name. Empty means not chosen.
 type Flags struct {
 	Country, State, City, Zip, ASN, OS, Carrier string
 	Session                                     string
@@ -54,28 +54,28 @@ type Flags struct {
 	Render bool
 	// UA is "mobile" for the User-Agent of a phone.
 	UA string
-	// Raw, Info, Unblocker and Mobile, and the values VIP, CID and Key, were seen in public clients
-	// without a word on their meaning: they are read, and change nothing.
+	// Raw, Info, Unblocker, Mobile, VIP, CID and Key occur in public clients without an
+	// explanation. They are parsed and have no effect.
 	Raw, Info, Unblocker, Mobile bool
 	VIP, CID, Key                string
 }
 
-// Name is a login name, parsed.
+// Name is a parsed login name.
 type Name struct {
 	Prefix, Account, Zone string
 	Flags                 Flags
 }
 
-// flag is how one flag is spelt and read.
+// flag describes the spelling and the values of one flag.
 type flag struct {
 	name, short string
-	bare        func(*Flags) *bool   // where a flag that stands alone goes
-	value       func(*Flags) *string // where a flag's value goes
+	bare        func(*Flags) *bool   // the field of a flag without a value
+	value       func(*Flags) *string // the field of a flag with a value
 	takes       string               // the values in words
 	ok          func(string) bool
 }
 
-// flags are all flags, in the order in which they are checked.
+// flags lists all flags, in the order of their checks.
 var flags = []flag{
 	{name: "const", bare: func(f *Flags) *bool { return &f.Const }},
 	{name: "direct", short: "d", bare: func(f *Flags) *bool { return &f.Direct }},
@@ -104,7 +104,7 @@ var flags = []flag{
 	{name: "key", short: "k", value: func(f *Flags) *string { return &f.Key }, takes: "at most 64 visible characters", ok: isVisible},
 }
 
-// bySpelling has every flag under its full and its short spelling.
+// bySpelling finds every flag by its full and its short spelling.
 var bySpelling = func() map[string]*flag {
 	all := map[string]*flag{}
 	for i := range flags {
@@ -123,9 +123,9 @@ func Known(word string) bool { return bySpelling[word] != nil }
 // a FlagError the returned name still carries prefix, account and zone.
 func Parse(s string) (Name, error) { return ParseFor(s, nil) }
 
-// ParseFor is Parse where it is known which zones there are: the longest of them that
-// the name can mean is the zone, so that a zone may be called "a-session-b", and an
-// unknown flag after it is named. zones may be nil.
+// ParseFor is Parse with knowledge of the zones: it reads the longest existing zone that the
+// name can mean, so that a zone may be called "a-session-b", and an unknown flag after it is
+// reported. zones may be nil.
 func ParseFor(s string, zones func(string) bool) (Name, error) {
 	if len(s) > MaxBytes {
 		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxBytes)
@@ -150,7 +150,7 @@ func ParseFor(s string, zones func(string) bool) (Name, error) {
 	return n, n.Flags.Check()
 }
 
-// zoneEnd is how many words are the zone's. The first one is, even when it is spelt
+// zoneEnd counts the words of the zone. The first word belongs to it, even if it is spelt
 // like a flag.
 func zoneEnd(words []string, zones func(string) bool) int {
 	greedy := 1 + untilKnown(words[1:])
@@ -188,7 +188,7 @@ func parseFlags(words []string) (Flags, error) {
 		if len(words) == 0 {
 			return f, &FlagError{one.name, "its value is missing"}
 		}
-		// The first word is the value, whatever it is spelt like ("session-s", "ua-mobile").
+		// The first word belongs to the value, even if it is spelt like a flag ("session-s").
 		n := 1 + untilKnown(words[1:])
 		value := strings.Join(words[:n], "-")
 		if value == "" {
@@ -209,7 +209,7 @@ func untilKnown(words []string) int {
 	return len(words)
 }
 
-// Check holds the flags' values to what the service takes; the error is a [*FlagError].
+// Check validates the flags' values; the error is a [*FlagError].
 func (f Flags) Check() error {
 	if f == (Flags{}) {
 		return nil
@@ -245,7 +245,7 @@ func isAddress(v string) bool {
 	return err == nil && a.Is4()
 }
 
-// maxValue bounds the values that have no bound of their own.
+// maxValue bounds every value.
 const maxValue = 64
 
 func all(s string, ok func(byte) bool) bool {
