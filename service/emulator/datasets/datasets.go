@@ -5,6 +5,7 @@ package datasets
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"time"
@@ -122,9 +123,12 @@ type refusal struct {
 func (r *refusal) Error() string { return r.text }
 
 // The refusals of several calls (public documentation).
-func errNothing() error         { return badRequest("No data to trigger") }
-func errAttachments() error     { return badRequest("Invalid attachments") }
-func errNotReady() error        { return badRequest("Snapshot is not ready") }
+func errNothing() error     { return badRequest("No data to trigger") }
+func errAttachments() error { return badRequest("Invalid attachments") }
+func errNotReady() error    { return badRequest("Snapshot is not ready") }
+func errSmallBatch() error {
+	return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
+}
 func errNoDataset() error       { return notFound("dataset does not exist") }
 func badRequest(t string) error { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
 func notFound(t string) error   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }

@@ -120,7 +120,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 		return m, err
 	}
 	if m.Batch != 0 && m.Batch < jobs.MinBatch {
-		return m, badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
+		return m, errSmallBatch()
 	}
 	return m, nil
 }

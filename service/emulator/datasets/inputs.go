@@ -190,7 +190,7 @@ func shortened(s string) string { return answer.Shortened(s, 100) }
 
 // setField is set for a body, where settings are fields.
 func (s *settings) setField(name, v string) (reason string) {
-	if reason = s.set(name, v); reason == unknownParameter {
+	if reason = s.parameters().set(name, v, s.ignoring()); reason == unknownParameter {
 		return "Unknown field"
 	}
 	return reason

@@ -1,11 +1,8 @@
 package datasets
 
 import (
-	"maps"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"time"
 
 	"zonedeck/service/emulator/answer"
@@ -35,46 +32,33 @@ type filter struct {
 	none            bool // no job was started in the way that was asked for
 }
 
-// readFilter reads the query; bad is the name of what is not valid, ignored are those
-// that a loose service lets pass.
-func readFilter(q url.Values, loose bool) (f filter, ignored []string, bad string) {
+// readFilter reads the query; bad is the name of an invalid parameter.
+func (a *API) readFilter(w http.ResponseWriter, q url.Values) (f filter, bad string) {
+	const invalid = "Not valid"
 	f.limit = defaultList
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		v := q.Get(name)
-		n, err := strconv.Atoi(v)
-		ok := true
-		switch name {
-		case "dataset_id":
-			f.dataset = v
-		case "status":
-			f.status = v
-			// Both spellings are seen.
-			if v == "cancelled" {
-				f.status = string(jobs.Canceled)
+	date := func(to *time.Time, days int) func(string) string {
+		return func(v string) (reason string) {
+			var ok bool
+			if *to, ok = readDate(v, days); !ok {
+				return invalid
 			}
-		case "skip":
-			f.skip, ok = n, err == nil && n >= 0
-		case "limit":
-			f.limit, ok = n, err == nil && n >= 1 && n <= maxList
-		case "from_date":
-			f.from, ok = readDate(v, 0)
-		case "to_date":
-			f.to, ok = readDate(v, 1)
-		case "with_total":
-			f.total, err = strconv.ParseBool(v)
-			ok = err == nil
-		case "trigger_type":
-			ok = v == "ALL" || v == "API" || v == "CP"
-			f.none = v == "CP" // there is no control panel here
-		default:
-			ok = loose
-			ignored = append(ignored, name)
-		}
-		if !ok {
-			return f, nil, name
+			return ""
 		}
 	}
-	return f, ignored, ""
+	trigger := ""
+	bad, _ = parameters{
+		"dataset_id": text(&f.dataset), "status": text(&f.status), "skip": number(&f.skip, 0), "limit": number(&f.limit, 1),
+		"from_date": date(&f.from, 0), "to_date": date(&f.to, 1), "with_total": truth(&f.total),
+		"trigger_type": text(&trigger, oneOf(invalid, "ALL", "API", "CP")),
+	}.query(q, a.ignore(w))
+	if bad == "" && f.limit > maxList {
+		bad = "limit"
+	}
+	if f.status == "cancelled" { // both spellings are seen
+		f.status = string(jobs.Canceled)
+	}
+	f.none = trigger == "CP" // there is no control panel here
+	return f, bad
 }
 
 // refuseFilter is the refusal of a list (public documentation).
@@ -99,13 +83,10 @@ func (f filter) takes(s jobs.Snapshot) bool {
 
 // serveSnapshots is GET /datasets/v3/snapshots, the newest first.
 func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
-	f, ignored, bad := readFilter(r.URL.Query(), a.conf.Loose)
+	f, bad := a.readFilter(w, r.URL.Query())
 	if bad != "" {
 		refuseFilter(w, bad)
 		return nil
-	}
-	for _, name := range ignored {
-		noteParameter(w, name)
 	}
 	out, total := []listed{}, 0
 	for _, s := range a.conf.Jobs.List() {

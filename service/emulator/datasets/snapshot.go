@@ -5,13 +5,11 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
@@ -42,36 +40,20 @@ type choice struct {
 
 // readChoice reads the query of a download.
 func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) error {
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		v, reason := q.Get(name), ""
-		switch name {
-		case "format":
-			if c.format = v; !slices.Contains(jobs.Formats(), v) {
-				reason = "Unknown value"
-			}
-		case "compress":
-			if c.compress = v == "true"; v != "true" && v != "false" {
-				reason = "Unknown value"
-			}
-		case "batch_size":
-			n, err := strconv.Atoi(v)
-			if err != nil || n < jobs.MinBatch {
-				return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
-			}
-			c.slice.Batch = n
-		case "part":
-			reason = setLimit(&c.slice.Part, v)
-		default:
-			if a.conf.Loose {
-				noteParameter(w, name)
-			} else {
-				reason = unknownParameter
-			}
-		}
-		if reason != "" {
-			return refused(name, reason)
-		}
+	compress := ""
+	name, reason := parameters{
+		"format":     text(&c.format, oneOf("Unknown value", jobs.Formats()...)),
+		"compress":   text(&compress, oneOf("Unknown value", "true", "false")),
+		"batch_size": number(&c.slice.Batch, jobs.MinBatch),
+		"part":       number(&c.slice.Part, 1),
+	}.query(q, a.ignore(w))
+	switch {
+	case name == "batch_size":
+		return errSmallBatch()
+	case name != "":
+		return refused(name, reason)
 	}
+	c.compress = compress == "true"
 	if c.slice.Batch > 0 && c.slice.Part == 0 {
 		c.slice.Part = 1
 	}

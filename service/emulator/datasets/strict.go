@@ -19,10 +19,6 @@ func (a *API) takes(do endpoint, names ...string) http.HandlerFunc {
 	})
 }
 
-func noteParameter(w http.ResponseWriter, name string) {
-	answer.NoteUnknown(w, "query parameter "+name)
-}
-
 // readBody reads a body that is an object.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*document.Table, error) {
 	body, err := document.Body(w, r, most, a.conf.Loose)

@@ -5,11 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zonedeck/service/emulator/answer"
@@ -73,10 +71,8 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error
 	s := settings{spec: jobs.Spec{Format: "json"}, loose: a.conf.Loose}
 	q := r.URL.Query()
 	s.spec.Via = r.URL.Path + "?" + withoutSecrets(q)
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		if reason := s.set(name, q.Get(name)); reason != "" {
-			return s.spec, refused(name, reason)
-		}
+	if name, reason := s.parameters().query(q, s.ignoring()); name != "" {
+		return s.spec, refused(name, reason)
 	}
 	if s.spec.Dataset == "" {
 		return s.spec, badRequest("dataset missing")
@@ -140,95 +136,56 @@ func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	return nil
 }
 
-const unknownParameter = "Unknown parameter"
-
 // settings are what query, body and form say of a job besides its inputs.
 type settings struct {
 	spec     jobs.Spec
 	loose    bool
-	discover bool
+	kind     string // the parameter type
 	notify   string
 	endpoint string
 	auth     string
 	plain    bool
-	ignored  []string // names that a loose service let pass
+	ignored  []string // unknown names that a loose service accepts
 }
 
 const maxIgnored = 20
 
-// set takes one setting; it tells what is wrong with it, or "". What this emulator
-// does not do is refused by its name rather than ignored.
-func (s *settings) set(name, v string) (reason string) {
-	switch name {
-	case "dataset_id":
-		s.spec.Dataset = v
-	case "include_errors":
-		return setBool(&s.spec.IncludeErrors, v)
-	case "format":
-		if !slices.Contains(jobs.Formats(), v) {
-			return "Must be one of " + strings.Join(jobs.Formats(), ", ")
-		}
-		s.spec.Format = v
-	case "limit_per_input":
-		return setLimit(&s.spec.LimitPerInput, v)
-	case "limit_multiple_results":
-		return setLimit(&s.spec.LimitTotal, v)
-	case "custom_output_fields":
-		s.spec.Fields = strings.Split(v, "|")
-	case "type":
-		if v != "discover_new" {
-			return "Must be discover_new"
-		}
-		s.discover = true
-	case "discover_by":
-		s.spec.Discover = v
-	case "notify":
-		if v == "true" || v == "false" {
-			return "" // a notice without an address: there is nobody to tell
-		}
-		s.notify = v
-		return wrongHook(v)
-	case "endpoint", "webhook":
-		s.endpoint = v
-		return wrongHook(v)
-	case "auth_header", "webhook_header_Authorization":
-		s.auth = v
-		return wrongAuth(v)
-	case "uncompressed_webhook":
-		return setBool(&s.plain, v)
-	case "sdk_function": // some public clients send it; it means nothing
-	default:
-		if !s.loose {
-			return unknownParameter
-		}
-		s.ignore(name)
+// parameters are the settings by name. What this emulator does not do is refused by its
+// name rather than ignored.
+func (s *settings) parameters() parameters {
+	return parameters{
+		"dataset_id": text(&s.spec.Dataset), "include_errors": truth(&s.spec.IncludeErrors),
+		"format":          text(&s.spec.Format, oneOf("Must be one of "+strings.Join(jobs.Formats(), ", "), jobs.Formats()...)),
+		"limit_per_input": number(&s.spec.LimitPerInput, 1), "limit_multiple_results": number(&s.spec.LimitTotal, 1),
+		"type": text(&s.kind, oneOf("Must be discover_new", "discover_new")), "discover_by": text(&s.spec.Discover),
+		"custom_output_fields": func(v string) string {
+			s.spec.Fields = strings.Split(v, "|")
+			return ""
+		},
+		"notify": func(v string) string {
+			if v == "true" || v == "false" {
+				return "" // a notice without an address
+			}
+			return text(&s.notify, wrongHook)(v)
+		},
+		"endpoint": text(&s.endpoint, wrongHook), "webhook": text(&s.endpoint, wrongHook), "uncompressed_webhook": truth(&s.plain),
+		"auth_header": text(&s.auth, wrongAuth), "webhook_header_Authorization": text(&s.auth, wrongAuth),
+		"sdk_function": func(string) string { return "" }, // some public clients send it; it means nothing
 	}
-	return ""
 }
 
-// ignore notes what nobody knows and is let pass.
+func (s *settings) ignoring() func(name string) {
+	if s.loose {
+		return s.ignore
+	}
+	return nil
+}
+
+// ignore notes an unknown name that is accepted.
 func (s *settings) ignore(name string) {
 	if name = shortened(name); len(s.ignored) < maxIgnored && !slices.Contains(s.ignored, name) {
 		s.ignored = append(s.ignored, name)
 	}
-}
-
-func setBool(to *bool, v string) (reason string) {
-	b, err := strconv.ParseBool(v)
-	if err != nil {
-		return "Must be true or false"
-	}
-	*to = b
-	return ""
-}
-
-func setLimit(to *int, v string) (reason string) {
-	n, err := strconv.Atoi(v)
-	if err != nil || n < 1 {
-		return "Must be a number above 0"
-	}
-	*to = n
-	return ""
 }
 
 func wrongHook(v string) (reason string) {
@@ -248,7 +205,7 @@ func wrongAuth(v string) (reason string) {
 
 // finish checks what belongs together, and words the webhooks.
 func (s *settings) finish(d jobs.Dataset) error {
-	if s.discover != (s.spec.Discover != "") {
+	if (s.kind != "") != (s.spec.Discover != "") {
 		return refused("discover_by", "Goes with type=discover_new")
 	}
 	for _, f := range s.spec.Fields {
