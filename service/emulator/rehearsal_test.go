@@ -145,10 +145,10 @@ func TestFaultsAreManaged(t *testing.T) {
 		status             int
 		want               string
 	}{
-		{"GET", "/faults/a", "", 200, `"calls":2,"hits":1,"id":"a","nth":2`},
+		{"GET", "/faults/a", "", 200, `{"id":"a","point":"api","nth":2,"action":"status","status":500,"off":false,"calls":2,"hits":1,"added":`},
 		{"POST", "/faults/a/off", "", 200, `"off":true`},
 		{"POST", "/faults/a/on", "", 200, `"off":false`},
-		{"PUT", "/faults/a", `{"point":"api","action":"drop","every":3}`, 200, `"calls":0,"every":3,"hits":0,"id":"a"`},
+		{"PUT", "/faults/a", `{"point":"api","action":"drop","every":3}`, 200, `{"id":"a","point":"api","every":3,"action":"drop","off":false,"calls":0,"hits":0,"added":`},
 		{"PUT", "/faults/a", `[]`, 400, "not by 0"},
 		{"PUT", "/faults/none", `{"point":"api","action":"drop"}`, 404, "no such fault"},
 		{"POST", "/faults", `{"id":"a","point":"api","action":"drop"}`, 409, "exists"},

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
+
+	"zonedeck/service/emulator/answer"
 )
 
 var (
@@ -155,14 +157,14 @@ func (e *Engine) log(err error, id string) {
 	}
 }
 
+// errorText is an error without control characters, cut to maxErrorText bytes.
 func errorText(err error) string {
-	s := strings.Map(func(r rune) rune {
+	return answer.Shortened(strings.Map(func(r rune) rune {
 		if r < ' ' {
 			return ' '
 		}
 		return r
-	}, err.Error())
-	return strings.ToValidUTF8(s[:min(len(s), maxErrorText)], "")
+	}, err.Error()), maxErrorText)
 }
 
 func fileName(m Message, part int) string {

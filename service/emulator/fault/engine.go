@@ -2,7 +2,6 @@ package fault
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/go-json-experiment/json"
 )
 
 // Reasons why a change of rules is refused.
@@ -66,12 +67,15 @@ type Counted struct {
 	Calls, Hits int64
 }
 
-// MarshalJSON gives the fields of Parse with added, calls and hits beside them.
+// MarshalJSON gives the fields that Parse reads, then off, calls, hits and added.
 func (c Counted) MarshalJSON() ([]byte, error) {
-	m := c.Rule.fields()
-	m["added"], m["calls"], m["hits"] = c.Added.UTC().Format(time.RFC3339Nano), c.Calls, c.Hits
-	m["off"] = c.Rule.Off
-	return json.Marshal(m)
+	return json.Marshal(struct {
+		Rule  written   `json:",inline"`
+		Off   bool      `json:"off"`
+		Calls int64     `json:"calls"`
+		Hits  int64     `json:"hits"`
+		Added time.Time `json:"added"`
+	}{c.Rule.written(), c.Rule.Off, c.Calls, c.Hits, c.Added.UTC()}, json.Deterministic(true))
 }
 
 // Add takes rules in, all or none; one without an id gets one. They are asked in the

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	jsonv2 "github.com/go-json-experiment/json"
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
 
@@ -334,7 +335,7 @@ func TestARuleIsShownAsItIsWritten(t *testing.T) {
 			t.Fatal(err)
 		}
 		first := parseJSON(t, b)
-		if b, err = json.Marshal(first.fields()); err != nil {
+		if b, err = jsonv2.Marshal(first.written()); err != nil {
 			t.Fatal(err)
 		}
 		if again := parseJSON(t, b); fmt.Sprintf("%+v", again) != fmt.Sprintf("%+v", first) {

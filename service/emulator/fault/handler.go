@@ -109,8 +109,15 @@ func (a Action) answer(w http.ResponseWriter) {
 	for name, v := range a.Header {
 		h.Set(name, v)
 	}
-	w.WriteHeader(a.Status)
+	w.WriteHeader(a.status())
 	_, _ = io.WriteString(w, a.text()) // the client may be gone
+}
+
+func (a Action) status() int {
+	if a.Kind == TooFast {
+		return http.StatusTooManyRequests
+	}
+	return a.Status
 }
 
 func (a Action) text() string {

@@ -183,8 +183,6 @@ func needed(t *document.Table, p Point, a *Action) {
 		miss("delay", `delay = "300ms"`)
 	case Status:
 		miss("status", "status = 503")
-	case TooFast:
-		a.Status = http.StatusTooManyRequests
 	case Code:
 		miss("code", `code = "reject_block"`)
 		if a.Status == 0 && p != Job {
@@ -242,58 +240,35 @@ func parseDelay(t *document.Table) Delay {
 	return d
 }
 
-// fields is a rule as Parse takes it, without what is at its default.
-func (r Rule) fields() map[string]any {
-	m := map[string]any{"id": r.ID, "point": string(r.Match.Point), "action": string(r.Do.Kind)}
-	set := func(name string, v any, given bool) {
-		if given {
-			m[name] = v
-		}
-	}
-	text := func(name, v string) { set(name, v, v != "") }
-	number := func(name string, v int64) { set(name, v, v != 0) }
-	wait := func(name string, d time.Duration) { set(name, d.String(), d != 0) }
-	set("off", true, r.Off)
-	text("zone", r.Match.Zone)
-	text("product", r.Match.Product)
-	text("host", r.Match.Host)
-	text("path", r.Match.Path)
-	text("method", r.Match.Method)
-	text("dataset", r.Match.Dataset)
-	number("nth", r.When.Nth)
-	number("from", r.When.From)
-	number("until", r.When.Until)
-	number("every", r.When.Every)
-	number("times", r.When.Times)
-	set("probability", r.When.Probability, r.When.Probability != 0)
-	set("at", r.When.At.UTC().Format(time.RFC3339Nano), !r.When.At.IsZero())
-	wait("in", r.When.In)
-	wait("for", r.When.For)
-	r.Do.fields(set)
-	return m
+// written is a rule as Parse reads it: without zeros, except those that its action needs.
+type written struct {
+	Rule  Rule           `json:",inline"`
+	Delay any            `json:"delay,omitzero"`
+	After *int64         `json:"after,omitzero"`
+	Pause *time.Duration `json:"pause,omitzero,format:units"`
 }
 
-func (a Action) fields(set func(name string, v any, given bool)) {
-	number := func(name string, v int64) { set(name, v, v != 0) }
-	wait := func(name string, d time.Duration) { set(name, d.String(), d != 0) }
-	set("accepted", true, a.Accepted)
-	set("status", a.Status, a.Status != 0 && (a.Kind == Status || a.Kind == Code))
-	set("headers", a.Header, len(a.Header) > 0)
-	set("body", a.Body, a.Body != "")
-	set("code", a.Code, a.Code != "")
-	set("message", a.Message, a.Message != "")
-	wait("retry_after", a.RetryAfter)
-	set("after", a.After, a.Kind == Cut || a.After != 0)
-	number("chunk", a.Chunk)
-	set("pause", a.Pause.String(), a.Kind == Dribble)
-	number("rate", a.Rate)
-	number("copies", a.Copies)
-	switch d := a.Delay; {
+func (r Rule) written() written {
+	w, a := written{Rule: r}, r.Do
+	if a.Kind == Latency || a.Kind == Late || a.Delay != (Delay{}) {
+		w.Delay = a.Delay.written()
+	}
+	if a.Kind == Cut || a.After != 0 {
+		w.After = &a.After
+	}
+	if a.Kind == Dribble {
+		w.Pause = &a.Pause
+	}
+	return w
+}
+
+func (d Delay) written() any {
+	switch {
 	case d.Upper != 0:
-		set("delay", map[string]string{"lower": d.Lower.String(), "upper": d.Upper.String()}, true)
+		return map[string]string{"lower": d.Lower.String(), "upper": d.Upper.String()}
 	case d.Median != 0:
-		set("delay", map[string]any{"median": d.Median.String(), "sigma": d.Sigma}, true)
+		return map[string]any{"median": d.Median.String(), "sigma": d.Sigma}
 	default:
-		set("delay", d.Fixed.String(), d.Fixed != 0 || a.Kind == Latency || a.Kind == Late)
+		return d.Fixed.String()
 	}
 }

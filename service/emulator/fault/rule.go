@@ -66,19 +66,24 @@ func Kinds(p Point) []Kind {
 // Rule is one fault. [Parse] checks it; a rule made by hand has to keep to its bounds.
 type Rule struct {
 	// ID names the rule in answers, in the journal and for changes.
-	ID string
+	ID string `json:"id"`
 	// Off keeps the rule from acting and counting.
-	Off   bool
-	Match Match
-	When  When
-	Do    Action
+	Off   bool   `json:"off,omitzero"`
+	Match Match  `json:",inline"`
+	When  When   `json:",inline"`
+	Do    Action `json:",inline"`
 }
 
 // Match says which calls a rule is about. Empty fields match everything; a "*" in one
 // stands for any text.
 type Match struct {
-	Point                                      Point
-	Zone, Product, Host, Path, Method, Dataset string
+	Point   Point  `json:"point"`
+	Zone    string `json:"zone,omitzero"`
+	Product string `json:"product,omitzero"`
+	Host    string `json:"host,omitzero"`
+	Path    string `json:"path,omitzero"`
+	Method  string `json:"method,omitzero"`
+	Dataset string `json:"dataset,omitzero"`
 }
 
 // When says which of the matched calls are hit; all conditions have to hold. Calls are
@@ -86,43 +91,47 @@ type Match struct {
 type When struct {
 	// Nth hits this call only. From and Until bound the calls that are hit; Until is
 	// included. Every hits each call whose number, counted from From, is a multiple of it.
-	Nth, From, Until, Every int64
+	Nth   int64 `json:"nth,omitzero"`
+	From  int64 `json:"from,omitzero"`
+	Until int64 `json:"until,omitzero"`
+	Every int64 `json:"every,omitzero"`
 	// Times bounds how often the rule hits.
-	Times int64
+	Times int64 `json:"times,omitzero"`
 	// Probability of a hit, 0 to 1; 0 is always.
-	Probability float64
-	// At is the moment from which the rule acts; In is the same after it was added. Both
-	// are time of the emulator's clock. For is how long it then acts.
-	At  time.Time
-	In  time.Duration
-	For time.Duration
+	Probability float64 `json:"probability,omitzero"`
+	// At is the UTC moment from which the rule acts; In is the same, counted from when it was
+	// added. Both are time of the emulator's clock. For is how long it then acts.
+	At  time.Time     `json:"at,omitzero"`
+	In  time.Duration `json:"in,omitzero,format:units"`
+	For time.Duration `json:"for,omitzero,format:units"`
 }
 
-// Action is what a rule does. Each kind reads the fields that are its own.
+// Action is what a rule does. Each kind reads some of the fields.
 type Action struct {
-	Kind Kind
+	Kind Kind `json:"action"`
 	// Delay is waited before anything else, by every kind.
-	Delay Delay
+	Delay Delay `json:"-"`
 	// Accepted lets the call happen, and loses or replaces its answer alone (drop, reset,
 	// hang, status, too_fast, malformed).
-	Accepted bool
+	Accepted bool `json:"accepted,omitzero"`
 	// Status, Header and Body are the answer of a status; Status is also the inner one of
 	// an error.
-	Status int
-	Header map[string]string
-	Body   string
+	Status int               `json:"status,omitzero"`
+	Header map[string]string `json:"headers,omitempty"`
+	Body   string            `json:"body,omitzero"`
 	// Code and Message are an error's, such as "reject_block".
-	Code, Message string
+	Code    string `json:"code,omitzero"`
+	Message string `json:"message,omitzero"`
 	// RetryAfter is the wait that too_fast asks for; whole seconds travel.
-	RetryAfter time.Duration
+	RetryAfter time.Duration `json:"retry_after,omitzero,format:units"`
 	// After is how many bytes of the body pass before a cut or a reset.
-	After int64
+	After int64 `json:"-"`
 	// Chunk (bytes) and Pause are a dribble's; Rate (bytes a second) is a bandwidth's.
-	Chunk int64
-	Pause time.Duration
-	Rate  int64
+	Chunk int64         `json:"chunk,omitzero"`
+	Pause time.Duration `json:"-"`
+	Rate  int64         `json:"rate,omitzero"`
 	// Copies is how often a webhook is sent (twice: 2).
-	Copies int64
+	Copies int64 `json:"copies,omitzero"`
 }
 
 // Delay is a distribution of waits. The zero value is no wait.

@@ -132,7 +132,7 @@ func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
 		for name, value := range a.Header {
 			h.Set(name, value)
 		}
-		return page(r, a.Status, h, a.text()), nil
+		return page(r, a.status(), h, a.text()), nil
 	case Captcha:
 		return page(r, http.StatusOK, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, captchaPage), nil
 	case Code:
