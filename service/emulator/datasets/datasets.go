@@ -1,6 +1,6 @@
-// Package datasets is the endpoints of dataset jobs (service.md 2.4, 4.2) and of the
-// marketplace over the jobs that package jobs runs, and over the deliveries of package
-// deliver. The root mounts it behind the key check. An [API] is safe for concurrent use.
+// Package datasets serves the endpoints of dataset jobs (service.md 2.4, 4.2) and of the
+// marketplace. Package jobs runs the jobs, package deliver their deliveries. The root mounts
+// it behind the check of keys. An [API] is safe for concurrent use.
 package datasets
 
 import (
@@ -16,24 +16,24 @@ import (
 )
 
 const (
-	// SyncWait is how long a scrape is waited for (public documentation: one minute).
+	// SyncWait is how long a scrape waits for its records (public documentation: one minute).
 	SyncWait = time.Minute
 	// MaxSyncInputs bounds the inputs of a scrape (public documentation).
 	MaxSyncInputs = 20
 
 	maxTriggerBytes = 64 << 20
 	maxURLBytes     = 8192
-	// retryAfter is what a client is told to wait, in seconds (public documentation).
+	// retryAfter is the wait that an answer asks for, in seconds (public documentation).
 	retryAfter = "10"
 )
 
-// Config is what the endpoints stand on.
+// Config is what the endpoints need.
 type Config struct {
 	Jobs *jobs.Engine
-	// SyncWait is how long a scrape is waited for; 0 is [SyncWait].
+	// SyncWait is how long a scrape waits; 0 is [SyncWait].
 	SyncWait time.Duration
-	// Loose lets unknown parameters and fields pass, and notes them in x-emulator-note;
-	// otherwise they are refused by name.
+	// Loose accepts unknown parameters and fields, and notes them in x-emulator-note.
+	// Otherwise they are refused by name.
 	Loose bool
 	// Account is the customer's id (service.md 2.3).
 	Account string
@@ -53,11 +53,11 @@ func New(conf Config) *API {
 	return &API{conf: conf}
 }
 
-// endpoint answers one call. What it did not do comes back as an error that [API.fail]
-// words; nothing was written then.
+// endpoint answers one call. If it returns an error, it has written nothing, and
+// [API.fail] answers.
 type endpoint func(http.ResponseWriter, *http.Request) error
 
-// Mount gives every endpoint to handle, as a pattern of [http.ServeMux].
+// Mount passes every endpoint to handle, with its pattern for [http.ServeMux].
 func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/v3/trigger", a.serve(a.serveTrigger))
 	handle("POST /datasets/v3/scrape", a.serve(a.serveScrape))
@@ -98,7 +98,7 @@ const (
 	basisList     = "public documentation; shape with_total, order, trigger_type API for every job: assumption"
 )
 
-// inputError is an input that the service does not take (public documentation).
+// inputError refuses an input (public documentation).
 type inputError struct {
 	Text   string      `json:"error"`
 	Code   string      `json:"code"`
@@ -114,7 +114,7 @@ func inputErrors(line string, errs ...[2]string) *inputError {
 
 func refused(name, reason string) error { return inputErrors("", [2]string{name, reason}) }
 
-// refusal is a refusal that is a text alone.
+// refusal is answered as plain text.
 type refusal struct {
 	status      int
 	basis, text string
@@ -122,7 +122,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// The refusals of several calls (public documentation).
+// Refusals that several calls share (public documentation).
 func errNothing() error     { return badRequest("No data to trigger") }
 func errAttachments() error { return badRequest("Invalid attachments") }
 func errNotReady() error    { return badRequest("Snapshot is not ready") }
@@ -133,7 +133,7 @@ func errNoDataset() error       { return notFound("dataset does not exist") }
 func badRequest(t string) error { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
 func notFound(t string) error   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }
 
-// snapshotError is why a snapshot is not what a call wants.
+// snapshotError is why a call cannot use a snapshot.
 type snapshotError struct {
 	snap jobs.Snapshot
 	error
@@ -141,14 +141,14 @@ type snapshotError struct {
 
 func (e *snapshotError) Unwrap() error { return e.error }
 
-func of(snap jobs.Snapshot, err error) error { return &snapshotError{snap, err} }
+func unusable(snap jobs.Snapshot, err error) error { return &snapshotError{snap, err} }
 
-// fail answers what a call did not do (texts: public documentation).
+// fail answers an error (texts: public documentation).
 func (a *API) fail(w http.ResponseWriter, err error) {
 	var bad *inputError
 	var refused *refusal
-	var of *snapshotError
-	errors.As(err, &of)
+	var blamed *snapshotError
+	errors.As(err, &blamed)
 	switch {
 	case errors.As(err, &bad):
 		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
@@ -160,15 +160,15 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 		w.Header().Set("Retry-After", retryAfter)
 		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
 		return
-	case errors.Is(err, jobs.ErrNotReady) && of != nil:
+	case errors.Is(err, jobs.ErrNotReady) && blamed != nil:
 		v := map[string]string{"status": "running", "message": "Snapshot is not ready yet, try again in 10s"}
-		if of.snap.Status == jobs.Building {
+		if blamed.snap.Status == jobs.Building {
 			v = map[string]string{"status": "building", "message": "Snapshot is building, try again in 30s"}
 		}
 		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, v)
 		return
-	case errors.Is(err, jobs.ErrNotComplete) && of != nil:
-		answer.Text(w, http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(of.snap.Status))
+	case errors.Is(err, jobs.ErrNotComplete) && blamed != nil:
+		answer.Text(w, http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(blamed.snap.Status))
 		return
 	}
 	for _, known := range []struct {
@@ -187,6 +187,6 @@ func (a *API) fail(w http.ResponseWriter, err error) {
 			return
 		}
 	}
-	a.conf.Log.Error("a call went wrong", "error", err)
+	a.conf.Log.Error("a call failed", "error", err)
 	answer.Text(w, http.StatusInternalServerError, answer.BasisDataset, "Internal server error")
 }

@@ -26,9 +26,8 @@ const (
 	basisDeliveries = "addition of this emulator"
 )
 
-// Messages are the webhooks of a job as package deliver takes them. The root hands them
-// over with it (jobs.Config.HandOver): the records go to an endpoint only where there
-// are some.
+// Messages turns the webhooks of a job into messages of package deliver, for
+// jobs.Config.HandOver. Only a job that is ready sends records to an endpoint.
 func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
 	var out []deliver.Message
 	for _, h := range hooks {
@@ -45,13 +44,13 @@ func Messages(s jobs.Snapshot, hooks []jobs.Hook) []deliver.Message {
 	return out
 }
 
-// serveDeliver is POST /datasets/v3/deliver/{id}: the records of a snapshot to a
-// webhook. The other destinations are accounts elsewhere; they are refused by name.
+// serveDeliver is POST /datasets/v3/deliver/{id}: it sends the records of a snapshot to a
+// webhook. Other destinations need accounts elsewhere, and are refused by name.
 func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	snap, err := a.conf.Jobs.Get(id)
 	if err != nil {
-		return of(snap, err)
+		return unusable(snap, err)
 	}
 	m, err := a.readOrder(w, r, snap)
 	if err != nil {
@@ -61,7 +60,7 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 		if errors.Is(err, jobs.ErrNotReady) {
 			return errNotReady()
 		}
-		return of(snap, err)
+		return unusable(snap, err)
 	}
 	d, err := a.conf.Deliver.Deliver(m)
 	switch {
@@ -76,7 +75,7 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readOrder reads what is to be delivered where.
+// readOrder reads what to deliver, and where.
 func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, err error) {
 	if v := r.URL.Query().Get("notify"); v != "" && v != "true" && v != "false" {
 		return m, refused("notify", "Not supported by this emulator")
@@ -90,7 +89,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	case "webhook":
 	case "":
 		return m, badRequest("Deliver options are missing")
-	default: // and has fields of its own
+	default: // a destination with other fields
 		return m, refused("deliver.type", "Not supported by this emulator: it delivers to webhooks")
 	}
 	file := to.Object("filename")
@@ -125,7 +124,7 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	return m, nil
 }
 
-// attempt is one POST as it is shown.
+// attempt is the JSON form of one POST.
 type attempt struct {
 	At     string `json:"ts"`
 	Part   int    `json:"part"`
@@ -141,8 +140,7 @@ type file struct {
 	At   string `json:"delivery_ts"`
 }
 
-// delivery is a delivery as it is shown; the first three fields are public
-// documentation.
+// delivery is the JSON form of a delivery; the first three fields are public documentation.
 type delivery struct {
 	ID       string         `json:"id"`
 	Files    []file         `json:"delivery_files"`
@@ -182,8 +180,8 @@ func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=: the webhooks that a job
-// asked for have ids of which nobody was told.
+// serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=. It is how a client learns the
+// ids of the deliveries of a job's webhooks.
 func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) error {
 	out := []delivery{}
 	for _, d := range a.conf.Deliver.List(r.URL.Query().Get("snapshot_id")) {

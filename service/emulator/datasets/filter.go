@@ -31,7 +31,7 @@ func operators() []string {
 	return []string{"=", "!=", "<", "<=", ">", ">=", "in", "not_in", "includes", "not_includes", "is_null", "is_not_null"}
 }
 
-// check tells what is wrong with a filter.
+// check says what is wrong with a filter.
 func (c condition) check(d jobs.Dataset) error {
 	left := maxFilterRules
 	return c.checkAt(d, 1, &left)
@@ -71,8 +71,8 @@ func (c condition) checkAt(d jobs.Dataset, depth int, left *int) error {
 	return nil
 }
 
-// matches reports whether a record is what the filter wants. A field that is null
-// matches is_null and the operators that deny.
+// matches reports whether a record passes the filter. A null field matches is_null and the
+// negative operators.
 func (c condition) matches(r map[string]any) bool {
 	switch c.Operator {
 	case "and":
@@ -133,8 +133,7 @@ func compare(a, b any) (order int, ok bool) {
 	return strings.Compare(x, y), isText && ok
 }
 
-// comparable values of JSON are texts, numbers, truths and null; a list or an object is
-// equal to nothing.
+// scalar reports whether a JSON value can be compared: a list or an object cannot.
 func scalar(v any) bool {
 	switch v.(type) {
 	case nil, string, float64, bool:

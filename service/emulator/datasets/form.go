@@ -66,16 +66,16 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 	return nil, refused("body", fmt.Sprintf("More than %d fields", maxFormFields))
 }
 
-// formError words what a form's reader gave.
+// formError is the answer to an error of a form's reader.
 func formError(err error) error { return bodyError(err, errAttachments()) }
 
-// readCSV makes an input of every row: the names are those of the first one. Empty
-// cells are fields that are not given. The error is an [*inputError] or the reader's.
+// readCSV makes an input of every row; the first row has the names. It leaves out empty
+// cells. The error is an [*inputError] or the reader's.
 func readCSV(r io.Reader) ([]json.RawMessage, error) {
 	rows := &rowReader{r: r, left: maxRowBytes}
 	br := bufio.NewReader(rows)
 	if mark, _ := br.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		_, _ = br.Discard(len(byteOrderMark)) // is buffered
+		_, _ = br.Discard(len(byteOrderMark)) // buffered, so it cannot fail
 	}
 	in := csv.NewReader(br)
 	in.ReuseRecord = true
@@ -117,8 +117,8 @@ func readCSV(r io.Reader) ([]json.RawMessage, error) {
 	}
 }
 
-// rowReader ends a CSV with a row that is too long: its reader holds a whole one, and
-// some 24 bytes for each of its commas.
+// rowReader fails at a row that is too long: the CSV reader holds a whole row in memory, and
+// some 24 bytes for each comma.
 type rowReader struct {
 	r    io.Reader
 	left int

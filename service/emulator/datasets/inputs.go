@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/emulator/jobs"
 )
 
-// Bounds of what a body holds: without them a body of the size that is allowed becomes a
-// hundred times that in memory.
+// Bounds of the parts of a body. Without them, a body within its bound could need a hundred
+// times its size in memory.
 const (
 	maxInputBytes   = 1 << 20
 	maxSettingBytes = 64 << 10
@@ -45,8 +45,8 @@ func (a *API) readInputs(w http.ResponseWriter, r *http.Request, s *settings) ([
 	} else {
 		inputs, err = readJSON(body, s)
 	}
-	// What is left is read, or a client that still sends would see a reset instead of
-	// the answer.
+	// The rest is read, because a client that still sends would see a reset instead of the
+	// answer.
 	_, left := io.Copy(io.Discard, body)
 	if err != nil {
 		return nil, err
@@ -65,8 +65,8 @@ func parseError(format string, args ...any) *inputError {
 	return &inputError{Text: fmt.Sprintf(format, args...), Code: "parse_error"}
 }
 
-// readJSON reads an array of inputs, or an object with input and settings, piece by
-// piece: nothing is held but the inputs.
+// readJSON reads an array of inputs, or an object with input and settings. It holds only the
+// inputs in memory.
 func readJSON(r io.Reader, s *settings) (inputs []json.RawMessage, err error) {
 	dec := jsontext.NewDecoder(r)
 	switch dec.PeekKind() {
@@ -87,10 +87,12 @@ func readJSON(r io.Reader, s *settings) (inputs []json.RawMessage, err error) {
 	return nil, jsonError(err)
 }
 
-// jsonError words what a decoder gave; nil is a second value behind the first.
+// jsonError is the answer to an error of a decoder; nil stands for a second value behind the
+// first.
 func jsonError(err error) error { return bodyError(err, parseError("Request body is not JSON")) }
 
-// bodyError words what the reader of a body gave; otherwise is what it is in that form.
+// bodyError is the answer to an error of a body's reader; otherwise is the one for a syntax
+// error.
 func bodyError(err, otherwise error) error {
 	var bad *inputError
 	var large *http.MaxBytesError
@@ -171,7 +173,7 @@ func readObject(dec *jsontext.Decoder, s *settings) (inputs []json.RawMessage, e
 	return inputs, err
 }
 
-// readInputField reads the field input; null is none.
+// readInputField reads the field input; null is an empty list.
 func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	switch dec.PeekKind() {
 	case '[':
@@ -185,10 +187,10 @@ func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	return nil, refused("input", "Must be an array")
 }
 
-// shortened bounds a client's own words in an answer.
+// shortened bounds what an answer repeats of a request.
 func shortened(s string) string { return answer.Shortened(s, 100) }
 
-// setField is set for a body, where settings are fields.
+// setField reads a setting of a body, where settings are fields.
 func (s *settings) setField(name, v string) (reason string) {
 	if reason = s.parameters().set(name, v, s.ignoring()); reason == unknownParameter {
 		return "Unknown field"
@@ -196,8 +198,7 @@ func (s *settings) setField(name, v string) (reason string) {
 	return reason
 }
 
-// settingText is a setting in a body as it is spelt in a query; lists of fields are
-// joined.
+// settingText is a setting of a body as a query spells it, with lists joined.
 func settingText(raw jsontext.Value) (string, bool) {
 	var v any
 	if len(raw) > maxSettingBytes || json.Unmarshal(raw, &v) != nil {

@@ -29,7 +29,7 @@ type filter struct {
 	from, to        time.Time // to is exclusive; zero is no bound
 	skip, limit     int
 	total           bool
-	none            bool // no job was started in the way that was asked for
+	none            bool // nothing matches
 }
 
 // readFilter reads the query; bad is the name of an invalid parameter.
@@ -66,8 +66,8 @@ func refuseFilter(w http.ResponseWriter, name string) {
 	answer.JSON(w, http.StatusBadRequest, answer.BasisDataset, map[string]any{"validation_errors": []string{shortened(name) + " is not valid here"}})
 }
 
-// readDate takes a day or an instant. Both days of a range count, so that a last day
-// ends days later.
+// readDate reads a day or a moment. days is added to a day: the last day of a range counts,
+// so it ends a day later.
 func readDate(v string, days int) (time.Time, bool) {
 	if t, err := time.Parse(time.DateOnly, v); err == nil {
 		return t.AddDate(0, 0, days), true
@@ -90,7 +90,7 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 	}
 	out, total := []listed{}, 0
 	for _, s := range a.conf.Jobs.List() {
-		if s.Kept || !f.takes(s) { // the marketplace's are listed there
+		if s.Kept || !f.takes(s) { // the marketplace lists the kept ones
 			continue
 		}
 		total++
@@ -106,7 +106,7 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// job is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
+// jobLog is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
 // documentation).
 type jobLog struct {
 	ID          string     `json:"id"`
@@ -138,7 +138,7 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 	s, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
 		answer.JSON(w, http.StatusNotFound, answer.BasisDataset, map[string]string{"error": "Snapshot not found"})
-		return nil //nolint:nilerr // it is answered: only this call refuses in JSON
+		return nil //nolint:nilerr // answered here: only this call refuses in JSON
 	}
 	l := jobLog{
 		ID: s.ID, Created: s.Created.Format(time.RFC3339Nano), Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,

@@ -32,7 +32,7 @@ func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /datasets/snapshots", a.serve(a.serveKept))
 	// Two documented paths that one pattern cannot tell apart: {id}/metadata and
 	// snapshots/{id}.
-	handle("GET /datasets/{id}/{what}", a.takes(a.serveOneOf))
+	handle("GET /datasets/{id}/{part}", a.takes(a.serveOneOf))
 	handle("GET /datasets/snapshots/{id}/download", a.serve(a.serveSnapshot))
 	handle("GET /datasets/snapshots/{id}/parts", a.serve(a.serveParts))
 	if a.conf.Deliver != nil {
@@ -41,12 +41,12 @@ func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
 }
 
 func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) error {
-	id, what := r.PathValue("id"), r.PathValue("what")
+	id, part := r.PathValue("id"), r.PathValue("part")
 	switch {
-	case what == "metadata":
+	case part == "metadata":
 		return a.serveMetadata(w, id)
 	case id == "snapshots":
-		return a.serveKeptOne(w, what)
+		return a.serveKeptOne(w, part)
 	default:
 		answer.Text(w, http.StatusNotFound, answer.BasisRefusal, "There is no such endpoint here")
 	}
@@ -87,7 +87,7 @@ func (a *API) serveFilter(w http.ResponseWriter, r *http.Request) error {
 			records = append(records, raw)
 			size += len(raw)
 		}
-		// What is more than a snapshot holds is refused below, and not collected before.
+		// One more byte than a snapshot holds is enough for Keep to refuse it.
 		return len(records) < limit && size <= jobs.MaxKeptBytes
 	})
 	if err != nil {

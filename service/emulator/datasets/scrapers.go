@@ -7,7 +7,7 @@ import (
 	"zonedeck/service/emulator/jobs"
 )
 
-// schemaField is a field of an input as it is told to a client.
+// schemaField is the JSON form of a field.
 type schemaField struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -23,8 +23,8 @@ func schemaOf(fields []jobs.Field) []schemaField {
 	return out
 }
 
-// serveScrapers is GET /datasets/v3/scrapers: what a dataset takes and gives, by
-// dataset_id or by domain, or all.
+// serveScrapers is GET /datasets/v3/scrapers: the inputs and outputs of datasets, by
+// dataset_id, by domain, or all.
 func (a *API) serveScrapers(w http.ResponseWriter, r *http.Request) error {
 	q := r.URL.Query()
 	out := []map[string]any{}

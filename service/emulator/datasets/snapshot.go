@@ -31,7 +31,7 @@ func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// choice is what a download asks for.
+// choice is the query of a download.
 type choice struct {
 	format   string
 	compress bool
@@ -60,10 +60,10 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) error {
 	return nil
 }
 
-// readDownload is the snapshot of the path and what is asked of it.
+// readDownload reads the snapshot of the path, and the query.
 func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Snapshot, c choice, err error) {
 	if snap, err = a.conf.Jobs.Get(r.PathValue("id")); err != nil {
-		return snap, c, of(snap, err)
+		return snap, c, unusable(snap, err)
 	}
 	c.format = snap.Format
 	return snap, c, a.readChoice(w, r.URL.Query(), &c)
@@ -81,7 +81,7 @@ func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) error {
 		return refused("part", "The snapshot has no such part")
 	}
 	if err != nil {
-		return of(snap, err)
+		return unusable(snap, err)
 	}
 	basis := answer.BasisDataset
 	if c.slice.Part > 0 {
@@ -102,19 +102,18 @@ func (a *API) serveParts(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, jobs.ErrNotReady):
 		return errNotReady()
 	case err != nil:
-		return of(snap, err)
+		return unusable(snap, err)
 	default:
 		answer.JSON(w, http.StatusOK, basisParts, map[string]int{"parts": n})
 	}
 	return nil
 }
 
-// serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV where that is asked
-// for.
+// serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV by the format.
 func (a *API) serveInput(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if _, err := a.conf.Jobs.Get(id); err != nil {
-		return of(jobs.Snapshot{}, err)
+		return unusable(jobs.Snapshot{}, err)
 	}
 	c := choice{format: "json"}
 	if err := a.readChoice(w, r.URL.Query(), &c); err != nil {
@@ -130,7 +129,7 @@ func (a *API) serveInput(w http.ResponseWriter, r *http.Request) error {
 	}
 	inputs, err := a.conf.Jobs.Inputs(id)
 	if err != nil {
-		return of(jobs.Snapshot{}, err)
+		return unusable(jobs.Snapshot{}, err)
 	}
 	a.send(w, id, c.format, c.compress, answer.BasisDataset, func(w io.Writer) error { return write(w, inputs) })
 	return nil
@@ -168,12 +167,13 @@ func writeCSV(w io.Writer, inputs []json.RawMessage) error {
 	return out.Error()
 }
 
-// send streams a download. One that breaks off is cut, so that the client sees it.
+// send streams a download. If it fails midway it cuts the connection, so that the client
+// notices.
 func (a *API) send(w http.ResponseWriter, id, format string, compress bool, basis string, write func(io.Writer) error) {
 	w.Header().Set("Content-Type", jobs.ContentType(format))
 	w.Header().Set(answer.BasisHeader, basis)
 	if err := stream(w, compress, write); err != nil {
-		a.conf.Log.Debug("a snapshot was cut off", "snapshot", id, "error", err)
+		a.conf.Log.Debug("a download was cut off", "snapshot", id, "error", err)
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -194,7 +194,7 @@ func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) e
 
 func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) error {
 	if err := a.conf.Jobs.Cancel(r.PathValue("id")); err != nil {
-		return of(jobs.Snapshot{}, err)
+		return unusable(jobs.Snapshot{}, err)
 	}
 	answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
 	return nil
@@ -205,7 +205,7 @@ func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) error {
 func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) error {
 	snap, err := a.conf.Jobs.Rerun(r.PathValue("id"), r.URL.Path)
 	if err != nil {
-		return of(snap, err)
+		return unusable(snap, err)
 	}
 	answer.JSON(w, http.StatusOK, basisRerun, map[string]string{"snapshot_id": snap.ID})
 	return nil

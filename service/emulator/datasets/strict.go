@@ -8,8 +8,8 @@ import (
 	"zonedeck/service/emulator/document"
 )
 
-// takes is an endpoint behind a look at the query: a parameter that is not among the names is
-// refused, or noted where the service is loose.
+// takes checks the query before an endpoint: an unknown parameter is refused, or noted if
+// the service is loose.
 func (a *API) takes(do endpoint, names ...string) http.HandlerFunc {
 	return a.serve(func(w http.ResponseWriter, r *http.Request) error {
 		if unknown := answer.UnknownParameters(w, r, a.conf.Loose, names...); len(unknown) > 0 {
@@ -33,8 +33,8 @@ func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*doc
 	return t.Loose(a.conf.Loose), nil
 }
 
-// finish ends a body of which every field was asked for: it notes what a loose service
-// lets pass.
+// finish is called after the last field of a body. It notes unknown fields that a loose
+// service accepts.
 func finish(w http.ResponseWriter, t *document.Table) error {
 	t.Done()
 	bad := inputErrors("")
@@ -59,7 +59,7 @@ const maxFaults = 100
 
 func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] }
 
-// between is a field with a whole number; otherwise is what it is where it is missing.
+// between reads a whole number; otherwise is its value if it is missing.
 func between(t *document.Table, name string, least, most, otherwise int) int {
 	if !t.Has(name) {
 		return otherwise

@@ -29,8 +29,8 @@ func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// serveScrape is POST /datasets/v3/scrape: a trigger whose records are the answer where
-// they come in time.
+// serveScrape is POST /datasets/v3/scrape: a trigger that answers with the records if they
+// come in time.
 func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
 	spec, err := a.readSpec(w, r)
 	if err != nil {
@@ -53,14 +53,13 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
 		})
 		return nil
 	}
-	// Records, for a new snapshot cannot be seen within the grace, and its own caller is
-	// answered all the same.
+	// Not Download: it would not find the new snapshot within the grace.
 	write, err := a.conf.Jobs.Records(snap.ID, spec.Format, jobs.Slice{})
 	if err == nil && snap.Rows() == 0 {
 		err = jobs.ErrEmpty
 	}
 	if err != nil {
-		return of(snap, err)
+		return unusable(snap, err)
 	}
 	a.send(w, snap.ID, spec.Format, false, basisScrape, write)
 	return nil
@@ -102,7 +101,7 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error
 	return s.spec, nil
 }
 
-// check looks at every input; the error names the first that does not fit.
+// check checks every input; the error names the first invalid one.
 func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	if len(inputs) > jobs.MaxInputs {
 		return refused("input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs))
@@ -136,7 +135,7 @@ func (a *API) check(s *settings, inputs []json.RawMessage) error {
 	return nil
 }
 
-// settings are what query, body and form say of a job besides its inputs.
+// settings are the parts of a job besides its inputs, from query, body and form.
 type settings struct {
 	spec     jobs.Spec
 	loose    bool
@@ -203,7 +202,7 @@ func wrongAuth(v string) (reason string) {
 	return ""
 }
 
-// finish checks what belongs together, and words the webhooks.
+// finish checks settings that depend on each other, and adds the webhooks.
 func (s *settings) finish(d jobs.Dataset) error {
 	if (s.kind != "") != (s.spec.Discover != "") {
 		return refused("discover_by", "Goes with type=discover_new")
@@ -224,8 +223,8 @@ func (s *settings) finish(d jobs.Dataset) error {
 	return nil
 }
 
-// withoutSecrets is the query for a job's log: what goes to a webhook stays out of it,
-// and what a loose service let pass, which can be anything.
+// withoutSecrets is the query for a job's log. It masks webhooks, and unknown parameters,
+// which could be anything.
 func withoutSecrets(q url.Values) string {
 	kept := url.Values{}
 	for name, vs := range q {

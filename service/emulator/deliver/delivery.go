@@ -23,13 +23,13 @@ const (
 	Endpoint = "endpoint" // the records
 )
 
-// Message is what is to be sent to whom.
+// Message is what to send, and where.
 type Message struct {
 	Snapshot string `json:"snapshot"`
-	// Status is the job's, on the wire's word.
+	// Status is the job's, as on the wire.
 	Status string `json:"status"`
 	Kind   string `json:"kind"`
-	// URL may have a login in it, which is kept like Auth.
+	// URL may contain a login, which is kept like Auth.
 	URL string `json:"url"`
 	// Auth is the Authorization header; a secret, kept until the delivery has ended.
 	Auth string `json:"auth,omitempty"`
@@ -44,8 +44,8 @@ type Message struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Status is a delivery's state. Done and failed are public documentation (canceled too;
-// nothing cancels one here); how a delivery that is still waiting is called is not shown.
+// Status is a delivery's state. Done and failed are public documentation (canceled too, but
+// nothing cancels a delivery here); the word for a waiting one is an assumption.
 type Status string
 
 // The states of a delivery.
@@ -66,19 +66,20 @@ type Attempt struct {
 	Status int    `json:"status,omitempty"`
 	Error  string `json:"error,omitempty"`
 	Millis int64  `json:"ms"`
-	// Fault tells that a scenario had its hand in it.
+	// Fault says what a fault of the scenario did to it.
 	Fault string `json:"fault,omitempty"`
-	// Over is false while it runs, and for ever where the process died in it.
+	// Over is false while it runs. It stays false if the process died meanwhile.
 	Over bool `json:"over"`
 }
 
-// File is one that the receiver has acknowledged.
+// File is a file that the receiver has acknowledged.
 type File struct {
 	Name string    `json:"filename"`
 	At   time.Time `json:"delivery_ts"`
 }
 
-// Delivery is what can be told of one. Its message has no secret, nor its address a login.
+// Delivery is the public state of a delivery. Its message has no secret and its address no
+// login.
 type Delivery struct {
 	ID       string    `json:"id"`
 	Message  Message   `json:"message"`
@@ -87,7 +88,7 @@ type Delivery struct {
 	Status   Status    `json:"status"`
 	Files    []File    `json:"files"`
 	Attempts []Attempt `json:"attempts"`
-	// Next is when it is tried again, while it waits.
+	// Next is when a waiting delivery is tried again.
 	Next time.Time `json:"next,omitzero"`
 }
 
@@ -96,8 +97,8 @@ type Fault struct {
 	Late time.Duration // waits before it is sent
 	// Copies is how often it is sent once the receiver acknowledges it; 0 is once.
 	Copies int
-	Never  bool // does not send it, and gives the delivery up
-	// Status stands for a receiver's answer; nothing is sent.
+	Never  bool // does not send it, and fails the delivery
+	// Status replaces the receiver's answer; nothing is sent.
 	Status int
 }
 
@@ -120,8 +121,8 @@ func (f Fault) String() string {
 
 const idPrefix = "d_"
 
-// idOf is the same for the same webhook of the same job, so that a job which hands its
-// webhooks over again after a crash starts no second delivery.
+// idOf is the same for the same webhook of the same job: a job that hands its webhooks over
+// again after a crash starts no second delivery.
 func idOf(m Message) string {
 	sum := sha256.Sum256([]byte(m.Snapshot + "\x00" + m.Kind + "\x00" + m.URL))
 	return encodeID(sum[:10])

@@ -10,11 +10,11 @@ import (
 
 const keptDeliveries = state.Table[Delivery]("deliveries")
 
-// load reads the deliveries. One that cannot be read is left out, with a note.
+// load reads the deliveries. It leaves out one that cannot be read, with a note.
 func (e *Engine) load() error {
 	return keptDeliveries.Each(e.conf.State, func(id string, d Delivery) error {
 		if d.ID != id || d.Message.Parts < 1 {
-			return errors.New("it is not the delivery that it is named after")
+			return errors.New("its id or its parts are wrong")
 		}
 		switch d.Status {
 		case Waiting, Done, Failed:
@@ -26,9 +26,8 @@ func (e *Engine) load() error {
 	})
 }
 
-// keep writes a delivery, and then has every reader see it. What an ended one held of
-// secrets is erased. It belongs to the one who adds or sends the delivery: nobody else
-// changes it meanwhile, and mu is not held.
+// keep writes a delivery, then shows it to readers. The secrets of one that has ended are
+// erased. Only the goroutine that adds or sends a delivery calls it, without holding mu.
 func (e *Engine) keep(d *Delivery) error {
 	write := e.conf.State.Update
 	if d.Status.ended() {
@@ -43,8 +42,8 @@ func (e *Engine) keep(d *Delivery) error {
 	return nil
 }
 
-// show has every reader see a delivery as it is now; called under mu, or before the engine
-// is shared. A delivery that was shown is never changed, only replaced.
+// show makes a delivery visible to readers. It is called under mu, or before the engine is
+// shared. A visible delivery is never changed, only replaced.
 func (e *Engine) show(d *Delivery) {
 	e.all[d.ID] = d
 	if d.Status == Waiting {
@@ -54,7 +53,7 @@ func (e *Engine) show(d *Delivery) {
 	}
 }
 
-// clean forgets deliveries that ended long ago.
+// clean removes deliveries that ended long ago.
 func (e *Engine) clean() {
 	e.mu.Lock()
 	var old []string

@@ -20,8 +20,8 @@ import (
 const (
 	// AckTimeout is how long a receiver may take to answer (public documentation).
 	AckTimeout = 30 * time.Second
-	// MaxAttempt is how long one attempt may take, however steadily its bytes move: a
-	// receiver that takes one at a time would hold a place for ever.
+	// MaxAttempt bounds one attempt even while its bytes move: a receiver that reads one
+	// byte at a time would hold a place for ever.
 	MaxAttempt = 15 * time.Minute
 	// Retention is how long a delivery that has ended can be read.
 	Retention = 30 * 24 * time.Hour
@@ -29,11 +29,11 @@ const (
 	maxWaiting   = 10_000
 	sendAtOnce   = 8
 	houseEvery   = time.Hour
-	maxSigned    = 64 << 20 // bytes of a body that is signed: it is held whole
+	maxSigned    = 64 << 20 // bytes of a signed body, which is held in memory
 	maxAnswer    = 64 << 10 // bytes of a receiver's answer that are read
 	maxErrorText = 300
 	maxCopies    = 16
-	diskPause    = time.Minute // after an attempt that could not be noted
+	diskPause    = time.Minute // after an attempt that could not be written
 )
 
 // Schedule is the waits between attempts when Config names none.
@@ -52,18 +52,18 @@ type Config struct {
 	Send func(*http.Request) (*http.Response, error)
 	// Source gives the records of an endpoint delivery.
 	Source Source
-	// Now is the emulator's clock, by which is waited; Wall the one of signatures,
-	// which receivers compare with their own. Nil is time.Now.
+	// Now is the emulator's clock, for the schedule. Wall is the clock of signatures, which
+	// receivers compare with their own. Nil is time.Now.
 	Now, Wall func() time.Time
-	// Secret signs every webhook after Standard Webhooks ("whsec_" and base64); empty
-	// signs none.
+	// Secret signs every webhook by Standard Webhooks ("whsec_" and base64). Empty is
+	// unsigned.
 	Secret string
 	// Schedule is the waits between the attempts at one file; nil is [Schedule].
 	Schedule []time.Duration
-	// AckTimeout is how long an attempt may stand still; 0 is [AckTimeout].
+	// AckTimeout is how long an attempt may make no progress; 0 is [AckTimeout].
 	AckTimeout time.Duration
-	// Fault is asked before every attempt; n counts those of the delivery from 1. Nil
-	// does nothing.
+	// Fault is called before every attempt; n counts the attempts at the delivery from 1.
+	// Nil does nothing.
 	Fault func(n int, d Delivery) Fault
 	Log   *slog.Logger
 }
@@ -71,24 +71,24 @@ type Config struct {
 // Engine delivers.
 type Engine struct {
 	conf   Config
-	signer *standardwebhooks.Webhook // nil signs nothing
+	signer *standardwebhooks.Webhook // nil is unsigned
 	ctx    context.Context
 	stop   context.CancelFunc
 	wg     sync.WaitGroup
 	slots  chan struct{}
 	wake   chan struct{}
 
-	adding sync.Mutex // one new delivery at a time, through disk; taken before mu
+	adding sync.Mutex // serialises new deliveries, including their writes; taken before mu
 
-	mu      sync.Mutex           // nobody who holds it waits for the disk
+	mu      sync.Mutex           // never held while the disk is written to
 	all     map[string]*Delivery // with secrets
-	waiting map[string]*Delivery // those of all that wait: few, where all are those of a month
+	waiting map[string]*Delivery // a small part of all
 	sending map[string]bool
-	held    map[string]Fault // made late by their fault
+	delayed map[string]Fault // whose Late is being waited for
 }
 
-// Open loads the deliveries that are kept. Nothing is sent before [Engine.Start]. The
-// error is the disk's, or that the secret is none.
+// Open loads the deliveries. Nothing is sent before [Engine.Start]. The error is the
+// disk's, or an invalid secret.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
 	if conf.Now == nil {
 		conf.Now = time.Now
@@ -102,7 +102,7 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.AckTimeout = cmp.Or(conf.AckTimeout, AckTimeout)
 	e := &Engine{
 		conf: conf, slots: make(chan struct{}, sendAtOnce), wake: make(chan struct{}, 1),
-		all: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, held: map[string]Fault{},
+		all: map[string]*Delivery{}, waiting: map[string]*Delivery{}, sending: map[string]bool{}, delayed: map[string]Fault{},
 	}
 	if conf.Secret != "" {
 		w, err := standardwebhooks.NewWebhook(conf.Secret)
@@ -120,11 +120,11 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	return e, nil
 }
 
-// Start begins to send.
+// Start begins sending.
 func (e *Engine) Start() { e.wg.Go(e.run) }
 
-// Close stops what is being sent and waits for it, and for what is just being taken.
-// Deliveries that wait go on at the next start.
+// Close stops the attempts, and waits for them and for deliveries that are being added.
+// Waiting deliveries go on at the next start.
 func (e *Engine) Close() error {
 	e.stop()
 	e.wg.Wait()
@@ -133,7 +133,7 @@ func (e *Engine) Close() error {
 	return nil
 }
 
-// Wake looks for what has become due. Whoever moves the clock calls it.
+// Wake looks for deliveries that are due. Call it after moving the clock.
 func (e *Engine) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -141,8 +141,8 @@ func (e *Engine) Wake() {
 	}
 }
 
-// Add takes the webhooks of a job. When it returns, they are on disk. One that was
-// taken before is left as it is. Errors: [ErrTooMany], or the disk's.
+// Add takes the webhooks of a job. They are on disk when it returns. It ignores one that
+// was added before. Errors: [ErrTooMany], or the disk's.
 func (e *Engine) Add(ms ...Message) error {
 	for _, m := range ms {
 		if _, err := e.add(idOf(m), m); err != nil {
@@ -153,8 +153,8 @@ func (e *Engine) Add(ms ...Message) error {
 	return nil
 }
 
-// Deliver takes a message that was asked for by itself: every call is a delivery of its
-// own. Errors as [Engine.Add].
+// Deliver adds a delivery apart from the webhooks of jobs; every call adds one. Errors: as
+// [Engine.Add].
 func (e *Engine) Deliver(m Message) (Delivery, error) {
 	d, err := e.add(newID(), m)
 	e.Wake()
@@ -182,7 +182,7 @@ func (e *Engine) add(id string, m Message) (Delivery, error) {
 	return d.public(), nil
 }
 
-// withoutLogin takes the password out of an address.
+// withoutLogin masks the login in an address.
 func withoutLogin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.User == nil {
@@ -230,7 +230,7 @@ func (e *Engine) List(snapshot string) []Delivery {
 	return out
 }
 
-// end moves a delivery to its last state; its secret goes.
+// end moves a delivery to its last state and removes its secrets.
 func (e *Engine) end(d *Delivery, status Status) {
 	d.Status, d.Ended, d.Next = status, e.conf.Now().UTC(), time.Time{}
 	d.withoutSecrets()
@@ -240,7 +240,7 @@ func (e *Engine) end(d *Delivery, status Status) {
 func (e *Engine) run() {
 	var cleaned time.Time
 	for {
-		// By the emulator's clock: one that was moved makes old what has ended.
+		// By the emulator's clock, which may have been moved.
 		if now := e.conf.Now(); now.Sub(cleaned) >= houseEvery {
 			e.clean()
 			cleaned = now
@@ -257,8 +257,8 @@ func (e *Engine) run() {
 	}
 }
 
-// sendDue starts an attempt at every delivery that is due, and gives the time until
-// the next one is.
+// sendDue starts an attempt at every delivery that is due. It returns the time until the
+// next one is.
 func (e *Engine) sendDue() time.Duration {
 	now := e.conf.Now()
 	next := houseEvery

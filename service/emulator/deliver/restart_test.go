@@ -67,7 +67,7 @@ func TestADeliveryGoesOnAfterARestart(t *testing.T) {
 	}
 	d = statetest.Open(t, statetest.Killed(t, d))
 	e = open(t, Config{State: d})
-	if n := d.Notes(); len(n) != 1 || n[0] != `"broken" of deliveries is left out: it cannot be read (it is not the delivery that it is named after)` {
+	if n := d.Notes(); len(n) != 1 || n[0] != `"broken" of deliveries is left out: it cannot be read (its id or its parts are wrong)` {
 		t.Errorf("notes: %q", n)
 	}
 	e.Start()

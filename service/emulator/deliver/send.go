@@ -25,7 +25,7 @@ var (
 	errLarge  = errors.New("the records are too many to be signed in one file")
 )
 
-// one makes one attempt at a delivery and notes what became of it.
+// one makes one attempt at a delivery and keeps its outcome.
 func (e *Engine) one(id string) {
 	select {
 	case e.slots <- struct{}{}:
@@ -48,7 +48,7 @@ func (e *Engine) one(id string) {
 	default:
 		status, err = e.post(d)
 		for n := 1; err == nil && n < min(fault.Copies, maxCopies); n++ {
-			// Whatever becomes of the copies: the first was acknowledged.
+			// The first was acknowledged, so the copies may fail.
 			_, _ = e.post(d)
 		}
 	}
@@ -58,13 +58,13 @@ func (e *Engine) one(id string) {
 	e.finish(d, status, err, e.conf.Wall().Sub(started), fault)
 }
 
-// begin notes an attempt on disk before it is made. ok is false where there is nothing
-// to send: its attempts are used up, or a fault makes it late.
+// begin writes an attempt to disk before it is made. ok is false when there is nothing to
+// send: the attempts are used up, or a fault makes this one late.
 func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	e.mu.Lock()
 	shown := e.all[id]
-	fault, held := e.held[id]
-	delete(e.held, id)
+	fault, delayed := e.delayed[id]
+	delete(e.delayed, id)
 	e.mu.Unlock()
 	if shown == nil || shown.Status != Waiting {
 		return nil, fault, false
@@ -78,11 +78,11 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 		return nil, fault, false
 	}
 	now := e.conf.Now().UTC()
-	if !held && e.conf.Fault != nil {
+	if !delayed && e.conf.Fault != nil {
 		fault = e.conf.Fault(len(d.Attempts)+1, d.public())
 		if fault.Late > 0 {
 			e.mu.Lock()
-			e.held[id] = fault
+			e.delayed[id] = fault
 			e.mu.Unlock()
 			d.Next = now.Add(fault.Late)
 			e.keepOrShow(d)
@@ -90,7 +90,7 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 		}
 	}
 	d.Attempts = append(d.Attempts, Attempt{At: now, Part: part, Fault: fault.String()})
-	// Where the process dies now, this is when the next one tries again.
+	// If the process dies now, the next one tries again then.
 	if tries < len(e.conf.Schedule) {
 		d.Next = now.Add(e.conf.Schedule[tries])
 	}
@@ -106,11 +106,11 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	return d, fault, true
 }
 
-// finish notes what became of an attempt at d.
-func (e *Engine) finish(d *Delivery, status int, err error, took time.Duration, fault Fault) {
+// finish keeps the outcome of an attempt at d.
+func (e *Engine) finish(d *Delivery, status int, err error, elapsed time.Duration, fault Fault) {
 	d = d.clone()
 	a := &d.Attempts[len(d.Attempts)-1]
-	a.Over, a.Status, a.Millis = true, status, took.Milliseconds()
+	a.Over, a.Status, a.Millis = true, status, elapsed.Milliseconds()
 	if err != nil {
 		a.Error = errorText(err)
 	}
@@ -129,8 +129,8 @@ func (e *Engine) finish(d *Delivery, status int, err error, took time.Duration, 
 	e.keepOrShow(d)
 }
 
-// keepOrShow keeps a delivery. Where the disk refuses, it goes on with it all the same; a
-// process that dies then makes its last attempt again.
+// keepOrShow keeps a delivery, and goes on without the disk if that fails. If the process
+// dies then, the next one repeats the last attempt.
 func (e *Engine) keepOrShow(d *Delivery) {
 	if err := e.keep(d); err != nil {
 		e.log(err, d.ID)
@@ -140,7 +140,7 @@ func (e *Engine) keepOrShow(d *Delivery) {
 	}
 }
 
-// tries are the attempts at one part.
+// tries counts the attempts at one part.
 func (d *Delivery) tries(part int) int {
 	n := 0
 	for _, a := range d.Attempts {
@@ -153,7 +153,7 @@ func (d *Delivery) tries(part int) int {
 
 func (e *Engine) log(err error, id string) {
 	if err != nil {
-		e.conf.Log.Error("a delivery's state could not be kept", "delivery", id, "error", err)
+		e.conf.Log.Error("could not write the state of a delivery", "delivery", id, "error", err)
 	}
 }
 
@@ -182,10 +182,9 @@ func fileName(m Message, part int) string {
 	return name
 }
 
-// post makes one POST. The error tells why the receiver does not have it, or why that
-// cannot be known.
+// post makes one POST. The error says why the receiver did not acknowledge it.
 func (e *Engine) post(d *Delivery) (status int, err error) {
-	// Before the receiver's time begins: a body that is signed is made as a whole.
+	// Before the receiver's time begins: a signed body is written to memory first.
 	body, err := e.body(d.Message, len(d.Files)+1)
 	if err != nil {
 		return 0, err
@@ -195,7 +194,7 @@ func (e *Engine) post(d *Delivery) (status int, err error) {
 	defer end()
 	ctx, cancel := context.WithCancelCause(bound)
 	defer cancel(nil)
-	// An attempt may take as long as bytes move.
+	// The timeout starts again whenever bytes move.
 	silent := time.AfterFunc(e.conf.AckTimeout, func() { cancel(errSilent) })
 	defer silent.Stop()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Message.URL, &moving{ReadCloser: body, moved: func() { silent.Reset(e.conf.AckTimeout) }})
@@ -213,12 +212,12 @@ func (e *Engine) post(d *Delivery) (status int, err error) {
 		return 0, err
 	}
 	defer resp.Body.Close()
-	// So that the connection can be used again; the answer itself says nothing.
+	// Reading the body lets the connection be used again; its content has no meaning.
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
 	return resp.StatusCode, acknowledged(resp.StatusCode)
 }
 
-// acknowledged is an error for every status but those of success; redirects are not
+// acknowledged is an error for every status that is not a success. Redirects are not
 // followed.
 func acknowledged(status int) error {
 	if status < 200 || status > 299 {
@@ -227,7 +226,7 @@ func acknowledged(status int) error {
 	return nil
 }
 
-// head sets the headers, and the signature where there is a secret.
+// head sets the headers, and the signature if there is a secret.
 func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 	m, h := d.Message, req.Header
 	h.Set("User-Agent", "zonedeck-emulator")
@@ -244,16 +243,16 @@ func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 		pass, _ := u.Password()
 		req.SetBasicAuth(u.Username(), pass)
 	}
-	whole, ok := body.(*held)
+	inMemory, ok := body.(*held)
 	if !ok {
 		return nil
 	}
-	req.ContentLength = int64(len(whole.all))
+	req.ContentLength = int64(len(inMemory.all))
 	if e.signer == nil {
 		return nil
 	}
 	now := e.conf.Wall()
-	sig, err := e.signer.Sign(d.ID, now, whole.all)
+	sig, err := e.signer.Sign(d.ID, now, inMemory.all)
 	if err != nil {
 		return fmt.Errorf("signing: %w", err)
 	}
@@ -276,8 +275,8 @@ func contentType(m Message) string {
 	}
 }
 
-// body is what is sent: held whole where it is small or has to be signed, otherwise
-// streamed from disk.
+// body is what is sent. It is in memory if it is small or signed, otherwise streamed from
+// disk.
 func (e *Engine) body(m Message, part int) (io.ReadCloser, error) {
 	if m.Kind == Notify {
 		b, err := json.Marshal(map[string]string{"snapshot_id": m.Snapshot, "status": m.Status})

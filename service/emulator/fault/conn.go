@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Hijack takes the connection over with the fault still on it. The first write is the
-// head of the answer (to CONNECT) and passes.
+// Hijack takes over the connection and keeps the fault on it. The first write is the head
+// of the answer to CONNECT, and passes.
 func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := t.rc.Hijack()
 	if err != nil {
@@ -23,9 +23,8 @@ func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	return slow, rw, nil
 }
 
-// Conn does to what is written to a connection what a cut, reset, dribble or bandwidth
-// asks for; for other kinds it is the connection itself. A cut closes the connection,
-// a reset resets it.
+// Conn applies a cut, reset, dribble or bandwidth to the writes of a connection. For other
+// kinds it returns the connection itself. A cut closes the connection, a reset resets it.
 func (a Action) Conn(c net.Conn) net.Conn {
 	switch a.Kind {
 	case Cut, Reset, Dribble, Bandwidth:
@@ -35,8 +34,8 @@ func (a Action) Conn(c net.Conn) net.Conn {
 	}
 }
 
-// conn is a connection with a fault on its writes. Like any connection it may be
-// written to by one goroutine while others read and close it.
+// conn is a connection with a fault on its writes. One goroutine may write to it while
+// others read and close it.
 type conn struct {
 	net.Conn
 	flow
@@ -62,7 +61,7 @@ func (c *conn) end() {
 	if c.do.Kind == Reset {
 		hardClose(c.Conn)
 	}
-	_ = c.Close() // what was to be said was said
+	_ = c.Close() // the bytes before the end were written
 }
 
 func (c *conn) wait(d time.Duration) error {
@@ -85,7 +84,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite half-closes where the connection below can.
+// CloseWrite half-closes if the connection below can.
 func (c *conn) CloseWrite() error {
 	if cw, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		return cw.CloseWrite()
@@ -96,9 +95,9 @@ func (c *conn) CloseWrite() error {
 // NetConn is the connection below.
 func (c *conn) NetConn() net.Conn { return c.Conn }
 
-// Conn does to what is read from a target's connection what the verdict asks for, where
-// that can be done without seeing the request: latency, drop, reset, hang, cut, dribble,
-// bandwidth. Other actions do nothing.
+// Conn applies the verdict to the reads of a target's connection. It handles the actions
+// that need no request: latency, drop, reset, hang, cut, dribble, bandwidth. Others do
+// nothing.
 func (v Verdict) Conn(c net.Conn) net.Conn {
 	switch v.Do.Kind {
 	case Drop, Reset, Hang, Cut, Dribble, Bandwidth:
@@ -110,7 +109,7 @@ func (v Verdict) Conn(c net.Conn) net.Conn {
 	return &targetConn{conn: conn{Conn: c, flow: v.Do.flow(), closed: make(chan struct{})}, delay: v.Delay}
 }
 
-// targetConn is a target's connection with a fault on what it sends.
+// targetConn is a target's connection with a fault on its reads.
 type targetConn struct {
 	conn
 	delay time.Duration // before the first byte
@@ -129,7 +128,7 @@ func (c *targetConn) Read(p []byte) (int, error) {
 	}
 	switch c.do.Kind {
 	case Drop:
-		_ = c.Close() // the target is gone, so its error is too
+		_ = c.Close() // the target counts as lost
 		return 0, io.EOF
 	case Hang:
 		_ = c.wait(MaxDelay) // either way it ends

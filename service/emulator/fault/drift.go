@@ -14,9 +14,9 @@ import (
 // maxToken bounds one tag or text of a page whose markup drifts.
 const maxToken = 1 << 20
 
-// drift renames the classes and ids of an HTML page, as a site does that was built
-// anew: what a person sees stays, selectors find nothing (service.md 7, parsing drift).
-// Names change the same way on every page. Everything but plain HTML passes as it is.
+// drift renames the classes and ids of an HTML page, as a rebuilt site does: a person sees
+// the same page, and selectors find nothing (service.md 7, parsing drift). A name changes in
+// the same way on every page. Anything other than plain HTML passes unchanged.
 func drift(resp *http.Response) {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if kind != "text/html" || resp.Header.Get("Content-Encoding") != "" {
@@ -43,9 +43,9 @@ func drift(resp *http.Response) {
 	resp.Header.Del("Etag")
 }
 
-// Drifts reports whether a drift hits a target's page without regard to how often it was
-// asked: rules that count calls or draw lots are decided where the calls pass. It counts
-// nothing. The call's point is Target, whatever it says.
+// Drifts reports whether a drift always hits a target's page. It leaves out rules that
+// count calls or have a probability: those are decided as calls pass. It counts nothing, and
+// takes the call's point to be Target.
 func (e *Engine) Drifts(c Call) bool {
 	c.Point, c.Host = Target, strings.ToLower(c.Host)
 	now := e.conf.Now()
@@ -59,7 +59,7 @@ func (e *Engine) Drifts(c Call) bool {
 	return false
 }
 
-// renamed writes a tag with new class and id names; one without them as it was.
+// renamed writes a tag with new class and id names. It leaves other tags unchanged.
 func renamed(out *bytes.Buffer, z *html.Tokenizer, raw []byte, closed bool) {
 	name, more := z.TagName()
 	tag := "<" + string(name)
@@ -88,9 +88,9 @@ func renamed(out *bytes.Buffer, z *html.Tokenizer, raw []byte, closed bool) {
 	out.WriteString(tag + ">")
 }
 
-// newName is a name that build tools give: of one letter and some digits.
+// newName is a name like those of build tools: a letter and some digits.
 func newName(old string) string {
 	h := fnv.New32a()
-	_, _ = h.Write([]byte(old)) // a hash takes everything
+	_, _ = h.Write([]byte(old)) // a hash never fails
 	return fmt.Sprintf("c%08x", h.Sum32())
 }

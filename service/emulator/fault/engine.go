@@ -16,21 +16,21 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// Reasons why a change of rules is refused.
+// Errors of a change of rules.
 var (
 	ErrNoSuchRule = errors.New("no such fault")
 	ErrRuleExists = errors.New("a fault of this id exists")
 	ErrTooMany    = fmt.Errorf("there are %d faults already", MaxRules)
 )
 
-// Config is what an Engine stands on.
+// Config is what an Engine needs.
 type Config struct {
-	// Seed makes chance repeatable.
+	// Seed makes random draws repeatable.
 	Seed uint64
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Hit is told which rules hit a request to a target, with the request's context:
-	// where it came from is not in its answer. Nil tells nobody.
+	// Hit is called with the rules that hit a request to a target, and the request's
+	// context: the answer does not name them. Nil does nothing.
 	Hit func(ctx context.Context, rules []string)
 }
 
@@ -43,7 +43,7 @@ type Engine struct {
 	next   int // number for a rule without an id
 }
 
-// held is a rule with its counters. The rule itself is never written to.
+// held is a rule with its counters. The rule itself never changes.
 type held struct {
 	rule  Rule
 	added time.Time
@@ -59,11 +59,12 @@ func New(conf Config) *Engine {
 	return e
 }
 
-// Counted is a rule with how often it was asked and how often it hit.
+// Counted is a rule with its counters.
 type Counted struct {
 	Rule  Rule
 	Added time.Time
-	// Calls matched while the rule was on and within its time; Hits of them were hit.
+	// Calls counts those that matched while the rule was on and within its time, Hits those
+	// it hit.
 	Calls, Hits int64
 }
 
@@ -78,8 +79,8 @@ func (c Counted) MarshalJSON() ([]byte, error) {
 	}{c.Rule.written(), c.Rule.Off, c.Calls, c.Hits, c.Added.UTC()}, json.Deterministic(true))
 }
 
-// Add takes rules in, all or none; one without an id gets one. They are asked in the
-// order in which they were added. Errors: ErrRuleExists, ErrTooMany.
+// Add adds rules, all or none, and gives an id to one without. Rules decide in the order in
+// which they were added. Errors: ErrRuleExists, ErrTooMany.
 func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
 	e.change.Lock()
 	defer e.change.Unlock()
@@ -135,7 +136,7 @@ func (e *Engine) Get(id string) (Counted, error) {
 	return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
 }
 
-// Remove forgets a rule. Error: ErrNoSuchRule.
+// Remove removes a rule. Error: ErrNoSuchRule.
 func (e *Engine) Remove(id string) error {
 	e.change.Lock()
 	defer e.change.Unlock()
@@ -149,7 +150,7 @@ func (e *Engine) Remove(id string) error {
 	return nil
 }
 
-// Clear forgets all rules and gives how many there were.
+// Clear removes all rules and returns how many there were.
 func (e *Engine) Clear() int {
 	e.change.Lock()
 	defer e.change.Unlock()
@@ -159,7 +160,7 @@ func (e *Engine) Clear() int {
 // Turn switches a rule on or off; its counters go on from where they stood. Error:
 // ErrNoSuchRule.
 func (e *Engine) Turn(id string, on bool) (Counted, error) {
-	e.change.Lock() // or a rule that was just replaced would be the one to be turned
+	e.change.Lock() // otherwise it could turn a rule that was just replaced
 	defer e.change.Unlock()
 	all := *e.rules.Load()
 	i := indexOf(all, id)
@@ -170,7 +171,7 @@ func (e *Engine) Turn(id string, on bool) (Counted, error) {
 	return all[i].counted(), nil
 }
 
-// Replace puts another rule in a rule's place, with new counters. The id stays. Error:
+// Replace replaces a rule, with new counters. The id stays. Error:
 // ErrNoSuchRule.
 func (e *Engine) Replace(id string, r Rule) (Counted, error) {
 	e.change.Lock()
@@ -188,8 +189,8 @@ func (e *Engine) Replace(id string, r Rule) (Counted, error) {
 	return h.counted(), nil
 }
 
-// Active reports whether any rule is about a point. It lets a caller skip the work of
-// describing a call.
+// Active reports whether a point has any rule. Without one, a caller need not describe its
+// calls.
 func (e *Engine) Active(p Point) bool {
 	for _, h := range *e.rules.Load() {
 		if h.rule.Match.Point == p && !h.off.Load() {
@@ -201,17 +202,16 @@ func (e *Engine) Active(p Point) bool {
 
 // Verdict is what happens to one call. The zero value is nothing.
 type Verdict struct {
-	// Delay is waited first: the sum of what all rules that hit asked for, at most
-	// MaxDelay.
+	// Delay is waited first. It is the sum over all rules that hit, at most MaxDelay.
 	Delay time.Duration
-	// Do is the action of the first rule that hit and does more than wait; its Kind is
-	// empty where there is none.
+	// Do is the action of the first rule that hit and does more than wait. Its Kind is empty
+	// if no rule does.
 	Do Action
 	// Rules are the ids of the rules that hit, in their order.
 	Rules []string
 }
 
-// Decide asks every rule about a call, and counts.
+// Decide applies every rule to a call, and counts it.
 func (e *Engine) Decide(c Call) Verdict {
 	var v Verdict
 	all := *e.rules.Load()
@@ -248,7 +248,7 @@ func (e *Engine) Decide(c Call) Verdict {
 	return v
 }
 
-// takeHit counts a hit unless the rule has hit as often as it may.
+// takeHit counts a hit, unless the rule has used up its Times.
 func (h *held) takeHit() bool {
 	for {
 		n := h.hits.Load()
@@ -261,7 +261,7 @@ func (h *held) takeHit() bool {
 	}
 }
 
-// generator is the chance of one call of one rule.
+// generator is the source of random draws for one call of one rule.
 func (e *Engine) generator(id string, n int64) *rand.Rand {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(id)) // a hash takes everything

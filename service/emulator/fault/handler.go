@@ -14,28 +14,28 @@ import (
 	"zonedeck/service/emulator/clock"
 )
 
-// Header names the rules that hit an answer.
+// Header is the header that names the rules that hit an answer.
 const Header = "x-emulator-fault"
 
-// basisHeader and basis mark an answer that a fault gave in place of the service.
+// basisHeader and basis mark an answer that a fault gave instead of the service.
 const (
 	basisHeader = "x-emulator-basis"
 	basis       = "assumption: a fault of the scenario"
 )
 
-// chunkPatience is how long a client may take to read one chunk of a slow answer.
+// chunkPatience is how long a client has to read one chunk of a slow answer.
 const chunkPatience = time.Minute
 
-// errEnded is what a handler's writes give once a fault has ended its answer.
+// errEnded is the error of a handler's writes after a fault has ended its answer.
 var errEnded = errors.New("the answer was ended by a fault")
 
-// Web is how a server takes part in faults.
+// Web applies faults to an HTTP server.
 type Web struct {
 	Engine *Engine
 	// Point is where the server stands.
 	Point Point
-	// Call describes a request; Point is filled in. It is called only while a rule is
-	// about the point.
+	// Call describes a request; Point is filled in. It is called only while the point has
+	// a rule.
 	Call func(*http.Request) Call
 	// Refuse answers with an error code of the service, the way this server does.
 	Refuse func(http.ResponseWriter, *http.Request, *RefusedError)
@@ -132,8 +132,7 @@ func wholeSeconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }
 
-// resetNow ends the connection with a reset in place of an orderly end. Where the
-// connection cannot be had (HTTP/2), the stream is reset.
+// resetNow resets the connection, or the stream where the connection is shared (HTTP/2).
 func resetNow(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -142,7 +141,7 @@ func resetNow(w http.ResponseWriter) {
 	hardClose(conn)
 }
 
-// hardClose closes with a reset where the connection below is one of TCP.
+// hardClose resets the connection if it is TCP underneath.
 func hardClose(c net.Conn) {
 	for inner := c; inner != nil; {
 		if l, ok := inner.(interface{ SetLinger(sec int) error }); ok {
@@ -158,7 +157,7 @@ func hardClose(c net.Conn) {
 	c.Close()
 }
 
-// garbage answers with a good status line and a body that no client can read.
+// garbage answers with a valid status line and a body that no client can read.
 func garbage(w http.ResponseWriter) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
@@ -170,7 +169,7 @@ func garbage(w http.ResponseWriter) {
 	_ = buffered.Flush() // the client may be gone
 }
 
-// deaf lets a handler run whose answer nobody gets.
+// deaf discards the answer of a handler.
 type deaf struct {
 	http.ResponseWriter
 	header http.Header
@@ -181,7 +180,7 @@ func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
 func (d *deaf) WriteHeader(int)             {}
 func (d *deaf) FlushError() error           { return nil }
 
-// Unwrap leaves deadlines to the connection; Flush and Hijack are not.
+// Unwrap lets a handler set deadlines on the connection.
 func (d *deaf) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 
 // Hijack is refused: the connection is still needed for the answer that comes instead.
@@ -211,8 +210,7 @@ func (b *bodiless) Write(p []byte) (int, error) {
 
 func (b *bodiless) Unwrap() http.ResponseWriter { return b.ResponseWriter }
 
-// throttled serves next with a body that is cut, reset or slow, on a connection taken
-// over as well.
+// throttled serves next with a body that is cut, reset or slow, also after a hijack.
 func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handler) {
 	t := &throttle{ResponseWriter: w, rc: http.NewResponseController(w), ctx: r.Context(), flow: a.flow()}
 	defer func() {
@@ -236,7 +234,7 @@ type throttle struct {
 	rc    *http.ResponseController
 	ctx   context.Context // of the request: a wait ends with it
 	ended bool
-	timed bool // a deadline of its own lies on the connection
+	timed bool // it has set a deadline on the connection
 }
 
 func (t *throttle) Write(p []byte) (int, error) {
@@ -254,7 +252,7 @@ func (t *throttle) piece(p []byte) (int, error) {
 	if t.do.Kind == Cut || t.do.Kind == Reset {
 		return t.ResponseWriter.Write(p)
 	}
-	// A deadline that was set for one quick write must not end a slow one.
+	// A deadline set for a quick write must not end a slow one.
 	t.timed = true
 	_ = t.rc.SetWriteDeadline(time.Now().Add(chunkPatience)) // a failure shows in the write
 	n, err := t.ResponseWriter.Write(p)
@@ -264,7 +262,7 @@ func (t *throttle) piece(p []byte) (int, error) {
 	return n, t.rc.Flush()
 }
 
-// FlushError leaves out what was ended.
+// FlushError fails once the body has ended.
 func (t *throttle) FlushError() error {
 	if t.ended {
 		return errEnded

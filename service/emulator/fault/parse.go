@@ -12,8 +12,8 @@ import (
 	"zonedeck/service/emulator/document"
 )
 
-// Parse reads one rule out of a table of a scenario or a body of the control API. All
-// mistakes are in the table; what comes back is good only where t.Err is nil.
+// Parse reads one rule from a table of a scenario or a body of the control API. Mistakes are
+// recorded in the table; the rule is valid only if t.Err is nil.
 //
 //	[[faults]]
 //	id = "slow-shop"
@@ -62,8 +62,8 @@ func parseMatch(t *document.Table) Match {
 	return m
 }
 
-// known is what a point knows of its calls. A rule about something else would never
-// hit, and never say why.
+// known lists what a point knows of its calls. A rule about anything else would never hit,
+// and never say why.
 func known(p Point) []string {
 	switch p {
 	case API:
@@ -98,8 +98,8 @@ func parseWhen(t *document.Table) When {
 	return w
 }
 
-// fieldsOf are the fields of a kind at p beside delay. A webhook and a job have no answer
-// that could be told more of.
+// fieldsOf lists the fields of a kind at p besides delay. Webhooks and jobs have fewer: they
+// have no answer to describe.
 func fieldsOf(p Point, k Kind) []string {
 	switch {
 	case p == Webhook && k == Status:
@@ -146,7 +146,7 @@ func parseAction(t *document.Table, p Point) Action {
 		t.Fail("body", "the body is too long", fmt.Sprintf("at most %d bytes", maxBody))
 	}
 	if p == "" {
-		return a // what is possible there cannot be said
+		return a // the actions depend on the point
 	}
 	if !validAt(p, a.Kind) {
 		t.Fail("action", fmt.Sprintf("%s is not an action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
@@ -171,7 +171,7 @@ func fieldsInWords(fields []string) string {
 	return "delay, " + strings.Join(fields, ", ")
 }
 
-// needed checks what a kind cannot do without, and fills in what is usual.
+// needed checks the required fields of a kind, and sets defaults.
 func needed(t *document.Table, p Point, a *Action) {
 	miss := func(name, expected string) {
 		if !t.Has(name) {
@@ -197,7 +197,7 @@ func needed(t *document.Table, p Point, a *Action) {
 		miss("rate", "rate = 1024, in bytes a second")
 	case Twice:
 		a.Copies = max(a.Copies, 2)
-	default: // the others need nothing
+	default: // the others require nothing
 	}
 	for name, v := range map[string]string{"code": a.Code, "message": a.Message} {
 		if len(v) > maxText || !httpguts.ValidHeaderFieldValue(v) {

@@ -21,7 +21,7 @@ const (
 // Kind is what a rule does.
 type Kind string
 
-// The kinds. Where one is of use is in [Kinds].
+// The kinds. [Kinds] lists those of each point.
 const (
 	Latency   Kind = "latency"   // wait, then go on
 	Status    Kind = "status"    // answer with a status
@@ -65,7 +65,7 @@ func Kinds(p Point) []Kind {
 
 // Rule is one fault. [Parse] checks it; a rule made by hand has to keep to its bounds.
 type Rule struct {
-	// ID names the rule in answers, in the journal and for changes.
+	// ID names the rule in answers, in the journal and in the control API.
 	ID string `json:"id"`
 	// Off keeps the rule from acting and counting.
 	Off   bool   `json:"off,omitzero"`
@@ -74,8 +74,8 @@ type Rule struct {
 	Do    Action `json:",inline"`
 }
 
-// Match says which calls a rule is about. Empty fields match everything; a "*" in one
-// stands for any text.
+// Match says which calls a rule applies to. Empty fields match everything; "*" stands for
+// any text.
 type Match struct {
 	Point   Point  `json:"point"`
 	Zone    string `json:"zone,omitzero"`
@@ -86,10 +86,10 @@ type Match struct {
 	Dataset string `json:"dataset,omitzero"`
 }
 
-// When says which of the matched calls are hit; all conditions have to hold. Calls are
-// counted from 1 per rule, while it is on and within its time.
+// When says which of the matched calls are hit; all conditions must hold. Each rule counts
+// its calls from 1, while it is on and within its time.
 type When struct {
-	// Nth hits this call only. From and Until bound the calls that are hit; Until is
+	// Nth hits only this call. From and Until bound the calls that are hit; Until is
 	// included. Every hits each call whose number, counted from From, is a multiple of it.
 	Nth   int64 `json:"nth,omitzero"`
 	From  int64 `json:"from,omitzero"`
@@ -111,7 +111,7 @@ type Action struct {
 	Kind Kind `json:"action"`
 	// Delay is waited before anything else, by every kind.
 	Delay Delay `json:"-"`
-	// Accepted lets the call happen, and loses or replaces its answer alone (drop, reset,
+	// Accepted lets the call happen, and loses or replaces only its answer (drop, reset,
 	// hang, status, too_fast, malformed).
 	Accepted bool `json:"accepted,omitzero"`
 	// Status, Header and Body are the answer of a status; Status is also the inner one of
@@ -119,10 +119,10 @@ type Action struct {
 	Status int               `json:"status,omitzero"`
 	Header map[string]string `json:"headers,omitempty"`
 	Body   string            `json:"body,omitzero"`
-	// Code and Message are an error's, such as "reject_block".
+	// Code and Message are an error's, for example "reject_block".
 	Code    string `json:"code,omitzero"`
 	Message string `json:"message,omitzero"`
-	// RetryAfter is the wait that too_fast asks for; whole seconds travel.
+	// RetryAfter is the wait that too_fast asks for, sent in whole seconds.
 	RetryAfter time.Duration `json:"retry_after,omitzero,format:units"`
 	// After is how many bytes of the body pass before a cut or a reset.
 	After int64 `json:"-"`
@@ -134,7 +134,7 @@ type Action struct {
 	Copies int64 `json:"copies,omitzero"`
 }
 
-// Delay is a distribution of waits. The zero value is no wait.
+// Delay is a distribution of waits. The zero value does not wait.
 type Delay struct {
 	// Fixed is the wait itself.
 	Fixed time.Duration
@@ -162,7 +162,7 @@ const (
 	maxHeaders = 64
 )
 
-// Call is what happens at a point, as far as the point knows it.
+// Call describes what passes a point, as far as the point knows it.
 type Call struct {
 	Point                                      Point
 	Zone, Product, Host, Path, Method, Dataset string
@@ -199,7 +199,7 @@ func Glob(pattern, text string) bool {
 	return strings.Trim(pattern[p:], "*") == ""
 }
 
-// hits decides on the n-th matched call, leaving chance and Times aside.
+// hits decides about the n-th matched call, without probability and Times.
 func (w *When) hits(n int64) bool {
 	from := max(w.From, 1)
 	switch {

@@ -15,7 +15,7 @@ import (
 	"zonedeck/service/emulator/clock"
 )
 
-// RefusedError is a call that a rule refuses with an error code of the service.
+// RefusedError refuses a call with an error code of the service.
 type RefusedError struct {
 	// Status is the inner status, Code the service's code, Msg its text.
 	Status    int
@@ -36,7 +36,7 @@ func refused(v Verdict) *RefusedError {
 	return &RefusedError{Status: v.Do.Status, Code: v.Do.Code, Msg: msg, Rules: v.Rules}
 }
 
-// Refused is v's refusal, for points that do not speak HTTP; nil where v refuses nothing.
+// Refused is v's refusal, for points that do not speak HTTP. It is nil if v refuses nothing.
 func (v Verdict) Refused() *RefusedError {
 	if v.Do.Kind != Code {
 		return nil
@@ -44,38 +44,37 @@ func (v Verdict) Refused() *RefusedError {
 	return refused(v)
 }
 
-// timeoutError is what a hanging target ends with.
+// timeoutError is the error of a target that hangs.
 type timeoutError struct{ error }
 
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 
 // Transport puts the faults of the point [Target] between a product and its targets.
-// about describes who asks (zone, product, dataset); host, path and method are the
-// request's. An error code comes back as a *[RefusedError]. With no rule about targets
-// it is next.
-func (e *Engine) Transport(about Call, next http.RoundTripper) http.RoundTripper {
+// caller gives zone, product and dataset; host, path and method are the request's. An error
+// code is returned as a *[RefusedError]. Without a rule for targets it returns next.
+func (e *Engine) Transport(caller Call, next http.RoundTripper) http.RoundTripper {
 	if !e.Active(Target) {
 		return next
 	}
-	return &transport{engine: e, about: about, next: next}
+	return &transport{engine: e, caller: caller, next: next}
 }
 
 type transport struct {
 	engine *Engine
-	about  Call
+	caller Call
 	next   http.RoundTripper
 }
 
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	c := t.about
+	c := t.caller
 	c.Point, c.Host, c.Path, c.Method = Target, strings.ToLower(r.URL.Hostname()), r.URL.Path, r.Method
 	v := t.engine.Decide(c)
 	if len(v.Rules) == 0 {
 		return t.next.RoundTrip(r)
 	}
-	if told := t.engine.conf.Hit; told != nil {
-		told(r.Context(), v.Rules)
+	if hit := t.engine.conf.Hit; hit != nil {
+		hit(r.Context(), v.Rules)
 	}
 	if err := clock.Pause(r.Context(), v.Delay); err != nil {
 		closeBody(r)
@@ -102,14 +101,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a.instead(r, v)
 }
 
-// closeBody does what a RoundTripper owes to a request that it does not send.
+// closeBody closes the body of a request that is not sent, as a RoundTripper must.
 func closeBody(r *http.Request) {
 	if r.Body != nil {
 		r.Body.Close()
 	}
 }
 
-// needsAnswer: the target is asked, and its answer changed.
+// needsAnswer reports whether the action changes the target's answer.
 func (a Action) needsAnswer() bool {
 	switch a.Kind {
 	case Cut, Dribble, Bandwidth, Empty, Drift:
@@ -121,7 +120,7 @@ func (a Action) needsAnswer() bool {
 	}
 }
 
-// instead is what comes in place of the target's answer.
+// instead is the answer or error in place of the target's answer.
 func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
 	switch a.Kind {
 	case Status, TooFast:
@@ -151,7 +150,7 @@ func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
 	}
 }
 
-// captchaPage looks like what a target shows to a visitor that it takes for a robot.
+// captchaPage looks like the page that a target shows to a suspected robot.
 const captchaPage = `<!doctype html>
 <html><head><title>Are you a robot?</title></head><body>
 <h1>Please confirm that you are not a robot</h1>
@@ -170,7 +169,7 @@ func page(r *http.Request, status int, h http.Header, body string) *http.Respons
 	}
 }
 
-// change turns the target's answer into what the rule asks for.
+// change applies the rule to the target's answer.
 func (a Action) change(resp *http.Response) {
 	switch a.Kind {
 	case Cut, Reset, Dribble, Bandwidth:
@@ -182,7 +181,7 @@ func (a Action) change(resp *http.Response) {
 		resp.Header.Del("Content-Encoding")
 	case Drift:
 		drift(resp)
-	default: // latency was waited for already
+	default: // a latency was already waited for
 	}
 }
 
@@ -193,7 +192,8 @@ func (a Action) endOfBody() error {
 	return io.ErrUnexpectedEOF
 }
 
-// body is one that ends too early or comes slowly. One that is shorter passes whole.
+// body is a body that ends too early or comes slowly. A body shorter than the cut passes
+// whole.
 type body struct {
 	io.ReadCloser
 	flow
@@ -205,7 +205,7 @@ func (b *body) Read(p []byte) (int, error) {
 	if !errors.Is(err, errEnded) {
 		return n, err
 	}
-	// An end that falls on the very byte is the body's own.
+	// The body may end exactly at the cut: then it is complete.
 	var one [1]byte
 	if n, err := b.ReadCloser.Read(one[:]); n == 0 {
 		return 0, err
@@ -213,7 +213,7 @@ func (b *body) Read(p []byte) (int, error) {
 	return 0, b.do.endOfBody()
 }
 
-// drained is a reader over bytes that a rewriter produced, and then its own.
+// drained reads what a rewriter produces, call by call.
 type drained struct {
 	out  bytes.Buffer
 	more func(*bytes.Buffer) error

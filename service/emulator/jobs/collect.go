@@ -16,13 +16,13 @@ import (
 
 const (
 	maxPageBytes = 4 << 20
-	// maxInputBytes and maxInputRecords bound what one input can give; what it has
-	// given by then is kept.
+	// maxInputBytes and maxInputRecords bound the records of one input. Those collected
+	// before the bound are kept.
 	maxInputBytes   = 32 << 20
 	maxInputRecords = 10_000
 )
 
-// codes of error rows. dead_page is public documentation; the others are assumptions.
+// Codes of error rows. dead_page is public documentation; the others are assumptions.
 const (
 	codeDeadPage    = "dead_page"
 	codeFailed      = "crawl_failed"
@@ -43,7 +43,7 @@ type visit struct {
 	err    error // of encoding; ends the job
 }
 
-// collect does one input. An error means that the job cannot go on, or that ctx ended.
+// collect works on one input. An error means that the job cannot go on, or that ctx ended.
 func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	l := line{I: p.i}
 	d, err := Find(j.shape.dataset)
@@ -86,11 +86,11 @@ func (j *job) collect(ctx context.Context, p pending) (line, error) {
 // text is a field of the input, "" when it has none.
 func (v *visit) text(name string) string {
 	var s string
-	_ = json.Unmarshal(v.in[name], &s) // was checked when the job was started
+	_ = json.Unmarshal(v.in[name], &s) // CheckInput refused anything else
 	return s
 }
 
-// number is a field of the input, or what stands for it.
+// number is a field of the input, or the default where it is missing.
 func (v *visit) number(name string, missing int) int {
 	if raw, ok := v.in[name]; ok {
 		if n, err := strconv.Atoi(unquoted(raw)); err == nil {
@@ -109,7 +109,7 @@ func (v *visit) page(ctx context.Context, url string) (Page, error) {
 	return p, err
 }
 
-// get fetches a page, among the few that all jobs fetch at once.
+// get fetches a page of any status. All jobs together fetch pagesAtOnce at a time.
 func (v *visit) get(ctx context.Context, url string) (Page, error) {
 	e := v.job.engine
 	select {
@@ -129,7 +129,7 @@ func (v *visit) get(ctx context.Context, url string) (Page, error) {
 	return p, nil
 }
 
-// record keeps one; it reports whether more are wanted.
+// record adds a record. It reports whether more are wanted.
 func (v *visit) record(r record) bool {
 	if !v.more() {
 		return false
@@ -147,7 +147,7 @@ func (v *visit) record(r record) bool {
 	return v.more()
 }
 
-// input is what was asked for, as a record shows it.
+// input is the input as a record shows it.
 func (v *visit) input() object {
 	fields, err := InputFields(v.job.shape.dataset, v.job.shape.discover)
 	if err != nil {
@@ -166,7 +166,7 @@ func (v *visit) more() bool {
 	return v.err == nil && len(v.out.Records) < v.limit && v.bytes < maxInputBytes
 }
 
-// failed keeps an error row; in is the input, or the page of a crawl.
+// failed adds an error row; in is the input, or the page of a crawl.
 func (v *visit) failed(in json.RawMessage, err error) {
 	f := failure{Error: err.Error(), Code: codeFailed, Input: in}
 	if fe := (*FetchError)(nil); errors.As(err, &fe) {
@@ -176,7 +176,7 @@ func (v *visit) failed(in json.RawMessage, err error) {
 	v.out.Errors = append(v.out.Errors, f)
 }
 
-// failedPage keeps an error row of a page that the input did not name itself.
+// failedPage adds an error row for a page that the input did not name itself.
 func (v *visit) failedPage(url string, err error) {
 	b, merr := json.Marshal(map[string]string{"url": url})
 	if merr != nil {
@@ -188,7 +188,7 @@ func (v *visit) failedPage(url string, err error) {
 
 func (v *visit) now() time.Time { return v.job.engine.conf.Now().UTC() }
 
-// pageError is the error record of a page that is not the one that was asked for.
+// pageError is why a page does not have what was asked for; nil when it does.
 func pageError(p Page) error {
 	switch {
 	case p.Status == http.StatusNotFound || p.Status == http.StatusGone:

@@ -12,12 +12,12 @@ import (
 	"zonedeck/service/emulator/page"
 )
 
-// Bounds of one crawl. The public documentation names none; these are assumptions.
+// Bounds of one crawl. They are assumptions: public documentation names none.
 const (
 	maxCrawlDepth     = 10
 	defaultCrawlDepth = 3
-	maxCrawlPages     = 1000 // fetched, whatever became of them
-	defaultCrawlPages = 100  // records, where limit_per_input says nothing
+	maxCrawlPages     = 1000 // fetched, with or without a record
+	defaultCrawlPages = 100  // records without limit_per_input
 	maxFrontierBytes  = 16 << 20
 )
 
@@ -52,8 +52,8 @@ type hop struct {
 	depth int
 }
 
-// frontier is what a crawl knows: pages to come, in the order they were found, and the
-// ones it has seen.
+// frontier is the state of a crawl: the pages to fetch, in the order they were found, and
+// the pages it has seen.
 type frontier struct {
 	host            string
 	depth           int
@@ -61,7 +61,7 @@ type frontier struct {
 	robots          robots
 	seen            map[string]bool
 	queue           []hop
-	bytes           int // of the addresses that were seen
+	bytes           int // of the seen addresses
 }
 
 func crawl(ctx context.Context, v *visit) error {
@@ -94,8 +94,7 @@ func crawl(ctx context.Context, v *visit) error {
 	return nil
 }
 
-// page fetches one page, keeps what it gave and notes where it leads. An error ends the
-// crawl.
+// page fetches one page, records it and queues its links. An error ends the crawl.
 func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 	p, err := v.get(ctx, h.url.String())
 	if ctx.Err() != nil {
@@ -151,7 +150,7 @@ func (f *frontier) page(ctx context.Context, v *visit, h hop) error {
 	return nil
 }
 
-// add queues a page of the same site that was not seen yet and may be fetched.
+// add queues a new page of the same site if robots.txt and the filters allow it.
 func (f *frontier) add(u *url.URL, depth int) {
 	u.Fragment, u.RawFragment = "", ""
 	if !strings.EqualFold(u.Host, f.host) || len(f.seen) >= 10*maxCrawlPages || f.bytes >= maxFrontierBytes {
@@ -172,8 +171,8 @@ func (f *frontier) add(u *url.URL, depth int) {
 	f.queue = append(f.queue, hop{u, depth})
 }
 
-// canonical tells whether two addresses are the same page: host in lower case, the
-// query in order, no fragment.
+// canonical is equal for addresses of the same page: host in lower case, the query in
+// order, no fragment.
 func canonical(u *url.URL) string {
 	c := *u
 	c.Host = strings.ToLower(c.Host)
@@ -187,13 +186,13 @@ func canonical(u *url.URL) string {
 	return c.String()
 }
 
-// robotsOf reads a site's robots.txt: a missing one allows everything, one that the
-// site cannot serve nothing (RFC 9309 2.3.1).
+// robotsOf reads a site's robots.txt. A missing one allows everything; one that the site
+// fails to serve allows nothing (RFC 9309 2.3.1).
 func robotsOf(ctx context.Context, v *visit, u *url.URL) (robots, error) {
 	p, err := v.get(ctx, (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/robots.txt"}).String())
 	switch {
 	case err != nil:
-		return robots{}, err // the page would fail the same way
+		return robots{}, err // a page would fail in the same way
 	case p.Status >= http.StatusInternalServerError:
 		return robots{none: true}, nil
 	case p.Status != http.StatusOK:
@@ -202,7 +201,7 @@ func robotsOf(ctx context.Context, v *visit, u *url.URL) (robots, error) {
 	return parseRobots(p.Body), nil
 }
 
-// pattern is nil for an empty text; what was checked before compiles.
+// pattern is nil for an empty text. CheckInput refused patterns that do not compile.
 func pattern(s string) *regexp.Regexp {
 	if s == "" {
 		return nil

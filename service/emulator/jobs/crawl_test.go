@@ -205,7 +205,7 @@ func TestAnExpiredJobGoesByItself(t *testing.T) {
 		if _, err := e.Inputs(snap.ID); err == nil {
 			t.Error("the inputs are still there")
 		}
-		time.Sleep(goneAfter + 2*sweepEvery) //nolint:forbidigo // the bubble's clock: no time passes
+		time.Sleep(expiredFor + 2*sweepEvery) //nolint:forbidigo // the bubble's clock: no time passes
 		synctest.Wait()
 		if _, err := e.Get(snap.ID); err == nil {
 			t.Error("the job is still known")

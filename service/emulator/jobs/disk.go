@@ -9,7 +9,7 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// What is kept of a job: its state, its inputs, some to a line, and a line for each input
+// A job is kept as its state, its inputs (several to a line), and a line for each input
 // that is done.
 const (
 	keptJobs      = state.Table[meta]("jobs")
@@ -18,7 +18,7 @@ const (
 	inputsPerLine = 256
 )
 
-// load reads the jobs. One that cannot be read is left out, with a note.
+// load reads the jobs. It leaves out a job that cannot be read, with a note.
 func (e *Engine) load() error {
 	return keptJobs.Each(e.conf.State, func(id string, m meta) error {
 		j := e.newJob(id, m)
@@ -36,22 +36,22 @@ func (e *Engine) load() error {
 	})
 }
 
-// create keeps a new job, as a whole or not at all.
+// create writes a new job in one transaction.
 func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
 	return e.conf.State.Update(func(tx *state.Tx) error {
 		if err := keptJobs.Put(tx, j.id, j.meta); err != nil {
 			return err
 		}
 		n := 0
-		for some := range slices.Chunk(inputs, inputsPerLine) {
-			b, err := encodeValue(some)
+		for chunk := range slices.Chunk(inputs, inputsPerLine) {
+			b, err := encodeValue(chunk)
 			if err == nil {
 				err = keptInputs.Put(tx, j.id, n, b)
 			}
 			if err != nil {
 				return err
 			}
-			n += len(some)
+			n += len(chunk)
 		}
 		if done == nil {
 			return nil
@@ -64,12 +64,12 @@ func (e *Engine) create(j *job, inputs []json.RawMessage, done *line) error {
 	})
 }
 
-// drop forgets what is kept of a job, or of its inputs and records alone. What was not
-// forgotten when the machine died is dropped again.
-func (j *job) drop(whole bool) error {
+// drop deletes a job, or only its inputs and records. If a power cut undoes it, the next
+// sweep repeats it.
+func (j *job) drop(withState bool) error {
 	return j.engine.conf.State.Soon(func(tx *state.Tx) error {
 		err := errors.Join(keptInputs.Delete(tx, j.id), keptRecords.Delete(tx, j.id))
-		if whole && err == nil {
+		if withState && err == nil {
 			err = keptJobs.Delete(tx, j.id)
 		}
 		return err
@@ -79,11 +79,11 @@ func (j *job) drop(whole bool) error {
 // eachInput calls fn for the inputs in their order, and ends with its first error.
 func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
 	return keptInputs.Each(j.engine.conf.State, j.id, func(first int, b []byte) error {
-		var some []json.RawMessage
-		if err := json.Unmarshal(b, &some); err != nil {
+		var chunk []json.RawMessage
+		if err := json.Unmarshal(b, &chunk); err != nil {
 			return fmt.Errorf("reading the inputs from %d: %w", first, err)
 		}
-		for i, in := range some {
+		for i, in := range chunk {
 			if err := fn(first+i, in); err != nil {
 				return err
 			}
@@ -92,8 +92,8 @@ func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
 	})
 }
 
-// eachLine calls fn for the line of each input that has one, in the inputs' order.
-// Records beyond those that the whole job may have are left out.
+// eachLine calls fn for the line of each input that has one, in the order of the inputs.
+// It leaves out records beyond the limit of the job.
 func (j *job) eachLine(fn func(line) error) error {
 	left := j.shape.total
 	return keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
@@ -110,7 +110,7 @@ func (j *job) eachLine(fn func(line) error) error {
 }
 
 // Inputs reads the inputs of a job. Errors: [ErrNoSnapshot], [ErrNoInput] when they
-// are gone, or the disk's.
+// were removed, or the disk's.
 func (e *Engine) Inputs(id string) ([]json.RawMessage, error) {
 	j, err := e.job(id)
 	if err != nil {

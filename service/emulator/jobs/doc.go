@@ -3,15 +3,15 @@
 // survives the process.
 //
 // The emulator's dataset endpoints call it. An [Engine] is safe for concurrent use; its
-// goroutines have ended when [Engine.Close] returns. Reading waits for no disk that is
-// being written to.
+// goroutines have ended when [Engine.Close] returns. Readers never wait for a write to
+// disk.
 //
-// A job and its inputs are kept as one change. Each finished input adds one line, by the
-// input's number; a process that dies leaves whole lines only, and the next one does the
-// inputs that have none, so no record is lost and none comes twice.
+// A job and its inputs are written in one transaction. Each finished input adds one line,
+// under the input's number. A process that dies leaves only whole lines, and the next one
+// works through the inputs that have none: no record is lost and none comes twice.
 //
 // A job goes through starting, running and building (the records are read back,
-// checked and measured) to ready, failed or canceled. Where webhooks were asked for,
-// they are handed over after the last state is on disk, again at the next start when
-// the process died in between: a hand-over that was seen before must be recognised.
+// checked and measured) to ready, failed or canceled. Its webhooks are handed over once
+// the last state is on disk. If the process dies in between, the next one hands them over
+// again, so the receiver of a hand-over must recognise a repeated one.
 package jobs

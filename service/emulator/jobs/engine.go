@@ -20,10 +20,10 @@ const (
 	workersPerJob = 4
 	pagesAtOnce   = 16
 	sweepEvery    = time.Hour
-	diskPause     = 5 * time.Second // after a state that could not be written
+	diskPause     = 5 * time.Second // before a failed write is tried again
 )
 
-// Page is a page as a job got it.
+// Page is a page as a job received it.
 type Page struct {
 	URL         string
 	Status      int
@@ -32,7 +32,7 @@ type Page struct {
 	Body        []byte
 }
 
-// FetchError is a page that could not be had; Code is the service's error code.
+// FetchError is a page that could not be fetched; Code is the service's error code.
 type FetchError struct{ Code, Reason string }
 
 func (e *FetchError) Error() string { return e.Reason }
@@ -40,8 +40,8 @@ func (e *FetchError) Error() string { return e.Reason }
 // Request is a page that a job wants.
 type Request struct {
 	URL string
-	// Dataset tells whose page it is, so that the crawl can leave through other exits
-	// than the scrapers.
+	// Dataset is the job's, so that the crawl can leave through other exits than the
+	// scrapers.
 	Dataset string
 	// Limit bounds the bytes of the body that are read.
 	Limit int64
@@ -61,16 +61,16 @@ type Config struct {
 	Shop string
 	// PageDelay is waited before each page, BuildTime while a job is building.
 	PageDelay, BuildTime time.Duration
-	// Grace is how long a new job cannot be seen (seen on the real service: about 20
-	// seconds); 0 shows it at once.
+	// Grace is how long a new job cannot be seen (about 20 seconds on the real service);
+	// 0 shows it at once.
 	Grace time.Duration
 	// MaxRunning bounds the unfinished jobs of one dataset; 0 is [MaxRunning].
 	MaxRunning int
-	// Fault is asked before every input. Its error is the input's, as Fetch's is; one
-	// that wraps a [FailedError] fails the whole job. Nil does nothing.
+	// Fault is called before every input. Its error fails the input, like Fetch's; a
+	// [FailedError] fails the whole job. Nil does nothing.
 	Fault func(ctx context.Context, dataset, url string) error
-	// HandOver takes the webhooks of a job that has ended. What it has taken is on
-	// disk when it returns; it may be given the same ones again. Nil drops them.
+	// HandOver takes the webhooks of a job that has ended. They are on disk when it
+	// returns; it may be given the same ones again. Nil drops them.
 	HandOver func(Snapshot, []Hook) error
 	Log      *slog.Logger
 }
@@ -87,11 +87,11 @@ type Engine struct {
 	mu     sync.Mutex // taken before a job's, never after
 	closed bool
 	jobs   map[string]*job
-	// running counts the unfinished jobs by dataset, those that are just being kept too.
+	// running counts the unfinished jobs by dataset, including those being written.
 	running map[string]int
 }
 
-// Open loads the jobs that are kept and goes on with those that had not ended.
+// Open loads the jobs and resumes those that had not ended.
 func Open(ctx context.Context, conf Config) (*Engine, error) {
 	conf.Shop = strings.TrimSuffix(cmp.Or(conf.Shop, "http://lab.test"), "/")
 	conf.MaxRunning = cmp.Or(conf.MaxRunning, MaxRunning)
@@ -113,8 +113,8 @@ func Open(ctx context.Context, conf Config) (*Engine, error) {
 	return e, nil
 }
 
-// Close stops the running jobs where they are and waits for them, and for those that are
-// just being kept.
+// Close stops the running jobs where they are, and waits for them and for jobs that are
+// being written.
 func (e *Engine) Close() error {
 	e.mu.Lock()
 	e.closed = true
@@ -134,7 +134,8 @@ func (e *Engine) Trigger(spec Spec) (Snapshot, error) {
 	return e.add(newID(idPrefix), spec, nil)
 }
 
-// add starts a job; done is the line of its only input where that is known already.
+// add starts a job. done is the line of its only input, nil when it is still to be
+// collected.
 func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	if err := e.reserve(spec.Dataset); err != nil {
 		return Snapshot{}, err
@@ -154,14 +155,14 @@ func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.jobs[j.id] = j
-	if !e.closed { // or it runs at the next start
+	if !e.closed { // otherwise it runs at the next start
 		e.start(j)
 	}
 	return j.snapshot(), nil
 }
 
-// reserve takes a place among the unfinished jobs of a dataset, and has Close wait until
-// the job is kept.
+// reserve takes a place among the unfinished jobs of a dataset. Close waits until the
+// caller has called wg.Done.
 func (e *Engine) reserve(dataset string) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -176,7 +177,7 @@ func (e *Engine) reserve(dataset string) error {
 	return nil
 }
 
-// free gives a place back.
+// free returns a place.
 func (e *Engine) free(dataset string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -185,7 +186,7 @@ func (e *Engine) free(dataset string) {
 	}
 }
 
-// MaxRunning is how many jobs of one dataset run at most.
+// MaxRunning is the most jobs of one dataset that can run at a time.
 func (e *Engine) MaxRunning() int { return e.conf.MaxRunning }
 
 // start runs a job; called under mu or before the engine is shared.
@@ -222,7 +223,7 @@ func (e *Engine) job(id string) (*job, error) {
 	return j, nil
 }
 
-// all are the jobs in any order.
+// all lists the jobs, in any order.
 func (e *Engine) all() []*job {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -242,8 +243,8 @@ func (e *Engine) List() []Snapshot {
 	return out
 }
 
-// Wait returns when a job has ended or ctx has, with what can be told of it then. The
-// error is [ErrNoSnapshot] or ctx's.
+// Wait returns the snapshot when the job or ctx has ended. The error is [ErrNoSnapshot] or
+// ctx's.
 func (e *Engine) Wait(ctx context.Context, id string) (Snapshot, error) {
 	j, err := e.job(id)
 	if err != nil {
@@ -271,14 +272,14 @@ func (e *Engine) Cancel(id string) error {
 }
 
 // Rerun starts a job like another one. Errors: those of [Engine.Trigger],
-// [ErrNoSnapshot], [ErrNoInput] when the inputs are gone.
+// [ErrNoSnapshot], [ErrNoInput] when the inputs were removed.
 func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	j, err := e.job(id)
 	if err != nil {
 		return Snapshot{}, err
 	}
 	if j.snapshot().Kept {
-		return Snapshot{}, ErrNoInput // what it has is a filter
+		return Snapshot{}, ErrNoInput // its input is a filter
 	}
 	inputs, err := e.Inputs(id)
 	if err != nil {
@@ -291,14 +292,14 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	})
 }
 
-// Prefixes of ids (public documentation): a job's snapshot, and one of records that were
-// there.
+// Prefixes of ids (public documentation): the snapshot of a job, and one of records that
+// were already collected.
 const (
 	idPrefix   = "sd_"
 	keptPrefix = "snap_"
 )
 
-// newID is random, so that nobody guesses another's snapshot.
+// newID is random, so that ids cannot be guessed.
 func newID(prefix string) string {
 	b := make([]byte, 10)
 	rand.Read(b) // never fails (crypto/rand)

@@ -2,12 +2,11 @@ package jobs
 
 import "time"
 
-// goneAfter is how long an expired snapshot is still known as expired.
-const goneAfter = Retention
+// expiredFor is how long a snapshot is listed as expired.
+const expiredFor = Retention
 
-// Wake looks for what time has brought about: snapshots that have expired, hooks that
-// could not be handed over. Whoever moves the clock calls it; otherwise it happens
-// every hour.
+// Wake starts a sweep: it removes expired snapshots and hands over hooks that could not be
+// handed over before. Call it after moving the clock; otherwise it happens every hour.
 func (e *Engine) Wake() {
 	select {
 	case e.wake <- struct{}{}:
@@ -29,8 +28,8 @@ func (e *Engine) keepHouse() {
 	}
 }
 
-// sweep hands over what was not, takes the records of expired jobs from disk, and the
-// jobs themselves some time later.
+// sweep hands over the hooks that are left, removes the records of expired jobs from disk,
+// and the jobs themselves some time later.
 func (e *Engine) sweep() {
 	for _, j := range e.all() {
 		s := j.snapshot()
@@ -41,7 +40,7 @@ func (e *Engine) sweep() {
 		age := e.conf.Now().Sub(s.Created)
 		var err error
 		switch {
-		case age > Retention+goneAfter:
+		case age > Retention+expiredFor:
 			e.mu.Lock()
 			delete(e.jobs, j.id)
 			e.mu.Unlock()
@@ -51,7 +50,7 @@ func (e *Engine) sweep() {
 			j.emptied = err == nil
 		}
 		if err != nil {
-			e.conf.Log.Error("an expired job could not be removed", "snapshot", j.id, "error", err)
+			e.conf.Log.Error("could not remove an expired job", "snapshot", j.id, "error", err)
 		}
 	}
 }

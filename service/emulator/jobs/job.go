@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// meta is the state of a job: what can be told of it, and what only the engine needs.
+// meta is the state of a job: its public snapshot, and what only the engine needs.
 type meta struct {
 	Snapshot
 	LimitPerInput int      `json:"limit_per_input,omitempty"`
@@ -21,15 +21,14 @@ type meta struct {
 	Hooks         []Hook   `json:"hooks,omitempty"`
 }
 
-// line is all that one input gave.
+// line is the result of one input.
 type line struct {
 	I       int               `json:"-"` // the input's number
 	Records []json.RawMessage `json:"records,omitempty"`
 	Errors  []failure         `json:"errors,omitempty"`
 }
 
-// failure is a row of what could not be had, in the form it is downloaded in (public
-// documentation).
+// failure is an error row, in the form in which it is downloaded (public documentation).
 type failure struct {
 	Error string `json:"error"`
 	Code  string `json:"error_code"`
@@ -44,10 +43,10 @@ type job struct {
 	shape  shape
 	over   chan struct{} // closed at the end
 
-	emptied bool // the records of an expired job have gone; keepHouse's own
+	emptied bool // the records of an expired job were removed; only keepHouse uses it
 
-	// writing is held by whoever changes what is kept, through disk; taken before mu, which
-	// nobody holds meanwhile.
+	// writing is held during a change on disk. It is taken before mu, which is not held
+	// while the disk is written to.
 	writing sync.Mutex
 
 	mu   sync.Mutex // guards what follows
@@ -60,14 +59,14 @@ func (e *Engine) newJob(id string, m meta) *job {
 	return &job{engine: e, id: id, meta: m, shape: m.shape(), over: make(chan struct{})}
 }
 
-// shape is what a job asks of its records. It never changes, so that it is read
-// without the lock.
+// shape is what a job asks of its records. It never changes, so it is read without the
+// lock.
 type shape struct {
 	dataset  string
 	discover string
 	fields   []string
-	limit    int // records of one input; 0 is no bound
-	total    int // records of the job; 0 is no bound
+	limit    int // records of one input; 0 is unlimited
+	total    int // records of the job; 0 is unlimited
 	errors   bool
 }
 
@@ -80,8 +79,8 @@ func (m meta) shape() shape {
 
 func (j *job) snapshot() Snapshot { return j.state().Snapshot }
 
-// run does the inputs that have no line yet, then ends the job. When ctx ends first,
-// the job stays unfinished on disk.
+// run works through the inputs that have no line yet, then ends the job. When ctx ends
+// first, the job stays unfinished on disk.
 func (j *job) run(ctx context.Context) {
 	err := j.resume()
 	if err == nil {
@@ -115,9 +114,9 @@ func (j *job) run(ctx context.Context) {
 		if err == nil || errors.Is(err, ErrNotRunning) {
 			break
 		}
-		// A full disk, mostly: a job that never ends would keep its place, and its client
-		// waiting.
-		j.engine.conf.Log.Error("a job's end could not be kept; it is tried again", "snapshot", j.id, "error", err)
+		// Usually the disk is full. A job that never ends would keep its place, and its
+		// client waiting.
+		j.engine.conf.Log.Error("could not write the end of a job; trying again", "snapshot", j.id, "error", err)
 		if clock.Pause(ctx, diskPause) != nil {
 			return
 		}
@@ -125,7 +124,7 @@ func (j *job) run(ctx context.Context) {
 	j.handOver()
 }
 
-// resume counts the lines that are there.
+// resume counts the lines of an earlier process.
 func (j *job) resume() error {
 	m := j.state()
 	m.Done, m.Succeeded, m.Records, m.Errors, m.Size = 0, 0, 0, 0, 0
@@ -149,14 +148,14 @@ func (j *job) resume() error {
 	return nil
 }
 
-// state is a copy of what is known of the job now.
+// state is a copy of the job's present state.
 func (j *job) state() meta {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.meta
 }
 
-// count takes a line into the counters.
+// count adds a line to the counters.
 func (m *meta) count(l line) {
 	m.Done++
 	m.Records += len(l.Records)
@@ -167,7 +166,7 @@ func (m *meta) count(l line) {
 	m.Size += l.size()
 }
 
-// size is what the records have, one a line.
+// size is the bytes of the records, one a line.
 func (l line) size() (n int64) {
 	for _, r := range l.Records {
 		n += int64(len(r)) + 1
@@ -214,26 +213,26 @@ func (j *job) work(ctx context.Context) error {
 	return err
 }
 
-// isOpen reports whether an input has still to be done.
+// isOpen reports whether an input is still to be collected.
 func (j *job) isOpen(i int) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return !j.meta.Status.Ended() && i < len(j.done) && !j.done[i]
 }
 
-// one does one input and keeps its line. An error means that the job cannot go on.
+// one collects one input and keeps its line. An error means that the job cannot go on.
 func (j *job) one(ctx context.Context, p pending) error {
 	l, err := j.collect(ctx, p)
 	if err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx) // not the page's fault: the input stays open
+		return context.Cause(ctx) // the page did not fail: the input stays open
 	}
 	return j.keep(l)
 }
 
-// keep keeps a line. A line that a power cut takes is fetched again.
+// keep writes a line. One that is lost in a power cut is collected again.
 func (j *job) keep(l line) error {
 	b, err := encodeValue(l)
 	if err != nil {
@@ -254,9 +253,9 @@ func (j *job) keep(l line) error {
 	return nil
 }
 
-// build reads the records back: every input must have its line, and where the whole
-// job has a limit, what lies beyond it does not count. Its status is not kept on disk:
-// after a restart a job builds again.
+// build reads the records back: every input must have its line, and records beyond the
+// job's limit do not count. The status building is not written to disk: after a restart the
+// job builds again.
 func (j *job) build(ctx context.Context) error {
 	j.mu.Lock()
 	if j.meta.Status.Ended() {
@@ -282,7 +281,7 @@ func (j *job) build(ctx context.Context) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.meta.Status.Ended() {
-		return nil // canceled meanwhile: what was told of it then stays
+		return nil // canceled meanwhile: its counts stay as they were shown
 	}
 	if lines != j.meta.Inputs {
 		return fmt.Errorf("%d of %d inputs have records or an error", lines, j.meta.Inputs)
@@ -291,7 +290,7 @@ func (j *job) build(ctx context.Context) error {
 	return nil
 }
 
-// nothingFound reports whether a discovery came to nothing at all.
+// nothingFound reports whether every input of a discovery found nothing.
 func (j *job) nothingFound() bool {
 	if j.shape.discover == "" || j.snapshot().Records > 0 {
 		return false
@@ -306,7 +305,7 @@ func (j *job) nothingFound() bool {
 	return err == nil && !found
 }
 
-// end moves the job to its last state, on disk first, and all its lines with it. The
+// end moves the job to its last state, on disk first; all its lines are durable then. The
 // error is [ErrNotRunning] when it had ended before, or the disk's.
 func (j *job) end(status Status, msg string) error {
 	j.writing.Lock()
@@ -327,8 +326,8 @@ func (j *job) end(status Status, msg string) error {
 	return nil
 }
 
-// handOver gives the hooks of an ended job to whoever delivers them, and forgets them
-// then: the secrets they hold are erased.
+// handOver passes the hooks of an ended job to Config.HandOver, then erases them: they
+// hold secrets.
 func (j *job) handOver() {
 	j.writing.Lock()
 	defer j.writing.Unlock()
@@ -338,13 +337,13 @@ func (j *job) handOver() {
 	}
 	if conf.HandOver != nil {
 		if err := conf.HandOver(j.snapshot(), m.Hooks); err != nil {
-			conf.Log.Error("a job's webhooks were not taken; they are offered again", "snapshot", j.id, "error", err)
+			conf.Log.Error("could not hand over the webhooks of a job; trying again", "snapshot", j.id, "error", err)
 			return
 		}
 	}
 	m.Hooks = nil
 	if err := conf.State.Erase(func(tx *state.Tx) error { return keptJobs.Put(tx, j.id, m) }); err != nil {
-		conf.Log.Error("a job's webhooks were taken and that could not be kept", "snapshot", j.id, "error", err)
+		conf.Log.Error("could not erase the webhooks of a job after handing them over", "snapshot", j.id, "error", err)
 		return
 	}
 	j.mu.Lock()

@@ -14,12 +14,12 @@ const (
 	MaxKeptBytes = maxInputBytes
 )
 
-// ErrTooLarge is records that are too many, or too long, for one snapshot.
+// ErrTooLarge refuses records that are too many, or too long, for one snapshot.
 var ErrTooLarge = errors.New("the records are too many for one snapshot")
 
-// Select walks the records of a dataset that jobs here have collected, the newest job
-// first, each record once, until fn says that it has enough. Records of which a job kept
-// chosen fields alone are left out, and those of expired snapshots.
+// Select calls fn for each record of a dataset that jobs here have collected, once, the
+// newest job first, until fn wants no more. It leaves out expired snapshots, and jobs that
+// kept only some fields.
 func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMessage) (more bool)) error {
 	seen := map[[sha256.Size]byte]bool{}
 	for _, s := range e.List() {
@@ -28,7 +28,7 @@ func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMes
 		}
 		j, err := e.job(s.ID)
 		if err != nil || len(j.shape.fields) > 0 {
-			continue // removed meanwhile, or not whole
+			continue // removed meanwhile, or without some fields
 		}
 		err = j.eachLine(func(l line) error {
 			if ctx.Err() != nil {
@@ -56,8 +56,7 @@ func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMes
 	return nil
 }
 
-// Keep makes a snapshot of records that are there already: the answer to the one input
-// of the spec. Errors: [ErrTooMany], [ErrTooLarge], or the disk's.
+// Keep makes a snapshot of collected records, as the result of the one input of the spec. Errors: [ErrTooMany], [ErrTooLarge], or the disk's.
 func (e *Engine) Keep(spec Spec, records []json.RawMessage) (Snapshot, error) {
 	size := 0
 	for _, r := range records {

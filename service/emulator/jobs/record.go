@@ -7,11 +7,10 @@ import (
 	"strings"
 )
 
-// record is what a page gave; nil values are fields that the page does not have where
-// they are looked for.
+// record is a row read from a page. A field that was not found in its place is nil.
 type record map[string]any
 
-// object is a value with fields, in their order.
+// object is a JSON object with its fields in order.
 type object []member
 
 type member struct {
@@ -43,7 +42,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// encodeValue leaves < and & as they are: bodies of pages are full of them.
+// encodeValue does not escape < and &: the bodies of pages are full of them.
 func encodeValue(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
@@ -54,8 +53,8 @@ func encodeValue(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// encode gives the record with the fields in their order; paths choose among them
-// (custom_output_fields), none is all.
+// encode writes the fields of the record in their order. paths choose among them
+// (custom_output_fields); without paths it writes all.
 func (r record) encode(fields []Field, paths []string) (json.RawMessage, error) {
 	whole := make(object, 0, len(fields))
 	for _, f := range fields {
@@ -67,26 +66,26 @@ func (r record) encode(fields []Field, paths []string) (json.RawMessage, error) 
 	return encodeValue(whole)
 }
 
-// choose keeps the paths of an object, in the object's order. How the public service
-// shapes a dotted choice is not shown; here the nesting stays.
+// choose keeps the paths of an object, in the order of the object. The public service does
+// not show how it shapes a dotted path; here the nesting stays.
 func choose(o object, paths []string) object {
 	var out object
 	for _, m := range o {
 		var below []string
-		taken := false
+		chosen := false
 		for _, p := range paths {
 			name, rest, dotted := strings.Cut(p, ".")
 			if name != m.name {
 				continue
 			}
-			taken = true
+			chosen = true
 			if !dotted {
 				below = nil
 				break
 			}
 			below = append(below, rest)
 		}
-		if !taken {
+		if !chosen {
 			continue
 		}
 		if inner, ok := m.value.(object); ok && len(below) > 0 {

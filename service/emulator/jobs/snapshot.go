@@ -34,8 +34,8 @@ var (
 	ErrClosed       = errors.New("the emulator ends")
 )
 
-// FailedError fails a whole job, not the input it came up at. Message is what progress says
-// of the job from then on.
+// FailedError fails a whole job rather than one input. Message is what progress shows from
+// then on.
 type FailedError struct{ Message string }
 
 func (e *FailedError) Error() string { return "the job fails: " + e.Message }
@@ -67,14 +67,14 @@ type Spec struct {
 	Inputs        []json.RawMessage
 	IncludeErrors bool
 	// LimitPerInput bounds the records of one input, LimitTotal those of the whole
-	// job; 0 is no bound.
+	// job; 0 is unlimited.
 	LimitPerInput, LimitTotal int
 	// Fields keeps only these fields of each record, with dotted paths into objects;
 	// empty keeps all.
 	Fields []string
-	// Format is the one a download has when it names none.
+	// Format is the default of a download.
 	Format string
-	// Hooks are the webhooks of the job's end.
+	// Hooks are sent at the end of the job.
 	Hooks []Hook
 	// Via is the path and query that started the job, without secrets, for its log.
 	Via string
@@ -86,18 +86,18 @@ const (
 	Endpoint = "endpoint" // the records, when the job is ready
 )
 
-// Hook is a webhook that was asked for with a job.
+// Hook is a webhook of a job.
 type Hook struct {
 	Kind string `json:"kind"`
 	URL  string `json:"url"`
-	// Auth is the Authorization header to send; it is a secret, erased once
-	// the hook is handed over.
+	// Auth is the Authorization header to send. It is a secret, erased once the hook is
+	// handed over.
 	Auth   string `json:"auth,omitempty"`
 	Format string `json:"format,omitempty"`
 	Plain  bool   `json:"plain,omitempty"` // records without gzip
 }
 
-// Snapshot is what can be told of a job. Counts grow while it runs.
+// Snapshot is the public state of a job. Counts grow while it runs.
 type Snapshot struct {
 	ID       string    `json:"-"`
 	Dataset  string    `json:"dataset"`
@@ -110,18 +110,18 @@ type Snapshot struct {
 	Via      string    `json:"via,omitempty"`
 	Inputs   int       `json:"inputs"`
 	Done     int       `json:"done"`
-	// Succeeded are the inputs that gave a record and no error.
+	// Succeeded counts the inputs with a record and without an error.
 	Succeeded int   `json:"succeeded"`
 	Records   int   `json:"records"`
 	Errors    int   `json:"errors"`
 	Size      int64 `json:"size"` // bytes of the records, one a line
-	// IncludeErrors adds a row for each failure to what is downloaded.
+	// IncludeErrors adds a row for each failure to a download.
 	IncludeErrors bool `json:"include_errors,omitempty"`
-	// Kept is a snapshot of records that were there, made by [Engine.Keep].
+	// Kept is a snapshot that [Engine.Keep] made, of records collected before.
 	Kept bool `json:"-"`
 }
 
-// Rows is what a download has: the records, and the failures where they were asked for.
+// Rows counts the rows of a download: the records, and the failures with IncludeErrors.
 func (s Snapshot) Rows() int {
 	if s.IncludeErrors {
 		return s.Records + s.Errors
