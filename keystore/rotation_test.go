@@ -285,6 +285,24 @@ func TestAnEndedRotationIsNotAbandoned(t *testing.T) {
 	}
 }
 
+func TestAnUpdateCannotRenameARotation(t *testing.T) {
+	r := OpenRotations(t.TempDir())
+	p := plan(t, RotateByNewKey)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	after, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+		p.ID, p.Abandoned = "another", true
+		return p, nil
+	})
+	if err != nil || after.ID != p.ID || !after.Abandoned {
+		t.Errorf("it became %+v, %v", after, err)
+	}
+	if list, err := r.List(); err != nil || len(list) != 1 || list[0].ID != p.ID || !list[0].Abandoned {
+		t.Errorf("the folder holds %+v, %v", list, err)
+	}
+}
+
 func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	r := OpenRotations(t.TempDir())
 	if _, err := r.Update(t.Context(), "none", func(RotationPlan) (RotationPlan, error) {

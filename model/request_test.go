@@ -54,6 +54,10 @@ func TestEveryProblemOfAFetchIsNamedAtOnce(t *testing.T) {
 	if got, want := ps[3].Err.Error(), "\"Bad Name\" is not a header's name\nTe is written by the console itself\nthe value of X-A holds a line break or a control character"; got != want {
 		t.Errorf("headers: %q, want %q", got, want)
 	}
+	long := FetchRequest{Country: strings.Repeat("d", 21)}
+	if got, want := long.Problems(everything())[2].String(), `country: "`+strings.Repeat("d", 20)+`…": write two small letters, such as de`; got != want {
+		t.Errorf("a long country: %q, want %q", got, want)
+	}
 	err := &RequestError{Problems: ps}
 	if lines := strings.Split(err.Error(), "\n"); !errors.Is(err, ErrRequest) || err.Field() != "zone" || lines[1] != "url: it must be absolute: http://example.com ?" {
 		t.Errorf("the error says %q", err)

@@ -39,6 +39,13 @@ func TestFindKnowsItsNames(t *testing.T) {
 	}
 }
 
+func TestTheEmbeddedDialectKnowsEverything(t *testing.T) {
+	d := Embedded()
+	if d.Name() != "brightdata" || !d.AsksForJobs() || Default().Name() != "documented" {
+		t.Errorf("embedded %q, default %q", d.Name(), Default().Name())
+	}
+}
+
 func TestRequestBodyIsExactlyThis(t *testing.T) {
 	full := model.FetchRequest{
 		Zone: model.Zone{Name: "z1"}, URL: "https://a.test/?x=1&y=<2>", Format: model.FormatJSON, Method: "post",
@@ -163,6 +170,8 @@ func TestErrorText(t *testing.T) {
 		"msg":            {"application/json", `{"msg":"add a payment method","err_id":"x"}`, "add a payment method"},
 		"a page":         {"text/html; charset=utf-8", "<html><body><h1>Zone has</h1> reached <b>usage limit</b></body></html>", "Zone has reached usage limit"},
 		"broken JSON":    {"application/json", `{"error":`, `{"error":`},
+		"an odd type":    {"text/html; =", "a <b>c</b>", "a <b>c</b>"},
+		"text like HTML": {"", " <b>c</b>", "c"},
 		"nothing":        {"", "", ""},
 		"control bytes":  {"text/plain", "a\x00b\x1b[2Jc\u009bd", "a b [2Jc d"},
 		"far too much":   {"text/plain", strings.Repeat("ä", 20_000), strings.Repeat("ä", 250) + "…"},
@@ -366,7 +375,9 @@ func TestUnwrapSaysWhatIsWrong(t *testing.T) {
 		`{"x":tr`:                           "it ends early",
 		`{"x":[1 2],"body":"b"}`:            "a value is not JSON",
 		` `:                                 "it ends early",
-		`{"body":"b"`:                       "it ends early",
+		`{"x":` + strings.Repeat("1", wrapperHeaders+1) + `}`: "a name or a header is too long",
+		`{"` + strings.Repeat("n", 257) + `":1}`:              "a name or a header is too long",
+		`{"body":"b"`:                                         "it ends early",
 	} {
 		want = ErrNotWrapped.Error() + ": " + want
 		if _, err := Unwrap(strings.NewReader(in), io.Discard); err == nil || err.Error() != want {

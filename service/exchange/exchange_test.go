@@ -213,6 +213,39 @@ func TestTheBodyAndTheMethodGoThroughTheProxyAsTheyAre(t *testing.T) {
 	}
 }
 
+func TestAPlaceThatIsLeftIsFreeForTheNextFetch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &Wire{gates: newGates()}
+		enter := func() (func(), error) {
+			ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, ErrTimeout)
+			defer cancel()
+			return w.Enter(ctx, model.ProductMobile)
+		}
+		for range LimitOf(model.ProductMobile).Concurrency - 1 {
+			if _, err := enter(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			leave, err := enter()
+			if err != nil {
+				t.Fatalf("the last place: %v", err)
+			}
+			if _, err := enter(); !errors.Is(err, ErrTimeout) {
+				t.Errorf("one more than there are places: %v", err)
+			}
+			leave()
+		}
+	})
+}
+
+func TestNothingHasNoTiming(t *testing.T) {
+	want := model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
+	if got := NoTiming(); got != want {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestAMaskedSecretKeepsItsLength(t *testing.T) {
 	m := MaskOf(keystore.NewSecret("0123456789"), Login{Username: "user", Password: keystore.NewSecret("12345678")})
 	for in, want := range map[string]string{

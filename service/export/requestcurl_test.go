@@ -55,6 +55,18 @@ func TestTheCopiedCommandSendsTheSameBytesByAPI(t *testing.T) {
 	}
 }
 
+func TestARequestThatCannotBeSentIsNotCopied(t *testing.T) {
+	for want, wire := range map[string]model.WirePreview{
+		"it cannot be sent as it stands: no zone": {Problem: "no zone", Lines: []string{"POST /request HTTP/1.1", "", "{}"}},
+		"the request has no body to copy":         {Lines: []string{"POST /request HTTP/1.1"}},
+	} {
+		script, err := RequestCurl(profile.Profile{BaseURL: "http://lab.test"}, model.FetchRequest{Via: model.ViaAPI}, wire, "env:MY_KEY")
+		if script != "" || err == nil || err.Error() != want {
+			t.Errorf("%q, %v; want %s", script, err, want)
+		}
+	}
+}
+
 func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 	var user, pass, target, method, body, header string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -70,6 +70,10 @@ func TestReadInputs(t *testing.T) {
 		{name: "JSON without its end", text: `[{"url":"http://lab.test/1"}`, want: one, err: "ends early"},
 		{name: "JSON that is broken", text: `[{"url":"http://lab.test/1"}, nope]`, want: one, err: "record 2"},
 		{name: "JSON that is no array", kind: "json", text: `{"url":"http://lab.test/1"}`, err: "expected an array"},
+		{name: "JSON that is a text", kind: "json", text: `"http://lab.test/1"`, err: "expected an array"},
+		{name: "JSON whose input is no array", kind: "json", text: `{"input": "http://lab.test/1"}`, err: "expected an array"},
+		{name: "JSON whose input is an object", kind: "json", text: `{"input": {"url":"http://lab.test/1"}}`, err: "expected an array"},
+		{name: "JSON whose input is missing", kind: "json", text: `{"input":`, err: "ends early"},
 		{name: "JSON with a huge record", kind: "json", text: `["` + strings.Repeat("a", 100_000) + `"]`, err: "64 KiB"},
 		{
 			name: "NDJSON", text: "{\"url\":\"http://lab.test/1\"}\r\n\n{\"url\":\"http://lab.test/2\",\"a\":null}\nnope\n",

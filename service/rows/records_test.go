@@ -95,6 +95,39 @@ func TestAPreviewOfHugeRecordsIsCutShort(t *testing.T) {
 	}
 }
 
+func TestNamesAndCellsAreCutAtTheirBound(t *testing.T) {
+	a := func(n int) string { return strings.Repeat("a", n) }
+	for _, c := range []struct{ name, cell, wantName, wantCell string }{
+		{a(maxColumnName), a(maxCell), a(maxColumnName), a(maxCell)},
+		{a(maxColumnName + 1), a(maxCell + 1), a(maxColumnName) + "…", a(maxCell) + "…"},
+	} {
+		want := model.RecordTable{Columns: []model.RecordColumn{{Name: c.wantName, Type: "text", Filled: 1}}, Rows: [][]string{{c.wantCell}}, Total: 1}
+		for format, text := range map[string]string{"json": `{"` + c.name + `":"` + c.cell + `"}`, "csv": c.name + "\n" + c.cell + "\n"} {
+			if got, err := ReadRecords(strings.NewReader(text), format, 10); err != nil || !reflect.DeepEqual(got, want) {
+				t.Errorf("%s: a name of %d and a cell of %d bytes: %v", format, len(c.name), len(c.cell), err)
+			}
+		}
+	}
+}
+
+func TestARecordThatBreaksIsNamed(t *testing.T) {
+	broken := errors.New("the disk is on fire")
+	for text, want := range map[string]string{
+		``:                     "record 1: the disk is on fire",
+		` `:                    "record 1: the disk is on fire",
+		`[`:                    "record 1: the disk is on fire",
+		`[{"a":1}`:             "record 2: the disk is on fire",
+		`{"a":1}` + "\n":       "record 2: the disk is on fire",
+		`{"a":1}` + "\n{\"b\"": "record 2: the disk is on fire",
+		`[{"a":1},{"b"`:        "record 2: the disk is on fire",
+	} {
+		_, err := ReadRecords(io.MultiReader(strings.NewReader(text), iotest.ErrReader(broken)), "json", 10)
+		if err == nil || err.Error() != want || !errors.Is(err, broken) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
+	}
+}
+
 func TestHostileRecordsAreBounded(t *testing.T) {
 	many := func(n int, one func(int) string) string {
 		var b strings.Builder
