@@ -67,7 +67,7 @@ func TestWordsSplitsWithoutAShell(t *testing.T) {
 			t.Errorf("Words(%q) = %q, %v, want %q", in, got, err, want)
 		}
 	}
-	for _, in := range []string{"", " ", `'a`, `a "b`, `a "b\"`, `""`, `'' a`} {
+	for _, in := range []string{"", " ", `'a`, `a "b`, `a "b\"`, `a "b\`, `""`, `'' a`} {
 		if got, err := Words(in); err == nil {
 			t.Errorf("Words(%q) = %q, want an error", in, got)
 		}

@@ -172,6 +172,7 @@ func TestErrorText(t *testing.T) {
 		"broken JSON":    {"application/json", `{"error":`, `{"error":`},
 		"an odd type":    {"text/html; =", "a <b>c</b>", "a <b>c</b>"},
 		"text like HTML": {"", " <b>c</b>", "c"},
+		"a late end":     {"application/json", `{"msg":"abc"` + strings.Repeat(" ", 16<<10) + `}`, `{"msg":"abc"`},
 		"nothing":        {"", "", ""},
 		"control bytes":  {"text/plain", "a\x00b\x1b[2Jc\u009bd", "a b [2Jc d"},
 		"far too much":   {"text/plain", strings.Repeat("ä", 20_000), strings.Repeat("ä", 250) + "…"},
@@ -419,6 +420,8 @@ func TestProxyStatusIsReadMemberByMember(t *testing.T) {
 		`a; details="c_1: x", b; hit`:          {"c_1", "x"},
 		`a; details="c_1: x", b; error="none"`: {"", "none"},
 		`a; details="q\\"; error=e`:            {"", `q\`},
+		`a; details="no end`:                   {"", "no end"},
+		`a; details="no end\`:                  {"", `no end\`},
 	} {
 		if code, text := proxyStatus(in); [2]string{code, text} != want {
 			t.Errorf("%s: %q, %q; want %q", in, code, text, want)

@@ -77,6 +77,35 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsNoProgressSaysNothingOfTheJob(t *testing.T) {
+	cl, asked := script(t, text(200, "nonsense"), text(200, `{"status":"ready"}`))
+	accepted(t, cl)
+	var states []string
+	if _, err := cl.Watch(t.Context(), "job-1", func(j model.Job) { states = append(states, string(j.State)+" "+j.Wire) }); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(states, "|"); got != "accepted |ready ready" || asked.Load() != 2 {
+		t.Errorf("seen %s in %d polls", got, asked.Load())
+	}
+}
+
+func TestAJobThatIsNotInTheLedgerIsNotWatched(t *testing.T) {
+	cl, asked := script(t, text(200, `{"status":"ready"}`))
+	without := newRunner(t, servicetest.Profile("http://lab.test"))
+	for name, rn := range map[string]*Runner{"an unknown job": cl, "no ledger": without} {
+		job, err := rn.Watch(t.Context(), "job-7", func(j model.Job) { t.Errorf("%s: seen %+v", name, j) })
+		if !errors.Is(err, ErrUnknownJob) || job.ID != "" || asked.Load() != 0 {
+			t.Errorf("%s: %+v, %v after %d polls", name, job, err, asked.Load())
+		}
+	}
+	if list, err := without.Jobs(t.Context()); list != nil || err != nil {
+		t.Errorf("the ledger that is not there: %+v, %v", list, err)
+	}
+	if list, err := without.Recover(t.Context()); list != nil || err != nil {
+		t.Errorf("recovered from no ledger: %+v, %v", list, err)
+	}
+}
+
 func TestWatchEndsWhenAskingIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		name   string

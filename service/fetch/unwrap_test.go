@@ -1,0 +1,109 @@
+package fetch
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
+	large := `{"status_code":404,"body":"` + strings.Repeat("page ", 1<<20) + `", and then it breaks`
+	for name, c := range map[string]struct {
+		body  string
+		noted bool
+		files int
+	}{
+		"nothing":  {"", false, 0},
+		"one byte": {"x", true, 0},
+		"small":    {"<html>", true, 0},
+		"large":    {large, true, 1},
+	} {
+		p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, c.body) })
+		ft := newFetcher(t, p)
+		r := servicetest.Ask(p, "unlocker1")
+		r.Format = model.FormatJSON
+		res, err := ft.Fetch(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := res.Body.Bytes
+		if res.Body.File != "" {
+			if got, err = os.ReadFile(res.Body.File); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if string(got) != c.body || res.Body.Size != int64(len(c.body)) {
+			t.Errorf("%s: %d bytes are shown of %d", name, len(got), len(c.body))
+		}
+		if noted := strings.Contains(fmt.Sprint(res.Diagnosis.Evidence), "format json: "); noted != c.noted {
+			t.Errorf("%s: noted %v: %v", name, noted, res.Diagnosis.Evidence)
+		}
+		if files, err := os.ReadDir(ft.cfg.Bodies.Dir); len(files) != c.files {
+			t.Errorf("%s: %d files of bodies are left, want %d (%v)", name, len(files), c.files, err)
+		}
+	}
+}
+
+func TestRequiredFieldsAreLookedForInAPageOfEightMiB(t *testing.T) {
+	const field = `<p class="price">9</p>`
+	for _, c := range []struct {
+		size  int
+		found bool
+	}{{fieldBytes, true}, {fieldBytes + 1, false}} {
+		p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			_, _ = io.WriteString(w, strings.Repeat(" ", c.size-len(field))+field)
+		})
+		r := servicetest.Ask(p, "unlocker1")
+		r.Required = []string{".price"}
+		res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := len(res.Fields) == 1 && res.Fields[0].Found; found != c.found {
+			t.Errorf("%d bytes: found %v: %+v", c.size, found, res.Fields)
+		}
+		if said := strings.Contains(fmt.Sprint(res.Diagnosis.Evidence), "the required fields were not looked for"); said == c.found {
+			t.Errorf("%d bytes: evidence %v", c.size, res.Diagnosis.Evidence)
+		}
+	}
+}
+
+func TestThePasswordOfAZoneComesFromTheProfile(t *testing.T) {
+	var logins []string
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		logins = append(logins, servicetest.LoginOf(r.Header.Get("Proxy-Authorization")))
+		_, _ = io.WriteString(w, servicetest.Page)
+	})}
+	p := servicetest.NativeProfile(t, px)
+	r := native(p, "http://lab.test/")
+	r.Zone.Password = ""
+	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
+	if err != nil || res.Status != http.StatusOK || len(logins) != 1 || !strings.HasSuffix(logins[0], servicetest.Password) {
+		t.Errorf("status %d after %d logins, %v", res.Status, len(logins), err)
+	}
+	r.Zone.Password = "env:GONE" // a password that the request names itself comes first
+	if _, err := newFetcher(t, p).Fetch(t.Context(), r, nil); !errors.Is(err, keystore.ErrSecretMissing) || len(logins) != 1 {
+		t.Errorf("a password that is missing: %v after %d logins", err, len(logins))
+	}
+}
+
+func TestAProbeWithoutItsPasswordMakesNoCall(t *testing.T) {
+	px := &servicetest.Proxy{Connect: func(*http.Request, net.Conn) bool { return false }}
+	p := servicetest.NativeProfile(t, px)
+	z := servicetest.Zone(p, "dc1")
+	z.Password = "env:GONE"
+	_, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z, Target: "https://lab.test/", Rounds: 1}, nil)
+	if !errors.Is(err, keystore.ErrSecretMissing) || len(px.Lines()) != 0 {
+		t.Errorf("%v after %d calls", err, len(px.Lines()))
+	}
+}
