@@ -27,10 +27,10 @@ type Options struct {
 	BodiesDir, DownloadsDir string
 	// Now is the clock, nil for time.Now.
 	Now func() time.Time
-	// Timer is the clock that durations are taken by, where Now may jump: with an
-	// emulator whose time is moved while a call is under way. Nil means Now.
+	// Timer is the clock that measures durations, because Now may jump: an
+	// emulator's time can be moved during a call. Nil means Now.
 	Timer func() time.Time
-	// Log takes what nobody else is told; nil discards it.
+	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
 }
 
@@ -60,8 +60,8 @@ func New(o Options) *Client {
 	}
 }
 
-// Close waits until the calls under way have ended, by their own contexts, and
-// what became of them is with the journal, or until ctx ends. The journal belongs
+// Close waits until the calls under way have ended, each by its context, and their
+// outcomes are written to the journal, or until ctx ends. The journal belongs
 // to its opener, who closes it afterwards.
 func (c *Client) Close(ctx context.Context) error { return c.wire.Wait(ctx) }
 
@@ -77,7 +77,7 @@ func (c *Client) Activity(ctx context.Context, f model.ActivityFilter) ([]model.
 	return c.journal.Activity(ctx, f)
 }
 
-// LoadFetch gives a fetch of the history again, by the identifier in its result
+// LoadFetch loads a fetch from the history, by the identifier in its result
 // or in the timeline. Nothing is sent. A body that was kept on disk may have been
 // cleaned up since.
 func (c *Client) LoadFetch(ctx context.Context, id string) (model.FetchResult, error) {

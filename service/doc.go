@@ -3,6 +3,6 @@
 // (journal).
 //
 // The console and the command line make a Client, and hand its rooms to the views
-// through small interfaces of their own; it knows nothing of them. A Client is
+// through small interfaces that the views declare; it knows nothing of them. A Client is
 // safe for concurrent use.
 package service

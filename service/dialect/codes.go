@@ -14,8 +14,8 @@ type codeRule struct {
 	cause model.Cause
 }
 
-// codeRules is public documentation of the error codes of the x-brd headers, sorted into the classes of service.md 7. A code without a rule
-// leaves the verdict to the status.
+// codeRules sorts the publicly documented error codes of the x-brd headers into the
+// classes of service.md 7. A code without a rule leaves the verdict to the status.
 var codeRules = []codeRule{
 	// The proxy login.
 	{"client_10000 client_10001 client_10002 client_10010 client_10020 client_10030 client_10040 client_10050 policy_20120", model.ClassOutside, model.CauseLoginRejected},

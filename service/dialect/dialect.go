@@ -20,13 +20,13 @@ type Dialect struct {
 	dataset string
 	// snapshots are the fields that a job's identifier is looked for in.
 	snapshots []string
-	// paths are where a job is asked for; nil where nothing shows them.
+	// paths are where a job is asked for; nil when they are not known.
 	paths func(base, id string) JobPaths
 	// read reads the headers that the contract does not show; nil for none.
 	read func(r *Reading, h http.Header)
 	// testPage answers a test of a proxy login, "" where none is known.
 	testPage string
-	// embedded says that the embedded emulator speaks it.
+	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
 
@@ -121,7 +121,7 @@ func clean(s string) string { return model.Line(s, maxText) }
 
 // word is a remote text that must be a plain token: letters, digits and "_-.",
 // at most 80 of them and not dots alone, which would lead a path elsewhere;
-// anything else is not one.
+// ok is false for anything else.
 func word(s string) (string, bool) {
 	if len(s) > 80 || strings.Trim(s, ".") == "" {
 		return "", false

@@ -19,7 +19,7 @@ type Reading struct {
 	// does not.
 	TargetStatus int
 	// Code and Text are the error that the service itself reports; Class and Cause
-	// what the dialect knows the code to mean. Empty when there is none.
+	// what the dialect knows the code to mean. Empty without an error.
 	Code  string
 	Text  string
 	Class model.Class

@@ -95,7 +95,7 @@ func (s *scanner) wrapper(body *bufio.Writer) (Wrapper, error) {
 	}
 }
 
-// field reads one name, whose opening quote is gone, and its value.
+// field reads one name, whose opening quote has been read, and its value.
 func (s *scanner) field(out *Wrapper, body *bufio.Writer) error {
 	var name strings.Builder
 	if err := s.str(&limited{w: &name, left: 256}); err != nil {
@@ -199,7 +199,7 @@ func (s *scanner) expect(want byte) error {
 	return nil
 }
 
-// end wants nothing but white space after the object.
+// end accepts only white space after the object.
 func (s *scanner) end() error {
 	for {
 		b, err := s.r.ReadByte()
@@ -281,8 +281,8 @@ func (s *scanner) value(w byteWriter) error {
 	}
 }
 
-// within gives the next byte of a value: inside, white space is part of it,
-// for it may be all that separates two numbers.
+// within gives the next byte of a value. White space inside a value is kept: it may
+// be all that separates two numbers.
 func (s *scanner) within(depth int) (byte, error) {
 	if depth == 0 {
 		return s.next()
@@ -335,7 +335,7 @@ func (s *scanner) literal(w byteWriter) error {
 	}
 }
 
-// str copies a string, whose opening quote is gone, with its escapes undone.
+// str copies a string, whose opening quote has been read, with its escapes undone.
 // Escapes that name no character become U+FFFD, as encoding/json does it; bytes
 // that are not UTF-8 pass, because a page may be in another encoding.
 func (s *scanner) str(w byteWriter) error {
@@ -411,7 +411,7 @@ func (s *scanner) unicodeEscape(w byteWriter) error {
 		if _, err := w.WriteString(string(utf8.RuneError)); err != nil {
 			return err
 		}
-		r = low // it may begin a pair of its own
+		r = low // it may begin another pair
 	}
 	_, err = w.WriteString(string(r))
 	return err

@@ -15,7 +15,7 @@ import (
 // functions must be set and safe for concurrent use.
 type Access struct {
 	// Profile gives the profile in use, as valid now. For the embedded emulator it
-	// makes sure that the emulator lives.
+	// makes sure that the emulator runs.
 	Profile func(ctx context.Context) (profile.Profile, error)
 	// Secret gives the value that a reference stands for.
 	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
@@ -36,8 +36,8 @@ func (a Access) Current(ctx context.Context) (profile.Profile, dialect.Dialect, 
 	return p, d, nil
 }
 
-// KeyFor gives the key to use and its value. An empty name means the profile's
-// own key. It refuses a key that is not in the inventory or has no reference.
+// KeyFor gives the key to use and its value. An empty name means the key that the
+// profile names. It refuses a key that is not in the inventory or has no reference.
 func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (model.Key, keystore.Secret, error) {
 	if name == "" {
 		name = p.Key

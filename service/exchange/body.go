@@ -34,12 +34,12 @@ type Bodies struct {
 	Memory, Cap int64
 }
 
-// Sink keeps a body: in memory up to a threshold, then in a file of its own, up
-// to a cap. It is written to by one goroutine.
+// Sink keeps a body: in memory up to a threshold, then in a file, up to a cap.
+// Only one goroutine may write to it.
 type Sink struct {
 	memory, limit int64
 	dir, name     string // the file, named by the console alone
-	quiet         bool   // a body cut at the cap is nothing to speak of
+	quiet         bool   // cutting at the cap is intended, and leaves no note
 
 	buf  bytes.Buffer
 	file *os.File
@@ -47,14 +47,14 @@ type Sink struct {
 	sum  hash.Hash
 	size int64
 	cut  bool
-	// disk says why the body could not go on in a file.
+	// disk is why the body could not be continued in a file.
 	disk error
 }
 
 // errCap ends a copy at the cap.
 var errCap = errors.New("the body is above the size cap")
 
-// Sink makes an empty sink. name becomes its file's.
+// Sink makes an empty sink; its file is named after name.
 func (b Bodies) Sink(name string) *Sink {
 	s := &Sink{memory: b.Memory, limit: b.Cap, dir: b.Dir, name: name + ".body", sum: sha256.New()}
 	if s.memory <= 0 {
@@ -66,7 +66,7 @@ func (b Bodies) Sink(name string) *Sink {
 	return s
 }
 
-// LimitTo lowers the cap to n bytes and makes cutting there nothing to speak of.
+// LimitTo lowers the cap to n bytes. Cutting there is intended, and leaves no note.
 func (s *Sink) LimitTo(n int64) { s.limit, s.quiet = min(s.limit, n), true }
 
 // Cut reports whether the body was cut at the cap.
@@ -108,8 +108,8 @@ func (s *Sink) keep(p []byte) error {
 		}
 	}
 	if _, err := s.file.Write(p); err != nil {
-		// The file is what Size and SHA256 speak of, not a piece more; where even
-		// that fails, the note about the disk has to do.
+		// The file must hold exactly the bytes that Size and SHA256 describe. If
+		// truncating fails too, the note about the disk has to do.
 		_ = s.file.Truncate(s.size)
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *Sink) spill() error {
 	return nil
 }
 
-// Finish closes the file and says what was kept.
+// Finish closes the file and returns what was kept.
 func (s *Sink) Finish() model.BodyRef {
 	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
 	if s.file == nil {
@@ -154,7 +154,7 @@ func (s *Sink) Finish() model.BodyRef {
 func (s *Sink) Drop() {
 	if s.file != nil {
 		s.file.Close()
-		_ = os.Remove(s.file.Name()) // it is in the cache; who cleans that up finds it
+		_ = os.Remove(s.file.Name()) // a file that stays goes when the cache is cleaned up
 	}
 }
 
@@ -165,7 +165,7 @@ func Discard(b model.BodyRef) {
 	}
 }
 
-// OpenBody gives the body's bytes again.
+// OpenBody opens a body that was kept, for reading. The caller closes it.
 func OpenBody(b model.BodyRef) (io.ReadCloser, error) {
 	if b.File == "" {
 		return io.NopCloser(bytes.NewReader(b.Bytes)), nil
@@ -183,8 +183,8 @@ type Received struct {
 	Notes []model.Evidence
 }
 
-// Receive reads a body to its end into a sink. on hears of the bytes as they
-// come; it may be nil.
+// Receive reads a body to its end into a sink. It reports the bytes received so far
+// to on, which may be nil.
 func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	src := io.Reader(&reporter{r: r, on: on})
 	_, err := io.Copy(s, src)
@@ -210,19 +210,19 @@ func (g *Received) Note(kind, format string, args ...any) {
 	g.Notes = append(g.Notes, model.Evidence{Kind: kind, Text: fmt.Sprintf(format, args...)})
 }
 
-// reporter tells of the bytes that pass, every progressStep.
+// reporter reports the bytes that pass, every progressStep.
 type reporter struct {
-	r    io.Reader
-	on   func(n int64)
-	n    int64
-	told int64
+	r        io.Reader
+	on       func(n int64)
+	n        int64
+	reported int64
 }
 
 func (r *reporter) Read(p []byte) (int, error) {
 	n, err := r.r.Read(p)
 	r.n += int64(n)
-	if r.on != nil && r.n-r.told >= progressStep {
-		r.told = r.n
+	if r.on != nil && r.n-r.reported >= progressStep {
+		r.reported = r.n
 		r.on(r.n)
 	}
 	return n, err

@@ -32,9 +32,8 @@ type Call struct {
 	Body    []byte      // nil for none; sent as application/json
 }
 
-// API sends one call and returns the answer's head; whoever gets a response
-// reads resp.Body to its end or closes it, and then Done of the trace completes the
-// timing. The body arrives inflated; a body that inflates beyond measure reads as
+// API sends one call and returns the answer's head. The caller reads resp.Body to
+// its end or closes it, and then calls Done of the trace, which completes the timing. The body arrives inflated; a body that inflates beyond measure reads as
 // ErrInflates. It waits its turn by the key's rate first.
 //
 // There is exactly one try: no retry, no redirect. On an error tr says where it
@@ -100,7 +99,7 @@ func (call Call) Request(ctx context.Context, bearer string) (*http.Request, err
 	return req, nil
 }
 
-// APIURL joins the base URL with a path. The base URL may have a path of its own.
+// APIURL joins the base URL with a path. The base URL may have a path too.
 func APIURL(base, path string, query url.Values) (*url.URL, error) {
 	u, err := url.Parse(base)
 	switch {
@@ -108,7 +107,7 @@ func APIURL(base, path string, query url.Values) (*url.URL, error) {
 		return nil, errors.New("it has no base URL")
 	case err != nil:
 		return nil, fmt.Errorf("base URL: %w", stripURL(err))
-	case u.User != nil, strings.Contains(base, "@"): // one without a scheme is no user part to the parser
+	case u.User != nil, strings.Contains(base, "@"): // without a scheme the parser does not recognise a user
 		return nil, errors.New("the base URL must not carry a login")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
 		return nil, fmt.Errorf("base URL %q: write it like https://api.example.com", base)
@@ -128,7 +127,7 @@ func stripURL(err error) error {
 	return err
 }
 
-// waitError tells a cancelled wait from one that the deadline does not allow.
+// waitError distinguishes a cancelled wait from one that the deadline does not allow.
 func waitError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -5,8 +5,8 @@
 // The rooms that fetch and run jobs are its callers. A Wire, an Access and Bodies
 // are safe for concurrent use; a Sink and a Trace belong to one exchange. A Wire
 // follows no redirect, keeps no cookie, reads no proxy setting of the environment
-// (HTTPS_PROXY never reroutes a call), and writes every request on a connection
-// of its own: timings are then complete, and a stale connection cannot make it
+// (HTTPS_PROXY never reroutes a call), and opens a new connection for every
+// request: timings are then complete, and a stale connection cannot make it
 // doubtful whether a POST was sent. It speaks HTTP/1.1 only, so that a preview
 // can be byte for byte what is written.
 package exchange

@@ -45,7 +45,7 @@ func TestBytesThatComeWithTheTunnelAreNotLost(t *testing.T) {
 	}
 }
 
-func TestSilentProxyIsLeftWhenTheCallerLeaves(t *testing.T) {
+func TestCancelEndsTheWaitForASilentProxy(t *testing.T) {
 	near, far := net.Pipe()
 	defer far.Close()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -71,7 +71,7 @@ func TestSilentProxyIsLeftWhenTheCallerLeaves(t *testing.T) {
 	}
 }
 
-func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
+func TestTraceKnowsWhetherAnythingWasSent(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -93,11 +93,11 @@ func TestCallKnowsWhetherAnythingWasSent(t *testing.T) {
 		broke model.Breakage
 	}{
 		"it hangs up after the request within TLS": {"https://" + encrypted, true, model.BreakReset},
-		"nobody listens":                   {"http://" + refused, false, model.BreakConnect},
-		"no such name":                     {"http://zonedeck.invalid", false, model.BreakDNS},
-		"TLS to a server that speaks none": {"https://" + garbage, false, model.BreakTLS},
-		"it hangs up after the request":    {"http://" + afterHead, true, model.BreakReset},
-		"it answers what is not HTTP":      {"http://" + garbage, true, model.BreakMalformed},
+		"nothing listens":                          {"http://" + refused, false, model.BreakConnect},
+		"no such name":                             {"http://zonedeck.invalid", false, model.BreakDNS},
+		"TLS to a server that speaks none":         {"https://" + garbage, false, model.BreakTLS},
+		"it hangs up after the request":            {"http://" + afterHead, true, model.BreakReset},
+		"it answers what is not HTTP":              {"http://" + garbage, true, model.BreakMalformed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := servicetest.Profile(tc.base)
@@ -163,7 +163,7 @@ func TestTheTransportAsksForNoProxy(t *testing.T) {
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestTheRequestThroughTheProxyIsTheCallersOwn(t *testing.T) {
+func TestNothingIsAddedToTheRequestThroughTheProxy(t *testing.T) {
 	for scheme, login := range map[string]string{"http": "Basic x", "https": ""} {
 		req, err := NativeRequest(t.Context(), model.FetchRequest{
 			URL: scheme + "://shop.test/a", Header: http.Header{"host": {"other.test"}, "x-a": {"1", "2"}, "accept": {"text/html"}},

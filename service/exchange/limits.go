@@ -21,7 +21,7 @@ type Limit struct {
 	Concurrency int64
 	// Timeout bounds one attempt unless the request says otherwise.
 	Timeout time.Duration
-	// Reason says why these figures.
+	// Reason is why these figures were chosen.
 	Reason string
 }
 
@@ -104,7 +104,7 @@ func (g *gates) rate(key string) *rate.Limiter {
 	return l
 }
 
-// Enter waits for a place among the product's fetches; leave gives it back.
+// Enter waits for a place among the product's fetches; leave frees it.
 func (w *Wire) Enter(ctx context.Context, p model.Product) (leave func(), err error) {
 	s := w.gates.slot(p)
 	if err := s.Acquire(ctx, 1); err != nil {

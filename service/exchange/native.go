@@ -151,7 +151,7 @@ func (w *Wire) Native(ctx context.Context, p profile.Profile, login Login, r mod
 	return resp, tun, tr, nil
 }
 
-// ErrRefused says that the proxy answered CONNECT with something else than 2xx.
+// ErrRefused says that the proxy answered CONNECT with another status than 2xx.
 var ErrRefused = errors.New("the proxy refused the tunnel")
 
 // proxied is the transport of one request through the proxy. box takes the
@@ -224,7 +224,7 @@ func openTunnel(ctx context.Context, tr *Trace, conn net.Conn, addr string, logi
 	if tun.Refused() {
 		limit.N = refusalBytes
 		conn.SetReadDeadline(time.Now().Add(refusalTime))                 //nolint:errcheck // the read below then fails at once
-		tun.Body, _ = io.ReadAll(io.LimitReader(resp.Body, refusalBytes)) // half a reason is a reason
+		tun.Body, _ = io.ReadAll(io.LimitReader(resp.Body, refusalBytes)) // a part of the reason is enough
 		resp.Body.Close()
 		box.put(tun)
 		return nil, ErrRefused
@@ -237,7 +237,7 @@ func openTunnel(ctx context.Context, tr *Trace, conn net.Conn, addr string, logi
 	return &earlyConn{Conn: conn, r: io.MultiReader(bytes.NewReader(bytes.Clone(early)), conn)}, nil
 }
 
-// connectBreak tells an answer that is not HTTP from none.
+// connectBreak distinguishes an answer that is not HTTP from a missing one.
 func connectBreak(err error, tooLong bool) model.Breakage {
 	if tooLong {
 		return model.BreakMalformed
@@ -245,7 +245,7 @@ func connectBreak(err error, tooLong bool) model.Breakage {
 	return Breakage(err)
 }
 
-// earlyConn gives back what came together with the answer to CONNECT.
+// earlyConn first returns the bytes that came together with the answer to CONNECT.
 type earlyConn struct {
 	net.Conn
 	r io.Reader

@@ -36,8 +36,8 @@ func (e *Error) Error() string { return e.Err.Error() }
 func (e *Error) Unwrap() error { return e.Err }
 
 // Trace follows one exchange: where its time went, whether any byte of the
-// request was handed to the network, and where it broke. Its own lock guards it,
-// because net/http dials on a goroutine of its own.
+// request was handed to the network, and where it broke. A lock guards it, because
+// net/http dials on another goroutine.
 type Trace struct {
 	now func() time.Time
 
@@ -57,7 +57,7 @@ func newTrace(now func() time.Time) *Trace {
 	return tr
 }
 
-// NoTiming is the timing of nothing: every phase did not happen.
+// NoTiming is a timing in which no phase happened.
 func NoTiming() model.Timing {
 	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 }
@@ -166,7 +166,7 @@ func (tr *Trace) fault(b model.Breakage, peer string, err error) error {
 	return e
 }
 
-// broke turns the error of an exchange into a Error that says where it
+// broke turns the error of an exchange into an Error that says where it
 // broke. A caller's cancellation comes back as it is.
 func (tr *Trace) broke(ctx context.Context, err error, peer string) error {
 	tr.Done()
@@ -208,7 +208,7 @@ func Breakage(err error) model.Breakage {
 	if errors.As(err, &op) {
 		return model.BreakReset
 	}
-	// net/http gives its parse errors no type of their own.
+	// net/http has no error types for what it cannot parse.
 	for _, word := range []string{"malformed", "invalid header", "headers exceeded", "bad Content-Length", "unsupported transfer encoding", "too many"} {
 		if strings.Contains(err.Error(), word) {
 			return model.BreakMalformed

@@ -10,7 +10,7 @@ import (
 type underWay struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0 again; nil while nobody waits
+	idle chan struct{} // closed when n is 0 again; nil while no call waits
 }
 
 // Begin says that a call has begun whose outcome will be written down; end says

@@ -58,7 +58,7 @@ func New(c Config) *Wire {
 
 // transport is that of one API call. Certificates are verified whatever the
 // profile says: the profile's "verify = false" is about native access (service.md
-// 5.2 rule 3), and a key does not travel to an address nobody vouches for. The
+// 5.2 rule 3), and a key is never sent to an address that no certificate vouches for. The
 // profile's CA is trusted besides the system's.
 //
 // ctx is the exchange's own: net/http hands its dialers one that may outlive it.

@@ -14,7 +14,7 @@ import (
 
 // RequestCurl is a fetch as a command for a POSIX shell. Its secrets come from
 // the environment by way of curl's standard input: printf is part of the shell,
-// so that they appear in nobody's list of processes.
+// so that they appear in no list of processes.
 func RequestCurl(p profile.Profile, r model.FetchRequest, wire model.WirePreview, keyRef string) (string, error) {
 	if r.Via == model.ViaNative {
 		return nativeCurl(p, r)
@@ -34,7 +34,8 @@ func RequestCurl(p profile.Profile, r model.FetchRequest, wire model.WirePreview
 
 // nativeCurl is the same fetch through the proxy, with the login as a line of
 // curl's config format on its standard input. A password with a quote or a
-// backslash in it would have to be escaped by hand: what is copied cannot know.
+// backslash in it would have to be escaped by hand: the copied command
+// cannot do it.
 func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
 	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
 	if err != nil {

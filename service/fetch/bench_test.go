@@ -13,7 +13,7 @@ import (
 )
 
 // BenchmarkFetch is one fetch by API of a page of 1 KiB, beside the bare exchange
-// of net/http on a connection of its own: the ratio is what a verdict, a bounded
+// of net/http on a new connection: the ratio is what a verdict, a bounded
 // body and its checksum cost.
 func BenchmarkFetch(b *testing.B) {
 	body := bytes.Repeat([]byte("<p>0123456789</p>"), 60)

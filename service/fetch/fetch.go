@@ -62,7 +62,7 @@ type flight struct {
 	mask    exchange.Mask
 	timeout time.Duration
 	on      func(Event)
-	// bodyCap bounds the body below the client's own cap; 0 means that one.
+	// bodyCap lowers the client's cap on the body; 0 leaves it.
 	bodyCap  int64
 	attempts []model.Attempt
 }
@@ -222,13 +222,13 @@ func pause(ctx context.Context, d time.Duration) error {
 
 // keepCancelled leaves a line in the timeline for a fetch without a result: what
 // was sent before it was cancelled may still be billed.
-func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Time, took time.Duration, cause error) {
+func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Time, elapsed time.Duration, cause error) {
 	if ft.cfg.Journal == nil {
 		return
 	}
 	a := model.Activity{
 		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.URL,
-		Via: f.r.Via, Key: f.key.Name, Total: took,
+		Via: f.r.Via, Key: f.key.Name, Total: elapsed,
 		Text: fmt.Sprintf("ended without a result after %d attempts: %v", len(f.attempts), cause),
 	}
 	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {

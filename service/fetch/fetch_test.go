@@ -119,22 +119,22 @@ func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
 	}{
 		"a URL without a scheme":     {"url", func(r *model.FetchRequest) { r.URL = "example.com" }, nil},
 		"a URL with a login":         {"url", func(r *model.FetchRequest) { r.URL = "http://a:b@example.com/" }, nil},
-		"a port that is none":        {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:99999/" }, nil},
+		"an invalid port":            {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:99999/" }, nil},
 		"port 0":                     {"url", func(r *model.FetchRequest) { r.URL = "http://example.com:0/" }, nil},
 		"a URL with a line break":    {"url", func(r *model.FetchRequest) { r.URL = "http://example.com/\r\nX: y" }, nil},
 		"a zone without a name":      {"zone", func(r *model.FetchRequest) { r.Zone.Name = "" }, nil},
 		"a header with a line break": {"headers", func(r *model.FetchRequest) { r.Via = model.ViaNative; r.Header = http.Header{"X": {"a\r\nb"}} }, nil},
-		"a header of the console's own": {"headers", func(r *model.FetchRequest) {
+		"a header that the console sets": {"headers", func(r *model.FetchRequest) {
 			r.Via = model.ViaNative
 			r.Header = http.Header{"proxy-authorization": {"a"}}
 		}, nil},
-		"a method that is none":              {"method", func(r *model.FetchRequest) { r.Method = "GE T" }, nil},
+		"an invalid method":                  {"method", func(r *model.FetchRequest) { r.Method = "GE T" }, nil},
 		"a country in the wrong form":        {"country", func(r *model.FetchRequest) { r.Country = "DE" }, nil},
 		"json, which the contract not shows": {"format", func(r *model.FetchRequest) { r.Format = model.FormatJSON }, dialect.ErrNotShown},
 		"a country by the contract alone":    {"country", func(r *model.FetchRequest) { r.Country = "de" }, dialect.ErrNotShown},
 		"a method by the contract alone":     {"method", func(r *model.FetchRequest) { r.Method = "post" }, dialect.ErrNotShown},
 		"SERP through the proxy":             {"via", func(r *model.FetchRequest) { r.Zone = servicetest.Zone(p, "serp1"); r.Via = model.ViaNative }, nil},
-		"a key nobody knows":                 {"key", func(r *model.FetchRequest) { r.Key = "nobody" }, nil},
+		"an unknown key":                     {"key", func(r *model.FetchRequest) { r.Key = "nobody" }, nil},
 		"a key that is only tracked":         {"key", func(r *model.FetchRequest) { r.Key = "tracked" }, nil},
 		"a key whose value is gone":          {"key", func(r *model.FetchRequest) { r.Key = "lost" }, keystore.ErrSecretMissing},
 		"a zone without a password":          {"password", func(r *model.FetchRequest) { r.Zone = model.Zone{Name: "other"}; r.Via = model.ViaNative }, nil},
@@ -160,7 +160,7 @@ func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {
 	}
 }
 
-func TestLargeBodyGoesToAFileOfItsOwn(t *testing.T) {
+func TestALargeBodyGoesToAFile(t *testing.T) {
 	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<17) // 2 MiB
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/plain; name=../../etc/passwd")
@@ -191,7 +191,7 @@ func TestLargeBodyGoesToAFileOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestBodyAboveTheCapIsCutAndSaidSo(t *testing.T) {
+func TestABodyAboveTheCapIsCutAndHasANote(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 300<<10)) })
 	c := newFetcher(t, p, func(o *Config) { o.Bodies.Memory, o.Bodies.Cap = 64<<10, 100<<10 })
 	res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
@@ -210,7 +210,7 @@ func TestBodyAboveTheCapIsCutAndSaidSo(t *testing.T) {
 	}
 }
 
-func TestBodyWithNoPlaceOnDiskIsCutNotLost(t *testing.T) {
+func TestABodyThatDoesNotFitOnDiskIsCutAndKept(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(bytes.Repeat([]byte("x"), 4<<20)) })
 	file := filepath.Join(t.TempDir(), "a file where the folder should be")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
@@ -386,7 +386,7 @@ func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
 	}
 }
 
-func TestServiceThatIsNotThereIsANetworkFault(t *testing.T) {
+func TestAnUnreachableServiceIsANetworkFault(t *testing.T) {
 	p := servicetest.Profile("http://127.0.0.1:1")
 	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
 	if err != nil {

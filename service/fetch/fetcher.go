@@ -31,7 +31,7 @@ type Config struct {
 	Now, Timer func() time.Time
 	// Rand gives random bits, from any goroutine; nil means the process's own.
 	Rand func() uint64
-	// Log takes what nobody else is told; nil discards it.
+	// Log takes errors that are reported nowhere else; nil discards them.
 	Log *slog.Logger
 }
 

@@ -76,7 +76,7 @@ func TestFetchThroughATunnel(t *testing.T) {
 	}
 }
 
-func TestProxyRefusalsAreToldApart(t *testing.T) {
+func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 	answer := func(s string) func(*http.Request, net.Conn) bool {
 		return func(_ *http.Request, conn net.Conn) bool {
 			_, _ = io.WriteString(conn, s)
@@ -118,8 +118,8 @@ func TestProxyRefusalsAreToldApart(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if took := time.Since(begin); took > 10*time.Second {
-				t.Errorf("it took %v", took)
+			if elapsed := time.Since(begin); elapsed > 10*time.Second {
+				t.Errorf("it took %v", elapsed)
 			}
 			servicetest.WantVerdict(t, res, tc.class, tc.cause)
 			if res.ServiceStatus != tc.status || res.Status != 0 {

@@ -79,7 +79,7 @@ func TestRetriesWaitExactlyTheDocumentedBackoff(t *testing.T) {
 	}
 }
 
-func TestNoRetryWhereItMakesNoSense(t *testing.T) {
+func TestOutcomesThatARetryCannotChangeAreNotRetried(t *testing.T) {
 	for _, status := range []int{400, 401, 402, 403, 404} {
 		t.Run(strconv.Itoa(status), func(t *testing.T) {
 			var calls atomic.Int32
@@ -106,8 +106,8 @@ func TestCancelDuringTheBackoffEndsAtOnce(t *testing.T) {
 				time.AfterFunc(500*time.Millisecond, cancel)
 			}
 		})
-		if took := time.Since(begin); !errors.Is(err, context.Canceled) || took != 1500*time.Millisecond {
-			t.Errorf("error %v after %v", err, took)
+		if elapsed := time.Since(begin); !errors.Is(err, context.Canceled) || elapsed != 1500*time.Millisecond {
+			t.Errorf("error %v after %v", err, elapsed)
 		}
 	})
 }
@@ -148,7 +148,7 @@ func TestTargetsOwn429DoesNotCountAgainstTheAddress(t *testing.T) {
 	})
 }
 
-func TestProductsKeepTheirOwnConcurrency(t *testing.T) {
+func TestEachProductHasItsLimitOfConcurrentFetches(t *testing.T) {
 	var now, most atomic.Int64
 	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
 		n := now.Add(1)
@@ -199,8 +199,8 @@ func TestOneKeyIsHeldToItsRate(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if took := time.Since(begin).Round(10 * time.Millisecond); took != 2*time.Second {
-			t.Errorf("%d calls took %v", exchange.KeyBurst+2*exchange.KeyRate, took)
+		if elapsed := time.Since(begin).Round(10 * time.Millisecond); elapsed != 2*time.Second {
+			t.Errorf("%d calls took %v", exchange.KeyBurst+2*exchange.KeyRate, elapsed)
 		}
 	})
 }

@@ -64,7 +64,7 @@ func TestNoSecretIsKept(t *testing.T) {
 				t.Fatal(err)
 			}
 			if res.Body.Size < 20 || !strings.Contains(res.Header.Get("X-Seen"), "****") {
-				t.Fatalf("the answer is not what this test is about: %+v", res)
+				t.Fatalf("the answer is not the one this test needs: %+v", res)
 			}
 			if path == "/large" && res.Body.File == "" {
 				t.Fatal("the large body is not in a file")

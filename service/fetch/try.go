@@ -19,7 +19,7 @@ type try struct {
 	outcome     model.Outcome
 	header      http.Header
 	proxyHeader http.Header
-	connect     int // the status of the proxy's own answer, 0 when there was none
+	connect     int // the status of the proxy's answer to CONNECT, 0 without one
 	body        exchange.Received
 	fields      []model.Field
 	exit        string
@@ -57,8 +57,8 @@ func citeChallenge(o *model.Outcome, h http.Header) {
 	}
 }
 
-// broken fills an outcome from an exchange that broke. An error that is no
-// breakage comes back: the caller's cancellation, a request that cannot be sent.
+// broken fills an outcome from an exchange that broke. It returns every other error:
+// the caller's cancellation, a request that cannot be sent.
 func broken(o *model.Outcome, mask exchange.Mask, tr *exchange.Trace, err error) error {
 	var ce *exchange.Error
 	if !errors.As(err, &ce) {
@@ -112,8 +112,8 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	case !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus:
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
 	case good && o.TargetStatus == 0 && !reading.Failed():
-		// The contract does not show where the target's status stands. An answer
-		// that passes the page on stands for the target's own.
+		// The contract does not show where the target's status is. An answer that
+		// passes the page on has the target's status.
 		o.TargetStatus = o.ServiceStatus
 	}
 	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
@@ -123,7 +123,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	return t, nil
 }
 
-// receive reads the body of an answer and tells of its progress.
+// receive reads the body of an answer and reports its progress.
 func (f *flight) receive(resp *http.Response, now model.Attempt) exchange.Received {
 	f.on(Event{Phase: PhaseReceiving, Attempt: now})
 	s := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d", f.id, now.N))
@@ -157,7 +157,7 @@ func (f *flight) ended(ctx context.Context, t *try, tr *exchange.Trace) {
 }
 
 // unwrap replaces the answer to format "json" by the page that it holds. An
-// answer that is not such an object stays as it is.
+// answer of another shape stays as it is.
 func (f *flight) unwrap(t *try, now model.Attempt) {
 	src, err := exchange.OpenBody(t.body.Ref)
 	if err != nil {
@@ -185,7 +185,7 @@ func (f *flight) unwrap(t *try, now model.Attempt) {
 	t.outcome.ContentType = w.Header.Get("Content-Type")
 	citeChallenge(&t.outcome, w.Header)
 	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.ft.cfg.Now()))
-	for name, values := range t.header { // what the service itself said stays in sight
+	for name, values := range t.header { // the service's headers stay visible
 		if _, ok := w.Header[name]; !ok && strings.HasPrefix(name, "X-") {
 			w.Header[name] = values
 		}
@@ -215,7 +215,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	defer resp.Body.Close()
 	t.header = f.mask.Header(resp.Header)
 	direct, readHeader := f.endToEnd(tun), f.d.ReadHeader
-	if direct { // nothing in there is the service's word
+	if direct { // no header in there comes from the service
 		readHeader = dialect.ReadShown
 	}
 	reading := readHeader(resp.Header, f.ft.cfg.Now())
@@ -225,16 +225,16 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		t.exit = reading.Exit
 	}
 	o.ContentType = resp.Header.Get("Content-Type")
-	ownAnswer := !direct && (resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed())
+	byProxy := !direct && (resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed())
 	switch {
-	case ownAnswer:
+	case byProxy:
 		o.ServiceStatus, t.connect, t.proxyHeader = resp.StatusCode, resp.StatusCode, resp.Header
 	case o.TargetStatus == 0:
 		o.TargetStatus = resp.StatusCode
 	}
 	t.body = f.receive(resp, now)
 	f.ended(ctx, &t, tr)
-	if ownAnswer && o.ServiceText == "" {
+	if byProxy && o.ServiceText == "" {
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
 	}
 	if !f.p.Verify && tun.Status != 0 {
@@ -245,9 +245,9 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 }
 
 // endToEnd reports whether what came through the tunnel is the target's alone: the
-// service looks into tunnels of the zones that need its CA (service.md 5.2 rule 3)
-// and, as far as is known, into those of its products beyond the networks. A
-// target that spoke as the service would decide on its own verdict.
+// service looks into the tunnels of zones that need its CA (service.md 5.2 rule 3)
+// and, as far as is known, into those of its products beyond the networks. A target
+// whose headers were taken for the service's could choose its verdict.
 func (f *flight) endToEnd(tun exchange.Tunnel) bool {
 	z := f.r.Zone
 	return tun.Status != 0 && z.Product.Network() && !z.NeedsCA()
@@ -258,7 +258,7 @@ func (f *flight) endToEnd(tun exchange.Tunnel) bool {
 func (f *flight) readTunnel(o *model.Outcome, tun exchange.Tunnel) string {
 	o.ServiceStatus = tun.Status
 	reading := f.d.ReadHeader(tun.Header, f.ft.cfg.Now())
-	if !tun.Refused() { // an open tunnel is no error, whatever else it says
+	if !tun.Refused() { // an open tunnel is not an error, whatever its headers say
 		reading.Code, reading.Text, reading.Class, reading.Cause, reading.TargetStatus = "", "", "", "", 0
 		reading.RetryAfter = 0
 	}

@@ -126,7 +126,7 @@ func proxyAt(t *testing.T, addr string) profile.Profile {
 
 func TestUntrustedAPIGetsNoKeyEvenWithVerifyOff(t *testing.T) {
 	dial, _ := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) {
-		t.Error("the request went to an address that nobody vouches for")
+		t.Error("the request went to an address that no certificate vouches for")
 		w.WriteHeader(http.StatusNoContent)
 	})
 	conn, err := dial()

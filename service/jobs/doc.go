@@ -1,10 +1,10 @@
 // Package jobs starts dataset jobs, follows them, downloads their results, and
-// keeps what is known of them in the ledger.
+// records in the ledger what is known of them.
 //
 // The Jobs tab and the command line are its callers. A job is sent once, whatever
 // happens: the intent is on disk before the POST, and the outcome is written down
-// whoever still waits for it.
+// even if no caller waits for it any more.
 //
-// A Runner is safe for concurrent use. It starts no goroutine that outlives the
-// call that needed it.
+// A Runner is safe for concurrent use. Neither it nor a Watcher leaves a
+// goroutine behind when its call returns.
 package jobs

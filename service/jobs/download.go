@@ -38,7 +38,7 @@ const (
 // ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
 func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on func(done int64)) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
-	call, err := rn.about(ctx, jobID)
+	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return call.job, err
 	}
@@ -81,9 +81,9 @@ func pickFormat(format, dest string) (string, error) {
 	return format, nil
 }
 
-// destination is the absolute name of the file to write. A name of ours begins
-// with the ledger's identifier, so that a remote text alone never names a file;
-// the snapshot's is a plain word, as the dialect checked.
+// destination is the absolute name of the file to write. A name of the
+// console's choice begins with the ledger's identifier, so that a remote text alone
+// never names a file; the dialect has checked that the snapshot is a plain word.
 func (rn *Runner) destination(job model.Job, format, dest string) (string, error) {
 	name := job.ID + "_" + job.Snapshot + "." + format
 	if dest == "" {
@@ -129,7 +129,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 	return size, nil
 }
 
-// result is a result that is being read. Whoever has one closes it.
+// result is a result that is being read; its holder closes it.
 type result struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc
@@ -140,7 +140,7 @@ type result struct {
 // errStalled is the cause of a download in which nothing came for long.
 var errStalled = fmt.Errorf("nothing came for %s", downloadStall)
 
-// openResult asks for the results. An error of the stream later is a *exchange.Error.
+// openResult asks for the results. Later errors of the stream are *exchange.Error.
 func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (*result, error) {
 	doing := "downloading the results of job " + call.job.ID
 	inner, cancel := context.WithCancelCause(ctx)
@@ -175,7 +175,7 @@ func (r *result) release() {
 	r.cancel()
 }
 
-// close ends the exchange; what is left of the body is not wanted.
+// close ends the exchange and drops the rest of the body.
 func (r *result) close() {
 	_ = r.body.Close()
 	r.release()

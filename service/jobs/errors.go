@@ -18,13 +18,13 @@ import (
 var (
 	// ErrUnknownJob says that no job of the ledger has the identifier.
 	ErrUnknownJob = errors.New("no such job in the ledger")
-	// ErrNoLedger says that there is no journal to write the job down in, and that
-	// therefore none is started: it could be billed and lost.
+	// ErrNoLedger means that there is no journal to write the job down in. It is not
+	// started then, because it could be billed and lost.
 	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make the journal writable")
 	// ErrNoSnapshot says that no identifier was received for the job, so that the
 	// service cannot be asked about it.
 	ErrNoSnapshot = errors.New("no identifier was received for it, so the service cannot be asked about it")
-	// ErrNotReady says that there are no results yet.
+	// ErrNotReady means that the job has no results yet.
 	ErrNotReady = errors.New("the results are not ready yet")
 	// ErrJobOver says that the job no longer changes and cannot be cancelled.
 	ErrJobOver = errors.New("the job is over")
@@ -32,7 +32,7 @@ var (
 
 // NotReadyError wraps ErrNotReady with what the service said.
 type NotReadyError struct {
-	Text  string        // the service's own words, one bounded line, may be empty
+	Text  string        // the service's words, one bounded line, may be empty
 	After time.Duration // when it asks to be asked again, 0 when it does not say
 }
 
@@ -71,7 +71,7 @@ func (e *DiagnosisError) Error() string {
 	return s + e.Text
 }
 
-// answerBytes bounds what is read of an answer that is no result.
+// answerBytes bounds how much is read of an answer other than a result.
 const answerBytes = 64 << 10
 
 // jobFault makes the error of a call that got no answer or a refusal. err is

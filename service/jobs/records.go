@@ -13,15 +13,14 @@ import (
 	"zonedeck/service/rows"
 )
 
-// Records is a table of a job's first n records (at most 1,000, and fewer where
-// they are huge): from the file
-// that was downloaded, or else from the service, reading no more than it needs.
-// A record that is no object is a row with the one column "value"; columns stand
-// in the order in which they first appear. Total is the number of records when
+// Records is a table of a job's first n records (at most 1,000, and fewer when they
+// are huge). It reads the file that was downloaded or else asks the service, and
+// reads no more than it needs. A record other than an object becomes a row with the
+// one column "value"; columns are in the order in which they first appear. Total is the number of records when
 // the end was reached, else -1.
 //
 // Errors: as Download, and a *rows.RecordsError when the result is not what it should
-// be; the table then holds what came before.
+// be; the table then holds the records before.
 func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.RecordTable, error) {
 	job, err := rn.Job(ctx, jobID)
 	if err != nil {
@@ -37,7 +36,7 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 			return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
 		}
 	}
-	call, err := rn.about(ctx, jobID)
+	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}

@@ -18,8 +18,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// triggerTimeout bounds the POST of a job, upload included. A job that was
-// started and whose answer is not waited for is the worse outcome, so it is long.
+// triggerTimeout bounds the POST of a job, upload included. It is long, because
+// giving up on a job that did start is the worse outcome.
 const triggerTimeout = 3 * time.Minute
 
 // Jobs is the ledger, newest first; without a journal it is empty.
@@ -30,8 +30,8 @@ func (rn *Runner) Jobs(ctx context.Context) ([]model.Job, error) {
 	return rn.cfg.Journal.Jobs(ctx)
 }
 
-// Job is one job of the ledger by its identifier or its snapshot's. The error
-// wraps ErrUnknownJob when there is none.
+// Job is one job of the ledger, by its identifier or its snapshot's. Without a match
+// the error wraps ErrUnknownJob.
 func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 	if rn.cfg.Journal == nil {
 		return model.Job{}, fmt.Errorf("job %s: %w: there is no ledger", id, ErrUnknownJob)
@@ -95,7 +95,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	// From here on the outcome is written down whoever still waits for it.
+	// From here on the outcome is written down even when ctx has ended.
 	kept := context.WithoutCancel(ctx)
 	l.job, err = rn.cfg.Journal.ChangeJob(kept, l.job.ID, func(job *model.Job) (journal.JobChange, error) {
 		job.State = model.JobSending
@@ -117,7 +117,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	return job, nil
 }
 
-// prepareLaunch checks everything that can be checked before a trace is left.
+// prepareLaunch checks everything that can be checked before the ledger is written.
 func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (launch, error) {
 	if rn.cfg.Journal == nil {
 		return launch{}, ErrNoLedger
@@ -139,7 +139,7 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 	return launch{p: p, d: d, key: key, secret: secret, body: rows.Body(r.Inputs)}, nil
 }
 
-// verdict is what became of a trigger.
+// verdict is the outcome of a trigger.
 type verdict struct {
 	state    model.JobState
 	snapshot string
@@ -166,8 +166,8 @@ func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
 	}, nil
 }
 
-// statusClientGone is what some gateways answer when they gave the request up
-// after passing it on. No standard knows it.
+// statusClientGone is what some gateways answer when they gave up on a request after
+// passing it on. It is in no standard.
 const statusClientGone = 499
 
 // send makes the one POST.
@@ -192,7 +192,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
-	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
+	answer := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		if id, ok := l.d.SnapshotID([]byte(mask.Text(string(body)))); ok {
@@ -203,11 +203,11 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		}
 		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
 	case resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout && resp.StatusCode != statusClientGone:
-		return verdict{state: model.JobRefused, detail: said}
+		return verdict{state: model.JobRefused, detail: answer}
 	default:
 		// A 408, a 499 or a 5xx may come from something before the service or after
 		// the job was started.
-		return verdict{state: model.JobMayHave, detail: said}
+		return verdict{state: model.JobMayHave, detail: answer}
 	}
 }
 
@@ -221,8 +221,8 @@ type jobCall struct {
 	secret keystore.Secret
 }
 
-// about prepares a call about a job.
-func (rn *Runner) about(ctx context.Context, id string) (jobCall, error) {
+// callFor prepares a call about a job.
+func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 	job, err := rn.Job(ctx, id)
 	if err != nil {
 		return jobCall{}, err
@@ -240,7 +240,8 @@ func (rn *Runner) about(ctx context.Context, id string) (jobCall, error) {
 	if call.paths, err = call.d.JobPaths(call.p.APIVersion, job.Snapshot); err != nil {
 		return call, fmt.Errorf("job %s: %w", job.ID, err)
 	}
-	// The key that started the job; should it be gone by now, the profile's own.
+	// The key that started the job or, when the inventory no longer has it, the
+	// profile's.
 	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, job.KeyName)
 	if err != nil && ctx.Err() == nil && job.KeyName != call.p.Key {
 		call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, "")
@@ -258,11 +259,11 @@ const cancelTimeout = 30 * time.Second
 
 // CancelJob asks the service to stop a job (a dialect's call; the contract shows
 // none). Errors: ErrJobOver, ErrUnknownJob, ErrNoSnapshot, ErrNotShown, a
-// *DiagnosisError. After a break it is not known whether the job goes on, and to
-// ask again does no harm.
+// *DiagnosisError. After a break it is not known whether the job goes on; asking
+// again does no harm.
 func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
-	call, err := rn.about(ctx, jobID)
+	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return call.job, err
 	}
@@ -293,7 +294,7 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 	})
 }
 
-// isCancelled tells the caller's own end from an outcome of the call.
+// isCancelled reports whether a call ended because the caller's context did.
 func isCancelled(ctx context.Context, err error) bool {
 	cause := context.Cause(ctx)
 	return cause != nil && !errors.Is(cause, exchange.ErrTimeout) && errors.Is(err, cause)

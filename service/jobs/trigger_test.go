@@ -131,7 +131,7 @@ func endless(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-func TestWhatCertainlyWasNotSentIsNotSent(t *testing.T) {
+func TestAJobWhoseRequestNeverLeftIsNotSent(t *testing.T) {
 	closed := func() string {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -145,7 +145,7 @@ func TestWhatCertainlyWasNotSentIsNotSent(t *testing.T) {
 	untrusted.StartTLS()
 	defer untrusted.Close()
 	for _, c := range []struct{ name, base string }{
-		{"nobody listens", closed},
+		{"nothing listens", closed},
 		{"no such name", "http://no-such-name.invalid"},
 		{"the certificate is not trusted", untrusted.URL},
 	} {
@@ -244,7 +244,7 @@ func TestABadTriggerLeavesNoTrace(t *testing.T) {
 	}
 }
 
-func TestByTheContractAloneAJobIsStartedAndNotAskedFor(t *testing.T) {
+func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
 	j, _ := withJournal(t)
 	var query atomic.Value
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {

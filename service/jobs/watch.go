@@ -28,7 +28,7 @@ const (
 	pollPatience   = 10               // polls in a row that may fail before the watch ends
 )
 
-// Watch follows a job until its state is final, and gives every change to on,
+// Watch follows a job until its state is final, and reports every change to on,
 // which may be nil and is called from this goroutine. Changes are in the ledger
 // before on sees them. A state that the dialect does not know means running.
 //
@@ -50,7 +50,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 	if job.State.Final() {
 		return job, nil
 	}
-	call, err := rn.about(ctx, jobID)
+	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
 		return job, err
 	}
@@ -94,7 +94,7 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		if call, err = rn.refreshed(ctx, call, failures > 0); err != nil {
 			return call.job, err
 		}
-		if call.job.State.Final() { // somebody else saw its end, or cancelled it
+		if call.job.State.Final() { // another process saw its end, or cancelled it
 			on(call.job)
 			return call.job, nil
 		}
@@ -104,10 +104,10 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 // refreshed takes up what others wrote into the ledger and, after a failure, a
 // changed address or key: the embedded emulator may have begun anew on another
 // port, and a key may have been refreshed. Without a failure the key is not
-// asked for again, because its reference may be a command that asks a person.
+// resolved again, because its reference may be a command that asks a person.
 func (rn *Runner) refreshed(ctx context.Context, call jobCall, failed bool) (jobCall, error) {
 	if failed {
-		now, err := rn.about(ctx, call.job.ID)
+		now, err := rn.callFor(ctx, call.job.ID)
 		if err != nil {
 			return call, err
 		}
@@ -157,7 +157,7 @@ func (rn *Runner) expected(job model.Job, fault *DiagnosisError) bool {
 	return fault.Status == http.StatusNotFound && rn.cfg.Now().Sub(job.Accepted) < newJobGrace
 }
 
-// passing reports whether a failure of a poll may be over at the next.
+// passing reports whether the next poll may succeed after this failure.
 func passing(fault *DiagnosisError) bool {
 	switch fault.Status {
 	case 0:
@@ -169,8 +169,8 @@ func passing(fault *DiagnosisError) bool {
 	}
 }
 
-// record writes what the service said into the ledger, if it is news. A job that
-// another process has seen the end of stays at its end.
+// record writes the service's answer into the ledger when it changes the job. A job
+// that another process has seen end stays ended.
 func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress) (model.Job, error) {
 	seen := applyProgress(job, p)
 	if !differs(job, seen) {
@@ -205,7 +205,7 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 	return job
 }
 
-// differs reports whether there is news.
+// differs reports whether two states of a job differ in what the service said.
 func differs(a, b model.Job) bool {
 	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Done != b.Done || a.Records != b.Records
 }

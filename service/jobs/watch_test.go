@@ -53,7 +53,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 		text(404, "Snapshot does not exist"),
 		text(200, `{"status":"starting"}`),
 		text(503, "busy"),
-		text(200, `{"status":"a word nobody knows","inputs":3,"inputs_done":1,"records":10}`),
+		text(200, `{"status":"an unknown word","inputs":3,"inputs_done":1,"records":10}`),
 		text(200, `{"status":"ready","inputs_done":3,"records":30}`))
 	job := accepted(t, cl)
 	var states []string
@@ -61,7 +61,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "accepted |running starting|running a word nobody knows|ready ready"
+	want := "accepted |running starting|running an unknown word|ready ready"
 	if strings.Join(states, "|") != want {
 		t.Errorf("seen %v", states)
 	}

@@ -26,14 +26,14 @@ func Body(inputs []model.JobInput) []byte {
 // Input is one object of the body.
 func Input(in model.JobInput) []byte { return appendInput(nil, in) }
 
-// appendInput appends one object. Extra holds JSON texts; one that is none is
-// sent as a text.
+// appendInput appends one object. Extra holds JSON texts; an invalid one
+// is sent as a string.
 func appendInput(b []byte, in model.JobInput) []byte {
 	b = append(b, `{"url":`...)
 	b = append(b, jsonText(in.URL)...)
 	for _, name := range slices.Sorted(maps.Keys(in.Extra)) {
 		if name == "url" {
-			continue // there is one already
+			continue // the url is already there
 		}
 		b = append(b, ',')
 		b = append(b, jsonText(name)...)

@@ -11,7 +11,7 @@ import (
 )
 
 // csv reads rows below a header with a url column. The separator is a comma, a
-// semicolon or a tab, as the header shows. Empty cells are no fields.
+// semicolon or a tab, as the header shows. Empty cells are left out.
 func (in *inputReader) csv(br *bufio.Reader) error {
 	head, _ := br.Peek(maxInputRow) // fewer bytes at the end of the source
 	first, _, _ := strings.Cut(strings.TrimLeft(string(head), "\r\n"), "\n")
@@ -59,8 +59,8 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 	}
 }
 
-// rowFault tells an error of one row, after which the reading can go on, from
-// one of the source.
+// rowFault distinguishes an error of one row, after which the reading can go on,
+// from an error of the source.
 func rowFault(err error) (*csv.ParseError, error) {
 	var fault *csv.ParseError
 	if err == nil || errors.As(err, &fault) {
@@ -95,7 +95,7 @@ func isURLColumn(name string) bool {
 	return strings.EqualFold(strings.Trim(strings.TrimSpace(name), `"`), "url")
 }
 
-// separator is what stands between the header's columns.
+// separator is the character between the header's columns.
 func separator(header string) rune {
 	best, count := ',', strings.Count(header, ",")
 	for _, c := range []rune{';', '\t'} {
@@ -106,5 +106,5 @@ func separator(header string) rune {
 	return best
 }
 
-// splitHeader is the header's columns, roughly: enough to see whether it is one.
+// splitHeader is the header's columns, roughly: enough to see whether it is a header.
 func splitHeader(line string) []string { return strings.Split(line, string(separator(line))) }

@@ -19,7 +19,7 @@ import (
 
 // The bounds on a job's inputs. The contract shows no limit on a payload
 // (service.md 8); public documentation speaks of 1 GB for one job, and these are
-// the console's own, which a person's file does not meet.
+// the console's, far above any file that a person writes.
 const (
 	maxInputBytes = 64 << 20 // of the source
 	maxInputRow   = 64 << 10 // one row
@@ -32,11 +32,11 @@ const (
 	InputLines  = "lines"  // one URL a line; empty lines and lines that begin with # are skipped
 	InputCSV    = "csv"    // with a header that has a url column
 	InputJSON   = "json"   // an array of objects with a url, or of URLs, or {"input": [...]}
-	InputNDJSON = "ndjson" // one such object a line
+	InputNDJSON = "ndjson" // one of these objects a line
 )
 
-// Problem is what is wrong with one row. A row with a problem that is no
-// warning is not among the inputs.
+// Problem is what is wrong with one row. Unless it is a warning, the row is not
+// among the inputs.
 type Problem struct {
 	// Row is the line or record number in the source, from 1; 0 when the problem
 	// is not about one row.
@@ -82,8 +82,8 @@ func ReadInputs(r io.Reader, kind string) ([]model.JobInput, []Problem, error) {
 	return in.inputs, in.problems, err
 }
 
-// meter reads at most left bytes and answers over beyond. Whoever bounds single
-// records gives it a new allowance with each.
+// meter reads at most left bytes, and fails with over after them. A caller that
+// bounds single records renews the allowance for each.
 type meter struct {
 	r    io.Reader
 	left int64
@@ -304,7 +304,7 @@ func (in *inputReader) json(br *bufio.Reader) error {
 		return err
 	}
 	for row := 1; dec.More(); row++ {
-		// The decoder reads ahead, so the allowance is for what it does not have yet.
+		// The decoder reads ahead: the allowance covers what it has not read yet.
 		m.left = maxInputRow
 		var raw json.RawMessage
 		if err := dec.Decode(&raw); err != nil {
@@ -341,7 +341,7 @@ func openArray(dec *json.Decoder) error {
 	return nil
 }
 
-// jsonFault says in a person's words that the text ended early.
+// jsonFault says in plain words that the text ended early.
 func jsonFault(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it ends early")

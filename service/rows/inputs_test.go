@@ -27,7 +27,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "nothing", text: ""},
 		{name: "nothing but a mark", text: "\ufeff"},
 		{
-			name: "lines that are no addresses", text: "lab.test/1\nftp://lab.test/\nhttp://\nhttp://a b\nhttp://u:p@lab.test/\nhttp://lab.test/1\n",
+			name: "lines other than addresses", text: "lab.test/1\nftp://lab.test/\nhttp://\nhttp://a b\nhttp://u:p@lab.test/\nhttp://lab.test/1\n",
 			want:     []row{{URL: "http://lab.test/1", Row: 6}},
 			problems: []string{"1: must be absolute", "2: use http or https", "3: the host is missing", "4: one address", "5: login"},
 		},
@@ -69,9 +69,9 @@ func TestReadInputs(t *testing.T) {
 		{name: "JSON that ends early", text: `[{"url":"http://lab.test/1"}, {"url":`, want: one, err: "record 2: it ends early"},
 		{name: "JSON without its end", text: `[{"url":"http://lab.test/1"}`, want: one, err: "ends early"},
 		{name: "JSON that is broken", text: `[{"url":"http://lab.test/1"}, nope]`, want: one, err: "record 2"},
-		{name: "JSON that is no array", kind: "json", text: `{"url":"http://lab.test/1"}`, err: "expected an array"},
+		{name: "JSON other than an array", kind: "json", text: `{"url":"http://lab.test/1"}`, err: "expected an array"},
 		{name: "JSON that is a text", kind: "json", text: `"http://lab.test/1"`, err: "expected an array"},
-		{name: "JSON whose input is no array", kind: "json", text: `{"input": "http://lab.test/1"}`, err: "expected an array"},
+		{name: "JSON whose input is a text", kind: "json", text: `{"input": "http://lab.test/1"}`, err: "expected an array"},
 		{name: "JSON whose input is an object", kind: "json", text: `{"input": {"url":"http://lab.test/1"}}`, err: "expected an array"},
 		{name: "JSON whose input is missing", kind: "json", text: `{"input":`, err: "ends early"},
 		{name: "JSON with a huge record", kind: "json", text: `["` + strings.Repeat("a", 100_000) + `"]`, err: "64 KiB"},
@@ -84,7 +84,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "a text file of addresses", kind: "txt", text: "http://lab.test/1", want: one},
 		{name: "a file that is not text", text: "\x7fELF\x02\x00\x00", err: "not text"},
 		{name: "UTF-16", text: "\xff\xfeh\x00", err: "UTF-16"},
-		{name: "bytes that are no text", text: "http://lab.test/\xff", problems: []string{"1: not text"}},
+		{name: "bytes other than text", text: "http://lab.test/\xff", problems: []string{"1: not text"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			// One byte at a time finds what a lucky buffer hides.

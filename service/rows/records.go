@@ -24,11 +24,11 @@ const (
 	maxTable       = 8 << 20 // all cells together; fewer rows than asked for come then
 )
 
-// Formats lists the formats of a download, the default first. They are a
-// dialect's: the contract shows none.
+// Formats lists the formats of a download, the default first. They are
+// a dialect's; the contract shows no format.
 func Formats() []string { return []string{"json", "ndjson", "csv"} }
 
-// RecordsError says that a result is not what it should be.
+// RecordsError names the record of a result that cannot be read.
 type RecordsError struct {
 	Record int // from 1
 	Err    error
@@ -88,7 +88,7 @@ type recordTable struct {
 	more    bool // there are records beyond those that were asked for
 }
 
-// table squares the rows off.
+// table gives every row a cell for every column.
 func (t *recordTable) table(whole bool) model.RecordTable {
 	for i, row := range t.rows {
 		for len(row) < len(t.columns) {
@@ -103,7 +103,7 @@ func (t *recordTable) table(whole bool) model.RecordTable {
 	return out
 }
 
-// full reports whether what comes now is more than was asked for.
+// full reports whether the next record is more than was asked for.
 func (t *recordTable) full() bool {
 	t.more = len(t.rows) >= t.want || t.size >= maxTable
 	return t.more
@@ -154,7 +154,7 @@ func (t *recordTable) json(br *bufio.Reader, m *meter) error {
 	return err
 }
 
-// beginsArray looks at the first byte that is no white space.
+// beginsArray looks at the first byte after white space.
 func beginsArray(br *bufio.Reader) (bool, error) {
 	for {
 		b, err := br.ReadByte()
@@ -216,7 +216,7 @@ func jsonCell(value json.RawMessage) (kind, text string) {
 	case value[0] == '"':
 		var s string
 		if err := json.Unmarshal(value, &s); err != nil {
-			return "text", string(value) // the decoder took it, so this cannot be
+			return "text", string(value) // cannot happen: the decoder has accepted it
 		}
 		return "text", s
 	case value[0] == '{':

@@ -43,7 +43,7 @@ func TestReadRecords(t *testing.T) {
 			want: model.RecordTable{Columns: []col{{Name: "a", Type: "text", Filled: 1}}, Rows: [][]string{{""}, {"x\ny"}}, Total: 2},
 		},
 		{
-			name: "the first of them", format: "ndjson", n: 1, text: "{\"a\":1}\n{\"a\":2}\nbroken, which nobody reads",
+			name: "only the first record", format: "ndjson", n: 1, text: "{\"a\":1}\n{\"a\":2}\nbroken, and never read",
 			want: model.RecordTable{Columns: []col{{Name: "a", Type: "number", Filled: 1}}, Rows: [][]string{{"1"}}, Total: -1},
 		},
 		{
@@ -53,7 +53,7 @@ func TestReadRecords(t *testing.T) {
 				Rows:    [][]string{{"1", "", "true"}, {"x,y", "z", ""}}, Total: 2,
 			},
 		},
-		{name: "values that are no objects", format: "", n: 10, text: `[1,"x",null]`, want: model.RecordTable{Columns: []col{{Name: "value", Type: "mixed", Filled: 2}}, Rows: [][]string{{"1"}, {"x"}, {""}}, Total: 3}},
+		{name: "values other than objects", format: "", n: 10, text: `[1,"x",null]`, want: model.RecordTable{Columns: []col{{Name: "value", Type: "mixed", Filled: 2}}, Rows: [][]string{{"1"}, {"x"}, {""}}, Total: 3}},
 		{name: "a field twice", format: "", n: 10, text: `{"a":1,"a":2}`, want: model.RecordTable{Columns: []col{{Name: "a", Type: "number", Filled: 1}}, Rows: [][]string{{"1"}}, Total: 1}},
 		{name: "nothing", format: "json", n: 10, text: "", want: model.RecordTable{Total: 0}},
 		{name: "no records", format: "json", n: 10, text: "[]", want: model.RecordTable{Total: 0}},

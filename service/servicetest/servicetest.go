@@ -31,7 +31,7 @@ import (
 	"zonedeck/service/profile"
 )
 
-// The secrets of the tests: nothing of them may be found anywhere afterwards.
+// The secrets of the tests: they must not be found anywhere afterwards.
 const (
 	KeyValue = "4f1dd2c0b7a94e55a3ce3e6a9b1cf2a1"
 	Password = "proxy-pass-91d3f0c47"
@@ -86,7 +86,7 @@ func Key(name string) (model.Key, bool) {
 	}
 }
 
-// Journal opens a journal in a folder of its own.
+// Journal opens a journal in a temporary folder, which it returns too.
 func Journal(t testing.TB) (j *journal.Journal, dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -127,7 +127,7 @@ func (p *Proxy) Lines() []string {
 // StartProxy starts a proxy on loopback.
 func StartProxy(t *testing.T, p *Proxy) (host string, port int) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,8 +206,8 @@ func (p *Proxy) serve(conn net.Conn, track func(net.Conn) net.Conn) {
 	<-done
 }
 
-// TLSTarget starts an https target with a certificate of its own authority and
-// gives the file of that authority's certificate.
+// TLSTarget starts an https target whose certificate a new authority signed, and
+// returns the file with that authority's certificate.
 func TLSTarget(t *testing.T, h http.HandlerFunc) (dial func() (net.Conn, error), ca string) {
 	t.Helper()
 	s := httptest.NewUnstartedServer(h)
@@ -217,7 +217,9 @@ func TLSTarget(t *testing.T, h http.HandlerFunc) (dial func() (net.Conn, error),
 	t.Cleanup(s.Close)
 	ca = filepath.Join(t.TempDir(), "ca.pem")
 	writePEM(t, ca, s.Certificate())
-	return func() (net.Conn, error) { return net.Dial("tcp", s.Listener.Addr().String()) }, ca
+	return func() (net.Conn, error) {
+		return new(net.Dialer).DialContext(t.Context(), "tcp", s.Listener.Addr().String())
+	}, ca
 }
 
 func writePEM(t *testing.T, file string, cert *x509.Certificate) {
@@ -255,10 +257,10 @@ func NoSecret(t *testing.T, where, text string) {
 	}
 }
 
-// Page is a page that is fine.
+// Page is an ordinary page.
 const Page = "<!doctype html><html><head><title>ok</title></head><body><p>All is well.</p></body></html>"
 
-// Quiet is a log that nobody reads.
+// Quiet is a log that discards everything.
 func Quiet() *log.Logger { return log.New(io.Discard, "", 0) }
 
 // Ask is a request through a zone of p by API.
@@ -303,7 +305,7 @@ func Serve(h http.Handler) (dial func(ctx context.Context, network, addr string)
 	ended := make(chan struct{})
 	go func() { defer close(ended); _ = srv.Serve(l) }()
 	return l.dial, func() {
-		srv.Close()
+		_ = srv.Close() // its listener, the only part that could fail, does not
 		<-ended
 	}
 }
@@ -321,7 +323,7 @@ func (l *piped) Accept() (net.Conn, error) {
 // Close ends Accept.
 func (l *piped) Close() error { close(l.done); return nil }
 
-// Addr is no address.
+// Addr satisfies net.Listener; pipes have no addresses.
 func (l *piped) Addr() net.Addr { return &net.TCPAddr{} }
 
 func (l *piped) dial(ctx context.Context, _, _ string) (net.Conn, error) {
@@ -338,7 +340,7 @@ func (l *piped) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 // answers with answer.
 func Capture(t *testing.T, answer string) (addr string, requests <-chan string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
