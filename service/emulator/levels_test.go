@@ -100,7 +100,7 @@ func mayCall() map[string]string {
 		"GET /datasets/v3/delivery/{id}":                     "AOLU",
 		"GET /datasets/v3/deliveries":                        "AOLU",
 		"GET /datasets/list":                                 "AOLU",
-		"GET /datasets/{id}/{what}":                          "AOLU",
+		"GET /datasets/{id}/{part}":                          "AOLU",
 		"POST /datasets/filter":                              "AOLU",
 		"POST /datasets/search/{id}":                         "AOLU",
 		"GET /datasets/snapshots":                            "AOLU",
