@@ -21,7 +21,7 @@ const (
 	MaxZones = 1000
 )
 
-// Answers of the account to those who decide on them.
+// Errors that callers decide on.
 var (
 	ErrTooMany     = errors.New("the account holds no more of these")
 	ErrNoSuchZone  = errors.New("no such zone")
@@ -35,8 +35,8 @@ var (
 	ErrOnePassword = errors.New("a zone cannot be without a password: add one before the last is removed")
 )
 
-// What was changed at run time is kept; everything else is the scenario's. Zones keep
-// their passwords, which their access details list (service.md 2.2).
+// The tables keep changes made at run time; the rest comes from the scenario. Zones keep
+// their passwords, because their access details list them (service.md 2.2).
 const (
 	keptKeys  = state.Table[key]("keys")
 	keptZones = state.Table[record]("zones")
@@ -46,7 +46,7 @@ const (
 	suspendedName = "suspended"
 )
 
-// view is the account at one moment. It is never changed, only replaced.
+// view is the account at one moment. It never changes; a change replaces it.
 type view struct {
 	keys []key
 	// zones by name, deleted ones included; order is how they are listed.
@@ -57,14 +57,14 @@ type view struct {
 	retired []string // values that this run replaced, the oldest first
 
 	once    sync.Once
-	secrets []string // made when they are first asked for
+	secrets []string // made on first use
 }
 
 // Account is the keys and zones.
 type Account struct {
 	// ID starts with "hl_" (service.md 2.3); Prefix is the first word of usernames.
 	ID, Prefix string
-	// Opening is what the account had to spend at first, in dollars.
+	// Opening is the first balance of the account, in dollars.
 	Opening float64
 
 	now   func() time.Time
@@ -76,11 +76,11 @@ type Account struct {
 	spent func(zone string, from, to time.Time) float64
 
 	view   atomic.Pointer[view]
-	change sync.Mutex // one writer, through disk; readers take it not
+	change sync.Mutex // serialises changes, including their writes; readers do not take it
 }
 
-// Open reads what was changed in earlier runs over the scenario. An account without any
-// key gets its default key (service.md 2.1).
+// Open applies the changes of earlier runs to the scenario. An account without any key gets
+// its default key (service.md 2.1).
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: sc.Balance, now: now, state: s,
@@ -153,8 +153,8 @@ func (v *view) put(r *record) {
 	v.zones[r.Name] = r
 }
 
-// forget drops the deleted zone that was listed first. One of the scenario's stays on
-// record: it would be back at the next start.
+// forget drops the first deleted zone in the list. A zone of the scenario stays recorded as
+// deleted: otherwise it would return at the next start.
 func (v *view) forget(tx *state.Tx, scenario map[string]bool) error {
 	for i, name := range v.order {
 		if v.zones[name].Status == Deleted && !scenario[name] {
@@ -166,7 +166,7 @@ func (v *view) forget(tx *state.Tx, scenario map[string]bool) error {
 	return nil
 }
 
-// count is how many zones there are, and how many deleted ones.
+// count counts the live and the deleted zones.
 func (v *view) count() (there, deleted int) {
 	for _, r := range v.zones {
 		if r.Status == Deleted {
@@ -180,8 +180,8 @@ func (v *view) clone() *view {
 	return &view{keys: slices.Clone(v.keys), zones: maps.Clone(v.zones), order: slices.Clone(v.order), suspended: v.suspended}
 }
 
-// apply makes a change: on disk first, then for every reader. When edit or the disk
-// refuses, nothing has changed. What it replaced can be a secret, and is erased.
+// apply makes a change, first on disk, then for readers. If edit or the disk fails, nothing
+// has changed. What it replaced may be a secret, and is erased.
 func (a *Account) apply(edit func(*view, *state.Tx) error) error {
 	a.change.Lock()
 	defer a.change.Unlock()
@@ -193,14 +193,14 @@ func (a *Account) apply(edit func(*view, *state.Tx) error) error {
 	return nil
 }
 
-// Moment stands for the account as it is now: another one, by ==, after every change. What
-// was decided at a moment holds while it is the same.
+// Moment identifies the present state of the account: it differs, by ==, after every change.
+// A decision holds while the moment stays the same.
 func (a *Account) Moment() any { return a.view.Load() }
 
-// Suspended reports whether the account has its fetches refused.
+// Suspended reports whether the fetches of the account are refused.
 func (a *Account) Suspended() bool { return a.view.Load().suspended }
 
-// Suspend refuses the account's fetches from now on, or lets them pass again.
+// Suspend refuses the fetches of the account from now on, or allows them again.
 func (a *Account) Suspend(suspended bool) error {
 	return a.apply(func(v *view, tx *state.Tx) error {
 		v.suspended = suspended

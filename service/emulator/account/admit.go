@@ -17,15 +17,14 @@ const (
 	basisDisabled = "assumption: status and code of a disabled zone"
 )
 
-// ChargeBy says what a zone has cost between two moments, in dollars; usage limits ask
-// it. It is called before the account serves.
+// ChargeBy sets the function that says what a zone has cost between two moments, in dollars.
+// Usage limits need it. Call it before the account serves.
 func (a *Account) ChargeBy(spent func(zone string, from, to time.Time) float64) { a.spent = spent }
 
-// Admit decides whether a caller may fetch from a host by a zone now: the account's and
-// the zone's state, the lists, the usage limit. It is asked before every fetch, by both
-// access methods, and looks at the zone as it is at that moment. caller may be zero where
-// nobody called; host may be empty where it is not known yet, and is asked for by
-// [Account.HostRefused] then. Nil lets the fetch pass.
+// Admit decides whether a caller may fetch from a host through a zone now, by the state of
+// the account and the zone, the lists and the usage limit. Both access methods call it before
+// every fetch. A zero caller is not checked. host is empty when it is not known yet; call
+// [Account.HostRefused] later. Nil allows the fetch.
 func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Refusal {
 	v := a.view.Load()
 	r := v.zones[zone]
@@ -65,7 +64,7 @@ func (a *Account) Admit(zone string, caller netip.Addr, host string) *answer.Ref
 	return nil
 }
 
-// HostRefused decides about a target alone: the zone's lists of domains. It is asked for
+// HostRefused decides about a target alone, by the zone's lists of domains. It also serves
 // the targets of redirects.
 func (a *Account) HostRefused(zone, host string) *answer.Refusal {
 	r := a.view.Load().zones[zone]
@@ -113,7 +112,7 @@ type callers struct {
 
 func (c *callers) add(a netip.Addr) {
 	if last := c.last.Load(); last != nil && *last == a {
-		return // the common case takes no lock
+		return // the common case, without a lock
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

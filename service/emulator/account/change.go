@@ -20,12 +20,12 @@ const (
 type NewZone struct {
 	Name string
 	Plan Plan
-	// Passwords may be none: the service makes one.
+	// Passwords may be empty: the service then makes one.
 	Passwords []string
-	// AllowIPs may be none: any.
+	// AllowIPs may be empty: any caller.
 	AllowIPs    []string
 	Description string
-	// Loose lets fields of the plan pass that are not known.
+	// Loose accepts unknown fields of the plan.
 	Loose bool
 }
 
@@ -41,7 +41,7 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 		if old := v.zones[n.Name]; old != nil && old.Status != Deleted {
 			return ErrZoneExists
 		}
-		if there, _ := v.count(); there >= MaxZones {
+		if live, _ := v.count(); live >= MaxZones {
 			return ErrTooMany
 		}
 		v.put(r)
@@ -95,7 +95,7 @@ func flagIn(name string) string {
 	return ""
 }
 
-// withoutAny drops "any" from an allowlist: a list without entries says the same.
+// withoutAny empties an allowlist with "any": an empty list means the same.
 func withoutAny(entries []string) []string {
 	if slices.Contains(entries, anyone) {
 		return nil
@@ -103,8 +103,8 @@ func withoutAny(entries []string) []string {
 	return entries
 }
 
-// edit changes zones (nil: all that are not deleted) in one step. The zones of the
-// answer are as they are after it.
+// edit changes zones (nil: all that are not deleted) in one step, and returns them as they
+// are then.
 func (a *Account) edit(names []string, change func(*record) error) ([]Zone, error) {
 	var out []Zone
 	err := a.apply(func(v *view, tx *state.Tx) error {
@@ -159,7 +159,7 @@ func (a *Account) editOne(name string, change func(*record) error) (Zone, error)
 // [MaxZones] stay listed.
 func (a *Account) DeleteZones(names []string) ([]Zone, error) {
 	return a.edit(names, func(r *record) error {
-		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted} // its secrets go, too
+		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted} // without its secrets
 		return nil
 	})
 }
@@ -175,7 +175,7 @@ func (a *Account) DisableZone(name string, disabled bool) (Zone, error) {
 	})
 }
 
-// LimitZone sets what a zone may cost; nil takes the limit off.
+// LimitZone sets what a zone may cost; nil removes the limit.
 func (a *Account) LimitZone(name string, l *Limit) (Zone, error) {
 	return a.editOne(name, func(r *record) error {
 		r.Limit = l
@@ -183,8 +183,8 @@ func (a *Account) LimitZone(name string, l *Limit) (Zone, error) {
 	})
 }
 
-// NewPassword regenerates a zone's password, effective immediately (service.md 3): the
-// new one replaces all that there were.
+// NewPassword regenerates a zone's password, effective immediately (service.md 3). It
+// replaces all passwords of the zone.
 func (a *Account) NewPassword(zone string) (Zone, error) {
 	return a.editOne(zone, func(r *record) error {
 		r.Passwords = []string{randomHex(10)}
@@ -212,8 +212,9 @@ func (a *Account) AddPasswords(zone string, passwords []string) (Zone, error) {
 	})
 }
 
-// RemovePasswords takes passwords off a zone, effective immediately; all of them or, when
-// one is not there ([ErrNoPassword]) or none would be left ([ErrOnePassword]), none.
+// RemovePasswords removes passwords from a zone, effective immediately. It removes all of
+// them or none. Errors: [ErrNoPassword] for one that the zone does not have, [ErrOnePassword]
+// if none would be left.
 func (a *Account) RemovePasswords(zone string, passwords []string) (Zone, error) {
 	return a.editOne(zone, func(r *record) error {
 		next := slices.Clone(r.Passwords)
@@ -252,9 +253,9 @@ const (
 	Deny  List = "blacklist"
 )
 
-// EditIPs adds callers to a list of zones (nil: all), or takes them off it. An allowlist
-// with "any" or without entries lets every caller in.
-// The error for an invalid entry is an [*answer.InvalidError].
+// EditIPs adds callers to a list of zones (nil: all), or removes them. An empty allowlist, or
+// one with "any", admits every caller. The error for an invalid entry is an
+// [*answer.InvalidError].
 func (a *Account) EditIPs(zones []string, list List, entries []string, remove bool) ([]Zone, error) {
 	return a.edit(zones, func(r *record) error {
 		listed := &r.AllowIPs
@@ -275,7 +276,7 @@ func (a *Account) EditIPs(zones []string, list List, entries []string, remove bo
 
 func invalid(err error) error { return &answer.InvalidError{Details: []string{err.Error()}} }
 
-// EditDomains adds targets to a list of a zone, or takes them off it. The error for an
+// EditDomains adds targets to a list of a zone, or removes them. The error for an
 // invalid name is an [*answer.InvalidError].
 func (a *Account) EditDomains(zone string, list List, entries []string, remove bool) (Zone, error) {
 	changed, err := domains(entries)

@@ -24,8 +24,8 @@ const (
 	freshLife = 90 * 24 * time.Hour
 )
 
-// Key is an API key as account settings list it (service.md 2.1). Value is set for
-// untouched keys of the scenario only: the others are shown once and kept as hashes.
+// Key is an API key as account settings list it (service.md 2.1). Value is set only for
+// unchanged keys of the scenario: the others are shown once and kept as hashes.
 type Key struct {
 	Name  string      `json:"name"`
 	Level level.Level `json:"level"`
@@ -38,7 +38,7 @@ type Key struct {
 	Created string `json:"created"`
 }
 
-// key is one key as the emulator holds it.
+// key is the stored form of a key.
 type key struct {
 	Name  string      `json:"name"`
 	Level level.Level `json:"level"`
@@ -49,14 +49,14 @@ type key struct {
 	Rotated time.Time `json:"rotated,omitzero"`
 	Created time.Time `json:"created,omitzero"`
 
-	// Deleted stands for a key that the scenario, or the first start, would bring back.
+	// Deleted marks a key that the scenario, or the first start, would bring back.
 	Deleted bool `json:"deleted,omitempty"`
 
 	plain string // scenario keys, and the default key until it was handed out
 }
 
-// restoreKeys puts the keys that are kept over those of the scenario. issued reports
-// whether there was a default key.
+// restoreKeys applies the stored keys to those of the scenario. issued reports whether a
+// default key was stored.
 func (a *Account) restoreKeys(v *view) (issued bool, err error) {
 	err = keptKeys.Each(a.state, func(name string, k key) error {
 		issued = issued || name == DefaultKey
@@ -141,10 +141,10 @@ func (a *Account) Keys() []Key {
 // maxRetired bounds the replaced values that [Account.Secrets] remembers.
 const maxRetired = 1000
 
-// Secrets are the values that nothing may show: those of keys that are known in plain, and
-// the passwords of zones. A value stays here after it was refreshed or deleted, as its
-// client may still send it: the scenario's for good, of the others the last [maxRetired]
-// of this run. The list is the caller's to read only.
+// Secrets lists the values that must never be shown: the keys known in plain, and the
+// passwords of zones. A replaced or deleted value stays in the list, because its client may
+// still send it: those of the scenario for good, of the others the last [maxRetired] of this
+// run. The caller must not change the list.
 func (a *Account) Secrets() []string {
 	v := a.view.Load()
 	v.once.Do(func() {
@@ -155,7 +155,7 @@ func (a *Account) Secrets() []string {
 	return v.secrets
 }
 
-// plain are the values that are valid now, as far as they are known.
+// plain lists the valid values that are known in plain.
 func (v *view) plain() (out []string) {
 	for _, k := range v.keys {
 		if k.plain != "" {
@@ -168,7 +168,7 @@ func (v *view) plain() (out []string) {
 	return out
 }
 
-// publish makes a view the one that readers see; called under change.
+// publish shows a view to readers; called under change.
 func (a *Account) publish(v *view) {
 	old := a.view.Load()
 	valid := map[string]bool{}
@@ -185,11 +185,11 @@ func (a *Account) publish(v *view) {
 	a.view.Store(v)
 }
 
-// HandOut is [Account.Keys], and the last time that the default key's value is shown.
+// HandOut is [Account.Keys], and shows the value of the default key for the last time.
 func (a *Account) HandOut() []Key {
 	toldNow := func(k key) bool { return k.plain != "" && !a.owned[k.Name] }
 	if !slices.ContainsFunc(a.view.Load().keys, toldNow) {
-		return a.Keys() // nearly always: it waits for no change
+		return a.Keys() // the common case, without a lock
 	}
 	a.change.Lock()
 	defer a.change.Unlock()
@@ -267,8 +267,7 @@ func (a *Account) RefreshKey(name string) (Key, error) {
 	return shown(value, k, err)
 }
 
-// renewed is a key whose value is made anew at a moment. Its expiry stays where it lies
-// ahead.
+// renewed is a key with a new value. It keeps an expiry in the future.
 func (k key) renewed(now time.Time) key {
 	if !k.Expires.IsZero() && !now.Before(k.Expires) {
 		life := k.Expires.Sub(k.Rotated)
@@ -281,7 +280,7 @@ func (k key) renewed(now time.Time) key {
 	return k
 }
 
-// shown is a key on the one occasion that its value is told.
+// shown is a key on the one occasion when its value is shown.
 func shown(value string, k key, err error) (Key, error) {
 	if err != nil {
 		return Key{}, err

@@ -74,8 +74,8 @@ func maskBits(mask string, a netip.Addr) (int, bool) {
 	if err != nil || !m.Is4() || !a.Is4() {
 		return 0, false
 	}
-	bits, of := net.IPMask(m.AsSlice()).Size()
-	return bits, of != 0
+	bits, length := net.IPMask(m.AsSlice()).Size()
+	return bits, length != 0
 }
 
 func lastOf(p netip.Prefix) netip.Addr {
@@ -126,8 +126,8 @@ func edited(list, entries []string, remove bool) ([]string, error) {
 			return nil, err
 		}
 		out = slices.DeleteFunc(out, func(o string) bool {
-			own, err := spans([]string{o})
-			return err == nil && slices.Equal(own, changed)
+			listed, err := spans([]string{o})
+			return err == nil && slices.Equal(listed, changed)
 		})
 		if !remove {
 			out = append(out, e)

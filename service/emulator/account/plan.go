@@ -17,8 +17,8 @@ type Plan map[string]json.RawMessage
 // maxPlanField bounds one field of a plan, in bytes.
 const maxPlanField = 4096
 
-// planFields are the fields of a plan that are known (public documentation), and what
-// they hold: 't'ext, 'n'umber, 'f'lag, or anything.
+// planFields are the known fields of a plan (public documentation) and their kinds: 't'ext,
+// 'n'umber, 'f'lag, or anything.
 func planFields() map[string]byte {
 	return map[string]byte{
 		"type": 't', "product": 't', "start": 't', "pool_ip_type": 't', "ip_alloc_preset": 't', "ips_type": 't',
@@ -31,15 +31,15 @@ func planFields() map[string]byte {
 	}
 }
 
-// Unknown are the fields that are not known, in order.
+// Unknown lists the unknown fields, in order.
 func (p Plan) Unknown() []string {
 	known := planFields()
 	return slices.DeleteFunc(slices.Sorted(maps.Keys(p)), func(name string) bool { return known[name] != 0 })
 }
 
-// Plain is the plan with its flags and numbers as JSON has them, where they came as the
-// text of one ("false", "0"), as an early public SDK sends them: such text can mean
-// nothing else. spelled are the fields that were; other text stays, to be refused.
+// Plain is the plan with flags and numbers that came as text ("false", "0") turned into JSON
+// values: an early public SDK sends them as text. spelled lists those fields. Other text
+// stays, and is refused later.
 func (p Plan) Plain() (plain Plan, spelled []string) {
 	known := planFields()
 	plain = maps.Clone(p)
@@ -77,8 +77,7 @@ func textJSON(v string) json.RawMessage {
 	return b
 }
 
-// check names every field that is not known or holds something else. Unknown ones pass
-// when loose.
+// check names every field that is unknown or of the wrong kind. loose accepts unknown ones.
 func (p Plan) check(loose bool, bad *answer.InvalidError) {
 	known := planFields()
 	for _, name := range slices.Sorted(maps.Keys(p)) {
@@ -101,8 +100,8 @@ func (p Plan) check(loose bool, bad *answer.InvalidError) {
 	}
 }
 
-// product reads the recipe of a plan (public documentation). The type that is asked for
-// beside the plan decides nothing: an ISP zone without pool_ip_type is a datacenter zone.
+// product reads the recipe of a plan (public documentation). The type beside the plan has no
+// effect: an ISP zone without pool_ip_type is a datacenter zone.
 func (p Plan) product(bad *answer.InvalidError) string {
 	switch t := p.text("type"); t {
 	case "unblocker":
@@ -134,7 +133,7 @@ func (p Plan) product(bad *answer.InvalidError) string {
 		}
 		return "isp"
 	case "crawl", "scrapers", "datasets", "discover", "deep_lookup", "agent":
-		return t // this emulator's own words: no public recipe is known
+		return t // the emulator's words: no public recipe is known
 	case "":
 		bad.Add("plan.type is required")
 	default:

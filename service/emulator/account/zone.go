@@ -9,8 +9,8 @@ import (
 	"zonedeck/service/emulator/scenario"
 )
 
-// Zone is a zone with its access details (service.md 2.2), as it was when it was asked
-// for. Password is the first of its passwords.
+// Zone is a snapshot of a zone with its access details (service.md 2.2). Password is the
+// first of its passwords.
 type Zone struct {
 	Name             string `json:"name"`
 	Product          string `json:"product"`
@@ -23,8 +23,8 @@ type Zone struct {
 // Status is a zone's state (public documentation).
 type Status string
 
-// The states of a zone. A disabled zone refuses by both access methods; of a deleted one
-// only the name is left.
+// The states of a zone. A disabled zone refuses by both access methods; a deleted one is
+// only a name.
 const (
 	Active   Status = "active"
 	Disabled Status = "disabled"
@@ -37,7 +37,7 @@ type Limit struct {
 	Cycle string  `json:"cycle"`
 }
 
-// record is a zone as it is kept. A published record is never changed.
+// record is the stored form of a zone. A published record never changes.
 type record struct {
 	Name             string    `json:"name"`
 	Product          string    `json:"product"`
@@ -47,7 +47,7 @@ type record struct {
 	Passwords        []string  `json:"passwords"`
 	Plan             Plan      `json:"plan"`
 	Description      string    `json:"description,omitempty"`
-	// The lists as they were given; no AllowIPs and no AllowDomains are any.
+	// The lists as they were given. An empty AllowIPs or AllowDomains allows any.
 	AllowIPs     []string `json:"allow_ips,omitempty"`
 	DenyIPs      []string `json:"deny_ips,omitempty"`
 	AllowDomains []string `json:"allow_domains,omitempty"`
@@ -89,7 +89,7 @@ func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*rec
 	return r, r.prepare()
 }
 
-// prepare computes what is looked at for every request.
+// prepare computes what every request needs.
 func (r *record) prepare() (err error) {
 	if r.seen == nil {
 		r.seen = &callers{}
@@ -142,8 +142,8 @@ func (a *Account) AllZones() []Zone {
 func (z Zone) Accepts(password string) bool {
 	sum := sha256.Sum256([]byte(password))
 	if z.rec == nil {
-		own := sha256.Sum256([]byte(z.Password))
-		return z.Password != "" && subtle.ConstantTimeCompare(sum[:], own[:]) == 1
+		want := sha256.Sum256([]byte(z.Password))
+		return z.Password != "" && subtle.ConstantTimeCompare(sum[:], want[:]) == 1
 	}
 	same := 0
 	for i := range z.rec.sums {
@@ -190,7 +190,7 @@ func (z Zone) Details() Details {
 	}
 }
 
-// Passwords are all that the zone accepts.
+// Passwords lists every password that the zone accepts.
 func (z Zone) Passwords() []string {
 	if z.rec == nil {
 		return []string{z.Password}

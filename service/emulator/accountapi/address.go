@@ -10,9 +10,9 @@ import (
 	"zonedeck/service/emulator/exits"
 )
 
-// notThere refuses what buys, returns or exchanges addresses: a zone's addresses here are
-// the exits of its product, which cannot be traded.
-func notThere(w http.ResponseWriter, r *http.Request) {
+// notTraded refuses to buy, return or exchange addresses: a zone's addresses are the exits
+// of its product, which cannot be traded.
+func notTraded(w http.ResponseWriter, r *http.Request) {
 	answer.Text(w, http.StatusNotImplemented, answer.BasisRefusal,
 		r.Method+" "+r.URL.Path+" is not there: a zone of this emulator has the addresses of its product, and they cannot be bought, returned or exchanged")
 }
@@ -52,7 +52,7 @@ func (a *API) addresses(c *call) (any, error) {
 	return map[string]any{"ips": out}, nil
 }
 
-// noAddresses lists addresses that are out of order, or being replaced: exits never are.
+// noAddresses lists addresses that are out of order or being replaced. Exits never are.
 func (a *API) noAddresses(c *call) (any, error) {
 	z, _, err := a.allocated(c)
 	return map[string][]string{z.Name: {}}, err

@@ -1,10 +1,10 @@
-// Package accountapi is the account's own endpoints over HTTP: zones, their passwords and
-// lists, balance, cost and bandwidth. None of them is in the contract (service.md 4 calls
-// them "not shown"); they follow the public documentation of a service of this kind, and
-// each answer's x-emulator-basis says where that is silent too.
+// Package accountapi serves the endpoints of the account: zones, their passwords and lists,
+// balance, cost and bandwidth. The contract does not describe them (service.md 4: "not
+// shown"); they follow the public documentation of a service of this kind, and
+// x-emulator-basis marks where an answer goes beyond it.
 //
 // The emulator's API server mounts an [API] behind its check of keys and levels. It keeps
-// no state of its own and is safe for concurrent use.
+// no state and is safe for concurrent use.
 package accountapi
 
 import (
@@ -26,7 +26,7 @@ import (
 // maxBody bounds a request's body.
 const maxBody = 256 << 10
 
-// What this package's answers rest on.
+// Bases of this package's answers; see [answer.BasisHeader].
 const (
 	basisDocs    = "public documentation"
 	basisShape   = "public documentation; shape of the answer: assumption"
@@ -37,15 +37,15 @@ const (
 	basisTypes   = "public documentation; types of products without a public one: assumption"
 )
 
-// Config is what the endpoints stand on.
+// Config is what the endpoints need.
 type Config struct {
 	Account *account.Account
 	Meter   *meter.Meter
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Level is that of a request's key, which was checked before.
+	// Level is the level of the request's key, which was checked before.
 	Level func(*http.Request) level.Level
-	// Loose lets unknown fields and parameters pass, and bodies that do not say they are
+	// Loose accepts unknown fields and parameters, and bodies without the Content-Type of
 	// JSON.
 	Loose bool
 	Log   *slog.Logger
@@ -62,8 +62,8 @@ func New(conf Config) *API {
 	return &API{conf}
 }
 
-// Mount gives every endpoint to handle: a pattern of [http.ServeMux], what a key's level
-// has to permit (service.md 5.3), and the handler.
+// Mount passes every endpoint to handle: its pattern for [http.ServeMux], the action that
+// the key's level must permit (service.md 5.3), and the handler.
 func (a *API) Mount(handle func(pattern string, needs level.Action, h http.HandlerFunc)) {
 	show := func(pattern string, needs level.Action, basis string, do endpoint, params ...string) {
 		handle("GET "+pattern, needs, a.serve(basis, http.StatusOK, do, params))
@@ -108,7 +108,7 @@ func (a *API) Mount(handle func(pattern string, needs level.Action, h http.Handl
 		"POST /zone/ips", "DELETE /zone/ips", "POST /zone/ips/refresh", "POST /zone/ips/migrate", "DELETE /zone/vips",
 		"POST /zone/switch_100uptime",
 	} {
-		handle(pattern, level.Settings, notThere)
+		handle(pattern, level.Settings, notTraded)
 	}
 
 	show("/status", level.See, basisDocs+"; reasons besides zone_not_found: assumption", a.status, "zone")
@@ -127,20 +127,20 @@ type call struct {
 	q url.Values
 	// body is nil for a GET.
 	body *document.Table
-	// basis is the endpoint's, which may change it.
+	// basis is that of the answer; the endpoint may change it.
 	basis string
 	// w is for notes.
 	w http.ResponseWriter
 }
 
-// endpoint gives the answer: text for a string, a file for a csvFile, else JSON. The error
-// is one that [API.refuse] words. An endpoint with a body calls [call.checked] after the
-// last field, before it changes anything.
+// endpoint returns the answer: text for a string, a file for a csvFile, otherwise JSON.
+// [API.refuse] answers its error. An endpoint with a body calls [call.checked] after the last
+// field, before it changes anything.
 type endpoint func(*call) (any, error)
 
-// serve reads query and body. A parameter that is not among params is refused by its name,
-// or noted where the service is loose; a call with a body takes none: a zone that is named
-// there alone would be all zones here.
+// serve reads query and body. It refuses a parameter outside params by its name, or notes it
+// if the service is loose. A call with a body has no parameters: a zone named only in the
+// query would mean all zones.
 func (a *API) serve(basis string, status int, do endpoint, params []string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		c := &call{r: r, q: r.URL.Query(), basis: basis, w: w}
@@ -180,13 +180,13 @@ func (a *API) serve(basis string, status int, do endpoint, params []string) http
 	}
 }
 
-// checked ends a body of which every field was asked for.
+// checked is called after the last field of a body, and returns what is wrong with it.
 func (c *call) checked() error {
 	c.body.Done()
 	return c.body.Invalid()
 }
 
-// refusal is an error with an answer of its own.
+// refusal is an error with its answer.
 type refusal struct {
 	status      int
 	basis, text string
@@ -205,8 +205,7 @@ func (a *API) zone(c *call) (account.Zone, error) {
 
 func errNoZone() error { return &refusal{http.StatusBadRequest, basisDocs, "Missing zone parameter"} }
 
-// bodyZone finds the zone that the body names, after everything in the body was found
-// right.
+// bodyZone checks the whole body, then that the zone it names exists.
 func (a *API) bodyZone(c *call, name string) error {
 	if err := c.checked(); err != nil {
 		return err
@@ -239,7 +238,7 @@ func (a *API) zones(c *call) ([]account.Zone, error) {
 	return out, nil
 }
 
-// refuse answers what an endpoint did not do.
+// refuse answers the error of an endpoint.
 func (a *API) refuse(w http.ResponseWriter, err error) {
 	var bad *answer.InvalidError
 	var refused *refusal
@@ -255,7 +254,7 @@ func (a *API) refuse(w http.ResponseWriter, err error) {
 	case errors.Is(err, account.ErrOnePassword), errors.Is(err, account.ErrNoPassword), errors.Is(err, account.ErrTooMany):
 		answer.Text(w, http.StatusBadRequest, basisAssumed, err.Error())
 	default:
-		a.conf.Log.Error("an account change was not kept", "error", err)
+		a.conf.Log.Error("could not write a change of the account", "error", err)
 		answer.Text(w, http.StatusInternalServerError, basisText, "Internal server error")
 	}
 }

@@ -44,8 +44,8 @@ func (a *API) listedIPs(list account.List) endpoint {
 	}
 }
 
-// editIPs adds callers to a list or takes them off it; no zone is all zones, as in the
-// public service.
+// editIPs adds callers to a list or removes them. Without a zone it edits all zones, as the
+// public service does.
 func (a *API) editIPs(list account.List, remove bool) endpoint {
 	return func(c *call) (any, error) {
 		zones, ips := c.body.Words("zone"), c.body.Words("ip")
@@ -58,7 +58,7 @@ func (a *API) editIPs(list account.List, remove bool) endpoint {
 	}
 }
 
-// editDomains changes a zone's list of targets. domain holds names between spaces.
+// editDomains changes a zone's list of targets. domain holds names separated by spaces.
 func (a *API) editDomains(remove bool) endpoint {
 	return func(c *call) (any, error) {
 		name, list := c.body.Word("zone"), account.List(c.body.Word("type"))

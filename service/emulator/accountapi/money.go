@@ -23,8 +23,8 @@ const (
 	suspended = "suspend_manual"
 )
 
-// status tells whether the account can fetch by the zone that is named; where none is, the
-// answer is the normal "zone_not_found" of the public service.
+// status says whether the account can fetch through a zone. Without a zone it answers
+// "zone_not_found", as the public service does.
 func (a *API) status(c *call) (any, error) {
 	ip, _, _ := net.SplitHostPort(c.r.RemoteAddr)
 	out := map[string]any{
@@ -53,11 +53,11 @@ func (a *API) suspend(c *call) (any, error) {
 	return map[string]string{"status": status}, a.conf.Account.Suspend(status == suspended)
 }
 
-// dollars keeps a millionth of a dollar.
+// dollars rounds to a millionth of a dollar.
 func dollars(v float64) float64 { return math.Round(v*1e6) / 1e6 }
 
-// balance: what was fetched is taken off the balance at once; pending is what this
-// month came to. Both spellings of it are sent.
+// balance shows the balance less the cost of all fetches so far. pending is the cost of this
+// month, under both of its names.
 func (a *API) balance(*call) (any, error) {
 	now := a.conf.Now().UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
@@ -76,7 +76,7 @@ type window struct {
 	from, to time.Time
 }
 
-// windows are those of a query: the one it asks for, or the last three days and months.
+// windows are the window of a query or, without dates, the last three days and months.
 func (a *API) windows(c *call) ([]window, error) {
 	if c.q.Get("from") != "" || c.q.Get("to") != "" {
 		custom, err := span(c.q.Get("from"), c.q.Get("to"))
@@ -95,7 +95,7 @@ func (a *API) windows(c *call) ([]window, error) {
 	return out, nil
 }
 
-// maxSpan bounds what is added up day by day.
+// maxSpan bounds a window, which is added up day by day.
 const maxSpan = 3 * 366 * 24 * time.Hour
 
 // span reads the two dates of a window; anything else is answered with 500, as the
@@ -112,7 +112,7 @@ func span(from, to string) (window, error) {
 	return window{"custom", f, t}, nil
 }
 
-// parseDate reads a day, or a moment of which the day counts (UTC).
+// parseDate reads a day, or the UTC day of a moment.
 func parseDate(v string) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, v); err == nil {
 		return t.UTC().Truncate(24 * time.Hour), nil
@@ -166,7 +166,7 @@ func (a *API) zoneUse(c *call) (any, error) {
 func (a *API) allUse(c *call) (any, error) { return a.useBy(c, a.conf.Account.AllZones()) }
 
 const (
-	// daysShown is how many days the arrays have where no dates are asked for.
+	// daysShown is how many days the arrays have without dates.
 	daysShown = 30
 	// maxShown bounds zones times days of one answer.
 	maxShown = 100_000
@@ -205,8 +205,8 @@ func (a *API) useBy(c *call, zs []account.Zone) (any, error) {
 			return // of another zone, or of jobs
 		}
 		for name, n := range useOf(u.Product, u.Sum) {
-			if of := data[u.Zone][name]; of != nil {
-				of[int(day.Sub(shown.from)/(24*time.Hour))] += n
+			if days := data[u.Zone][name]; days != nil {
+				days[int(day.Sub(shown.from)/(24*time.Hour))] += n
 			}
 		}
 	})
@@ -237,7 +237,7 @@ func useOf(product string, s meter.Sum) map[string]int64 {
 	return out
 }
 
-// domains is what went to which target: bytes or requests, by zone, day and domain.
+// domains counts bytes or requests by zone, day and domain.
 func (a *API) domains(c *call) (any, error) {
 	what := c.r.PathValue("what")
 	if what != "bw" && what != "req" {
@@ -275,7 +275,7 @@ func (a *API) domains(c *call) (any, error) {
 	return out, nil
 }
 
-// jobsZone is where the cost of jobs is shown, which name no zone.
+// jobsZone is the name under which the cost of jobs is shown: jobs have no zone.
 const jobsZone = "-"
 
 // exportKey says what a day's use is listed under.
@@ -348,5 +348,5 @@ func (f csvFile) write(w http.ResponseWriter) {
 			rows = append(rows, []string{day, key, strconv.FormatFloat(f.days[day][key], 'f', -1, 64)})
 		}
 	}
-	_ = csv.NewWriter(w).WriteAll(rows) // the client may be gone; there is nobody else to tell
+	_ = csv.NewWriter(w).WriteAll(rows) // a failed write means that the client left
 }

@@ -105,8 +105,8 @@ func (a *API) zoneStatus(c *call) (any, error) {
 	return map[string]account.Status{"status": z.Status()}, err
 }
 
-// create makes a zone by a recipe. The type beside the plan decides nothing, and customer
-// and alloc_opt are taken from old clients and mean nothing here.
+// create makes a zone by a recipe. The type beside the plan has no effect; customer and
+// alloc_opt come from old clients and have none either.
 func (a *API) create(c *call) (any, error) {
 	zone := c.body.Object("zone")
 	n := account.NewZone{
@@ -147,8 +147,8 @@ func (a *API) create(c *call) (any, error) {
 	return map[string]any{"zone": zoneName{Name: z.Name, Type: z.Type()}, "plan": z.Plan()}, err
 }
 
-// remove deletes a zone or, as the public service does, all of them when none is named. It
-// says which.
+// remove deletes zones, or all zones if none is named, as the public service does. It
+// answers which.
 func (a *API) remove(c *call) (any, error) {
 	names := c.body.Words("zone")
 	if err := c.checked(); err != nil {

@@ -42,7 +42,7 @@ const (
 	callTimeout = 180 * time.Second
 )
 
-// Refused is why a key may not use the agent access.
+// Refused says why a key may not use the agent access.
 type Refused struct {
 	Status      int // 401 or 403
 	Text, Basis string
@@ -74,12 +74,12 @@ type Discovery struct {
 }
 
 // Config is what an [Agent] needs from its surroundings. The functions are called
-// concurrently, with a context that ends with the call, and in which [Caller] finds who
-// calls. Their errors become tool errors, so their text is shown to the client.
+// concurrently, with a context that ends with the call and holds the [Caller]. Their errors
+// become tool errors: clients see the text.
 type Config struct {
-	// Authorize says whose key it is, or why it may not pass; it compares in constant
-	// time. key is empty where none was sent. The name has to be unique: a session
-	// belongs to the caller who opened it.
+	// Authorize returns the unique name of a key, or why it is refused. It compares in
+	// constant time. key is empty if none was sent. A session belongs to the name that
+	// opened it.
 	Authorize func(key string) (caller string, refused *Refused)
 	// Search gives the results as the JSON of the light format, or as Markdown.
 	Search func(context.Context, Query) (string, error)
@@ -88,8 +88,8 @@ type Config struct {
 	// Discover gives the results as a JSON array.
 	Discover func(context.Context, Discovery) (string, error)
 
-	// AnyHost lets every name through, for an emulator that listens to other machines.
-	// Web pages still have to come from the same name.
+	// AnyHost accepts every host name, for an emulator that listens to other machines. Web
+	// pages must still come from the same name.
 	AnyHost bool
 	// MaxSessions and IdleTimeout are the constants of these names where they are zero.
 	MaxSessions int
@@ -156,7 +156,7 @@ func (a *Agent) Close() {
 		return
 	}
 	for ss := range a.server().Sessions() {
-		_ = ss.Close() // of a connection that is gone already
+		_ = ss.Close() // its connection may be closed already
 	}
 }
 
@@ -170,8 +170,8 @@ func (a *Agent) Mount(handle func(pattern string, h http.HandlerFunc)) {
 
 type callerKey struct{}
 
-// Who is a caller.
-type Who struct {
+// Identity says who called.
+type Identity struct {
 	// Name is what [Config.Authorize] called them.
 	Name string
 	// Addr is where they called from when they opened the session, as in
@@ -179,14 +179,14 @@ type Who struct {
 	Addr string
 }
 
-// Caller is who called a tool: the library calls tools with the values of the context in
-// which their session was opened, and a session takes requests of its own caller only.
-func Caller(ctx context.Context) Who {
-	who, _ := ctx.Value(callerKey{}).(Who)
-	return who
+// Caller is the caller of a tool. The library calls a tool with the context that opened the
+// session, and a session accepts requests only from its caller.
+func Caller(ctx context.Context) Identity {
+	id, _ := ctx.Value(callerKey{}).(Identity)
+	return id
 }
 
-// tokenOf tells the library who has already been let in.
+// tokenOf gives the library the caller that admit accepted.
 func tokenOf(ctx context.Context, _ string, _ *http.Request) (*auth.TokenInfo, error) {
 	name := Caller(ctx).Name
 	if name == "" {
@@ -205,9 +205,8 @@ func Key(r *http.Request) string {
 	return r.URL.Query().Get("token")
 }
 
-// admit lets a request through to serve when it comes from this machine's own programs
-// and its key may use the agent access. The key is taken out of the address before
-// anything else sees it.
+// admit passes a request to serve if it comes from a program of this machine and its key may
+// use the agent access. It removes the key from the address first.
 func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve func(http.ResponseWriter, *http.Request)) {
 	a.mu.Lock()
 	closed := a.closed
@@ -232,7 +231,7 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 		answer.Text(w, refused.Status, refused.Basis, refused.Text)
 		return
 	}
-	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, Who{caller, r.RemoteAddr}))
+	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, Identity{caller, r.RemoteAddr}))
 	defer cancel()
 	defer context.AfterFunc(a.ctx, cancel)()
 	r = r.Clone(ctx)
@@ -258,8 +257,8 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 	serve(out, r)
 }
 
-// foreign says why a request is not for this endpoint: a web page may make its own name
-// resolve to this machine, and demo keys are no secret.
+// foreign says why a request is refused as foreign, or "": a web page can make its name
+// resolve to this machine, and demo keys are public.
 func (a *Agent) foreign(r *http.Request) string {
 	if !a.cfg.AnyHost && !guard.Own(r.Host) {
 		return "The Host is not a name of this machine"

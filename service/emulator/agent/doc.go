@@ -6,10 +6,9 @@
 // It knows the protocol, keys and bounds; what the tools do comes from its caller as
 // functions in [Config]. The emulator's root wires it, on the listener of the API.
 //
-// What tools give back is text of web pages, and nobody vouches for it. It is passed on
-// as it is, in one block, because clients read it so; the server's instructions, the
-// tools' descriptions and the "untrusted" mark in each result's _meta say that it is
-// data.
+// The results of tools are untrusted text of web pages. They are passed on unchanged in one
+// block, because clients expect that; the server's instructions, the tools' descriptions and
+// the "untrusted" mark in each result's _meta say that they are data.
 //
 // An [Agent] is safe for concurrent use. Nothing of the protocol's library is set up
 // before the first request; every goroutine and session has ended when [Agent.Close]

@@ -37,8 +37,8 @@ func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// using notes that a request of a session runs, until the function that it gives is
-// called. Of sessions that are not there it keeps nothing.
+// using records that a request of a session runs, until the returned function is called. It
+// ignores unknown sessions.
 func (a *Agent) using(id string) (end func()) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -69,9 +69,9 @@ func (a *Agent) isOpen(id string) bool {
 	return false
 }
 
-// reserve makes room for a new session, or answers that there is none. Clients often go
-// away without a word: the streamable session that has been silent the longest makes
-// room, unless a request of it runs.
+// reserve makes room for a new session, or refuses it. Clients often leave without closing
+// their session, so it closes the streamable session that has been silent the longest, unless
+// a request of it runs.
 func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 	a.mu.Lock()
 	a.used = true
@@ -108,7 +108,7 @@ func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 		return nil, false
 	}
 	if full {
-		_ = known[silent].Close() // its client is gone, or will open another
+		_ = known[silent].Close() // its client has left, or will open another
 	}
 	return func() {
 		a.mu.Lock()

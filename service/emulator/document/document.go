@@ -1,7 +1,6 @@
-// Package document reads what people hand to the emulator (scenario files in TOML, the
-// bodies of requests in JSON) strictly: a field is asked for by name and kind, a field
-// that nobody asked for is a mistake, and a mistake says where it stands and what belongs
-// there.
+// Package document reads scenario files (TOML) and the bodies of requests (JSON) strictly. A
+// field is read by name and kind; a field that is not read is a mistake. Each mistake says
+// where it is and what belongs there.
 //
 // scenario, fault and every endpoint with a JSON body call it. A Table belongs to one
 // goroutine.
@@ -32,16 +31,16 @@ type Error struct {
 	// Msg says what is wrong, Expected what belongs there (may be empty).
 	Msg, Expected string
 
-	// Unknown is a field that nobody asked for.
+	// Unknown marks a field that was not read.
 	Unknown bool
 
 	table   string // the path of the table it is in
-	missing bool   // it is about a field that is not there
-	says    bool   // Msg goes on from the field's name: "is required"
+	missing bool   // the field is missing
+	says    bool   // Msg continues the field's name: "is required"
 	kind    bool   // Expected is the kind of value that belongs there
 }
 
-// Reason goes on from the path of the field: "must be a string".
+// Reason continues the path of the field: "must be a string".
 func (e *Error) Reason() string {
 	switch {
 	case e.Unknown:
@@ -85,9 +84,9 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Table is a table of a file, or an object of a body. Reading a field that is missing
-// gives the zero value; one of the wrong kind is a mistake, and gives the zero value too.
-// Done is called after the last field; Err and Invalid say what was wrong.
+// Table is a table of a file, or an object of a body. A missing field reads as the zero
+// value; a field of the wrong kind is a mistake, and reads as the zero value too. Call Done
+// after the last field; Err and Invalid return the mistakes.
 type Table struct {
 	doc    *source
 	at     string         // path made by join
@@ -127,21 +126,20 @@ func (t *Table) path(name string) string {
 
 // Fail records a mistake in a field; an empty name is the table itself.
 func (t *Table) Fail(name, msg, expected string) {
-	_, there := t.fields[name]
-	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.at, missing: !there})
+	_, present := t.fields[name]
+	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.at, missing: !present})
 }
 
-// Refuse records a mistake in a field of a body. The text goes on from the field's path:
-// "must be a date". Without a name it is about the table, and stands alone in the outermost
-// one. Fail is for texts that stand alone anywhere.
+// Refuse records a mistake in a field of a body. The text continues the field's path: "must
+// be a date". An empty name is the table itself. Fail is for texts that stand alone.
 func (t *Table) Refuse(name, format string, args ...any) {
 	t.doc.errs = append(t.doc.errs, &Error{Field: pretty(t.path(name)), Msg: fmt.Sprintf(format, args...), says: true})
 }
 
-// fail records a mistake at a path, and fills in where that is.
+// fail records a mistake at a path, with its position.
 func (s *source) fail(at string, e *Error) {
 	e.File, e.Field = s.file, pretty(at)
-	// A field that is not there is shown at the nearest table around it.
+	// A missing field is shown at the nearest table around it.
 	for near := at; ; {
 		if off, ok := s.where[near]; ok {
 			e.Line, e.Column = position(s.text, off)
@@ -156,9 +154,8 @@ func (s *source) fail(at string, e *Error) {
 	s.errs = append(s.errs, e)
 }
 
-// Err is the mistake that stands first in the document, or nil. Where that is a field
-// that is missing, and its table has one that nobody knows, it is the latter: a name
-// that was mistyped is both.
+// Err is the first mistake in the document, or nil. If that is a missing field, and its
+// table has an unknown one, it is the unknown one: a mistyped name is both.
 func (t *Table) Err() error {
 	if len(t.doc.errs) == 0 {
 		return nil
@@ -179,7 +176,7 @@ func (t *Table) Err() error {
 	return first
 }
 
-// Fine reports whether no mistake in a field, or within it, has been found yet.
+// Fine reports whether a field, and everything within it, has no mistake so far.
 func (t *Table) Fine(name string) bool {
 	at := pretty(t.path(name))
 	return !slices.ContainsFunc(t.doc.errs, func(e *Error) bool {
@@ -188,11 +185,10 @@ func (t *Table) Fine(name string) bool {
 	})
 }
 
-// Errs is everything that is wrong, in the order in which it was found.
+// Errs lists all mistakes, in the order in which they were found.
 func (t *Table) Errs() []*Error { return t.doc.errs }
 
-// Invalid is everything that is wrong with a body, in the order in which it was found;
-// nil where nothing is.
+// Invalid lists all mistakes in a body, in the order in which they were found, or is nil.
 func (t *Table) Invalid() error {
 	if len(t.doc.errs) == 0 {
 		return nil
@@ -204,16 +200,16 @@ func (t *Table) Invalid() error {
 	return all
 }
 
-// Loose lets unknown fields pass: Ignored has their paths.
+// Loose accepts unknown fields; Ignored lists their paths.
 func (t *Table) Loose(on bool) *Table {
 	t.doc.loose = on
 	return t
 }
 
-// Ignored are the paths of the unknown fields that a loose reader let pass.
+// Ignored lists the paths of the unknown fields that a loose reader accepted.
 func (t *Table) Ignored() []string { return t.doc.ignored }
 
-// Done records every field that nobody asked for as unknown.
+// Done records every field that was not read as unknown.
 func (t *Table) Done() {
 	var unknown []string
 	for name := range t.fields {

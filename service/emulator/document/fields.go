@@ -23,10 +23,10 @@ func (t *Table) Has(name string) bool {
 func (t *Table) ask(name string) (any, bool) {
 	t.asked = append(t.asked, name)
 	v := open(t.fields[name])
-	return v, v != nil // JSON's null is no value
+	return v, v != nil // null counts as missing
 }
 
-// wrong records a value that is not of the kind that belongs there.
+// wrong records a value of the wrong kind.
 func (t *Table) wrong(name, msg, expected string) {
 	t.Fail(name, msg, expected)
 	t.doc.errs[len(t.doc.errs)-1].kind = true
@@ -42,20 +42,20 @@ func (t *Table) wrongKind(name string, v any, toml, json string) {
 // Names are the names of all fields, in order.
 func (t *Table) Names() []string { return slices.Sorted(maps.Keys(t.fields)) }
 
-// Set gives a body a field that came in another way.
+// Set adds a field to a body.
 func (t *Table) Set(name string, v jsontext.Value) { t.fields[name] = v }
 
 // MarshalJSON gives the fields of a body as they came.
 func (t *Table) MarshalJSON() ([]byte, error) { return json.Marshal(t.fields) }
 
-// Peek is a field of text; empty where there is none, or it holds something else. It
-// records no mistake.
+// Peek is a field of text, or "" if it is missing or of another kind. It records no
+// mistake.
 func (t *Table) Peek(name string) string {
 	s, _ := open(t.fields[name]).(string)
 	return s
 }
 
-// Raw is a field of a body as it was sent, null too; nil where it is missing.
+// Raw is a field of a body as it was sent, including null; nil if it is missing.
 func (t *Table) Raw(name string) jsontext.Value {
 	t.asked = append(t.asked, name)
 	raw, _ := t.fields[name].(jsontext.Value)
@@ -131,8 +131,7 @@ func (t *Table) Words(name string) []string {
 	return out
 }
 
-// OneOf is a field of text with a closed set of values; an empty one is taken where
-// the field is missing only.
+// OneOf is a field of text with a closed set of values, or "" if it is missing.
 func (t *Table) OneOf(name string, values ...string) string {
 	s := t.Text(name)
 	for _, v := range values {
@@ -186,7 +185,7 @@ func (t *Table) Int(name string, lowest, highest int64) int64 {
 	return n
 }
 
-// Float is a number from lowest to highest, whole or broken.
+// Float is a number from lowest to highest.
 func (t *Table) Float(name string, lowest, highest float64) float64 {
 	v, ok := t.ask(name)
 	if !ok {
@@ -246,8 +245,8 @@ func (t *Table) Signed(name string, longest time.Duration) time.Duration {
 	return d
 }
 
-// Time is a moment: a TOML date or date and time, or RFC 3339 text, or a date as
-// text. What has no zone is UTC.
+// Time is a moment: a TOML date or date and time, RFC 3339 text, or a date as text. Without
+// a zone it is UTC.
 func (t *Table) Time(name string) time.Time {
 	v, ok := t.ask(name)
 	if !ok {
@@ -281,8 +280,7 @@ func ParseTime(s string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%s is not a moment", Quote(s))
 }
 
-// elements is a list whose elements are all of a kind; those that are not are mistakes,
-// and left out.
+// elements is a list of one kind. Elements of another kind are mistakes, and left out.
 func elements[T any](t *Table, name string, list, one [2]string, made func(at string, v any) (T, bool)) []T {
 	v, ok := t.ask(name)
 	if !ok {
@@ -331,7 +329,7 @@ func (t *Table) List(name string) []string {
 		})
 }
 
-// Table is a table within this one; nil where there is none.
+// Table is a table within this one, or nil.
 func (t *Table) Table(name string) *Table {
 	v, ok := t.ask(name)
 	if !ok {
@@ -345,7 +343,7 @@ func (t *Table) Table(name string) *Table {
 	return &Table{doc: t.doc, at: join(t.at, name), fields: m}
 }
 
-// Object is Table, and an empty one where there is none.
+// Object is Table, or an empty table if the field is missing.
 func (t *Table) Object(name string) *Table {
 	if in := t.Table(name); in != nil {
 		return in
@@ -353,17 +351,17 @@ func (t *Table) Object(name string) *Table {
 	return &Table{doc: t.doc, at: join(t.at, name)}
 }
 
-// Skip takes fields that mean nothing, whatever they hold.
+// Skip accepts fields that have no effect, with any value.
 func (t *Table) Skip(names ...string) { t.asked = append(t.asked, names...) }
 
-// Require refuses a body without a field.
+// Require records a missing field as a mistake.
 func (t *Table) Require(name string) {
 	if _, ok := t.fields[name]; !ok {
 		t.Refuse(name, "is required")
 	}
 }
 
-// SubTable is Table for a field that may be of another kind too: nil where it is.
+// SubTable is Table for a field that may be of another kind: then it is nil.
 func (t *Table) SubTable(name string) *Table {
 	if _, ok := open(t.fields[name]).(map[string]any); !ok {
 		return nil
@@ -371,7 +369,7 @@ func (t *Table) SubTable(name string) *Table {
 	return t.Table(name)
 }
 
-// Map is a table whose names are the author's own and whose values are text.
+// Map is a table with any names, whose values are text.
 func (t *Table) Map(name string) map[string]string {
 	in := t.Table(name)
 	if in == nil {

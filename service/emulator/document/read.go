@@ -50,7 +50,7 @@ func JSON(body []byte) (*Table, error) {
 	return Fields(fields), nil
 }
 
-// Fields is a table of fields that did not come in one body; each is a value of JSON.
+// Fields makes a table of JSON values that did not come in one body.
 func Fields(fields map[string]jsontext.Value) *Table {
 	return &Table{doc: &source{json: true}, fields: anyOf(fields)}
 }
@@ -71,8 +71,8 @@ func JSONList(body []byte) ([]*Table, error) {
 	return tables, all.Err()
 }
 
-// Body reads a request's body of at most so many bytes, which has to say that it is JSON
-// unless the reader is loose. The error is an *Error.
+// Body reads the body of a request. Its Content-Type must be JSON unless the reader is
+// loose. The error is an *Error.
 func Body(w http.ResponseWriter, r *http.Request, most int64, loose bool) ([]byte, error) {
 	if !answer.IsJSON(r.Header) && !loose {
 		return nil, &Error{Field: "Content-Type", Msg: "must be application/json", says: true}
@@ -97,7 +97,7 @@ func Object(w http.ResponseWriter, r *http.Request, most int64, loose bool) (*Ta
 	return t.Loose(loose), nil
 }
 
-// decode reads JSON in which no object has a name twice, at any depth.
+// decode reads JSON, and refuses an object with a repeated name at any depth.
 func decode(body []byte, into any) error {
 	err := json.Unmarshal(body, into)
 	bad := (*jsontext.SyntacticError)(nil)

@@ -27,7 +27,7 @@ const (
 	snippetBytes = 300
 )
 
-// How the score comes about: the intent, where there is one, decides more than the query.
+// How the score is made: an intent counts more than the query.
 const (
 	intentShare = 0.6
 	nearBonus   = 1.25
@@ -140,12 +140,12 @@ func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 	return r.show(hits), nil
 }
 
-// score brings a weight to below 1. A term that no document holds lowers it.
+// score maps a weight to below 1. A term that no document contains lowers it.
 func score(weight float64, terms []string) float64 {
 	return weight / (weight + halfWeight*float64(max(len(terms), 1)))
 }
 
-// show makes results of hits, as many as were asked for.
+// show turns hits into results, as many as the request wants.
 func (r request) show(hits []hit) []Result {
 	out, seen := []Result{}, map[[2]string]bool{}
 	for _, h := range hits {
@@ -182,7 +182,7 @@ func (h hit) description() string {
 	return answer.Cut(text, snippetBytes)
 }
 
-// allows tells whether a document is within what the request narrows to.
+// allows reports whether a document passes the filters of the request.
 func (r request) allows(d *document) bool {
 	if r.language != "" && d.text("language") != r.language {
 		return false
@@ -193,7 +193,7 @@ func (r request) allows(d *document) bool {
 	return !d.Published.IsZero() && !d.Published.Before(r.start) && (r.end.IsZero() || d.Published.Before(r.end))
 }
 
-// place weighs where a document is at home; it leaves nothing out.
+// place weighs the country and city of a document. It excludes nothing.
 func (r request) place(d *document, score float64) float64 {
 	if country := d.text("country"); r.country != "" && country != "" {
 		if country == r.country {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// value is the fact that a column asks for by its name: a string, a float64, or nothing.
+// value is the fact of a column: a string, a float64, or nothing.
 func (d *document) value(column string) (any, bool) {
 	for parts := nameWords(column); len(parts) > 0; parts = parts[1:] {
 		if v, ok := d.facts[factName(strings.Join(parts, " "))]; ok {
@@ -42,7 +42,7 @@ func nameWords(name string) []string {
 	return words(b.String())
 }
 
-// factName is the name under which documents carry what people call otherwise.
+// factName is the name that documents use for a synonym.
 func factName(name string) string {
 	switch name {
 	case "title", "headline":
@@ -73,8 +73,8 @@ func factName(name string) string {
 	return name
 }
 
-// isItself tells whether a column's first word, as in product_name, is about the
-// document as a whole, not about something else in it, as in cto_name.
+// isItself reports whether a column's first word names the document itself, as in
+// product_name, and not something in it, as in cto_name.
 func (d *document) isItself(word string) bool {
 	switch word {
 	case "page", "document", "item", "entity", "record", "article", "product", "source":
@@ -89,8 +89,7 @@ var comparisons = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(under|below|less than|cheaper than|fewer than|at most|no more than|up to|<=|<|over|above|more than|greater than|higher than|better than|at least|>=|>|after|since|before|until)\s*[$€£]?\s*(\d{4}-\d{2}-\d{2}|\d[\d,]*(?:\.\d+)?)\s*(k\b|m\b|thousand\b|million\b)?`)
 })
 
-// meets tells whether a document shows that a constraint holds. What it does not show
-// does not hold.
+// meets reports whether a document shows that a constraint holds.
 func (c *corpus) meets(ctx context.Context, h hit, constraint column) (bool, error) {
 	text := constraint.Description
 	if text == "" {
@@ -110,7 +109,7 @@ func (c *corpus) meets(ctx context.Context, h hit, constraint column) (bool, err
 	return c.holds(ctx, h.number, strings.Join(all, " AND "))
 }
 
-// compares holds a document's fact against a constraint's number or date.
+// compares compares a document's fact with a constraint's number or date.
 func (d *document) compares(c column, op, limit, unit string) bool {
 	if day, err := time.Parse(time.DateOnly, limit); err == nil {
 		return !d.Published.IsZero() && inOrder(op, float64(d.Published.Unix()), float64(day.Unix()))

@@ -141,8 +141,8 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 	return nil
 }
 
-// errCancelled ends the work of a request that was cancelled; after that nothing of it
-// changes any more, so that what was charged stays what is there.
+// errCancelled ends the work of a cancelled request. Nothing of it changes after that, so its
+// charge matches its records.
 var errCancelled = errors.New("cancelled")
 
 func (s *Service) change(l *lookup, f func()) error {
@@ -194,8 +194,8 @@ func (c *corpus) identify(ctx context.Context, text string) ([]hit, error) {
 	}), nil
 }
 
-// examine fills the columns from a document's facts. A document that does not show every
-// constraint to hold, or that says nothing about any column, is skipped.
+// examine fills the columns from a document's facts. It skips a document that does not meet
+// every constraint, or has no value for any column.
 func (c *corpus) examine(ctx context.Context, h hit, columns []column) (values map[string]any, ok bool, err error) {
 	values = map[string]any{}
 	wanted, filled := 0, 0

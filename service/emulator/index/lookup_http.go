@@ -215,7 +215,7 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) 
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	enc := json.NewEncoder(w)
 	for _, d := range data {
-		_ = enc.Encode(d) // the client may be gone; there is nobody else to tell
+		_ = enc.Encode(d) // a failed write means that the client left
 	}
 	return nil, nil
 }

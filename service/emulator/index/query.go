@@ -9,9 +9,9 @@ import (
 // maxTerms bounds the different words of a text that are looked up.
 const maxTerms = 64
 
-// query is a search text, taken apart: "quoted words" have to stand as they are, -word
-// must not occur, site:host narrows to a host and those below it. Any of the terms
-// makes a document match.
+// query is a parsed search text: "quoted words" must occur as they are, -word must not
+// occur, site:host narrows to a host and its subdomains. A document matches if it has any of
+// the terms.
 type query struct {
 	terms, phrases, without []string
 	site                    string
@@ -72,8 +72,7 @@ func words(text string) []string {
 	})
 }
 
-// telling are the different words that say what is looked for; all of them, where none
-// does.
+// telling lists the different words with content, or all different words if none has any.
 func telling(ws []string) []string {
 	ws = slices.Compact(slices.Sorted(slices.Values(ws)))
 	if left := slices.DeleteFunc(slices.Clone(ws), isAsking); len(left) > 0 {
@@ -82,8 +81,8 @@ func telling(ws []string) []string {
 	return ws
 }
 
-// isAsking tells the words that name no content, among them those of a question in plain
-// language: "find all … that have …".
+// isAsking reports words without content, including those of a question in plain language:
+// "find all … that have …".
 func isAsking(w string) bool {
 	switch w {
 	case "a", "about", "all", "an", "and", "any", "are", "as", "at", "be", "by", "each", "every", "find", "for", "from",

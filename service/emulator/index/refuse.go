@@ -8,13 +8,11 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// handler gives the value of an answer, or a nil one where it has answered itself. An
-// error that is neither a [*refusedError] nor one of this emulator's own failures says what is
-// wrong with the request.
+// handler returns the value of an answer, or nil if it has answered itself. An error other
+// than a [*refusedError] or errIndex says what is wrong with the request.
 type handler func(http.ResponseWriter, *http.Request) (any, error)
 
-// refusedError is an answer that is not the one that was asked for. A text as its body is the
-// error of an object.
+// refusedError is an error with its answer. A string as its body is the error of an object.
 type refusedError struct {
 	status int
 	basis  string
@@ -23,7 +21,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprint(e.body) }
 
-// plain is the body of a refusal that is a text alone.
+// plain is the body of a refusal in plain text.
 type plain string
 
 func refuseText(text string) error {
@@ -33,12 +31,12 @@ func refuseText(text string) error {
 var (
 	// errBusy refuses a task when too many of them wait or run.
 	errBusy = &refusedError{http.StatusTooManyRequests, basisBusy, "Too many tasks are waiting"}
-	// errIndex is a failure of the index, which is nobody's fault but this emulator's.
+	// errIndex is a failure of the index, not of the request.
 	errIndex = errors.New("the index failed")
 )
 
-// answers writes what h gives. A parameter of the query that is not among the names is
-// refused, or noted where the service is loose.
+// answers writes the answer of h. An unknown parameter of the query is refused, or noted if
+// the service is loose.
 func (s *Service) answers(basis string, h handler, names ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		bad := &answer.InvalidError{}

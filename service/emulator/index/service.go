@@ -47,22 +47,22 @@ const (
 
 // Config is what a [Service] needs from its surroundings.
 type Config struct {
-	// Documents are asked for, and indexed, when the first request needs them: it takes
-	// a few milliseconds that a start should not. Past MaxDocuments they are left out,
-	// which the log says.
+	// Documents is called, and its documents indexed, by the first request that needs them:
+	// it takes a few milliseconds. Documents past MaxDocuments are left out, with a log
+	// entry.
 	Documents func() []Document
 	// Now is the emulator's clock; nil is time.Now.
 	Now func() time.Time
 	// Wait lets work take its time, and ends early with the context's error; nil waits in
 	// real time.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Loose lets unknown parameters and fields pass, and notes them in x-emulator-note.
+	// Loose accepts unknown parameters and fields, and notes them in x-emulator-note.
 	Loose bool
 	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
 	// added to it later, both in dollars.
 	RecordRate, ColumnRate float64
-	// Fail is asked before a task's work; its error makes the task fail (scenarios).
-	// kind is "discover", "preview" or "lookup". nil never fails.
+	// Fail is called before a task's work; its error fails the task (scenarios). kind is
+	// "discover", "preview" or "lookup". Nil never fails.
 	Fail func(kind, query string) error
 	Log  *slog.Logger
 }

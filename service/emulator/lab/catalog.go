@@ -69,7 +69,7 @@ func catalog() []product {
 	return out
 }
 
-// productWhere finds the first product or variant that is as wanted.
+// productWhere finds the first wanted product or variant.
 func productWhere(is func(product) bool) (product, bool) {
 	all := catalog()
 	if i := slices.IndexFunc(all, is); i >= 0 {
@@ -111,7 +111,7 @@ func (p product) Price() string { return fmt.Sprintf("$%d.%02d", p.Cents/100, p.
 // Dollars are the whole ones of the price.
 func (p product) Dollars() int { return p.Cents / 100 }
 
-// Available tells whether there is one to be sold.
+// Available reports whether it is in stock.
 func (p product) Available() bool { return p.stock > 0 }
 
 // Availability says it in words.

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// A block can be got past as real ones are: its page names a script and an endpoint;
+// A visitor gets past a block as on real sites: its page names a script and an endpoint;
 // the endpoint hands out a puzzle (a proof of work) that is signed, bound to the
 // visitor's address and expires; the right answer earns a cookie with the same bounds,
-// and with it the page comes. Nothing is kept: the signature is the memory.
+// and with it the page comes. The site keeps no state: the signature proves everything.
 
 const (
 	// puzzleBits is how many leading zero bits an answer's hash has: some 4,000 tries.
@@ -43,8 +43,7 @@ func (s *site) sign(claim string) []byte {
 	return m.Sum(nil)
 }
 
-// holds reports whether a token is one of ours for this purpose, block and address,
-// and not expired.
+// holds reports whether a token is valid for this purpose, block and address.
 func (s *site) holds(token, purpose, block, address string) bool {
 	head, tail, found := strings.Cut(token, ".")
 	claim, err := base64.RawURLEncoding.DecodeString(head)
@@ -146,8 +145,7 @@ func (s *site) blocks(mux *http.ServeMux) {
 
 func hard(r *http.Request) bool { return r.URL.Query().Get("hard") == "1" }
 
-// block shows a block, or the page behind it to a visitor who has solved the challenge of
-// that name.
+// block shows a block, or the page behind it to a visitor who has solved its challenge.
 func (s *site) block(w http.ResponseWriter, r *http.Request, status int, template, name, behind string) {
 	switch {
 	case hard(r) && name == "captcha":

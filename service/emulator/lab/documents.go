@@ -27,8 +27,8 @@ type Document struct {
 	Facts map[string]string
 }
 
-// Documents gives every document of the site, newest knowledge last, the same at every
-// call. They are the pages under /docs/, and what /search finds.
+// Documents lists every document of the site, the same at every call. They are the pages
+// under /docs/, and what /search finds.
 func Documents() []Document {
 	all := articles()
 	out := make([]Document, len(all))
@@ -38,7 +38,7 @@ func Documents() []Document {
 	return out
 }
 
-// article is a document with what else its page and its search results show.
+// article is a document with further parts of its page and its search results.
 type article struct {
 	Document
 	Slug string
@@ -63,7 +63,7 @@ func (a *article) Paragraphs() []string {
 	return slices.DeleteFunc(strings.Split(a.Text, "\n\n"), func(p string) bool { return p == "" })
 }
 
-// Product is what of the shop's the article is about, or nil.
+// Product is the product of the shop that the article is about, or nil.
 func (a *article) Product() *product {
 	if p, ok := productOf(a.Topic); ok {
 		return &p

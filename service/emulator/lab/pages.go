@@ -39,7 +39,7 @@ func (s *site) otherPages(mux *http.ServeMux) {
 }
 
 // login takes user lab with password lamp, and shows an account page to visitors who
-// have signed in. The cookie is bound to nothing but the site.
+// have signed in. The cookie is bound to the site alone.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	const cookie = "lab_user"
 	if r.Method == http.MethodPost {
@@ -157,7 +157,7 @@ func zipped(w http.ResponseWriter, _ *http.Request) {
 	_ = z.Close()
 }
 
-// encoded is a page in another character set. where says how the page tells: header,
+// encoded is a page in another character set. where says how the page declares it: header,
 // meta, both, or none.
 func encoded(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
@@ -189,7 +189,7 @@ func encoded(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(b)
 }
 
-// town is where addresses of a country seem to be.
+// town is the location of the addresses of a country.
 type town struct {
 	city, region, regionName, postal, zone string
 	latitude, longitude                    float64
@@ -214,7 +214,7 @@ func townOf(country string) town {
 	}
 }
 
-// privateASN is the first number of the range that belongs to nobody (RFC 6996).
+// privateASN is the first number of the private range (RFC 6996).
 const privateASN = 64512
 
 func (s *site) originOf(r *http.Request) Origin {
@@ -225,8 +225,8 @@ func (s *site) originOf(r *http.Request) Origin {
 	return s.Origin(a.Unmap())
 }
 
-// geo is the site's word on where a visitor is, in the shape of the public test page
-// (facts: ip, country, asn, geo). What is not known is empty.
+// geo says where a visitor is, in the shape of the public test page (ip, country, asn, geo).
+// Unknown fields are empty.
 func (s *site) geo(w http.ResponseWriter, r *http.Request) {
 	o := s.originOf(r)
 	t := townOf(o.Country)

@@ -40,7 +40,7 @@ func (h hit) Link() string { return h.Absolute() + "/docs/" + h.Slug }
 // Picture is the absolute address of its picture.
 func (h hit) Picture() string { return h.Absolute() + "/img/" + h.Slug + ".svg" }
 
-// search finds what a query asks for.
+// find makes the results of a query.
 func (s *site) find(q query) *resultsPage {
 	r := &resultsPage{query: q, Say: labelsOf(q.Language), x: s.index()}
 	category := map[string]string{"nws": "news", "vid": "videos", "lcl": "places", "shop": "reviews"}[q.Vertical] // one review for each product
@@ -57,7 +57,7 @@ func (r *resultsPage) size() int {
 
 func (r *resultsPage) at(i int) hit { return hit{&r.x.articles[i], r.query} }
 
-// some are the first n of the results that are as wanted.
+// some lists the first n results that are wanted.
 func (r *resultsPage) some(n int, wanted func(*article) bool) []hit {
 	var out []hit
 	for _, i := range r.all {
@@ -166,7 +166,7 @@ func (r *resultsPage) Related() []link {
 	return out
 }
 
-// Verticals are the searches of one kind of thing, where the engine has them.
+// Verticals links to the searches of one kind, if the engine has them.
 func (r *resultsPage) Verticals() []link {
 	if r.Engine != "google" {
 		return nil

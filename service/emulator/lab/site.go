@@ -34,8 +34,7 @@ type Origin struct {
 	Network string
 }
 
-// Options are what the site takes from the emulator. The zero value is a site on its
-// own.
+// Options connect the site to the emulator. The zero value is a site alone.
 type Options struct {
 	// Now is the time for the expiry of challenges; time.Now where nil.
 	Now func() time.Time
@@ -49,7 +48,7 @@ type Options struct {
 	Drifted func(*http.Request) bool
 }
 
-// site is the handler's own: options, and an index built on first use.
+// site is the handler: options, and an index built on first use.
 type site struct {
 	Options
 	index func() *index
@@ -180,7 +179,7 @@ func putNumber(dst []byte, n int) {
 }
 
 func whoami(w http.ResponseWriter, r *http.Request) {
-	// What cannot be read was not seen; the echo shows the part that was.
+	// The echo shows the part of the body that could be read.
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxEchoBytes))
 	writeJSON(w, map[string]any{
 		"address": visitor(r),

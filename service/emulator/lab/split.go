@@ -16,7 +16,7 @@ const recordTypeHandshake = 0x16
 
 // Split serves plain and TLS connections from one listener: it looks at the first
 // byte of each connection and hands it to one of the two listeners it returns.
-// Closing either of them closes ln and drops the connections nobody accepted yet;
+// Closing either of them closes ln and drops the connections not accepted yet;
 // wait returns when the goroutines behind it have ended.
 func Split(ln net.Listener) (plain, secure net.Listener, wait func()) {
 	s := &splitter{ln: ln, done: make(chan struct{})}

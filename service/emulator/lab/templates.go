@@ -12,7 +12,7 @@ import (
 	"sync"
 )
 
-// pageFiles are pages and scripts as they are, and the templates of those that change.
+// pageFiles are static pages and scripts, and templates.
 //
 //go:embed pages
 var pageFiles embed.FS
@@ -33,7 +33,7 @@ func show(w http.ResponseWriter, status int, name string, v any) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write(b.Bytes()) // a failed write means that the client left; there is nobody to tell
+	_, _ = w.Write(b.Bytes()) // a failed write means that the client left
 }
 
 // file answers with a file as it is.

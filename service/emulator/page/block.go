@@ -35,8 +35,8 @@ const maxDetect = 256 << 10
 const maxChallengeText = 1500
 
 // Detect reports whether an answer is a block: the marks of public bot defences on a
-// page with hardly any text and nothing else to fill in, or a status that says so. It
-// never errs on the side of a block: an article about CAPTCHAs passes.
+// page with hardly any text and nothing else to fill in, or a status that says so. In
+// doubt it is no block: an article about CAPTCHAs passes.
 func Detect(status int, header http.Header, body []byte) Block {
 	if mark := mitigated(header); mark != "" {
 		return Block{Challenge, mark}
@@ -121,7 +121,7 @@ func widgetOf(n *html.Node) string {
 	return ""
 }
 
-// telling gives the beginning of a title as challenge pages have it, or "".
+// telling is the beginning of a title that marks a challenge page, or "".
 func telling(title string) string {
 	title = strings.ToLower(title)
 	for _, t := range [...]string{

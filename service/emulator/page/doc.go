@@ -1,5 +1,5 @@
 // Package page reads HTML pages: their markdown, text, title and links, and whether
-// a page is a block or a CAPTCHA rather than what was asked for.
+// a page is a block or a CAPTCHA.
 //
 // The unlocker, the crawl, the scrapers, agent access and the SERP product call it.
 // All functions are pure and safe for concurrent use. Pages are remote bytes: input

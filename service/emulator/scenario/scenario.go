@@ -1,5 +1,5 @@
-// Package scenario is what an emulator plays: account, keys, zones, targets, faults. A
-// [Scenario] is plain values; [Parse] reads one from a TOML file, strictly. The command
+// Package scenario describes what an emulator plays: account, keys, zones, targets, faults.
+// A [Scenario] is plain values; [Parse] reads one from a TOML file, strictly. The command
 // line and the tests make them, the server plays them.
 package scenario
 
@@ -21,20 +21,20 @@ type Scenario struct {
 	Name string
 	// Account starts with "hl_"; Prefix is the first word of proxy usernames.
 	Account, Prefix string
-	// Keys may be none: the account then gets a default key (service.md 2.1).
+	// Keys may be empty: the account then gets a default key (service.md 2.1).
 	Keys  []Key
 	Zones []Zone
 	// Balance is what the account has to spend at its opening, in dollars; zero is
 	// [DefaultBalance].
 	Balance float64
-	// Suspended accounts have their fetches refused until they are made active.
+	// Suspended refuses all fetches until the account is made active.
 	Suspended bool
 	// PageDelay is how long a job waits before each page, so that progress shows.
 	PageDelay time.Duration
 	// Grace404 is how long a new snapshot is not yet known to progress (public
 	// documentation: about 20 s); zero is not at all.
 	Grace404 time.Duration
-	// WebhookSecret signs webhooks by Standard Webhooks; empty is no signature.
+	// WebhookSecret signs webhooks by Standard Webhooks; empty is unsigned.
 	WebhookSecret string
 	// ClockStart is what the emulator's clock shows at its first start; zero is the
 	// machine's time.
@@ -44,7 +44,7 @@ type Scenario struct {
 	AllowPrivate []string
 	// Targets are pages that the emulator itself serves to its products.
 	Targets []Target
-	// Faults act from the start; Seed decides about their chance.
+	// Faults act from the start; Seed seeds their random draws.
 	Faults []fault.Rule
 	Seed   uint64
 }
@@ -101,7 +101,7 @@ type Zone struct {
 	// AllowDomains and DenyDomains say which targets may be fetched, subdomains
 	// included. No AllowDomains is any.
 	AllowDomains, DenyDomains []string
-	// UsageLimit refuses fetches once the zone's cost has reached it; nil is no limit.
+	// UsageLimit refuses fetches once the zone's cost has reached it; nil is unlimited.
 	UsageLimit *UsageLimit
 }
 
@@ -117,7 +117,7 @@ type UsageLimit struct {
 // DefaultBalance is in dollars (an assumption of this emulator).
 const DefaultBalance = 100
 
-// unknownAge marks a key whose last rotation nobody recorded.
+// unknownAge marks a key whose last rotation is unknown.
 const unknownAge = -1 * time.Nanosecond
 
 // Demo is the scenario of a fresh machine: a zone of every product, and keys of every

@@ -9,17 +9,17 @@ import (
 	"strings"
 )
 
-// halfWritten is what the name of a file begins with until it is whole.
+// halfWritten is the prefix of a file that is still being written.
 const halfWritten = ".new-"
 
-// File is a file that is being written: it has its name once [File.Replace] returns, and
-// replaces the one that had it as one step, which survives a crash.
+// File is a file that is being written. [File.Replace] gives it its name in one step, which
+// survives a crash.
 type File struct {
 	*os.File
 	path string
 }
 
-// Create begins a file (0600). It ends with Replace or Discard.
+// Create begins a file (0600). Call Replace or Discard at the end.
 func Create(path string) (*File, error) {
 	f, err := os.CreateTemp(filepath.Dir(path), halfWritten+filepath.Base(path)+"-*")
 	if err != nil {
@@ -28,7 +28,7 @@ func Create(path string) (*File, error) {
 	return &File{f, path}, nil
 }
 
-// Replace makes the file durable under its name. Where it cannot, nothing is left of it.
+// Replace makes the file durable under its name. If it fails, it removes the file.
 func (f *File) Replace() error {
 	err := errors.Join(f.Sync(), f.Close())
 	if err == nil {
@@ -41,13 +41,13 @@ func (f *File) Replace() error {
 	return syncDir(filepath.Dir(f.path))
 }
 
-// Discard leaves the file that has the name as it is.
+// Discard removes the file, and leaves an older one of its name unchanged.
 func (f *File) Discard() {
 	f.Close()
-	_ = os.Remove(f.Name()) // what stays goes at the next start
+	_ = os.Remove(f.Name()) // a leftover file goes at the next start
 }
 
-// WriteFile replaces a file by b.
+// WriteFile replaces the contents of a file.
 func WriteFile(path string, b []byte) error {
 	f, err := Create(path)
 	if err != nil {
@@ -60,8 +60,7 @@ func WriteFile(path string, b []byte) error {
 	return f.Replace()
 }
 
-// removeHalfWritten takes the files from a folder that a killed process had not written
-// to their end.
+// removeHalfWritten removes the half-written files of a killed process from a folder.
 func removeHalfWritten(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -78,7 +77,7 @@ func removeHalfWritten(dir string) error {
 	return nil
 }
 
-// syncDir makes a rename durable. Windows has no such call and needs none.
+// syncDir makes a rename durable. Windows needs no call for that.
 func syncDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		return nil

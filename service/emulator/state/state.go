@@ -1,10 +1,10 @@
-// Package state is what one emulator keeps: a folder that one process owns, an SQLite
-// database in it, and a few files beside that which are replaced as a whole. The packages
-// of the emulator keep their tables in it.
+// Package state keeps the state of one emulator: a folder that one process owns, with an
+// SQLite database and a few files that are replaced atomically. The packages of the emulator
+// keep their tables in it.
 //
-// A Dir is safe for concurrent use, [Dir.Note] and [Dir.Notes] while the emulator starts
-// only. Readers wait for nobody: a change that is being written, and synced, holds up
-// other changes and [Dir.Close] alone.
+// A Dir is safe for concurrent use, except [Dir.Note] and [Dir.Notes], which are for the
+// start of the emulator. Readers never wait: a change that is being written delays only other
+// changes and [Dir.Close].
 package state
 
 import (
@@ -21,8 +21,7 @@ import (
 // ErrInUse means that another process owns the state folder.
 var ErrInUse = errors.New("the state folder is in use by another emulator")
 
-// Dir is the folder that one emulator owns. With no folder given it is a temporary one
-// that goes with the server.
+// Dir is the state folder of one emulator, or a temporary folder that [Dir.Close] removes.
 type Dir struct {
 	dir   string
 	temp  *Temp // nil for a folder that was given
@@ -32,9 +31,9 @@ type Dir struct {
 	notes []string
 }
 
-// Open makes or takes the folder, clears it of files that a killed process had half
-// written, and opens the database; empty is a temporary folder. A damaged database, and
-// the files of emulators before there was one, are put aside with a note. Errors:
+// Open makes the folder if necessary, locks it, removes half-written files of a killed
+// process, and opens the database. An empty dir is a temporary folder. A damaged database,
+// and files of versions before the database, are renamed with a note. Errors:
 // [ErrInUse] when another process owns the folder, [ErrNewer], or the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
@@ -89,23 +88,23 @@ func (d *Dir) open() error {
 	return err
 }
 
-// probe finds out why nothing can be written to the folder, where that is so. What is
-// there can still be read and served.
+// probe returns why the folder cannot be written to, or nil. Its contents can still be read
+// and served.
 func (d *Dir) probe() error {
 	f, err := os.CreateTemp(d.dir, halfWritten+"probe-*")
 	if err != nil {
 		return err
 	}
-	_ = errors.Join(f.Close(), os.Remove(f.Name())) // it was possible, or goes at the next start
+	_ = errors.Join(f.Close(), os.Remove(f.Name())) // writing worked; a leftover file goes at the next start
 	return nil
 }
 
-// aside is a name that nothing has yet.
+// aside is an unused name for what is moved out of the way.
 func (d *Dir) aside(name, why string) string {
 	return fmt.Sprintf("%s.%s-%s", name, why, d.now().UTC().Format("20060102T150405.000000000"))
 }
 
-// putAside keeps a database that could not be read under a new name, its log with it.
+// putAside renames a database that cannot be read, and its log.
 func (d *Dir) putAside(why error) error {
 	to := d.aside(databaseName, "corrupt")
 	for _, end := range [...]string{"-wal", "-shm", ""} {
@@ -118,8 +117,8 @@ func (d *Dir) putAside(why error) error {
 	return nil
 }
 
-// putEarlierAside keeps what emulators wrote before there was a database in a folder of
-// its own: it was never released, so that nothing is taken over from it.
+// putEarlierAside moves the files of versions before the database to a folder. Those versions
+// were never released, so nothing is imported from them.
 func (d *Dir) putEarlierAside() error {
 	if _, err := os.Stat(d.Path(databaseName)); err == nil {
 		return nil
@@ -143,8 +142,8 @@ func (d *Dir) putEarlierAside() error {
 	return nil
 }
 
-// Close waits for the change that is being written and gives the folder back; a temporary
-// one is removed. Later changes are [ErrClosed].
+// Close waits for the change that is being written and unlocks the folder, or removes a
+// temporary one. Later changes are [ErrClosed].
 func (d *Dir) Close() error {
 	var errs []error
 	if d.db != nil {
@@ -156,17 +155,17 @@ func (d *Dir) Close() error {
 	return errors.Join(append(errs, d.lock.Unlock())...)
 }
 
-// Note adds what the operator should know of what was found in the folder.
+// Note adds a note for the operator about what was found in the folder.
 func (d *Dir) Note(text string) { d.notes = append(d.notes, text) }
 
-// Notes tell what was found broken and put aside or left out.
+// Notes lists what was found broken, and was renamed or left out.
 func (d *Dir) Notes() []string { return d.notes }
 
-// Path is where a file of the folder lies.
+// Path is the path of a file in the folder.
 func (d *Dir) Path(name string) string { return filepath.Join(d.dir, name) }
 
-// Folder is where a folder of the folder lies, which is made and cleared of files that a
-// killed process had half written.
+// Folder makes a folder in the folder, removes half-written files of a killed process from
+// it, and returns its path.
 func (d *Dir) Folder(name string) (string, error) {
 	path := d.Path(name)
 	if err := os.MkdirAll(path, 0o700); err != nil {
@@ -175,14 +174,14 @@ func (d *Dir) Folder(name string) (string, error) {
 	return path, removeHalfWritten(path)
 }
 
-// Update makes a change that outlasts the machine: edit's writes are on disk as a whole
-// when it returns nil, and none of them otherwise. It is for what was answered.
+// Update makes a change that survives a power cut: when it returns nil, all writes of edit
+// are on disk, otherwise none. Use it for what a client has been told.
 func (d *Dir) Update(edit func(*Tx) error) error { return d.db.change(d.db.done, false, edit) }
 
-// Erase is Update, and what it replaced or deleted is in no file afterwards. It is for
-// secrets, and costs two more syncs.
+// Erase is Update, and removes what it replaced or deleted from every file. Use it for
+// secrets; it costs two more syncs.
 func (d *Dir) Erase(edit func(*Tx) error) error { return d.db.change(d.db.done, true, edit) }
 
-// Soon is Update for what can be made again: it outlasts the process at once, and the
-// machine with the next Update.
+// Soon is Update for what can be made again: it survives the process at once, and a power
+// cut after the next Update.
 func (d *Dir) Soon(edit func(*Tx) error) error { return d.db.change(d.db.soon, false, edit) }

@@ -13,7 +13,7 @@ import (
 //	const zones = state.Table[record]("zones")
 type Table[T any] string
 
-// Put keeps a value under an id, in the place of the one that was there.
+// Put writes the value of an id.
 func (t Table[T]) Put(tx *Tx, id string, v T) error {
 	b, err := json.Marshal(v)
 	if err == nil {
@@ -25,7 +25,7 @@ func (t Table[T]) Put(tx *Tx, id string, v T) error {
 	return nil
 }
 
-// Delete forgets a value, if there is one.
+// Delete deletes the value of an id, if any.
 func (t Table[T]) Delete(tx *Tx, id string) error {
 	if err := tx.exec("DELETE FROM "+string(t)+" WHERE id = ?", id); err != nil {
 		return fmt.Errorf("deleting %s from %s: %w", id, t, err)
@@ -33,7 +33,7 @@ func (t Table[T]) Delete(tx *Tx, id string) error {
 	return nil
 }
 
-// Get reads one value; false where there is none.
+// Get reads one value. ok is false if the id has none.
 func (t Table[T]) Get(d *Dir, id string) (v T, ok bool, err error) {
 	var text []byte
 	err = d.db.r.QueryRowContext(context.Background(), "SELECT value FROM "+string(t)+" WHERE id = ?", id).Scan(&text)
@@ -49,8 +49,8 @@ func (t Table[T]) Get(d *Dir, id string) (v T, ok bool, err error) {
 	return v, true, nil
 }
 
-// Each visits the values in the order in which their ids came. One that does not decode,
-// or that visit refuses, stays in the table and is left out; a note says so.
+// Each visits the values in the order in which their ids were added. If a value cannot be
+// decoded, or visit refuses it, it stays in the table, with a note.
 func (t Table[T]) Each(d *Dir, visit func(id string, v T) error) error {
 	type row struct {
 		id   string
@@ -83,13 +83,13 @@ func (t Table[T]) Each(d *Dir, visit func(id string, v T) error) error {
 type Lines string
 
 const (
-	// A read takes this many bytes and lines at a time, so that a slow reader of many keeps
-	// neither a connection nor the log.
+	// A read takes this many bytes and lines at a time, so that a slow reader holds neither a
+	// connection nor the write-ahead log.
 	bytesAtOnce = 1 << 20
 	linesAtOnce = 256
 )
 
-// Put keeps a line, in the place of the one that had the number.
+// Put writes the line of a number.
 func (l Lines) Put(tx *Tx, id string, n int, line []byte) error {
 	if err := tx.exec("INSERT INTO "+string(l)+" VALUES (?, ?, ?) ON CONFLICT (id, n) DO UPDATE SET line = excluded.line", id, n, line); err != nil {
 		return fmt.Errorf("keeping line %d of %s in %s: %w", n, id, l, err)
@@ -97,7 +97,7 @@ func (l Lines) Put(tx *Tx, id string, n int, line []byte) error {
 	return nil
 }
 
-// Delete forgets all lines of an id.
+// Delete deletes all lines of an id.
 func (l Lines) Delete(tx *Tx, id string) error {
 	if err := tx.exec("DELETE FROM "+string(l)+" WHERE id = ?", id); err != nil {
 		return fmt.Errorf("deleting %s from %s: %w", id, l, err)
@@ -105,8 +105,8 @@ func (l Lines) Delete(tx *Tx, id string) error {
 	return nil
 }
 
-// Each visits the lines of an id by number, and ends with visit's first error. visit may
-// keep the bytes, and may take its time.
+// Each visits the lines of an id in the order of their numbers, and ends with visit's first
+// error. visit may keep the bytes, and may be slow.
 func (l Lines) Each(d *Dir, id string, visit func(n int, line []byte) error) error {
 	type numbered struct {
 		n    int
@@ -136,7 +136,7 @@ func (l Lines) Each(d *Dir, id string, visit func(n int, line []byte) error) err
 	}
 }
 
-// query calls each for every row until it has enough.
+// query calls each for every row until it wants no more.
 func (d *Dir) query(statement string, args []any, each func(*sql.Rows) (more bool, err error)) error {
 	rows, err := d.db.r.QueryContext(context.Background(), statement, args...)
 	if err != nil {

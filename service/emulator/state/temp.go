@@ -14,8 +14,8 @@ import (
 const (
 	// ownerName is the file that the owner of a temporary folder holds locked.
 	ownerName = ".owner"
-	// tempAge is how old a temporary folder has to be before it is taken for left behind:
-	// its owner locks it a moment after making it.
+	// tempAge is the least age of an abandoned folder: an owner locks its folder a moment
+	// after making it.
 	tempAge = time.Minute
 )
 
@@ -50,9 +50,8 @@ func (t *Temp) Remove() error {
 	return errors.Join(t.lock.Unlock(), removeAll(t.Path, os.RemoveAll))
 }
 
-// removeAll removes a folder. What is left of one that cannot be removed now, as a dying
-// browser still writes to it, is marked for the next sweep: the owner's file may be gone
-// already.
+// removeAll removes a folder. A folder that cannot be removed now, because a dying browser
+// still writes to it, is marked for the next sweep: its owner's file may already be removed.
 func removeAll(path string, remove func(string) error) error {
 	err := remove(path)
 	if err == nil {

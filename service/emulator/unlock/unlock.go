@@ -35,15 +35,15 @@ func (f DoerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
 
 // Outcome says what stood in the way of a page.
 type Outcome struct {
-	// Kind is the block that was met last; "" where there was none.
+	// Kind is the last block, or "".
 	Kind page.BlockKind
-	// Mark is what it was recognised by.
+	// Mark is how the block was recognised.
 	Mark string
-	// Cleared is whether the page came after all; true also where nothing was met.
+	// Cleared reports whether the page came, with or without a block before it.
 	Cleared bool
 	// Rounds is how many challenges were solved.
 	Rounds int
-	// Reason is why the last challenge was not solved, for people.
+	// Reason says why the last challenge was not solved, in words.
 	Reason string
 }
 

@@ -11,20 +11,20 @@ import (
 
 const (
 	keptResponses = state.Table[response]("responses")
-	// bodies is the folder of the bodies, one file for each response that is done: they come
-	// and go as streams of up to MaxBody, which rows of a database would hold in memory.
+	// bodies is the folder of the bodies, one file for each finished response. They are
+	// streams of up to MaxBody, which a database would hold in memory.
 	bodies = "responses"
 )
 
-// response is what is kept of one; its body is a file beside it.
+// response is the stored form of a response; its body is a file.
 type response struct {
 	Zone    string    `json:"zone"`
 	Created time.Time `json:"created"`
 	URL     string    `json:"url"`
 	Hook    Hook      `json:"hook"`
-	// Ask is the fetch that has still to be made; nil once it is done.
+	// Ask is the fetch to make; nil once it is done.
 	Ask    *Ask        `json:"ask,omitempty"`
-	Told   bool        `json:"told"` // the notice has been sent, or given up
+	Told   bool        `json:"told"` // the notice was sent or given up
 	Status int         `json:"status,omitempty"`
 	Header http.Header `json:"header,omitempty"`
 	Size   int64       `json:"size,omitempty"`
@@ -32,13 +32,13 @@ type response struct {
 
 func (s *Store) path(id string) string { return filepath.Join(s.dir, id) }
 
-// load reads the responses, goes on with what has no answer yet, and removes the bodies
-// that belong to none.
+// load reads the responses, resumes the fetches without an answer, and removes bodies
+// without a response.
 func (s *Store) load() (err error) {
 	if s.dir, err = s.conf.State.Folder(bodies); err != nil {
 		return err
 	}
-	var goOn []func() // with everything read, and the folder clean
+	var goOn []func() // called once everything is read and the folder clean
 	err = keptResponses.Each(s.conf.State, func(id string, r response) error {
 		done := r.Ask == nil
 		if done {
@@ -81,7 +81,7 @@ func (s *Store) put(write func(func(*state.Tx) error) error, id string, r respon
 	return write(func(tx *state.Tx) error { return keptResponses.Put(tx, id, r) })
 }
 
-// Recorder is an answer that goes to disk instead of to a client.
+// Recorder writes an answer to disk instead of to a client.
 type Recorder struct {
 	store  *Store
 	file   *state.File
@@ -98,10 +98,10 @@ func (s *Store) newRecorder(path string) (*Recorder, error) {
 	return &Recorder{store: s, file: f, header: http.Header{}}, nil
 }
 
-// Header is the answer's; it is kept as it is at the end.
+// Header is the header of the answer, kept as it is at the end.
 func (r *Recorder) Header() http.Header { return r.header }
 
-// WriteHeader takes the first status.
+// WriteHeader keeps the first status.
 func (r *Recorder) WriteHeader(status int) {
 	if r.status == 0 {
 		r.status = status
@@ -121,13 +121,13 @@ func (r *Recorder) Write(b []byte) (int, error) {
 	return r.file.Write(b)
 }
 
-// SetWriteDeadline and Flush are what a streaming answer expects; a disk needs neither.
+// SetWriteDeadline does nothing; streaming answers call it.
 func (r *Recorder) SetWriteDeadline(time.Time) error { return nil }
 
 // Flush does nothing.
 func (r *Recorder) Flush() {}
 
-// Reset forgets everything that was written, for another answer instead.
+// Reset discards everything that was written, for another answer.
 func (r *Recorder) Reset() error {
 	r.release()
 	r.header, r.status = http.Header{}, 0
@@ -137,7 +137,7 @@ func (r *Recorder) Reset() error {
 	return r.file.Truncate(0)
 }
 
-// release gives back what the body was counted with.
+// release subtracts the body from the bytes of the store.
 func (r *Recorder) release() {
 	r.store.give(r.size)
 	r.size = 0

@@ -12,13 +12,13 @@ import (
 	"zonedeck/service/emulator/clock"
 )
 
-// Hook is who wants to be told that a response is there (public documentation:
-// webhook_url, webhook_method, webhook_data).
+// Hook is the webhook of a response (public documentation: webhook_url, webhook_method,
+// webhook_data).
 type Hook struct {
 	URL string `json:"url,omitempty"`
 	// Method is GET or POST; empty is POST.
 	Method string `json:"method,omitempty"`
-	// Payload is the caller's own, repeated as hook_data.
+	// Payload comes from the caller, and is repeated as hook_data.
 	Payload json.RawMessage `json:"payload,omitempty"`
 }
 
@@ -29,7 +29,7 @@ const (
 	maxAck     = 64 << 10
 )
 
-// notice is the body of a notification: no page, only where it is to be had (public
+// notice is the body of a notification. It says where to collect the page (public
 // documentation).
 type notice struct {
 	Status     string          `json:"status"`
@@ -38,8 +38,9 @@ type notice struct {
 	HookData   json.RawMessage `json:"hook_data,omitempty"`
 }
 
-// tell sends the notice until it is taken, at most once for each wait and once more,
-// and remembers that it was. A process that dies in between tells again.
+// tell sends the notice until the receiver acknowledges it, at most once for each wait and
+// once more, and keeps the outcome. If the process dies in between, the next one sends it
+// again.
 func (s *Store) tell(id string, done response) {
 	if s.conf.Send == nil {
 		return
@@ -51,7 +52,7 @@ func (s *Store) tell(id string, done response) {
 			break
 		}
 		if s.ctx.Err() != nil {
-			return // at the next start
+			return // sent at the next start
 		}
 		if i == len(s.conf.Waits) {
 			s.conf.Log.Warn("a notice was not taken", "response", id, "error", err)
@@ -61,7 +62,7 @@ func (s *Store) tell(id string, done response) {
 			return
 		}
 	}
-	done.Told, done.Hook = true, Hook{} // its address can have a login in it
+	done.Told, done.Hook = true, Hook{} // its address can contain a login
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.mu.Lock()
@@ -75,7 +76,7 @@ func (s *Store) tell(id string, done response) {
 	}
 }
 
-// statusWord says how the fetch ended; which words the service uses is not shown.
+// statusWord says how the fetch ended. The words are assumptions.
 func statusWord(done response) string {
 	if done.Header.Get("x-brd-error-code") != "" || done.Status >= http.StatusBadRequest {
 		return "error"

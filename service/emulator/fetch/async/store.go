@@ -22,7 +22,7 @@ const (
 	// Retention is how long an answer can be collected (public documentation).
 	Retention = 48 * time.Hour
 
-	// MaxPending bounds the fetches that have no answer yet, MaxKept all that is kept.
+	// MaxPending bounds the fetches without an answer, MaxKept all responses.
 	MaxPending = 1_000
 	MaxKept    = 10_000
 	// MaxBody bounds one answer's body, MaxBytes all of them together.
@@ -37,39 +37,39 @@ var (
 	ErrUnknown = errors.New("no response has this id")
 	ErrPending = errors.New("the response is not there yet")
 	ErrFull    = errors.New("too many responses are waiting or kept")
-	// ErrTooLarge is what a [Recorder] answers to a body above [MaxBody].
+	// ErrTooLarge is the error of a [Recorder] for a body above [MaxBody].
 	ErrTooLarge = fmt.Errorf("the answer is larger than %d MiB", MaxBody>>20)
 )
 
 // Ask is one fetch to be made.
 type Ask struct {
 	Zone string `json:"zone"`
-	// Endpoint is where it was submitted; it tells how Fields are to be read.
+	// Endpoint is where it was submitted, which decides how Fields are read.
 	Endpoint int `json:"endpoint"`
-	// Fields are the call as it was sent: a JSON object, with whatever secrets its
-	// headers hold. They are deleted with the fetch's end.
+	// Fields are the call as it was sent: a JSON object, whose headers may contain secrets.
+	// They are erased at the end of the fetch.
 	Fields json.RawMessage `json:"fields"`
 	// URL is the address as the notice repeats it.
 	URL  string `json:"url"`
 	Hook Hook   `json:"hook"`
 }
 
-// Config is what a store stands on.
+// Config is what a store needs.
 type Config struct {
 	State *state.Dir
 	Now   func() time.Time
 	Log   *slog.Logger
-	// Do makes one fetch and writes its answer. When ctx has ended, what was written
-	// is thrown away, and the fetch is made again at the next start.
+	// Do makes one fetch and writes its answer. If ctx has ended, the answer is discarded,
+	// and the fetch is made again at the next start.
 	Do func(ctx context.Context, a Ask, to *Recorder)
-	// Send sends one notice and follows no redirect; it decides who may be reached.
-	// Nil sends none.
+	// Send sends one notice and follows no redirect; it decides which hosts may be reached.
+	// Nil sends no notices.
 	Send func(*http.Request) (*http.Response, error)
 	// Waits are the waits between the attempts at a notice; nil is 1, 5 and 30 s.
 	Waits []time.Duration
 }
 
-// entry is what is known of one response without looking at the disk.
+// entry is the part of a response that is held in memory.
 type entry struct {
 	zone      string
 	created   time.Time
@@ -87,18 +87,18 @@ type Store struct {
 	slots chan struct{}
 	dir   string // of the bodies
 
-	// noting is held by whoever says that a response was told, through disk, or forgets one;
-	// taken before mu, which nobody who waits for the disk holds.
+	// noting is held while a sent notice is written, or a response removed. It is taken
+	// before mu, which is not held while the disk is written to.
 	noting sync.Mutex
 
 	mu      sync.Mutex
 	closed  bool
 	entries map[string]*entry
-	bytes   int64    // of bodies, those that are being written among them
-	gone    []string // dropped, and still on disk
+	bytes   int64    // of bodies, including those being written
+	dropped []string // ids still on disk
 }
 
-// Open loads the responses and goes on with what has no answer yet.
+// Open loads the responses and resumes the fetches without an answer.
 func Open(ctx context.Context, conf Config) (*Store, error) {
 	if conf.Now == nil {
 		conf.Now = time.Now
@@ -116,7 +116,7 @@ func Open(ctx context.Context, conf Config) (*Store, error) {
 	return s, nil
 }
 
-// Close stops what runs and waits for it, and for what is just being submitted.
+// Close stops the fetches and notices, and waits for them and for fetches being submitted.
 func (s *Store) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -148,7 +148,7 @@ func (s *Store) Submit(a Ask) (string, error) {
 // start runs a fetch; called under mu.
 func (s *Store) start(id string) {
 	if s.closed {
-		return // it is made at the next start
+		return // made at the next start
 	}
 	s.wg.Go(func() {
 		select {
@@ -164,7 +164,7 @@ func (s *Store) start(id string) {
 	})
 }
 
-// run makes the fetch and keeps its answer, then tells whoever wants to be told.
+// run makes the fetch and keeps its answer, then sends the notice.
 func (s *Store) run(id string) error {
 	r, ok, err := keptResponses.Get(s.conf.State, id)
 	if err != nil || !ok || r.Ask == nil {
@@ -185,7 +185,7 @@ func (s *Store) run(id string) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	rec.WriteHeader(http.StatusOK) // where nobody wrote one
+	rec.WriteHeader(http.StatusOK) // if Do wrote no status
 	if err := rec.file.Replace(); err != nil {
 		return err
 	}
@@ -204,8 +204,8 @@ func (s *Store) run(id string) error {
 	return nil
 }
 
-// Collect gives the answer of a response; its Body is the caller's to close. zone is
-// the one that the caller names, or "". Errors: [ErrUnknown], [ErrPending].
+// Collect returns the answer of a response; the caller closes its Body. zone is the one that
+// the caller names, or "". Errors: [ErrUnknown], [ErrPending].
 func (s *Store) Collect(id, zone string) (*Answer, error) {
 	s.expire()
 	s.mu.Lock()
@@ -224,7 +224,7 @@ func (s *Store) Collect(id, zone string) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.Open(s.path(id)) // gone, too, where the response is by now
+	f, err := os.Open(s.path(id)) // fails if the response was removed meanwhile
 	if err != nil {
 		return nil, fmt.Errorf("reading the response: %w", err)
 	}
@@ -239,7 +239,7 @@ type Answer struct {
 	Body   *os.File
 }
 
-// room makes room for one more, at the cost of what was collected longest ago made.
+// room makes room for one more response by dropping the oldest collected one.
 func (s *Store) room() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,7 @@ func (s *Store) room() error {
 	return nil
 }
 
-// take counts in what an answer is about to write, and makes room for it as room does.
+// take counts bytes that an answer is about to write, and makes room for them like room.
 func (s *Store) take(n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -293,7 +293,7 @@ func (s *Store) oldestCollected() string {
 	return oldest
 }
 
-// expire forgets what was kept for long enough.
+// expire drops the responses past their retention.
 func (s *Store) expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -305,34 +305,34 @@ func (s *Store) expire() {
 	}
 }
 
-// drop forgets a response; called under mu. It goes from disk a moment later, or at the
-// next start.
+// drop removes a response; called under mu. It is removed from disk a moment later, or at
+// the next start.
 func (s *Store) drop(id string) {
 	s.bytes -= s.entries[id].size
 	delete(s.entries, id)
-	s.gone = append(s.gone, id)
-	if len(s.gone) == 1 && !s.closed {
+	s.dropped = append(s.dropped, id)
+	if len(s.dropped) == 1 && !s.closed {
 		s.wg.Go(s.remove)
 	}
 }
 
-// remove takes what was dropped from disk.
+// remove removes dropped responses from disk.
 func (s *Store) remove() {
 	s.noting.Lock()
 	defer s.noting.Unlock()
 	s.mu.Lock()
-	gone := s.gone
-	s.gone = nil
+	dropped := s.dropped
+	s.dropped = nil
 	s.mu.Unlock()
 	err := s.conf.State.Soon(func(tx *state.Tx) error {
-		for _, id := range gone {
+		for _, id := range dropped {
 			if err := keptResponses.Delete(tx, id); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	for _, id := range gone {
+	for _, id := range dropped {
 		if rerr := os.Remove(s.path(id)); !errors.Is(rerr, os.ErrNotExist) {
 			err = errors.Join(err, rerr)
 		}
@@ -352,7 +352,7 @@ func (s *Store) forget(id string) {
 
 const idPrefix = "r_"
 
-// newID is random, so that nobody guesses another's response.
+// newID is random, so that ids cannot be guessed.
 func newID() string {
 	b := make([]byte, 15)
 	rand.Read(b) // never fails (crypto/rand)
