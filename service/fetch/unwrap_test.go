@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -94,6 +95,30 @@ func TestThePasswordOfAZoneComesFromTheProfile(t *testing.T) {
 	r.Zone.Password = "env:GONE" // a password that the request names itself comes first
 	if _, err := newFetcher(t, p).Fetch(t.Context(), r, nil); !errors.Is(err, keystore.ErrSecretMissing) || len(logins) != 1 {
 		t.Errorf("a password that is missing: %v after %d logins", err, len(logins))
+	}
+}
+
+func TestAProbeThatIsCancelledBeforeACallMakesNone(t *testing.T) {
+	px := &servicetest.Proxy{Connect: func(*http.Request, net.Conn) bool { return false }}
+	p := servicetest.NativeProfile(t, px)
+	gone := errors.New("the caller left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	_, err := newFetcher(t, p).Probe(ctx, ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://lab.test/", Rounds: 1}, func(string) { cancel(gone) })
+	if !errors.Is(err, gone) || len(px.Lines()) != 0 {
+		t.Errorf("%v after %d calls", err, len(px.Lines()))
+	}
+}
+
+func TestAnAnswerThatPassesAPageOnHasTheTargetsStatus(t *testing.T) {
+	for service, target := range map[int]int{200: 200, 299: 299, 300: 0} {
+		p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(service)
+			_, _ = io.WriteString(w, servicetest.Page)
+		})
+		res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+		if err != nil || res.ServiceStatus != service || res.Status != target {
+			t.Errorf("service %d: %d, target %d, %v; want %d", service, res.ServiceStatus, res.Status, err, target)
+		}
 	}
 }
 

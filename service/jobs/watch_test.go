@@ -155,6 +155,33 @@ func TestWatchEndsWithTheContext(t *testing.T) {
 	}
 }
 
+func TestAnySuccessOfTheServiceCancelsAJob(t *testing.T) {
+	for status, want := range map[int]model.JobState{200: model.JobCanceled, 299: model.JobCanceled, 300: model.JobAccepted} {
+		cl, _ := script(t, text(status, "OK"))
+		accepted(t, cl)
+		_, err := cl.CancelJob(t.Context(), "job-1")
+		if (err == nil) != (want == model.JobCanceled) {
+			t.Errorf("%d: %v", status, err)
+		}
+		if job, err := cl.Job(t.Context(), "job-1"); err != nil || job.State != want {
+			t.Errorf("%d: the job is %s, %v; want %s", status, job.State, err, want)
+		}
+	}
+}
+
+func TestWatchEndsWhenTheLedgerCannotBeReadAnyMore(t *testing.T) {
+	cl, asked := script(t, text(503, "busy"), text(200, `{"status":"running"}`))
+	accepted(t, cl)
+	job, err := cl.Watch(t.Context(), "job-1", func(j model.Job) {
+		if j.State == model.JobRunning {
+			_ = cl.cfg.Journal.Close()
+		}
+	})
+	if err == nil || job.ID != "job-1" || job.State != model.JobRunning || asked.Load() != 2 {
+		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
+	}
+}
+
 func TestWatchSeesWhatOthersCancelled(t *testing.T) {
 	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {

@@ -333,6 +333,24 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 	}
 }
 
+func TestHistoryThatCannotBeReadIsAnError(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for _, table := range []string{"fetches", "activity", "key_events"} {
+		if _, err := j.w.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r, err := j.Fetch(t.Context(), "x"); err == nil || errors.Is(err, ErrNotFound) || !strings.HasPrefix(err.Error(), "reading fetch x: ") {
+		t.Errorf("a fetch: %+v, %v", r, err)
+	}
+	if list, err := j.Activity(t.Context(), model.ActivityFilter{}); list != nil || err == nil {
+		t.Errorf("the timeline: %+v, %v", list, err)
+	}
+	if list, err := j.KeyEvents(t.Context(), "k", 5); list != nil || err == nil {
+		t.Errorf("a key's events: %+v, %v", list, err)
+	}
+}
+
 func TestRequestAndBodyAreKeptOnce(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	r := sampleFetch("f1")

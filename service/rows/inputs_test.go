@@ -70,6 +70,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "JSON without its end", text: `[{"url":"http://lab.test/1"}`, want: one, err: "ends early"},
 		{name: "JSON that is broken", text: `[{"url":"http://lab.test/1"}, nope]`, want: one, err: "record 2"},
 		{name: "JSON other than an array", kind: "json", text: `{"url":"http://lab.test/1"}`, err: "expected an array"},
+		{name: "JSON without anything", kind: "json", text: " ", err: "it ends early; expected an array"},
 		{name: "JSON that is a text", kind: "json", text: `"http://lab.test/1"`, err: "expected an array"},
 		{name: "JSON whose input is a text", kind: "json", text: `{"input": "http://lab.test/1"}`, err: "expected an array"},
 		{name: "JSON whose input is an object", kind: "json", text: `{"input": {"url":"http://lab.test/1"}}`, err: "expected an array"},
