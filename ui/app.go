@@ -17,7 +17,7 @@ type Tab struct {
 	View kit.View
 }
 
-// Deps is what the root is built from.
+// Deps are the parts the root is built from.
 type Deps struct {
 	// Ctx ends with the program: the wiring cancels it after Run has returned,
 	// and with it every load of every view.
@@ -25,7 +25,7 @@ type Deps struct {
 	Now   func() time.Time
 	Theme *kit.Theme
 	Tabs  []Tab
-	// Session is what is known before the first message.
+	// Session is the session as known before the first message.
 	Session kit.Session
 	// Start runs beside the first paint (start the emulator, open the journal);
 	// its message is handled like any other: a kit.SessionChanged, a kit.Toast.
@@ -33,11 +33,11 @@ type Deps struct {
 	// Commands are palette entries that belong to no tab ("add account"). Their
 	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd.
 	Commands []kit.Binding
-	// Clipboard puts text on the native clipboard and names it; nil when there is
-	// none, then OSC 52 alone is used.
+	// Clipboard puts text on the native clipboard and names it. If it is nil, only
+	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
-	// FixedTheme keeps the theme as it is instead of asking the terminal for its
-	// background colour.
+	// FixedTheme keeps the theme instead of asking the terminal for its background
+	// colour.
 	FixedTheme bool
 }
 
@@ -57,13 +57,13 @@ type App struct {
 	frame     frame
 }
 
-// layer is an overlay and the moment it appeared.
+// layer is an overlay and when it appeared.
 type layer struct {
 	overlay kit.Overlay
 	opened  time.Time
 }
 
-// tick is the once-a-second beat that keeps ages and elapsed times true.
+// tick arrives once a second and keeps ages and elapsed times current.
 type tick struct{}
 
 // New makes the root model. Deps.Tabs must not be empty.
@@ -85,7 +85,7 @@ func Options(ctx context.Context) []tea.ProgramOption {
 	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(120)}
 }
 
-// Init starts every view and what runs beside the first paint.
+// Init starts every view and Deps.Start.
 func (a *App) Init() tea.Cmd {
 	cmds := []tea.Cmd{a.deps.Start, a.beat()}
 	if !a.deps.FixedTheme && !a.theme.NoColor {
@@ -99,11 +99,11 @@ func (a *App) Init() tea.Cmd {
 
 func (a *App) beat() tea.Cmd { return kit.After(a.deps.Ctx, time.Second, tick{}) }
 
-// lineEnds are the ends of lines in a paste: a terminal sends them as the enter
-// key does, as carriage returns.
+// lineEnds normalises the line ends of a paste: a terminal sends them as carriage
+// returns, like the enter key.
 var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
-// Update takes one message. It never blocks.
+// Update handles one message. It never blocks.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	a.frame.dirty = true
 	return a, a.handle(msg)
@@ -140,15 +140,15 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case copied:
 		return a.addToast(msg.toast())
 	default:
-		cmd, _ := a.own(msg)
+		cmd, _ := a.serve(msg)
 		return cmd
 	}
 	return nil
 }
 
-// own handles the messages that any part may send to the root; ok is false for
-// others.
-func (a *App) own(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+// serve handles the messages that any part may send to the root; ok is false for
+// all others.
+func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
 	case kit.Toast:
 		return a.addToast(msg), true
@@ -182,7 +182,7 @@ func (a *App) own(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	return nil, true
 }
 
-// deliver opens an addressed message and hands what is still wanted to its view.
+// deliver unpacks an addressed message and passes what is still current to its view.
 func (a *App) deliver(msg kit.Addressed) tea.Cmd {
 	msgs, more := msg.Deliver()
 	cmds := []tea.Cmd{more}
@@ -210,7 +210,7 @@ func (a *App) broadcast(msg tea.Msg) tea.Cmd {
 
 func (a *App) view() kit.View { return a.tabs[a.active].View }
 
-// target is what gets keys and pastes: the top overlay or the active view.
+// target receives keys and pastes: the top overlay or the active view.
 func (a *App) target() kit.View {
 	if n := len(a.stack); n > 0 {
 		return a.stack[n-1].overlay
@@ -218,8 +218,8 @@ func (a *App) target() kit.View {
 	return a.view()
 }
 
-// Target is what gets the keys now: the top overlay, or the active tab. The key
-// reference is read off it.
+// Target receives the keys now: the top overlay, or the active tab. The key
+// reference is generated from it.
 func (a *App) Target() kit.View { return a.target() }
 
 func (a *App) open(o kit.Overlay) tea.Cmd {
@@ -230,7 +230,7 @@ func (a *App) open(o kit.Overlay) tea.Cmd {
 	return o.Init()
 }
 
-// close takes away the given overlay, or the topmost one for nil.
+// close removes the given overlay, or the topmost one if o is nil.
 func (a *App) close(o kit.Overlay) {
 	for i := len(a.stack) - 1; i >= 0; i-- {
 		if o == nil || a.stack[i].overlay == o {
@@ -275,7 +275,7 @@ func (a *App) focus() tea.Cmd {
 	return nil
 }
 
-// running is the number of pieces of work in flight over all views.
+// running counts the work in flight in all views.
 func (a *App) running() int {
 	n := 0
 	for _, t := range a.tabs {

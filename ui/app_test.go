@@ -305,7 +305,7 @@ func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
 			kit.Binding{Keys: []string{"d"}, Label: "delete", Help: "Delete it.", Intent: hello{2}, Disabled: "nothing to delete"})
 		s := start(t, app)
 		s.Press("?")
-		s.Expect("ctrl+j F5", "Send the request.", "(now not: nothing to delete)", "Leave the console.")
+		s.Expect("ctrl+j F5", "Send the request.", "(not now: nothing to delete)", "Leave the console.")
 		s.Press("?")
 		s.ExpectNot("Send the request.")
 		s.Press("ctrl+p")

@@ -13,17 +13,17 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// roomy is the width from which the status line has room for what can wait.
+// roomy is the width from which the status line has room for details.
 const roomy = 80
 
 // maxHints is how many keys the status line names.
 const maxHints = 7
 
-// frame is what was drawn last.
+// frame is the last drawn screen.
 type frame struct {
 	dirty bool
 	text  string
-	tabs  []span // where the tabs' words are in the title line
+	tabs  []span // where the tabs' names are in the title line
 }
 
 type span struct{ from, to int }
@@ -32,7 +32,7 @@ func bodyHeight(h int) int { return max(h-2, 0) }
 
 func (a *App) tooSmall() bool { return a.w < kit.MinWidth || a.h < kit.MinHeight }
 
-// View draws the screen; between messages it is the text of last time.
+// View draws the screen; if nothing changed it returns the last drawing.
 func (a *App) View() tea.View {
 	if a.frame.dirty {
 		a.frame.text = a.draw()
@@ -66,7 +66,7 @@ func (a *App) drawOverlay(body string, o kit.Overlay) string {
 	h := bodyHeight(a.h)
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
-	inner := o.Render(ow, oh) // before the title, which may tell where the page stands
+	inner := o.Render(ow, oh) // before the title, which may show the scroll position
 	box := widget.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
 	return widget.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
 }
@@ -92,8 +92,8 @@ func (a *App) drawToasts(body string) string {
 	return body
 }
 
-// toastLines breaks a toast into at most three lines, and one more for the key
-// that dismisses an error where it does not fit behind the text.
+// toastLines wraps a toast to at most three lines. The key that dismisses an error
+// gets one more line if it does not fit after the text.
 func (a *App) toastLines(t toast) (lines []string, ink kit.Ink, glyph string) {
 	const hint = "ctrl+x dismisses"
 	w := a.w - 8
@@ -116,8 +116,8 @@ func (a *App) toastLines(t toast) (lines []string, ink kit.Ink, glyph string) {
 	}
 }
 
-// titleLine is profile, tabs and the key in use with its state. What does not
-// fit is said in fewer words, the tabs last.
+// titleLine shows the profile, the tabs, and the key in use with its state. On a
+// narrow screen it uses shorter forms, for the tabs last.
 func (a *App) titleLine() string {
 	t := a.theme
 	tabs := make([]string, len(a.tabs))
@@ -148,8 +148,8 @@ func (a *App) titleLine() string {
 	return text.Fit(b.String()+text.FitRight(right, max(a.w-at-1, 0)), a.w)
 }
 
-// fitting picks the longest pair of words that fits w; both sides are shortened
-// evenly before one of them loses everything.
+// fitting picks the longest pair that fits w. Both sides are shortened evenly
+// before one of them disappears.
 func fitting(left, right []string, w int) (l, r string) {
 	best := -1
 	for i, a := range left {
@@ -206,8 +206,7 @@ func (a *App) keyWords() []string {
 	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(text.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
 }
 
-// statusLine is the hints of what has the focus on the left, and what runs on
-// the right.
+// statusLine has the key hints on the left and the work in flight on the right.
 func (a *App) statusLine() string {
 	t := a.theme
 	right := ""
@@ -229,8 +228,7 @@ func (a *App) statusLine() string {
 	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
 }
 
-// hintText is as many hints as there is room for; the one for help has its
-// place before the others.
+// hintText is as many hints as fit. Help always keeps its place.
 func (a *App) hintText(room int) string {
 	t := a.theme
 	width := func(h kit.Binding) int { return text.Width(widget.KeyName(h.Key())+" "+h.Label) + 3 }
@@ -259,8 +257,8 @@ func (a *App) hintText(room int) string {
 	return " " + strings.Join(parts, t.Muted.Render(" · "))
 }
 
-// hints are the bindings for the status line: those of what has the focus, and
-// the one for help where it can be had.
+// hints are the bindings for the status line: those of the target, and help if it
+// is available.
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
 	typing := capturing(v)

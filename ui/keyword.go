@@ -9,8 +9,8 @@ import (
 
 const hour = time.Hour
 
-// keyClock says in a few words how long a key is good for: the sooner of its
-// two clocks.
+// keyClock says in a few words how long a key is good for, by whichever of its two
+// clocks runs out first.
 func keyClock(k model.Key, state model.KeyState, now time.Time) string {
 	left, ok := k.Rotation.DaysLeft(now)
 	if e, dated := k.Expires.DaysLeft(now); dated && (!ok || e < left) {

@@ -11,10 +11,10 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// guardTime is how long a dialog that popped up ignores keys.
+// guardTime is how long a new dialog ignores keys.
 const guardTime = 150 * time.Millisecond
 
-// intent is what the root's own bindings mean.
+// intent is the meaning of a root binding.
 type intent int
 
 const (
@@ -48,8 +48,8 @@ func (a *App) Bindings() []kit.Binding {
 		none = "no message is shown"
 	}
 	return append(out,
-		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "All keys that mean something now.", Intent: intentHelp},
-		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by its name.", Intent: intentPalette, Hidden: true},
+		kit.Binding{Keys: []string{"?"}, Label: "help", Help: "Show all keys that work now.", Intent: intentHelp},
+		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
 		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
 		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
@@ -95,11 +95,11 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	return a.keyIn(view, k, name, nil)
 }
 
-// keyIn gives a key to a view: to its matching binding, to one of the fallback
-// bindings, or to its Update as it is.
+// keyIn passes a key to a view: to its matching binding, to a fallback binding, or
+// unchanged to its Update.
 func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.Binding) tea.Cmd {
 	typing := capturing(v)
-	// A binding without an intent describes a key that the view takes as it is.
+	// A binding without an intent describes a key that Update handles itself.
 	if b, ok := kit.Find(v.Bindings(), name, typing); ok && (b.Intent != nil || b.Disabled != "") {
 		return a.meant(v, b)
 	}
@@ -109,12 +109,12 @@ func (a *App) keyIn(v kit.View, k tea.KeyPressMsg, name string, fallback []kit.B
 	return v.Update(k)
 }
 
-// meant carries out a binding, or says why it cannot act now.
+// meant carries out a binding, or says why it is disabled.
 func (a *App) meant(v kit.View, b kit.Binding) tea.Cmd {
 	if b.Disabled != "" {
 		return a.addToast(kit.Toast{Kind: kit.ToastInfo, Text: widget.KeyName(b.Key()) + " " + b.Label + ": " + b.Disabled})
 	}
-	if cmd, ok := a.own(b.Intent); ok {
+	if cmd, ok := a.serve(b.Intent); ok {
 		return cmd
 	}
 	if v == nil || b.Intent == nil {
@@ -142,9 +142,9 @@ func (a *App) act(i intent) tea.Cmd {
 	case intentMouse:
 		a.noMouse = !a.noMouse
 		if a.noMouse {
-			return a.addToast(kit.Toast{Text: "the mouse belongs to the terminal now; m takes it back"})
+			return a.addToast(kit.Toast{Text: "the terminal has the mouse now; m takes it back"})
 		}
-		return a.addToast(kit.Toast{Text: "the mouse works in the console"})
+		return a.addToast(kit.Toast{Text: "the console has the mouse again"})
 	case intentDismiss:
 		a.toasts.dismiss()
 		return nil
@@ -217,8 +217,8 @@ func (a *App) helpSections() []widget.HelpSection {
 	}
 }
 
-// mouse hands mouse messages on, with coordinates relative to the active view;
-// a click on a tab's word goes there.
+// mouse passes mouse messages on with coordinates relative to the active view. A
+// click on a tab's name goes to that tab.
 func (a *App) mouse(msg tea.Msg) tea.Cmd {
 	if len(a.stack) > 0 {
 		if wheel, ok := msg.(tea.MouseWheelMsg); ok {

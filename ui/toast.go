@@ -10,15 +10,15 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// How long toasts stay; errors have no end of their own.
+// How long toasts stay. Errors stay until they are dismissed.
 const (
 	infoTime = 4 * time.Second
 	warnTime = 8 * time.Second
 	// maxToasts is how many are shown; more errors than that wait.
 	maxToasts = 3
-	// maxKept bounds the errors nobody dismisses: the oldest goes.
+	// maxKept bounds the errors that are not dismissed; the oldest is dropped.
 	maxKept = 50
-	// osc52Limit is where terminals begin to refuse what OSC 52 brings.
+	// osc52Limit is the size from which terminals refuse OSC 52.
 	osc52Limit = 74_000
 )
 
@@ -27,7 +27,7 @@ type toast struct {
 	kit.Toast
 }
 
-// toasts is the list of what is shown, oldest first.
+// toasts are the current messages, oldest first.
 type toasts struct {
 	list []toast
 	next int
@@ -47,7 +47,7 @@ func (a *App) addToast(t kit.Toast) tea.Cmd {
 	}
 }
 
-// add shows a toast; one with the same words is renewed instead of repeated.
+// add shows a toast. One with the same text is renewed, not repeated.
 func (t *toasts) add(k kit.Toast) int {
 	t.next++
 	for i, old := range t.list {
@@ -74,17 +74,17 @@ func (t *toasts) drop(id int) {
 
 func (t *toasts) dismissable() bool { return len(t.list) > 0 }
 
-// dismiss takes the newest away.
+// dismiss removes the newest toast.
 func (t *toasts) dismiss() {
 	if n := len(t.list); n > 0 {
 		t.list = t.list[:n-1]
 	}
 }
 
-// shown is what there is room for: the newest ones.
+// shown are the newest toasts, as many as there is room for.
 func (t *toasts) shown() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }
 
-// copied is the outcome of a copy.
+// copied is the result of a copy.
 type copied struct {
 	kit.Copy
 	native string
@@ -99,7 +99,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 		if native != nil {
 			done.native, done.err = native(ctx, c.Text)
 		}
-		done.Text = fmt.Sprint(len(c.Text)) // the length is all that is needed from here on
+		done.Text = fmt.Sprint(len(c.Text)) // only the length is needed from here on
 		return done
 	})
 }

@@ -165,8 +165,8 @@ func TestWhatIsWrongIsSaidAtTheFieldAndNothingIsWritten(t *testing.T) {
 		want  string
 	}{
 		"nothing filled in":           {nil, "write a name for the profile"},
-		"a profile there is":          {[]string{"old"}, `there is a profile "old" already`},
-		"the emulator's name":         {[]string{"local"}, `there is a profile "local" already`},
+		"a profile there is":          {[]string{"old"}, `profile "old" already exists`},
+		"the emulator's name":         {[]string{"local"}, `profile "local" already exists`},
 		"an address without scheme":   {[]string{"acme", "api.example.com"}, "write an address like https://api.example.com"},
 		"a port too high":             {[]string{"acme", "https://a.test", "p.test", "70000"}, "a port is a number from 1 to 65535"},
 		"an account id of another":    {[]string{"acme", "https://a.test", "p.test", "", "brd", "xy_1"}, "hl_"},
@@ -229,7 +229,7 @@ func TestAKeyOfTheInventoryIsUsedAsRecorded(t *testing.T) {
 		"left as it is":  {},
 		"the same place": {secret: "keyring:acme/etl"},
 		"the same level": {level: 5},
-		"another place":  {secret: "env:OTHER", want: "the inventory has a key of that name"},
+		"another place":  {secret: "env:OTHER", want: "the inventory already has a key of that name"},
 		"another level":  {level: 1, want: "the inventory says USER for this key"},
 	}
 	for name, tt := range tests {

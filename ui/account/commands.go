@@ -16,19 +16,19 @@ type Account struct {
 	Key     model.Key
 }
 
-// Deps is what the commands need.
+// Deps are the parts the commands work with.
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the commands live as long as the program
 	Theme *kit.Theme
 	// Add writes the profile and its key; it is called in a command.
 	Add func(ctx context.Context, a Account) error
-	// Profiles are the names to choose from, the embedded emulator's among them,
-	// and Current the one in use.
+	// Profiles are the names to choose from, including the embedded emulator's;
+	// Current is the one in use.
 	Profiles []string
 	Current  string
-	// Keys are the keys of the inventory now; it does no I/O.
+	// Keys returns the current keys of the inventory; it does no I/O.
 	Keys func() []model.Key
-	// Switch makes another profile the one in use.
+	// Switch changes to another profile.
 	Switch func(name string) tea.Cmd
 }
 

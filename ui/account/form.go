@@ -58,16 +58,16 @@ func newForm(d Deps) *form {
 	return f
 }
 
-// plainText warns of an address that the key would travel to in clear.
+// plainText warns that the key would travel to this address unencrypted.
 const plainText = "! http: the key travels in clear, and anyone on the way can read it; use https unless this is a test service"
 
-// follow keeps what depends on other fields in step: the warning of an address
-// without TLS, and what is already known of a key of that name.
+// follow updates what depends on other fields: the warning about an address
+// without TLS, and what the inventory knows about the named key.
 func (f *form) follow(values *widget.Form) {
 	values.SetHidden(fieldPlain, !inClear(values.Value(fieldBaseURL)))
 	help := ""
 	if k, ok := f.known(values.Value(fieldKey)); ok {
-		help = "In the inventory already, " + k.Level.String() + ", " + where(k) + ": leave level and place as they are to use it."
+		help = "In the inventory already, " + k.Level.String() + ", " + where(k) + ": leave its level and reference as they are to use it."
 	}
 	values.SetHelp(fieldKey, help)
 }
@@ -95,7 +95,7 @@ func (f *form) known(name string) (model.Key, bool) {
 	return model.Key{}, false
 }
 
-// where is a key's reference as it may be shown: a command's arguments may hold
+// where describes a key's reference for display: a command's arguments may hold
 // more than the operator wants on a screen.
 func where(k model.Key) string {
 	r, err := keystore.ParseRef(k.Secret)
@@ -105,9 +105,9 @@ func where(k model.Key) string {
 	return r.Label()
 }
 
-// settle compares the key of the form with the inventory's key of that name. It
-// takes what the form leaves open from there; where the two differ nothing is
-// written, because one of them would be lost.
+// settle compares the form's key with the inventory's key of the same name. Empty
+// fields are taken from the inventory. If the two differ, nothing is written,
+// because one of them would be lost.
 func (f *form) settle(a *Account) (field string, err error) {
 	k, ok := f.known(a.Key.Name)
 	switch {
@@ -116,9 +116,9 @@ func (f *form) settle(a *Account) (field string, err error) {
 	case !ok:
 		return "", nil
 	case a.Key.Secret == "" && k.Secret == "":
-		return fieldSecret, fmt.Errorf("the inventory has %s without a place for its value: record one in Keys (4, e), or write another key name", k.Name)
+		return fieldSecret, fmt.Errorf("the inventory has %s without a reference to its value: record one in Keys (4, e), or write another key name", k.Name)
 	case a.Key.Secret != "" && a.Key.Secret != k.Secret:
-		return fieldKey, fmt.Errorf("the inventory has a key of that name, %s: leave its place empty to use that one, or write another name", where(k))
+		return fieldKey, fmt.Errorf("the inventory already has a key of that name, %s: leave the reference empty to use it, or write another name", where(k))
 	case a.Key.Level != "" && a.Key.Level != k.Level:
 		return fieldLevel, fmt.Errorf("the inventory says %s for this key: correct it in Keys (4, e), or write another name", k.Level)
 	}
@@ -165,7 +165,7 @@ func checkName(v string, taken []string) error {
 		return err
 	}
 	if slices.Contains(taken, strings.TrimSpace(v)) {
-		return fmt.Errorf("there is a profile %q already", v)
+		return fmt.Errorf("profile %q already exists", v)
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func checkAccount(v string) error {
 
 func checkRef(v string) error {
 	if strings.TrimSpace(v) == "" {
-		return nil // settle knows whether one is needed
+		return nil // settle decides whether one is needed
 	}
 	_, err := keystore.ParseRef(strings.TrimSpace(v))
 	return err
@@ -236,7 +236,7 @@ func parseZones(text string) ([]model.Zone, error) {
 	return zones, nil
 }
 
-// account is what a form whose checks have passed describes.
+// account returns the account that a valid form describes.
 func account(f *widget.Form) (Account, error) {
 	value := func(name string) string { return strings.TrimSpace(f.Value(name)) }
 	port, err := strconv.Atoi(value(fieldPort))

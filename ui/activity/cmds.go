@@ -17,7 +17,7 @@ type pageLoaded struct {
 	err  error
 }
 
-// tailFound is the end of a walk to the oldest entry.
+// tailFound ends a walk to the oldest entry.
 type tailFound struct {
 	starts []int64
 	rows   []model.Activity
@@ -42,7 +42,7 @@ func (m *Model) loadPage(page int, before int64) tea.Cmd {
 	})
 }
 
-// more loads the page the cursor wants, unless a load runs already.
+// more loads the page the cursor needs, unless a load is already running.
 func (m *Model) more() tea.Cmd {
 	if m.load.Running() || m.walk.Running() || !m.loaded {
 		return nil
@@ -54,8 +54,8 @@ func (m *Model) more() tea.Cmd {
 	return m.loadPage(page, before)
 }
 
-// toEnd walks from the last known page to the oldest entry, keeping only where
-// each page begins.
+// toEnd walks from the last known page to the oldest entry and keeps only the
+// start of each page.
 func (m *Model) toEnd() tea.Cmd {
 	f := m.filter.parsed
 	f.Limit = pageSize

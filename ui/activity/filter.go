@@ -11,15 +11,15 @@ import (
 	"zonedeck/model"
 )
 
-// ParseFilter reads what is typed after "/": words that must all occur, and the
-// terms class:, zone:, key:, kind: and since:. since takes a duration back from
-// now ("90m", "2h", "3d", "1w") or a date ("2026-11-20", in now's location).
-// The empty string is everything.
+// ParseFilter parses what is typed after "/": words that must all occur, and the
+// terms class:, zone:, key:, kind: and since:. since takes a duration before now
+// ("90m", "2h", "3d", "1w") or a date ("2026-11-20", in now's location). The
+// empty string matches everything.
 func ParseFilter(s string, now time.Time) (model.ActivityFilter, error) {
 	var f model.ActivityFilter
 	for term := range strings.FieldsSeq(s) {
 		name, value, ok := strings.Cut(term, ":")
-		if !ok || strings.HasPrefix(value, "//") { // an address is words to look for
+		if !ok || strings.HasPrefix(value, "//") { // an address is a search word
 			f.Words = append(f.Words, term)
 			continue
 		}
@@ -58,7 +58,7 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Since = t
 	default:
-		return fmt.Errorf("%q is not a term; there are class:, zone:, key:, kind:, and since: with a time", name)
+		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, or since: with a time", name)
 	}
 	return nil
 }
@@ -67,8 +67,8 @@ func kinds() []model.ActivityKind {
 	return []model.ActivityKind{model.ActivityFetch, model.ActivityProbe, model.ActivityJob, model.ActivityKey}
 }
 
-// parseClass takes the class as JSON spells it, with "-" for "_" too, and any
-// beginning that means one class only.
+// parseClass parses a class as JSON spells it, with "-" or "_". An unambiguous
+// prefix is enough.
 func parseClass(s string) (model.Class, error) {
 	want := strings.ReplaceAll(strings.ToLower(s), "-", "_")
 	var found []model.Class
@@ -108,13 +108,13 @@ func parseSpan(s string) (time.Duration, error) {
 	if unit == 0 {
 		d, err := time.ParseDuration(s)
 		if err == nil && d <= 0 {
-			err = fmt.Errorf("%s is not a span", s)
+			err = fmt.Errorf("%s is not a positive duration", s)
 		}
 		return d, err
 	}
 	n, err := strconv.ParseUint(s[:len(s)-1], 10, 63)
 	if err == nil && (n == 0 || n > uint64(math.MaxInt64/unit)) {
-		err = fmt.Errorf("%s is not a span", s)
+		err = fmt.Errorf("%s is not a positive duration", s)
 	}
 	return time.Duration(n) * unit, err
 }

@@ -44,7 +44,7 @@ func TestWhatIsWrongWithAFilterIsSaid(t *testing.T) {
 		// More weeks than a duration can hold must not wrap round into the future.
 		"since:20000w":                "write 2h",
 		"since:99999999999999999999d": "write 2h",
-		"status:200":                  "is not a term",
+		"status:200":                  "unknown term",
 		"class:t":                     "is not one of", // too_fast and timeout both begin so
 	} {
 		if _, err := ParseFilter(in, noon()); err == nil || !strings.Contains(err.Error(), want) {

@@ -142,7 +142,7 @@ func TestAnEmptyJournalSaysSo(t *testing.T) {
 		s := open(t, &fakeJournal{}, 80, 24)
 		s.Expect("Nothing has happened yet", "no outcomes in view")
 		s.Press("enter")
-		s.Expect("there is no entry under the cursor")
+		s.Expect("no entry is selected")
 	})
 }
 
@@ -217,7 +217,7 @@ func TestAnEntryWithoutMoreToItSaysWhyItDoesNotOpen(t *testing.T) {
 		s := open(t, &fakeJournal{all: all}, 120, 40)
 		s.Expect("ended without a result")
 		s.Press("enter")
-		s.Expect("the journal kept no more than this line")
+		s.Expect("the journal kept only this line")
 	})
 }
 

@@ -37,7 +37,7 @@ func (m *Model) Bindings() []kit.Binding {
 	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
 	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "Activity", Intent: copyMenu{}}
 	if !on {
-		open.Disabled, cpy.Disabled = "there is no entry under the cursor", "there is no entry under the cursor"
+		open.Disabled, cpy.Disabled = "no entry is selected", "no entry is selected"
 	} else if why := cannotOpen(row); why != "" {
 		open.Disabled = why
 	}
@@ -48,10 +48,10 @@ func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		open,
 		{Keys: []string{"/"}, Label: "filter", Help: "Filter by words and class:, zone:, key:, kind:, since:2h.", Group: "Filter", Intent: openFilter{}},
-		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
+		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
 		clr, cpy,
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
-		{Keys: []string{"end", "G"}, Label: "oldest", Help: "To the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
+		{Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}
 	for _, b := range widget.MotionBindings() {
 		if !b.Matches("G") {
@@ -61,31 +61,31 @@ func (m *Model) Bindings() []kit.Binding {
 	return out
 }
 
-// seenBindings are the keys over the emulator's journal.
+// seenBindings are the keys for the emulator's journal.
 func (m *Model) seenBindings() []kit.Binding {
 	const group = "What the emulator saw"
 	none := ""
 	if m.seen.table.Len() == 0 {
-		none = "there is no request under the cursor"
+		none = "no request is selected"
 	}
 	return append([]kit.Binding{
-		{Keys: []string{"enter"}, Label: "open", Help: "The request in full: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
-		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Back to the timeline.", Group: group, Intent: toggleSeen{}},
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the whole request: its headers and the beginning of its body.", Group: group, Intent: openSeen{}, Disabled: none},
+		{Keys: []string{"w", "esc"}, Label: "timeline", Help: "Go back to the timeline.", Group: group, Intent: toggleSeen{}},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the address, headers or body.", Group: group, Intent: copySeen{}, Disabled: none},
 	}, widget.MotionBindings()...)
 }
 
-// cannotOpen says why an entry has nothing to open, or is empty.
+// cannotOpen returns the reason why an entry cannot be opened, or "".
 func cannotOpen(a model.Activity) string {
 	switch a.Kind {
 	case model.ActivityFetch, model.ActivityJob, model.ActivityKey:
 		if a.Ref == "" {
-			return "the journal kept no more than this line"
+			return "the journal kept only this line"
 		}
 		return ""
 	case model.ActivityProbe:
 		if a.Zone == "" {
-			return "the journal kept no more than this line"
+			return "the journal kept only this line"
 		}
 		return ""
 	default:
@@ -93,7 +93,7 @@ func cannotOpen(a model.Activity) string {
 	}
 }
 
-// current is the entry under the cursor.
+// current returns the selected entry.
 func (m *Model) current() (model.Activity, bool) {
 	if m.table.Len() == 0 {
 		return model.Activity{}, false

@@ -12,18 +12,18 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Journal is where the timeline is read from. Entries come newest first.
+// Journal is the source of the timeline. Entries come newest first.
 type Journal interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 }
 
-// Deps is what the tab needs.
+// Deps are the parts the tab works with.
 type Deps struct {
 	Ctx     context.Context
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Journal Journal
-	// Requests is the local emulator's own journal; nil where there is none.
+	// Requests is the local emulator's journal; nil with a real account.
 	Requests Requests
 }
 
@@ -36,17 +36,17 @@ type Model struct {
 	walk   kit.Slot
 	filter filter
 	strip  strip
-	// loaded says that the first page came; problem is why it did not.
+	// loaded is set once the first page has arrived; problem says why it has not.
 	loaded  bool
 	problem string
 	loading bool
 	drawn   kit.Regions
 	session kit.Session
 	seen    seen
-	focused bool // the tab is the active one: somebody may look
+	focused bool // the tab is the active one
 }
 
-// filter is what narrows the timeline, and the field it is typed into.
+// filter narrows the timeline; input is the field it is typed into.
 type filter struct {
 	text    string // applied
 	parsed  model.ActivityFilter
@@ -55,7 +55,7 @@ type filter struct {
 	problem string
 }
 
-// strip is the line of rates, worked out when the window changes.
+// strip is the line of rates, recomputed when the window changes.
 type strip struct {
 	counts map[model.Class]int
 	total  int
@@ -82,14 +82,14 @@ func New(d Deps) *Model {
 	return m
 }
 
-// Title is the tab's word.
+// Title is the tab's name.
 func (m *Model) Title() string { return "Activity" }
 
 // Init loads the first page.
 func (m *Model) Init() tea.Cmd { return m.reload() }
 
-// Focus reads the newest page again when the operator comes to the tab and
-// stands at the top; further down the rows are left where they are.
+// Focus reloads the newest page when the cursor is at the top. Further down the
+// rows stay where they are.
 func (m *Model) Focus() tea.Cmd {
 	m.focused = true
 	if m.seen.shown {
@@ -101,17 +101,17 @@ func (m *Model) Focus() tea.Cmd {
 	return m.reload()
 }
 
-// Blur stops following the emulator: nobody looks.
+// Blur stops following the emulator while the tab is hidden.
 func (m *Model) Blur() {
 	m.focused = false
 	m.seen.tail.Drop()
 }
 
-// CapturingText reports whether the filter is being typed.
+// CapturingText reports whether the filter is being edited.
 func (m *Model) CapturingText() bool { return m.filter.open }
 
-// Running is 1 while the way to the oldest entry is walked: a load that takes
-// its time and is worth a sign in the status line.
+// Running is 1 during the walk to the oldest entry, which may take long enough
+// to be worth showing in the status line.
 func (m *Model) Running() int {
 	if m.walk.Running() {
 		return 1

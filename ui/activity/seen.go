@@ -16,28 +16,28 @@ import (
 // maxSeen is how many of the emulator's requests are kept in memory.
 const maxSeen = 1000
 
-// Requests is the local emulator's own journal: what clients really sent.
+// Requests is the local emulator's journal: what clients really sent.
 type Requests interface {
-	// Newest gives the newest requests, oldest first.
+	// Newest returns the newest requests, oldest first.
 	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
 	// Follow calls each for every request that ends after the one with number since,
-	// until ctx ends or nobody answers any more; it always ends with an error.
+	// until ctx ends or the emulator stops answering. It always returns an error.
 	Follow(ctx context.Context, since uint64, each func(r rehearsal.Request, lost uint64) error) error
 }
 
-// seen is the emulator's journal, in the place of the timeline while it is shown.
+// seen is the emulator's journal. While it is shown it replaces the timeline.
 type seen struct {
 	shown bool
-	rows  []rehearsal.Request // oldest first; the table shows them the other way round
+	rows  []rehearsal.Request // oldest first; the table shows the newest first
 	table widget.Table
 	tail  kit.Slot
-	// loaded says that the requests so far came; problem is why they do not.
+	// loaded is set once the earlier requests have arrived; problem says why they have not.
 	loaded  bool
 	problem string
-	lost    uint64 // requests that came too fast to be read
+	lost    uint64 // requests that arrived too fast to be read
 }
 
-// What the tail delivers: the requests there were, those that come, and why it ended.
+// What the tail delivers: the earlier requests, each new one, and why it ended.
 type (
 	seenPage struct{ rows []rehearsal.Request }
 	seenNext struct {
@@ -62,7 +62,7 @@ func newSeen() seen {
 	return s
 }
 
-// whyNotSeen is why the emulator's journal cannot be shown, or empty.
+// whyNotSeen returns the reason why the emulator's journal cannot be shown, or "".
 func (m *Model) whyNotSeen() string {
 	switch {
 	case m.deps.Requests == nil || !m.session.Local:
@@ -73,7 +73,7 @@ func (m *Model) whyNotSeen() string {
 	return ""
 }
 
-// toggleSeen changes between the timeline and the emulator's journal.
+// toggleSeen switches between the timeline and the emulator's journal.
 func (m *Model) toggleSeen() tea.Cmd {
 	if m.seen.shown {
 		m.seen.shown = false
@@ -88,7 +88,7 @@ func (m *Model) toggleSeen() tea.Cmd {
 	return m.watch()
 }
 
-// watch reads what there is and then follows what comes.
+// watch reads the earlier requests and then follows new ones.
 func (m *Model) watch() tea.Cmd {
 	source := m.deps.Requests
 	return kit.Stream(kit.Activity, &m.seen.tail, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
@@ -104,8 +104,9 @@ func (m *Model) watch() tea.Cmd {
 	})
 }
 
-// sessionChanged leaves the emulator's journal where there is none, and begins anew
-// where the emulator is another one: at once, or when somebody looks again.
+// sessionChanged leaves the journal view when the session has no emulator, and
+// reloads it when the emulator is a different one: at once, or when the tab gets
+// the focus again.
 func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	before := m.session
 	m.session = s
@@ -124,7 +125,7 @@ func (m *Model) sessionChanged(s kit.Session) tea.Cmd {
 	return nil
 }
 
-// updateSeen takes what the tail delivers.
+// updateSeen handles what the tail delivers.
 func (m *Model) updateSeen(msg tea.Msg) {
 	s := &m.seen
 	switch msg := msg.(type) {
@@ -141,7 +142,7 @@ func (m *Model) updateSeen(msg tea.Msg) {
 	}
 }
 
-// retry follows again after the tail has ended; it is called once a second.
+// retry restarts a tail that has ended; it is called once a second.
 func (m *Model) retry() tea.Cmd {
 	if !m.seen.shown || m.seen.tail.Running() || m.whyNotSeen() != "" {
 		return nil
@@ -149,10 +150,10 @@ func (m *Model) retry() tea.Cmd {
 	return m.watch()
 }
 
-// add puts a request on top. Whoever stands further down stays on their row.
+// add puts a request on top. A cursor further down stays on its row.
 func (s *seen) add(r rehearsal.Request) {
 	s.rows = append(s.rows, r)
-	if len(s.rows) >= 2*maxSeen { // moving them once in a thousand times costs nothing
+	if len(s.rows) >= 2*maxSeen { // copying once per thousand requests costs nothing
 		s.rows = slices.Clone(s.rows[len(s.rows)-maxSeen:])
 	}
 	at := s.table.Cursor()
@@ -164,7 +165,7 @@ func (s *seen) add(r rehearsal.Request) {
 
 func (s *seen) fill() { s.table.SetRows(min(len(s.rows), maxSeen), nil) }
 
-// at is the i-th row, the newest first.
+// at returns the i-th row, newest first.
 func (s *seen) at(i int) (rehearsal.Request, bool) {
 	if i < 0 || i >= s.table.Len() {
 		return rehearsal.Request{}, false

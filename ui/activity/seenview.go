@@ -16,7 +16,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// renderSeen draws the emulator's journal in the place of the timeline.
+// renderSeen draws the emulator's journal.
 func (m *Model) renderSeen(w, h int) string {
 	th, s := m.deps.Theme, &m.seen
 	iw, ih := widget.Inner(w, h)
@@ -25,13 +25,13 @@ func (m *Model) renderSeen(w, h int) string {
 		head += fmt.Sprintf("  %s of %s", text.Count(s.table.Cursor()+1), text.Count(n))
 	}
 	if s.lost > 0 {
-		head += fmt.Sprintf("  (%s came too fast to be read)", text.Count(int(min(s.lost, 1<<30))))
+		head += fmt.Sprintf("  (%s arrived too fast to be read)", text.Count(int(min(s.lost, 1<<30))))
 	}
 	var body string
 	m.drawn = kit.Regions{{W: w, H: h}}
 	switch {
 	case s.problem != "":
-		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(s.problem), iw-4), "   It is tried again every second."}
+		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(s.problem), iw-4), "   Retrying every second."}
 		body = widget.Block(strings.Join(lines, "\n"), iw, ih)
 	case !s.loaded:
 		body = widget.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
@@ -45,10 +45,10 @@ func (m *Model) renderSeen(w, h int) string {
 	return widget.Pane(th, head, true, w, h, body)
 }
 
-// nothingSeen says what would be listed, and where to send it.
+// nothingSeen explains what will be listed and where to send requests.
 func (m *Model) nothingSeen(w int) string {
 	p := m.session.Profile
-	words := "The emulator has seen no request yet. Everything that a client sends will be listed here as it came: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
+	words := "The emulator has seen no request yet. Everything a client sends will be listed here as it arrived: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
 		"API    " + p.BaseURL + "\nproxy  " + p.ProxyHost + ":" + strconv.Itoa(p.ProxyPort)
 	lines := text.Wrap(text.CleanLines(words), w-2)
 	for i := range lines {
@@ -75,12 +75,12 @@ func (m *Model) seenRow(i int) []widget.Cell {
 		widget.C(r.Zone),
 		{Text: r.Key, Ink: th.Muted},
 		{Text: r.Fault, Ink: th.Warn},
-		widget.C(about(r)),
+		widget.C(targetCell(r)),
 	}
 }
 
-// answerOf is how a request ended in at most seven cells, and whether it ended well. The
-// target's own status stands behind the service's.
+// answerOf says in at most seven cells how a request ended, and whether it ended
+// well. The target's status follows the service's.
 func answerOf(r rehearsal.Request) (text string, good bool) {
 	switch {
 	case r.Status == 0:
@@ -93,7 +93,7 @@ func answerOf(r rehearsal.Request) (text string, good bool) {
 	return strconv.Itoa(r.Status), r.Status < 400
 }
 
-// address is where a request went: what it asked for, and the page it was about.
+// address is the requested URL, and the target page if there is one.
 func address(r rehearsal.Request) string {
 	if r.Target != "" {
 		return r.URL + " → " + r.Target
@@ -101,15 +101,15 @@ func address(r rehearsal.Request) string {
 	return r.URL
 }
 
-// about is a row's last cell: the page first, because the row may be cut.
-func about(r rehearsal.Request) string {
+// targetCell is a row's last cell: the page comes first, because the row may be cut.
+func targetCell(r rehearsal.Request) string {
 	if r.Target != "" {
 		return r.Target + " (" + r.URL + ")"
 	}
 	return r.URL
 }
 
-// seenLines is the request under the cursor in two lines below the list.
+// seenLines shows the selected request in two lines below the list.
 func (m *Model) seenLines(w int) []string {
 	r, ok := m.seen.at(m.seen.table.Cursor())
 	if !ok {
@@ -122,7 +122,7 @@ func (m *Model) seenLines(w int) []string {
 	}
 }
 
-// seenFacts is what is known of a request but its address, in one line.
+// seenFacts is everything known about a request except its address, in one line.
 func (m *Model) seenFacts(r rehearsal.Request) string {
 	answer, _ := answerOf(r)
 	parts := []string{"#" + strconv.FormatUint(r.Seq, 10) + " " + r.Method + " by " + r.Point, "answer " + answer}
@@ -134,12 +134,12 @@ func (m *Model) seenFacts(r rehearsal.Request) string {
 	return strings.Join(append(parts, traffic(r)), " · ")
 }
 
-// traffic is what passed, and how long it took.
+// traffic is the bytes in both directions, and the duration.
 func traffic(r rehearsal.Request) string {
 	return text.Bytes(r.BytesIn) + " in · " + text.Bytes(r.BytesOut) + " out · " + text.Took(r.Took())
 }
 
-// headerLines are the headers in the order of their names.
+// headerLines are the headers, sorted by name.
 func headerLines(r rehearsal.Request) []string {
 	out := make([]string, 0, len(r.Header))
 	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
@@ -185,7 +185,7 @@ func (d *requestDetail) Render(w, h int) string {
 	return widget.Block(strings.Join(lines[d.top:], "\n"), w, h)
 }
 
-// text is the page at a width. Everything in it may come from a client or a target.
+// text is the page at a width. All of it may come from a client or a target.
 func (d *requestDetail) text(w int) []string {
 	t, r := d.theme, d.request
 	var out []string
@@ -202,7 +202,7 @@ func (d *requestDetail) text(w int) []string {
 	answer, _ := answerOf(r)
 	switch {
 	case r.Status == 0:
-		answer = "none: the connection ended without one"
+		answer = "none: the connection ended first"
 	case r.Cut:
 		answer = strconv.Itoa(r.Status) + ", broken off"
 	case r.Inner != 0:
@@ -221,7 +221,7 @@ func (d *requestDetail) text(w int) []string {
 	fact("rests on", r.Basis)
 	out = append(out, "", " "+t.Title.Render("Headers")+t.Muted.Render("  keys and passwords are masked"))
 	if len(r.Header) == 0 {
-		out = append(out, " "+t.Muted.Render("none are known here"))
+		out = append(out, " "+t.Muted.Render("no headers were recorded"))
 	}
 	for _, l := range headerLines(r) {
 		for _, part := range text.Wrap(text.Clean(l), max(w-2, 10)) {
@@ -231,7 +231,7 @@ func (d *requestDetail) text(w int) []string {
 	if r.Body != "" {
 		head := "Body"
 		if r.BodyCut {
-			head = "Body, its beginning"
+			head = "Beginning of the body"
 		}
 		out = append(out, "", " "+t.Title.Render(head))
 		for _, part := range text.Wrap(text.CleanLines(r.Body), max(w-2, 10)) {

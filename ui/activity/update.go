@@ -10,7 +10,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update takes one message; see kit.View.
+// Update handles one message; see kit.View.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
@@ -30,9 +30,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case copySeen:
 		return m.copySeen()
 	case pageLoaded:
-		return m.took(msg)
+		return m.pageLoaded(msg)
 	case tailFound:
-		return m.tookTail(msg)
+		return m.tailFound(msg)
 	case refresh:
 		m.table.SetCursor(0)
 		return m.reload()
@@ -69,7 +69,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.more()
 }
 
-func (m *Model) took(msg pageLoaded) tea.Cmd {
+func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
 	m.loading = false
 	if msg.err != nil {
 		if canceled(msg.err) {
@@ -87,7 +87,7 @@ func (m *Model) took(msg pageLoaded) tea.Cmd {
 	return m.more()
 }
 
-func (m *Model) tookTail(msg tailFound) tea.Cmd {
+func (m *Model) tailFound(msg tailFound) tea.Cmd {
 	if msg.err != nil {
 		if canceled(msg.err) {
 			return nil
@@ -100,7 +100,7 @@ func (m *Model) tookTail(msg tailFound) tea.Cmd {
 	return m.more()
 }
 
-// changed brings table and strip in line with the window.
+// changed updates the table and the strip from the window.
 func (m *Model) changed() {
 	m.table.SetRows(m.win.n, m.row)
 	m.strip.counts, m.strip.total = m.win.rates()
@@ -182,8 +182,7 @@ func (m *Model) styleInput() {
 	m.filter.input.SetStyles(styles)
 }
 
-// setFilter applies a filter; one that cannot be read keeps the field open and
-// says why.
+// setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
 	parsed, err := ParseFilter(text, m.deps.Now())
 	if err != nil {
@@ -193,7 +192,7 @@ func (m *Model) setFilter(text string) tea.Cmd {
 	m.filter.text, m.filter.parsed, m.filter.problem = text, parsed, ""
 	m.filter.open = false
 	m.filter.input.Blur()
-	m.table.Empty = "Nothing matches this filter. esc shows everything again."
+	m.table.Empty = "Nothing matches this filter. esc clears it."
 	if text == "" {
 		m.table.Empty = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
 	}

@@ -83,8 +83,7 @@ func (m *Model) stripLine(w int) string {
 	return text.Fit(m.rates(false), w)
 }
 
-// rates are the classes with their numbers; with shares also their part of the
-// whole, which takes more room.
+// rates lists the classes with their counts, and with shares also as percentages.
 func (m *Model) rates(shares bool) string {
 	th := m.deps.Theme
 	var b strings.Builder
@@ -105,7 +104,7 @@ func (m *Model) rates(shares bool) string {
 	return b.String()
 }
 
-// short is a class in at most 17 cells.
+// short names a class in at most 17 cells.
 func short(c model.Class) string {
 	if c == model.ClassOutside {
 		return "outside"
@@ -113,7 +112,7 @@ func short(c model.Class) string {
 	return c.Label()
 }
 
-// outcome is an entry's class, or the cause of one outside the documented classes.
+// outcome is an entry's class, or its cause if it is outside the documented classes.
 func outcome(a model.Activity) string {
 	if a.Class == model.ClassOutside && a.Cause != "" {
 		return strings.ReplaceAll(string(a.Cause), "_", " ")
@@ -132,12 +131,12 @@ func (m *Model) row(i int) []widget.Cell {
 		glyph, ink := th.ClassMark(a.Class)
 		class = widget.Cell{Text: glyph + " " + outcome(a), Ink: ink}
 	}
-	status, took, via := "-", "-", ""
+	status, duration, via := "-", "-", ""
 	if a.Status > 0 {
 		status = strconv.Itoa(a.Status)
 	}
 	if a.Total > 0 {
-		took = text.Took(a.Total)
+		duration = text.Took(a.Total)
 	}
 	if a.Via != "" {
 		via = a.Via.String()
@@ -146,12 +145,12 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: m.clock(a.At), Ink: th.Muted},
 		widget.C(string(a.Kind)), class, widget.C(a.Zone), widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
-		widget.C(status), widget.C(took), widget.C(what(a)),
+		widget.C(status), widget.C(duration), widget.C(what(a)),
 	}
 }
 
-// clock is the time of day of today's entries, the date of older ones; the line
-// below the list has both.
+// clock is the time of day for today's entries and the date for older ones; the
+// line below the list has both.
 func (m *Model) clock(at time.Time) string {
 	now := m.deps.Now()
 	at = at.In(now.Location())
@@ -165,7 +164,7 @@ func (m *Model) clock(at time.Time) string {
 	}
 }
 
-// what says what an entry is about, in one line.
+// what describes an entry in one line.
 func what(a model.Activity) string {
 	switch {
 	case a.Text != "" && a.URL != "" && !strings.Contains(a.Text, a.URL):
@@ -177,8 +176,8 @@ func what(a model.Activity) string {
 	}
 }
 
-// detail is the entry under the cursor in full, in two lines below the list:
-// what is known of it, and what it is about.
+// detail shows the selected entry in two lines below the list: its facts and
+// its description.
 func (m *Model) detail(w int) []string {
 	a, ok := m.current()
 	if !ok {
@@ -194,7 +193,7 @@ func (m *Model) detail(w int) []string {
 // lineText is an entry in one line.
 func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " + what(a) }
 
-// facts is everything that is known of an entry but what it is about.
+// facts is everything known about an entry except its description.
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())

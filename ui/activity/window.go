@@ -7,14 +7,14 @@ const (
 	pageSize = 200
 	// keepPages is how many pages stay in memory: the cursor's and its neighbours.
 	keepPages = 3
-	// ahead is how near to the end of what is known the cursor comes before the
-	// next page is asked for.
+	// ahead is how close the cursor may come to the end of a page before the next
+	// one is loaded.
 	ahead = 60
 )
 
-// window is the part of the timeline that is in memory. Pages are found again
-// by the identifier they begin below, so that entries written meanwhile do not
-// shift them. The zero value knows nothing yet.
+// window is the part of the timeline in memory. A page is identified by the entry
+// ID it starts below, so that new entries do not shift it. The zero value is an
+// empty window.
 type window struct {
 	starts []int64 // starts[p]: page p holds entries with a smaller ID; 0 is "from the newest"
 	pages  map[int][]model.Activity
@@ -22,7 +22,7 @@ type window struct {
 	end    bool // the oldest entry is among them
 }
 
-// at is entry i, newest first; false when its page is not in memory.
+// at returns entry i, newest first; false if its page is not in memory.
 func (w *window) at(i int) (model.Activity, bool) {
 	rows, ok := w.pages[i/pageSize]
 	if !ok || i < 0 || i%pageSize >= len(rows) {
@@ -31,19 +31,19 @@ func (w *window) at(i int) (model.Activity, bool) {
 	return rows[i%pageSize], true
 }
 
-// wanted is the page to load for a cursor: its own first, then the neighbour it
-// comes near to.
+// wanted returns the page to load for a cursor: the one it is on, or else the
+// neighbour it is close to.
 func (w *window) wanted(cursor int) (page int, before int64, ok bool) {
 	if len(w.starts) == 0 {
 		return 0, 0, true
 	}
-	own := cursor / pageSize
-	near := []int{own}
+	current := cursor / pageSize
+	near := []int{current}
 	if cursor%pageSize >= pageSize-ahead {
-		near = append(near, own+1)
+		near = append(near, current+1)
 	}
 	if cursor%pageSize < ahead {
-		near = append(near, own-1)
+		near = append(near, current-1)
 	}
 	for _, p := range near {
 		if p < 0 || p >= len(w.starts) {
@@ -56,7 +56,7 @@ func (w *window) wanted(cursor int) (page int, before int64, ok bool) {
 	return 0, 0, false
 }
 
-// put takes the answer for a page and forgets the pages far from it.
+// put stores a page and drops the pages far from it.
 func (w *window) put(page int, rows []model.Activity) {
 	if w.pages == nil {
 		w.pages = make(map[int][]model.Activity, keepPages+1)
@@ -69,7 +69,7 @@ func (w *window) put(page int, rows []model.Activity) {
 	}
 	w.pages[page] = rows
 	if page == 0 && len(rows) > 0 {
-		w.starts[0] = rows[0].ID + 1 // what is written from now on is above the window
+		w.starts[0] = rows[0].ID + 1 // later entries are above the window
 	}
 	if page == len(w.starts)-1 {
 		w.n = page*pageSize + len(rows)
@@ -86,8 +86,8 @@ func (w *window) put(page int, rows []model.Activity) {
 	}
 }
 
-// tail takes what a walk to the oldest entry found: the pages' beginnings, and
-// the last page's entries.
+// tail stores the result of a walk to the oldest entry: the start of each page,
+// and the entries of the last one.
 func (w *window) tail(starts []int64, rows []model.Activity) {
 	if len(starts) == 0 {
 		return
@@ -106,7 +106,7 @@ func (w *window) tail(starts []int64, rows []model.Activity) {
 	}
 }
 
-// rates counts the classes of the entries in memory that have one.
+// rates counts the entries in memory by class; entries without one are left out.
 func (w *window) rates() (byClass map[model.Class]int, total int) {
 	byClass = make(map[model.Class]int)
 	for _, rows := range w.pages {

@@ -6,7 +6,7 @@ import (
 	"text/tabwriter"
 )
 
-// printColumns aligns rows; cells are already safe for the terminal.
+// printColumns prints rows in aligned columns and sanitises every cell.
 func printColumns(w io.Writer, rows [][]string) error {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, row := range rows {

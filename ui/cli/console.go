@@ -14,8 +14,8 @@ import (
 	"zonedeck/ui/cli/session"
 )
 
-// runConsole opens the console, and opens it again while the operator switches
-// to another profile.
+// runConsole opens the console, and reopens it whenever the operator switches to
+// another profile.
 func (a *app) runConsole(ctx context.Context) error {
 	if !a.StdinTTY || !a.StdoutTTY {
 		return usage("the console needs a terminal. Without one, run 'zonedeck request URL --zone Z', 'zonedeck keys check' or 'zonedeck jobs list'; 'zonedeck --help' shows them all")
@@ -31,7 +31,8 @@ func (a *app) runConsole(ctx context.Context) error {
 	}
 }
 
-// openLog sends the log to its file; without one nothing is logged.
+// openLog sends the log to its file. If the file cannot be opened, nothing is
+// logged.
 func (a *app) openLog() (closeLog func()) {
 	paths := profile.FindPaths(a.Getenv)
 	if err := os.MkdirAll(filepath.Dir(paths.LogFile()), 0o700); err != nil {
@@ -49,12 +50,12 @@ func (a *app) openLog() (closeLog func()) {
 	}
 }
 
-// silence sends what other packages write to the standard logger to w: net/http
-// speaks there of connections that went wrong, and standard error is the screen.
+// silence redirects the standard logger to w: net/http reports failed connections
+// there, and standard error is the screen.
 func silence(w io.Writer) { log.SetOutput(w) }
 
-// consoleOnce runs the console on one profile; next is the profile to go on
-// with, empty when the operator left.
+// consoleOnce runs the console on one profile. next is the profile to switch to;
+// it is empty when the operator quit.
 func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	c, err := session.OpenConsole(ctx, a.options(needs{}))
 	if err != nil {
@@ -67,9 +68,9 @@ func (a *app) consoleOnce(ctx context.Context) (next string, err error) {
 	return next, err
 }
 
-// Console is the console without its terminal: the root model on a session of
-// its own, and the function that ends the session. Tests and benchmarks run it
-// where they have a screen.
+// Console is the console without its terminal: the root model with a new
+// session, and the function that ends the session. Tests and benchmarks run it on
+// their own screens.
 func Console(ctx context.Context, p Process) (root tea.Model, closeSession func() error, err error) {
 	a := &app{Process: p, log: slog.New(slog.DiscardHandler)}
 	c, err := session.OpenConsole(ctx, a.options(needs{}))

@@ -11,29 +11,29 @@ import (
 	"zonedeck/ui/cli/session"
 )
 
-// destination is where -o leads: standard output, or a name.
+// destination is the target of -o: standard output, or a file.
 type destination struct {
-	stream io.Writer // standard output; nil for a name
+	stream io.Writer // standard output; nil for a file
 	name   string
 }
 
-// destination looks at what -o names before anything is sent: what is paid for
-// has a place to go to.
+// destination checks the target of -o before anything is sent, so that a paid
+// response is not lost.
 func (a *app) destination(name string) (destination, error) {
 	if name == "-" {
 		return destination{stream: a.Stdout}, nil
 	}
-	at, err := os.Stat(name)
+	info, err := os.Stat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
 		return destination{}, fail(exitState, "-o: %w", err)
-	case at.IsDir():
+	case info.IsDir():
 		return destination{}, fail(exitState, "-o %s: this is a folder: name a file in it", name)
-	case a.isStdout(at):
-		// The shell opened it: replacing its file would leave the shell's behind.
+	case a.isStdout(info):
+		// The shell opened this file; replacing it would leave the shell's empty.
 		return destination{stream: a.Stdout}, nil
-	case !at.Mode().IsRegular():
+	case !info.Mode().IsRegular():
 		return destination{name: name}, nil
 	}
 	if err := textfile.Probe(name); err != nil {
@@ -42,16 +42,16 @@ func (a *app) destination(name string) (destination, error) {
 	return destination{name: name}, nil
 }
 
-func (a *app) isStdout(at fs.FileInfo) bool {
+func (a *app) isStdout(info fs.FileInfo) bool {
 	f, ok := a.Stdout.(*os.File)
 	if !ok {
 		return false
 	}
 	out, err := f.Stat()
-	return err == nil && os.SameFile(at, out)
+	return err == nil && os.SameFile(info, out)
 }
 
-// write brings a body there. A file is replaced as a whole or stays as it was.
+// write writes a body to the destination. A file is replaced atomically.
 func (d destination) write(b model.BodyRef) error {
 	fill := func(w io.Writer) error { return session.CopyBody(w, b) }
 	if d.stream != nil {

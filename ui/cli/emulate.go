@@ -25,12 +25,12 @@ func (a *app) emulateCommand() *cobra.Command {
 ready and where it listens. Without --state nothing is kept.
 
 --scenario names a TOML file with what to play: the account, [[keys]], [[zones]],
-pages of its own in [[targets]], and [[faults]]; what it leaves out is the demo
-account's. A mistake in it is named with its line and what belongs there.
+extra pages in [[targets]], and [[faults]]; anything left out comes from the demo
+account. A mistake is reported with its line and the expected value.
 
---log prints one line a request to stderr: when, where it came in, zone, key and
-target, and how it ended. --log-file appends everything that a client sent as one
-JSON object a line. Keys and passwords are masked in both.
+--log prints one line per request to stderr: its time, entry point, zone, key,
+target and outcome. --log-file appends everything a client sent as one JSON object
+per line. Keys and passwords are masked in both.
 
 The emulator reaches the lab and public addresses. --allow-private opens others, such
 as your own receiver of webhooks, by host, address or range, each with an optional
@@ -40,7 +40,7 @@ port, as in 127.0.0.1:8080 or 10.0.0.0/8. It listens on this machine alone unles
 Browser zones, and CDP clients at --cdp with such a zone's login, get a Chromium of
 the machine, or the one of CHROME_PATH.
 
-A field that nobody knows is refused by its name; --loose lets it pass.`,
+An unknown field is refused by name; --loose lets it pass.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.emulate(cmd.Context(), f) },
 	}
@@ -51,16 +51,16 @@ A field that nobody knows is refused by its name; --loose lets it pass.`,
 	fl.StringVar(&f.CDP, "cdp", "", "address of the remote browser, for CDP clients (default 127.0.0.1:9222, or a free port)")
 	fl.StringVar(&f.State, "state", "", "folder that keeps account, CA, jobs and snapshots")
 	fl.StringVar(&f.Scenario, "scenario", "", "TOML file with the account, targets and faults to play (default: the demo account)")
-	fl.BoolVar(&f.log, "log", false, "print one line a request to stderr")
-	fl.StringVar(&f.RequestFile, "log-file", "", "append one JSON object a request to this file")
+	fl.BoolVar(&f.log, "log", false, "print one line per request to stderr")
+	fl.StringVar(&f.RequestFile, "log-file", "", "append one JSON object per request to this file")
 	fl.StringSliceVar(&f.AllowPrivate, "allow-private", nil, "let this host, address or range be a target (may be given several times)")
-	fl.BoolVar(&f.Loose, "loose", false, "let fields pass that nobody knows, with a note, instead of refusing them")
+	fl.BoolVar(&f.Loose, "loose", false, "let unknown fields pass with a note instead of refusing them")
 	fl.BoolVar(&f.AllowRemote, "allow-remote", false, "let --api, --proxy, --socks and --cdp listen for other machines")
 	fl.BoolVar(&f.json, "json", false, "print the ready line as one JSON object, with keys and passwords")
 	return cmd
 }
 
-// lineWriter lets several write lines to one place.
+// lineWriter lets several goroutines write lines to one writer.
 type lineWriter struct {
 	mu sync.Mutex
 	to io.Writer
@@ -74,7 +74,7 @@ func (w *lineWriter) Write(b []byte) (int, error) {
 
 func (a *app) emulate(ctx context.Context, f emulateFlags) error {
 	e := f.Emulation
-	e.Stderr = &lineWriter{to: a.Stderr} // troubles, requests and talk
+	e.Stderr = &lineWriter{to: a.Stderr} // errors, request lines and messages
 	a.Stderr = e.Stderr
 	e.Chromium, e.Now, e.Say = a.Getenv(session.EnvChromium), a.Now, a.say
 	if f.log {
@@ -97,7 +97,7 @@ func (a *app) printReady(ready session.Ready, asJSON bool) error {
 	} else {
 		_, err = fmt.Fprintf(a.Stdout, "ready: api %s  proxy %s  socks %s  cdp %s  control %s  lab %s  account %s  ca %s\n",
 			ready.API, ready.Proxy, ready.SOCKS, ready.CDP, ready.Control, ready.Lab, ready.Account, ready.CA)
-		a.say("zonedeck: --json says more: the keys, the zones' passwords and the control address's token")
+		a.say("zonedeck: --json prints more: the keys, the zones' passwords and the control address's token")
 	}
 	if err != nil {
 		return fmt.Errorf("write the ready line: %w", err)

@@ -10,7 +10,7 @@ import (
 	"zonedeck/ui/cli/session"
 )
 
-// The exit codes, kept stable because scripts build on them.
+// The exit codes. Scripts depend on them, so they stay stable.
 const (
 	exitOK               = 0
 	exitChecksFailed     = 1
@@ -37,8 +37,8 @@ const (
 	exitInterrupted      = 130
 )
 
-// exitError is an error that knows its exit code. A nil cause means that the
-// command has said everything on its own streams.
+// exitError is an error with an exit code. A nil cause means that the command has
+// already printed everything.
 type exitError struct {
 	code  int
 	cause error
@@ -61,7 +61,7 @@ func exit(code int) error {
 	return &exitError{code: code}
 }
 
-// fail ends a command with a code and a sentence.
+// fail ends a command with a code and a message.
 func fail(code int, format string, args ...any) error {
 	return &exitError{code: code, cause: fmt.Errorf(format, args...)}
 }
@@ -69,7 +69,7 @@ func fail(code int, format string, args ...any) error {
 // usage is a mistake in the command line.
 func usage(format string, args ...any) error { return fail(exitUsage, format, args...) }
 
-// exitCode is the exit code for the error a command ended with.
+// exitCode returns the exit code for the error of a command.
 func exitCode(ctx context.Context, err error) int {
 	var e *exitError
 	var mistake *session.MistakeError
@@ -87,7 +87,7 @@ func exitCode(ctx context.Context, err error) int {
 	}
 }
 
-// diagnosisExit is the exit code of a fetch's diagnosis.
+// diagnosisExit returns the exit code for a diagnosis.
 func diagnosisExit(d model.Diagnosis) int {
 	switch d.Class {
 	case model.ClassOK:
@@ -121,9 +121,9 @@ func diagnosisExit(d model.Diagnosis) int {
 	}
 }
 
-// fetchExit is the exit code of a fetch: its diagnosis's, and exitState where the
-// page came but could not be kept whole, so that no script takes a part of a body
-// for all of it.
+// fetchExit returns the exit code for a fetch: that of its diagnosis, or exitState
+// if the page arrived but could not be kept whole, so that no script takes a partial
+// body for a complete one.
 func fetchExit(r model.FetchResult) int {
 	if code := diagnosisExit(r.Diagnosis); code != exitOK || !r.Body.Cut {
 		return code
@@ -131,8 +131,8 @@ func fetchExit(r model.FetchResult) int {
 	return exitState
 }
 
-// jobExit is the exit code of a job's state. A refusal has the code of what the
-// service answered.
+// jobExit returns the exit code for a job's state. For a refusal it depends on the
+// service's answer.
 func jobExit(j model.Job) int {
 	switch j.State {
 	case model.JobReady, model.JobAccepted, model.JobRunning:
@@ -148,8 +148,8 @@ func jobExit(j model.Job) int {
 	}
 }
 
-// refusalExit is the exit code of a job that the service refused with an HTTP
-// status.
+// refusalExit returns the exit code for a job that the service refused with this
+// HTTP status.
 func refusalExit(status int) int {
 	switch status {
 	case http.StatusUnauthorized, http.StatusProxyAuthRequired:

@@ -65,7 +65,7 @@ func newJobJSON(j model.Job) jobJSON {
 	return out
 }
 
-// count is a progress count, or null where the service did not say.
+// count is a progress count, or null if the service did not report one.
 func count(n int) *int {
 	if n < 0 {
 		return nil
@@ -84,9 +84,9 @@ func (a *app) jobsTriggerCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trigger DATASET --input FILE|-",
 		Short: "Launch a dataset job",
-		Long: `Launches a dataset job. The inputs are URLs one a line, CSV with a url column, a
+		Long: `Launches a dataset job. The inputs are one URL per line, CSV with a url column, a
 JSON array or NDJSON; every row is checked before anything is sent. The job is
-in the ledger before the request leaves, and it is never sent twice by itself.`,
+in the ledger before the request is sent, and it is never resent automatically.`,
 		Args: oneArg("the dataset to trigger"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if f.input == "" {
@@ -101,7 +101,7 @@ in the ledger before the request leaves, and it is never sent twice by itself.`,
 	fl.StringVar(&f.input, "input", "", "file with the inputs, or - for standard input (required)")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
 	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
-	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 when the job still runs then")
+	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -111,7 +111,7 @@ func (t *task) trigger(ctx context.Context, dataset string, f triggerFlags) erro
 	if err != nil {
 		return err
 	}
-	// The emulator must live, and its keys be known, before a key is looked up.
+	// The emulator must be running, and its keys known, before a key is looked up.
 	p, err := t.Profile(ctx)
 	if err != nil {
 		return fail(exitState, "%w", err)
@@ -136,15 +136,15 @@ func (t *task) trigger(ctx context.Context, dataset string, f triggerFlags) erro
 	return t.watch(ctx, job.ID, f.timeout.d, f.json)
 }
 
-// warnLaunch says what a console would ask before a job is launched. A script has
-// decided already, so that nothing is held up.
+// warnLaunch prints what the console would ask about before a launch. A script has
+// already decided, so nothing waits for an answer.
 func (t *task) warnLaunch(ctx context.Context, d dialect.Dialect, r model.TriggerRequest) {
 	if !d.Sends().Dataset && r.Dataset != "" {
 		t.app.say("zonedeck: the contract does not show how a dataset is named: %q is kept in the ledger and not sent (dialect %s sends it)", r.Dataset, dialect.WithDatasets())
 	}
 	same, err := t.Client.SameInputs(ctx, r, time.Hour)
 	if err != nil || len(same) == 0 {
-		return // a ledger that cannot be read stops the launch itself
+		return // if the ledger cannot be read, the launch itself fails
 	}
 	t.app.say("zonedeck: the same inputs were launched at %s as %s; this is a second job, billed a second time", same[0].Created.Local().Format(time.TimeOnly), same[0].ID)
 }
@@ -196,7 +196,7 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 when the job still runs then")
+	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 if the job is still running then")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -206,7 +206,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
-		// The service cannot be asked about it; the ledger's word is all there is.
+		// The service cannot be asked about it; only the ledger knows anything.
 		return t.reportJob(job, asJSON)
 	}
 	watchCtx := ctx
@@ -239,8 +239,8 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	}
 }
 
-// ledger makes sure that the ledger can be read, and settles what a process left
-// behind when it died while a job was on its way.
+// ledger makes sure that the ledger is readable, and settles the jobs that were
+// being launched when an earlier process died.
 func (t *task) ledger(ctx context.Context) error {
 	if t.JournalFault != nil {
 		return fail(exitState, "the ledger of jobs cannot be read: %w", t.JournalFault)
@@ -255,7 +255,7 @@ func (t *task) ledger(ctx context.Context) error {
 	return nil
 }
 
-// jobError is the exit for a job command that yielded no job.
+// jobError is the exit for a job command that returned no job.
 func jobError(ctx context.Context, err error) error {
 	var d *jobs.DiagnosisError
 	switch {
@@ -276,9 +276,9 @@ func jobError(ctx context.Context, err error) error {
 	}
 }
 
-// triggerError is the exit for a launch that ended with an error; job says what is
-// known of it. A ledger that fails before the POST means that nothing was sent;
-// one that fails behind it has an error that says what became of the job.
+// triggerError is the exit for a failed launch; job is what is known about it. If
+// the ledger failed before the POST, nothing was sent; if it failed afterwards, the
+// error says what happened to the job.
 func triggerError(ctx context.Context, job model.Job, err error) error {
 	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	switch {
@@ -315,7 +315,7 @@ func progressLine(j model.Job) string {
 	return line
 }
 
-// printJob puts the job on stdout: its identifier, or the object.
+// printJob prints the job on stdout: its identifier, or the JSON object.
 func (t *task) printJob(j model.Job, asJSON bool) error {
 	if asJSON {
 		out := newJobJSON(j)
@@ -328,7 +328,7 @@ func (t *task) printJob(j model.Job, asJSON bool) error {
 	return nil
 }
 
-// reportJob prints the job and ends with the exit code of its state.
+// reportJob prints the job and returns the exit code of its state.
 func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if err := t.printJob(j, asJSON); err != nil {
 		return err
@@ -339,7 +339,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		t.app.say("zonedeck: %s", j.State.Label())
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
-		t.app.say("zonedeck: %d records from %d inputs: not every input gave one", j.Records, j.Inputs)
+		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)
 	}
 	return exit(jobExit(j))
 }
@@ -425,8 +425,8 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 	return cmd
 }
 
-// download fetches the results. What goes to standard output is kept in the
-// folder of downloads too: a stream that broke can be read again.
+// download fetches the results. Results for standard output are also kept in the
+// downloads folder, so that a broken stream can be read again.
 func (t *task) download(ctx context.Context, id, format string, dest destination, asJSON bool) error {
 	if err := t.ledger(ctx); err != nil {
 		return err

@@ -350,9 +350,9 @@ func walkProxy(w *uitest.Whole) {
 	w.Press("enter", "t")
 	w.WaitFor("rotation")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
-	w.WaitFor("Take a login apart")
+	w.WaitFor("Parse a login")
 	w.Press("esc", "esc")
-	w.WaitGone("Take a login apart")
+	w.WaitGone("Parse a login")
 	w.Press("y")
 	w.WaitFor("Copy")
 	w.Press("esc")
@@ -368,7 +368,7 @@ func walkKeys(w *uitest.Whole) {
 	w.Press("R")
 	w.WaitFor("delete the old")
 	w.Press("esc", "X")
-	w.WaitFor("leave it")
+	w.WaitFor("no")
 	w.Press("n")
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 func (a *app) keysCommand() *cobra.Command {
-	return group("keys", "Show the keys, their two clocks, and what has to be done", a.keysListCommand(), a.keysCheckCommand())
+	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand())
 }
 
 // keyJSON is one key (docs/schema/keys.json). Days are null where unknown.
@@ -66,7 +66,7 @@ type keysFlags struct {
 
 func (f *keysFlags) register(cmd *cobra.Command) {
 	f.within.d = model.SoonDays * 24 * time.Hour
-	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out it counts as due soon (like 14d or 2w)")
+	cmd.Flags().Var(&f.within, "within", "how long before a clock runs out the key counts as due soon (like 14d or 2w)")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
@@ -134,8 +134,8 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 	return rows
 }
 
-// allKeys are the keys in use; an emulator is started first, because the demo
-// keys are its own.
+// allKeys returns the keys in use. The emulator is started first if it is needed:
+// it knows the demo keys.
 func (t *task) allKeys(ctx context.Context) ([]model.Key, time.Time, error) {
 	if _, err := t.Profile(ctx); err != nil {
 		return nil, time.Time{}, fail(exitState, "%w", err)
@@ -147,11 +147,11 @@ func (a *app) keysCheckCommand() *cobra.Command {
 	var f keysFlags
 	cmd := &cobra.Command{
 		Use:   "check",
-		Short: "Check expiry, rotation and permissions; the exit code tells what holds",
+		Short: "Check expiry, rotation and permissions; the exit code is the verdict",
 		Long: `Checks every key. Exit code 41: a key has expired; else 40: a rotation or an
-expiry is due (or due within --within); else 42: the permission lint has an
-error; else 0. A clock that nobody recorded is a finding of the lint and shown as
-unknown; it fails nothing.`,
+expiry is due (or due within --within); else 42: the permission lint found an
+error; else 0. A clock that was never recorded is a lint finding and shown as
+unknown; it does not change the exit code.`,
 		Args: usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{}, func(t *task) error {
@@ -181,7 +181,7 @@ func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
 	return exit(code)
 }
 
-// checkExit is the first that holds: expired, due, lint.
+// checkExit returns the code of the first problem found: expired, due, lint.
 func checkExit(keys []model.Key, findings []keystore.Finding, now time.Time, within time.Duration) int {
 	expired, due := false, false
 	for _, k := range keys {

@@ -10,14 +10,14 @@ import (
 	"zonedeck/model"
 )
 
-// schemaVersion is the version of every JSON shape the command line prints; the
-// shapes are described under docs/schema.
+// schemaVersion is the version of every JSON object the command line prints;
+// docs/schema describes them.
 const schemaVersion = 1
 
-// inlineBody is the largest body that stands in the JSON itself.
+// inlineBody is the largest body included in the JSON.
 const inlineBody = 64 << 10
 
-// printJSON writes one object and a newline on stdout.
+// printJSON writes one object and a newline to stdout.
 func (a *app) printJSON(v any) error {
 	enc := json.NewEncoder(a.Stdout)
 	enc.SetEscapeHTML(false)
@@ -144,8 +144,8 @@ func phase(d time.Duration) *float64 {
 // millis is a duration in milliseconds, to the microsecond.
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
-// attachBody puts a body into the JSON: in it where it is UTF-8 of at most
-// 64 KiB, else as a file. dir is where a file is made of a body in memory.
+// attachBody adds a body to the JSON: inline if it is UTF-8 of at most 64 KiB, else
+// as a file name. A body in memory is then written to dir.
 func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
 	if b.File != "" {
 		f.BodyFile = b.File

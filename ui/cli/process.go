@@ -1,8 +1,8 @@
 // Package cli is the command line: every command, the streams and the exit codes.
-// What a command works with is opened by ui/cli/session.
+// ui/cli/session opens the resources a command works with.
 //
-// main calls Main once. Commands run on the caller's goroutine; what they start
-// in the background ends before Main returns.
+// main calls Main once. Commands run on the caller's goroutine; background work ends
+// before Main returns.
 package cli
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/charmbracelet/x/term"
 )
 
-// Process is what the program was started with, passed in so that tests need no
-// process of their own.
+// Process is the environment the program runs in. It is passed in so that tests can
+// run commands without starting a process.
 type Process struct {
 	Args   []string // without the program's name
 	Stdin  io.Reader
@@ -45,8 +45,8 @@ func OS() Process {
 	}
 }
 
-// app is one run of the program: the process, the global flags, and the logger
-// that commands share.
+// app is one run of the program: the process, the global flags, and the shared
+// logger.
 type app struct {
 	Process
 	flags globalFlags

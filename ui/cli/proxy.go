@@ -32,7 +32,7 @@ func (f *proxyFlags) register(cmd *cobra.Command) {
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 }
 
-// credential makes the credential that the flags describe.
+// credential builds the credential that the flags describe.
 func (t *task) credential(ctx context.Context, f proxyFlags) (profile.Profile, model.Zone, model.Credential, error) {
 	fail3 := func(err error) (profile.Profile, model.Zone, model.Credential, error) {
 		return profile.Profile{}, model.Zone{}, model.Credential{}, err
@@ -145,7 +145,7 @@ func (a *app) proxyTestCommand() *cobra.Command {
 	var f proxyFlags
 	cmd := &cobra.Command{
 		Use:   "test --zone Z",
-		Short: "Test a zone's proxy login and tell what goes wrong",
+		Short: "Test a zone's proxy login and explain what goes wrong",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {

@@ -50,15 +50,15 @@ class; with --json one object on stdout holds both.`,
 	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
 	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
-	fl.StringArrayVar(&f.required, "require", nil, "field that must be there: a CSS selector, or a path into JSON (repeatable)")
-	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's own)")
-	fl.IntVar(&f.retries, "retries", -1, "how many tries may follow the first, where the class says retry (default 3)")
+	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
+	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
+	fl.IntVar(&f.retries, "retries", -1, "how many retries to make if the failure class allows it (default 3)")
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
 }
 
-// request is the work of the command.
+// request runs the command.
 func (t *task) request(ctx context.Context, target string, f requestFlags) error {
 	req, err := t.fetchRequest(ctx, target, f)
 	if err != nil {
@@ -76,7 +76,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
 	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {
-		waiting.hear(e)
+		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
 				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
@@ -93,7 +93,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	return exit(fetchExit(result))
 }
 
-// fetchError is the exit for a fetch that yielded no result.
+// fetchError is the exit for a fetch that returned no result.
 func fetchError(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -127,7 +127,7 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	}
 	if f.key != "" {
 		if _, ok := t.Key(f.key); !ok {
-			return none, usage("key %q is not in the inventory: 'zonedeck keys list' shows what is", f.key)
+			return none, usage("key %q is not in the inventory: 'zonedeck keys list' shows the keys", f.key)
 		}
 	}
 	return model.FetchRequest{
@@ -214,7 +214,7 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 	return nil
 }
 
-// cutReason is the fetch's own word on why a body was cut.
+// cutReason says why a body was cut.
 func cutReason(r model.FetchResult) string {
 	for _, e := range r.Diagnosis.Evidence {
 		if e.Kind == "error" {
@@ -224,7 +224,7 @@ func cutReason(r model.FetchResult) string {
 	return "it is larger than the cap"
 }
 
-// verdict is one line: class, status, way, time and size.
+// verdict is one line: class, status, access method, time and size.
 func verdict(r model.FetchResult) string {
 	line := r.Diagnosis.Class.Label()
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {

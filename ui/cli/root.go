@@ -23,8 +23,8 @@ func (a *app) execute(ctx context.Context) error {
 	return fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(a.printError))
 }
 
-// printError says what went wrong, once, on stderr. A command that has already
-// said it ends with an exitError that has no cause.
+// printError prints an error on stderr, once. An exitError without a cause has
+// already been printed.
 func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
 	var e *exitError
 	if errors.As(err, &e) && e.cause == nil {
@@ -70,8 +70,8 @@ zonedeck keys check --within 14d`,
 	pf.StringVar(&a.flags.config, "config", "", "config file (default: see 'zonedeck paths')")
 	pf.StringVar(&a.flags.baseURL, "base-url", "", "API base address (environment ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
-	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail where a question would be needed")
-	pf.BoolVar(&a.flags.quiet, "quiet", false, "no talk on stderr but errors")
+	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail if an answer would be needed")
+	pf.BoolVar(&a.flags.quiet, "quiet", false, "print nothing but errors on stderr")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		a.requestCommand(),
@@ -95,20 +95,20 @@ func usageArgs(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// oneArg wants exactly one argument, and says what it is.
+// oneArg requires exactly one argument; what describes it.
 func oneArg(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
 			return usage("%s needs %s", cmd.CommandPath(), what)
 		case len(args) > 1:
-			return usage("%s takes one argument, %s: what is %q?", cmd.CommandPath(), what, args[1])
+			return usage("%s takes one argument, %s; unexpected %q", cmd.CommandPath(), what, args[1])
 		}
 		return nil
 	}
 }
 
-// group is a command that only holds others.
+// group is a command with subcommands only.
 func group(use, short string, children ...*cobra.Command) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   use,
@@ -135,12 +135,12 @@ func childNames(cmd *cobra.Command) string {
 	return names
 }
 
-// warn says on stderr, also with --quiet, what is wrong though the command goes on.
+// warn prints a problem that does not stop the command on stderr, even with --quiet.
 func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, "zonedeck: "+format+"\n", args...)
 }
 
-// say talks to the person on stderr, unless --quiet.
+// say prints a message on stderr, unless --quiet is given.
 func (a *app) say(format string, args ...any) {
 	if !a.flags.quiet {
 		fmt.Fprintf(a.Stderr, format+"\n", args...)

@@ -14,13 +14,13 @@ type task struct {
 	app *app
 }
 
-// needs says what a command cannot do without.
+// needs are a command's requirements.
 type needs struct {
 	key     string // --key, or ""
 	journal bool   // the history is read or written
 }
 
-// options are what a session of this run is opened with.
+// options are the session options of this run.
 func (a *app) options(n needs) session.Options {
 	return session.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say,
@@ -29,8 +29,8 @@ func (a *app) options(n needs) session.Options {
 	}
 }
 
-// withSession opens a session, runs f, and closes it whatever f did. What goes
-// wrong at the end is said, but it does not turn done work into a failure.
+// withSession opens a session, runs f, and always closes the session. An error from
+// closing is printed but does not turn finished work into a failure.
 func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) error {
 	s, err := session.Open(ctx, a.options(n))
 	if err != nil {
@@ -43,7 +43,7 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 		a.say("zonedeck: no account is configured: using the embedded emulator with its demo key (zonedeck paths shows where a config file goes)")
 	}
 	if s.Base.Local && a.Getenv(session.EnvKey) != "" {
-		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which gets its demo keys alone", session.EnvKey, s.Base.Name)
+		a.say("zonedeck: %s is not used: profile %q is the embedded emulator, which uses only its demo keys", session.EnvKey, s.Base.Name)
 	}
 	err = f(&task{s, a})
 	if cerr := s.Close(ctx); cerr != nil {
@@ -63,7 +63,8 @@ func sessionError(err error) error {
 	}
 }
 
-// oneLine is an error for the terminal; joined errors stand behind each other.
+// oneLine is an error in one line for the terminal; joined errors are separated by
+// semicolons.
 func oneLine(err error) string {
 	return sanitizeLine(strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -9,8 +9,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// parseDuration reads a Go duration, and whole or broken days and weeks ("14d",
-// "1.5w", "1d12h").
+// parseDuration parses a Go duration, and also days and weeks ("14d", "1.5w",
+// "1d12h").
 func parseDuration(s string) (time.Duration, error) {
 	total, rest := time.Duration(0), s
 	for _, unit := range []struct {
@@ -41,7 +41,7 @@ func parseDuration(s string) (time.Duration, error) {
 	return total, nil
 }
 
-// durationFlag is a pflag.Value that also takes days and weeks.
+// durationFlag is a pflag.Value that also accepts days and weeks.
 type durationFlag struct {
 	d   time.Duration
 	set bool

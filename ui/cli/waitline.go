@@ -11,15 +11,15 @@ import (
 	"zonedeck/ui/cli/session"
 )
 
-// waitEvery is how often a wait line is drawn anew.
+// waitEvery is how often a wait line is redrawn.
 const waitEvery = 200 * time.Millisecond
 
-// clearLine goes to the line's first column and empties it.
+// clearLine moves to the first column and clears the line.
 const clearLine = "\r\x1b[2K"
 
-// waitLine is one line on a terminal's stderr that says what a command waits
-// for. It appears when the wait is longer than session.Patience, and leaves nothing
-// behind. The nil line shows nothing. Safe for concurrent use.
+// waitLine is one line on a terminal's stderr that says what a command is waiting
+// for. It appears after session.Patience and is cleared at the end. A nil line shows
+// nothing. Safe for concurrent use.
 type waitLine struct {
 	w    io.Writer
 	text func(waited time.Duration) string
@@ -30,8 +30,8 @@ type waitLine struct {
 	ended sync.WaitGroup
 }
 
-// wait starts a line; nil where nobody watches or the terminal cannot take a line
-// back. Whoever starts one stops it.
+// wait starts a line. It returns nil if stderr is not a terminal or the terminal
+// cannot clear a line. The caller must stop it.
 func (a *app) wait(text func(waited time.Duration) string) *waitLine {
 	if !a.StderrTTY || a.flags.quiet || a.Getenv("TERM") == "dumb" {
 		return nil
@@ -59,7 +59,7 @@ func (l *waitLine) run() {
 	}
 }
 
-// above runs f, which writes lines of its own, with the wait line out of the way.
+// above clears the line and runs f, which may print other lines.
 func (l *waitLine) above(f func()) {
 	if l == nil {
 		f()
@@ -78,7 +78,7 @@ func (l *waitLine) clear() {
 	}
 }
 
-// stop takes the line away and ends its goroutine.
+// stop removes the line and ends its goroutine.
 func (l *waitLine) stop() {
 	if l == nil {
 		return
@@ -88,13 +88,13 @@ func (l *waitLine) stop() {
 	l.clear()
 }
 
-// fetchWait is what a person is told of a fetch under way.
+// fetchWait describes a fetch in progress.
 type fetchWait struct {
 	mu   sync.Mutex
 	last fetch.Event
 }
 
-func (f *fetchWait) hear(e fetch.Event) {
+func (f *fetchWait) update(e fetch.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.last = e
@@ -110,5 +110,5 @@ func (f *fetchWait) text(waited time.Duration) string {
 	if f.last.Bytes > 0 {
 		line += fmt.Sprintf("  %d bytes", f.last.Bytes)
 	}
-	return line + "  (ctrl+c ends it)"
+	return line + "  (ctrl+c cancels it)"
 }

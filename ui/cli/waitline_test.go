@@ -36,16 +36,16 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		a := &app{Process: Process{Stderr: &out, StderrTTY: true, Getenv: func(string) string { return "" }}}
 		var w fetchWait
 		line := a.wait(w.text)
-		w.hear(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
+		w.update(fetch.Event{Phase: fetch.PhaseSending, Attempt: model.Attempt{N: 1}})
 		<-time.After(400 * time.Millisecond)
 		synctest.Wait()
 		if shown := out.String(); shown != "" {
 			t.Errorf("a short wait shows %q", shown)
 		}
-		w.hear(fetch.Event{Phase: fetch.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
+		w.update(fetch.Event{Phase: fetch.PhaseReceiving, Attempt: model.Attempt{N: 2}, Bytes: 1000})
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
-		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c ends it)"; got != want {
+		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
 		line.above(func() { a.say("a line of its own") })
@@ -55,7 +55,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		<-time.After(200 * time.Millisecond)
 		synctest.Wait()
 		line.stop()
-		if !strings.HasSuffix(out.String(), "(ctrl+c ends it)"+clearLine) {
+		if !strings.HasSuffix(out.String(), "(ctrl+c cancels it)"+clearLine) {
 			t.Errorf("something stays behind: %q", out.String())
 		}
 	})

@@ -29,7 +29,7 @@ type (
 	}
 	triggered struct {
 		dataset string
-		job     model.Job // what is known of it, also with an err; zero when nothing was sent
+		job     model.Job // set even with an error; zero if nothing was sent
 		err     string
 	}
 	cancelled struct {
@@ -47,7 +47,7 @@ type (
 		err   string
 	}
 
-	// doCancel and doDownload are the answers of a question and of a menu.
+	// doCancel is the answer to a question, doDownload a choice from a menu.
 	doCancel   struct{ job model.Job }
 	doDownload struct {
 		job    model.Job
@@ -160,7 +160,7 @@ func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
 func (m *Model) askCancel(j model.Job) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Cancel the job?",
-		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be taken up again.",
+		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be resumed.",
 			jobName(j), datasetWords(j.Dataset), inputsWord(j.Inputs), j.State.Label()),
 		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
 	})
@@ -190,7 +190,7 @@ func (m *Model) askFormat(j model.Job) tea.Cmd {
 
 func (m *Model) download(d doDownload) tea.Cmd {
 	l := m.deps.Ledger
-	m.work.downloading, m.work.got = d.job.ID, 0
+	m.work.downloading, m.work.received = d.job.ID, 0
 	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		job, err := l.Download(ctx, d.job.ID, d.format, "", func(done int64) { emit(downloadProgress{done: done}) })
 		out := downloaded{name: jobName(d.job), job: job}
@@ -208,7 +208,7 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		table, err := l.Records(ctx, j.ID, previewRecords)
-		out := recordsLoaded{table: table} // with an error: what came before it
+		out := recordsLoaded{table: table} // with an error: the records before it
 		if err != nil {
 			out.err = err.Error()
 		}
@@ -220,7 +220,7 @@ func (m *Model) copyMenu(j model.Job) tea.Cmd {
 	copyItem := func(key, what, words string) widget.MenuItem {
 		it := widget.MenuItem{Key: key, Label: what, Note: text.Clean(text.Cut(words, 40)), Intent: kit.Copy{What: what, Text: words}}
 		if words == "" {
-			it.Disabled = "there is none"
+			it.Disabled = "not known"
 		}
 		return it
 	}

@@ -98,7 +98,7 @@ func TestALedgerThatCannotBeAskedHoldsTheLaunchBack(t *testing.T) {
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("cannot be asked for the same inputs: database is locked")
+		s.Expect("cannot be searched for the same inputs: database is locked")
 		if len(f.triggered) != 0 {
 			t.Fatal("it was sent all the same")
 		}
@@ -172,7 +172,7 @@ func TestAJobThatMayHaveStartedSaysWhatToDo(t *testing.T) {
 		fillDialog(s, "https://a.test/1")
 		s.AllowError("may have started")
 		s.Press("ctrl+s", "ctrl+s")
-		s.Expect("! may have started", "never sent a second time by itself", "connection reset after 412 bytes")
+		s.Expect("! may have started", "never resent automatically", "connection reset after 412 bytes")
 		if len(f.triggered) != 1 || f.follows() != 0 {
 			t.Fatalf("%d triggers, %d watches, want 1 and 0", len(f.triggered), f.follows())
 		}
@@ -285,7 +285,7 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 		s.Expect("2 inputs from what was pasted")
 		s.Press("esc")
 		s.Paste("hello there")
-		s.ExpectToast("no list of addresses")
+		s.ExpectToast("not a list of addresses")
 	})
 }
 

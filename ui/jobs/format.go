@@ -9,8 +9,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// jobName is what a job is called on the screen: the service's identifier where
-// there is one, because that is what the operator will look for elsewhere.
+// jobName names a job on the screen: by the service's identifier, because the
+// operator will look for it elsewhere.
 func jobName(j model.Job) string {
 	if j.Snapshot != "" {
 		return text.Clean(j.Snapshot)
@@ -18,7 +18,7 @@ func jobName(j model.Job) string {
 	return "-"
 }
 
-// jobTitle is a job with its dataset, where one was named.
+// jobTitle is a job's name and its dataset, if it has one.
 func jobTitle(j model.Job) string {
 	if j.Dataset == "" {
 		return jobName(j)
@@ -26,7 +26,7 @@ func jobTitle(j model.Job) string {
 	return jobName(j) + " · " + j.Dataset
 }
 
-// datasetWords is a dataset in a sentence.
+// datasetWords names a dataset in a sentence.
 func datasetWords(name string) string {
 	if name == "" {
 		return "a dataset without a name"
@@ -44,7 +44,7 @@ func counted(n int, what string) string {
 
 func inputsWord(n int) string { return counted(n, "input") }
 
-// count is a number the service may not have said.
+// count is a number, or "-" if the service did not report it.
 func count(n int) string {
 	if n < 0 {
 		return "-"
@@ -52,13 +52,13 @@ func count(n int) string {
 	return strconv.Itoa(n)
 }
 
-// watchable reports whether there is something to ask the service about the job.
+// watchable reports whether the service can be asked about the job's progress.
 func watchable(j model.Job) bool {
 	return j.Snapshot != "" && !j.State.Final()
 }
 
-// progress is the share done, from 0 to 1; known is false when the service did
-// not say how far it is.
+// progress is the share done, from 0 to 1; known is false if the service did not
+// report it.
 func progress(j model.Job) (share float64, known bool) {
 	if j.State == model.JobReady {
 		return 1, true
@@ -97,26 +97,24 @@ func progressLine(j model.Job, w int) string {
 	return left + "  " + bar(share, min(room, 40)) + "  " + right
 }
 
-// advice says what to do about a job that needs the operator; empty when
-// nothing does.
+// advice says what the operator should do about a job; empty for nothing.
 func advice(j model.Job) []string {
 	switch j.State {
 	case model.JobMayHave:
 		return []string{
 			"The connection broke after the request was sent, so the service may have started (and bill) this job.",
-			"It is never sent a second time by itself. Look for it in the service's own list of jobs; only if it is not there, launch the same inputs anew with n.",
+			"It is never resent automatically. Look for it in the service's list of jobs; only if it is not there, launch the same inputs again with n.",
 		}
 	case model.JobNotSent:
-		return []string{"Nothing was sent and nothing is billed. n launches it anew."}
+		return []string{"Nothing was sent and nothing is billed. n launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it. Correct what it names, then n launches it anew."}
+		return []string{"The service answered and did not start it. Correct what it names, then launch it again with n."}
 	case model.JobFailed:
-		return []string{"The service gave it up. Try a few of its URLs in the Sandbox (1) before launching it again."}
+		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
 	default:
 		return nil
 	}
 }
 
-// cost is what a launch will cost. Rates are not part of the contract, and the
-// console has none until the operator sets one.
+// cost is the price of a launch. The contract shows no rates, so it is not known.
 const cost = "unpriced"

@@ -7,7 +7,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// intent is what a key of the tab means.
+// intent is the meaning of a key.
 type intent int
 
 const (
@@ -27,13 +27,13 @@ const (
 	intentRight
 )
 
-// Bindings are the keys as they mean something now.
+// Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	if m.preview.open {
 		return append([]kit.Binding{
-			{Keys: []string{"esc", "p"}, Label: "back", Help: "Back to the jobs.", Group: "Records", Intent: intentBack},
-			{Keys: []string{"right", "l"}, Label: "columns", Help: "One column to the right.", Group: "Records", Intent: intentRight},
-			{Keys: []string{"left", "h"}, Label: "columns back", Help: "One column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
+			{Keys: []string{"esc", "p"}, Label: "back", Help: "Go back to the jobs.", Group: "Records", Intent: intentBack},
+			{Keys: []string{"right", "l"}, Label: "columns", Help: "Scroll one column to the right.", Group: "Records", Intent: intentRight},
+			{Keys: []string{"left", "h"}, Label: "columns back", Help: "Scroll one column to the left.", Group: "Records", Intent: intentLeft, Hidden: true},
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		}, widget.MotionBindings()...)
 	}
@@ -41,12 +41,12 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.ledger.find.Bindings()
 	}
 	var out []kit.Binding
-	if m.ledger.find.Active() { // n and esc are the search's until it ends
+	if m.ledger.find.Active() { // n and esc belong to the search until it ends
 		out = m.ledger.find.Bindings()
 	}
 	out = append(out, []kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
-		{Keys: []string{"enter"}, Label: "open", Help: "Look at the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Ask the service to stop the job.", Group: "Job", Intent: intentCancel, Disabled: m.whyNot(intentCancel), Dangerous: true},
@@ -61,12 +61,12 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.ledger.find.Bindings()...)
 	}
 	if !m.ledger.find.Active() && (m.ring.At == paneDetail || m.ring.Zoomed) {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)
 }
 
-// noResults is why nothing can be asked about a job with the contract alone.
+// noResults says why a dialect limited to the contract cannot ask about jobs.
 func noResults() string {
 	return "the contract shows no way to ask for a job's state or result; a profile with dialect " + dialect.WithJobs() + " can"
 }
@@ -77,15 +77,14 @@ func (m *Model) asksForJobs() bool {
 	return err != nil || d.AsksForJobs()
 }
 
-// whyNot is the reason why an intent cannot act on the selected job; empty when
-// it can.
+// whyNot returns the reason why an intent cannot act on the selected job, or "".
 func (m *Model) whyNot(i intent) string {
 	if i == intentNew {
 		return m.whyNotLaunch()
 	}
 	j, ok := m.selected()
 	if !ok {
-		return "there is no job"
+		return "no job is selected"
 	}
 	switch i {
 	case intentOpen, intentCopy:
@@ -97,7 +96,7 @@ func (m *Model) whyNot(i intent) string {
 		case j.State.Final():
 			return "the job is " + j.State.Label()
 		case m.work.cancel.Running():
-			return "a cancel is on its way"
+			return "it is already being cancelled"
 		}
 		return m.whyNotAsk(j)
 	case intentFollow:
@@ -124,7 +123,7 @@ func (m *Model) whyNotLaunch() string {
 	return ""
 }
 
-// whyNotAsk is why the service cannot be asked about a job.
+// whyNotAsk returns the reason why the service cannot be asked about a job, or "".
 func (m *Model) whyNotAsk(j model.Job) string {
 	switch {
 	case j.Snapshot == "":

@@ -35,20 +35,20 @@ const (
 	sourceFile  = "file"
 )
 
-// launch is the dialog for a new job. It goes in two steps: the first reads and
-// checks every row, the second sends. A change of any field goes back to the
-// first, so that what is sent is what was checked.
+// launch is the dialog for a new job. It has two steps: the first reads and checks
+// every row, the second sends. Changing a field returns to the first step, so that
+// only checked inputs are sent.
 type launch struct {
 	dialog *widget.FormDialog
 	form   *widget.Form
 	slot   kit.Slot
-	// checked is what the first step found; valid only while ready.
+	// checked is the result of the first step; valid only while ready is set.
 	checked checkedInputs
 	ready   bool
-	agreed  bool // the operator wants the same inputs again
+	agreed  bool // the operator confirmed launching the same inputs again
 }
 
-// checkedInputs is what came of reading the inputs.
+// checkedInputs is the result of reading the inputs.
 type checkedInputs struct {
 	source   string
 	inputs   []model.JobInput
@@ -59,13 +59,13 @@ type checkedInputs struct {
 type (
 	// inputsRead is the result of the first step.
 	inputsRead struct{ checkedInputs }
-	// sameFound is what the ledger knows of the same inputs.
+	// sameFound lists earlier jobs with the same inputs.
 	sameFound struct {
 		request model.TriggerRequest
 		jobs    []model.Job
 		err     string
 	}
-	// launchAgain is the operator's yes to the same inputs within the hour.
+	// launchAgain confirms launching the same inputs within the hour.
 	launchAgain struct{}
 )
 
@@ -76,15 +76,15 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	l := &launch{}
 	l.form = widget.NewForm(
 		m.deps.Theme,
-		widget.Field{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "such as gd_products", Check: m.checkDataset},
+		widget.Field{Name: fieldDataset, Label: "Dataset", Kind: widget.FieldText, Placeholder: "e.g. gd_products", Check: m.checkDataset},
 		widget.Field{Name: fieldSource, Label: "Inputs", Kind: widget.FieldChoice, Value: sourcePaste, Options: []widget.Option{
 			{Value: sourcePaste, Label: "pasted"}, {Value: sourceFile, Label: "from a file"},
 		}},
 		widget.Field{
 			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
-			Placeholder: "one URL a line, or CSV, JSON, NDJSON with url", Help: "One URL a line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
+			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: "One URL per line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
 		},
-		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "such as inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
+		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
 		widget.Field{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
 		widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote},
 	)
@@ -98,8 +98,8 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 	return kit.OpenOverlay(l.dialog)
 }
 
-// checkDataset wants a name where one is sent. With the contract alone none is:
-// there it is the operator's own word for the job, and may be left out.
+// checkDataset requires a name if the dialect sends one. Otherwise it is only the
+// operator's name for the job and may be empty.
 func (m *Model) checkDataset(s string) error {
 	d, err := dialect.Find(m.profile.Dialect)
 	if err != nil {
@@ -129,12 +129,12 @@ func (l *launch) setSession(m *Model, s kit.Session) {
 	l.form.SetOptions(fieldKey, options)
 	help := "The dataset's identifier."
 	if !m.asksForJobs() {
-		help = "Your own word for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
+		help = "Your name for the job, kept in the ledger. It is not sent: the contract shows no way to name a dataset."
 	}
 	l.form.SetHelp(fieldDataset, help)
 }
 
-// contractAlone says before a launch what a profile cannot do after it.
+// contractAlone warns before a launch that the profile cannot follow the job.
 func (m *Model) contractAlone() string {
 	if m.asksForJobs() {
 		return ""
@@ -142,7 +142,7 @@ func (m *Model) contractAlone() string {
 	return "! with dialect " + strconv.Quote(m.profile.Dialect) + " the console keeps the identifier it gets and cannot ask for progress or result"
 }
 
-// changed keeps the fields in step and takes the check back.
+// changed updates the fields and discards the check.
 func (l *launch) changed(m *Model) {
 	file := l.form.Value(fieldSource) == sourceFile
 	l.form.SetHidden(fieldPaste, file)
@@ -155,7 +155,7 @@ func (l *launch) changed(m *Model) {
 	l.note("Nothing is sent yet: the rows are checked first.", m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 }
 
-// note is the text at the foot of the form.
+// note sets the text at the foot of the form.
 func (l *launch) note(lines ...string) {
 	kept := lines[:0]
 	for _, s := range lines {
@@ -176,7 +176,7 @@ func (m *Model) keyNamed(name string) model.Key {
 	return m.session.Key
 }
 
-// lint says what is wrong with using a key for this, or nothing.
+// lint lists the findings against using a key for a launch.
 func (m *Model) lint(name string) string {
 	var out []string
 	for _, f := range keystore.CheckUse(m.keyNamed(name), model.CapUse, false, m.deps.Now()) {
@@ -185,7 +185,7 @@ func (m *Model) lint(name string) string {
 	return strings.Join(out, "\n")
 }
 
-// submit is ctrl+s in the dialog: check first, then send.
+// submit handles ctrl+s in the dialog: it checks first, then sends.
 func (m *Model) submit() tea.Cmd {
 	l := m.dialog
 	if l == nil {
@@ -214,11 +214,11 @@ func (m *Model) submit() tea.Cmd {
 	})
 }
 
-// sameFound launches, or asks first when the same inputs went out lately.
+// sameFound launches the job, or asks first if the same inputs were sent recently.
 func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	switch {
 	case msg.err != "":
-		l.failed("the ledger cannot be asked for the same inputs: " + msg.err)
+		l.failed("the ledger cannot be searched for the same inputs: " + msg.err)
 		return nil
 	case len(msg.jobs) == 0:
 		return m.trigger(msg.request)
@@ -259,7 +259,7 @@ func (m *Model) readInputs(l *launch) tea.Cmd {
 	})
 }
 
-// dialogResult takes what concerns the dialog and the questions.
+// dialogResult handles the messages of the dialog and of the questions.
 func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 	switch msg := msg.(type) {
 	case inputsRead:
@@ -317,7 +317,7 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 	}
 }
 
-// failed shows why a launch did not even begin.
+// failed shows why a launch did not begin.
 func (l *launch) failed(text string) {
 	l.dialog.Busy = false
 	l.dialog.Problem = text
@@ -332,7 +332,7 @@ func (m *Model) closeDialog() tea.Cmd {
 	return func() tea.Msg { return kit.Close{Overlay: d} }
 }
 
-// maxProblems is how many bad rows are named; the rest are counted.
+// maxProblems is how many bad rows are listed; the rest are counted.
 const maxProblems = 6
 
 func problemLines(problems []rows.Problem) string {
@@ -355,7 +355,7 @@ func problemLines(problems []rows.Problem) string {
 	return strings.Join(out, "\n")
 }
 
-// forbidden is the finding that forbids a key for a launch, if there is one.
+// forbidden returns the finding that forbids using a key for a launch, if any.
 func forbidden(k model.Key, now time.Time) (keystore.Finding, bool) {
 	for _, f := range keystore.CheckUse(k, model.CapUse, false, now) {
 		if f.Severity == keystore.SeverityError {

@@ -16,11 +16,11 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Ledger is what the tab asks of the service. Every call may block and is made
-// in a command.
+// Ledger is the part of the service the tab uses. Every call may block and is made in
+// a command.
 type Ledger interface {
 	Jobs(ctx context.Context) ([]model.Job, error)
-	// SameInputs are the jobs begun within the last while with the same inputs.
+	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
 	Watch(ctx context.Context, jobID string, on func(model.Job)) (model.Job, error)
@@ -29,7 +29,7 @@ type Ledger interface {
 	Records(ctx context.Context, jobID string, n int) (model.RecordTable, error)
 }
 
-// Deps are the tab's parts, all of them required.
+// Deps are the parts the tab works with; all are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx   context.Context //nolint:containedctx // the tab lives as long as the program
@@ -50,11 +50,11 @@ type Deps struct {
 const (
 	paneList = iota
 	paneDetail
-	// panePreview takes the whole tab while it is open.
+	// panePreview fills the whole tab while it is open.
 	panePreview
 )
 
-// ledger is the list and what is known of its loading.
+// ledger is the list of jobs and the state of its loading.
 type ledger struct {
 	jobs   []model.Job // newest first
 	table  widget.Table
@@ -64,7 +64,7 @@ type ledger struct {
 	slot   kit.Slot
 }
 
-// work is what is in flight.
+// work is the work in flight.
 type work struct {
 	// watcher follows jobs, in the stream of watching; watches is what it reported.
 	watcher  *service.Watcher
@@ -73,9 +73,9 @@ type work struct {
 	trigger  kit.Slot
 	cancel   kit.Slot
 	download kit.Slot
-	// downloading is the job that is downloaded, got its bytes so far.
+	// downloading is the ID of the job being downloaded, received its bytes so far.
 	downloading string
-	got         int64
+	received    int64
 }
 
 // watch is one job that is or was followed; err is why it ended before the job.
@@ -108,7 +108,7 @@ type Model struct {
 	detailTop int
 	drawn     kit.Regions
 	dialog    *launch // nil while no dialog is open
-	// want is a job to put the cursor on once the ledger has it.
+	// want is the job to select once the ledger has it.
 	want string
 }
 
@@ -134,7 +134,7 @@ func New(d Deps) *Model {
 // Init loads the ledger: it is on disk and needs no session.
 func (m *Model) Init() tea.Cmd { return m.load() }
 
-// Title is the tab's word.
+// Title is the tab's name.
 func (m *Model) Title() string { return "Jobs" }
 
 // CapturingText reports whether a search is being typed.
@@ -143,11 +143,11 @@ func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.find.C
 // Focus reloads the ledger, because another process may have written to it.
 func (m *Model) Focus() tea.Cmd { return m.load() }
 
-// Blur has nothing to stop: what is followed stays followed.
+// Blur does nothing: jobs are followed in the background.
 func (m *Model) Blur() {}
 
-// Running counts the work that quitting would interrupt. A watch is not among
-// it: the job goes on at the service, and the ledger finds it again.
+// Running counts the work that quitting would interrupt. Watches do not count: the
+// job goes on at the service, and the ledger still has it.
 func (m *Model) Running() int {
 	n := 0
 	for _, s := range []*kit.Slot{&m.work.trigger, &m.work.cancel, &m.work.download} {
@@ -158,10 +158,10 @@ func (m *Model) Running() int {
 	return n
 }
 
-// Status says how many jobs are followed, and how far a download is.
+// Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
 	if m.work.download.Running() {
-		return "download " + text.Bytes(m.work.got)
+		return "download " + text.Bytes(m.work.received)
 	}
 	switch n := m.followed(); n {
 	case 0:
@@ -184,10 +184,10 @@ func (m *Model) followed() int {
 	return n
 }
 
-// selected is the job under the cursor.
+// selected returns the job under the cursor.
 func (m *Model) selected() (model.Job, bool) {
-	if at := m.ledger.table.Cursor(); at < len(m.ledger.jobs) {
-		return m.ledger.jobs[at], true
+	if i := m.ledger.table.Cursor(); i < len(m.ledger.jobs) {
+		return m.ledger.jobs[i], true
 	}
 	return model.Job{}, false
 }

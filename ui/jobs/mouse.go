@@ -7,8 +7,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// areas is where the panes are drawn at w by h: the list beside the detail, or
-// above it on narrow screens; the preview, a zoomed pane and an error alone.
+// areas places the panes at w by h: the list beside the detail, or above it on
+// narrow screens. The preview, a zoomed pane and an error fill the tab.
 func (m *Model) areas(w, h int) []kit.Area {
 	switch {
 	case m.preview.open:
@@ -26,7 +26,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	}
 }
 
-// click gives the focus to the pane under the pointer, and picks a row of the list.
+// click focuses the pane under the pointer and selects a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
 	hit, ok := m.drawn.At(c.X, c.Y)
 	switch {

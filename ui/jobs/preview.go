@@ -12,10 +12,10 @@ import (
 const (
 	minColumn = 8
 	maxColumn = 32
-	sampled   = 20 // rows a column's width is taken from
+	sampled   = 20 // rows that determine a column's width
 )
 
-// layPreview lays the columns out, from the first one the operator wants to see.
+// layPreview lays out the columns from the first visible one.
 func (m *Model) layPreview() {
 	p := &m.preview
 	r := p.records
@@ -27,7 +27,7 @@ func (m *Model) layPreview() {
 				width = max(width, text.Width(text.Clean(row[i])))
 			}
 		}
-		// The columns on the right go first when there is no room for all.
+		// If the columns do not fit, the rightmost are dropped first.
 		p.table.Columns = append(p.table.Columns, widget.Column{Title: r.Columns[i].Name, Width: min(width, maxColumn), Priority: i - p.column})
 	}
 	from := p.column
@@ -67,8 +67,7 @@ func (m *Model) renderPreview(w, h int) string {
 	return widget.Pane(t, title, true, w, h, body)
 }
 
-// columnLines is what is known of every column: its type and how often it is
-// filled, in at most limit lines.
+// columnLines shows each column's type and fill rate in at most limit lines.
 func (m *Model) columnLines(w, limit int) []string {
 	t, r := m.deps.Theme, m.preview.records
 	var items []string

@@ -14,9 +14,9 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update takes intents, results and motion keys.
+// Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, mine := m.search(msg); mine {
+	if cmd, handled := m.search(msg); handled {
 		return cmd
 	}
 	switch msg := msg.(type) {
@@ -29,7 +29,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.NewJob:
 		return m.newJob(msg.URLs)
 	case kit.Tick, kit.Resized:
-		return nil // drawing anew is all that a beat is for: ages
+		return nil // redrawing updates the ages
 	case intent:
 		return m.act(msg)
 	case tea.KeyPressMsg:
@@ -48,8 +48,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return m.result(msg)
 }
 
-// setSession takes a new profile. Jobs of other profiles stay in the list, but
-// only this one's can be followed.
+// setSession stores a new session. Jobs of other profiles stay in the list, but only
+// those of the current profile can be followed.
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	m.session, m.profile = s, m.deps.Profile()
@@ -62,21 +62,21 @@ func (m *Model) setSession(s kit.Session) tea.Cmd {
 	return m.follow()
 }
 
-// search passes a message on to the search, which is for the list: a key of it
-// brings the focus there.
-func (m *Model) search(msg tea.Msg) (cmd tea.Cmd, mine bool) {
+// search passes a message to the search. If it is a key of the search, the list gets
+// the focus.
+func (m *Model) search(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if m.preview.open {
 		return nil, false
 	}
 	before := m.ledger.table.Cursor()
-	cmd, mine = m.ledger.find.Update(&m.ledger.table, msg)
-	if mine {
+	cmd, handled = m.ledger.find.Update(&m.ledger.table, msg)
+	if handled {
 		m.ring.At = paneList
 	}
 	if m.ledger.table.Cursor() != before {
 		m.detailTop = 0
 	}
-	return cmd, mine
+	return cmd, handled
 }
 
 func (m *Model) act(i intent) tea.Cmd {
@@ -161,7 +161,7 @@ func (m *Model) shift(i intent) {
 	m.layPreview()
 }
 
-// result takes what a command came back with.
+// result handles the results of commands.
 func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case jobsLoaded:
@@ -177,7 +177,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info("job "+jobName(msg.job)+": "+msg.job.State.Label()))
 	case downloadProgress:
-		m.work.got = msg.done
+		m.work.received = msg.done
 	case downloaded:
 		return m.downloaded(msg)
 	case recordsLoaded:
@@ -191,7 +191,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 	m.ledger.err = msg.err
 	if msg.err != "" {
-		if len(m.ledger.jobs) > 0 { // there is something to show: it stays
+		if len(m.ledger.jobs) > 0 { // keep showing the old list
 			return kit.Fail("read the ledger: " + msg.err)
 		}
 		m.ledger.loaded = true
@@ -209,12 +209,12 @@ func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 	return m.follow()
 }
 
-// pasted opens the dialog with addresses that were pasted into the tab.
+// pasted opens the dialog with the addresses pasted into the tab.
 func (m *Model) pasted(text string) tea.Cmd {
 	rows := strings.Fields(text)
 	for _, r := range rows {
 		if !strings.HasPrefix(r, "http://") && !strings.HasPrefix(r, "https://") {
-			return kit.Warn("what was pasted is no list of addresses: n opens the dialog, which takes CSV and JSON too")
+			return kit.Warn("the pasted text is not a list of addresses: n opens the dialog, which also accepts CSV and JSON")
 		}
 	}
 	if len(rows) == 0 {
@@ -223,7 +223,7 @@ func (m *Model) pasted(text string) tea.Cmd {
 	return m.newJob(rows)
 }
 
-// put replaces a job by its newer state, or adds it.
+// put updates a job in the list, or adds it.
 func (m *Model) put(j model.Job) {
 	i := slices.IndexFunc(m.ledger.jobs, func(o model.Job) bool { return o.ID == j.ID })
 	if i < 0 {
@@ -235,11 +235,11 @@ func (m *Model) put(j model.Job) {
 	m.toWanted()
 }
 
-// fill sorts the jobs, newest first, and hands them to the table.
+// fill sorts the jobs, newest first, and passes them to the table.
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
 	m.ledger.table.Empty = m.emptyText()
-	ids := make([]string, len(m.ledger.jobs)) // the table asks for the old cursor's row: these are fixed
+	ids := make([]string, len(m.ledger.jobs)) // fixed: the table asks for the key of the old cursor's row
 	for i, j := range m.ledger.jobs {
 		ids[i] = j.ID
 	}
@@ -266,7 +266,7 @@ func (m *Model) toWanted() {
 	}
 }
 
-// open puts the cursor on a job another tab named.
+// open selects a job for another tab.
 func (m *Model) open(id string) tea.Cmd {
 	m.preview.open = false
 	m.ring.At, m.detailTop = paneDetail, 0
@@ -284,7 +284,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 		if m.dialog != nil {
 			m.dialog.failed(msg.err)
 		}
-		if msg.job.ID != "" { // it is in the ledger, whatever came of it
+		if msg.job.ID != "" { // it is in the ledger, whatever happened to it
 			m.put(msg.job)
 		}
 		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err)
@@ -295,7 +295,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
 	switch msg.job.State {
 	case model.JobMayHave:
-		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started; it is not sent again: look for it before you launch it anew"))
+		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+" may have started; it is not sent again: look for it before you launch it again"))
 	case model.JobRefused, model.JobNotSent:
 		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+": "+msg.job.State.Label()+": "+msg.job.Detail))
 	default:

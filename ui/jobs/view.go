@@ -11,8 +11,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Render draws the list beside the detail, or above it on narrow screens; the
-// preview and a zoomed pane take the whole tab.
+// Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
 	var frame string
 	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
@@ -57,7 +56,7 @@ func (m *Model) renderDetail(w, h int) string {
 	iw, ih := widget.Inner(w, h)
 	j, ok := m.selected()
 	if !ok {
-		return widget.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("a job's history stands here"))
+		return widget.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("the selected job's history appears here"))
 	}
 	lines := m.detail(j, iw-2)
 	top := max(0, min(m.detailTop, len(lines)-ih))
@@ -90,7 +89,7 @@ func (m *Model) detail(j model.Job, w int) []string {
 		out = append(out, progressLine(j, w))
 	}
 	if j.ID == m.work.downloading {
-		out = append(out, "downloading · "+text.Bytes(m.work.got))
+		out = append(out, "downloading · "+text.Bytes(m.work.received))
 	}
 	if j.Detail != "" {
 		out = append(out, m.wrapped(j.Detail, w)...)
@@ -117,7 +116,7 @@ func (m *Model) detail(j model.Job, w int) []string {
 	return append(out, m.facts(j, w)...)
 }
 
-// notes say what the console does about the job now, and what it cannot do.
+// notes say whether the console follows the job, and why not.
 func (m *Model) notes(j model.Job, w int) []string {
 	t := m.deps.Theme
 	var text string
@@ -125,7 +124,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
 		var out []string
-		for _, l := range m.wrapped(fmt.Sprintf("! %d records from %d inputs: not every input gave one", j.Records, j.Inputs), w) {
+		for _, l := range m.wrapped(fmt.Sprintf("! %d records from %d inputs: some inputs returned none", j.Records, j.Inputs), w) {
 			out = append(out, t.Warn.Render(l))
 		}
 		return out
@@ -138,7 +137,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	case why != "":
 		text = "not followed: " + why
 	case watchable(j):
-		text = "waits its turn to be followed · f follows it now"
+		text = "waiting to be followed · f follows it now"
 	default:
 		return nil
 	}
@@ -149,7 +148,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	return out
 }
 
-// facts are the identifiers and files, one a line.
+// facts are the identifiers and files, one per line.
 func (m *Model) facts(j model.Job, w int) []string {
 	t := m.deps.Theme
 	out := []string{""}

@@ -18,7 +18,7 @@ type strip struct {
 	axis  string
 	// perCell is how many days one mark stands for.
 	perCell int
-	// next names the key whose clock runs out first, and how; empty when none does.
+	// next says which key's clock runs out first, and how; empty if none does.
 	next string
 }
 
@@ -29,8 +29,8 @@ const (
 	markRotate = 'R'
 )
 
-// calendar lays the clocks of all keys over the next 90 days in at most width
-// cells. A cell with more than one clock shows how many ("+" from ten on).
+// calendar shows when the clocks of all keys run out in the next 90 days, in at most
+// width cells. A cell with several clocks shows their number ("+" for ten or more).
 func calendar(keys []model.Key, now time.Time, width int) strip {
 	per := 1
 	for width > 0 && (stripDays+per)/per > width {
@@ -87,17 +87,17 @@ func drawStrip(counts []int, kinds []rune) string {
 	return b.String()
 }
 
-// drawAxis writes "21 Nov" under today and the name of each month under its
-// first day, as far as they fit.
+// drawAxis writes "21 Nov" under today and each month's name under its first day,
+// where they fit.
 func drawAxis(n, per int, now time.Time) string {
 	axis := []rune(strings.Repeat(" ", n))
 	free := 0
-	label := func(at int, text string) {
-		if at < free || at+len(text) > n {
+	label := func(cell int, text string) {
+		if cell < free || cell+len(text) > n {
 			return
 		}
-		copy(axis[at:], []rune(text))
-		free = at + len(text) + 1
+		copy(axis[cell:], []rune(text))
+		free = cell + len(text) + 1
 	}
 	label(0, now.UTC().Format("2 Jan"))
 	month := time.Date(now.UTC().Year(), now.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)

@@ -19,12 +19,12 @@ type (
 	}
 	changed struct {
 		name string // the key to put the cursor on, or empty
-		gone string // the name that is off the inventory, or empty
-		done string // what to tell the operator
+		gone string // the name removed from the inventory, or empty
+		done string // message for the operator
 		form bool   // it came from the open form
 		err  string
 	}
-	// removeKey is the yes to forgetting a key.
+	// removeKey confirms removing a key.
 	removeKey struct{ name string }
 )
 
@@ -50,7 +50,7 @@ func (m *Model) loadRecords() tea.Cmd {
 	})
 }
 
-// write runs one change of the inventory.
+// write runs a change of the inventory.
 func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) error) tea.Cmd {
 	inv := m.deps.Inventory
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -62,12 +62,12 @@ func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) e
 }
 
 func (m *Model) remove(name string) tea.Cmd {
-	return m.write(changed{gone: name, done: name + " is off the inventory; it is still valid at the service"},
+	return m.write(changed{gone: name, done: name + " is removed from the inventory; it is still valid at the service"},
 		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, name) })
 }
 
-// save adds a key, or replaces what is recorded of old. What the form does not
-// show (the fingerprint) stays.
+// save adds a key, or updates the record of old. Fields that the form does not show
+// (the fingerprint) are kept.
 func (m *Model) save(k model.Key, old string) tea.Cmd {
 	if old == "" {
 		return m.write(changed{name: k.Name, done: k.Name + " is recorded", form: true},

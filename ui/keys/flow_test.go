@@ -184,7 +184,7 @@ func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
 		s.Press("enter")
 		s.Expect("[›] issue a new key")
 		s.Press("esc")
-		s.Expect("Rotating  1 of 7 steps done, next: issue", "go on rotating")
+		s.Expect("Rotating  1 of 7 steps done, next: issue", "continue rotation")
 
 		s.Press("R", "enter")
 		s.Expect("[›] store the new value")
@@ -230,7 +230,7 @@ func TestAStepIsTakenBackUntilTheRotationIsOver(t *testing.T) {
 		r := newRig(t, ownKey())
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
 		s.Press("R", "u")
-		s.ExpectToast("no step was done yet")
+		s.ExpectToast("no step is done yet")
 		s.Press("enter")
 		s.Expect("[›] issue a new key")
 		s.Press("u")
@@ -258,7 +258,7 @@ func TestARefreshNamesWhatStops(t *testing.T) {
 		r := newRig(t, ownKey())
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
 		s.Press("r")
-		s.Expect("the old one is invalid", "It stops at that moment: etl, scraper")
+		s.Expect("the old one is invalid", "These stop at that moment: etl, scraper")
 		s.Press("n")
 		if plans, _ := r.rotations.List(); len(plans) != 0 {
 			t.Fatal("a rotation was begun after no")
@@ -266,9 +266,9 @@ func TestARefreshNamesWhatStops(t *testing.T) {
 		s.Press("r", "y")
 		s.Expect("Rotate prod by refresh", "stop or drain what uses it")
 		s.Press("X")
-		s.Expect("Give the rotation up?")
+		s.Expect("Give up the rotation?")
 		s.Press("y")
-		s.ExpectToast("was given up")
+		s.ExpectToast("was abandoned")
 	})
 }
 
@@ -284,7 +284,7 @@ func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
 		s.Press("X")
 		s.Expect("It is used by: etl, scraper", "stays valid at the service")
 		s.Press("y")
-		s.ExpectToast("prod is off the inventory")
+		s.ExpectToast("prod is removed from the inventory")
 		if _, ok := r.inventory.Get("prod"); ok {
 			t.Error("it is still there")
 		}

@@ -26,21 +26,21 @@ const (
 	fieldAdvice  = "advice"
 )
 
-// openForm opens the dialog that records a key or corrects one.
+// openForm opens the dialog that records or corrects a key.
 func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "such as etl-main", Check: checkName},
+		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: checkName},
 		widget.Field{Name: fieldLevel, Label: "Level", Kind: widget.FieldChoice, Value: string(k.Level), Options: levelOptions()},
 		widget.Field{Name: fieldDuty, Label: "Duty", Kind: widget.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
-		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "such as 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
-		widget.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "such as 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
+		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "e.g. 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
+		widget.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "e.g. 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
 		widget.Field{
 			Name: fieldSecret, Label: "Value is in", Value: k.Secret, Placeholder: "env:NAME, keyring:…, file:…, cmd:…; empty: only track it",
 			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: checkRef,
 		},
-		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "such as nightly-etl, CI"},
+		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "e.g. nightly-etl, CI"},
 		widget.Field{Name: fieldNote, Label: "Note", Value: k.Note},
 		widget.Field{Name: fieldAdvice, Kind: widget.FieldNote},
 	)
@@ -48,7 +48,7 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	old := ""
 	if edit {
 		title, old = "Correct "+k.Name, k.Name
-		if kept, ok := m.recorded(k.Name); ok { // without the uses that were worked out
+		if kept, ok := m.recorded(k.Name); ok { // without the derived uses
 			form.SetValue(fieldUsedBy, strings.Join(kept.UsedBy, ", "))
 		}
 	}
@@ -81,16 +81,16 @@ func levelOptions() []widget.Option {
 	return out
 }
 
-func dutyOptions(own model.Duty) []widget.Option {
+func dutyOptions(current model.Duty) []widget.Option {
 	out := []widget.Option{{Value: "", Label: "?"}}
 	for _, d := range []model.Duty{model.DutyHuman, model.DutyBatch, model.DutyCI, model.DutyService} {
-		if d == own {
-			own = ""
+		if d == current {
+			current = ""
 		}
 		out = append(out, widget.Option{Value: string(d)})
 	}
-	if own != "" { // a word of the operator's
-		out = append(out, widget.Option{Value: string(own)})
+	if current != "" { // not a standard duty
+		out = append(out, widget.Option{Value: string(current)})
 	}
 	return out
 }
@@ -146,13 +146,12 @@ func (m *Model) parseRotated(s string) (time.Time, error) {
 		return time.Time{}, errors.New("write a date like 2026-11-21, or today")
 	}
 	if at.After(m.deps.Recorded()) {
-		return time.Time{}, errors.New("that day is yet to come")
+		return time.Time{}, errors.New("that day is in the future")
 	}
 	return at, nil
 }
 
-// read makes the key of a form whose checks have passed, or of one that is
-// being filled in: what is not valid yet is left out.
+// read builds the key from the form. Invalid fields are left empty.
 func (m *Model) read(f *widget.Form) model.Key {
 	expires, _ := model.ParseExpiry(strings.TrimSpace(f.Value(fieldExpires)))
 	rotated, _ := m.parseRotated(f.Value(fieldRotated))
@@ -169,7 +168,7 @@ func (m *Model) read(f *widget.Form) model.Key {
 	return k
 }
 
-// advise shows what the rules say of the key while it is being recorded.
+// advise shows the lint findings for the key while the form is filled in.
 func (m *Model) advise(f *widget.Form) {
 	k := m.read(f)
 	others := make([]model.Key, 0, len(m.list.keys)+1)

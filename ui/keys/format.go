@@ -11,8 +11,7 @@ import (
 // soon is how long before a clock runs out its state turns to "soon".
 const soon = model.SoonDays * 24 * time.Hour
 
-// stateWord says which of the two clocks governs: "soon" alone would leave the
-// operator guessing between expiry and rotation.
+// stateWord names the state and, for "soon", which of the two clocks it refers to.
 func stateWord(k model.Key, now time.Time) string {
 	s := k.State(now, soon)
 	if s != model.KeySoon {
@@ -26,7 +25,7 @@ func stateWord(k model.Key, now time.Time) string {
 	return "rotate soon"
 }
 
-// expiresCell is the expiry clock: the date and the days to it.
+// expiresCell is the expiry clock: the date and the days left.
 func expiresCell(k model.Key, now time.Time) string {
 	switch k.Expires.Kind {
 	case model.ExpiryUnlimited:
@@ -81,12 +80,12 @@ func dutyCell(d model.Duty) string {
 	return string(d)
 }
 
-// clocks says in one line each how the two clocks stand and which one governs.
+// clocks describes each of the two clocks in one line.
 func clocks(k model.Key, now time.Time) []string {
 	expiry := map[model.ExpiryState]string{
 		model.ExpiryStateValid:     "accepted until then",
 		model.ExpiryStateUnlimited: "never expires; an explicit expiry is recommended (service.md 2.1)",
-		model.ExpiryStateUnknown:   "nobody recorded it",
+		model.ExpiryStateUnknown:   "never recorded",
 		model.ExpiryStateSoon:      "expires soon",
 		model.ExpiryStateExpired:   "requests with it are rejected (service.md 3)",
 	}[k.Expires.State(now, soon)]

@@ -6,7 +6,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// intent is what a key of the tab means.
+// intent is the meaning of a key.
 type intent int
 
 const (
@@ -26,25 +26,25 @@ const (
 	intentBack
 )
 
-// Bindings are the keys as they mean something now.
+// Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	if m.list.find.CapturingText() {
 		return m.list.find.Bindings()
 	}
 	none := m.whyNoKey()
 	var out []kit.Binding
-	if m.list.find.Active() { // esc is the search's until it ends
+	if m.list.find.Active() { // esc belongs to the search until it ends
 		out = m.list.find.Bindings()
 	}
 	out = append(out, []kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
-		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. A rotation that was left goes on.", Group: "Keys", Intent: intentRotate, Disabled: none},
+		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: none},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
-		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "What the rules say against the keys, and the fix.", Group: "Look", Intent: intentLint},
-		{Keys: []string{"v"}, Label: "levels", Help: "What each permission level may do (service.md 5.3).", Group: "Look", Intent: intentLevels},
-		{Keys: []string{"enter"}, Label: "details", Help: "The key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
-		{Keys: []string{"e"}, Label: "edit", Help: "Correct what is recorded of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotOwn(), Hidden: true},
-		{Keys: []string{"X"}, Label: "forget", Help: "Take the key off the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotOwn(), Dangerous: true, Hidden: true},
+		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
+		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (service.md 5.3).", Group: "Look", Intent: intentLevels},
+		{Keys: []string{"enter"}, Label: "details", Help: "Show the key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
+		{Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotChange(), Hidden: true},
+		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotChange(), Dangerous: true, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
 		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane, Hidden: true},
@@ -55,7 +55,7 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.list.find.Bindings()...)
 	}
 	if !m.list.find.Active() && (m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail) {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the list.", Group: "Panes", Intent: intentBack})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)
 }
@@ -63,7 +63,7 @@ func (m *Model) Bindings() []kit.Binding {
 func (m *Model) rotateLabel() string {
 	if k, ok := m.selected(); ok {
 		if _, running := m.running(k.Name); running {
-			return "go on rotating"
+			return "continue rotation"
 		}
 	}
 	return "rotate"
@@ -71,18 +71,18 @@ func (m *Model) rotateLabel() string {
 
 func (m *Model) whyNoKey() string {
 	if _, ok := m.selected(); !ok {
-		return "there is no key"
+		return "no key is selected"
 	}
 	return ""
 }
 
-// whyNotOwn is why what is recorded of the key cannot be changed.
-func (m *Model) whyNotOwn() string {
+// whyNotChange returns the reason why the key's record cannot be changed, or "".
+func (m *Model) whyNotChange() string {
 	k, ok := m.selected()
 	switch {
 	case !ok:
-		return "there is no key"
-	case !m.list.own[k.Name]:
+		return "no key is selected"
+	case !m.list.recorded[k.Name]:
 		return k.Name + " is not in the inventory: it comes with the profile"
 	case m.change.Running():
 		return "a change is being written"
@@ -93,10 +93,10 @@ func (m *Model) whyNotOwn() string {
 func (m *Model) whyNotRefresh() string {
 	k, ok := m.selected()
 	if !ok {
-		return "there is no key"
+		return "no key is selected"
 	}
 	if _, running := m.running(k.Name); running {
-		return k.Name + " is already being rotated: R goes on"
+		return k.Name + " is already being rotated: R continues it"
 	}
 	return ""
 }

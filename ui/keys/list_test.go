@@ -58,7 +58,7 @@ func TestAfterForgettingAKeyTheCursorStaysOnItsNeighbour(t *testing.T) {
 			t.Fatalf("the cursor is on %q", cursorRow(s))
 		}
 		s.Press("X", "y")
-		s.Expect("aa-prod is off the inventory")
+		s.Expect("aa-prod is removed from the inventory")
 		if row := cursorRow(s); !strings.Contains(row, "bb-prod") {
 			t.Errorf("the cursor is on %q, want bb-prod", row)
 		}

@@ -37,25 +37,25 @@ type Secrets interface {
 	Store(ctx context.Context, ref string, s keystore.Secret) error
 }
 
-// Deps are the tab's parts, all of them required but Changed.
+// Deps are the parts the tab works with; all but Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
 	Now func() time.Time
-	// Recorded is the machine's clock, for what is written down about keys: the
-	// inventory serves every profile, and Now may be an emulator's clock that was
-	// moved. Nil means Now.
+	// Recorded is the machine's clock. It dates what is recorded about keys: the
+	// inventory is shared by all profiles, and Now may be the moved clock of an
+	// emulator. Nil means Now.
 	Recorded  func() time.Time
 	Theme     *kit.Theme
 	Inventory Inventory
 	Rotations Rotations
 	Secrets   Secrets
-	// Changed runs after the inventory was changed, so that the wiring can send a
-	// new kit.SessionChanged; nil when it needs none.
+	// Changed runs after a change of the inventory, so that the wiring can send a new
+	// kit.SessionChanged; it may be nil.
 	Changed tea.Cmd
 }
 
-// side is what the lower right pane shows.
+// side is the content of the lower right pane.
 type side int
 
 const (
@@ -73,17 +73,17 @@ const (
 	paneSide
 )
 
-// list is the keys and what was worked out of them at the last beat.
+// list holds the keys and what was derived from them.
 type list struct {
 	keys     []model.Key
-	own      map[string]bool // names that are in the inventory, not in the demo account
+	recorded map[string]bool // names in the inventory, without the demo account's
 	findings []keystore.Finding
 	table    widget.Table
 	find     widget.TableFind
-	day      time.Time // the day the findings are of
+	day      time.Time // the day of the findings
 }
 
-// records is the rotations on disk.
+// records are the rotations on disk.
 type records struct {
 	plans []keystore.RotationPlan
 	slot  kit.Slot // reading them
@@ -102,7 +102,7 @@ type Model struct {
 	drawn   kit.Regions
 	dialog  *widget.FormDialog
 	wizard  *wizard
-	// change is the one change of the inventory that may be in flight.
+	// change is the change of the inventory in flight.
 	change kit.Slot
 }
 
@@ -130,7 +130,7 @@ func New(d Deps) *Model {
 // Init reads the records of rotations.
 func (m *Model) Init() tea.Cmd { return m.loadRecords() }
 
-// Title is the tab's word.
+// Title is the tab's name.
 func (m *Model) Title() string { return "Keys" }
 
 // CapturingText reports whether a search is being typed.
@@ -139,10 +139,10 @@ func (m *Model) CapturingText() bool { return m.list.find.CapturingText() }
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
 
-// Blur has nothing to stop.
+// Blur does nothing.
 func (m *Model) Blur() {}
 
-// Running counts a change that is being written.
+// Running is 1 while a change is being written.
 func (m *Model) Running() int {
 	if m.change.Running() {
 		return 1
@@ -150,7 +150,7 @@ func (m *Model) Running() int {
 	return 0
 }
 
-// Status says how many keys ask for work.
+// Status says how many keys are due.
 func (m *Model) Status() string {
 	n := 0
 	for _, k := range m.list.keys {
@@ -164,25 +164,24 @@ func (m *Model) Status() string {
 	return text.Count(n) + " due"
 }
 
-// selected is the key under the cursor.
+// selected returns the key under the cursor.
 func (m *Model) selected() (model.Key, bool) {
-	if at := m.list.table.Cursor(); at < len(m.list.keys) {
-		return m.list.keys[at], true
+	if i := m.list.table.Cursor(); i < len(m.list.keys) {
+		return m.list.keys[i], true
 	}
 	return model.Key{}, false
 }
 
-// fill takes the session's keys and the inventory's, the worst first.
+// fill lists the keys of the session and of the inventory, the most urgent first.
 func (m *Model) fill() {
 	now := m.deps.Now()
-	own := m.deps.Inventory.List()
-	m.list.own = map[string]bool{}
-	keys := slices.Clone(own)
-	for _, k := range own {
-		m.list.own[k.Name] = true
+	keys := slices.Clone(m.deps.Inventory.List())
+	m.list.recorded = map[string]bool{}
+	for _, k := range keys {
+		m.list.recorded[k.Name] = true
 	}
 	for _, k := range m.session.Keys {
-		if !m.list.own[k.Name] {
+		if !m.list.recorded[k.Name] {
 			keys = append(keys, k)
 		}
 	}
@@ -197,12 +196,12 @@ func (m *Model) fill() {
 	m.list.day = now.UTC().Truncate(24 * time.Hour)
 	m.list.table.Empty = "no keys yet: a records one"
 	m.list.table.Columns[columnName].Width = nameWidth(keys)
-	// The table asks for the name of the old cursor's row: these are fixed.
+	// keys is not changed later: the table asks for the name of the old cursor's row.
 	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
 }
 
-// nameWidth gives the names what they need, within reason: other columns are
-// dropped before a name is cut.
+// nameWidth is the width the names need, within limits: other columns are dropped
+// before a name is cut.
 func nameWidth(keys []model.Key) int {
 	width := 12
 	for _, k := range keys {
@@ -211,19 +210,19 @@ func nameWidth(keys []model.Key) int {
 	return min(width, 24)
 }
 
-// users is what uses a key, with the profile whose default it is.
+// users lists what uses a key, including the profile whose default it is.
 func (m *Model) users(k model.Key) []string {
 	users := slices.Clone(k.UsedBy)
 	if k.Name != "" && k.Name == m.session.Key.Name {
-		mine := "profile " + m.session.ProfileName
-		if !slices.Contains(users, mine) {
-			users = append(users, mine)
+		profile := "profile " + m.session.ProfileName
+		if !slices.Contains(users, profile) {
+			users = append(users, profile)
 		}
 	}
 	return users
 }
 
-// running is the rotation of a key that is not over.
+// running returns the unfinished rotation of a key.
 func (m *Model) running(name string) (keystore.RotationPlan, bool) {
 	for _, p := range m.records.plans {
 		if p.Key == name && !p.Over() {

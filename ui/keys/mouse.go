@@ -7,11 +7,11 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// paneStrip is the calendar, which takes no focus.
+// paneStrip is the calendar, which cannot have the focus.
 const paneStrip = -1
 
-// areas is where the panes are drawn at w by h: the table, the calendar strip,
-// and below them the details with what stands beside them; a zoomed pane alone.
+// areas places the panes at w by h: the table, the calendar strip, and the side pane
+// below them. A zoomed pane fills the tab.
 func (m *Model) areas(w, h int) []kit.Area {
 	if m.ring.Zoomed {
 		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
@@ -28,7 +28,7 @@ func (m *Model) areas(w, h int) []kit.Area {
 	}
 }
 
-// click gives the focus to the pane under the pointer, and picks a row of the list.
+// click focuses the pane under the pointer and selects a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
 	hit, ok := m.drawn.At(c.X, c.Y)
 	if !ok || hit.Pane == paneStrip {

@@ -15,10 +15,10 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update takes intents, results and motion keys.
+// Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
-	if cmd, mine := m.list.find.Update(&m.list.table, msg); mine {
-		m.ring.At = paneList // the search is for the list
+	if cmd, handled := m.list.find.Update(&m.list.table, msg); handled {
+		m.ring.At = paneList
 		return cmd
 	}
 	switch msg := msg.(type) {
@@ -27,7 +27,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.fill()
 	case kit.Tick:
 		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
-			m.fill() // the clocks moved on by a day
+			m.fill() // a new day: the clocks have moved
 		}
 	case kit.OpenKey:
 		return m.open(msg.Name)
@@ -93,7 +93,8 @@ func (m *Model) actOn(k model.Key, i intent) tea.Cmd {
 	return nil
 }
 
-// show puts something into the side pane and the focus on it.
+// show changes the content of the side pane and focuses it, or goes back to the list
+// if it was already shown.
 func (m *Model) show(s side) {
 	if m.side == s && m.ring.At == paneSide {
 		m.side, m.ring.At = sideDetail, paneList
@@ -128,7 +129,7 @@ func (m *Model) moveList(msg tea.Msg) {
 	}
 }
 
-// open puts the cursor on a key another tab named.
+// open selects a key for another tab.
 func (m *Model) open(name string) tea.Cmd {
 	for i, k := range m.list.keys {
 		if k.Name == name {
@@ -140,7 +141,7 @@ func (m *Model) open(name string) tea.Cmd {
 	return kit.Warn("key " + name + " is not recorded: a records it")
 }
 
-// result takes what a command came back with.
+// result handles the results of commands.
 func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case reloaded:
@@ -161,7 +162,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// changed takes the end of a change of the inventory.
+// changed handles the result of a change of the inventory.
 func (m *Model) changed(msg changed) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.Busy = false
@@ -174,8 +175,8 @@ func (m *Model) changed(msg changed) tea.Cmd {
 		return kit.Fail(msg.err)
 	}
 	if msg.gone != "" {
-		// The session still has it, until the wiring sends a new one: a row that is
-		// no more would move the cursor off its neighbour when it goes.
+		// The session has the key until the wiring sends a new one. If its row stayed
+		// until then, the cursor would move when it disappears.
 		m.session.Keys = slices.DeleteFunc(slices.Clone(m.session.Keys), func(k model.Key) bool { return k.Name == msg.gone })
 	}
 	m.fill()
@@ -196,7 +197,7 @@ func (m *Model) changed(msg changed) tea.Cmd {
 }
 
 func (m *Model) askRemove(k model.Key) tea.Cmd {
-	body := fmt.Sprintf("%s is taken off the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", text.Clean(k.Name))
+	body := fmt.Sprintf("%s is removed from the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", text.Clean(k.Name))
 	if len(k.UsedBy) > 0 {
 		body += "\nIt is used by: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
@@ -222,8 +223,8 @@ func (m *Model) copyMenu(k model.Key) tea.Cmd {
 	})
 }
 
-// refLabel is a reference as it may be shown: a command's arguments may hold
-// more than the operator wants on a screen.
+// refLabel describes a reference for display: a command's arguments may hold more
+// than the operator wants on a screen.
 func refLabel(ref string) string {
 	if ref == "" {
 		return ""

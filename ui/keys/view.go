@@ -11,8 +11,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Render draws the table, the calendar strip, and below them the details beside
-// the findings or the matrix.
+// Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
 	var frame string
 	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
@@ -104,7 +103,7 @@ func (m *Model) renderStrip(w, h int) string {
 	s := calendar(m.list.keys, m.deps.Now(), iw-2)
 	title := "Next 90 days"
 	if s.perCell > 1 {
-		title += fmt.Sprintf(" · %d days a mark", s.perCell)
+		title += fmt.Sprintf(" · %d days per mark", s.perCell)
 	}
 	if s.late > 0 {
 		title += fmt.Sprintf(" · ✗ %d past due", s.late)
@@ -176,7 +175,7 @@ func (m *Model) detailLines(w int) []string {
 		out = append(out, text.Wrap(c, w)...)
 	}
 	if p, running := m.running(k.Name); running {
-		out = append(out, t.Warn.Render(text.Cut("Rotating  "+planProgress(p)+" · R goes on", w)))
+		out = append(out, t.Warn.Render(text.Cut("Rotating  "+planProgress(p)+" · R continues", w)))
 	}
 	add := func(name, value string) {
 		if value == "" {
@@ -212,7 +211,7 @@ func (m *Model) detailLines(w int) []string {
 
 func (m *Model) lintLines(w int) []string {
 	if len(m.list.findings) == 0 {
-		return []string{m.deps.Theme.Good.Render("✓ the rules have nothing against these keys")}
+		return []string{m.deps.Theme.Good.Render("✓ the rules find nothing wrong with these keys")}
 	}
 	var out []string
 	key := ""
@@ -226,7 +225,7 @@ func (m *Model) lintLines(w int) []string {
 	return out
 }
 
-// findingLines is the rule, what is wrong, and the fix.
+// findingLines are a finding's text, rule and fix.
 func (m *Model) findingLines(f keystore.Finding, w int) []string {
 	t := m.deps.Theme
 	ink := t.Muted
@@ -264,15 +263,15 @@ func severityMark(s string) string {
 // levelLines is the permission matrix, with the selected key's level marked.
 func (m *Model) levelLines(w int) []string {
 	t := m.deps.Theme
-	mine := model.LevelUnknown
+	selected := model.LevelUnknown
 	if k, ok := m.selected(); ok {
-		mine = k.Level
+		selected = k.Level
 	}
 	head := text.Fit("  LEVEL", 11) + text.Fit("BILLING", 9) + text.Fit("SETTINGS", 10) + text.Fit("USE", 5) + "INTENDED FOR"
 	out := []string{t.Muted.Render(text.Cut(head, w))}
 	for _, l := range model.Levels() {
 		mark, ink := "  ", t.Text
-		if l == mine {
+		if l == selected {
 			mark, ink = "› ", t.Strong
 		}
 		line := text.Fit(mark+l.String(), 11)

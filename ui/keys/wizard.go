@@ -17,18 +17,18 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// wizard leads through a rotation that is kept on disk: every step is written
-// before the next one is offered, so it can be left and taken up again.
+// wizard guides through a rotation that is kept on disk: every step is written before
+// the next one is offered, so it can be left and resumed.
 type wizard struct {
 	m     *Model
 	plan  keystore.RotationPlan
-	at    int // user under the cursor while each one is proved
+	user  int // index of the user under the cursor while each one is proved
 	slot  kit.Slot
 	err   string
-	store *widget.FormDialog // asks where the new value is; nil while closed
+	store *widget.FormDialog // asks where the new value is; nil if closed
 }
 
-// wizardIntent is what a key of the wizard means.
+// wizardIntent is the meaning of a key.
 type wizardIntent int
 
 const (
@@ -40,20 +40,20 @@ const (
 )
 
 type (
-	// startRefresh is the yes to a refresh.
+	// startRefresh confirms a refresh.
 	startRefresh struct{ key model.Key }
-	// abandonPlan is the yes to giving a rotation up.
+	// abandonPlan confirms giving up a rotation.
 	abandonPlan struct{}
-	// planSaved is the record as it is on disk now.
+	// planSaved is the record as written to disk.
 	planSaved struct {
 		plan  keystore.RotationPlan
-		fresh bool // it was begun just now
-		inv   bool // the inventory was changed with it
+		fresh bool // it has just begun
+		inv   bool // the inventory was changed too
 		err   string
-		// behind is why the inventory did not follow a step that is recorded.
+		// behind says why the inventory could not be changed after the step was recorded.
 		behind string
 	}
-	// storeChecked is the end of looking behind the reference of the new value.
+	// storeChecked is the result of resolving the reference to the new value.
 	storeChecked struct {
 		value keystore.Secret
 		ref   string
@@ -61,7 +61,7 @@ type (
 	}
 )
 
-// rotate goes on with the key's rotation, or begins one by a new key.
+// rotate continues the key's rotation, or begins one by a new key.
 func (m *Model) rotate(k model.Key) tea.Cmd {
 	if p, running := m.running(k.Name); running {
 		return m.openWizard(p)
@@ -72,11 +72,11 @@ func (m *Model) rotate(k model.Key) tea.Cmd {
 func (m *Model) askRefresh(k model.Key) tea.Cmd {
 	body := text.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (service.md 3).\n"
 	if len(k.UsedBy) == 0 {
-		body += "Nothing is recorded that uses it, which does not mean that nothing does."
+		body += "No use of it is recorded, but there may be some."
 	} else {
-		body += "It stops at that moment: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
+		body += "These stop at that moment: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
-	body += "\nR rotates by a new key instead, and nothing stops. The console refreshes nothing itself: it keeps the checklist."
+	body += "\nR rotates by a new key instead, and nothing stops. The console does not refresh the key: it keeps the checklist."
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Begin a refresh?", Body: body, Yes: "begin the checklist", View: kit.Keys, Intent: startRefresh{key: k},
 	})
@@ -98,7 +98,7 @@ func (m *Model) openWizard(p keystore.RotationPlan) tea.Cmd {
 	return kit.OpenOverlay(m.wizard)
 }
 
-// wizardMsg takes what concerns rotations.
+// wizardMsg handles the messages about rotations.
 func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
 	w := m.wizard
 	switch msg := msg.(type) {
@@ -143,7 +143,7 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 		cmds = append(cmds, m.deps.Changed)
 	}
 	if msg.behind != "" {
-		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory did not follow: "+msg.behind+"; correct the key with e"))
+		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory could not be changed: "+msg.behind+"; correct the key with e"))
 	}
 	if msg.fresh {
 		return tea.Batch(append(cmds, m.openWizard(msg.plan))...)
@@ -156,22 +156,22 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 	if w.plan.Over() {
 		m.wizard = nil
 		done := "the rotation of " + w.plan.Key + " is done"
-		if w.plan.Method == keystore.RotateByNewKey && m.list.own[w.plan.Key] {
+		if w.plan.Method == keystore.RotateByNewKey && m.list.recorded[w.plan.Key] {
 			done += "; e records the new key's expiry"
 		}
 		if w.plan.Abandoned {
-			done = "the rotation of " + w.plan.Key + " was given up; its record stays"
+			done = "the rotation of " + w.plan.Key + " was abandoned; its record stays"
 		}
 		cmds = append(cmds, func() tea.Msg { return kit.Close{Overlay: w} }, kit.Info(done))
 	}
 	return tea.Batch(cmds...)
 }
 
-// save changes the record on disk, and with it the inventory where the step
-// gives the key a new value.
+// save changes the record on disk, and the inventory too if the step gives the key a
+// new value.
 func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, error)) tea.Cmd {
 	r, inv, id := w.m.deps.Rotations, w.m.deps.Inventory, w.plan.ID
-	own := w.m.list.own[w.plan.Key]
+	recorded := w.m.list.recorded[w.plan.Key]
 	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		var before keystore.RotationPlan
 		after, err := r.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
@@ -182,7 +182,7 @@ func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, erro
 			return planSaved{err: err.Error()}
 		}
 		out := planSaved{plan: after}
-		if own && takesValue(after) && !takesValue(before) {
+		if recorded && takesValue(after) && !takesValue(before) {
 			if err := inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return withNewValue(k, after), nil }); err != nil {
 				out.behind = err.Error()
 			} else {
@@ -193,18 +193,18 @@ func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, erro
 	})
 }
 
-// takesValue reports whether the rotation has come to where the inventory's key
-// is the new one: stored after a refresh, switched to after a new key.
+// takesValue reports whether the inventory should have the new value: after storing
+// a refreshed value, or after switching to a new key.
 func takesValue(p keystore.RotationPlan) bool {
-	at := keystore.StepSwitch
+	step := keystore.StepSwitch
 	if p.Method == keystore.RotateByRefresh {
-		at = keystore.StepStore
+		step = keystore.StepStore
 	}
-	return slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == at && s.Done })
+	return slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == step && s.Done })
 }
 
-// withNewValue is the key after the rotation gave it a new value. Its age counts
-// from the step that made the value, its expiry is not known any more.
+// withNewValue is the key with the rotation's new value. Its age counts from the step
+// that made the value; its expiry is no longer known.
 func withNewValue(k model.Key, p keystore.RotationPlan) model.Key {
 	for _, s := range p.Steps {
 		if s.Kind == keystore.StepIssue || s.Kind == keystore.StepRefresh {
@@ -221,19 +221,19 @@ func withNewValue(k model.Key, p keystore.RotationPlan) model.Key {
 	return k
 }
 
-// Init has nothing to start.
+// Init does nothing.
 func (w *wizard) Init() tea.Cmd { return nil }
 
 // Title is the overlay's heading.
 func (w *wizard) Title() string { return "Rotate " + w.plan.Key + " by " + string(w.plan.Method) }
 
-// Size asks for what the steps need.
+// Size is the size the steps need.
 func (w *wizard) Size(sw, sh int) (int, int) {
 	ow := min(84, sw-6)
 	return ow, min(len(w.lines(ow-2))+1, sh-4)
 }
 
-// Bindings are the keys of the wizard as they mean something now.
+// Bindings are the keys that work now.
 func (w *wizard) Bindings() []kit.Binding {
 	busy := ""
 	if w.slot.Running() {
@@ -246,9 +246,9 @@ func (w *wizard) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{
 		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done.", Intent: wizardTick, Disabled: busy},
-		{Keys: []string{"u"}, Label: "take back", Help: "Take the last step back.", Intent: wizardBack, Disabled: busy},
+		{Keys: []string{"u"}, Label: "take back", Help: "Undo the last step.", Intent: wizardBack, Disabled: busy},
 		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Intent: wizardAbandon, Disabled: busy, Dangerous: true},
-		{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R takes it up again.", Intent: kit.Close{}},
+		{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R resumes it.", Intent: kit.Close{}},
 	}
 	if ok && next.Kind == keystore.StepEach && len(w.plan.Users) > 1 {
 		out = append(out, kit.Binding{Keys: []string{"down", "j"}, Label: "next user", Intent: wizardDown, Hidden: true},
@@ -257,7 +257,7 @@ func (w *wizard) Bindings() []kit.Binding {
 	return out
 }
 
-// Update takes the wizard's intents.
+// Update handles the wizard's intents.
 func (w *wizard) Update(msg tea.Msg) tea.Cmd {
 	i, ok := msg.(wizardIntent)
 	if !ok {
@@ -269,13 +269,13 @@ func (w *wizard) Update(msg tea.Msg) tea.Cmd {
 	case wizardBack:
 		return w.takeBack()
 	case wizardDown:
-		w.at = min(w.at+1, len(w.plan.Users)-1)
+		w.user = min(w.user+1, len(w.plan.Users)-1)
 	case wizardUp:
-		w.at = max(w.at-1, 0)
+		w.user = max(w.user-1, 0)
 	case wizardAbandon:
 		return widget.Confirm(w.m.deps.Theme, widget.ConfirmSpec{
-			Title: "Give the rotation up?",
-			Body: fmt.Sprintf("%s: %s. What was done outside stays as it is: a key that was issued stays valid until it is deleted in the account settings.",
+			Title: "Give up the rotation?",
+			Body: fmt.Sprintf("%s: %s. Changes at the service stay: an issued key is valid until it is deleted in the account settings.",
 				text.Clean(w.plan.Key), planProgress(w.plan)),
 			Yes: "give it up", View: kit.Keys, Intent: abandonPlan{},
 		})
@@ -300,11 +300,11 @@ func (w *wizard) tick() tea.Cmd {
 	return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Tick(next.Kind, "", now) })
 }
 
-// unproved is the user under the cursor, or the first one whose call was not
-// seen yet.
+// unproved returns the user under the cursor, or the first one without a successful
+// call yet.
 func (w *wizard) unproved() (string, bool) {
-	if w.at < len(w.plan.Users) && !w.plan.Users[w.at].Proved {
-		return w.plan.Users[w.at].Name, true
+	if w.user < len(w.plan.Users) && !w.plan.Users[w.user].Proved {
+		return w.plan.Users[w.user].Name, true
 	}
 	for _, u := range w.plan.Users {
 		if !u.Proved {
@@ -320,22 +320,22 @@ func (w *wizard) takeBack() tea.Cmd {
 			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(s.Kind) })
 		}
 	}
-	return kit.Warn("no step was done yet")
+	return kit.Warn("no step is done yet")
 }
 
-// askStore asks where the new value is. A value that is typed goes to a keyring
-// or an encrypted file, nowhere else, and is masked.
+// askStore asks where the new value is. A typed value is masked and goes only to a
+// keyring or an encrypted file.
 func (w *wizard) askStore() tea.Cmd {
 	t := w.m.deps.Theme
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "such as keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
+		widget.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "e.g. keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
 			if strings.TrimSpace(s) == "" {
 				return errors.New("name where the new value is")
 			}
 			return checkRef(s)
 		}},
-		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is there already", Help: "Goes behind the reference now (keyring: and file: only). Empty: the reference is read to see that it is there."},
+		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is already stored", Help: "Stored under the reference now (keyring: and file: only). Empty: the reference is checked."},
 	)
 	w.store = widget.NewFormDialog(t, "Where is the new value?", form)
 	w.store.Submit = "check and record"
@@ -417,17 +417,17 @@ func (w *wizard) lines(width int) []string {
 			out = append(out, ink.Render(l))
 		}
 	}
-	wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R takes it up again.")
+	wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R resumes.")
 	out = append(out, "")
 	if len(w.plan.Users) == 0 {
-		wrapped(t.Warn, "! nothing is recorded that uses this key; that does not mean that nothing does")
+		wrapped(t.Warn, "! no use of this key is recorded, but there may be some")
 	} else {
 		out = append(out, t.Strong.Render("Blast radius"))
 	}
 	next, _ := w.plan.Next()
 	for i, u := range w.plan.Users {
 		mark := "  "
-		if next.Kind == keystore.StepEach && i == w.at {
+		if next.Kind == keystore.StepEach && i == w.user {
 			mark = "› "
 		}
 		state := t.Muted.Render("not seen with the new value")

@@ -7,16 +7,15 @@ type Area struct {
 	Bare bool
 }
 
-// Regions are the areas of the frame that a view drew last. Render notes them,
-// and the mouse is looked up in them, so that it always means what is seen.
+// Regions are the areas of the frame a view drew last. Render records them, so that
+// a mouse position refers to what is on the screen.
 type Regions []Area
 
-// Hit is what lies under the pointer: a pane, and the line of its content,
-// counted from 0. A line that no content was drawn on (a frame, a folded pane) is
-// -1.
+// Hit is the pane under the pointer and the line of its content, counted from 0. The
+// line is -1 on a frame or a folded pane.
 type Hit struct{ Pane, Line int }
 
-// At is what lies under a cell; false when nothing was drawn there.
+// At returns the hit at a cell; false if nothing was drawn there.
 func (r Regions) At(x, y int) (Hit, bool) {
 	for _, a := range r {
 		if x < a.X || x >= a.X+a.W || y < a.Y || y >= a.Y+a.H {
@@ -33,7 +32,7 @@ func (r Regions) At(x, y int) (Hit, bool) {
 	return Hit{}, false
 }
 
-// Of is where a pane was drawn; false when it was not.
+// Of returns the area of a pane; false if it was not drawn.
 func (r Regions) Of(pane int) (Area, bool) {
 	for _, a := range r {
 		if a.Pane == pane {

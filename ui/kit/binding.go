@@ -6,26 +6,27 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// Binding ties keys to an intent. Help, footer, palette and the key reference
-// are read off bindings, so that what is shown is what acts.
+// Binding maps keys to an intent. Help, footer, palette and the key reference are
+// generated from bindings, so they always match what the keys do.
 type Binding struct {
 	// Keys as tea.KeyPressMsg.String spells them ("ctrl+j", "f5", "space", "G").
-	// The first is the one shown. Without keys the binding is a command of the
-	// palette only.
+	// The first is the one shown. A binding without keys is a palette
+	// command only.
 	Keys []string
 	// Label is the word or two of the footer; Help one sentence; Group a heading
 	// of the help page and the palette ("Request", "Result", "Move").
 	Label string
 	Help  string
 	Group string
-	// Intent is given to the view's Update when the key is pressed; a message to
-	// the root (Close, Goto, Copy, …) goes there instead. Without an intent the
-	// binding only describes the key, which reaches Update as a key press.
+	// Intent is passed to the view's Update when the key is pressed; messages to the
+	// root (Close, Goto, Copy, …) go there instead. Without an intent the binding only
+	// describes the key, which reaches Update as a key press.
 	Intent tea.Msg
-	// Disabled is the reason why it cannot act now; empty means it can. The root
-	// shows the reason instead of passing the intent on.
+	// Disabled is the reason why the binding cannot act now, or empty. The root shows
+	// the reason instead of passing on the intent.
 	Disabled string
-	// Dangerous marks what costs or destroys: the view opens a Confirm for it.
+	// Dangerous marks an action that costs money or destroys something: the view asks
+	// with a Confirm first.
 	Dangerous bool
 	// Hidden keeps it out of the footer (motion keys); help still lists it.
 	Hidden bool
@@ -44,8 +45,8 @@ func (b Binding) Key() string {
 	return b.Keys[0]
 }
 
-// Find returns the first binding that key means; with typing only those that
-// act while text is captured.
+// Find returns the first binding for a key; with typing, only those that act while
+// text is captured.
 func Find(bindings []Binding, key string, typing bool) (Binding, bool) {
 	for _, b := range bindings {
 		if typing && !b.WhileTyping {

@@ -1,13 +1,13 @@
 package kit
 
-// What one tab asks of another, as the message of a Goto. They are here so that
-// no tab has to know another's package; each opens something and sends nothing.
+// Messages from one tab to another, sent with a Goto. They are here so that no tab
+// imports another. Each opens something; none sends a request.
 type (
 	// OpenFetch asks the Sandbox to show a fetch of the journal.
 	OpenFetch struct{ ID string }
-	// OpenURL asks the Sandbox to fill its form; empty fields stay as they are.
+	// OpenURL asks the Sandbox to fill in its form; empty fields change nothing.
 	OpenURL struct{ Zone, URL string }
-	// OpenJob asks Jobs to show a job of the ledger, by the console's own identifier.
+	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.
 	OpenJob struct{ ID string }
 	// NewJob asks Jobs for its dialog, with these inputs filled in.
 	NewJob struct{ URLs []string }

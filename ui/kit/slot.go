@@ -13,16 +13,15 @@ import (
 // streamInterval bounds a stream to 20 deliveries a second.
 const streamInterval = 50 * time.Millisecond
 
-// Slot is the place for one cancellable load of a view. Starting a new one
-// cancels the one before, and what the old one still delivers is dropped by the
-// root. The zero value is ready; a Slot must not be copied after its first use.
+// Slot holds one cancellable load of a view. Starting a new load cancels the previous
+// one, and the root drops what the old one still delivers. The zero value is ready; a Slot must not be copied after its first use.
 type Slot struct {
 	gen     int
 	running bool
 	cancel  context.CancelFunc
 }
 
-// Start cancels what runs in the slot and begins a new generation.
+// Start cancels the running load and begins a new generation.
 func (s *Slot) Start(parent context.Context) (context.Context, int) {
 	if s.cancel != nil {
 		s.cancel()
@@ -39,15 +38,15 @@ func (s *Slot) Current(gen int) bool { return s.gen == gen }
 // Running reports whether the newest load has not delivered its result yet.
 func (s *Slot) Running() bool { return s.running }
 
-// Cancel cancels the load; its result (a cancellation, as a rule) is still
-// delivered, so that the view can show it.
+// Cancel cancels the load. Its result (usually the cancellation) is still delivered,
+// so that the view can show it.
 func (s *Slot) Cancel() {
 	if s.cancel != nil {
 		s.cancel()
 	}
 }
 
-// Drop cancels the load and drops whatever it still delivers.
+// Drop cancels the load and discards whatever it still delivers.
 func (s *Slot) Drop() {
 	s.Cancel()
 	s.gen++
@@ -59,9 +58,8 @@ func (s *Slot) finish() {
 	s.Cancel() // releases the context's resources
 }
 
-// Addressed is a message for one view. The root opens it: a message of an old
-// generation of its slot is dropped, the others are given to the view's Update
-// one by one, in order.
+// Addressed is a message for one view. The root unpacks it: it drops messages of an
+// old generation of the slot and passes the others to the view's Update in order.
 type Addressed struct {
 	View ViewID
 	Gen  int
@@ -95,9 +93,9 @@ func (a Addressed) Deliver() ([]tea.Msg, tea.Cmd) {
 	return msgs, a.more
 }
 
-// Do runs f in a command with a context of the slot; its message reaches view
-// only while no newer load was started. Call it from Update: it starts the
-// slot's generation at once.
+// Do runs f in a command with a context of the slot. Its message reaches view only if
+// no newer load was started. Call it from Update: it starts the slot's generation at
+// once.
 func Do(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: the address comes first, as in every call of this kind
 	ctx, gen := slot.Start(parent)
 	return func() tea.Msg {
@@ -105,8 +103,8 @@ func Do(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Cont
 	}
 }
 
-// Stream runs f in a goroutine that ends with f; what f emits reaches view in
-// order, in at most 20 deliveries a second, and f's own message comes last.
+// Stream runs f in a goroutine that ends with f. The messages f emits reach view in
+// order, in at most 20 deliveries per second; f's result comes last.
 // emit may be called from any goroutine until f has returned.
 func Stream(view ViewID, slot *Slot, parent context.Context, f func(ctx context.Context, emit func(tea.Msg)) tea.Msg) tea.Cmd { //nolint:revive // context-as-argument: as in Do
 	ctx, gen := slot.Start(parent)
@@ -120,7 +118,7 @@ func Stream(view ViewID, slot *Slot, parent context.Context, f func(ctx context.
 // pump carries a stream's events from the goroutine that runs it to the
 // command that delivers them.
 type pump struct {
-	ctx  context.Context // lives exactly as long as the stream it belongs to
+	ctx  context.Context // lives as long as the stream
 	view ViewID
 	gen  int
 	slot *Slot
@@ -150,7 +148,7 @@ func (p *pump) run(f func(context.Context, func(tea.Msg)) tea.Msg) {
 
 func (p *pump) emit(msg tea.Msg) {
 	if p.ctx.Err() != nil {
-		return // nobody will take it
+		return // the result is not wanted any more
 	}
 	p.mu.Lock()
 	p.events = append(p.events, msg)
@@ -196,7 +194,7 @@ func (p *pump) next() tea.Msg {
 	return a
 }
 
-// After delivers msg after d, or nothing when ctx ends before.
+// After delivers msg after d, or nothing if ctx ends first.
 func After(ctx context.Context, d time.Duration, msg tea.Msg) tea.Cmd {
 	return func() tea.Msg {
 		timer := time.NewTimer(d)

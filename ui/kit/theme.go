@@ -9,15 +9,15 @@ import (
 	"zonedeck/model"
 )
 
-// Ink is a text style worked out once, so that drawing a cell is two string
-// joins. The zero value draws the text as it is.
+// Ink is a precomputed text style: rendering with it only joins strings. The zero
+// value leaves the text unchanged.
 type Ink struct {
 	style   lipgloss.Style
 	on, off string
 }
 
-// NewInk works out a style. Only text attributes and colours count; borders,
-// padding and widths do not.
+// NewInk precomputes a style. Only text attributes and colours count; borders,
+// padding and widths are ignored.
 func NewInk(s lipgloss.Style) Ink {
 	on, off, _ := strings.Cut(s.Render("x"), "x")
 	return Ink{style: s, on: on, off: off}
@@ -31,7 +31,7 @@ func (i Ink) Render(s string) string {
 	return i.on + s + i.off
 }
 
-// Plain reports whether the ink draws text as it is.
+// Plain reports whether the ink leaves text unchanged.
 func (i Ink) Plain() bool { return i.on == "" }
 
 // Same reports whether text looks the same in both inks.
@@ -41,8 +41,8 @@ func (i Ink) Same(other Ink) bool { return i.on == other.on }
 func (i Ink) Style() lipgloss.Style { return i.style }
 
 // Theme is the set of inks of the program. The root replaces its content in
-// place when the terminal tells its background colour; hold the pointer, not a
-// copy, and keep no drawn text across changes of Version.
+// place when the terminal reports its background colour: hold the pointer, not a
+// copy, and do not keep rendered text when Version changes.
 type Theme struct {
 	Version int
 	Dark    bool
@@ -85,15 +85,15 @@ func lightPalette() palette {
 	}
 }
 
-// NewTheme makes the theme for a dark or light background. With noColor nothing
-// but bold, faint, underline and reverse is used.
+// NewTheme makes the theme for a dark or light background. With noColor it uses only
+// bold, faint, underline and reverse.
 func NewTheme(dark, noColor bool) *Theme {
 	t := &Theme{}
 	t.Set(dark, noColor)
 	return t
 }
 
-// Set replaces the theme's content in place and counts Version up.
+// Set replaces the theme's content in place and increments Version.
 func (t *Theme) Set(dark, noColor bool) {
 	p := lightPalette()
 	if dark {

@@ -16,7 +16,7 @@ const (
 	Activity ViewID = "activity"
 )
 
-// Width thresholds, in cells.
+// Size thresholds, in cells.
 const (
 	// MinWidth and MinHeight are the smallest screen the console draws.
 	MinWidth  = 60
@@ -25,53 +25,50 @@ const (
 	StackBelow = 100
 )
 
-// View is a tab, an overlay, or any part that owns keys. It is mutated in
-// place, always on the program's own goroutine.
+// View is a tab, an overlay, or any part with keys. It is mutated in place, always on
+// the program's goroutine.
 type View interface {
-	// Init returns what has to run once when the program starts.
+	// Init returns the command to run when the program starts.
 	Init() tea.Cmd
-	// Update takes one message: an intent of a binding, the result of a command
-	// that was addressed to the view, a key press that matched no binding, a
-	// mouse message with coordinates relative to the view, Resized or
-	// SessionChanged. It must not block.
+	// Update handles one message: the intent of a binding, the result of a command
+	// addressed to the view, a key press without a binding, a mouse message with
+	// coordinates relative to the view, Resized or SessionChanged. It must not block.
 	Update(msg tea.Msg) tea.Cmd
-	// Render draws exactly h lines of at most w cells. It does no I/O and
-	// changes nothing but caches of what it drew.
+	// Render draws exactly h lines of at most w cells. It does no I/O and changes
+	// nothing but caches of the drawing.
 	Render(w, h int) string
-	// Title is the view's word in the tab line or the overlay's frame.
+	// Title is the view's name in the tab line or the overlay's frame.
 	Title() string
-	// Bindings are the keys that mean something now, the most important first:
-	// the footer shows the first ones.
+	// Bindings are the keys that work now, the most important first: the footer shows
+	// the first ones.
 	Bindings() []Binding
 }
 
-// Capturer is implemented by views that take typed text: while it reports true,
-// only bindings marked WhileTyping match, and every other key press goes to
-// Update as it is.
+// Capturer is implemented by views that accept typed text. While it reports true, only
+// bindings marked WhileTyping match; every other key press goes to Update.
 type Capturer interface{ CapturingText() bool }
 
 // StatusView adds a short text to the right side of the status line.
 type StatusView interface{ Status() string }
 
-// Worker reports how many pieces of work are in flight in the view. The status
-// line shows the sum, and quitting asks first while it is not zero.
+// Worker reports how much work the view has in flight. The status line shows the sum,
+// and quitting asks first if it is not zero.
 type Worker interface{ Running() int }
 
-// Focuser is told when its tab becomes the active one and when it stops being it.
+// Focuser is notified when its tab becomes active and when it stops being active.
 type Focuser interface {
 	Focus() tea.Cmd
 	Blur()
 }
 
-// Overlay is a view drawn in a frame over the active tab. The topmost one gets
-// every key.
+// Overlay is a view drawn in a frame over the active tab. The topmost one gets every
+// key.
 type Overlay interface {
 	View
-	// Size is the overlay's wish for its inner size, given the screen's; the root
-	// caps it.
+	// Size is the preferred inner size for a screen of w by h; the root caps it.
 	Size(w, h int) (ow, oh int)
 }
 
-// Guarded is implemented by overlays that ignore keys for a moment after they
-// appeared, so that they cannot swallow one meant for what was there before.
+// Guarded is implemented by overlays that ignore keys for a moment after they appear,
+// so that they do not react to a key meant for the view below.
 type Guarded interface{ Guarded() bool }

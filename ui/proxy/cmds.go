@@ -21,7 +21,7 @@ import (
 // showFor is how long a password is shown.
 const showFor = 5 * time.Second
 
-// form of an export: the words of the menu.
+// form is the format of an export, as named in the menu.
 type form string
 
 const (
@@ -32,7 +32,7 @@ const (
 	formPassword form = "password"
 )
 
-// What commands and questions come back with. An empty err is success.
+// Results of commands and questions. An empty err is success.
 type (
 	testLine struct{ text string }
 	tested   struct {
@@ -53,8 +53,8 @@ type (
 	takeReading   struct{ at int }
 )
 
-// startTest tests the login of the form, after a pause where one is due. It ends
-// the editing of a field: what is typed next are keys again.
+// startTest tests the form's login after a pause. It ends the editing of a field, so
+// that the next keys are commands.
 func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	m.form.FocusOn(m.form.Focused(), false)
 	if !m.form.Valid() {
@@ -67,7 +67,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
-	m.test.of, m.test.target, m.test.started = username, q.Target, m.deps.Now()
+	m.test.username, m.test.target, m.test.started = username, q.Target, m.deps.Now()
 	m.test.done, m.test.err, m.test.line, m.test.top = false, "", "connecting to "+m.profile.ProxyAddr(), 0
 	p := m.deps.Prober
 	return kit.Stream(kit.Proxy, &m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
@@ -86,7 +86,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	})
 }
 
-// wait waits for d and tells what is left every second.
+// wait waits for d and reports the time left every second.
 func wait(ctx context.Context, d time.Duration, on func(left time.Duration)) error {
 	for ; d > 0; d -= time.Second {
 		on(d)
@@ -115,7 +115,7 @@ func (m *Model) resolve(z model.Zone, f form) tea.Cmd {
 	})
 }
 
-// login is what exports are made of, without the password.
+// login is the login to export, without the password.
 func (m *Model) login() export.Login {
 	username, _ := m.cred.Username()
 	l := export.LoginOf(m.profile, m.zone(), username)
@@ -125,7 +125,7 @@ func (m *Model) login() export.Login {
 	return l
 }
 
-// exportText is a login in one of its forms.
+// exportText formats a login.
 func exportText(l export.Login, f form, s keystore.Secret) string {
 	switch f {
 	case formCurl:
@@ -149,7 +149,7 @@ type use struct {
 	note   string
 }
 
-// label tells an export with the password from the one without at a glance.
+// label marks an export that contains the password.
 func (e use) label() string {
 	if e.secret && e.form != formPassword {
 		return string(e.form) + " !"
@@ -189,7 +189,7 @@ func (m *Model) copyMenu() tea.Cmd {
 	return widget.OpenMenu(m.deps.Theme, "Copy the login", kit.Proxy, items)
 }
 
-// fillUses offers the exports, or the readings of what was pasted.
+// fillUses lists the exports, or the readings of a pasted login.
 func (m *Model) fillUses() {
 	t := m.deps.Theme
 	if m.pasted.open {
@@ -210,7 +210,7 @@ func (m *Model) fillUses() {
 	})
 }
 
-// use is enter on a line of the lower right pane.
+// use handles enter on a line of the lower right pane.
 func (m *Model) use() tea.Cmd {
 	at := m.uses.Cursor()
 	if m.pasted.open {

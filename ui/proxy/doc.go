@@ -1,5 +1,5 @@
 // Package proxy is the Proxy tab: it composes the login of native access,
-// explains it part by part, reads pasted ones, tests them and hands them out for
+// explains it part by part, parses pasted logins, tests them and exports them for
 // other clients. Passwords are references; the tab asks for a value only to show
 // it for a moment or to copy it, and says so.
 //

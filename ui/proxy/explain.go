@@ -8,13 +8,13 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// explained is one line of the live explanation: a stretch of the username, the
-// brackets under it, and the rows of labels under those.
+// explained is one line of the live explanation: a part of the username, the brackets
+// below it, and the rows of labels below those.
 type explained struct {
 	name     string
 	brackets string
 	labels   []string
-	// spans tell which cells of name belong to which kind of part, for colour.
+	// spans are the parts in name, for their colours.
 	spans []span
 }
 
@@ -26,8 +26,8 @@ type span struct {
 	bad      bool
 }
 
-// explain lays the parts of a username over lines of at most width cells and
-// labels each. A line breaks at the "-" between parts where it can.
+// explain splits a username into lines of at most width cells and labels its parts.
+// Lines break at the "-" between parts if possible.
 func explain(parts []model.UsernamePart, width int) []explained {
 	if width < 8 {
 		return nil
@@ -54,7 +54,7 @@ func explain(parts []model.UsernamePart, width int) []explained {
 		for words != "" {
 			room := width - text.Width(cur.name)
 			chunk := head(words, room)
-			if chunk == "" { // nothing fits beside what is there
+			if chunk == "" { // nothing more fits on this line
 				flush()
 				continue
 			}
@@ -63,7 +63,7 @@ func explain(parts []model.UsernamePart, width int) []explained {
 			words = words[len(chunk):]
 			to := text.Width(cur.name)
 			if words == "" && i < len(parts)-1 {
-				to-- // the "-" is no part of it
+				to-- // without the "-"
 			}
 			if to > from {
 				cur.spans = append(cur.spans, span{from: from, to: to, label: label(p), kind: p.Kind, bad: p.Problem != nil})
@@ -80,8 +80,7 @@ func explain(parts []model.UsernamePart, width int) []explained {
 	return lines
 }
 
-// head is the longest beginning of s, in whole runes, that takes at most room
-// cells.
+// head is the longest prefix of s, in whole runes, of at most room cells.
 func head(s string, room int) string {
 	if text.Width(s) <= room {
 		return s
@@ -97,8 +96,8 @@ func head(s string, room int) string {
 	return s[:end]
 }
 
-// label is the word under a part; the fixed words of the grammar and the names
-// of parameters with a value have none, their values carry it.
+// label is the word below a part. Fixed words and the names of parameters with a value
+// have none; the value has the label.
 func label(p model.UsernamePart) string {
 	switch p.Kind {
 	case model.PartWord:
@@ -113,8 +112,8 @@ func label(p model.UsernamePart) string {
 	}
 }
 
-// bracket draws the brackets and places each label under the middle of its
-// bracket, on the first row where it does not touch its neighbour.
+// bracket draws the brackets and places each label below the middle of its bracket, on
+// the first row where it does not touch its neighbour.
 func (e *explained) bracket(width int) {
 	row := blank(width)
 	var ends []int // per label row: the first cell that is free
@@ -126,16 +125,16 @@ func (e *explained) bracket(width int) {
 		mid := drawBracket(row, s.from, s.to)
 		text := []rune(text.Cut(s.label, width))
 		start := max(0, min(mid-len(text)/2, width-len(text)))
-		at := 0
-		for at < len(ends) && ends[at] > start {
-			at++
+		line := 0
+		for line < len(ends) && ends[line] > start {
+			line++
 		}
-		if at == len(ends) {
+		if line == len(ends) {
 			ends, labels = append(ends, 0), append(labels, blank(width))
 		}
-		copy(labels[at][start:], text)
-		ends[at] = start + len(text) + 1
-		for above := range at { // a line down to it
+		copy(labels[line][start:], text)
+		ends[line] = start + len(text) + 1
+		for above := range line { // connect it to its bracket
 			if labels[above][mid] == ' ' {
 				labels[above][mid] = '│'
 			}

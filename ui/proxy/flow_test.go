@@ -281,14 +281,14 @@ func TestAPastedLoginIsTakenApart(t *testing.T) {
 		s.Press("esc")
 		s.Expect("Use it in")
 		s.Paste("what is this")
-		s.ExpectToast("cannot be read")
+		s.ExpectToast("cannot be parsed")
 	})
 }
 
 func TestSeveralReadingsAreAllShown(t *testing.T) {
 	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
 		s.Press("p")
-		s.Expect("Take a login apart")
+		s.Expect("Parse a login")
 		s.Paste("brd-customer-hl_demo01-zone-res-eu-country-de")
 		s.ExpectNot("zone-res-eu")
 		s.Press("ctrl+s")
@@ -306,7 +306,7 @@ func TestAProductWithoutNativeAccessSaysSo(t *testing.T) {
 		s.Send(kit.Goto{View: kit.Proxy, Msg: kit.OpenLogin{Zone: "serp_demo", Country: "de"}})
 		s.Expect("zone-serp_demo-country-de")
 		s.Press("t")
-		s.ExpectToast("there is no native access to search results (SERP)")
+		s.ExpectToast("search results (SERP) has no native access")
 		if f.tests() != 0 {
 			t.Fatal("it was tested")
 		}

@@ -12,15 +12,15 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fields of the form. Those of parameters are named as the username writes them.
+// Fields of the form. Parameter fields have the parameter's name in the username.
 const (
 	fieldZone   = "zone"
 	fieldMore   = "more"
 	fieldTarget = "target"
 )
 
-// mainParams are always shown, moreParams on demand. Parameters are not shown by
-// the contract: they belong to a dialect.
+// mainParams are always shown, moreParams on demand. The contract shows no parameters;
+// they belong to a dialect.
 func mainParams() []string { return []string{"country", "session"} }
 func moreParams() []string { return []string{"state", "city", "zip", "asn", "os", "carrier", "ip"} }
 
@@ -46,7 +46,7 @@ func newForm(t *kit.Theme) *widget.Form {
 
 func paramField(name string, hidden bool) widget.Field {
 	label := strings.ToUpper(name[:1]) + name[1:]
-	help := "dialect: a parameter of the username that the contract does not show"
+	help := "dialect: a username parameter that the contract does not show"
 	for _, s := range model.UsernameParams() {
 		if s.Name == name {
 			help = s.Meaning + " (dialect, not shown by the contract)"
@@ -57,7 +57,7 @@ func paramField(name string, hidden bool) widget.Field {
 	}}
 }
 
-// checkParam refuses a value that cannot stand in a username.
+// checkParam refuses a value that a username cannot contain.
 func checkParam(name, v string) error {
 	if v = strings.TrimSpace(v); v == "" {
 		return nil
@@ -82,8 +82,8 @@ func checkTarget(s string) error {
 	return nil
 }
 
-// testPage is the page a test fetches when the form names none; empty where the
-// profile's dialect knows of none.
+// testPage is the page a test fetches by default; empty if the profile's dialect has
+// none.
 func (m *Model) testPage() string {
 	d, err := dialect.Find(m.profile.Dialect)
 	if err != nil {
@@ -92,7 +92,7 @@ func (m *Model) testPage() string {
 	return d.TestPage(m.profile.Local)
 }
 
-// showTestPage says in the field what an empty one means.
+// showTestPage shows the default page in the empty field.
 func (m *Model) showTestPage() {
 	page := m.testPage()
 	if page == "" {
@@ -101,7 +101,7 @@ func (m *Model) showTestPage() {
 	m.form.SetPlaceholder(fieldTarget, page)
 }
 
-// changed follows a change of the form.
+// changed updates everything that depends on the form.
 func (m *Model) changed() {
 	if more := m.form.On(fieldMore); more != m.more {
 		m.showMore(more)
@@ -117,13 +117,13 @@ func (m *Model) showMore(on bool) {
 	for _, name := range moreParams() {
 		m.form.SetHidden(name, !on)
 		if !on {
-			m.form.SetValue(name, "") // what is not seen is not sent
+			m.form.SetValue(name, "") // hidden fields are not sent
 		}
 	}
 }
 
-// take fills the form with a credential's zone and parameters; those the form
-// has no field for are named.
+// take fills the form with a credential's zone and parameters. It returns the names of
+// parameters without a field.
 func (m *Model) take(c model.Credential) (left []string) {
 	known := paramFields()
 	for _, name := range known {

@@ -7,7 +7,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// intent is what a key of the tab means.
+// intent is the meaning of a key.
 type intent int
 
 const (
@@ -24,18 +24,18 @@ const (
 	intentBack
 )
 
-// Bindings are the keys as they mean something now.
+// Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		{Keys: []string{"t", "ctrl+j", "f5"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest()},
-		{Keys: []string{"p"}, Label: "paste", Help: "Take a login apart: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
+		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the login for a client.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
 		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal()},
 		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this zone in the Sandbox; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 	out = append(out, m.stepBindings()...)
 	if m.form.CapturingText() {
-		// While a field is edited t is a letter.
+		// While a field is edited, t is a letter.
 		out[0].Keys, out[0].WhileTyping = []string{"ctrl+j", "f5"}, true
 		return append(m.form.Bindings(), out[0])
 	}
@@ -47,13 +47,13 @@ func (m *Model) Bindings() []kit.Binding {
 	case m.test.slot.Running():
 		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.ring.Zoomed || m.ring.At != paneForm:
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Back to the form.", Group: "Panes", Intent: intentBack})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
 	switch m.ring.At {
 	case paneForm:
 		out = append(out, m.form.Bindings()...)
 	case paneUse:
-		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or take the reading.", Group: "Credential", Intent: intentUse})
+		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or use the reading.", Group: "Credential", Intent: intentUse})
 		out = append(out, widget.MotionBindings()...)
 	default:
 		out = append(out, widget.MotionBindings()...)
@@ -61,7 +61,7 @@ func (m *Model) Bindings() []kit.Binding {
 	return out
 }
 
-// whyNotTest is the reason why the login cannot be tested; empty when it can.
+// whyNotTest returns the reason why the login cannot be tested, or "".
 func (m *Model) whyNotTest() string {
 	switch {
 	case m.test.slot.Running():
@@ -76,7 +76,7 @@ func (m *Model) whyNotTest() string {
 	return m.whyNotCopy()
 }
 
-// whyNotCopy is the reason why there is no login to hand out.
+// whyNotCopy returns the reason why the login cannot be copied, or "".
 func (m *Model) whyNotCopy() string {
 	if m.profile.ProxyHost == "" {
 		if m.session.Local && !m.session.Ready {
@@ -85,7 +85,7 @@ func (m *Model) whyNotCopy() string {
 		return "the profile names no proxy_host"
 	}
 	if !m.zone().Product.NativeAccess() {
-		return "there is no native access to " + m.zone().Product.Label() + " (service.md 5.2)"
+		return m.zone().Product.Label() + " has no native access (service.md 5.2)"
 	}
 	if _, err := m.cred.Username(); err != nil {
 		return err.Error()

@@ -16,12 +16,12 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Prober is what the tab asks of the service.
+// Prober is the part of the service the tab uses.
 type Prober interface {
 	Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error)
 }
 
-// Deps are the tab's parts, all of them required.
+// Deps are the parts the tab works with; all are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx    context.Context //nolint:containedctx // the tab lives as long as the program
@@ -31,7 +31,7 @@ type Deps struct {
 	// Profile is the profile in use. It does no I/O; it is called when the session
 	// changes.
 	Profile func() profile.Profile
-	// Reveal gives a zone's password. It is called in a command, and only when the
+	// Reveal returns a zone's password. It is called in a command, and only if the
 	// operator asks to see or to copy the password.
 	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
 	// ProxyEnv says that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is set in the
@@ -50,17 +50,17 @@ const (
 // rounds is how many calls a test makes to see the exits rotate.
 const rounds = 5
 
-// test is the last test and the one that runs.
+// test is the running test, or the last one.
 type test struct {
-	slot    kit.Slot
-	line    string // what the running one does
-	started time.Time
-	of      string // the username that is or was tested
-	target  string
-	result  model.ProbeResult
-	done    bool
-	err     string
-	top     int
+	slot     kit.Slot
+	line     string // progress of the running test
+	started  time.Time
+	username string // the tested username
+	target   string
+	result   model.ProbeResult
+	done     bool
+	err      string
+	top      int
 }
 
 // reveal is the password while it is shown.
@@ -71,10 +71,10 @@ type reveal struct {
 	slot   kit.Slot
 }
 
-// pasted is a login that was taken apart.
+// pasted is a parsed login.
 type pasted struct {
 	open     bool
-	login    model.Login // without its password, which is not kept
+	login    model.Login // without its password
 	readings []model.Reading
 	notes    []string
 }
@@ -106,16 +106,16 @@ func New(d Deps) *Model {
 	return m
 }
 
-// Init has nothing to start: the session comes as a message.
+// Init does nothing: the session comes as a message.
 func (m *Model) Init() tea.Cmd { return nil }
 
-// Title is the tab's word.
+// Title is the tab's name.
 func (m *Model) Title() string { return "Proxy" }
 
 // CapturingText reports whether a field is being edited.
 func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
-// Running counts a test in flight.
+// Running is 1 while a test runs.
 func (m *Model) Running() int {
 	if m.test.slot.Running() {
 		return 1
@@ -123,7 +123,7 @@ func (m *Model) Running() int {
 	return 0
 }
 
-// Status is what a running test does.
+// Status says that a test runs.
 func (m *Model) Status() string {
 	if m.test.slot.Running() {
 		return "testing"
@@ -131,10 +131,10 @@ func (m *Model) Status() string {
 	return ""
 }
 
-// Focus has nothing to load.
+// Focus does nothing.
 func (m *Model) Focus() tea.Cmd { return nil }
 
-// Blur hides the password: nobody looks at it any more.
+// Blur hides the password.
 func (m *Model) Blur() { m.hide() }
 
 func (m *Model) hide() {
@@ -143,8 +143,8 @@ func (m *Model) hide() {
 	m.reveal.slot.Drop()
 }
 
-// zone is the zone of the form; a name the profile does not know has no product
-// and no password.
+// zone is the form's zone. A zone unknown to the profile has no product and no
+// password.
 func (m *Model) zone() model.Zone {
 	name := m.form.Value(fieldZone)
 	if z, ok := m.profile.Zone(name); ok {
@@ -153,8 +153,8 @@ func (m *Model) zone() model.Zone {
 	return model.Zone{Name: model.ZoneName(name)}
 }
 
-// setProfile reads the profile and offers its zones; what the operator wrote
-// stays, unless the zone is gone.
+// setProfile reads the profile and lists its zones. The operator's input stays, unless
+// its zone has gone.
 func (m *Model) setProfile() {
 	m.profile = m.deps.Profile()
 	options := make([]widget.Option, 0, len(m.profile.Zones))
@@ -183,7 +183,7 @@ func (m *Model) setProfile() {
 	m.compose()
 }
 
-// compose makes the credential of what the form says.
+// compose builds the credential from the form.
 func (m *Model) compose() {
 	c := model.Credential{Prefix: m.profile.UsernamePrefix, Account: m.profile.Account, Zone: model.ZoneName(m.form.Value(fieldZone))}
 	for _, name := range paramFields() {

@@ -7,8 +7,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// areas is where the panes are drawn at w by h: the form and the test beside the
-// username and its uses, or stacked on narrow screens; a zoomed pane alone.
+// areas places the panes at w by h: the form and the test beside the username and its
+// uses, or stacked on narrow screens. A zoomed pane fills the tab.
 func (m *Model) areas(w, h int) []kit.Area {
 	switch {
 	case m.ring.Zoomed:
@@ -27,8 +27,8 @@ func (m *Model) areas(w, h int) []kit.Area {
 	}
 }
 
-// stacked puts the form above the username and the test, or the uses while
-// they have the focus. The form gives way to a pane that is in use.
+// stacked puts the form above the username and the test, or the uses while they have
+// the focus. The form shrinks for the focused pane.
 func (m *Model) stacked(w, h int) []kit.Area {
 	low := paneTest
 	if m.ring.At == paneUse {
@@ -55,8 +55,8 @@ func (m *Model) stacked(w, h int) []kit.Area {
 	}
 }
 
-// click gives the focus to the pane under the pointer, and picks a field or a
-// line of it. The first click on the form only brings it the focus.
+// click focuses the pane under the pointer and selects a field or a line. The first
+// click on the form only focuses it.
 func (m *Model) click(c tea.MouseClickMsg) {
 	hit, ok := m.drawn.At(c.X, c.Y)
 	if !ok {
@@ -66,7 +66,7 @@ func (m *Model) click(c tea.MouseClickMsg) {
 	m.ring.At = hit.Pane
 	switch {
 	case hit.Pane != paneForm:
-		m.form.FocusOn(m.form.Focused(), false) // what was being typed is taken
+		m.form.FocusOn(m.form.Focused(), false) // typed text is kept
 		if hit.Pane == paneUse {
 			m.uses.Click(hit.Line)
 		}

@@ -12,34 +12,34 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// openPaste asks for a login. What is typed is masked: it may hold a password.
+// openPaste asks for a login. The input is masked: it may contain a password.
 func (m *Model) openPaste() tea.Cmd {
 	form := widget.NewForm(m.deps.Theme, widget.Field{
 		Name: "login", Label: "Login", Secret: true, Placeholder: "paste it here",
-		Help: "It takes " + forms + ". Masked, because it may hold a password; the password is not kept.",
+		Help: "Accepts " + forms + ". Masked, because it may contain a password; the password is not kept.",
 		Check: func(s string) error {
 			_, err := readLogin(s)
 			return err
 		},
 	})
-	m.paste = widget.NewFormDialog(m.deps.Theme, "Take a login apart", form)
-	m.paste.Submit = "take it apart"
+	m.paste = widget.NewFormDialog(m.deps.Theme, "Parse a login", form)
+	m.paste.Submit = "parse it"
 	m.paste.OnSubmit = func(f *widget.Form) tea.Cmd {
 		d := m.paste
-		m.paste = nil // what was pasted may hold a password
+		m.paste = nil // the form may hold a password
 		return tea.Sequence(func() tea.Msg { return kit.Close{Overlay: d} }, m.readPaste(f.Value("login")))
 	}
 	return kit.OpenOverlay(m.paste)
 }
 
-// forms is what readLogin reads.
+// forms lists what readLogin accepts.
 const forms = "a URL, host:port:user:password, user:password@host:port, user:password, or a username"
 
-// readLogin reads a pasted login with a username in it. Its errors say what
-// would have been read, and hold nothing of what was pasted but that.
+// readLogin parses a pasted login that contains a username. Its errors list the
+// accepted forms and do not repeat the pasted text.
 func readLogin(s string) (model.Login, error) {
 	if words := strings.Fields(s); len(words) > 1 && words[0] == "curl" {
-		return model.Login{}, errors.New("a curl command is not read: paste what stands after its --proxy or --proxy-user; it reads " + forms)
+		return model.Login{}, errors.New("a curl command is not accepted: paste the value of its --proxy or --proxy-user; accepted are " + forms)
 	}
 	l, err := model.ParseLogin(s)
 	if err == nil && l.Username == "" {
@@ -49,24 +49,24 @@ func readLogin(s string) (model.Login, error) {
 		_, err = model.ReadUsername(l.Username, nil)
 	}
 	if err != nil {
-		return model.Login{}, fmt.Errorf("%w; it reads %s", err, forms)
+		return model.Login{}, fmt.Errorf("%w; accepted are %s", err, forms)
 	}
 	return l, nil
 }
 
-// readPaste takes a pasted login apart. The likeliest reading fills
-// the form, which sends nothing; all are shown, and enter takes another.
+// readPaste parses a pasted login. The likeliest reading fills in the form, which sends
+// nothing; all readings are listed, and enter uses another one.
 func (m *Model) readPaste(text string) tea.Cmd {
 	l, err := readLogin(text)
 	if err != nil {
-		return kit.Warn("what was pasted cannot be read: " + err.Error())
+		return kit.Warn("the pasted text cannot be parsed: " + err.Error())
 	}
 	readings, err := model.ReadUsername(l.Username, m.profile.ZoneNames())
 	if err != nil {
-		return kit.Warn("what was pasted cannot be read: " + err.Error())
+		return kit.Warn("the pasted text cannot be parsed: " + err.Error())
 	}
 	hadPassword := l.HasPassword
-	l.Password = "" // only its presence matters: tests use the zone's own reference
+	l.Password = "" // only its presence matters: tests use the zone's reference
 	m.pasted = pasted{open: true, login: l, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
 	m.uses.SetCursor(0)
 	m.fillUses()
@@ -74,7 +74,7 @@ func (m *Model) readPaste(text string) tea.Cmd {
 	return m.takeReading(0)
 }
 
-// pasteNotes says what differs from the profile, and what became of the password.
+// pasteNotes says what differs from the profile, and that the password was dropped.
 func (m *Model) pasteNotes(l model.Login, c model.Credential, hadPassword bool) []string {
 	notes := []string{"read as " + l.Source}
 	if hadPassword {

@@ -42,8 +42,8 @@ func (m *Model) testLines(w int) []string {
 	return m.inked(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
 }
 
-// resultLines is the verdict, what the proxy answered, the exits, the evidence
-// and what to do next.
+// resultLines are the verdict, the proxy's answer, the exits, the evidence and the next
+// steps.
 func (m *Model) resultLines(w int) []string {
 	t, r := m.deps.Theme, m.test.result
 	glyph, ink := t.ClassMark(r.Diagnosis.Class)
@@ -61,8 +61,8 @@ func (m *Model) resultLines(w int) []string {
 		parts = append(parts, "total "+text.Took(r.Timing.Total))
 	}
 	var out []string
-	if username, _ := m.cred.Username(); username != m.test.of {
-		out = append(out, m.inked(t.Note, "! of another login: "+m.test.of, w)...)
+	if username, _ := m.cred.Username(); username != m.test.username {
+		out = append(out, m.inked(t.Note, "! of another login: "+m.test.username, w)...)
 	}
 	for _, l := range flowed(parts, w) {
 		out = append(out, ink.Render(l))
@@ -75,7 +75,7 @@ func (m *Model) resultLines(w int) []string {
 	return append(out, m.headerLines(w)...)
 }
 
-// flowed puts parts on as few lines as hold them, without breaking one.
+// flowed joins parts to as few lines as possible, without breaking one.
 func flowed(parts []string, w int) []string {
 	var out []string
 	line := ""
@@ -93,7 +93,7 @@ func flowed(parts []string, w int) []string {
 	return append(out, text.Cut(line, w))
 }
 
-// exitLines say whether the exit rotates between calls and stays in a session.
+// exitLines say whether the exit rotates between calls and is kept in a session.
 func (m *Model) exitLines(w int) []string {
 	t, r := m.deps.Theme, m.test.result
 	var seen []string
@@ -109,7 +109,7 @@ func (m *Model) exitLines(w int) []string {
 	switch {
 	case len(r.Exits) == 0:
 	case unknown == len(r.Exits):
-		out = append(out, m.inked(t.Muted, "exit not told by the proxy or the page", w)...)
+		out = append(out, m.inked(t.Muted, "neither the proxy nor the page reports the exit", w)...)
 	case len(r.Exits) == 1:
 		out = append(out, "exit "+text.Clean(seen[0]))
 	default:
@@ -125,8 +125,8 @@ func (m *Model) exitLines(w int) []string {
 	return out
 }
 
-// failureLines are the cause, the next steps and the evidence: on a short screen
-// the evidence is what has to be scrolled to.
+// failureLines are the cause, the next steps and the evidence, which comes last: on a
+// short screen one scrolls to it.
 func (m *Model) failureLines(w int) []string {
 	t, d := m.deps.Theme, m.test.result.Diagnosis
 	out := m.inked(t.Text, d.Summary, w)
@@ -165,7 +165,7 @@ func headers(header map[string][]string) []string {
 	return out
 }
 
-// refLabel names a password reference as it may be shown.
+// refLabel describes a password reference for display.
 func refLabel(ref string) string {
 	r, err := keystore.ParseRef(ref)
 	if err != nil {

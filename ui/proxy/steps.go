@@ -12,25 +12,25 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// backOff is how long "slow down" waits when the answer asks for nothing: the
-// longest of the example delays of service.md 8.
+// backOff is how long "slow down" waits if the answer names no delay: the longest of
+// the example delays in service.md 8.
 const backOff = 5 * time.Second
 
-// maxPause bounds what an answer may make the console wait.
+// maxPause bounds the delay that an answer asks for.
 const maxPause = 5 * time.Minute
 
-// step is a next step of the last test that a key takes.
+// step is a next step of the last test with a key.
 type step struct {
 	key, label, help string
 	disabled         string
 	do               doStep
 }
 
-// doStep is a next step as the message of its key.
+// doStep is the message of a step's key.
 type doStep struct{ action model.Action }
 
-// steps are the next steps that the tab can take, one per key, and the advice
-// that is left to the operator. The letters are those of the Sandbox.
+// steps returns the next steps with keys, one per key, and the advice without. The
+// keys are those of the Sandbox.
 func (m *Model) steps() (act []step, advice []string) {
 	if !m.test.done || m.test.slot.Running() {
 		return nil, nil
@@ -80,7 +80,7 @@ func (m *Model) stepOf(s model.Step) step {
 	}
 }
 
-// productStep offers a zone of a product; without one it says so.
+// productStep offers a zone of a product, or says that the profile has none.
 func (m *Model) productStep(key string, p model.Product) step {
 	z, ok := m.zoneOf(p)
 	if !ok {
@@ -98,7 +98,7 @@ func (m *Model) zoneOf(p model.Product) (model.Zone, bool) {
 	return model.Zone{}, false
 }
 
-// pause is what the answer asked for, or the back-off.
+// pause is the delay the answer asks for, or the back-off.
 func (m *Model) pause() time.Duration {
 	if after := m.test.result.Diagnosis.RetryAfter; after > 0 {
 		return min(after, maxPause)
@@ -106,8 +106,8 @@ func (m *Model) pause() time.Duration {
 	return backOff
 }
 
-// stepBindings are the keys of the next steps. The test's pane names them, so
-// the footer does not.
+// stepBindings are the keys of the next steps. The test pane shows them, so the footer
+// does not.
 func (m *Model) stepBindings() []kit.Binding {
 	act, _ := m.steps()
 	var out []kit.Binding
@@ -135,7 +135,7 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 	case model.ActionCheckLogin:
 		m.ring.At, m.nameTop = paneName, 0
 	case model.ActionTrustCA:
-		m.ring.At, m.nameTop = paneName, 1<<20 // the verdict on the CA stands last
+		m.ring.At, m.nameTop = paneName, 1<<20 // the verdict on the CA is last
 	case model.ActionCheckZone:
 		m.ring.At = paneForm
 		field := fieldZone
@@ -163,8 +163,8 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	return kit.Info(fmt.Sprintf("the form has zone %s now: t tests it", z.Name))
 }
 
-// nextLines are the next steps, each with its key where one takes it, and else
-// with the reason why none does.
+// nextLines are the next steps, each with its key, or with the reason why it is
+// disabled.
 func (m *Model) nextLines(w int) []string {
 	t := m.deps.Theme
 	act, advice := m.steps()

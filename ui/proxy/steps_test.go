@@ -1,6 +1,7 @@
 package proxy_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -88,18 +89,22 @@ func TestATestFromAFieldEndsTheTyping(t *testing.T) {
 
 func TestWhatCannotBeReadSaysWhatCan(t *testing.T) {
 	for pasted, want := range map[string]string{
-		"curl -x http://u:p@h:33335 https://x.test": "a curl command is not read: paste what stands after its --proxy or --proxy-user",
-		"not a login at all":                        "it reads a URL, host:port:user:password",
-		"example.com:33335":                         "it reads a URL, host:port:user:password",
+		"curl -x http://u:p@h:33335 https://x.test": "a curl command is not accepted: paste the value of its --proxy or --proxy-user",
+		"not a login at all":                        "accepted are a URL, host:port:user:password",
+		"example.com:33335":                         "accepted are a URL, host:port:user:password",
 	} {
 		flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
 			s.Paste(pasted)
-			s.ExpectToast("cannot be read")
+			s.ExpectToast("cannot be parsed")
 			s.Press("p")
 			s.Type(pasted)
 			s.Press("ctrl+s")
-			s.Expect("Take a login apart")
-			flat := strings.Join(strings.Fields(strings.ReplaceAll(s.Screen(), "│", " ")), " ")
+			s.Expect("Parse a login")
+			var words []string
+			for line := range strings.SplitSeq(s.Screen(), "\n") { // the dialog is the widest box
+				words = append(words, slices.MaxFunc(strings.Split(line, "│"), func(a, b string) int { return len(a) - len(b) }))
+			}
+			flat := strings.Join(strings.Fields(strings.Join(words, " ")), " ")
 			if !strings.Contains(flat, want) {
 				t.Errorf("%q: no %q in\n%s", pasted, want, s.Screen())
 			}

@@ -6,7 +6,7 @@ import (
 	"zonedeck/model"
 )
 
-// caState is whether the client has the service's CA.
+// caState says whether the client has the service's CA.
 type caState int
 
 const (
@@ -14,19 +14,19 @@ const (
 	caUnneeded
 	caMissing
 	caFile    // the profile names a file; the service uses it
-	caSkipped // the profile switched certificate checks off
+	caSkipped // the profile disables certificate checks
 )
 
-// trust is the verdict over the service's CA for one zone.
+// trust is the verdict on the service's CA for one zone.
 type trust struct {
 	state caState
 	text  string
 	next  string // what to do; empty when nothing is needed
 }
 
-// trustOf applies service.md 5.2 rule 3 to a zone and what the profile says.
-// Whether the file holds the right certificate, and whether the system trusts
-// it, shows only in a test: that is said, not guessed.
+// trustOf applies service.md 5.2 rule 3 to a zone and the profile's settings. Only a
+// test can show whether the file contains the right certificate and whether the system
+// trusts it; the text says so.
 func trustOf(z model.Zone, caPath string, verify bool) trust {
 	if !verify {
 		return trust{

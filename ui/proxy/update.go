@@ -10,7 +10,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update takes intents, results, what is typed and what is pasted.
+// Update handles intents, results, typed and pasted text.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
@@ -117,7 +117,7 @@ func (m *Model) back() {
 	}
 }
 
-// scroll passes a motion on to a pane.
+// scroll passes a motion to a pane.
 func (m *Model) scroll(pane int, msg tea.Msg) {
 	switch pane {
 	case paneUse:
@@ -129,7 +129,7 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	}
 }
 
-// result takes what a command came back with; ok is false for other messages.
+// result handles the results of commands; ok is false for other messages.
 func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	switch msg := msg.(type) {
 	case testLine:

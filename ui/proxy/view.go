@@ -11,8 +11,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Render draws the form and the test beside the username and its uses, or all of
-// them stacked on narrow screens.
+// Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
 	var frame string
 	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
@@ -48,8 +47,7 @@ func (m *Model) renderUsername(w, h int) string {
 	return widget.Pane(m.deps.Theme, title, m.ring.At == paneName, w, h, indent(lines[top:min(top+ih, len(lines))]))
 }
 
-// usernameLines is the username with its explanation, the notes, and what will
-// be used.
+// usernameLines are the username with its explanation, the notes, and the settings.
 func (m *Model) usernameLines(w int) []string {
 	t := m.deps.Theme
 	if m.profile.ProxyHost == "" && !m.session.Ready {
@@ -103,11 +101,11 @@ func (m *Model) usernameLines(w int) []string {
 	return out
 }
 
-// ambiguous begins the notes of the model about other readings.
+// ambiguous is the prefix of the model's notes about other readings.
 const ambiguous = "ambiguous:"
 
-// noteLines are what is to be known of the credential. Other readings are only
-// worth a warning when the profile's zones do not decide between them.
+// noteLines are the notes on the credential. Other readings are a warning only if the
+// profile's zones do not rule them out.
 func (m *Model) noteLines(w int) []string {
 	t := m.deps.Theme
 	var out []string
@@ -122,15 +120,15 @@ func (m *Model) noteLines(w int) []string {
 	}
 	switch {
 	case others > 0 && m.decided():
-		out = append(out, m.inked(t.Muted, "other readings: "+text.Count(others)+", none of a zone of this profile", w)...)
+		out = append(out, m.inked(t.Muted, "other readings: "+text.Count(others)+", none with a zone of this profile", w)...)
 	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
 		out = append(out, m.inked(t.Muted, "zone name contains no \"-\": one reading", w)...)
 	}
 	return out
 }
 
-// decided reports whether this is the only reading of the username that names
-// one of the profile's zones.
+// decided reports whether no other reading of the username names one of the profile's
+// zones.
 func (m *Model) decided() bool {
 	username, err := m.cred.Username()
 	if err != nil {
@@ -156,8 +154,7 @@ func (m *Model) refusedParams() bool {
 	return err == nil && d.RefuseParams(m.cred.Params) != nil
 }
 
-// passwordText is the reference; the value itself stands there for as long as
-// the operator asked to see it.
+// passwordText is the reference to the password, or its value while it is revealed.
 func (m *Model) passwordText() string {
 	z := m.zone()
 	switch {
@@ -182,7 +179,7 @@ func (m *Model) fact(name, value string, w int) []string {
 	return out
 }
 
-// inkName colours the parts; the brackets say the same without colour.
+// inkName colours the parts; the brackets show the same without colour.
 func (m *Model) inkName(e explained) string {
 	t := m.deps.Theme
 	var b strings.Builder
@@ -219,7 +216,6 @@ func (m *Model) renderUses(w, h int) string {
 	t, focused := m.deps.Theme, m.ring.At == paneUse
 	iw, ih := widget.Inner(w, h)
 	if !m.pasted.open {
-		// The table's header line has no words here; it stays as a margin.
 		return widget.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
 	}
 	var notes []string

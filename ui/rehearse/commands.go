@@ -10,7 +10,7 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// Emulator is what can be told to the local emulator.
+// Emulator controls the local emulator.
 type Emulator interface {
 	Faults(ctx context.Context) ([]rehearsal.Fault, error)
 	AddFault(ctx context.Context, r rehearsal.Rule) (rehearsal.Fault, error)
@@ -19,20 +19,20 @@ type Emulator interface {
 	Advance(ctx context.Context, by time.Duration) (rehearsal.Time, error)
 }
 
-// Deps is what the commands need.
+// Deps are the parts the commands work with.
 type Deps struct {
 	Ctx   context.Context //nolint:containedctx // the commands live as long as the program
 	Now   func() time.Time
 	Theme *kit.Theme
-	// Profile is the profile in use; Emulator is nil where it is a real account.
+	// Profile is the profile in use; Emulator is nil for a real account.
 	Profile  string
 	Emulator Emulator
 	// Zones are the names of the emulator's zones; it does no I/O.
 	Zones func() []string
 	// StateDir is the folder that keeps the emulator's clock.
 	StateDir string
-	// Moved gives the message that tells every view of the emulator's time as it is now;
-	// it is called in a command.
+	// Moved returns the message that reports the emulator's new time to every view; it
+	// is called in a command.
 	Moved func(ctx context.Context) tea.Msg
 }
 
@@ -42,7 +42,7 @@ const group = "Emulator"
 func Commands(d Deps) []kit.Binding {
 	why := ""
 	if d.Emulator == nil {
-		why = "only the local emulator can rehearse this; " + d.Profile + " is a real account"
+		why = "only the local emulator can do this; " + d.Profile + " is a real account"
 	}
 	open := func(make func(Deps) kit.Overlay) tea.Cmd {
 		return func() tea.Msg { return kit.Open{Overlay: make(d)} }

@@ -14,7 +14,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fields of the form that are no fields of a rule.
+// Fields of the form that are not fields of a rule.
 const (
 	fieldPreset = "preset"
 	fieldPoint  = "point"
@@ -22,31 +22,31 @@ const (
 	fieldCalls  = "calls"
 )
 
-// ownFault is the choice of no preset.
-const ownFault = "own"
+// customFault is the choice of no preset.
+const customFault = "custom"
 
-// everyZone matches as a pattern what no zone at all says.
+// everyZone stands for a rule without a zone.
 const everyZone = "*"
 
 // faultForm is the overlay that adds a fault.
 type faultForm struct {
 	*widget.FormDialog
 	deps   Deps
-	preset string // the one that was filled in last
-	point  string // the one that the fields were shown for
+	preset string // the preset filled in last
+	point  string // the point the fields were shown for
 	action string
 }
 
-// faultAdded is the end of the call.
+// faultAdded is the result of the call.
 type faultAdded struct {
 	fault rehearsal.Fault
 	err   error
 }
 
 func newFaultForm(d Deps) *faultForm {
-	f := &faultForm{deps: d, preset: ownFault}
+	f := &faultForm{deps: d, preset: customFault}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Add a fault", widget.NewForm(d.Theme, faultFields(d)...))
-	f.Intro = "Take a common one and change it, or fill in your own. The emulator does it to everybody who uses it, until it is removed."
+	f.Intro = "Choose a common fault and change it, or fill in your own. It hits every client of the emulator until it is removed."
 	f.Submit = "add it"
 	f.OnSubmit = f.add
 	f.OnChange = f.follow
@@ -56,7 +56,7 @@ func newFaultForm(d Deps) *faultForm {
 }
 
 func faultFields(d Deps) []widget.Field {
-	presets := []widget.Option{{Value: ownFault, Label: "none: your own"}}
+	presets := []widget.Option{{Value: customFault, Label: "none: your own"}}
 	for i, p := range rehearsal.Presets() {
 		presets = append(presets, widget.Option{Value: strconv.Itoa(i), Label: p.Name, Note: p.Rehearses})
 	}
@@ -69,7 +69,7 @@ func faultFields(d Deps) []widget.Field {
 		zones = append(zones, widget.Option{Value: z})
 	}
 	return []widget.Field{
-		{Name: fieldPreset, Label: "Common", Kind: widget.FieldPick, Options: presets, Value: ownFault, Help: "Fills in the fields below."},
+		{Name: fieldPreset, Label: "Common", Kind: widget.FieldPick, Options: presets, Value: customFault, Help: "Fills in the fields below."},
 		{Name: fieldPoint, Label: "Where", Kind: widget.FieldChoice, Options: points, Value: "target"},
 		{Name: fieldAction, Label: "What", Kind: widget.FieldPick, Value: "status"},
 		{Name: "status", Label: "Status", Placeholder: "such as 503", Check: whole},
@@ -78,11 +78,11 @@ func faultFields(d Deps) []widget.Field {
 		{Name: "message", Label: "Message"},
 		{Name: "after", Label: "After bytes", Placeholder: "such as 1024", Check: whole},
 		{Name: "pause", Label: "Pause", Placeholder: "between chunks, such as 50ms"},
-		{Name: "chunk", Label: "Chunk bytes", Placeholder: "1 where left out", Check: whole},
+		{Name: "chunk", Label: "Chunk bytes", Placeholder: "default 1", Check: whole},
 		{Name: "rate", Label: "Rate", Placeholder: "bytes a second, such as 1024", Check: whole},
-		{Name: "copies", Label: "Copies", Placeholder: "2 where left out", Check: whole},
+		{Name: "copies", Label: "Copies", Placeholder: "default 2", Check: whole},
 		{Name: "delay", Label: "Delay", Placeholder: "before anything else, such as 300ms"},
-		{Name: "accepted", Label: "Accepted", Kind: widget.FieldToggle, Help: "The call happens; its answer alone is lost or replaced."},
+		{Name: "accepted", Label: "Accepted", Kind: widget.FieldToggle, Help: "The call takes effect; only its answer is lost or replaced."},
 		{Name: "zone", Label: "Zone", Kind: widget.FieldPick, Options: zones, Value: everyZone, Free: true},
 		{Name: "host", Label: "Host", Placeholder: "of the target or webhook; * is any text"},
 		{Name: "path", Label: "Path", Placeholder: "* is any text"},
@@ -91,7 +91,7 @@ func faultFields(d Deps) []widget.Field {
 	}
 }
 
-// callFields say which of the calls are hit.
+// callFields select the calls that are hit.
 func callFields() []string {
 	return []string{"nth", "from", "until", "every", "times", "probability", "in", "for"}
 }
@@ -111,7 +111,7 @@ func checkCalls(v string) error {
 	return err
 }
 
-// parseCalls reads words like from=3.
+// parseCalls parses words like from=3.
 func parseCalls(v string) (map[string]string, error) {
 	out := map[string]string{}
 	for word := range strings.FieldsSeq(v) {
@@ -124,7 +124,7 @@ func parseCalls(v string) (map[string]string, error) {
 	return out, nil
 }
 
-// known are the fields beside the calls that a point knows of.
+// known are the fields, besides those of the calls, that a point knows.
 func known(point string) []string {
 	switch point {
 	case "webhook":
@@ -138,7 +138,7 @@ func known(point string) []string {
 	}
 }
 
-// follow keeps the fields in step with what was picked.
+// follow updates the fields after a choice.
 func (f *faultForm) follow(values *widget.Form) {
 	if p := values.Value(fieldPreset); p != f.preset {
 		f.preset = p
@@ -191,7 +191,7 @@ func (f *faultForm) fillIn(values *widget.Form, preset string) {
 	values.SetValue(fieldCalls, strings.Join(calls, " "))
 }
 
-// meaning is what an action does, in a few words.
+// meaning describes an action in a few words.
 func meaning(action string) string {
 	switch action {
 	case "latency":
@@ -211,9 +211,9 @@ func meaning(action string) string {
 	case "cut":
 		return "end the body early"
 	case "dribble":
-		return "the body in drops"
+		return "send the body in small pieces"
 	case "bandwidth":
-		return "the body at a rate"
+		return "limit the body's rate"
 	case "malformed":
 		return "answer with garbage"
 	case "empty":
@@ -235,7 +235,7 @@ func meaning(action string) string {
 	}
 }
 
-// rule is what a form whose checks have passed describes: what is hidden does not count.
+// rule returns the rule that a valid form describes. Hidden fields are ignored.
 func (f *faultForm) rule(values *widget.Form) (rehearsal.Rule, error) {
 	fields, err := parseCalls(values.Value(fieldCalls))
 	if err != nil {

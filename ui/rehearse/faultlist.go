@@ -13,20 +13,20 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// refreshEvery is how often an open list asks for its counters.
+// refreshEvery is how often an open list reloads.
 const refreshEvery = time.Second
 
-// faultList is the overlay that shows the faults.
+// faultList is the overlay that lists the faults.
 type faultList struct {
 	deps    Deps
 	table   widget.Table
 	faults  []rehearsal.Fault
 	loaded  bool
 	problem string
-	busy    bool // a call is on its way, which the next one waits for
+	busy    bool // a call is in flight; the next one waits for it
 }
 
-// Intents, and what calls end with.
+// Intents, and the results of calls.
 type (
 	listAdd    struct{}
 	listTurn   struct{}
@@ -53,18 +53,18 @@ func newFaultList(d Deps) *faultList {
 	return l
 }
 
-// Init reads the list, and goes on reading it while it is open.
+// Init loads the list, and reloads it while it is open.
 func (l *faultList) Init() tea.Cmd { return tea.Batch(l.load(), l.beat()) }
 
 // Title is the list's heading.
 func (l *faultList) Title() string { return "Faults of the emulator" }
 
-// Size asks for the list and the two lines about the row under the cursor.
+// Size is the size of the list and two lines for the selected row.
 func (l *faultList) Size(w, h int) (int, int) {
 	return min(104, w-6), min(max(len(l.faults)+4, 8), h-4)
 }
 
-// beat asks again in a moment; it is dropped when the list is closed by then.
+// beat schedules the next reload; it is dropped if the list has been closed.
 func (l *faultList) beat() tea.Cmd {
 	return kit.After(l.deps.Ctx, refreshEvery, kit.ForOverlay{Overlay: l, Msg: listBeat{}})
 }
@@ -77,7 +77,7 @@ func (l *faultList) load() tea.Cmd {
 	}
 }
 
-// change makes a call that changes the list.
+// change runs a call that changes the list.
 func (l *faultList) change(call func() error) tea.Cmd {
 	l.busy = true
 	return func() tea.Msg { return kit.ForOverlay{Overlay: l, Msg: listChanged{call()}} }
@@ -96,11 +96,11 @@ func (l *faultList) Bindings() []kit.Binding {
 	f, ok := l.current()
 	switch {
 	case !ok:
-		none = "there is no fault"
+		none = "no fault is selected"
 	case l.busy:
-		none = "a change is on its way"
+		none = "a change is in progress"
 	}
-	turn := kit.Binding{Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters go on.", Group: "Faults", Intent: listTurn{}, Disabled: none}
+	turn := kit.Binding{Keys: []string{"space"}, Label: "off", Help: "Switch the fault off, or on again; its counters stay.", Group: "Faults", Intent: listTurn{}, Disabled: none}
 	if f.Off {
 		turn.Label = "on"
 	}
@@ -118,7 +118,7 @@ func (l *faultList) Bindings() []kit.Binding {
 	return out
 }
 
-// Update takes an intent, the end of a call, or a motion.
+// Update handles intents, results of calls, and motions.
 func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 	d := l.deps
 	switch msg := msg.(type) {
@@ -128,7 +128,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(l.load(), l.beat())
 	case listLoaded:
-		l.took(msg)
+		l.setFaults(msg)
 	case listChanged:
 		l.busy = false
 		if msg.err != nil {
@@ -160,7 +160,7 @@ func (l *faultList) Update(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-func (l *faultList) took(msg listLoaded) {
+func (l *faultList) setFaults(msg listLoaded) {
 	if msg.err != nil {
 		l.problem = msg.err.Error()
 		return
@@ -182,7 +182,7 @@ func (l *faultList) row(i int) []widget.Cell {
 	}
 }
 
-// Render draws the list and the row under the cursor in full.
+// Render draws the list and the details of the selected row.
 func (l *faultList) Render(w, h int) string {
 	th := l.deps.Theme
 	switch {
@@ -191,7 +191,7 @@ func (l *faultList) Render(w, h int) string {
 	case !l.loaded:
 		return widget.Block("\n "+th.Muted.Render("asking the emulator…"), w, h)
 	case len(l.faults) == 0:
-		return widget.Block("\n "+th.Muted.Render("No fault is set: the emulator behaves.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
+		return widget.Block("\n "+th.Muted.Render("No fault is set: the emulator works normally.")+"\n\n "+th.KeyHint.Render("a")+" adds one.", w, h)
 	}
 	detail := ""
 	if f, ok := l.current(); ok {

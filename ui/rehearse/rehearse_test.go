@@ -268,9 +268,9 @@ func TestTheListCountsSwitchesAndRemoves(t *testing.T) {
 			s.Press("X")
 			s.After(time.Second)
 			s.Press("y")
-			s.Expect("No fault is set: the emulator behaves.")
+			s.Expect("No fault is set: the emulator works normally.")
 			s.Press("X")
-			s.Expect("there is no fault")
+			s.Expect("no fault is selected")
 			s.Press("a")
 			s.Expect("Add a fault")
 			s.Press("esc", "esc")
@@ -343,7 +343,7 @@ func TestARefusedMoveIsSaidInTheForm(t *testing.T) {
 func TestARealAccountCannotBeRehearsed(t *testing.T) {
 	for _, entry := range []string{"add a fault", "faults…", "move time"} {
 		flow(t, nil, 120, 40, entry, func(s *uitest.Screen) {
-			s.Expect("only the local emulator can rehearse this; acme is a real account")
+			s.Expect("only the local emulator can do this; acme is a real account")
 			s.ExpectNot("Forward by", "Faults of the emulator")
 		})
 	}

@@ -21,7 +21,7 @@ type timeForm struct {
 	deps Deps
 }
 
-// moveNow is the operator's yes; timeMoved is the end of the call.
+// moveNow is the operator's confirmation; timeMoved is the result of the call.
 type (
 	moveNow   struct{ by time.Duration }
 	timeMoved struct {
@@ -33,10 +33,10 @@ type (
 func newTimeForm(d Deps) *timeForm {
 	f := &timeForm{deps: d}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Move the emulator's time forward", widget.NewForm(d.Theme, widget.Field{
-		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "It is asked once more before it happens.",
+		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "A confirmation follows.",
 		Check: func(v string) error { _, err := rehearsal.ParseSpan(strings.TrimSpace(v)); return err },
 	}))
-	f.Intro = "It is " + moment(d.Now()) + " there. Keys expire and rotations come due as they would by then; nothing waits in between."
+	f.Intro = "The emulator's time is " + moment(d.Now()) + ". Keys expire and rotations come due as if the time had passed."
 	f.Submit = "go on"
 	f.OnSubmit = f.ask
 	return f
@@ -44,7 +44,7 @@ func newTimeForm(d Deps) *timeForm {
 
 func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") }
 
-// ask names what the move does before it happens: it cannot be taken back.
+// ask explains what the move does: it cannot be undone.
 func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	by, err := rehearsal.ParseSpan(strings.TrimSpace(values.Value(fieldBy)))
 	if err != nil {
@@ -59,7 +59,7 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 	})
 }
 
-// Update moves the time after the yes, and leaves the rest to the dialog.
+// Update moves the time after the confirmation and leaves the rest to the dialog.
 func (f *timeForm) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case moveNow:

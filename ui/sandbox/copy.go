@@ -18,8 +18,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// maxCopy is the largest body that goes onto a clipboard, in bytes. What is
-// larger is worked with as a file.
+// maxCopy is the largest body that can be copied, in bytes. A larger one is a file.
 const maxCopy = 1 << 20
 
 // Intents of the copy menu.
@@ -55,11 +54,11 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: copyHeaders{}}
 	switch {
 	case !m.result.have():
-		body.Disabled, headers.Disabled = "there is no result yet", "there is no result yet"
+		body.Disabled, headers.Disabled = "no result yet", "no result yet"
 	case b.Size == 0:
 		body.Disabled = "it is empty"
 	case b.Size > maxCopy:
-		body.Disabled = text.Bytes(b.Size) + " is more than a clipboard takes; it is kept as " + b.File
+		body.Disabled = text.Bytes(b.Size) + " is too large for a clipboard; it is kept as " + b.File
 	}
 	curl := widget.MenuItem{Key: "c", Label: "request as curl", Note: "secrets from the environment", Intent: copyCurl{}}
 	if m.form.wire.Problem != "" {
@@ -85,8 +84,8 @@ func (m *Model) copyCurl() tea.Cmd {
 	return m.copyRequest("curl command", text)
 }
 
-// copyRequest copies the form's request in some form. A header that is a secret
-// by its nature stands in it as it was typed, and the toast says so.
+// copyRequest copies the form's request in some format. It contains secret headers as
+// typed, and the toast says so.
 func (m *Model) copyRequest(what, text string) tea.Cmd {
 	for name := range m.form.request.Header {
 		if saved.SecretHeader(name) {
@@ -113,7 +112,7 @@ type bodyRead struct {
 	err  error
 }
 
-func (m *Model) tookBodyText(msg bodyRead) tea.Cmd {
+func (m *Model) bodyRead(msg bodyRead) tea.Cmd {
 	switch {
 	case errors.Is(msg.err, context.Canceled):
 		return nil

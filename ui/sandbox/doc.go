@@ -1,10 +1,10 @@
 // Package sandbox is the first tab: one request typed, its exact bytes shown
-// before they go out, sent by either access method, and what came of it with
-// its failure class, the evidence and the next steps as keys.
+// before they go out, sent by either access method, and its result with
+// the failure class, the evidence and the next steps as keys.
 //
 // The wiring builds a Model and the root shows it. A Model belongs to the
 // program's own goroutine; everything that waits runs in commands, whose
 // results come back addressed and are dropped when a newer load has begun.
-// Nothing is ever sent but by the send key and by the two steps that say so
-// (try again, wait and try again).
+// Requests are sent only by the send key and by the two steps that say so (send again,
+// wait and send again).
 package sandbox

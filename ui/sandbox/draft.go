@@ -33,45 +33,44 @@ const (
 	fieldTimeout  field = "timeout"
 )
 
-// The methods that mean something of their own here.
+// The methods with a special meaning.
 const (
-	methodGet  = "GET" // what no method means
+	methodGet  = "GET" // the default
 	methodHead = "HEAD"
 )
 
-// severity is how much stands between a problem and the send key.
+// severity is how far a problem prevents sending.
 type severity int
 
 const (
-	// note is worth reading and stops nothing.
+	// note does not prevent sending.
 	note severity = iota
-	// ask makes the send key ask first: it can be sent, but what comes back is
-	// known beforehand.
+	// ask makes the send key ask first: the request can be sent, but its result is
+	// predictable.
 	ask
-	// stop cannot be sent.
+	// stop prevents sending.
 	stop
 )
 
-// problem is what is wrong with one field.
+// problem is a problem with one field.
 type problem struct {
 	Field    field
 	Severity severity
 	Text     string
 }
 
-// draft is the form as it stands: text, nothing checked.
+// draft is the unchecked text of the form.
 type draft struct {
 	Zone, URL, Via, Format, Key string
 	Method, Headers, Body       string
-	Required                    string // one selector or path a line
+	Required                    string // one selector or path per line
 	Country, Session, Timeout   string
 }
 
-// masked is what the journal keeps of a header that is a credential.
+// masked replaces a credential header's value in the journal.
 const masked = "••••"
 
-// firstDraft is what the console opens with: a request that works on the
-// embedded emulator as it is.
+// firstDraft is the initial form: a request that works on the embedded emulator.
 func firstDraft() draft {
 	return draft{
 		Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: string(model.ViaAPI),
@@ -79,8 +78,7 @@ func firstDraft() draft {
 	}
 }
 
-// realDraft is what the console opens with on a real account: nothing that
-// would cost something is filled in but the zone.
+// realDraft is the initial form on a real account: only the zone is filled in.
 func realDraft(s kit.Session) draft {
 	d := firstDraft()
 	d.Zone, d.URL = "", ""
@@ -90,7 +88,7 @@ func realDraft(s kit.Session) draft {
 	return d
 }
 
-// draftOf is the form that makes r.
+// draftOf is the form for r.
 func draftOf(r model.FetchRequest) draft {
 	d := draft{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format), Key: r.Key,
@@ -112,8 +110,7 @@ func draftOf(r model.FetchRequest) draft {
 	return d
 }
 
-// draftOfResult is the form that makes a result's request again, with the key
-// that was used.
+// draftOfResult is the form for a result's request, with the key that was used.
 func draftOfResult(res model.FetchResult) draft {
 	d := draftOf(res.Request)
 	if d.Key == "" {
@@ -122,15 +119,14 @@ func draftOfResult(res model.FetchResult) draft {
 	return d
 }
 
-// extended reports whether a field of the folded part is in use.
+// extended reports whether a folded field is in use.
 func (d draft) extended() bool {
 	return d.Headers != "" || d.Body != "" || d.Required != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
 		(d.Method != "" && d.Method != methodGet)
 }
 
-// request is what the form asks for, and what is wrong with it, field by field.
-// The request is as complete as the fields allow even when there are problems,
-// so that the preview can be drawn.
+// request returns the form's request and its problems, field by field. Even with
+// problems the request is as complete as the fields allow, for the preview.
 func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []problem) {
 	r := model.FetchRequest{
 		URL: strings.TrimSpace(d.URL), Via: model.Via(d.Via), Format: model.Format(d.Format),
@@ -153,7 +149,7 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 		add(fieldHeaders, stop, err.Error())
 	}
 	if r.Body != "" && r.Method == "" {
-		add(fieldBody, note, "a body goes with a method such as POST")
+		add(fieldBody, note, "a body needs a method like POST")
 	}
 	if r.Required, err = parseRequired(d.Required); err != nil {
 		add(fieldRequired, stop, err.Error())
@@ -246,7 +242,7 @@ func keyProblems(s kit.Session, name string, now time.Time) []problem {
 	return out
 }
 
-// pickKey is the key that a request with this key field uses.
+// pickKey returns the key used for this key field.
 func pickKey(s kit.Session, name string) (model.Key, bool) {
 	if name == "" || name == s.Key.Name {
 		return s.Key, s.Key.Name != ""
@@ -257,7 +253,7 @@ func pickKey(s kit.Session, name string) (model.Key, bool) {
 	return model.Key{}, false
 }
 
-// parseHeaders reads "Name: value" lines. Its result is nil when there are none.
+// parseHeaders parses "Name: value" lines. The result is nil if there are none.
 func parseHeaders(s string) (map[string][]string, error) {
 	var h map[string][]string
 	n := 0
@@ -273,7 +269,7 @@ func parseHeaders(s string) (map[string][]string, error) {
 			return h, fmt.Errorf("line %d: write it as Name: value", n)
 		}
 		if strings.Contains(value, masked) {
-			return h, fmt.Errorf("line %d: the journal does not keep what %s held: type it again, or take the line out", n, name)
+			return h, fmt.Errorf("line %d: the journal does not keep the value of %s: type it again, or remove the line", n, name)
 		}
 		if !model.ValidHeaderValue(value) {
 			return h, fmt.Errorf("line %d: control characters cannot be sent", n)
@@ -286,8 +282,8 @@ func parseHeaders(s string) (map[string][]string, error) {
 	return h, nil
 }
 
-// parseRequired reads the required fields, one a line: a comma is part of a
-// selector. Its result is nil when there are none.
+// parseRequired parses the required fields, one per line: a comma may be part of a
+// selector. The result is nil if there are none.
 func parseRequired(s string) ([]string, error) {
 	var out []string
 	n := 0

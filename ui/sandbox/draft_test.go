@@ -80,7 +80,7 @@ func TestProblemsStandAtTheirField(t *testing.T) {
 		"country in words":      {func(d *draft) { d.Country = "Germany" }, fieldCountry, stop, "two small letters"},
 		"timeout in words":      {func(d *draft) { d.Timeout = "soon" }, fieldTimeout, stop, "like 30s"},
 		"timeout below nothing": {func(d *draft) { d.Timeout = "-3s" }, fieldTimeout, stop, "like 30s"},
-		"body without a method": {func(d *draft) { d.Body = "x" }, fieldBody, note, "such as POST"},
+		"body without a method": {func(d *draft) { d.Body = "x" }, fieldBody, note, "a method like POST"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := firstDraft()

@@ -29,7 +29,7 @@ type (
 		name    string
 		req     model.FetchRequest
 		omitted []string
-		dialog  *widget.FormDialog // nil once it has been asked whether to replace
+		dialog  *widget.FormDialog // nil after the question whether to replace
 		err     error
 	}
 	loadSaved    struct{ name string }
@@ -44,7 +44,7 @@ type (
 	edited struct{ err error }
 )
 
-// files does what the keys for files mean.
+// files handles the intents about files.
 func (m *Model) files(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case saveRequest:
@@ -60,19 +60,19 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 	}
 }
 
-// updateFiles takes what the commands for files found.
+// updateFiles handles the results of commands about files.
 func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case savedListed:
-		return m.tookList(msg)
+		return m.savedListed(msg)
 	case savedLoaded:
 		if msg.err != nil {
 			return kit.Fail("The saved request " + msg.name + " could not be opened: " + msg.err.Error())
 		}
 		m.setForm(draftOf(msg.req))
-		return kit.Info("The form holds " + msg.name + ". Nothing was sent; U brings back what it held.")
+		return kit.Info("The form holds " + msg.name + ". Nothing was sent; U undoes this.")
 	case savedWritten:
-		return m.tookSaved(msg)
+		return m.savedWritten(msg)
 	case editReady:
 		if msg.err != nil {
 			return kit.Fail("The body could not be opened in an editor: " + msg.err.Error())
@@ -83,7 +83,7 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 			return kit.Fail("The editor ended with an error: " + msg.err.Error())
 		}
 	case bodyRead:
-		return m.tookBodyText(msg)
+		return m.bodyRead(msg)
 	}
 	return nil
 }
@@ -93,10 +93,10 @@ func (m *Model) askName() tea.Cmd {
 	m.refresh()
 	req := m.form.request
 	form := widget.NewForm(m.deps.Theme, widget.Field{
-		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "such as shop v2", Check: saved.CheckName,
+		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop v2", Check: saved.CheckName,
 	})
 	d := widget.NewFormDialog(m.deps.Theme, "Save the request", form)
-	d.Intro = "It is kept as a plain TOML file, with the key by its name. Headers that are secrets are left out."
+	d.Intro = "It is saved as a plain TOML file with the key's name. Secret headers are left out."
 	d.Submit = "save"
 	d.Width = 60
 	d.OnSubmit = func(f *widget.Form) tea.Cmd { return m.store(f.Value("name"), req, false, d) }
@@ -111,7 +111,7 @@ func (m *Model) store(name string, r model.FetchRequest, replace bool, d *widget
 	})
 }
 
-func (m *Model) tookSaved(msg savedWritten) tea.Cmd {
+func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 	closeIt := func() tea.Cmd {
 		if msg.dialog == nil {
 			return nil
@@ -123,7 +123,7 @@ func (m *Model) tookSaved(msg savedWritten) tea.Cmd {
 	case errors.Is(msg.err, saved.ErrExists):
 		return tea.Sequence(closeIt(), widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 			Title: "Replace " + msg.name + "?",
-			Body:  "A request is saved as " + msg.name + " already. It is overwritten, and there is no way back.",
+			Body:  "A request named " + msg.name + " already exists. It will be overwritten; this cannot be undone.",
 			Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: msg.name, req: msg.req},
 		}))
 	case msg.err != nil && msg.dialog != nil:
@@ -147,7 +147,7 @@ func (m *Model) listSaved() tea.Cmd {
 	})
 }
 
-func (m *Model) tookList(msg savedListed) tea.Cmd {
+func (m *Model) savedListed(msg savedListed) tea.Cmd {
 	switch {
 	case errors.Is(msg.err, context.Canceled):
 		return nil

@@ -12,28 +12,28 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// fieldMore is the fold: a toggle that shows the fields below it.
+// fieldMore is the toggle that shows the folded fields.
 const fieldMore field = "more"
 
-// formPane is the form, and what it comes to.
+// formPane is the form and its outcome.
 type formPane struct {
 	form     *widget.Form
 	request  model.FetchRequest
 	problems []problem
 	wire     model.WirePreview
 	rows     wireView
-	from     *outcome // what request, problems and wire were made from; nil before the first time
+	from     *outcome // what request, problems and wire were derived from; nil at first
 	top      int      // first row of the wire pane
-	// refused is what the service said of a field when it was asked to send; it
-	// stands until the form changes.
+	// refused are the problems the service reported when asked to send; they stay until
+	// the form changes.
 	refused []problem
-	// tried says that it was asked to send: from then on an address that is not
-	// there is a mistake, before it is what comes next.
+	// tried is set after the first attempt to send: only then is a missing address an
+	// error.
 	tried  bool
-	before []draft // what the form held before steps filled it, oldest first
+	before []draft // earlier contents of the form, oldest first, for undo
 }
 
-// maxUndo is how many fillings of the form can be taken back.
+// maxUndo is how many earlier contents undo can restore.
 const maxUndo = 20
 
 func newFormPane(th *kit.Theme) formPane {
@@ -50,7 +50,7 @@ func newFormPane(th *kit.Theme) formPane {
 		widget.Field{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
 		widget.Field{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
 		widget.Field{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
-		widget.Field{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header a line. esc ends editing.", Hidden: true},
+		widget.Field{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header per line. esc ends editing.", Hidden: true},
 		widget.Field{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
 		widget.Field{Name: string(fieldRequired), Label: "Required", Kind: widget.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
 		widget.Field{Name: string(fieldCountry), Label: "Country", Kind: widget.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
@@ -67,7 +67,7 @@ func methods() []widget.Option {
 	return out
 }
 
-// folded are the fields behind the fold.
+// folded are the fields that fieldMore shows.
 func folded() []field {
 	return []field{fieldMethod, fieldHeaders, fieldBody, fieldRequired, fieldCountry, fieldSession, fieldTimeout}
 }
@@ -82,17 +82,17 @@ func (p *formPane) draft() draft {
 	}
 }
 
-// untouched reports whether the form holds what it was made with.
+// untouched reports whether the form has its initial content.
 func (p *formPane) untouched() bool {
 	d := p.draft()
 	d.Key = ""
 	return d == firstDraft()
 }
 
-// fill writes the form; the fold opens when something behind it is in use.
+// fill writes the form and unfolds it if a folded field is in use.
 func (p *formPane) fill(d draft) {
 	if d.Key == "" {
-		d.Key = p.form.Value(string(fieldKey)) // what names no key takes the one that is there
+		d.Key = p.form.Value(string(fieldKey)) // keep the current key
 	}
 	for f, v := range map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
@@ -115,7 +115,7 @@ func (p *formPane) unfold(open bool) {
 	p.fold()
 }
 
-// fold shows or hides the fields below the fold as its toggle says.
+// fold shows or hides the folded fields, depending on the toggle.
 func (p *formPane) fold() {
 	open := p.form.On(string(fieldMore))
 	for _, f := range folded() {
@@ -123,7 +123,7 @@ func (p *formPane) fold() {
 	}
 }
 
-// outcome is everything that what is shown of the form follows from.
+// outcome is everything the form's display depends on.
 type outcome struct {
 	draft   draft
 	refused []problem
@@ -133,9 +133,9 @@ type outcome struct {
 	minute  time.Time // keys expire
 }
 
-// refresh works out what the form comes to: request, problems at their fields,
-// and the bytes that would be sent. Update ends with it; where nothing has changed
-// that they follow from, it does nothing. Everything in it is pure and quick.
+// refresh derives the request, the problems of the fields, and the bytes to send.
+// Update ends with it; it does nothing if its inputs have not changed. It is pure and
+// fast.
 func (m *Model) refresh() {
 	p := &m.form
 	now := m.deps.Now()
@@ -167,7 +167,7 @@ func (m *Model) refresh() {
 	}
 }
 
-// untyped reports whether the address is still to be typed for the first time.
+// untyped reports whether the address has not been typed yet.
 func (m *Model) untyped() bool { return m.form.request.URL == "" && !m.form.tried }
 
 func allFields() []field {
@@ -180,17 +180,17 @@ func allFields() []field {
 func fieldHelp(f field) string {
 	switch f {
 	case fieldHeaders:
-		return "One header a line. esc ends editing."
+		return "One header per line. esc ends editing."
 	case fieldBody:
 		return "esc ends editing."
 	case fieldRequired:
-		return "One CSS selector or JSON path a line; a missing one is parsing drift. esc ends editing."
+		return "One CSS selector or JSON path per line; a missing one is parsing drift. esc ends editing."
 	default:
 		return ""
 	}
 }
 
-// options brings the pickers in line with session and history.
+// options updates the pickers from the session and the history.
 func (m *Model) options() {
 	zones := make([]widget.Option, 0, len(m.session.Zones))
 	for _, z := range m.session.Zones {

@@ -14,13 +14,13 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// historyRows is how many fetches the pane lists; the Activity tab has them all.
+// historyRows is how many fetches the pane lists; the Activity tab lists all.
 const historyRows = 200
 
 // historyPane is the list of the last fetches.
 type historyPane struct {
 	table   widget.Table
-	all     []model.Activity          // as they were read, of every profile
+	all     []model.Activity          // of every profile
 	rows    []model.Activity          // of the profile in use
 	last    map[string]model.Activity // the newest fetch of each zone
 	loaded  bool
@@ -54,7 +54,7 @@ func (m *Model) loadHistory() tea.Cmd {
 	})
 }
 
-func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
+func (m *Model) historyLoaded(msg historyLoaded) tea.Cmd {
 	p := &m.history
 	if msg.err != nil {
 		if !errors.Is(msg.err, context.Canceled) {
@@ -67,8 +67,7 @@ func (m *Model) tookHistory(msg historyLoaded) tea.Cmd {
 	return nil
 }
 
-// listHistory lists what was read of the profile in use: a fetch of another
-// account means nothing to this one.
+// listHistory lists the fetches of the profile in use.
 func (m *Model) listHistory() {
 	p := &m.history
 	p.rows = p.all[:0:0]
@@ -88,12 +87,12 @@ func (m *Model) listHistory() {
 	top := p.table.Cursor() == 0
 	p.table.SetRowsKeyed(len(rows), func(i int) string { return rows[i].Ref }, m.historyRow)
 	if top {
-		p.table.SetCursor(0) // who stands at the newest stays at the newest
+		p.table.SetCursor(0) // stay at the newest
 	}
 	m.options()
 }
 
-// remember fills an empty form with zone and URL of the profile's newest fetch.
+// remember fills an empty form with the zone and URL of the profile's newest fetch.
 func (m *Model) remember() {
 	d := m.form.draft()
 	if d.URL != "" || m.session.Local || m.form.form.CapturingText() {
@@ -126,7 +125,7 @@ func (m *Model) historyRow(i int) []widget.Cell {
 	}
 }
 
-// historyGist is the history in a line: how many, and the newest.
+// historyGist is the history in one line: the number of fetches, and the newest.
 func (m *Model) historyGist() string {
 	rows := m.history.rows
 	if len(rows) == 0 {
@@ -137,7 +136,7 @@ func (m *Model) historyGist() string {
 	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), glyph, classWord(a.Class, a.Cause), a.Zone, a.URL)
 }
 
-// pickedFetch is the fetch under the history's cursor.
+// pickedFetch returns the fetch selected in the history.
 func (m *Model) pickedFetch() (model.Activity, bool) {
 	i := m.history.table.Cursor()
 	if i >= len(m.history.rows) {

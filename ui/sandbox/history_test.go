@@ -136,7 +136,7 @@ func TestAReopenedFetchFillsTheForm(t *testing.T) {
 		r := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/shop", Via: model.ViaNative, Required: []string{".price"}, Retries: -1}
 		b.svc.kept["f_2"] = captchaResult(r)
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
-		b.Expect("from history", "GET http://lab.test/shop HTTP/1.1", "U brings back")
+		b.Expect("from history", "GET http://lab.test/shop HTTP/1.1", "U undoes this")
 		b.Press("ctrl+j")
 		sent := b.svc.requests()
 		if len(sent) != 1 || sent[0].URL != r.URL || sent[0].Via != r.Via || len(sent[0].Required) != 1 {

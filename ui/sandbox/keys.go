@@ -48,7 +48,7 @@ func (m *Model) Bindings() []kit.Binding {
 	case paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
 		if a, ok := m.pickedFetch(); !ok {
-			b.Disabled = "there is no fetch under the cursor"
+			b.Disabled = "no fetch is selected"
 		} else if a.Ref == "" {
 			b.Disabled = "it ended without a result"
 		}
@@ -56,7 +56,7 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.resultBindings()...)
 	out = append(out, m.fileBindings()...)
-	back := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Out of the zoom, or back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true}
+	back := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true}
 	if m.ring.Zoomed || m.ring.At != paneForm {
 		out = append(out, back)
 	}
@@ -65,9 +65,9 @@ func (m *Model) Bindings() []kit.Binding {
 
 func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
-	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that is on its way.", Group: "Request", Intent: cancelSend{}, WhileTyping: true}
+	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request.", Group: "Request", Intent: cancelSend{}, WhileTyping: true}
 	if m.work.send.Running() {
-		send.Disabled = "a request is on its way; esc cancels it"
+		send.Disabled = "a request is in progress; esc cancels it"
 	}
 	out := []kit.Binding{send}
 	if m.work.send.Running() {
@@ -80,15 +80,14 @@ func (m *Model) sendBindings() []kit.Binding {
 	)
 }
 
-// resultBindings are the keys of the result on screen: its steps, its pages,
-// and where it goes from here.
+// resultBindings are the keys of the result on screen.
 func (m *Model) resultBindings() []kit.Binding {
 	none := ""
 	switch {
 	case m.work.send.Running():
-		none = "a request is on its way"
+		none = "a request is in progress"
 	case !m.result.have():
-		none = "there is no result yet"
+		none = "no result yet"
 	}
 	var out []kit.Binding
 	used := map[string]bool{}
@@ -103,15 +102,15 @@ func (m *Model) resultBindings() []kit.Binding {
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		})
 	}
-	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Next page of the result: Body, Headers, Timing, Attempts, Fields.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
-	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next place in the body that the verdict rests on.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
+	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: Body, Headers, Timing, Attempts, Fields.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
+	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
-		mark.Disabled, mark.Hidden = "no evidence lies in the body", true
+		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	return append(out,
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
 		page,
-		kit.Binding{Keys: []string{"["}, Label: "page before", Help: "Page before.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
+		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
 	)
@@ -125,7 +124,7 @@ func (m *Model) fileBindings() []kit.Binding {
 	case !m.result.have() || m.result.res.Body.Size == 0:
 		edit.Disabled = "there is no body"
 	}
-	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Bring back what the form held before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
+	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
 	if len(m.form.before) == 0 {
 		undo.Disabled = "no step has filled the form"
 	}
@@ -136,7 +135,7 @@ func (m *Model) fileBindings() []kit.Binding {
 	}
 }
 
-// stepLabel is a step in a word or two.
+// stepLabel is a step's short label.
 func (m *Model) stepLabel(s model.Step) string {
 	switch s.Action {
 	case model.ActionRetry:
@@ -180,7 +179,7 @@ func stepHelp(s model.Step) string {
 	return s.Text
 }
 
-// stepDisabled says why a step cannot be taken, or is empty.
+// stepDisabled returns the reason why a step is disabled, or "".
 func (m *Model) stepDisabled(s model.Step) string {
 	var p model.Product
 	switch s.Action {

@@ -15,16 +15,16 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Fetcher sends requests and shows them beforehand; service.Client is one.
+// Fetcher previews and sends requests; service.Client is one.
 type Fetcher interface {
 	// Preview is pure; last4 are the last characters of the key's value.
 	Preview(p profile.Profile, r model.FetchRequest, last4 string) model.WirePreview
-	// Fetch ends with a result, or with an error when it was cancelled or the
-	// request cannot be sent (*model.RequestError).
+	// Fetch returns a result, or an error if it was cancelled or the request cannot be
+	// sent (*model.RequestError).
 	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
-// History is what the journal keeps of fetches; service.Client is one.
+// History reads fetches from the journal; service.Client is one.
 type History interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
@@ -37,7 +37,7 @@ type Store interface {
 	Save(ctx context.Context, name string, r model.FetchRequest, replace bool) (omitted []string, err error)
 }
 
-// Deps is what the tab needs.
+// Deps are the parts the tab works with.
 type Deps struct {
 	Ctx     context.Context
 	Now     func() time.Time
@@ -45,12 +45,12 @@ type Deps struct {
 	Fetcher Fetcher
 	History History
 	Saved   Store
-	// Profile is the profile in use as it is known now; it must not block.
+	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
-	// Open opens a body for reading, wherever it lies; it is called in commands.
+	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
-	// Edit gives the command that shows a body in the operator's editor; it is
-	// called in commands. Nil means that there is no editor.
+	// Edit returns the command that shows a body in the operator's editor; it is called
+	// in commands. It is nil if no editor is set.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error)
 }
 
@@ -76,7 +76,7 @@ type Model struct {
 	width   int
 }
 
-// work are the loads that can be in flight, one of each kind.
+// work holds the loads, at most one of each kind in flight.
 type work struct {
 	send, list, load, store, body, edit kit.Slot
 }
@@ -92,13 +92,13 @@ func New(d Deps) *Model {
 	return m
 }
 
-// Title is the tab's word.
+// Title is the tab's name.
 func (m *Model) Title() string { return "Sandbox" }
 
 // Init loads the history.
 func (m *Model) Init() tea.Cmd { return m.loadHistory() }
 
-// Focus brings history up to date: other tabs and other processes fetch too.
+// Focus reloads the history: other tabs and other processes fetch too.
 func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
 // Blur is part of kit.Focuser.
@@ -117,7 +117,7 @@ func (m *Model) CapturingText() bool {
 	}
 }
 
-// Running is 1 while a request is on its way.
+// Running is 1 while a request is in flight.
 func (m *Model) Running() int {
 	if m.work.send.Running() {
 		return 1
@@ -133,7 +133,7 @@ func (m *Model) focus(pane int) {
 	}
 }
 
-// endEditing takes what is being typed as it is.
+// endEditing ends editing and keeps the typed text.
 func (m *Model) endEditing() {
 	m.form.form.FocusOn(m.form.form.Focused(), false)
 }

@@ -20,13 +20,12 @@ const (
 	tabFields
 )
 
-// String is the page's word.
+// String is the page's name.
 func (t resultTab) String() string {
 	return [...]string{"Body", "Headers", "Timing", "Attempts", "Fields"}[t]
 }
 
-// pages are the pages of the result on screen; required fields have one when
-// there are any.
+// pages are the pages of the result on screen, with Fields only if there are any.
 func (p *resultPane) pages() []resultTab {
 	list := []resultTab{tabBody, tabHeaders, tabTiming, tabAttempts}
 	if len(p.res.Fields) > 0 {
@@ -35,14 +34,14 @@ func (p *resultPane) pages() []resultTab {
 	return list
 }
 
-// turn goes to another page, around at the ends.
+// turn goes to another page and wraps around.
 func (p *resultPane) turn(by int) {
 	list := p.pages()
-	at := max(slices.Index(list, p.tab), 0)
-	p.tab, p.top = list[(at+by+len(list))%len(list)], 0
+	i := max(slices.Index(list, p.tab), 0)
+	p.tab, p.top = list[(i+by+len(list))%len(list)], 0
 }
 
-// origin is where the result on screen comes from.
+// origin says where the result on screen comes from.
 type origin int
 
 const (
@@ -51,21 +50,21 @@ const (
 	fromHistory
 )
 
-// resultPane is the result on screen, and the request that is on its way.
+// resultPane is the result on screen, and the request in flight.
 type resultPane struct {
 	res    model.FetchResult
 	origin origin
 	tab    resultTab
 	body   *body.View
 	top    int // first line of a page that is not the body
-	// mark is the evidence that was jumped to last, in the order of the diagnosis.
+	// mark is the index of the evidence shown last.
 	mark int
-	// trouble says why there is no result: cancelled, refused, not found.
+	// trouble says why a request has no result: cancelled, refused, not found.
 	trouble string
 	flight  flight
 }
 
-// flight is what is known of the request on its way.
+// flight is the state of the request in flight.
 type flight struct {
 	request  model.FetchRequest
 	started  time.Time
@@ -73,25 +72,22 @@ type flight struct {
 	n        int // the attempt that runs or is waited for
 	phase    string
 	bytes    int64
-	// until is the end of a wait, zero while nothing is waited for.
+	// until is the end of a wait, or zero.
 	until time.Time
 }
 
 // have reports whether a result is on screen.
 func (p *resultPane) have() bool { return p.origin != fromNothing }
 
-// viewer is the body viewer of the page on screen, nil where it has none.
+// viewer is the body viewer on screen, or nil.
 func (m *Model) viewer() *body.View {
-	if !m.result.have() || m.work.send.Running() {
-		return nil
-	}
-	if m.result.tab != tabBody {
+	if !m.result.have() || m.work.send.Running() || m.result.tab != tabBody {
 		return nil
 	}
 	return m.result.body
 }
 
-// marks are the places of the body that the diagnosis rests on.
+// marks are the diagnosis's evidence in the body.
 func (p *resultPane) marks() []model.Evidence {
 	var out []model.Evidence
 	for _, e := range p.res.Diagnosis.Evidence {

@@ -13,8 +13,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// renderResult draws the response pane: the request on its way, the result, or
-// what to do first.
+// renderResult draws the response pane: the request in flight, the result, or a hint.
 func (m *Model) renderResult(on bool, w, h int) string {
 	switch {
 	case m.work.send.Running():
@@ -30,7 +29,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 	return strings.Join(head, "\n") + "\n" + m.page(on, w, rest)
 }
 
-// page draws the page of the result that is open.
+// page draws the open page of the result.
 func (m *Model) page(on bool, w, h int) string {
 	if m.result.tab != tabBody {
 		lines := m.pageLines(w)
@@ -64,7 +63,7 @@ func (m *Model) pageLines(w int) []string {
 	}
 }
 
-// noBody says why there is no body to show, or is empty.
+// noBody says why there is no body to show, or returns "".
 func noBody(res model.FetchResult) string {
 	switch {
 	case res.Body.Size > 0:
@@ -78,7 +77,7 @@ func noBody(res model.FetchResult) string {
 	}
 }
 
-// firstLines stand in the pane while there is no result.
+// firstLines are shown while there is no result.
 func (m *Model) firstLines(w int) []string {
 	th := m.deps.Theme
 	var lines []string
@@ -106,7 +105,7 @@ func (m *Model) firstLines(w int) []string {
 	return lines
 }
 
-// flightLines tell of the request on its way.
+// flightLines show the progress of the request in flight.
 func (m *Model) flightLines(w int) []string {
 	th, f := m.deps.Theme, m.result.flight
 	now := m.deps.Now()
@@ -155,8 +154,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 	return lines
 }
 
-// fieldLines is the list of required fields: each one found with the beginning
-// of its value, or missing.
+// fieldLines list the required fields, each with its value or "missing".
 func (m *Model) fieldLines(list []model.Field, w int) []string {
 	th := m.deps.Theme
 	pathW := 8
@@ -175,7 +173,7 @@ func (m *Model) fieldLines(list []model.Field, w int) []string {
 	return lines
 }
 
-// waited is the back-off before an attempt; the first has none.
+// waited is the back-off before an attempt, or "-".
 func waited(d time.Duration) string {
 	if d <= 0 {
 		return "-"
@@ -183,14 +181,14 @@ func waited(d time.Duration) string {
 	return text.Took(d)
 }
 
-// headLines are verdict, evidence, next steps and the pages, as many as fit
-// above at least three lines of the page.
+// headLines are the verdict, evidence, next steps and page names, as many as fit above
+// at least three lines of the page.
 func (m *Model) headLines(w, h int) []string {
 	th := m.deps.Theme
 	d := m.result.res.Diagnosis
 	var lines []string
-	if m.result.trouble != "" { // what is below is not the answer to it
-		told := text.Wrap(text.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the result before it."), w-2)
+	if m.result.trouble != "" { // the result below is an earlier one
+		told := text.Wrap(text.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result."), w-2)
 		for _, l := range told[:min(len(told), max(h-5, 1))] { // the verdict, the pages' line, and three lines of the page
 			lines = append(lines, " "+th.Warn.Render(l))
 		}
@@ -226,9 +224,8 @@ func (m *Model) headLines(w, h int) []string {
 // roomy is the height from which evidence is shown in full.
 const roomy = 18
 
-// evidenceLines are the lines of the evidence, the weightiest first, and how
-// many of them are worth showing: each in one line, or where there is room the
-// first three in as many as two.
+// evidenceLines returns the lines of the evidence, the most important first, and how
+// many to show: one line for each, or two for each of the first three if h allows it.
 func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, most int) {
 	const indent = 11
 	head := " " + m.deps.Theme.Muted.Render("evidence") + "  "
@@ -253,7 +250,7 @@ func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, 
 	return lines, len(lines)
 }
 
-// stepLines are the next steps: those with a key first, advice after them.
+// stepLines are the next steps: those with a key first, then advice.
 func (m *Model) stepLines(w int) []string {
 	th := m.deps.Theme
 	var words, advice []string
@@ -291,7 +288,7 @@ func (m *Model) stepLines(w int) []string {
 	return lines
 }
 
-// pagesLine names the pages and says which is open.
+// pagesLine names the pages and marks the open one.
 func (m *Model) pagesLine(w int) string {
 	th := m.deps.Theme
 	var b strings.Builder
@@ -310,7 +307,7 @@ func (m *Model) pagesLine(w int) string {
 	return text.Edge(b.String(), th.Muted.Render(hint), w)
 }
 
-// statusInk is the status line with the class in its colour.
+// statusInk is the coloured status line.
 func (m *Model) statusInk() string {
 	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
 	head := glyph + " " + classWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
@@ -353,8 +350,8 @@ func (m *Model) statusLine() string {
 	return glyph + " " + classWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
 }
 
-// classWord is a class in at most 17 cells; outside the documented classes its
-// cause says more.
+// classWord names a class in at most 17 cells. Outside the documented classes it names
+// the cause.
 func classWord(c model.Class, cause model.Cause) string {
 	switch {
 	case c == "":
@@ -368,8 +365,8 @@ func classWord(c model.Class, cause model.Cause) string {
 	}
 }
 
-// weighed is the evidence with what tells most first: a place in the body, an
-// error, the clock of a timeout; a status that is the same in most answers last.
+// weighed sorts the evidence, the most informative first: a place in the body, an
+// error, the time of a timeout, and statuses last.
 func weighed(d model.Diagnosis) []model.Evidence {
 	weight := func(e model.Evidence) int {
 		switch {
@@ -394,7 +391,7 @@ func weighed(d model.Diagnosis) []model.Evidence {
 	return out
 }
 
-// evidenceText is one observation; a place in the body says where.
+// evidenceText describes one piece of evidence, with its place in the body.
 func evidenceText(e model.Evidence) string {
 	if note := e.Note(); note != "" {
 		return "note: " + text.Clean(note)

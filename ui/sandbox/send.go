@@ -16,16 +16,16 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// tickEvery is how often the clock of a request on its way is redrawn.
+// tickEvery is how often the clock of a request in flight is redrawn.
 const tickEvery = 100 * time.Millisecond
 
-// Messages of a request on its way.
+// Messages of a request in flight.
 type (
-	// waiting says that nothing is sent before until: the operator asked to slow down.
+	// waiting says that nothing is sent before until, after "slow down".
 	waiting struct{ until time.Time }
-	// progressed is one event of the service.
+	// progressed is an event of the service.
 	progressed struct{ event fetch.Event }
-	// fetched is the end of a request.
+	// fetched is the result of a request.
 	fetched struct {
 		res model.FetchResult
 		err error
@@ -34,12 +34,11 @@ type (
 	ticked struct{ started time.Time }
 )
 
-// trySend sends what the form asks for after a pause, or says at the field why
-// not. With sure a request whose outcome is known beforehand goes out all the
-// same.
+// trySend sends the form's request after a pause, or says at the field why not. With
+// sure it skips the question about a predictable failure.
 func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	if m.work.send.Running() {
-		return kit.Warn("A request is on its way: esc cancels it.")
+		return kit.Warn("A request is in progress: esc cancels it.")
 	}
 	m.endEditing()
 	m.form.refused = nil
@@ -58,8 +57,8 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	}
 	if p, doubt := first(m.form.problems, ask); doubt && !sure {
 		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-			Title: "Send all the same?",
-			Body:  p.Text + "\n\nThe request goes out as it is and counts as any other.",
+			Title: "Send it anyway?",
+			Body:  p.Text + "\n\nThe request is sent unchanged and counts like any other.",
 			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{pause: pause},
 		})
 	}
@@ -78,7 +77,7 @@ func (m *Model) notReady() string {
 	}
 }
 
-// toField shows a field, unfolding what hides it.
+// toField focuses a field and unfolds it if necessary.
 func (m *Model) toField(f field) tea.Cmd {
 	for _, hidden := range folded() {
 		if hidden == f {
@@ -89,7 +88,7 @@ func (m *Model) toField(f field) tea.Cmd {
 	return nil
 }
 
-// send starts a request, after a pause when the operator asked to slow down.
+// send starts a request after a pause.
 func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	now := m.deps.Now()
 	m.result.trouble = ""
@@ -121,7 +120,7 @@ func (m *Model) tick() tea.Cmd {
 	return kit.After(m.deps.Ctx, tickEvery, kit.Addressed{View: kit.Sandbox, Msg: ticked{started: started}})
 }
 
-// updateFlight takes the messages of a request on its way.
+// updateFlight handles the messages of a request in flight.
 func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
 	f := &m.result.flight
 	switch msg := msg.(type) {
@@ -135,13 +134,13 @@ func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
 	case progressed:
 		m.progress(msg.event)
 	case fetched:
-		return m.tookFetch(msg)
+		return m.fetched(msg)
 	}
 	return nil
 }
 
-// progress takes one event: the end of an attempt, a wait before the next, or
-// how far the one that runs has come.
+// progress handles one event: the end of an attempt, a wait before the next one, or
+// the progress of the current one.
 func (m *Model) progress(e fetch.Event) {
 	f := &m.result.flight
 	if e.Attempt.N > 0 {
@@ -162,14 +161,14 @@ func (m *Model) progress(e fetch.Event) {
 	}
 }
 
-func (m *Model) tookFetch(msg fetched) tea.Cmd {
+func (m *Model) fetched(msg fetched) tea.Cmd {
 	var refused *model.RequestError
-	took := text.Took(m.deps.Now().Sub(m.result.flight.started))
+	elapsed := text.Took(m.deps.Now().Sub(m.result.flight.started))
 	switch {
 	case msg.err == nil:
 		return tea.Batch(m.show(msg.res, fromSending), m.loadHistory())
 	case errors.Is(msg.err, context.Canceled):
-		m.result.trouble = "Cancelled after " + took + ". What had been sent by then may still count at the service."
+		m.result.trouble = "Cancelled after " + elapsed + ". The service may still count what was already sent."
 		return m.loadHistory()
 	case errors.As(msg.err, &refused):
 		m.result.trouble = "Not sent: " + strings.ReplaceAll(refused.Error(), "\n", "; ")
@@ -184,8 +183,8 @@ func (m *Model) tookFetch(msg fetched) tea.Cmd {
 	}
 }
 
-// refusedField is the form's field of a refusal; a zone's password belongs to
-// the zone, and what has no field stands at the URL.
+// refusedField is the form's field for a refusal. A zone's password belongs to the zone;
+// other refusals without a field are shown at the URL.
 func refusedField(name string) field {
 	switch f := field(name); f {
 	case fieldZone, fieldURL, fieldVia, fieldKey, fieldFormat, fieldMethod, fieldHeaders, fieldBody, fieldRequired, fieldCountry, fieldSession:

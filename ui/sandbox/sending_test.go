@@ -34,10 +34,10 @@ func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("● sending", "esc cancels")
 		b.Press("ctrl+j")
-		b.Expect("a request is on its way")
+		b.Expect("a request is in progress")
 		b.After(1300 * time.Millisecond)
 		b.Press("esc")
-		b.Expect("Cancelled after 1.", "may still count at")
+		b.Expect("Cancelled after 1.", "may still count what")
 		if n := len(b.svc.requests()); n != 1 {
 			t.Errorf("%d requests were sent, want 1", n)
 		}
@@ -56,7 +56,7 @@ func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("● sending")
 		b.Press("esc")
-		b.Expect("Below is the result before it.", "✓ ok")
+		b.Expect("Below is the previous result.", "✓ ok")
 		screen := b.Screen.Screen()
 		if strings.Index(screen, "Cancelled after") > strings.Index(screen, "✓ ok   200") {
 			t.Errorf("the verdict of another request stands first:\n%s", screen)
@@ -118,7 +118,7 @@ func TestAKeyThatMayNotAsksFirst(t *testing.T) {
 		b.Press("enter")
 		b.Expect("FINANCE has no proxy and")
 		b.Press("ctrl+j")
-		b.Expect("Send all the same?")
+		b.Expect("Send it anyway?")
 		b.Press("n")
 		if n := len(b.svc.requests()); n != 0 {
 			t.Errorf("%d requests were sent after n", n)

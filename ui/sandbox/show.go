@@ -16,7 +16,7 @@ import (
 	"zonedeck/ui/kit/body"
 )
 
-// Messages of a result that is opened.
+// Messages of opening a result.
 type (
 	fetchLoaded struct {
 		id  string
@@ -30,8 +30,8 @@ type (
 	}
 )
 
-// show puts a result on screen. A body in memory is there at once, one in a file
-// is opened by a command; the slot drops it when another result came meanwhile.
+// show puts a result on screen. A body in memory is shown at once; one in a file is
+// opened by a command, and the slot drops it if another result is shown meanwhile.
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
 	p.res, p.origin, p.trouble, p.mark, p.top = res, from, "", -1, 0
@@ -39,7 +39,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 		p.tab = tabBody
 	}
 	if p.tab == tabBody && res.Body.Size == 0 && len(res.Attempts) > 1 {
-		p.tab = tabAttempts // nothing to read, and something to see
+		p.tab = tabAttempts // there is no body, but there are attempts
 	} else if p.tab == tabAttempts || from == fromSending {
 		p.tab = tabBody
 	}
@@ -65,7 +65,7 @@ func (msg bodyOpened) Close() error {
 	return msg.src.Close()
 }
 
-func (m *Model) tookBody(msg bodyOpened) tea.Cmd {
+func (m *Model) bodyOpened(msg bodyOpened) tea.Cmd {
 	if msg.err != nil {
 		if errors.Is(msg.err, context.Canceled) {
 			return nil
@@ -76,7 +76,7 @@ func (m *Model) tookBody(msg bodyOpened) tea.Cmd {
 	return m.result.body.Open(msg.src)
 }
 
-// reopen loads a fetch of the journal. Nothing is sent.
+// reopen loads a fetch from the journal. Nothing is sent.
 func (m *Model) reopen(id string) tea.Cmd {
 	history := m.deps.History
 	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -85,19 +85,19 @@ func (m *Model) reopen(id string) tea.Cmd {
 	})
 }
 
-func (m *Model) tookReopened(msg fetchLoaded) tea.Cmd {
+func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 	if msg.err != nil {
 		if errors.Is(msg.err, context.Canceled) {
 			return nil
 		}
 		return kit.Fail("Fetch " + msg.id + " could not be opened: " + msg.err.Error())
 	}
-	var said tea.Cmd
+	var notice tea.Cmd
 	if m.setForm(draftOfResult(msg.res)) {
-		said = kit.Info("The form holds this request now; U brings back what it held.")
+		notice = kit.Info("The form holds this request now; U undoes this.")
 	}
 	m.focus(paneResult)
-	return tea.Batch(said, m.show(msg.res, fromHistory))
+	return tea.Batch(notice, m.show(msg.res, fromHistory))
 }
 
 // toForm fills the form with the request of the result on screen.
@@ -106,8 +106,8 @@ func (m *Model) toForm() tea.Cmd {
 	return kit.Info("The form holds this request again. Nothing was sent.")
 }
 
-// setForm replaces what the form holds and goes there; undo brings it back.
-// It reports whether the form is another one now.
+// setForm replaces the content of the form and focuses it; undo restores the old
+// content. It reports whether the form has changed.
 func (m *Model) setForm(d draft) bool {
 	m.endEditing()
 	before := m.form.draft()
@@ -124,7 +124,7 @@ func (m *Model) setForm(d draft) bool {
 	return changed
 }
 
-// undo brings back what the form held before it was filled by a step.
+// undo restores the form as it was before a step filled it.
 func (m *Model) undo() {
 	n := len(m.form.before)
 	if n == 0 {
@@ -137,7 +137,7 @@ func (m *Model) undo() {
 	m.focus(paneForm)
 }
 
-// runStep does what a next step stands for.
+// runStep carries out a next step.
 func (m *Model) runStep(s model.Step) tea.Cmd {
 	res := m.result.res
 	switch s.Action {
@@ -177,18 +177,18 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	return nil
 }
 
-// again sends the request of the result once more, whatever the form held: the
-// form is filled with it first, so that it passes the same checks as any other
-// (the profile may have changed since, and the journal keeps no credentials).
+// again resends the request of the result. It fills the form first, so that the request
+// passes the usual checks: the profile may have changed, and the journal keeps no
+// credentials.
 func (m *Model) again(res model.FetchResult, pause time.Duration) tea.Cmd {
-	at := m.ring.At
+	pane := m.ring.At
 	m.setForm(draftOfResult(res))
-	m.focus(at)
+	m.focus(pane)
 	return m.trySend(false, pause)
 }
 
-// pauseOf is how long to wait before trying again slower: what the answer asked
-// for, or the longest of the back-off delays of service.md 8.
+// pauseOf is how long "slow down" waits: as long as the answer asks for, or the longest
+// of the back-off delays in service.md 8.
 func pauseOf(d model.Diagnosis) time.Duration {
 	if d.RetryAfter > 0 {
 		return min(d.RetryAfter, 5*time.Minute)
@@ -208,7 +208,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")
 }
 
-// nextMark shows the next place of the body that the diagnosis rests on.
+// nextMark shows the next evidence in the body.
 func (m *Model) nextMark() tea.Cmd {
 	marks := m.result.marks()
 	if len(marks) == 0 {
@@ -221,8 +221,8 @@ func (m *Model) nextMark() tea.Cmd {
 	return m.result.body.JumpTo(e.Offset, e.Length)
 }
 
-// headerPage is the page of headers: what the answer said, and on Native what
-// the proxy said before it. It is remote text; the viewer sanitises it.
+// headerPage is the page of headers: those of the answer and, with Native, those of the
+// proxy. It is remote text; the caller sanitises it.
 func headerPage(res model.FetchResult) string {
 	var b strings.Builder
 	section := func(title string, h map[string][]string) {
@@ -251,7 +251,7 @@ func headerPage(res model.FetchResult) string {
 		section(fmt.Sprintf("The service's answer (%s; target %s)", statusText(res.ServiceStatus), statusText(res.Status)), res.Header)
 	}
 	if b.Len() == 0 {
-		return "There was no answer with headers."
+		return "No answer with headers arrived."
 	}
 	return b.String()
 }

@@ -4,8 +4,7 @@ import (
 	"zonedeck/model"
 )
 
-// stepKey is the key that runs an action in the Sandbox; empty where the step
-// is advice only, so that nothing is offered that does not act.
+// stepKey is the key of an action; empty if the step is only advice.
 func stepKey(a model.Action) string {
 	switch a {
 	case model.ActionRetry:

@@ -78,7 +78,7 @@ func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.Press("y")
-		b.Expect("there is no result yet", "request as curl", "secrets from the environment")
+		b.Expect("no result yet", "request as curl", "secrets from the environment")
 		b.Press("c")
 		b.ExpectToast("curl command")
 		b.Press("ctrl+j", "y", "b")

@@ -7,7 +7,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Update takes one message; see kit.View.
+// Update handles one message; see kit.View.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.update(msg)
 	m.refresh()
@@ -21,7 +21,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case kit.Tick:
 		if !m.form.form.CapturingText() {
-			m.options() // how long ago the zones were used
+			m.options() // updates how long ago the zones were used
 		}
 		return nil
 	case kit.SessionChanged:
@@ -32,11 +32,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case kit.OpenURL:
 		return m.openURL(msg)
 	case historyLoaded:
-		return m.tookHistory(msg)
+		return m.historyLoaded(msg)
 	case fetchLoaded:
-		return m.tookReopened(msg)
+		return m.fetchLoaded(msg)
 	case bodyOpened:
-		return m.tookBody(msg)
+		return m.bodyOpened(msg)
 	case ticked, waiting, progressed, fetched:
 		return m.updateFlight(msg)
 	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
@@ -47,14 +47,14 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		return m.wheel(msg)
 	}
-	if cmd, mine := m.act(msg); mine {
+	if cmd, handled := m.act(msg); handled {
 		return cmd
 	}
 	return m.toPane(msg)
 }
 
-// newSession takes a session. A form that held the profile's own key holds the
-// new one's.
+// newSession stores a session. If the form holds the old profile's key, it gets the new
+// one's.
 func (m *Model) newSession(s kit.Session) {
 	if key := m.form.form.Value(string(fieldKey)); key == "" || key == m.session.Key.Name {
 		m.form.form.SetValue(string(fieldKey), s.Key.Name)
@@ -65,7 +65,7 @@ func (m *Model) newSession(s kit.Session) {
 		d := realDraft(s)
 		m.form.fill(d)
 		if d.Zone != "" {
-			m.form.form.FocusOn(string(fieldURL), false) // what is left to type
+			m.form.form.FocusOn(string(fieldURL), false) // the next field to fill in
 		}
 	}
 	m.options()
@@ -74,8 +74,8 @@ func (m *Model) newSession(s kit.Session) {
 	}
 }
 
-// act does what a key of the tab means.
-func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
+// act carries out the intent of a key.
+func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
 	case sendNow:
 		return m.trySend(false, 0), true
@@ -117,7 +117,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, mine bool) {
 	return nil, false
 }
 
-// toPane hands what is left (keys, pastes, messages of the parts) to the parts.
+// toPane passes the other messages (keys, pastes, messages of the parts) to the parts.
 func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 	if key, ok := msg.(tea.KeyPressMsg); ok {
 		switch m.ring.At {
@@ -145,7 +145,7 @@ func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	}
-	// What is left are the parts' own messages: each takes its own.
+	// Only messages of the parts are left; each part ignores those of the other.
 	return tea.Batch(m.updateForm(msg), m.result.body.Update(msg))
 }
 
@@ -190,10 +190,10 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	return nil
 }
 
-// scrollWire moves over the rows that the pane does not show at once.
+// scrollWire scrolls the request preview.
 func (m *Model) scrollWire(key string) {
 	a, drawn := m.drawn.Of(paneWire)
-	if !drawn || m.ring.At != paneWire { // without the focus it shows the gist
+	if !drawn || m.ring.At != paneWire { // without the focus it shows only the gist
 		return
 	}
 	w, h := widget.Inner(a.W, a.H)
@@ -201,7 +201,7 @@ func (m *Model) scrollWire(key string) {
 	m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
 }
 
-// scrollPage is scrollWire for the page of the result.
+// scrollPage scrolls a page of the result that is not the body.
 func (m *Model) scrollPage(key string) {
 	a, drawn := m.drawn.Of(paneResult)
 	if !drawn || !m.result.have() {
@@ -238,8 +238,8 @@ func wheelKey(msg tea.MouseWheelMsg) string {
 	return "down"
 }
 
-// click focuses the pane under the pointer, and in a list what is under it. The
-// first click on the form only brings it the focus.
+// click focuses the pane under the pointer and selects a row or a field. The first click
+// on the form only focuses it.
 func (m *Model) click(hit kit.Hit, ok bool) {
 	if !ok {
 		return

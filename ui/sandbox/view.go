@@ -12,8 +12,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// layout places the panes: side by side from kit.StackBelow cells on, stacked
-// below, where the panes without focus are folded as far as it takes.
+// layout places the panes: side by side from kit.StackBelow cells on, otherwise stacked,
+// with the panes without focus folded if necessary.
 func (m *Model) layout(w, h int) []kit.Area {
 	switch {
 	case m.ring.Zoomed:
@@ -87,7 +87,7 @@ func (m *Model) pane(r kit.Area) string {
 	return widget.Pane(m.deps.Theme, title, on, r.W, r.H, body)
 }
 
-// foldedPane is a pane in one line: its title and what matters of it.
+// foldedPane is a pane in one line: its title and its gist.
 func (m *Model) foldedPane(r kit.Area, title string) string {
 	th := m.deps.Theme
 	words := ""
@@ -129,8 +129,8 @@ func (m *Model) paneTitle(pane int) string {
 	return "Response"
 }
 
-// renderWire shows what will be sent, byte for byte but for the secrets. Long
-// lines wrap: nothing of the request hides beyond an edge.
+// renderWire shows the exact request except for the secrets. Long lines wrap, so that
+// nothing is hidden.
 func (m *Model) renderWire(w, h int) string {
 	th := m.deps.Theme
 	if !m.session.Ready {
@@ -148,7 +148,7 @@ func (m *Model) renderWire(w, h int) string {
 	return widget.Block(strings.Join(lines, "\n"), w, h)
 }
 
-// wireNotes stand above the request: why it cannot be sent, and what is unsafe.
+// wireNotes are shown above the request: why it cannot be sent, and what is unsafe.
 func (m *Model) wireNotes(w int) []string {
 	th := m.deps.Theme
 	var lines []string
@@ -163,16 +163,16 @@ func (m *Model) wireNotes(w int) []string {
 	return lines
 }
 
-// wireView is the request in rows, as it was last drawn: a body of a megabyte is
-// not wrapped again for every frame.
+// wireView caches the wrapped rows of the request: a large body is not wrapped again for
+// every frame.
 type wireView struct {
 	w, room int
 	gist    bool
 	rows    []string
 }
 
-// wireRows are the rows of the request in a pane of w cells: all of them where the
-// pane has the focus, and otherwise the gist for so many as there is room for.
+// wireRows are the rows of the request in w cells: all of them if the pane has the
+// focus, and otherwise a gist of room rows.
 func (m *Model) wireRows(w, room int) []string {
 	v := &m.form.rows
 	brief := m.ring.At != paneWire
@@ -190,9 +190,8 @@ func (m *Model) wireRows(w, room int) []string {
 	return v.rows
 }
 
-// gist is what a pane too low for the whole request shows of it: the request
-// line, how much is left out, and the end, where the body is. The pane with the
-// focus scrolls instead.
+// gist shortens a request for a pane of h rows: the request line, how much is left out,
+// and the end, where the body is.
 func gist(lines []string, w, h int) []string {
 	need := func(l string) int { return max(len(hardWrap(text.Clean(l), w)), 1) }
 	for len(lines) > 0 && lines[len(lines)-1] == "" {
@@ -210,7 +209,7 @@ func gist(lines []string, w, h int) []string {
 		from--
 		room -= need(lines[from])
 	}
-	if from == len(lines) { // the last line alone is too long: begin at the beginning
+	if from == len(lines) { // the last line alone is too long: show the beginning
 		to := 1
 		for room = h - 1 - need(lines[0]); need(lines[to]) <= room; to++ {
 			room -= need(lines[to])
@@ -227,8 +226,8 @@ func moreLines(n int) string {
 	return fmt.Sprintf("… %d more lines", n)
 }
 
-// hardWrap breaks a line at w cells wherever that is, so that what is read is
-// what is sent, without breaks chosen for their looks.
+// hardWrap breaks a line at exactly w cells, without regard for words, so that the text
+// is shown exactly.
 func hardWrap(s string, w int) []string {
 	if w <= 0 {
 		return nil

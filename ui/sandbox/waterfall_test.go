@@ -22,9 +22,9 @@ func TestPhasesLieEndToEndAndAddUpToTheTotal(t *testing.T) {
 		if p.Start != at {
 			t.Errorf("%s begins at %v, want %v", p.Name, p.Start, at)
 		}
-		if p.Took > 0 {
-			at += p.Took
-			sum += p.Took
+		if p.Length > 0 {
+			at += p.Length
+			sum += p.Length
 		}
 	}
 	if got := strings.Join(names, " "); got != "DNS connect CONNECT TLS wait transfer other" {
@@ -95,7 +95,7 @@ func TestShortPhasesKeepADecimal(t *testing.T) {
 		d    time.Duration
 		want string
 	}{{370 * time.Microsecond, "370 µs"}, {1949 * time.Microsecond, "1.9 ms"}, {ms(9), "9.0 ms"}, {ms(22), "22 ms"}, {-1, "-"}} {
-		if got := took(c.d); got != c.want {
+		if got := duration(c.d); got != c.want {
 			t.Errorf("%v is drawn as %q, want %q", c.d, got, c.want)
 		}
 	}
@@ -105,7 +105,7 @@ func TestTimeThatNoPhaseExplainsHasNoBar(t *testing.T) {
 	timing := model.Timing{DNS: -1, Connect: ms(1), ProxyConnect: -1, TLS: -1, FirstByte: ms(1), Transfer: -1, Total: ms(20)}
 	lines := waterfall(kit.NewTheme(true, true), timing, model.FetchRequest{Via: model.ViaAPI}, 60)
 	other := lines[len(lines)-2]
-	if !strings.Contains(other, "18 ms  getting ready") || strings.Contains(other, "▇") {
+	if !strings.Contains(other, "18 ms  preparation") || strings.Contains(other, "▇") {
 		t.Errorf("drawn as %q", other)
 	}
 	if wait := lines[3]; !strings.HasSuffix(wait, strings.Repeat("▇", 19)) {

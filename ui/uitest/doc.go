@@ -2,6 +2,6 @@
 // screens. Only _test files import it.
 //
 // Start runs a real program with a virtual terminal inside a testing/synctest
-// bubble, so that Press returns when everything the key set off has come to
-// rest. Replay and Golden are for whole-program tests in real time.
+// bubble, so that Press returns when everything the key triggered has
+// finished. Replay and Golden are for whole-program tests in real time.
 package uitest

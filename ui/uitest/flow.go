@@ -15,12 +15,12 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// pace is the fake time that passes before each key: a person's, and longer
-// than a dialog that popped up ignores keys.
+// pace is the fake time before each key: like a person's, and longer than a new dialog
+// ignores keys.
 const pace = 200 * time.Millisecond
 
-// slack is the fake time left to timers that know no context; what is still
-// waiting after it is a leak, and synctest says so.
+// slack is the fake time for timers without a context. A goroutine still waiting after
+// it is a leak, which synctest reports.
 const slack = 15 * time.Second
 
 // Screen is a program under test and the terminal it draws on. Its methods are
@@ -43,7 +43,7 @@ type Screen struct {
 func Start(t *testing.T, m tea.Model, w, h int) *Screen {
 	t.Helper()
 	s := &Screen{t: t, emu: vt.NewEmulator(w, h), done: make(chan error, 1)}
-	if _, err := s.emu.WriteString("\x1b[20h"); err != nil { // the renderer writes bare \n to what is no tty
+	if _, err := s.emu.WriteString("\x1b[20h"); err != nil { // without a tty the renderer writes bare \n
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, s.emu) }() // its answers must be read, or Write blocks
@@ -67,8 +67,8 @@ func (s *Screen) Write(p []byte) (int, error) {
 }
 
 func (s *Screen) end() {
-	// The test's context has been cancelled by now, and with it the loads of the
-	// views; what they still say is of no interest.
+	// The test's context has been cancelled, and with it the loads of the views; their
+	// messages no longer matter.
 	if !s.ended {
 		s.prog.Quit()
 		<-s.done
@@ -81,21 +81,21 @@ func (s *Screen) end() {
 	}
 }
 
-// Settle waits until nothing moves any more, including one drawn frame.
+// Settle waits until the program is idle and has drawn a frame.
 func (s *Screen) Settle() {
 	synctest.Wait()
 	s.pass(20 * time.Millisecond) // a frame at 60 and at 120 per second
 	synctest.Wait()
 }
 
-// pass lets fake time go by.
+// pass lets fake time pass.
 func (s *Screen) pass(d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	<-timer.C
 }
 
-// After lets d go by on the fake clock and waits until the program is idle.
+// After lets d pass on the fake clock and waits until the program is idle.
 func (s *Screen) After(d time.Duration) {
 	s.t.Helper()
 	s.pass(d)
@@ -113,7 +113,7 @@ func (s *Screen) Press(keys ...string) {
 	}
 }
 
-// PressFast types one key without letting time go by before it.
+// PressFast types one key without letting time pass before it.
 func (s *Screen) PressFast(key string) {
 	s.t.Helper()
 	s.Send(Key(key))
@@ -130,14 +130,14 @@ func (s *Screen) Type(text string) {
 	s.checkErrors()
 }
 
-// Paste pastes text as a terminal with bracketed paste does: ends of lines arrive
-// as carriage returns.
+// Paste pastes text like a terminal with bracketed paste: line ends arrive as carriage
+// returns.
 func (s *Screen) Paste(text string) {
 	s.t.Helper()
 	s.Send(tea.PasteMsg{Content: strings.ReplaceAll(text, "\n", "\r")})
 }
 
-// Send hands the program any message and waits until it is idle.
+// Send sends the program any message and waits until it is idle.
 func (s *Screen) Send(msg tea.Msg) {
 	s.t.Helper()
 	s.prog.Send(msg)
@@ -154,8 +154,7 @@ func (s *Screen) Resize(w, h int) {
 	s.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Screen is what is on the terminal now: one line per row, blanks at the end
-// of a row cut.
+// Screen is the text on the terminal: one line per row, without trailing blanks.
 func (s *Screen) Screen() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -195,7 +194,7 @@ func (s *Screen) ExpectNot(texts ...string) {
 	}
 }
 
-// AllowError announces an error toast: call it before the step that brings it.
+// AllowError announces an error toast; call it before the step that causes it.
 func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
 
 // ExpectToast fails the test unless a message with text is shown.
@@ -204,13 +203,13 @@ func (s *Screen) ExpectToast(text string) {
 	s.Expect(text)
 }
 
-// dismissHint stands in every error toast and nowhere else.
+// dismissHint appears in every error toast and nowhere else.
 const dismissHint = "ctrl+x dismisses"
 
 func (s *Screen) checkErrors() {
 	s.t.Helper()
 	if screen := s.Screen(); Unexpected(screen, s.expected) {
-		s.t.Fatalf("an error nobody expected:\n%s", screen)
+		s.t.Fatalf("an unexpected error:\n%s", screen)
 	}
 }
 
@@ -226,8 +225,8 @@ func Unexpected(screen string, announced []string) bool {
 	return errors > 0
 }
 
-// Ended waits for the program to end by itself and returns its error; it fails
-// the test when the program is still running after a minute of fake time.
+// Ended waits for the program to end on its own and returns its error. It fails the test
+// if the program is still running after a minute of fake time.
 func (s *Screen) Ended() error {
 	s.t.Helper()
 	timer := time.NewTimer(time.Minute)

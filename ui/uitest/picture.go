@@ -12,8 +12,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 )
 
-// A picture's measures in SVG user units: a cell, the margin around the screen,
-// the size of the font.
+// Dimensions of a picture in SVG user units.
 const (
 	cellWidth  = 8.4
 	cellHeight = 16.3
@@ -62,8 +61,8 @@ func drawSVG(w int, cell func(x, y int) *uv.Cell, lines []string) string {
 	return b.String()
 }
 
-// drawRow draws one line: a run of cells in the same style is one text, before it a
-// rectangle where the run has a background.
+// drawRow draws one line. Each run of cells in the same style is one text, with a
+// rectangle before it if the run has a background.
 func drawRow(b *strings.Builder, y int, cell func(x int) *uv.Cell, line string) {
 	var run strings.Builder
 	var style uv.Style
@@ -113,7 +112,7 @@ func drawRun(b *strings.Builder, x, y, n int, text string, style uv.Style) {
 		left, top+baseline, float64(n)*cellWidth, ink, attributes(style), html.EscapeString(text))
 }
 
-// attributes are the attributes of a text that its style asks for.
+// attributes are the SVG attributes for a style.
 func attributes(s uv.Style) string {
 	out := ""
 	if s.Attrs&uv.AttrBold != 0 {
@@ -131,10 +130,10 @@ func attributes(s uv.Style) string {
 	return out
 }
 
-// hex is a colour as SVG writes it, and otherwise where there is none.
-func hex(c color.Color, otherwise string) string {
+// hex is a colour in SVG notation, or fallback for nil.
+func hex(c color.Color, fallback string) string {
 	if c == nil {
-		return otherwise
+		return fallback
 	}
 	r, g, b, _ := c.RGBA()
 	return fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8)

@@ -10,8 +10,8 @@ import (
 )
 
 // Settle plays the program for one view, without a terminal: it runs a command
-// and everything it leads to, one after the other, and gives the messages to
-// update; addressed ones are opened first.
+// and all commands that follow from it, one after the other, and passes the messages to
+// update; addressed ones are unpacked first.
 func Settle(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
 	t.Helper()
 	queue := []tea.Cmd{cmd}

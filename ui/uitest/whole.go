@@ -20,7 +20,7 @@ import (
 const (
 	// patience bounds a wait for something to appear.
 	patience = 20 * time.Second
-	// still is how long a screen must not change to count as finished.
+	// still is how long a screen must stay unchanged to count as finished.
 	still = 200 * time.Millisecond
 	poll  = 10 * time.Millisecond
 )
@@ -58,7 +58,7 @@ func (p *Whole) end() {
 	}
 }
 
-// replay feeds the terminal what the program wrote since the last time.
+// replay feeds the terminal the program's new output.
 func (p *Whole) replay() {
 	p.t.Helper()
 	if _, err := io.Copy(p.emu, p.out); err != nil {
@@ -66,8 +66,8 @@ func (p *Whole) replay() {
 	}
 }
 
-// Screen is what is on the terminal now: one line per row, blanks at the end of
-// a row cut, one line break at the end.
+// Screen is the text on the terminal: one line per row, without trailing blanks, ending
+// with one line break.
 func (p *Whole) Screen() string {
 	p.t.Helper()
 	p.replay()
@@ -88,8 +88,8 @@ func (p *Whole) CellAt(x, y int) *uv.Cell {
 	return p.emu.CellAt(x, y)
 }
 
-// WaitFor waits until every text is on the screen and the screen has come to
-// rest, and returns it.
+// WaitFor waits until every text is on the screen and the screen stays unchanged, and
+// returns it.
 func (p *Whole) WaitFor(texts ...string) string {
 	p.t.Helper()
 	return p.waitUntil("wanted "+strings.Join(texts, ", "), func(screen string) bool {
@@ -102,8 +102,8 @@ func (p *Whole) WaitFor(texts ...string) string {
 	})
 }
 
-// WaitGone waits until text is on the screen no more and the screen has come to
-// rest, and returns it.
+// WaitGone waits until text has disappeared and the screen stays unchanged, and returns
+// it.
 func (p *Whole) WaitGone(text string) string {
 	p.t.Helper()
 	return p.waitUntil("wanted to be gone: "+text, func(screen string) bool { return !strings.Contains(screen, text) })
@@ -152,7 +152,7 @@ func (p *Whole) Press(keys ...string) {
 // Type types text character by character.
 func (p *Whole) Type(text string) { p.tm.Type(text) }
 
-// Send hands the program any message.
+// Send sends the program any message.
 func (p *Whole) Send(msg tea.Msg) { p.tm.Send(msg) }
 
 // Resize changes the size of the terminal.
@@ -162,10 +162,9 @@ func (p *Whole) Resize(w, h int) {
 	p.tm.Send(tea.WindowSizeMsg{Width: w, Height: h})
 }
 
-// Golden waits until the screen, masked, is that of testdata/NAME.golden and compares
-// the two. A busy machine may show what steps have waited for before the rest has come;
-// what never becomes the golden screen still fails. With -update the screen is taken
-// after it has not changed for a while.
+// Golden waits until the masked screen equals testdata/NAME.golden: on a busy machine it
+// may be incomplete for a while. It fails if the two never become equal. With -update it
+// writes the screen once it has stayed unchanged for a while.
 func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	t.Helper()
 	if updating() {
@@ -184,7 +183,7 @@ func (p *Whole) Golden(t *testing.T, name string, mask func(string) string) {
 	Golden(t, name, screen)
 }
 
-// updating reports whether goldens are to be written and not compared.
+// updating reports whether goldens are written instead of compared.
 func updating() bool {
 	update := flag.Lookup("update")
 	return update != nil && update.Value.String() == "true"

@@ -78,7 +78,7 @@ func keyDialogScreens(s scripted) []screen {
 			on("R")(p)
 			p.WaitFor("Rotate etl-main")
 			p.Press("X")
-			p.WaitFor("Give the rotation up?")
+			p.WaitFor("Give up the rotation?")
 		}},
 		{name: "keys/empty", before: func(h *home) {
 			h.write("config/zonedeck/config.toml", fmt.Sprintf("default_profile = \"acme\"\n[profiles.acme]\nbase_url = %q\n", s.api))
@@ -105,7 +105,7 @@ func toastScreens(s scripted) []screen {
 			p.Press("esc", "2")
 			p.WaitFor("[2 Jobs]")
 			p.Press("d")
-			p.WaitFor("there is no job")
+			p.WaitFor("no job is selected")
 		}},
 		{name: "root/toast-errors", before: acme, steps: func(p *uitest.Whole) {
 			acmeReady(p)

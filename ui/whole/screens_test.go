@@ -253,7 +253,10 @@ func sandboxScreens() []screen {
 			p.WaitGone("The form holds this request now") // the toast
 		}},
 		{name: "sandbox/timeout", before: fetch("/slow?s=20", "--timeout", "200ms"), steps: opened("timeout")},
-		{name: "sandbox/drift", before: fetch("/shop?v=2", "--require", ".price"), steps: opened("parsing drift")},
+		{name: "sandbox/drift", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
+			fromHistory(p, "parsing drift")
+			p.WaitGone("The form holds this request now") // the toast
+		}},
 		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},
 		{name: "sandbox/native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
@@ -322,7 +325,7 @@ func proxyScreens() []screen {
 		{name: "proxy/paste", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("p")
-			p.WaitFor("Take a login apart")
+			p.WaitFor("Parse a login")
 		}},
 	}
 }

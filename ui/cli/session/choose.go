@@ -11,9 +11,9 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Environment variables of the command line. EnvEmulatorProxy is where the embedded
-// emulator's proxy listens; EnvChromium names the browser that the emulator runs, as it
-// does for other programs.
+// Environment variables of the command line. EnvEmulatorProxy is the address of the
+// embedded emulator's proxy. EnvChromium names the browser that the emulator runs;
+// other programs use it too.
 const (
 	EnvKey           = "ZONEDECK_API_KEY"
 	EnvProfile       = "ZONEDECK_PROFILE"
@@ -22,9 +22,10 @@ const (
 	EnvChromium      = "CHROME_PATH"
 )
 
-// choose settles which profile is used: flags over environment over the config
-// file, and the embedded emulator where nothing is configured. A key without an
-// address is refused, so that a real key never goes to the emulator by accident.
+// choose decides which profile is used: flags override the environment, which
+// overrides the config file; without any configuration it is the embedded emulator.
+// A key without an address is refused, so that a real key is never sent to the
+// emulator by accident.
 func (s *Session) choose() error {
 	o := s.o
 	override, err := o.override()
@@ -45,11 +46,11 @@ func (s *Session) choose() error {
 	name := cmp.Or(asked, file.Default())
 	addressed := override.BaseURL != "" || override.ProxyHost != ""
 	if addressed && asked == "" && name == profile.LocalName {
-		name = "" // an address on the command line speaks louder than the default
+		name = "" // an address on the command line overrides the default
 	}
 	switch {
 	case name == profile.LocalName && addressed:
-		return mistake("--base-url and --proxy-host do not go with the profile %q, which has its own addresses", profile.LocalName)
+		return mistake("--base-url and --proxy-host cannot be used with profile %q, which has its own addresses", profile.LocalName)
 	case name == profile.LocalName:
 		s.Base = profile.Profile{Name: profile.LocalName, Local: true}
 	case name != "":
@@ -90,7 +91,8 @@ func (s *Session) choose() error {
 	return nil
 }
 
-// override is what flags and environment say over the profile, flags first.
+// override merges what the flags and the environment override in the profile; flags
+// win.
 func (o Options) override() (profile.Override, error) {
 	env, err := profile.EnvOverride(o.Getenv)
 	if err != nil {
@@ -106,10 +108,10 @@ func (o Options) override() (profile.Override, error) {
 // configFile is the config file in use.
 func (s *Session) configFile() string { return cmp.Or(s.o.Config, s.Paths.ConfigFile()) }
 
-// profileNames are the profiles there are, the embedded emulator last.
+// profileNames are all known profiles, the embedded emulator last.
 func (s *Session) profileNames() []string { return append(s.config.Names(), profile.LocalName) }
 
-// splitPort takes host:port apart.
+// splitPort splits host:port.
 func splitPort(s string) (host string, port int, err error) {
 	host, text, err := net.SplitHostPort(s)
 	if err != nil {

@@ -9,17 +9,16 @@ import (
 	"github.com/atotto/clipboard"
 )
 
-// clipboardPatience bounds a clipboard program that does not answer, as one
-// without a display may.
+// clipboardPatience bounds a clipboard program that hangs, which may happen without
+// a display.
 const clipboardPatience = 2 * time.Second
 
-// errNoClipboard says that this machine has no native clipboard: OSC 52 by way
-// of the terminal is all there is.
+// errNoClipboard says that this machine has no native clipboard; only OSC 52 works.
 var errNoClipboard = errors.New("no native clipboard on this machine")
 
-// nativeClipboard puts text on the operating system's clipboard and names it.
-// It runs the clipboard program of the system where there is one, so it belongs
-// into a command; it gives up when ctx ends or after two seconds.
+// nativeClipboard puts text on the operating system's clipboard and names it. It may
+// run the system's clipboard program, so it belongs in a command. It gives up when
+// ctx ends or after two seconds.
 func nativeClipboard(ctx context.Context, text string) (where string, err error) {
 	if clipboard.Unsupported {
 		return "", errNoClipboard
@@ -27,7 +26,7 @@ func nativeClipboard(ctx context.Context, text string) (where string, err error)
 	ctx, cancel := context.WithTimeout(ctx, clipboardPatience)
 	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- clipboard.WriteAll(text) }() // ends with the clipboard program, which the system owns
+	go func() { done <- clipboard.WriteAll(text) }() // ends with the system's clipboard program
 	select {
 	case err := <-done:
 		if err != nil {

@@ -26,14 +26,13 @@ import (
 	"zonedeck/ui/sandbox"
 )
 
-// Console is the wiring of one run of the console: the parts that the views get
-// their functions from.
+// Console wires one run of the console: it gives the views their functions.
 type Console struct {
 	session *Session
 	ctx     context.Context //nolint:containedctx // it lives as long as the program it is made for
 	cancel  context.CancelFunc
-	began   chan follower // what start found, to go on from
-	next    string        // profile to go on with; written on the program's goroutine
+	began   chan follower // the state that start found; follow continues from it
+	next    string        // profile to switch to; written on the program's goroutine
 }
 
 // OpenConsole opens a session for a console.
@@ -48,8 +47,8 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 
-// Run shows the console on a terminal until the operator leaves it; next is the
-// profile to go on with, empty when there is none.
+// Run shows the console on a terminal until the operator leaves it. next is the
+// profile to switch to; it is empty when the operator quit.
 func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
 		tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())...)
@@ -60,12 +59,12 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	c.cancel()
 	following.Wait()
 	if errors.Is(err, tea.ErrProgramKilled) && interrupted {
-		err = nil // a signal: Close gives everything back
+		err = nil // a signal: Close releases everything
 	}
 	return c.next, err
 }
 
-// Close ends what the views have in flight, then the session.
+// Close ends the views' work in flight, then the session.
 func (c *Console) Close() error {
 	c.cancel()
 	return c.session.Close(c.ctx)
@@ -102,7 +101,7 @@ func (c *Console) Root() *ui.App {
 	})
 }
 
-// requests is the journal of the emulator, where one is used.
+// requests is the emulator's journal; nil with a real account.
 func (c *Console) requests() activity.Requests {
 	if c.session.embedded == nil {
 		return nil
@@ -110,20 +109,19 @@ func (c *Console) requests() activity.Requests {
 	return rehearsal.New(c.session.embedded.control)
 }
 
-// start runs beside the first paint: the emulator, where it is used, and the
-// jobs that a killed console left behind.
+// start runs while the first frame is drawn: it starts or finds the emulator.
 func (c *Console) start() tea.Msg {
 	f := follower{c: c}
 	msg := f.begin()
-	c.began <- f // nobody may follow, so there is room for it
+	c.began <- f // buffered: Run may not be following
 	return msg
 }
 
-// sessionChanged tells every view of the session as it is now.
+// sessionChanged sends the current session to every view.
 func (c *Console) sessionChanged() tea.Msg { return kit.SessionChanged{Session: c.session.describe()} }
 
-// tellNotices shows what the operator must know about the files, and the jobs
-// whose outcome is open.
+// tellNotices shows what the operator must know about the files, and about jobs
+// that an earlier console left with an open outcome.
 func (c *Console) tellNotices() tea.Cmd {
 	cmds := make([]tea.Cmd, 0, len(c.session.Notices)+1)
 	for _, n := range c.session.Notices {
@@ -170,7 +168,7 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 	}), c.rehearsals(theme)...)
 }
 
-// rehearsals are the palette's entries about the emulator.
+// rehearsals are the palette's entries for the emulator.
 func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	d := rehearse.Deps{
@@ -182,7 +180,7 @@ func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 			return names
 		},
 		Moved: func(ctx context.Context) tea.Msg {
-			if _, err := s.Profile(ctx); err != nil { // its clock is read on the way
+			if _, err := s.Profile(ctx); err != nil { // this reads the emulator's clock
 				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
 			}
 			return c.sessionChanged()

@@ -22,18 +22,18 @@ import (
 	"zonedeck/service/rehearsal"
 )
 
-// DemoKey is the key of the demo account that the console uses when none is named.
+// DemoKey is the demo account's key that the console uses by default.
 const DemoKey = "batch-user"
 
 const (
 	attachTimeout = 5 * time.Second       // for another process to finish its start
-	attachPause   = 30 * time.Millisecond // between looks at its announcement
-	answerTimeout = time.Second           // loopback answers at once, also on a busy machine
+	attachPause   = 30 * time.Millisecond // between two reads of its announcement
+	answerTimeout = time.Second           // loopback answers quickly even on a busy machine
 )
 
-// embedded is this user's one embedded emulator: run by this process, or by
-// another that started it first. The lock of its state folder decides who; the
-// announcement file tells the others where it listens. Safe for concurrent use.
+// embedded is this user's one embedded emulator: run by this process or by
+// another one that started it first. The lock on its state folder decides; the
+// announcement file tells the other processes where it listens. Safe for concurrent use.
 type embedded struct {
 	paths    profile.Paths
 	log      *slog.Logger
@@ -42,20 +42,19 @@ type embedded struct {
 	chromium string        // the browser's program; empty looks in PATH
 	wait     time.Duration // for another process to finish its start
 
-	mu      sync.Mutex       // held for a look at what follows, never over the network or the disk
+	mu      sync.Mutex       // guards the fields below; never held during network or disk access
 	server  *emulator.Server // nil while another process runs it
 	ready   emulator.Ready
 	known   bool
 	closed  bool
-	attempt *attempt // the search under way; nil while nobody needs one
+	attempt *attempt // the current search; nil if there is none
 
-	// ahead is how far its clock is ahead of the machine's, in nanoseconds, as it was
-	// last seen: who asks for the time cannot wait for an answer.
+	// ahead is how far its clock was ahead of the machine's when last read, in
+	// nanoseconds. It is cached because a caller that needs the time cannot wait.
 	ahead atomic.Int64
 }
 
-// attempt is one search for a living emulator, which everyone who asks for it
-// meanwhile shares.
+// attempt is one search for a live emulator, shared by all concurrent callers.
 type attempt struct {
 	cancel context.CancelFunc
 	done   chan struct{} // closed once ready and err are set
@@ -63,16 +62,16 @@ type attempt struct {
 	err    error
 }
 
-// errClosed: the session has ended, and with it the right to an emulator.
+// errClosed is returned after the session has ended.
 var errClosed = errors.New("the embedded emulator has been ended")
 
 func newEmbedded(o Options, paths profile.Paths) *embedded {
 	return &embedded{paths: paths, log: o.Log, now: o.Now, proxy: o.Getenv(EnvEmulatorProxy), chromium: o.Getenv(EnvChromium), wait: attachTimeout}
 }
 
-// ensure returns the addresses of a living emulator, starting it from its
-// state where none lives. A caller whose context ends leaves at once; the search
-// goes on for the others, and for whoever asks next.
+// ensure returns the addresses of a live emulator and starts one from its saved
+// state if necessary. A caller whose context ends returns at once; the search goes
+// on for the others.
 func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	e.mu.Lock()
 	switch {
@@ -100,8 +99,8 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	}
 }
 
-// search makes the attempt. An emulator that starts after the session's end is
-// ended at once.
+// search runs the attempt. If the session ends meanwhile, an emulator that it
+// started is shut down again.
 func (e *embedded) search(ctx context.Context, a *attempt) {
 	defer a.cancel()
 	server, ready, err := e.find(ctx)
@@ -120,13 +119,13 @@ func (e *embedded) search(ctx context.Context, a *attempt) {
 		stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), closePatience)
 		defer cancel()
 		if err := e.end(stop, server); err != nil {
-			e.log.Warn("an emulator that nobody waited for", "error", err)
+			e.log.Warn("shutting down an emulator that started after the session ended", "error", err)
 		}
 	}
 	close(a.done)
 }
 
-// find is the emulator that answers, or a new one; server is nil while another
+// find returns the emulator that answers, or starts one. server is nil if another
 // process runs it.
 func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
 	e.mu.Lock()
@@ -150,7 +149,7 @@ func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, 
 	}
 }
 
-// owner names the process that announced the emulator, where it is known.
+// owner names the process that announced the emulator, if it is known.
 func (e *embedded) owner() string {
 	if r, found := e.readAnnouncement(); found && r.PID > 0 {
 		return fmt.Sprintf(" (process %d)", r.PID)
@@ -158,9 +157,9 @@ func (e *embedded) owner() string {
 	return ""
 }
 
-// attachOrStart is one try: our own emulator if the state folder is free, else
-// the one that its owner announced. Where its state cannot be kept (a home that
-// is read-only, a full disk) it runs for this process alone, and a note says so.
+// attachOrStart starts an emulator if the state folder is free, or else attaches to
+// the one its owner announced. If the state cannot be kept (a read-only home, a full
+// disk), the emulator runs for this process only, and a note says so.
 func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulator.Ready, error) {
 	none := emulator.Ready{}
 	server, err := e.start(ctx, e.paths.EmulatorDir())
@@ -191,21 +190,21 @@ func (e *embedded) attachOrStart(ctx context.Context) (*emulator.Server, emulato
 }
 
 func (e *embedded) start(ctx context.Context, dir string) (*emulator.Server, error) {
-	// The remote browser's usual port is left to those who serve the emulator alone, and
-	// to browsers of one's own. Nothing starts Chromium before a client asks for it.
+	// The remote browser's usual port is left to a separately served emulator and to
+	// the user's own browsers. Chromium is not started before a client needs it.
 	return emulator.Start(context.WithoutCancel(ctx), emulator.Options{StateDir: dir, ProxyAddr: e.proxy, CDPAddr: "127.0.0.1:0", Chromium: e.chromium, Now: e.now, Log: e.log})
 }
 
-// notes are what the emulator has to say of its start.
+// notes are the emulator's notes about its start.
 func (e *embedded) notes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ready.Notes
 }
 
-// stateNotes are what an emulator that this process runs has to say of its state.
-// That its proxy is on another port than usual is no news to a command: it prints
-// the address where it matters.
+// stateNotes are the notes of an emulator run by this process about its state. The
+// note about an unusual proxy port is left out: commands print the address where it
+// matters.
 func (e *embedded) stateNotes() []string {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -217,14 +216,14 @@ func (e *embedded) stateNotes() []string {
 	})
 }
 
-// where tells which emulator is in use, and whether this process runs it.
-func (e *embedded) where() (ready emulator.Ready, ours bool) {
+// where returns the emulator in use, and whether this process runs it.
+func (e *embedded) where() (ready emulator.Ready, runsHere bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.ready, e.server != nil
 }
 
-// close ends the emulator if this process runs it, and the search for one.
+// close stops the search for an emulator, and the emulator if this process runs it.
 func (e *embedded) close(ctx context.Context) error {
 	e.mu.Lock()
 	server, a := e.server, e.attempt
@@ -244,12 +243,12 @@ func (e *embedded) close(ctx context.Context) error {
 	return e.end(ctx, server)
 }
 
-// end takes the announcement back and ends an emulator of this process. The
-// announcement goes first, while the state folder is still ours: it never speaks of
-// what is not there.
+// end withdraws the announcement and shuts down an emulator of this process. The
+// announcement goes first, while this process still holds the state folder, so that
+// it never names an emulator that has gone.
 func (e *embedded) end(ctx context.Context, server *emulator.Server) error {
 	if announced, found := e.readAnnouncement(); found && announced.API == server.Ready().API {
-		_ = os.Remove(e.paths.EmulatorFile()) // one that stays behind is found to be stale
+		_ = os.Remove(e.paths.EmulatorFile()) // a stale announcement is recognised later
 	}
 	if err := server.Shutdown(ctx); err != nil {
 		return fmt.Errorf("end the embedded emulator: %w", err)
@@ -281,9 +280,9 @@ func (e *embedded) announce(ready emulator.Ready) error {
 	return nil
 }
 
-// alive reports whether an emulator answers where one was announced, and notes its
-// clock. A port may have passed to a stranger since, so the answer has to be that of an
-// emulator that knows the token. What is asked is not in its journal of requests.
+// alive reports whether an emulator answers at the announced address, and records its
+// clock. Another program may have taken the port meanwhile, so the answer must come
+// from an emulator that knows the token. The call does not appear in its journal.
 func (e *embedded) alive(ctx context.Context, ready emulator.Ready) bool {
 	ctx, cancel := context.WithTimeout(ctx, answerTimeout)
 	defer cancel()
@@ -295,15 +294,15 @@ func (e *embedded) alive(ctx context.Context, ready emulator.Ready) bool {
 	return true
 }
 
-// controlOf is where an emulator's control interface listens.
+// controlOf returns the address of an emulator's control interface.
 func controlOf(r emulator.Ready) rehearsal.Place {
 	return rehearsal.Place{URL: r.Control, Token: keystore.NewSecret(r.ControlToken)}
 }
 
-// clock is the emulator's time as it was last seen; before that the machine's.
+// clock is the emulator's time as last read, and the machine's time before that.
 func (e *embedded) clock() time.Time { return e.now().Add(time.Duration(e.ahead.Load())) }
 
-// control is where the living emulator's control interface listens.
+// control returns the address of the live emulator's control interface.
 func (e *embedded) control(ctx context.Context) (rehearsal.Place, error) {
 	ready, err := e.ensure(ctx)
 	return controlOf(ready), err
@@ -356,7 +355,7 @@ func demoKeys(r emulator.Ready) []model.Key {
 	return keys
 }
 
-// demoSecret answers "demo:" references from the emulator's announcement.
+// demoSecret resolves "demo:" references from the emulator's announcement.
 func (e *embedded) demoSecret(name string) (keystore.Secret, bool) {
 	e.mu.Lock()
 	r, known := e.ready, e.known

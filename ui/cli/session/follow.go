@@ -12,12 +12,12 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// followEvery is how often a console looks whether its emulator still lives. The
-// process that runs it may be killed while nobody sends anything, and the screen
-// must not go on speaking of addresses where nobody listens.
+// followEvery is how often a console checks that its emulator is alive. The process
+// that runs it may be killed while the console is idle, and the screen must not keep
+// showing dead addresses.
 const followEvery = time.Second
 
-// place is one run of the emulator: the same process at the same addresses.
+// place identifies one run of the emulator by its process and addresses.
 type place struct {
 	api, proxy string
 	pid        int
@@ -25,15 +25,16 @@ type place struct {
 
 func placeOf(r emulator.Ready) place { return place{r.API, r.Proxy, r.PID} }
 
-// follower keeps a console on a living emulator. It is used by one goroutine.
+// follower keeps a console connected to a live emulator. It is used by one goroutine.
 type follower struct {
 	c       *Console
-	at      place
+	place   place
 	problem string
-	ahead   time.Duration // how far the clock was ahead when the views were told last
+	ahead   time.Duration // how far the clock was ahead in the last message to the views
 }
 
-// follow looks until the console ends; send delivers what the views must know.
+// follow checks the emulator until the console ends; send delivers the messages for
+// the views.
 func (c *Console) follow(send func(tea.Msg)) {
 	if c.session.embedded == nil {
 		return
@@ -58,8 +59,8 @@ func (c *Console) follow(send func(tea.Msg)) {
 	}
 }
 
-// begin is the first look: it starts the emulator or attaches to one, and gives
-// the message that says so, or why not.
+// begin starts the emulator or attaches to one, and returns the message that reports
+// the session or the problem.
 func (f *follower) begin() tea.Msg {
 	s := f.c.session
 	if _, err := s.Profile(f.c.ctx); err != nil {
@@ -68,7 +69,7 @@ func (f *follower) begin() tea.Msg {
 	}
 	if s.embedded != nil {
 		ready, _ := s.embedded.where()
-		f.at, f.ahead = placeOf(ready), s.ahead()
+		f.place, f.ahead = placeOf(ready), s.ahead()
 	}
 	return f.c.sessionChanged()
 }
@@ -80,8 +81,8 @@ func (f *follower) broken() tea.Msg {
 	return kit.SessionChanged{Session: described}
 }
 
-// look takes over a dead emulator or finds the one another process began, and
-// returns the messages about a change.
+// look checks the emulator, replaces a dead one or attaches to one of another
+// process, and returns the messages about the change.
 func (f *follower) look() []tea.Msg {
 	s := f.c.session
 	if _, err := s.Profile(f.c.ctx); err != nil {
@@ -91,28 +92,28 @@ func (f *follower) look() []tea.Msg {
 		f.problem = err.Error()
 		return []tea.Msg{f.broken()}
 	}
-	ready, ours := s.embedded.where()
-	before, wasBroken := f.at, f.problem != ""
+	ready, runsHere := s.embedded.where()
+	before, wasBroken := f.place, f.problem != ""
 	moved := s.ahead() != f.ahead
-	f.at, f.problem, f.ahead = placeOf(ready), "", s.ahead()
-	if f.at == before && !wasBroken && !moved {
+	f.place, f.problem, f.ahead = placeOf(ready), "", s.ahead()
+	if f.place == before && !wasBroken && !moved {
 		return nil
 	}
 	changed := []tea.Msg{f.c.sessionChanged()}
 	switch {
-	case f.at == before && moved:
+	case f.place == before && moved:
 		return append(changed, kit.Toast{Text: "The emulator's clock was moved: it is " + aheadOfMachine(f.ahead) + " now, and this console follows it."})
-	case before == (place{}) || f.at == before:
+	case before == (place{}) || f.place == before:
 		return changed
-	case ours:
+	case runsHere:
 		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state: keys, zones and jobs are as they were."})
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", f.at.pid)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", f.place.pid)})
 	}
 }
 
-// aheadOfMachine says how far an emulator's clock is from the machine's; behind it
-// is one that a scenario began in the past.
+// aheadOfMachine says how far an emulator's clock is from the machine's. It is behind
+// if a scenario started in the past.
 func aheadOfMachine(d time.Duration) string {
 	switch {
 	case d > 0:

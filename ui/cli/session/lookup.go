@@ -10,9 +10,9 @@ import (
 	"zonedeck/service/profile"
 )
 
-// What a session knows by name: keys, zones, and the secrets behind them.
+// Lookups by name: keys, zones, and their secrets.
 
-// ZonePassword is a zone's proxy password.
+// ZonePassword returns a zone's proxy password.
 func (s *Session) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secret, error) {
 	if z.Password == "" {
 		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
@@ -20,7 +20,7 @@ func (s *Session) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secr
 	return s.Resolver.Resolve(ctx, z.Password)
 }
 
-// Keys are the keys of the inventory, and the demo account's while the emulator
+// Keys returns the keys of the inventory, and the demo account's keys if the emulator
 // is in use.
 func (s *Session) Keys() []model.Key {
 	var keys []model.Key
@@ -57,8 +57,8 @@ func (s *Session) demoSecret(name string) (keystore.Secret, bool) {
 	return s.embedded.demoSecret(name)
 }
 
-// Zone finds the zone a command names. A profile that lists its zones knows
-// them all; one that lists none takes the name as it is.
+// Zone finds the zone a command names. A profile without a list of zones accepts
+// every valid name.
 func (s *Session) Zone(p profile.Profile, name string) (model.Zone, error) {
 	if z, ok := p.Zone(name); ok {
 		return z, nil

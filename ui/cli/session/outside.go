@@ -18,17 +18,17 @@ import (
 	"zonedeck/ui/kit/body"
 )
 
-// What the views reach outside the program by: bodies on disk, input files and the
-// editor. All of it is called in commands.
+// The views' access to the outside: bodies on disk, input files and the editor. All
+// of it is called in commands.
 
-// openBody opens a body for the viewer, wherever it lies.
+// openBody opens a body, in memory or on disk, for the viewer.
 func openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
 	if b.File == "" {
 		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
 	}
 	f, err := os.Open(b.File)
 	if err != nil {
-		return body.Source{}, fmt.Errorf("the body is no longer there: %w", err)
+		return body.Source{}, fmt.Errorf("the body no longer exists: %w", err)
 	}
 	info, err := f.Stat()
 	if err != nil {
@@ -57,8 +57,7 @@ func openInputs(path string) (io.ReadCloser, error) {
 	return os.Open(path)
 }
 
-// editor is the operator's editor on a copy of a body, which is removed when the
-// editor ends.
+// editor runs the operator's editor on a copy of a body and then removes the copy.
 type editor struct {
 	*exec.Cmd
 	file string
@@ -72,7 +71,7 @@ func (e *editor) Run() error {
 	return errors.Join(e.Cmd.Run(), os.Remove(e.file))
 }
 
-// editBody gives the command that shows a body in $VISUAL or $EDITOR; nil when
+// editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
 // neither is set.
 func editBody(getenv func(string) string) func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
 	words := strings.Fields(cmp.Or(getenv("VISUAL"), getenv("EDITOR")))
@@ -92,8 +91,8 @@ func editBody(getenv func(string) string) func(context.Context, model.BodyRef, s
 	}
 }
 
-// extension tells the editor what a body is. It is one of a few fixed words,
-// never a remote one.
+// extension tells the editor the type of a body. It is one of a few fixed words,
+// never remote text.
 func extension(contentType string) string {
 	for word, ext := range map[string]string{"html": ".html", "json": ".json", "xml": ".xml", "csv": ".csv"} {
 		if strings.Contains(contentType, word) {
@@ -103,7 +102,7 @@ func extension(contentType string) string {
 	return ".txt"
 }
 
-// CopyBody writes a body, wherever it is, to w.
+// CopyBody writes a body, in memory or on disk, to w.
 func CopyBody(w io.Writer, b model.BodyRef) error {
 	if b.File == "" {
 		_, err := w.Write(b.Bytes)

@@ -12,19 +12,19 @@ import (
 	"zonedeck/service/emulator/record"
 )
 
-// requestLog writes what the emulator's journal records: lines for people to stderr,
-// JSON to a file. The zero value writes nothing.
+// requestLog writes the emulator's journal: lines for people to stderr, JSON to a
+// file. The zero value writes nothing.
 type requestLog struct {
 	lines io.Writer // nil without --log
 	file  *os.File  // nil without --log-file
 	say   func(format string, args ...any)
 	// broken is the file's first error; the goroutine of follow owns it.
 	broken error
-	done   chan error // has the first error of the file; nil while nothing is followed
+	done   chan error // receives the file's first error; nil if nothing is followed
 }
 
-// openRequestLog opens the file before the emulator starts, so that a mistake in its
-// name is said at once.
+// openRequestLog opens the file before the emulator starts, so that a wrong name is
+// reported at once.
 func (e Emulation) openRequestLog() (*requestLog, error) {
 	l := &requestLog{say: e.Say, lines: e.Requests}
 	if e.RequestFile == "" {
@@ -45,8 +45,8 @@ func (l *requestLog) follow(server *emulator.Server) {
 	}
 	l.done = make(chan error, 1)
 	go func() {
-		// It ends with the server alone, after the last request: requests that end while
-		// it goes down are logged too.
+		// It ends with the server, after the last request: requests that end during the
+		// shutdown are logged too.
 		err := server.Follow(context.Background(), func(e *record.Entry, lost uint64) error {
 			l.line(e, lost)
 			l.object(e, lost)
@@ -64,12 +64,12 @@ func (l *requestLog) line(e *record.Entry, lost uint64) {
 		return
 	}
 	if lost > 0 {
-		fmt.Fprintf(l.lines, "%d requests before this one came too fast to be printed\n", lost)
+		fmt.Fprintf(l.lines, "%d requests before this one arrived too fast to be printed\n", lost)
 	}
 	fmt.Fprintln(l.lines, e.Line())
 }
 
-// object writes to the file until that fails; the requests themselves go on.
+// object writes to the file until a write fails; the emulator goes on.
 func (l *requestLog) object(e *record.Entry, lost uint64) {
 	if l.file == nil || l.broken != nil {
 		return
@@ -86,7 +86,7 @@ func (l *requestLog) object(e *record.Entry, lost uint64) {
 	}
 }
 
-// wait gives the first error of the file, after everything was written.
+// wait returns the file's first error, after everything has been written.
 func (l *requestLog) wait() error {
 	if l.done == nil {
 		return nil
@@ -96,6 +96,6 @@ func (l *requestLog) wait() error {
 
 func (l *requestLog) close() {
 	if l.file != nil {
-		l.file.Close() // everything was written, without a buffer
+		l.file.Close() // writes are unbuffered, so nothing is lost
 	}
 }

@@ -13,25 +13,25 @@ import (
 	"zonedeck/service/emulator/scenario"
 )
 
-// Ready is what an emulator says of itself when it listens: its addresses, and the
-// demo account's keys and passwords.
+// Ready describes a listening emulator: its addresses, and the demo account's keys
+// and passwords.
 type Ready = emulator.Ready
 
 // Emulation is an emulator that is served alone, for other programs.
 type Emulation struct {
-	API, Proxy, SOCKS, CDP string // addresses; empty takes the usual or a free port
-	State                  string // folder; empty keeps nothing
-	Scenario               string // TOML file; empty plays the demo account
+	API, Proxy, SOCKS, CDP string // addresses; empty means the usual or a free port
+	State                  string // folder; empty means nothing is kept
+	Scenario               string // TOML file; empty means the demo account
 	AllowPrivate           []string
 	AllowRemote, Loose     bool
 
-	Chromium string // the browser's program; empty looks in PATH
+	Chromium string // path of the browser; empty searches PATH
 	Now      func() time.Time
-	// Stderr gets what goes wrong inside, such as a full disk: clients see a 500 that
-	// says nothing, so whoever runs the emulator has to. Several goroutines write.
+	// Stderr receives internal errors, for example a full disk: clients only see a 500
+	// without details. Several goroutines write.
 	Stderr io.Writer
-	// Requests gets one line for each request; nil for none. RequestFile gets each as
-	// one JSON object a line; empty for none.
+	// Requests receives one line per request; nil for none. RequestFile receives one
+	// JSON object per request; empty for none.
 	Requests    io.Writer
 	RequestFile string
 	Say         func(format string, args ...any)
@@ -39,7 +39,7 @@ type Emulation struct {
 	Ready func(Ready) error
 }
 
-// options turns the fields into what the emulator takes.
+// options converts the fields to the emulator's options.
 func (e Emulation) options() (emulator.Options, error) {
 	o := emulator.Options{
 		StateDir: e.State, APIAddr: e.API, ProxyAddr: e.Proxy, SOCKSAddr: e.SOCKS, CDPAddr: e.CDP,

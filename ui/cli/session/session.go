@@ -18,26 +18,26 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// Patience is how long the program is silent before it says what it waits for.
+// Patience is how long the program waits before it says what it is waiting for.
 const Patience = 500 * time.Millisecond
 
-// Options are what a session is opened with. Empty texts were not given.
+// Options configure a session. An empty string means not given.
 type Options struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Log    *slog.Logger
-	// Say talks to the operator in one line.
+	// Say prints one line for the operator.
 	Say func(format string, args ...any)
 
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
 	Key                                 string // --key of the command
 
-	// Journal says that the history is read or written.
+	// Journal is set if the history is read or written.
 	Journal bool
 }
 
-// Session is what a command works with: the profile in use, its keys, the
-// journal and the service. It is closed when the command ends. Its methods are
+// Session holds what a command works with: the profile in use, its keys, the journal
+// and the service. It is closed when the command ends. Its methods are
 // safe for concurrent use.
 type Session struct {
 	Paths     profile.Paths
@@ -51,7 +51,7 @@ type Session struct {
 	Implied      bool     // nothing was configured, so the embedded emulator is used
 
 	o        Options
-	quiet    bool // stderr is the screen: notes are shown, not said
+	quiet    bool // stderr is the screen: notes are shown there, not printed
 	config   profile.File
 	current  atomic.Pointer[profile.Profile] // Base, with addresses once they are known
 	embedded *embedded                       // nil for a real account
@@ -71,8 +71,8 @@ func mistake(format string, args ...any) error {
 	return &MistakeError{fmt.Errorf(format, args...)}
 }
 
-// Open reads the configuration and opens the files. It does no network I/O: an
-// embedded emulator is started by the first call that needs it.
+// Open reads the configuration and opens the files. It does no network I/O: the
+// first call that needs an embedded emulator starts it.
 func Open(ctx context.Context, o Options) (*Session, error) {
 	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
 	if err := s.choose(); err != nil {
@@ -102,8 +102,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	return s, nil
 }
 
-// openJournal opens the history. The program works without it, and says so. A
-// file that another process has locked is waited for, which is said too.
+// openJournal opens the history. If that fails, the program goes on without it and
+// says so. It also says when it waits for a file locked by another process.
 func (s *Session) openJournal(ctx context.Context) error {
 	type opened struct {
 		j      *journal.Journal
@@ -130,10 +130,10 @@ func (s *Session) openJournal(ctx context.Context) error {
 		case <-slow.C:
 			s.o.Say("zonedeck: waiting for the journal %s", s.Paths.JournalFile())
 		case <-ctx.Done():
-			// SQLite's wait cannot be cut short; it ends by itself within seconds.
+			// SQLite's wait cannot be cut short; it ends on its own within seconds.
 			go func() {
 				if o := <-done; o.err == nil {
-					_ = o.j.Close() // nothing was written to it
+					_ = o.j.Close() // nothing was written
 				}
 			}()
 			return ctx.Err()
@@ -141,8 +141,8 @@ func (s *Session) openJournal(ctx context.Context) error {
 	}
 }
 
-// prune keeps the folder of bodies in bounds, beside the command's own work. The
-// end of the command waits for it, an interruption ends it.
+// prune limits the size of the bodies folder while the command runs. Close waits for
+// it; an interruption ends it.
 func (s *Session) prune(ctx context.Context) {
 	freed, err := profile.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
 	if err != nil && ctx.Err() == nil {
@@ -153,7 +153,7 @@ func (s *Session) prune(ctx context.Context) {
 	}
 }
 
-// Profile is the profile in use with addresses that answer.
+// Profile returns the profile in use, with live addresses.
 func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
 	if s.embedded == nil {
 		return s.Base, nil
@@ -176,9 +176,9 @@ func (s *Session) Profile(ctx context.Context) (profile.Profile, error) {
 	return p, err
 }
 
-// Now is the time of the service that is used: the machine's, and with the emulator its
-// own, which may have been moved forward. The emulator itself and what is deleted by its
-// age go by the machine's clock.
+// Now is the time at the service in use: the machine's, or the emulator's, which may
+// have been moved forward. The emulator itself and deletion by age use the machine's
+// clock.
 func (s *Session) Now() time.Time {
 	if s.embedded == nil {
 		return s.o.Now()
@@ -194,7 +194,7 @@ func (s *Session) ahead() time.Duration {
 	return time.Duration(s.embedded.ahead.Load())
 }
 
-// CurrentProfile is the profile as it is known now, without any I/O.
+// CurrentProfile is the profile as known now; it does no I/O.
 func (s *Session) CurrentProfile() profile.Profile {
 	if p := s.current.Load(); p != nil {
 		return *p
@@ -202,7 +202,7 @@ func (s *Session) CurrentProfile() profile.Profile {
 	return s.Base
 }
 
-// describe is what the views are told of the session.
+// describe is the session as the views see it.
 func (s *Session) describe() kit.Session {
 	p := s.CurrentProfile()
 	key, _ := s.Key(p.Key)
@@ -216,8 +216,8 @@ func (s *Session) describe() kit.Session {
 	}
 }
 
-// proxyInEnvironment reports whether the environment names a proxy for other
-// programs. The console does not use it, and says so.
+// proxyInEnvironment reports whether the environment names a proxy. The console does
+// not use it, and says so.
 func (s *Session) proxyInEnvironment() bool {
 	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"} {
 		if s.o.Getenv(name) != "" {
@@ -227,12 +227,12 @@ func (s *Session) proxyInEnvironment() bool {
 	return false
 }
 
-// closePatience bounds each part of the end of a session.
+// closePatience bounds each part of Close.
 const closePatience = 5 * time.Second
 
-// Close ends the session: the service first, then what is being written to the
-// inventory and the history, then the emulator. Calls that have not ended after
-// five seconds, and files that have not been written after ten, are given up.
+// Close ends the session: the service first, then pending writes to the inventory
+// and the history, then the emulator. It gives up on calls after five seconds and on
+// writes after ten.
 func (s *Session) Close(ctx context.Context) error {
 	ctx = context.WithoutCancel(ctx)
 	ended := make(chan error, 1)
@@ -263,8 +263,8 @@ func (s *Session) Close(ctx context.Context) error {
 	return err
 }
 
-// notKept says that folders cannot be made: the first of them and how many more,
-// because a home that is read-only fails for all of them alike.
+// notKept reports folders that cannot be created: the first error and a count of the
+// others, because a read-only home fails for all of them alike.
 func notKept(err error) string {
 	first, rest, several := strings.Cut(err.Error(), "\n")
 	text := "not everything will be kept: " + first

@@ -12,8 +12,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// drawnRows keeps the rows that were drawn, until something they depend on
-// changes: scrolling by a line draws one row.
+// drawnRows caches drawn rows until something they depend on changes: scrolling by a
+// line draws one row.
 type drawnRows struct {
 	w       int
 	version int
@@ -31,8 +31,8 @@ func (b *View) gutter() int {
 
 func (b *View) textWidth() int { return max(b.pos.w-b.gutter(), 1) }
 
-// Render draws exactly h lines of w cells: the rows, and below them one line
-// that says where one is. It remembers its size for the paging keys.
+// Render draws exactly h lines of w cells: the rows, and below them a line with the
+// position. It remembers its size for the paging keys.
 func (b *View) Render(focused bool, w, h int) string {
 	if w <= 0 || h <= 0 {
 		return ""
@@ -117,7 +117,7 @@ func (b *View) rowLines(r bodyRow) []string {
 	return lines
 }
 
-// wrapped is how many screen lines a row takes.
+// wrapped is the number of screen lines of a row.
 func (b *View) wrapped(row int) int {
 	r, ok := b.window.row(row)
 	if !ok {
@@ -126,7 +126,7 @@ func (b *View) wrapped(row int) int {
 	return len(b.rowLines(r))
 }
 
-// wrappedLineOf is the screen line of a row that holds its byte at.
+// wrappedLineOf is the screen line of a row that holds a byte of it.
 func (b *View) wrappedLineOf(r bodyRow, at int) int {
 	return cellsBefore(r.text, at) / max(b.textWidth(), 1)
 }
@@ -155,7 +155,7 @@ func (b *View) foot(focused bool, w int) string {
 	return text.Edge(left, t.Muted.Render(b.Status()+" "), w)
 }
 
-// Status says where in the body the screen is: "line 12 of 3 400 · 12 %".
+// Status is the position in the body: "line 12 of 3 400 · 12 %".
 func (b *View) Status() string {
 	if b.src.Size <= 0 || b.src.Reader == nil {
 		return ""
@@ -175,8 +175,8 @@ func (b *View) Status() string {
 	return fmt.Sprintf("line %s of %s · %d %%", text.Count(r.line+1), text.Count(b.index.lines), percent)
 }
 
-// painter draws one row: piece by piece, sanitised, in the inks of its tokens
-// and marks.
+// painter draws one row piece by piece, sanitised, in the inks of its tokens and
+// marks.
 type painter struct {
 	inks  *kit.Theme
 	row   bodyRow
@@ -185,12 +185,12 @@ type painter struct {
 	span  int // the token span reached
 }
 
-// piece is what is drawn as a unit: a grapheme, or a token for what does not show.
+// piece is drawn as a unit: a grapheme, or a token for an invisible character.
 type piece struct {
 	text  string
 	cells int
 	bytes int
-	odd   bool // stands for something invisible
+	token bool // stands for an invisible character
 }
 
 // nextPiece reads one piece of b, which is not empty.
@@ -204,13 +204,13 @@ func nextPiece(b []byte) piece {
 	}
 	r, n := utf8.DecodeRune(b)
 	if r == utf8.RuneError && n <= 1 {
-		return piece{text: fmt.Sprintf(`\x%02x`, c), cells: 4, bytes: 1, odd: true}
+		return piece{text: fmt.Sprintf(`\x%02x`, c), cells: 4, bytes: 1, token: true}
 	}
 	if !text.Shown(r) {
 		words := text.Token(r)
-		return piece{text: words, cells: text.Width(words), bytes: n, odd: true}
+		return piece{text: words, cells: text.Width(words), bytes: n, token: true}
 	}
-	// A base character takes its marks along, but not more than are readable.
+	// A base character includes its combining marks, up to a readable number.
 	end, marks := n, 0
 	for end < len(b) && marks < text.MaxMarks {
 		m, size := utf8.DecodeRune(b[end:])
@@ -223,7 +223,7 @@ func nextPiece(b []byte) piece {
 	words := string(b[:end])
 	if text.Combining(r) {
 		words = text.Token(r)
-		return piece{text: words, cells: text.Width(words), bytes: n, odd: true}
+		return piece{text: words, cells: text.Width(words), bytes: n, token: true}
 	}
 	return piece{text: words, cells: max(ansi.StringWidth(words), 1), bytes: end}
 }
@@ -284,8 +284,8 @@ func (p *painter) wrapped() []string {
 	}
 }
 
-// line draws from byte i on what fits into room cells; it returns the text, the
-// cells used and the byte it stopped at.
+// line draws from byte i as much as fits into room cells. It returns the text, the
+// cells used and the byte where it stopped.
 func (p *painter) line(i, room int) (words string, used, next int) {
 	var out, run strings.Builder
 	var runInk kit.Ink
@@ -297,14 +297,14 @@ func (p *painter) line(i, room int) (words string, used, next int) {
 	for i < len(b) {
 		q := nextPiece(b[i:])
 		if used+q.cells > room {
-			if q.cells > room && used == 0 { // wider than the whole line: what fits of it
+			if q.cells > room && used == 0 { // wider than the line: cut it
 				q.text, q.cells = text.Cut(q.text, room), min(q.cells, room)
 			} else {
 				break
 			}
 		}
 		ink := p.ink(i)
-		if q.odd && ink.Plain() {
+		if q.token && ink.Plain() {
 			ink = p.inks.Invisible
 		}
 		if !ink.Same(runInk) {

@@ -9,8 +9,8 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// Search looks for query in the background and shows the first hit from the
-// screen on; the empty query ends the search and takes its marks away.
+// Search looks for query in the background and shows the first hit at or after the
+// screen. An empty query ends the search and removes its marks.
 func (b *View) Search(query string) tea.Cmd {
 	b.slots.search.Drop()
 	input := b.find.input
@@ -38,8 +38,8 @@ func (b *View) topOffset() int64 {
 	return 0
 }
 
-// firstHit goes to the first hit at or after the place the search began, once
-// it is known; with all hits known it wraps around.
+// firstHit goes to the first hit at or after the start of the search. If all hits are
+// known, it wraps around.
 func (b *View) firstHit(all bool) tea.Cmd {
 	if b.find.at >= 0 || len(b.find.hits) == 0 {
 		return nil

@@ -10,14 +10,14 @@ import (
 // Syntax is a language the body viewer can colour.
 type Syntax int
 
-// The languages, told by content type.
+// The languages, recognised by content type.
 const (
 	SyntaxNone Syntax = iota
 	SyntaxJSON
 	SyntaxHTML
 )
 
-// SyntaxOf tells the language of a content type.
+// SyntaxOf returns the language of a content type.
 func SyntaxOf(contentType string) Syntax {
 	t, _, _ := strings.Cut(strings.ToLower(contentType), ";")
 	t = strings.TrimSpace(t)
@@ -44,7 +44,7 @@ const (
 	tokComment
 )
 
-// tokenSpan is a stretch of a row in one colour; what no span covers is plain.
+// tokenSpan is a part of a row in one colour; bytes outside all spans are plain.
 type tokenSpan struct {
 	from, to int
 	kind     tokenKind
@@ -74,12 +74,12 @@ func inkOf(s kit.SyntaxInks, k tokenKind) kit.Ink {
 	}
 }
 
-// lexer colours row after row and carries what spans rows (a string cut by the
-// row's end, a comment). A window that begins inside one may be coloured wrong
-// until it ends: colour is a hint, never information.
+// lexer colours row after row and keeps the state between rows (inside a cut string,
+// inside a comment). A window that begins inside one may have wrong colours until it
+// ends: colour is only a hint.
 type lexer struct {
 	syntax Syntax
-	in     tokenKind // what the row begins inside of; tokText for nothing
+	in     tokenKind // the token the row begins in; tokText for none
 }
 
 // row finds the spans of one row.
@@ -209,7 +209,7 @@ func tagBegins(b []byte) bool {
 	return c >= 'a' && c <= 'z' || b[0] == '/' || b[0] == '!' || b[0] == '?'
 }
 
-// htmlTag colours the attributes of a tag from i on and returns where it got.
+// htmlTag colours the attributes of a tag from i on and returns where it stopped.
 func (l *lexer) htmlTag(b []byte, i int, out *[]tokenSpan) int {
 	for i < len(b) {
 		switch c := b[i]; c {

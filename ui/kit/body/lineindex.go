@@ -12,13 +12,13 @@ const (
 	// rowBytes bounds a row: a longer line is shown as several rows, so that a
 	// body of one endless line costs no more than any other.
 	rowBytes = 4096
-	// markEvery is how sparse the index is: one mark in so many rows.
+	// markEvery is the number of rows per mark of the index.
 	markEvery = 128
 	// scanBytes is how much the scanner reads at a time.
 	scanBytes = 256 << 10
 )
 
-// rowMark is where a row begins: the entries of the sparse index.
+// rowMark is the start of a row: an entry of the sparse index.
 type rowMark struct {
 	off  int64
 	row  int // counted from 0
@@ -35,12 +35,12 @@ type bodyRow struct {
 
 // rowScanner cuts a reader into rows, front to back from a mark on.
 type rowScanner struct {
-	r    io.ReaderAt
-	size int64
-	pos  rowMark // of the row that comes next
-	buf  []byte
-	at   int   // of the next row in buf
-	end  int64 // file offset of buf's end
+	r     io.ReaderAt
+	size  int64
+	pos   rowMark // of the row that comes next
+	buf   []byte
+	start int   // offset of the next row in buf
+	end   int64 // file offset of buf's end
 }
 
 func newRowScanner(r io.ReaderAt, size int64, from rowMark) *rowScanner {
@@ -50,12 +50,12 @@ func newRowScanner(r io.ReaderAt, size int64, from rowMark) *rowScanner {
 // next returns the next row; its text is valid until the call after. The last
 // one is followed by io.EOF.
 func (s *rowScanner) next() (text []byte, mark rowMark, err error) {
-	if len(s.buf)-s.at <= rowBytes+2 && s.end < s.size {
+	if len(s.buf)-s.start <= rowBytes+2 && s.end < s.size {
 		if err := s.fill(); err != nil {
 			return nil, rowMark{}, err
 		}
 	}
-	rest := s.buf[s.at:]
+	rest := s.buf[s.start:]
 	if len(rest) == 0 {
 		return nil, s.pos, io.EOF
 	}
@@ -63,7 +63,7 @@ func (s *rowScanner) next() (text []byte, mark rowMark, err error) {
 	s.pos.row++
 	// A line of exactly a row's length ends with its row, not with an empty one.
 	if i := bytes.IndexByte(rest[:min(len(rest), rowBytes+2)], '\n'); i >= 0 && (i <= rowBytes || rest[rowBytes] == '\r') {
-		s.at += i + 1
+		s.start += i + 1
 		s.pos.off += int64(i + 1)
 		s.pos.line++
 		s.pos.seg = 0
@@ -73,7 +73,7 @@ func (s *rowScanner) next() (text []byte, mark rowMark, err error) {
 	if n < len(rest) {
 		n = runeCut(rest, n)
 	}
-	s.at += n
+	s.start += n
 	s.pos.off += int64(n)
 	s.pos.seg++
 	return rest[:n], mark, nil
@@ -90,8 +90,8 @@ func runeCut(b []byte, n int) int {
 }
 
 func (s *rowScanner) fill() error {
-	kept := copy(s.buf[:cap(s.buf)], s.buf[s.at:])
-	s.at = 0
+	kept := copy(s.buf[:cap(s.buf)], s.buf[s.start:])
+	s.start = 0
 	want := min(int64(cap(s.buf)-kept), s.size-s.end)
 	n, err := s.r.ReadAt(s.buf[kept:kept+int(want)], s.end)
 	s.buf = s.buf[:kept+n]
@@ -100,7 +100,7 @@ func (s *rowScanner) fill() error {
 		return err
 	}
 	if int64(n) < want {
-		s.size = s.end // the file became shorter: what is there is shown
+		s.size = s.end // the file became shorter: show what is left
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// messages of the body view to itself
+// Messages of the view to itself.
 type (
 	bodyIndexed struct {
 		gen  int
@@ -98,7 +98,7 @@ func (b *View) lastTop() int {
 	return max(b.known()-max(b.pos.h, 1), 0)
 }
 
-// known is how many rows there are as far as is known.
+// known is the number of rows known so far.
 func (b *View) known() int {
 	n := b.index.rows
 	if !b.index.done {
@@ -113,7 +113,7 @@ func (b *View) goTo(row int) tea.Cmd {
 	return b.ensure()
 }
 
-// showAt puts a row a third down the screen and its byte off in sight.
+// showAt scrolls so that a row is a third down the screen and its byte off is visible.
 func (b *View) showAt(row int, off int64) {
 	r, ok := b.window.row(row)
 	if !ok {
@@ -141,14 +141,14 @@ func (b *View) showAt(row int, off int64) {
 	b.drawn = drawnRows{}
 }
 
-// jump shows a byte offset, now or as soon as the index has come that far.
+// jump shows a byte offset, now or as soon as the index reaches it.
 func (b *View) jump(off int64) tea.Cmd {
 	b.pos.wantEnd = false
 	b.pos.wantOff = off
 	return b.pending()
 }
 
-// pending carries out the jump that waits, when the index has come far enough.
+// pending carries out a waiting jump if the index has reached its target.
 func (b *View) pending() tea.Cmd {
 	switch {
 	case b.pos.wantEnd && b.index.done:

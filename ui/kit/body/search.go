@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// maxHits bounds what a search keeps; more are counted as "and more".
+// maxHits bounds the hits of a search.
 const maxHits = 50_000
 
 // foldASCII lowers ASCII letters in place; other bytes stay, so offsets do too.

@@ -12,21 +12,21 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// How many rows are kept above and below the first row on screen, and how near
-// the window's edge the next one is loaded.
+// How many rows are kept above and below the first row on screen, and how close to
+// the window's edge the next window is loaded.
 const (
 	rowsAbove  = 100
 	rowsBelow  = 300
 	rowsMargin = 20
 )
 
-// Source is where a body's bytes are. The reader is read in commands only,
-// from several goroutines at once, which io.ReaderAt allows.
+// Source is a body's bytes. The reader is used in commands only, possibly from several
+// goroutines at once, which io.ReaderAt allows.
 type Source struct {
 	Reader io.ReaderAt
 	Size   int64  // bytes
 	Type   string // content type, for the colours
-	// Close releases the reader; nil when there is nothing to release.
+	// Close releases the reader; it may be nil.
 	Close func() error
 }
 
@@ -34,7 +34,7 @@ type Source struct {
 // built in the background, and only the rows around the screen are in memory.
 // Lines longer than 4 KiB are shown as several rows.
 //
-// The view that owns it passes it every message it does not know itself.
+// The owning view passes it every message it does not handle itself.
 type View struct {
 	view  kit.ViewID
 	ctx   context.Context // of the owning view; every load ends with it
@@ -52,7 +52,7 @@ type View struct {
 	wrap   bool
 }
 
-// bodyPos is where the view stands.
+// bodyPos is the position of the view.
 type bodyPos struct {
 	top  int // first row on screen
 	sub  int // with wrapping: screen lines of that row above the screen
@@ -108,7 +108,7 @@ func (b *View) reset() {
 	b.drawn = drawnRows{}
 }
 
-// Open shows another body from its beginning and releases the one before.
+// Open shows another body from its beginning and releases the previous one.
 func (b *View) Open(src Source) tea.Cmd {
 	b.Close()
 	b.src = src
@@ -145,13 +145,10 @@ func (b *View) SetWrap(wrap bool) {
 	b.drawn = drawnRows{}
 }
 
-// Busy reports whether the index is still being built or a search runs.
-func (b *View) Busy() bool { return b.slots.index.Running() || b.slots.search.Running() }
-
 // CapturingText reports whether the search line is being typed.
 func (b *View) CapturingText() bool { return b.find.typing }
 
-// JumpTo shows the byte range and marks it: the place an evidence points to.
+// JumpTo shows and marks a byte range: the place that evidence points to.
 func (b *View) JumpTo(off, length int64) tea.Cmd {
 	if off < 0 || off >= b.src.Size {
 		return nil
@@ -176,24 +173,24 @@ func (b *View) Bindings() []kit.Binding {
 		empty = "there is no body"
 	}
 	if b.find.query == "" {
-		none = "nothing was searched for; / searches"
+		none = "no search yet; / searches"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"/"}, Label: "search", Help: "Search the body (upper and lower case are the same).", Group: group, Intent: bodySearch, Disabled: empty},
-		{Keys: []string{"n"}, Label: "next hit", Help: "To the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
-		{Keys: []string{"N"}, Label: "hit before", Help: "To the hit before.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
+		{Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
+		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
+		{Keys: []string{"N"}, Label: "previous hit", Help: "Go to the previous hit.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
 		{Keys: []string{"w"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
 	}
 	if b.find.query != "" {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the search", Help: "Take the marks of the search away.", Group: group, Intent: bodyFindEnd, Hidden: true})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the search", Help: "Remove the marks of the search.", Group: group, Intent: bodyFindEnd, Hidden: true})
 	}
 	return append(out, widget.MotionBindings()...)
 }
 
-// Update takes the viewer's own messages and intents, and keys and the wheel
-// when the owning view passes them on.
+// Update handles the viewer's messages and intents, and the keys and wheel messages
+// that the owning view passes on.
 func (b *View) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case bodyIndexed:
@@ -273,7 +270,7 @@ func (b *View) act(i bodyIntent) tea.Cmd {
 	return nil
 }
 
-// ensure loads the rows around the screen when the window does not reach.
+// ensure loads the rows around the screen if the window does not cover them.
 func (b *View) ensure() tea.Cmd {
 	if b.src.Reader == nil || b.err != nil {
 		return nil
@@ -290,8 +287,8 @@ func (b *View) ensure() tea.Cmd {
 	return b.load(b.index.before(max(b.pos.top-rowsAbove, 0)), b.pos.top, -1)
 }
 
-// load reads the rows from a mark to some way below row; with off ≥ 0 the row
-// that holds that byte is found instead and shown.
+// load reads the rows from a mark to rowsBelow rows below row. With off ≥ 0 it finds
+// and shows the row that holds that byte instead.
 func (b *View) load(from rowMark, row int, off int64) tea.Cmd {
 	gen, src := b.gen, b.src
 	lex := lexer{syntax: SyntaxOf(src.Type)}

@@ -6,7 +6,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width is the number of cells a line takes.
+// Width is the width of a line in cells.
 func Width(s string) int {
 	for i := range len(s) {
 		if s[i] < ' ' || s[i] > '~' {
@@ -16,7 +16,7 @@ func Width(s string) int {
 	return len(s)
 }
 
-// Cut shortens a line to w cells; what was cut shows as "…".
+// Cut shortens a line to w cells and ends it with "…" if anything was cut.
 func Cut(s string, w int) string {
 	if w <= 0 {
 		return ""
@@ -53,7 +53,8 @@ func FitRight(s string, w int) string {
 	return Spaces(w-n) + s
 }
 
-// Edge puts left and right at the two ends of a line of w cells; left gives way.
+// Edge puts left and right at the two ends of a line of w cells. If both do not fit,
+// left is cut.
 func Edge(left, right string, w int) string {
 	rw := Width(right)
 	if rw >= w {
@@ -62,7 +63,7 @@ func Edge(left, right string, w int) string {
 	return Fit(left, w-rw) + right
 }
 
-// Spaces is n blanks; none when n is not positive.
+// Spaces returns n spaces; "" if n is not positive.
 func Spaces(n int) string {
 	const blank = "                                                                                                                                "
 	if n <= 0 {
@@ -74,13 +75,13 @@ func Spaces(n int) string {
 	return strings.Repeat(" ", n)
 }
 
-// breakAfter are the characters behind which a line may end besides at spaces.
+// breakAfter are the characters after which a line may break, besides spaces.
 const breakAfter = "-/&?,;"
 
 // Wrap breaks sanitised, unstyled text into lines of at most w cells: at
-// spaces, behind "-/&?,;", and inside words that are longer than a line. Spaces
-// at a break are dropped, nothing else is. (ansi.Wrap lets a line run over where
-// one of those characters would stand in its last cell.)
+// spaces, after "-/&?,;", and inside words longer than a line. Only spaces at a break
+// are dropped. (ansi.Wrap lets a line overflow when one of those characters would be
+// in its last cell.)
 func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
@@ -94,7 +95,7 @@ func Wrap(s string, w int) []string {
 
 func appendWrapped(out []string, s string, w int) []string {
 	start, width := 0, 0 // the line being filled, and its cells
-	cut, next := 0, 0    // where it may end at the latest, and where the next one begins then
+	cut, next := 0, 0    // the last possible break, and where the next line would begin
 	prev := " "
 	for i := 0; i < len(s); {
 		c, cells := ansi.FirstGraphemeCluster(s[i:], ansi.GraphemeWidth)

@@ -37,8 +37,8 @@ func Count(n int) string {
 	return neg + s
 }
 
-// Took is a duration for a screen: "412 ms", "1.4 s", "2 min 5 s". A negative
-// one did not happen and is "-".
+// Took is a duration for a screen: "412 ms", "1.4 s", "2 min 5 s". A negative one
+// means that it did not happen and is "-".
 func Took(d time.Duration) string {
 	switch {
 	case d < 0:
@@ -56,8 +56,8 @@ func Took(d time.Duration) string {
 	}
 }
 
-// Ago is the distance from t to now in its largest unit: "now", "12s", "4m",
-// "3h", "9d". A moment in the future reads "in 4m". A zero t is "-".
+// Ago is the time from t to now in its largest unit: "now", "12s", "4m", "3h", "9d",
+// or "in 4m" for a future t. A zero t is "-".
 func Ago(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -88,7 +88,7 @@ func span(d time.Duration) string {
 }
 
 // Ahead is how far a clock is ahead in its two largest units: "+7d", "+1d 12h",
-// "+90s". Nothing is the empty string.
+// "+90s". Zero is the empty string.
 func Ahead(d time.Duration) string {
 	if d == 0 {
 		return ""
@@ -116,8 +116,8 @@ func Ahead(d time.Duration) string {
 	return sign + d.String()
 }
 
-// Clock is the time of day for today's moments and the date with it for others,
-// in now's location.
+// Clock is the time of day if t is today, and otherwise the date and time, in now's
+// location.
 func Clock(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"

@@ -7,14 +7,14 @@ import (
 	"unicode/utf8"
 )
 
-// MaxMarks is how many combining marks may stand on one character before they
-// are made visible: enough for every script, too few to smear over other lines.
+// MaxMarks is how many combining marks one character may have before they are made
+// visible: enough for every script, too few to cover other lines.
 const MaxMarks = 4
 
-// Clean makes remote text safe for one line of a terminal, and nothing
-// invisible: control and escape characters, DEL, C1, line breaks, bidirectional
-// and zero-width characters and everything else that formats rather than shows
-// become visible tokens; bytes that are not UTF-8 become \xNN; a tab becomes
+// Clean makes remote text safe for one line of a terminal and everything in it
+// visible: control and escape characters, DEL, C1, line breaks, bidirectional
+// and zero-width characters and all other format characters become
+// visible tokens; bytes that are not UTF-8 become \xNN; a tab becomes
 // spaces. Plain text comes back as it is, without a copy.
 func Clean(s string) string {
 	if plain(s) {
@@ -46,7 +46,7 @@ func Clean(s string) string {
 	return b.String()
 }
 
-// Combining reports whether a rune stands on the one before it.
+// Combining reports whether a rune combines with the one before it.
 func Combining(r rune) bool {
 	return r >= 0x300 && unicode.In(r, unicode.Mn, unicode.Me, unicode.Mc)
 }
@@ -69,8 +69,8 @@ func plain(s string) bool {
 	return true
 }
 
-// Shown reports whether a rune shows as itself: it has a width of its own (or
-// is a combining mark) and changes neither direction nor grouping.
+// Shown reports whether a rune is visible: it has a width (or is a combining mark)
+// and changes neither direction nor grouping.
 func Shown(r rune) bool {
 	switch {
 	case r < ' ' || r >= 0x7f && r < 0xa0:
@@ -86,13 +86,13 @@ func Shown(r rune) bool {
 	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe007f:
 		return false
 	case r == 0x2800:
-		return false // a blank that is no space
+		return false // the blank Braille pattern
 	}
 	return !unicode.In(r, unicode.Cf, unicode.Cc, unicode.Cs, unicode.Co) && r != 0xfffe && r != 0xffff && r&0xfffe != 0xfffe
 }
 
-// Token is the visible stand-in for a rune that does not show: a control
-// picture for C0 and DEL, ‹U+XXXX› for the rest.
+// Token is the visible replacement for an invisible rune: a control picture for C0
+// and DEL, ‹U+XXXX› for the rest.
 func Token(r rune) string {
 	switch {
 	case r >= 0 && r < ' ':
@@ -117,8 +117,8 @@ func writeByteToken(b *strings.Builder, c byte) {
 	b.WriteByte(hex[c&15])
 }
 
-// OnlyShown drops the characters that Clean would have to make visible; tabs
-// and line breaks become spaces. It is for text on its way into a field.
+// OnlyShown drops the characters that Clean would replace by tokens; tabs and line
+// breaks become spaces. It is for input fields.
 func OnlyShown(s string) string {
 	if plain(s) {
 		return s
@@ -135,7 +135,7 @@ func OnlyShown(s string) string {
 }
 
 // OnlyShownLines is OnlyShown for text of several lines: line breaks stay, and so do
-// tabs, which separate the columns of what is pasted from a sheet.
+// tabs, which separate the columns of rows pasted from a spreadsheet.
 func OnlyShownLines(s string) string {
 	lines := strings.Split(strings.ReplaceAll(s, "\r\n", "\n"), "\n")
 	for i, l := range lines {

@@ -14,25 +14,25 @@ type FormDialog struct {
 	// Form is the form; Intro stands above it.
 	Form  *Form
 	Intro string
-	// Submit is the label of the key that submits (ctrl+s), and OnSubmit what is
-	// then done with a form whose checks have passed. The dialog stays open until
-	// it is closed with Close{Overlay: dialog}, so that errors can be shown in it.
+	// Submit is the label of the key that submits (ctrl+s). OnSubmit is then called if
+	// the form is valid. The dialog stays open until Close{Overlay: dialog}, so that it
+	// can show errors.
 	Submit   string
 	OnSubmit func(*Form) tea.Cmd
-	// OnChange is called after every change of a value, to keep fields in step.
+	// OnChange is called after every change of a value, to update other fields.
 	OnChange func(*Form)
-	// Width is the wish for the inner width, 72 when 0.
+	// Width is the preferred inner width; 0 means 72.
 	Width int
 
 	title string
 	theme *kit.Theme
-	// Problem is shown in red above the keys; set it when a submit went wrong.
+	// Problem is shown in red above the keys; set it if a submit fails.
 	Problem string
-	// Busy holds submits back while one is in flight.
+	// Busy disables submit while one is in flight.
 	Busy bool
 }
 
-// NewFormDialog makes a dialog whose first text field is edited at once.
+// NewFormDialog makes a dialog; editing its first text field begins at once.
 func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
 	form.Dialog = true
 	return &FormDialog{Form: form, title: title, theme: t, Submit: "ok"}
@@ -40,7 +40,7 @@ func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
 
 type dialogSubmit struct{}
 
-// Init begins to edit the first field when it is a line of text.
+// Init begins editing if the first field is a line of text.
 func (d *FormDialog) Init() tea.Cmd {
 	if fd := d.Form.current(); fd != nil && fd.Kind == FieldText {
 		return d.Form.edit()
@@ -54,7 +54,7 @@ func (d *FormDialog) Title() string { return d.title }
 // CapturingText reports whether a field is being edited.
 func (d *FormDialog) CapturingText() bool { return d.Form.CapturingText() }
 
-// Size asks for what the form needs.
+// Size is the size the form needs.
 func (d *FormDialog) Size(w, h int) (int, int) {
 	width := d.Width
 	if width == 0 {
@@ -78,15 +78,15 @@ func (d *FormDialog) problemHeight(w int) int {
 	return len(text.Wrap(text.CleanLines("✗ "+d.Problem), w-2))
 }
 
-// Bindings are submit, close and the form's own.
+// Bindings are submit, close and the form's bindings.
 func (d *FormDialog) Bindings() []kit.Binding {
 	busy := ""
 	if d.Busy {
-		busy = "it is on its way"
+		busy = "already in progress"
 	}
-	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and do it.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
+	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
 	if !d.Form.CapturingText() {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without doing it.", Intent: kit.Close{}})
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting.", Intent: kit.Close{}})
 	}
 	return append(out, d.Form.Bindings()...)
 }

@@ -28,7 +28,7 @@ type Option struct {
 	Value string
 	Label string // shown; Value when empty
 	Note  string // shown beside it and matched by the filter
-	// Disabled is the reason why it cannot be taken, or empty.
+	// Disabled is the reason why it cannot be chosen, or empty.
 	Disabled string
 }
 
@@ -42,19 +42,19 @@ type Field struct {
 	// Help is shown under the field while it has the focus.
 	Help    string
 	Options []Option
-	// Free lets a pick take what was typed when no option has that value.
+	// Free lets a pick accept typed text that matches no option.
 	Free bool
 	// Secret masks what is typed.
 	Secret bool
 	// Rows is the height of an area.
 	Rows int
-	// Check refuses a value; its text is shown under the field.
+	// Check validates a value; its error is shown under the field.
 	Check  func(value string) error
 	Hidden bool
 }
 
-// Form is a column of fields. Up and down (or j and k) choose a field; enter
-// edits it; while it is edited the form captures text, enter and esc end that.
+// Form is a column of fields. Up and down (or j and k) move between fields; enter
+// edits one. While a field is edited the form captures text; enter and esc end that.
 // Left, right and space change choices and toggles without editing.
 type Form struct {
 	theme   *kit.Theme
@@ -62,9 +62,9 @@ type Form struct {
 	at      int
 	editing bool
 	top     int
-	drawn   []int // of each line, the field it was last drawn for
-	// Dialog makes tab and shift+tab move between fields, and enter go on to the
-	// next one while editing: for overlays, where tab means nothing else.
+	drawn   []int // for each line drawn last, the index of its field
+	// Dialog makes tab and shift+tab move between fields, and enter continue with the
+	// next one while editing. It is for overlays, where tab has no other meaning.
 	Dialog bool
 }
 
@@ -100,7 +100,7 @@ func newField(t *kit.Theme, spec Field) *field {
 		}
 		fd.input.SetValue(text.OnlyShown(spec.Value))
 	case FieldArea:
-		fd.area = newArea(t, spec)
+		fd.area = newArea(spec)
 	case FieldPick:
 		fd.input = NewInput(t)
 		fd.input.Placeholder = "type to filter"
@@ -110,7 +110,7 @@ func newField(t *kit.Theme, spec Field) *field {
 	return fd
 }
 
-func newArea(t *kit.Theme, spec Field) textarea.Model {
+func newArea(spec Field) textarea.Model {
 	a := textarea.New()
 	a.Prompt = ""
 	a.ShowLineNumbers = false
@@ -123,7 +123,6 @@ func newArea(t *kit.Theme, spec Field) textarea.Model {
 	a.SetStyles(styles)
 	a.SetHeight(max(spec.Rows, 2))
 	a.SetValue(spec.Value)
-	_ = t
 	return a
 }
 
@@ -136,8 +135,8 @@ func (f *Form) find(name string) *field {
 	return nil
 }
 
-// Value is the value of a field, empty when there is none of that name. A
-// toggle that is on is "true".
+// Value returns the value of a field, or "" for an unknown name. A toggle that is on
+// is "true".
 func (f *Form) Value(name string) string {
 	if fd := f.find(name); fd != nil {
 		return fd.value()
@@ -182,30 +181,23 @@ func (f *Form) SetOptions(name string, options []Option) {
 	if fd == nil {
 		return
 	}
-	at := ""
+	selected := ""
 	if i := fd.list.Cursor(); i < len(fd.shown) && fd.shown[i] < len(fd.Options) {
-		at = fd.Options[fd.shown[i]].Value
+		selected = fd.Options[fd.shown[i]].Value
 	}
 	fd.Options = options
 	fd.filter(f.theme)
-	for i, o := range fd.shown { // who has an open list before them stays where they are
-		if options[o].Value == at {
+	for i, o := range fd.shown { // an open list keeps its cursor
+		if options[o].Value == selected {
 			fd.list.SetCursor(i)
 		}
 	}
 }
 
-// SetError puts text under a field; empty takes it away.
+// SetError shows text under a field; empty removes it.
 func (f *Form) SetError(name, text string) {
 	if fd := f.find(name); fd != nil {
 		fd.err = text
-	}
-}
-
-// SetLabel changes a field's label.
-func (f *Form) SetLabel(name, label string) {
-	if fd := f.find(name); fd != nil {
-		fd.Label = label
 	}
 }
 
@@ -216,7 +208,7 @@ func (f *Form) SetHelp(name, text string) {
 	}
 }
 
-// SetPlaceholder changes what stands in a field while it is empty.
+// SetPlaceholder changes the text shown in an empty field.
 func (f *Form) SetPlaceholder(name, text string) {
 	if fd := f.find(name); fd != nil {
 		fd.Placeholder = text
@@ -261,8 +253,8 @@ func (f *Form) FocusOn(name string, edit bool) tea.Cmd {
 	return nil
 }
 
-// Valid runs every visible field's check, shows what is wrong, and moves the
-// focus to the first field that is.
+// Valid runs the checks of all visible fields, shows their errors, and moves the focus
+// to the first invalid field.
 func (f *Form) Valid() bool {
 	first := -1
 	for i, fd := range f.fields {
@@ -299,7 +291,7 @@ func (f *Form) current() *field {
 	return f.fields[f.at]
 }
 
-// move goes to the next field that can have the focus and stays at the ends.
+// move goes to the next field that can have the focus; it stops at the ends.
 func (f *Form) move(by int) bool {
 	for i := f.at + by; i >= 0 && i < len(f.fields); i += by {
 		if fd := f.fields[i]; !fd.Hidden && fd.Kind != FieldNote {
@@ -310,7 +302,7 @@ func (f *Form) move(by int) bool {
 	return false
 }
 
-// edit begins to edit the current field; choices and toggles change instead.
+// edit begins editing the current field; choices and toggles change instead.
 func (f *Form) edit() tea.Cmd {
 	fd := f.current()
 	if fd == nil {
@@ -340,7 +332,7 @@ func (f *Form) edit() tea.Cmd {
 	return nil
 }
 
-// stop ends editing; the value stays as it is.
+// stop ends editing and keeps the value.
 func (f *Form) stop() {
 	fd := f.current()
 	if !f.editing || fd == nil {
@@ -359,7 +351,7 @@ func (f *Form) stop() {
 	}
 }
 
-// cycle takes the next option that is not disabled.
+// cycle chooses the next enabled option.
 func (fd *field) cycle(by int) {
 	fd.err = ""
 	if fd.Kind == FieldToggle {

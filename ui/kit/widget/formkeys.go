@@ -8,22 +8,21 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// formIntent is what a form's own bindings mean; a view passes it to
-// Form.Update like every message it does not know.
+// formIntent is the meaning of a form's key. A view passes it to Form.Update like every
+// message it does not handle itself.
 type formIntent int
 
 const (
 	formEdit formIntent = iota
 	formDown
 	formUp
-	formNext // one option on
+	formNext // the next option
 	formPrev
-	formDone   // take what was typed
+	formDone   // accept the value
 	formEscape // end editing
 )
 
-// Bindings are the keys of the form as they mean something now; a view appends
-// them to its own.
+// Bindings are the form's keys that work now; a view appends them to its own.
 func (f *Form) Bindings() []kit.Binding {
 	fd := f.current()
 	if fd == nil {
@@ -37,8 +36,8 @@ func (f *Form) Bindings() []kit.Binding {
 	switch fd.Kind {
 	case FieldChoice, FieldToggle:
 		out = append(out,
-			kit.Binding{Keys: []string{"space", "enter", "right", "l"}, Label: "change", Help: "Take the next value of the field.", Group: group, Intent: formNext},
-			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Take the value before.", Group: group, Intent: formPrev, Hidden: true})
+			kit.Binding{Keys: []string{"space", "enter", "right", "l"}, Label: "change", Help: "Choose the next value of the field.", Group: group, Intent: formNext},
+			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Choose the previous value.", Group: group, Intent: formPrev, Hidden: true})
 	case FieldPick:
 		out = append(out, kit.Binding{Keys: []string{"enter", "i", "space"}, Label: "pick", Help: "Choose from the list; typing filters it.", Group: group, Intent: formEdit})
 	default:
@@ -49,14 +48,14 @@ func (f *Form) Bindings() []kit.Binding {
 		down, up = append(down, "tab"), append(up, "shift+tab")
 	}
 	return append(out,
-		kit.Binding{Keys: down, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, Hidden: true},
-		kit.Binding{Keys: up, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, Hidden: true})
+		kit.Binding{Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true},
+		kit.Binding{Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true})
 }
 
 func (f *Form) typingBindings(fd *field) []kit.Binding {
 	const group = "Form"
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "done", Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: "take it", Help: "Take the value.", Group: group, Intent: formDone, WhileTyping: true}
+	enter := kit.Binding{Keys: []string{"enter"}, Label: "accept", Help: "Accept the value.", Group: group, Intent: formDone, WhileTyping: true}
 	out := []kit.Binding{}
 	switch fd.Kind {
 	case FieldArea:
@@ -65,19 +64,19 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 		out = append(out, enter, esc)
 	default:
 		out = append(out, enter, esc,
-			kit.Binding{Keys: []string{"down"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: true},
-			kit.Binding{Keys: []string{"up"}, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, Hidden: true, WhileTyping: true})
+			kit.Binding{Keys: []string{"down"}, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: true},
+			kit.Binding{Keys: []string{"up"}, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: true})
 	}
 	if f.Dialog {
 		out = append(out,
-			kit.Binding{Keys: []string{"tab"}, Label: "next field", Help: "To the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: fd.Kind != FieldArea},
-			kit.Binding{Keys: []string{"shift+tab"}, Label: "field before", Help: "To the field before.", Group: group, Intent: formUp, WhileTyping: true, Hidden: true})
+			kit.Binding{Keys: []string{"tab"}, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: fd.Kind != FieldArea},
+			kit.Binding{Keys: []string{"shift+tab"}, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, WhileTyping: true, Hidden: true})
 	}
 	return out
 }
 
-// Update takes the form's own intents and, while a field is edited, keys and
-// pastes. changed reports whether a value is different now.
+// Update handles the form's intents and, while a field is edited, keys and pastes.
+// changed reports whether a value has changed.
 func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	fd := f.current()
 	if fd == nil {
@@ -109,8 +108,7 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	return cmd, fd.value() != before
 }
 
-// Click moves the focus to the field that was drawn on line y of the form; what was
-// being typed is taken.
+// Click moves the focus to the field drawn on line y of the form; typed text is kept.
 func (f *Form) Click(y int) {
 	if y < 0 || y >= len(f.drawn) {
 		return
@@ -146,15 +144,15 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 			return f.takePick(fd)
 		}
 		f.stop()
-		if f.Dialog && (fd.err != "" || f.move(1)) { // who typed a wrong value goes on typing it
+		if f.Dialog && (fd.err != "" || f.move(1)) { // a wrong value is edited further
 			return f.editText()
 		}
 	}
 	return nil
 }
 
-// editText begins to edit the current field where that is typing: in a dialog
-// what is typed goes into the field that has the focus.
+// editText begins editing the current field if it is a text field: in a dialog typed
+// text goes into the field with the focus.
 func (f *Form) editText() tea.Cmd {
 	switch fd := f.current(); {
 	case fd == nil:
@@ -217,7 +215,7 @@ type optionSource []Option
 func (s optionSource) String(i int) string { return s[i].label() + " " + s[i].Note }
 func (s optionSource) Len() int            { return len(s) }
 
-// filter decides which options the list shows.
+// filter lists the options that match the typed text.
 func (fd *field) filter(t *kit.Theme) {
 	if fd.Kind != FieldPick {
 		return

@@ -6,11 +6,11 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// pickRows is the height of the list a pick opens under its field.
+// pickRows is the height of the list that a pick opens below its field.
 const pickRows = 8
 
-// Render draws the form as exactly h lines of w cells, scrolled so that the
-// field with the focus is in sight.
+// Render draws the form as exactly h lines of w cells, scrolled so that the field with
+// the focus is visible.
 func (f *Form) Render(focused bool, w, h int) string {
 	lines, of, from, to := f.lines(focused, w)
 	if to > f.top+h {
@@ -30,8 +30,8 @@ func (f *Form) Height(w int) int {
 	return len(lines)
 }
 
-// lines are the lines of the form, the field of each, and from where to where the
-// current field goes.
+// lines returns the lines of the form, the field of each line, and the range of the
+// current field.
 func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to int) {
 	labels := f.labels(w)
 	for i, fd := range f.fields {
@@ -178,8 +178,8 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 	}
 }
 
-// choiceText is the options in a row. Where they do not all fit, the first ones
-// go, so that the one that is taken is seen.
+// choiceText shows the options in a row. If they do not all fit, the first ones are
+// dropped, so that the chosen one is visible.
 func (f *Form) choiceText(fd *field, width int) string {
 	parts := make([]string, 0, len(fd.Options))
 	taken := 0

@@ -10,7 +10,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// HelpSection is the bindings of one place ("everywhere", "Sandbox").
+// HelpSection holds the bindings of one place ("Everywhere", "Sandbox").
 type HelpSection struct {
 	Title    string
 	Bindings []kit.Binding
@@ -30,7 +30,7 @@ type help struct {
 	lines    []string // of that width
 }
 
-// lay breaks the page into lines of a width.
+// lay wraps the page to a width.
 func (h *help) lay(w int) {
 	if h.width != w {
 		h.width, h.lines = w, helpLines(h.theme, h.sections, w)
@@ -59,7 +59,7 @@ func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
 				words = b.Label
 			}
 			if b.Disabled != "" {
-				words += "  (now not: " + b.Disabled + ")"
+				words += "  (not now: " + b.Disabled + ")"
 			}
 			head := "    " + t.KeyHint.Render(text.Fit(strings.Join(keyNames(b.Keys), " "), indent-5)) + " "
 			for _, l := range text.Wrap(words, max(w-indent, 20)) {
@@ -71,8 +71,8 @@ func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
 	return out
 }
 
-// byGroup brings the bindings of a group together, in the order in which the
-// groups first come; motion is last, because everybody knows it.
+// byGroup sorts the bindings by group, in the order in which the groups first appear.
+// Motion comes last: its keys are well known.
 func byGroup(list []kit.Binding) []kit.Binding {
 	order := map[string]int{"Move": len(list)}
 	for i, b := range list {
@@ -85,8 +85,8 @@ func byGroup(list []kit.Binding) []kit.Binding {
 	return out
 }
 
-// KeyName is a key as it is shown: "pgdown" is "PgDn", the rest is spelled as
-// Bubble Tea spells it.
+// KeyName is the display name of a key: "PgDn" for "pgdown". Other keys are spelled as
+// in Bubble Tea.
 func KeyName(key string) string {
 	switch key {
 	case "pgdown":

@@ -11,8 +11,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// NewInput makes a one-line editor: no prompt, a cursor that does not blink (a
-// blink is a frame), and no clipboard of its own (the terminal pastes).
+// NewInput makes a one-line editor without a prompt, without a blinking cursor (every
+// blink costs a frame), and without clipboard keys (the terminal pastes).
 func NewInput(t *kit.Theme) textinput.Model {
 	in := textinput.New()
 	in.Prompt = ""
@@ -32,8 +32,7 @@ func styleInput(in *textinput.Model, t *kit.Theme) {
 	in.SetStyles(styles)
 }
 
-// UpdateInput passes a message on, without characters that do not show: they
-// could not be seen in the field.
+// UpdateInput passes a message to an editor, without invisible characters.
 func UpdateInput(in *textinput.Model, msg tea.Msg) tea.Cmd {
 	switch m := msg.(type) {
 	case tea.PasteMsg:

@@ -9,7 +9,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// Block cuts or fills text to exactly h lines of exactly w cells.
+// Block cuts or pads text to exactly h lines of exactly w cells.
 func Block(s string, w, h int) string {
 	if h <= 0 {
 		return ""
@@ -63,8 +63,8 @@ func Stack(blocks ...string) string {
 	return strings.Join(kept, "\n")
 }
 
-// Split divides total cells by weights, without a remainder: the last part
-// takes it. A weight of 0 gives 0.
+// Split divides total cells by weights. The last part takes the remainder. A weight of
+// 0 yields 0.
 func Split(total int, weights ...int) []int {
 	sum := 0
 	for _, w := range weights {
@@ -85,8 +85,8 @@ func Split(total int, weights ...int) []int {
 	return out
 }
 
-// Pane draws body in a frame of w×h cells outside measure. The focused pane
-// shows by the colour of its border and by a "▌" before its title.
+// Pane draws body in a frame of w×h cells, border included. The focused pane has a
+// coloured border and a "▌" before its title.
 func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) string {
 	if w < 4 || h < 2 {
 		return Block(body, w, h)
@@ -124,8 +124,8 @@ func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) strin
 	return b.String()
 }
 
-// Tile draws every area and puts them together; areas come column by column and
-// leave no gap. What it returns are the regions of that frame.
+// Tile draws every area and joins them. The areas are ordered by column and leave no
+// gaps. It also returns the regions of the frame.
 func Tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) {
 	h := 0
 	for _, a := range areas {
@@ -146,18 +146,18 @@ func Tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) 
 // Inner is the size inside a pane of w×h.
 func Inner(w, h int) (iw, ih int) { return max(w-2, 0), max(h-2, 0) }
 
-// Ring is the focus of a view with several panes, and whether the focused one
-// is zoomed over the whole tab.
+// Ring is the focus of a view with several panes. The focused pane may be zoomed to the
+// whole tab.
 type Ring struct {
 	At     int
 	N      int
 	Zoomed bool
 }
 
-// Next moves the focus on, Prev back.
+// Next moves the focus to the next pane.
 func (r *Ring) Next() { r.move(1) }
 
-// Prev moves the focus back.
+// Prev moves the focus to the previous pane.
 func (r *Ring) Prev() { r.move(-1) }
 
 func (r *Ring) move(by int) {
@@ -187,13 +187,4 @@ func overLine(line, s string, x int) string {
 		right = " " + ansi.TruncateLeft(line, x+w+1, "")
 	}
 	return left + reset + s + reset + right
-}
-
-// Bar is a progress bar of w cells.
-func Bar(done, total, w int) string {
-	if total <= 0 || w <= 0 {
-		return strings.Repeat("░", max(w, 0))
-	}
-	n := min(max(done, 0)*w/total, w)
-	return strings.Repeat("▇", n) + strings.Repeat("░", w-n)
 }

@@ -9,15 +9,15 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// ConfirmSpec is a question before something that costs or destroys. Body names
-// the thing and what happens to it.
+// ConfirmSpec is the question before an action that costs money or destroys something.
+// Body names the object and what happens to it.
 type ConfirmSpec struct {
 	Title string
 	Body  string
-	// Yes is the word for doing it ("cancel the job"); "y" does it, "n", esc and
+	// Yes is the label for going ahead ("cancel the job"): "y" does it; "n", esc and
 	// enter do not.
 	Yes string
-	// View gets Intent when the operator agrees; empty means the root.
+	// View receives Intent if the operator agrees; empty means the root.
 	View   kit.ViewID
 	Intent tea.Msg
 }
@@ -41,7 +41,7 @@ func (c *confirm) Init() tea.Cmd { return nil }
 
 func (c *confirm) Title() string { return c.spec.Title }
 
-// Guarded holds keys back for a moment: a question often appears by itself.
+// Guarded ignores keys for a moment: a question may appear unexpectedly.
 func (c *confirm) Guarded() bool { return true }
 
 func (c *confirm) Size(w, _ int) (int, int) {
@@ -63,7 +63,7 @@ func (c *confirm) Update(msg tea.Msg) tea.Cmd {
 func (c *confirm) Bindings() []kit.Binding {
 	return []kit.Binding{
 		{Keys: []string{"y"}, Label: c.spec.Yes, Help: "Do it.", Intent: confirmYes{}, Dangerous: true},
-		{Keys: []string{"n", "esc", "enter"}, Label: "leave it", Help: "Do nothing.", Intent: kit.Close{}},
+		{Keys: []string{"n", "esc", "enter"}, Label: "no", Help: "Do nothing.", Intent: kit.Close{}},
 	}
 }
 
@@ -73,22 +73,22 @@ func (c *confirm) Render(w, h int) string {
 		lines = append(lines, " "+l)
 	}
 	lines = append(lines, "", " "+c.theme.KeyHint.Render("y")+" "+c.theme.Bad.Render(c.spec.Yes)+
-		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" leave it")
+		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" no")
 	return Block(strings.Join(lines, "\n"), w, h)
 }
 
 // MenuItem is one line of a Menu.
 type MenuItem struct {
-	Key   string // the key that picks it; empty means by cursor only
+	Key   string // the key that picks it; empty means with the cursor only
 	Label string
 	Note  string
-	// Intent is given to the menu's view; Disabled says why it cannot be picked.
+	// Intent is sent to the menu's view; Disabled says why it cannot be picked.
 	Intent   tea.Msg
 	Disabled string
 }
 
-// OpenMenu opens a short list of choices (a copy menu, a list of exports). What
-// is picked is handed to view.
+// OpenMenu opens a short list of choices (a copy menu, a list of exports). The picked
+// item's intent is sent to view.
 func OpenMenu(t *kit.Theme, title string, view kit.ViewID, items []MenuItem) tea.Cmd {
 	m := &menu{theme: t, title: title, view: view, items: items}
 	m.table.Columns = []Column{{Width: 4}, {Width: 16, Flex: true}}
@@ -147,7 +147,7 @@ func (m *menu) Bindings() []kit.Binding {
 		}
 	}
 	return append(out,
-		kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Take the line under the cursor.", Intent: menuPick{at: -1}},
+		kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: menuPick{at: -1}},
 		kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}})
 }
 

@@ -18,12 +18,12 @@ type Choice struct {
 	Key  string // a key hint, or empty
 	// Disabled is the reason why it cannot be picked, or empty.
 	Disabled string
-	// Pick is what happens when it is picked, after the overlay has closed.
+	// Pick runs when it is picked, after the overlay has closed.
 	Pick tea.Cmd
 }
 
-// Finder is an overlay with a line to type in and the choices that match: the
-// command palette, and any list to pick from.
+// Finder is an overlay with an input line and the matching choices: the command
+// palette, and any list to pick from.
 type Finder struct {
 	theme   *kit.Theme
 	title   string
@@ -33,7 +33,8 @@ type Finder struct {
 	table   Table
 }
 
-// NewFinder makes a finder over choices, in their order until something is typed.
+// NewFinder makes a finder over choices, which keep their order until something is
+// typed.
 func NewFinder(t *kit.Theme, title, placeholder string, choices []Choice) *Finder {
 	f := &Finder{theme: t, title: title, choices: choices, input: NewInput(t)}
 	f.input.Placeholder = placeholder
@@ -52,18 +53,18 @@ func (f *Finder) Init() tea.Cmd { return nil }
 // Title is the finder's heading.
 func (f *Finder) Title() string { return f.title }
 
-// Size asks for two thirds of the screen.
+// Size is two thirds of the screen, or less for few choices.
 func (f *Finder) Size(w, h int) (int, int) {
 	return min(84, w-6), min(max(h*2/3, 8), len(f.choices)+1)
 }
 
-// CapturingText is always true: what is typed filters.
+// CapturingText is always true: typed text filters.
 func (f *Finder) CapturingText() bool { return true }
 
-// Bindings are the finder's own keys.
+// Bindings are the finder's keys.
 func (f *Finder) Bindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"enter"}, Label: "pick", Help: "Take the line under the cursor.", Intent: finderPick{}, WhileTyping: true},
+		{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: finderPick{}, WhileTyping: true},
 		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
 	}
 }
@@ -130,7 +131,7 @@ func (f *Finder) match() {
 	})
 }
 
-// Render draws the line and the matches.
+// Render draws the input line and the matches.
 func (f *Finder) Render(w, h int) string {
 	f.input.SetWidth(max(w-4, 1))
 	return Stack(text.Fit(" "+f.theme.KeyHint.Render("› ")+f.input.View(), w), f.table.Render(f.theme, true, w, h-1))

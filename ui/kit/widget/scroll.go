@@ -4,8 +4,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// ScrollBy reads a motion key or the wheel for a pane of lines that has no
-// cursor: how many lines to go, 0 when msg means none.
+// ScrollBy returns how many lines a motion key or the wheel scrolls a pane without a
+// cursor; 0 for other messages.
 func ScrollBy(msg tea.Msg) int {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:

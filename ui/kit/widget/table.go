@@ -12,18 +12,18 @@ import (
 // Column is one column of a Table.
 type Column struct {
 	Title string
-	// Width is the column's width in cells; a Flex column takes what is left, but
-	// never less than Width.
+	// Width is the column's width in cells. A Flex column also takes the cells that are
+	// left.
 	Width int
 	Flex  bool
 	Right bool
-	// Priority decides what goes when the table is too narrow: the highest number
-	// first; 0 always stays.
+	// Priority decides which columns are dropped if the table is too narrow: the highest
+	// number first; 0 always stays.
 	Priority int
 }
 
 // Cell is one cell. Text may be remote: the table sanitises it. A zero Ink
-// draws it plainly.
+// leaves it unstyled.
 type Cell struct {
 	Text string
 	Ink  kit.Ink
@@ -32,13 +32,13 @@ type Cell struct {
 // C is a cell in plain ink.
 func C(text string) Cell { return Cell{Text: text} }
 
-// Table shows rows that come from a callback. Only the rows on screen are asked
-// for, so a million of them cost what fifty do.
+// Table shows rows from a callback. It asks only for the rows on screen, so a million
+// rows cost no more than fifty.
 type Table struct {
 	Columns []Column
-	// Empty is what stands there when there are no rows.
+	// Empty is shown if there are no rows.
 	Empty string
-	// Key identifies a row across SetRows: the cursor and the marks stay with it.
+	// Key identifies a row across SetRows: the cursor stays with it.
 	// Nil means that rows are known by their position.
 	Key func(i int) string
 
@@ -48,19 +48,18 @@ type Table struct {
 	top    int
 	page   int    // rows drawn last, for paging keys
 	on     string // key of the cursor's row
-	marked map[string]bool
 }
 
-// SetRows replaces the rows; row(i) is called while drawing, for visible rows only.
+// SetRows replaces the rows; row(i) is called for visible rows only.
 func (t *Table) SetRows(n int, row func(i int) []Cell) {
 	t.n, t.row = n, row
 	t.clamp()
 }
 
-// SetRowsKeyed replaces the rows and keeps the cursor on the row whose key it
-// was on, when that row is still there.
+// SetRowsKeyed replaces the rows and keeps the cursor on the row with the same key, if
+// it still exists.
 func (t *Table) SetRowsKeyed(n int, key func(i int) string, row func(i int) []Cell) {
-	old := t.on // asked for when the cursor came there: the rows may have changed since
+	old := t.on // recorded when the cursor moved: the rows may have changed since
 	t.Key, t.n, t.row = key, n, row
 	if t.cursor >= n || key == nil || key(t.cursor) != old {
 		for i := range n {
@@ -73,13 +72,13 @@ func (t *Table) SetRowsKeyed(n int, key func(i int) string, row func(i int) []Ce
 	t.clamp()
 }
 
-// Len is the number of rows, Cursor the row the cursor is on (0 when there are none).
+// Len is the number of rows.
 func (t *Table) Len() int { return t.n }
 
-// Cursor is the row the cursor is on; with no rows it is 0.
+// Cursor is the index of the selected row; 0 if there are no rows.
 func (t *Table) Cursor() int { return t.cursor }
 
-// CursorKey is the key of the cursor's row; false when there is none.
+// CursorKey returns the key of the selected row; false if there is none.
 func (t *Table) CursorKey() (string, bool) {
 	if t.Key == nil || t.cursor >= t.n {
 		return "", false
@@ -96,41 +95,8 @@ func (t *Table) SetCursor(i int) {
 // Move moves the cursor by rows.
 func (t *Table) Move(by int) { t.SetCursor(t.cursor + by) }
 
-// ToggleMark marks or unmarks the cursor's row; rows need a Key for it.
-func (t *Table) ToggleMark() {
-	k, ok := t.CursorKey()
-	if !ok {
-		return
-	}
-	if t.marked == nil {
-		t.marked = map[string]bool{}
-	}
-	if t.marked[k] {
-		delete(t.marked, k)
-		return
-	}
-	t.marked[k] = true
-}
-
-// Marked lists the rows that are marked, in their order.
-func (t *Table) Marked() []int {
-	var out []int
-	if t.Key == nil || len(t.marked) == 0 {
-		return out
-	}
-	for i := range t.n {
-		if t.marked[t.Key(i)] {
-			out = append(out, i)
-		}
-	}
-	return out
-}
-
-// ClearMarks unmarks every row.
-func (t *Table) ClearMarks() { t.marked = nil }
-
-// Update moves the cursor by keys (vim and arrows) and the mouse wheel; it
-// reports whether the message was for it.
+// Update moves the cursor by keys (vim and arrows) and the mouse wheel. It reports
+// whether it handled the message.
 func (t *Table) Update(msg tea.Msg) bool {
 	switch msg := msg.(type) {
 	case tea.KeyPressMsg:
@@ -153,8 +119,8 @@ func (t *Table) Update(msg tea.Msg) bool {
 	return false
 }
 
-// Click moves the cursor to the row drawn on line y of the table, counted from
-// 0 at its header; it reports whether there is one.
+// Click moves the cursor to the row drawn on line y of the table (0 is the header). It
+// reports whether there is a row.
 func (t *Table) Click(y int) bool {
 	if t.headed() {
 		y--
@@ -189,18 +155,18 @@ func Motion(key string, page, n int) (by int, ok bool) {
 	return 0, false
 }
 
-// MotionBindings describes the keys that Table.Update and body.View take by
-// themselves, for the help page.
+// MotionBindings describe the motion keys that Table.Update and body.View handle, for
+// the help page.
 func MotionBindings() []kit.Binding {
 	return []kit.Binding{
-		{Keys: []string{"down", "j"}, Label: "down", Help: "One row down.", Group: "Move", Hidden: true},
-		{Keys: []string{"up", "k"}, Label: "up", Help: "One row up.", Group: "Move", Hidden: true},
-		{Keys: []string{"pgdown", "ctrl+f", "space"}, Label: "page down", Help: "One page down.", Group: "Move", Hidden: true},
-		{Keys: []string{"pgup", "ctrl+b"}, Label: "page up", Help: "One page up.", Group: "Move", Hidden: true},
-		{Keys: []string{"ctrl+d"}, Label: "half page down", Help: "Half a page down.", Group: "Move", Hidden: true},
-		{Keys: []string{"ctrl+u"}, Label: "half page up", Help: "Half a page up.", Group: "Move", Hidden: true},
-		{Keys: []string{"home", "g"}, Label: "first", Help: "To the first row.", Group: "Move", Hidden: true},
-		{Keys: []string{"end", "G"}, Label: "last", Help: "To the last row.", Group: "Move", Hidden: true},
+		{Keys: []string{"down", "j"}, Label: "down", Help: "Move one row down.", Group: "Move", Hidden: true},
+		{Keys: []string{"up", "k"}, Label: "up", Help: "Move one row up.", Group: "Move", Hidden: true},
+		{Keys: []string{"pgdown", "ctrl+f", "space"}, Label: "page down", Help: "Move one page down.", Group: "Move", Hidden: true},
+		{Keys: []string{"pgup", "ctrl+b"}, Label: "page up", Help: "Move one page up.", Group: "Move", Hidden: true},
+		{Keys: []string{"ctrl+d"}, Label: "half page down", Help: "Move half a page down.", Group: "Move", Hidden: true},
+		{Keys: []string{"ctrl+u"}, Label: "half page up", Help: "Move half a page up.", Group: "Move", Hidden: true},
+		{Keys: []string{"home", "g"}, Label: "first", Help: "Go to the first row.", Group: "Move", Hidden: true},
+		{Keys: []string{"end", "G"}, Label: "last", Help: "Go to the last row.", Group: "Move", Hidden: true},
 	}
 }
 
@@ -225,8 +191,8 @@ func (t *Table) scroll(rows int) {
 	t.top = min(max(t.top, 0), max(t.n-rows, 0))
 }
 
-// Render draws the header (when a column has a title) and the visible rows as exactly h lines of w cells.
-// It remembers how many rows fit, so that the paging keys know what a page is.
+// Render draws the header (if a column has a title) and the visible rows as exactly h
+// lines of w cells. It remembers how many rows fit, for the paging keys.
 func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 	if h <= 0 || w <= 0 {
 		return ""
@@ -265,7 +231,7 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 	return b.String()
 }
 
-// headed reports whether a column has a title; without one there is no header.
+// headed reports whether the table has a header: a column with a title.
 func (t *Table) headed() bool {
 	for _, c := range t.Columns {
 		if c.Title != "" {
@@ -277,22 +243,15 @@ func (t *Table) headed() bool {
 
 func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, widths []int, w int, focused bool) {
 	cells := t.row(i)
-	mark := " "
-	if t.Key != nil && t.marked[t.Key(i)] {
-		mark = "*"
-	}
 	if i == t.cursor {
 		ink := th.SelectedBlur
 		if focused {
 			ink = th.Selected
 		}
-		if mark == " " {
-			mark = "›"
-		}
-		b.WriteString(ink.Render(text.Fit(mark+t.line(widths, cells), w)))
+		b.WriteString(ink.Render(text.Fit("›"+t.line(widths, cells), w)))
 		return
 	}
-	b.WriteString(mark)
+	b.WriteByte(' ')
 	used := 1
 	first := true
 	for c, width := range widths {
@@ -314,7 +273,7 @@ func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, widths []int, 
 	b.WriteString(text.Spaces(w - used))
 }
 
-// line is the text of a row (or of the header, for nil cells) without inks.
+// line is the unstyled text of a row, or of the header if cells is nil.
 func (t *Table) line(widths []int, cells []Cell) string {
 	var b strings.Builder
 	first := true
@@ -346,7 +305,7 @@ func (t *Table) cell(c, width int, words string) string {
 	return text.Fit(words, width)
 }
 
-// widths decides which columns are drawn and how wide; 0 leaves one out.
+// widths decides how wide the columns are; 0 drops one.
 func (t *Table) widths(w int) []int {
 	out := make([]int, len(t.Columns))
 	for i, c := range t.Columns {

@@ -92,14 +92,10 @@ func TestTableFollowsARowThatMoves(t *testing.T) {
 	}
 	set()
 	tab.SetCursor(2)
-	tab.ToggleMark()
 	names = []string{"new", "a", "b", "c", "d"}
 	set()
 	if k, _ := tab.CursorKey(); k != "c" || tab.Cursor() != 3 {
 		t.Errorf("the cursor is on %q at %d", k, tab.Cursor())
-	}
-	if got := tab.Marked(); len(got) != 1 || got[0] != 3 {
-		t.Errorf("marked: %v", got)
 	}
 	names = names[:1]
 	set()

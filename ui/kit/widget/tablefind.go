@@ -11,20 +11,20 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// TableFind is "/" over a Table: a line to type in that moves the cursor to the
-// first row that matches, and n and N from match to match. The zero value is not
-// usable; use NewTableFind.
+// TableFind is the "/" search of a Table: typing moves the cursor to the first matching
+// row, n and N move between matches. Use NewTableFind; the zero value is not usable.
 type TableFind struct {
 	theme  *kit.Theme
 	input  textinput.Model
 	typing bool
 	query  string
-	from   int // the row the search began at
-	at, of int // which match the cursor is on, of how many, when it was last moved
+	from   int // the row where the search began
+	match  int // the number of the match under the cursor, from 1, when it last moved
+	count  int // the number of matches then
 }
 
-// findIntent is what a key of the search means; a view passes it to Update like
-// every message it does not know.
+// findIntent is the meaning of a search key. A view passes it to Update like every
+// message it does not handle itself.
 type findIntent int
 
 const (
@@ -35,7 +35,7 @@ const (
 	findBefore
 )
 
-// NewTableFind makes a search that is not open.
+// NewTableFind makes a closed search.
 func NewTableFind(t *kit.Theme) TableFind {
 	return TableFind{theme: t, input: NewInput(t)}
 }
@@ -43,23 +43,23 @@ func NewTableFind(t *kit.Theme) TableFind {
 // CapturingText reports whether the query is being typed.
 func (f *TableFind) CapturingText() bool { return f.typing }
 
-// Active reports whether there is a query: n, N and esc belong to it then.
+// Active reports whether there is a query; n, N and esc then belong to the search.
 func (f *TableFind) Active() bool { return f.typing || f.query != "" }
 
-// Bindings are the keys of the search as they mean something now. While Active a
-// view puts them before its own, so that n is the next match.
+// Bindings are the search keys that work now. While the search is active a view puts
+// them before its own, so that n is the next match.
 func (f *TableFind) Bindings() []kit.Binding {
 	const group = "Search"
 	switch {
 	case f.typing:
 		return []kit.Binding{
-			{Keys: []string{"enter"}, Label: "take it", Help: "Keep the search; n and N go on.", Group: group, Intent: findTake, WhileTyping: true},
-			{Keys: []string{"esc"}, Label: "end search", Help: "End the search and go back to where it began.", Group: group, Intent: findEnd, WhileTyping: true},
+			{Keys: []string{"enter"}, Label: "keep", Help: "Keep the search; n and N go from match to match.", Group: group, Intent: findTake, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "end search", Help: "End the search and go back to the row where it began.", Group: group, Intent: findEnd, WhileTyping: true},
 		}
 	case f.query != "":
 		return []kit.Binding{
-			{Keys: []string{"n"}, Label: "next match", Help: "To the next row that matches.", Group: group, Intent: findNext},
-			{Keys: []string{"N"}, Label: "match before", Help: "To the row before that matches.", Group: group, Intent: findBefore},
+			{Keys: []string{"n"}, Label: "next match", Help: "Go to the next matching row.", Group: group, Intent: findNext},
+			{Keys: []string{"N"}, Label: "previous match", Help: "Go to the previous matching row.", Group: group, Intent: findBefore},
 			{Keys: []string{"esc"}, Label: "end search", Help: "End the search.", Group: group, Intent: findEnd},
 			{Keys: []string{"/"}, Label: "search", Help: "Search for something else.", Group: group, Intent: findOpen, Hidden: true},
 		}
@@ -68,9 +68,9 @@ func (f *TableFind) Bindings() []kit.Binding {
 	}
 }
 
-// Update takes the search's intents and, while the query is typed, keys and
-// pastes. It reports whether the message was for it.
-func (f *TableFind) Update(t *Table, msg tea.Msg) (cmd tea.Cmd, mine bool) {
+// Update handles the search's intents and, while the query is typed, keys and pastes.
+// It reports whether it handled the message.
+func (f *TableFind) Update(t *Table, msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	if i, ok := msg.(findIntent); ok {
 		return f.act(t, i), true
 	}
@@ -93,7 +93,7 @@ func (f *TableFind) Update(t *Table, msg tea.Msg) (cmd tea.Cmd, mine bool) {
 func (f *TableFind) act(t *Table, i findIntent) tea.Cmd {
 	switch i {
 	case findOpen:
-		f.typing, f.query, f.from, f.at, f.of = true, "", t.Cursor(), 0, 0
+		f.typing, f.query, f.from, f.match, f.count = true, "", t.Cursor(), 0, 0
 		f.input.SetValue("")
 		return f.input.Focus()
 	case findTake:
@@ -113,10 +113,10 @@ func (f *TableFind) act(t *Table, i findIntent) tea.Cmd {
 	return nil
 }
 
-// goTo moves the cursor to the first match from a row on, around the end, and
-// counts the matches.
+// goTo moves the cursor to the first match from a row on, wrapping around, and counts
+// the matches.
 func (f *TableFind) goTo(t *Table, from, by int) {
-	f.at, f.of = 0, 0
+	f.match, f.count = 0, 0
 	n := t.Len()
 	if f.query == "" || n == 0 {
 		t.SetCursor(f.from)
@@ -129,7 +129,7 @@ func (f *TableFind) goTo(t *Table, from, by int) {
 			hits = append(hits, i)
 		}
 	}
-	if f.of = len(hits); f.of == 0 {
+	if f.count = len(hits); f.count == 0 {
 		return
 	}
 	at := 0
@@ -149,11 +149,11 @@ func (f *TableFind) goTo(t *Table, from, by int) {
 			at = len(hits) - 1
 		}
 	}
-	f.at = at + 1
+	f.match = at + 1
 	t.SetCursor(hits[at])
 }
 
-// matches reports whether a cell of row i holds the query, which is in lower case.
+// matches reports whether a cell of row i contains the lower-case query.
 func (t *Table) matches(i int, query string) bool {
 	for _, c := range t.row(i) {
 		if strings.Contains(strings.ToLower(text.Clean(c.Text)), query) {
@@ -163,8 +163,7 @@ func (t *Table) matches(i int, query string) bool {
 	return false
 }
 
-// Render draws the table as exactly h lines of w cells, with the search under it
-// while there is one.
+// Render draws the table as exactly h lines of w cells, with an active search below.
 func (f *TableFind) Render(t *Table, focused bool, w, h int) string {
 	line := f.Line(w)
 	if line == "" {
@@ -173,32 +172,32 @@ func (f *TableFind) Render(t *Table, focused bool, w, h int) string {
 	return Stack(t.Render(f.theme, focused, w, h-1), line)
 }
 
-// Line is the search in one line of w cells, to be drawn under the table; empty
-// when there is no search.
+// Line is the search in one line of w cells, to be drawn below the table; empty if
+// there is no search.
 func (f *TableFind) Line(w int) string {
 	if !f.Active() {
 		return ""
 	}
-	said := ""
+	counted := ""
 	switch {
 	case f.query == "":
-	case f.of == 0:
-		said = "  nothing matches"
+	case f.count == 0:
+		counted = "  nothing matches"
 	case f.typing:
-		said = "  " + strconv.Itoa(f.at) + " of " + strconv.Itoa(f.of)
+		counted = "  " + strconv.Itoa(f.match) + " of " + strconv.Itoa(f.count)
 	default:
-		said = "  " + strconv.Itoa(f.at) + " of " + strconv.Itoa(f.of) + " · n next · N before · esc ends"
+		counted = "  " + strconv.Itoa(f.match) + " of " + strconv.Itoa(f.count) + " · n next · N previous · esc ends"
 	}
 	ink := f.theme.Muted
-	if f.query != "" && f.of == 0 {
+	if f.query != "" && f.count == 0 {
 		ink = f.theme.Warn
 	}
 	head := f.theme.KeyHint.Render(" / ")
-	room := max(w-3-text.Width(said), 8)
+	room := max(w-3-text.Width(counted), 8)
 	words := text.Cut(text.Clean(f.query), room)
 	if f.typing {
 		f.input.SetWidth(room - 1)
 		words = strings.TrimRight(f.input.View(), " ")
 	}
-	return text.Cut(head+words+ink.Render(said), w)
+	return text.Cut(head+words+ink.Render(counted), w)
 }
