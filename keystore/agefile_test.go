@@ -76,7 +76,11 @@ func TestTheSecretsFolderAndItsKeyMustBeThere(t *testing.T) {
 	if id, err := readIdentity(gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("the key: %v, %v", id, err)
 	}
-	if id, err := readIdentity(t.TempDir()); id != nil || err == nil {
+	folder := filepath.Join(t.TempDir(), "folder")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if id, err := readIdentity(folder); id != nil || err == nil || strings.Contains(err.Error(), "is empty") {
 		t.Errorf("a folder in place of the key: %v, %v", id, err)
 	}
 	if id, err := makeIdentity(gone+".key", gone); id != nil || !errors.Is(err, fs.ErrNotExist) {
