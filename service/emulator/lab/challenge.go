@@ -145,8 +145,24 @@ func (s *site) blocks(mux *http.ServeMux) {
 
 func hard(r *http.Request) bool { return r.URL.Query().Get("hard") == "1" }
 
+// blockPage is a page that keeps visitors out; its body is HTML.
+type blockPage struct{ title, body string }
+
+var (
+	forbiddenPage = blockPage{"Access denied", "<h1>Access denied</h1>\n<p>You do not have permission to view this page.</p>\n"}
+	tooFastPage   = blockPage{"Too many requests", "<h1>Too many requests</h1>\n<p>Slow down and come back in a second.</p>\n"}
+	captchaPage   = blockPage{"Are you a robot?", `<h1>Please verify you are a human</h1>
+<p>Our systems have detected unusual traffic from your network.</p>
+<form action="/captcha" method="post">
+<div class="g-recaptcha" data-sitekey="6LeLabLabLabLabLabLabLabLabLabLabLabLabLa"></div>
+<noscript>Turn on JavaScript to solve the challenge.</noscript>
+<button type="submit">Continue</button>
+</form>
+`}
+)
+
 // block shows a block, or the page behind it to a visitor who has solved its challenge.
-func (s *site) block(w http.ResponseWriter, r *http.Request, status int, template, name, behind string) {
+func (s *site) block(w http.ResponseWriter, r *http.Request, status int, b blockPage, name, behind string) {
 	switch {
 	case hard(r) && name == "captcha":
 		name = "captcha-hard" // its endpoint hands out no puzzle
@@ -154,21 +170,31 @@ func (s *site) block(w http.ResponseWriter, r *http.Request, status int, templat
 		name = ""
 	case s.cleared(r, name):
 		w.Header().Del("Retry-After")
-		show(w, http.StatusOK, "behind", behind)
+		page(w, http.StatusOK, behind, "<h1>"+behind+`</h1>
+<p class="behind">This is the page behind the block: the visitor has solved its challenge.</p>
+<p><a href="/shop">Go on to the shop</a></p>
+`)
 		return
 	}
-	show(w, status, template, name)
+	var m markup
+	m.head(b.title)
+	m.WriteString(b.body)
+	if name != "" {
+		m.add("<script src=\"/challenge.js\" data-challenge=\"/challenge?for=%v\" async></script>\n", name)
+	}
+	m.foot()
+	m.send(w, status)
 }
 
 func (s *site) forbidden(w http.ResponseWriter, r *http.Request) {
-	s.block(w, r, http.StatusForbidden, "forbidden", "forbidden", "Members only")
+	s.block(w, r, http.StatusForbidden, forbiddenPage, "forbidden", "Members only")
 }
 
 func (s *site) tooFast(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Retry-After", "1")
-	s.block(w, r, http.StatusTooManyRequests, "too fast", "too-fast", "No hurry")
+	s.block(w, r, http.StatusTooManyRequests, tooFastPage, "too-fast", "No hurry")
 }
 
 func (s *site) captcha(w http.ResponseWriter, r *http.Request) {
-	s.block(w, r, http.StatusOK, "captcha", "captcha", "Welcome, human")
+	s.block(w, r, http.StatusOK, captchaPage, "captcha", "Welcome, human")
 }

@@ -94,11 +94,17 @@ func sitemap(w http.ResponseWriter, r *http.Request) {
 // sitePage writes a page of the site: what the article number n says, and links.
 func (s *site) sitePage(w http.ResponseWriter, n int, title string, links []link) {
 	all := s.index().articles
-	show(w, http.StatusOK, "site", struct {
-		Title      string
-		Paragraphs []string
-		Links      []link
-	}{title, all[n%len(all)].Paragraphs(), links})
+	var m markup
+	m.head(title)
+	m.add("<nav id=\"top\"><a href=\"/site/\">Site</a></nav>\n<main>\n<h1>%v</h1>\n", title)
+	for _, p := range all[n%len(all)].Paragraphs() {
+		m.add("<p>%v</p>\n", p)
+	}
+	m.add("</main>\n<ul class=\"links\">\n")
+	m.links(links)
+	m.add("</ul>\n<p><a href=\"#top\">Back to the top</a></p>\n")
+	m.foot()
+	m.send(w, http.StatusOK)
 }
 
 func (s *site) siteHome(w http.ResponseWriter, _ *http.Request) {

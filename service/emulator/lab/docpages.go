@@ -6,23 +6,28 @@ import (
 	"html"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // documentList links to every document, by category.
 func (s *site) documentList(w http.ResponseWriter, _ *http.Request) {
-	type section struct {
-		Category string
-		Articles []article
-	}
-	var out []section
+	var m markup
+	m.head("Documents")
+	m.add("<h1>Documents</h1>\n")
+	category := ""
 	for _, a := range s.index().articles {
-		if n := len(out); n == 0 || out[n-1].Category != a.Category {
-			out = append(out, section{Category: a.Category})
+		if a.Category != category {
+			if category != "" {
+				m.add("</ul>\n")
+			}
+			category = a.Category
+			m.add("<h2>%v</h2>\n<ul>\n", capital(category))
 		}
-		last := &out[len(out)-1]
-		last.Articles = append(last.Articles, a)
+		m.links([]link{{"/docs/" + a.Slug, a.Title}})
 	}
-	show(w, http.StatusOK, "documents", out)
+	m.add("</ul>\n")
+	m.foot()
+	m.send(w, http.StatusOK)
 }
 
 // documentPage is an article as news sites show one: with a description, an author, a
@@ -40,11 +45,46 @@ func (s *site) documentPage(w http.ResponseWriter, r *http.Request) {
 			neighbours = append(neighbours, x.articles[n])
 		}
 	}
-	show(w, http.StatusOK, "document", struct {
-		*article
-		Neighbours []article
-	}{&x.articles[i], neighbours})
+	var m markup
+	x.articles[i].write(&m)
+	m.add("<ul class=\"neighbours\">\n")
+	for _, n := range neighbours {
+		m.links([]link{{"/docs/" + n.Slug, n.Title}})
+	}
+	m.add("</ul>\n" + readingTime)
+	m.foot()
+	m.send(w, http.StatusOK)
 }
+
+// write begins the page of an article, up to what comes after its text.
+func (a *article) write(m *markup) {
+	m.add("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%v</title>\n<meta name=\"description\" content=\"%v\">\n", a.Title, a.Description)
+	m.add("<meta property=\"article:published_time\" content=\"%v\">\n<link rel=\"canonical\" href=\"%v\">\n</head>\n<body>\n", a.Published.Format("2006-01-02T15:04:05Z"), a.URL)
+	m.add("<nav><a href=\"/\">The lab</a> / <a href=\"/docs/\">Documents</a> / %v</nav>\n<article data-category=\"%v\">\n<h1>%v</h1>\n", a.Category, a.Category, a.Title)
+	m.add("<p class=\"byline\">%v, <time datetime=\"%v\">%v</time> <span id=\"reading-time\"></span></p>\n", a.Source, a.Published.Format(time.DateOnly), a.Published.Format("2 January 2006"))
+	m.add("<img src=\"/img/%v.svg\" alt=\"%v\" width=\"640\" height=\"480\">\n", a.Slug, a.Topic)
+	for _, p := range a.Paragraphs() {
+		m.add("<p>%v</p>\n", p)
+	}
+	if len(a.Shown) > 0 {
+		m.add("<table class=\"facts\">\n")
+		for _, f := range a.Shown {
+			m.add("<tr><th>%v</th><td>%v</td></tr>\n", f.Name, f.Value)
+		}
+		m.add("</table>\n")
+	}
+	m.add("</article>\n")
+	if p := a.Product(); p != nil {
+		m.add("<p><a href=\"/shop/product/%v\">%v in the shop</a></p>\n", p.SKU, p.Name)
+	}
+}
+
+// readingTime is the script that only a browser runs.
+const readingTime = `<script>
+var n = document.querySelector("article").textContent.trim().split(/\s+/).length;
+document.getElementById("reading-time").textContent = Math.max(1, Math.round(n / 200)) + " min read";
+</script>
+`
 
 // image draws a picture for a document: its first letter on its own colour.
 func (s *site) image(w http.ResponseWriter, r *http.Request) {

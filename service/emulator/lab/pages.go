@@ -46,7 +46,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 		if err := r.ParseForm(); err != nil || r.PostForm.Get("user") != "lab" ||
 			subtle.ConstantTimeCompare([]byte(r.PostForm.Get("password")), []byte("lamp")) != 1 {
-			show(w, http.StatusUnauthorized, "login", "That is not the user or not the password.")
+			signIn(w, http.StatusUnauthorized, "That is not the user or not the password.")
 			return
 		}
 		http.SetCookie(w, &http.Cookie{Name: cookie, Value: s.seal("login", "lab", "", s.Now().Add(time.Hour)), Path: "/", HttpOnly: true, SameSite: http.SameSiteLaxMode})
@@ -59,7 +59,23 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	show(w, http.StatusOK, "login", "User lab, password lamp.")
+	signIn(w, http.StatusOK, "User lab, password lamp.")
+}
+
+// signIn answers with the form of the login, and a hint below it.
+func signIn(w http.ResponseWriter, status int, hint string) {
+	var m markup
+	m.head("Sign in")
+	m.add(`<h1>Sign in</h1>
+<form action="/login" method="post">
+<label>User <input name="user" autocomplete="username"></label>
+<label>Password <input type="password" name="password" autocomplete="current-password"></label>
+<button type="submit">Sign in</button>
+</form>
+<p class="hint">%s</p>
+`, hint)
+	m.foot()
+	m.send(w, status)
 }
 
 // redirect sends on to itself n-1 times more (n from 1 to 50), then to to, a path of the

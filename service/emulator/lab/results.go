@@ -17,7 +17,7 @@ const (
 	maxPages = 10
 )
 
-// resultsPage is a page of search results, as its template draws it.
+// resultsPage is a page of search results, which send draws.
 type resultsPage struct {
 	query
 	Say labels

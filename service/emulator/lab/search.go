@@ -74,7 +74,7 @@ func labelsOf(language string) labels {
 
 func (s *site) searchPages(mux *http.ServeMux) {
 	mux.HandleFunc("/search", func(w http.ResponseWriter, r *http.Request) {
-		show(w, http.StatusOK, "results", s.find(readQuery(r)))
+		s.find(readQuery(r)).send(w)
 	})
 	mux.HandleFunc("/docs/{$}", s.documentList)
 	mux.HandleFunc("/docs/{slug}", s.documentPage)

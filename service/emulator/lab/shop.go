@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
@@ -36,8 +37,7 @@ type shelf struct {
 	// Numbered shelves show how many products there are, and the way to the others.
 	Numbered           bool
 	Count, Page, Pages int
-	Categories         []string
-	Next               string
+	Next               string // the address of the next page, or ""
 }
 
 func (s *site) shop(w http.ResponseWriter, r *http.Request) {
@@ -46,7 +46,7 @@ func (s *site) shop(w http.ResponseWriter, r *http.Request) {
 		s.shelf(w, r, title, catalog())
 		return
 	}
-	show(w, http.StatusOK, "shop", shelf{Title: title, Products: catalog()[:Products], Drifted: s.drifted(r)})
+	shelf{Title: title, Products: catalog()[:Products], Drifted: s.drifted(r)}.send(w)
 }
 
 func (s *site) category(w http.ResponseWriter, r *http.Request) {
@@ -78,7 +78,7 @@ func (s *site) shelf(w http.ResponseWriter, r *http.Request, title string, produ
 	from := min((n-1)*shopPage, len(products))
 	v := shelf{
 		Title: title, Products: products[from:min(from+shopPage, len(products))], Drifted: s.drifted(r),
-		Numbered: true, Count: len(products), Page: n, Pages: pages, Categories: categories(),
+		Numbered: true, Count: len(products), Page: n, Pages: pages,
 	}
 	if n < pages {
 		next := url.Values{"page": {strconv.Itoa(n + 1)}}
@@ -89,7 +89,7 @@ func (s *site) shelf(w http.ResponseWriter, r *http.Request, title string, produ
 		}
 		v.Next = r.URL.EscapedPath() + "?" + next.Encode()
 	}
-	show(w, http.StatusOK, "shop", v)
+	v.send(w)
 }
 
 func (s *site) productPage(w http.ResponseWriter, r *http.Request) {
@@ -102,8 +102,58 @@ func (s *site) productPage(w http.ResponseWriter, r *http.Request) {
 		page(w, http.StatusNotFound, "Not found", "<h1>404</h1>\n<p>The shop has no such product.</p>\n")
 		return
 	}
-	show(w, http.StatusOK, "product page", struct {
-		Product           product
-		Drifted, Category bool
-	}{p, s.drifted(r), sku != ""})
+	var m markup
+	m.head(p.Name)
+	m.product(p, s.drifted(r))
+	m.add("<section class=\"reviews\">\n")
+	for _, v := range p.Reviews() {
+		m.add("<div class=\"review\"><b class=\"author\">%v</b> <span class=\"rating\" data-rating=\"%v\">%v of 5</span><p class=\"text\">%v</p></div>\n", v.Author, v.Rating, v.Rating, v.Text)
+	}
+	m.add("</section>\n")
+	if sku != "" {
+		m.add("<p>More in <a class=\"category\" href=\"/shop/category/%v\">%v</a></p>\n", p.Category, p.Category)
+	}
+	m.foot()
+	m.send(w, http.StatusOK)
+}
+
+// send answers with the shelf as a page.
+func (v shelf) send(w http.ResponseWriter) {
+	var m markup
+	m.head(v.Title)
+	m.add("<h1>%v</h1>\n", v.Title)
+	if v.Numbered {
+		m.add("<p class=\"count\">%v products, page %v of %v</p>\n<nav class=\"categories\">", v.Count, v.Page, v.Pages)
+		for _, c := range categories() {
+			m.add(`<a href="/shop/category/%v">%v</a> `, c, c)
+		}
+		m.add("</nav>\n")
+	}
+	m.add("<ul class=\"products\">\n")
+	for _, p := range v.Products {
+		m.add("<li>")
+		m.product(p, v.Drifted)
+		m.add("</li>\n")
+	}
+	m.add("</ul>\n")
+	if v.Next != "" {
+		m.add("<a class=\"next\" rel=\"next\" href=\"%v\">Next page</a>\n", v.Next)
+	}
+	m.foot()
+	m.send(w, http.StatusOK)
+}
+
+// product shows a product; a drifted one has the same facts in other elements.
+func (m *markup) product(p product, drifted bool) {
+	if !drifted {
+		m.add(`<div class="product" data-product="%v"><h2 class="name"><a href="%v">%v</a></h2><span class="price">%v</span> <span class="stock">%v</span> <small class="sku">%v</small></div>`,
+			p.ID(), p.Link(), p.Name, p.Price(), p.Availability(), p.SKU)
+		return
+	}
+	icon := "cross"
+	if p.Available() {
+		icon = "check"
+	}
+	m.add(`<article class="card" data-product="%v"><h2 class="name"><a href="%v?v=2">%v</a></h2><div class="buy"><em>%v</em><sup>%v</sup></div><i class="icon icon-%v"></i><small class="sku">%v</small></article>`,
+		p.ID(), p.Link(), p.Name, p.Dollars(), fmt.Sprintf("%02d", p.Cents%100), icon, p.SKU)
 }
