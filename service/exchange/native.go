@@ -165,13 +165,7 @@ func (w *Wire) proxied(ctx context.Context, p profile.Profile, login Login, tr *
 		}
 		return nil, nil //nolint:nilnil // "no proxy": the tunnel is made below
 	}
-	t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-		conn, err := w.dial(ctx, tr, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn, tr: tr}, nil
-	}
+	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		pool, err := trusted(p.CA)
 		if err != nil {

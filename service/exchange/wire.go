@@ -58,19 +58,13 @@ func New(c Config) *Wire {
 
 // transport is that of one API call. Certificates are verified whatever the
 // profile says: the profile's "verify = false" is about native access (service.md
-// 5.2 rule 3), and a key is never sent to an address that no certificate vouches for. The
-// profile's CA is trusted besides the system's.
+// 5.2 rule 3), and a key is never sent to an address that no certificate vouches
+// for. The profile's CA is trusted besides the system's.
 //
 // ctx is the exchange's own: net/http hands its dialers one that may outlive it.
 func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http.RoundTripper {
 	t := bareTransport()
-	t.DialContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-		conn, err := w.dial(ctx, tr, network, addr)
-		if err != nil {
-			return nil, err
-		}
-		return &countedConn{Conn: conn, tr: tr}, nil
-	}
+	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
 		pool, err := trusted(p.CA)
 		if err != nil {
@@ -84,6 +78,17 @@ func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http
 		return handshake(ctx, tr, conn, &tls.Config{ServerName: host, RootCAs: pool, MinVersion: tls.VersionTLS12}, PeerService)
 	}
 	return traced{t, tr}
+}
+
+// plainDial dials a connection without TLS for one exchange.
+func (w *Wire) plainDial(ctx context.Context, tr *Trace) func(context.Context, string, string) (net.Conn, error) {
+	return func(_ context.Context, network, addr string) (net.Conn, error) {
+		conn, err := w.dial(ctx, tr, network, addr)
+		if err != nil {
+			return nil, err
+		}
+		return &countedConn{Conn: conn, tr: tr}, nil
+	}
 }
 
 // bareTransport is a transport that speaks HTTP/1.1, keeps no connection, takes
