@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"maps"
 	"os"
@@ -253,6 +254,31 @@ func TestAddProfileKeepsWhatStandsThere(t *testing.T) {
 	}
 	if err := AddProfile(t.Context(), path, second); !errors.Is(err, ErrProfileExists) {
 		t.Errorf("adding it twice: %v", err)
+	}
+}
+
+func TestAProfileIsAddedOnALineOfItsOwn(t *testing.T) {
+	first, err := Profile{Name: "first", BaseURL: "https://a.example", Verify: true}.checked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := Profile{Name: "second", BaseURL: "https://b.example", Verify: true}.checked()
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.TrimRight(string(render(first)), "\n")
+	for _, end := range []string{"", "\n", "\n\n"} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte(old+end), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := AddProfile(t.Context(), path, second); err != nil {
+			t.Fatal(err)
+		}
+		want := old + cmp.Or(end, "\n") + string(render(second))
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("after %q:\n%s\nwant\n%s (%v)", end, got, want, err)
+		}
 	}
 }
 
