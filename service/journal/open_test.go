@@ -336,6 +336,18 @@ func TestADamagedFileThatCannotBeSetAsideIsAnError(t *testing.T) {
 	}
 }
 
+func TestASuspicionThatStaysIsAnError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "journal.db")
+	write(t, path, []byte("damaged"))
+	// A folder that is not empty cannot be removed like a file.
+	if err := os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if kept, err := setAside(path, testTime); kept != "" || err == nil || !strings.HasPrefix(err.Error(), "putting the damaged journal aside: ") {
+		t.Errorf("kept as %q, %v", kept, err)
+	}
+}
+
 func TestEveryDamagedFileIsKeptUnderANameOfItsOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	base := path + ".corrupt-20261121T120000Z"
