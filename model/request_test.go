@@ -168,3 +168,13 @@ func TestATextIsCutAtARune(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestALongAddressIsCutInItsProblem(t *testing.T) {
+	url := strings.Repeat("u", 61)
+	_, bad := ParseTarget(url)
+	want := `inputs: row 7: "` + strings.Repeat("u", 60) + `…": ` + bad.Error()
+	ps := TriggerRequest{Dataset: "gd_a", Inputs: []JobInput{{URL: url, Row: 7}}}.Problems(everything())
+	if len(ps) != 1 || ps[0].String() != want {
+		t.Errorf("problems %v, want %s", ps, want)
+	}
+}
