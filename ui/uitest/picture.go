@@ -101,10 +101,10 @@ func drawRun(b *strings.Builder, x, y, n int, text string, style uv.Style) {
 		fmt.Fprintf(b, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`+"\n", left, top, float64(n)*cellWidth, cellHeight, paper)
 	}
 	trimmed := strings.TrimRight(text, " ")
-	if trimmed == "" && style.Underline == uv.UnderlineStyleNone {
+	if trimmed == "" && style.Underline == uv.UnderlineNone {
 		return
 	}
-	if style.Underline == uv.UnderlineStyleNone {
+	if style.Underline == uv.UnderlineNone {
 		n -= utf8.RuneCountInString(text) - utf8.RuneCountInString(trimmed)
 		text = trimmed
 	}
@@ -124,7 +124,7 @@ func attributes(s uv.Style) string {
 	if s.Attrs&uv.AttrFaint != 0 {
 		out += ` opacity="0.6"`
 	}
-	if s.Underline != uv.UnderlineStyleNone {
+	if s.Underline != uv.UnderlineNone {
 		out += ` text-decoration="underline"`
 	}
 	return out

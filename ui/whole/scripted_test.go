@@ -141,7 +141,7 @@ func answerProgress(w http.ResponseWriter, snapshot string) {
 // label, and gives its port.
 func startScriptedProxy(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // a listener of the test, closed below
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func answerConnect(c net.Conn, stranger *tls.Config, done <-chan struct{}) {
 		_, _ = io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\nX-Brd-Err-Code: target_40001\r\nX-Brd-Err-Msg: the target cannot be reached\r\nContent-Length: 0\r\n\r\n")
 	case "tls":
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\n\r\n")
-		_ = tls.Server(c, stranger).Handshake() //nolint:noctx // the client refuses the certificate
+		_ = tls.Server(c, stranger).Handshake()
 	case "silent":
 		<-done
 	}

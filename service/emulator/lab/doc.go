@@ -2,7 +2,7 @@
 // way a fetch can end (fine, forbidden, too fast, CAPTCHA, slow, empty, broken)
 // and a shop whose markup changes on demand.
 //
-// Pages are files and templates in pages, documents are lines of documents.ndjson.
+// Static pages are files in pages, documents are lines of documents.ndjson.
 //
 // The emulator serves it and resolves lab.test to it; nothing else calls it. The
 // handler keeps no state and is safe for concurrent use. [Split] tells TLS from

@@ -142,7 +142,7 @@ func (d *Dir) query(statement string, args []any, each func(*sql.Rows) (more boo
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer rows.Close() //nolint:errcheck // what went wrong while reading is in rows.Err
 	for rows.Next() {
 		if more, err := each(rows); err != nil || !more {
 			return err
