@@ -1,8 +1,9 @@
-// Package answer writes the HTTP answers of the emulator: texts, JSON, refusals, streams,
-// and what each rests on. Every endpoint calls it. It keeps no state.
+// Package answer writes the HTTP answers of the emulator: texts, JSON, refusals and streams,
+// each with its basis. Every endpoint calls it. It keeps no state.
 package answer
 
-// The bases say what an answer rests on; it travels in the x-emulator-basis header.
+// A basis names the source of an answer: the contract, public documentation, or an assumption.
+// The x-emulator-basis header carries it.
 const (
 	BasisHeader = "x-emulator-basis"
 

@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Cut returns the first bytes of a text, at most limit, and never half of a rune. What was
-// invalid UTF-8 before stays as it is.
+// Cut returns the first bytes of a text, at most limit, without splitting a rune. Invalid
+// UTF-8 stays as it is.
 func Cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -17,8 +17,8 @@ func Cut(text string, limit int) string {
 	return text[:limit]
 }
 
-// Shortened is a text as a message shows it: valid UTF-8, and with an ellipsis where more
-// than limit bytes were cut to that.
+// Shortened prepares a text for a message: valid UTF-8, cut to limit bytes, with an ellipsis if
+// it was longer.
 func Shortened(text string, limit int) string {
 	if len(text) > limit {
 		text = Cut(text, limit) + "…"

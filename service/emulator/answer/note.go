@@ -7,17 +7,17 @@ import (
 	"strconv"
 )
 
-// NoteHeader says what a loose emulator let pass.
+// NoteHeader names what a loose emulator ignored.
 const NoteHeader = "x-emulator-note"
 
-// A body can have as many unknown fields as bytes; so many are named, each so far.
+// Bounds of the notes, because a body can have very many unknown fields.
 const (
 	maxNotes = 20
 	maxNoted = 100
 )
 
-// UnknownParameters are the parameters of a query that are not among the known ones, in
-// order. In a loose service they are noted, and there are none.
+// UnknownParameters returns the unknown parameters of a query, sorted. A loose service notes
+// them instead and returns none.
 func UnknownParameters(w http.ResponseWriter, r *http.Request, loose bool, known ...string) []string {
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(r.URL.Query())), func(name string) bool { return slices.Contains(known, name) })
 	if !loose {
@@ -29,9 +29,8 @@ func UnknownParameters(w http.ResponseWriter, r *http.Request, loose bool, known
 	return nil
 }
 
-// NoteUnknown names what nobody knows and a loose emulator lets pass: a field, a
-// parameter, a header. Those beyond the first twenty are not named. Call it before the
-// answer is begun.
+// NoteUnknown notes an unknown field, parameter or header that a loose emulator ignores. It
+// notes the first twenty only. Call it before the answer begins.
 func NoteUnknown(w http.ResponseWriter, what string) {
 	h := w.Header()
 	if len(h.Values(NoteHeader)) >= maxNotes {

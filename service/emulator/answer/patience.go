@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// BoundBodies gives clients BodyTimeout to send a body, whether the handler reads it or
-// leaves it: net/http reads what was left before it answers, and would wait for ever. A
-// handler that takes long bodies moves the deadline while they come. At the end of the
-// body it is taken off, or it would end a handler that is at work.
+// BoundBodies gives clients BodyTimeout to send a body, even if the handler does not read it:
+// net/http reads the rest before it answers, and would wait forever. A handler for long
+// bodies moves the deadline while it reads. The deadline ends with the body, so that it does
+// not cut a handler that still works.
 func BoundBodies(next http.Handler) http.Handler { return boundBodies(next, BodyTimeout) }
 
 func boundBodies(next http.Handler, timeout time.Duration) http.Handler {
@@ -25,18 +25,18 @@ func boundBodies(next http.Handler, timeout time.Duration) http.Handler {
 			panic(http.ErrAbortHandler) // the connection is dead
 		}
 		defer b.leave()
-		r.Body = b // the server has kept the body itself, and reads what is left of it
+		r.Body = b // the server keeps the original body, and reads its rest
 		next.ServeHTTP(w, r)
 	})
 }
 
-// boundBody takes the deadline off at its end.
+// boundBody removes the deadline at its end.
 type boundBody struct {
 	io.ReadCloser
 	rc *http.ResponseController
 
 	mu   sync.Mutex
-	left bool // the handler has returned; a transport may still read
+	left bool // the handler has returned, although a transport may still read
 }
 
 func (b *boundBody) Read(p []byte) (int, error) {

@@ -8,22 +8,22 @@ import (
 	"strings"
 )
 
-// Refusal is a fetch that the service could not do or would not do: the status native
+// Refusal is a fetch that the service could not or would not do: the status that native
 // access shows, and the code and text of the x-brd-* headers (public documentation).
 //
-//nolint:errname // it is a value first, and an error on its way up only
+//nolint:errname // mostly a value, and an error only where it passes through an interface
 type Refusal struct {
-	// Status is an HTTP status; Code is the service's, such as "client_10000".
+	// Status is an HTTP status, Code the service's error code, like "client_10000".
 	Status    int
 	Code, Msg string
 	Basis     string
-	// Remedy makes the body JSON, as refusals for want of an identity check have it.
+	// Remedy makes the body JSON, as in refusals that ask for an identity check.
 	Remedy *Remedy
-	// RetryAfter is passed on from a target that asked for patience; often empty.
+	// RetryAfter is the target's Retry-After, usually empty.
 	RetryAfter string
 }
 
-// Error makes a refusal an error, so that it can travel through an [http.RoundTripper].
+// Error lets a refusal pass through an [http.RoundTripper] as an error.
 func (r Refusal) Error() string { return r.Code + ": " + r.Msg }
 
 // Remedy is what a client can do about a refusal (public documentation).
@@ -33,17 +33,17 @@ type Remedy struct {
 	Docs         string
 }
 
-// CodeUsageLimit is the code of a zone that has cost what it may.
+// CodeUsageLimit is the code of a zone that has reached its usage limit.
 const CodeUsageLimit = "client_10100"
 
 const basisUsageLimit = "public documentation: code and page; status: assumption"
 
-// NewRefusal makes one; basis is what it rests on.
+// NewRefusal makes a refusal; basis is one of the constants.
 func NewRefusal(status int, code, msg, basis string) Refusal {
 	return Refusal{Status: status, Code: code, Msg: msg, Basis: basis}
 }
 
-// Refuse answers with the refusal's own status, its x-brd-* headers and RFC 9209.
+// Refuse answers with the refusal's status, its x-brd-* headers and that of RFC 9209.
 func Refuse(w http.ResponseWriter, r Refusal) {
 	if r.Status == http.StatusProxyAuthRequired {
 		w.Header().Set("Proxy-Authenticate", `Basic realm="zonedeck emulator"`)
@@ -58,7 +58,7 @@ func Refuse(w http.ResponseWriter, r Refusal) {
 	Text(w, r.Status, r.Basis, r.Msg+"\n")
 }
 
-// proxyStatus is the header of RFC 9209, quoted the way the public service does.
+// proxyStatus is the header of RFC 9209, quoted as by the public service.
 func (r Refusal) proxyStatus() string {
 	reason := "http_request_denied"
 	switch {
@@ -75,7 +75,7 @@ func (r Refusal) proxyStatus() string {
 	return fmt.Sprintf(`zonedeck-emulator; received-status=%d; error="%s"; details="%s"`, r.Status, reason, details)
 }
 
-// HeaderText keeps a text on one line of visible ASCII: parts of it came from a client.
+// HeaderText reduces a text, which may come from a client, to one line of visible ASCII.
 func HeaderText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r > '~' {
@@ -85,8 +85,8 @@ func HeaderText(s string) string {
 	}, s)
 }
 
-// Headers says what went wrong, in every spelling that clients know (public
-// documentation: the unlocker's, the proxy's, RFC 9209).
+// Headers sets the error headers in every spelling that clients know (public documentation:
+// the unlocker's, the proxy's, RFC 9209).
 func (r Refusal) Headers(h http.Header) {
 	code, msg := HeaderText(r.Code), HeaderText(r.Msg)
 	h.Set("x-brd-error", msg)
@@ -99,11 +99,11 @@ func (r Refusal) Headers(h http.Header) {
 	}
 }
 
-// RefuseInside is a fetch that failed on the service's side: outer 200, the truth in
-// the headers, no body (public documentation; both spellings of the code).
+// RefuseInside answers a fetch that failed inside the service: with status 200, the error in
+// the headers, and no body (public documentation; both spellings of the code).
 //
-// A usage limit is the exception: clients see a status of failure there, and a page that
-// ends in the refusal's words (public documentation; which status: assumption).
+// A usage limit is the exception: its status is an error, with a page that ends in the
+// refusal's text (public documentation; which status: assumption).
 func RefuseInside(w http.ResponseWriter, r Refusal) {
 	h := w.Header()
 	h.Set("x-brd-status-code", strconv.Itoa(r.Status))
@@ -119,8 +119,8 @@ func RefuseInside(w http.ResponseWriter, r Refusal) {
 	w.WriteHeader(http.StatusOK)
 }
 
-// basisInside is what an outer 200 with an inner failure rests on: that form is public
-// documentation; an assumption about the code itself is said, too.
+// basisInside is the basis of a 200 around a failure: public documentation, and the refusal's
+// basis if that is an assumption.
 func (r Refusal) basisInside() string {
 	if strings.HasPrefix(r.Basis, "assumption") {
 		return BasisFetchFailed + "; " + r.Basis

@@ -16,8 +16,8 @@ const (
 	largeBuffer = 32 << 10
 )
 
-// CopyBody streams and flushes what it has, so that a slow target's first bytes are
-// not held back.
+// CopyBody streams a body and flushes after short reads, so that it does not delay a slow
+// target's bytes.
 func CopyBody(out *Patient, dst io.Writer, src io.Reader) error {
 	defer out.Done()
 	buf := make([]byte, firstBuffer)
@@ -45,21 +45,21 @@ func CopyBody(out *Patient, dst io.Writer, src io.Reader) error {
 	}
 }
 
-// Patient is a response that gives its client WriteTimeout for each chunk. Done takes
-// the deadline off again, for the next request on the connection.
+// Patient is a response that gives its client WriteTimeout for each chunk. Done removes the
+// deadline for the next request on the connection.
 type Patient struct {
 	http.ResponseWriter
 	rc    *http.ResponseController
 	until time.Time
 }
 
-// NewPatient wraps a response; Done has to be called.
+// NewPatient wraps a response. The caller has to call Done.
 func NewPatient(w http.ResponseWriter) *Patient {
 	return &Patient{ResponseWriter: w, rc: http.NewResponseController(w)}
 }
 
 func (p *Patient) Write(b []byte) (int, error) {
-	// Not moved for every chunk: half the patience is kept in any case.
+	// The deadline moves once half of it has passed, not for every chunk.
 	if now := time.Now(); p.until.Sub(now) < WriteTimeout/2 {
 		p.until = now.Add(WriteTimeout)
 		if err := p.rc.SetWriteDeadline(p.until); err != nil {
@@ -69,15 +69,15 @@ func (p *Patient) Write(b []byte) (int, error) {
 	return p.ResponseWriter.Write(b)
 }
 
-// Unwrap gives http.ResponseController the rest of the response's abilities.
+// Unwrap lets http.ResponseController use the response below.
 func (p *Patient) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
-// Done takes the deadline off, for the next request on the connection.
+// Done removes the deadline for the next request on the connection.
 func (p *Patient) Done() {
 	if !p.until.IsZero() {
 		_ = p.rc.SetWriteDeadline(time.Time{}) // fails on a dead connection only
 	}
 }
 
-// Flush sends what is buffered, within the deadline of the last Write.
+// Flush sends buffered bytes, within the deadline of the last Write.
 func (p *Patient) Flush() error { return p.rc.Flush() }

@@ -14,19 +14,18 @@ import (
 // BodyTimeout is how long a client may take to send a body.
 const BodyTimeout = 30 * time.Second
 
-// InvalidError collects what a request body got wrong; each text names its field.
+// InvalidError collects the mistakes in a request; each text names its field.
 type InvalidError struct{ Details []string }
 
 func (e *InvalidError) Error() string { return strings.Join(e.Details, "; ") }
 
-// Bounds of the details: a body of a few megabytes can have as many faults as bytes.
+// Bounds of the details, because a body can have very many mistakes.
 const (
 	maxDetails = 100
 	maxDetail  = 500
 )
 
-// Add words one fault; it begins with the field's name. Faults beyond the first hundred
-// are not worded.
+// Add formats one mistake, which begins with the name of the field. It keeps the first hundred.
 func (e *InvalidError) Add(format string, args ...any) {
 	if len(e.Details) >= maxDetails {
 		return
@@ -34,8 +33,8 @@ func (e *InvalidError) Add(format string, args ...any) {
 	e.Details = append(e.Details, Shortened(fmt.Sprintf(format, args...), maxDetail))
 }
 
-// WriteInvalid answers 400 in the shape of the public documentation; err is an
-// [*InvalidError], or its text is the only detail.
+// WriteInvalid answers 400 in the shape of the public documentation. If err is not an
+// [*InvalidError], its text is the only detail.
 func WriteInvalid(w http.ResponseWriter, err error) {
 	details := []string{err.Error()}
 	if bad := (*InvalidError)(nil); errors.As(err, &bad) {
@@ -59,16 +58,16 @@ func ReadBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, erro
 	return b, rc.SetReadDeadline(time.Time{})
 }
 
-// Text answers with plain text, which is how the public service words many refusals.
+// Text answers with plain text, as the public service does for many refusals.
 func Text(w http.ResponseWriter, status int, basis, text string) {
 	h := w.Header()
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set(BasisHeader, basis)
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(text)) // the client may be gone; there is nobody else to tell
+	_, _ = w.Write([]byte(text)) // fails only if the client has left
 }
 
-// JSON answers with v, encoded.
+// JSON answers with v as JSON.
 func JSON(w http.ResponseWriter, status int, basis string, v any) {
 	h := w.Header()
 	h.Set("Content-Type", "application/json; charset=utf-8")
@@ -77,13 +76,13 @@ func JSON(w http.ResponseWriter, status int, basis string, v any) {
 	_ = json.NewEncoder(w).Encode(v) // as above
 }
 
-// IsJSON reports whether a request says that its body is JSON.
+// IsJSON reports whether a Content-Type is JSON.
 func IsJSON(h http.Header) bool {
 	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")
 	return strings.EqualFold(strings.TrimSpace(ct), "application/json")
 }
 
-// Caller is the address that a request came from; the zero value where that is unknown.
+// Caller returns the address of the client, the zero value if unknown.
 func Caller(r *http.Request) netip.Addr {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return from.Addr().Unmap()

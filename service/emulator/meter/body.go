@@ -2,13 +2,13 @@ package meter
 
 import "io"
 
-// Body counts a target's body while it is read, and Upload a request's. c says who pays;
-// its sizes and requests are left alone: the fetch itself is recorded by [Meter.Record].
+// Body counts a target's body while it is read, for the zone and host of c. It ignores c's
+// sizes and requests: [Meter.Record] counts the fetch itself.
 func (m *Meter) Body(body io.ReadCloser, c Call) io.ReadCloser {
 	return m.counted(body, c, func(c *Call, n int) { c.Down = int64(n) })
 }
 
-// Upload counts a request's body while it is read.
+// Upload counts a request's body as Body does a target's.
 func (m *Meter) Upload(body io.ReadCloser, c Call) io.ReadCloser {
 	return m.counted(body, c, func(c *Call, n int) { c.Up = int64(n) })
 }

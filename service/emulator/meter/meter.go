@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	// KeptDays is how long a day's counts are kept; older ones stay in the total only.
+	// KeptDays is how long the counts of a day are kept; then only the total has them.
 	KeptDays = 400
-	// MaxHosts bounds the target hosts told apart in a zone on a day; the rest are
-	// counted as [OtherHosts].
+	// MaxHosts bounds the target hosts of a zone on a day; further ones count as
+	// [OtherHosts].
 	MaxHosts = 256
 	// MaxAllHosts bounds them over all zones and days.
 	MaxAllHosts = 50_000
-	// MaxZones bounds the zones told apart on a day.
+	// MaxZones bounds the zones of a day; further ones count as [OtherHosts].
 	MaxZones = 2000
-	// OtherHosts is where hosts beyond the bounds are counted.
+	// OtherHosts is the name for everything beyond the bounds.
 	OtherHosts = "other"
 
 	flushEvery = time.Second
 	maxHost    = 253 // RFC 1035 2.3.4, without the last dot
 )
 
-// Config is what a meter stands on.
+// Config configures a meter.
 type Config struct {
 	State *state.Dir
 	// Now is the emulator's clock.
@@ -36,9 +36,9 @@ type Config struct {
 	Log  *slog.Logger
 }
 
-// Call is what one fetch used, or a part of a long one (with no Requests, then).
+// Call is what one fetch used, or a part of a long one, which has no Requests.
 type Call struct {
-	// Zone is the zone that pays; empty is the account itself (jobs name no zone).
+	// Zone is the zone that pays; empty is the account (jobs name no zone).
 	Zone, Product string
 	// Host is the target's, without port.
 	Host string
@@ -71,12 +71,12 @@ type Meter struct {
 	before past
 }
 
-// past is what days that are no longer kept came to.
+// past is the cost of the days that are no longer kept.
 type past struct {
 	Nano int64 `json:"nano_dollars"`
 }
 
-// Open reads what was counted before, and begins to write what will be.
+// Open reads the counts from the state folder and starts the writer.
 func Open(conf Config) (*Meter, error) {
 	if conf.Rate == nil {
 		conf.Rate = func(_, product string) Rate { return DefaultRate(product) }
@@ -92,7 +92,7 @@ func Open(conf Config) (*Meter, error) {
 	return m, nil
 }
 
-// Close writes what is not on disk yet and ends the writer.
+// Close ends the writer and writes the remaining counts.
 func (m *Meter) Close() error {
 	if m == nil {
 		return nil
@@ -156,7 +156,7 @@ func (m *Meter) dayOf(at time.Time) *day {
 	return d
 }
 
-// writeLoop writes what changed, at most once a second.
+// writeLoop writes changed days, at most once a second.
 func (m *Meter) writeLoop() {
 	t := time.NewTimer(flushEvery)
 	defer t.Stop()

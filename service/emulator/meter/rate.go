@@ -2,7 +2,7 @@ package meter
 
 import "math"
 
-// Rate is what a zone's plan charges, in dollars.
+// Rate is the price of a zone's plan, in dollars.
 type Rate struct {
 	// GB is per 10^9 bytes in either direction.
 	GB float64 `json:"per_gb"`
@@ -10,8 +10,8 @@ type Rate struct {
 	Thousand float64 `json:"per_thousand"`
 }
 
-// DefaultRate is a product's rate where the scenario sets none. The contract shows no
-// prices: all of these are assumptions of this emulator.
+// DefaultRate is a product's rate if the scenario sets none. The contract shows no prices: all
+// of these are assumptions.
 func DefaultRate(product string) Rate {
 	switch product {
 	case "datacenter":

@@ -15,29 +15,28 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// Exchange is a request that is under way. What only a product knows about it is added
-// here. All methods may be called on nil, from any goroutine, and after the end, when
-// they do nothing.
+// Exchange is a request in progress, to which products add details. All methods may be called
+// on nil, from any goroutine, and after the end; then they do nothing.
 type Exchange struct {
 	journal *Journal
 	begun   time.Time
 
 	mu     sync.Mutex
-	e      *Entry // the journal's own after the end
-	secret string // the request's own token or password
+	e      *Entry // belongs to the journal after the end
+	secret string // the request's token or password
 	body   []byte
 	ended  bool
 }
 
 type exchangeKey struct{}
 
-// Of is the exchange of a request's context; nil where nothing is recorded.
+// Of returns the exchange of a request's context, nil if the request is not recorded.
 func Of(ctx context.Context) *Exchange {
 	x, _ := ctx.Value(exchangeKey{}).(*Exchange)
 	return x
 }
 
-// Begin records what does not speak HTTP: End has to be called.
+// Begin starts an exchange that is not HTTP. The caller has to call End.
 func (j *Journal) Begin(point, method, url string) *Exchange {
 	return &Exchange{
 		journal: j, begun: time.Now(),
@@ -56,28 +55,28 @@ func (x *Exchange) set(f func(*Entry)) {
 	}
 }
 
-// Zone says which zone the request is billed to.
+// Zone sets the zone that pays for the request.
 func (x *Exchange) Zone(name string) { x.set(func(e *Entry) { e.Zone = name }) }
 
-// Key says which key was used, by its name.
+// Key sets the name of the key.
 func (x *Exchange) Key(name string) { x.set(func(e *Entry) { e.Key = name }) }
 
-// User says which proxy username was used.
+// User sets the name of the proxy login.
 func (x *Exchange) User(name string) { x.set(func(e *Entry) { e.User = name }) }
 
-// Target says which page the request is about.
+// Target sets the page to fetch.
 func (x *Exchange) Target(url string) { x.set(func(e *Entry) { e.Target = address(url) }) }
 
-// Status says how it ended, where no answer of HTTP says it.
+// Status sets the status of an exchange without an HTTP answer.
 func (x *Exchange) Status(status int) { x.set(func(e *Entry) { e.Status = status }) }
 
-// Code says with which error code it ended, where no header says it.
+// Code sets the error code of an exchange without an HTTP answer.
 func (x *Exchange) Code(code string) { x.set(func(e *Entry) { e.Code = code }) }
 
-// Fault says which faults hit, where no header says it.
+// Fault sets the ids of the faults that applied, for an exchange without an HTTP answer.
 func (x *Exchange) Fault(ids string) { x.set(func(e *Entry) { e.Fault = ids }) }
 
-// Hit adds faults that hit on the way, each once.
+// Hit adds the ids of faults that applied, each once.
 func (x *Exchange) Hit(ids ...string) {
 	x.set(func(e *Entry) {
 		for _, id := range ids {
@@ -88,10 +87,10 @@ func (x *Exchange) Hit(ids ...string) {
 	})
 }
 
-// Cut says that it was broken off.
+// Cut marks the exchange as broken off, if cut is true.
 func (x *Exchange) Cut(cut bool) { x.set(func(e *Entry) { e.Cut = e.Cut || cut }) }
 
-// Since says that it began earlier than it was recorded.
+// Since moves the beginning of the exchange back.
 func (x *Exchange) Since(began time.Time) {
 	if x == nil {
 		return
@@ -102,12 +101,12 @@ func (x *Exchange) Since(began time.Time) {
 	})
 }
 
-// Bytes adds what passed through a connection that was taken over.
+// Bytes adds the bytes of a hijacked connection.
 func (x *Exchange) Bytes(in, out int64) {
 	x.set(func(e *Entry) { e.BytesIn += in; e.BytesOut += out })
 }
 
-// End keeps the entry. Only the first call counts.
+// End adds the entry to the journal. Only the first call counts.
 func (x *Exchange) End() {
 	if x == nil {
 		return
@@ -127,9 +126,9 @@ func (x *Exchange) End() {
 	x.journal.add(e)
 }
 
-// hide takes secrets out of the texts that a client wrote: what is named like one, and
-// its own login's and the account's values wherever they stand. The texts are cut to
-// their bounds only then, or the half of a secret would be left.
+// hide masks secrets in the client's texts: values with the name of a secret, and the values
+// of the request's login and of the account anywhere. It cuts the texts to their bounds
+// afterwards, because half a secret would not be recognised.
 func (x *Exchange) hide() {
 	e, secrets := x.e, x.journal.conf.Secrets()
 	clean := func(text string, most int) string {
@@ -147,9 +146,9 @@ func (x *Exchange) hide() {
 	e.URL, e.Target, e.User = clean(e.URL, maxURL), clean(e.Target, maxURL), clean(e.User, maxHeaderText)
 }
 
-// request is what one request through Handler needs, in one piece.
+// request is the state of one request through Handler, in one allocation.
 type request struct {
-	context.Context // the request's own; Value adds the exchange
+	context.Context // the request's; Value adds the exchange
 	x               Exchange
 	rw              recorder
 	body            tee
@@ -163,13 +162,13 @@ func (q *request) Value(key any) any {
 	return q.Context.Value(key)
 }
 
-// Handler records what comes to a point. What next answers passes as it is.
+// Handler records the requests at a point, and passes the answers of next unchanged.
 func (j *Journal) Handler(point string, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		q := &request{Context: r.Context()}
 		q.x.journal, q.x.begun = j, time.Now()
 		q.x.e = &Entry{
-			Time: j.conf.Now(), Point: point, Method: r.Method, URL: address(asked(r)), Remote: r.RemoteAddr, Header: headers(r.Header),
+			Time: j.conf.Now(), Point: point, Method: r.Method, URL: address(requestTarget(r)), Remote: r.RemoteAddr, Header: headers(r.Header),
 		}
 		q.x.login(r.Header)
 		q.rw.ResponseWriter = w
@@ -189,8 +188,8 @@ func (q *request) end() {
 	q.x.End()
 }
 
-// asked is what stood in the request line.
-func asked(r *http.Request) string {
+// requestTarget returns the target of the request line.
+func requestTarget(r *http.Request) string {
 	if r.RequestURI != "" {
 		return r.RequestURI
 	}
@@ -206,7 +205,7 @@ func (x *Exchange) login(h http.Header) {
 	}
 }
 
-// tee keeps the beginning of a body while it is read.
+// tee records the beginning of a body while it is read.
 type tee struct {
 	io.ReadCloser
 	x *Exchange
@@ -228,12 +227,12 @@ func (t *tee) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// recorder is a response that remembers its status and counts.
+// recorder is a response that records its status and counts bytes.
 type recorder struct {
 	http.ResponseWriter
-	status int
-	out    int64
-	taken  bool // the connection was taken over
+	status   int
+	out      int64
+	hijacked bool
 }
 
 func (r *recorder) WriteHeader(status int) {
@@ -252,7 +251,7 @@ func (r *recorder) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadFrom keeps the fast way of the response below.
+// ReadFrom lets the response below use its own ReadFrom.
 func (r *recorder) ReadFrom(src io.Reader) (int64, error) {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -262,7 +261,7 @@ func (r *recorder) ReadFrom(src io.Reader) (int64, error) {
 	return n, err
 }
 
-// Flush is for handlers that do not ask through http.ResponseController.
+// Flush implements http.Flusher for handlers that do not use http.ResponseController.
 func (r *recorder) Flush() {
 	if r.status == 0 {
 		r.status = http.StatusOK
@@ -270,17 +269,17 @@ func (r *recorder) Flush() {
 	_ = http.NewResponseController(r.ResponseWriter).Flush() // a dead client shows in the next write
 }
 
-// Hijack takes the connection over; what passes there is not seen.
+// Hijack hijacks the connection. The recorder does not see its bytes.
 func (r *recorder) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	c, rw, err := http.NewResponseController(r.ResponseWriter).Hijack()
-	r.taken = r.taken || err == nil
+	r.hijacked = r.hijacked || err == nil
 	return c, rw, err
 }
 
-// Unwrap leaves deadlines to the response below.
+// Unwrap lets http.ResponseController set deadlines on the response below.
 func (r *recorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
 
-// into puts what the answer says into the entry.
+// into copies the status and headers of the answer into the entry.
 func (r *recorder) into(x *Exchange, aborted bool) {
 	h := r.Header()
 	x.mu.Lock()
@@ -292,13 +291,13 @@ func (r *recorder) into(x *Exchange, aborted bool) {
 	switch {
 	case r.status != 0:
 		e.Status = r.status
-	case !r.taken && !aborted:
-		e.Status = http.StatusOK // a handler that said nothing
+	case !r.hijacked && !aborted:
+		e.Status = http.StatusOK // the handler wrote nothing
 	}
 	e.Cut = e.Cut || aborted
 	e.BytesOut += r.out
 	if v := first(h, "X-Brd-Status-Code"); v != "" {
-		e.Inner, _ = strconv.Atoi(v) // 0, which is not shown, for anything else
+		e.Inner, _ = strconv.Atoi(v) // 0, which is not shown, if invalid
 	}
 	for _, name := range [...]string{"X-Brd-Error-Code", "X-Brd-Err-Code"} {
 		if v := first(h, name); v != "" && e.Code == "" {
@@ -306,7 +305,7 @@ func (r *recorder) into(x *Exchange, aborted bool) {
 		}
 	}
 	if v := first(h, "X-Emulator-Fault"); v != "" {
-		e.Fault = strings.TrimSuffix(v+", "+e.Fault, ", ") // those at the door hit first
+		e.Fault = strings.TrimSuffix(v+", "+e.Fault, ", ") // the faults of the listener apply first
 	}
 	if v := first(h, "X-Emulator-Basis"); v != "" {
 		e.Basis = v

@@ -8,29 +8,29 @@ import (
 	"time"
 )
 
-// Bounds of a journal, where its configuration says nothing.
+// The default bounds of a journal.
 const (
 	defaultEntries = 5000
 	defaultBytes   = 16 << 20
-	// bodyPrefix is how much of a body is kept, in bytes.
+	// bodyPrefix is how many bytes of a body an entry keeps.
 	bodyPrefix = 2 << 10
-	// bodySlack is how much more is looked at, for a secret that stands across the end.
+	// bodySlack is how many more bytes are searched, for a secret across the end.
 	bodySlack = 512
-	// MaxLimit is the most entries that one call gives.
+	// MaxLimit bounds the entries of one call.
 	MaxLimit = 5000
 )
 
-// ErrClosed is the end of a journal that nothing more comes from.
+// ErrClosed means that the journal is closed and has no more entries.
 var ErrClosed = errors.New("the journal is closed")
 
-// Config is what a Journal stands on.
+// Config configures a Journal.
 type Config struct {
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Secrets are the values that must not stand in an entry: plain keys and passwords.
-	// It is called for every entry; nil is none.
+	// Secrets returns the values to mask: plain keys and passwords. It is called for every
+	// entry; nil masks none.
 	Secrets func() []string
-	// Entries and Bytes bound what is kept; 0 is 5,000 and 16 MiB.
+	// Entries and Bytes bound the journal; 0 is 5,000 and 16 MiB.
 	Entries, Bytes int
 }
 
@@ -42,11 +42,11 @@ type Journal struct {
 	kept    []kept // the oldest first
 	bytes   int
 	seq     uint64
-	changed chan struct{} // closed when an entry comes; nil while nobody waits
+	changed chan struct{} // closed by the next entry; nil if no follower waits
 	closed  bool
 }
 
-// kept is an entry that does not change any more.
+// kept is an entry that no longer changes.
 type kept struct {
 	e    *Entry
 	size int
@@ -66,7 +66,7 @@ func New(conf Config) *Journal {
 	return &Journal{conf: conf}
 }
 
-// add keeps an entry, and lets the oldest go.
+// add appends an entry and drops the oldest ones.
 func (j *Journal) add(e *Entry) {
 	size := e.size()
 	j.mu.Lock()
@@ -75,7 +75,7 @@ func (j *Journal) add(e *Entry) {
 	e.Seq = j.seq
 	for len(j.kept) > 0 && (len(j.kept) >= j.conf.Entries || j.bytes+size > j.conf.Bytes) {
 		j.bytes -= j.kept[0].size
-		j.kept[0] = kept{} // the array behind lives on for a while
+		j.kept[0] = kept{} // lets the entry be collected before the array is
 		j.kept = j.kept[1:]
 	}
 	j.kept = append(j.kept, kept{e, size})
@@ -86,14 +86,14 @@ func (j *Journal) add(e *Entry) {
 	}
 }
 
-// Query chooses entries. The zero value is the newest hundred.
+// Query selects entries. The zero value selects the newest hundred.
 type Query struct {
-	// Since is the last entry seen: only later ones come, the oldest of them first. 0
-	// gives the newest.
+	// Since is the last entry seen: later ones follow, the oldest first. 0 selects the
+	// newest.
 	Since uint64
-	// Zone and Point, where not empty, are the ones wanted.
+	// Zone and Point filter by zone and point, unless empty.
 	Zone, Point string
-	// Limit bounds the entries; 0 is 100, the most is MaxLimit.
+	// Limit bounds the entries; 0 is 100, the maximum MaxLimit.
 	Limit int
 }
 
@@ -108,17 +108,17 @@ func (q Query) limit() int {
 	return min(q.Limit, MaxLimit)
 }
 
-// Page is what a Query found.
+// Page is the result of a Query.
 type Page struct {
 	// Requests are in the order in which they ended.
 	Requests []Entry `json:"requests"`
 	// Last is the Since of the next call.
 	Last uint64 `json:"last"`
-	// Lost is how many entries after Since are gone already.
+	// Lost counts the entries after Since that were dropped.
 	Lost uint64 `json:"lost"`
 }
 
-// Read gives entries that are there.
+// Read returns the entries that a query selects.
 func (j *Journal) Read(q Query) Page {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -138,14 +138,14 @@ func (j *Journal) Read(q Query) Page {
 	return p
 }
 
-// after gives what followed q.Since, where 0 is before the first.
+// after returns the entries after q.Since; 0 is before the first.
 func (j *Journal) after(q Query) Page {
 	p := Page{Requests: []Entry{}, Last: max(j.seq, q.Since)}
-	gone := j.seq - uint64(len(j.kept)) // the last that is gone
-	if q.Since < gone {
-		p.Lost = gone - q.Since
+	dropped := j.seq - uint64(len(j.kept)) // the last dropped entry
+	if q.Since < dropped {
+		p.Lost = dropped - q.Since
 	}
-	for _, k := range j.kept[min(max(q.Since, gone), j.seq)-gone:] {
+	for _, k := range j.kept[min(max(q.Since, dropped), j.seq)-dropped:] {
 		if !q.wants(k.e) {
 			continue
 		}
@@ -165,10 +165,10 @@ func (j *Journal) Last() uint64 {
 	return j.seq
 }
 
-// Follow calls each for every entry after q.Since (0: from the oldest that is there), now
-// and as they come, until ctx ends, each gives an error, or the journal is closed and
-// everything was given (ErrClosed). lost counts the entries before this one that were
-// gone before they could be read. A follower never holds a request up.
+// Follow calls each for every entry after q.Since (0: from the oldest), now and as they end,
+// until ctx ends, each returns an error, or the journal is closed and has no more entries
+// (ErrClosed). lost counts the entries before this one that were dropped before they could
+// be read. A follower never delays a request.
 func (j *Journal) Follow(ctx context.Context, q Query, each func(e *Entry, lost uint64) error) error {
 	q.Limit = MaxLimit
 	lost := uint64(0)
@@ -202,8 +202,7 @@ func (j *Journal) Follow(ctx context.Context, q Query, each func(e *Entry, lost 
 	}
 }
 
-// Close ends every Follow once it has given what there is. Entries that come later are
-// still kept.
+// Close ends every Follow after the last entry. Later entries are still kept.
 func (j *Journal) Close() {
 	j.mu.Lock()
 	defer j.mu.Unlock()

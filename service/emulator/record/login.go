@@ -2,11 +2,11 @@ package record
 
 import "strings"
 
-// logins masks the passwords of addresses wherever these stand in a text: webhooks and
-// targets are sent as fields of a query, where they are escaped, and of bodies.
+// logins masks the passwords of URLs anywhere in a text: clients send webhooks and targets in
+// bodies, and escaped in queries.
 func logins(text string) string {
 	var out strings.Builder
-	kept := 0 // what is written of text
+	kept := 0 // the text up to here is written
 	for i := 0; i < len(text); {
 		if text[i] != ':' && text[i] != '%' {
 			i++
@@ -32,8 +32,8 @@ func logins(text string) string {
 	return out.String() + text[kept:]
 }
 
-// afterScheme is how long the "://" is that a text begins with, 0 where it begins with
-// none, and whether it is escaped for a query. JSON may escape its slashes, too.
+// afterScheme returns the length of a "://" at the beginning of s, 0 without one, and whether
+// it is escaped for a query. JSON may escape its slashes, too.
 func afterScheme(s string) (n int, escaped bool) {
 	const inQuery = "%3a%2f%2f"
 	for _, sep := range [...]string{"://", `:\/\/`} {
@@ -47,7 +47,7 @@ func afterScheme(s string) (n int, escaped bool) {
 	return 0, false
 }
 
-// endOfAuthority is where the address's login, host and port end that begin at i.
+// endOfAuthority returns the end of the login, host and port that begin at i.
 func endOfAuthority(s string, i int, escaped bool) int {
 	for ; i < len(s); i++ {
 		switch c := s[i]; c {
@@ -66,7 +66,7 @@ func endOfAuthority(s string, i int, escaped bool) int {
 	return i
 }
 
-// password is where the password of an authority lies.
+// password finds the password of an authority.
 func password(s string, escaped bool) (from, to int, ok bool) {
 	to = strings.LastIndexByte(s, '@')
 	if escaped {

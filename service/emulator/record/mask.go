@@ -9,7 +9,7 @@ import (
 
 const (
 	masked = "****"
-	// minSecret: shorter values are too likely to be ordinary words.
+	// minSecret is the length below which a value is too likely to be an ordinary word.
 	minSecret = 6
 	// maxHeaderText bounds one header of an entry.
 	maxHeaderText = 1024
@@ -17,10 +17,10 @@ const (
 	maxURL = 8192
 )
 
-// secretName reports whether a header, a query parameter or a field of a body is named
-// like something that holds a secret.
+// secretName reports whether the name of a header, a query parameter or a field suggests a
+// secret.
 func secretName(name string) bool {
-	switch name { // what nearly every request has costs nothing
+	switch name { // the common headers first, for speed
 	case "Accept", "Accept-Encoding", "Accept-Language", "Connection", "Content-Length", "Content-Type", "Host", "Proxy-Connection", "User-Agent":
 		return false
 	case "Authorization", "Proxy-Authorization", "Cookie":
@@ -37,8 +37,8 @@ func secretName(name string) bool {
 	return false
 }
 
-// containsFold is strings.Contains without regard to the case of ASCII letters; part
-// is in lower case.
+// containsFold is strings.Contains that ignores the case of ASCII letters; part is in lower
+// case.
 func containsFold(s, part string) bool {
 	for i := 0; i+len(part) <= len(s); i++ {
 		j := 0
@@ -59,8 +59,8 @@ func lower(c byte) byte {
 	return c
 }
 
-// credentials are the secrets of one request: its token or password, and the username
-// of a Basic login. A login without a ":" is all secret: nobody knows which half it is.
+// credentials parses the login of a request: its token or password, and the username of a
+// Basic login. A login without a ":" is secret as a whole: it may be the password.
 func credentials(header string) (user, secret string) {
 	scheme, rest, ok := strings.Cut(header, " ")
 	if !ok {
@@ -80,7 +80,7 @@ func credentials(header string) (user, secret string) {
 	return user, secret
 }
 
-// headers are a request's headers without their secrets.
+// headers copies a request's headers without secrets.
 func headers(h http.Header) map[string]string {
 	out := make(map[string]string, len(h))
 	for name, vs := range h {
@@ -96,7 +96,7 @@ func headers(h http.Header) map[string]string {
 	return out
 }
 
-// maskedHeader keeps what helps to see a mistake: the scheme of a login, the names of
+// maskedHeader keeps what helps to find a mistake: the scheme of a login, the names of
 // cookies.
 func maskedHeader(name, v string) string {
 	switch {
@@ -121,7 +121,7 @@ func maskedHeader(name, v string) string {
 	}
 }
 
-// address is a URL without the password in it and without secrets in its query.
+// address masks the password and the secrets in the query of a URL.
 func address(u string) string {
 	rest, q, found := strings.Cut(u, "?")
 	if scheme, after, ok := strings.Cut(rest, "://"); ok {
@@ -137,7 +137,7 @@ func address(u string) string {
 	return rest + "?" + logins(query(q))
 }
 
-// query is a query, or a form's body, without secrets in it.
+// query masks the secrets in a query, or in a form's body.
 func query(q string) string {
 	parts := strings.Split(q, "&")
 	for i, p := range parts {
@@ -158,7 +158,7 @@ func query(q string) string {
 	return strings.Join(parts, "&")
 }
 
-// without replaces known secrets wherever they stand in a text.
+// without masks known secrets anywhere in a text.
 func without(text string, secrets ...string) string {
 	for _, s := range secrets {
 		if len(s) < minSecret || len(s) > len(text) || !strings.Contains(text, s) {
@@ -169,8 +169,8 @@ func without(text string, secrets ...string) string {
 	return text
 }
 
-// fields masks the values of fields in JSON text that are named like secrets. The text
-// may be cut anywhere, and need not be JSON at all.
+// fields masks the values of fields in JSON whose names suggest secrets. The text may be cut,
+// and need not be JSON.
 func fields(text string) string {
 	var out strings.Builder
 	kept := 0 // what is written of text
@@ -199,7 +199,7 @@ func fields(text string) string {
 	return out.String() + text[kept:]
 }
 
-// endOfString is the place behind the quote that ends the string at i.
+// endOfString returns the index after the string that begins at i.
 func endOfString(s string, i int) int {
 	for i++; i < len(s); i++ {
 		switch s[i] {
@@ -212,7 +212,7 @@ func endOfString(s string, i int) int {
 	return len(s)
 }
 
-// afterColon is where a field's value begins, or -1 where i ends no field's name.
+// afterColon returns the index of a field's value, or -1 if i is not the end of a field's name.
 func afterColon(s string, i int) int {
 	i = skipSpace(s, i)
 	if i >= len(s) || s[i] != ':' {
@@ -228,7 +228,7 @@ func skipSpace(s string, i int) int {
 	return i
 }
 
-// endOfValue is the place behind a JSON value: a string, an array or object, or a word.
+// endOfValue returns the index after a JSON value: a string, an array or object, or a word.
 func endOfValue(s string, i int) int {
 	depth := 0
 	for i < len(s) {
@@ -243,7 +243,7 @@ func endOfValue(s string, i int) int {
 			depth++
 		case ']', '}':
 			if depth--; depth <= 0 {
-				return i + depth + 1 // a bracket of the value's own, or one around it
+				return i + depth + 1 // closes the value, or what surrounds it
 			}
 		case ',':
 			if depth == 0 {
