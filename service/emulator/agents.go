@@ -22,12 +22,12 @@ import (
 )
 
 const (
-	// maxInside bounds the answer of a call that the emulator makes to itself.
+	// maxInside bounds the answer of an internal call.
 	maxInside = 8 << 20
-	// agentZone is the zone that public clients make for themselves; where it is not
-	// there, the account's first one of the product is used.
+	// agentZone is the zone that public clients create. Without it, the account's first zone
+	// of the product serves.
 	agentZone = "mcp_unlocker"
-	// perPage is how many results the lab's search shows on a page.
+	// perPage is the number of results on a page of the lab's search.
 	perPage = 10
 )
 
@@ -37,7 +37,8 @@ func (s *Server) openAgents() {
 	})
 }
 
-// agentEndpoints check their keys themselves: public clients send them in the address.
+// agentEndpoints lists the endpoints of agent access. They check their keys themselves, because
+// public clients send them in the address.
 func (s *Server) agentEndpoints() []endpoint {
 	var out []endpoint
 	s.agents.Mount(func(pattern string, h http.HandlerFunc) {
@@ -51,7 +52,7 @@ func (s *Server) agentEndpoints() []endpoint {
 	return out
 }
 
-// authorizeAgent is withKey for the agent access.
+// authorizeAgent is withKey for agent access.
 func (s *Server) authorizeAgent(value string) (string, *agent.Refused) {
 	texts := requestTexts()
 	k, err := s.account.Authenticate(value)
@@ -68,8 +69,8 @@ func (s *Server) authorizeAgent(value string) (string, *agent.Refused) {
 	return k.Name, nil
 }
 
-// searchForAgent asks the lab's search page, which plays the engine, through a SERP zone.
-// For Google clients expect the light JSON with nothing but what cites a result.
+// searchForAgent fetches the lab's search page, which plays the engine, through a SERP zone.
+// For Google, clients expect the light JSON with only what is needed to cite a result.
 func (s *Server) searchForAgent(ctx context.Context, q agent.Query) (string, error) {
 	v := url.Values{"q": {q.Text}}
 	form := "markdown"
@@ -120,8 +121,8 @@ func (s *Server) discoverForAgent(ctx context.Context, d agent.Discovery) (strin
 	return string(b), err
 }
 
-// pageForAgent is POST /request by a zone of the product, as public clients do it: with
-// the same refusals, the same bill, and the caller's address for the zone's lists.
+// pageForAgent is POST /request through a zone of the product, as public clients call it: with
+// the same refusals, the same cost, and the caller's address for the zone's lists.
 func (s *Server) pageForAgent(ctx context.Context, product, address, form string) (string, error) {
 	zone, err := s.zoneForAgent(product)
 	if err != nil {
@@ -155,8 +156,7 @@ func (s *Server) pageForAgent(ctx context.Context, product, address, form string
 	return text, nil
 }
 
-// zoneForAgent finds a zone; an unlocker's serves search pages too (public
-// documentation).
+// zoneForAgent finds a zone. Unlocker zones serve search pages, too (public documentation).
 func (s *Server) zoneForAgent(product string) (string, error) {
 	zones := s.account.Zones()
 	for _, fits := range [...]func(account.Zone) bool{
@@ -171,8 +171,7 @@ func (s *Server) zoneForAgent(product string) (string, error) {
 	return "", fmt.Errorf("the account has no %s zone: create one", product)
 }
 
-// inside is where an endpoint of the emulator writes to when the emulator itself calls
-// it. Deadlines mean nothing there.
+// inside is the response of an internal call. It ignores deadlines.
 type inside struct {
 	header http.Header
 	status int
@@ -181,7 +180,7 @@ type inside struct {
 
 var errInside = errors.New("the answer is too long")
 
-// serve calls the endpoint; an answer that breaks off is an error.
+// serve calls the endpoint. An answer that breaks off is an error.
 func (w *inside) serve(h http.HandlerFunc, r *http.Request) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

@@ -15,8 +15,8 @@ import (
 	"zonedeck/service/emulator/record"
 )
 
-// authTexts are the 401 texts, which differ between the two families of endpoints
-// (public documentation).
+// authTexts are the texts of a 401, which differ between the two families of endpoints (public
+// documentation).
 type authTexts struct{ missing, unknown, expired string }
 
 func requestTexts() authTexts {
@@ -29,15 +29,14 @@ func datasetTexts() authTexts {
 
 const textForbidden = "Your API key lacks the required permissions for this action. Use a key with a sufficient permission level."
 
-// endpoint is a row of a server's route table. The table is what is served, and what the
-// tests go through level by level.
+// endpoint is a row of a server's route table. The tests check the table for every level.
 type endpoint struct {
 	pattern string
 	action  level.Action
 	serve   http.HandlerFunc
 }
 
-// basisNotThere is what an answer for a path or method rests on that is not in the table.
+// basisNotThere is the basis of the answer for an unknown path or method.
 const basisNotThere = "assumption: status and text of what is not there"
 
 func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) http.Handler {
@@ -48,7 +47,7 @@ func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) http.Handl
 			serve = guard(e)
 		}
 		m.HandleFunc(e.pattern, func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Del(answer.BasisHeader) // each endpoint says its own
+			w.Header().Del(answer.BasisHeader) // each endpoint sets its basis
 			serve(w, r)
 		})
 	}
@@ -68,7 +67,7 @@ func (s *Server) apiHandler() http.Handler {
 	})
 }
 
-// apiEndpoints is everything the API serves, and what a key needs for it.
+// apiEndpoints lists the endpoints of the API, with the action that a key needs.
 func (s *Server) apiEndpoints() []endpoint {
 	return slices.Concat(
 		s.fetchEndpoints(),
@@ -103,7 +102,7 @@ func (s *Server) accountEndpoints() []endpoint {
 	return out
 }
 
-// levelOf is the level of a request's key; none where it became unusable meanwhile.
+// levelOf returns the level of a request's key, "" if the key has become unusable.
 func (s *Server) levelOf(r *http.Request) level.Level {
 	k, err := s.account.Authenticate(bearer(r.Header))
 	if err != nil {
@@ -120,8 +119,8 @@ func (s *Server) datasetEndpoints() []endpoint {
 	return out
 }
 
-// withKey lets a request through when its key is usable (service.md 2.1, 5.1) and its
-// level permits the action (service.md 5.3).
+// withKey requires a usable key (service.md 2.1, 5.1) whose level permits the action
+// (service.md 5.3).
 func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		k, err := s.account.Authenticate(bearer(r.Header))
@@ -146,8 +145,8 @@ func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) htt
 	}
 }
 
-// bearer is the token of an Authorization header; the scheme's case does not matter
-// (RFC 9110 11.1).
+// bearer returns the token of an Authorization header. The scheme is case-insensitive (RFC
+// 9110 11.1).
 func bearer(h http.Header) string {
 	scheme, token, ok := strings.Cut(h.Get("Authorization"), " ")
 	if !ok || !strings.EqualFold(scheme, "Bearer") {

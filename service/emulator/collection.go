@@ -15,8 +15,8 @@ import (
 	"zonedeck/service/emulator/username"
 )
 
-// openJobs opens the deliveries and the jobs. Unfinished jobs go on at once and need the
-// lab; a delivery begins only when the jobs that it takes its records from are there.
+// openJobs opens the deliveries and the jobs. Unfinished jobs continue at once and need the
+// lab. Deliveries need the jobs for their records.
 func (s *Server) openJobs() (err error) {
 	s.deliver, err = deliver.Open(s.ctx, deliver.Config{
 		State: s.state, Now: s.now, Send: s.sendWebhook, Source: s.recordsFor, Log: s.log,
@@ -44,8 +44,8 @@ func (s *Server) recordsFor(snapshot, format string, batch, part int) (func(io.W
 	return s.jobs.Records(snapshot, format, jobs.Slice{Batch: batch, Part: part})
 }
 
-// sendWebhook does one POST of a webhook through the checked dialer: a receiver is a
-// target as any other.
+// sendWebhook sends one POST of a webhook through the dialer, which checks the receiver like
+// any target.
 func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
 	if refused := s.way.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
 		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
@@ -60,7 +60,7 @@ func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		x.Code(route.RefusalOf(err).Code)
 		if errors.Is(err, exits.ErrBlocked) {
-			// Whoever waits for the webhook sees nothing at all.
+			// The receiver gets no request at all.
 			s.log.Error("a webhook was not sent: its receiver is not a public address", "opened_by", "--allow-private "+r.URL.Host)
 		}
 		return nil, err

@@ -18,13 +18,14 @@ import (
 
 const maxControlBytes = 64 << 10
 
-// controlHandler is what the contract calls account-settings actions (service.md 2.1,
-// 2.2, 3). The interface is this emulator's own.
+// controlHandler serves the account settings of the contract (service.md 2.1, 2.2, 3). The
+// interface itself is an addition of this emulator.
 func (s *Server) controlHandler() http.Handler {
 	return mux(s.controlEndpoints(), func(e endpoint) http.HandlerFunc { return s.withControl(e.action, e.serve) })
 }
 
-// controlEndpoints is everything the control API serves, and what an acting key needs.
+// controlEndpoints lists the endpoints of the control API, with the action that an acting key
+// needs.
 func (s *Server) controlEndpoints() []endpoint {
 	return slices.Concat(s.settingsEndpoints(), s.rehearsalEndpoints())
 }
@@ -54,10 +55,11 @@ func (s *Server) settingsEndpoints() []endpoint {
 	}
 }
 
-// controlCall does one call of the control interface, and gives what is answered as JSON.
+// controlCall serves one call of the control interface, and returns the answer to encode as
+// JSON.
 type controlCall func(http.ResponseWriter, *http.Request) (any, error)
 
-// control writes what a call gives, or what its error means.
+// control writes the answer of a call, or the refusal that its error means.
 func (s *Server) control(basis string, status int, do controlCall) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		v, err := do(w, r)
@@ -88,8 +90,8 @@ func (s *Server) controlRefusal(err error) (status int, text string) {
 	return http.StatusInternalServerError, "the change could not be kept"
 }
 
-// withoutValues: a value is shown once, at creation (service.md 2.1). The scenario's
-// plain ones are in Ready, where the demo hands them out.
+// withoutValues removes the values of keys, which are shown once, at creation (service.md 2.1).
+// Ready has the plain values of the scenario, for the demo.
 func withoutValues(keys []account.Key) []account.Key {
 	for i := range keys {
 		keys[i].Value = ""
@@ -97,8 +99,8 @@ func withoutValues(keys []account.Key) []account.Key {
 	return keys
 }
 
-// withControl checks the control token and, where the caller acts as a key, that the
-// key's level permits the action (service.md 5.3).
+// withControl requires the control token and, if the caller acts as a key, that the key's level
+// permits the action (service.md 5.3).
 func (s *Server) withControl(a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if subtle.ConstantTimeCompare([]byte(bearer(r.Header)), []byte(s.controlToken)) != 1 {
@@ -125,8 +127,8 @@ func answerError(w http.ResponseWriter, status int, text string) {
 	answer.JSON(w, status, answer.BasisControl, map[string]string{"error": text})
 }
 
-// createKey takes {"name", "level", "expires", "duty"}. expires is a date, an RFC
-// 3339 moment or "Unlimited" (a zero time); it is required.
+// createKey reads {"name", "level", "expires", "duty"}. The required expires is a date, an RFC
+// 3339 time or "Unlimited" (the zero time).
 func (s *Server) createKey(w http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := readObject(w, r)
 	if err != nil {
@@ -153,8 +155,8 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) (any, error) 
 	return s.account.CreateKey(name, lv, duty, expires)
 }
 
-// limitZone sets what a zone may cost: {"value": dollars, "cycle": "d" or "m"}; a value
-// of null takes the limit off.
+// limitZone sets a zone's usage limit: {"value": dollars, "cycle": "d" or "m"}. The value null
+// removes it.
 func (s *Server) limitZone(w http.ResponseWriter, r *http.Request) (any, error) {
 	t, err := readObject(w, r)
 	if err != nil {

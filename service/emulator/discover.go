@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/emulator/level"
 )
 
-// What a record of a deep lookup costs, and a value added to it, in dollars: the rates
-// of the examples in public documentation.
+// The prices of a record of a deep lookup and of each value added to it, in dollars, as in the
+// examples of public documentation.
 const (
 	lookupRecordRate = 1.00
 	lookupColumnRate = 0.05
@@ -31,7 +31,7 @@ func (s *Server) openIndex() {
 	})
 }
 
-// waitMoved waits by the emulator's clock: when that is moved, what waits goes on.
+// waitMoved waits by the emulator's clock, which may be moved meanwhile.
 func (s *Server) waitMoved(ctx context.Context, d time.Duration) error {
 	return s.rehearsal.clock.Wait(ctx, s.now().Add(d))
 }

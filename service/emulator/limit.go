@@ -12,21 +12,20 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// The pauses between tries to accept while the process has no descriptor left.
+// The pauses between attempts to accept while the process has no free descriptor.
 const (
 	firstPause = 5 * time.Millisecond
 	lastPause  = time.Second
 )
 
-// limitListener bounds the connections that are open at a time to maxConns; the next
-// ones wait in the kernel's queue. Unlike x/net's it keeps the half-close of TCP, which a tunnel
-// needs.
+// limitListener bounds the open connections to maxConns; further ones wait in the kernel's
+// queue. Unlike x/net's it keeps TCP's half-close, which tunnels need.
 type limitListener struct {
 	net.Listener
 	slots    chan struct{}
 	done     chan struct{}
 	once     sync.Once
-	patience time.Duration // with a client that does not read
+	patience time.Duration // see limitedConn
 }
 
 func newLimitListener(ln net.Listener) net.Listener {
@@ -53,7 +52,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 	return &limitedConn{TCPConn: tc, release: func() { <-l.slots }, patience: l.patience}, nil
 }
 
-// accept outlasts a moment without descriptors, and a client that has gone already.
+// accept retries while the process has no free descriptor, and after a client has left.
 func (l *limitListener) accept() (net.Conn, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		c, err := l.Listener.Accept()
@@ -73,21 +72,21 @@ func (l *limitListener) Close() error {
 	return l.Listener.Close()
 }
 
-// limitedConn ends a client that does not read: where nobody has set a deadline for
-// writing, one is kept ahead. net/http has none but for a whole answer.
+// limitedConn cuts a client that does not read. Unless a handler has set a write deadline, it
+// gives each write the patience. net/http could only bound a whole answer.
 type limitedConn struct {
 	*net.TCPConn
 	once     sync.Once
 	release  func()
 	patience time.Duration
 
-	theirs atomic.Bool  // a deadline that somebody set
-	until  atomic.Int64 // our own, in nanoseconds of Unix time
+	explicit atomic.Bool  // a caller has set a deadline
+	until    atomic.Int64 // the deadline otherwise, in nanoseconds of Unix time
 }
 
 func (c *limitedConn) Write(p []byte) (int, error) {
-	if !c.theirs.Load() {
-		// Not moved for every write: half the patience is kept in any case.
+	if !c.explicit.Load() {
+		// The deadline moves once half of it has passed, not for every write.
 		if now := time.Now(); c.until.Load()-now.UnixNano() < int64(c.patience/2) {
 			until := now.Add(c.patience)
 			if err := c.TCPConn.SetWriteDeadline(until); err != nil {
@@ -99,20 +98,19 @@ func (c *limitedConn) Write(p []byte) (int, error) {
 	return c.TCPConn.Write(p)
 }
 
-// ReadFrom goes by Write, so that the deadline is for each piece and not for a whole file.
+// ReadFrom uses Write, so that the deadline holds for each piece and not for a whole file.
 func (c *limitedConn) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{c}, r)
 }
 
-// SetWriteDeadline takes the care for slow readers over, and gives it back with the zero
-// time.
+// SetWriteDeadline replaces the deadline of each write; the zero time restores it.
 func (c *limitedConn) SetWriteDeadline(t time.Time) error {
-	c.theirs.Store(!t.IsZero())
+	c.explicit.Store(!t.IsZero())
 	c.until.Store(0)
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
-// SetDeadline is SetReadDeadline and SetWriteDeadline.
+// SetDeadline sets both deadlines.
 func (c *limitedConn) SetDeadline(t time.Time) error {
 	if err := c.SetReadDeadline(t); err != nil {
 		return err
@@ -120,8 +118,7 @@ func (c *limitedConn) SetDeadline(t time.Time) error {
 	return c.SetWriteDeadline(t)
 }
 
-// TCP is the connection itself, for those who move bytes inside the kernel. It must be
-// closed through limitedConn.
+// TCP returns the connection below for splicing. Close it through limitedConn.
 func (c *limitedConn) TCP() *net.TCPConn { return c.TCPConn }
 
 func (c *limitedConn) Close() error {

@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/emulator/guard"
 )
 
-// listeners are the emulator's ports.
+// listeners holds a listener for each port of the emulator.
 type listeners struct{ lab, api, control, proxy, socks, cdp net.Listener }
 
 func (s *Server) listenAll(o Options) (ln listeners, err error) {
@@ -46,8 +46,8 @@ func addrPort(ln net.Listener) netip.AddrPort {
 	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
 }
 
-// reached is an address at which a listener can be reached: one on all addresses is
-// named by this machine's own.
+// reached returns an address of a listener for clients on this machine, also for a listener
+// on all addresses.
 func reached(ln net.Listener) string {
 	ap := addrPort(ln)
 	if ap.Addr().IsUnspecified() {
@@ -76,9 +76,9 @@ func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
 	return ln, nil
 }
 
-// listenProxy takes the documented port or, when no address was asked for, the next
-// free one, with a note. The port lies in the range of outgoing connections and may
-// be held for a moment, so it is tried again first.
+// listenProxy listens on the documented port or, without an address in the options, on the
+// next free one, with a note. An outgoing connection may hold the port for a moment, so it
+// retries first.
 func (s *Server) listenProxy(addr string) (net.Listener, error) {
 	if addr != "" {
 		return s.listen("proxy", addr, s.remote)
@@ -108,8 +108,8 @@ func (s *Server) listenProxy(addr string) (net.Listener, error) {
 
 func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// listenSOCKS takes the public documentation's port, or any free one. It is not a port of
-// the contract, so Ready alone says which.
+// listenSOCKS listens on the port of the public documentation, or on any free one. The contract
+// names no port, so only Ready reports it.
 func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
 	if addr != "" {
 		return s.listen("SOCKS5 proxy", addr, s.remote)
@@ -120,8 +120,8 @@ func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
 	return s.listen("SOCKS5 proxy", "", false)
 }
 
-// listenCDP takes the public documentation's port, or any free one with a note: clients
-// have the port in their configuration, and a browser of one's own likes to be there.
+// listenCDP listens on the port of the public documentation, or on any free one with a note: a
+// browser of the user's often occupies that port.
 func (s *Server) listenCDP(addr string) (net.Listener, error) {
 	const what = "remote browser"
 	if addr != "" {
@@ -137,10 +137,9 @@ func (s *Server) listenCDP(addr string) (net.Listener, error) {
 	return ln, err
 }
 
-// forLoopback answers only to names of this machine, and to pages of it. A web page in a
-// browser on it can make its own name resolve to 127.0.0.1, or open a WebSocket to there,
-// and the demo keys are not secret: that page could have this machine fetch for it and
-// read the answers.
+// forLoopback answers only requests to names of this machine, and from its pages. A hostile
+// page in a browser on this machine could make its name resolve to 127.0.0.1, or open a
+// WebSocket to it, and use the demo keys, which are not secret, to fetch and read pages.
 func forLoopback(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Host != "" && !guard.Own(r.Host) {
@@ -157,8 +156,8 @@ func forLoopback(next http.Handler) http.Handler {
 	})
 }
 
-// ownOrigin reports whether a page, or what else sends an Origin, is of this machine. What
-// is installed in the browser itself (its developer tools) has a scheme of its own.
+// ownOrigin reports whether an Origin belongs to this machine. Parts of the browser, such as
+// its developer tools, have other schemes than web pages.
 func ownOrigin(origin string) bool {
 	u, err := url.Parse(origin)
 	return err == nil && u.Scheme != "" && (guard.Own(u.Host) || u.Scheme != "http" && u.Scheme != "https")

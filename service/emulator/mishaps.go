@@ -6,9 +6,8 @@ import (
 	"strings"
 )
 
-// mishaps takes what net/http says of its connections. That a client's handshake failed or
-// that it went away is of no interest to anyone else; that a handler panicked is a fault
-// here.
+// mishaps logs the messages of net/http: a panic of a handler as an error, and failed
+// handshakes and lost clients for debugging.
 type mishaps struct{ log *slog.Logger }
 
 func (m mishaps) Write(b []byte) (int, error) {

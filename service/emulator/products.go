@@ -8,7 +8,7 @@ import (
 	"zonedeck/service/emulator/fetch"
 )
 
-// openFetch prepares what gets pages by zones.
+// openFetch prepares the fetcher.
 func (s *Server) openFetch(chromium string) {
 	s.browsers = browser.Open(s.ctx, browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	s.fetch = fetch.New(fetch.Config{
@@ -17,7 +17,7 @@ func (s *Server) openFetch(chromium string) {
 	})
 }
 
-// asyncMode is how the scenario has a zone take requests.
+// asyncMode returns how a zone of the scenario accepts requests.
 func (s *Server) asyncMode(z account.Zone) fetch.AsyncMode {
 	for _, own := range s.scenario.Zones {
 		if own.Name != z.Name {

@@ -6,17 +6,16 @@ import (
 	"zonedeck/service/emulator/account"
 )
 
-// Ready is the object that `zonedeck emulate --json` prints: where the emulator
-// listens and the demo account's logins.
+// Ready is the object that `zonedeck emulate --json` prints: the emulator's addresses and the
+// logins of the demo account.
 type Ready struct {
 	SchemaVersion int `json:"schema_version"`
-	// API and Control are base URLs, Proxy and SOCKS are host:port, as this machine reaches
-	// them.
+	// API and Control are base URLs, Proxy and SOCKS host:port, for clients on this machine.
 	API   string `json:"api"`
 	Proxy string `json:"proxy"`
 	SOCKS string `json:"socks"`
-	// CDP is where clients of the Chrome DevTools Protocol connect, ws://host:port; the
-	// same port takes wss.
+	// CDP is the address for clients of the Chrome DevTools Protocol, ws://host:port. The
+	// same port accepts wss.
 	CDP string `json:"cdp"`
 	// Lab is the site's address through the emulator, LabDirect its loopback address.
 	Lab       string `json:"lab"`
@@ -34,9 +33,9 @@ type Ready struct {
 	PID            int            `json:"pid"`
 }
 
-// Ready tells where the emulator listens and the keys and zones as they are now. A
-// key that was created or refreshed at run time has no value here: it was shown once. The
-// default key of an account that begins without keys is shown the first time only.
+// Ready returns the emulator's addresses and its current keys and zones. Keys that were created
+// or refreshed at run time have no value here, because a value is shown once. The default key
+// of an account that begins without keys is shown the first time only.
 func (s *Server) Ready() Ready {
 	r := s.ready
 	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)

@@ -24,26 +24,25 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// clockOffset keeps how far the clock was moved, as text like 36h0m0s, under clockName.
+// clockOffset stores the offset of the clock under clockName, like "36h0m0s".
 const (
 	clockOffset = state.Table[string]("settings")
 	clockName   = "clock"
 )
 
-// maxPeek bounds how much of a body is looked at to find out which zone a fault is about.
+// maxPeek bounds how much of a body is read to find the zone of a call.
 const maxPeek = 64 << 10
 
-// rehearsal is what lets a client rehearse: time that moves, faults, and the journal of
-// what it sent.
+// rehearsal is what clients rehearse with: a movable clock, faults, and the request journal.
 type rehearsal struct {
 	clock    *emutime.Clock
-	moving   sync.Mutex // one move at a time, through disk
+	moving   sync.Mutex // held until a move is on disk
 	faults   *fault.Engine
 	requests *record.Journal
-	tunnels  sync.Map // *native.Visit -> *record.Exchange, while it is open
+	tunnels  sync.Map // *native.Visit -> *record.Exchange, while open
 }
 
-// openRehearsal puts the movable clock in the place of the machine's.
+// openRehearsal replaces the machine's clock with the movable one.
 func (s *Server) openRehearsal() (err error) {
 	r := &s.rehearsal
 	if r.clock, err = emutime.New(s.now, s.scenario.ClockStart); err != nil {
@@ -64,8 +63,8 @@ func (s *Server) openRehearsal() (err error) {
 	return nil
 }
 
-// restoreClock goes on from where the last run's clock was. What a scenario begins with is
-// kept at its first start: to begin anew with the next would turn the clock back.
+// restoreClock continues with the offset of the last run. A scenario's start time counts at
+// its first start only, because the clock would go back otherwise.
 func (s *Server) restoreClock() error {
 	text, kept, err := clockOffset.Get(s.state, clockName)
 	if err != nil {
@@ -96,9 +95,9 @@ func (s *Server) keepClock() error {
 	})
 }
 
-// moveClock keeps every move before it is answered.
+// moveClock moves the clock and stores the offset.
 func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
-	s.rehearsal.moving.Lock() // or an earlier move could be kept last
+	s.rehearsal.moving.Lock() // stores moves in their order
 	defer s.rehearsal.moving.Unlock()
 	now, err := move()
 	if err != nil {
@@ -107,29 +106,28 @@ func (s *Server) moveClock(move func() (time.Time, error)) (time.Time, error) {
 	if err := s.keepClock(); err != nil {
 		return time.Time{}, fmt.Errorf("keeping the clock: %w", err)
 	}
-	// Who waits for a moment with a timer of the machine's looks again.
+	// Waiters with a timer of the machine's clock check again.
 	s.jobs.Wake()
 	s.deliver.Wake()
 	return now, nil
 }
 
-// Follow calls each for every request that ended, from the oldest that is known, until
-// ctx or the server ends. Secrets are masked. The error is each's own, or says what
-// ended.
+// Follow calls each for every request that has ended, from the oldest in the journal, until
+// ctx or the server ends. Secrets are masked. It returns each's error, or that of the end.
 func (s *Server) Follow(ctx context.Context, each func(e *record.Entry, lost uint64) error) error {
 	return s.rehearsal.requests.Follow(ctx, record.Query{}, each)
 }
 
-// Ahead is how far the emulator's clock is ahead of the machine's.
+// Ahead returns the offset of the emulator's clock.
 func (s *Server) Ahead() time.Duration { return s.rehearsal.clock.Offset() }
 
-// recordedProxy puts the journal in front of native access. Its faults come after the
-// login (aroundVisit), when the zone is known.
+// recordedProxy puts the journal in front of native access. Faults apply after the login
+// (aroundVisit), when the zone is known.
 func (s *Server) recordedProxy() http.Handler {
 	return s.rehearsal.requests.Handler("proxy", s.proxy)
 }
 
-// rehearsed puts journal and faults in front of the API.
+// rehearsed puts the journal and faults in front of the API.
 func (s *Server) rehearsed(next http.Handler) http.Handler {
 	return s.rehearsal.requests.Handler("api", fault.Web{
 		Engine: s.rehearsal.faults, Point: fault.API, Call: s.apiCall,
@@ -143,7 +141,7 @@ func (s *Server) rehearsed(next http.Handler) http.Handler {
 	}.Handler(next))
 }
 
-// fetches reports whether a path's answers have an inner status.
+// fetches reports whether the answers of a path have an inner status.
 func fetches(path string) bool {
 	return slices.Contains([]string{"/request", "/unblocker/req", "/serp/req"}, path)
 }
@@ -152,8 +150,8 @@ func refusalOfFault(err *fault.RefusedError) answer.Refusal {
 	return answer.NewRefusal(err.Status, err.Code, err.Msg, "assumption: a fault of the scenario")
 }
 
-// apiCall describes a request to the API for the rules: zone and target host lie in the
-// query or in the body's first bytes, which are put back.
+// apiCall describes a request to the API for the rules. It finds zone and target host in the
+// query or in the body's first bytes.
 func (s *Server) apiCall(r *http.Request) fault.Call {
 	c := fault.Call{Path: r.URL.Path, Method: r.Method}
 	q := r.URL.Query()
@@ -175,8 +173,8 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 	return c
 }
 
-// texts are the fields of a JSON object that are text, as far as it was read: a body may
-// be cut. The handler refuses what is not JSON.
+// texts returns the string fields of a JSON object, which may be cut. The handler refuses
+// invalid JSON.
 func texts(b []byte) map[string]string {
 	out := map[string]string{}
 	dec := json.NewDecoder(bytes.NewReader(b))
@@ -199,8 +197,8 @@ func texts(b []byte) map[string]string {
 	return out
 }
 
-// peek reads the beginning of a body and puts it back. A client that stops sending gets
-// no further than with the handler, which reads under a deadline of its own.
+// peek reads the beginning of a body and puts it back, under the same deadline as the
+// handler.
 func peek(r *http.Request) []byte {
 	b, err := io.ReadAll(io.LimitReader(r.Body, maxPeek))
 	rest := io.Reader(r.Body)
@@ -214,17 +212,15 @@ func peek(r *http.Request) []byte {
 	return b
 }
 
-// failing gives the error that a body ended with.
+// failing is the end of a body that failed with an error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// textSuspended is what progress says of a job of an account that was suspended (public
-// documentation).
+// textSuspended is the progress of a job whose account is suspended (public documentation).
 const textSuspended = "Account is suspended"
 
-// jobFault is asked before every input of a job. A suspended account fetches nothing, by
-// jobs either.
+// jobFault is called before every input of a job. Jobs of a suspended account fetch nothing.
 func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 	if s.account.Suspended() {
 		return &jobs.FailedError{Message: textSuspended}
@@ -250,7 +246,7 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 	return nil
 }
 
-// webhookFault is asked before every attempt at a webhook.
+// webhookFault is called before every attempt at a webhook.
 func (s *Server) webhookFault(_ int, d deliver.Delivery) deliver.Fault {
 	e := s.rehearsal.faults
 	if !e.Active(fault.Webhook) {
@@ -274,8 +270,8 @@ func (s *Server) webhookFault(_ int, d deliver.Delivery) deliver.Fault {
 	return f
 }
 
-// ownHost is the host of a request or hello that the lab's listener serves: the lab, or
-// a target of the scenario.
+// ownHost returns the name of a host if the lab's listener serves it: the lab, or a target of
+// the scenario.
 func (s *Server) ownHost(name string) string {
 	if host, _, err := net.SplitHostPort(name); err == nil {
 		name = host

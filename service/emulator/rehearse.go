@@ -15,12 +15,12 @@ import (
 	"zonedeck/service/emulator/record"
 )
 
-// basisRehearsal: the service has neither movable time nor faults nor a request log.
+// basisRehearsal is for what the service lacks: movable time, faults, and a request log.
 const basisRehearsal = "addition of this emulator"
 
 const maxFaultBytes = 2 << 20
 
-// rehearsalEndpoints move time, change faults and read the request journal.
+// rehearsalEndpoints lists the endpoints that move time, change faults and read the journal.
 func (s *Server) rehearsalEndpoints() []endpoint {
 	call := func(status int, do controlCall) http.HandlerFunc { return s.control(basisRehearsal, status, do) }
 	faults := s.rehearsal.faults
@@ -52,8 +52,8 @@ func (s *Server) rehearsalEndpoints() []endpoint {
 	}
 }
 
-// time gives {"now", "offset"}: the emulator's time (RFC 3339, UTC), and how far it is
-// ahead of the machine's.
+// time returns {"now", "offset"}: the emulator's time (RFC 3339, UTC), and its offset from the
+// machine's.
 func (s *Server) time(http.ResponseWriter, *http.Request) (any, error) {
 	c := s.rehearsal.clock
 	return map[string]string{"now": c.Now().UTC().Format(time.RFC3339Nano), "offset": c.Offset().String()}, nil
@@ -84,8 +84,7 @@ func (s *Server) moveTime(w http.ResponseWriter, r *http.Request) (any, error) {
 	return s.time(w, r)
 }
 
-// readObject reads the body of a call to the control interface, whatever type it says it
-// has.
+// readObject reads the body of a call to the control interface, with any Content-Type.
 func readObject(w http.ResponseWriter, r *http.Request) (*document.Table, error) {
 	body, err := document.Body(w, r, maxControlBytes, true)
 	if err != nil {
@@ -135,8 +134,8 @@ func (s *Server) replaceFault(w http.ResponseWriter, r *http.Request) (any, erro
 	return s.rehearsal.faults.Replace(r.PathValue("id"), rules[0])
 }
 
-// serveRequests reads the journal: ?since= (the last number seen), zone, point, limit;
-// follow=true goes on as NDJSON, one entry a line, as requests end.
+// serveRequests reads the journal: ?since= (the last number seen), zone, point, limit.
+// follow=true streams NDJSON, one entry a line, as requests end.
 func (s *Server) serveRequests(w http.ResponseWriter, r *http.Request) {
 	q, follow, err := requestsQuery(r)
 	switch {
@@ -176,8 +175,8 @@ func requestsQuery(r *http.Request) (q record.Query, follow bool, err error) {
 	return q, follow, nil
 }
 
-// followRequests ends with its client or the server. A line {"lost": n} stands where
-// entries were gone before they could be sent.
+// followRequests streams until the client or the server ends. A line {"lost": n} replaces
+// entries that were dropped before they could be sent.
 func (s *Server) followRequests(w http.ResponseWriter, r *http.Request, q record.Query) {
 	w.Header().Set("Content-Type", "application/x-ndjson")
 	w.Header().Set(answer.BasisHeader, basisRehearsal)
@@ -187,7 +186,7 @@ func (s *Server) followRequests(w http.ResponseWriter, r *http.Request, q record
 		return
 	}
 	enc := json.NewEncoder(out)
-	// How it ended is nothing to anyone: the client left, or the server ends.
+	// It only ends because the client has left, or the server shuts down.
 	_ = s.rehearsal.requests.Follow(r.Context(), q, func(e *record.Entry, lost uint64) error {
 		if lost > 0 {
 			if err := enc.Encode(map[string]uint64{"lost": lost}); err != nil {

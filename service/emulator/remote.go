@@ -29,8 +29,8 @@ const (
 	basisCDPProduct = "service.md 5.2; status and code: assumption"
 )
 
-// serveCDP serves the remote browser's own port, plain and over TLS: clients of the real
-// service connect to wss.
+// serveCDP serves the remote browser's port, with and without TLS: clients of the real service
+// use wss.
 func (s *Server) serveCDP(ln net.Listener) {
 	entry := s.faultyCDP(s.browsers.Entry())
 	if !s.remote {
@@ -40,7 +40,7 @@ func (s *Server) serveCDP(ln net.Listener) {
 	plain, secure, waitSplit := lab.Split(newLimitListener(ln))
 	http1, https := s.newHTTP(h), s.newHTTP(h)
 	https.TLSConfig = &tls.Config{
-		// A WebSocket is an HTTP/1.1 matter.
+		// WebSockets need HTTP/1.1.
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 			if hello.ServerName != "" {
@@ -54,7 +54,7 @@ func (s *Server) serveCDP(ln net.Listener) {
 	s.wg.Go(waitSplit)
 }
 
-// faultyCDP puts the proxy's faults in front of a session, for logins that are good.
+// faultyCDP puts the proxy's faults in front of a session with a valid login.
 func (s *Server) faultyCDP(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		e := s.rehearsal.faults
@@ -65,7 +65,7 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 		}
 		z, _, refused := s.zoneOfCDP(name, password)
 		if refused != nil {
-			next.ServeHTTP(w, r) // says so
+			next.ServeHTTP(w, r) // refuses the login
 			return
 		}
 		x := record.Of(r.Context())
@@ -83,7 +83,8 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 	})
 }
 
-// sessionEndpoints list the remote browser's sessions (public documentation).
+// sessionEndpoints lists the endpoints for the remote browser's sessions (public
+// documentation).
 func (s *Server) sessionEndpoints() []endpoint {
 	list := s.browsers.ListHandler().ServeHTTP
 	return []endpoint{
@@ -92,8 +93,8 @@ func (s *Server) sessionEndpoints() []endpoint {
 	}
 }
 
-// loginCDP checks the login of a remote browser's client (service.md 5.2) against the
-// account as it is now. The exit is chosen here: a session has one.
+// loginCDP checks the login of a remote browser's client (service.md 5.2), and picks the exit
+// for the whole session.
 func (s *Server) loginCDP(ctx context.Context, user, password string, from netip.Addr) (browser.Grant, *answer.Refusal) {
 	x := record.Of(ctx)
 	x.User(user)
@@ -113,7 +114,7 @@ func (s *Server) loginCDP(ctx context.Context, user, password string, from netip
 	return browser.Grant{Zone: z.Name, Dial: v.dial, Count: v.count, Done: v.done}, nil
 }
 
-// zoneOfCDP checks a login and finds its zone.
+// zoneOfCDP checks a login and returns its zone.
 func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags, *answer.Refusal) {
 	z, flags, err := route.Login(s.account, user, password)
 	var refused answer.Refusal
@@ -135,7 +136,7 @@ func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags,
 	return account.Zone{}, username.Flags{}, &refused
 }
 
-// remoteSession is one CDP session's way to its targets.
+// remoteSession connects one CDP session to its targets.
 type remoteSession struct {
 	s      *Server
 	x      *record.Exchange
@@ -146,8 +147,8 @@ type remoteSession struct {
 	up, down atomic.Int64
 }
 
-// dial reaches a target: checked every time against the zone as it then is, through the
-// session's exit and the guard, metered as it flows.
+// dial connects to a target through the session's exit. It checks the zone and the guard every
+// time.
 func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -175,11 +176,11 @@ func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, 
 }
 
 func (v *remoteSession) call(address string) meter.Call {
-	host, port, _ := net.SplitHostPort(address) // it was dialled
+	host, port, _ := net.SplitHostPort(address) // valid, because it was dialled
 	return meter.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host, Secure: port == "443"}
 }
 
-// count meters a session's bytes while they pass.
+// count meters a session's bytes.
 func (v *remoteSession) count(address string, up, down int) {
 	v.up.Add(int64(up))
 	v.down.Add(int64(down))
@@ -188,8 +189,8 @@ func (v *remoteSession) count(address string, up, down int) {
 	v.s.meter.Record(call)
 }
 
-// done puts what the session carried into its entry of the journal. A session that came
-// to be was answered with 101, on a connection that was taken over.
+// done completes a session's entry in the journal. A session that began was answered with 101
+// on a hijacked connection, which the journal does not see.
 func (v *remoteSession) done(rec browser.Session) {
 	v.x.Status(http.StatusSwitchingProtocols)
 	v.x.Target(rec.TargetURL)

@@ -56,33 +56,32 @@ const (
 // ErrStateInUse means that another process owns the state folder.
 var ErrStateInUse = state.ErrInUse
 
-// Options say how to start. The zero value is an emulator of the demo account, in a
-// temporary folder, on free ports (the proxy on 33335 where that is free).
+// Options configure an emulator. The zero value plays the demo account in a temporary folder,
+// on free ports (the proxy on 33335 if that is free).
 type Options struct {
-	// StateDir is made with 0700 and owned by one process; empty keeps the state in a
-	// temporary folder that is removed by Shutdown.
+	// StateDir is made with 0700 and used by one process at a time. Empty is a temporary
+	// folder, which Shutdown removes.
 	StateDir string
-	// Addresses to listen on. Empty is 127.0.0.1 with any free port, for the proxy
-	// 33335 or the next one that is free, for SOCKS5 22228 or any free one, for the
-	// remote browser 9222 or any free one. Only loopback addresses are taken, unless
-	// AllowRemote is set.
+	// Addresses to listen on, only on loopback unless AllowRemote is set. Empty is
+	// 127.0.0.1 with any free port; for the proxy 33335 or the next free one, for SOCKS5
+	// 22228 or any free one, for the remote browser 9222 or any free one.
 	APIAddr, ProxyAddr, SOCKSAddr, CDPAddr, LabAddr, ControlAddr string
-	// AllowRemote takes other addresses for API, proxy, SOCKS5 and the remote browser
-	// too, and Ready's notes say so loudly. Lab and control stay on loopback.
+	// AllowRemote permits other addresses for API, proxy, SOCKS5 and the remote browser.
+	// Ready's notes warn of it. Lab and control stay on loopback.
 	AllowRemote bool
-	// AllowPrivate names targets to open beside public addresses: hosts, addresses or
-	// ranges, each with an optional port ([guard.Parse]). Ready's notes say so loudly.
+	// AllowPrivate opens targets that are not public: hosts, addresses or ranges, each with
+	// an optional port ([guard.Parse]). Ready's notes warn of it.
 	AllowPrivate []string
 	// Now is the clock of keys, sessions and jobs; nil is time.Now.
 	Now func() time.Time
 	// Scenario is the account to play; nil is [scenario.Demo].
 	Scenario *scenario.Scenario
-	// Chromium is the program of the remote browser and of rendered pages; empty looks in
-	// PATH. It is started when it is needed, never before.
+	// Chromium is the program of the remote browser and of rendered pages; empty searches
+	// PATH. It starts when it is first needed.
 	Chromium string
-	// Loose lets fields pass that nobody knows, with a note, instead of refusing them.
+	// Loose ignores unknown fields, with a note, instead of refusing them.
 	Loose bool
-	// Log receives what went wrong inside; nil discards. Secrets never reach it.
+	// Log receives internal errors, without secrets; nil discards them.
 	Log *slog.Logger
 }
 
@@ -95,8 +94,8 @@ type Server struct {
 	account  *account.Account
 	meter    *meter.Meter
 	ca       *ca.Authority
-	loose    bool // whether unknown fields pass
-	remote   bool // whether listeners may be reached from other machines
+	loose    bool // ignores unknown fields
+	remote   bool // permits addresses other than loopback
 	dialer   *exits.Dialer
 	way      route.Router
 	browsers *browser.Browsers
@@ -110,7 +109,7 @@ type Server struct {
 	rehearsal rehearsal
 
 	controlToken string
-	ready        Ready // what does not change after the start
+	ready        Ready // the part that does not change after the start
 
 	ctx       context.Context // ends with the server
 	cancel    context.CancelFunc
@@ -122,9 +121,9 @@ type Server struct {
 	ended error
 }
 
-// Start opens the state, listens on all ports and returns once they accept. Errors:
-// [ErrStateInUse] when another process owns the folder, and what the state or the
-// listeners gave. Cancelling ctx stops the work; Shutdown still has to be called.
+// Start opens the state, listens on all ports and returns once they accept. It returns
+// [ErrStateInUse] if another process uses the folder, or an error of the state or the
+// listeners. Cancelling ctx stops the work; the caller still has to call Shutdown.
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now, remote: o.AllowRemote, loose: o.Loose}
 	if s.scenario == nil {
@@ -139,7 +138,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	defer func() {
 		if err != nil {
-			// The start's own error is the one to report.
+			// The error of the start is the one to report.
 			_ = s.Shutdown(context.WithoutCancel(ctx))
 		}
 	}()
@@ -186,7 +185,7 @@ func (s *Server) openAll(o Options) (err error) {
 	if err = s.serveLab(ln.lab); err != nil {
 		return err
 	}
-	// Unfinished fetches and jobs go on at once, and need the lab.
+	// Unfinished fetches and jobs continue at once, and need the lab.
 	if err = s.fetch.OpenLater(s.ctx, s.state); err != nil {
 		return err
 	}
@@ -209,7 +208,7 @@ func (s *Server) openAll(o Options) (err error) {
 	return nil
 }
 
-// rate is what a zone is charged: the scenario's rate, or the product's own.
+// rate returns a zone's rate in the scenario, or its product's.
 func (s *Server) rate(zone, product string) meter.Rate {
 	if r, ok := s.account.Rate(zone); ok {
 		return meter.Rate{GB: r.GB, Thousand: r.Thousand}
@@ -227,7 +226,7 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       keepAliveTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		// "OPTIONS *" goes through the handler and its login like everything else.
+		// "OPTIONS *" needs a login like other requests.
 		DisableGeneralOptionsHandler: true,
 		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
 		ErrorLog:                     log.New(mishaps{s.log}, "", 0),
@@ -247,9 +246,9 @@ func (s *Server) served(err error) {
 	}
 }
 
-// Shutdown stops accepting, ends what runs, waits for every goroutine and gives the
-// state folder back. Unfinished jobs go on at the next start. Connections that are
-// still open when ctx ends, or after a short grace, are cut.
+// Shutdown stops accepting, ends all work, waits for every goroutine and releases the state
+// folder. Unfinished jobs continue at the next start. It cuts connections that are still
+// open when ctx ends, or after a short grace.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.once.Do(func() { s.ended = s.shutdown(ctx) })
 	return s.ended
@@ -264,13 +263,13 @@ func (s *Server) shutdown(ctx context.Context) error {
 		s.proxy.CloseTunnels()
 	}
 	if s.agents != nil {
-		s.agents.Close() // its streams last as long as their clients listen
+		s.agents.Close() // ends streams whose clients still listen
 	}
 	var errs []error
 	if s.dialer != nil {
-		s.dialer.Close() // or the lab would wait for these connections
+		s.dialer.Close() // the lab would wait for its idle connections
 	}
-	// Handlers end with s.ctx; what is left after the grace are silent connections.
+	// Handlers end with s.ctx. After the grace only silent connections remain.
 	ctx, cancel := context.WithTimeout(ctx, shutdownGrace)
 	defer cancel()
 	for _, srv := range s.http {
@@ -279,7 +278,7 @@ func (s *Server) shutdown(ctx context.Context) error {
 		}
 	}
 	for _, ln := range s.listeners {
-		ln.Close() // those that were never served; the others are closed already
+		ln.Close() // for listeners that were never served; the others are closed
 	}
 	s.wg.Wait()
 	if s.index != nil {
@@ -325,7 +324,7 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.Notes = append(s.ready.Notes, s.state.Notes()...)
 }
 
-// absolute is for paths that other processes open, wherever they run.
+// absolute makes a path independent of the working folder, for other processes.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

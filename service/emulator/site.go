@@ -14,14 +14,14 @@ import (
 )
 
 const (
-	// siteSecrets keeps what the lab signs with, under siteName.
+	// siteSecrets stores the lab's signing secret under siteName.
 	siteSecrets = state.Table[[]byte]("settings")
 	siteName    = "lab"
-	// siteSecretBytes is how long that secret is.
+	// siteSecretBytes is the length of that secret.
 	siteSecretBytes = 32
 )
 
-// serveLab serves http and https on the one port of the lab.
+// serveLab serves http and https on the lab's port.
 func (s *Server) serveLab(ln net.Listener) error {
 	secret, err := s.siteSecret()
 	if err != nil {
@@ -42,8 +42,8 @@ func (s *Server) serveLab(ln net.Listener) error {
 	return nil
 }
 
-// siteSecret is what the lab signs its challenges with; it is kept, so that a client's
-// clearance is good for the next start as well.
+// siteSecret returns the secret that the lab signs its challenges with. It is stored, so that a
+// client's clearance survives a restart.
 func (s *Server) siteSecret() ([]byte, error) {
 	secret, _, err := siteSecrets.Get(s.state, siteName)
 	if err != nil || len(secret) == siteSecretBytes {
@@ -54,7 +54,7 @@ func (s *Server) siteSecret() ([]byte, error) {
 	return secret, s.state.Update(func(tx *state.Tx) error { return siteSecrets.Put(tx, siteName, secret) })
 }
 
-// origin is what the lab can know of a visitor: exits tell their network and country.
+// origin returns what the lab knows about a visitor: the network and country of an exit.
 func origin(a netip.Addr) lab.Origin {
 	product, country, ok := exits.Where(a)
 	if !ok {
@@ -63,8 +63,8 @@ func origin(a netip.Addr) lab.Origin {
 	return lab.Origin{Country: country, Network: product}
 }
 
-// drifted reports whether the shop shows its changed markup: a fault says so, from a
-// moment on, by whichever way the request came (a tunnel and a browser, too).
+// drifted reports whether the shop shows its changed markup. A fault sets the moment of the
+// change, for requests of any kind, also through tunnels and the browser.
 func (s *Server) drifted(r *http.Request) bool {
 	e := s.rehearsal.faults
 	if !e.Active(fault.Target) {

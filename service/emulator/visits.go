@@ -13,7 +13,7 @@ import (
 	"zonedeck/service/emulator/record"
 )
 
-// nativeHooks is what stands around the fetches of native access.
+// nativeHooks connects native access to the account, the faults and the journal.
 func (s *Server) nativeHooks() native.Hooks {
 	return native.Hooks{
 		Admit:  func(v *native.Visit) *answer.Refusal { return s.account.Admit(v.Zone.Name, v.Client.Addr(), v.Host) },
@@ -29,11 +29,11 @@ func (s *Server) nativeHooks() native.Hooks {
 
 // aroundVisit records a visit and puts the proxy's faults in front of it.
 func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
-	next = s.begun(v, next)
+	next = s.recordTunnel(v, next)
 	if s.rehearsal.faults.Active(fault.Proxy) {
 		next = s.proxyFaults(v, next)
 	}
-	told := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	recorded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := record.Of(r.Context())
 		x.Zone(v.Zone.Name)
 		x.User(v.User)
@@ -43,9 +43,9 @@ func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 	if v.Entry == native.EntryInner {
-		return s.rehearsal.requests.Handler("inner", told)
+		return s.rehearsal.requests.Handler("inner", recorded)
 	}
-	return told
+	return recorded
 }
 
 func (s *Server) proxyFaults(v *native.Visit, next http.Handler) http.Handler {
@@ -60,9 +60,9 @@ func (s *Server) proxyFaults(v *native.Visit, next http.Handler) http.Handler {
 	}.Handler(next)
 }
 
-// begun stands behind the faults: here a CONNECT that is not refused is answered with
-// 200, on a connection that is taken over, where nobody sees it.
-func (s *Server) begun(v *native.Visit, next http.Handler) http.Handler {
+// recordTunnel records the 200 of a CONNECT, which is written to a hijacked connection that the
+// journal does not see.
+func (s *Server) recordTunnel(v *native.Visit, next http.Handler) http.Handler {
 	if v.Method != http.MethodConnect {
 		return next
 	}
@@ -75,7 +75,7 @@ func (s *Server) begun(v *native.Visit, next http.Handler) http.Handler {
 	})
 }
 
-// visitDone adds what a tunnel carried, and records SOCKS5 connections.
+// visitDone records a tunnel's bytes, and SOCKS5 connections.
 func (s *Server) visitDone(v *native.Visit, o native.Outcome) {
 	if v.Entry == native.EntrySOCKS {
 		x := s.rehearsal.requests.Begin("socks", v.Method, v.Target)
@@ -97,7 +97,7 @@ func (s *Server) visitDone(v *native.Visit, o native.Outcome) {
 	}
 }
 
-// targetFaults stands between a zone and its targets.
+// targetFaults wraps a transport in the faults between a zone and its targets.
 func (s *Server) targetFaults(z account.Zone, rt http.RoundTripper) http.RoundTripper {
 	faulty := s.rehearsal.faults.Transport(fault.Call{Zone: z.Name, Product: z.Product}, rt)
 	if faulty == rt {
@@ -106,7 +106,7 @@ func (s *Server) targetFaults(z account.Zone, rt http.RoundTripper) http.RoundTr
 	return refusing{faulty}
 }
 
-// refusing turns a fault's refusal into the way's own.
+// refusing turns a fault's refusal into an [answer.Refusal].
 type refusing struct{ next http.RoundTripper }
 
 func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -117,8 +117,8 @@ func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// tunnelFaults stands at a tunnel's connection to its target. What needs to see the
-// request (a status, a CAPTCHA) does nothing here.
+// tunnelFaults wraps a tunnel's connection in the faults of its target. Faults that need to
+// see the request (a status, a CAPTCHA) do nothing here.
 func (s *Server) tunnelFaults(v *native.Visit, c net.Conn) net.Conn {
 	e := s.rehearsal.faults
 	if !e.Active(fault.Target) {
