@@ -11,24 +11,24 @@ import (
 	"golang.org/x/sync/singleflight"
 )
 
-// errNoPage says that Chromium started without a page.
+// errNoPage means that Chromium started without a page.
 var errNoPage = errors.New("the browser has no page")
 
-// autoWait is how long after a navigation the session looks for a challenge by itself.
+// autoWait is how long after a navigation the session looks for a challenge without a command.
 const autoWait = 2 * time.Second
 
-// auto is what a session does about challenges without being asked.
+// auto is the state of the automatic solving of challenges.
 type auto struct {
 	// attempts are the challenges being solved, by target.
 	attempts singleflight.Group
 
 	mu  sync.Mutex
 	off bool
-	// last is how the challenge of a page's present address ended.
+	// last is the outcome of the challenge at a page's current address.
 	last map[target.ID]solution
 }
 
-// follow notes where the session's pages go, and has their challenges solved.
+// follow records the navigations of the session's pages, and solves their challenges.
 func (s *session) follow() error {
 	s.auto.last = map[target.ID]solution{}
 	urls := map[target.ID]string{}
@@ -66,7 +66,7 @@ func (s *session) follow() error {
 	return err
 }
 
-// went notes a navigation.
+// went records a navigation.
 func (s *session) went(address string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,8 +89,7 @@ func (a *auto) disabled() bool {
 	return a.off
 }
 
-// solveOn solves a page's challenge. A call that comes while that is under way gets the
-// same result.
+// solveOn solves a page's challenge. Concurrent calls share the attempt and its result.
 func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duration) (solution, error) {
 	result, err, _ := s.auto.attempts.Do(string(id), func() (any, error) {
 		tab, leave := s.visit(ctx, id)
@@ -106,8 +105,8 @@ func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duratio
 	return end, err
 }
 
-// report notes a challenge's end and tells the client of it. Sources differ in the
-// events' capitals, so both are sent.
+// report records the outcome of a challenge and sends it to the client. Sources differ in the
+// capitals of the events, so it sends both.
 func (s *session) report(id target.ID, end solution) {
 	outcomes := map[CaptchaStatus][2]string{CaptchaSolved: {"olveFinished", "solved"}, CaptchaFailed: {"olveFailed", "failed"}}
 	outcome, ok := outcomes[end.status]
@@ -130,7 +129,7 @@ func (s *session) report(id target.ID, end solution) {
 	}
 }
 
-// captchaResult is a challenge's end in the shape of public documentation.
+// captchaResult encodes an outcome in the shape of public documentation.
 func captchaResult(end solution) map[string]any {
 	result := map[string]any{"status": end.status, "type": nil, "error": nil}
 	if end.kind != "" {
@@ -163,7 +162,7 @@ func (s *session) solveCaptcha(ctx context.Context, c command) (any, *protocolEr
 		return nil, refuse(codeServer, "%s: the page is gone", c.method)
 	}
 	if c.method == "Captcha.waitForSolve" && end.status == CaptchaNotDetected {
-		// It may have been solved before the client asked.
+		// It may have been solved before the command.
 		s.auto.mu.Lock()
 		if last, ok := s.auto.last[target.ID(id)]; ok {
 			end = last

@@ -15,50 +15,48 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// ErrClosed is the answer of every call after Close.
+// ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("the browsers are closed")
 
 const (
 	defaultSessions = 4
 	defaultPages    = 4
 	defaultIdle     = time.Minute
-	// maxPagesPerProcess bounds what a long-lived Chromium may pile up: after so many
-	// pages it is replaced by a fresh one.
+	// maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its
+	// memory.
 	maxPagesPerProcess = 200
 )
 
-// Config is what the product needs from its surroundings. The zero value works.
+// Config configures the product. The zero value works.
 type Config struct {
-	// Path is the Chromium to run, CHROME_PATH by convention; empty looks in PATH.
+	// Path is the Chromium to run, CHROME_PATH by convention; empty searches PATH.
 	Path string
-	// Trust are authorities that Chromium accepts although the machine does not know
-	// them. A server has to send the authority's certificate in its chain: Chromium looks
-	// for its key there.
+	// Trust lists additional authorities that Chromium accepts. A server has to send the
+	// authority's certificate in its chain, where Chromium looks for its key.
 	Trust []*x509.Certificate
-	// Now is the clock that sessions are dated and limited by; nil is time.Now.
+	// Now is the clock of the sessions' dates and limits; nil is time.Now.
 	Now func() time.Time
-	// Sessions bounds the CDP sessions at one time, each with a Chromium of its own;
-	// 0 is 4.
+	// Sessions bounds the concurrent CDP sessions, each with a separate Chromium; 0 is 4.
 	Sessions int
-	// Pages bounds the pages rendered at one time, all in one Chromium; 0 is 4.
+	// Pages bounds the pages rendered concurrently, all in one Chromium; 0 is 4.
 	Pages int
-	// Idle is how long the Chromium of the rendered pages waits for the next one; 0
-	// is a minute.
+	// Idle is how long the Chromium of the rendered pages waits for the next page; 0 is a
+	// minute.
 	Idle time.Duration
-	// Captcha is how long a challenge may take once its box is ticked; 0 is 10 s.
+	// Captcha is how long a challenge may take after its box is ticked; 0 is 10 s.
 	Captcha time.Duration
 	// Login checks the login of a CDP connection, see [Login]. [Browsers.Entry] needs it.
 	Login Login
 	// Limits bound a CDP session.
 	Limits Limits
-	// Log gets the browsers that do not start; nil logs nothing.
+	// Log receives failures to start a browser; nil logs nothing.
 	Log *slog.Logger
 }
 
 // Browsers is the pool of Chromium processes.
 type Browsers struct {
 	cfg    Config
-	trust  []string // pins of Config.Trust, as Chromium takes them
+	trust  []string // pins of Config.Trust, in Chromium's format
 	egress *egress
 	temp   *state.Temp // the folder of the profiles
 	dir    string      // its path
@@ -92,9 +90,9 @@ type worker struct {
 	timer *time.Timer
 }
 
-// Open prepares the product. No process starts, no port is opened and no folder made
-// before the first call that needs one, so Chromium need not be there. Cancelling ctx ends
-// the sessions and the pages; Close still has to be called.
+// Open prepares the product. It starts no process, opens no port and makes no folder before the
+// first call that needs one, so that it works without Chromium. Cancelling ctx ends the
+// sessions and the pages; the caller still has to call Close.
 func Open(ctx context.Context, cfg Config) *Browsers {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -117,8 +115,8 @@ func Open(ctx context.Context, cfg Config) *Browsers {
 	return b
 }
 
-// furnish makes the folder and the way out, at the first call, and clears what killed
-// emulators left. b.mu is held.
+// furnish makes the folder and the egress at the first call, and removes the folders of killed
+// emulators. The caller holds b.mu.
 func (b *Browsers) furnish() error {
 	if b.egress != nil {
 		return nil
@@ -135,7 +133,7 @@ func (b *Browsers) furnish() error {
 	return err
 }
 
-// clear takes back what furnish made.
+// clear undoes furnish.
 func (b *Browsers) clear() error {
 	if b.egress != nil {
 		b.egress.close()
@@ -169,10 +167,10 @@ func (b *Browsers) Close() error {
 	return b.clear()
 }
 
-// over reports whether no work is taken any more. b.mu is held.
+// over reports whether new work is refused. The caller holds b.mu.
 func (b *Browsers) over() bool { return b.closed || b.ctx.Err() != nil }
 
-// begin counts a call in. Close waits for its work.Done.
+// begin adds a call to b.work, which Close waits for.
 func (b *Browsers) begin() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -186,8 +184,8 @@ func (b *Browsers) begin() error {
 	return nil
 }
 
-// borrow gives the Chromium for one page, starting it where none runs. give takes it
-// back.
+// borrow returns the Chromium for one page, and starts it if none runs. The caller returns it
+// with give.
 func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 	select {
 	case b.starting <- struct{}{}:
@@ -199,7 +197,7 @@ func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 		if w.chrom.alive() {
 			return w, nil
 		}
-		b.give(w) // it crashed since
+		b.give(w) // it has crashed
 	}
 	w := &worker{using: 1, used: 1}
 	var err error
@@ -217,7 +215,7 @@ func (b *Browsers) borrow(ctx context.Context) (*worker, error) {
 	return w, nil
 }
 
-// running counts one user in at the Chromium that runs, nil where none does.
+// running adds a user to the running Chromium, and returns nil if none runs.
 func (b *Browsers) running() *worker {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -233,8 +231,8 @@ func (b *Browsers) running() *worker {
 	return w
 }
 
-// give takes a Chromium back: it waits for the next page, or ends where it is broken, used
-// up or replaced.
+// give returns a Chromium. It waits for the next page, or ends if it has crashed, has opened its
+// last page, or was replaced.
 func (b *Browsers) give(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -251,7 +249,7 @@ func (b *Browsers) give(w *worker) {
 	}
 }
 
-// expire ends a Chromium that was idle for too long.
+// expire ends a Chromium that has been idle for too long.
 func (b *Browsers) expire(w *worker) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

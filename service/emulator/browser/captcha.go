@@ -8,11 +8,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// CaptchaStatus is the end of an attempt to solve a challenge, in the words of public
+// CaptchaStatus is the outcome of an attempt to solve a challenge, in the words of public
 // documentation.
 type CaptchaStatus string
 
-// The ends of an attempt. The zero value says that there was none.
+// The outcomes of an attempt. The zero value means that there was none.
 const (
 	CaptchaNotDetected CaptchaStatus = "not_detected"
 	CaptchaSolved      CaptchaStatus = "solve_finished"
@@ -26,23 +26,22 @@ const (
 	defaultSolve = 10 * time.Second
 )
 
-// solution is what came of looking for a challenge on a page.
+// solution is the result of looking for a challenge on a page.
 type solution struct {
 	status CaptchaStatus
 	kind   string // "recaptcha", "hcaptcha", "turnstile"; empty without a challenge
 	reason string // why it failed
 }
 
-// whichCaptcha gives the kind of the challenge on a page, by the widget that stands
-// for it, or the empty string.
+// whichCaptcha evaluates to the kind of the challenge on a page, by its widget, or "".
 const whichCaptcha = `(() => {
 	const widgets = {recaptcha: ".g-recaptcha", hcaptcha: ".h-captcha", turnstile: ".cf-turnstile"};
 	for (const [kind, selector] of Object.entries(widgets)) if (document.querySelector(selector)) return kind;
 	return "";
 })()`
 
-// whereToTick gives the middle of the box that a person would tick, in CSS pixels of
-// the window, or null before it is drawn.
+// whereToTick evaluates to the middle of the box to tick, in CSS pixels of the window, or null
+// before it is drawn.
 const whereToTick = `(() => {
 	const box = document.querySelector(".g-recaptcha input[type=checkbox], .h-captcha input[type=checkbox], .cf-turnstile input[type=checkbox]");
 	if (!box || box.disabled) return null;
@@ -51,7 +50,7 @@ const whereToTick = `(() => {
 	return r.width && r.height ? {x: r.x + r.width / 2, y: r.y + r.height / 2} : null;
 })()`
 
-// isThere tells whether the page is read and without a challenge.
+// isThere evaluates to true for a loaded page without a challenge.
 const isThere = `document.readyState === "complete" && ` + whichCaptcha + ` === ""`
 
 type point struct {
@@ -59,10 +58,9 @@ type point struct {
 	Y float64 `json:"y"`
 }
 
-// solve does on a page what a person does: waits for the challenge's box, ticks it
-// with the mouse, and waits for the page behind it. Challenges that ask for more than
-// a tick (pictures to choose, boxes in a frame of another site) fail. tab is
-// chromedp's. Its error is the context's or the browser's.
+// solve waits for the challenge's box, ticks it with the mouse, and waits for the page behind
+// it. Challenges that need more than a tick (pictures to choose, boxes in a frame of another
+// site) fail. tab is chromedp's. Its error is the context's or the browser's.
 func solve(tab context.Context, detect, patience time.Duration) (solution, error) {
 	kind, err := watch[string](tab, detect, whichCaptcha)
 	switch {
@@ -91,9 +89,9 @@ func solve(tab context.Context, detect, patience time.Duration) (solution, error
 	return solution{status: CaptchaSolved, kind: kind}, nil
 }
 
-// watch looks at a page until an expression has a value, and gives the zero value when
-// the time is over before. While a page loads, it has no document at times: watch ignores
-// errors, except those that the expression itself throws.
+// watch evaluates an expression on a page until it has a value, and returns the zero value when
+// the time is over. It ignores errors, because a loading page may have no document, except
+// those that the expression throws.
 func watch[T comparable](tab context.Context, limit time.Duration, expression string) (T, error) {
 	ctx, cancel := context.WithTimeout(tab, limit)
 	defer cancel()

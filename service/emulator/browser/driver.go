@@ -11,10 +11,9 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// drive puts chromedp on the driver's plane of a Chromium and gives the context that
-// pages are opened from. That context and the browser behind it last until stop, or
-// until the process ends, and not only until the given one ends: pages are closed by way
-// of it.
+// drive connects chromedp to the driver's plane of a Chromium and returns the context for
+// opening pages. That context lasts until stop or the end of the process, even after ctx
+// has ended, because closing pages needs it.
 func drive(ctx context.Context, p *plane) (tabs context.Context, stop func(), err error) {
 	ctx, cancelAttachment := chromedp.NewAllocatorContext(context.WithoutCancel(ctx), attachment{p})
 	ctx, cancelBrowser := chromedp.NewContext(ctx)
@@ -22,7 +21,7 @@ func drive(ctx context.Context, p *plane) (tabs context.Context, stop func(), er
 		cancelBrowser()
 		cancelAttachment()
 	}
-	// The first call makes chromedp attach.
+	// The first call attaches chromedp.
 	if _, err := chromedp.CallBrowser(ctx, target.GetBrowserContexts, emptyParams); err != nil {
 		stop()
 		return nil, nil, err
@@ -30,11 +29,11 @@ func drive(ctx context.Context, p *plane) (tabs context.Context, stop func(), er
 	return ctx, stop, nil
 }
 
-// attachment is chromedp's allocator for a Chromium that runs already.
+// attachment is chromedp's allocator for a running Chromium.
 type attachment struct{ plane *plane }
 
 func (a attachment) Allocate(ctx context.Context, opts ...chromedp.BrowserOption) (*chromedp.Browser, error) {
-	// chromedp logs events that it does not know; they do not matter here.
+	// chromedp logs unknown events, which do not matter here.
 	silent := func(string, ...any) {}
 	opts = append(opts, chromedp.WithBrowserLogf(silent), chromedp.WithBrowserErrorf(silent))
 	return chromedp.NewBrowserTransport(ctx, transport(a), opts...)
@@ -43,13 +42,13 @@ func (a attachment) Allocate(ctx context.Context, opts ...chromedp.BrowserOption
 func (attachment) Wait()          {}
 func (attachment) Attaches() bool { return true }
 
-// transport carries chromedp's messages over a plane, whose session it sees as the
-// browser itself.
+// transport carries chromedp's messages over a plane, whose session chromedp takes for the
+// browser.
 type transport struct{ plane *plane }
 
-// Read leaves out the events of the DOM: chromedp keeps a copy of the document by them
-// that nothing here uses, and while it attaches to a page that is there already it reads
-// and writes that copy in two goroutines without a lock.
+// Read skips the events of the DOM. From them chromedp maintains a copy of the document, which
+// nothing here uses, and which two of its goroutines access without a lock while it attaches
+// to an existing page.
 func (t transport) Read(ctx context.Context, msg *cdproto.Message) error {
 	raw, err := t.plane.receive(ctx)
 	for err == nil && strings.HasPrefix(gjson.GetBytes(raw, "method").String(), "DOM.") {

@@ -17,13 +17,11 @@ import (
 	"zonedeck/service/emulator/native"
 )
 
-// Dial opens a connection to a target for a session of the browser: it decides
-// whether the target may be reached and where the connection leaves from. Its
-// errors come back in a [PageError].
+// Dial opens a connection to a target for a session of the browser. It decides whether the
+// target is allowed, and which exit to use. A [PageError] wraps its errors.
 type Dial func(ctx context.Context, network, addr string) (net.Conn, error)
 
-// Count gets the bytes that went to and came from a target (host:port), before they are
-// passed on.
+// Count receives the bytes to and from a target (host:port), before they are passed on.
 type Count func(addr string, up, down int)
 
 const (
@@ -34,8 +32,8 @@ const (
 	keptRefused = 16               // refused addresses that a seat remembers
 )
 
-// egress is the one way out for every Chromium: the proxy of native access on a loopback
-// port of its own, for clients with the login of a seat.
+// egress is the proxy of every Chromium: that of native access, on a separate loopback port,
+// for clients with the login of a seat.
 type egress struct {
 	ctx    context.Context // ends with the pool's work
 	ln     net.Listener
@@ -47,8 +45,7 @@ type egress struct {
 	ended chan struct{}
 }
 
-// seat is one session's place at the egress: a login, and what may be reached. It is a
-// [native.Guest].
+// seat is one session at the egress: its login, and its dialer. It is a [native.Guest].
 type seat struct {
 	egress   *egress
 	user     string
@@ -57,7 +54,7 @@ type seat struct {
 	count    Count
 	ctx      context.Context
 	cancel   context.CancelFunc
-	requests sync.WaitGroup // in work, tunnels among them
+	requests sync.WaitGroup // running ones, with tunnels
 	bytes    atomic.Int64   // to and from targets
 	*http.Transport
 
@@ -73,12 +70,12 @@ func (b *Browsers) openEgress() (*egress, error) {
 	e := &egress{ctx: b.ctx, ln: ln, guests: native.NewGuests(b.ctx, b.cfg.Log), seats: map[string]*seat{}, ended: make(chan struct{})}
 	e.srv = &http.Server{
 		Handler: e, ReadHeaderTimeout: headerWait, IdleTimeout: idleWait, MaxHeaderBytes: maxHeader,
-		// A browser may go away in the middle of a request.
+		// A browser may end during a request.
 		ErrorLog: log.New(io.Discard, "", 0),
 	}
 	go func() {
 		defer close(e.ended)
-		// Serve ends by close, and only so.
+		// Only close ends Serve.
 		_ = e.srv.Serve(ln)
 	}()
 	return e, nil
@@ -86,9 +83,9 @@ func (b *Browsers) openEgress() (*egress, error) {
 
 func (e *egress) addr() string { return e.ln.Addr().String() }
 
-// close ends every connection. The seats have been left before.
+// close ends every connection. All seats have been left before.
 func (e *egress) close() {
-	// An error is the listener's, which is gone either way.
+	// An error is about the listener, which is closed either way.
 	_ = e.srv.Close()
 	<-e.ended
 }
@@ -120,7 +117,7 @@ func (s *seat) leave() {
 	s.requests.Wait()
 }
 
-// enter counts a request in, unless the seat was left.
+// enter registers a request, unless the seat was left.
 func (s *seat) enter() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,20 +128,20 @@ func (s *seat) enter() bool {
 	return true
 }
 
-// secret is the login as it stands in a Proxy-Authorization header.
+// secret is the login in the form of a Proxy-Authorization header.
 func (s *seat) secret() string {
 	return base64.StdEncoding.EncodeToString([]byte(s.user + ":" + s.password))
 }
 
-// failure is the last failure to reach an authority (host:port), nil for none.
+// failure returns the last error of dialling an authority (host:port), or nil.
 func (s *seat) failure(authority string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.refused[authority]
 }
 
-// DialContext is the seat's dialer: it counts bytes and remembers failures, and its
-// connections end with the seat.
+// DialContext dials a target. It counts the connection's bytes, remembers failures, and closes
+// the connection with the seat.
 func (s *seat) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialWait)
 	defer cancel()
@@ -162,7 +159,7 @@ func (s *seat) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return &counted{conn, s, addr, context.AfterFunc(s.ctx, func() { conn.Close() })}, nil
 }
 
-// counted is a connection to a target whose bytes count for the seat.
+// counted counts the bytes of a connection to a target.
 type counted struct {
 	net.Conn
 	seat *seat
@@ -194,10 +191,10 @@ func (c *counted) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite keeps the half-close of TCP, which tunnels need.
+// CloseWrite half-closes the connection, as tunnels need.
 func (c *counted) CloseWrite() error { return native.CloseWrite(c.Conn) }
 
-// seat finds the seat of a request by its login, in constant time per seat.
+// seat finds the seat of a request by its login. It compares passwords in constant time.
 func (e *egress) seat(r *http.Request) *seat {
 	user, password, ok := proxyLogin(r.Header.Get("Proxy-Authorization"))
 	if !ok {
@@ -212,9 +209,9 @@ func (e *egress) seat(r *http.Request) *seat {
 	return s
 }
 
-// ServeHTTP has the proxy serve what a seat's browser asks for, and asks everybody else
-// for a login. A target that cannot be reached is shown by the browser as
-// net::ERR_TUNNEL_CONNECTION_FAILED, or as an empty answer.
+// ServeHTTP serves the requests of a seat's browser through the proxy, and asks other clients
+// for a login. For a target that cannot be reached the browser shows
+// net::ERR_TUNNEL_CONNECTION_FAILED, or an empty answer.
 func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s := e.seat(r)
 	if s == nil {

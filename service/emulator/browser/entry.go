@@ -16,20 +16,19 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// Login checks the login of a CDP connection; user is a login name of service.md 5.2.
-// from is where the connection comes from. A refusal is answered before the WebSocket
-// begins.
+// Login checks the login of a CDP connection; user is a login name of service.md 5.2, and from
+// the client's address. A refusal is answered before the WebSocket begins.
 type Login func(ctx context.Context, user, password string, from netip.Addr) (Grant, *answer.Refusal)
 
-// Grant is what a login is allowed.
+// Grant is the access of a login.
 type Grant struct {
 	// Zone is shown in the list of sessions.
 	Zone string
 	// Dial reaches the session's targets.
 	Dial Dial
-	// Count gets the session's bytes; nil counts nothing.
+	// Count receives the session's bytes; nil counts nothing.
 	Count Count
-	// Done is called once, when the session is over, with its record; nil is not called.
+	// Done is called once with the record of the ended session, unless nil.
 	Done func(Session)
 }
 
@@ -62,17 +61,16 @@ const (
 	basisRefused  = "service.md 5.2; status and code: public documentation"
 	basisNoWorker = "public documentation; status: assumption"
 
-	// ticketLife is how long an address of /json/version is good for, once.
+	// ticketLife is how long an address of /json/version is valid, for one use.
 	ticketLife = time.Minute
 	// maxTickets bounds the unused ones; the oldest go first.
 	maxTickets = 256
-	// upgradeWait bounds the writing of the handshake's answer.
+	// upgradeWait bounds writing the answer of the handshake.
 	upgradeWait = 10 * time.Second
 )
 
-// tickets are the unguessable addresses that /json/version hands out: whoever connects
-// there has the login that it was asked with. They exist because clients that take the
-// address from there send no login with it.
+// tickets are the unguessable addresses of /json/version. A ticket stands for the login of the
+// request that it answered, because clients that use such an address send no login.
 type tickets struct {
 	mu    sync.Mutex
 	open  map[string]ticket
@@ -108,15 +106,15 @@ func (t *tickets) use(name string, now time.Time) (ticket, bool) {
 	return k, ok && now.Before(k.until)
 }
 
-// Entry serves the browser's own port: /json/version, and a WebSocket at / and at
-// /devtools/browser/…. Each connection is a session with a Chromium of its own.
+// Entry serves the browser's port: /json/version, and a WebSocket at / and at
+// /devtools/browser/…. Each connection is a session with a separate Chromium.
 func (b *Browsers) Entry() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /json/version", b.version)
 	mux.HandleFunc("GET /json/version/", b.version)
 	list := func(w http.ResponseWriter, r *http.Request) {
 		if _, _, ok := b.login(w, r); ok {
-			// A connection has its own browser: before it there are no pages.
+			// Each connection starts its browser: there are no pages before.
 			answer.JSON(w, http.StatusOK, basisEntry, []struct{}{})
 		}
 	}
@@ -130,7 +128,7 @@ func (b *Browsers) Entry() http.Handler {
 	return mux
 }
 
-// login reads and checks a Basic login; where it is refused it has been answered.
+// login reads and checks a Basic login. It answers a refused one.
 func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant, bool) {
 	user, password, ok := r.BasicAuth()
 	if !ok {
@@ -152,7 +150,7 @@ func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 	return k, grant, true
 }
 
-// enter is login, and counts the call in for b.work.Done.
+// enter is login, and adds the call to b.work.
 func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (ticket, Grant, bool) {
 	k, grant, ok := b.login(w, r)
 	if !ok {
@@ -165,8 +163,7 @@ func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 	return k, grant, true
 }
 
-// refuseLogin answers a refusal; clients of HTTP send a login only when asked by this
-// header.
+// refuseLogin answers a refusal, with the header that asks HTTP clients for a login.
 func refuseLogin(w http.ResponseWriter, r answer.Refusal) {
 	w.Header().Set("WWW-Authenticate", `Basic realm="browser"`)
 	answer.Refuse(w, r)
@@ -194,7 +191,7 @@ func (b *Browsers) version(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// refuseStart answers that no session can begin, and why.
+// refuseStart answers that no session can begin, with the reason.
 func (b *Browsers) refuseStart(w http.ResponseWriter, err error) {
 	code, text := "no_free_workers", "all browsers are in use; try again when a session has ended"
 	switch {
@@ -202,17 +199,17 @@ func (b *Browsers) refuseStart(w http.ResponseWriter, err error) {
 	case errors.Is(err, ErrNoChromium):
 		code, text = "feature_not_active", err.Error()
 	default:
-		// Chromium's output may name paths: it goes to the log.
+		// Only logged, because Chromium's output may contain paths.
 		b.cfg.Log.Warn("a browser did not start", "error", err)
 		code, text = "cdp_error", "the browser did not start"
 	}
 	answer.Refuse(w, answer.NewRefusal(http.StatusServiceUnavailable, code, text, basisNoWorker))
 }
 
-// errNoFree says that every browser is taken.
+// errNoFree means that all browsers are in use.
 var errNoFree = errors.New("no free browser")
 
-// connect turns a request into a session and serves it to its end.
+// connect upgrades a request to a session and serves it until its end.
 func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 	if !strings.EqualFold(r.Header.Get("Upgrade"), "websocket") {
 		answer.Text(w, http.StatusBadRequest, basisEntry, "this address is for CDP clients (a WebSocket)\n")
@@ -246,7 +243,7 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		s.finish(nil)
 		return // the upgrader has answered
 	}
-	// The server's deadlines do not hold for a session.
+	// A session has no deadlines of the HTTP server.
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		conn.Close()
 		s.finish(nil)
@@ -255,8 +252,7 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 	s.serve(conn, rw.Reader) // it may hold what the client sent with its handshake
 }
 
-// read reads a command's parameters into v, leniently: a custom command's options
-// are many, and those not known here change nothing.
+// read reads a command's parameters into v, and ignores unknown options.
 func (c command) read(v any) *protocolError {
 	if c.params == nil {
 		return nil

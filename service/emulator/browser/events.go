@@ -13,8 +13,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// events is what a tab's main frame went through, as its messages tell it. Documents
-// are known by their loader.
+// events is the history of a tab's main frame, by its messages. A loader identifies each
+// document.
 type events struct {
 	main    cdp.FrameID
 	changed chan struct{} // has a token after a change
@@ -23,7 +23,7 @@ type events struct {
 	documents map[cdp.LoaderID]*document
 	current   cdp.LoaderID
 	address   string
-	pending   map[cdp.LoaderID]bool // asked for, not there yet
+	pending   map[cdp.LoaderID]bool // requested, but not yet there
 	lost      bool                  // the current document is the browser's error page
 }
 
@@ -35,8 +35,8 @@ type document struct {
 	quiet    bool   // nothing was on its way for half a second
 }
 
-// listen follows a tab from here on. Dialogs are accepted, because no user is there to read them: a
-// page would wait for ever.
+// listen follows a tab from now on. It accepts dialogs, for which a page would otherwise wait
+// forever.
 func listen(ctx context.Context) (*events, error) {
 	e := &events{
 		main:      cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID),
@@ -46,7 +46,7 @@ func listen(ctx context.Context) (*events, error) {
 	return e, chromedp.Listen(ctx, func(ev any) {
 		if _, ok := ev.(*page.EventJavascriptDialogOpening); ok {
 			go func() {
-				// A dialog that is gone already needs no answer.
+				// Fails if the dialog has closed.
 				_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 			}()
 			return
@@ -119,17 +119,17 @@ func (e *events) note(ev any) {
 	}
 }
 
-// answered tells whether a document's address gave an HTTP answer.
+// answered reports whether a document's address returned an HTTP answer.
 func (e *events) answered(id cdp.LoaderID) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.document(id).response != nil
 }
 
-// progress is where the current document stands.
+// progress is the state of the current document.
 type progress struct {
 	document
-	id      cdp.LoaderID // which is the network's name of its request, too
+	id      cdp.LoaderID // also identifies its request in the network domain
 	address string
 	lost    bool
 }
@@ -143,14 +143,14 @@ func (e *events) progress() progress {
 	return p
 }
 
-// describe fills in what the page answered.
+// describe sets the status and headers of the page.
 func (e *events) describe(res *Result) {
 	p := e.progress()
 	res.URL = p.address
 	if p.response == nil {
 		e.mu.Lock()
 		defer e.mu.Unlock()
-		for _, d := range e.documents { // an answer that made no document: there is one
+		for _, d := range e.documents { // an answer without a document: there is one
 			if d.response != nil {
 				p.response, res.URL = d.response, d.response.URL
 			}

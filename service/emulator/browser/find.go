@@ -6,12 +6,12 @@ import (
 	"os/exec"
 )
 
-// ErrNoChromium is the answer of every call on a machine without Chromium.
+// ErrNoChromium is the error of every call on a machine without Chromium.
 var ErrNoChromium = errors.New("no Chromium on this machine: install the package chromium (or chromium-browser, google-chrome) or name the program in CHROME_PATH")
 
-// Find gives the path of the Chromium to run: path where it is not empty, else the
-// first of chromium, chromium-browser, google-chrome and google-chrome-stable in
-// PATH. Its error wraps [ErrNoChromium].
+// Find returns the path of the Chromium to run: path if it is not empty, else the first of
+// chromium, chromium-browser, google-chrome and google-chrome-stable in PATH. Its error
+// wraps [ErrNoChromium].
 func Find(path string) (string, error) {
 	if path != "" {
 		found, err := exec.LookPath(path)

@@ -20,7 +20,7 @@ const (
 	basisNoSuch   = "assumption: public documentation shows no answer for an unknown session"
 )
 
-// Query chooses sessions, in the names of public documentation. The zero value is the
+// Query selects sessions, in the terms of public documentation. The zero value selects the
 // newest 50.
 type Query struct {
 	Zone              string // api_name
@@ -108,7 +108,7 @@ func (q Query) order(a, b Session) int {
 	return n
 }
 
-// List gives the page of sessions that q chooses, and how many it chooses in all.
+// List returns the page of sessions that q selects, and the number of all that match.
 func (b *Browsers) List(q Query) (page []Session, total int) {
 	all := slices.DeleteFunc(b.Sessions(), func(s Session) bool { return !q.matches(s) })
 	slices.SortStableFunc(all, q.order)
@@ -119,8 +119,8 @@ func (b *Browsers) List(q Query) (page []Session, total int) {
 	return all[from:min(from+q.Limit, len(all))], len(all)
 }
 
-// ListHandler answers GET /browser_sessions and GET /browser_sessions/{id}. Who may
-// ask is its caller's matter.
+// ListHandler answers GET /browser_sessions and GET /browser_sessions/{id}. The caller checks
+// the key.
 func (b *Browsers) ListHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /browser_sessions", b.list)

@@ -17,16 +17,16 @@ import (
 )
 
 const (
-	// maxDetect bounds the wait for a challenge that a client asks for.
+	// maxDetect bounds the wait for a challenge on a command of the client.
 	maxDetect = time.Minute
-	// defaultDetect is that wait where the client names none.
+	// defaultDetect is that wait if the client sets none.
 	defaultDetect = 5 * time.Second
 	// localWait bounds every command that is answered here.
 	localWait = 2 * time.Minute
 )
 
-// furnish prepares the default browser context of a new Chromium, and follows its
-// pages from here on.
+// furnish prepares the default browser context of a new Chromium, and follows its pages from
+// now on.
 func (s *session) furnish(ctx context.Context) error {
 	defer context.AfterFunc(ctx, s.stop)()
 	if err := denyDownloads(s.drv, ""); err != nil {
@@ -51,23 +51,23 @@ func (s *session) furnish(ctx context.Context) error {
 	return errNoPage
 }
 
-// visit attaches the driver to a page. leave detaches and leaves the page as it is.
+// visit attaches the driver to a page. leave detaches without closing the page.
 func (s *session) visit(ctx context.Context, id target.ID) (tab context.Context, leave func()) {
 	return chromedp.NewContext(ctx, chromedp.WithTargetID(id), chromedp.WithDetachOnCancel())
 }
 
-// answersLocally answers the commands that are not Chromium's, and those that take more than one
-// of its commands. It tells whether the command was one of them.
+// answersLocally answers commands that Chromium does not have, and those that need several of
+// its commands. It reports whether it answered the command.
 func (s *session) answersLocally(c command) bool {
 	var do func(context.Context, command) (any, *protocolError)
 	switch c.method {
 	case "Browser.close":
-		// The session ends; there is no other browser to close.
+		// The browser ends with its session.
 		_ = s.write(ws.OpText, c.reply(nil, nil))
 		s.finish(nil)
 		return true
 	case "Browser.getSessionId":
-		// By the client's reader: there is nothing to wait for.
+		// In the goroutine that reads from the client, because it needs no wait.
 		_ = s.write(ws.OpText, c.reply(map[string]string{"sessionId": s.id}, nil))
 		return true
 	case "Target.createBrowserContext":
@@ -93,13 +93,13 @@ func (s *session) answersLocally(c command) bool {
 		defer cancel()
 		defer context.AfterFunc(s.ctx, cancel)()
 		result, failure := do(ctx, c)
-		// A client that is gone needs no answer.
+		// Fails only if the client has left.
 		_ = s.write(ws.OpText, c.reply(result, failure))
 	})
 	return true
 }
 
-// targets answers Target.getTargets, without those that are hidden.
+// targets answers Target.getTargets, without hidden targets.
 func (s *session) targets(ctx context.Context, c command) (any, *protocolError) {
 	var all struct {
 		TargetInfos []json.RawMessage `json:"targetInfos"`
@@ -120,8 +120,8 @@ func (s *session) targets(ctx context.Context, c command) (any, *protocolError) 
 	return all, nil
 }
 
-// newContext makes a browser context with the session's way out. The client hears of
-// it when it is ready.
+// newContext makes a browser context with the session's proxy login. The client sees it once it
+// is ready.
 func (s *session) newContext(ctx context.Context, c command) (any, *protocolError) {
 	if _, failure := screen(c); failure != nil {
 		return nil, failure
@@ -148,7 +148,7 @@ func (s *session) primeContext(ctx context.Context, id cdp.BrowserContextID) err
 	return s.seat.prime(tab)
 }
 
-// denyDownloads has a browser context, or the default one, keep no files.
+// denyDownloads forbids downloads in a browser context; "" is the default one.
 func denyDownloads(ctx context.Context, id cdp.BrowserContextID) error {
 	_, err := chromedp.CallBrowser(ctx, browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorDeny, BrowserContextID: id,

@@ -17,15 +17,14 @@ const (
 	// maxBrowserMessage bounds one message of Chromium, in bytes: a screenshot of a
 	// long page, in base64.
 	maxBrowserMessage = 128 << 20
-	// planeDepth is how many messages may wait for the reader of a plane: each may be
-	// as long as maxBrowserMessage.
+	// planeDepth bounds the messages that wait for the reader of a plane, because each may
+	// have maxBrowserMessage bytes.
 	planeDepth = 1
 )
 
-// mux shares the one pipe of a Chromium between two planes of messages: the client's,
-// which is the root of the protocol, and the driver's (chromedp), which hangs below a
-// session with the browser target. A message belongs to the plane that attached its
-// session.
+// mux shares the pipe of a Chromium between two planes: the client's, which is the root of the
+// protocol, and the driver's (chromedp), which is a session with the browser target. A message
+// belongs to the plane that attached its session.
 type mux struct {
 	rw io.ReadWriteCloser
 
@@ -40,18 +39,18 @@ type mux struct {
 	cause context.CancelCauseFunc
 }
 
-// plane is one side's messages of a mux.
+// plane is one of the two message streams of a mux.
 type plane struct {
 	mux *mux
-	// session is what stands for "no session" on this plane: "" on the client's plane.
+	// session replaces an empty session on this plane: "" on the client's plane.
 	session string
 	in      chan []byte
-	// dropped is closed when the plane has no reader any more.
+	// dropped is closed once the plane has no reader.
 	dropped chan struct{}
 	once    sync.Once
 }
 
-// envelope is what of a message decides where it goes.
+// envelope is the part of a message that decides its plane.
 type envelope struct {
 	id       int64
 	method   string
@@ -71,10 +70,10 @@ func (m *mux) plane(session string) *plane {
 	return &plane{mux: m, session: session, in: make(chan []byte, planeDepth), dropped: make(chan struct{})}
 }
 
-// drop says that the plane has no reader any more: its messages go nowhere.
+// drop discards further messages of the plane, which has no reader from now on.
 func (p *plane) drop() { p.once.Do(func() { close(p.dropped) }) }
 
-// open attaches the driver's plane. The client's plane sees nothing of that.
+// open attaches the driver's plane. The client does not see it.
 func (m *mux) open(ctx context.Context) error {
 	const id = 1
 	if err := m.send([]byte(`{"id":1,"method":"Target.attachToBrowserTarget"}`)); err != nil {
@@ -100,9 +99,9 @@ func (m *mux) open(ctx context.Context) error {
 	}
 }
 
-// close ends the pipe, which ends Chromium, and all readers. The first reason counts.
-func (m *mux) close(why error) {
-	m.cause(why)
+// close closes the pipe, which ends Chromium and all readers. The first reason counts.
+func (m *mux) close(reason error) {
+	m.cause(reason)
 	m.rw.Close()
 }
 
@@ -118,7 +117,7 @@ func (m *mux) send(msg []byte) error {
 	return nil
 }
 
-// read hands each message to the plane it is for, until the pipe ends.
+// read passes each message to its plane, until the pipe ends.
 func (m *mux) read() {
 	r := bufio.NewReaderSize(m.rw, 64<<10)
 	for {
@@ -143,7 +142,7 @@ func (m *mux) read() {
 	}
 }
 
-// route finds the plane of a message and notes the sessions it opens and ends.
+// route finds the plane of a message, and tracks the sessions that it opens or ends.
 func (m *mux) route(raw []byte) *plane {
 	e := readEnvelope(raw)
 	m.mu.Lock()
@@ -157,7 +156,7 @@ func (m *mux) route(raw []byte) *plane {
 	}
 	switch e.method {
 	case "Target.attachedToTarget":
-		if m.driver != nil { // the session of the driver's plane is not the client's
+		if m.driver != nil { // the driver's plane does not belong to the client
 			m.sessions[e.attached] = p
 		}
 	case "Target.detachedFromTarget":
@@ -166,7 +165,7 @@ func (m *mux) route(raw []byte) *plane {
 	return p
 }
 
-// owns tells whether a session was attached by this plane.
+// owns reports whether this plane attached a session.
 func (p *plane) owns(session string) bool {
 	p.mux.mu.Lock()
 	defer p.mux.mu.Unlock()
@@ -182,7 +181,7 @@ func readEnvelope(raw []byte) envelope {
 	return e
 }
 
-// receive gives the plane's next message.
+// receive returns the plane's next message.
 func (p *plane) receive(ctx context.Context) ([]byte, error) {
 	select {
 	case raw := <-p.in:
@@ -199,7 +198,7 @@ func (p *plane) receive(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// errMessageSize says that a message was longer than its bound.
+// errMessageSize means that a message exceeds its bound.
 var errMessageSize = errors.New("the message is too long")
 
 // readMessage reads up to the zero byte that ends a message.
@@ -220,7 +219,7 @@ func readMessage(r *bufio.Reader, bound int) ([]byte, error) {
 	}
 }
 
-// quoted is s as a JSON string.
+// quoted encodes s as a JSON string.
 func quoted(s string) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil { // a string always has a JSON form

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// DefaultTimeout is a page's time where the request names none.
+	// DefaultTimeout is the time for a page if the request sets none.
 	DefaultTimeout = time.Minute
-	// MaxTimeout bounds a page's time. Public documentation speaks of waits of up to
+	// MaxTimeout bounds the time for a page. Public documentation mentions waits of up to
 	// 150 s for an expected element.
 	MaxTimeout = 3 * time.Minute
 	// MaxBody bounds a page's body and its picture, in bytes.
@@ -26,7 +26,7 @@ const (
 	// windowWidth and windowHeight are the window's, in pixels.
 	windowWidth, windowHeight = 1280, 720
 
-	// quietWait is how long a loaded page may go on fetching before it is taken as it is.
+	// quietWait is how long a loaded page may continue to fetch before it counts as complete.
 	quietWait = 2 * time.Second
 )
 
@@ -34,10 +34,10 @@ const (
 type Request struct {
 	// URL is absolute, http or https.
 	URL string
-	// Header goes to the document asked for, not to what the page loads after that.
-	// User-Agent and Accept-Language hold for the page as a whole.
+	// Header is sent with the request for the document, not with those of the page's
+	// resources. User-Agent and Accept-Language hold for all of them.
 	Header http.Header
-	// Expect is what has to stand on the page before it counts as there.
+	// Expect is what a complete page contains.
 	Expect Expect
 	// Timeout bounds everything; 0 is [DefaultTimeout].
 	Timeout time.Duration
@@ -52,24 +52,23 @@ type Expect struct {
 	Text    string `json:"text,omitempty"`
 }
 
-// Result is a page that came to be, whatever its status.
+// Result is an opened page, with any status.
 type Result struct {
-	// Status and Header are the document's. The header is without what described the
-	// bytes on the wire, which Body no longer is.
+	// Status and Header are the document's, without the headers that described its
+	// original bytes.
 	Status int
 	Header http.Header
-	// URL is where the page was in the end.
+	// URL is the final address of the page.
 	URL string
-	// Body is the document as it stood after its scripts ran, in UTF-8; or the bytes
-	// of a document that is not HTML; or the PNG of a screenshot. It is empty where the
-	// document had no content.
+	// Body is the document after its scripts ran, in UTF-8, the bytes of a document that is
+	// not HTML, or the PNG of a screenshot. It is empty if the document had no content.
 	Body []byte
-	// Bytes is what went to and came from targets, handshakes included.
+	// Bytes counts the traffic with targets in both directions, with handshakes.
 	Bytes int64
 }
 
-// Render opens a page, lets its scripts run and gives the document as it then stands.
-// Its error is a [*PageError], [ErrNoChromium], [ErrClosed] or the context's.
+// Render opens a page, runs its scripts and returns the resulting document. Its error is a
+// [*PageError], [ErrNoChromium], [ErrClosed] or the context's.
 func (b *Browsers) Render(ctx context.Context, req Request) (Result, error) {
 	return b.open(ctx, req, (*tab).document)
 }
@@ -79,9 +78,9 @@ func (b *Browsers) Screenshot(ctx context.Context, req Request) (Result, error) 
 	return b.open(ctx, req, (*tab).picture)
 }
 
-// tab is one page that is being opened.
+// tab is a page while it is opened.
 type tab struct {
-	ctx    context.Context // chromedp's, ended by the page's time too
+	ctx    context.Context // chromedp's, with the timeout of the page
 	req    Request
 	seat   *seat
 	chrom  *chromium
@@ -137,7 +136,7 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
 	defer context.AfterFunc(w.chrom.mux.ctx, stop)()
-	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, whose life is tabCtx's
+	if err := chromedp.Do(tabCtx); err != nil { // opens the tab, which lasts as long as tabCtx
 		return Result{}, explain(ctx, w.chrom.alive(), "opening a page", err)
 	}
 	t := &tab{ctx: runCtx, req: req, seat: seat, chrom: w.chrom}
@@ -146,7 +145,7 @@ func (b *Browsers) open(ctx context.Context, req Request, take func(*tab) ([]byt
 	return res, explain(ctx, w.chrom.alive(), "opening the page", err)
 }
 
-// run opens the page and takes from it what is asked for.
+// run opens the page and returns its document or picture.
 func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 	if err := t.furnish(); err != nil {
 		return Result{}, err
@@ -163,7 +162,7 @@ func (t *tab) run(take func(*tab) ([]byte, error)) (Result, error) {
 	return res, nil
 }
 
-// furnish prepares the tab: way out, no downloads, window, language, the request's header.
+// furnish prepares the tab: proxy login, no downloads, window, language, the request's header.
 func (t *tab) furnish() error {
 	if err := denyDownloads(t.ctx, chromedp.FromContext(t.ctx).BrowserContextID); err != nil {
 		return err
@@ -182,7 +181,7 @@ func (t *tab) furnish() error {
 	return err
 }
 
-// load navigates and waits until the page counts as there.
+// load navigates and waits until the page is complete.
 func (t *tab) load() error {
 	nav, err := chromedp.Call(t.ctx, page.Navigate, page.NavigateParams{URL: t.req.URL})
 	if err != nil {
@@ -203,11 +202,11 @@ func (t *tab) load() error {
 	return t.expect()
 }
 
-// refusal is the dialer's error for the host of an address; nil where it did not refuse it.
+// refusal returns the dialer's error for the host of an address, or nil.
 func (t *tab) refusal(address string) error {
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil //nolint:nilerr // an address that does not parse was never dialled
+		return nil //nolint:nilerr // an invalid address was never dialled
 	}
 	port := u.Port()
 	if port == "" {

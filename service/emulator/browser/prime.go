@@ -11,23 +11,23 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// primeHost is the address that a browser context learns its login with. The egress
-// answers it itself.
+// primeHost is the host that a browser context requests to learn its login. The egress answers
+// it.
 const primeHost = "egress.invalid"
 
-// emptyParams stands for the parameters of a command that has none.
+// emptyParams are the parameters of a command without parameters.
 var emptyParams = cdp.Empty{}
 
-// prime tells the browser context of a tab the login of its seat: the egress asks for
-// one, we answer, and Chromium's network stack sends it by itself from then on, for
-// every request of that browser context (pages, workers, sockets). Until then the
-// browser context reaches nothing.
+// prime gives the browser context of a tab the login of its seat: it answers the egress's
+// demand for a login once. From then on Chromium's network stack sends the login with every
+// request of that browser context (pages, workers, sockets). Until then the context has no
+// network access.
 func (s *seat) prime(tab context.Context) error {
 	var answers sync.WaitGroup
 	defer answers.Wait()
 	ctx, cancel := context.WithCancel(tab)
 	defer cancel()
-	// An answer that fails shows in the navigation.
+	// If an answer fails, so does the navigation.
 	err := chromedp.Listen(ctx, func(ev any) {
 		switch ev := ev.(type) {
 		case *fetch.EventRequestPaused:
@@ -54,7 +54,7 @@ func (s *seat) prime(tab context.Context) error {
 	}); err != nil {
 		return err
 	}
-	// 204 leaves the page where it is, which the browser calls aborted.
+	// A 204 does not navigate, which the browser calls aborted.
 	res, err := chromedp.Call(ctx, page.Navigate, page.NavigateParams{URL: target})
 	if err != nil {
 		return err

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// Session statuses, as public documentation words them.
+// The statuses of a session (public documentation).
 const (
 	StatusRunning  = "running"
 	StatusFinished = "finished"
 	StatusFailed   = "failed"
 )
 
-// maxKnown bounds the sessions that the list remembers; the oldest ended go first.
+// maxKnown bounds the sessions in the list; the oldest ended ones go first.
 const maxKnown = 1000
 
-// Session is one CDP session as the list of sessions shows it. The names are those of
-// public documentation.
+// Session is one CDP session in the list of sessions. The names are those of public
+// documentation.
 type Session struct {
 	ID          string        `json:"session_id"`
 	Zone        string        `json:"api_name"`
@@ -32,7 +32,7 @@ type Session struct {
 	Error       *SessionError `json:"error"`
 }
 
-// SessionError says why a session was ended by the service.
+// SessionError is the reason why the service ended a session.
 type SessionError struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -40,7 +40,7 @@ type SessionError struct {
 
 func (e *SessionError) Error() string { return e.Code + ": " + e.Message }
 
-// register remembers sessions, in the order they began.
+// register lists the sessions in the order of their start.
 type register struct {
 	mu  sync.Mutex
 	all []*session
@@ -57,7 +57,7 @@ func (r *register) add(s *session) {
 	r.all = append(r.all, s)
 }
 
-// Sessions are the CDP sessions since Open, the newest first: at most [maxKnown].
+// Sessions returns the CDP sessions since Open, the newest first, at most [maxKnown].
 func (b *Browsers) Sessions() []Session {
 	b.known.mu.Lock()
 	defer b.known.mu.Unlock()

@@ -23,11 +23,11 @@ const (
 	maxClientMessage = 32 << 20
 	// clientWait bounds the writing of one message to a client.
 	clientWait = 30 * time.Second
-	// farewellWait bounds the last one.
+	// farewellWait bounds the writing of the last message.
 	farewellWait = time.Second
-	// maxLocal bounds the commands of a session that are answered here, at one time.
+	// maxLocal bounds the concurrent commands of a session that are answered here.
 	maxLocal = 16
-	// watchEvery is how often a session's limits are looked at.
+	// watchEvery is how often a session checks its limits.
 	watchEvery = time.Second
 )
 
@@ -59,7 +59,7 @@ type session struct {
 	sites map[string]bool
 }
 
-// session starts a Chromium for a grant, with its way out and without downloads.
+// session starts a Chromium for a grant, with its proxy login and without downloads.
 func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 	now := b.cfg.Now()
 	s := &session{
@@ -67,7 +67,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 		began: now, sites: map[string]bool{},
 	}
 	s.rec = Session{ID: s.id, Zone: grant.Zone, Status: StatusRunning, Timestamp: now.UTC(), Captcha: "none"}
-	// Only finish ends it: the reason has to stand before.
+	// Only finish cancels it, after it has set the reason.
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.touch()
 	var err error
@@ -96,8 +96,7 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 
 func (s *session) touch() { s.last.Store(s.b.cfg.Now().UnixNano()) }
 
-// serve relays between the client and Chromium until either leaves or a limit is
-// reached.
+// serve relays between the client and Chromium until one of them ends or a limit is reached.
 func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 	s.conn = conn
 	s.spawn(s.downstream)
@@ -107,7 +106,7 @@ func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 		defer close(closed)
 		s.farewell()
 		conn.Close()
-		// Also for a command that a browser which hangs does not take.
+		// Also ends a write to a Chromium that hangs.
 		s.chrom.mux.close(errChromiumGone)
 	})
 	s.upstream(r)
@@ -115,21 +114,21 @@ func (s *session) serve(conn net.Conn, r *bufio.Reader) {
 	<-closed
 }
 
-// finish ends the session; the first reason counts. nil is the client's wish.
-func (s *session) finish(why *SessionError) {
+// finish ends the session. The first reason counts; nil means that the client left.
+func (s *session) finish(reason *SessionError) {
 	s.mu.Lock()
 	if s.ended.IsZero() {
 		s.ended = s.b.cfg.Now()
 		s.rec.Status = StatusFinished
-		if why != nil {
-			s.rec.Status, s.rec.Error = StatusFailed, why
+		if reason != nil {
+			s.rec.Status, s.rec.Error = StatusFailed, reason
 		}
 	}
 	s.mu.Unlock()
 	s.cancel()
 }
 
-// end stops Chromium and everything that belongs to the session, and waits for it.
+// end stops Chromium and all work of the session, and waits for both.
 func (s *session) end() {
 	s.finish(nil)
 	s.chrom.end()
@@ -143,7 +142,7 @@ func (s *session) end() {
 	}
 }
 
-// spawn runs f in the session's name, unless the session is over.
+// spawn runs f in a goroutine of the session, unless the session is over.
 func (s *session) spawn(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,7 +157,7 @@ func (s *session) over() bool {
 	return !s.ended.IsZero()
 }
 
-// value is the session's record as it stands.
+// value returns the session's current record.
 func (s *session) value() Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -172,13 +171,13 @@ func (s *session) value() Session {
 	return v
 }
 
-// watch ends the session at its limits and when Chromium is gone.
+// watch ends the session at its limits, and when Chromium ends.
 func (s *session) watch() {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
-		if why := s.limit(); why != nil {
-			s.finish(why)
+		if reason := s.limit(); reason != nil {
+			s.finish(reason)
 			return
 		}
 		select {
@@ -192,7 +191,7 @@ func (s *session) watch() {
 	}
 }
 
-// limit is the limit that the session has reached by the emulator's clock, if any.
+// limit returns the limit that the session has reached by the emulator's clock, or nil.
 func (s *session) limit() *SessionError {
 	now, l := s.b.cfg.Now(), s.b.cfg.Limits
 	switch {
@@ -204,25 +203,25 @@ func (s *session) limit() *SessionError {
 	return nil
 }
 
-// farewell tells the client why the session is over.
+// farewell closes the WebSocket with the reason of the end.
 func (s *session) farewell() {
 	s.mu.Lock()
-	why := s.rec.Error
+	reason := s.rec.Error
 	s.mu.Unlock()
 	code, text := ws.StatusNormalClosure, ""
-	if why != nil {
-		code, text = ws.StatusPolicyViolation, why.Error()
-		if why.Code == "browser_disconnected" {
+	if reason != nil {
+		code, text = ws.StatusPolicyViolation, reason.Error()
+		if reason.Code == "browser_disconnected" {
 			code = ws.StatusInternalServerError
 		}
 	}
-	// Also for a writer that is stuck and holds the lock.
+	// Before the lock, to end a stuck write that holds it.
 	if s.conn.SetWriteDeadline(time.Now().Add(farewellWait)) != nil {
 		return
 	}
 	s.writes.Lock()
 	defer s.writes.Unlock()
-	// A client that has left does not read it.
+	// Fails if the client has left.
 	_ = ws.WriteFrame(s.conn, ws.NewCloseFrame(ws.NewCloseFrameBody(code, text)))
 }
 
@@ -239,7 +238,7 @@ func (s *session) write(op ws.OpCode, msg []byte) error {
 	return ws.WriteFrame(s.conn, ws.NewFrame(op, true, msg))
 }
 
-// upstream reads the client's messages until it leaves or breaks the rules.
+// upstream reads the client's messages until the client leaves or violates the protocol.
 func (s *session) upstream(r *bufio.Reader) {
 	in := &wsutil.Reader{
 		Source: r, State: ws.StateServerSide, CheckUTF8: true,
@@ -315,17 +314,17 @@ func (s *session) command(raw []byte) error {
 	return s.chrom.mux.send(c.encode())
 }
 
-func (s *session) refuse(c command, why *protocolError) error {
-	return s.write(ws.OpText, c.reply(nil, why))
+func (s *session) refuse(c command, reason *protocolError) error {
+	return s.write(ws.OpText, c.reply(nil, reason))
 }
 
-// navigates counts a command's domain, and refuses one more than the session has.
+// navigates records the domain of a command, and refuses one beyond the session's limit.
 func (s *session) navigates(c command) *protocolError {
 	if c.method != "Page.navigate" && c.method != "Target.createTarget" {
 		return nil
 	}
 	var address string
-	// withURL has put it there as a string.
+	// addressed has encoded it as a string.
 	_ = json.Unmarshal(c.object()["url"], &address)
 	site := siteOf(address)
 	if site == "" {
@@ -352,12 +351,12 @@ func (s *session) downstream() {
 	for {
 		raw, err := s.chrom.mux.client.receive(s.ctx)
 		if err != nil {
-			return // watch knows why
+			return // watch reports the reason
 		}
 		if s.veil.hides(raw) {
 			continue
 		}
-		// The login of the way out stands in what the network domain tells of requests.
+		// Events of the network domain contain the login of the seat.
 		if bytes.Contains(raw, secret) {
 			raw = bytes.ReplaceAll(raw, secret, masked)
 		}
@@ -368,7 +367,7 @@ func (s *session) downstream() {
 	}
 }
 
-// event tells the client something that Chromium does not know of.
+// event sends the client an event that does not come from Chromium.
 func (s *session) event(session, method string, params any) {
 	raw, err := json.Marshal(struct {
 		Method  string `json:"method"`
@@ -376,7 +375,7 @@ func (s *session) event(session, method string, params any) {
 		Session string `json:"sessionId,omitempty"`
 	}{method, params, session})
 	if err == nil {
-		// A client that is gone misses nothing.
+		// Fails only if the client has left.
 		_ = s.write(ws.OpText, raw)
 	}
 }

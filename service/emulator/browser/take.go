@@ -20,10 +20,10 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// lookEvery is how often a page is looked at for what is expected on it.
+// lookEvery is how often a page is checked for its expected content.
 const lookEvery = 100 * time.Millisecond
 
-// dress gives the tab the header of its request.
+// dress sets the header of the request on the tab.
 func (t *tab) dress() error {
 	h := t.req.Header.Clone()
 	ua, lang := h.Get("User-Agent"), h.Get("Accept-Language")
@@ -47,8 +47,7 @@ func (t *tab) dress() error {
 	return t.addHeader(h)
 }
 
-// addHeader adds h to the request for the document, and to nothing else: what the page
-// loads from elsewhere does not get it.
+// addHeader adds h to the request for the document, but not to those of the page's resources.
 func (t *tab) addHeader(h http.Header) error {
 	done := false
 	err := chromedp.Listen(t.ctx, func(ev any) {
@@ -62,7 +61,7 @@ func (t *tab) addHeader(h http.Header) error {
 			p.Headers = merged(paused.Request.Headers, h)
 		}
 		go func() {
-			// A request that is gone by now needs no answer.
+			// Fails if the request has ended.
 			_, _ = chromedp.Call(t.ctx, fetch.ContinueRequest, p)
 		}()
 	})
@@ -73,7 +72,7 @@ func (t *tab) addHeader(h http.Header) error {
 	return err
 }
 
-// merged are the browser's headers with h in the place of those of the same name.
+// merged replaces the browser's headers by those of h with the same name.
 func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	var all []*fetch.HeaderEntry
 	for _, name := range slices.Sorted(maps.Keys(had)) {
@@ -89,8 +88,8 @@ func merged(had network.Headers, h http.Header) []*fetch.HeaderEntry {
 	return all
 }
 
-// settle waits until the page's load event fired and it stopped fetching, at the
-// latest [quietWait] after the former, wherever its scripts lead it meanwhile.
+// settle waits until the page has fired its load event and has stopped fetching, at most
+// [quietWait] after the event. It follows the page's navigations.
 func (t *tab) settle() error {
 	late := time.NewTimer(time.Hour)
 	defer late.Stop()
@@ -118,8 +117,8 @@ func (t *tab) settle() error {
 	}
 }
 
-// look evaluates an expression beside the page's own scripts, which cannot meddle
-// with what it sees of the document.
+// look evaluates an expression in an isolated world, which the page's scripts cannot
+// manipulate.
 func look[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
 	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)
@@ -132,7 +131,7 @@ func look[T any](ctx context.Context, expression string) (T, error) {
 	}))
 }
 
-// expect waits for what the request expects to stand on the page.
+// expect waits for the expected content of the page.
 func (t *tab) expect() error {
 	var found string
 	want := t.req.Expect
@@ -158,7 +157,7 @@ func (t *tab) expect() error {
 	}
 }
 
-// literal is s as a JavaScript string.
+// literal encodes s as a JavaScript string.
 func literal(s string) string {
 	raw, err := json.Marshal(s)
 	if err != nil { // a string always has a JSON form
@@ -167,8 +166,8 @@ func literal(s string) string {
 	return string(raw)
 }
 
-// markup gives the document's HTML, nothing for one without content, and null for one
-// longer than allowed.
+// markup returns the document's HTML, "" for a document without content, and null for one that
+// is too long.
 const markup = `(bound => {
 	const root = document.documentElement;
 	if (!root || (!root.attributes.length && document.body && !document.body.attributes.length && !document.head?.childNodes.length && !document.body.childNodes.length)) return "";
@@ -177,11 +176,11 @@ const markup = `(bound => {
 	return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\n" : "") + html;
 })`
 
-// document is the page's body, see [Result].
+// document returns the page's body, see [Result].
 func (t *tab) document() ([]byte, error) {
 	p := t.events.progress()
 	if p.response == nil || p.response.MimeType == "" {
-		return nil, nil // an answer without a document
+		return nil, nil // no document
 	}
 	if p.response.MimeType != "text/html" && p.response.MimeType != "application/xhtml+xml" {
 		raw, err := chromedp.Call(t.ctx, network.GetResponseBody, network.GetResponseBodyParams{RequestID: network.RequestID(p.id)})
@@ -211,7 +210,7 @@ func errTooLong() error {
 	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
 }
 
-// picture is a PNG of the whole page.
+// picture returns a PNG of the whole page.
 func (t *tab) picture() ([]byte, error) {
 	m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
 	if err != nil {

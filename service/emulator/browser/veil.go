@@ -8,14 +8,13 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// veil hides from a client what is not for it: Chromium's own pages, from
-// which a script reaches more than a page of the web does, and the tabs that we open
-// for a moment to prime a browser context.
+// veil hides targets from a client: Chromium's internal pages, whose scripts have more access
+// than those of web pages, and the tabs that prime a browser context.
 type veil struct {
 	s *session
 
 	mu       sync.Mutex
-	contexts map[string]bool   // browser contexts that are not the client's yet
+	contexts map[string]bool   // browser contexts that are not ready for the client
 	hidden   map[string]bool   // targets
 	shut     map[string]bool   // sessions with hidden targets
 	targets  map[string]string // the client's sessions and their targets
@@ -23,8 +22,8 @@ type veil struct {
 	asked    map[int64]bool
 }
 
-// firstID is where the ids of the emulator's commands on the client's plane begin. Clients
-// count from 1.
+// firstID is the first id of the emulator's commands on the client's plane. Clients count
+// from 1.
 const firstID = 1 << 30
 
 func (v *veil) begin(s *session) {
@@ -33,7 +32,7 @@ func (v *veil) begin(s *session) {
 	v.targets, v.asked = map[string]string{}, map[int64]bool{}
 }
 
-// cover hides a browser context and what is in it until uncover.
+// cover hides a browser context and its targets until uncover.
 func (v *veil) cover(browserContext string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,14 +45,14 @@ func (v *veil) uncover(browserContext string) {
 	delete(v.contexts, browserContext)
 }
 
-// locked tells whether a session of the client's is with a hidden target.
+// locked reports whether a session of the client is attached to a hidden target.
 func (v *veil) locked(session string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.shut[session]
 }
 
-// target is the target of a client's session.
+// target returns the target of a client's session.
 func (v *veil) target(session string) (string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -61,7 +60,7 @@ func (v *veil) target(session string) (string, bool) {
 	return id, ok
 }
 
-// session is a client's session with a target, or the empty string.
+// session returns a client's session with a target, or "".
 func (v *veil) session(target string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -73,7 +72,7 @@ func (v *veil) session(target string) string {
 	return ""
 }
 
-// hides looks at a message for the client, and tells whether it stays here.
+// hides reports whether to keep a message from the client, and tracks its targets.
 func (v *veil) hides(raw []byte) bool {
 	e := readEnvelope(raw)
 	v.mu.Lock()
@@ -112,14 +111,14 @@ func (v *veil) hides(raw []byte) bool {
 	return false
 }
 
-// hidesInfo tells whether a target of a list stays here.
+// hidesInfo reports whether to keep a target of a list from the client.
 func (v *veil) hidesInfo(info json.RawMessage) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.hiddenTarget(gjson.ParseBytes(info))
 }
 
-// hiddenTarget decides on a target's description. v.mu is held.
+// hiddenTarget reports whether to hide a target by its description. The caller holds v.mu.
 func (v *veil) hiddenTarget(info gjson.Result) bool {
 	id := info.Get("targetId").String()
 	if v.contexts[info.Get("browserContextId").String()] || privileged(info.Get("url").String()) || info.Get("type").String() == "browser_ui" {
@@ -128,8 +127,8 @@ func (v *veil) hiddenTarget(info gjson.Result) bool {
 	return v.hidden[id]
 }
 
-// detach ends a client's session with a hidden target, which also lets a target go on
-// that waits for its debugger. v.mu is held.
+// detach ends a client's session with a hidden target, which also resumes a target that waits
+// for its debugger. The caller holds v.mu.
 func (v *veil) detach(e envelope) {
 	v.next++
 	v.asked[v.next] = true
@@ -138,7 +137,7 @@ func (v *veil) detach(e envelope) {
 		params: fmt.Appendf(nil, `{"sessionId":%s}`, quoted(e.attached)),
 	}
 	v.s.spawn(func() {
-		// It fails when Chromium is gone, and the session with it.
+		// Fails only if Chromium, and so the session, has ended.
 		_ = v.s.chrom.mux.send(c.encode())
 	})
 }
