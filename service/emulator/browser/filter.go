@@ -20,7 +20,7 @@ type command struct {
 	params  json.RawMessage // an object, or nil
 }
 
-// protocolError is how a command is refused: Chromium's own shape of an error.
+// protocolError refuses a command, in the shape of Chromium's errors.
 type protocolError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
@@ -40,9 +40,9 @@ func refuse(code int, format string, args ...any) *protocolError {
 	return &protocolError{Code: code, Message: fmt.Sprintf(format, args...)}
 }
 
-// readCommand reads a client's message. Only what was read is passed on, encoded
-// again: two readers of the same bytes may disagree (a name that stands twice), and
-// then the filter would see another command than Chromium.
+// readCommand reads a client's message. Chromium gets the parsed command, encoded again,
+// because two parsers may read the same bytes differently (such as a duplicate name), and the
+// filter must see the command that Chromium sees.
 func readCommand(raw []byte) (command, error) {
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &fields); err != nil {
@@ -71,7 +71,7 @@ func readCommand(raw []byte) (command, error) {
 	return c, nil
 }
 
-// encode is the command as it goes to Chromium.
+// encode encodes the command for Chromium.
 func (c command) encode() []byte {
 	out := append([]byte(`{"id":`), c.id...)
 	out = append(append(out, `,"method":`...), quoted(c.method)...)
@@ -84,7 +84,7 @@ func (c command) encode() []byte {
 	return append(out, '}')
 }
 
-// reply is the answer to a command: a result, or an error.
+// reply encodes the answer to a command: a result, or an error.
 func (c command) reply(result any, failure *protocolError) []byte {
 	m := struct {
 		ID      json.RawMessage `json:"id"`
@@ -102,25 +102,25 @@ func (c command) reply(result any, failure *protocolError) []byte {
 	return raw
 }
 
-// rule decides on a command: it comes back as it may be sent to Chromium.
+// rule refuses a command, or returns it as Chromium may get it.
 type rule func(command) (command, *protocolError)
 
-// domains are those that a client may use. What is not here reaches beyond pages: the
-// machine (SystemInfo, Tracing, DeviceAccess, BluetoothEmulation, SmartCardEmulation),
-// its network (Tethering, Cast), programs on it (Extensions, PWA), its files
-// (FileSystem), or is not known to this list, as a newer Chromium's may be.
+// domains lists the domains that a client may use. The others reach beyond pages, to the machine
+// (SystemInfo, Tracing, DeviceAccess, BluetoothEmulation, SmartCardEmulation), its network
+// (Tethering, Cast), its programs (Extensions, PWA) or its files (FileSystem), or come from a
+// newer Chromium.
 var domains = set(`Accessibility Animation Audits BackgroundService CSS CacheStorage Console
 	DOM DOMDebugger DOMSnapshot DOMStorage Debugger DeviceOrientation Emulation
 	EventBreakpoints Fetch HeapProfiler IO IndexedDB Input Inspector LayerTree
 	Log Media Memory Network Overlay Page Performance PerformanceTimeline
 	Profiler Runtime Schema Security ServiceWorker Storage WebAudio WebAuthn`)
 
-// withheld are the commands of those domains that reach the machine's files and its
+// withheld lists the commands of those domains that access the machine's files and
 // certificates.
 var withheld = set(`DOM.setFileInputFiles DOM.getFileInfo Page.handleFileChooser
 	Page.setDownloadBehavior Network.setCertificate Network.loadNetworkResourceToFile`)
 
-// commands are those that a client may use in the domains Target and Browser.
+// commands lists the commands of the domains Target and Browser that a client may use.
 var commands = set(`Target.activateTarget Target.attachToTarget Target.attachToBrowserTarget Target.autoAttachRelated
 	Target.closeTarget Target.createBrowserContext Target.createTarget Target.detachFromTarget
 	Target.disposeBrowserContext Target.getBrowserContexts Target.getTargetInfo Target.getTargets
@@ -129,7 +129,7 @@ var commands = set(`Target.activateTarget Target.attachToTarget Target.attachToB
 	Browser.setContentsSize Browser.grantPermissions Browser.resetPermissions Browser.setPermission
 	Browser.setDownloadBehavior Browser.cancelDownload`)
 
-// rules are for the commands that pass with some parameters only.
+// rules restricts the parameters of commands.
 var rules = map[string]rule{
 	"Page.navigate":                      addressed(pageAddress),
 	"Target.createTarget":                addressed(pageAddress),
@@ -149,7 +149,7 @@ func set(words string) map[string]bool {
 	return all
 }
 
-// screen decides on a command by the tables.
+// screen applies the tables to a command.
 func screen(c command) (command, *protocolError) {
 	domain, _, _ := strings.Cut(c.method, ".")
 	if !commands[c.method] && (!domains[domain] || withheld[c.method]) {
@@ -161,11 +161,11 @@ func screen(c command) (command, *protocolError) {
 	return c, nil
 }
 
-// object is the command's parameters by name.
+// object returns the command's parameters by name.
 func (c command) object() map[string]json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if c.params != nil {
-		// It was read as an object before.
+		// readCommand has checked that it is an object.
 		_ = json.Unmarshal(c.params, &fields)
 	}
 	return fields
@@ -180,7 +180,7 @@ func (c command) with(fields map[string]json.RawMessage) command {
 	return c
 }
 
-// addressed lets a command pass whose url is allowed, with the url as it was read.
+// addressed permits a command whose url is allowed, with the url as parsed.
 func addressed(allowed func(string) bool) rule {
 	return func(c command) (command, *protocolError) {
 		fields := c.object()
@@ -203,7 +203,7 @@ func addressed(allowed func(string) bool) rule {
 	}
 }
 
-// only drops every parameter but those named, unless a dropped one matters.
+// only drops all other parameters, and refuses the command if one of them matters.
 func only(names ...string) rule {
 	return func(c command) (command, *protocolError) {
 		fields := c.object()
@@ -221,14 +221,14 @@ func only(names ...string) rule {
 	}
 }
 
-// noDownloads: clients set the behaviour without being asked; here it is always the same.
+// noDownloads always denies downloads, because clients set the behaviour routinely.
 func noDownloads(c command) (command, *protocolError) {
 	fields := c.object()
 	fields["behavior"] = quoted("deny")
 	return only("behavior", "browserContextId", "eventsEnabled")(c.with(fields))
 }
 
-// withoutFiles refuses to drop files on a page.
+// withoutFiles refuses dropping files on a page.
 func withoutFiles(c command) (command, *protocolError) {
 	fields := c.object()
 	var data map[string]json.RawMessage
@@ -247,8 +247,8 @@ func withoutFiles(c command) (command, *protocolError) {
 	return c.with(fields), nil
 }
 
-// webAddress and pageAddress decide by prefix, after taking out what a browser ignores
-// in an address, so that no way of writing another scheme passes.
+// webAddress and pageAddress check the prefix of an address without the characters that a
+// browser ignores, so that no spelling of another scheme passes.
 func webAddress(address string) bool {
 	s := strings.ToLower(plainAddress(address))
 	return strings.HasPrefix(s, "http://") || strings.HasPrefix(s, "https://")
@@ -263,7 +263,7 @@ func pageAddress(address string) bool {
 		blank && (rest == "" || rest[0] == '#' || rest[0] == '?')
 }
 
-// plainAddress drops the controls and blanks that the URL Standard drops.
+// plainAddress removes the control characters and blanks that the URL Standard ignores.
 func plainAddress(address string) string {
 	address = strings.TrimFunc(address, func(r rune) bool { return r <= ' ' })
 	return strings.Map(func(r rune) rune {
@@ -274,8 +274,8 @@ func plainAddress(address string) string {
 	}, address)
 }
 
-// privileged tells whether a target's address is one of the browser's own pages, from
-// which scripts reach more than a page of the web does.
+// privileged reports whether an address is an internal page of the browser, whose scripts have
+// more access than those of web pages.
 func privileged(address string) bool {
 	scheme, _, ok := strings.Cut(plainAddress(address), ":")
 	if !ok {
@@ -288,8 +288,8 @@ func privileged(address string) bool {
 	return true
 }
 
-// siteOf is the domain that a session's limit counts: the registrable one, or the host
-// itself where there is none (addresses, lab.test's kind). Empty for pages without a host.
+// siteOf returns the domain that a session's limit counts: the registrable domain, or the host if
+// it has none (addresses, lab.test). It is "" for pages without a host.
 func siteOf(address string) string {
 	u, err := url.Parse(plainAddress(address))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" {

@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// startWait bounds the time from starting Chromium to its first answer. Two
-	// busy processors need some seconds for it.
+	// startWait bounds the time from starting Chromium to its first answer, which may take
+	// some seconds on a busy machine.
 	startWait = 30 * time.Second
-	// keptOutput is how much of what Chromium says at a failed start goes into the
-	// error, in bytes.
+	// keptOutput is how many bytes of Chromium's output the error of a failed start
+	// contains.
 	keptOutput = 2 << 10
-	// removeWait bounds the attempts to remove the folder of an ended Chromium,
-	// whose children may still be writing to it.
+	// removeWait bounds the attempts to remove the folder of an ended Chromium, whose
+	// children may still write to it.
 	removeWait = 5 * time.Second
 )
 
@@ -32,11 +32,11 @@ type chromium struct {
 	dir  string
 	mux  *mux
 	out  *tail
-	gone chan struct{} // closed when process and folder are gone
+	gone chan struct{} // closed once the process has ended and the folder is removed
 	once sync.Once
 }
 
-// launch runs a Chromium and waits until it answers.
+// launch starts a Chromium and waits until it answers.
 func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	program, err := Find(b.cfg.Path)
 	if err != nil {
@@ -47,11 +47,11 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 		return nil, fmt.Errorf("making the folder of a browser: %w", err)
 	}
 	c := &chromium{dir: dir, out: &tail{max: keptOutput}, gone: make(chan struct{})}
-	// The process outlives ctx on purpose: its life is the pool's, see end.
-	c.cmd = exec.Command(program, b.arguments(ctx, dir)...) //nolint:noctx // the life of the process is the pool's, not the first caller's
+	// The process outlives ctx. The pool ends it, see end.
+	c.cmd = exec.Command(program, b.arguments(ctx, dir)...) //nolint:noctx // the pool ends the process, not its first caller
 	c.cmd.Dir, c.cmd.Env = dir, environment(dir)
 	c.cmd.Stdout, c.cmd.Stderr = c.out, c.out
-	// A child that survives the main process must not hold up Wait.
+	// A child that survives the main process must not delay Wait.
 	c.cmd.WaitDelay = time.Second
 	pipe, err := startPiped(c.cmd)
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *Browsers) launch(ctx context.Context) (*chromium, error) {
 	return c, nil
 }
 
-// startPiped starts cmd with two pipes to be driven by, and gives our ends of them.
+// startPiped starts cmd with two debugging pipes, and returns the emulator's ends of them.
 func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	childRead, write, err := os.Pipe()
 	if err != nil {
@@ -94,7 +94,7 @@ func startPiped(cmd *exec.Cmd) (io.ReadWriteCloser, error) {
 	return pipe, nil
 }
 
-// pipes are our ends of the two pipes that Chromium is driven by.
+// pipes are the emulator's ends of the two debugging pipes.
 type pipes struct {
 	io.ReadCloser
 	write io.WriteCloser
@@ -104,10 +104,10 @@ func (p pipes) Write(b []byte) (int, error) { return p.write.Write(b) }
 
 func (p pipes) Close() error { return errors.Join(p.ReadCloser.Close(), p.write.Close()) }
 
-// reap waits for the process, then ends what it left: children and the folder.
+// reap waits for the process, then ends its children and removes the folder.
 func (c *chromium) reap() {
 	defer close(c.gone)
-	// Wait's error says how it ended, which the pipe's end says as well.
+	// The end of the pipe reports the end of the process, so its error is not needed.
 	_ = c.cmd.Wait()
 	c.mux.close(errChromiumGone)
 	killGroup(c.cmd)
@@ -118,12 +118,12 @@ func (c *chromium) reap() {
 	}
 }
 
-// end stops Chromium and waits until process, children and folder are gone.
+// end stops Chromium and waits until process and children have ended, and the folder is removed.
 func (c *chromium) end() {
 	c.once.Do(func() {
 		c.mux.close(errChromiumGone)
 		select {
-		case <-c.gone: // and its number may be another process's by now
+		case <-c.gone: // its number may belong to another process now
 		default:
 			killGroup(c.cmd)
 		}
@@ -131,13 +131,13 @@ func (c *chromium) end() {
 	<-c.gone
 }
 
-// alive tells whether Chromium still answers on its pipe.
+// alive reports whether the pipe to Chromium is open.
 func (c *chromium) alive() bool { return c.mux.ctx.Err() == nil }
 
-// environment is the part of our environment that Chromium gets: where programs and fonts
-// are, and the language. No secret is among it. It may write to its folder, in which it runs.
-// The temporary folder is named by a relative path: Chromium makes a socket in it, and the
-// path of a socket has room for 103 bytes.
+// environment returns the environment of Chromium: the variables of the emulator that locate
+// programs and fonts or set the language, which contain no secrets, and folders below its
+// working folder. The temporary folder has a relative path, because Chromium makes a socket in
+// it, and a socket's path is limited to 103 bytes.
 func environment(dir string) []string {
 	temp := dir
 	if runtime.GOOS != "windows" {
@@ -156,18 +156,18 @@ func (b *Browsers) arguments(ctx context.Context, dir string) []string {
 	args := []string{
 		"--headless", "--disable-gpu", "--hide-scrollbars", "--mute-audio", "--force-color-profile=srgb",
 		"--user-data-dir=" + dir, "--disable-dev-shm-usage", "--remote-debugging-pipe",
-		// Nothing of its own: no first run, no updates, no reports, no discovery.
+		// No background work: no first run, no updates, no reports, no discovery.
 		"--no-first-run", "--no-default-browser-check", "--no-pings", "--no-service-autorun",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-default-apps",
 		"--disable-extensions", "--disable-domain-reliability", "--disable-client-side-phishing-detection",
 		"--disable-breakpad", "--disable-crash-reporter", "--metrics-recording-only", "--password-store=basic", "--use-mock-keychain",
 		"--disable-popup-blocking", "--disable-prompt-on-repost", "--disable-hang-monitor",
 		"--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
-		// MediaRouter looks for devices by multicast; HttpsUpgrades turns http addresses
-		// into https ones, which are other addresses.
+		// MediaRouter looks for devices by multicast; HttpsUpgrades changes http addresses
+		// to https ones.
 		"--disable-features=Translate,OptimizationHints,MediaRouter,DialMediaRouteProvider,AutofillServerCommunication,HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,LocalNetworkAccessChecks,InterestFeedContentSuggestions",
-		// All traffic by the egress, loopback targets too; no name resolved here; no
-		// UDP, which no proxy of this kind carries.
+		// All traffic passes through the egress, even to loopback targets. Chromium resolves
+		// no names and uses no UDP, which an HTTP proxy does not carry.
 		"--proxy-server=http://" + b.egress.addr(), "--proxy-bypass-list=<-loopback>",
 		"--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 		"--disable-quic", "--webrtc-ip-handling-policy=disable_non_proxied_udp", "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
@@ -176,16 +176,16 @@ func (b *Browsers) arguments(ctx context.Context, dir string) []string {
 		args = append(args, "--ignore-certificate-errors-spki-list="+strings.Join(b.trust, ","))
 	}
 	if os.Geteuid() == 0 {
-		args = append(args, "--no-sandbox") // Chromium refuses to start as root with it
+		args = append(args, "--no-sandbox") // as root, Chromium does not start with a sandbox
 	}
-	// One that does not say its version calls itself what it likes.
+	// Without a known version, Chromium keeps its user agent.
 	if product, err := b.product(ctx); err == nil {
 		args = append(args, "--user-agent="+userAgent(product))
 	}
 	return append(args, "about:blank")
 }
 
-// errChromiumGone says that Chromium ended, by itself or ended by us.
+// errChromiumGone means that Chromium has ended, or was ended.
 var errChromiumGone = errors.New("the browser process ended")
 
 // tail keeps the last bytes written to it.

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// inherit gives cmd the debugging pipes. There are no descriptors 3 and 4 on Windows:
-// Chromium gets two inherited handles.
+// inherit gives cmd the debugging pipes, as two inherited handles, because Windows has no
+// descriptors 3 and 4.
 func inherit(cmd *exec.Cmd, read, write *os.File) error {
 	handles := []syscall.Handle{syscall.Handle(read.Fd()), syscall.Handle(write.Fd())}
 	for _, h := range handles {
@@ -23,7 +23,7 @@ func inherit(cmd *exec.Cmd, read, write *os.File) error {
 	return nil
 }
 
-// killGroup kills the process; its children end with it, by Chromium's own job object.
+// killGroup kills the process. Chromium's job object ends its children with it.
 func killGroup(cmd *exec.Cmd) {
 	_ = cmd.Process.Kill()
 }

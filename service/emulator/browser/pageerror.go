@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Codes of a [PageError]. They are the unlocker's of the public documentation.
+// The codes of a [PageError], which are those of the unlocker (public documentation).
 const (
 	CodeNavigationTimeout = "navigation_timeout"
 	CodeExpectElement     = "expect_element"
@@ -17,24 +17,24 @@ const (
 	CodeClosed            = "net_err_closed"
 )
 
-// PageError says why a page did not come to be. Its Code is what x-brd-error-code
-// says in public documentation: one of the constants above, or the browser's own
-// error in the form net_err_cert_authority_invalid.
+// PageError is the reason why a page could not be opened. Its Code is an x-brd-error-code of the
+// public documentation: one of the constants above, or the browser's error in the form
+// net_err_cert_authority_invalid.
 type PageError struct {
 	Code string
-	// Text is for people; it holds nothing secret.
+	// Text is for people; it contains no secrets.
 	Text string
-	// Err is the error of the seat's [Dial], where the target could not be reached.
+	// Err is the error of the seat's [Dial], if the target could not be reached.
 	Err error
 }
 
 func (e *PageError) Error() string { return e.Code + ": " + e.Text }
 
-// Unwrap gives the dialer's error.
+// Unwrap returns the dialer's error.
 func (e *PageError) Unwrap() error { return e.Err }
 
 // netError turns Chromium's error text ("net::ERR_CERT_DATE_INVALID") into a
-// PageError. dialed is the dialer's word on the page's address, if it refused it.
+// PageError. dialed is the dialer's error for the page's address, or nil.
 func netError(text string, dialed error) *PageError {
 	if dialed != nil {
 		return &PageError{Code: CodeProxy, Text: "the target could not be reached: " + dialed.Error(), Err: dialed}
@@ -55,8 +55,8 @@ func netError(text string, dialed error) *PageError {
 	}
 }
 
-// explain finds the reason of an error: the caller's time is over, the caller left, or the
-// browser died. Any other stays as it is, and so does a PageError, unless the caller left.
+// explain finds the reason of an error: the time is over, the caller has left, or the browser has
+// crashed. It returns any other error unchanged, and a PageError unless the caller has left.
 func explain(ctx context.Context, alive bool, during string, err error) error {
 	var page *PageError
 	timeIsUp := errors.Is(context.Cause(ctx), errTimeIsUp)
@@ -74,5 +74,5 @@ func explain(ctx context.Context, alive bool, during string, err error) error {
 	}
 }
 
-// errTimeIsUp is the cause of a context that a page's time limit ended.
+// errTimeIsUp is the cause of a context whose page has reached its time limit.
 var errTimeIsUp = errors.New("the page's time is up")

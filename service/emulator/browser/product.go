@@ -13,7 +13,7 @@ import (
 // versionWait bounds asking Chromium for its version.
 const versionWait = 20 * time.Second
 
-// product is Chromium's version, "156.0.8078.79". It is asked once.
+// product returns Chromium's version, like "156.0.8078.79". It asks Chromium once.
 func (b *Browsers) product(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	known := b.productKnown
@@ -47,8 +47,8 @@ func (b *Browsers) product(ctx context.Context) (string, error) {
 	return known, nil
 }
 
-// userAgent is what a Chromium with a window calls itself: the one without says that
-// it has none, which pages take for a robot.
+// userAgent is the user agent of a Chromium with a window. That of a headless one gives it away
+// as a robot.
 func userAgent(product string) string {
 	major, _, _ := strings.Cut(product, ".")
 	system := map[string]string{
