@@ -72,9 +72,6 @@ func (p Paths) RotationsDir() string { return filepath.Join(p.Data, "rotations")
 // SecretsDir holds the encrypted files of file: references.
 func (p Paths) SecretsDir() string { return filepath.Join(p.Data, "secrets") }
 
-// IdentityFile is the key to the secrets folder.
-func (p Paths) IdentityFile() string { return filepath.Join(p.Data, "secrets.key") }
-
 // JournalFile is the database of everything that happened.
 func (p Paths) JournalFile() string { return filepath.Join(p.Data, "journal.db") }
 

@@ -36,7 +36,7 @@ func TestEveryFileHasAPlaceOfItsOwnInsideTheFourFolders(t *testing.T) {
 	p := Paths{Config: "/c", Data: "/d", State: "/s", Cache: "/k"}
 	seen := map[string]bool{}
 	for _, path := range []string{
-		p.ConfigFile(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.IdentityFile(), p.JournalFile(), p.BodiesDir(),
+		p.ConfigFile(), p.KeysFile(), p.RotationsDir(), p.SecretsDir(), p.JournalFile(), p.BodiesDir(),
 		p.DownloadsDir(), p.RequestsDir(), p.EmulatorDir(), p.EmulatorFile(), p.LogFile(),
 	} {
 		if seen[path] || len(filepath.Dir(path)) != 2 {

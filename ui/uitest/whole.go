@@ -11,7 +11,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
-	uv "github.com/charmbracelet/ultraviolet"
 	"github.com/charmbracelet/x/exp/golden"
 	"github.com/charmbracelet/x/exp/teatest/v2"
 	"github.com/charmbracelet/x/vt"
@@ -79,13 +78,6 @@ func (p *Whole) Styled() string {
 	p.t.Helper()
 	p.replay()
 	return p.emu.Render() + "\n"
-}
-
-// CellAt is one cell with its style; nil outside the screen.
-func (p *Whole) CellAt(x, y int) *uv.Cell {
-	p.t.Helper()
-	p.replay()
-	return p.emu.CellAt(x, y)
 }
 
 // WaitFor waits until every text is on the screen and the screen stays unchanged, and

@@ -68,9 +68,6 @@ func (r *resultsPage) some(n int, wanted func(*article) bool) []hit {
 	return out
 }
 
-// All is everything that was found.
-func (r *resultsPage) All() []int { return r.all }
-
 // Shown are the results of this page.
 func (r *resultsPage) Shown() []hit {
 	var out []hit
