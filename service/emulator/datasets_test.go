@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -87,7 +88,9 @@ type rec struct {
 }
 
 func TestAJobFetchesAndExtracts(t *testing.T) {
-	g := start(t, Options{})
+	sc := scenario.Demo()
+	sc.PageDelay = 300 * time.Millisecond // the job is still running when its result is first asked for
+	g := start(t, Options{Scenario: sc})
 	id := g.trigger("gd_products", "http://lab.test/shop", "https://lab.test/product/6")
 	if a := g.download(id, ""); a.status != http.StatusAccepted || !strings.Contains(a.body, "Snapshot is not ready yet") {
 		t.Errorf("at once: %+v", a)

@@ -152,7 +152,7 @@ func jobStateScreens(s scripted) []screen {
 		p.WaitFor("row 1")
 	}}
 	return []screen{
-		one("gd_refused", "refused"), one("gd_failed", "failed", "--wait"), one("gd_canceled", "canceled", "--wait"),
+		one("gd_products", "ready", "--wait"), one("gd_refused", "refused"), one("gd_failed", "failed", "--wait"), one("gd_canceled", "canceled", "--wait"),
 		notSent, accepted, running, cancel, sendingJob, badRows,
 	}
 }

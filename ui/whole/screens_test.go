@@ -289,7 +289,6 @@ func jobScreens(silent string) []screen {
 	}
 	return []screen{
 		{name: "jobs/empty", steps: list("no jobs yet")},
-		{name: "jobs/ready", before: launched, steps: list("ready", "gd_products")},
 		{name: "jobs/may-have-started", before: func(h *home) {
 			h.write("urls.txt", "http://lab.test/ok\n")
 			h.env["ZONEDECK_API_KEY"] = "a-key-of-nobody"
