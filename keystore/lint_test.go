@@ -243,3 +243,16 @@ func TestAKeyThatCannotBeUsedSaysWhatToPick(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 }
+
+func TestADayIsCountedAsOne(t *testing.T) {
+	for left, want := range map[time.Duration]string{
+		23 * time.Hour: ", within a day", 24 * time.Hour: ", in 1 day", 47 * time.Hour: ", in 1 day", 48 * time.Hour: ", in 2 days",
+	} {
+		k := goodKey()
+		k.Expires = model.ExpiresAt(today.Add(left))
+		fs := Lint([]model.Key{k}, today)
+		if len(fs) != 1 || !strings.HasSuffix(fs[0].Text, want) {
+			t.Errorf("%s before the expiry: %+v, want %q", left, fs, want)
+		}
+	}
+}

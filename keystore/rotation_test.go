@@ -330,3 +330,22 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 		t.Errorf("the rotation became %+v, %v", after, err)
 	}
 }
+
+func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
+	dir := t.TempDir()
+	r := OpenRotations(dir)
+	p := plan(t, RotateByNewKey)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got, ok, err := r.Running(p.Key)
+	if !ok || got.ID != p.ID || !errors.Is(err, ErrRotationFile) {
+		t.Errorf("%q, %v, %v", got.ID, ok, err)
+	}
+	if _, ok, err := r.Running("another"); ok || !errors.Is(err, ErrRotationFile) {
+		t.Errorf("a key without one: %v, %v", ok, err)
+	}
+}

@@ -37,7 +37,7 @@ func ReadUsername(s string, known []ZoneName) ([]Reading, error) {
 	base := Credential{Prefix: tokens[0], Account: AccountID(tokens[2])}
 	rest := tokens[4:]
 	var likely, others []Reading
-	for end := 1; end <= len(rest); end++ {
+	for end := range len(rest) + 1 {
 		c := base
 		c.Zone = ZoneName(strings.Join(rest[:end], "-"))
 		isKnown := slices.Contains(known, c.Zone)

@@ -9,9 +9,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -24,7 +26,9 @@ type house struct {
 	tests        []string                 // import paths of packages with tests
 	usual        map[string]time.Duration // a test package's time without a mutant
 	reached      map[string]coverage      // by test package
+	dirs         map[string]string        // a test package's folder
 	own          bool                     // only a mutant's own package is asked
+	alone        sync.RWMutex             // held whole while a mutant's tests run alone
 }
 
 type pkg struct {
@@ -32,13 +36,17 @@ type pkg struct {
 	GoFiles, TestGoFiles, XTestGoFiles []string
 }
 
-// newHouse lists model, keystore and service, without the emulator.
+// newHouse lists model, keystore and service, without the emulator and what only
+// tests import.
 func newHouse(ctx context.Context, scratch string) (*house, error) {
 	top, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	h := &house{top: top, scratch: scratch, usual: map[string]time.Duration{}, reached: map[string]coverage{}}
+	h := &house{
+		top: top, scratch: scratch,
+		usual: map[string]time.Duration{}, reached: map[string]coverage{}, dirs: map[string]string{},
+	}
 	if err := h.environment(ctx); err != nil {
 		return nil, err
 	}
@@ -52,9 +60,10 @@ func newHouse(ctx context.Context, scratch string) (*house, error) {
 		if err := dec.Decode(&p); err != nil {
 			return nil, err
 		}
-		if strings.HasSuffix(p.ImportPath, "/service/emulator") || strings.Contains(p.ImportPath, "/service/emulator/") {
+		if _, below, ok := strings.Cut(p.ImportPath+"/", "/service/"); ok && (strings.HasPrefix(below, "emulator/") || below == "servicetest/") {
 			continue
 		}
+		h.dirs[p.ImportPath] = p.Dir
 		h.packages = append(h.packages, p)
 		if len(p.TestGoFiles)+len(p.XTestGoFiles) > 0 {
 			h.tests = append(h.tests, p.ImportPath)
@@ -129,7 +138,8 @@ func (h *house) measure(ctx context.Context) error {
 				break
 			}
 			began := time.Now()
-			out, err = h.goTest(ctx, "-count=1", "-coverpkg="+strings.Join(mutated, ","), "-coverprofile="+profile, test)
+			out, err = h.command(ctx, "go", "test", "-count=1", "-vet=off", "-failfast", "-exec=sh -c '"+limited+"' sh",
+				"-coverpkg="+strings.Join(mutated, ","), "-coverprofile="+profile, test).CombinedOutput()
 			h.usual[test] = time.Since(began)
 		}
 		if err != nil {
@@ -147,35 +157,97 @@ func (h *house) measure(ctx context.Context) error {
 	return nil
 }
 
-func (h *house) goTest(ctx context.Context, args ...string) (out []byte, err error) {
-	// Only a mutant that does not stop asks for more than 4 GiB. The limit is on data,
-	// because Chromium reserves more addresses than that.
-	limit := `-exec=sh -c 'ulimit -d 4194304 && exec "$@"' sh`
-	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-vet=off", "-failfast", limit}, args...)...)
+// limited runs the command behind it with at most 4 GiB of memory: only a mutant
+// that does not stop asks for more. The limit is on data, because Chromium
+// reserves more addresses than that.
+const limited = `ulimit -d 4194304 && exec "$@"`
+
+func (h *house) command(ctx context.Context, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Env = h.env
 	cmd.WaitDelay = time.Second
-	return cmd.CombinedOutput()
+	return cmd
 }
 
-// try runs the tests that reach a mutant until one fails.
+// try runs the tests that reach a mutant until a package of them fails twice: a
+// busy machine fails a test once.
 func (h *house) try(ctx context.Context, m mutant) verdict {
 	overlay, err := h.overlay(m)
 	if err != nil {
 		panic(err) // the scratch folder cannot be written to
 	}
-	defer func() { _ = os.RemoveAll(filepath.Dir(overlay)) }() // the scratch folder goes in the end
+	dir := filepath.Dir(overlay)
+	defer func() { _ = os.RemoveAll(dir) }() // the scratch folder goes in the end
+	binary := filepath.Join(dir, "tests")
 	for _, test := range h.testsOf(m) {
-		timeout := 30*time.Second + 4*h.usual[test]
-		out, err := h.goTest(ctx, "-overlay="+overlay, "-timeout="+timeout.String(), test)
-		switch {
-		case err == nil:
-		case bytes.Contains(out, []byte("[build failed]")), bytes.Contains(out, []byte("[setup failed]")):
+		build := h.command(ctx, "go", "test", "-c", "-vet=off", "-ldflags=-s -w", "-overlay="+overlay, "-o", binary, test)
+		if build.Run() != nil {
 			return invalid
-		default:
-			return killed
+		}
+		if v := h.ask(ctx, binary, test); v != survived {
+			return v
 		}
 	}
 	return survived
+}
+
+// ask runs a package's tests, compiled with a mutant. Tests that fail run again
+// by themselves; those whose time is over do so while no other mutant runs, and
+// with more time.
+func (h *house) ask(ctx context.Context, binary, test string) verdict {
+	first := func() ([]byte, error) {
+		h.alone.RLock()
+		defer h.alone.RUnlock()
+		return h.runTests(ctx, binary, test, 15*time.Second+4*h.usual[test], "")
+	}
+	out, err := first()
+	if err == nil {
+		return survived
+	}
+	late := isLate(out)
+	if late {
+		h.alone.Lock()
+		defer h.alone.Unlock()
+	} else {
+		h.alone.RLock()
+		defer h.alone.RUnlock()
+	}
+	out, err = h.runTests(ctx, binary, test, 30*time.Second+4*h.usual[test], failed(out))
+	switch {
+	case err == nil:
+		return survived
+	case isLate(out):
+		return timedOut
+	default:
+		return killed
+	}
+}
+
+// runTests runs a test binary as go test does, or those tests of it that match a
+// pattern.
+func (h *house) runTests(ctx context.Context, binary, test string, timeout time.Duration, pattern string) ([]byte, error) {
+	cmd := h.command(ctx, "sh", "-c", limited, "sh", binary, "-test.failfast", "-test.timeout="+timeout.String(), "-test.run="+pattern)
+	cmd.Dir = h.dirs[test]
+	return cmd.CombinedOutput()
+}
+
+func isLate(out []byte) bool { return bytes.Contains(out, []byte("panic: test timed out after ")) }
+
+var failure = regexp.MustCompile(`(?m)^(?:--- FAIL: |\t\t)(\w+)(?:/\S*)? \([0-9.a-z]+\)$`)
+
+// failed is the pattern of the tests that an output names as failed, or as
+// running when time was over; "", which is every test, when it names none.
+func failed(out []byte) string {
+	var names []string
+	for _, found := range failure.FindAllSubmatch(out, -1) {
+		if name := string(found[1]); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "^(" + strings.Join(names, "|") + ")$"
 }
 
 // overlay writes the mutated file, and says so in the form that go test reads.

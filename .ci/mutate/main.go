@@ -16,9 +16,12 @@
 // error.
 //
 // Tests run in the mutant's own package first and then in every package whose
-// tests reach the mutated line, until one fails. A run that takes several times
-// longer than without the mutant counts as failed. A mutant that does not compile
-// is not counted; neither is one that equivalent.txt lists with a reason.
+// tests reach the mutated line, until one fails. What failed has to fail twice,
+// because a busy machine fails a test once. Tests that take several times longer
+// than without the mutant are run again with more time while no other mutant runs,
+// and count as failed when that is not enough; the report says how many did. A
+// mutant that does not compile is not counted; neither is one that equivalent.txt
+// lists with a reason.
 // Survivors are printed in the form of that file. The exit code is 1 when fewer
 // than 90 % of the mutants were killed.
 package main
@@ -119,7 +122,8 @@ func draw(all []mutant, in string, seed uint64) []mutant {
 type verdict int
 
 const (
-	killed verdict = iota
+	killed   verdict = iota
+	timedOut         // killed, too
 	survived
 	equivalent
 	invalid // it does not compile
@@ -158,8 +162,9 @@ func (h *house) runAll(ctx context.Context, drawn []mutant, n, jobs int, inTime 
 	wg.Wait()
 }
 
-// count is the tally of a package.
-type count struct{ killed, survived, equivalent, invalid int }
+// count is the tally of a package; late are those of the killed whose tests did
+// not end.
+type count struct{ killed, late, survived, equivalent, invalid int }
 
 // report collects verdicts; it is safe for concurrent use.
 type report struct {
@@ -177,9 +182,12 @@ func (r *report) add(m mutant, v verdict) {
 		r.counts[m.pkg] = c
 	}
 	switch v {
-	case killed:
+	case killed, timedOut:
 		c.killed++
 		r.done++
+		if v == timedOut {
+			c.late++
+		}
 	case survived:
 		c.survived++
 		r.done++
@@ -199,14 +207,15 @@ func (r *report) counted() int {
 
 func (r *report) print(n int, seed uint64, took time.Duration) error {
 	var sum count
-	fmt.Printf("\n%-32s %7s %9s %11s %15s\n", "package", "killed", "survived", "equivalent", "did not compile")
+	fmt.Printf("\n%-32s %7s %9s %9s %11s %15s\n", "package", "killed", "by time", "survived", "equivalent", "did not compile")
 	row := func(name string, c count) {
-		fmt.Printf("%-32s %7d %9d %11d %15d\n", name, c.killed, c.survived, c.equivalent, c.invalid)
+		fmt.Printf("%-32s %7d %9d %9d %11d %15d\n", name, c.killed, c.late, c.survived, c.equivalent, c.invalid)
 	}
 	for _, pkg := range slices.Sorted(maps.Keys(r.counts)) {
 		c := *r.counts[pkg]
 		row(pkg, c)
 		sum.killed += c.killed
+		sum.late += c.late
 		sum.survived += c.survived
 		sum.equivalent += c.equivalent
 		sum.invalid += c.invalid
@@ -214,7 +223,7 @@ func (r *report) print(n int, seed uint64, took time.Duration) error {
 	row("all", sum)
 	ran := sum.killed + sum.survived
 	share := 100 * float64(sum.killed) / float64(cmp.Or(ran, 1))
-	fmt.Printf("\nseed %d: %d of %d mutants killed (%.1f %%) in %s\n", seed, sum.killed, ran, share, took.Round(time.Second))
+	fmt.Printf("\nseed %d: %d of %d mutants killed (%.1f %%), %d of them by time, in %s\n", seed, sum.killed, ran, share, sum.late, took.Round(time.Second))
 	if ran < n {
 		fmt.Printf("%d mutants were asked for; there was no time or there were no more\n", n)
 	}

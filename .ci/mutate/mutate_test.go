@@ -109,3 +109,23 @@ func TestAMutantIsReachedWhereItsBlockRan(t *testing.T) {
 		t.Error("a broken profile was read")
 	}
 }
+
+func TestWhatFailedIsAskedAgain(t *testing.T) {
+	for name, c := range map[string]struct {
+		out, want string
+		late      bool
+	}{
+		"tests and subtests": {out: "--- FAIL: TestA (0.02s)\n    --- FAIL: TestA/b_c (0.01s)\n        x.go:1: no\n--- FAIL: TestD (1.00s)\nFAIL\n", want: "^(TestA|TestD)$"},
+		"time is over": {
+			out:  "panic: test timed out after 20s\n\trunning tests:\n\t\tTestA (20s)\n\t\tTestA/b_c (19.9s)\n\t\tTestD (1m0s)\n\ngoroutine 1 [running]:\n\tmain.f(0x1)\n\t\t/x/y.go:3 +0x1\n",
+			want: "^(TestA|TestD)$", late: true,
+		},
+		"a panic that names none": {out: "panic: no\n\ngoroutine 7 [running]:\nmain.f()\n\t/x/y.go:3 +0x1\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := failed([]byte(c.out)); got != c.want || isLate([]byte(c.out)) != c.late {
+				t.Errorf("asks %q, late %v", got, !c.late)
+			}
+		})
+	}
+}

@@ -3,8 +3,6 @@ package fetch
 import (
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -12,21 +10,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/servicetest"
 )
-
-// openIn counts the files of a folder that this process has open.
-func openIn(t *testing.T, dir string) (n int) {
-	t.Helper()
-	links, err := filepath.Glob("/proc/self/fd/*")
-	if err != nil || len(links) == 0 {
-		t.Fatal("no list of open files", err)
-	}
-	for _, l := range links {
-		if name, err := os.Readlink(l); err == nil && strings.HasPrefix(name, dir) {
-			n++
-		}
-	}
-	return n
-}
 
 func TestABodyOnDiskIsClosedWhenItHasBeenRead(t *testing.T) {
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // a collected file would be closed too
@@ -48,7 +31,7 @@ func TestABodyOnDiskIsClosedWhenItHasBeenRead(t *testing.T) {
 		if err != nil || res.Body.File == "" || len(res.Fields) != 1 || !res.Fields[0].Found {
 			t.Fatalf("format %s: %+v, %v", format, res.Fields, err)
 		}
-		if n := openIn(t, c.cfg.Bodies.Dir); n != 0 {
+		if n := servicetest.OpenIn(t, c.cfg.Bodies.Dir); n != 0 {
 			t.Errorf("format %s: %d bodies are still open", format, n)
 		}
 	}

@@ -204,3 +204,23 @@ func TestOneKeyIsHeldToItsRate(t *testing.T) {
 		}
 	})
 }
+
+func TestBreakerHoldsBackTheProxyToo(t *testing.T) {
+	var calls atomic.Int32
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) { calls.Add(1); w.WriteHeader(http.StatusTooManyRequests) }, func(t *testing.T, c *Fetcher) {
+		r := native(servicetest.Profile(""), "https://lab.test/")
+		for range exchange.BreakerCount {
+			if res, err := c.Fetch(t.Context(), r, nil); err != nil || res.Diagnosis.Rule == "breaker" {
+				t.Fatalf("%+v: %v", res.Diagnosis, err)
+			}
+		}
+		res, err := c.Fetch(t.Context(), r, nil)
+		if err != nil || res.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount {
+			t.Errorf("after %d calls: %+v, %v", calls.Load(), res.Diagnosis, err)
+		}
+		probe, err := c.Probe(t.Context(), ProbeRequest{Zone: r.Zone, Target: "https://lab.test/"}, nil)
+		if err != nil || probe.Diagnosis.Rule != "breaker" || calls.Load() != exchange.BreakerCount {
+			t.Errorf("a probe after %d calls: %+v, %v", calls.Load(), probe.Diagnosis, err)
+		}
+	})
+}

@@ -133,7 +133,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 type result struct {
 	body   io.ReadCloser
 	cancel context.CancelFunc
-	stall  *time.Timer
+	stall  *time.Timer // when it fires after the end, there is nothing left to cancel
 	tr     *exchange.Trace
 }
 
@@ -152,7 +152,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 	get.Query = url.Values{"format": {format}}
 	resp, tr, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
-		res.release()
+		cancel(context.Canceled)
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
@@ -170,15 +170,10 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 	return nil, fault
 }
 
-func (r *result) release() {
-	r.stall.Stop()
-	r.cancel()
-}
-
 // close ends the exchange and drops the rest of the body.
 func (r *result) close() {
 	_ = r.body.Close()
-	r.release()
+	r.cancel()
 	r.tr.Done()
 }
 

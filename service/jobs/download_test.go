@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 	"testing"
 
 	"zonedeck/model"
+	"zonedeck/service/exchange"
 )
 
 func TestDownloadIsWholeOrNotThere(t *testing.T) {
@@ -148,5 +150,40 @@ func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
 	table, err = cl.Records(t.Context(), "job-1", 3)
 	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "file" || table.Total != 1 || asked.Load() != before {
 		t.Errorf("%+v, %v", table, err)
+	}
+}
+
+func TestADownloadThatTheLedgerCannotTakeSaysWhereItIs(t *testing.T) {
+	var cl *Runner
+	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
+		_ = cl.cfg.Journal.Close()
+		text(200, "[1]")(w, r)
+	})
+	accepted(t, cl)
+	dest := filepath.Join(t.TempDir(), "x.json")
+	job, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+	if err == nil || !strings.Contains(err.Error(), dest) || job.File != dest || job.Bytes != 3 {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if got, err := os.ReadFile(dest); err != nil || string(got) != "[1]" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+func TestNothingOfADownloadStays(t *testing.T) {
+	for name, answer := range map[string]http.HandlerFunc{"whole": text(200, "[1]"), "refused": text(400, "no")} {
+		t.Run(name, func(t *testing.T) {
+			var used context.Context
+			cl, _ := script(t, answer)
+			cl.cfg.Wire = exchange.New(exchange.Config{Connect: func(ctx context.Context, network, addr string) (net.Conn, error) {
+				used = ctx
+				return new(net.Dialer).DialContext(ctx, network, addr)
+			}})
+			accepted(t, cl)
+			_, _ = cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil)
+			if used.Err() == nil {
+				t.Error("its context is still open")
+			}
+		})
 	}
 }

@@ -15,10 +15,12 @@ func TestPathsFollowTheEnvironmentOfTheMoment(t *testing.T) {
 		windows bool
 		want    [4]string
 	}{
-		"the home folder": {nil, false, [4]string{".config/zonedeck", ".local/share/zonedeck", ".local/state/zonedeck", ".cache/zonedeck"}},
-		"XDG":             {map[string]string{"XDG_CONFIG_HOME": home + "/c", "XDG_DATA_HOME": home + "/d", "XDG_STATE_HOME": home + "/s", "XDG_CACHE_HOME": home + "/k"}, false, [4]string{"c/zonedeck", "d/zonedeck", "s/zonedeck", "k/zonedeck"}},
-		"relative XDG":    {map[string]string{"XDG_CONFIG_HOME": "c"}, false, [4]string{".config/zonedeck", ".local/share/zonedeck", ".local/state/zonedeck", ".cache/zonedeck"}},
-		"Windows":         {map[string]string{"APPDATA": home + "/r"}, true, [4]string{"r/zonedeck", "AppData/Local/zonedeck/data", "AppData/Local/zonedeck/state", "AppData/Local/zonedeck/cache"}},
+		"the home folder":         {nil, false, [4]string{".config/zonedeck", ".local/share/zonedeck", ".local/state/zonedeck", ".cache/zonedeck"}},
+		"XDG":                     {map[string]string{"XDG_CONFIG_HOME": home + "/c", "XDG_DATA_HOME": home + "/d", "XDG_STATE_HOME": home + "/s", "XDG_CACHE_HOME": home + "/k"}, false, [4]string{"c/zonedeck", "d/zonedeck", "s/zonedeck", "k/zonedeck"}},
+		"relative XDG":            {map[string]string{"XDG_CONFIG_HOME": "c"}, false, [4]string{".config/zonedeck", ".local/share/zonedeck", ".local/state/zonedeck", ".cache/zonedeck"}},
+		"Windows, by its customs": {nil, true, [4]string{"AppData/Roaming/zonedeck", "AppData/Local/zonedeck/data", "AppData/Local/zonedeck/state", "AppData/Local/zonedeck/cache"}},
+		"Windows, elsewhere":      {map[string]string{"LOCALAPPDATA": home + "/l"}, true, [4]string{"AppData/Roaming/zonedeck", "l/zonedeck/data", "l/zonedeck/state", "l/zonedeck/cache"}},
+		"Windows":                 {map[string]string{"APPDATA": home + "/r"}, true, [4]string{"r/zonedeck", "AppData/Local/zonedeck/data", "AppData/Local/zonedeck/state", "AppData/Local/zonedeck/cache"}},
 	} {
 		p := findPaths(env(c.env), home, c.windows)
 		for i, got := range []string{p.Config, p.Data, p.State, p.Cache} {

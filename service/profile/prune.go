@@ -31,7 +31,7 @@ func PruneBodies(ctx context.Context, dir string, now time.Time) (freed int64, e
 }
 
 func pruneBodies(ctx context.Context, dir string, now time.Time, limit int64) (freed int64, err error) {
-	files, total, err := bodyFiles(ctx, dir)
+	files, total, err := bodyFiles(dir)
 	if err != nil {
 		return 0, fmt.Errorf("pruning %s: %w", dir, err)
 	}
@@ -46,15 +46,14 @@ func pruneBodies(ctx context.Context, dir string, now time.Time, limit int64) (f
 			freed += f.Size()
 		case !errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, err)
-			continue
 		}
-		total -= f.Size()
+		total -= f.Size() // no other file goes in place of one that cannot be removed
 	}
 	return freed, errors.Join(errs...)
 }
 
 // bodyFiles lists the regular files, the oldest first, and adds up their sizes.
-func bodyFiles(ctx context.Context, dir string) (files []fs.FileInfo, total int64, err error) {
+func bodyFiles(dir string) (files []fs.FileInfo, total int64, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
@@ -63,9 +62,6 @@ func bodyFiles(ctx context.Context, dir string) (files []fs.FileInfo, total int6
 		return nil, 0, err
 	}
 	for _, e := range entries {
-		if err := ctx.Err(); err != nil {
-			return nil, 0, err
-		}
 		f, err := e.Info()
 		if err != nil || !f.Mode().IsRegular() {
 			continue // gone meanwhile, or none of ours

@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,6 +41,11 @@ func TestPruneBodiesKeepsTheFolderInBounds(t *testing.T) {
 		if want = append(want, "folder"); !slices.Equal(left, sorted(want)) {
 			t.Fatalf("left %v, want %v", left, want)
 		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if freed, err := PruneBodies(ctx, dir, now); freed != 0 || err != nil {
+		t.Errorf("cancelled before it began: %d, %v", freed, err)
 	}
 	check(1000, 100, "oldest.body", "old.body", "recent.body", "now.body")
 	check(300, 100, "old.body", "recent.body", "now.body")

@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"os"
@@ -270,5 +271,17 @@ func TestAFileIsReadUpToItsBound(t *testing.T) {
 	}
 	if _, err := New(dir).Load(t.Context(), "beyond"); err == nil || err.Error() != "reading beyond.toml: it is larger than 2 MiB" {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestAListEndsWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := New(dir).Save(t.Context(), "a", full(), false); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if list, err := New(dir).List(ctx); list != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", list, err)
 	}
 }
