@@ -242,7 +242,7 @@ var answerRules = []rule{
 	{
 		name: "request_refused_4xx", class: ClassOutside, cause: CauseRequestRefused,
 		reason: "any other 4xx of the service, such as 404 for a wrong base URL: the request was not carried out",
-		when:   func(f *facts) bool { return f.refused >= 400 && f.refused < 500 },
+		when:   func(f *facts) bool { return f.refused != 0 && f.refused < 500 },
 		say: func(f *facts) string {
 			return fmt.Sprintf("The service did not carry out the request (%d).", f.refused)
 		},

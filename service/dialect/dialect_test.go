@@ -428,3 +428,40 @@ func TestProxyStatusIsReadMemberByMember(t *testing.T) {
 		}
 	}
 }
+
+func TestEscapesInANameCountAsWhatTheyStandFor(t *testing.T) {
+	var b bytes.Buffer
+	if w, err := Unwrap(strings.NewReader(`{"status_c\u006fde":200,"b\u006fdy":"page"}`), &b); err != nil || w.StatusCode != 200 || b.String() != "page" {
+		t.Errorf("%+v, %q, %v", w, b.String(), err)
+	}
+	name := func(n int) string { return `{"` + strings.Repeat("n", n-2) + `\u00e4":1,"body":"b"}` } // "ä" is two bytes
+	if _, err := Unwrap(strings.NewReader(name(256)), io.Discard); err != nil {
+		t.Errorf("a name at the bound: %v", err)
+	}
+	if _, err := Unwrap(strings.NewReader(name(257)), io.Discard); !errors.Is(err, errTooLong) {
+		t.Errorf("a name beyond the bound: %v", err)
+	}
+}
+
+func TestAListOfDialectsIsQuoted(t *testing.T) {
+	if WithJobs() != `"brightdata"` || WithDatasets() != `"brightdata"` || quoted(func(Dialect) bool { return true }) != `"documented" or "brightdata"` {
+		t.Errorf("%s, %s", WithJobs(), WithDatasets())
+	}
+}
+
+func TestATextOfTheServiceIsCutAtItsBound(t *testing.T) {
+	for n, want := range map[int]string{500: strings.Repeat("a", 500), 501: strings.Repeat("a", 500) + "…"} {
+		if got := ErrorText("text/plain", []byte(strings.Repeat("a", n))); got != want {
+			t.Errorf("%d bytes became %d", n, len(got))
+		}
+	}
+}
+
+func TestEveryDialectSendsAllBeyondTheContractOrNothing(t *testing.T) {
+	for _, d := range all() {
+		s := d.Sends()
+		if s.Exit != s.Target || s.Dataset != s.Target || s.InputFields != s.Target {
+			t.Errorf("%s: %+v", d.Name(), s)
+		}
+	}
+}

@@ -28,11 +28,10 @@ func (e *NotShownError) Error() string {
 // Unwrap gives ErrNotShown.
 func (e *NotShownError) Unwrap() error { return ErrNotShown }
 
-// notShown is the refusal of what only a dialect that sends everything knows.
+// notShown is the refusal of what the contract does not show. A dialect that goes
+// beyond the contract sends all of it.
 func notShown(what string) error {
-	return &NotShownError{What: what, Able: names(func(d Dialect) bool {
-		return d.sends.Target && d.sends.Exit && d.sends.Dataset && d.sends.InputFields
-	})}
+	return &NotShownError{What: what, Able: names(func(d Dialect) bool { return d.sends.Target })}
 }
 
 // wireRequest is the body of POST /request in the order it is written.

@@ -272,11 +272,8 @@ func (s *scanner) value(w byteWriter) error {
 		default:
 			err = s.literal(w)
 		}
-		if err != nil {
+		if err != nil || depth == 0 {
 			return err
-		}
-		if depth == 0 {
-			return nil
 		}
 	}
 }

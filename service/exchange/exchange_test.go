@@ -308,3 +308,29 @@ func TestATunnelIsRefusedByAnyStatusButSuccess(t *testing.T) {
 		}
 	}
 }
+
+func TestACallThatIsHeldBackSaysWhy(t *testing.T) {
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	var tooFast *TooFastError
+	var bad *model.RequestError
+	full := New(Config{})
+	for range BreakerCount {
+		full.breaker.note("http://api.test", http.StatusTooManyRequests)
+	}
+	for name, tc := range map[string]struct {
+		w    *Wire
+		ctx  context.Context
+		base string
+		is   func(error) bool
+	}{
+		"the breaker is open":         {full, t.Context(), "http://api.test", func(err error) bool { return errors.As(err, &tooFast) }},
+		"the caller left":             {New(Config{}), ended, "http://api.test", func(err error) bool { return errors.Is(err, context.Canceled) }},
+		"there is nowhere to send it": {New(Config{}), t.Context(), "", func(err error) bool { return errors.As(err, &bad) }},
+	} {
+		resp, tr, err := tc.w.API(tc.ctx, Call{Profile: servicetest.Profile(tc.base), KeyName: "k", Method: http.MethodGet, Path: "/x"}) //nolint:bodyclose // there is none
+		if resp != nil || !tc.is(err) || tr.Sent() || tr.Timing().Connect != -1 || tr.Timing().Total != 0 {
+			t.Errorf("%s: %v, sent %v, %+v", name, err, tr.Sent(), tr.Timing())
+		}
+	}
+}

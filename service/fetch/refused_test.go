@@ -1,10 +1,12 @@
 package fetch
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -58,5 +60,68 @@ func TestAProxyThatRepeatsTheLoginDoesNotGetItIntoTheResult(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+func TestAPreviewSaysWhyNothingCanBeSent(t *testing.T) {
+	for name, tc := range map[string]struct {
+		via    model.Via
+		change func(*profile.Profile)
+		want   string
+	}{
+		"no account":          {model.ViaNative, func(p *profile.Profile) { p.Account = "" }, "account"},
+		"no base URL":         {model.ViaAPI, func(p *profile.Profile) { p.BaseURL = "" }, "base URL"},
+		"no such dialect":     {model.ViaAPI, func(p *profile.Profile) { p.Dialect = "latin" }, "latin"},
+		"a country not shown": {model.ViaAPI, func(p *profile.Profile) { p.Dialect = "documented" }, "country"},
+	} {
+		p := servicetest.Profile("http://api.test")
+		tc.change(&p)
+		r := servicetest.Ask(p, "dc1")
+		r.Via, r.Country = tc.via, "de"
+		w := newFetcher(t, p).Preview(p, r, "")
+		if len(w.Lines) != 0 || !strings.Contains(w.Problem, tc.want) {
+			t.Errorf("%s: %q, problem %q", name, w.Lines, w.Problem)
+		}
+	}
+}
+
+// fullDisk keeps nothing.
+type fullDisk struct{}
+
+var errFull = errors.New("no space left")
+
+func (fullDisk) PutFetch(context.Context, string, model.FetchResult) error { return errFull }
+func (fullDisk) PutProbe(context.Context, string, model.ProbeResult) error { return errFull }
+func (fullDisk) PutActivity(context.Context, model.Activity) error         { return errFull }
+
+func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })}
+	p := servicetest.NativeProfile(t, px)
+	sound, _, _ := withJournal(t)
+	for name, tc := range map[string]struct {
+		journal func(*Config)
+		logged  bool
+	}{"a full disk": {func(c *Config) { c.Journal = fullDisk{} }, true}, "a sound one": {sound, false}} {
+		var log bytes.Buffer
+		c := newFetcher(t, p, tc.journal, func(c *Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+		check := func(what string) {
+			if got := log.String(); strings.Contains(got, "not kept") != tc.logged || strings.Contains(got, errFull.Error()) != tc.logged {
+				t.Errorf("%s, %s: log %q", name, what, got)
+			}
+			log.Reset()
+		}
+		if res, err := c.Fetch(t.Context(), native(p, "http://lab.test/"), nil); err != nil || !res.Diagnosis.OK() {
+			t.Errorf("%s: %+v, %v", name, res.Diagnosis, err)
+		}
+		check("a fetch")
+		if res, err := c.Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil); err != nil || !res.Diagnosis.OK() {
+			t.Errorf("%s: %+v, %v", name, res.Diagnosis, err)
+		}
+		check("a probe")
+		ctx, cancel := context.WithCancel(t.Context())
+		if _, err := c.Fetch(ctx, native(p, "http://lab.test/"), func(Event) { cancel() }); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+		check("a cancelled fetch")
 	}
 }

@@ -243,7 +243,7 @@ func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 	// The key that started the job or, when the inventory no longer has it, the
 	// profile's.
 	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, job.KeyName)
-	if err != nil && ctx.Err() == nil && job.KeyName != call.p.Key {
+	if err != nil {
 		call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, "")
 	}
 	return call, err

@@ -316,3 +316,23 @@ func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
 	}
 	servicetest.NoSecret(t, "the evidence", fmt.Sprint(d.Diagnosis.Evidence, d))
 }
+
+func TestAJobWhoseKeyIsGoneIsAskedForWithTheProfilesKey(t *testing.T) {
+	cl, asked := script(t, func(w http.ResponseWriter, r *http.Request) {
+		if got := r.Header.Get("Authorization"); got != "Bearer "+servicetest.KeyValue {
+			t.Errorf("authorization %q", got)
+		}
+		text(200, `{"status":"ready"}`)(w, r)
+	})
+	job := accepted(t, cl)
+	_, err := cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+		job.KeyName = "deleted-since"
+		return journal.JobChange{}, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = cl.Watch(t.Context(), job.ID, nil); err != nil || job.State != model.JobReady || asked.Load() != 1 {
+		t.Errorf("%+v, %v after %d polls", job, err, asked.Load())
+	}
+}

@@ -152,6 +152,8 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		"port of the address":    {"[profiles.a]\nbase_url = 'https://a.example:99999'\n", 2, "port 99999"},
 		"proxy with a port":      {head + "proxy_host = 'p.example:33335'\n", 3, "proxy_port"},
 		"proxy with a scheme":    {head + "proxy_host = 'http://p.example'\n", 3, "without scheme"},
+		"proxy with a path":      {head + "proxy_host = 'p.example/x'\n", 3, "not the name of a host"},
+		"proxy with a space":     {head + "proxy_host = 'p. example'\n", 3, "not the name of a host"},
 		"proxy with a login":     {head + "proxy_host = 'u:hunter2@p.example'\n", 3, "without scheme"},
 		"proxy, no account":      {head + "proxy_host = 'p.example'\n", 1, "hl_1234abcd"},
 		"proxy, no prefix":       {head + "proxy_host = 'p.example'\naccount = 'hl_1'\n", 1, "-customer-"},

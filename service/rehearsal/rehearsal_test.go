@@ -265,3 +265,22 @@ func FuzzParseSpan(f *testing.F) {
 		}
 	})
 }
+
+func TestABodyIsSentAsJSON(t *testing.T) {
+	kinds := map[string]string{}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kinds[r.Method] = r.Header.Get("Content-Type")
+		_, _ = w.Write([]byte(`{"now":"2026-11-21T12:00:00Z","offset":"0s"}`))
+	}))
+	defer s.Close()
+	c := client(rehearsal.Place{URL: s.URL})
+	if _, err := c.Time(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Advance(t.Context(), time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	if kinds[http.MethodGet] != "" || kinds[http.MethodPost] != "application/json" {
+		t.Errorf("content types %v", kinds)
+	}
+}

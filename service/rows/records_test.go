@@ -209,3 +209,21 @@ func FuzzReadRecords(f *testing.F) {
 		checkTable(t, table, 20)
 	})
 }
+
+func TestATableHasAtMostTwoHundredColumns(t *testing.T) {
+	for n, want := range map[int]int{199: 199, 200: 200, 201: 200} {
+		names := make([]string, n)
+		for i := range names {
+			names[i] = fmt.Sprintf("c%d", i)
+		}
+		for format, text := range map[string]string{
+			"csv":  strings.Join(names, ",") + "\n" + strings.Repeat("1,", n-1) + "1\n",
+			"json": `{"` + strings.Join(names, `":1,"`) + `":1}`,
+		} {
+			table, err := ReadRecords(strings.NewReader(text), format, 10)
+			if err != nil || len(table.Columns) != want || len(table.Rows) != 1 || len(table.Rows[0]) != want {
+				t.Errorf("%d columns of %s: %d, %d rows, %v", n, format, len(table.Columns), len(table.Rows), err)
+			}
+		}
+	}
+}
