@@ -86,9 +86,7 @@ func (s *scanner) wrapper(body *bufio.Writer) (Wrapper, error) {
 			if b != '"' {
 				return out, notWrapped("a field name is missing after a comma")
 			}
-			if err := s.r.UnreadByte(); err != nil {
-				return out, err
-			}
+			_ = s.r.UnreadByte() // a byte was just read
 		default:
 			return out, notWrapped("%q after a value", b)
 		}
@@ -394,9 +392,7 @@ func (s *scanner) unicodeEscape(w byteWriter) error {
 			r = utf8.RuneError
 			break
 		}
-		if _, err := s.r.Discard(2); err != nil {
-			return err
-		}
+		_, _ = s.r.Discard(2) // both were peeked
 		low, err := s.hex4()
 		if err != nil {
 			return err

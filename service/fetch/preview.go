@@ -29,9 +29,6 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 	if r.Via == "" {
 		r.Via = model.ViaAPI
 	}
-	if known, ok := p.Zone(string(r.Zone.Name)); ok && r.Zone.Password == "" {
-		r.Zone.Password = known.Password
-	}
 	problem := check(p, d, r)
 	var lines []string
 	if r.Via == model.ViaNative {

@@ -1,0 +1,174 @@
+package fetch
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// told is a proxy whose target says in JSON what address it was called from.
+func told(t *testing.T, answers ...string) (profile.Profile, *servicetest.Proxy) {
+	t.Helper()
+	n := 0
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answers[min(n, len(answers)-1)])
+		n++
+	})}
+	return servicetest.NativeProfile(t, px), px
+}
+
+func TestThePageMayTellTheExit(t *testing.T) {
+	for answer, want := range map[string]string{
+		`{"address":"203.0.113.9"}`:                     "203.0.113.9",
+		`{"ip":"203.0.113.9"}`:                          "203.0.113.9",
+		`{"address":"here","ip":"203.0.113.9"}`:         "203.0.113.9",
+		`{"address":"203.0.113.9:4711"}`:                "203.0.113.9",
+		`{"address":"[2001:db8::9]:4711"}`:              "2001:db8::9",
+		`{"address":"fe80::1%eth0"}`:                    "fe80::1",
+		`{"address":"203.0.113.9","ip":"203.0.113.10"}`: "203.0.113.9",
+		`{"address":"here"}`:                            "",
+		`["203.0.113.9"]`:                               "",
+		`{"address":9}`:                                 "",
+	} {
+		p, _ := told(t, answer)
+		res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, nil)
+		if err != nil || !res.Diagnosis.OK() || !slices.Equal(res.Exits, []string{want}) {
+			t.Errorf("%s: exits %q, %+v, %v", answer, res.Exits, res.Diagnosis, err)
+		}
+	}
+	if got := toldExit(http.Header{"Content-Type": {"text/html"}}, []byte(`{"ip":"203.0.113.9"}`)); got != "" {
+		t.Errorf("a page of HTML tells %q", got)
+	}
+}
+
+func TestASessionIsTestedAlone(t *testing.T) {
+	same, other := `{"ip":"203.0.113.1"}`, `{"ip":"203.0.113.2"}`
+	for name, tc := range map[string]struct {
+		answers     []string
+		exits       []string
+		run, sticky bool
+	}{
+		"it keeps its exit": {[]string{same, same}, []string{"203.0.113.1", "203.0.113.1"}, true, true},
+		"it loses its exit": {[]string{same, other}, []string{"203.0.113.1", "203.0.113.2"}, true, false},
+		"no exit is told":   {[]string{"{}"}, []string{"", ""}, false, false},
+		"one exit is told":  {[]string{same, "{}"}, []string{"203.0.113.1", ""}, false, false},
+	} {
+		p, px := told(t, tc.answers...)
+		q := ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Params: []model.Param{{Name: "country", Value: "de"}, {Name: "session", Value: "a1"}}}
+		res, err := newFetcher(t, p).Probe(t.Context(), q, nil)
+		if err != nil || !slices.Equal(res.Exits, tc.exits) || res.StickyRun != tc.run || res.Sticky != tc.sticky || len(px.Lines()) != 2 {
+			t.Errorf("%s: exits %q, sticky %v of %v, %d calls, %v", name, res.Exits, res.Sticky, res.StickyRun, len(px.Lines()), err)
+		}
+		if !strings.HasSuffix(res.Username, "-zone-dc1-country-de-session-a1") {
+			t.Errorf("%s: username %q", name, res.Username)
+		}
+	}
+}
+
+func TestRoundsAndThenTheSession(t *testing.T) {
+	p, px := told(t, `{"ip":"203.0.113.1"}`, `{"ip":"203.0.113.2"}`, `{"ip":"203.0.113.3"}`)
+	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a1"}, nil)
+	if err != nil || !slices.Equal(res.Exits, []string{"203.0.113.1", "203.0.113.2"}) || !res.StickyRun || !res.Sticky || len(px.Lines()) != 4 {
+		t.Errorf("%+v after %d calls, %v", res, len(px.Lines()), err)
+	}
+	p, px = told(t, `{"ip":"203.0.113.1"}`)
+	res, err = newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 1000}, nil)
+	if err != nil || len(res.Exits) != 50 || len(px.Lines()) != 50 || res.StickyRun {
+		t.Errorf("%d exits after %d calls, %v", len(res.Exits), len(px.Lines()), err)
+	}
+}
+
+func TestASessionThatFailsIsToldAndTheRotationKept(t *testing.T) {
+	n := 0
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if n++; n > 2 {
+			w.WriteHeader(http.StatusInternalServerError)
+		}
+		_, _ = io.WriteString(w, `{"ip":"203.0.113.1"}`)
+	})}
+	p := servicetest.NativeProfile(t, px)
+	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a1"}, nil)
+	if err != nil || res.Diagnosis.Cause != model.CauseTargetError || res.TargetStatus != 500 || len(res.Exits) != 2 || res.StickyRun || n != 3 {
+		t.Errorf("%+v after %d calls, %v", res, n, err)
+	}
+}
+
+func TestAProbeThatCannotBeMadeNamesItsField(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change func(*profile.Profile, *ProbeRequest)
+		field  string
+	}{
+		"no page is known":        {func(p *profile.Profile, _ *ProbeRequest) { p.Dialect = "documented" }, "url"},
+		"a page without a scheme": {func(_ *profile.Profile, q *ProbeRequest) { q.Target = "lab.test" }, "url"},
+		"no proxy":                {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyHost = "http://lab.test/", "" }, "profile"},
+		"no port":                 {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 0 }, "profile"},
+		"a port that is not one":  {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.ProxyPort = "http://lab.test/", 65536 }, "profile"},
+		"no account":              {func(p *profile.Profile, q *ProbeRequest) { q.Target, p.Account = "http://lab.test/", "" }, "profile"},
+		"a parameter that the contract does not show": {func(p *profile.Profile, q *ProbeRequest) {
+			p.Dialect, q.Target, q.Params = "documented", "http://lab.test/", []model.Param{{Name: "city", Value: "x"}}
+		}, "city"},
+		"a session that the contract does not show": {func(p *profile.Profile, q *ProbeRequest) {
+			p.Dialect, q.Target, q.Session = "documented", "http://lab.test/", "a1"
+		}, "session"},
+	} {
+		p := servicetest.Profile("http://api.test")
+		q := ProbeRequest{Zone: servicetest.Zone(p, "dc1")}
+		tc.change(&p, &q)
+		_, err := newFetcher(t, p).Probe(t.Context(), q, func(string) { t.Errorf("%s: a call is made", name) })
+		var re *model.RequestError
+		if !errors.As(err, &re) || re.Field() != tc.field {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestWithoutAPageTheDialectsIsFetched(t *testing.T) {
+	for local, want := range map[bool]string{false: "geo.brdtest.com", true: "lab.test"} {
+		px := &servicetest.Proxy{Connect: func(_ *http.Request, conn net.Conn) bool {
+			_, _ = io.WriteString(conn, "HTTP/1.1 502 No\r\nContent-Length: 0\r\n\r\n")
+			return false
+		}}
+		p := servicetest.NativeProfile(t, px)
+		p.Local = local
+		z := servicetest.Zone(p, "dc1")
+		z.Password = "" // the profile's
+		if _, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: z}, nil); err != nil {
+			t.Error(err)
+		}
+		if got := px.Lines(); !slices.Equal(got, []string{"CONNECT " + want + ":443"}) {
+			t.Errorf("asked %q", got)
+		}
+	}
+}
+
+func TestAPreviewByDefaultIsTheAPIs(t *testing.T) {
+	p := servicetest.Profile("http://api.test")
+	r := servicetest.Ask(p, "unlocker1")
+	r.Via = ""
+	if w := newFetcher(t, p).Preview(p, r, "f2a1"); w.Problem != "" || w.Lines[0] != "POST /request HTTP/1.1" || !slices.Contains(w.Lines, "Authorization: Bearer ••••f2a1") {
+		t.Errorf("%+v", w)
+	}
+}
+
+func TestAPreviewThroughTheProxySaysWhyNothingCanBeSent(t *testing.T) {
+	p := servicetest.Profile("http://api.test")
+	for url, host := range map[string]string{"ftp://lab.test/": "", "http://" + strings.Repeat("ä", 300) + ".test/": "", "https://" + strings.Repeat("ä", 300) + ".test/": "", "http://lab.test/": "a b\x00"} {
+		r := native(p, url)
+		if host != "" {
+			r.Header = http.Header{"Host": {host}}
+		}
+		if w := newFetcher(t, p).Preview(p, r, ""); w.Problem == "" || w.Lines != nil {
+			t.Errorf("%s: %+v", url, w)
+		}
+	}
+}
