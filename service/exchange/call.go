@@ -28,8 +28,7 @@ type Call struct {
 	Method  string
 	Path    string // from the base URL on, with a leading "/"
 	Query   url.Values
-	Header  http.Header // further headers; Authorization is set here
-	Body    []byte      // nil for none; sent as application/json
+	Body    []byte // nil for none; sent as application/json
 }
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
@@ -92,9 +91,6 @@ func (call Call) Request(ctx context.Context, bearer string) (*http.Request, err
 	if call.Body != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
-	for name, values := range call.Header {
-		req.Header[http.CanonicalHeaderKey(name)] = values
-	}
 	req.Header.Set("Authorization", "Bearer "+bearer)
 	return req, nil
 }
@@ -106,7 +102,7 @@ func APIURL(base, path string, query url.Values) (*url.URL, error) {
 	case base == "":
 		return nil, errors.New("it has no base URL")
 	case err != nil:
-		return nil, fmt.Errorf("base URL: %w", stripURL(err))
+		return nil, fmt.Errorf("base URL: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.User != nil, strings.Contains(base, "@"): // without a scheme the parser does not recognise a user
 		return nil, errors.New("the base URL must not carry a login")
 	case u.Scheme != "http" && u.Scheme != "https", u.Host == "":
@@ -117,14 +113,6 @@ func APIURL(base, path string, query url.Values) (*url.URL, error) {
 	u.RawQuery = query.Encode()
 	u.Fragment = ""
 	return u, nil
-}
-
-// stripURL takes the address out of an error of url.Parse: it may hold a login.
-func stripURL(err error) error {
-	if ue, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it bare
-		return ue.Err
-	}
-	return err
 }
 
 // waitError distinguishes a cancelled wait from one that the deadline does not allow.

@@ -162,7 +162,7 @@ func TestAPreviewByDefaultIsTheAPIs(t *testing.T) {
 
 func TestAPreviewThroughTheProxySaysWhyNothingCanBeSent(t *testing.T) {
 	p := servicetest.Profile("http://api.test")
-	for url, host := range map[string]string{"ftp://lab.test/": "", "http://" + strings.Repeat("ä", 300) + ".test/": "", "https://" + strings.Repeat("ä", 300) + ".test/": "", "http://lab.test/": "a b\x00"} {
+	for url, host := range map[string]string{"ftp://lab.test/": "", "http://ä.xn--0/": "", "https://ä.xn--0/": "", "http://lab.test/": "a b\x00"} {
 		r := native(p, url)
 		if host != "" {
 			r.Header = http.Header{"Host": {host}}
