@@ -188,7 +188,7 @@ func (r *result) Read(p []byte) (int, error) {
 		return n, err
 	case errors.Is(err, exchange.ErrInflates):
 		return n, &exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err}
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, exchange.ErrTimeout):
 		return n, &exchange.Error{Broke: model.BreakTimeout, Peer: exchange.PeerService, Sent: true, Err: errStalled}
 	default:
 		return n, &exchange.Error{Broke: exchange.Breakage(err), Peer: exchange.PeerService, Sent: true, Err: fmt.Errorf("the answer broke off: %w", err)}

@@ -341,9 +341,10 @@ func openArray(dec *json.Decoder) error {
 	return nil
 }
 
-// jsonFault says in plain words that the text ended early.
+// jsonFault says in plain words that the text ended early. A reader's error that
+// wraps such an end says more, and stays.
 func jsonFault(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // see above
 		return errors.New("it ends early")
 	}
 	return err

@@ -1,0 +1,408 @@
+package jobs
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/journal"
+	"zonedeck/service/profile"
+	"zonedeck/service/rows"
+	"zonedeck/service/servicetest"
+)
+
+func TestWithoutALedgerThereAreNoJobs(t *testing.T) {
+	cl := newRunner(t, servicetest.Profile("http://api.test"))
+	if jobs, err := cl.Recover(t.Context()); jobs != nil || err != nil {
+		t.Errorf("recovered %v, %v", jobs, err)
+	}
+	if jobs, err := cl.SameInputs(t.Context(), trigger("http://lab.test/1"), time.Hour); jobs != nil || err != nil {
+		t.Errorf("the same inputs: %v, %v", jobs, err)
+	}
+}
+
+func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
+	cl, asked := script(t, text(200, "[]"))
+	accepted(t, cl)
+	gone := errors.New("the profile cannot be read")
+	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return profile.Profile{}, gone }
+	for name, do := range map[string]func() error{
+		"trigger": func() error { _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); return err },
+		"same": func() error {
+			_, err := cl.SameInputs(t.Context(), trigger("http://lab.test/1"), time.Hour)
+			return err
+		},
+		"watch":    func() error { _, err := cl.Watch(t.Context(), "job-1", nil); return err },
+		"cancel":   func() error { _, err := cl.CancelJob(t.Context(), "job-1"); return err },
+		"download": func() error { _, err := cl.Download(t.Context(), "job-1", "", "", nil); return err },
+		"records":  func() error { _, err := cl.Records(t.Context(), "job-1", 1); return err },
+	} {
+		if err := do(); !errors.Is(err, gone) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 1 || asked.Load() != 0 {
+		t.Errorf("%d jobs, %d calls, %v", len(jobs), asked.Load(), err)
+	}
+}
+
+func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
+	cl, asked := script(t, text(200, "[]"))
+	job, err := cl.cfg.Journal.BeginJob(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := cl.Download(t.Context(), job.ID, "", "", nil); !errors.Is(err, ErrNoSnapshot) {
+		t.Errorf("download: %v", err)
+	}
+	if table, err := cl.Records(t.Context(), job.ID, 1); !errors.Is(err, ErrNoSnapshot) || table.Total != -1 {
+		t.Errorf("records: %+v, %v", table, err)
+	}
+	if table, err := cl.Records(t.Context(), "job-9", 1); !errors.Is(err, ErrUnknownJob) || table.Total != -1 {
+		t.Errorf("an unknown job: %+v, %v", table, err)
+	}
+	if _, err := cl.CancelJob(t.Context(), "job-9"); !errors.Is(err, ErrUnknownJob) {
+		t.Errorf("an unknown job is cancelled: %v", err)
+	}
+	if asked.Load() != 0 {
+		t.Errorf("%d calls", asked.Load())
+	}
+}
+
+func TestATriggerThatCannotBeSentLeavesNoJob(t *testing.T) {
+	cl, _ := script(t, text(200, `{"snapshot_id":"sd_1"}`))
+	p, err := cl.cfg.Access.Profile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.BaseURL = "nowhere"
+	nowhere := newRunner(t, p, func(c *Config) { c.Journal = cl.cfg.Journal })
+	var re *model.RequestError
+	if _, err := nowhere.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.As(err, &re) || re.Field() != "profile" {
+		t.Errorf("no base URL: %v", err)
+	}
+	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 0 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+	if err := cl.cfg.Journal.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err == nil || job.ID != "" {
+		t.Errorf("a ledger that is closed: %+v, %v", job, err)
+	}
+}
+
+func TestAnOutcomeThatCannotBeWrittenDownIsSaid(t *testing.T) {
+	var cl *Runner
+	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_ = cl.cfg.Journal.Close()
+		text(200, `{"snapshot_id":"sd_7"}`)(w, r)
+	})
+	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+	if err == nil || !strings.Contains(err.Error(), `"sd_7"`) || !strings.Contains(err.Error(), "could not be written down") ||
+		job.ID != "job-1" || job.State != model.JobAccepted || job.Snapshot != "sd_7" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestACancelThatBreaksSaysWhere(t *testing.T) {
+	cl, _ := script(t, breakAfter(""))
+	accepted(t, cl)
+	job, err := cl.CancelJob(t.Context(), "job-1")
+	var d *DiagnosisError
+	if !errors.As(err, &d) || d.Doing != "cancelling job job-1" || d.Status != 0 || d.Text == "" || job.State != model.JobAccepted {
+		t.Errorf("%+v, %v", job, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cl, _ = script(t, func(_ http.ResponseWriter, r *http.Request) { cancel(); <-r.Context().Done() })
+	accepted(t, cl)
+	if _, err := cl.CancelJob(ctx, "job-1"); !errors.Is(err, context.Canceled) {
+		t.Errorf("the caller left: %v", err)
+	}
+}
+
+func TestAJobThatEndsWhileItIsCancelledStaysEnded(t *testing.T) {
+	var cl *Runner
+	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
+		_, err := cl.cfg.Journal.ChangeJob(context.WithoutCancel(r.Context()), "job-1", func(job *model.Job) (journal.JobChange, error) {
+			job.State = model.JobReady
+			return journal.JobChange{}, nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+		text(200, "OK")(w, r)
+	})
+	accepted(t, cl)
+	if job, err := cl.CancelJob(t.Context(), "job-1"); err != nil || job.State != model.JobReady {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, ErrJobOver) {
+		t.Errorf("again: %v", err)
+	}
+}
+
+func TestWhereADownloadCannotGo(t *testing.T) {
+	cl, asked := script(t, text(200, "[1]"))
+	accepted(t, cl)
+	var re *model.RequestError
+	if _, err := cl.Download(t.Context(), "job-1", "", "", nil); !errors.As(err, &re) || re.Field() != "dest" {
+		t.Errorf("no folder is set: %v", err)
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cl.cfg.DownloadsDir = filepath.Join(file, "downloads")
+	if _, err := cl.Download(t.Context(), "job-1", "", "", nil); err == nil || !strings.Contains(err.Error(), "the folder of downloads") {
+		t.Errorf("a folder that cannot be made: %v", err)
+	}
+	if asked.Load() != 0 {
+		t.Errorf("%d calls", asked.Load())
+	}
+}
+
+// bomb is an answer that inflates beyond measure.
+func bomb(t *testing.T) http.HandlerFunc {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write(make([]byte, 20<<20)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		_, _ = w.Write(b.Bytes())
+	}
+}
+
+func TestAResultThatInflatesBeyondMeasureIsRefused(t *testing.T) {
+	cl, _ := script(t, bomb(t))
+	accepted(t, cl)
+	dir := t.TempDir()
+	_, err := cl.Download(t.Context(), "job-1", "", filepath.Join(dir, "x.json"), nil)
+	var d *DiagnosisError
+	if !errors.As(err, &d) || !strings.Contains(d.Text, "beyond measure") {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestALargeDownloadTellsItsProgress(t *testing.T) {
+	body := strings.Repeat("x", 3*progressEvery)
+	cl, _ := script(t, text(200, body))
+	accepted(t, cl)
+	var told []int64
+	job, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), func(n int64) { told = append(told, n) })
+	if err != nil || job.Bytes != int64(len(body)) || len(told) < 2 || told[len(told)-1] != job.Bytes {
+		t.Fatalf("told %v of %d, %v", told, job.Bytes, err)
+	}
+	for i, n := range told[:len(told)-1] {
+		if i > 0 && n-told[i-1] < progressEvery || n < progressEvery {
+			t.Errorf("told %v: a step is %d bytes", told, progressEvery)
+		}
+	}
+}
+
+// pipes runs a Runner against h without a network and on the bubble's clock.
+func pipes(t *testing.T, h http.HandlerFunc, f func(t *testing.T, cl *Runner)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		dial, stop := servicetest.Serve(h)
+		j, _ := withJournal(t)
+		cl := newRunner(t, servicetest.Profile("http://api.test"), j, func(c *Config) {
+			c.Wire = exchange.New(exchange.Config{Connect: dial})
+		})
+		accepted(t, cl)
+		f(t, cl)
+		if err := cl.cfg.Journal.Close(); err != nil {
+			t.Error(err)
+		}
+		stop()
+	})
+}
+
+func TestADownloadThatStallsIsGivenUp(t *testing.T) {
+	pipes(t, func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, "[")
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	}, func(t *testing.T, cl *Runner) {
+		began := time.Now()
+		_, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil)
+		var fault *DiagnosisError
+		if !errors.As(err, &fault) || fault.Diagnosis.Class != model.ClassTimeout || !strings.Contains(fault.Text, "nothing came for") || time.Since(began) != downloadStall {
+			t.Errorf("after %v: %+v, %v", time.Since(began), fault, err)
+		}
+	})
+}
+
+func TestWhatTheServiceSaysOfResultsThatAreNotReady(t *testing.T) {
+	for text, want := range map[string]string{"": "the results are not ready yet", "in 10s": "the results are not ready yet: in 10s"} {
+		if got := (&NotReadyError{Text: text}).Error(); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+	for want, e := range map[string]*DiagnosisError{
+		"asking: no answer":   {Doing: "asking", Text: "no answer"},
+		"asking: HTTP 500":    {Doing: "asking", Status: 500},
+		"asking: HTTP 500: x": {Doing: "asking", Status: 500, Text: "x"},
+	} {
+		if got := e.Error(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+func TestACallThatIsHeldBackSaysUntilWhen(t *testing.T) {
+	cl, _ := script(t, text(429, "slow down"))
+	accepted(t, cl)
+	var d *DiagnosisError
+	for range exchange.BreakerCount {
+		if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.As(err, &d) || d.Status != 429 {
+			t.Fatal(err)
+		}
+	}
+	_, err := cl.CancelJob(t.Context(), "job-1")
+	if !errors.As(err, &d) || d.Status != 0 || d.Diagnosis.Class != model.ClassTooFast || d.After <= 0 || d.After > exchange.BreakerWindow {
+		t.Errorf("%+v, %v", d, err)
+	}
+}
+
+func TestRecordsThatCannotBeRead(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	for name, c := range map[string]struct {
+		answer http.HandlerFunc
+		rows   int
+		is     func(error) bool
+	}{
+		"not ready": {text(202, "later"), 0, func(err error) bool { return errors.Is(err, ErrNotReady) }},
+		"broken off": {breakAfter("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{\"n\":1}\n"), 1, func(err error) bool {
+			var d *DiagnosisError
+			return errors.As(err, &d) && d.Doing == "reading the records of job job-1" && strings.Contains(d.Text, "broke off")
+		}},
+		"no records": {text(200, "{\"n\":1}\n<html>"), 1, func(err error) bool {
+			var re *rows.RecordsError
+			return errors.As(err, &re) && re.Record == 2
+		}},
+		"the caller left": {func(w http.ResponseWriter, r *http.Request) {
+			_, _ = io.WriteString(w, "{\"n\":1}\n")
+			_ = http.NewResponseController(w).Flush()
+			cancel()
+			<-r.Context().Done()
+		}, -1, func(err error) bool { return errors.Is(err, context.Canceled) }},
+	} {
+		cl, _ := script(t, c.answer)
+		accepted(t, cl)
+		table, err := cl.Records(ctx, "job-1", 5)
+		if !c.is(err) || table.Total != -1 || c.rows >= 0 && len(table.Rows) != c.rows {
+			t.Errorf("%s: %+v, %v", name, table, err)
+		}
+		if name == "the caller left" {
+			ctx, cancel = context.WithCancel(t.Context())
+		}
+	}
+	cancel()
+	cl, asked := script(t, text(200, "[]"))
+	job := accepted(t, cl)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{filepath.Join(file, "x.json"): false, file + ".gone": true} {
+		_, err := cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+			job.File = path
+			return journal.JobChange{}, nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := asked.Load()
+		table, err := cl.Records(t.Context(), job.ID, 5)
+		if called := asked.Load() != before; called != want || (err == nil) != want || !want && table.Total != -1 {
+			t.Errorf("%s: asked %v, %+v, %v", path, called, table, err)
+		}
+	}
+}
+
+func TestAWatchAsksOnWhereThatMayHelp(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []http.HandlerFunc
+		asked   int
+		state   model.JobState
+	}{
+		"429":     {[]http.HandlerFunc{text(429, ""), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
+		"408":     {[]http.HandlerFunc{text(408, ""), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
+		"500":     {[]http.HandlerFunc{text(500, ""), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
+		"499":     {[]http.HandlerFunc{text(499, "")}, 1, model.JobAccepted},
+		"no JSON": {[]http.HandlerFunc{text(200, "<html>"), text(200, `{"status":"ready"}`)}, 2, model.JobReady},
+	} {
+		asked := 0
+		pipes(t, func(w http.ResponseWriter, r *http.Request) {
+			asked++
+			c.answers[min(asked, len(c.answers))-1](w, r)
+		}, func(t *testing.T, cl *Runner) {
+			job, err := cl.Watch(t.Context(), "job-1", nil)
+			if (err == nil) != (c.state == model.JobReady) || job.State != c.state || asked != c.asked {
+				t.Errorf("%s: %s after %d polls, %v", name, job.State, asked, err)
+			}
+		})
+	}
+}
+
+func TestAWatchGivesUpAfterManyFailures(t *testing.T) {
+	asked := 0
+	pipes(t, func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		text(503, "busy")(w, r)
+	}, func(t *testing.T, cl *Runner) {
+		_, err := cl.Watch(t.Context(), "job-1", nil)
+		var d *DiagnosisError
+		if !errors.As(err, &d) || d.Status != 503 || asked != pollPatience {
+			t.Errorf("after %d polls: %v", asked, err)
+		}
+	})
+}
+
+func TestProgressOfNothingIsProgress(t *testing.T) {
+	cl, _ := script(t, text(200, `{"status":"running","inputs_done":2,"records":3}`), text(200, `{"status":"ready","inputs_done":0,"records":0}`))
+	accepted(t, cl)
+	if job, err := cl.Watch(t.Context(), "job-1", nil); err != nil || job.Done != 0 || job.Records != 0 {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAPollThatTheCallerEndsIsNotAFault(t *testing.T) {
+	for name, begin := range map[string]string{"before the answer": "", "in the middle of the answer": `{"status":`} {
+		ctx, cancel := context.WithCancel(t.Context())
+		cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+			if begin != "" {
+				_, _ = io.WriteString(w, begin)
+				_ = http.NewResponseController(w).Flush()
+			}
+			cancel()
+			<-r.Context().Done()
+		})
+		accepted(t, cl)
+		if _, err := cl.Watch(ctx, "job-1", nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
