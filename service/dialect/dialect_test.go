@@ -431,7 +431,7 @@ func TestProxyStatusIsReadMemberByMember(t *testing.T) {
 
 func TestEscapesInANameCountAsWhatTheyStandFor(t *testing.T) {
 	var b bytes.Buffer
-	if w, err := Unwrap(strings.NewReader(`{"status_c\u006fde":200,"b\u006fdy":"page"}`), &b); err != nil || w.StatusCode != 200 || b.String() != "page" {
+	if w, err := Unwrap(strings.NewReader(`{"status_c\u006fde":200,"b\u006fdy":"page"}`), &b); err != nil || w.StatusCode != http.StatusOK || b.String() != "page" {
 		t.Errorf("%+v, %q, %v", w, b.String(), err)
 	}
 	name := func(n int) string { return `{"` + strings.Repeat("n", n-2) + `\u00e4":1,"body":"b"}` } // "ä" is two bytes

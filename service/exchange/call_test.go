@@ -61,7 +61,7 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 		w.gates.rate("k").AllowN(time.Now(), KeyBurst)
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Millisecond, ErrTimeout)
 		defer cancel()
-		_, tr, err := w.API(ctx, Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"}) //nolint:bodyclose // there is none
+		_, tr, err := w.API(ctx, Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
 		var at *Error
 		if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Peer != PeerService || at.Sent || tr.Sent() {
 			t.Errorf("%+v", err)
@@ -72,8 +72,8 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 // broken makes one call by API and one through the proxy, both with TLS.
 func broken(t *testing.T, w *Wire, p profile.Profile) map[string]error {
 	t.Helper()
-	_, _, api := w.API(t.Context(), Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})                      //nolint:bodyclose // there is none
-	_, _, _, native := w.Native(t.Context(), p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative}) //nolint:bodyclose // there is none
+	_, _, api := w.API(t.Context(), Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})
+	_, _, _, native := w.Native(t.Context(), p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
 	return map[string]error{"by API": api, "by proxy": native}
 }
 
@@ -174,7 +174,7 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 	secret := func(s string, err error) Access {
 		return Access{Key: servicetest.Key, Secret: func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(s), err }}
 	}
-	login := func(a Access, ctx context.Context, p profile.Profile, z model.Zone) error { //nolint:revive // the table reads better
+	login := func(a Access, ctx context.Context, p profile.Profile, z model.Zone) error {
 		_, err := a.Login(ctx, p, z, nil)
 		return err
 	}

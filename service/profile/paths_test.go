@@ -74,3 +74,16 @@ func TestEnsureMakesPrivateFoldersAndNamesThoseItCannot(t *testing.T) {
 		t.Errorf("one folder that cannot be made kept another from being made: %v", err)
 	}
 }
+
+func TestAFolderThatCannotBeMadeIsNamedOnce(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := findPaths(env(nil), t.TempDir(), false)
+	p.Data = filepath.Join(file, "d")
+	err := p.Ensure()
+	if err == nil || !strings.HasPrefix(err.Error(), "making the folder "+p.Data+": ") || strings.Contains(err.Error(), "mkdir") {
+		t.Errorf("%v", err)
+	}
+}

@@ -59,3 +59,13 @@ func sorted(names []string) []string {
 	slices.Sort(names)
 	return names
 }
+
+func TestAFolderOfBodiesThatIsNotOneIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if freed, err := PruneBodies(t.Context(), file, time.Now()); freed != 0 || err == nil {
+		t.Errorf("%d, %v", freed, err)
+	}
+}

@@ -27,3 +27,56 @@ func TestFieldsOfARuleAreSentAsWhatTheyAre(t *testing.T) {
 		}
 	}
 }
+
+func TestARuleSaysWhereItIsAndWhatItDoes(t *testing.T) {
+	for _, c := range []struct {
+		rule        Rule
+		where, what string
+	}{
+		{Rule{Action: "drop"}, "every call", "drop"},
+		{Rule{Action: "latency", Fields: map[string]string{"delay": "1s", "zone": ""}}, "every call", "latency delay=1s"},
+		{
+			Rule{Action: "error", Fields: map[string]string{"message": "no", "code": "c", "for": "1m", "zone": "z", "from": "3"}},
+			"zone=z from=3 for=1m", "error code=c message=no",
+		},
+	} {
+		if where, what := c.rule.Where(), c.rule.What(); where != c.where || what != c.what {
+			t.Errorf("%+v: %q, %q", c.rule, where, what)
+		}
+	}
+}
+
+func TestAFaultIsReadWithItsFields(t *testing.T) {
+	var f Fault
+	if err := f.UnmarshalJSON([]byte(`{"id":"a","point":"api","action":"status","off":true,"calls":3,"hits":2,"status":503,"zone":"z","accepted":true}`)); err != nil {
+		t.Fatal(err)
+	}
+	want := Fault{
+		Rule: Rule{Point: "api", Action: "status", Fields: map[string]string{"status": "503", "zone": "z", "accepted": "true"}},
+		ID:   "a", Off: true, Calls: 3, Hits: 2,
+	}
+	if !reflect.DeepEqual(f, want) {
+		t.Errorf("%+v", f)
+	}
+	if err := f.UnmarshalJSON([]byte(`[]`)); err == nil {
+		t.Error("a list is taken for a fault")
+	}
+}
+
+func TestActionsAndTheirValuesByPoint(t *testing.T) {
+	if Actions("nowhere") != nil || Values("api", "captcha") != nil {
+		t.Errorf("%v, %v", Actions("nowhere"), Values("api", "captcha"))
+	}
+	for _, c := range []struct {
+		point, action string
+		want          []string
+	}{{"webhook", "status", []string{"status"}}, {"job", "error", []string{"code", "message"}}, {"api", "status", []string{"status", "accepted"}}, {"api", "error", []string{"code", "message", "status"}}} {
+		if got := Values(c.point, c.action); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s at %s: %v", c.action, c.point, got)
+		}
+	}
+	r := Presets()[0].Rule
+	if r.Point != "target" || r.Action != "too_fast" || !reflect.DeepEqual(r.Fields, map[string]string{"retry_after": "2s", "times": "5"}) {
+		t.Errorf("%+v", r)
+	}
+}

@@ -1,5 +1,7 @@
 package rehearsal
 
+import "slices"
+
 // Preset is a fault that is often wanted.
 type Preset struct {
 	Name string
@@ -13,8 +15,8 @@ type Preset struct {
 func Presets() []Preset {
 	rule := func(point, action string, pairs ...string) Rule {
 		r := Rule{Point: point, Action: action, Fields: map[string]string{}}
-		for i := 0; i+1 < len(pairs); i += 2 {
-			r.Fields[pairs[i]] = pairs[i+1]
+		for pair := range slices.Chunk(pairs, 2) {
+			r.Fields[pair[0]] = pair[1]
 		}
 		return r
 	}

@@ -3,6 +3,7 @@ package saved
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -283,5 +284,92 @@ func TestAListEndsWithItsContext(t *testing.T) {
 	cancel()
 	if list, err := New(dir).List(ctx); list != nil || !errors.Is(err, context.Canceled) {
 		t.Errorf("%v, %v", list, err)
+	}
+}
+
+func TestAStoreThatIsNotAFolderIsAnError(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := New(file)
+	_, saving := s.Save(t.Context(), "a", full(), false)
+	_, listing := s.List(t.Context())
+	_, loading := s.Load(t.Context(), "a")
+	for what, err := range map[string]error{"save": saving, "list": listing, "load": loading, "remove": s.Remove(t.Context(), "a")} {
+		if err == nil || errors.Is(err, ErrNotFound) || !strings.Contains(err.Error(), "saved requests") {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := New(filepath.Join(t.TempDir(), "none")).List(t.Context()); err != nil {
+		t.Errorf("a folder that is yet to be made: %v", err)
+	}
+}
+
+func TestWhatIsNotAPlainFileIsNotRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "folder.toml", "in"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s := New(dir)
+	if r, err := s.Load(t.Context(), "folder"); err == nil || !strings.Contains(err.Error(), "not a plain file") || r.URL != "" {
+		t.Errorf("load: %+v, %v", r, err)
+	}
+	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("list: %+v, %v", list, err)
+	}
+	if _, err := s.Save(t.Context(), "folder", full(), true); err == nil || !strings.Contains(err.Error(), "saving folder") {
+		t.Errorf("save: %v", err)
+	}
+	if err := s.Remove(t.Context(), "folder"); err == nil || errors.Is(err, ErrNotFound) {
+		t.Errorf("remove: %v", err)
+	}
+}
+
+func TestARequestThatIsTooLargeToBeReadBackIsNotSaved(t *testing.T) {
+	r := full()
+	r.Body = strings.Repeat("x", maxFile)
+	dir := t.TempDir()
+	if _, err := New(dir).Save(t.Context(), "a", r, false); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("left %v, %v", left, err)
+	}
+}
+
+func TestALongListIsCut(t *testing.T) {
+	dir := t.TempDir()
+	for i := range maxList + 1 {
+		write(t, dir, fmt.Sprintf("r%d.toml", i), "zone = \"z\"\n")
+	}
+	if list, err := New(dir).List(t.Context()); err != nil || len(list) != maxList {
+		t.Errorf("%d listed, %v", len(list), err)
+	}
+}
+
+func TestTheEdgesOfTimeoutAndRetries(t *testing.T) {
+	for _, c := range []struct {
+		timeout time.Duration
+		retries int
+	}{{0, -1}, {1, 0}, {time.Minute, 1}} {
+		s := New(t.TempDir())
+		r := full()
+		r.Timeout, r.Retries = c.timeout, c.retries
+		if _, err := s.Save(t.Context(), "a", r, false); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := s.Load(t.Context(), "a"); err != nil || got.Timeout != c.timeout || got.Retries != c.retries {
+			t.Errorf("%+v: %v, %d, %v", c, got.Timeout, got.Retries, err)
+		}
+	}
+	dir := t.TempDir()
+	write(t, dir, "negative.toml", "timeout = \"-1ns\"\n")
+	write(t, dir, "none.toml", "timeout = \"0s\"\n")
+	if _, err := New(dir).Load(t.Context(), "negative"); err == nil {
+		t.Error("a negative timeout is taken")
+	}
+	if r, err := New(dir).Load(t.Context(), "none"); err != nil || r.Timeout != 0 {
+		t.Errorf("%v, %v", r.Timeout, err)
 	}
 }

@@ -1,0 +1,79 @@
+package profile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func TestAProfileSaysWhatIsWrongWithIt(t *testing.T) {
+	good := Profile{Name: "a", BaseURL: "https://a.test", Verify: true}
+	if err := good.Validate(); err != nil {
+		t.Errorf("%v", err)
+	}
+	bad := good
+	bad.Account = "c_1"
+	if err := bad.Validate(); !errors.Is(err, ErrProfile) || !strings.HasPrefix(err.Error(), "account: ") || !strings.HasSuffix(err.Error(), "; expected an identifier like hl_1234abcd") {
+		t.Errorf("%v", err)
+	}
+	if got := (&fieldError{field: "f", msg: "m"}).Error(); got != "f: m" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheZonesNamesAreInTheirOrder(t *testing.T) {
+	p := Profile{Zones: []model.Zone{{Name: "b"}, {Name: "a"}}}
+	if got := p.ZoneNames(); !slices.Equal(got, []model.ZoneName{"b", "a"}) {
+		t.Errorf("%v", got)
+	}
+}
+
+func TestTheHostOfAProxyIsTakenAsItIsWritten(t *testing.T) {
+	for host, want := range map[string]string{"p.test": "p.test:1", "[::1]": "[::1]:1", "::1": "[::1]:1", "": ""} {
+		p := Profile{ProxyHost: host, ProxyPort: 1}
+		if err := checkProxy(&p); err != nil || p.ProxyAddr() != want {
+			t.Errorf("%q: %s, %v", host, p.ProxyAddr(), err)
+		}
+	}
+	for _, host := range []string{"a b", "a\tb", "a\x00b", "a/b", "a@b", "a?b", "a#b", "a:1", "[a:1]", "[::1"} {
+		p := Profile{ProxyHost: host, ProxyPort: 1}
+		if err := checkProxy(&p); (err == nil) != (host == "[::1") {
+			t.Errorf("%q: %v", host, err)
+		}
+	}
+	for port, good := range map[int]bool{0: false, 1: true, 65535: true, 65536: false} {
+		if err := checkProxy(&Profile{ProxyPort: port}); (err == nil) != good {
+			t.Errorf("port %d: %v", port, err)
+		}
+		if validPort(strconv.Itoa(port)) != good {
+			t.Errorf("port %d of an address: %v", port, !good)
+		}
+	}
+	if validPort("x") {
+		t.Error("a word is a port")
+	}
+}
+
+func TestAnEditOfAFileThatCannotBeReadIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "config.toml")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetDefault(t.Context(), folder, LocalName); err == nil || !strings.Contains(err.Error(), "making the default profile") {
+		t.Errorf("a folder: %v", err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := SetDefault(t.Context(), filepath.Join(file, "config.toml"), LocalName); err == nil {
+		t.Error("a file below a file was edited")
+	}
+}
