@@ -129,14 +129,10 @@ func (t *recordTable) json(br *bufio.Reader, m *meter) error {
 			case t.full():
 				return nil
 			}
-			if err := t.record(raw); err != nil {
-				return err
-			}
+			t.record(raw)
 		}
 	}
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
+	_, _ = dec.Token() // the bracket that was seen
 	for dec.More() {
 		if t.full() {
 			return nil
@@ -146,9 +142,7 @@ func (t *recordTable) json(br *bufio.Reader, m *meter) error {
 		if err := dec.Decode(&raw); err != nil {
 			return err
 		}
-		if err := t.record(raw); err != nil {
-			return err
-		}
+		t.record(raw)
 	}
 	_, err := dec.Token()
 	return err
@@ -170,35 +164,28 @@ func beginsArray(br *bufio.Reader) (bool, error) {
 	}
 }
 
-// record takes one JSON record, its fields in their order.
-func (t *recordTable) record(raw json.RawMessage) error {
+// record takes one JSON record, its fields in their order. A decoder has read it
+// whole, so that reading it once more cannot fail.
+func (t *recordTable) record(raw json.RawMessage) {
 	row := make([]string, len(t.columns))
 	if !bytes.HasPrefix(raw, []byte("{")) {
 		t.rows = append(t.rows, t.cell(row, "value", raw))
-		return nil
+		return
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
-	if _, err := dec.Token(); err != nil {
-		return err
-	}
+	_, _ = dec.Token()
 	seen := map[string]bool{}
 	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return err
-		}
+		tok, _ := dec.Token()
 		name, _ := tok.(string)
 		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return err
-		}
+		_ = dec.Decode(&value)
 		if !seen[name] { // a repeated field counts once
 			seen[name] = true
 			row = t.cell(row, name, value)
 		}
 	}
 	t.rows = append(t.rows, row)
-	return nil
 }
 
 // cell puts a JSON value into its column.
@@ -215,9 +202,7 @@ func jsonCell(value json.RawMessage) (kind, text string) {
 		return "null", ""
 	case value[0] == '"':
 		var s string
-		if err := json.Unmarshal(value, &s); err != nil {
-			return "text", string(value) // cannot happen: the decoder has accepted it
-		}
+		_ = json.Unmarshal(value, &s) // the decoder has accepted it
 		return "text", s
 	case value[0] == '{':
 		return "object", nested(value)
