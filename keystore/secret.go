@@ -88,9 +88,6 @@ func (s Secret) String() string {
 	return dots + s.Last4()
 }
 
-// GoString is the mask, for %#v.
-func (s Secret) GoString() string { return s.String() }
-
 // Format writes the mask whatever the verb and the flags are.
 func (s Secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.String()) }
 

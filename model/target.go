@@ -27,7 +27,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	u, err := url.Parse(s)
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("not an address: %w", stripURL(err))
+		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
 		return nil, fmt.Errorf("it must be absolute: http://%s ?", Cut(s, 60))
 	case u.Scheme != "http" && u.Scheme != "https":
@@ -43,14 +43,6 @@ func ParseTarget(s string) (*url.URL, error) {
 		return nil, err
 	}
 	return u, nil
-}
-
-// stripURL takes the address out of an error of url.Parse: it may hold a login.
-func stripURL(err error) error {
-	if ue, ok := err.(*url.Error); ok { //nolint:errorlint // url.Parse returns it bare
-		return ue.Err
-	}
-	return err
 }
 
 // validPort reports whether an address's port, which may be left out, is one.
