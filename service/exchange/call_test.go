@@ -118,7 +118,7 @@ func TestAServiceThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
 			return near, nil
 		}})
 		began := time.Now()
-		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"}) //nolint:bodyclose // there is none
+		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
 		var at *Error
 		if !errors.As(err, &at) || at.Broke != model.BreakTLS || tr.Sent() || !strings.Contains(err.Error(), "no answer within 15s") || time.Since(began) != handshakeTimeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
@@ -142,7 +142,7 @@ func TestAProxyThatHangsUpBeforeItIsAsked(t *testing.T) {
 }
 
 func TestARequestThatCannotGoThroughTheProxyIsHeld(t *testing.T) {
-	_, tun, tr, err := New(Config{}).Native(t.Context(), servicetest.Profile(""), Login{}, model.FetchRequest{URL: "ftp://lab.test/"}) //nolint:bodyclose // there is none
+	_, tun, tr, err := New(Config{}).Native(t.Context(), servicetest.Profile(""), Login{}, model.FetchRequest{URL: "ftp://lab.test/"})
 	var bad *model.RequestError
 	if !errors.As(err, &bad) || tun.Status != 0 || tr.Sent() || tr.Timing().Total != 0 {
 		t.Errorf("%v, %+v", err, tr.Timing())

@@ -328,7 +328,7 @@ func TestACallThatIsHeldBackSaysWhy(t *testing.T) {
 		"the caller left":             {New(Config{}), ended, "http://api.test", func(err error) bool { return errors.Is(err, context.Canceled) }},
 		"there is nowhere to send it": {New(Config{}), t.Context(), "", func(err error) bool { return errors.As(err, &bad) }},
 	} {
-		resp, tr, err := tc.w.API(tc.ctx, Call{Profile: servicetest.Profile(tc.base), KeyName: "k", Method: http.MethodGet, Path: "/x"}) //nolint:bodyclose // there is none
+		resp, tr, err := tc.w.API(tc.ctx, Call{Profile: servicetest.Profile(tc.base), KeyName: "k", Method: http.MethodGet, Path: "/x"})
 		if resp != nil || !tc.is(err) || tr.Sent() || tr.Timing().Connect != -1 || tr.Timing().Total != 0 {
 			t.Errorf("%s: %v, sent %v, %+v", name, err, tr.Sent(), tr.Timing())
 		}

@@ -171,3 +171,23 @@ func TestTheBreakerOpensAtItsCountAndClosesWithItsWindow(t *testing.T) {
 		t.Errorf("after the wait: %v", err)
 	}
 }
+
+func TestTheBreakerForgetsEachAnswerWithItsWindow(t *testing.T) {
+	clock := &handClock{time.Unix(1_000_000, 0)}
+	b := newBreaker(clock.now)
+	b.note("a", 429)
+	clock.forward(BreakerWindow)
+	for range BreakerCount - 1 {
+		b.note("a", 429)
+	}
+	if err := b.allow("a"); err != nil {
+		t.Errorf("one of the answers is older than the window: %v", err)
+	}
+	b.note("a", 429)
+	if err := b.allow("a"); err == nil {
+		t.Error("as many answers as open it, and it is closed")
+	}
+	if err := b.allow("b"); err != nil {
+		t.Errorf("another address: %v", err)
+	}
+}

@@ -2,6 +2,7 @@ package fetch
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -123,5 +124,29 @@ func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		check("a cancelled fetch")
+	}
+}
+
+func TestACompressedBodyThroughTheProxyIsInflated(t *testing.T) {
+	px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Encoding", "gzip")
+		z := gzip.NewWriter(w)
+		_, _ = io.WriteString(z, servicetest.Page)
+		_ = z.Close()
+	})}
+	p := servicetest.NativeProfile(t, px)
+	res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
+	if err != nil || string(res.Body.Bytes) != servicetest.Page {
+		t.Errorf("%q, %v", res.Body.Bytes, err)
+	}
+}
+
+func TestAPreviewWithoutABodyIsItsHead(t *testing.T) {
+	p := servicetest.Profile("http://api.test")
+	for url, first := range map[string]string{"http://lab.test/": "GET http://lab.test/ HTTP/1.1", "https://lab.test/": "CONNECT lab.test:443 HTTP/1.1"} {
+		w := newFetcher(t, p).Preview(p, native(p, url), "")
+		if w.Problem != "" || w.Lines[0] != first || w.Lines[len(w.Lines)-1] != "" || w.Lines[len(w.Lines)-2] == "" {
+			t.Errorf("%q, problem %q", w.Lines, w.Problem)
+		}
 	}
 }

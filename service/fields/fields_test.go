@@ -82,3 +82,17 @@ func FuzzFind(f *testing.F) {
 		}
 	})
 }
+
+func TestALongValueIsCutToWholeCharacters(t *testing.T) {
+	for in, want := range map[string]string{
+		strings.Repeat("a", 256):       strings.Repeat("a", 256),
+		strings.Repeat("a", 257):       strings.Repeat("a", 256),
+		strings.Repeat("ä", 200):       strings.Repeat("ä", 128),
+		"a" + strings.Repeat("ä", 200): "a" + strings.Repeat("ä", 127),
+	} {
+		got, err := Find("text/html", []byte("<p>"+in+"</p>"), []string{"p"})
+		if err != nil || len(got) != 1 || got[0].Value != want {
+			t.Errorf("%d bytes: %+v, %v", len(in), got, err)
+		}
+	}
+}

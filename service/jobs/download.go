@@ -118,13 +118,13 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 	})
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
-			return size, cause
+			return 0, cause
 		}
 		var broke *exchange.Error
 		if errors.As(err, &broke) {
-			return size, rn.jobFault("downloading the results of job "+call.job.ID, call, nil, err)
+			return 0, rn.jobFault("downloading the results of job "+call.job.ID, call, nil, err)
 		}
-		return size, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
+		return 0, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
 	return size, nil
 }
@@ -206,10 +206,10 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 		n, err := r.Read(buf)
 		if n > 0 {
 			if _, err := w.Write(buf[:n]); err != nil {
-				return done, err
+				return 0, err
 			}
 			if done += int64(n); done > maxDownload {
-				return done, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
+				return 0, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
 			}
 			if done-told >= progressEvery {
 				told = done
@@ -221,7 +221,7 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 			on(done)
 			return done, nil
 		case err != nil:
-			return done, err
+			return 0, err
 		}
 	}
 }

@@ -406,3 +406,13 @@ func TestAPollThatTheCallerEndsIsNotAFault(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLedgerKeepsTheStatusOfTheAnswer(t *testing.T) {
+	for _, status := range []int{201, 400, 503} {
+		cl, _ := script(t, text(status, `{"snapshot_id":"sd_1"}`))
+		job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
+		if err != nil || job.Status != status {
+			t.Errorf("%d: the job says %d, %v", status, job.Status, err)
+		}
+	}
+}

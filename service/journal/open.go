@@ -155,10 +155,7 @@ func part(parts []string, i int) int {
 	if i >= len(parts) {
 		return 0
 	}
-	n, err := strconv.Atoi(parts[i])
-	if err != nil {
-		return 0
-	}
+	n, _ := strconv.Atoi(parts[i]) // 0 where it is not one
 	return n
 }
 
