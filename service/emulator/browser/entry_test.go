@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -132,7 +131,7 @@ func nodeModules(t *testing.T) string {
 func script(t *testing.T, name string, args ...string) map[string]any {
 	t.Helper()
 	modules := nodeModules(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", append([]string{filepath.Join("testdata", name)}, args...)...)
 	cmd.Env = append(os.Environ(), "NODE_PATH="+modules)

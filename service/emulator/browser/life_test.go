@@ -51,10 +51,10 @@ func folders(t *testing.T, dir string) int {
 	return len(found)
 }
 
-// eventually asks until it is so, for at most ten seconds.
+// eventually waits until a condition holds.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	deadline := time.After(10 * time.Second)
+	deadline := time.After(patience)
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for !so() {
@@ -76,7 +76,7 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 	base := shop(t)
 	c := dialClient(t, entry(t, b))
 	c.page()
-	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial, Timeout: 20 * time.Second}); err != nil {
+	if _, err := b.Render(t.Context(), Request{URL: base + "/", Dial: dial}); err != nil {
 		t.Fatal(err)
 	}
 	if runtime.GOOS == "linux" && len(running(t, b.dir)) < 2 || folders(t, b.dir) != 2 {
@@ -89,7 +89,7 @@ func TestCloseLeavesNoProcessAndNoFolder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience):
 		t.Fatal("Close does not end")
 	}
 	if why := c.ended(); !strings.HasPrefix(why, "worker_disconnect") {
@@ -121,7 +121,7 @@ func TestCancellingTheContextEndsTheWork(t *testing.T) {
 	c.page()
 	failed := make(chan error, 1)
 	go func() {
-		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial})
 		failed <- err
 	}()
 	<-asked
@@ -153,7 +153,7 @@ func TestACrashIsSurvived(t *testing.T) {
 	t.Cleanup(ts.Close)
 	failed := make(chan error, 1)
 	go func() {
-		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+		_, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial})
 		failed <- err
 	}()
 	<-hold
@@ -164,14 +164,14 @@ func TestACrashIsSurvived(t *testing.T) {
 	if err := <-failed; !errors.As(err, &page) || page.Code != CodeDisconnected {
 		t.Errorf("%v", err)
 	}
-	if res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second}); err != nil || !strings.Contains(string(res.Body), "again") {
+	if res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial}); err != nil || !strings.Contains(string(res.Body), "again") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestAnIdleBrowserEnds(t *testing.T) {
 	b := open(t, Config{Idle: time.Millisecond})
-	if _, err := b.Render(t.Context(), Request{URL: shop(t) + "/", Dial: dial, Timeout: 20 * time.Second}); err != nil {
+	if _, err := b.Render(t.Context(), Request{URL: shop(t) + "/", Dial: dial}); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "the idle browser is gone", func() bool { return folders(t, b.dir) == 0 })
@@ -190,7 +190,7 @@ func TestACallerWhoLeavesEndsThePage(t *testing.T) {
 		<-asked
 		cancel()
 	}()
-	if _, err := b.Render(ctx, Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second}); !errors.Is(err, context.Canceled) {
+	if _, err := b.Render(ctx, Request{URL: ts.URL, Dial: dial}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }
@@ -380,7 +380,7 @@ func TestRenderPassesABlockByItsScript(t *testing.T) {
 	b := browsers(t)
 	ts := httptest.NewServer(lab.Handler())
 	t.Cleanup(ts.Close)
-	res, err := b.Render(t.Context(), Request{URL: ts.URL + "/forbidden", Dial: dial, Timeout: 20 * time.Second})
+	res, err := b.Render(t.Context(), Request{URL: ts.URL + "/forbidden", Dial: dial})
 	if err != nil || res.Status != 200 || !strings.Contains(string(res.Body), `class="behind"`) {
 		t.Errorf("%v %d\n%s", err, res.Status, res.Body)
 	}

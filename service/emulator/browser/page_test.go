@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 )
 
 func TestWhatARenderedPageIs(t *testing.T) {
@@ -66,7 +65,7 @@ func TestWhatARenderedPageIs(t *testing.T) {
 		{"/missing", Expect{}, 404, "/missing", "no such page"},
 	} {
 		t.Run(c.path+c.expect.Text, func(t *testing.T) {
-			res, err := b.Render(t.Context(), Request{URL: ts.URL + c.path, Dial: dial, Expect: c.expect, Timeout: 20 * time.Second})
+			res, err := b.Render(t.Context(), Request{URL: ts.URL + c.path, Dial: dial, Expect: c.expect})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,7 +75,7 @@ func TestWhatARenderedPageIs(t *testing.T) {
 			}
 		})
 	}
-	_, err := b.Render(t.Context(), Request{URL: ts.URL + "/leads-nowhere", Dial: dial, Timeout: 20 * time.Second})
+	_, err := b.Render(t.Context(), Request{URL: ts.URL + "/leads-nowhere", Dial: dial})
 	var page *PageError
 	if !errors.As(err, &page) || page.Code != CodeProxy {
 		t.Errorf("%v", err)
@@ -107,7 +106,7 @@ func TestTheHeaderGoesToTheDocumentAlone(t *testing.T) {
 	}))
 	t.Cleanup(ts.Close)
 	page = `<script src="` + elsewhere.URL + `/x.js"></script><pre>%s</pre><i id=ua></i><script>document.getElementById("ua").textContent = navigator.userAgent + navigator.language</script>`
-	res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second, Header: http.Header{
+	res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Header: http.Header{
 		"X-Mine": {"yes"}, "Cookie": {"a=b"}, "User-Agent": {"Tester/1"}, "Accept-Language": {"de-DE"},
 	}})
 	if err != nil {
@@ -135,7 +134,7 @@ func TestPagesDoNotShareCookies(t *testing.T) {
 	}))
 	t.Cleanup(ts.Close)
 	for range 2 {
-		res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+		res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial})
 		if err != nil || !strings.Contains(string(res.Body), "cookies: 0") {
 			t.Errorf("%v %s", err, res.Body)
 		}
@@ -149,7 +148,7 @@ func TestATrustedAuthority(t *testing.T) {
 	}))
 	t.Cleanup(ts.Close)
 	b := open(t, Config{Trust: []*x509.Certificate{ts.Certificate()}})
-	res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial, Timeout: 20 * time.Second})
+	res, err := b.Render(t.Context(), Request{URL: ts.URL, Dial: dial})
 	if err != nil || !strings.Contains(string(res.Body), "signed") {
 		t.Errorf("%v %s", err, res.Body)
 	}

@@ -35,7 +35,7 @@ type client struct {
 
 func dialClient(t *testing.T, addr string) *client {
 	t.Helper()
-	d := ws.Dialer{Header: ws.HandshakeHeaderHTTP(basic()), Timeout: 30 * time.Second}
+	d := ws.Dialer{Header: ws.HandshakeHeaderHTTP(basic()), Timeout: patience}
 	conn, _, _, err := d.Dial(t.Context(), "ws://"+addr+"/")
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +67,7 @@ func (c *client) raw(raw []byte, id int) gjson.Result {
 	if err := wsutil.WriteClientText(c.conn, raw); err != nil {
 		c.t.Fatalf("%s: %v", raw, err)
 	}
-	if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		c.t.Fatal(err)
 	}
 	for {
@@ -97,7 +97,7 @@ func (c *client) page() string {
 // ended waits for the end of the connection and gives its reason.
 func (c *client) ended() string {
 	c.t.Helper()
-	if err := c.conn.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
 		c.t.Fatal(err)
 	}
 	for {
