@@ -1,12 +1,13 @@
 package browser
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,16 +45,7 @@ type Limits struct {
 }
 
 func (l Limits) filled() Limits {
-	if l.Session <= 0 {
-		l.Session = time.Hour
-	}
-	if l.Inactivity <= 0 {
-		l.Inactivity = 5 * time.Minute
-	}
-	if l.Domains == 0 {
-		l.Domains = 1
-	}
-	return l
+	return Limits{cmp.Or(l.Session, time.Hour), cmp.Or(l.Inactivity, 5*time.Minute), cmp.Or(l.Domains, 1)}
 }
 
 const (
@@ -69,41 +61,37 @@ const (
 	upgradeWait = 10 * time.Second
 )
 
-// tickets are the unguessable addresses of /json/version. A ticket stands for the login of the
-// request that it answered, because clients that use such an address send no login.
+// tickets are the unguessable addresses of /json/version, the oldest first. A ticket stands for
+// the login of the request that it answered, because clients that use such an address send no
+// login.
 type tickets struct {
-	mu    sync.Mutex
-	open  map[string]ticket
-	order []string
+	mu   sync.Mutex
+	open []ticket
 }
 
 type ticket struct {
-	user, password string
-	until          time.Time
+	name, user, password string
+	until                time.Time
 }
 
-func (t *tickets) issue(k ticket) string {
+func (t *tickets) issue(k ticket) (name string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.open == nil {
-		t.open = map[string]ticket{}
-	}
-	if len(t.order) >= maxTickets {
-		delete(t.open, t.order[0])
-		t.order = t.order[1:]
-	}
-	name := rand.Text()
-	t.open[name] = k
-	t.order = append(t.order, name)
-	return name
+	k.name = rand.Text()
+	t.open = append(t.open[max(0, len(t.open)-maxTickets+1):], k)
+	return k.name
 }
 
 func (t *tickets) use(name string, now time.Time) (ticket, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k, ok := t.open[name]
-	delete(t.open, name)
-	return k, ok && now.Before(k.until)
+	i := slices.IndexFunc(t.open, func(k ticket) bool { return k.name == name })
+	if i < 0 {
+		return ticket{}, false
+	}
+	k := t.open[i]
+	t.open = slices.Delete(t.open, i, i+1)
+	return k, now.Before(k.until)
 }
 
 // Entry serves the browser's port: /json/version, and a WebSocket at / and at
@@ -151,16 +139,15 @@ func (b *Browsers) login(w http.ResponseWriter, r *http.Request) (ticket, Grant,
 }
 
 // enter is login, and adds the call to b.work.
-func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (ticket, Grant, bool) {
-	k, grant, ok := b.login(w, r)
-	if !ok {
+func (b *Browsers) enter(w http.ResponseWriter, r *http.Request) (k ticket, grant Grant, ok bool) {
+	if k, grant, ok = b.login(w, r); !ok {
 		return k, grant, false
 	}
-	if err := b.begin(); err != nil {
+	err := b.begin()
+	if err != nil {
 		b.refuseStart(w, err)
-		return k, grant, false
 	}
-	return k, grant, true
+	return k, grant, err == nil
 }
 
 // refuseLogin answers a refusal, with the header that asks HTTP clients for a login.
@@ -250,15 +237,4 @@ func (b *Browsers) connect(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.serve(conn, rw.Reader) // it may hold what the client sent with its handshake
-}
-
-// read reads a command's parameters into v, and ignores unknown options.
-func (c command) read(v any) *protocolError {
-	if c.params == nil {
-		return nil
-	}
-	if err := json.Unmarshal(c.params, v); err != nil {
-		return refuse(codeParams, "%s: %v", c.method, err)
-	}
-	return nil
 }

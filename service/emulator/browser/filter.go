@@ -71,6 +71,17 @@ func readCommand(raw []byte) (command, error) {
 	return c, nil
 }
 
+// read reads a command's parameters into v, and ignores unknown options.
+func (c command) read(v any) *protocolError {
+	if c.params == nil {
+		return nil
+	}
+	if err := json.Unmarshal(c.params, v); err != nil {
+		return refuse(codeParams, "%s: %v", c.method, err)
+	}
+	return nil
+}
+
 // encode encodes the command for Chromium.
 func (c command) encode() []byte {
 	out := append([]byte(`{"id":`), c.id...)

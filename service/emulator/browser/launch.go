@@ -33,7 +33,6 @@ type chromium struct {
 	mux  *mux
 	out  *tail
 	gone chan struct{} // closed once the process has ended and the folder is removed
-	once sync.Once
 }
 
 // launch starts a Chromium and waits until it answers.
@@ -120,14 +119,12 @@ func (c *chromium) reap() {
 
 // end stops Chromium and waits until process and children have ended, and the folder is removed.
 func (c *chromium) end() {
-	c.once.Do(func() {
-		c.mux.close(errChromiumGone)
-		select {
-		case <-c.gone: // its number may belong to another process now
-		default:
-			killGroup(c.cmd)
-		}
-	})
+	c.mux.close(errChromiumGone)
+	select {
+	case <-c.gone: // its number may belong to another process now
+	default:
+		killGroup(c.cmd)
+	}
 	<-c.gone
 }
 

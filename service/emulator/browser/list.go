@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"zonedeck/service/emulator/answer"
@@ -20,103 +21,78 @@ const (
 	basisNoSuch   = "assumption: public documentation shows no answer for an unknown session"
 )
 
-// Query selects sessions, in the terms of public documentation. The zero value selects the
-// newest 50.
-type Query struct {
-	Zone              string // api_name
-	Status            string // running, finished, failed; empty or "all" for all
-	Start, End        time.Time
-	TargetURL, EndURL string // a part of the address
-	Sort              string // timestamp, duration or bandwidth
-	Ascending         bool
-	Limit, Offset     int
+// query selects sessions, in the terms of public documentation.
+type query struct {
+	zone              string // api_name
+	status            string // running, finished, failed; empty or "all" for all
+	start, end        time.Time
+	targetURL, endURL string // a part of the address
+	sort              string // timestamp, duration or bandwidth
+	ascending         bool
+	limit, offset     int
 }
 
-// ReadQuery reads a request's parameters. The error is an [*answer.InvalidError].
-func ReadQuery(v url.Values) (Query, error) {
-	q := Query{
-		Zone: v.Get("api_name"), Status: v.Get("status"), TargetURL: v.Get("target_url"), EndURL: v.Get("end_url"),
-		Sort: v.Get("sort"), Limit: defaultList,
+// readQuery reads a request's parameters. The error is an [*answer.InvalidError].
+func readQuery(v url.Values) (query, error) {
+	q := query{
+		zone: v.Get("api_name"), status: v.Get("status"), targetURL: v.Get("target_url"), endURL: v.Get("end_url"),
+		sort: v.Get("sort"), ascending: v.Get("order") == "asc",
 	}
 	bad := &answer.InvalidError{}
-	number := func(name string, into *int, low, high int) {
-		if s := v.Get(name); s != "" {
-			n, err := strconv.Atoi(s)
-			if err != nil || n < low || n > high {
-				bad.Add("%s is a number from %d to %d", name, low, high)
-			}
-			*into = n
+	number := func(name string, otherwise, low, high int) int {
+		n, err := strconv.Atoi(cmp.Or(v.Get(name), strconv.Itoa(otherwise)))
+		if err != nil || n < low || n > high {
+			bad.Add("%s is a number from %d to %d", name, low, high)
+		}
+		return n
+	}
+	q.limit, q.offset = number("limit", defaultList, 1, maxList), number("offset", 0, 0, 1<<30)
+	oneOf := func(name string, values ...string) {
+		if s := v.Get(name); s != "" && !slices.Contains(values, s) {
+			bad.Add("%s is one of %s", name, strings.Join(values, ", "))
 		}
 	}
-	number("limit", &q.Limit, 1, maxList)
-	number("offset", &q.Offset, 0, 1<<30)
-	one := func(name, value string, of ...string) {
-		if value != "" && !slices.Contains(of, value) {
-			bad.Add("%s is one of %s", name, strings.Join(of, ", "))
-		}
-	}
-	one("status", q.Status, StatusRunning, StatusFinished, StatusFailed, "all")
-	one("sort", q.Sort, "timestamp", "duration", "bandwidth")
-	one("order", v.Get("order"), "asc", "desc")
-	q.Ascending = v.Get("order") == "asc"
-	date := func(name string, into *time.Time, end bool) {
+	oneOf("status", StatusRunning, StatusFinished, StatusFailed, "all")
+	oneOf("sort", "timestamp", "duration", "bandwidth")
+	oneOf("order", "asc", "desc")
+	// date reads a moment, or a day, to which it adds length.
+	date := func(name string, length time.Duration) time.Time {
 		s := v.Get(name)
-		if s == "" {
-			return
+		if day, err := time.Parse(time.DateOnly, s); err == nil {
+			return day.Add(length)
 		}
 		t, err := time.Parse(time.RFC3339, s)
-		if day, dayErr := time.Parse(time.DateOnly, s); err != nil && dayErr == nil {
-			t, err = day, nil
-			if end {
-				t = t.AddDate(0, 0, 1).Add(-1) // the whole day
-			}
-		}
-		if err != nil {
+		if s != "" && err != nil {
 			bad.Add("%s is a date, 2026-11-21 or 2026-11-21T08:00:00Z", name)
 		}
-		*into = t
+		return t
 	}
-	date("start_date", &q.Start, false)
-	date("end_date", &q.End, true)
+	q.start, q.end = date("start_date", 0), date("end_date", 24*time.Hour-1)
 	if len(bad.Details) > 0 {
 		return q, bad
 	}
 	return q, nil
 }
 
-func (q Query) matches(s Session) bool {
-	return (q.Zone == "" || s.Zone == q.Zone) &&
-		(q.Status == "" || q.Status == "all" || s.Status == q.Status) &&
-		(q.Start.IsZero() || !s.Timestamp.Before(q.Start)) &&
-		(q.End.IsZero() || !s.Timestamp.After(q.End)) &&
-		strings.Contains(s.TargetURL, q.TargetURL) && strings.Contains(s.EndURL, q.EndURL)
+func (q query) matches(s Session) bool {
+	return (q.zone == "" || s.Zone == q.zone) &&
+		(q.status == "" || q.status == "all" || s.Status == q.status) &&
+		!s.Timestamp.Before(q.start) && (q.end.IsZero() || !s.Timestamp.After(q.end)) &&
+		strings.Contains(s.TargetURL, q.targetURL) && strings.Contains(s.EndURL, q.endURL)
 }
 
-func (q Query) order(a, b Session) int {
-	var n int
-	switch q.Sort {
+func (q query) order(a, b Session) int {
+	if q.ascending {
+		a, b = b, a
+	}
+	switch q.sort {
 	case "duration":
-		n = cmp.Compare(a.Duration, b.Duration)
+		return cmp.Compare(b.Duration, a.Duration)
 	case "bandwidth":
-		n = cmp.Compare(a.Bandwidth, b.Bandwidth)
+		return cmp.Compare(b.Bandwidth, a.Bandwidth)
 	default:
-		n = a.Timestamp.Compare(b.Timestamp)
+		return b.Timestamp.Compare(a.Timestamp)
 	}
-	if !q.Ascending {
-		n = -n
-	}
-	return n
-}
-
-// List returns the page of sessions that q selects, and the number of all that match.
-func (b *Browsers) List(q Query) (page []Session, total int) {
-	all := slices.DeleteFunc(b.Sessions(), func(s Session) bool { return !q.matches(s) })
-	slices.SortStableFunc(all, q.order)
-	if q.Limit <= 0 {
-		q.Limit = defaultList
-	}
-	from := min(max(q.Offset, 0), len(all))
-	return all[from:min(from+q.Limit, len(all))], len(all)
 }
 
 // ListHandler answers GET /browser_sessions and GET /browser_sessions/{id}. The caller checks
@@ -137,20 +113,82 @@ func (b *Browsers) ListHandler() http.Handler {
 }
 
 func (b *Browsers) list(w http.ResponseWriter, r *http.Request) {
-	q, err := ReadQuery(r.URL.Query())
+	q, err := readQuery(r.URL.Query())
 	if err != nil {
 		answer.WriteInvalid(w, err)
 		return
 	}
-	page, total := b.List(q)
-	more := q.Offset+len(page) < total
-	var next *int
-	if more {
-		n := q.Offset + len(page)
-		next = &n
+	all := slices.DeleteFunc(b.Sessions(), func(s Session) bool { return !q.matches(s) })
+	slices.SortStableFunc(all, q.order)
+	from := min(q.offset, len(all))
+	to := min(from+q.limit, len(all))
+	pagination := map[string]any{"offset": q.offset, "limit": q.limit, "has_more": to < len(all), "next_offset": nil}
+	if to < len(all) {
+		pagination["next_offset"] = to
 	}
 	answer.JSON(w, http.StatusOK, basisSessions, map[string]any{
-		"sessions": page, "count": len(page), "total": total,
-		"pagination": map[string]any{"offset": q.Offset, "limit": q.Limit, "has_more": more, "next_offset": next},
+		"sessions": all[from:to], "count": to - from, "total": len(all), "pagination": pagination,
 	})
+}
+
+// The statuses of a session (public documentation).
+const (
+	StatusRunning  = "running"
+	StatusFinished = "finished"
+	StatusFailed   = "failed"
+)
+
+// maxKnown bounds the sessions in the list; the oldest ended ones go first.
+const maxKnown = 1000
+
+// Session is one CDP session in the list of sessions. The names are those of public
+// documentation.
+type Session struct {
+	ID          string        `json:"session_id"`
+	Zone        string        `json:"api_name"`
+	Status      string        `json:"status"`
+	TargetURL   string        `json:"target_url"`
+	EndURL      string        `json:"end_url"`
+	Navigations int           `json:"navigations"`
+	Timestamp   time.Time     `json:"timestamp"`
+	Duration    float64       `json:"duration"`  // seconds
+	Captcha     string        `json:"captcha"`   // "none", "solved" or "failed"
+	Bandwidth   int64         `json:"bandwidth"` // bytes
+	Error       *SessionError `json:"error"`
+}
+
+// SessionError is the reason why the service ended a session.
+type SessionError struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+func (e *SessionError) Error() string { return e.Code + ": " + e.Message }
+
+// register lists the sessions in the order of their start.
+type register struct {
+	mu  sync.Mutex
+	all []*session
+}
+
+func (r *register) add(s *session) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.all) >= maxKnown {
+		if i := slices.IndexFunc(r.all, (*session).over); i >= 0 {
+			r.all = slices.Delete(r.all, i, i+1)
+		}
+	}
+	r.all = append(r.all, s)
+}
+
+// Sessions returns the CDP sessions since Open, the newest first, at most [maxKnown].
+func (b *Browsers) Sessions() []Session {
+	b.known.mu.Lock()
+	defer b.known.mu.Unlock()
+	out := make([]Session, 0, len(b.known.all))
+	for _, s := range slices.Backward(b.known.all) {
+		out = append(out, s.value())
+	}
+	return out
 }

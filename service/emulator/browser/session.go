@@ -3,6 +3,7 @@ package browser
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -14,8 +15,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/chromedp/cdproto/target"
 	"github.com/gobwas/ws"
 	"github.com/gobwas/ws/wsutil"
+	"golang.org/x/sync/singleflight"
 )
 
 const (
@@ -49,14 +52,18 @@ type session struct {
 	local  chan struct{}
 	last   atomic.Int64 // when something last happened, Unix ns
 
-	veil veil
-	auto auto
+	veil    *veil
+	solving singleflight.Group // the challenges being solved, by target
 
 	mu    sync.Mutex
 	rec   Session
 	began time.Time
 	ended time.Time
 	sites map[string]bool
+	// manual is whether challenges are solved on commands alone.
+	manual bool
+	// solutions are the outcomes of the challenges at the pages' current addresses.
+	solutions map[target.ID]solution
 }
 
 // session starts a Chromium for a grant, with its proxy login and without downloads.
@@ -64,8 +71,9 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 	now := b.cfg.Now()
 	s := &session{
 		b: b, id: strings.ToLower(rand.Text()), grant: grant, local: make(chan struct{}, maxLocal),
-		began: now, sites: map[string]bool{},
+		began: now, sites: map[string]bool{}, solutions: map[target.ID]solution{},
 	}
+	s.veil = newVeil(s)
 	s.rec = Session{ID: s.id, Zone: grant.Zone, Status: StatusRunning, Timestamp: now.UTC(), Captcha: "none"}
 	// Only finish cancels it, after it has set the reason.
 	s.ctx, s.cancel = context.WithCancel(context.WithoutCancel(ctx))
@@ -81,7 +89,6 @@ func (b *Browsers) session(ctx context.Context, grant Grant) (*session, error) {
 			grant.Count(addr, up, down)
 		}
 	})
-	s.veil.begin(s)
 	if s.drv, s.stop, err = drive(ctx, s.chrom.mux.driver); err == nil {
 		err = s.furnish(ctx)
 	}
@@ -338,9 +345,7 @@ func (s *session) navigates(c command) *protocolError {
 		}
 		s.sites[site] = true
 	}
-	if s.rec.TargetURL == "" {
-		s.rec.TargetURL = address
-	}
+	s.rec.TargetURL = cmp.Or(s.rec.TargetURL, address)
 	return nil
 }
 

@@ -2,7 +2,6 @@ package browser
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -137,9 +136,9 @@ func (t *tab) expect() error {
 	want := t.req.Expect
 	switch {
 	case want.Element != "":
-		found = "document.querySelector(" + literal(want.Element) + ") !== null"
+		found = fmt.Sprintf("document.querySelector(%s) !== null", quoted(want.Element))
 	case want.Text != "":
-		found = "document.body !== null && document.body.innerText.includes(" + literal(want.Text) + ")"
+		found = fmt.Sprintf("document.body !== null && document.body.innerText.includes(%s)", quoted(want.Text))
 	default:
 		return nil
 	}
@@ -153,17 +152,8 @@ func (t *tab) expect() error {
 	case !t.chrom.alive():
 		return errChromiumGone
 	default:
-		return &PageError{Code: CodeExpectElement, Text: "what was expected did not appear on the page: " + literal(want.Element+want.Text)}
+		return &PageError{Code: CodeExpectElement, Text: fmt.Sprintf("what was expected did not appear on the page: %s", quoted(want.Element+want.Text))}
 	}
-}
-
-// literal encodes s as a JavaScript string.
-func literal(s string) string {
-	raw, err := json.Marshal(s)
-	if err != nil { // a string always has a JSON form
-		return `""`
-	}
-	return string(raw)
 }
 
 // markup returns the document's HTML, "" for a document without content, and null for one that

@@ -26,10 +26,11 @@ type veil struct {
 // from 1.
 const firstID = 1 << 30
 
-func (v *veil) begin(s *session) {
-	v.s, v.next = s, firstID
-	v.contexts, v.hidden, v.shut = map[string]bool{}, map[string]bool{}, map[string]bool{}
-	v.targets, v.asked = map[string]string{}, map[int64]bool{}
+func newVeil(s *session) *veil {
+	return &veil{
+		s: s, next: firstID, contexts: map[string]bool{}, hidden: map[string]bool{}, shut: map[string]bool{},
+		targets: map[string]string{}, asked: map[int64]bool{},
+	}
 }
 
 // cover hides a browser context and its targets until uncover.
