@@ -194,8 +194,8 @@ func TestBoundsOfACrawl(t *testing.T) {
 func TestWhatDatasetsTakeAndGive(t *testing.T) {
 	g := start(t, options{})
 	type scraper struct {
-		ID       string        `json:"dataset_id"`
-		Inputs   []schemaField `json:"input_schema"`
+		ID       string       `json:"dataset_id"`
+		Inputs   []jobs.Field `json:"input_schema"`
 		Discover []struct {
 			By string `json:"discover_by"`
 		}

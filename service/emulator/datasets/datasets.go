@@ -122,71 +122,67 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
+func badRequest(t string) *refusal { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
+func notFound(t string) *refusal   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }
+
 // Refusals that several calls share (public documentation).
-func errNothing() error     { return badRequest("No data to trigger") }
-func errAttachments() error { return badRequest("Invalid attachments") }
-func errNotReady() error    { return badRequest("Snapshot is not ready") }
-func errSmallBatch() error {
+func errAttachments() *refusal { return badRequest("Invalid attachments") }
+func errNoDataset() *refusal   { return notFound("dataset does not exist") }
+func errSmallBatch() *refusal {
 	return badRequest(fmt.Sprintf("Batch size should be at least %d", jobs.MinBatch))
 }
-func errNoDataset() error       { return notFound("dataset does not exist") }
-func badRequest(t string) error { return &refusal{http.StatusBadRequest, answer.BasisDataset, t} }
-func notFound(t string) error   { return &refusal{http.StatusNotFound, answer.BasisDataset, t} }
 
-// snapshotError is why a call cannot use a snapshot.
-type snapshotError struct {
-	snap jobs.Snapshot
-	error
+// unusable refuses a call for the state of its snapshot.
+func unusable(snap jobs.Snapshot, err error) error {
+	switch {
+	case errors.Is(err, jobs.ErrNotReady):
+		return badRequest("Snapshot is not ready")
+	case errors.Is(err, jobs.ErrNotComplete):
+		return &refusal{http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is " + string(snap.Status)}
+	}
+	return err
 }
 
-func (e *snapshotError) Unwrap() error { return e.error }
+// give answers with v as JSON.
+func give(w http.ResponseWriter, basis string, v any) error {
+	answer.JSON(w, http.StatusOK, basis, v)
+	return nil
+}
 
-func unusable(snap jobs.Snapshot, err error) error { return &snapshotError{snap, err} }
-
-// fail answers an error (texts: public documentation).
 func (a *API) fail(w http.ResponseWriter, err error) {
-	var bad *inputError
-	var refused *refusal
-	var blamed *snapshotError
-	errors.As(err, &blamed)
-	switch {
-	case errors.As(err, &bad):
+	if bad, ok := errors.AsType[*inputError](err); ok {
 		answer.JSON(w, http.StatusBadRequest, basisInput, bad)
 		return
-	case errors.As(err, &refused):
-		answer.Text(w, refused.status, refused.basis, refused.text)
-		return
-	case errors.Is(err, jobs.ErrTooMany):
+	}
+	no, ok := errors.AsType[*refusal](err)
+	if !ok {
+		no = known(err)
+	}
+	if no == nil {
+		a.conf.Log.Error("a call failed", "error", err)
+		no = &refusal{http.StatusInternalServerError, answer.BasisDataset, "Internal server error"}
+	}
+	if no.status == http.StatusTooManyRequests {
 		w.Header().Set("Retry-After", retryAfter)
-		answer.Text(w, http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset")
-		return
-	case errors.Is(err, jobs.ErrNotReady) && blamed != nil:
-		v := map[string]string{"status": "running", "message": "Snapshot is not ready yet, try again in 10s"}
-		if blamed.snap.Status == jobs.Building {
-			v = map[string]string{"status": "building", "message": "Snapshot is building, try again in 30s"}
-		}
-		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, v)
-		return
-	case errors.Is(err, jobs.ErrNotComplete) && blamed != nil:
-		answer.Text(w, http.StatusBadRequest, "assumption: status and text of a snapshot that did not complete", "Snapshot is "+string(blamed.snap.Status))
-		return
 	}
-	for _, known := range []struct {
-		err    error
-		status int
-		text   string
-	}{
-		{jobs.ErrExpired, http.StatusBadRequest, "Snapshot is expired"},
-		{jobs.ErrEmpty, http.StatusBadRequest, "Snapshot is empty"},
-		{jobs.ErrNotRunning, http.StatusBadRequest, "Snapshot is not running"},
-		{jobs.ErrNoInput, http.StatusBadRequest, "Snapshot input does not exist"},
-		{jobs.ErrNoSnapshot, http.StatusNotFound, "Snapshot does not exist"},
-	} {
-		if errors.Is(err, known.err) {
-			answer.Text(w, known.status, answer.BasisDataset, known.text)
-			return
-		}
+	answer.Text(w, no.status, no.basis, no.text)
+}
+
+// known is the refusal for an error of the jobs (texts: public documentation), or nil.
+func known(err error) *refusal {
+	switch {
+	case errors.Is(err, jobs.ErrTooMany):
+		return &refusal{http.StatusTooManyRequests, answer.BasisDataset, "You have too many running jobs for this dataset"}
+	case errors.Is(err, jobs.ErrExpired):
+		return badRequest("Snapshot is expired")
+	case errors.Is(err, jobs.ErrEmpty):
+		return badRequest("Snapshot is empty")
+	case errors.Is(err, jobs.ErrNotRunning):
+		return badRequest("Snapshot is not running")
+	case errors.Is(err, jobs.ErrNoInput):
+		return badRequest("Snapshot input does not exist")
+	case errors.Is(err, jobs.ErrNoSnapshot):
+		return notFound("Snapshot does not exist")
 	}
-	a.conf.Log.Error("a call failed", "error", err)
-	answer.Text(w, http.StatusInternalServerError, answer.BasisDataset, "Internal server error")
+	return nil
 }

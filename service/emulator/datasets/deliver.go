@@ -50,29 +50,23 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	snap, err := a.conf.Jobs.Get(id)
 	if err != nil {
-		return unusable(snap, err)
+		return err
 	}
 	m, err := a.readOrder(w, r, snap)
 	if err != nil {
 		return err
 	}
 	if m.Parts, err = a.conf.Jobs.Parts(id, m.Batch); err != nil {
-		if errors.Is(err, jobs.ErrNotReady) {
-			return errNotReady()
-		}
 		return unusable(snap, err)
 	}
 	d, err := a.conf.Deliver.Deliver(m)
 	switch {
 	case errors.Is(err, deliver.ErrTooMany):
-		w.Header().Set("Retry-After", retryAfter)
-		answer.Text(w, http.StatusTooManyRequests, answer.BasisTarget, "Too many deliveries are waiting")
+		return &refusal{http.StatusTooManyRequests, answer.BasisTarget, "Too many deliveries are waiting"}
 	case err != nil:
 		return fmt.Errorf("a delivery was not taken: %w", err)
-	default:
-		answer.JSON(w, http.StatusOK, basisDeliver, map[string]string{"delivery_id": d.ID})
 	}
-	return nil
+	return give(w, basisDeliver, map[string]string{"delivery_id": d.ID})
 }
 
 // readOrder reads what to deliver, and where.
@@ -126,46 +120,33 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 
 // attempt is the JSON form of one POST.
 type attempt struct {
-	At     string `json:"ts"`
-	Part   int    `json:"part"`
-	Status int    `json:"status,omitempty"`
-	Error  string `json:"error,omitempty"`
-	Millis int64  `json:"duration"`
-	Fault  string `json:"fault,omitempty"`
-}
-
-// file is a file that a receiver acknowledged (public documentation).
-type file struct {
-	Name string `json:"filename"`
-	At   string `json:"delivery_ts"`
+	At     time.Time `json:"ts"`
+	Part   int       `json:"part"`
+	Status int       `json:"status,omitempty"`
+	Error  string    `json:"error,omitempty"`
+	Millis int64     `json:"duration"`
+	Fault  string    `json:"fault,omitempty"`
 }
 
 // delivery is the JSON form of a delivery; the first three fields are public documentation.
 type delivery struct {
 	ID       string         `json:"id"`
-	Files    []file         `json:"delivery_files"`
+	Files    []deliver.File `json:"delivery_files"`
 	Status   deliver.Status `json:"status"`
 	Snapshot string         `json:"snapshot_id"`
 	Kind     string         `json:"kind"`
 	URL      string         `json:"url"`
-	Next     string         `json:"next_attempt,omitempty"`
+	Next     time.Time      `json:"next_attempt,omitzero"`
 	Attempts []attempt      `json:"attempts"`
 }
 
 func shown(d deliver.Delivery) delivery {
-	stamp := func(t time.Time) string { return t.Format(time.RFC3339Nano) }
 	v := delivery{
-		ID: d.ID, Files: []file{}, Status: d.Status, Snapshot: d.Message.Snapshot, Kind: d.Message.Kind,
-		URL: d.Message.URL, Attempts: []attempt{},
-	}
-	for _, f := range d.Files {
-		v.Files = append(v.Files, file{f.Name, stamp(f.At)})
+		ID: d.ID, Files: append([]deliver.File{}, d.Files...), Status: d.Status, Snapshot: d.Message.Snapshot, Kind: d.Message.Kind,
+		URL: d.Message.URL, Next: d.Next, Attempts: []attempt{},
 	}
 	for _, x := range d.Attempts {
-		v.Attempts = append(v.Attempts, attempt{stamp(x.At), x.Part, x.Status, x.Error, x.Millis, x.Fault})
-	}
-	if !d.Next.IsZero() {
-		v.Next = stamp(d.Next)
+		v.Attempts = append(v.Attempts, attempt{x.At, x.Part, x.Status, x.Error, x.Millis, x.Fault})
 	}
 	return v
 }
@@ -176,8 +157,7 @@ func (a *API) serveDelivery(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return notFound("Delivery does not exist")
 	}
-	answer.JSON(w, http.StatusOK, basisDelivery, shown(d))
-	return nil
+	return give(w, basisDelivery, shown(d))
 }
 
 // serveDeliveries is GET /datasets/v3/deliveries?snapshot_id=. It is how a client learns the
@@ -187,6 +167,5 @@ func (a *API) serveDeliveries(w http.ResponseWriter, r *http.Request) error {
 	for _, d := range a.conf.Deliver.List(r.URL.Query().Get("snapshot_id")) {
 		out = append(out, shown(d))
 	}
-	answer.JSON(w, http.StatusOK, basisDeliveries, out)
-	return nil
+	return give(w, basisDeliveries, out)
 }

@@ -1,6 +1,7 @@
 package datasets
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -31,13 +32,8 @@ func operators() []string {
 	return []string{"=", "!=", "<", "<=", ">", ">=", "in", "not_in", "includes", "not_includes", "is_null", "is_not_null"}
 }
 
-// check says what is wrong with a filter.
-func (c condition) check(d jobs.Dataset) error {
-	left := maxFilterRules
-	return c.checkAt(d, 1, &left)
-}
-
-func (c condition) checkAt(d jobs.Dataset, depth int, left *int) error {
+// check says what is wrong with a filter. left is how many conditions it may still have.
+func (c condition) check(d jobs.Dataset, depth int, left *int) error {
 	if *left--; *left < 0 {
 		return fmt.Errorf("has more than %d conditions", maxFilterRules)
 	}
@@ -49,7 +45,7 @@ func (c condition) checkAt(d jobs.Dataset, depth int, left *int) error {
 			return fmt.Errorf("is nested deeper than %d", maxFilterDepth)
 		}
 		for _, f := range c.Filters {
-			if err := f.checkAt(d, depth+1, left); err != nil {
+			if err := f.check(d, depth+1, left); err != nil {
 				return err
 			}
 		}
@@ -118,15 +114,7 @@ func (c condition) matches(r map[string]any) bool {
 func compare(a, b any) (order int, ok bool) {
 	if x, isNumber := a.(float64); isNumber {
 		y, ok := b.(float64)
-		switch {
-		case !ok:
-			return 0, false
-		case x < y:
-			return -1, true
-		case x > y:
-			return 1, true
-		}
-		return 0, true
+		return cmp.Compare(x, y), ok
 	}
 	x, isText := a.(string)
 	y, ok := b.(string)
@@ -148,7 +136,7 @@ func readCondition(raw jsontext.Value, d jobs.Dataset, loose bool) (condition, e
 	if json.Unmarshal(raw, &c, json.RejectUnknownMembers(!loose)) != nil {
 		return c, refused("filter", "Must be an object with name, operator and value, or with operator and filters, and nothing else")
 	}
-	if err := c.check(d); err != nil {
+	if err := c.check(d, 1, new(maxFilterRules)); err != nil {
 		return c, refused("filter", err.Error())
 	}
 	if !c.scalars() {

@@ -17,7 +17,7 @@ const (
 // listed is a row of GET /datasets/v3/snapshots (public documentation).
 type listed struct {
 	ID      string      `json:"id"`
-	Created string      `json:"created"`
+	Created time.Time   `json:"created"`
 	Status  jobs.Status `json:"status"`
 	Dataset string      `json:"dataset_id"`
 	Size    int         `json:"dataset_size"`
@@ -95,22 +95,21 @@ func (a *API) serveSnapshots(w http.ResponseWriter, r *http.Request) error {
 		}
 		total++
 		if total > f.skip && len(out) < f.limit {
-			out = append(out, listed{s.ID, s.Created.Format(time.RFC3339Nano), s.Status, s.Dataset, s.Records})
+			out = append(out, listed{s.ID, s.Created, s.Status, s.Dataset, s.Records})
 		}
 	}
+	var v any = out
 	if f.total {
-		answer.JSON(w, http.StatusOK, basisList, map[string]any{"data": out, "total": total})
-		return nil
+		v = map[string]any{"data": out, "total": total}
 	}
-	answer.JSON(w, http.StatusOK, basisList, out)
-	return nil
+	return give(w, basisList, v)
 }
 
 // jobLog is GET /datasets/v3/log/{id}; the mixed capitals are the service's (public
 // documentation).
 type jobLog struct {
 	ID          string     `json:"id"`
-	Created     string     `json:"created"`
+	Created     time.Time  `json:"created"`
 	Status      string     `json:"Status"`
 	Name        string     `json:"dataset_name"`
 	Scraper     string     `json:"scraper_name"`
@@ -127,11 +126,11 @@ type jobLog struct {
 
 // jobTrigger has no user and no address: the emulator knows neither.
 type jobTrigger struct {
-	Type string  `json:"type"`
-	User *string `json:"user"`
-	IP   *string `json:"ip"`
-	URL  string  `json:"trigger_url"`
-	TS   string  `json:"ts"`
+	Type string    `json:"type"`
+	User *string   `json:"user"`
+	IP   *string   `json:"ip"`
+	URL  string    `json:"trigger_url"`
+	TS   time.Time `json:"ts"`
 }
 
 func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
@@ -141,9 +140,9 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 		return nil //nolint:nilerr // answered here: only this call refuses in JSON
 	}
 	l := jobLog{
-		ID: s.ID, Created: s.Created.Format(time.RFC3339Nano), Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,
+		ID: s.ID, Created: s.Created, Status: string(s.Status), Size: s.Records, Inputs: s.Inputs,
 		Dataset: s.Dataset, FileSize: s.Size,
-		Trigger: jobTrigger{Type: "API", URL: s.Via, TS: s.Created.Format(time.RFC3339Nano)},
+		Trigger: jobTrigger{Type: "API", URL: s.Via, TS: s.Created},
 	}
 	if d, err := jobs.Find(s.Dataset); err == nil {
 		l.Name, l.Scraper = d.Name, d.Name
@@ -158,6 +157,5 @@ func (a *API) serveLog(w http.ResponseWriter, r *http.Request) error {
 		l.PerInput = float64(l.Duration) / float64(s.Done)
 		l.SuccessRate = new(float64(s.Succeeded) / float64(s.Done))
 	}
-	answer.JSON(w, http.StatusOK, basisLog, l)
-	return nil
+	return give(w, basisLog, l)
 }

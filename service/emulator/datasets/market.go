@@ -172,14 +172,14 @@ func (a *API) serveSearch(w http.ResponseWriter, r *http.Request) error {
 
 // kept is a snapshot of the marketplace (public documentation).
 type kept struct {
-	ID       string `json:"id"`
-	Created  string `json:"created"`
-	Status   string `json:"status"`
-	Dataset  string `json:"dataset_id"`
-	Customer string `json:"customer_id,omitempty"`
-	Size     int    `json:"dataset_size"`
-	FileSize int64  `json:"file_size"`
-	Error    string `json:"error,omitempty"`
+	ID       string    `json:"id"`
+	Created  time.Time `json:"created"`
+	Status   string    `json:"status"`
+	Dataset  string    `json:"dataset_id"`
+	Customer string    `json:"customer_id,omitempty"`
+	Size     int       `json:"dataset_size"`
+	FileSize int64     `json:"file_size"`
+	Error    string    `json:"error,omitempty"`
 }
 
 func (a *API) shownKept(s jobs.Snapshot) kept {
@@ -187,7 +187,7 @@ func (a *API) shownKept(s jobs.Snapshot) kept {
 	if s.Status.Ended() {
 		status = string(s.Status)
 	}
-	return kept{s.ID, s.Created.Format(time.RFC3339Nano), status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
+	return kept{s.ID, s.Created, status, s.Dataset, a.conf.Account, s.Records, s.Size, s.Error}
 }
 
 // serveKept is GET /datasets/snapshots.
@@ -205,8 +205,7 @@ func (a *API) serveKept(w http.ResponseWriter, r *http.Request) error {
 		}
 		out = append(out, v)
 	}
-	answer.JSON(w, http.StatusOK, basisSnapshot, out)
-	return nil
+	return give(w, basisSnapshot, out)
 }
 
 func (a *API) serveKeptOne(w http.ResponseWriter, id string) error {
@@ -214,6 +213,5 @@ func (a *API) serveKeptOne(w http.ResponseWriter, id string) error {
 	if err != nil || !s.Kept {
 		return notFound("Snapshot does not exist")
 	}
-	answer.JSON(w, http.StatusOK, basisSnapshot, a.shownKept(s))
-	return nil
+	return give(w, basisSnapshot, a.shownKept(s))
 }

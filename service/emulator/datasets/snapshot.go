@@ -18,7 +18,7 @@ import (
 func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	snap, err := a.conf.Jobs.Get(r.PathValue("id"))
 	if err != nil {
-		return notFound("Snapshot does not exist")
+		return err
 	}
 	v := map[string]any{
 		"snapshot_id": snap.ID, "dataset_id": snap.Dataset, "status": snap.Status,
@@ -27,8 +27,7 @@ func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	if snap.Error != "" {
 		v["error_message"] = snap.Error
 	}
-	answer.JSON(w, http.StatusOK, answer.BasisProgress, v)
-	return nil
+	return give(w, answer.BasisProgress, v)
 }
 
 // choice is the query of a download.
@@ -63,7 +62,7 @@ func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) error {
 // readDownload reads the snapshot of the path, and the query.
 func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Snapshot, c choice, err error) {
 	if snap, err = a.conf.Jobs.Get(r.PathValue("id")); err != nil {
-		return snap, c, unusable(snap, err)
+		return snap, c, err
 	}
 	c.format = snap.Format
 	return snap, c, a.readChoice(w, r.URL.Query(), &c)
@@ -77,10 +76,17 @@ func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	write, err := a.conf.Jobs.Download(snap.ID, c.format, c.slice)
-	if errors.Is(err, jobs.ErrNoPart) {
+	switch {
+	case errors.Is(err, jobs.ErrNoPart):
 		return refused("part", "The snapshot has no such part")
-	}
-	if err != nil {
+	case errors.Is(err, jobs.ErrNotReady):
+		v := map[string]string{"status": "running", "message": "Snapshot is not ready yet, try again in 10s"}
+		if snap.Status == jobs.Building {
+			v = map[string]string{"status": "building", "message": "Snapshot is building, try again in 30s"}
+		}
+		answer.JSON(w, http.StatusAccepted, answer.BasisDataset, v)
+		return nil
+	case err != nil:
 		return unusable(snap, err)
 	}
 	basis := answer.BasisDataset
@@ -98,22 +104,17 @@ func (a *API) serveParts(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	n, err := a.conf.Jobs.Parts(snap.ID, c.slice.Batch)
-	switch {
-	case errors.Is(err, jobs.ErrNotReady):
-		return errNotReady()
-	case err != nil:
+	if err != nil {
 		return unusable(snap, err)
-	default:
-		answer.JSON(w, http.StatusOK, basisParts, map[string]int{"parts": n})
 	}
-	return nil
+	return give(w, basisParts, map[string]int{"parts": n})
 }
 
 // serveInput is GET /datasets/v3/snapshot/{id}/input: JSON, or CSV by the format.
 func (a *API) serveInput(w http.ResponseWriter, r *http.Request) error {
 	id := r.PathValue("id")
 	if _, err := a.conf.Jobs.Get(id); err != nil {
-		return unusable(jobs.Snapshot{}, err)
+		return err
 	}
 	c := choice{format: "json"}
 	if err := a.readChoice(w, r.URL.Query(), &c); err != nil {
@@ -129,7 +130,7 @@ func (a *API) serveInput(w http.ResponseWriter, r *http.Request) error {
 	}
 	inputs, err := a.conf.Jobs.Inputs(id)
 	if err != nil {
-		return unusable(jobs.Snapshot{}, err)
+		return err
 	}
 	a.send(w, id, c.format, c.compress, answer.BasisDataset, func(w io.Writer) error { return write(w, inputs) })
 	return nil
@@ -194,7 +195,7 @@ func stream(w http.ResponseWriter, compress bool, write func(io.Writer) error) e
 
 func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) error {
 	if err := a.conf.Jobs.Cancel(r.PathValue("id")); err != nil {
-		return unusable(jobs.Snapshot{}, err)
+		return err
 	}
 	answer.Text(w, http.StatusOK, answer.BasisDataset, "OK")
 	return nil
@@ -205,8 +206,7 @@ func (a *API) serveCancel(w http.ResponseWriter, r *http.Request) error {
 func (a *API) serveRerun(w http.ResponseWriter, r *http.Request) error {
 	snap, err := a.conf.Jobs.Rerun(r.PathValue("id"), r.URL.Path)
 	if err != nil {
-		return unusable(snap, err)
+		return err
 	}
-	answer.JSON(w, http.StatusOK, basisRerun, map[string]string{"snapshot_id": snap.ID})
-	return nil
+	return give(w, basisRerun, map[string]string{"snapshot_id": snap.ID})
 }

@@ -25,8 +25,7 @@ func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("starting a job: %w", err)
 	}
-	answer.JSON(w, http.StatusOK, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
-	return nil
+	return give(w, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
 }
 
 // serveScrape is POST /datasets/v3/scrape: a trigger that answers with the records if they
@@ -90,7 +89,7 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error
 		return s.spec, refused(s.spec.Hooks[0].Kind, "Not supported by this emulator")
 	}
 	if len(s.spec.Inputs) == 0 {
-		return s.spec, errNothing()
+		return s.spec, badRequest("No data to trigger")
 	}
 	if err := a.check(&s, s.spec.Inputs); err != nil {
 		return s.spec, err
@@ -103,9 +102,6 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error
 
 // check checks every input; the error names the first invalid one.
 func (a *API) check(s *settings, inputs []json.RawMessage) error {
-	if len(inputs) > jobs.MaxInputs {
-		return refused("input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs))
-	}
 	fields, err := jobs.InputFields(s.spec.Dataset, s.spec.Discover)
 	switch {
 	case errors.Is(err, jobs.ErrNoCollection):

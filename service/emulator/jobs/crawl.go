@@ -42,7 +42,8 @@ func crawlDataset() Dataset {
 			{Name: "filter", Type: TypePattern, Description: "addresses to follow; all when missing"},
 			{Name: "exclude_filter", Type: TypePattern, Description: "addresses not to follow"},
 		},
-		collect: crawl,
+		Discoveries: []Discovery{},
+		collect:     crawl,
 	}
 }
 

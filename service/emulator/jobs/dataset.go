@@ -25,32 +25,38 @@ const (
 
 // Field is a field of an input or of a record.
 type Field struct {
-	Name, Type, Description string
-	Required                bool
+	Name        string `json:"name"`
+	Type        string `json:"type"`
+	Required    bool   `json:"required"`
+	Description string `json:"description,omitempty"`
 	// Min and Max bound a number of an input.
-	Min, Max int
+	Min int `json:"-"`
+	Max int `json:"-"`
 	// Fields are those of an object.
-	Fields []Field
+	Fields []Field `json:"-"`
 }
 
 // Dataset is a ready-made extraction. The emulator chose the ids, except the crawl's.
 type Dataset struct {
-	ID, Name, Domain, Description string
+	ID          string `json:"dataset_id"`
+	Name        string `json:"name"`
+	Domain      string `json:"domain"`
+	Description string `json:"description"`
 	// Fields are the columns of its records, in order.
-	Fields []Field
+	Fields []Field `json:"output_fields"`
 	// Inputs are the fields of an input to collect. A dataset without them can only
 	// discover records.
-	Inputs []Field
+	Inputs []Field `json:"input_schema"`
 	// Discoveries are the ways to find records (discover_by).
-	Discoveries []Discovery
+	Discoveries []Discovery `json:"discover"`
 
 	collect collector
 }
 
 // Discovery is one way to find records, with the fields of its inputs.
 type Discovery struct {
-	By     string
-	Inputs []Field
+	By     string  `json:"discover_by"`
+	Inputs []Field `json:"input_schema"`
 
 	collect collector
 }

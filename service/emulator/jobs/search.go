@@ -22,6 +22,7 @@ func searchDataset() Dataset {
 			{Name: "link", Type: TypeURL, Description: "where it leads"},
 			{Name: "description", Type: TypeText, Description: "its snippet"},
 		},
+		Inputs: []Field{},
 		Discoveries: []Discovery{{By: "keyword", collect: search, Inputs: []Field{
 			{Name: "keyword", Type: TypeText, Description: "what to search for", Required: true},
 			{Name: "pages", Type: TypeNumber, Min: 1, Max: maxSearchPages, Description: "pages of results; 1 when missing"},

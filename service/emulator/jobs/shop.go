@@ -55,7 +55,7 @@ func reviewsDataset(address Field) Dataset {
 			{Name: "rating", Type: TypeNumber, Description: "of 5"},
 			{Name: "text", Type: TypeText, Description: "the review"},
 		},
-		Inputs:  []Field{address},
+		Inputs: []Field{address}, Discoveries: []Discovery{},
 		collect: extract(reviews),
 	}
 }
@@ -69,7 +69,7 @@ func pagesDataset(address Field) Dataset {
 			{Name: "text", Type: TypeText, Description: "its text on one line"},
 			{Name: "status", Type: TypeNumber, Description: "HTTP status"},
 		},
-		Inputs:  []Field{address},
+		Inputs: []Field{address}, Discoveries: []Discovery{},
 		collect: collectPage,
 	}
 }
