@@ -59,13 +59,6 @@ func (f fields) number(name string, least, most, otherwise int) int {
 	return int(f.Int(name, int64(least), int64(most)))
 }
 
-func (f fields) truth(name string, otherwise bool) bool {
-	if !f.Has(name) {
-		return otherwise
-	}
-	return f.Bool(name)
-}
-
 func (f fields) texts(name string, count, limit int) []string {
 	v := f.List(name)
 	if len(v) > count {

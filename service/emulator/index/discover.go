@@ -62,13 +62,13 @@ func readRequest(f fields) request {
 		query: f.required("query", maxQuery), intent: f.text("intent", maxIntent),
 		country: strings.ToLower(f.text("country", 64)), city: f.text("city", 100), language: strings.ToLower(f.text("language", 64)),
 		keywords:   f.texts("filter_keywords", maxKeywords, maxKeyword),
-		content:    f.truth("include_content", false),
-		duplicates: !f.truth("remove_duplicates", true),
+		content:    f.Bool("include_content"),
+		duplicates: f.Has("remove_duplicates") && !f.Bool("remove_duplicates"),
 		format:     f.oneOf("format", "json", "json", "md"),
 		mode:       f.oneOf("mode", "standard", "standard", "deep", "fast", "zeroRanking"),
 	}
 	r.results = f.number("num_results", 1, maxResults, defaultResults)
-	f.truth("include_images", false) // no document has one
+	f.Bool("include_images") // no document has one
 	if r.country != "" && !isCode(r.country) {
 		f.Refuse("country", "must be a two-letter code")
 	}

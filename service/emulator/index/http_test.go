@@ -325,13 +325,13 @@ func TestResultsAreKeptForADayAndInABoundedNumber(t *testing.T) {
 		t.Errorf("after a day: %d", status)
 	}
 
-	h := newShelf[int]()
+	var h shelf[int]
 	now := time.Unix(0, 0)
 	for i := range maxKept + 10 {
 		h.put(string(rune('a'+i)), i, now, func(i int) bool { return i != 0 })
 	}
-	if _, first := h.get("a", now); len(h.order) != maxKept || !first {
-		t.Errorf("%d are kept; the one that is not over is there: %t", len(h.order), first)
+	if _, first := h.get("a", now); len(h.all) != maxKept || !first {
+		t.Errorf("%d are kept; the one that is not over is there: %t", len(h.all), first)
 	}
 }
 

@@ -29,7 +29,7 @@ func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
 	}
 	columns := c.deriveColumns(query)
 	l := &lookup{kind: "preview", query: query, limit: previewRecords, columns: slices.Clone(columns)}
-	if err := s.launch(l, "dld_", s.previews); err != nil {
+	if err := s.launch(l, "dld_", &s.previews); err != nil {
 		return nil, err
 	}
 	return map[string]any{"preview_id": l.id, "columns": columns}, nil
@@ -60,7 +60,7 @@ func (s *Service) see(id string, on *shelf[*lookup], f func(*lookup) (any, error
 
 func (s *Service) previewResult(_ http.ResponseWriter, r *http.Request) (any, error) {
 	shown := map[string]string{queued: "pending", running: "processing", completed: "completed", failed: "failed"}
-	return s.see(r.PathValue("id"), s.previews, func(l *lookup) (any, error) {
+	return s.see(r.PathValue("id"), &s.previews, func(l *lookup) (any, error) {
 		v := map[string]any{
 			"preview_id": l.id, "query": l.query, "status": shown[l.status], "columns": slices.Clone(l.columns),
 			"result_limit": l.limit, "sample_data": []map[string]any{},
@@ -114,7 +114,7 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 		return nil, err
 	}
 	if preview != "" {
-		if _, err := s.see(preview, s.previews, func(p *lookup) (any, error) {
+		if _, err := s.see(preview, &s.previews, func(p *lookup) (any, error) {
 			l.query, l.columns = p.query, slices.Clone(p.columns)
 			return nil, nil
 		}); err != nil {
@@ -122,7 +122,7 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 		}
 	}
 	l.title = cmp.Or(l.title, l.query)
-	if err := s.launch(l, "ai_", s.lookups); err != nil {
+	if err := s.launch(l, "ai_", &s.lookups); err != nil {
 		return nil, err
 	}
 	return map[string]any{
@@ -163,7 +163,7 @@ func (f fields) spec(l *lookup) {
 }
 
 func (s *Service) status(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		return map[string]any{
 			"request_id": l.id, "status": l.status, "step": l.step, "progress": l.progress,
 			"steps":      slices.Clone(l.steps),
@@ -174,7 +174,7 @@ func (s *Service) status(_ http.ResponseWriter, r *http.Request) (any, error) {
 }
 
 func (s *Service) result(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		return map[string]any{
 			"request_id": l.id, "query": l.query, "title": l.title, "status": l.status, "step": l.step,
 			"matched_records": len(l.rows), "skipped_records": l.skipped,
@@ -192,7 +192,7 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, errors.New("format must be one of json, ndjson, csv (this emulator writes no excel)")
 	}
 	var columns []column
-	v, err := s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+	v, err := s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		if l.status == completed || l.status == cancelled {
 			columns = slices.Clone(l.columns)
 			return l.data(), nil
@@ -246,7 +246,7 @@ func writeCSV(w http.ResponseWriter, columns []column, data []map[string]any) {
 
 // halt is POST cancel: it ends a request; what it has collected stays, and is charged.
 func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
-	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		if l.over() {
 			return nil, refuseText("Request is not running")
 		}
@@ -266,7 +266,7 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 	if err := f.finish(w); err != nil {
 		return nil, err
 	}
-	return s.see(r.PathValue("id"), s.lookups, func(l *lookup) (any, error) {
+	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		switch {
 		case l.status != completed:
 			return nil, refuseText("Request is not completed")

@@ -1,11 +1,13 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -82,9 +84,9 @@ type Service struct {
 	mu       sync.Mutex
 	active   int
 	closed   bool
-	tasks    *shelf[*task]
-	previews *shelf[*lookup]
-	lookups  *shelf[*lookup]
+	tasks    shelf[*task]
+	previews shelf[*lookup]
+	lookups  shelf[*lookup]
 }
 
 // Open makes a service. Its work ends with ctx; [Service.Close] waits for it.
@@ -98,13 +100,8 @@ func Open(ctx context.Context, cfg Config) *Service {
 	if cfg.Fail == nil {
 		cfg.Fail = func(string, string) error { return nil }
 	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	s := &Service{
-		cfg: cfg, run: make(chan struct{}, atOnce),
-		tasks: newShelf[*task](), previews: newShelf[*lookup](), lookups: newShelf[*lookup](),
-	}
+	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
+	s := &Service{cfg: cfg, run: make(chan struct{}, atOnce)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s
 }
@@ -198,41 +195,32 @@ func newUUID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// shelf keeps a bounded number of things for a while. Its owner locks it.
-type shelf[T any] struct {
-	things map[string]kept[T]
-	order  []string
-}
+// shelf keeps a bounded number of things for a while, the oldest first. Its owner locks it.
+type shelf[T any] struct{ all []kept[T] }
 
 type kept[T any] struct {
+	id    string
 	thing T
 	since time.Time
 }
 
-func newShelf[T any]() *shelf[T] { return &shelf[T]{things: map[string]kept[T]{}} }
-
-// put makes room for one more: what is too old goes, then the oldest that is over.
+// put makes room for one more: it removes what is too old, then the oldest that is over.
 func (h *shelf[T]) put(id string, thing T, now time.Time, over func(T) bool) {
-	for len(h.order) > 0 && now.Sub(h.things[h.order[0]].since) > keptFor {
-		delete(h.things, h.order[0])
-		h.order = h.order[1:]
-	}
-	for i := 0; len(h.order) >= maxKept && i < len(h.order); i++ {
-		if over(h.things[h.order[i]].thing) {
-			delete(h.things, h.order[i])
-			h.order = append(h.order[:i:i], h.order[i+1:]...)
-			break
+	h.all = slices.DeleteFunc(h.all, func(k kept[T]) bool { return k.expired(now) })
+	if len(h.all) >= maxKept {
+		if i := slices.IndexFunc(h.all, func(k kept[T]) bool { return over(k.thing) }); i >= 0 {
+			h.all = slices.Delete(h.all, i, i+1)
 		}
 	}
-	h.things[id] = kept[T]{thing, now}
-	h.order = append(h.order, id)
+	h.all = append(h.all, kept[T]{id, thing, now})
 }
 
-func (h *shelf[T]) get(id string, now time.Time) (T, bool) {
-	k, ok := h.things[id]
-	if !ok || now.Sub(k.since) > keptFor {
-		var none T
-		return none, false
+func (h *shelf[T]) get(id string, now time.Time) (thing T, ok bool) {
+	i := slices.IndexFunc(h.all, func(k kept[T]) bool { return k.id == id && !k.expired(now) })
+	if i < 0 {
+		return thing, false
 	}
-	return k.thing, true
+	return h.all[i].thing, true
 }
+
+func (k kept[T]) expired(now time.Time) bool { return now.Sub(k.since) > keptFor }
