@@ -8,6 +8,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -54,17 +55,13 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response, picture bool) err
 	if err != nil {
 		return err
 	}
-	status, err := json.Marshal(resp.StatusCode)
-	if err != nil {
-		return err
-	}
 	if v := resp.Header.Get("Retry-After"); v != "" {
 		w.Header().Set("Retry-After", v)
 	}
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(http.StatusOK)
 	out := answer.NewPatient(w)
-	if _, err := io.WriteString(out, `{"status_code":`+string(status)+`,"headers":`+string(head)+`,"body":"`); err != nil {
+	if _, err := io.WriteString(out, `{"status_code":`+strconv.Itoa(resp.StatusCode)+`,"headers":`+string(head)+`,"body":"`); err != nil {
 		return err
 	}
 	if picture {

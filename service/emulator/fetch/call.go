@@ -64,8 +64,6 @@ type parser struct {
 	at      endpoint
 	loose   bool
 	product string // of the call's zone; "" takes every field
-	// search is the result page that a SERP query without an address means.
-	search *url.URL
 
 	*document.Table // the fields, and what is wrong with them
 	c               call

@@ -16,7 +16,7 @@ func parsed(t testing.TB, at endpoint, loose bool, body string) (call, error) {
 	if err != nil {
 		return call{}, err
 	}
-	return (&parser{at: at, loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}, Table: fields}).parse()
+	return (&parser{at: at, loose: loose, Table: fields}).parse()
 }
 
 func TestFieldsOfTheAsynchronousEndpoints(t *testing.T) {

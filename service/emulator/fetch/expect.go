@@ -6,49 +6,45 @@ import (
 	"strings"
 
 	"github.com/andybalholm/cascadia"
-	"golang.org/x/net/html"
 
+	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/page"
 )
 
 // maxExpectBytes bounds what x-unblock-expect may say.
 const maxExpectBytes = 1024
 
-// expectation is what a page has to have before it counts (x-unblock-expect, public
-// documentation): an element that a CSS selector finds, or a text. The zero value
-// expects nothing.
-type expectation struct{ element, text string }
+// expectation is what a page must contain to count as complete. The zero value expects nothing.
+type expectation struct{ browser.Expect }
 
 func (e expectation) empty() bool { return e == expectation{} }
 
 func (e expectation) String() string {
-	if e.element != "" {
-		return "element " + e.element
+	if e.Element != "" {
+		return "element " + e.Element
 	}
-	return "text " + e.text
+	return "text " + e.Text
 }
 
-// parseExpectation reads {"element":"…"} or {"text":"…"}; its error goes on from the
-// header's name.
+// parseExpectation reads {"element":"…"} or {"text":"…"}; its error continues
+// the header's name.
 func parseExpectation(v string) (expectation, error) {
 	form := errors.New(`must be {"element":"a CSS selector"} or {"text":"…"}`)
 	var fields map[string]string
 	if len(v) > maxExpectBytes || json.Unmarshal([]byte(v), &fields) != nil || len(fields) != 1 {
 		return expectation{}, form
 	}
-	e := expectation{element: fields["element"], text: fields["text"]}
-	switch {
-	case e.empty():
-		return expectation{}, form
-	case e.element != "":
-		if _, err := cascadia.ParseGroup(e.element); err != nil {
-			return expectation{}, errors.New("element is not a CSS selector")
-		}
+	e := expectation{browser.Expect{Element: fields["element"], Text: fields["text"]}}
+	if e.empty() {
+		return e, form
+	}
+	if _, err := cascadia.ParseGroup(e.Element); err != nil && e.Element != "" {
+		return expectation{}, errors.New("element is not a CSS selector")
 	}
 	return e, nil
 }
 
-// met reports whether a page in UTF-8 has what is expected.
+// met reports whether a page in UTF-8 contains the expected element or text.
 func (e expectation) met(body []byte) bool {
 	if e.empty() {
 		return true
@@ -57,16 +53,9 @@ func (e expectation) met(body []byte) bool {
 	if err != nil {
 		return false
 	}
-	if e.text != "" {
-		return strings.Contains(page.TextOf(doc), e.text)
+	if e.Text != "" {
+		return strings.Contains(page.TextOf(doc), e.Text)
 	}
-	return found(doc, e.element)
-}
-
-func found(doc *html.Node, selector string) bool {
-	group, err := cascadia.ParseGroup(selector)
-	if err != nil {
-		return false
-	}
-	return cascadia.Query(doc, group) != nil
+	group, err := cascadia.ParseGroup(e.Element)
+	return err == nil && cascadia.Query(doc, group) != nil
 }

@@ -30,8 +30,6 @@ type Config struct {
 	Loose bool
 	// Browser renders pages; nil refuses what needs it.
 	Browser Browser
-	// Search is the result page that a query without an address means.
-	Search *url.URL
 	// Async is how a zone takes requests; nil is both ways for every zone.
 	Async func(account.Zone) AsyncMode
 	// Target wraps what sends requests to targets: faults of targets.
@@ -57,6 +55,11 @@ const (
 	AsyncOnly                  // asynchronous only
 )
 
+// searchPage is the result page that a query without an address means.
+func searchPage() *url.URL {
+	return &url.URL{Scheme: "http", Host: exits.LabHost, Path: "/search"}
+}
+
 // Fetcher gets pages.
 type Fetcher struct {
 	conf  Config
@@ -68,9 +71,6 @@ type Fetcher struct {
 func New(conf Config) *Fetcher {
 	if conf.Now == nil {
 		conf.Now = time.Now
-	}
-	if conf.Search == nil {
-		conf.Search = &url.URL{Scheme: "http", Host: exits.LabHost, Path: "/search"}
 	}
 	return &Fetcher{conf: conf, ids: route.NewIDs()}
 }

@@ -252,14 +252,14 @@ func (p *parser) unblock(name, v string) {
 }
 
 func (p *parser) place(name, v string) string {
-	ok := v != "" && len(v) <= 64
-	for _, r := range v {
-		ok = ok && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == ' ' || r == '-' || r == '.')
-	}
-	if !ok {
+	if v == "" || len(v) > 64 || strings.ContainsFunc(v, notInPlace) {
 		p.Refuse("", "headers: %s takes letters, digits, spaces, dots and hyphens", name)
 	}
 	return v
+}
+
+func notInPlace(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != ' ' && r != '-' && r != '.'
 }
 
 func (p *parser) webhookURL(name string) {
@@ -324,7 +324,7 @@ func (p *parser) query(name string) {
 	if values.Get("q") == "" {
 		p.Refuse("", "query: q is required")
 	}
-	u := *p.search
+	u := searchPage()
 	u.RawQuery = values.Encode()
 	p.setURL(u.String())
 }

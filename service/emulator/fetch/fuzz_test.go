@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"testing"
 	"unicode/utf8"
 
@@ -26,7 +25,7 @@ func FuzzRequestBody(f *testing.F) {
 		fields, err := document.JSON(b)
 		var c call
 		if err == nil {
-			c, err = (&parser{at: endpoint(at % 4), loose: loose, search: &url.URL{Scheme: "http", Host: "lab.test", Path: "/search"}, Table: fields}).parse()
+			c, err = (&parser{at: endpoint(at % 4), loose: loose, Table: fields}).parse()
 		}
 		if err != nil {
 			if err.Error() == "" {

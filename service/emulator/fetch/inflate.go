@@ -34,7 +34,7 @@ func inflated(resp *http.Response) {
 		return
 	}
 	in := &tallied{r: resp.Body}
-	resp.Body = &inflater{encoding: encoding, in: in, close: resp.Body}
+	resp.Body = &inflater{encoding: encoding, in: in, Closer: resp.Body}
 	resp.ContentLength = -1
 	resp.Header.Del("Content-Encoding")
 	resp.Header.Del("Content-Length")
@@ -42,9 +42,9 @@ func inflated(resp *http.Response) {
 
 // inflater begins with the first read, and stops a bomb.
 type inflater struct {
+	io.Closer
 	encoding string
 	in       *tallied
-	close    io.Closer
 	out      io.Reader
 	n        int64
 	err      error
@@ -82,8 +82,6 @@ func (r *inflater) open() (io.Reader, error) {
 	}
 	return flate.NewReader(b), nil
 }
-
-func (r *inflater) Close() error { return r.close.Close() }
 
 type tallied struct {
 	r io.Reader

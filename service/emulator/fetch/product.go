@@ -54,15 +54,6 @@ const (
 	formParsedHTML = "json+html" // brd_json=html: the same with the page's HTML inside
 )
 
-func isParsed(form string) bool {
-	switch form {
-	case formLight, formBing, formParsed, formParsedHTML:
-		return true
-	default:
-		return false
-	}
-}
-
 // fits holds a call to what the zone's product gives a meaning to; search is whether its
 // address is a search page's. The error is an [*answer.InvalidError].
 func (c *call) fits(name string, search bool) error {

@@ -44,8 +44,7 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	}
 	req := browser.Request{
 		URL: at.String(), Header: c.header, Timeout: renderTimeout,
-		Expect: browser.Expect{Element: c.expect.element, Text: c.expect.text},
-		Dial:   t.dial,
+		Expect: c.expect.Expect, Dial: t.dial,
 	}
 	if !c.expect.empty() {
 		req.Timeout = expectTimeout

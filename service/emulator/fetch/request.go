@@ -37,14 +37,8 @@ func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
 		answer.WriteInvalid(w, err)
 		return
 	}
-	at := atRequest
-	notes := f.parameters(r, fields, func(name string, _ []string) bool {
-		if name == "async" && asyncWanted(r.URL.Query(), fields) {
-			at = atAsync
-		}
-		return name == "async"
-	})
-	f.serve(w, r, at, fields, notes)
+	at := requestEndpoint(r.URL.Query(), fields)
+	f.serve(w, r, at, fields, f.parameters(r, fields, func(name string, _ []string) bool { return name == "async" }))
 }
 
 // parameters has take read each query parameter. Those that it leaves are refused, or
@@ -67,27 +61,24 @@ func (f *Fetcher) parameters(r *http.Request, fields *document.Table, take func(
 // documentation); headers is a JSON object there.
 func (f *Fetcher) ServeGet(w http.ResponseWriter, r *http.Request) {
 	query, err := url.ParseQuery(r.URL.RawQuery)
-	async := query.Has("async")
 	fields := queryFields(query)
 	if err != nil {
 		fields.Refuse("query", "could not be read")
 	}
-	at := atRequest
-	if async && asyncWanted(r.URL.Query(), fields) {
-		at = atAsync
-	}
-	f.serve(w, r, at, fields, nil)
+	f.serve(w, r, requestEndpoint(query, fields), fields, nil)
 }
 
-func asyncWanted(query url.Values, fields *document.Table) bool {
-	switch query.Get("async") {
-	case "true", "1", "":
-		return true
-	case "false", "0":
+// requestEndpoint reads the parameter async.
+func requestEndpoint(query url.Values, fields *document.Table) endpoint {
+	v := query.Get("async")
+	switch {
+	case !query.Has("async"), v == "false", v == "0":
+	case v == "true", v == "1", v == "":
+		return atAsync
 	default:
 		fields.Refuse("async", "must be true or false")
 	}
-	return false
+	return atRequest
 }
 
 // queryFields turns parameters into the fields of a body.
@@ -148,7 +139,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 // accept checks a call and finds its zone; where it returns false, it has answered.
 func (f *Fetcher) accept(w http.ResponseWriter, at endpoint, fields *document.Table) (account.Zone, call, bool) {
 	z, unknown := f.conf.Account.Zone(fields.Peek("zone"))
-	p := parser{at: at, loose: f.conf.Loose, product: z.Product, search: f.conf.Search, Table: fields}
+	p := parser{at: at, loose: f.conf.Loose, product: z.Product, Table: fields}
 	c, err := p.parse()
 	switch {
 	case err != nil:

@@ -30,7 +30,7 @@ func (f *Fetcher) settle(z account.Zone, c *call) error {
 		return err
 	}
 	if search {
-		c.query.Mode = modeOf(c.form)
+		c.query.Mode = modes[c.form]
 		return c.query.Check()
 	}
 	return nil
@@ -55,7 +55,7 @@ func (f *Fetcher) standIn(u *url.URL) *url.URL {
 	if f.conf.Route.Dialer.Serves(u.Hostname()) || !serp.IsResultPage(u) {
 		return nil
 	}
-	at := *f.conf.Search
+	at := *searchPage()
 	at.RawQuery = "engine=" + serp.Engine(u)
 	if u.RawQuery != "" {
 		at.RawQuery += "&" + u.RawQuery
@@ -107,36 +107,18 @@ func (c *call) readSearch() (bool, error) {
 	}
 	c.url, c.query = target, q
 	if c.form == "" {
-		c.form = formOf(q.Mode)
+		c.form = modeForms[q.Mode]
 	}
 	return true, nil
 }
 
-func formOf(m serp.Mode) string {
-	switch m {
-	case serp.JSON:
-		return formParsed
-	case serp.WithHTML:
-		return formParsedHTML
-	case serp.Parsed:
-		return formLight
-	default:
-		return ""
-	}
-}
+// modes are the modes of the forms that are parsed pages of results, and modeForms their forms.
+var (
+	modes     = map[string]serp.Mode{formParsed: serp.JSON, formBing: serp.JSON, formParsedHTML: serp.WithHTML, formLight: serp.Parsed}
+	modeForms = map[serp.Mode]string{serp.JSON: formParsed, serp.WithHTML: formParsedHTML, serp.Parsed: formLight}
+)
 
-func modeOf(form string) serp.Mode {
-	switch form {
-	case formParsed, formBing:
-		return serp.JSON
-	case formParsedHTML:
-		return serp.WithHTML
-	case formLight:
-		return serp.Parsed
-	default:
-		return serp.Raw
-	}
-}
+func isParsed(form string) bool { return modes[form] != serp.Raw }
 
 // parsed turns a page of results into JSON. A page that is an error stays as it is.
 func (t *task) parsed(resp *http.Response, body []byte) (*http.Response, error) {

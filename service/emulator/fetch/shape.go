@@ -24,7 +24,7 @@ const readTimeout = 2 * time.Minute
 // closed, or the body of the one returned.
 func (t *task) shape(resp *http.Response) (*http.Response, error) {
 	c := &t.call
-	if c.form == "" || c.form == formScreenshot || c.form == formHTML && !isParsed(c.form) {
+	if c.form == "" || c.form == formScreenshot || c.form == formHTML {
 		return resp, nil
 	}
 	body, err := whole(resp)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -42,9 +43,6 @@ type notice struct {
 // once more, and keeps the outcome. If the process dies in between, the next one sends it
 // again.
 func (s *Store) tell(id string, done response) {
-	if s.conf.Send == nil {
-		return
-	}
 	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
 	for i := 0; ; i++ {
 		err := s.attempt(done.Hook, n)
@@ -84,10 +82,6 @@ func statusWord(done response) string {
 	return "done"
 }
 
-type refusedError struct{ status string }
-
-func (e *refusedError) Error() string { return "the receiver answered " + e.status }
-
 func (s *Store) attempt(h Hook, n notice) error {
 	ctx, cancel := context.WithTimeout(s.ctx, ackTimeout)
 	defer cancel()
@@ -102,7 +96,7 @@ func (s *Store) attempt(h Hook, n notice) error {
 	defer resp.Body.Close()
 	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxAck)) // only the status counts
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return &refusedError{resp.Status}
+		return fmt.Errorf("the receiver answered %s", resp.Status)
 	}
 	return nil
 }

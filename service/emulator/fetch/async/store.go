@@ -62,8 +62,7 @@ type Config struct {
 	// Do makes one fetch and writes its answer. If ctx has ended, the answer is discarded,
 	// and the fetch is made again at the next start.
 	Do func(ctx context.Context, a Ask, to *Recorder)
-	// Send sends one notice and follows no redirect; it decides which hosts may be reached.
-	// Nil sends no notices.
+	// Send sends one notice and follows no redirect; it decides which hosts can be reached.
 	Send func(*http.Request) (*http.Response, error)
 	// Waits are the waits between the attempts at a notice; nil is 1, 5 and 30 s.
 	Waits []time.Duration
@@ -252,7 +251,12 @@ func (s *Store) room() error {
 	if pending >= MaxPending {
 		return ErrFull
 	}
-	for len(s.entries) >= MaxKept || s.bytes > MaxBytes-MaxBody {
+	return s.dropWhile(func() bool { return len(s.entries) >= MaxKept || s.bytes > MaxBytes-MaxBody })
+}
+
+// dropWhile drops the oldest collected responses; called under mu.
+func (s *Store) dropWhile(full func() bool) error {
+	for full() {
 		id := s.oldestCollected()
 		if id == "" {
 			return ErrFull
@@ -266,12 +270,8 @@ func (s *Store) room() error {
 func (s *Store) take(n int64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.bytes+n > MaxBytes {
-		id := s.oldestCollected()
-		if id == "" {
-			return ErrFull
-		}
-		s.drop(id)
+	if err := s.dropWhile(func() bool { return s.bytes+n > MaxBytes }); err != nil {
+		return err
 	}
 	s.bytes += n
 	return nil
