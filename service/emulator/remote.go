@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fault"
-	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/record"
@@ -36,10 +35,7 @@ func (s *Server) serveCDP(ln net.Listener) {
 	if !s.remote {
 		entry = forLoopback(entry)
 	}
-	h := s.rehearsal.requests.Handler("cdp", entry)
-	plain, secure, waitSplit := lab.Split(newLimitListener(ln))
-	http1, https := s.newHTTP(h), s.newHTTP(h)
-	https.TLSConfig = &tls.Config{
+	s.serveBoth(ln, s.rehearsal.requests.Handler("cdp", entry), &tls.Config{
 		// WebSockets need HTTP/1.1.
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -48,10 +44,7 @@ func (s *Server) serveCDP(ln net.Listener) {
 			}
 			return s.ca.Leaf(addrPort(ln).Addr().String())
 		},
-	}
-	s.wg.Go(func() { s.served(http1.Serve(plain)) })
-	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
-	s.wg.Go(waitSplit)
+	})
 }
 
 // faultyCDP puts the proxy's faults in front of a session with a valid login.

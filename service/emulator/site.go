@@ -27,19 +27,20 @@ func (s *Server) serveLab(ln net.Listener) error {
 	if err != nil {
 		return err
 	}
-	plain, secure, waitSplit := lab.Split(newLimitListener(ln))
 	h := s.scenario.Site(lab.New(lab.Options{Now: s.now, Secret: secret, Origin: origin, Drifted: s.drifted}))
-	http1, https := s.newHTTP(h), s.newHTTP(h)
-	https.TLSConfig = &tls.Config{GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	s.serveBoth(ln, h, &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
 		if host := s.ownHost(hello.ServerName); host != "" {
 			return s.ca.Leaf(host)
 		}
 		return s.ca.Leaf(exits.LabHost)
-	}}
-	s.wg.Go(func() { s.served(http1.Serve(plain)) })
-	s.wg.Go(func() { s.served(https.ServeTLS(secure, "", "")) })
-	s.wg.Go(waitSplit)
+	}})
 	return nil
+}
+
+// serveBoth serves http and https on one port.
+func (s *Server) serveBoth(ln net.Listener, h http.Handler, config *tls.Config) {
+	srv, both := s.newHTTP(h), lab.Split(newLimitListener(ln), config)
+	s.wg.Go(func() { s.served(srv.Serve(both)) })
 }
 
 // siteSecret returns the secret that the lab signs its challenges with. It is stored, so that a

@@ -340,7 +340,7 @@ func TestTheVersionGivesAnAddressForOneConnection(t *testing.T) {
 
 func TestTheLabsCaptchaIsSolvedByATick(t *testing.T) {
 	b := open(t, Config{Captcha: 2 * time.Second})
-	ts := httptest.NewServer(lab.Handler())
+	ts := httptest.NewServer(lab.New(lab.Options{}))
 	t.Cleanup(ts.Close)
 	c := dialClient(t, entry(t, b))
 	page := c.page()
@@ -378,7 +378,7 @@ func TestTheLabsCaptchaIsSolvedByATick(t *testing.T) {
 
 func TestRenderPassesABlockByItsScript(t *testing.T) {
 	b := browsers(t)
-	ts := httptest.NewServer(lab.Handler())
+	ts := httptest.NewServer(lab.New(lab.Options{}))
 	t.Cleanup(ts.Close)
 	res, err := b.Render(t.Context(), Request{URL: ts.URL + "/forbidden", Dial: dial})
 	if err != nil || res.Status != 200 || !strings.Contains(string(res.Body), `class="behind"`) {

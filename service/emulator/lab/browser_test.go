@@ -25,7 +25,7 @@ func chromium(t *testing.T) (context.Context, string) {
 	if path == "" {
 		t.Skip("needs Chromium (package chromium)")
 	}
-	s := httptest.NewServer(Handler())
+	s := httptest.NewServer(New(Options{}))
 	t.Cleanup(s.Close)
 	o := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()))
 	if os.Geteuid() == 0 {

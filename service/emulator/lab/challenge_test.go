@@ -114,7 +114,7 @@ func TestAClearanceIsEarnedBoundAndExpires(t *testing.T) {
 
 func TestAnAnswerNeverSendsElsewhere(t *testing.T) {
 	for _, to := range []string{"https://evil.test/", "//evil.test/", "/\\evil.test", "", "ok", "/a\r\nb"} {
-		v := &visitorOf{h: Handler(), address: "127.0.0.1"}
+		v := &visitorOf{h: New(Options{}), address: "127.0.0.1"}
 		token, answer := v.puzzle(t, "captcha")
 		w := v.do(t, "POST", "/challenge", url.Values{"for": {"captcha"}, "token": {token}, "answer": {answer}, "return": {to}})
 		if w.Code != 204 || w.Header().Get("Location") != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"html"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -122,14 +123,7 @@ func (s *site) siteHome(w http.ResponseWriter, _ *http.Request) {
 }
 
 // sectionAt is the number of a section, or -1.
-func sectionAt(name string) int {
-	for i, s := range siteSections() {
-		if s == name {
-			return i
-		}
-	}
-	return -1
-}
+func sectionAt(name string) int { return slices.Index(siteSections(), name) }
 
 func (s *site) siteSection(w http.ResponseWriter, r *http.Request) {
 	i := sectionAt(r.PathValue("section"))
@@ -149,8 +143,8 @@ func (s *site) siteSection(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) siteTopic(w http.ResponseWriter, r *http.Request) {
 	i := sectionAt(r.PathValue("section"))
-	t, err := strconv.Atoi(r.PathValue("topic"))
-	if i < 0 || err != nil || t < 1 || t > siteTopics {
+	t := number(r.PathValue("topic"))
+	if i < 0 || t < 1 || t > siteTopics {
 		notFound(w, r)
 		return
 	}
@@ -165,9 +159,8 @@ func (s *site) siteTopic(w http.ResponseWriter, r *http.Request) {
 
 func (s *site) siteLeaf(w http.ResponseWriter, r *http.Request) {
 	i := sectionAt(r.PathValue("section"))
-	t, err1 := strconv.Atoi(r.PathValue("topic"))
-	l, err2 := strconv.Atoi(r.PathValue("leaf"))
-	if i < 0 || err1 != nil || err2 != nil || t < 1 || t > siteTopics || l < 1 || l > leaves(i, t) {
+	t, l := number(r.PathValue("topic")), number(r.PathValue("leaf"))
+	if i < 0 || t < 1 || t > siteTopics || l < 1 || l > leaves(i, t) {
 		notFound(w, r)
 		return
 	}

@@ -19,7 +19,7 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // shared is one site for all tests: it keeps no state, and its index is built once.
-var shared = sync.OnceValue(Handler)
+var shared = sync.OnceValue(func() http.Handler { return New(Options{}) })
 
 func get(t *testing.T, target string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -93,17 +93,16 @@ func TestSplit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	plain, secure, wait := Split(ln)
 	ts := httptest.NewUnstartedServer(nil)
 	ts.StartTLS() // for its certificate
 	cert := ts.TLS.Certificates[0]
 	ts.Close()
-	servers := []*http.Server{{Handler: Handler()}, {Handler: Handler(), TLSConfig: &tls.Config{Certificates: []tls.Certificate{cert}}}}
-	done := make(chan error, 2)
-	go func() { done <- servers[0].Serve(plain) }()
-	go func() { done <- servers[1].ServeTLS(secure, "", "") }()
+	srv := &http.Server{Handler: New(Options{})}
+	done := make(chan error, 1)
+	both := Split(ln, &tls.Config{Certificates: []tls.Certificate{cert}, NextProtos: []string{"h2"}})
+	go func() { done <- srv.Serve(both) }()
 
-	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}
+	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
 	c := &http.Client{Transport: tr, Timeout: 5 * time.Second}
 	for _, scheme := range []string{"http", "https", "http"} {
 		resp, err := c.Get(scheme + "://" + ln.Addr().String() + "/ok")
@@ -112,8 +111,8 @@ func TestSplit(t *testing.T) {
 		}
 		b, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if err != nil || !bytes.Contains(b, []byte("It works")) {
-			t.Errorf("%s: %v %q", scheme, err, b)
+		if err != nil || !bytes.Contains(b, []byte("It works")) || resp.ProtoMajor != map[string]int{"http": 1, "https": 2}[scheme] {
+			t.Errorf("%s: %v %s %q", scheme, err, resp.Proto, b)
 		}
 	}
 	silent, err := net.Dial("tcp", ln.Addr().String())
@@ -122,12 +121,8 @@ func TestSplit(t *testing.T) {
 	}
 	defer silent.Close()
 	tr.CloseIdleConnections()
-	for _, s := range servers {
-		if err := s.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
-			t.Error(err)
-		}
+	if err := srv.Close(); err != nil && !errors.Is(err, net.ErrClosed) { // waits for the connection that never spoke
+		t.Error(err)
 	}
 	<-done
-	<-done
-	wait() // also for the connection that never spoke
 }

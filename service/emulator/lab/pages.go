@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"compress/gzip"
 	"crypto/subtle"
 	"fmt"
@@ -82,8 +83,8 @@ func signIn(w http.ResponseWriter, status int, hint string) {
 // site or an absolute address; /ok where it is missing. code chooses the status.
 func redirect(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
-	to, n := orElse(v.Get("to"), "/ok"), max(number(v.Get("n")), 1)
-	code := number(orElse(v.Get("code"), "302"))
+	to, n := cmp.Or(v.Get("to"), "/ok"), max(number(v.Get("n")), 1)
+	code := number(cmp.Or(v.Get("code"), "302"))
 	if n > maxRedirects || code < 301 || code > 308 || code == 304 || code == 305 || code == 306 || strings.ContainsAny(to, "\r\n") {
 		page(w, http.StatusBadRequest, "Bad request", "<p>n: 1 to 50; code: 301, 302, 303, 307 or 308; to: where it ends.</p>\n")
 		return
@@ -113,8 +114,8 @@ func cookies(w http.ResponseWriter, r *http.Request) {
 // stream sends kb KiB in chunks of chunk KiB, ms milliseconds apart.
 func stream(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
-	kb, chunk := number(orElse(v.Get("kb"), "64")), number(orElse(v.Get("chunk"), "4"))
-	gap := time.Duration(number(orElse(v.Get("ms"), "0"))) * time.Millisecond
+	kb, chunk := number(cmp.Or(v.Get("kb"), "64")), number(cmp.Or(v.Get("chunk"), "4"))
+	gap := time.Duration(number(cmp.Or(v.Get("ms"), "0"))) * time.Millisecond
 	if kb > maxStreamKB || chunk < 1 || chunk > maxChunkKB || gap > maxStreamGap {
 		page(w, http.StatusBadRequest, "Bad request", fmt.Sprintf("<p>kb: up to %d; chunk: KiB from 1 to %d; ms: up to %d.</p>\n", maxStreamKB, maxChunkKB, maxStreamGap.Milliseconds()))
 		return
@@ -177,13 +178,13 @@ func zipped(w http.ResponseWriter, _ *http.Request) {
 // meta, both, or none.
 func encoded(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
-	name := orElse(v.Get("charset"), "iso-8859-1")
+	name := cmp.Or(v.Get("charset"), "iso-8859-1")
 	enc, err := htmlindex.Get(name)
 	if err != nil {
 		page(w, http.StatusBadRequest, "Bad request", "<p>charset: a name that browsers know.</p>\n")
 		return
 	}
-	where := orElse(v.Get("where"), "header")
+	where := cmp.Or(v.Get("where"), "header")
 	ct, meta := "text/html", ""
 	if where == "header" || where == "both" {
 		ct += "; charset=" + name
@@ -195,7 +196,7 @@ func encoded(w http.ResponseWriter, r *http.Request) {
 		"windows-1251": "Лампа", "koi8-r": "Лампа", "iso-8859-5": "Лампа", "shift_jis": "ランプ", "euc-jp": "ランプ",
 		"gbk": "台灯", "gb18030": "台灯", "big5": "檯燈", "euc-kr": "램프",
 	}[strings.ToLower(name)]
-	body := "<!doctype html>\n<html>\n<head>" + meta + "<title>" + orElse(text, "Café Größe") + "</title></head>\n<body>\n<h1>" + orElse(text, "Café Größe") + "</h1>\n</body>\n</html>\n"
+	body := "<!doctype html>\n<html>\n<head>" + meta + "<title>" + cmp.Or(text, "Café Größe") + "</title></head>\n<body>\n<h1>" + cmp.Or(text, "Café Größe") + "</h1>\n</body>\n</html>\n"
 	b, err := enc.NewEncoder().Bytes([]byte(body))
 	if err != nil {
 		page(w, http.StatusBadRequest, "Bad request", "<p>The page cannot be written in that character set.</p>\n")
@@ -264,7 +265,7 @@ func (s *site) welcome(w http.ResponseWriter, r *http.Request) {
 	o := s.originOf(r)
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	v := r.URL.Query()
-	fmt.Fprintf(w, "Welcome to the lab!\n\nYour address: %s\nCountry: %s\nNetwork: %s\n", visitor(r), orElse(o.Country, "unknown"), orElse(o.Network, "unknown"))
+	fmt.Fprintf(w, "Welcome to the lab!\n\nYour address: %s\nCountry: %s\nNetwork: %s\n", visitor(r), cmp.Or(o.Country, "unknown"), cmp.Or(o.Network, "unknown"))
 	for _, name := range [...]string{"product", "method"} {
 		if x := repeatable(v.Get(name)); x != "" {
 			fmt.Fprintf(w, "You said %s: %s\n", name, strings.Join(strings.Fields(x), " "))

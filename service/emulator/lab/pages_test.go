@@ -79,7 +79,7 @@ func TestTheMarkupDriftsWhenTheOptionSaysSo(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
-	v := &visitorOf{h: Handler(), address: "127.0.0.1"}
+	v := &visitorOf{h: New(Options{}), address: "127.0.0.1"}
 	if w := v.do(t, "GET", "/login", nil); w.Code != 200 || !strings.Contains(w.Body.String(), `type="password"`) {
 		t.Fatalf("%d %s", w.Code, w.Body)
 	}
@@ -125,7 +125,7 @@ func TestRedirects(t *testing.T) {
 }
 
 func TestCookiesAndHeaders(t *testing.T) {
-	v := &visitorOf{h: Handler(), address: "127.0.0.1"}
+	v := &visitorOf{h: New(Options{}), address: "127.0.0.1"}
 	v.do(t, "GET", "/cookies?set=a=1&set=b=x%3Dy&set=%0A=no", nil)
 	if w := v.do(t, "GET", "/cookies", nil); strings.Join(strings.Fields(w.Body.String()), "") != `{"cookies":{"a":"1","b":"x=y"}}` {
 		t.Errorf("%s", w.Body)
@@ -151,7 +151,7 @@ func TestAStreamComesInPiecesAndOnTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &pieces{ResponseRecorder: httptest.NewRecorder()}
 		begin := time.Now()
-		Handler().ServeHTTP(p, httptest.NewRequestWithContext(t.Context(), "GET", "/stream?kb=10&chunk=4&ms=500", nil))
+		New(Options{}).ServeHTTP(p, httptest.NewRequestWithContext(t.Context(), "GET", "/stream?kb=10&chunk=4&ms=500", nil))
 		if p.Body.Len() != 10<<10 || p.n != 2 || time.Since(begin) != time.Second {
 			t.Errorf("%d bytes, %d flushes, %s", p.Body.Len(), p.n, time.Since(begin))
 		}

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -25,7 +24,7 @@ type resultsPage struct {
 	all []int // positions of articles, best first
 }
 
-// link is an address with its text; the address of the page itself is "".
+// link is an address with its text.
 type link struct{ To, Text string }
 
 // hit is an article among the results.
@@ -78,11 +77,7 @@ func (r *resultsPage) Shown() []hit {
 	return out
 }
 
-// First tells whether this is the first page.
-func (r *resultsPage) First() bool { return r.Start == 0 }
-
-// Number is that of the first result on the page.
-func (r *resultsPage) Number() int { return r.Start + 1 }
+func (r *resultsPage) isFirst() bool { return r.Start == 0 }
 
 // Best are the best hits of a category, for a row of their own.
 func (r *resultsPage) Best(category string) []hit {
@@ -96,7 +91,7 @@ func (r *resultsPage) Questions() []hit {
 
 // Sitelinks are other articles about the topic of the first result.
 func (r *resultsPage) Sitelinks(h hit) []hit {
-	if !r.First() || h.article != &r.x.articles[r.all[0]] {
+	if !r.isFirst() || h.article != &r.x.articles[r.all[0]] {
 		return nil
 	}
 	var out []hit
@@ -161,41 +156,4 @@ func (r *resultsPage) Related() []link {
 		}
 	}
 	return out
-}
-
-// Verticals links to the searches of one kind, if the engine has them.
-func (r *resultsPage) Verticals() []link {
-	if r.Engine != "google" {
-		return nil
-	}
-	var out []link
-	for _, v := range [...]link{{"", "All"}, {"nws", "News"}, {"isch", "Images"}, {"vid", "Videos"}, {"shop", "Shopping"}, {"lcl", "Places"}} {
-		to := ""
-		if v.To != r.Vertical {
-			to = r.Address(r.Text, 0, v.To)
-		}
-		out = append(out, link{to, v.Text})
-	}
-	return out
-}
-
-// Pages are the numbered pages of results.
-func (r *resultsPage) Pages() []link {
-	var out []link
-	for n := range min((len(r.all)+r.size()-1)/r.size(), maxPages) {
-		to := ""
-		if n*r.size() != r.Start {
-			to = r.Address(r.Text, n*r.size(), r.Vertical)
-		}
-		out = append(out, link{to, strconv.Itoa(n + 1)})
-	}
-	return out
-}
-
-// Next is the address of the next page, or "".
-func (r *resultsPage) Next() string {
-	if end := r.Start + r.size(); end < len(r.all) {
-		return r.Address(r.Text, end, r.Vertical)
-	}
-	return ""
 }

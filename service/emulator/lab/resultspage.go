@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"net/http"
 	"strings"
 )
@@ -12,7 +13,7 @@ func (r *resultsPage) send(w http.ResponseWriter) {
 	if r.Text != "" {
 		title = r.Text + " - " + title
 	}
-	m.add("<!doctype html>\n<html lang=\"%v\">\n<head><meta charset=\"utf-8\"><title>%v</title></head>\n", orElse(r.Language, "en"), title)
+	m.add("<!doctype html>\n<html lang=\"%v\">\n<head><meta charset=\"utf-8\"><title>%v</title></head>\n", cmp.Or(r.Language, "en"), title)
 	m.add("<body class=\"serp\" data-engine=\"%v\" data-query=\"%v\" data-country=\"%v\" data-vertical=\"%v\">\n", r.Engine, r.Text, r.Country, r.Vertical)
 	m.add("<form class=\"search-box\" action=\"/search\"><input type=\"search\" name=\"q\" value=\"%v\"></form>\n", r.Text)
 	if r.Text != "" {
@@ -27,17 +28,17 @@ func (r *resultsPage) send(w http.ResponseWriter) {
 	m.send(w, http.StatusOK)
 }
 
+// verticalsOn links to the searches of one kind, if the engine has them.
 func (r *resultsPage) verticalsOn(m *markup) {
-	verticals := r.Verticals()
-	if len(verticals) == 0 {
+	if r.Engine != "google" {
 		return
 	}
 	m.add(`<nav class="verticals">`)
-	for _, v := range verticals {
-		if v.To == "" {
-			m.add("<b>%v</b> ", v.Text)
+	for _, v := range [...][2]string{{"", "All"}, {"nws", "News"}, {"isch", "Images"}, {"vid", "Videos"}, {"shop", "Shopping"}, {"lcl", "Places"}} {
+		if v[0] == r.Vertical {
+			m.add("<b>%v</b> ", v[1])
 		} else {
-			m.add(`<a class="vertical" href="%v">%v</a> `, v.To, v.Text)
+			m.add(`<a class="vertical" href="%v">%v</a> `, r.Address(r.Text, 0, v[0]), v[1])
 		}
 	}
 	m.add("</nav>\n")
@@ -78,11 +79,11 @@ func (m *markup) section(class string, hits []hit, draw func(*markup, hit)) {
 // generalOn draws the results of the general search: on its first page with ads, a
 // panel, questions and rows of the best of some kinds.
 func (r *resultsPage) generalOn(m *markup) {
-	if r.First() {
+	if r.isFirst() {
 		r.adsOn(m)
 		r.panelOn(m)
 	}
-	m.add("<ol class=\"results\" start=\"%v\">\n", r.Number())
+	m.add("<ol class=\"results\" start=\"%v\">\n", r.Start+1)
 	for _, h := range r.Shown() {
 		m.add(`<li class="result"><a class="title" href="%v"><h3>%v</h3></a><cite>%v › docs › %v</cite>`, h.Link(), h.Title, r.Host, h.Slug)
 		m.published(h.Published)
@@ -96,7 +97,7 @@ func (r *resultsPage) generalOn(m *markup) {
 		m.add("</li>\n")
 	}
 	m.add("</ol>\n")
-	if r.First() {
+	if r.isFirst() {
 		r.questionsOn(m)
 		for _, row := range [...]struct {
 			category, class string
@@ -162,15 +163,15 @@ func (r *resultsPage) questionsOn(m *markup) {
 // pagesOn links to the other pages of results.
 func (r *resultsPage) pagesOn(m *markup) {
 	m.add("<nav class=\"pages\">\n")
-	for _, p := range r.Pages() {
-		if p.To == "" {
-			m.add("<b class=\"current\">%v</b>\n", p.Text)
+	for n := range min((len(r.all)+r.size()-1)/r.size(), maxPages) {
+		if start := n * r.size(); start == r.Start {
+			m.add("<b class=\"current\">%v</b>\n", n+1)
 		} else {
-			m.add("<a class=\"page\" href=\"%v\">%v</a>\n", p.To, p.Text)
+			m.add("<a class=\"page\" href=\"%v\">%v</a>\n", r.Address(r.Text, start, r.Vertical), n+1)
 		}
 	}
-	if next := r.Next(); next != "" {
-		m.add("<a class=\"next\" href=\"%v\">%v</a>\n", next, r.Say.Next)
+	if end := r.Start + r.size(); end < len(r.all) {
+		m.add("<a class=\"next\" href=\"%v\">%v</a>\n", r.Address(r.Text, end, r.Vertical), r.Say.Next)
 	}
 	m.add("</nav>\n")
 }

@@ -127,7 +127,7 @@ func FuzzSearchAddress(f *testing.F) {
 	for _, s := range []string{"q=lamp", "q=%00%ff&start=-1", "engine=bing&q=a&first=99999999999999999999", "q=x&tbm=shop&hl=<&gl=\"", "q=lamp&start=3"} {
 		f.Add(s)
 	}
-	h := Handler()
+	h := New(Options{})
 	f.Fuzz(func(t *testing.T, raw string) {
 		r := httptest.NewRequestWithContext(t.Context(), "GET", "/search", nil)
 		r.URL.RawQuery = raw

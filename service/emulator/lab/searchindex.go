@@ -70,7 +70,7 @@ func (x *index) find(query string, keep func(*article) bool) []int {
 		list := x.postings[w]
 		idf := math.Log(1 + float64(len(x.articles))/float64(1+len(list)))
 		for _, p := range list {
-			if keep == nil || keep(&x.articles[p.article]) {
+			if keep(&x.articles[p.article]) {
 				score[p.article] += idf * p.weight / (p.weight + 4)
 				matched[p.article]++
 			}

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"fmt"
@@ -53,9 +54,6 @@ type site struct {
 	Options
 	index func() *index
 }
-
-// Handler answers the site's pages with the default options.
-func Handler() http.Handler { return New(Options{}) }
 
 // New makes the site. Paths and their meaning are stable: screens, goldens and
 // documents name them.
@@ -131,7 +129,7 @@ func writeStatus(w http.ResponseWriter, status int, v any) {
 // slow answers after s seconds (decimals allowed, at most 120), or not at all when
 // the client leaves first.
 func slow(w http.ResponseWriter, r *http.Request) {
-	s, err := strconv.ParseFloat(orElse(r.URL.Query().Get("s"), "5"), 64)
+	s, err := strconv.ParseFloat(cmp.Or(r.URL.Query().Get("s"), "5"), 64)
 	d := time.Duration(s * float64(time.Second))
 	if err != nil || !(s >= 0) || s > maxSlow.Seconds() {
 		page(w, http.StatusBadRequest, "Bad request", "<p>s: seconds from 0 to 120.</p>\n")
@@ -148,7 +146,7 @@ func slow(w http.ResponseWriter, r *http.Request) {
 
 // large streams mb MiB of numbered lines, 64 bytes each; nothing is held in memory.
 func large(w http.ResponseWriter, r *http.Request) {
-	mb, err := strconv.Atoi(orElse(r.URL.Query().Get("mb"), "1"))
+	mb, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("mb"), "1"))
 	if err != nil || mb < 0 || mb > MaxLargeMB {
 		page(w, http.StatusBadRequest, "Bad request", fmt.Sprintf("<p>mb: MiB from 0 to %d.</p>\n", MaxLargeMB))
 		return
@@ -200,11 +198,4 @@ func visitor(r *http.Request) string {
 		return strings.Trim(r.RemoteAddr, "[]")
 	}
 	return host
-}
-
-func orElse(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }

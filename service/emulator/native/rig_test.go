@@ -92,14 +92,14 @@ func newRig(t testing.TB, o rigOptions) *rig {
 	target := o.rawTarget
 	if target == nil {
 		target = listen()
-		plain, secure, wait := lab.Split(target)
-		first, second := newServer(o.target), newServer(o.target)
-		second.TLSConfig = &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.ca.Leaf("lab.test") }}
-		// The target's own windows are no matter of the proxy's.
-		second.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerConnection: 256 << 20, MaxReceiveBufferPerStream: 1 << 20}
-		wg.Go(func() { _ = first.Serve(plain) })
-		wg.Go(func() { _ = second.ServeTLS(secure, "", "") })
-		wg.Go(wait)
+		both := lab.Split(target, &tls.Config{
+			NextProtos:     []string{"h2", "http/1.1"},
+			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.ca.Leaf("lab.test") },
+		})
+		srv := newServer(o.target)
+		// The windows of the target do not concern the proxy.
+		srv.HTTP2 = &http.HTTP2Config{MaxReceiveBufferPerConnection: 256 << 20, MaxReceiveBufferPerStream: 1 << 20}
+		wg.Go(func() { _ = srv.Serve(both) })
 	}
 	d := exits.NewDialer(target.Addr().(*net.TCPAddr).AddrPort(), &tls.Config{RootCAs: g.ca.Pool()}, nil)
 	d.UseResolver(&net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {

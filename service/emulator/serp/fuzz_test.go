@@ -11,7 +11,7 @@ import (
 )
 
 func FuzzParse(f *testing.F) {
-	h := lab.Handler()
+	h := lab.New(lab.Options{})
 	for _, path := range []string{"/search?q=brass+desk+lamp", "/search?q=soup&tbm=isch", "/search?q=lindenport&tbm=lcl", "/search?q=lamp&tbm=shop", "/search?engine=bing&q=minutes&first=11"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(f.Context(), "GET", path, nil))

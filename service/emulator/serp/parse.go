@@ -2,6 +2,7 @@ package serp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -83,12 +84,12 @@ type parser struct {
 func (p *parser) general() {
 	body := p.doc.Find("body").First()
 	g := General{
-		SearchEngine: orElse(p.q.Engine, body.AttrOr("data-engine", "")),
+		SearchEngine: cmp.Or(p.q.Engine, body.AttrOr("data-engine", "")),
 		Query:        p.q.Text,
-		Language:     orElse(cut(p.doc.Find("html").First().AttrOr("lang", "")), p.q.Language),
+		Language:     cmp.Or(cut(p.doc.Find("html").First().AttrOr("lang", "")), p.q.Language),
 		Country:      strings.ToLower(cut(p.q.Country)),
-		Device:       orElse(p.q.Device, Desktop),
-		SearchType:   orElse(p.q.Vertical, "text"),
+		Device:       cmp.Or(p.q.Device, Desktop),
+		SearchType:   cmp.Or(p.q.Vertical, "text"),
 		PageTitle:    cut(page.TitleOf(p.doc.Nodes[0])),
 	}
 	g.ResultsCount = max(integer(p.doc.Find(".count").First().AttrOr("data-count", "")), 0)

@@ -1,6 +1,7 @@
 package serp
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net/url"
@@ -116,10 +117,10 @@ func Search(engine string, v url.Values) Query {
 	switch engine {
 	case Bing:
 		if language, country, ok := strings.Cut(v.Get("mkt"), "-"); ok {
-			q.Language, q.Country = orElse(q.Language, language), orElse(q.Country, country)
+			q.Language, q.Country = cmp.Or(q.Language, language), cmp.Or(q.Country, country)
 		}
 	case Yandex:
-		q.Text = orElse(q.Text, v.Get("q"))
+		q.Text = cmp.Or(q.Text, v.Get("q"))
 	case DuckDuckGo:
 		q.Country, q.Language, _ = strings.Cut(v.Get("kl"), "-") // a region and a language: us-en
 	default:
@@ -262,11 +263,4 @@ func number(s string) int {
 		return 0
 	}
 	return min(n, maxStart)
-}
-
-func orElse(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }

@@ -48,7 +48,7 @@ func parse(t *testing.T, s *httptest.Server, address string) serp.Full {
 
 func site(t *testing.T) *httptest.Server {
 	t.Helper()
-	s := httptest.NewServer(lab.Handler())
+	s := httptest.NewServer(lab.New(lab.Options{}))
 	t.Cleanup(s.Close)
 	return s
 }

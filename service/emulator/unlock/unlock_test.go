@@ -51,7 +51,7 @@ func fetch(t *testing.T, tr *http.Transport, method, address, body string) (*htt
 }
 
 func TestTheLabsBlocks(t *testing.T) {
-	base, tr := serve(t, lab.Handler())
+	base, tr := serve(t, lab.New(lab.Options{}))
 	for _, c := range []struct {
 		path    string
 		status  int
@@ -84,7 +84,7 @@ func TestTheLabsBlocks(t *testing.T) {
 
 func TestABodyIsSentAgain(t *testing.T) {
 	var seen []string
-	site := lab.Handler()
+	site := lab.New(lab.Options{})
 	base, tr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/captcha" {
 			b, err := io.ReadAll(r.Body)
@@ -134,7 +134,7 @@ func TestChallengesThatAreNotTaken(t *testing.T) {
 
 func TestATargetThatNeverHasEnough(t *testing.T) {
 	asked := 0
-	site := lab.Handler()
+	site := lab.New(lab.Options{})
 	base, tr := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/captcha" {
 			asked++
