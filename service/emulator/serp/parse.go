@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"net/url"
+	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -98,95 +100,80 @@ func (p *parser) general() {
 
 // items reads everything that has a rank, in the page's order.
 func (p *parser) items() {
-	p.doc.Find(".ad, .result, .question, .related-search, .news-result, .image-result, .video-result, .product-result, .place-result, .recipe-result").
-		EachWithBreak(func(_ int, s *goquery.Selection) bool {
-			if p.seen >= maxItems*4 {
-				return false
-			}
-			p.item(s)
-			return true
-		})
-}
-
-func (p *parser) item(s *goquery.Selection) {
-	f := &p.full
-	switch {
-	case s.HasClass("ad"):
-		add(p, &f.Paid, p.organic(s), func(o *Organic) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("result"):
-		add(p, &f.Organic, p.organic(s), func(o *Organic) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("question"):
-		add(p, &f.PeopleAlsoAsk, Question{
-			Question: text(s, "summary"), Answer: text(s, ".answer"), Source: text(s, "a.source"), Link: p.link(s.Find("a.source"), "href"),
-		}, func(o *Question) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("related-search"):
-		add(p, &f.RelatedSearches, Related{Text: clean(s.Text()), Link: p.link(s, "href")}, func(o *Related) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("news-result"):
-		add(p, &f.News, News{
-			Title: text(s, "h3"), Link: p.title(s), Source: text(s, ".source"), Date: text(s, "time"),
-			Description: text(s, ".snippet"), Image: p.link(s.Find("img"), "src"),
-		}, func(o *News) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("image-result"):
-		img := s.Find("img").First()
-		add(p, &f.Images, Image{
-			Title: text(s, "figcaption"), Link: p.link(s.Find("a"), "href"), Image: p.link(img, "src"), Alt: cut(img.AttrOr("alt", "")),
-			Source: text(s, "cite"), Width: max(integer(img.AttrOr("width", "")), 0), Height: max(integer(img.AttrOr("height", "")), 0),
-		}, func(o *Image) (*Rank, string) { return &o.Rank, o.Link })
-	default:
-		p.rich(s)
+	var classes []string
+	sections := map[string]reflect.Value{}
+	for f, section := range reflect.ValueOf(&p.full).Elem().Fields() {
+		if class := f.Tag.Get("class"); class != "" {
+			classes = append(classes, class)
+			sections[class] = section
+		}
 	}
+	p.doc.Find("." + strings.Join(classes, ",.")).EachWithBreak(func(_ int, s *goquery.Selection) bool {
+		if p.seen >= maxItems*4 {
+			return false
+		}
+		p.item(s, sections[classes[slices.IndexFunc(classes, s.HasClass)]])
+		return true
+	})
 }
 
-// rich reads the items with prices, lengths, places and times.
-func (p *parser) rich(s *goquery.Selection) {
-	f := &p.full
-	switch {
-	case s.HasClass("video-result"):
-		add(p, &f.Videos, Video{
-			Title: text(s, "h3"), Link: p.title(s), Author: text(s, ".channel"), Duration: text(s, ".length"), Date: text(s, "time"),
-			Description: text(s, ".snippet"),
-		}, func(o *Video) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("product-result"):
-		add(p, &f.Shopping, Product{
-			Title: text(s, "h3"), Link: p.title(s), Price: text(s, ".price"), Shop: text(s, ".seller"), Rating: rating(s),
-			Reviews: max(integer(s.Find(".rating").AttrOr("data-reviews", "")), 0), Stock: text(s, ".stock"), Image: p.link(s.Find("img"), "src"),
-		}, func(o *Product) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("place-result"):
-		lat, lon, _ := strings.Cut(s.AttrOr("data-coordinates", ""), ",")
-		add(p, &f.Maps, Place{
-			Title: text(s, "h3"), Link: p.title(s), Category: text(s, ".kind"), Address: text(s, ".address"), Hours: text(s, ".hours"),
-			Rating: rating(s), Latitude: decimal(lat), Longitude: decimal(lon), Description: text(s, ".snippet"),
-		}, func(o *Place) (*Rank, string) { return &o.Rank, o.Link })
-	case s.HasClass("recipe-result"):
-		add(p, &f.Recipes, Recipe{
-			Title: text(s, "h3"), Link: p.title(s), Source: text(s, ".source"), Time: text(s, ".time"), Rating: rating(s),
-		}, func(o *Recipe) (*Rank, string) { return &o.Rank, o.Link })
-	}
-}
-
-// add ranks an item and keeps it, where it has a link and the section has room.
-func add[T any](p *parser, to *[]T, item T, of func(*T) (*Rank, string)) {
-	rank, link := of(&item)
-	if len(*to) >= maxItems || link == "" {
+// item ranks an item and adds it to its section, if it has a link and the section has room.
+func (p *parser) item(s *goquery.Selection, section reflect.Value) {
+	v := reflect.New(section.Type().Elem()).Elem()
+	p.read(s, v)
+	if section.Len() >= maxItems || v.FieldByName("Link").String() == "" {
 		return
 	}
+	switch item := v.Addr().Interface().(type) {
+	case *Organic:
+		item.Extensions = p.sitelinks(s)
+	case *Place:
+		lat, lon, _ := strings.Cut(s.AttrOr("data-coordinates", ""), ",")
+		item.Latitude, item.Longitude = decimal(lat), decimal(lon)
+	}
 	p.seen++
-	*rank = Rank{len(*to) + 1, p.seen}
-	*to = append(*to, item)
+	v.FieldByName("Rank").Set(reflect.ValueOf(Rank{section.Len() + 1, p.seen}))
+	section.Set(reflect.Append(section, v))
 }
 
-func (p *parser) organic(s *goquery.Selection) Organic {
-	o := Organic{
-		Title: text(s, "h3"), Link: p.title(s), DisplayLink: text(s, "cite"), Description: text(s, ".snippet"),
-		Date: text(s, "time"), Rating: rating(s),
+// read fills the fields of a struct that have a css tag from the elements below s, or from s
+// itself without a selector. A field is the text of the first element that the selector finds,
+// or the attribute behind "@".
+func (p *parser) read(s *goquery.Selection, into reflect.Value) {
+	for f, v := range into.Fields() {
+		tag, ok := f.Tag.Lookup("css")
+		if !ok {
+			continue
+		}
+		selector, attribute, isAttribute := strings.Cut(tag, "@")
+		from := s
+		if selector != "" {
+			from = s.Find(selector).First()
+		}
+		raw := from.AttrOr(attribute, "")
+		switch {
+		case v.Kind() == reflect.Float64:
+			v.SetFloat(decimal(raw))
+		case v.Kind() == reflect.Int:
+			v.SetInt(int64(max(integer(raw), 0)))
+		case attribute == "href", attribute == "src":
+			v.SetString(p.link(raw))
+		case isAttribute:
+			v.SetString(cut(raw))
+		default:
+			v.SetString(clean(from.Text()))
+		}
 	}
+}
+
+func (p *parser) sitelinks(s *goquery.Selection) (links []Extension) {
 	s.Find("a.sitelink").EachWithBreak(func(i int, l *goquery.Selection) bool {
-		if link := p.link(l, "href"); link != "" {
-			o.Extensions = append(o.Extensions, Extension{"site_link", link, clean(l.Text())})
+		if link := p.link(l.AttrOr("href", "")); link != "" {
+			links = append(links, Extension{"site_link", link, clean(l.Text())})
 		}
 		return i < maxItems
 	})
-	return o
+	return links
 }
 
 func (p *parser) knowledge() {
@@ -194,10 +181,8 @@ func (p *parser) knowledge() {
 	if s.Length() == 0 {
 		return
 	}
-	k := &Knowledge{
-		Name: text(s, "h2"), Subtitle: text(s, ".subtitle"), Description: text(s, ".description"),
-		Source: text(s, "a.source"), Link: p.link(s.Find("a.source"), "href"), Image: p.link(s.Find("img"), "src"),
-	}
+	k := &Knowledge{}
+	p.read(s, reflect.ValueOf(k).Elem())
 	s.Find("dt").EachWithBreak(func(i int, dt *goquery.Selection) bool {
 		k.Facts = append(k.Facts, Fact{clean(dt.Text()), clean(dt.NextFiltered("dd").Text())})
 		return i < maxItems
@@ -209,12 +194,12 @@ func (p *parser) pagination() {
 	out := &p.full.Pagination
 	out.CurrentPage = 1 + p.q.Start/pageSize(p.q.Vertical)
 	p.doc.Find(".pages a.page").EachWithBreak(func(i int, a *goquery.Selection) bool {
-		if link := p.link(a, "href"); link != "" {
+		if link := p.link(a.AttrOr("href", "")); link != "" {
 			out.Pages = append(out.Pages, Page{max(integer(clean(a.Text())), 0), p.startOf(link), link})
 		}
 		return i < maxItems
 	})
-	if link := p.link(p.doc.Find(".pages a.next"), "href"); link != "" {
+	if link := p.link(p.doc.Find(".pages a.next").AttrOr("href", "")); link != "" {
 		out.NextPage, out.NextPageStart, out.NextPageLink = out.CurrentPage+1, p.startOf(link), link
 	}
 }
@@ -228,11 +213,9 @@ func (p *parser) startOf(link string) int {
 	return number(u.Query().Get(grammarOf(p.q.Engine).start))
 }
 
-func (p *parser) title(s *goquery.Selection) string { return p.link(s.Find("a.title"), "href") }
-
-// link is the absolute address in an attribute of the first element, or "".
-func (p *parser) link(s *goquery.Selection, name string) string {
-	ref := strings.TrimSpace(s.First().AttrOr(name, ""))
+// link is the absolute address for a reference, or "".
+func (p *parser) link(ref string) string {
+	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxText {
 		return ""
 	}
@@ -243,19 +226,11 @@ func (p *parser) link(s *goquery.Selection, name string) string {
 	return u.String()
 }
 
-func text(s *goquery.Selection, selector string) string {
-	return clean(s.Find(selector).First().Text())
-}
-
 // clean puts a text on one line.
 func clean(s string) string { return strings.Join(strings.Fields(cut(s)), " ") }
 
 func cut(s string) string {
 	return strings.ToValidUTF8(answer.Cut(s, maxText), "")
-}
-
-func rating(s *goquery.Selection) float64 {
-	return decimal(s.Find(".rating").First().AttrOr("data-rating", ""))
 }
 
 func decimal(s string) float64 {

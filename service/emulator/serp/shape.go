@@ -1,21 +1,21 @@
 package serp
 
 // Full is the parsed page (public documentation; fields beyond those named there are
-// this emulator's). Organic is always there; the other sections when the page has
-// them.
+// this emulator's). Organic is always there; the other sections if the page has them. A
+// section's class is that of its items on the page, and css where an item's field stands.
 type Full struct {
 	General         General    `json:"general"`
-	Organic         []Organic  `json:"organic"`
-	Paid            []Organic  `json:"paid,omitempty"`
+	Organic         []Organic  `json:"organic" class:"result"`
+	Paid            []Organic  `json:"paid,omitempty" class:"ad"`
 	KnowledgeGraph  *Knowledge `json:"knowledge_graph,omitempty"`
-	PeopleAlsoAsk   []Question `json:"people_also_ask,omitempty"`
-	RelatedSearches []Related  `json:"related_searches,omitempty"`
-	News            []News     `json:"news,omitempty"`
-	Images          []Image    `json:"images,omitempty"`
-	Videos          []Video    `json:"videos,omitempty"`
-	Shopping        []Product  `json:"shopping,omitempty"`
-	Maps            []Place    `json:"maps,omitempty"`
-	Recipes         []Recipe   `json:"recipes,omitempty"`
+	PeopleAlsoAsk   []Question `json:"people_also_ask,omitempty" class:"question"`
+	RelatedSearches []Related  `json:"related_searches,omitempty" class:"related-search"`
+	News            []News     `json:"news,omitempty" class:"news-result"`
+	Images          []Image    `json:"images,omitempty" class:"image-result"`
+	Videos          []Video    `json:"videos,omitempty" class:"video-result"`
+	Shopping        []Product  `json:"shopping,omitempty" class:"product-result"`
+	Maps            []Place    `json:"maps,omitempty" class:"place-result"`
+	Recipes         []Recipe   `json:"recipes,omitempty" class:"recipe-result"`
 	Pagination      Pagination `json:"pagination"`
 	// HTML is the page itself, in mode [WithHTML].
 	HTML string `json:"html,omitempty"`
@@ -42,12 +42,12 @@ type Rank struct {
 // Organic is a result, or an ad. Cite Link; DisplayLink is for show.
 type Organic struct {
 	Rank
-	Title       string      `json:"title"`
-	Link        string      `json:"link"`
-	DisplayLink string      `json:"display_link"`
-	Description string      `json:"description"`
-	Date        string      `json:"date,omitempty"`
-	Rating      float64     `json:"rating,omitempty"`
+	Title       string      `json:"title" css:"h3"`
+	Link        string      `json:"link" css:"a.title@href"`
+	DisplayLink string      `json:"display_link" css:"cite"`
+	Description string      `json:"description" css:".snippet"`
+	Date        string      `json:"date,omitempty" css:"time"`
+	Rating      float64     `json:"rating,omitempty" css:".rating@data-rating"`
 	Extensions  []Extension `json:"extensions,omitempty"`
 }
 
@@ -60,12 +60,12 @@ type Extension struct {
 
 // Knowledge is the panel about a thing.
 type Knowledge struct {
-	Name        string `json:"name"`
-	Subtitle    string `json:"subtitle,omitempty"`
-	Description string `json:"description"`
-	Source      string `json:"description_source,omitempty"`
-	Link        string `json:"description_link,omitempty"`
-	Image       string `json:"image,omitempty"`
+	Name        string `json:"name" css:"h2"`
+	Subtitle    string `json:"subtitle,omitempty" css:".subtitle"`
+	Description string `json:"description" css:".description"`
+	Source      string `json:"description_source,omitempty" css:"a.source"`
+	Link        string `json:"description_link,omitempty" css:"a.source@href"`
+	Image       string `json:"image,omitempty" css:"img@src"`
 	Facts       []Fact `json:"facts,omitempty"`
 }
 
@@ -78,88 +78,88 @@ type Fact struct {
 // Question is one that people also ask.
 type Question struct {
 	Rank
-	Question string `json:"question"`
-	Answer   string `json:"answer"`
-	Source   string `json:"answer_source"`
-	Link     string `json:"answer_link"`
+	Question string `json:"question" css:"summary"`
+	Answer   string `json:"answer" css:".answer"`
+	Source   string `json:"answer_source" css:"a.source"`
+	Link     string `json:"answer_link" css:"a.source@href"`
 }
 
 // Related is another search.
 type Related struct {
 	Rank
-	Text string `json:"text"`
-	Link string `json:"link"`
+	Text string `json:"text" css:""`
+	Link string `json:"link" css:"@href"`
 }
 
 // News is a story.
 type News struct {
 	Rank
-	Title       string `json:"title"`
-	Link        string `json:"link"`
-	Source      string `json:"source"`
-	Date        string `json:"date"`
-	Description string `json:"description"`
-	Image       string `json:"image,omitempty"`
+	Title       string `json:"title" css:"h3"`
+	Link        string `json:"link" css:"a.title@href"`
+	Source      string `json:"source" css:".source"`
+	Date        string `json:"date" css:"time"`
+	Description string `json:"description" css:".snippet"`
+	Image       string `json:"image,omitempty" css:"img@src"`
 }
 
 // Image is a picture and the page it is on.
 type Image struct {
 	Rank
-	Title  string `json:"title"`
-	Link   string `json:"link"`
-	Image  string `json:"original_image"`
-	Alt    string `json:"image_alt"`
-	Source string `json:"source"`
-	Width  int    `json:"width,omitempty"`
-	Height int    `json:"height,omitempty"`
+	Title  string `json:"title" css:"figcaption"`
+	Link   string `json:"link" css:"a@href"`
+	Image  string `json:"original_image" css:"img@src"`
+	Alt    string `json:"image_alt" css:"img@alt"`
+	Source string `json:"source" css:"cite"`
+	Width  int    `json:"width,omitempty" css:"img@width"`
+	Height int    `json:"height,omitempty" css:"img@height"`
 }
 
 // Video is a film; Duration is m:ss.
 type Video struct {
 	Rank
-	Title       string `json:"title"`
-	Link        string `json:"link"`
-	Author      string `json:"author"`
-	Duration    string `json:"duration"`
-	Date        string `json:"date"`
-	Description string `json:"description"`
+	Title       string `json:"title" css:"h3"`
+	Link        string `json:"link" css:"a.title@href"`
+	Author      string `json:"author" css:".channel"`
+	Duration    string `json:"duration" css:".length"`
+	Date        string `json:"date" css:"time"`
+	Description string `json:"description" css:".snippet"`
 }
 
 // Product is something on sale.
 type Product struct {
 	Rank
-	Title   string  `json:"title"`
-	Link    string  `json:"link"`
-	Price   string  `json:"price"`
-	Shop    string  `json:"shop"`
-	Rating  float64 `json:"rating,omitempty"`
-	Reviews int     `json:"reviews_cnt,omitempty"`
-	Stock   string  `json:"availability,omitempty"`
-	Image   string  `json:"image,omitempty"`
+	Title   string  `json:"title" css:"h3"`
+	Link    string  `json:"link" css:"a.title@href"`
+	Price   string  `json:"price" css:".price"`
+	Shop    string  `json:"shop" css:".seller"`
+	Rating  float64 `json:"rating,omitempty" css:".rating@data-rating"`
+	Reviews int     `json:"reviews_cnt,omitempty" css:".rating@data-reviews"`
+	Stock   string  `json:"availability,omitempty" css:".stock"`
+	Image   string  `json:"image,omitempty" css:"img@src"`
 }
 
 // Place is somewhere on the map; degrees, north and east.
 type Place struct {
 	Rank
-	Title       string  `json:"title"`
-	Link        string  `json:"link"`
-	Category    string  `json:"category"`
-	Address     string  `json:"address"`
-	Hours       string  `json:"work_status,omitempty"`
-	Rating      float64 `json:"rating,omitempty"`
+	Title       string  `json:"title" css:"h3"`
+	Link        string  `json:"link" css:"a.title@href"`
+	Category    string  `json:"category" css:".kind"`
+	Address     string  `json:"address" css:".address"`
+	Hours       string  `json:"work_status,omitempty" css:".hours"`
+	Rating      float64 `json:"rating,omitempty" css:".rating@data-rating"`
 	Latitude    float64 `json:"latitude,omitempty"`
 	Longitude   float64 `json:"longitude,omitempty"`
-	Description string  `json:"description"`
+	Description string  `json:"description" css:".snippet"`
 }
 
 // Recipe is something to cook.
 type Recipe struct {
 	Rank
-	Title  string  `json:"title"`
-	Link   string  `json:"link"`
-	Source string  `json:"source"`
-	Time   string  `json:"total_time,omitempty"`
-	Rating float64 `json:"rating,omitempty"`
+	Title  string  `json:"title" css:"h3"`
+	Link   string  `json:"link" css:"a.title@href"`
+	Source string  `json:"source" css:".source"`
+	Time   string  `json:"total_time,omitempty" css:".time"`
+	Rating float64 `json:"rating,omitempty" css:".rating@data-rating"`
 }
 
 // Pagination says where the other pages are. The starts are numbers for the engine's
