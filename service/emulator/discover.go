@@ -22,7 +22,7 @@ const (
 func (s *Server) openIndex() {
 	s.index = index.Open(s.ctx, index.Config{
 		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,
-		Fail: func(string, string) error {
+		Fail: func() error {
 			if s.account.Suspended() {
 				return &jobs.FailedError{Message: textSuspended}
 			}

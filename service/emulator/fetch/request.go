@@ -23,10 +23,7 @@ import (
 	"zonedeck/service/emulator/serp"
 )
 
-// NoteHeader says what a loose service let pass, and what has no effect here.
-const NoteHeader = "x-emulator-note"
-
-// maxNote bounds it, in bytes: a body of a few megabytes has room for as many names.
+// maxNote bounds the note, in bytes: a body of a few megabytes can have as many unknown names.
 const maxNote = 4 << 10
 
 // ServeRequest is POST /request (service.md 4.1), and with ?async=true its asynchronous
@@ -205,7 +202,7 @@ func (f *Fetcher) note(w http.ResponseWriter, c call) {
 		if len(text) > maxNote {
 			text = text[:maxNote] + "..."
 		}
-		w.Header().Set(NoteHeader, text)
+		w.Header().Set(answer.NoteHeader, text)
 	}
 }
 

@@ -220,7 +220,7 @@ func (s *Service) Discover(ctx context.Context, body []byte) ([]Result, error) {
 	if err := f.Invalid(); err != nil {
 		return nil, err
 	}
-	if err := s.cfg.Fail("discover", r.query); err != nil {
+	if err := s.cfg.Fail(); err != nil {
 		return nil, fmt.Errorf("discovering: %w", err)
 	}
 	return s.find(ctx, r)
@@ -280,7 +280,7 @@ func (s *Service) discover(ctx context.Context, t *task) error {
 	if err := s.cfg.Wait(ctx, discoverPace); err != nil {
 		return err
 	}
-	if err := s.cfg.Fail("discover", t.query); err != nil {
+	if err := s.cfg.Fail(); err != nil {
 		return err
 	}
 	found, err := s.find(ctx, t.request)

@@ -116,7 +116,7 @@ func TestADiscoverTaskIsProcessingUntilItIsDone(t *testing.T) {
 }
 
 func TestADiscoverTaskThatFailsSaysSo(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Fail = func(string, string) error { return errScenario } })
+	b := newBench(t, func(c *Config) { c.Fail = func() error { return errScenario } })
 	id := b.ask("POST", "/discover", `{"query":"bread"}`)["task_id"].(string)
 	b.settle()
 	if v := b.ask("GET", "/discover?task_id="+id, ""); v["status"] != "error" || v["results"] != nil {

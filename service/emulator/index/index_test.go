@@ -119,20 +119,6 @@ func TestManyDifferentWordsAreBounded(t *testing.T) {
 	}
 }
 
-func TestDocumentsPastTheBoundAreLeftOut(t *testing.T) {
-	docs := make([]Document, MaxDocuments+1)
-	docs[0].Title, docs[MaxDocuments].Title = "first", "last"
-	s := Open(t.Context(), Config{Documents: func() []Document { return docs }})
-	defer s.Close()
-	c, err := s.corpus()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(scores(t, c, "first")) != 1 || len(scores(t, c, "last")) != 0 {
-		t.Error("not cut at the bound")
-	}
-}
-
 func TestEndingsOfWordsDoNotMatter(t *testing.T) {
 	c := newCorpus(t)
 	for text, want := range map[string]string{"LAMPS": "Steel clip lamp", "the operators' order": "Night trains return", "fermenting": "Rye bread with sourdough", "furs pult": "Messinglampe"} {

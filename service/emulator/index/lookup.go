@@ -80,7 +80,7 @@ func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
 
 // work does the lookup, step by step.
 func (s *Service) work(ctx context.Context, l *lookup) error {
-	if err := s.cfg.Fail(l.kind, l.query); err != nil {
+	if err := s.cfg.Fail(); err != nil {
 		return err
 	}
 	if err := s.enter(ctx, l, identifying, 5); err != nil {

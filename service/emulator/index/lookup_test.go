@@ -245,7 +245,7 @@ func TestAWaitingPreviewIsPending(t *testing.T) {
 }
 
 func TestALookupThatFailsSaysSo(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Fail = func(string, string) error { return errScenario } })
+	b := newBench(t, func(c *Config) { c.Fail = func() error { return errScenario } })
 	v := b.lookup(lampSpec)
 	if v["status"] != "failed" || v["total_cost"] != "$0.00" {
 		t.Errorf("%v", v)

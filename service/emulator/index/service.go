@@ -50,8 +50,7 @@ const (
 // Config is what a [Service] needs from its surroundings.
 type Config struct {
 	// Documents is called, and its documents indexed, by the first request that needs them:
-	// it takes a few milliseconds. Documents past MaxDocuments are left out, with a log
-	// entry.
+	// it takes a few milliseconds.
 	Documents func() []Document
 	// Now is the emulator's clock; nil is time.Now.
 	Now func() time.Time
@@ -63,9 +62,8 @@ type Config struct {
 	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
 	// added to it later, both in dollars.
 	RecordRate, ColumnRate float64
-	// Fail is called before a task's work; its error fails the task (scenarios). kind is
-	// "discover", "preview" or "lookup". Nil never fails.
-	Fail func(kind, query string) error
+	// Fail is called before a task's work; its error fails the task. Nil never fails.
+	Fail func() error
 	Log  *slog.Logger
 }
 
@@ -98,7 +96,7 @@ func Open(ctx context.Context, cfg Config) *Service {
 		cfg.Wait = clock.Pause
 	}
 	if cfg.Fail == nil {
-		cfg.Fail = func(string, string) error { return nil }
+		cfg.Fail = func() error { return nil }
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Service{cfg: cfg, run: make(chan struct{}, atOnce)}
@@ -113,12 +111,7 @@ func (s *Service) corpus() (*corpus, error) {
 	if s.indexed != nil {
 		return s.indexed, nil
 	}
-	docs := s.cfg.Documents()
-	if len(docs) > MaxDocuments {
-		s.cfg.Log.Error("the index leaves documents out", "documents", len(docs), "most", MaxDocuments)
-		docs = docs[:MaxDocuments]
-	}
-	c, err := openCorpus(s.ctx, docs)
+	c, err := openCorpus(s.ctx, s.cfg.Documents())
 	if err != nil {
 		return nil, err
 	}

@@ -15,9 +15,6 @@ import (
 // establishTimeout is how long a client may take to read the answer to CONNECT.
 const establishTimeout = 10 * time.Second
 
-// NoteHeader names what a zone cannot do on this connection.
-const NoteHeader = "x-emulator-note"
-
 // noteNoUnlock is for zones with the identity check, whose HTTPS the service cannot read.
 const noteNoUnlock = "this zone is identity-verified, so HTTPS is tunnelled end to end and cannot be unlocked"
 
@@ -60,7 +57,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 	h := http.Header{}
 	p.describe(h, v)
 	if v.Zone.Product == "unlocker" && target != nil {
-		h.Set(NoteHeader, noteNoUnlock)
+		h.Set(answer.NoteHeader, noteNoUnlock)
 	}
 	c := &tunnelled{Conn: conn, r: buffered.Reader, login: l, visit: v}
 	if !p.tunnels.add(c, target) {

@@ -144,7 +144,7 @@ func TestAnUnlockerZoneWithTheCheckSaysThatItCannotUnlock(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := resp.Header.Get(NoteHeader); (got != "") != noted {
+		if got := resp.Header.Get(answer.NoteHeader); (got != "") != noted {
 			t.Errorf("%s: %q", login, got)
 		}
 	}
