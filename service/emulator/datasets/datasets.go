@@ -37,7 +37,7 @@ type Config struct {
 	Loose bool
 	// Account is the customer's id (service.md 2.3).
 	Account string
-	// Deliver sends webhooks; without it they are refused by name.
+	// Deliver sends webhooks.
 	Deliver *deliver.Engine
 	Log     *slog.Logger
 }
@@ -70,11 +70,9 @@ func (a *API) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/v3/snapshot/{id}/rerun", a.takes(a.serveRerun))
 	handle("GET /datasets/v3/log/{id}", a.takes(a.serveLog))
 	handle("GET /datasets/v3/scrapers", a.takes(a.serveScrapers, "dataset_id", "domain"))
-	if a.conf.Deliver != nil {
-		handle("POST /datasets/v3/deliver/{id}", a.takes(a.serveDeliver, "notify"))
-		handle("GET /datasets/v3/delivery/{id}", a.takes(a.serveDelivery))
-		handle("GET /datasets/v3/deliveries", a.takes(a.serveDeliveries, "snapshot_id"))
-	}
+	handle("POST /datasets/v3/deliver/{id}", a.takes(a.serveDeliver, "notify"))
+	handle("GET /datasets/v3/delivery/{id}", a.takes(a.serveDelivery))
+	handle("GET /datasets/v3/deliveries", a.takes(a.serveDeliveries, "snapshot_id"))
 	handle("GET /datasets/list", a.takes(a.serveList))
 	a.mountMarket(handle)
 }

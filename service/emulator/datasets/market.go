@@ -35,9 +35,7 @@ func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
 	handle("GET /datasets/{id}/{part}", a.takes(a.serveOneOf))
 	handle("GET /datasets/snapshots/{id}/download", a.serve(a.serveSnapshot))
 	handle("GET /datasets/snapshots/{id}/parts", a.serve(a.serveParts))
-	if a.conf.Deliver != nil {
-		handle("POST /datasets/snapshots/{id}/deliver", a.takes(a.serveDeliver, "notify"))
-	}
+	handle("POST /datasets/snapshots/{id}/deliver", a.takes(a.serveDeliver, "notify"))
 }
 
 func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) error {

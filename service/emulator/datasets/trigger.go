@@ -85,9 +85,6 @@ func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error
 	if err := s.finish(d); err != nil {
 		return s.spec, err
 	}
-	if len(s.spec.Hooks) > 0 && a.conf.Deliver == nil {
-		return s.spec, refused(s.spec.Hooks[0].Kind, "Not supported by this emulator")
-	}
 	if len(s.spec.Inputs) == 0 {
 		return s.spec, badRequest("No data to trigger")
 	}

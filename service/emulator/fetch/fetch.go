@@ -18,23 +18,22 @@ import (
 	"zonedeck/service/emulator/route"
 )
 
-// Config is what a Fetcher stands on. Account, Route and Log are needed; the
-// rest may be nil, and then nothing happens there.
+// Config configures a Fetcher. All of it is needed.
 type Config struct {
 	Account *account.Account
 	Route   route.Router
 	Log     *slog.Logger
-	// Now is the emulator's clock; nil is time.Now.
+	// Now is the emulator's clock.
 	Now func() time.Time
-	// Loose lets unknown fields pass, and notes them in x-emulator-note.
+	// Loose accepts unknown fields, and notes them in x-emulator-note.
 	Loose bool
-	// Browser renders pages; nil refuses what needs it.
+	// Browser renders pages.
 	Browser Browser
-	// Async is how a zone takes requests; nil is both ways for every zone.
+	// Async says how a zone takes requests.
 	Async func(account.Zone) AsyncMode
-	// Target wraps what sends requests to targets: faults of targets.
+	// Target wraps the transport to targets in their faults.
 	Target func(z account.Zone, rt http.RoundTripper) http.RoundTripper
-	// Meter counts what fetches use; nil counts nothing.
+	// Meter counts what fetches use.
 	Meter *meter.Meter
 }
 
@@ -68,9 +67,4 @@ type Fetcher struct {
 }
 
 // New makes a Fetcher.
-func New(conf Config) *Fetcher {
-	if conf.Now == nil {
-		conf.Now = time.Now
-	}
-	return &Fetcher{conf: conf, ids: route.NewIDs()}
-}
+func New(conf Config) *Fetcher { return &Fetcher{conf: conf, ids: route.NewIDs()} }

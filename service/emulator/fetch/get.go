@@ -147,10 +147,7 @@ func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.call.at != nil {
 		rt = engineless{t.f, rt}
 	}
-	if t.f.conf.Target != nil {
-		rt = t.f.conf.Target(t.zone, rt)
-	}
-	resp, err := rt.RoundTrip(req)
+	resp, err := t.f.conf.Target(t.zone, rt).RoundTrip(req)
 	if err != nil {
 		return nil, err
 	}

@@ -77,10 +77,6 @@ func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone,
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q is of product %s: this endpoint is for unlocker and SERP zones", z.Name, z.Product))
 		return
 	}
-	if f.later == nil {
-		answer.Text(w, http.StatusServiceUnavailable, answer.BasisAsync, "asynchronous requests are not set up")
-		return
-	}
 	if refused := f.conf.Account.Admit(z.Name, answer.Caller(r), c.url.Hostname()); refused != nil {
 		answer.RefuseInside(w, *refused)
 		return
@@ -112,10 +108,6 @@ func (f *Fetcher) ServeResult(w http.ResponseWriter, r *http.Request) {
 	id := q.Get("response_id")
 	if id == "" {
 		answer.WriteInvalid(w, &answer.InvalidError{Details: []string{"response_id is required"}})
-		return
-	}
-	if f.later == nil {
-		answer.Text(w, http.StatusNotFound, answer.BasisAsyncGone, "Response does not exist")
 		return
 	}
 	got, err := f.later.Collect(id, q.Get("zone"))

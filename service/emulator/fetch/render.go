@@ -27,17 +27,9 @@ const (
 	renderTimeout = time.Minute
 )
 
-// noBrowser is the refusal where a page would have to be rendered and cannot be.
-func noBrowser(why string) answer.Refusal {
-	return answer.NewRefusal(http.StatusBadRequest, "feature_not_active", why, answer.BasisNoProduct)
-}
-
 // rendered is the page as Chromium has it after its scripts ran, or its picture.
 func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	c := &t.call
-	if t.f.conf.Browser == nil {
-		return nil, noBrowser("pages are not rendered here: no browser was set up")
-	}
 	if refused := t.refused(c.url.Hostname(), c.url.Port()); refused != nil {
 		return nil, *refused
 	}
@@ -115,7 +107,7 @@ func renderRefusal(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return err
 	case errors.Is(err, browser.ErrNoChromium):
-		return noBrowser(err.Error())
+		return answer.NewRefusal(http.StatusBadRequest, "feature_not_active", err.Error(), answer.BasisNoProduct)
 	case errors.As(err, &failed):
 		if failed.Err != nil { // the dialer's own refusal says more
 			return failed.Err
@@ -144,7 +136,7 @@ func (t *task) expected(ctx context.Context, resp *http.Response) (*http.Respons
 		return out, nil
 	}
 	missing := answer.NewRefusal(http.StatusBadGateway, "expect_element", "the page has no "+t.call.expect.String(), answer.BasisUnlocker)
-	if t.call.method != http.MethodGet || t.f.conf.Browser == nil {
+	if t.call.method != http.MethodGet {
 		return nil, missing
 	}
 	got, err := t.rendered(ctx)

@@ -112,11 +112,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 	x.Zone(z.Name)
 	x.Target(c.url.String())
 	c.notes = append(notes, c.notes...)
-	mode := AsyncToo
-	if f.conf.Async != nil {
-		mode = f.conf.Async(z)
-	}
-	switch {
+	switch mode := f.conf.Async(z); {
 	case at.async() && mode == AsyncOff:
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q does not take asynchronous requests", z.Name))
 		return

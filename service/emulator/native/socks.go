@@ -2,12 +2,14 @@ package native
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"strconv"
 	"time"
 
@@ -166,24 +168,41 @@ func (p *Proxy) socksTarget(c *tunnelled, l *login, host, port string) (net.Conn
 	return target, nil
 }
 
+// socksReader reads the messages of a client. After an error it returns zeros.
+type socksReader struct {
+	r   io.Reader
+	err error
+}
+
+func (in *socksReader) bytes(n byte) []byte {
+	b := make([]byte, n)
+	if in.err == nil {
+		_, in.err = io.ReadFull(in.r, b)
+	}
+	return b
+}
+
+func (in *socksReader) byte() byte { return in.bytes(1)[0] }
+
+// after reads a version, which has to be this one, and returns the byte after it.
+func (in *socksReader) after(version byte) byte {
+	head := in.bytes(2)
+	if in.err == nil && head[0] != version {
+		in.err = errSOCKS
+	}
+	return head[1]
+}
+
 // socksLogin reads the greeting and the login, and answers the greeting.
-func socksLogin(r *bufio.Reader, w io.Writer) (credential, error) {
-	var head [2]byte
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return credential{}, err
-	}
-	if head[0] != socksVersion {
-		return credential{}, errSOCKS
-	}
-	methods, err := readShort(r, head[1])
-	if err != nil {
-		return credential{}, err
+func socksLogin(r io.Reader, w io.Writer) (credential, error) {
+	in := socksReader{r: r}
+	methods := in.bytes(in.after(socksVersion))
+	if in.err != nil {
+		return credential{}, in.err
 	}
 	answered := byte(socksNoMethod)
-	for i := range len(methods) {
-		if methods[i] == socksByPassword {
-			answered = socksByPassword
-		}
+	if slices.Contains(methods, socksByPassword) {
+		answered = socksByPassword
 	}
 	if _, err := w.Write([]byte{socksVersion, answered}); err != nil {
 		return credential{}, err
@@ -191,57 +210,33 @@ func socksLogin(r *bufio.Reader, w io.Writer) (credential, error) {
 	if answered != socksByPassword {
 		return credential{}, fmt.Errorf("%w: no login by password is offered", errSOCKS)
 	}
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return credential{}, err
-	}
-	if head[0] != socksLoginVersion {
-		return credential{}, errSOCKS
-	}
-	var c credential
-	if c.user, err = readShort(r, head[1]); err != nil {
-		return c, err
-	}
-	n, err := r.ReadByte()
-	if err != nil {
-		return c, err
-	}
-	c.password, err = readShort(r, n)
-	return c, err
+	user := in.bytes(in.after(socksLoginVersion))
+	password := in.bytes(in.byte())
+	return credential{string(user), string(password)}, in.err
 }
 
 // socksRequest reads the request. A [*socksError] has to be answered.
-func socksRequest(r *bufio.Reader) (host, port string, err error) {
-	var head [4]byte // version, command, reserved, address type
-	if _, err := io.ReadFull(r, head[:]); err != nil {
-		return "", "", err
-	}
-	if head[0] != socksVersion {
-		return "", "", errSOCKS
-	}
-	switch head[3] {
+func socksRequest(r io.Reader) (host, port string, err error) {
+	in := socksReader{r: r}
+	command := in.after(socksVersion)
+	kind := in.bytes(2)[1] // after a reserved byte
+	switch kind {
 	case socksName:
-		n, err := r.ReadByte()
-		if err != nil {
-			return "", "", err
-		}
-		if host, err = readShort(r, n); err != nil {
-			return "", "", err
-		}
-	case socksIPv4, socksIPv6: // read to the end of the request before it is refused
-		if _, err := r.Discard(4 + 12*int(head[3]/socksIPv6)); err != nil {
-			return "", "", err
-		}
+		host = string(in.bytes(in.byte()))
+	case socksIPv4: // read to the end of the request before it is refused
+		in.bytes(4)
+	case socksIPv6:
+		in.bytes(16)
 	default:
-		return "", "", &socksError{socksNotAddressType, "an unknown type of address"}
+		in.err = cmp.Or[error](in.err, &socksError{socksNotAddressType, "an unknown type of address"})
 	}
-	var p [2]byte
-	if _, err := io.ReadFull(r, p[:]); err != nil {
-		return "", "", err
-	}
+	p := in.bytes(2)
 	switch {
-	case head[1] != socksConnect:
+	case in.err != nil:
+		return "", "", in.err
+	case command != socksConnect:
 		return "", "", &socksError{socksNotCommand, "only CONNECT is done"}
-	case head[3] != socksName:
+	case kind != socksName:
 		return "", "", &socksError{socksNotAddressType, "host names only are taken"}
 	case host == "" || !validHost(host):
 		return "", "", &socksError{socksNotAllowed, "not a host name"}
@@ -258,12 +253,6 @@ func validHost(s string) bool {
 		}
 	}
 	return true
-}
-
-func readShort(r io.Reader, n byte) (string, error) {
-	b := make([]byte, n)
-	_, err := io.ReadFull(r, b)
-	return string(b), err
 }
 
 // socksReply encodes an answer; bound is the exit, or the zero value.
