@@ -17,8 +17,8 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// answerRaw passes the target's body on as it is; the headers that describe the body,
-// and Retry-After, come with it.
+// answerRaw passes the target's body on unchanged, with the headers that describe it, and
+// Retry-After.
 func answerRaw(w http.ResponseWriter, resp *http.Response) error {
 	for _, name := range [...]string{
 		"Content-Type", "Content-Encoding", "Content-Language", "Content-Length", "Retry-After", "Location", "Last-Modified", "Etag",
@@ -28,10 +28,10 @@ func answerRaw(w http.ResponseWriter, resp *http.Response) error {
 		}
 	}
 	if resp.Header.Get("Content-Type") == "" {
-		w.Header()["Content-Type"] = nil // not guessed on the target's behalf
+		w.Header()["Content-Type"] = nil // keeps net/http from guessing it
 	}
 	if bodiless(resp) {
-		w.Header().Del("Content-Length") // of a body that does not come
+		w.Header().Del("Content-Length") // the body does not follow
 	}
 	w.WriteHeader(http.StatusOK)
 	out := answer.NewPatient(w)
@@ -82,8 +82,8 @@ func answerWrapped(w http.ResponseWriter, resp *http.Response, picture bool) err
 	return err
 }
 
-// inUTF8 is the body as text: inflated, and decoded from the charset that its type or
-// its beginning names. What is not text stays as it is.
+// inUTF8 is the body as text: inflated, and decoded from the charset that its type or its
+// beginning names. It leaves other bodies unchanged.
 func inUTF8(resp *http.Response) io.Reader {
 	inflated(resp)
 	if !isText(resp.Header) {
@@ -94,20 +94,20 @@ func inUTF8(resp *http.Response) io.Reader {
 		return resp.Body // only HTML and XML name a charset inside
 	}
 	b := bufio.NewReaderSize(resp.Body, 4096)
-	head, _ := b.Peek(1024) // fewer are fine; an error comes again with the read
+	head, _ := b.Peek(1024) // a shorter body is fine; the next read repeats an error
 	enc, name, certain := charset.DetermineEncoding(head, contentType)
 	guessed := name == "windows-1252" && !certain && !bytes.Contains(bytes.ToLower(head), []byte("charset"))
 	if name == "utf-8" || guessed {
-		return b // what does not say otherwise is taken for UTF-8
+		return b // without a declaration it counts as UTF-8
 	}
 	return enc.NewDecoder().Reader(b)
 }
 
-// stringEncoder writes bytes as the inside of a JSON string. What is not UTF-8 becomes
-// U+FFFD; a rune may be split over two writes.
+// stringEncoder writes bytes as the inside of a JSON string. Invalid UTF-8 becomes U+FFFD. A rune
+// may be split over two writes.
 type stringEncoder struct {
 	w    io.Writer
-	tail []byte // of a rune that is not whole yet
+	tail []byte // the beginning of a split rune
 	buf  bytes.Buffer
 }
 

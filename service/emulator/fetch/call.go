@@ -18,7 +18,7 @@ const (
 	maxHeaders = 100
 )
 
-// call is one fetch as the API asked for it, checked.
+// call is one checked fetch of the API.
 type call struct {
 	zone, format string
 	method       string
@@ -28,26 +28,25 @@ type call struct {
 	jsonBody     bool // body was JSON, not a string
 	flags        username.Flags
 
-	// form is what becomes of the page: data_format, or "" for the target's own bytes.
+	// form is the form of the answer (data_format), or "" for the target's bytes.
 	form          string
 	render        bool
 	expect        expectation
 	city, zipcode string // x-unblock-city, x-unblock-zipcode
-	// custom is whether the caller sent headers of its own: then every request is
-	// billed, not only those that succeed (public documentation).
+	// custom means that the caller sent headers: then every request is billed, not only those
+	// that succeed (public documentation).
 	custom bool
 	hook   async.Hook
-	// query is what the address searches for, where it is a search page's and the
-	// product reads such.
+	// query is the search of a search page's address, if the product reads those.
 	query serp.Query
-	// at is the lab's page that is asked in the place of a search engine's; nil elsewhere.
+	// at is the lab's page that replaces a search engine's; nil for other pages.
 	at *url.URL
 
-	unfit []string // the fields that mean nothing to the zone's product, and what they are for
-	notes []string // what was let pass in a loose service
+	unfit []string // the fields that have no meaning for the zone's product, with the zones that they are for
+	notes []string // what a loose service ignored
 }
 
-// endpoint says which fields a call may have: each has those of the ones before it.
+// endpoint decides which fields a call can have: each has those of the ones before it.
 type endpoint int
 
 const (
@@ -116,8 +115,8 @@ func (p *parser) field(name string) {
 	}
 }
 
-// take reads a field, and holds it to the zones that give it a meaning. In a loose service
-// a field that means nothing is noted and changes nothing.
+// take reads a field, and refuses it for zones where it has no meaning. A loose service notes
+// such a field and ignores it.
 func (p *parser) take(where, name string, z zones, read func()) {
 	before := p.c
 	read()

@@ -1,6 +1,6 @@
-// Package fetch is one page by a zone: what POST /request does (service.md 4.1), what
-// each product makes of a page, and how other parts get theirs (jobs, agent access, the
-// unlocker behind native access). A [Fetcher] is safe for concurrent use.
+// Package fetch fetches one page by a zone: for POST /request (service.md 4.1), in the form of
+// each product, and for other parts (jobs, agent access, the unlocker behind native access). A
+// [Fetcher] is safe for concurrent use.
 package fetch
 
 import (
@@ -37,14 +37,14 @@ type Config struct {
 	Meter *meter.Meter
 }
 
-// Browser is what the products need of a real browser; *browser.Browsers is one.
+// Browser is a real browser, such as *browser.Browsers.
 type Browser interface {
 	Render(ctx context.Context, r browser.Request) (browser.Result, error)
 	Screenshot(ctx context.Context, r browser.Request) (browser.Result, error)
 }
 
-// AsyncMode says how a zone takes requests: a zone of the public service is one or the
-// other; here both are taken unless a scenario says otherwise.
+// AsyncMode says how a zone takes requests: a zone of the public service takes one kind; here it
+// takes both, unless a scenario says otherwise.
 type AsyncMode int
 
 // The modes of a zone.

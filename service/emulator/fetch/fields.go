@@ -24,8 +24,8 @@ type field struct {
 	read  func(p *parser, name string)
 }
 
-// unblockHeader is a header that is meant for the service and never reaches the target
-// (public documentation).
+// unblockHeader is a header for the service, which never reaches the target (public
+// documentation).
 type unblockHeader struct {
 	zones zones
 	read  func(p *parser, name, v string)
@@ -83,8 +83,8 @@ var fields = map[string]field{
 	"country": {read: func(p *parser, name string) {
 		p.c.flags.Country = strings.ToLower(p.Word(name)) // some public clients send it in upper case
 	}},
-	// Some public clients send these two. The first means nothing; the service is known to
-	// refuse the second in the body.
+	// Some public clients send these two. The first has no meaning; the service refuses the
+	// second in the body.
 	"sdk_function": {read: func(*parser, string) {}},
 	"async": {read: func(p *parser, _ string) {
 		p.Refuse("async", "is not allowed in the body: it is a query parameter")
@@ -93,9 +93,9 @@ var fields = map[string]field{
 	"webhook_url":    {since: atAsync, read: (*parser).webhookURL},
 	"webhook_method": {since: atAsync, read: (*parser).webhookMethod},
 	"webhook_data":   {since: atAsync, read: (*parser).webhookData},
-	// It asks the service's staff for more logs; a client sees nothing of it.
+	// It asks the service's staff for more logs, which clients do not see.
 	"debug": {since: atAsync, read: func(*parser, string) {}},
-	// Older clients name their customer; the key says whose request it is.
+	// Older clients name their customer, which the key already identifies.
 	"customer": {since: atAsync, read: func(p *parser, name string) { p.Word(name) }},
 
 	"brd_json": {since: atSERP, read: (*parser).brdJSON},
@@ -148,7 +148,7 @@ func (p *parser) method(name string) {
 	}
 }
 
-// webAddress reads an absolute http or https address; nil where v is something else.
+// webAddress reads an absolute http or https address. It returns nil for anything else.
 func webAddress(v string) *url.URL {
 	u, err := url.Parse(v)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" {
@@ -179,7 +179,7 @@ func pageAddress(v string) (*url.URL, error) {
 	return u, nil
 }
 
-// setForm takes data_format, also from its header; two that differ are a mistake.
+// setForm reads data_format, also from its header. Two different values are a mistake.
 func (p *parser) setForm(v string) {
 	known := []string{formMarkdown, formScreenshot, formHTML, formLight, formBing, formParsed}
 	switch {
@@ -193,7 +193,7 @@ func (p *parser) setForm(v string) {
 	}
 }
 
-// body takes a string as it is; any other JSON value is sent as JSON.
+// body sends a string unchanged, and any other JSON value as JSON.
 func (p *parser) body(name string) {
 	raw := p.Raw(name)
 	switch raw.Kind() {
@@ -238,7 +238,7 @@ func (p *parser) header(name, v string) {
 	}
 }
 
-// unblock reads a header that is meant for the service.
+// unblock reads a header for the service.
 func (p *parser) unblock(name, v string) {
 	h, ok := unblockHeaders[name]
 	switch {
@@ -286,7 +286,7 @@ func (p *parser) webhookData(name string) {
 // compact drops the white space between the parts of a value.
 func compact(raw jsontext.Value) []byte {
 	v := raw.Clone()
-	_ = v.Compact() // of what was read as JSON
+	_ = v.Compact() // it was read as JSON before
 	return v
 }
 

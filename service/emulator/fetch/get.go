@@ -30,7 +30,7 @@ const (
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 )
 
-// task is one fetch on its way.
+// task is one running fetch.
 type task struct {
 	f    *Fetcher
 	zone account.Zone
@@ -38,7 +38,7 @@ type task struct {
 	exit exits.Exit
 	use  meter.Call
 	id   string // the req_id of x-brd-debug
-	// next is the way to targets that native access has chosen and counts; nil elsewhere.
+	// next is the transport of native access, which chooses the exit and counts; otherwise nil.
 	next http.RoundTripper
 }
 
@@ -65,8 +65,7 @@ func (f *Fetcher) begin(z account.Zone, c call, caller netip.Addr) (*task, error
 	return t, err
 }
 
-// end counts the fetch, when it is known what became of it. Bytes were counted on
-// their way.
+// end counts the fetch once its outcome is known. The bytes are already counted.
 func (t *task) end(resp *http.Response, err error) {
 	c := t.use
 	c.Requests = 1
@@ -74,12 +73,12 @@ func (t *task) end(resp *http.Response, err error) {
 	t.f.conf.Meter.Record(c)
 }
 
-// billable is a success: where a plan charges by request, only these count, unless the
-// caller sends headers of its own (public documentation).
+// billable reports success: a plan that charges by request counts only these, unless the caller
+// sends headers (public documentation).
 func billable(status int) bool { return status >= 200 && status < 300 }
 
-// get fetches the page the way of the zone's product. The answer's body is the
-// caller's to close; errors are for route.RefusalOf.
+// get fetches the page in the way of the zone's product. The caller closes the answer's body.
+// Errors are for route.RefusalOf.
 func (t *task) get(ctx context.Context) (*http.Response, error) {
 	switch b := products[t.zone.Product].behaviour; {
 	case b == rendering, t.call.render, t.call.form == formScreenshot:
@@ -94,8 +93,8 @@ func (t *task) get(ctx context.Context) (*http.Response, error) {
 	return t.expected(ctx, resp)
 }
 
-// request is what the target is asked first. It is assembled by hand: the address is
-// parsed already, and was checked.
+// request makes the first request to the target, from an address that was parsed and checked
+// before.
 func (t *task) request(ctx context.Context) *http.Request {
 	c := &t.call
 	req := (&http.Request{
@@ -116,8 +115,8 @@ func (t *task) request(ctx context.Context) *http.Request {
 	return req
 }
 
-// refused holds a host and port to what the zone may reach. It is asked for every hop;
-// the address is checked by the dialer.
+// refused returns the reason why the zone cannot reach a host and port, or nil. It checks every
+// hop; the dialer checks the address.
 func (t *task) refused(host, port string) *answer.Refusal {
 	if r := t.f.conf.Route.PortRefused(host, port); r != nil {
 		return r
@@ -125,13 +124,13 @@ func (t *task) refused(host, port string) *answer.Refusal {
 	if r := route.Policy(t.zone, host); r != nil {
 		return r
 	}
-	if t.zone.Name != "" && host != t.use.Host { // that one was admitted
+	if t.zone.Name != "" && host != t.use.Host { // begin has admitted that one
 		return t.f.conf.Account.HostRefused(t.zone.Name, host)
 	}
 	return nil
 }
 
-// RoundTrip sends one request out by the task's exit.
+// RoundTrip sends one request through the task's exit.
 func (t *task) RoundTrip(req *http.Request) (*http.Response, error) {
 	host := req.URL.Hostname()
 	if refused := t.refused(host, req.URL.Port()); refused != nil {
@@ -168,14 +167,14 @@ func (t *task) asked() string {
 	return t.use.Host
 }
 
-// unlocked gets past blocks and, where it is to follow them, redirects. What it cannot
-// get past is an [answer.Refusal] with the unlocker's codes.
+// unlocked gets past blocks and, if follow is true, follows redirects. A block that remains is an
+// [answer.Refusal] with the unlocker's codes.
 func (t *task) unlocked(ctx context.Context, follow bool) (*http.Response, error) {
-	jar, err := cookiejar.New(nil) // of this fetch alone
+	jar, err := cookiejar.New(nil) // for this fetch only
 	if err != nil {
 		return nil, err
 	}
-	// The timer ends the way to the headers; the body may take longer.
+	// The timer bounds the time to the headers; the body may take longer.
 	ctx, cancel := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(unlockTimeout, func() { cancel(context.DeadlineExceeded) })
 	defer timer.Stop()
@@ -197,7 +196,7 @@ func (t *task) unlocked(ctx context.Context, follow bool) (*http.Response, error
 	return resp, nil
 }
 
-// released is the body of a fetch with a context of its own, which ends when it is closed.
+// released is the body of a fetch with a separate context, which ends when the body is closed.
 type released struct {
 	io.ReadCloser
 	cancel context.CancelCauseFunc
@@ -247,7 +246,7 @@ func blockedText(out unlock.Outcome) string {
 	return text
 }
 
-// flagRefused tells a choice that the product does not offer from other refusals.
+// flagRefused is the error for a choice that the product does not offer, nil for other refusals.
 func flagRefused(err error) *answer.InvalidError {
 	if flag := (*username.FlagError)(nil); errors.As(err, &flag) {
 		return &answer.InvalidError{Details: []string{flag.Flag + " " + flag.Reason}}

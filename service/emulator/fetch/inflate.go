@@ -12,20 +12,19 @@ import (
 )
 
 const (
-	// maxInflated bounds what a compressed body may become, maxRatio how much larger
-	// than what came: real pages stay below a tenth of that. The ratio counts from
-	// freeInflated on.
+	// maxInflated bounds the size of an inflated body, maxRatio its size in relation to the
+	// compressed one: real pages stay below a tenth of that. The ratio counts from freeInflated
+	// on.
 	maxInflated  = 256 << 20
 	maxRatio     = 200
 	freeInflated = 1 << 20
 )
 
-// errBomb is a compressed body that grows beyond all measure.
+// errBomb means that a compressed body exceeds these bounds.
 var errBomb = errors.New("the target's compressed body grows beyond bounds")
 
-// inflated gives a body without its Content-Encoding, where that is gzip or deflate;
-// any other is left as it is. What reads text out of a body calls it; bodies that pass
-// through as they are never come here.
+// inflated removes a body's Content-Encoding if it is gzip or deflate. Callers that read a body's
+// text need it; bodies that are passed on do not.
 func inflated(resp *http.Response) {
 	encoding := strings.ToLower(strings.TrimSpace(resp.Header.Get("Content-Encoding")))
 	switch encoding {
@@ -76,7 +75,7 @@ func (r *inflater) open() (io.Reader, error) {
 	if r.encoding != "deflate" {
 		return gzip.NewReader(b)
 	}
-	// deflate is zlib by the standard and a bare stream with some servers.
+	// By the standard deflate is zlib; some servers send the bare stream.
 	if head, err := b.Peek(2); err == nil && head[0]&0x0f == 8 && (int(head[0])<<8|int(head[1]))%31 == 0 {
 		return zlib.NewReader(b)
 	}

@@ -18,9 +18,9 @@ import (
 // to the target's headers, by the transport.
 const jobFetchTimeout = 2 * time.Minute
 
-// ForJob is how jobs get their pages: by the exits of the scrapers, or of the crawl,
-// past blocks, reading as much of the body as they ask for. Redirects are the job's.
-// Jobs name no zone (service.md 4.2): the account itself pays.
+// ForJob fetches a page for a job: through the exits of the scrapers or of the crawl, past
+// blocks, and as much of the body as the job asks for. The job follows redirects itself. Jobs
+// have no zone (service.md 4.2): the account pays.
 func (f *Fetcher) ForJob(ctx context.Context, r jobs.Request) (jobs.Page, error) {
 	z := account.Zone{Product: "scrapers"}
 	if r.Dataset == jobs.CrawlDataset {

@@ -19,22 +19,22 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// laterTimeout bounds one asynchronous fetch, body and all. The public service takes
-// minutes, and hours at its peaks; here a target that goes on for ever is cut.
+// laterTimeout bounds one asynchronous fetch, body and all. The public service takes minutes, and
+// hours at its peaks; here an endless target is cut.
 const laterTimeout = 10 * time.Minute
 
-// maxHookBytes bounds what a caller wants repeated in the notice.
+// maxHookBytes bounds the data that the notice repeats.
 const maxHookBytes = 16 << 10
 
-// OpenLater loads the asynchronous fetches that are kept and goes on with them. It is
-// called once, when targets can be reached; the store ends with Close.
+// OpenLater loads the stored asynchronous fetches and continues them. It is called once, when
+// targets can be reached. Close ends them.
 func (f *Fetcher) OpenLater(ctx context.Context, kept *state.Dir) error {
 	s, err := async.Open(ctx, async.Config{State: kept, Now: f.conf.Now, Log: f.conf.Log, Do: f.doLater, Send: f.sendNotice})
 	f.later = s
 	return err
 }
 
-// Close ends what runs asynchronously; it goes on at the next start.
+// Close ends the asynchronous fetches, which continue at the next start.
 func (f *Fetcher) Close() {
 	if f.later != nil {
 		f.later.Close()
@@ -42,7 +42,7 @@ func (f *Fetcher) Close() {
 }
 
 // ServeUnblock is POST /unblocker/req?zone=, ServeSearch POST /serp/req?zone= (public
-// documentation). Public clients send search pages to either, so both take both.
+// documentation). Public clients send search pages to both, so both accept them.
 func (f *Fetcher) ServeUnblock(w http.ResponseWriter, r *http.Request) { f.serveReq(w, r, atUnblock) }
 
 // ServeSearch is POST /serp/req.
@@ -100,9 +100,9 @@ func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone,
 	answer.Text(w, http.StatusInternalServerError, answer.BasisTarget, "the request could not be kept")
 }
 
-// ServeResult is GET /response, /unblocker/get_result and /serp/get_result: 202 while
-// the answer is not there, then the answer as POST /request would have given it (public
-// documentation). Collecting is free, and can be done again.
+// ServeResult is GET /response, /unblocker/get_result and /serp/get_result: 202 until the answer
+// is there, then the answer that POST /request would have given (public documentation).
+// Collecting is free and can be repeated.
 func (f *Fetcher) ServeResult(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	id := q.Get("response_id")
@@ -140,8 +140,8 @@ func (f *Fetcher) ServeResult(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// doLater makes one asynchronous fetch. It was checked when it was submitted; what has
-// changed since then (its zone is gone) is an answer, too.
+// doLater makes one asynchronous fetch. Its answer may also be a refusal: the zone may have been
+// deleted since it was submitted.
 func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) {
 	fields, err := document.JSON(a.Fields)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f *Fetcher) doLater(ctx context.Context, a async.Ask, to *async.Recorder) 
 	answer.RefuseInside(to, refused)
 }
 
-// sendNotice sends a webhook out directly; its receiver is checked as a target is.
+// sendNotice sends a webhook directly, after checking its receiver like a target.
 func (f *Fetcher) sendNotice(req *http.Request) (*http.Response, error) {
 	if refused := f.conf.Route.PortRefused(req.URL.Hostname(), req.URL.Port()); refused != nil {
 		return nil, *refused

@@ -17,15 +17,14 @@ import (
 	"zonedeck/service/emulator/meter"
 )
 
-// maxKeptBody bounds a request's body that is held so that it can be sent again behind
-// a challenge; longer ones are streamed, and blocks then only reported.
+// maxKeptBody bounds the body of a request that can be repeated after a challenge. Longer ones
+// are streamed, and a block is only reported.
 const maxKeptBody = 64 << 10
 
-// Unlocker is the unlocker behind native access: it stands before next, the way to the
-// targets of one request, and gets past what blocks it. Redirects are the client's to
-// follow. The x-unblock-* headers and the brd_* parameters of search addresses are the
-// service's, as by API; render is the flag of that name. What it could not do is an
-// [answer.Refusal].
+// Unlocker is the unlocker behind native access: it wraps next, the transport to the targets of
+// one request, and gets past blocks. The client follows redirects. As by API, the x-unblock-*
+// headers and the brd_* parameters of search addresses are for the service. render is the flag of
+// that name. A failure is an [answer.Refusal].
 func (f *Fetcher) Unlocker(z account.Zone, e exits.Exit, render bool, next http.RoundTripper) http.RoundTripper {
 	return nativeUnlocker{f, z, e, render, next}
 }
@@ -40,7 +39,7 @@ type nativeUnlocker struct {
 
 func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 	if req.Header.Get("Upgrade") != "" {
-		return u.next.RoundTrip(req) // a page does not follow
+		return u.next.RoundTrip(req) // the answer is not a page
 	}
 	c, err := u.read(req)
 	if err != nil {
@@ -76,7 +75,7 @@ func (u nativeUnlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 	return t.shape(resp)
 }
 
-// sent asks the target for what a client asked by native access, and gets past blocks.
+// sent sends the request of a client of native access, and gets past blocks.
 func (t *task) sent(ctx context.Context, req *http.Request) (*http.Response, error) {
 	out := req.Clone(ctx)
 	out.Header, out.URL = t.call.header, t.call.url
@@ -87,7 +86,7 @@ func (t *task) sent(ctx context.Context, req *http.Request) (*http.Response, err
 	return unlocker{t}.RoundTrip(out)
 }
 
-// read takes what is meant for the service out of a request.
+// read removes the fields for the service from a request.
 func (u nativeUnlocker) read(req *http.Request) (call, error) {
 	c := call{method: req.Method, url: req.URL, header: req.Header.Clone()}
 	p := parser{loose: u.f.conf.Loose, product: u.zone.Product, c: c, Table: document.Fields(nil)}
@@ -104,7 +103,7 @@ func (u nativeUnlocker) read(req *http.Request) (call, error) {
 	return p.c, err
 }
 
-// keepBody holds a short body, so that it can be sent again.
+// keepBody reads a short body into memory, so that it can be sent again.
 func keepBody(req *http.Request) error {
 	if req.Body == nil || req.GetBody != nil || req.ContentLength <= 0 || req.ContentLength > maxKeptBody {
 		return nil

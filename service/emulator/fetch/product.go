@@ -7,9 +7,9 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// What a product does with a page. Everything else is a plain fetch by an exit: the
-// proxy networks, and the products whose work has endpoints of its own (scrapers, data
-// feeds, discovery, deep lookup, agent access).
+// What a product does with a page. The others fetch it through an exit: the proxy networks, and
+// the products with separate endpoints (scrapers, data feeds, discovery, deep lookup, agent
+// access).
 type behaviour int
 
 const (
@@ -18,12 +18,11 @@ const (
 	rendering           // browser: the page as Chromium has it after its scripts
 )
 
-// product is what a zone's product makes of pages.
+// product is how a product answers with pages.
 type product struct {
 	behaviour behaviour
 	basis     string
-	// forms are the values that data_format can have, and searchForms those that it can
-	// have besides for a search page.
+	// forms are the values of data_format, and searchForms the further ones for search pages.
 	forms, searchForms []string
 }
 
@@ -54,8 +53,8 @@ const (
 	formParsedHTML = "json+html" // brd_json=html: the same with the page's HTML inside
 )
 
-// fits holds a call to what the zone's product gives a meaning to; search is whether its
-// address is a search page's. The error is an [*answer.InvalidError].
+// fits refuses a call with fields that have no meaning for the zone's product. search is whether
+// its address is a search page's. The error is an [*answer.InvalidError].
 func (c *call) fits(name string, search bool) error {
 	bad := &answer.InvalidError{Details: c.unfit}
 	p := products[name]

@@ -27,7 +27,7 @@ const (
 	renderTimeout = time.Minute
 )
 
-// rendered is the page as Chromium has it after its scripts ran, or its picture.
+// rendered is the page in Chromium after its scripts ran, or its picture.
 func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	c := &t.call
 	if refused := t.refused(c.url.Hostname(), c.url.Port()); refused != nil {
@@ -60,7 +60,7 @@ func (t *task) rendered(ctx context.Context) (*http.Response, error) {
 	return t.renderedAnswer(ctx, got)
 }
 
-// dial is the browser's way out: every connection is checked and leaves by the exit.
+// dial is the browser's dialer: it checks every connection and uses the task's exit.
 func (t *task) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -77,7 +77,7 @@ func (t *task) renderedAnswer(ctx context.Context, got browser.Result) (*http.Re
 	if h == nil {
 		h = http.Header{}
 	}
-	h.Del("Etag") // of the bytes that the target sent
+	h.Del("Etag") // it describes the bytes of the target
 	switch {
 	case t.call.form == formScreenshot:
 		h.Set("Content-Type", "image/png")
@@ -100,7 +100,7 @@ func (t *task) renderedAnswer(ctx context.Context, got browser.Result) (*http.Re
 	}, nil
 }
 
-// renderRefusal gives a browser's failure the codes of the public documentation.
+// renderRefusal maps a browser's error to the codes of public documentation.
 func renderRefusal(ctx context.Context, err error) error {
 	var failed *browser.PageError
 	switch {
@@ -118,8 +118,8 @@ func renderRefusal(ctx context.Context, err error) error {
 	}
 }
 
-// expected holds an unlocked page to x-unblock-expect. Where the page as it came lacks
-// what is expected, a browser runs its scripts and waits.
+// expected checks an unlocked page by x-unblock-expect. If it does not contain what is expected,
+// a browser runs its scripts and waits.
 func (t *task) expected(ctx context.Context, resp *http.Response) (*http.Response, error) {
 	original := *resp
 	original.Header = resp.Header.Clone()

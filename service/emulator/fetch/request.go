@@ -38,8 +38,8 @@ func (f *Fetcher) ServeRequest(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, at, fields, f.parameters(r, fields, func(name string, _ []string) bool { return name == "async" }))
 }
 
-// parameters has take read each query parameter. Those that it leaves are refused, or
-// noted in a loose service.
+// parameters calls take for each query parameter. It refuses those that take leaves; a loose
+// service notes them.
 func (f *Fetcher) parameters(r *http.Request, fields *document.Table, take func(name string, values []string) bool) (notes []string) {
 	query := r.URL.Query()
 	for _, name := range slices.Sorted(maps.Keys(query)) {
@@ -102,7 +102,7 @@ func queryFields(query url.Values) *document.Table {
 	return fields
 }
 
-// serve answers one call, now or later.
+// serve answers one call, or queues an asynchronous one.
 func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fields *document.Table, notes []string) {
 	z, c, ok := f.accept(w, at, fields)
 	if !ok {

@@ -15,9 +15,8 @@ import (
 	"zonedeck/service/emulator/serp"
 )
 
-// settle finishes a call once its zone is known: a search address is read, and the
-// call is held to what the product gives a meaning to. Errors: an
-// [*answer.InvalidError], or serp.ErrNoJSON.
+// settle completes a call once its zone is known: it reads a search address, and refuses what has
+// no meaning for the product. Errors: an [*answer.InvalidError], or serp.ErrNoJSON.
 func (f *Fetcher) settle(z account.Zone, c *call) error {
 	search := false
 	if z.Product == "unlocker" || z.Product == "serp" {
@@ -36,7 +35,7 @@ func (f *Fetcher) settle(z account.Zone, c *call) error {
 	return nil
 }
 
-// standFor has the lab answer for a search engine, with a word that it does.
+// standFor lets the lab answer for a search engine, with a note.
 func (f *Fetcher) standFor(c *call) {
 	if c.query.Engine == "" {
 		return
@@ -47,10 +46,9 @@ func (f *Fetcher) standFor(c *call) {
 	}
 }
 
-// standIn is the lab's page for a search engine's page of results; nil for other
-// addresses. Clients ask for an engine by its address, and by API none is asked from
-// here: it would take this machine for a robot, and cost its owner the access. A
-// scenario's target of the engine's name goes first.
+// standIn is the lab's page for a search engine's page of results; nil for other addresses. The
+// API never sends requests to a search engine, which could block this machine as a robot. A
+// scenario's target with the engine's name has precedence.
 func (f *Fetcher) standIn(u *url.URL) *url.URL {
 	if f.conf.Route.Dialer.Serves(u.Hostname()) || !serp.IsResultPage(u) {
 		return nil
@@ -120,7 +118,7 @@ var (
 
 func isParsed(form string) bool { return modes[form] != serp.Raw }
 
-// parsed turns a page of results into JSON. A page that is an error stays as it is.
+// parsed turns a page of results into JSON. It leaves an error page unchanged.
 func (t *task) parsed(resp *http.Response, body []byte) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest {
 		return replaced(resp, body, ""), nil

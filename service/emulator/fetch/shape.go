@@ -17,11 +17,11 @@ import (
 	"zonedeck/service/emulator/page"
 )
 
-// readTimeout bounds reading a page that has to be there as a whole.
+// readTimeout bounds reading a whole page.
 const readTimeout = 2 * time.Minute
 
-// shape makes of a target's answer what the call asked for. The answer given is
-// closed, or the body of the one returned.
+// shape converts a target's answer to the form of the call. It closes the answer's body, or
+// returns it with the new answer.
 func (t *task) shape(resp *http.Response) (*http.Response, error) {
 	c := &t.call
 	if c.form == "" || c.form == formScreenshot || c.form == formHTML {
@@ -37,12 +37,11 @@ func (t *task) shape(resp *http.Response) (*http.Response, error) {
 	return t.parsed(resp, body)
 }
 
-// whole reads a page in UTF-8, at most page.MaxBytes of it; the answer is closed.
+// whole reads a page of at most page.MaxBytes, converts it to UTF-8 and closes the answer.
 func whole(resp *http.Response) ([]byte, error) {
 	defer resp.Body.Close()
 	if r, ok := resp.Body.(*released); ok {
-		// A target that dribbles is cut, by the context: a body that is being read is
-		// not to be closed.
+		// The context ends a slow target, because a body must not be closed during a read.
 		timer := time.AfterFunc(readTimeout, func() { r.cancel(cutOff()) })
 		defer timer.Stop()
 	}
@@ -67,8 +66,8 @@ func cutOff() answer.Refusal {
 	return answer.NewRefusal(http.StatusBadGateway, "net_err_closed", "the target's answer was cut off", answer.BasisUnlocker)
 }
 
-// decoded gives text in UTF-8. Text that is UTF-8 and does not say otherwise is what it
-// is: the HTML standard would look at its first bytes only, and guess.
+// decoded converts text to UTF-8. Valid UTF-8 without a declared charset stays: by the HTML
+// standard only its first bytes would count.
 func decoded(b []byte, contentType string) []byte {
 	if _, _, certain := charset.DetermineEncoding(b, contentType); !certain && utf8.Valid(b) {
 		return b
@@ -84,7 +83,7 @@ func isText(h http.Header) bool {
 		strings.HasSuffix(ct, "json") || strings.HasSuffix(ct, "javascript")
 }
 
-// markdown converts HTML; other text stays as it is.
+// markdown converts HTML, and leaves other text unchanged.
 func markdown(resp *http.Response, body []byte) (*http.Response, error) {
 	if !page.IsHTML(resp.Header, body) {
 		return replaced(resp, body, ""), nil
@@ -100,7 +99,7 @@ func markdown(resp *http.Response, body []byte) (*http.Response, error) {
 func replaced(resp *http.Response, body []byte, contentType string) *http.Response {
 	h := resp.Header.Clone()
 	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Etag", "Content-Md5", "Digest", "Content-Range", "Accept-Ranges"} {
-		h.Del(name) // they describe the body that was
+		h.Del(name) // they describe the old body
 	}
 	if contentType != "" {
 		h.Set("Content-Type", contentType)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -16,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/clock"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,6 +40,8 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 		Documents: func() []Document { return fixtures(t) }, RecordRate: 1, ColumnRate: 0.05,
 		Now:  func() time.Time { return *b.now.Load() },
 		Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Fail: func() error { return nil },
+		Log:  slog.New(slog.DiscardHandler),
 	}
 	if change != nil {
 		change(&cfg)
@@ -289,7 +293,7 @@ func TestTooManyTasksAreRefusedUntilSomeHaveEnded(t *testing.T) {
 }
 
 func TestCloseEndsWorkThatIsWaiting(t *testing.T) {
-	b := newBench(t, func(c *Config) { c.Wait = nil }) // real time
+	b := newBench(t, func(c *Config) { c.Wait = clock.Pause }) // real time
 	id := b.ask("POST", "/discover", `{"query":"bread"}`)["task_id"].(string)
 	b.Close()
 	if v := b.ask("GET", "/discover?task_id="+id, ""); v["status"] != "failed" {
@@ -343,7 +347,10 @@ func FuzzBodies(f *testing.F) {
 	docs := fixtures(f)
 	s := Open(context.Background(), Config{
 		Documents: func() []Document { return docs },
+		Now:       time.Now,
 		Wait:      func(ctx context.Context, _ time.Duration) error { return ctx.Err() },
+		Fail:      func() error { return nil },
+		Log:       slog.New(slog.DiscardHandler),
 	})
 	f.Cleanup(s.Close)
 	mux := http.NewServeMux()

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -10,8 +9,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"zonedeck/service/emulator/clock"
 )
 
 // What the answers rest on.
@@ -52,17 +49,16 @@ type Config struct {
 	// Documents is called, and its documents indexed, by the first request that needs them:
 	// it takes a few milliseconds.
 	Documents func() []Document
-	// Now is the emulator's clock; nil is time.Now.
+	// Now is the emulator's clock.
 	Now func() time.Time
-	// Wait lets work take its time, and ends early with the context's error; nil waits in
-	// real time.
+	// Wait lets work take its time, and ends early with the context's error.
 	Wait func(ctx context.Context, d time.Duration) error
 	// Loose accepts unknown parameters and fields, and notes them in x-emulator-note.
 	Loose bool
 	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
 	// added to it later, both in dollars.
 	RecordRate, ColumnRate float64
-	// Fail is called before a task's work; its error fails the task. Nil never fails.
+	// Fail is called before a task's work; its error fails the task.
 	Fail func() error
 	Log  *slog.Logger
 }
@@ -89,16 +85,6 @@ type Service struct {
 
 // Open makes a service. Its work ends with ctx; [Service.Close] waits for it.
 func Open(ctx context.Context, cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
-	}
-	if cfg.Wait == nil {
-		cfg.Wait = clock.Pause
-	}
-	if cfg.Fail == nil {
-		cfg.Fail = func() error { return nil }
-	}
-	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
 	s := &Service{cfg: cfg, run: make(chan struct{}, atOnce)}
 	s.ctx, s.stop = context.WithCancel(ctx)
 	return s
