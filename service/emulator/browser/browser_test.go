@@ -125,7 +125,7 @@ func TestScreenshotIsAPNGOfTheWholePage(t *testing.T) {
 	}
 }
 
-func TestPagesThatDoNotComeToBe(t *testing.T) {
+func TestFailedPagesHaveTheirCodes(t *testing.T) {
 	b := browsers(t)
 	mux := http.NewServeMux()
 	mux.HandleFunc("/slow", func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })

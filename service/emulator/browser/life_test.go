@@ -271,7 +271,7 @@ func TestASessionHasOneDomain(t *testing.T) {
 	eventually(t, "the session is over", func() bool { return b.Sessions()[0].Status == StatusFinished })
 }
 
-func TestTheLoginOfTheWayOutStays(t *testing.T) {
+func TestTheLoginOfTheEgressIsRemembered(t *testing.T) {
 	b := open(t, Config{})
 	base := shop(t)
 	c := dialClient(t, entry(t, b))

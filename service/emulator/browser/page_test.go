@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestWhatARenderedPageIs(t *testing.T) {
+func TestRenderedPages(t *testing.T) {
 	b := browsers(t)
 	mux := http.NewServeMux()
 	html := func(path, body string) {

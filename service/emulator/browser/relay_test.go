@@ -371,7 +371,7 @@ func TestTargetsAreReachedByTheDialerAlone(t *testing.T) {
 	}
 }
 
-func TestNobodyElseUsesTheWayOut(t *testing.T) {
+func TestTheEgressNeedsALogin(t *testing.T) {
 	b := open(t, Config{})
 	base := shop(t)
 	if err := b.begin(); err != nil {

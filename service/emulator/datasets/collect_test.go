@@ -191,7 +191,7 @@ func TestBoundsOfACrawl(t *testing.T) {
 	}
 }
 
-func TestWhatDatasetsTakeAndGive(t *testing.T) {
+func TestSchemasOfDatasets(t *testing.T) {
 	g := start(t, options{})
 	type scraper struct {
 		ID       string       `json:"dataset_id"`

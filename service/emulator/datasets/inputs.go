@@ -49,8 +49,7 @@ func (a *API) readInputs(w http.ResponseWriter, r *http.Request, s *settings) ([
 	} else {
 		inputs, err = readJSON(body, s)
 	}
-	// The rest is read, because a client that still sends would see a reset instead of the
-	// answer.
+	// Read the rest, because a client that still sends would get a reset instead of the answer.
 	_, left := io.Copy(io.Discard, body)
 	if err != nil {
 		return nil, err
@@ -191,7 +190,7 @@ func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	return nil, refused("input", "Must be an array")
 }
 
-// shortened bounds what an answer repeats of a request.
+// shortened bounds the part of a request that an answer repeats.
 func shortened(s string) string { return answer.Shortened(s, 100) }
 
 // setField reads a setting of a body, where settings are fields.

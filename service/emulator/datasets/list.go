@@ -124,7 +124,7 @@ type jobLog struct {
 	SuccessRate *float64   `json:"Success_rate"`
 }
 
-// jobTrigger has no user and no address: the emulator knows neither.
+// jobTrigger has null for the user and the address, which the emulator does not know.
 type jobTrigger struct {
 	Type string    `json:"type"`
 	User *string   `json:"user"`

@@ -92,7 +92,7 @@ func TestASearchTurnsItsPages(t *testing.T) {
 	}
 }
 
-func TestAQuestionThatDoesNotFitIsRefused(t *testing.T) {
+func TestInvalidFiltersAreRefused(t *testing.T) {
 	g := start(t, options{})
 	nested := strings.Repeat(`{"operator":"or","filters":[`, 4) + `{"name":"sku","operator":"is_null"}` + strings.Repeat(`]}`, 4)
 	for _, c := range []struct {

@@ -41,7 +41,7 @@ func (p parameters) query(q url.Values, ignore func(name string)) (name, reason 
 	return "", ""
 }
 
-// ignore notes an unknown parameter of a query where the service is loose.
+// ignore notes an unknown parameter of a query if the service is loose.
 func (a *API) ignore(w http.ResponseWriter) func(name string) {
 	if !a.conf.Loose {
 		return nil

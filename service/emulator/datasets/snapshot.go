@@ -68,8 +68,8 @@ func (a *API) readDownload(w http.ResponseWriter, r *http.Request) (snap jobs.Sn
 	return snap, c, a.readChoice(w, r.URL.Query(), &c)
 }
 
-// serveSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then the
-// records, streamed.
+// serveSnapshot is GET /datasets/v3/snapshot/{id}: 202 while the job runs, then a stream of its
+// records.
 func (a *API) serveSnapshot(w http.ResponseWriter, r *http.Request) error {
 	snap, c, err := a.readDownload(w, r)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 // What nobody knows is refused by its name, or named in a note where the service is
 // loose, by every endpoint.
-func TestWhatNobodyKnowsIsNamed(t *testing.T) {
+func TestUnknownParametersAreNamed(t *testing.T) {
 	const hook = `{"type":"webhook","endpoint":"http://hook.invalid/"`
 	// No id of a job has the underscore of zz_ behind its prefix.
 	const priced = `"filter":{"name":"price","operator":"is_not_null"`
@@ -95,7 +95,7 @@ func TestARowOfOneEmptyCellIsARow(t *testing.T) {
 	}
 }
 
-func TestALogHasNoWordOfWhatNobodyKnows(t *testing.T) {
+func TestALogMasksUnknownParameters(t *testing.T) {
 	g := start(t, options{loose: true})
 	id := g.trigger("dataset_id=gd_pages&api_key=s3cret", urls("http://lab.test/ok"))
 	if r := g.do("GET", "/datasets/v3/log/"+id, nil); strings.Contains(r.body, "s3cret") || !strings.Contains(r.body, "dataset_id=gd_pages") {

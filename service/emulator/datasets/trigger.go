@@ -142,8 +142,8 @@ type settings struct {
 
 const maxIgnored = 20
 
-// parameters are the settings by name. What this emulator does not do is refused by its
-// name rather than ignored.
+// parameters are the settings by name. Settings that this emulator does not support are refused
+// by name.
 func (s *settings) parameters() parameters {
 	return parameters{
 		"dataset_id": text(&s.spec.Dataset), "include_errors": truth(&s.spec.IncludeErrors),
@@ -162,7 +162,7 @@ func (s *settings) parameters() parameters {
 		},
 		"endpoint": text(&s.endpoint, wrongHook), "webhook": text(&s.endpoint, wrongHook), "uncompressed_webhook": truth(&s.plain),
 		"auth_header": text(&s.auth, wrongAuth), "webhook_header_Authorization": text(&s.auth, wrongAuth),
-		"sdk_function": func(string) string { return "" }, // some public clients send it; it means nothing
+		"sdk_function": func(string) string { return "" }, // some public clients send it; it has no meaning
 	}
 }
 

@@ -115,7 +115,7 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 	}
 }
 
-func TestLooseLetsPassWhatStrictRefuses(t *testing.T) {
+func TestALooseServiceAcceptsUnknownFields(t *testing.T) {
 	g := start(t, options{loose: true})
 	id := g.trigger("dataset_id=gd_pages&colour=x", `{"input":[{"url":"http://lab.test/ok","country":"us"}],"whatever":{}}`, "text/plain")
 	g.status(id, "ready")
@@ -124,7 +124,7 @@ func TestLooseLetsPassWhatStrictRefuses(t *testing.T) {
 	}
 }
 
-func TestWhatPublicClientsAreKnownToSendIsTaken(t *testing.T) {
+func TestParametersOfPublicClientsAreAccepted(t *testing.T) {
 	g := start(t, options{})
 	for _, path := range []string{"trigger", "scrape"} {
 		// As a public SDK starts a job.

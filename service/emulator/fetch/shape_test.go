@@ -91,7 +91,7 @@ func TestPagesBecomeUTF8(t *testing.T) {
 	}
 }
 
-func TestBombsAndCutsAreRefused(t *testing.T) {
+func TestBombsAndCutBodiesAreRefused(t *testing.T) {
 	bomb := pressed(t, "gzip", make([]byte, 64<<20))
 	good := pressed(t, "gzip", []byte(strings.Repeat("some text that is not the same all over ", 100)))
 	for name, c := range map[string]struct {

@@ -10,12 +10,11 @@ import (
 	strict "zonedeck/service/emulator/document"
 )
 
-// fields reads the fields of a body with the bounds and the values that this package has
-// for them.
+// fields reads the fields of a body within their bounds.
 type fields struct{ *strict.Table }
 
-// parseObject takes an object, and an array of exactly one: the public specification of
-// deep lookup shows arrays, its examples objects.
+// parseObject reads an object, or an array of one: the public specification of deep lookup shows
+// arrays, its examples objects.
 func (s *Service) parseObject(b []byte) (fields, error) {
 	list, err := strict.JSONList(b)
 	switch {
@@ -85,8 +84,8 @@ func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, er
 	return s.parseObject(b)
 }
 
-// finish ends a body of which every field was asked for: it notes what a loose service
-// lets pass.
+// finish is called after the last field of a body. It notes the fields that a loose service
+// ignores.
 func (f fields) finish(w http.ResponseWriter) error {
 	f.Done()
 	if err := f.Invalid(); err != nil {

@@ -19,12 +19,12 @@ import (
 // It never changes and is safe for concurrent use.
 type corpus struct {
 	docs []document
-	// names are those of the facts that some document has.
+	// names are the names of all facts.
 	names map[string]bool
 	db    *sql.DB
 }
 
-// The words of a row count by column: title, description, category, text, facts.
+// The weights of a word, by column: title, description, category, text, facts.
 const (
 	createDocuments = `CREATE VIRTUAL TABLE documents USING fts5(title, description, category, body, facts, tokenize = 'porter unicode61')`
 	insertDocument  = `INSERT INTO documents (rowid, title, description, category, body, facts) VALUES (?, ?, ?, ?, ?, ?)`
@@ -82,13 +82,13 @@ type hit struct {
 	number int
 	// weight is bm25's: above zero, and without a bound.
 	weight float64
-	// passage is the part of the text in which the words stand.
+	// passage is the part of the text that contains the words.
 	passage string
 	score   float64
 }
 
-// match finds the documents that an expression of FTS5 allows, the best first; all of
-// them, in their own order, where it is "".
+// match finds the documents that match an expression of FTS5, the best first. For "" it returns
+// all, in their order.
 func (c *corpus) match(ctx context.Context, expression string) (hits []hit, err error) {
 	if expression == "" {
 		hits = make([]hit, len(c.docs))
@@ -116,7 +116,7 @@ func (c *corpus) match(ctx context.Context, expression string) (hits []hit, err 
 	return hits, nil
 }
 
-// find finds what a query asks for, the best first.
+// find returns the documents that match a query, the best first.
 func (c *corpus) find(ctx context.Context, q query) ([]hit, error) {
 	hits, err := c.match(ctx, q.expression())
 	if err != nil || q.site == "" && len(q.without) == 0 {
@@ -135,7 +135,7 @@ func (c *corpus) find(ctx context.Context, q query) ([]hit, error) {
 	return slices.DeleteFunc(hits, func(h hit) bool { return unwanted[h.number] || !h.doc.isBelow(q.site) }), nil
 }
 
-// isBelow tells whether the document's host is a site or below it; "" is any.
+// isBelow reports whether the document's host is a site or one of its subdomains; "" is any.
 func (d *document) isBelow(site string) bool {
 	u, err := url.Parse(d.URL)
 	if err != nil {
@@ -145,7 +145,7 @@ func (d *document) isBelow(site string) bool {
 	return site == "" || host == site || strings.HasSuffix(host, "."+site)
 }
 
-// holds tells whether one document matches an expression.
+// holds reports whether one document matches an expression.
 func (c *corpus) holds(ctx context.Context, number int, expression string) (bool, error) {
 	var n int
 	if err := c.db.QueryRowContext(ctx, holdsDocument, expression, number).Scan(&n); err != nil {
@@ -154,21 +154,21 @@ func (c *corpus) holds(ctx context.Context, number int, expression string) (bool
 	return n > 0, nil
 }
 
-// Document is one page as the index knows it.
+// Document is one page of the index.
 type Document struct {
 	URL, Title, Description string
 	Text                    string // plain text; lines and paragraphs are kept
 	Category                string
-	// Published is the zero time where it is not known: a document without a date is in no
-	// range of dates.
+	// Published is the zero time if unknown. A document without a date is outside every range of
+	// dates.
 	Published time.Time
-	// Facts are what the page says of its subject, by a name in lower-case words: "price",
-	// "main ingredient". Discover reads language (two letters; "en" where it is missing),
-	// country (two letters) and city.
+	// Facts are facts about the subject, by a name in lower-case words: "price", "main
+	// ingredient". Discover reads language (two letters; "en" if missing), country (two letters)
+	// and city.
 	Facts map[string]string
 }
 
-// document is an indexed one, with its facts as columns show them: strings and numbers.
+// document is an indexed one. Its facts are strings and numbers.
 type document struct {
 	Document
 	facts map[string]any
@@ -188,7 +188,7 @@ func newDocument(d Document) document {
 	return document{d, facts}
 }
 
-// typed is a number where the text is nothing but one.
+// typed converts a text that is only a number.
 func typed(v string) any {
 	if n, ok := amount(v); ok && v[0] >= '0' && v[0] <= '9' && !strings.Contains(v, " ") {
 		return n
@@ -196,25 +196,25 @@ func typed(v string) any {
 	return v
 }
 
-// amount is the number that a text begins with, after the sign of a currency: "$1,250.00",
-// "35 minutes".
+// amount is the number at the beginning of a text, after the sign of a currency: "$1,250.00", "35
+// minutes".
 func amount(v string) (float64, bool) {
 	v, _, _ = strings.Cut(strings.TrimLeft(v, "$€£ "), " ")
 	n, err := strconv.ParseFloat(strings.ReplaceAll(v, ",", ""), 64)
 	return n, err == nil
 }
 
-// text is a fact that is a string, in lower case.
+// text returns a fact that is a string, in lower case.
 func (d *document) text(fact string) string {
 	v, _ := d.facts[fact].(string)
 	return strings.ToLower(v)
 }
 
-// same is equal for documents that say the same.
+// same is equal for documents with the same title and text.
 func (d *document) same() [2]string { return [2]string{d.Title, d.Text} }
 
-// markdown is the document as a small Markdown page; what would be markup in the text
-// is escaped where a line begins with it.
+// markdown is the document as a small Markdown page. It escapes markup at the beginning of a
+// line.
 func (d Document) markdown() string {
 	var b strings.Builder
 	b.WriteString("# " + strings.TrimSpace(strings.ReplaceAll(d.Title, "\n", " ")) + "\n")

@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// Bounds of a discover request (public documentation, but for the keywords).
+// Bounds of a discover request (public documentation, except the keywords).
 const (
 	maxQuery    = 1500
 	maxIntent   = 3000
@@ -27,16 +27,16 @@ const (
 	snippetBytes = 300
 )
 
-// How the score is made: an intent counts more than the query.
+// Weights of the score: an intent counts more than the query.
 const (
 	intentShare = 0.6
 	nearBonus   = 1.25
 	farMalus    = 0.8
-	// halfWeight is the weight of a term that brings half of the whole score.
+	// halfWeight is the weight of a term that gives half of the maximum score.
 	halfWeight = 3
 )
 
-// request is POST /discover, checked.
+// request is a checked POST /discover.
 type request struct {
 	query, intent           string
 	country, city, language string
@@ -47,12 +47,12 @@ type request struct {
 	format, mode            string
 }
 
-// Result is one document that was found, as GET /discover shows it.
+// Result is one result of GET /discover.
 type Result struct {
 	Link        string `json:"link"`
 	Title       string `json:"title"`
 	Description string `json:"description"`
-	// Score is from 0 to 1; nil where nothing was ranked (mode zeroRanking).
+	// Score is from 0 to 1; nil without a ranking (mode zeroRanking).
 	Score   *float64 `json:"relevance_score,omitempty"`
 	Content *string  `json:"content,omitempty"`
 }
@@ -68,7 +68,7 @@ func readRequest(f fields) request {
 		mode:       f.oneOf("mode", "standard", "standard", "deep", "fast", "zeroRanking"),
 	}
 	r.results = f.number("num_results", 1, maxResults, defaultResults)
-	f.Bool("include_images") // no document has one
+	f.Bool("include_images") // documents have none
 	if r.country != "" && !isCode(r.country) {
 		f.Refuse("country", "must be a two-letter code")
 	}
@@ -105,7 +105,7 @@ func (f fields) day(name string) time.Time {
 	return t
 }
 
-// discover is the search itself.
+// discover searches.
 func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 	q := parseQuery(r.query)
 	q.phrases = append(q.phrases, r.keywords...)
@@ -173,7 +173,7 @@ func (r request) show(hits []hit) []Result {
 	return out
 }
 
-// description is the passage that was found, on one line; without one, the document's own.
+// description is the passage on one line, or else the document's description.
 func (h hit) description() string {
 	text := strings.Join(strings.Fields(h.passage), " ")
 	if text == "" {
@@ -208,8 +208,8 @@ func (r request) place(d *document, score float64) float64 {
 	return min(score, 1)
 }
 
-// Discover searches at once, for callers inside the emulator. body is the body of POST
-// /discover; the error names the field that is wrong.
+// Discover searches for callers inside the emulator. body is that of POST /discover. The error
+// names a wrong field.
 func (s *Service) Discover(ctx context.Context, body []byte) ([]Result, error) {
 	f, err := s.parseObject(body)
 	if err != nil {

@@ -127,7 +127,7 @@ func TestADiscoverTaskThatFailsSaysSo(t *testing.T) {
 	}
 }
 
-func TestATaskThatIsNotThere(t *testing.T) {
+func TestAnUnknownTaskIsNotFound(t *testing.T) {
 	b := newBench(t, nil)
 	if status, _, _ := b.call("GET", "/discover", ""); status != http.StatusBadRequest {
 		t.Errorf("without task_id: %d", status)

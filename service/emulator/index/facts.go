@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// value is the fact of a column: a string, a float64, or nothing.
+// value is the fact for a column: a string or a float64.
 func (d *document) value(column string) (any, bool) {
 	for parts := nameWords(column); len(parts) > 0; parts = parts[1:] {
 		if v, ok := d.facts[factName(strings.Join(parts, " "))]; ok {
@@ -42,7 +42,7 @@ func nameWords(name string) []string {
 	return words(b.String())
 }
 
-// factName is the name that documents use for a synonym.
+// factName is the name of a fact that has synonyms.
 func factName(name string) string {
 	switch name {
 	case "title", "headline":
@@ -89,7 +89,7 @@ var comparisons = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(under|below|less than|cheaper than|fewer than|at most|no more than|up to|<=|<|over|above|more than|greater than|higher than|better than|at least|>=|>|after|since|before|until)\s*[$€£]?\s*(\d{4}-\d{2}-\d{2}|\d[\d,]*(?:\.\d+)?)\s*(k\b|m\b|thousand\b|million\b)?`)
 })
 
-// meets reports whether a document shows that a constraint holds.
+// meets reports whether a document meets a constraint.
 func (c *corpus) meets(ctx context.Context, h hit, constraint column) (bool, error) {
 	text := constraint.Description
 	if text == "" {
@@ -124,7 +124,7 @@ func (d *document) compares(c column, op, limit, unit string) bool {
 	case "m", "million":
 		want *= 1e6
 	}
-	// The fact is called as the column is, or named in one of its texts.
+	// The column's name or one of its texts contains the fact's name.
 	for _, name := range slices.Concat([]string{c.Name}, nameWords(c.Name), words(c.Description)) {
 		if factName(name) == "published" {
 			name = "published year"

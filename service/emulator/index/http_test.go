@@ -219,7 +219,7 @@ func TestAContentTypeThatIsNotJSONIsRefusedUnlessLoose(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyKnowsIsRefusedOrNoted(t *testing.T) {
+func TestUnknownFieldsAreRefusedOrNoted(t *testing.T) {
 	loose, strict := newBench(t, func(c *Config) { c.Loose = true }), newBench(t, nil)
 	for call, want := range map[string][]string{
 		`POST /discover {"query":"x","zebra":1,"ape":2}`:                                                              {"ape", "zebra"},

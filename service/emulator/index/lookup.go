@@ -36,7 +36,7 @@ const (
 	identifying, generatingSchema, generating, done = "identifying", "generating_schema", "generating", "done"
 )
 
-// lookup is a preview or a request. Service.mu guards it but for what never changes.
+// lookup is a preview or a request. Service.mu guards the fields that change.
 type lookup struct {
 	id, kind, query, title string
 	limit                  int
@@ -55,7 +55,7 @@ type lookup struct {
 	isCancelled  bool
 }
 
-// stepTime says when a step was begun.
+// stepTime is the beginning of a step.
 type stepTime struct {
 	Step    string `json:"step"`
 	Started string `json:"started_at"`
@@ -78,7 +78,7 @@ func (s *Service) cost(l *lookup) float64 {
 
 func dollars(v float64) string { return fmt.Sprintf("$%.2f", v) }
 
-// work does the lookup, step by step.
+// work runs the steps of a lookup.
 func (s *Service) work(ctx context.Context, l *lookup) error {
 	if err := s.cfg.Fail(); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Service) change(l *lookup, f func()) error {
 	return nil
 }
 
-// enter begins a step and gives it its time.
+// enter begins a step and waits for its duration.
 func (s *Service) enter(ctx context.Context, l *lookup, step string, progress int) error {
 	if err := s.change(l, func() {
 		l.status, l.step, l.progress = running, step, progress
@@ -180,7 +180,7 @@ func (s *Service) endLookup(l *lookup, err error) {
 	}
 }
 
-// identify finds the documents that the query is about, the best first.
+// identify finds the documents for a query, the best first.
 func (c *corpus) identify(ctx context.Context, text string) ([]hit, error) {
 	hits, err := c.find(ctx, parseQuery(text))
 	if err != nil || len(hits) == 0 {
@@ -217,8 +217,8 @@ func (c *corpus) examine(ctx context.Context, h hit, columns []column) (values m
 	return values, wanted == 0 || filled > 0, nil
 }
 
-// deriveColumns is the schema where the caller gave none: what every document has, and
-// the facts that the query names.
+// deriveColumns is the schema if the caller gave none: the columns of every document, and the
+// facts in the query.
 func (c *corpus) deriveColumns(query string) []column {
 	out := []column{
 		{"name", "Name of the entity", "enrichment"},

@@ -72,7 +72,7 @@ func (s *Service) previewResult(_ http.ResponseWriter, r *http.Request) (any, er
 	})
 }
 
-// data are the rows as they are shown; the maps are never changed once made.
+// data are the rows of an answer. Their maps do not change.
 func (l *lookup) data() []map[string]any {
 	out := make([]map[string]any, len(l.rows))
 	for i, r := range l.rows {
@@ -130,8 +130,8 @@ func (s *Service) trigger(w http.ResponseWriter, r *http.Request) (any, error) {
 	}, nil
 }
 
-// spec reads spec{name, query, title, columns}. Its own query, being the more detailed
-// one, is what is looked for.
+// spec reads spec{name, query, title, columns}. Its query is more detailed, so it replaces that
+// of the request.
 func (f fields) spec(l *lookup) {
 	in := fields{f.Table.Table("spec")}
 	if in.Table == nil {
@@ -184,8 +184,8 @@ func (s *Service) result(_ http.ResponseWriter, r *http.Request) (any, error) {
 	})
 }
 
-// download writes the records alone. Before the end it answers 202, as the job endpoints
-// do; a cancelled request has what it had.
+// download writes the records alone. Before the end it answers 202, as the job endpoints do; a
+// cancelled request returns its records so far.
 func (s *Service) download(w http.ResponseWriter, r *http.Request) (any, error) {
 	format := r.URL.Query().Get("format")
 	if !slices.Contains([]string{"", "json", "ndjson", "csv"}, format) {
@@ -244,7 +244,7 @@ func writeCSV(w http.ResponseWriter, columns []column, data []map[string]any) {
 	out.Flush()
 }
 
-// halt is POST cancel: it ends a request; what it has collected stays, and is charged.
+// halt is POST cancel: it ends a request, which keeps its records and is charged for them.
 func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
 	return s.see(r.PathValue("id"), &s.lookups, func(l *lookup) (any, error) {
 		if l.over() {
@@ -287,7 +287,7 @@ func (s *Service) addColumn(w http.ResponseWriter, r *http.Request) (any, error)
 	})
 }
 
-// enrich fills the new column, with Service.mu held; only values that were found cost.
+// enrich fills the new column, with Service.mu held. Only the values that were found are charged.
 func (l *lookup) enrich(c column, err error) {
 	l.enriching = slices.DeleteFunc(l.enriching, func(n string) bool { return n == c.Name })
 	if err != nil {

@@ -28,7 +28,7 @@ func (b *bench) lookup(body string) map[string]any {
 	return b.ask("GET", base+"/request/"+id, "")
 }
 
-func TestADeepLookupHoldsWhatTheDocumentsSay(t *testing.T) {
+func TestADeepLookupHasTheFactsOfTheDocuments(t *testing.T) {
 	b := newBench(t, nil)
 	v := b.lookup(lampSpec)
 	if v["status"] != "completed" || v["step"] != "done" || v["title"] != "Lamps" || v["query"] != "Find every lamp there is" {
@@ -106,7 +106,7 @@ func TestADeepLookupGoesThroughItsStates(t *testing.T) {
 	}
 }
 
-func TestACancelledLookupKeepsAndChargesWhatItHad(t *testing.T) {
+func TestACancelledLookupKeepsAndChargesItsRecords(t *testing.T) {
 	steps := newStepped(t)
 	b := newBench(t, func(c *Config) { c.Wait = steps.wait })
 	id := b.ask("POST", base+"/trigger", lampSpec)["request_id"].(string)
@@ -255,7 +255,7 @@ func TestALookupThatFailsSaysSo(t *testing.T) {
 	}
 }
 
-func TestEnrichAddsAColumnAndCostsWhatWasFound(t *testing.T) {
+func TestEnrichAddsAColumnAndChargesItsValues(t *testing.T) {
 	b := newBench(t, nil)
 	id := b.lookup(lampSpec)["request_id"].(string)
 	v := b.ask("POST", base+"/request/"+id+"/enrich", `{"column_name":"sku","query":"Article number"}`)

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What the answers rest on.
+// Bases of this package's answers; see [answer.BasisHeader].
 const (
 	basisDiscover  = "public documentation; search and ranking: this emulator's own index"
 	basisMode      = "public documentation; mode, include_images: seen in public clients"
@@ -33,30 +33,30 @@ const (
 	// keptFor is how long a result can be fetched (assumption: public documentation only
 	// says that tasks expire).
 	keptFor = 24 * time.Hour
-	// taskTimeout ends a task whose work does not.
+	// taskTimeout bounds a task.
 	taskTimeout = 10 * time.Minute
 )
 
-// The time that the steps of the work take, so that clients have something to wait for.
+// The durations of the steps, so that clients see work in progress.
 const (
 	discoverPace = 200 * time.Millisecond
 	stepPace     = 100 * time.Millisecond
 	recordPace   = 2 * time.Millisecond
 )
 
-// Config is what a [Service] needs from its surroundings.
+// Config configures a [Service]. All of it is needed.
 type Config struct {
-	// Documents is called, and its documents indexed, by the first request that needs them:
-	// it takes a few milliseconds.
+	// Documents returns the documents to index. The first request calls it; indexing takes a few
+	// milliseconds.
 	Documents func() []Document
 	// Now is the emulator's clock.
 	Now func() time.Time
-	// Wait lets work take its time, and ends early with the context's error.
+	// Wait waits for d, or returns the context's error.
 	Wait func(ctx context.Context, d time.Duration) error
 	// Loose accepts unknown parameters and fields, and notes them in x-emulator-note.
 	Loose bool
-	// RecordRate is what one record of a deep lookup costs, ColumnRate one value that is
-	// added to it later, both in dollars.
+	// RecordRate is the price of a record of a deep lookup, ColumnRate that of a value that is
+	// added later, both in dollars.
 	RecordRate, ColumnRate float64
 	// Fail is called before a task's work; its error fails the task.
 	Fail func() error
@@ -90,7 +90,7 @@ func Open(ctx context.Context, cfg Config) *Service {
 	return s
 }
 
-// corpus is the index, which is filled when it is needed first.
+// corpus returns the index, and fills it at the first call.
 func (s *Service) corpus() (*corpus, error) {
 	s.indexing.Lock()
 	defer s.indexing.Unlock()
@@ -122,8 +122,8 @@ func (s *Service) Close() {
 	}
 }
 
-// Mount hands out the endpoints as patterns of [http.ServeMux], for a caller that checks
-// the key first.
+// Mount passes every endpoint to handle, with its pattern for [http.ServeMux]. The caller checks
+// the key.
 func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	const base = "/datasets/deep_lookup/v1"
 	handle("POST /discover", s.answers(basisDiscover, s.start))
@@ -139,9 +139,8 @@ func (s *Service) Mount(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST "+base+"/request/{id}/enrich", s.answers(basisBeta, s.addColumn))
 }
 
-// begin runs work in the background; ended is called with s.mu held when it is over.
-// The context ends with the service, after taskTimeout, and by the cancel that is handed
-// back. Call it with s.mu held.
+// begin runs work in the background; ended is called with s.mu held when it is over. The context
+// ends with the service, after taskTimeout, or by the returned function. The caller holds s.mu.
 func (s *Service) begin(work func(context.Context) error, ended func(error)) (context.CancelFunc, error) {
 	if s.closed || s.active >= maxActive {
 		return nil, errBusy
@@ -166,7 +165,7 @@ func (s *Service) begin(work func(context.Context) error, ended func(error)) (co
 	return cancel, nil
 }
 
-// newUUID is a random identifier of the form that discover's tasks have.
+// newUUID makes an id in the form of discover's tasks.
 func newUUID() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // it never fails

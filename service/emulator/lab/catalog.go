@@ -105,16 +105,16 @@ func (p product) Link() string {
 	return fmt.Sprintf("/product/%d", p.N)
 }
 
-// Price is in dollars, as it is written.
+// Price is the price in dollars, as the page shows it.
 func (p product) Price() string { return fmt.Sprintf("$%d.%02d", p.Cents/100, p.Cents%100) }
 
-// Dollars are the whole ones of the price.
+// Dollars are the price without its cents.
 func (p product) Dollars() int { return p.Cents / 100 }
 
 // Available reports whether it is in stock.
 func (p product) Available() bool { return p.stock > 0 }
 
-// Availability says it in words.
+// Availability is the text of Available.
 func (p product) Availability() string {
 	if p.Available() {
 		return "In stock"
@@ -122,7 +122,7 @@ func (p product) Availability() string {
 	return "Sold out"
 }
 
-// Reviews are two or three.
+// Reviews returns two or three reviews.
 func (p product) Reviews() []review {
 	authors := [...]string{"R. Okafor", "M. Lindqvist", "T. Sato", "A. Moreau"}
 	texts := [...]string{

@@ -11,22 +11,22 @@ import (
 	"time"
 )
 
-// A visitor gets past a block as on real sites: its page names a script and an endpoint;
-// the endpoint hands out a puzzle (a proof of work) that is signed, bound to the
-// visitor's address and expires; the right answer earns a cookie with the same bounds,
-// and with it the page comes. The site keeps no state: the signature proves everything.
+// A visitor gets past a block as on real sites: its page names a script and an endpoint, which
+// hands out a puzzle (a proof of work). A puzzle is signed, expires, and is valid for the
+// visitor's address only. The right answer earns a cookie with the same bounds, and the cookie
+// gives access to the page. The signatures replace any state of the site.
 
 const (
 	// puzzleBits is how many leading zero bits an answer's hash has: some 4,000 tries.
 	puzzleBits = 12
-	// puzzleLife is how long an answer is taken, clearanceLife how long a cookie lasts.
+	// puzzleLife is how long an answer is accepted, clearanceLife how long a cookie lasts.
 	puzzleLife    = 2 * time.Minute
 	clearanceLife = 10 * time.Minute
 	// maxAnswerBytes bounds what is posted to /challenge.
 	maxAnswerBytes = 4 << 10
 )
 
-// clearable are the blocks that have a challenge.
+// clearable reports whether a block has a challenge.
 func clearable(block string) bool {
 	return block == "captcha" || block == "forbidden" || block == "too-fast"
 }
@@ -65,8 +65,8 @@ func solves(token, answer string) bool {
 	return bits.LeadingZeros16(uint16(sum[0])<<8|uint16(sum[1])) >= puzzleBits
 }
 
-// challenge hands out a puzzle (GET ?for=BLOCK) and takes its answer (POST token,
-// answer, for, and return: a path to be sent to).
+// challenge hands out a puzzle (GET ?for=BLOCK) and checks its answer (POST token, answer, for,
+// and return: a path to redirect to).
 func (s *site) challenge(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	switch r.Method {
@@ -122,9 +122,9 @@ func (s *site) blocks(mux *http.ServeMux) {
 	mux.HandleFunc("/too-fast", s.tooFast)
 	mux.HandleFunc("/captcha", s.captcha)
 	mux.HandleFunc("/challenge", s.challenge)
-	// The script draws a box to tick where the page has a CAPTCHA's widget, and starts at
-	// once where it has none. It writes the hash out because browsers offer their own on
-	// secure pages only, and the site is also served over plain HTTP.
+	// On a page with a CAPTCHA's widget the script draws a box to tick; on others it starts at
+	// once. It contains a hash function, because browsers offer theirs on secure pages only, and
+	// the site is also served over plain HTTP.
 	mux.Handle("/challenge.js", file("challenge.js", "text/javascript; charset=utf-8"))
 }
 
@@ -150,7 +150,7 @@ var (
 func (s *site) block(w http.ResponseWriter, r *http.Request, status int, b blockPage, name, behind string) {
 	switch {
 	case hard(r) && name == "captcha":
-		name = "captcha-hard" // its endpoint hands out no puzzle
+		name = "captcha-hard" // which has no puzzle
 	case hard(r):
 		name = ""
 	case s.cleared(r, name):

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// The site to crawl: /site/, six sections, four topics each, one or two pages below
-// each topic, 65 pages that link up, down and around in circles. Beside them lie what
-// crawlers trip over: fragments, one page under several orders of a query, another
-// host, a redirect, a dead link, drafts that are not to be indexed, a part that
-// robots.txt closes, a calendar without an end, and files that are not HTML.
+// The site to crawl: /site/, six sections, four topics each, one or two pages below each topic,
+// 65 pages that link up, down and around in circles. It also has the traps of crawlers:
+// fragments, one page under several orders of a query, another host, a redirect, a dead link,
+// drafts with noindex, a part that robots.txt excludes, an endless calendar, and files that are
+// not HTML.
 
 const (
 	siteTopics   = 4
-	calendarLast = 10_000 // the calendar answers that far; no crawl should find out
+	calendarLast = 10_000 // the last month of the calendar, which no crawl should reach
 )
 
 func siteSections() []string {
@@ -46,7 +46,7 @@ func (s *site) crawlPages(mux *http.ServeMux) {
 	mux.HandleFunc("/site/list", s.siteList)
 	mux.HandleFunc("/site/calendar", calendar)
 	mux.HandleFunc("/site/drafts/{$}", drafts)
-	mux.Handle("/site/private/{$}", file("private.html", typeHTML)) // a crawler that keeps to robots.txt never reads it
+	mux.Handle("/site/private/{$}", file("private.html", typeHTML)) // which a crawler that follows robots.txt never reads
 	mux.Handle("/site/files/report.pdf", file("report.pdf", "application/pdf"))
 	mux.Handle("/site/files/plan.svg", file("plan.svg", "image/svg+xml"))
 	mux.HandleFunc("/site/files/prices.csv", prices)
@@ -57,7 +57,7 @@ func robots(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprintf(w, "User-agent: *\nDisallow: /site/private/\nDisallow: /site/calendar\nAllow: /site/\nDisallow: /challenge\n\nSitemap: %s/sitemap.xml\n", origin(r))
 }
 
-// origin is the site's address as the visitor wrote it.
+// origin is the site's address in the visitor's request.
 func origin(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host
@@ -65,7 +65,7 @@ func origin(r *http.Request) string {
 	return "http://" + r.Host
 }
 
-// sitePaths are the addresses of the site's proper pages, in order.
+// sitePaths are the addresses of the site's pages without the traps, in order.
 func sitePaths() []string {
 	out := []string{"/site/"}
 	for i, sec := range siteSections() {
@@ -92,7 +92,7 @@ func sitemap(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(b.String()))
 }
 
-// sitePage writes a page of the site: what the article number n says, and links.
+// sitePage writes a page of the site: the text of the article number n, and links.
 func (s *site) sitePage(w http.ResponseWriter, n int, title string, links []link) {
 	all := s.index().articles
 	var m markup
@@ -199,7 +199,7 @@ func drafts(w http.ResponseWriter, r *http.Request) {
 	file("drafts.html", typeHTML)(w, r)
 }
 
-// prices are those of the whole shop.
+// prices lists the products of the shop.
 func prices(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/csv; charset=utf-8")
 	fmt.Fprintln(w, "sku,name,price")

@@ -133,7 +133,7 @@ func TestTheCalendarHasNoEndInReach(t *testing.T) {
 	}
 }
 
-func TestPagesOfTheSiteThatAreNot(t *testing.T) {
+func TestUnknownPagesOfTheSiteAreNotFound(t *testing.T) {
 	for _, p := range []string{"/site/nothing/", "/site/guides/0", "/site/guides/5", "/site/guides/x", "/site/guides/1/9", "/site/guides/1/0", "/site/nothing/1/1", "/site/files/..", "/site/files/x", "/docs/nothing", "/img/nothing.svg", "/img/red-lentil-soup-recipe.png"} {
 		if w := get(t, p); w.Code != 404 && w.Code != 307 && w.Code != 301 {
 			t.Errorf("%s: %d", p, w.Code)

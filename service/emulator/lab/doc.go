@@ -4,8 +4,7 @@
 //
 // Static pages are files in pages, documents are lines of documents.ndjson.
 //
-// The emulator serves it and resolves lab.test to it; nothing else calls it. The
-// handler keeps no state and is safe for concurrent use. [Split] tells TLS from
-// plain connections on one port, so that http and https addresses both work
-// whatever port they name.
+// The emulator serves it and resolves lab.test to it; nothing else calls it. The handler keeps no
+// state and is safe for concurrent use. [Split] serves http and https on one port, so that both
+// addresses work with any port.
 package lab

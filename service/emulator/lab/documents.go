@@ -14,25 +14,23 @@ import (
 	"time"
 )
 
-// Base is the site's address as clients of the emulator write it.
+// Base is the site's address for clients of the emulator.
 const Base = "http://lab.test"
 
 // Document is a page of the site that can be searched.
 type Document struct {
 	URL, Title, Description string
-	// Text is the article's text, paragraphs apart by an empty line.
+	// Text is the article's text, with an empty line between paragraphs.
 	Text string
 	// Category is one of guides, care, reviews, recipes, docs, news, places, videos.
 	Category  string
 	Published time.Time // midnight UTC
-	// Facts are what the article says of its subject, by a name in lower case: "price",
-	// "main ingredient". All of them can be read on the article's page, or stand beside it
-	// in the search results.
+	// Facts are facts about the subject, by a name in lower case: "price", "main ingredient". All
+	// of them are on the article's page or in its search results.
 	Facts map[string]string
 }
 
-// Documents lists every document of the site, the same at every call. They are the pages
-// under /docs/, and what /search finds.
+// Documents lists every document of the site: the pages under /docs/, which /search finds.
 func Documents() []Document {
 	all := articles()
 	out := make([]Document, len(all))
@@ -46,10 +44,10 @@ func Documents() []Document {
 type article struct {
 	Document
 	Slug string
-	// Topic is what it is about, in lower case: "brass desk lamp".
+	// Topic is the subject in lower case: "brass desk lamp".
 	Topic            string
 	Question, Answer string
-	// Source is who published it: a site's name, a channel.
+	// Source is the publisher: a site's name, a channel.
 	Source string
 	// Shown are the facts on its page.
 	Shown []fact
@@ -80,7 +78,7 @@ func (a *article) Product() *product {
 //go:embed documents.ndjson
 var documents []byte
 
-// articles reads them all; it takes a millisecond or two.
+// articles reads the documents in a millisecond or two.
 func articles() []article {
 	var out []article
 	for d := json.NewDecoder(bytes.NewReader(documents)); d.More(); {
@@ -105,7 +103,7 @@ func articles() []article {
 	return out
 }
 
-// words gives the lower-case words of a text: runs of letters and digits.
+// words splits a text into its lower-case words: runs of letters and digits.
 func words(s string) []string {
 	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r <= 127

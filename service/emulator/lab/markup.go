@@ -15,8 +15,8 @@ import (
 //go:embed pages
 var pageFiles embed.FS
 
-// markup is HTML that is being written. html/template would cost every zonedeck 3 MB
-// of memory, because the linker keeps all methods of a program that has templates.
+// markup writes HTML. html/template would cost every zonedeck 3 MB of memory, because the linker
+// keeps all methods of a program that has templates.
 type markup struct{ strings.Builder }
 
 // add writes HTML with escaped values where format has %v.
@@ -43,7 +43,7 @@ func (m *markup) published(at time.Time) {
 	m.add(`<time datetime="%v">%v</time>`, at.Format(time.DateOnly), at.Format("2 Jan 2006"))
 }
 
-// links lists links, each in its own paragraph of a list.
+// links writes links as elements of a list.
 func (m *markup) links(links []link) {
 	for _, l := range links {
 		m.add("<li><a href=\"%v\">%v</a></li>\n", l.To, l.Text)
@@ -68,7 +68,7 @@ func page(w http.ResponseWriter, status int, title, body string) {
 	m.send(w, status)
 }
 
-// file answers with a file as it is.
+// file answers with a file.
 func file(name, contentType string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		b, err := pageFiles.ReadFile("pages/" + name)

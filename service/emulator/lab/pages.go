@@ -39,8 +39,8 @@ func (s *site) otherPages(mux *http.ServeMux) {
 	mux.HandleFunc("/welcome.txt", s.welcome)
 }
 
-// login takes user lab with password lamp, and shows an account page to visitors who
-// have signed in. The cookie is bound to the site alone.
+// login accepts the user lab with the password lamp, and shows an account page to visitors who
+// have signed in.
 func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	const cookie = "lab_user"
 	if r.Method == http.MethodPost {
@@ -63,7 +63,7 @@ func (s *site) login(w http.ResponseWriter, r *http.Request) {
 	signIn(w, http.StatusOK, "User lab, password lamp.")
 }
 
-// signIn answers with the form of the login, and a hint below it.
+// signIn answers with the login form and a hint.
 func signIn(w http.ResponseWriter, status int, hint string) {
 	var m markup
 	m.head("Sign in")
@@ -79,8 +79,8 @@ func signIn(w http.ResponseWriter, status int, hint string) {
 	m.send(w, status)
 }
 
-// redirect sends on to itself n-1 times more (n from 1 to 50), then to to, a path of the
-// site or an absolute address; /ok where it is missing. code chooses the status.
+// redirect redirects n times (1 to 50), the last time to the address in to, by default /ok. code
+// is the status.
 func redirect(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	to, n := cmp.Or(v.Get("to"), "/ok"), max(number(v.Get("n")), 1)
@@ -96,7 +96,8 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, to, code)
 }
 
-// cookies sets what ?set=name=value asks for (several times) and shows what came.
+// cookies sets the cookies of ?set=name=value, which can be repeated, and shows those of the
+// request.
 func cookies(w http.ResponseWriter, r *http.Request) {
 	for i, pair := range r.URL.Query()["set"] {
 		name, value, _ := strings.Cut(pair, "=")
@@ -165,7 +166,7 @@ func status(w http.ResponseWriter, r *http.Request) {
 	page(w, code, strings.TrimSpace(fmt.Sprintf("%d %s", code, http.StatusText(code))), fmt.Sprintf("<h1>%d</h1>\n<p>The lab answered %d, as asked.</p>\n", code, code))
 }
 
-// zipped is compressed whatever the client accepts.
+// zipped is always compressed, even if the client does not accept it.
 func zipped(w http.ResponseWriter, _ *http.Request) {
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Header().Set("Content-Encoding", "gzip")
@@ -174,8 +175,7 @@ func zipped(w http.ResponseWriter, _ *http.Request) {
 	_ = z.Close()
 }
 
-// encoded is a page in another character set. where says how the page declares it: header,
-// meta, both, or none.
+// encoded is a page in another character set, which where declares: header, meta, both, or none.
 func encoded(w http.ResponseWriter, r *http.Request) {
 	v := r.URL.Query()
 	name := cmp.Or(v.Get("charset"), "iso-8859-1")

@@ -81,12 +81,12 @@ func (r *resultsPage) Shown() []hit {
 
 func (r *resultsPage) isFirst() bool { return r.Start == 0 }
 
-// Best are the best hits of a category, for a row of their own.
+// Best are the best hits of a category.
 func (r *resultsPage) Best(category string) []hit {
 	return r.some(maxCarousel, func(a *article) bool { return a.Category == category })
 }
 
-// Questions are what people also ask.
+// Questions are the results that answer a question.
 func (r *resultsPage) Questions() []hit {
 	return r.some(maxQuestions, func(a *article) bool { return a.Question != "" })
 }
@@ -105,7 +105,7 @@ func (r *resultsPage) Sitelinks(h hit) []hit {
 	return out
 }
 
-// Ads are paid results: the shop's products that the query names.
+// Ads are paid results: the products of the shop that match the query.
 func (r *resultsPage) Ads() []product {
 	var out []product
 	for _, i := range r.x.find(r.Text, func(a *article) bool { return a.Category == "reviews" }) {
@@ -116,8 +116,8 @@ func (r *resultsPage) Ads() []product {
 	return out
 }
 
-// Panel is the article that a knowledge panel is about: a product or a place whose
-// whole name is asked for.
+// Panel is the article for the knowledge panel: a product or a place whose whole name is in the
+// query. It is nil without one.
 func (r *resultsPage) Panel() *hit {
 	asked := words(r.Text)
 	for _, i := range r.all[:min(len(r.all), perPage)] {
@@ -135,8 +135,8 @@ func (r *resultsPage) Panel() *hit {
 	return nil
 }
 
-// Related are other queries that find something: topics of the best hits, with the
-// words that go with their kind.
+// Related are other queries with results: topics of the best hits, some with a word for their
+// category.
 func (r *resultsPage) Related() []link {
 	var out []link
 	for _, i := range r.all[:min(len(r.all), perPage)] {
@@ -221,7 +221,7 @@ func (r *resultsPage) resultsOn(m *markup) {
 	r.pagesOn(m)
 }
 
-// section draws results in a section of their own.
+// section draws results in a separate section.
 func (m *markup) section(class string, hits []hit, draw func(*markup, hit)) {
 	m.add("<section class=\"%v\">\n", class)
 	for _, h := range hits {

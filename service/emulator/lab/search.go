@@ -12,7 +12,7 @@ import (
 	"zonedeck/service/emulator/serp"
 )
 
-// query is a search as its address says it, and where the address points.
+// query is the search in an address, with the address's origin.
 type query struct {
 	serp.Query
 	Scheme, Host string
@@ -29,18 +29,18 @@ func readQuery(r *http.Request) query {
 	return q
 }
 
-// Absolute is the beginning of the site's addresses as the visitor wrote them.
+// Absolute is the origin of the visitor's request.
 func (q query) Absolute() string { return q.Scheme + "://" + q.Host }
 
-// maxQueryBytes bounds what of a query is repeated on the page.
+// maxQueryBytes bounds the part of a query that a page repeats.
 const maxQueryBytes = 256
 
-// repeatable is what a page repeats of a query.
+// repeatable is the part of a query that a page repeats.
 func repeatable(s string) string {
 	return answer.Cut(strings.ToValidUTF8(s, "\uFFFD"), maxQueryBytes)
 }
 
-// maxNumber bounds the numbers of pages; beyond it there is nothing, whatever is asked.
+// maxNumber bounds the numbers in addresses, which no page exceeds.
 const maxNumber = 100_000
 
 func number(s string) int {
@@ -84,8 +84,8 @@ func (s *site) searchPages(mux *http.ServeMux) {
 	mux.HandleFunc("/img/{name}", s.image)
 }
 
-// index finds articles by words: all words of the query where some article has them
-// all, else any of them; the rarer a word and the higher up it stands, the better.
+// index finds articles by words: those with all words of the query, or else with any of them. A
+// rare word counts more than a frequent one, and a title more than the text.
 type index struct {
 	articles []article
 	bySlug   map[string]int
@@ -97,7 +97,7 @@ type posting struct {
 	weight  float64
 }
 
-// Weights of where a word stands.
+// Weights of a word by its place.
 const (
 	inTitle       = 8
 	inDescription = 3
@@ -124,7 +124,7 @@ func newIndex() *index {
 	return x
 }
 
-// stem takes the plural off.
+// stem removes the ending of a plural.
 func stem(w string) string {
 	if len(w) > 3 && strings.HasSuffix(w, "s") && !strings.HasSuffix(w, "ss") {
 		return w[:len(w)-1]
@@ -132,11 +132,10 @@ func stem(w string) string {
 	return w
 }
 
-// maxQueryWords bounds how much of a query is looked up.
+// maxQueryWords bounds the words of a query that count.
 const maxQueryWords = 16
 
-// find gives the positions of the articles for a query, best first; keep chooses which
-// count.
+// find returns the positions of the articles that match a query and pass keep, best first.
 func (x *index) find(query string, keep func(*article) bool) []int {
 	terms := termsOf(query, false)
 	if len(terms) == 0 {
@@ -169,8 +168,7 @@ func (x *index) find(query string, keep func(*article) bool) []int {
 	return out
 }
 
-// termsOf gives the different words of a query, those on nearly every page on demand
-// only.
+// termsOf returns the different words of a query, and includes stop words if all is true.
 func termsOf(query string, all bool) []string {
 	var terms []string
 	for _, w := range words(query) {
@@ -181,7 +179,7 @@ func termsOf(query string, all bool) []string {
 	return terms
 }
 
-// stopWord reports whether a word is on nearly every page.
+// stopWord reports whether nearly every page contains a word.
 func stopWord(w string) bool {
 	switch w {
 	case "a", "an", "and", "are", "at", "by", "do", "doe", "for", "from", "how", "i", "in", "is", "it", "of", "on", "or",

@@ -139,7 +139,7 @@ func FuzzSearchAddress(f *testing.F) {
 	})
 }
 
-func TestDocumentsSayOfProductsWhatTheShopSays(t *testing.T) {
+func TestDocumentsAndShopAgreeOnProducts(t *testing.T) {
 	about := 0
 	for _, d := range Documents() {
 		if d.Facts["sku"] == "" {

@@ -11,12 +11,11 @@ import (
 // shopPage is how many products a numbered page has.
 const shopPage = 12
 
-// shopPages are the shop. Its addresses: /shop (the first page as it always was),
-// /shop?page=N, /shop/category/NAME, /shop/search?q=, /shop/product/SKU, /product/N.
+// shopPages are the shop. Its addresses: /shop (the first page), /shop?page=N,
+// /shop/category/NAME, /shop/search?q=, /shop/product/SKU, /product/N.
 //
-// It comes in two markups of the same products. Version 2 is what a target does to a
-// scraper without telling it: the product boxes and their names are still there, but
-// price and stock moved to other elements (service.md 7, parsing drift).
+// It has two versions of its markup. Version 2 is parsing drift (service.md 7): the product boxes
+// and their names are unchanged, but price and stock have moved to other elements.
 func (s *site) shopPages(mux *http.ServeMux) {
 	mux.HandleFunc("/json", jsonPage)
 	mux.HandleFunc("/shop", s.shop)
@@ -34,7 +33,7 @@ type shelf struct {
 	Title    string
 	Products []product
 	Drifted  bool
-	// Numbered shelves show how many products there are, and the way to the others.
+	// Numbered shelves show the number of products, and link to the next page.
 	Numbered           bool
 	Count, Page, Pages int
 	Next               string // the address of the next page, or ""
@@ -72,7 +71,7 @@ func (s *site) shopSearch(w http.ResponseWriter, r *http.Request) {
 	s.shelf(w, r, "Search: "+q, found)
 }
 
-// shelf shows one page of products, with the way to the others.
+// shelf shows one page of products, with a link to the next.
 func (s *site) shelf(w http.ResponseWriter, r *http.Request, title string, products []product) {
 	n, pages := max(number(r.URL.Query().Get("page")), 1), max((len(products)+shopPage-1)/shopPage, 1)
 	from := min((n-1)*shopPage, len(products))
@@ -143,7 +142,7 @@ func (v shelf) send(w http.ResponseWriter) {
 	m.send(w, http.StatusOK)
 }
 
-// product shows a product; a drifted one has the same facts in other elements.
+// product shows a product, in the changed markup if drifted is true.
 func (m *markup) product(p product, drifted bool) {
 	if !drifted {
 		m.add(`<div class="product" data-product="%v"><h2 class="name"><a href="%v">%v</a></h2><span class="price">%v</span> <span class="stock">%v</span> <small class="sku">%v</small></div>`,

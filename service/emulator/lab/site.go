@@ -25,27 +25,25 @@ const (
 	maxEchoBytes = 64 << 10
 )
 
-// Origin is what the site knows of a visitor's address, as a geolocation service
-// would tell it.
+// Origin is the location and network of a visitor's address.
 type Origin struct {
 	// Country is two lower-case letters; "" is unknown.
 	Country string
-	// Network is the kind of network the address belongs to, by the product that it
-	// is an exit of: datacenter, isp, residential, mobile, …
+	// Network is the product whose exit the address is: datacenter, isp, residential, mobile, …
 	Network string
 }
 
-// Options connect the site to the emulator. The zero value is a site alone.
+// Options connect the site to the emulator. The zero value is ready to use.
 type Options struct {
-	// Now is the time for the expiry of challenges; time.Now where nil.
+	// Now is the clock for the expiry of challenges; nil is time.Now.
 	Now func() time.Time
-	// Secret signs challenges and clearances; a random one where empty, so that a
-	// restart asks again.
+	// Secret signs challenges and clearances; empty is a random one, so that they end with the
+	// process.
 	Secret []byte
-	// Origin tells of a visitor's address; unknown where nil.
+	// Origin returns the origin of an address; nil knows none.
 	Origin func(netip.Addr) Origin
-	// Drifted reports whether the shop shows its changed markup to this request,
-	// besides ?v=2; where nil it does not.
+	// Drifted reports whether the shop shows this request its changed markup, which ?v=2 also
+	// does. Nil is never.
 	Drifted func(*http.Request) bool
 }
 
@@ -55,8 +53,7 @@ type site struct {
 	index func() *index
 }
 
-// New makes the site. Paths and their meaning are stable: screens, goldens and
-// documents name them.
+// New makes the site. Its paths are stable, because screens, goldens and documents name them.
 func New(o Options) http.Handler {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -82,7 +79,7 @@ func New(o Options) http.Handler {
 	return mux
 }
 
-// failures are the pages of the ways a fetch can end.
+// failures are the pages for the possible ends of a fetch.
 func (s *site) failures(mux *http.ServeMux) {
 	mux.Handle("/{$}", file("home.html", typeHTML))
 	mux.Handle("/ok", file("ok.html", typeHTML))
@@ -126,8 +123,7 @@ func writeStatus(w http.ResponseWriter, status int, v any) {
 	_ = enc.Encode(v)
 }
 
-// slow answers after s seconds (decimals allowed, at most 120), or not at all when
-// the client leaves first.
+// slow answers after s seconds (decimals allowed, at most 120), unless the client leaves first.
 func slow(w http.ResponseWriter, r *http.Request) {
 	s, err := strconv.ParseFloat(cmp.Or(r.URL.Query().Get("s"), "5"), 64)
 	d := time.Duration(s * float64(time.Second))
@@ -144,7 +140,7 @@ func slow(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// large streams mb MiB of numbered lines, 64 bytes each; nothing is held in memory.
+// large streams mb MiB of numbered lines, 64 bytes each.
 func large(w http.ResponseWriter, r *http.Request) {
 	mb, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("mb"), "1"))
 	if err != nil || mb < 0 || mb > MaxLargeMB {
@@ -177,7 +173,7 @@ func putNumber(dst []byte, n int) {
 }
 
 func whoami(w http.ResponseWriter, r *http.Request) {
-	// The echo shows the part of the body that could be read.
+	// The answer shows the part of the body that could be read.
 	body, _ := io.ReadAll(io.LimitReader(r.Body, maxEchoBytes))
 	writeJSON(w, map[string]any{
 		"address": visitor(r),
@@ -191,7 +187,7 @@ func whoami(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// visitor is the address a request came from, without its port.
+// visitor is the client's address without its port.
 func visitor(r *http.Request) string {
 	host, _, err := net.SplitHostPort(r.RemoteAddr)
 	if err != nil {

@@ -66,8 +66,8 @@ func TestATargetCannotSpeakForTheService(t *testing.T) {
 	mine("trailer", resp.Trailer, 0)
 }
 
-// TestAnAnswerThatNobodyAskedForIsDropped: it came while the connection was idle.
-func TestAnAnswerThatNobodyAskedForIsDropped(t *testing.T) {
+// TestAnUnrequestedAnswerIsDropped: it came while the connection was idle.
+func TestAnUnrequestedAnswerIsDropped(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-func TestWhatASuccessfulAnswerSays(t *testing.T) {
+func TestHeadersOfASuccessfulAnswer(t *testing.T) {
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, name := range []string{"X-Brd-Ip", "X-Brd-Err-Code", "X-Emulator-Basis", "Proxy-Status", "Proxy-Authenticate", "Keep-Alive"} {
 			w.Header().Set(name, "forged")

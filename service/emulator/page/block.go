@@ -11,7 +11,7 @@ import (
 // BlockKind says how a target refuses a visitor.
 type BlockKind string
 
-// The kinds of block. NotBlocked is a page as any other, also an error page.
+// The kinds of block. NotBlocked is any other page, also an error page.
 const (
 	NotBlocked BlockKind = ""
 	Captcha    BlockKind = "captcha"
@@ -23,20 +23,20 @@ const (
 // Block is what [Detect] finds.
 type Block struct {
 	Kind BlockKind
-	// Mark is what it was recognised by: a class, a title, a status.
+	// Mark is its sign: a class, a title, a status.
 	Mark string
 }
 
-// maxDetect bounds what is looked at; challenge pages are small.
+// maxDetect bounds the pages that Detect reads; challenge pages are small.
 const maxDetect = 256 << 10
 
-// maxChallengeText is how much visible text, in bytes, a page with a widget may have
-// and still be a challenge: forms of ordinary pages carry widgets as well.
+// maxChallengeText bounds the visible text of a challenge with a widget, in bytes: forms of
+// ordinary pages have widgets too.
 const maxChallengeText = 1500
 
-// Detect reports whether an answer is a block: the marks of public bot defences on a
-// page with hardly any text and nothing else to fill in, or a status that says so. In
-// doubt it is no block: an article about CAPTCHAs passes.
+// Detect reports whether an answer is a block: the signs of public bot defences on a page with
+// little text and no other field to fill in, or a status of a block. In doubt it reports none: an
+// article about CAPTCHAs passes.
 func Detect(status int, header http.Header, body []byte) Block {
 	if mark := mitigated(header); mark != "" {
 		return Block{Challenge, mark}
@@ -57,7 +57,7 @@ func Detect(status int, header http.Header, body []byte) Block {
 	return Block{}
 }
 
-// mitigated is the header by which a defence names its own answer.
+// mitigated is the header of a defence that marks its answer, or "".
 func mitigated(h http.Header) string {
 	if v := h.Get("Cf-Mitigated"); strings.EqualFold(v, "challenge") {
 		return "cf-mitigated: challenge"
@@ -68,8 +68,7 @@ func mitigated(h http.Header) string {
 	return ""
 }
 
-// IsHTML reports whether a body is HTML: by its Content-Type, or by its beginning where it
-// has none.
+// IsHTML reports whether a body is HTML: by its Content-Type, or without one by its beginning.
 func IsHTML(h http.Header, body []byte) bool {
 	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
 	switch strings.TrimSpace(ct) {
@@ -81,7 +80,7 @@ func IsHTML(h http.Header, body []byte) bool {
 	return false
 }
 
-// detectIn looks for a widget on a page that has nothing else.
+// detectIn looks for a widget on a page with little else.
 func detectIn(doc *html.Node) Block {
 	widget, fields := "", 0
 	for n := range doc.Descendants() {

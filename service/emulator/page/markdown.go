@@ -13,9 +13,9 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// Markdown gives the page as CommonMark with tables, addresses absolute by base and
-// the page's own base element. Addresses that run something (javascript:, data: in
-// links) are left out. Errors: [ErrTooLarge], and a page that the parser refuses.
+// Markdown converts a page to CommonMark with tables. Addresses are absolute, by base and the
+// page's base element. Addresses with code (javascript:, data: in links) are left out. Errors:
+// [ErrTooLarge], and a page that the parser refuses.
 func Markdown(body []byte, base string) (string, error) {
 	doc, err := Parse(body)
 	if err != nil {
@@ -24,8 +24,7 @@ func Markdown(body []byte, base string) (string, error) {
 	return MarkdownOf(doc, base)
 }
 
-// MarkdownOf is [Markdown] of a page that is parsed already. It changes doc: addresses
-// become absolute.
+// MarkdownOf is [Markdown] for a parsed page. It makes the addresses in doc absolute.
 func MarkdownOf(doc *html.Node, pageURL string) (string, error) {
 	absolute(doc, pageURL)
 	tame(doc)

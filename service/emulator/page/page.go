@@ -15,11 +15,11 @@ import (
 // MaxBytes bounds a page that is parsed; larger ones are [ErrTooLarge].
 const MaxBytes = 8 << 20
 
-// MaxLinks bounds what [LinksOf] gives for one page.
+// MaxLinks bounds the result of [LinksOf].
 const MaxLinks = 10_000
 
-// A page can write a long base once and a short address very often: each becomes as long
-// as the base. So the length of one is bounded, and of all that are resolved.
+// Bounds of one address and of all addresses of a page, in bytes: with a long base, each of very
+// many short addresses becomes long.
 const (
 	maxAddress   = 8192
 	maxAddresses = 4 * MaxBytes
@@ -28,9 +28,9 @@ const (
 // ErrTooLarge is a page above [MaxBytes].
 var ErrTooLarge = errors.New("the page is too large to be read")
 
-// Decode gives the page in UTF-8, by its Content-Type, its byte order mark or its own
-// meta element, in the order of the HTML standard; what cannot be decoded becomes
-// U+FFFD. A page above [MaxBytes] is cut there first.
+// Decode converts a page to UTF-8, by its Content-Type, its byte order mark or its meta element,
+// in the order of the HTML standard. Invalid bytes become U+FFFD. It cuts a page above
+// [MaxBytes].
 func Decode(body []byte, contentType string) []byte {
 	body = body[:min(len(body), MaxBytes)]
 	enc, name, _ := charset.DetermineEncoding(body, contentType)
@@ -44,8 +44,7 @@ func Decode(body []byte, contentType string) []byte {
 	return out
 }
 
-// Parse reads a page in UTF-8. The HTML standard gives every text a tree; the errors
-// are [ErrTooLarge] and a nesting that the parser refuses.
+// Parse reads a page in UTF-8. Errors: [ErrTooLarge], and a nesting that the parser refuses.
 func Parse(body []byte) (*html.Node, error) {
 	if len(body) > MaxBytes {
 		return nil, ErrTooLarge
@@ -57,7 +56,7 @@ func Parse(body []byte) (*html.Node, error) {
 	return doc, nil
 }
 
-// TitleOf gives the page's title on one line, or "".
+// TitleOf returns the page's title on one line, or "".
 func TitleOf(doc *html.Node) string {
 	for n := range doc.Descendants() {
 		if n.DataAtom == atom.Title && n.Type == html.ElementNode && n.Namespace == "" {
@@ -71,10 +70,9 @@ func TitleOf(doc *html.Node) string {
 	return ""
 }
 
-// LinksOf gives the addresses that the page links to (a and area elements), absolute
-// by base and the page's own base element, without fragments, in order, each once, at
-// most [MaxLinks], and none that is longer than 8,192 bytes. Only http and https
-// addresses are given.
+// LinksOf returns the http and https addresses of a page's links (a and area elements): absolute
+// by base and the page's base element, without fragments, in order, each once, at most
+// [MaxLinks], and of at most 8,192 bytes.
 func LinksOf(doc *html.Node, base string) []string {
 	b := baseOf(doc, base)
 	seen := map[string]bool{}
@@ -107,7 +105,7 @@ func LinksOf(doc *html.Node, base string) []string {
 	return out
 }
 
-// baseOf is the address that relative ones are resolved against.
+// baseOf is the base of relative addresses.
 func baseOf(doc *html.Node, base string) *url.URL {
 	b, err := url.Parse(base)
 	if err != nil {
@@ -124,8 +122,7 @@ func baseOf(doc *html.Node, base string) *url.URL {
 	return b
 }
 
-// resolve is nil for an empty reference, for an invalid one, and for one that is
-// too long.
+// resolve returns nil for a reference that is empty, invalid or too long.
 func resolve(base *url.URL, ref string) *url.URL {
 	ref = strings.TrimSpace(ref)
 	if ref == "" || len(ref) > maxAddress {

@@ -29,7 +29,7 @@ func parsed(t *testing.T, body []byte) *html.Node {
 	return doc
 }
 
-func TestTextIsWhatAReaderSees(t *testing.T) {
+func TestVisibleText(t *testing.T) {
 	want := "Heading\nOne bold word,\na line.\nNext\nOther\nRunagainMail\nName Price\nLamp $12.50"
 	if got := TextOf(parsed(t, []byte(sample))); got != want {
 		t.Errorf("%q", got)

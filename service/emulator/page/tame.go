@@ -7,15 +7,14 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// The converter takes time that grows with the square of what lies side by side in one
-// element, and memory with the cells that a table's spans and its widest row ask for.
-// A page is remote bytes, so it is brought into a shape that is cheap first. Ordinary
-// pages are below these bounds and stay as they are.
+// The converter's time grows with the square of the children of one element, and its memory with
+// the cells of a table, counted by its spans and its widest row. Pages are remote bytes, so they
+// are changed to stay within these bounds. Ordinary pages do not exceed them.
 const (
-	// maxSiblings is how many children one element keeps; more are put into groups.
+	// maxSiblings bounds the children of one element; more are put into groups.
 	maxSiblings = 500
-	// maxCells is how many cells (rows by widest row, spans counted) all tables of a
-	// page may have together; the others become paragraphs.
+	// maxCells bounds the cells of all tables of a page (rows by widest row, with spans); further
+	// tables become paragraphs.
 	maxCells = 50_000
 	maxSpan  = 100
 )
@@ -31,8 +30,7 @@ func tame(n *html.Node) {
 	group(n)
 }
 
-// tables lists the tables below n that lie in no other one: a table's size counts what
-// is nested in it.
+// tables lists the outermost tables below n; a table's size includes those nested in it.
 func tables(n *html.Node) []*html.Node {
 	var out []*html.Node
 	for c := range n.ChildNodes() {
@@ -45,8 +43,8 @@ func tables(n *html.Node) []*html.Node {
 	return out
 }
 
-// size is the number of rows by the width of the widest one, nested tables included;
-// spans are bounded on the way.
+// size is the number of rows times the width of the widest one, with nested tables. It also
+// bounds the spans.
 func size(table *html.Node) int {
 	rows, widest, width, tall := 0, 0, 0, 0
 	for n := range table.Descendants() {
@@ -64,7 +62,7 @@ func size(table *html.Node) int {
 	return min(rows, maxCells)*min(widest, maxCells) + min(tall, maxCells)
 }
 
-// span gives a cell's span and bounds it in the tree.
+// span returns a cell's span and bounds it in the tree.
 func span(n *html.Node, name string) int {
 	for i, a := range n.Attr {
 		if a.Key != name {
@@ -137,14 +135,14 @@ func group(n *html.Node) {
 		for _, g := range groups {
 			n.AppendChild(g)
 		}
-		if of != atom.Div { // what holds the lists is not a list itself
+		if of != atom.Div { // the element around the lists is not a list
 			rename(n, atom.Div)
 			of = atom.Div
 		}
 	}
 }
 
-// count counts the children, as far as it matters.
+// count counts the children up to one more than maxSiblings.
 func count(n *html.Node) int {
 	i := 0
 	for range n.ChildNodes() {

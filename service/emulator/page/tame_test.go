@@ -31,7 +31,7 @@ func TestLongListsKeepEveryItemAndItsNumber(t *testing.T) {
 	}
 }
 
-func TestWhatIsCrowdedKeepsItsOrder(t *testing.T) {
+func TestGroupedElementsKeepTheirOrder(t *testing.T) {
 	var b, want strings.Builder
 	for i := range 300_000 / 100 {
 		fmt.Fprintf(&b, "<b>w%d</b> ", i)

@@ -7,16 +7,16 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// TextOf gives the visible text below a node: one line for each block, spaces collapsed,
-// no scripts, styles, templates or hidden elements.
+// TextOf returns the visible text below a node: one line for each block, with spaces collapsed,
+// without scripts, styles, templates and hidden elements.
 func TextOf(n *html.Node) string {
 	w := &textWriter{}
 	w.walk(n)
 	return strings.TrimRight(w.b.String(), "\n ")
 }
 
-// textWriter collapses white space as a browser does: runs become one space, none at
-// the ends of a line, no empty lines.
+// textWriter collapses white space as a browser does: a run becomes one space, and it writes no
+// space at the ends of a line and no empty line.
 type textWriter struct {
 	b     strings.Builder
 	space bool // a space is due before the next word of the line

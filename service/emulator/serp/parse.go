@@ -18,14 +18,14 @@ import (
 	"zonedeck/service/emulator/page"
 )
 
-// Bounds of what is taken from a page.
+// Bounds of the results of a page.
 const (
 	maxItems = 200     // in each section
 	maxText  = 4 << 10 // bytes of one text
 )
 
-// Render gives a page of results in the query's mode: the body and its content type.
-// Errors: a page that is too large or nested too deeply, and [ErrNoJSON].
+// Render converts a page of results to the query's mode. It returns the body and its content
+// type. Errors: a page that is too large or nested too deeply, and [ErrNoJSON].
 func Render(body []byte, contentType string, q Query) ([]byte, string, error) {
 	if err := q.Check(); err != nil {
 		return nil, "", err
@@ -55,8 +55,8 @@ func Render(body []byte, contentType string, q Query) ([]byte, string, error) {
 	return b.Bytes(), "application/json; charset=utf-8", nil
 }
 
-// Parse reads a page of results, which is UTF-8. Any other page gives empty
-// sections; the errors are those of [page.Parse].
+// Parse reads a page of results in UTF-8. Other pages have empty sections. The errors are those
+// of [page.Parse].
 func Parse(body []byte, q Query) (Full, error) {
 	root, err := page.Parse(body)
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	DuckDuckGo = "duckduckgo"
 )
 
-// Mode is what the caller wants of a page of results.
+// Mode is the form of a page of results.
 type Mode string
 
 // The modes (public documentation: brd_json=1, html, parsed_light).
@@ -28,37 +28,36 @@ const (
 	Parsed   Mode = "parsed_light" // [Light]
 )
 
-// ErrNoJSON is brd_json for an engine whose results are not parsed; the service
-// answers 400 with its text (public documentation).
+// ErrNoJSON refuses brd_json for an engine whose results are not parsed. The service answers 400
+// with its text (public documentation).
 var ErrNoJSON = errors.New("JSON output is not supported")
 
-// Query is a search as its address says it.
+// Query is the search in an address.
 type Query struct {
-	// Engine is google, bing, yandex or duckduckgo; "" where the address is not a
-	// search's.
+	// Engine is google, bing, yandex or duckduckgo; "" for other addresses.
 	Engine string
 	Text   string
-	// Language and Country are as written: hl and gl, setLang and cc, lang and lr.
+	// Language and Country are the parameters hl and gl, setLang and cc, or lang and lr.
 	Language, Country string
-	// Device is desktop, mobile or what brd_mobile names.
+	// Device is desktop, mobile or a device of brd_mobile.
 	Device string
 	// Vertical is "", nws, isch, vid, shop or lcl.
 	Vertical string
-	// Start is the offset of the first result, from 0, whatever the engine counts.
+	// Start is the offset of the first result, from 0 for every engine.
 	Start int
 	Mode  Mode
-	// Target is the address to be fetched: without the parameters of the service.
+	// Target is the address to fetch, without the parameters for the service.
 	Target string
 }
 
-// Desktop is the device where the address names none.
+// Desktop is the default device.
 const Desktop = "desktop"
 
-// maxStart bounds an offset that is believed.
+// maxStart bounds the offset of an address.
 const maxStart = 1_000_000
 
-// Engine tells which engine's address this is, or "". The lab's search page is
-// google unless ?engine= says otherwise.
+// Engine returns the engine of an address, or "". The lab's search page is google unless ?engine=
+// names another.
 func Engine(u *url.URL) string {
 	host := strings.ToLower(u.Hostname())
 	if host == "lab.test" || host == "www.lab.test" {
@@ -77,7 +76,7 @@ func Engine(u *url.URL) string {
 	return ""
 }
 
-// Named is the engine of a name, as the lab's search page takes it.
+// Named returns the engine with a name; google is the default.
 func Named(name string) string {
 	switch name {
 	case Bing, Yandex, DuckDuckGo:
@@ -86,8 +85,8 @@ func Named(name string) string {
 	return Google
 }
 
-// grammar is how an engine's addresses name what they ask for. The first result has the
-// number first, and start counts in units of so many results.
+// grammar names the parameters of an engine's addresses. The first result has the number first,
+// and start counts in units of unit results.
 type grammar struct {
 	text, start, language, country string
 	first, unit                    int
@@ -106,8 +105,7 @@ func grammarOf(engine string) grammar {
 	}
 }
 
-// Search reads the parameters of an engine's address; device, mode and target are left
-// out.
+// Search reads the parameters of an engine's address, except device, mode and target.
 func Search(engine string, v url.Values) Query {
 	g := grammarOf(engine)
 	q := Query{
@@ -155,7 +153,7 @@ func (q Query) Address(text string, start int, vertical string) string {
 	return b.String()
 }
 
-// IsResultPage tells whether a search engine's address is one of its pages of results.
+// IsResultPage reports whether an address is a search engine's page of results.
 func IsResultPage(u *url.URL) bool {
 	path := strings.TrimSuffix(u.Path, "/")
 	if Engine(u) == DuckDuckGo {
@@ -164,8 +162,8 @@ func IsResultPage(u *url.URL) bool {
 	return Engine(u) != "" && path == "/search"
 }
 
-// Read reads a search address. The error is an address that cannot be parsed, a
-// brd_json that is not known, or [ErrNoJSON].
+// Read reads a search address. Errors: an address that cannot be parsed, an unknown brd_json, or
+// [ErrNoJSON].
 func Read(address string) (Query, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -185,7 +183,7 @@ func Read(address string) (Query, error) {
 	return q, q.Check()
 }
 
-// Check is [ErrNoJSON] where the mode asks for JSON that the engine has not.
+// Check returns [ErrNoJSON] if the mode needs JSON that the engine does not have.
 func (q Query) Check() error {
 	if q.Engine == Yandex && (q.Mode == JSON || q.Mode == WithHTML || q.Mode == Parsed) {
 		return ErrNoJSON
@@ -193,8 +191,7 @@ func (q Query) Check() error {
 	return nil
 }
 
-// strip takes the service's own parameters off: they are not the engine's business.
-// What is left keeps its order.
+// strip removes the parameters for the service, and keeps the order of the others.
 func strip(u *url.URL) string {
 	t := *u
 	t.Fragment, t.RawFragment = "", ""
@@ -237,7 +234,7 @@ func device(s string) string {
 	return "mobile"
 }
 
-// UserAgent is a browser's on the query's device, which is not [Desktop].
+// UserAgent is that of a browser on the query's device, which is not [Desktop].
 func (q Query) UserAgent() string {
 	switch q.Device {
 	case "ios", "iphone":
@@ -249,7 +246,7 @@ func (q Query) UserAgent() string {
 	}
 }
 
-// pageSize is how many results a page has.
+// pageSize is the number of results on a page.
 func pageSize(vertical string) int {
 	if vertical == "isch" {
 		return 20

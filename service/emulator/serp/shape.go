@@ -21,7 +21,7 @@ type Full struct {
 	HTML string `json:"html,omitempty"`
 }
 
-// General says what was asked.
+// General describes the search.
 type General struct {
 	SearchEngine string `json:"search_engine"`
 	Query        string `json:"query"`
@@ -39,7 +39,7 @@ type Rank struct {
 	GlobalRank int `json:"global_rank"`
 }
 
-// Organic is a result, or an ad. Cite Link; DisplayLink is for show.
+// Organic is a result or an ad. DisplayLink is a short form of Link.
 type Organic struct {
 	Rank
 	Title       string      `json:"title" css:"h3"`
@@ -58,7 +58,7 @@ type Extension struct {
 	Text string `json:"text"`
 }
 
-// Knowledge is the panel about a thing.
+// Knowledge is the knowledge panel.
 type Knowledge struct {
 	Name        string `json:"name" css:"h2"`
 	Subtitle    string `json:"subtitle,omitempty" css:".subtitle"`
@@ -75,7 +75,7 @@ type Fact struct {
 	Value string `json:"value"`
 }
 
-// Question is one that people also ask.
+// Question is a question that people also ask.
 type Question struct {
 	Rank
 	Question string `json:"question" css:"summary"`
@@ -102,7 +102,7 @@ type News struct {
 	Image       string `json:"image,omitempty" css:"img@src"`
 }
 
-// Image is a picture and the page it is on.
+// Image is a picture and its page.
 type Image struct {
 	Rank
 	Title  string `json:"title" css:"figcaption"`
@@ -125,7 +125,7 @@ type Video struct {
 	Description string `json:"description" css:".snippet"`
 }
 
-// Product is something on sale.
+// Product is a product for sale.
 type Product struct {
 	Rank
 	Title   string  `json:"title" css:"h3"`
@@ -138,7 +138,7 @@ type Product struct {
 	Image   string  `json:"image,omitempty" css:"img@src"`
 }
 
-// Place is somewhere on the map; degrees, north and east.
+// Place is a place on the map, in degrees north and east.
 type Place struct {
 	Rank
 	Title       string  `json:"title" css:"h3"`
@@ -152,7 +152,7 @@ type Place struct {
 	Description string  `json:"description" css:".snippet"`
 }
 
-// Recipe is something to cook.
+// Recipe is a recipe.
 type Recipe struct {
 	Rank
 	Title  string  `json:"title" css:"h3"`
@@ -162,8 +162,8 @@ type Recipe struct {
 	Rating float64 `json:"rating,omitempty" css:".rating@data-rating"`
 }
 
-// Pagination says where the other pages are. The starts are numbers for the engine's
-// own parameter: start at google, first (from 1) at bing.
+// Pagination links to the other pages. The starts are values of the engine's parameter: start for
+// google, first (from 1) for bing.
 type Pagination struct {
 	CurrentPage   int    `json:"current_page"`
 	NextPage      int    `json:"next_page,omitempty"`
@@ -202,7 +202,7 @@ type LightStory struct {
 	Date   string `json:"date"`
 }
 
-// Light leaves out everything but results and stories.
+// Light returns the short form.
 func (f Full) Light() Light {
 	l := Light{Organic: make([]LightResult, len(f.Organic))}
 	for i, o := range f.Organic {

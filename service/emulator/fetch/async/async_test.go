@@ -115,7 +115,7 @@ func TestSecretsGoWithTheFetch(t *testing.T) {
 	})
 }
 
-func TestWhatWasBegunIsMadeAgain(t *testing.T) {
+func TestUnfinishedFetchesAreRepeated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := statetest.Open(t, t.TempDir())
 		s := open(t, Config{State: d, Do: func(ctx context.Context, _ Ask, to *Recorder) {
@@ -184,7 +184,7 @@ func TestAnAnswerThatIsTooLargeIsSaid(t *testing.T) {
 	})
 }
 
-func TestRoomIsMadeByWhatWasCollected(t *testing.T) {
+func TestCollectedResponsesMakeRoom(t *testing.T) {
 	s := open(t, Config{Do: write("")})
 	s.Close() // what is submitted waits for the next start
 	now := time.Now()
@@ -253,7 +253,7 @@ func TestAllAnswersTogetherAreBounded(t *testing.T) {
 }
 
 // What was begun goes on while the rest is still being read.
-func TestManyThatGoOn(t *testing.T) {
+func TestManyUnfinishedFetchesAreRepeated(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	s := open(t, Config{State: d, Do: write("")})
 	s.Close()
@@ -361,7 +361,7 @@ func TestANoticeIsGivenUp(t *testing.T) {
 
 // A process that is killed while an answer comes in leaves half a body; so does one that
 // is killed between a body and the note that it is done.
-func TestABodyThatBelongsToNothingGoes(t *testing.T) {
+func TestBodiesWithoutAResponseAreRemoved(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	folder, err := d.Folder(bodies)
 	if err != nil {
@@ -379,7 +379,7 @@ func TestABodyThatBelongsToNothingGoes(t *testing.T) {
 	}
 }
 
-func TestWhatIsDroppedGoesFromDisk(t *testing.T) {
+func TestDroppedResponsesAreRemovedFromDisk(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := statetest.Open(t, t.TempDir())
 		s := open(t, Config{State: d, Do: write("page")})
@@ -427,7 +427,7 @@ func TestReadersDoNotWaitForTheDisk(t *testing.T) {
 }
 
 // A notice that was taken is noted while readers look.
-func TestANoticeThatIsBeingNotedHoldsUpNoReader(t *testing.T) {
+func TestWritingANoticeDoesNotDelayReaders(t *testing.T) {
 	d := statetest.Open(t, t.TempDir())
 	taken := make(chan struct{})
 	s := open(t, Config{State: d, Do: write("page"), Send: func(*http.Request) (*http.Response, error) {
