@@ -22,8 +22,7 @@ const (
 	defaultSessions = 4
 	defaultPages    = 4
 	defaultIdle     = time.Minute
-	// maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its
-	// memory.
+	// maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its memory.
 	maxPagesPerProcess = 200
 )
 
@@ -40,8 +39,7 @@ type Config struct {
 	Sessions int
 	// Pages bounds the pages rendered concurrently, all in one Chromium; 0 is 4.
 	Pages int
-	// Idle is how long the Chromium of the rendered pages waits for the next page; 0 is a
-	// minute.
+	// Idle is how long the Chromium of the rendered pages waits for the next page; 0 is a minute.
 	Idle time.Duration
 	// Captcha is how long a challenge may take after its box is ticked; 0 is 10 s.
 	Captcha time.Duration
@@ -148,8 +146,7 @@ func (b *Browsers) clear() error {
 	return nil
 }
 
-// Close ends every session and every process, waits for them and removes their
-// folders.
+// Close ends every session and every process, waits for them and removes their folders.
 func (b *Browsers) Close() error {
 	b.mu.Lock()
 	closed := b.closed
@@ -245,19 +242,15 @@ func (b *Browsers) give(w *worker) {
 	case b.shared != w:
 		b.work.Go(w.end)
 	default:
-		w.timer = time.AfterFunc(b.cfg.Idle, func() { b.expire(w) })
+		w.timer = time.AfterFunc(b.cfg.Idle, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			if !b.closed && b.shared == w && w.using == 0 {
+				b.shared = nil
+				b.work.Go(w.end)
+			}
+		})
 	}
-}
-
-// expire ends a Chromium that has been idle for too long.
-func (b *Browsers) expire(w *worker) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.closed || b.shared != w || w.using > 0 {
-		return
-	}
-	b.shared = nil
-	b.work.Go(w.end)
 }
 
 // end stops the process.

@@ -1,7 +1,6 @@
-// Package browser is the emulator's remote browser, on a real Chromium: pages after their
-// scripts ran, screenshots, and an entry for clients of the Chrome DevTools Protocol
-// (service.md 1; what the contract does not show follows the public documentation of a
-// service of this kind).
+// Package browser is the emulator's remote browser, on a real Chromium: pages after their scripts
+// ran, screenshots, and an entry for clients of the Chrome DevTools Protocol (service.md 1; what
+// the contract does not show follows the public documentation of a service of this kind).
 //
 // The emulator's fetch package calls [Browsers.Render] and [Browsers.Screenshot];
 // the server serves [Browsers.Entry] on the browser's port and lists

@@ -254,10 +254,9 @@ const primeHost = "egress.invalid"
 // emptyParams are the parameters of a command without parameters.
 var emptyParams = cdp.Empty{}
 
-// prime gives the browser context of a tab the login of its seat: it answers the egress's
-// demand for a login once. From then on Chromium's network stack sends the login with every
-// request of that browser context (pages, workers, sockets). Until then the context has no
-// network access.
+// prime gives the browser context of a tab the login of its seat: it answers the egress's demand
+// for a login once. From then on Chromium's network stack sends the login with every request of
+// that browser context (pages, workers, sockets). Until then the context has no network access.
 func (s *seat) prime(tab context.Context) error {
 	var answers sync.WaitGroup
 	defer answers.Wait()

@@ -37,8 +37,7 @@ type Grant struct {
 type Limits struct {
 	// Session bounds the whole session; 0 is 60 minutes.
 	Session time.Duration
-	// Inactivity bounds the time without a message or a byte from a target; 0 is 5
-	// minutes.
+	// Inactivity bounds the time without a message or a byte from a target; 0 is 5 minutes.
 	Inactivity time.Duration
 	// Domains is how many domains a session may navigate to; 0 is 1, negative is unlimited.
 	Domains int

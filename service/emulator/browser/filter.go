@@ -126,8 +126,7 @@ var domains = set(`Accessibility Animation Audits BackgroundService CSS CacheSto
 	Log Media Memory Network Overlay Page Performance PerformanceTimeline
 	Profiler Runtime Schema Security ServiceWorker Storage WebAudio WebAuthn`)
 
-// withheld lists the commands of those domains that access the machine's files and
-// certificates.
+// withheld lists the commands of those domains that access the machine's files and certificates.
 var withheld = set(`DOM.setFileInputFiles DOM.getFileInfo Page.handleFileChooser
 	Page.setDownloadBehavior Network.setCertificate Network.loadNetworkResourceToFile`)
 

@@ -18,8 +18,7 @@ const (
 	// startWait bounds the time from starting Chromium to its first answer, which may take
 	// some seconds on a busy machine.
 	startWait = 30 * time.Second
-	// keptOutput is how many bytes of Chromium's output the error of a failed start
-	// contains.
+	// keptOutput is how many bytes of Chromium's output the error of a failed start contains.
 	keptOutput = 2 << 10
 	// removeWait bounds the attempts to remove the folder of an ended Chromium, whose
 	// children may still write to it.

@@ -131,8 +131,8 @@ func (s *session) newContext(ctx context.Context, c command) (any, *protocolErro
 		return nil, refuse(codeServer, "the browser context was not made")
 	}
 	id := made.BrowserContextID
-	s.veil.cover(string(id))
-	defer s.veil.uncover(string(id))
+	s.veil.cover(string(id), true)
+	defer s.veil.cover(string(id), false)
 	if err := s.primeContext(ctx, id); err != nil {
 		return nil, refuse(codeServer, "the browser context has no way out")
 	}

@@ -116,8 +116,7 @@ func (t *tab) settle() error {
 	}
 }
 
-// look evaluates an expression in an isolated world, which the page's scripts cannot
-// manipulate.
+// look evaluates an expression in an isolated world, which the page's scripts cannot manipulate.
 func look[T any](ctx context.Context, expression string) (T, error) {
 	var zero T
 	frame := cdp.FrameID(chromedp.FromContext(ctx).Target.TargetID)

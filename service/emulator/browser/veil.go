@@ -22,8 +22,7 @@ type veil struct {
 	asked    map[int64]bool
 }
 
-// firstID is the first id of the emulator's commands on the client's plane. Clients count
-// from 1.
+// firstID is the first id of the emulator's commands on the client's plane. Clients count from 1.
 const firstID = 1 << 30
 
 func newVeil(s *session) *veil {
@@ -33,17 +32,11 @@ func newVeil(s *session) *veil {
 	}
 }
 
-// cover hides a browser context and its targets until uncover.
-func (v *veil) cover(browserContext string) {
+// cover hides a browser context and its targets, or shows them again.
+func (v *veil) cover(browserContext string, hidden bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.contexts[browserContext] = true
-}
-
-func (v *veil) uncover(browserContext string) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	delete(v.contexts, browserContext)
+	v.contexts[browserContext] = hidden
 }
 
 // locked reports whether a session of the client is attached to a hidden target.

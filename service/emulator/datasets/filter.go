@@ -28,10 +28,6 @@ type condition struct {
 	Filters  []condition `json:"filters"`
 }
 
-func operators() []string {
-	return []string{"=", "!=", "<", "<=", ">", ">=", "in", "not_in", "includes", "not_includes", "is_null", "is_not_null"}
-}
-
 // check says what is wrong with a filter. left is how many conditions it may still have.
 func (c condition) check(d jobs.Dataset, depth int, left *int) error {
 	if *left--; *left < 0 {
@@ -51,8 +47,9 @@ func (c condition) check(d jobs.Dataset, depth int, left *int) error {
 		}
 		return nil
 	}
+	operators := []string{"=", "!=", "<", "<=", ">", ">=", "in", "not_in", "includes", "not_includes", "is_null", "is_not_null"}
 	switch {
-	case !slices.Contains(operators(), c.Operator):
+	case !slices.Contains(operators, c.Operator):
 		return fmt.Errorf("operator %.40q is unknown", c.Operator)
 	case !d.HasPath("", c.Name) || strings.Contains(c.Name, "."):
 		return fmt.Errorf("field %.40q is unknown", c.Name)

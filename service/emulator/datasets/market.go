@@ -30,8 +30,7 @@ func (a *API) mountMarket(handle func(pattern string, h http.HandlerFunc)) {
 	handle("POST /datasets/filter", a.takes(a.serveFilter))
 	handle("POST /datasets/search/{id}", a.takes(a.serveSearch))
 	handle("GET /datasets/snapshots", a.serve(a.serveKept))
-	// Two documented paths that one pattern cannot tell apart: {id}/metadata and
-	// snapshots/{id}.
+	// Two documented paths that one pattern cannot tell apart: {id}/metadata and snapshots/{id}.
 	handle("GET /datasets/{id}/{part}", a.takes(a.serveOneOf))
 	handle("GET /datasets/snapshots/{id}/download", a.serve(a.serveSnapshot))
 	handle("GET /datasets/snapshots/{id}/parts", a.serve(a.serveParts))

@@ -41,8 +41,7 @@ var (
 	}
 )
 
-// Forms of a page beyond the target's own bytes (data_format, x-unblock-data-format,
-// brd_json).
+// Forms of a page beyond the target's own bytes (data_format, x-unblock-data-format, brd_json).
 const (
 	formMarkdown   = "markdown"
 	formScreenshot = "screenshot"

@@ -163,8 +163,7 @@ func (e expectation) String() string {
 	return "text " + e.Text
 }
 
-// parseExpectation reads {"element":"…"} or {"text":"…"}; its error continues
-// the header's name.
+// parseExpectation reads {"element":"…"} or {"text":"…"}; its error continues the header's name.
 func parseExpectation(v string) (expectation, error) {
 	form := errors.New(`must be {"element":"a CSS selector"} or {"text":"…"}`)
 	var fields map[string]string

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"regexp"
 	"slices"
@@ -43,34 +44,21 @@ func nameWords(name string) []string {
 }
 
 // factName is the name of a fact that has synonyms.
-func factName(name string) string {
-	switch name {
-	case "title", "headline":
-		return "name"
-	case "link", "source":
-		return "url"
-	case "summary":
-		return "description"
-	case "section":
-		return "category"
-	case "date", "publication", "updated":
-		return "published"
-	case "publication year":
-		return "published year"
-	case "cost", "prices":
-		return "price"
-	case "stars", "score", "rated", "ratings":
-		return "rating"
-	case "stock", "available":
-		return "availability"
-	case "byline", "writer":
-		return "author"
-	case "mail":
-		return "email"
-	case "telephone":
-		return "phone"
-	}
-	return name
+func factName(name string) string { return cmp.Or(synonyms[name], name) }
+
+var synonyms = map[string]string{
+	"title": "name", "headline": "name",
+	"link": "url", "source": "url",
+	"summary": "description",
+	"section": "category",
+	"date":    "published", "publication": "published", "updated": "published",
+	"publication year": "published year",
+	"cost":             "price", "prices": "price",
+	"stars": "rating", "score": "rating", "rated": "rating", "ratings": "rating",
+	"stock": "availability", "available": "availability",
+	"byline": "author", "writer": "author",
+	"mail":      "email",
+	"telephone": "phone",
 }
 
 // isItself reports whether a column's first word names the document itself, as in

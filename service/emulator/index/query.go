@@ -9,9 +9,8 @@ import (
 // maxTerms bounds the different words of a text that are looked up.
 const maxTerms = 64
 
-// query is a parsed search text: "quoted words" must occur as they are, -word must not
-// occur, site:host narrows to a host and its subdomains. A document matches if it has any of
-// the terms.
+// query is a parsed search text: "quoted words" must occur as they are, -word must not occur,
+// site:host narrows to a host and its subdomains. A document matches if it has any of the terms.
 type query struct {
 	terms, phrases, without []string
 	site                    string

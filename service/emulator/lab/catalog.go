@@ -78,18 +78,7 @@ func productWhere(is func(product) bool) (product, bool) {
 	return product{}, false
 }
 
-// productAt finds a product by its number.
-func productAt(n int) (product, bool) {
-	return productWhere(func(p product) bool { return p.N == n })
-}
-
-// productOf finds a product by its name in lower case.
-func productOf(topic string) (product, bool) {
-	return productWhere(func(p product) bool { return strings.EqualFold(p.Name, topic) })
-}
-
-// ID is how the shop's boxes name a product: its number, or the article number of a
-// variant.
+// ID is how the shop's boxes name a product: its number, or the article number of a variant.
 func (p product) ID() string {
 	if p.variant != "" {
 		return p.SKU

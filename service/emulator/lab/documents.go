@@ -67,7 +67,7 @@ func (a *article) Paragraphs() []string {
 
 // Product is the product of the shop that the article is about, or nil.
 func (a *article) Product() *product {
-	if p, ok := productOf(a.Topic); ok {
+	if p, ok := productWhere(func(p product) bool { return strings.EqualFold(p.Name, a.Topic) }); ok {
 		return &p
 	}
 	return nil

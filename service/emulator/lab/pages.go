@@ -213,22 +213,14 @@ type town struct {
 }
 
 func townOf(country string) town {
-	switch country {
-	case "us":
-		return town{"Chicago", "IL", "Illinois", "60601", "America/Chicago", 41.88, -87.62}
-	case "de":
-		return town{"Hamburg", "HH", "Hamburg", "20095", "Europe/Berlin", 53.55, 9.99}
-	case "gb":
-		return town{"London", "ENG", "England", "EC1A", "Europe/London", 51.51, -0.12}
-	case "jp":
-		return town{"Tokyo", "13", "Tokyo", "100-0001", "Asia/Tokyo", 35.68, 139.69}
-	case "br":
-		return town{"Recife", "PE", "Pernambuco", "50010", "America/Recife", -8.05, -34.88}
-	case "fr":
-		return town{"Lyon", "ARA", "Auvergne-Rhone-Alpes", "69001", "Europe/Paris", 45.76, 4.84}
-	default:
-		return town{}
-	}
+	return map[string]town{
+		"us": {"Chicago", "IL", "Illinois", "60601", "America/Chicago", 41.88, -87.62},
+		"de": {"Hamburg", "HH", "Hamburg", "20095", "Europe/Berlin", 53.55, 9.99},
+		"gb": {"London", "ENG", "England", "EC1A", "Europe/London", 51.51, -0.12},
+		"jp": {"Tokyo", "13", "Tokyo", "100-0001", "Asia/Tokyo", 35.68, 139.69},
+		"br": {"Recife", "PE", "Pernambuco", "50010", "America/Recife", -8.05, -34.88},
+		"fr": {"Lyon", "ARA", "Auvergne-Rhone-Alpes", "69001", "Europe/Paris", 45.76, 4.84},
+	}[country]
 }
 
 // privateASN is the first number of the private range (RFC 6996).

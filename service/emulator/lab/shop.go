@@ -57,8 +57,7 @@ func (s *site) category(w http.ResponseWriter, r *http.Request) {
 	s.shelf(w, r, capital(name), slices.DeleteFunc(catalog(), func(p product) bool { return p.Category != name }))
 }
 
-// shopSearch finds products that have every word of the query in their name or
-// category.
+// shopSearch finds products that have every word of the query in their name or category.
 func (s *site) shopSearch(w http.ResponseWriter, r *http.Request) {
 	q := repeatable(r.URL.Query().Get("q"))
 	asked := words(q)
@@ -95,7 +94,7 @@ func (s *site) productPage(w http.ResponseWriter, r *http.Request) {
 	sku := r.PathValue("sku")
 	p, found := productWhere(func(p product) bool { return p.SKU == sku })
 	if n, err := strconv.Atoi(r.PathValue("n")); err == nil {
-		p, found = productAt(n)
+		p, found = productWhere(func(p product) bool { return p.N == n })
 	}
 	if !found {
 		page(w, http.StatusNotFound, "Not found", "<h1>404</h1>\n<p>The shop has no such product.</p>\n")

@@ -156,19 +156,12 @@ func large(w http.ResponseWriter, r *http.Request) {
 	block := bytes.Repeat(fmt.Appendf(nil, "%-*s\n", line-1, "000000000 the quick brown fox jumps over the lazy dog"), perBlock)
 	for n, left := 0, mb<<20; left > 0; left -= len(block) {
 		for i := range perBlock {
-			putNumber(block[i*line:i*line+9], n)
+			copy(block[i*line:], fmt.Appendf(nil, "%09d", n))
 			n++
 		}
 		if _, err := w.Write(block); err != nil {
 			return
 		}
-	}
-}
-
-func putNumber(dst []byte, n int) {
-	for i := len(dst) - 1; i >= 0; i-- {
-		dst[i] = byte('0' + n%10)
-		n /= 10
 	}
 }
 

@@ -65,7 +65,7 @@ func (p *Proxy) connect(w http.ResponseWriter, r *http.Request, v *Visit, l *log
 		return // the server is shutting down; add closed both
 	}
 	// The client may have sent more already, such as its ClientHello: buffered holds it.
-	if err := writeEstablished(conn, h); err != nil {
+	if err := writeHead(conn, "200 Connection established", h); err != nil {
 		p.conf.Hooks.done(v, Outcome{Status: http.StatusOK, Cut: true})
 		p.tunnels.drop(c, target)
 		return
@@ -97,10 +97,6 @@ func (p *Proxy) describe(h http.Header, v *Visit) {
 	if v.Flags.Debug == "full" {
 		h.Set("x-brd-timeline", "init:0,ready:"+strconv.FormatInt(time.Since(v.Began).Milliseconds(), 10))
 	}
-}
-
-func writeEstablished(c net.Conn, h http.Header) error {
-	return writeHead(c, "200 Connection established", h)
 }
 
 // writeHead writes the head of an answer to a hijacked connection.

@@ -149,8 +149,7 @@ func (p *Proxy) outgoing(w http.ResponseWriter, r *http.Request, v *Visit, upgra
 	return fwd
 }
 
-// transport returns the client side for a visit's target, with the client's version of
-// HTTP.
+// transport returns the client side for a visit's target, with the client's version of HTTP.
 func (p *Proxy) transport(v *Visit, version int) http.RoundTripper {
 	switch {
 	case v.guest != nil:

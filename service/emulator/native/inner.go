@@ -35,7 +35,7 @@ func (p *Proxy) resign(c *tunnelled) {
 	first, err := c.r.Peek(1)
 	if err != nil {
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
-		p.tunnels.drop(c, nil)
+		p.tunnels.drop(c)
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
@@ -43,7 +43,7 @@ func (p *Proxy) resign(c *tunnelled) {
 	if first[0] == recordTypeHandshake {
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK}) // each request inside is a visit
 		if !p.resigned.give(&ownedConn{tunnelled: c, t: &p.tunnels}) {
-			p.tunnels.drop(c, nil)
+			p.tunnels.drop(c)
 		}
 		return
 	}
@@ -52,9 +52,9 @@ func (p *Proxy) resign(c *tunnelled) {
 		p.refuseInside(c, route.RefusalOf(err), 'A' <= first[0] && first[0] <= 'Z')
 		return
 	}
-	if !p.tunnels.join(target) {
+	if !p.tunnels.add(target) {
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Cut: true})
-		p.tunnels.drop(c, nil)
+		p.tunnels.drop(c)
 		return
 	}
 	p.tunnel(c, target)
@@ -63,7 +63,7 @@ func (p *Proxy) resign(c *tunnelled) {
 // refuseInside ends a connection that is already open. It tells the reason to clients that
 // speak HTTP without TLS; others would not understand it.
 func (p *Proxy) refuseInside(c *tunnelled, r answer.Refusal, speaksHTTP bool) {
-	defer p.tunnels.drop(c, nil)
+	defer p.tunnels.drop(c)
 	if !speaksHTTP {
 		p.conf.Hooks.done(c.visit, Outcome{Status: http.StatusOK, Code: r.Code, Cut: true})
 		return
@@ -149,10 +149,6 @@ type handover struct {
 	once  sync.Once
 }
 
-func newHandover() *handover {
-	return &handover{conns: make(chan net.Conn), done: make(chan struct{})}
-}
-
 func (h *handover) give(c net.Conn) bool {
 	select {
 	case h.conns <- c:
@@ -186,6 +182,6 @@ type ownedConn struct {
 }
 
 func (c *ownedConn) Close() error {
-	c.once.Do(func() { c.t.drop(c.tunnelled, nil) })
+	c.once.Do(func() { c.t.drop(c.tunnelled) })
 	return nil
 }

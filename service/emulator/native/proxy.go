@@ -56,7 +56,7 @@ type Proxy struct {
 // New makes a proxy whose work ends with ctx. The caller has to call [Proxy.Run] and to serve
 // [Proxy.ServeHTTP].
 func New(ctx context.Context, conf Config) *Proxy {
-	p := &Proxy{conf: conf, ctx: ctx, ids: route.NewIDs(), resigned: newHandover()}
+	p := &Proxy{conf: conf, ctx: ctx, ids: route.NewIDs(), resigned: &handover{conns: make(chan net.Conn), done: make(chan struct{})}}
 	p.conf.Handshake = cmp.Or(conf.Handshake, DefaultHandshake)
 	p.tunnels.idle = conf.TunnelIdle
 	p.inner = p.newInner()

@@ -63,7 +63,7 @@ func (p *Proxy) ServeSOCKS(ln net.Listener) error {
 			return fmt.Errorf("accepting SOCKS5: %w", err)
 		}
 		c := &tunnelled{Conn: conn, r: bufio.NewReader(conn)}
-		if p.tunnels.add(c, nil) {
+		if p.tunnels.add(c) {
 			go p.serveSOCKS(c)
 		}
 	}
@@ -72,7 +72,7 @@ func (p *Proxy) ServeSOCKS(ln net.Listener) error {
 // serveSOCKS serves one connection, which belongs to the tunnels.
 func (p *Proxy) serveSOCKS(c *tunnelled) {
 	if err := c.SetDeadline(time.Now().Add(p.conf.Handshake)); err != nil {
-		p.tunnels.drop(c, nil)
+		p.tunnels.drop(c)
 		return
 	}
 	target, refused := p.socksOpen(c)
@@ -127,7 +127,7 @@ func (p *Proxy) socksOpen(c *tunnelled) (target net.Conn, err error) {
 		_, _ = c.Write(socksReply(socksCode(*refused), netip.AddrPort{}))
 		return target, *refused
 	}
-	if target != nil && !p.tunnels.join(target) {
+	if target != nil && !p.tunnels.add(target) {
 		return nil, net.ErrClosed
 	}
 	if _, err := c.Write(socksReply(socksOK, netip.AddrPortFrom(c.visit.Exit.Addr, 0))); err != nil {

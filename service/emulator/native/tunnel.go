@@ -2,6 +2,7 @@ package native
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"io"
 	"maps"
@@ -89,54 +90,46 @@ func (p *buffers) get(size int) *[]byte {
 
 func (p *buffers) put(b *[]byte) { p.pool.Put(b) }
 
-// add registers a connection and its target, which may be nil. It returns false if the server
-// is shutting down, and has closed both then.
-func (t *tunnels) add(c, target net.Conn) bool {
+// add registers connections; a missing target is nil. It returns false if the server is shutting
+// down, and has closed them then.
+func (t *tunnels) add(conns ...net.Conn) bool {
+	conns = present(conns)
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
-		c.Close()
-		if target != nil {
-			target.Close()
-		}
+		closeConns(conns)
 		return false
 	}
 	if t.conns == nil {
 		t.conns = map[net.Conn]struct{}{}
 	}
-	t.conns[c] = struct{}{}
-	if target != nil {
-		t.conns[target] = struct{}{}
+	for _, c := range conns {
+		t.conns[c] = struct{}{}
 	}
-	t.wg.Add(1)
+	t.wg.Add(len(conns))
 	return true
 }
 
-// join registers a target that was dialled later; it returns false as add does.
-func (t *tunnels) join(target net.Conn) bool {
+// drop closes and removes connections that were added.
+func (t *tunnels) drop(conns ...net.Conn) {
+	conns = present(conns)
+	closeConns(conns)
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.closed {
-		target.Close()
-		return false
-	}
-	t.conns[target] = struct{}{}
-	return true
-}
-
-// drop closes and removes the connections of add and join.
-func (t *tunnels) drop(c, target net.Conn) {
-	c.Close()
-	if target != nil {
-		target.Close()
-	}
-	t.mu.Lock()
-	delete(t.conns, c)
-	if target != nil {
-		delete(t.conns, target)
+	for _, c := range conns {
+		delete(t.conns, c)
 	}
 	t.mu.Unlock()
-	t.wg.Done()
+	t.wg.Add(-len(conns))
+}
+
+func present(conns []net.Conn) []net.Conn {
+	return slices.DeleteFunc(conns, func(c net.Conn) bool { return c == nil })
+}
+
+func closeConns(conns []net.Conn) {
+	for _, c := range conns {
+		c.Close()
+	}
 }
 
 // closeAll closes every tunnel and waits for its goroutines.
@@ -146,9 +139,7 @@ func (t *tunnels) closeAll() {
 	conns := slices.Collect(maps.Keys(t.conns))
 	t.mu.Unlock()
 	// Not under the lock: closing a re-signed connection calls drop.
-	for _, c := range conns {
-		c.Close()
-	}
+	closeConns(conns)
 	t.wg.Wait()
 }
 
@@ -156,11 +147,7 @@ func (t *tunnels) closeAll() {
 // time. The caller drops both connections after it has ended the visit, so that closeAll
 // returns after all visits have ended.
 func (t *tunnels) pipe(c *tunnelled, target net.Conn, b bill) Outcome {
-	idle := t.idle
-	if idle == 0 {
-		idle = DefaultTunnelIdle
-	}
-	l := &line{t: t, idle: idle, bill: b}
+	l := &line{t: t, idle: cmp.Or(t.idle, DefaultTunnelIdle), bill: b}
 	l.touch(time.Now())
 	var up, down int64
 	var upErr, downErr error

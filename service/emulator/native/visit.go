@@ -53,8 +53,7 @@ type Visit struct {
 
 // Outcome is how a visit ended.
 type Outcome struct {
-	// Status is the answer's; 200 for a tunnel that was opened. Code is the code of a
-	// refusal.
+	// Status is the answer's; 200 for a tunnel that was opened. Code is the code of a refusal.
 	Status int
 	Code   string
 	// Up and Down count the bytes of bodies, or of a tunnel, towards and from the target.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/JohannesKaufmann/html-to-markdown/v2/converter"
@@ -42,6 +43,7 @@ func MarkdownOf(doc *html.Node, pageURL string) (string, error) {
 func absolute(doc *html.Node, pageURL string) {
 	b := baseOf(doc, pageURL)
 	left := maxAddresses
+	schemes := []string{"", "http", "https", "mailto", "tel", "ftp"} // without code
 	for n := range doc.Descendants() {
 		if n.Type != html.ElementNode {
 			continue
@@ -62,7 +64,7 @@ func absolute(doc *html.Node, pageURL string) {
 					continue
 				}
 				u := resolve(b, a.Val)
-				if u == nil || !harmless(u.Scheme) {
+				if u == nil || !slices.Contains(schemes, u.Scheme) {
 					continue
 				}
 				a.Val = u.String()
@@ -72,12 +74,4 @@ func absolute(doc *html.Node, pageURL string) {
 		}
 		n.Attr = kept
 	}
-}
-
-func harmless(scheme string) bool {
-	switch scheme {
-	case "", "http", "https", "mailto", "tel", "ftp":
-		return true
-	}
-	return false
 }

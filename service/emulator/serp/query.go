@@ -210,15 +210,7 @@ func vertical(v url.Values) string {
 	case "nws", "isch", "vid", "shop", "lcl":
 		return t
 	}
-	switch v.Get("udm") {
-	case "2":
-		return "isch"
-	case "28":
-		return "shop"
-	case "39":
-		return "vid"
-	}
-	return ""
+	return map[string]string{"2": "isch", "28": "shop", "39": "vid"}[v.Get("udm")]
 }
 
 // device reads brd_mobile (public documentation: 0, 1, ios, ipad, android, …).
@@ -226,8 +218,6 @@ func device(s string) string {
 	switch strings.ToLower(s) {
 	case "", "0":
 		return Desktop
-	case "1":
-		return "mobile"
 	case "ios", "iphone", "ipad", "android", "android_tablet":
 		return strings.ToLower(s)
 	}

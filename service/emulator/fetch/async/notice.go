@@ -30,8 +30,7 @@ const (
 	maxAck     = 64 << 10
 )
 
-// notice is the body of a notification. It says where to collect the page (public
-// documentation).
+// notice is the body of a notification. It says where to collect the page (public documentation).
 type notice struct {
 	Status     string          `json:"status"`
 	ResponseID string          `json:"response_id"`
@@ -39,9 +38,8 @@ type notice struct {
 	HookData   json.RawMessage `json:"hook_data,omitempty"`
 }
 
-// tell sends the notice until the receiver acknowledges it, at most once for each wait and
-// once more, and keeps the outcome. If the process dies in between, the next one sends it
-// again.
+// tell sends the notice until the receiver acknowledges it, at most once for each wait and once
+// more, and keeps the outcome. If the process dies in between, the next one sends it again.
 func (s *Store) tell(id string, done response) {
 	n := notice{Status: statusWord(done), ResponseID: id, RequestURL: done.URL, HookData: done.Hook.Payload}
 	for i := 0; ; i++ {

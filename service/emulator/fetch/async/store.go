@@ -124,8 +124,7 @@ func (s *Store) Close() {
 	s.wg.Wait()
 }
 
-// Submit takes a fetch and gives the id of its response. Errors: [ErrFull], or the
-// disk's.
+// Submit takes a fetch and gives the id of its response. Errors: [ErrFull], or the disk's.
 func (s *Store) Submit(a Ask) (string, error) {
 	s.expire()
 	if err := s.room(); err != nil {
@@ -227,12 +226,11 @@ func (s *Store) Collect(id, zone string) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the response: %w", err)
 	}
-	return &Answer{Zone: r.Zone, Status: r.Status, Header: r.Header, Body: f}, nil
+	return &Answer{Status: r.Status, Header: r.Header, Body: f}, nil
 }
 
 // Answer is a fetch's answer as it was.
 type Answer struct {
-	Zone   string
 	Status int
 	Header http.Header
 	Body   *os.File
