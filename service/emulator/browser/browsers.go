@@ -253,7 +253,6 @@ func (b *Browsers) give(w *worker) {
 	}
 }
 
-// end stops the process.
 func (w *worker) end() {
 	w.chrom.end()
 	w.stop()

@@ -117,7 +117,6 @@ func watch[T comparable](tab context.Context, limit time.Duration, expression st
 	}
 }
 
-// errNoPage means that Chromium started without a page.
 var errNoPage = errors.New("the browser has no page")
 
 // autoWait is how long after a navigation the session looks for a challenge without a command.
@@ -208,7 +207,6 @@ func (s *session) report(id target.ID, end solution) {
 	}
 }
 
-// captchaResult encodes an outcome in the shape of public documentation.
 func captchaResult(end solution) map[string]any {
 	result := map[string]any{"status": end.status, "type": nil, "error": nil}
 	if end.kind != "" {
@@ -251,7 +249,6 @@ func (s *session) solveCaptcha(ctx context.Context, c command) (any, *protocolEr
 	return captchaResult(end), nil
 }
 
-// setAutoSolve answers Captcha.setAutoSolve{autoSolve}.
 func (s *session) setAutoSolve(_ context.Context, c command) (any, *protocolError) {
 	var p struct {
 		AutoSolve bool `json:"autoSolve"`

@@ -164,7 +164,6 @@ func (s *seat) DialContext(ctx context.Context, network, addr string) (net.Conn,
 	return &counted{conn, s, addr, context.AfterFunc(s.ctx, func() { conn.Close() })}, nil
 }
 
-// counted counts the bytes of a connection to a target.
 type counted struct {
 	net.Conn
 	seat *seat
@@ -241,7 +240,6 @@ func (e *egress) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// proxyLogin reads a Basic login.
 func proxyLogin(header string) (user, password string, ok bool) {
 	r := http.Request{Header: http.Header{"Authorization": {header}}}
 	return r.BasicAuth()
@@ -251,7 +249,6 @@ func proxyLogin(header string) (user, password string, ok bool) {
 // it.
 const primeHost = "egress.invalid"
 
-// emptyParams are the parameters of a command without parameters.
 var emptyParams = cdp.Empty{}
 
 // prime gives the browser context of a tab the login of its seat: it answers the egress's demand

@@ -192,7 +192,6 @@ func (b *Browsers) refuseStart(w http.ResponseWriter, err error) {
 	answer.Refuse(w, answer.NewRefusal(http.StatusServiceUnavailable, code, text, basisNoWorker))
 }
 
-// errNoFree means that all browsers are in use.
 var errNoFree = errors.New("no free browser")
 
 // connect upgrades a request to a session and serves it until its end.

@@ -27,7 +27,6 @@ type events struct {
 	lost      bool                  // the current document is the browser's error page
 }
 
-// document is one document of the main frame.
 type document struct {
 	response *network.Response
 	failure  string // Chromium's error text

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// command is one message of a client.
 type command struct {
 	id      json.RawMessage // an integer
 	method  string
@@ -82,7 +81,6 @@ func (c command) read(v any) *protocolError {
 	return nil
 }
 
-// encode encodes the command for Chromium.
 func (c command) encode() []byte {
 	out := append([]byte(`{"id":`), c.id...)
 	out = append(append(out, `,"method":`...), quoted(c.method)...)
@@ -171,7 +169,6 @@ func screen(c command) (command, *protocolError) {
 	return c, nil
 }
 
-// object returns the command's parameters by name.
 func (c command) object() map[string]json.RawMessage {
 	fields := map[string]json.RawMessage{}
 	if c.params != nil {
@@ -238,7 +235,6 @@ func noDownloads(c command) (command, *protocolError) {
 	return only("behavior", "browserContextId", "eventsEnabled")(c.with(fields))
 }
 
-// withoutFiles refuses dropping files on a page.
 func withoutFiles(c command) (command, *protocolError) {
 	fields := c.object()
 	var data map[string]json.RawMessage

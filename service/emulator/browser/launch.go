@@ -25,7 +25,6 @@ const (
 	removeWait = 5 * time.Second
 )
 
-// chromium is one running Chromium with its folder.
 type chromium struct {
 	cmd  *exec.Cmd
 	dir  string

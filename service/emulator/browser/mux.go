@@ -110,7 +110,6 @@ func (m *mux) close(reason error) {
 	m.rw.Close()
 }
 
-// send writes one message.
 func (m *mux) send(msg []byte) error {
 	m.write.Lock()
 	defer m.write.Unlock()
@@ -203,7 +202,6 @@ func (p *plane) receive(ctx context.Context) ([]byte, error) {
 	}
 }
 
-// errMessageSize means that a message exceeds its bound.
 var errMessageSize = errors.New("the message is too long")
 
 // readMessage reads up to the zero byte that ends a message.
@@ -224,7 +222,6 @@ func readMessage(r *bufio.Reader, bound int) ([]byte, error) {
 	}
 }
 
-// quoted encodes s as a JSON string.
 func quoted(s string) json.RawMessage {
 	raw, err := json.Marshal(s)
 	if err != nil { // a string always has a JSON form

@@ -78,7 +78,6 @@ func (b *Browsers) Screenshot(ctx context.Context, req Request) (Result, error) 
 	return b.open(ctx, req, (*tab).picture)
 }
 
-// tab is a page while it is opened.
 type tab struct {
 	ctx    context.Context // chromedp's, with the timeout of the page
 	req    Request
@@ -181,7 +180,6 @@ func (t *tab) furnish() error {
 	return err
 }
 
-// load navigates and waits until the page is complete.
 func (t *tab) load() error {
 	nav, err := chromedp.Call(t.ctx, page.Navigate, page.NavigateParams{URL: t.req.URL})
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// versionWait bounds asking Chromium for its version.
 const versionWait = 20 * time.Second
 
 // product returns Chromium's version, like "156.0.8078.79". It asks Chromium once.

@@ -232,7 +232,6 @@ func (s *session) farewell() {
 	_ = ws.WriteFrame(s.conn, ws.NewCloseFrame(ws.NewCloseFrameBody(code, text)))
 }
 
-// write sends one message to the client.
 func (s *session) write(op ws.OpCode, msg []byte) error {
 	s.writes.Lock()
 	defer s.writes.Unlock()
@@ -349,7 +348,6 @@ func (s *session) navigates(c command) *protocolError {
 	return nil
 }
 
-// downstream passes Chromium's messages on.
 func (s *session) downstream() {
 	secret := []byte(s.seat.secret())
 	masked := bytes.Repeat([]byte("*"), len(secret))

@@ -129,7 +129,6 @@ func look[T any](ctx context.Context, expression string) (T, error) {
 	}))
 }
 
-// expect waits for the expected content of the page.
 func (t *tab) expect() error {
 	var found string
 	want := t.req.Expect
@@ -165,7 +164,6 @@ const markup = `(bound => {
 	return (document.doctype ? new XMLSerializer().serializeToString(document.doctype) + "\n" : "") + html;
 })`
 
-// document returns the page's body, see [Result].
 func (t *tab) document() ([]byte, error) {
 	p := t.events.progress()
 	if p.response == nil || p.response.MimeType == "" {
@@ -199,7 +197,6 @@ func errTooLong() error {
 	return &PageError{Code: CodeDocumentLoad, Text: fmt.Sprintf("the page is longer than %d MiB", MaxBody>>20)}
 }
 
-// picture returns a PNG of the whole page.
 func (t *tab) picture() ([]byte, error) {
 	m, err := chromedp.Call(t.ctx, page.GetLayoutMetrics, emptyParams)
 	if err != nil {

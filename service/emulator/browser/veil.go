@@ -46,7 +46,6 @@ func (v *veil) locked(session string) bool {
 	return v.shut[session]
 }
 
-// target returns the target of a client's session.
 func (v *veil) target(session string) (string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -141,7 +141,6 @@ func unusable(snap jobs.Snapshot, err error) error {
 	return err
 }
 
-// give answers with v as JSON.
 func give(w http.ResponseWriter, basis string, v any) error {
 	answer.JSON(w, http.StatusOK, basis, v)
 	return nil

@@ -69,7 +69,6 @@ func (a *API) serveDeliver(w http.ResponseWriter, r *http.Request) error {
 	return give(w, basisDeliver, map[string]string{"delivery_id": d.ID})
 }
 
-// readOrder reads what to deliver, and where.
 func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapshot) (m deliver.Message, err error) {
 	if v := r.URL.Query().Get("notify"); v != "" && v != "true" && v != "false" {
 		return m, refused("notify", "Not supported by this emulator")
@@ -118,7 +117,6 @@ func (a *API) readOrder(w http.ResponseWriter, r *http.Request, snap jobs.Snapsh
 	return m, nil
 }
 
-// attempt is the JSON form of one POST.
 type attempt struct {
 	At     time.Time `json:"ts"`
 	Part   int       `json:"part"`

@@ -107,7 +107,6 @@ func (c condition) matches(r map[string]any) bool {
 	}
 }
 
-// compare orders two numbers or two texts.
 func compare(a, b any) (order int, ok bool) {
 	if x, isNumber := a.(float64); isNumber {
 		y, ok := b.(float64)

@@ -109,7 +109,6 @@ func bodyError(err, otherwise error) error {
 	}
 }
 
-// readArray reads an array of inputs.
 func readArray(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	var inputs []json.RawMessage
 	if _, err := dec.ReadToken(); err != nil {
@@ -136,7 +135,6 @@ func tooMany() error {
 	return refused("input", fmt.Sprintf("More than %d inputs", jobs.MaxInputs))
 }
 
-// readObject reads an object with input, and settings.
 func readObject(dec *jsontext.Decoder, s *settings) (inputs []json.RawMessage, err error) {
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, err
@@ -190,7 +188,6 @@ func readInputField(dec *jsontext.Decoder) ([]json.RawMessage, error) {
 	return nil, refused("input", "Must be an array")
 }
 
-// shortened bounds the part of a request that an answer repeats.
 func shortened(s string) string { return answer.Shortened(s, 100) }
 
 // setField reads a setting of a body, where settings are fields.
@@ -278,7 +275,6 @@ func readForm(body io.Reader, boundary string, s *settings) ([]json.RawMessage, 
 	return nil, refused("body", fmt.Sprintf("More than %d fields", maxFormFields))
 }
 
-// formError is the answer to an error of a form's reader.
 func formError(err error) error { return bodyError(err, errAttachments()) }
 
 // readCSV makes an input of every row; the first row has the names. It leaves out empty
@@ -345,7 +341,6 @@ func (r *rowReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// columns are the names of the first row.
 func columns(head []string) ([]string, error) {
 	names := slices.Clone(head)
 	if len(names) > maxColumns {

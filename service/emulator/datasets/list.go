@@ -23,7 +23,6 @@ type listed struct {
 	Size    int         `json:"dataset_size"`
 }
 
-// filter chooses among the snapshots.
 type filter struct {
 	dataset, status string
 	from, to        time.Time // to is exclusive; zero is no bound

@@ -50,7 +50,6 @@ func (a *API) serveOneOf(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// filterOf reads the filter of a dataset.
 func (a *API) filterOf(id string, raw jsontext.Value) (c condition, err error) {
 	if id == "" {
 		return c, badRequest("dataset missing")

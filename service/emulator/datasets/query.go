@@ -49,7 +49,6 @@ func (a *API) ignore(w http.ResponseWriter) func(name string) {
 	return func(name string) { answer.NoteUnknown(w, "query parameter "+name) }
 }
 
-// text keeps a value that passes the checks.
 func text(to *string, checks ...func(v string) (reason string)) func(string) string {
 	return func(v string) string {
 		for _, check := range checks {
@@ -62,7 +61,6 @@ func text(to *string, checks ...func(v string) (reason string)) func(string) str
 	}
 }
 
-// oneOf checks that a value is one of a few words.
 func oneOf(reason string, words ...string) func(string) string {
 	return func(v string) string {
 		if slices.Contains(words, v) {
@@ -106,7 +104,6 @@ func (a *API) takes(do endpoint, names ...string) http.HandlerFunc {
 	})
 }
 
-// readBody reads a body that is an object.
 func (a *API) readBody(w http.ResponseWriter, r *http.Request, most int64) (*document.Table, error) {
 	body, err := document.Body(w, r, most, a.conf.Loose)
 	if err != nil {
@@ -141,7 +138,6 @@ func finish(w http.ResponseWriter, t *document.Table) error {
 	return nil
 }
 
-// maxFaults bounds the list of what is wrong with a body.
 const maxFaults = 100
 
 func sentence(reason string) string { return strings.ToUpper(reason[:1]) + reason[1:] }

@@ -30,14 +30,12 @@ func (a *API) serveProgress(w http.ResponseWriter, r *http.Request) error {
 	return give(w, answer.BasisProgress, v)
 }
 
-// choice is the query of a download.
 type choice struct {
 	format   string
 	compress bool
 	slice    jobs.Slice
 }
 
-// readChoice reads the query of a download.
 func (a *API) readChoice(w http.ResponseWriter, q url.Values, c *choice) error {
 	compress := ""
 	name, reason := parameters{

@@ -64,7 +64,6 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// readSpec reads query and body.
 func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error) {
 	s := settings{spec: jobs.Spec{Format: "json"}, loose: a.conf.Loose}
 	q := r.URL.Query()

@@ -18,7 +18,6 @@ const (
 	maxHeaders = 100
 )
 
-// call is one checked fetch of the API.
 type call struct {
 	zone, format string
 	method       string
@@ -58,7 +57,6 @@ const (
 
 func (e endpoint) async() bool { return e != atRequest }
 
-// parser reads the fields of one call.
 type parser struct {
 	at      endpoint
 	loose   bool

@@ -238,7 +238,6 @@ func (p *parser) header(name, v string) {
 	}
 }
 
-// unblock reads a header for the service.
 func (p *parser) unblock(name, v string) {
 	h, ok := unblockHeaders[name]
 	switch {

@@ -30,7 +30,6 @@ const (
 	userAgent = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 )
 
-// task is one running fetch.
 type task struct {
 	f    *Fetcher
 	zone account.Zone
@@ -218,7 +217,6 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// unlocker gets past the blocks of each hop.
 type unlocker struct{ next http.RoundTripper }
 
 func (u unlocker) RoundTrip(req *http.Request) (*http.Response, error) {

@@ -20,7 +20,6 @@ const (
 	freeInflated = 1 << 20
 )
 
-// errBomb means that a compressed body exceeds these bounds.
 var errBomb = errors.New("the target's compressed body grows beyond bounds")
 
 // inflated removes a body's Content-Encoding if it is gzip or deflate. Callers that read a body's

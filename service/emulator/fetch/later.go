@@ -23,7 +23,6 @@ import (
 // hours at its peaks; here an endless target is cut.
 const laterTimeout = 10 * time.Minute
 
-// maxHookBytes bounds the data that the notice repeats.
 const maxHookBytes = 16 << 10
 
 // OpenLater loads the stored asynchronous fetches and continues them. It is called once, when
@@ -71,7 +70,6 @@ func (f *Fetcher) serveReq(w http.ResponseWriter, r *http.Request, at endpoint) 
 	f.serve(w, r, at, fields, notes)
 }
 
-// submit takes an asynchronous call and answers with its response id.
 func (f *Fetcher) submit(w http.ResponseWriter, r *http.Request, z account.Zone, c call, fields *document.Table, at endpoint) {
 	if at != atAsync && z.Product != "unlocker" && z.Product != "serp" {
 		answer.Text(w, http.StatusBadRequest, answer.BasisAsync, fmt.Sprintf("zone %q is of product %s: this endpoint is for unlocker and SERP zones", z.Name, z.Product))

@@ -18,7 +18,6 @@ const (
 	rendering           // browser: the page as Chromium has it after its scripts
 )
 
-// product is how a product answers with pages.
 type product struct {
 	behaviour behaviour
 	basis     string

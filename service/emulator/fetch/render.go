@@ -148,7 +148,6 @@ func (t *task) expected(ctx context.Context, resp *http.Response) (*http.Respons
 	return got, err
 }
 
-// maxExpectBytes bounds what x-unblock-expect may say.
 const maxExpectBytes = 1024
 
 // expectation is what a page must contain to count as complete. The zero value expects nothing.

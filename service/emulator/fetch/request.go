@@ -65,7 +65,6 @@ func (f *Fetcher) ServeGet(w http.ResponseWriter, r *http.Request) {
 	f.serve(w, r, requestEndpoint(query, fields), fields, nil)
 }
 
-// requestEndpoint reads the parameter async.
 func requestEndpoint(query url.Values, fields *document.Table) endpoint {
 	v := query.Get("async")
 	switch {
@@ -78,7 +77,6 @@ func requestEndpoint(query url.Values, fields *document.Table) endpoint {
 	return atRequest
 }
 
-// queryFields turns parameters into the fields of a body.
 func queryFields(query url.Values) *document.Table {
 	fields := document.Fields(map[string]jsontext.Value{})
 	for name, vs := range query {

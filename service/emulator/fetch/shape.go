@@ -17,7 +17,6 @@ import (
 	"zonedeck/service/emulator/page"
 )
 
-// readTimeout bounds reading a whole page.
 const readTimeout = 2 * time.Minute
 
 // shape converts a target's answer to the form of the call. It closes the answer's body, or
@@ -75,7 +74,6 @@ func decoded(b []byte, contentType string) []byte {
 	return page.Decode(b, contentType)
 }
 
-// isText reports whether a body is text in some charset.
 func isText(h http.Header) bool {
 	ct, _, _ := strings.Cut(strings.ToLower(h.Get("Content-Type")), ";")
 	ct = strings.TrimSpace(ct)

@@ -72,10 +72,8 @@ func (f fields) texts(name string, count, limit int) []string {
 	return v
 }
 
-// maxBodyBytes bounds the body of a request.
 const maxBodyBytes = 1 << 20
 
-// readObject reads a request's body.
 func (s *Service) readObject(w http.ResponseWriter, r *http.Request) (fields, error) {
 	b, err := strict.Body(w, r, maxBodyBytes, s.cfg.Loose)
 	if err != nil {

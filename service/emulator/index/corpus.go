@@ -76,7 +76,6 @@ func (c *corpus) fill(ctx context.Context, docs []Document) (err error) {
 
 func (c *corpus) close() error { return c.db.Close() }
 
-// hit is a document that was found.
 type hit struct {
 	doc    *document
 	number int

@@ -105,7 +105,6 @@ func (f fields) day(name string) time.Time {
 	return t
 }
 
-// discover searches.
 func (c *corpus) discover(ctx context.Context, r request) ([]Result, error) {
 	q := parseQuery(r.query)
 	q.phrases = append(q.phrases, r.keywords...)
@@ -242,7 +241,6 @@ type task struct {
 	results     []Result
 }
 
-// start is POST /discover.
 func (s *Service) start(w http.ResponseWriter, r *http.Request) (any, error) {
 	f, err := s.readObject(w, r)
 	if err != nil {
@@ -306,7 +304,6 @@ func (s *Service) endTask(t *task, err error) {
 	}
 }
 
-// collect is GET /discover.
 func (s *Service) collect(_ http.ResponseWriter, r *http.Request) (any, error) {
 	id := r.URL.Query().Get("task_id")
 	if id == "" {

@@ -97,7 +97,6 @@ func (c *corpus) meets(ctx context.Context, h hit, constraint column) (bool, err
 	return c.holds(ctx, h.number, strings.Join(all, " AND "))
 }
 
-// compares compares a document's fact with a constraint's number or date.
 func (d *document) compares(c column, op, limit, unit string) bool {
 	if day, err := time.Parse(time.DateOnly, limit); err == nil {
 		return !d.Published.IsZero() && inOrder(op, float64(d.Published.Unix()), float64(day.Unix()))

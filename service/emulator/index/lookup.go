@@ -55,7 +55,6 @@ type lookup struct {
 	isCancelled  bool
 }
 
-// stepTime is the beginning of a step.
 type stepTime struct {
 	Step    string `json:"step"`
 	Started string `json:"started_at"`

@@ -64,7 +64,6 @@ func quoted(texts []string) []string {
 	return out
 }
 
-// words are the lower-case words of a text.
 func words(text string) []string {
 	return strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)

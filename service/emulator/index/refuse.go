@@ -21,7 +21,6 @@ type refusedError struct {
 
 func (e *refusedError) Error() string { return fmt.Sprint(e.body) }
 
-// plain is the body of a refusal in plain text.
 type plain string
 
 func refuseText(text string) error {

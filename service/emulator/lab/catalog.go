@@ -29,7 +29,6 @@ const Products = 12
 // variants come after the products, in this order.
 const variants = 4
 
-// categories are the shop's departments.
 func categories() []string {
 	return []string{"lighting", "kitchen", "paper", "outdoor", "home", "workshop"}
 }

@@ -26,7 +26,6 @@ const (
 	maxAnswerBytes = 4 << 10
 )
 
-// clearable reports whether a block has a challenge.
 func clearable(block string) bool {
 	return block == "captcha" || block == "forbidden" || block == "too-fast"
 }

@@ -119,7 +119,6 @@ func capital(s string) string {
 
 func stars(rating float64) string { return strconv.FormatFloat(rating, 'f', 1, 64) }
 
-// documentList links to every document, by category.
 func (s *site) documentList(w http.ResponseWriter, _ *http.Request) {
 	var m markup
 	m.head("Documents")
@@ -189,7 +188,6 @@ func (a *article) write(m *markup) {
 	}
 }
 
-// readingTime is the script that only a browser runs.
 const readingTime = `<script>
 var n = document.querySelector("article").textContent.trim().split(/\s+/).length;
 document.getElementById("reading-time").textContent = Math.max(1, Math.round(n / 200)) + " min read";

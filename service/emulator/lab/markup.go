@@ -27,12 +27,10 @@ func (m *markup) add(format string, values ...any) {
 	fmt.Fprintf(m, format, values...)
 }
 
-// head begins a page.
 func (m *markup) head(title string) {
 	m.add("<!doctype html>\n<html lang=\"en\">\n<head><meta charset=\"utf-8\"><title>%v</title></head>\n<body>\n", title)
 }
 
-// foot ends a page.
 func (m *markup) foot() { m.add("</body>\n</html>\n") }
 
 func (m *markup) rating(r float64) {
@@ -50,7 +48,6 @@ func (m *markup) links(links []link) {
 	}
 }
 
-// send answers with the page.
 func (m *markup) send(w http.ResponseWriter, status int) {
 	w.Header().Set("Content-Type", typeHTML)
 	w.WriteHeader(status)

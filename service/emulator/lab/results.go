@@ -160,7 +160,6 @@ func (r *resultsPage) Related() []link {
 	return out
 }
 
-// send answers with the results as a page.
 func (r *resultsPage) send(w http.ResponseWriter) {
 	var m markup
 	title := "Lab search"
@@ -314,7 +313,6 @@ func (r *resultsPage) questionsOn(m *markup) {
 	m.add("</section>\n")
 }
 
-// pagesOn links to the other pages of results.
 func (r *resultsPage) pagesOn(m *markup) {
 	m.add("<nav class=\"pages\">\n")
 	for n := range min((len(r.all)+r.size()-1)/r.size(), maxPages) {

@@ -59,7 +59,6 @@ func twoLetters(s string) string {
 	return s[:2]
 }
 
-// labels are the words of the results page.
 type labels struct{ Results, None, Ask, Related, Next, Ad string }
 
 func labelsOf(language string) labels {
@@ -132,7 +131,6 @@ func stem(w string) string {
 	return w
 }
 
-// maxQueryWords bounds the words of a query that count.
 const maxQueryWords = 16
 
 // find returns the positions of the articles that match a query and pass keep, best first.
@@ -179,7 +177,6 @@ func termsOf(query string, all bool) []string {
 	return terms
 }
 
-// stopWord reports whether nearly every page contains a word.
 func stopWord(w string) bool {
 	switch w {
 	case "a", "an", "and", "are", "at", "by", "do", "doe", "for", "from", "how", "i", "in", "is", "it", "of", "on", "or",

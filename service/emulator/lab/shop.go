@@ -25,10 +25,8 @@ func (s *site) shopPages(mux *http.ServeMux) {
 	mux.HandleFunc("/shop/search", s.shopSearch)
 }
 
-// drifted reports whether a request gets the changed markup.
 func (s *site) drifted(r *http.Request) bool { return r.URL.Query().Get("v") == "2" || s.Drifted(r) }
 
-// shelf is a page of products.
 type shelf struct {
 	Title    string
 	Products []product

@@ -18,7 +18,6 @@ const establishTimeout = 10 * time.Second
 // noteNoUnlock is for zones with the identity check, whose HTTPS the service cannot read.
 const noteNoUnlock = "this zone is identity-verified, so HTTPS is tunnelled end to end and cannot be unlocked"
 
-// serveConnect serves a CONNECT whose login was accepted.
 func (p *Proxy) serveConnect(w http.ResponseWriter, r *http.Request, l *login) {
 	host, port, err := net.SplitHostPort(r.Host)
 	if err != nil || host == "" || port == "" {

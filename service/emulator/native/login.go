@@ -15,7 +15,6 @@ import (
 	"zonedeck/service/emulator/username"
 )
 
-// credential is the name and password of a proxy login.
 type credential struct{ user, password string }
 
 // login is an accepted proxy login. It does not change.
@@ -26,7 +25,6 @@ type login struct {
 	at    any // the account's moment when it was accepted
 }
 
-// maxLogins bounds the remembered logins.
 const maxLogins = 1024
 
 // logins remembers accepted logins by their header until the account changes: parsing a name
@@ -55,7 +53,6 @@ func (l *logins) put(accepted *login, header string) {
 	l.known[header] = accepted
 }
 
-// enter checks the login of a request to the proxy.
 func (p *Proxy) enter(r *http.Request) (*login, *answer.Refusal) {
 	h := r.Header.Get("Proxy-Authorization")
 	if l := p.logins.get(p.conf.Account.Moment(), h); l != nil {

@@ -123,7 +123,6 @@ func (p *Proxy) visit(entry Entry, l *login, client, host, port string) (*Visit,
 	return v, nil
 }
 
-// around runs a handler behind its hook.
 func (p *Proxy) around(w http.ResponseWriter, r *http.Request, v *Visit, next func(http.ResponseWriter, *http.Request, *Visit)) {
 	if p.conf.Hooks.Around == nil {
 		next(w, r, v)

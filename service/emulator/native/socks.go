@@ -42,7 +42,6 @@ const (
 // errSOCKS means that a client does not speak SOCKS5, and gets no answer.
 var errSOCKS = errors.New("not SOCKS5")
 
-// socksError refuses a request with a reply code.
 type socksError struct {
 	reply  byte
 	reason string

@@ -77,7 +77,6 @@ type tunnels struct {
 	idle   time.Duration // 0 is DefaultTunnelIdle
 }
 
-// buffers lends buffers of one size.
 type buffers struct{ pool sync.Pool }
 
 func (p *buffers) get(size int) *[]byte {
@@ -175,7 +174,6 @@ func (l *line) touch(now time.Time) { l.last.Store(now.UnixNano()) }
 // silent reports whether nothing has moved for the idle time.
 func (l *line) silent(now time.Time) bool { return now.UnixNano()-l.last.Load() >= int64(l.idle) }
 
-// direction is one direction of a line.
 type direction struct {
 	dst, src net.Conn
 	count    func(int)

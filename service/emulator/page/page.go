@@ -105,7 +105,6 @@ func LinksOf(doc *html.Node, base string) []string {
 	return out
 }
 
-// baseOf is the base of relative addresses.
 func baseOf(doc *html.Node, base string) *url.URL {
 	b, err := url.Parse(base)
 	if err != nil {

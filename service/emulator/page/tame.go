@@ -19,7 +19,6 @@ const (
 	maxSpan  = 100
 )
 
-// tame changes the tree below n.
 func tame(n *html.Node) {
 	cells := maxCells
 	for _, t := range tables(n) {

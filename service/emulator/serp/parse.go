@@ -226,7 +226,6 @@ func (p *parser) link(ref string) string {
 	return u.String()
 }
 
-// clean puts a text on one line.
 func clean(s string) string { return strings.Join(strings.Fields(cut(s)), " ") }
 
 func cut(s string) string {

@@ -53,7 +53,6 @@ type Query struct {
 // Desktop is the default device.
 const Desktop = "desktop"
 
-// maxStart bounds the offset of an address.
 const maxStart = 1_000_000
 
 // Engine returns the engine of an address, or "". The lab's search page is google unless ?engine=

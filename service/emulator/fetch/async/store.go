@@ -68,7 +68,6 @@ type Config struct {
 	Waits []time.Duration
 }
 
-// entry is the part of a response that is held in memory.
 type entry struct {
 	zone      string
 	created   time.Time
