@@ -10,15 +10,11 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// CaptchaStatus is the outcome of an attempt to solve a challenge, in the words of public
-// documentation.
-type CaptchaStatus string
-
-// The outcomes of an attempt. The zero value means that there was none.
+// The outcomes of an attempt to solve a challenge, in the words of public documentation.
 const (
-	CaptchaNotDetected CaptchaStatus = "not_detected"
-	CaptchaSolved      CaptchaStatus = "solve_finished"
-	CaptchaFailed      CaptchaStatus = "solve_failed"
+	captchaNotDetected = "not_detected"
+	captchaSolved      = "solve_finished"
+	captchaFailed      = "solve_failed"
 )
 
 const (
@@ -30,7 +26,7 @@ const (
 
 // solution is the result of looking for a challenge on a page.
 type solution struct {
-	status CaptchaStatus
+	status string // "" without an attempt
 	kind   string // "recaptcha", "hcaptcha", "turnstile"; empty without a challenge
 	reason string // why it failed
 }
@@ -69,14 +65,14 @@ func solve(tab context.Context, detect, patience time.Duration) (solution, error
 	case err != nil:
 		return solution{}, err
 	case kind == "":
-		return solution{status: CaptchaNotDetected}, nil
+		return solution{status: captchaNotDetected}, nil
 	}
 	box, err := watch[*point](tab, widgetWait, whereToTick)
 	switch {
 	case err != nil:
 		return solution{}, err
 	case box == nil:
-		return solution{CaptchaFailed, kind, "the widget shows no box to tick"}, nil
+		return solution{captchaFailed, kind, "the widget shows no box to tick"}, nil
 	}
 	if err := chromedp.Do(tab, chromedp.MouseEvent(chromedp.MouseMoved, box.X, box.Y), chromedp.MouseClickXY(box.X, box.Y)); err != nil {
 		return solution{}, err
@@ -86,9 +82,9 @@ func solve(tab context.Context, detect, patience time.Duration) (solution, error
 	case err != nil:
 		return solution{}, err
 	case !gone:
-		return solution{CaptchaFailed, kind, "the challenge was still there after its box was ticked"}, nil
+		return solution{captchaFailed, kind, "the challenge was still there after its box was ticked"}, nil
 	}
-	return solution{status: CaptchaSolved, kind: kind}, nil
+	return solution{status: captchaSolved, kind: kind}, nil
 }
 
 // watch evaluates an expression on a page until it has a value, and returns the zero value when
@@ -188,7 +184,7 @@ func (s *session) solveOn(ctx context.Context, id target.ID, detect time.Duratio
 // report records the outcome of a challenge and sends it to the client. Sources differ in the
 // capitals of the events, so it sends both.
 func (s *session) report(id target.ID, end solution) {
-	outcomes := map[CaptchaStatus][2]string{CaptchaSolved: {"olveFinished", "solved"}, CaptchaFailed: {"olveFailed", "failed"}}
+	outcomes := map[string][2]string{captchaSolved: {"olveFinished", "solved"}, captchaFailed: {"olveFailed", "failed"}}
 	outcome, ok := outcomes[end.status]
 	if !ok {
 		return
@@ -238,7 +234,7 @@ func (s *session) solveCaptcha(ctx context.Context, c command) (any, *protocolEr
 	if err != nil {
 		return nil, refuse(codeServer, "%s: the page is gone", c.method)
 	}
-	if c.method == "Captcha.waitForSolve" && end.status == CaptchaNotDetected {
+	if c.method == "Captcha.waitForSolve" && end.status == captchaNotDetected {
 		// It may have been solved before the command.
 		s.mu.Lock()
 		if last, ok := s.solutions[target.ID(id)]; ok {

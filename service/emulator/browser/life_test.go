@@ -476,7 +476,7 @@ func TestAPageThatChangesIsAttachedTo(t *testing.T) {
 	page := c.page()
 	c.call("Page.navigate", fmt.Sprintf(`{"url":%q}`, start+"/"), page)
 	for range 10 {
-		if m := c.call("Captcha.solve", `{"detectTimeout":0}`, page); m.Get("result.status").String() != string(CaptchaNotDetected) {
+		if m := c.call("Captcha.solve", `{"detectTimeout":0}`, page); m.Get("result.status").String() != captchaNotDetected {
 			t.Fatalf("%s", m)
 		}
 	}

@@ -46,7 +46,7 @@ func openCorpus(ctx context.Context, docs []Document) (c *corpus, err error) {
 	return c, nil
 }
 
-func (c *corpus) fill(ctx context.Context, docs []Document) (err error) {
+func (c *corpus) fill(ctx context.Context, docs []Document) error {
 	tx, err := c.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
@@ -55,18 +55,13 @@ func (c *corpus) fill(ctx context.Context, docs []Document) (err error) {
 	if _, err := tx.ExecContext(ctx, createDocuments); err != nil {
 		return err
 	}
-	insert, err := tx.PrepareContext(ctx, insertDocument)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, insert.Close()) }()
 	for i, given := range docs {
 		d := newDocument(given)
 		for name := range d.facts {
 			c.names[name] = true
 		}
 		facts := strings.Join(slices.Sorted(maps.Values(d.Facts)), "\n")
-		if _, err := insert.ExecContext(ctx, i, d.Title, d.Description, d.Category, d.Text, facts); err != nil {
+		if _, err := tx.ExecContext(ctx, insertDocument, i, d.Title, d.Description, d.Category, d.Text, facts); err != nil {
 			return err
 		}
 		c.docs[i] = d

@@ -117,9 +117,16 @@ func localPath(to string) bool {
 
 // blocks are the pages that keep visitors out. With ?hard=1 nothing gets past.
 func (s *site) blocks(mux *http.ServeMux) {
-	mux.HandleFunc("/forbidden", s.forbidden)
-	mux.HandleFunc("/too-fast", s.tooFast)
-	mux.HandleFunc("/captcha", s.captcha)
+	mux.HandleFunc("/forbidden", func(w http.ResponseWriter, r *http.Request) {
+		s.block(w, r, http.StatusForbidden, forbiddenPage, "forbidden", "Members only")
+	})
+	mux.HandleFunc("/too-fast", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "1")
+		s.block(w, r, http.StatusTooManyRequests, tooFastPage, "too-fast", "No hurry")
+	})
+	mux.HandleFunc("/captcha", func(w http.ResponseWriter, r *http.Request) {
+		s.block(w, r, http.StatusOK, captchaPage, "captcha", "Welcome, human")
+	})
 	mux.HandleFunc("/challenge", s.challenge)
 	// On a page with a CAPTCHA's widget the script draws a box to tick; on others it starts at
 	// once. It contains a hash function, because browsers offer theirs on secure pages only, and
@@ -168,17 +175,4 @@ func (s *site) block(w http.ResponseWriter, r *http.Request, status int, b block
 	}
 	m.foot()
 	m.send(w, status)
-}
-
-func (s *site) forbidden(w http.ResponseWriter, r *http.Request) {
-	s.block(w, r, http.StatusForbidden, forbiddenPage, "forbidden", "Members only")
-}
-
-func (s *site) tooFast(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Retry-After", "1")
-	s.block(w, r, http.StatusTooManyRequests, tooFastPage, "too-fast", "No hurry")
-}
-
-func (s *site) captcha(w http.ResponseWriter, r *http.Request) {
-	s.block(w, r, http.StatusOK, captchaPage, "captcha", "Welcome, human")
 }

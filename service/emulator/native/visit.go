@@ -18,14 +18,10 @@ type Entry string
 
 // The entries of native access.
 const (
-	// EntryProxy is a plain request, or the CONNECT of a tunnel.
-	EntryProxy Entry = "proxy"
-	// EntryInner is a request inside a re-signed connection.
-	EntryInner Entry = "inner"
-	// EntrySOCKS is a SOCKS5 connection.
-	EntrySOCKS Entry = "socks"
-	// EntryGuest is a request of a page in the emulator's browser.
-	EntryGuest Entry = "guest"
+	EntryProxy Entry = "proxy" // a plain request, or the CONNECT of a tunnel
+	EntryInner Entry = "inner" // a request inside a re-signed connection
+	EntrySOCKS Entry = "socks" // a SOCKS5 connection
+	EntryGuest Entry = "guest" // a request of a page in the emulator's browser
 )
 
 // Visit is one request, tunnel or SOCKS5 connection whose login was accepted. Hooks must not
