@@ -67,7 +67,7 @@ func needChromium(t *testing.T) {
 	}
 }
 
-// site serves pages and gives its address.
+// site serves pages and returns its address.
 func site(t *testing.T, pages map[string]string) string {
 	t.Helper()
 	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -141,7 +141,7 @@ func TestFailedPagesHaveTheirCodes(t *testing.T) {
 	ts := httptest.NewServer(mux)
 	t.Cleanup(ts.Close)
 	secure := httptest.NewUnstartedServer(mux)
-	secure.Config.ErrorLog = log.New(t.Output(), "", 0) // a client that does not trust it is what is tested
+	secure.Config.ErrorLog = log.New(t.Output(), "", 0) // it logs the client that does not trust it
 	secure.StartTLS()
 	t.Cleanup(secure.Close)
 	refused := errors.New("a private address")

@@ -40,7 +40,7 @@ func login(_ context.Context, user, password string, _ netip.Addr) (Grant, *answ
 	return Grant{Zone: "browser1", Dial: dial}, nil
 }
 
-// entry serves a pool's own port and gives its address, host:port.
+// entry serves a pool's port and returns its address, host:port.
 func entry(t *testing.T, b *Browsers) string {
 	t.Helper()
 	ts := httptest.NewServer(b.Entry())
@@ -127,7 +127,7 @@ func nodeModules(t *testing.T) string {
 	return dir
 }
 
-// script runs a foreign client and gives what it saw.
+// script runs a foreign client and returns what it saw.
 func script(t *testing.T, name string, args ...string) map[string]any {
 	t.Helper()
 	modules := nodeModules(t)

@@ -44,7 +44,7 @@ func dialClient(t *testing.T, addr string) *client {
 	return &client{t: t, conn: conn}
 }
 
-// call sends a command and gives its answer; params are JSON.
+// call sends a command and returns its answer; params are JSON.
 func (c *client) call(method, params, session string) gjson.Result {
 	c.t.Helper()
 	c.n++
@@ -94,7 +94,7 @@ func (c *client) page() string {
 	return session
 }
 
-// ended waits for the end of the connection and gives its reason.
+// ended waits for the end of the connection and returns its reason.
 func (c *client) ended() string {
 	c.t.Helper()
 	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
@@ -179,7 +179,7 @@ func TestCommandsThatReachBeyondPagesAreRefused(t *testing.T) {
 	if m.Get("error").Exists() {
 		t.Errorf("%s", m)
 	}
-	// A name that stands twice does not get past the filter.
+	// A repeated name does not get past the filter.
 	if m := c.raw([]byte(`{"id":900,"method":"Browser.getVersion","method":"SystemInfo.getInfo"}`), 900); !m.Get("error").Exists() {
 		t.Errorf("%s", m)
 	}

@@ -14,7 +14,7 @@ import (
 	"zonedeck/service/emulator/jobs"
 )
 
-// allocated is what fn takes from memory, bytes that are free again included.
+// allocated is the number of bytes that fn allocates, freed ones included.
 func allocated(fn func()) uint64 {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -48,7 +48,7 @@ func TestADiscoveryOfNothingFails(t *testing.T) {
 	if p := g.status(id, "failed"); p.Error != "No data found in discovery" || p.Errors != 2 {
 		t.Errorf("%+v", p)
 	}
-	// One that finds something is no failure.
+	// One result is enough for success.
 	id = g.trigger("dataset_id=gd_products&type=discover_new&discover_by=keyword&include_errors=true", `[{"keyword":"zeppelin"},{"keyword":"lamp"}]`)
 	g.status(id, "ready")
 	if r := g.records(id); r[0]["error"] != "No data found in discovery" || len(r) < 2 {

@@ -171,9 +171,9 @@ func TestAWebhookSurvivesARestart(t *testing.T) {
 	}
 }
 
-// TestAHandOverThatDiedIsMadeOnce copies the state as it is between the end of a job and
-// the hand-over of its webhooks.
-func TestAHandOverThatDiedIsMadeOnce(t *testing.T) {
+// TestAnInterruptedHandOverIsRepeatedOnce copies the state between the end of a job and the
+// hand-over of its webhooks.
+func TestAnInterruptedHandOverIsRepeatedOnce(t *testing.T) {
 	r := receive(t)
 	gate := make(chan struct{})
 	g := start(t, options{gate: gate})

@@ -60,7 +60,7 @@ func TestASearchTurnsItsPages(t *testing.T) {
 	g := start(t, options{})
 	g.status(g.trigger("dataset_id=gd_products&custom_output_fields=sku", urls("http://lab.test/shop")), "ready") // not whole
 	g.status(g.trigger("dataset_id=gd_products", urls("http://lab.test/shop")), "ready")
-	// What lies beyond a job's limit it does not have.
+	// A job has no records beyond its limit.
 	g.status(g.trigger("dataset_id=gd_reviews&limit_multiple_results=1", urls("http://lab.test/product/1")), "ready")
 	if r := g.do("POST", "/datasets/search/gd_reviews", `{"filter":{"name":"text","operator":"is_not_null"}}`); !strings.Contains(r.body, `"total_hits":1}`) && !strings.Contains(r.body, `"total_hits":1,`) {
 		t.Errorf("%+v", r)
@@ -137,7 +137,7 @@ func TestOperatorsOfAFilter(t *testing.T) {
 		`{"name":"price","operator":"<=","value":14.25}`:                                                                         true,
 		`{"name":"price","operator":">","value":14}`:                                                                             true,
 		`{"name":"price","operator":">=","value":15}`:                                                                            false,
-		`{"name":"price","operator":">","value":"1"}`:                                                                            false, // a text is no number
+		`{"name":"price","operator":">","value":"1"}`:                                                                            false, // a text is not a number
 		`{"name":"name","operator":">","value":"Aa"}`:                                                                            true,
 		`{"name":"name","operator":"includes","value":"DESK"}`:                                                                   true,
 		`{"name":"name","operator":"not_includes","value":"DESK"}`:                                                               false,

@@ -9,8 +9,7 @@ import (
 	"zonedeck/service/emulator/jobs"
 )
 
-// What nobody knows is refused by its name, or named in a note where the service is
-// loose, by every endpoint.
+// Every endpoint refuses unknown parameters by name, or notes them if the service is loose.
 func TestUnknownParametersAreNamed(t *testing.T) {
 	const hook = `{"type":"webhook","endpoint":"http://hook.invalid/"`
 	// No id of a job has the underscore of zz_ behind its prefix.

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// discover runs a request to its end and gives the results' titles.
+// discover runs a request to its end and returns the results' titles.
 func (b *bench) discover(body string) ([]string, []map[string]any) {
 	b.t.Helper()
 	started := b.ask("POST", "/discover", body)

@@ -62,7 +62,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 
 func (b *bench) clock(t time.Time) { b.now.Store(&t) }
 
-// call gives status, headers and body; path goes below the discover or lookup base.
+// call returns status, headers and body.
 func (b *bench) call(method, path, body string) (int, http.Header, string) {
 	b.t.Helper()
 	req, err := http.NewRequestWithContext(b.t.Context(), method, b.server.URL+path, strings.NewReader(body))
@@ -376,7 +376,7 @@ func FuzzBodies(f *testing.F) {
 	})
 }
 
-// deadlined is a recorder that takes deadlines, as a connection does.
+// deadlined is a recorder that accepts deadlines, like a connection.
 type deadlined struct{ *httptest.ResponseRecorder }
 
 func (deadlined) SetReadDeadline(time.Time) error { return nil }

@@ -192,7 +192,7 @@ func TestConstraintsHoldOnlyWhereTheDocumentShowsIt(t *testing.T) {
 		{0, "recent", "Published after 2025", true},
 		{1, "recent", "Published after 2025", false},
 		{1, "recent", "Published since 2025-06-15", true},
-		{7, "recent", "Published after 2000", false}, // nobody knows
+		{7, "recent", "Published after 2000", false}, // it has no date
 		{0, "is_recipe", "Must be a recipe", true},
 		{2, "is_recipe", "Must be a recipe", false},
 		{0, "has_phrase", `It has "in ten minutes"`, true},

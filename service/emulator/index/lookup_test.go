@@ -10,8 +10,8 @@ import (
 
 const base = "/datasets/deep_lookup/v1"
 
-// lampSpec asks for lamps under $100. Of the fixtures two are (one of them is there
-// twice), one is too dear, of one nobody knows.
+// lampSpec asks for lamps under $100. Two of the fixtures match (one of them twice), one costs
+// more, and one has no price.
 const lampSpec = `{"query":"Find all lamps","spec":{"name":"lamps","query":"Find every lamp there is","title":"Lamps",
 	"columns":[{"name":"product_name","description":"Name","type":"enrichment"},{"name":"price","description":"Price","type":"enrichment"},
 	{"name":"designer","description":"Who made it","type":"enrichment"},

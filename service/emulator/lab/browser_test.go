@@ -48,7 +48,7 @@ func chromium(t *testing.T) (context.Context, string) {
 	return tab, s.URL
 }
 
-// look waits for an element and gives its text.
+// look waits for an element and returns its text.
 func look(ctx context.Context, t *testing.T, selector string) string {
 	t.Helper()
 	s, err := chromedp.Run(ctx, chromedp.Text(chromedp.CSS(selector)))
@@ -72,7 +72,7 @@ func TestABrowserGetsPastTheBlocks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open("/forbidden") // a challenge by script needs nobody
+	open("/forbidden") // its challenge needs no click
 	if got := look(ctx, t, ".behind"); !strings.Contains(got, "has solved its challenge") {
 		t.Error(got)
 	}

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/net/html"
 )
 
-// linksOf gives the addresses a page links to, as they are written.
+// linksOf returns the addresses of the links on a page, as written.
 func linksOf(t *testing.T, body string) []string {
 	t.Helper()
 	doc, err := html.Parse(strings.NewReader(body))

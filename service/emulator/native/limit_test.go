@@ -104,7 +104,7 @@ func TestATunnelThatMovesIsKept(t *testing.T) {
 	closed(t, target, 5*time.Second)
 }
 
-// TestBulkIsWhole: what is moved inside the kernel is what was sent, to the last byte.
+// TestBulkIsWhole: bytes that are moved inside the kernel arrive complete.
 func TestBulkIsWhole(t *testing.T) {
 	const size = 24<<20 + 12345
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -168,7 +168,7 @@ func (f writerFunc) Write(p []byte) (int, error) { f(p); return len(p), nil }
 func TestADeadTargetIsA502WithItsReason(t *testing.T) {
 	for _, c := range []struct {
 		name   string
-		accept func(net.Conn) // nil: nobody listens
+		accept func(net.Conn) // nil: there is no listener
 		code   string
 		plain  bool // shows only where the proxy speaks HTTP to the target
 	}{

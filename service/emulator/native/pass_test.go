@@ -209,7 +209,7 @@ func TestExpectAndInformationalAnswersPass(t *testing.T) {
 }
 
 // TestASlowStreamStallsNoOther is about HTTP/2 inside a re-signed connection: an answer
-// that nobody reads and a body that the target does not read.
+// without a reader and a body that the target does not read.
 func TestASlowStreamStallsNoOther(t *testing.T) {
 	release := make(chan struct{})
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -394,7 +394,7 @@ func TestHeadAndEmptyAnswersKeepTheirLength(t *testing.T) {
 	}
 }
 
-// TestAClientThatLeavesEndsTheFetch: a target is not kept busy for nobody.
+// TestAClientThatLeavesEndsTheFetch: its target does not work on.
 func TestAClientThatLeavesEndsTheFetch(t *testing.T) {
 	began, ended := make(chan struct{}), make(chan struct{})
 	g := newRig(t, rigOptions{target: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -137,7 +137,7 @@ func basic(login string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user(login)+":pw"))
 }
 
-// client goes through the proxy; http2 is for what is inside re-signed connections.
+// client goes through the proxy; http2 is for requests inside re-signed connections.
 func (g *rig) client(login string, http2 bool) *http.Client {
 	tr := &http.Transport{
 		Proxy:           http.ProxyURL(&url.URL{Scheme: "http", Host: g.addr, User: url.UserPassword(user(login), "pw")}),
@@ -147,7 +147,7 @@ func (g *rig) client(login string, http2 bool) *http.Client {
 	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
 }
 
-// raw sends bytes to the proxy and gives the connection.
+// raw sends bytes to the proxy and returns the connection.
 func (g *rig) raw(text string) (net.Conn, *bufio.Reader) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.addr)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// socksDial goes through the handshake by hand and gives the reply's code.
+// socksDial does the handshake by hand and returns the reply's code.
 func (g *rig) socksDial(login, password string, request []byte, more string) (net.Conn, byte) {
 	g.t.Helper()
 	c, err := net.Dial("tcp", g.socks)
@@ -134,8 +134,7 @@ func TestSOCKSWithoutALoginIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzSOCKS: whatever a client sends, the handshake ends, and lets nobody in without the
-// password.
+// FuzzSOCKS: whatever a client sends, the handshake ends, and needs the password to succeed.
 func FuzzSOCKS(f *testing.F) {
 	g := newRig(f, rigOptions{target: http.NotFoundHandler()})
 	login := func(password string, request []byte) []byte {

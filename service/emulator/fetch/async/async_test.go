@@ -186,7 +186,7 @@ func TestAnAnswerThatIsTooLargeIsSaid(t *testing.T) {
 
 func TestCollectedResponsesMakeRoom(t *testing.T) {
 	s := open(t, Config{Do: write("")})
-	s.Close() // what is submitted waits for the next start
+	s.Close() // submitted fetches wait for the next start
 	now := time.Now()
 	for range MaxKept {
 		s.entries[newID()] = &entry{created: now, done: true}
