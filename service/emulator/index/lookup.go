@@ -52,7 +52,6 @@ type lookup struct {
 	rows         []row
 	enriching    []string
 	cancel       context.CancelFunc
-	isCancelled  bool
 }
 
 type stepTime struct {
@@ -82,7 +81,7 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 	if err := s.cfg.Fail(); err != nil {
 		return err
 	}
-	if err := s.enter(ctx, l, identifying, 5); err != nil {
+	if err := s.enter(ctx, l, identifying, 5, func() {}); err != nil {
 		return err
 	}
 	c, err := s.corpus()
@@ -93,22 +92,16 @@ func (s *Service) work(ctx context.Context, l *lookup) error {
 	if err != nil {
 		return err
 	}
-	if err := s.change(l, func() { l.considered = len(hits) }); err != nil {
-		return err
-	}
-	if err := s.enter(ctx, l, generatingSchema, 20); err != nil {
+	if err := s.enter(ctx, l, generatingSchema, 20, func() { l.considered = len(hits) }); err != nil {
 		return err
 	}
 	var columns []column
-	if err := s.change(l, func() {
+	if err := s.enter(ctx, l, generating, 30, func() {
 		if len(l.columns) == 0 {
 			l.columns = c.deriveColumns(l.query)
 		}
 		columns = slices.Clone(l.columns)
 	}); err != nil {
-		return err
-	}
-	if err := s.enter(ctx, l, generating, 30); err != nil {
 		return err
 	}
 	for i, h := range hits {
@@ -147,16 +140,17 @@ var errCancelled = errors.New("cancelled")
 func (s *Service) change(l *lookup, f func()) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.isCancelled {
+	if l.status == cancelled {
 		return errCancelled
 	}
 	f()
 	return nil
 }
 
-// enter begins a step and waits for its duration.
-func (s *Service) enter(ctx context.Context, l *lookup, step string, progress int) error {
+// enter begins a step, with the results of the one before, and waits for its duration.
+func (s *Service) enter(ctx context.Context, l *lookup, step string, progress int, results func()) error {
 	if err := s.change(l, func() {
+		results()
 		l.status, l.step, l.progress = running, step, progress
 		l.steps = append(l.steps, stepTime{step, s.cfg.Now().UTC().Format(time.RFC3339Nano)})
 	}); err != nil {
@@ -168,8 +162,7 @@ func (s *Service) enter(ctx context.Context, l *lookup, step string, progress in
 // endLookup is called with s.mu held.
 func (s *Service) endLookup(l *lookup, err error) {
 	switch {
-	case l.isCancelled:
-		l.status = cancelled
+	case l.status == cancelled:
 	case err != nil:
 		l.status = failed
 		s.cfg.Log.Debug("a deep lookup failed", "error", err)

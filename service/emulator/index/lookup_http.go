@@ -250,7 +250,7 @@ func (s *Service) halt(_ http.ResponseWriter, r *http.Request) (any, error) {
 		if l.over() {
 			return nil, refuseText("Request is not running")
 		}
-		l.isCancelled, l.status = true, cancelled
+		l.status = cancelled
 		l.cancel()
 		return map[string]any{"request_id": l.id, "status": cancelled, "records_processed": l.read, "charge": dollars(s.cost(l))}, nil
 	})
