@@ -18,13 +18,8 @@ import (
 // ErrClosed is the error of every call after Close.
 var ErrClosed = errors.New("the browsers are closed")
 
-const (
-	defaultSessions = 4
-	defaultPages    = 4
-	defaultIdle     = time.Minute
-	// maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its memory.
-	maxPagesPerProcess = 200
-)
+// maxPagesPerProcess is after how many pages a Chromium is replaced, to bound its memory.
+const maxPagesPerProcess = 200
 
 // Config configures the product. The zero value works.
 type Config struct {
@@ -96,10 +91,10 @@ func Open(ctx context.Context, cfg Config) *Browsers {
 		cfg.Now = time.Now
 	}
 	cfg.Log = cmp.Or(cfg.Log, slog.New(slog.DiscardHandler))
-	cfg.Sessions = cmp.Or(cfg.Sessions, defaultSessions)
-	cfg.Pages = cmp.Or(cfg.Pages, defaultPages)
-	cfg.Idle = cmp.Or(cfg.Idle, defaultIdle)
-	cfg.Captcha = cmp.Or(cfg.Captcha, defaultSolve)
+	cfg.Sessions = cmp.Or(cfg.Sessions, 4)
+	cfg.Pages = cmp.Or(cfg.Pages, 4)
+	cfg.Idle = cmp.Or(cfg.Idle, time.Minute)
+	cfg.Captcha = cmp.Or(cfg.Captcha, 10*time.Second)
 	cfg.Limits = cfg.Limits.filled()
 	b := &Browsers{
 		cfg:   cfg,

@@ -17,12 +17,8 @@ const (
 	captchaFailed      = "solve_failed"
 )
 
-const (
-	// widgetWait is how long a challenge's widget may take to draw its box.
-	widgetWait = 3 * time.Second
-	// defaultSolve is how long a challenge may take after its box was ticked.
-	defaultSolve = 10 * time.Second
-)
+// widgetWait is how long a challenge's widget may take to draw its box.
+const widgetWait = 3 * time.Second
 
 // solution is the result of looking for a challenge on a page.
 type solution struct {

@@ -95,11 +95,16 @@ func (f fields) finish(w http.ResponseWriter) error {
 	return nil
 }
 
-// readQuery reads a body whose only field is query.
-func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (string, error) {
+// readQuery reads a body whose only field is query, and opens the index.
+func (s *Service) readQuery(w http.ResponseWriter, r *http.Request) (query string, c *corpus, err error) {
 	f, err := s.readObject(w, r)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	return f.required("query", maxQuery), f.finish(w)
+	query = f.required("query", maxQuery)
+	if err := f.finish(w); err != nil {
+		return "", nil, err
+	}
+	c, err = s.corpus()
+	return query, c, err
 }

@@ -19,11 +19,7 @@ import (
 
 // preview is POST preview {query}: {preview_id, columns}. The sample comes later.
 func (s *Service) preview(w http.ResponseWriter, r *http.Request) (any, error) {
-	query, err := s.readQuery(w, r)
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.corpus()
+	query, c, err := s.readQuery(w, r)
 	if err != nil {
 		return nil, err
 	}
@@ -82,11 +78,7 @@ func (l *lookup) data() []map[string]any {
 }
 
 func (s *Service) enhance(w http.ResponseWriter, r *http.Request) (any, error) {
-	query, err := s.readQuery(w, r)
-	if err != nil {
-		return nil, err
-	}
-	c, err := s.corpus()
+	query, c, err := s.readQuery(w, r)
 	if err != nil {
 		return nil, err
 	}
