@@ -87,12 +87,8 @@ func readJSON(r io.Reader, s *settings) (inputs []json.RawMessage, err error) {
 			return inputs, nil
 		}
 	}
-	return nil, jsonError(err)
+	return nil, bodyError(err, parseError("Request body is not JSON")) // err is nil for a second value
 }
-
-// jsonError is the answer to an error of a decoder; nil stands for a second value behind the
-// first.
-func jsonError(err error) error { return bodyError(err, parseError("Request body is not JSON")) }
 
 // bodyError is the answer to an error of a body's reader; otherwise is the one for a syntax
 // error.

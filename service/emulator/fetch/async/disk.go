@@ -90,14 +90,6 @@ type Recorder struct {
 	size   int64 // counted in the store's bytes
 }
 
-func (s *Store) newRecorder(path string) (*Recorder, error) {
-	f, err := state.Create(path)
-	if err != nil {
-		return nil, err
-	}
-	return &Recorder{store: s, file: f, header: http.Header{}}, nil
-}
-
 // Header is the header of the answer, kept as it is at the end.
 func (r *Recorder) Header() http.Header { return r.header }
 
@@ -139,6 +131,8 @@ func (r *Recorder) Reset() error {
 
 // release subtracts the body from the bytes of the store.
 func (r *Recorder) release() {
-	r.store.give(r.size)
+	r.store.mu.Lock()
+	defer r.store.mu.Unlock()
+	r.store.bytes -= r.size
 	r.size = 0
 }

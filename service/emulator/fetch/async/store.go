@@ -156,7 +156,11 @@ func (s *Store) start(id string) {
 		defer func() { <-s.slots }()
 		if err := s.run(id); err != nil && s.ctx.Err() == nil {
 			s.conf.Log.Error("a response was not kept", "error", err)
-			s.forget(id)
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			if s.entries[id] != nil {
+				s.drop(id)
+			}
 		}
 	})
 }
@@ -167,10 +171,11 @@ func (s *Store) run(id string) error {
 	if err != nil || !ok || r.Ask == nil {
 		return errors.Join(err, errors.New("it has no ask"))
 	}
-	rec, err := s.newRecorder(s.path(id))
+	f, err := state.Create(s.path(id))
 	if err != nil {
 		return err
 	}
+	rec := &Recorder{store: s, file: f, header: http.Header{}}
 	kept := false
 	defer func() {
 		if !kept {
@@ -274,12 +279,6 @@ func (s *Store) take(n int64) error {
 	return nil
 }
 
-func (s *Store) give(n int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.bytes -= n
-}
-
 func (s *Store) oldestCollected() string {
 	oldest := ""
 	for id, e := range s.entries {
@@ -336,14 +335,6 @@ func (s *Store) remove() {
 	}
 	if err != nil {
 		s.conf.Log.Warn("responses could not be removed", "error", err)
-	}
-}
-
-func (s *Store) forget(id string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.entries[id] != nil {
-		s.drop(id)
 	}
 }
 
