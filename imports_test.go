@@ -81,7 +81,8 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			},
 			func(i string) bool {
 				return i == "zonedeck/service" || within(i, "zonedeck/service/exchange") || within(i, "zonedeck/service/fetch") ||
-					within(i, "zonedeck/service/jobs") || within(i, "zonedeck/service/journal")
+					within(i, "zonedeck/service/jobs") || within(i, "zonedeck/service/journal") ||
+					within(i, "zonedeck/service/ledger") || within(i, "zonedeck/service/database")
 			},
 		},
 		{

@@ -33,6 +33,16 @@ func (s JobState) Label() string {
 	}
 }
 
+// Started reports whether the service certainly took the job on, and billed it.
+func (s JobState) Started() bool {
+	switch s {
+	case JobAccepted, JobRunning, JobReady, JobFailed, JobCanceled:
+		return true
+	default:
+		return false
+	}
+}
+
 // Final reports whether the state no longer changes by itself.
 func (s JobState) Final() bool {
 	switch s {

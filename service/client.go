@@ -12,6 +12,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
 )
 
@@ -23,6 +24,8 @@ type Options struct {
 	Key     func(name string) (model.Key, bool)
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
+	// Ledger accounts for jobs; without one none is started.
+	Ledger *ledger.Ledger
 	// BodiesDir takes large bodies, DownloadsDir results of jobs.
 	BodiesDir, DownloadsDir string
 	// Now is the clock, nil for time.Now.
@@ -49,20 +52,21 @@ func New(o Options) *Client {
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
+	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
-		f.Journal = o.Journal
+		f.Journal, j.Journal = o.Journal, o.Journal
 	}
 	return &Client{
 		Fetcher: fetch.New(f),
-		Runner:  jobs.New(jobs.Config{Access: access, Wire: wire, Journal: o.Journal, DownloadsDir: o.DownloadsDir, Now: o.Now}),
+		Runner:  jobs.New(j),
 		wire:    wire,
 		journal: o.Journal,
 	}
 }
 
 // Close waits until the calls under way have ended, each by its context, and their
-// outcomes are written to the journal, or until ctx ends. The journal belongs
-// to its opener, who closes it afterwards.
+// outcomes are written, or until ctx ends. The journal and the ledger belong to
+// their opener, who closes them afterwards.
 func (c *Client) Close(ctx context.Context) error { return c.wire.Wait(ctx) }
 
 // ErrNoJournal says that this run keeps no history: the journal could not be

@@ -40,10 +40,11 @@ const (
 func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	demo := servicetest.Emulator(t, emulator.Options{})
 	p := demo.Profile
-	ledger, _ := servicetest.Journal(t)
+	journal, _ := servicetest.Journal(t)
+	ledger, _ := servicetest.Ledger(t)
 	c := New(Options{
 		Profile: func(context.Context) (profile.Profile, error) { return p, nil }, Secret: demo.Secret, Key: demo.Key,
-		Journal: ledger, BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
+		Journal: journal, Ledger: ledger, BodiesDir: t.TempDir(), DownloadsDir: t.TempDir(),
 	})
 	ctx, cancel := context.WithTimeout(t.Context(), loadTime)
 	defer cancel()
@@ -79,7 +80,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 		})
 	}
 	all.Wait()
-	jobs, err := c.Jobs(ctx)
+	jobs, _, err := c.Jobs(ctx, 0)
 	if err != nil || len(jobs) != loadJobs {
 		t.Errorf("%d jobs in the ledger, %v", len(jobs), err)
 	}

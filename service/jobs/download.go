@@ -18,7 +18,6 @@ import (
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/service/journal"
 )
 
 // The bounds on a download. Public documentation speaks of 5 GB in one answer.
@@ -53,13 +52,13 @@ func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on f
 	if err != nil {
 		return call.job, err
 	}
-	job, err := rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
+	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		job.File, job.Bytes = dest, size
 		if !job.State.Final() {
 			job.State = model.JobReady // only a ready job gives results
 		}
 		text := fmt.Sprintf("downloaded %d bytes to %s", size, dest)
-		return journal.JobChange{Step: text, Activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
+		return note{step: text, activity: fmt.Sprintf("%s %s: %s", job.ID, job.Dataset, text)}, nil
 	})
 	if err != nil {
 		call.job.File, call.job.Bytes = dest, size

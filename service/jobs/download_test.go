@@ -156,7 +156,7 @@ func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
 func TestADownloadThatTheLedgerCannotTakeSaysWhereItIs(t *testing.T) {
 	var cl *Runner
 	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
-		_ = cl.cfg.Journal.Close()
+		_ = cl.cfg.Ledger.Close()
 		text(200, "[1]")(w, r)
 	})
 	accepted(t, cl)

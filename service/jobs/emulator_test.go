@@ -29,7 +29,7 @@ func onEmulator(t *testing.T) *Runner {
 	sc := scenario.Demo()
 	sc.PageDelay = time.Millisecond
 	demo := servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir(), Scenario: sc})
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	return newRunner(t, demo.Profile, j, func(o *Config) {
 		o.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
 		o.Access.Secret, o.Access.Key = demo.Secret, demo.Key
@@ -40,6 +40,8 @@ func onEmulator(t *testing.T) *Runner {
 // every format, and compares the records with one another and with the inputs.
 func TestAJobOnTheEmulator(t *testing.T) {
 	cl := onEmulator(t)
+	history, _ := servicetest.Journal(t)
+	cl.cfg.Journal = history
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var source strings.Builder
@@ -88,7 +90,7 @@ func TestAJobOnTheEmulator(t *testing.T) {
 			t.Errorf("%s: the first record is another one", format)
 		}
 	}
-	lines, err := cl.cfg.Journal.Activity(ctx, model.ActivityFilter{Kind: model.ActivityJob})
+	lines, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityJob})
 	if err != nil || len(lines) != 5 { // accepted, ready, three downloads
 		t.Errorf("timeline: %+v, %v", lines, err)
 	}
@@ -176,7 +178,7 @@ func TestManyTriggersAtOnce(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		text(200, fmt.Sprintf(`{"snapshot_id":"sd_%d"}`, posts.Add(1)))(w, r)
 	})
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	cl := newRunner(t, p, j)
 	done := make(chan string)
 	for range 8 {
@@ -192,7 +194,7 @@ func TestManyTriggersAtOnce(t *testing.T) {
 	for range 8 {
 		ids[<-done] = true
 	}
-	jobs, err := cl.Jobs(t.Context())
+	jobs, _, err := cl.Jobs(t.Context(), 0)
 	if err != nil || len(jobs) != 8 || len(ids) != 8 || posts.Load() != 8 {
 		t.Errorf("%d jobs, %d identifiers, %d POSTs, %v", len(jobs), len(ids), posts.Load(), err)
 	}

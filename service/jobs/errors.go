@@ -10,17 +10,17 @@ import (
 	"zonedeck/service/exchange"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/dialect"
-	"zonedeck/service/journal"
 )
 
 // The errors of jobs that a caller decides on.
 var (
 	// ErrUnknownJob says that no job of the ledger has the identifier.
 	ErrUnknownJob = errors.New("no such job in the ledger")
-	// ErrNoLedger means that there is no journal to write the job down in. It is not
+	// ErrNoLedger means that there is no ledger to write the job down in. It is not
 	// started then, because it could be billed and lost.
-	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make the journal writable")
+	ErrNoLedger = errors.New("there is no ledger to write the job down in before it is sent; make its file writable")
 	// ErrNoSnapshot says that no identifier was received for the job, so that the
 	// service cannot be asked about it.
 	ErrNoSnapshot = errors.New("no identifier was received for it, so the service cannot be asked about it")
@@ -117,9 +117,9 @@ func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Ma
 	})
 }
 
-// ledgerFault translates the journal's error about an identifier.
+// ledgerFault translates the ledger's error about an identifier.
 func ledgerFault(err error) error {
-	if errors.Is(err, journal.ErrNotFound) {
+	if errors.Is(err, database.ErrNotFound) {
 		return fmt.Errorf("%w (%w)", ErrUnknownJob, err)
 	}
 	return err

@@ -16,7 +16,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
-	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 	"zonedeck/service/rows"
 	"zonedeck/service/servicetest"
@@ -52,14 +51,14 @@ func TestWithoutAProfileNoJobIsTouched(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 1 || asked.Load() != 0 {
+	if jobs, _, err := cl.Jobs(t.Context(), 0); err != nil || len(jobs) != 1 || asked.Load() != 0 {
 		t.Errorf("%d jobs, %d calls, %v", len(jobs), asked.Load(), err)
 	}
 }
 
 func TestAJobWithoutAnIdentifierIsNotAskedFor(t *testing.T) {
 	cl, asked := script(t, text(200, "[]"))
-	job, err := cl.cfg.Journal.BeginJob(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "")
+	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", Done: -1, Records: -1}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,15 +86,15 @@ func TestATriggerThatCannotBeSentLeavesNoJob(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.BaseURL = "nowhere"
-	nowhere := newRunner(t, p, func(c *Config) { c.Journal = cl.cfg.Journal })
+	nowhere := newRunner(t, p, func(c *Config) { c.Ledger = cl.cfg.Ledger })
 	var re *model.RequestError
 	if _, err := nowhere.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("no base URL: %v", err)
 	}
-	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 0 {
+	if jobs, _, err := cl.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
 		t.Errorf("%d jobs, %v", len(jobs), err)
 	}
-	if err := cl.cfg.Journal.Close(); err != nil {
+	if err := cl.cfg.Ledger.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); err == nil || job.ID != "" {
@@ -107,7 +106,7 @@ func TestAnOutcomeThatCannotBeWrittenDownIsSaid(t *testing.T) {
 	var cl *Runner
 	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		_ = cl.cfg.Journal.Close()
+		_ = cl.cfg.Ledger.Close()
 		text(200, `{"snapshot_id":"sd_7"}`)(w, r)
 	})
 	job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
@@ -136,9 +135,9 @@ func TestACancelThatBreaksSaysWhere(t *testing.T) {
 func TestAJobThatEndsWhileItIsCancelledStaysEnded(t *testing.T) {
 	var cl *Runner
 	cl, _ = script(t, func(w http.ResponseWriter, r *http.Request) {
-		_, err := cl.cfg.Journal.ChangeJob(context.WithoutCancel(r.Context()), "job-1", func(job *model.Job) (journal.JobChange, error) {
+		_, err := cl.cfg.Ledger.Change(context.WithoutCancel(r.Context()), "job-1", func(job *model.Job) (string, error) {
 			job.State = model.JobReady
-			return journal.JobChange{}, nil
+			return "", nil
 		})
 		if err != nil {
 			t.Error(err)
@@ -226,13 +225,13 @@ func pipes(t *testing.T, h http.HandlerFunc, f func(t *testing.T, cl *Runner)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		dial, stop := servicetest.Serve(h)
-		j, _ := withJournal(t)
+		j, _ := withLedger(t)
 		cl := newRunner(t, servicetest.Profile("http://api.test"), j, func(c *Config) {
 			c.Wire = exchange.New(exchange.Config{Connect: dial})
 		})
 		accepted(t, cl)
 		f(t, cl)
-		if err := cl.cfg.Journal.Close(); err != nil {
+		if err := cl.cfg.Ledger.Close(); err != nil {
 			t.Error(err)
 		}
 		stop()
@@ -327,9 +326,9 @@ func TestRecordsThatCannotBeRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]bool{filepath.Join(file, "x.json"): false, file + ".gone": true} {
-		_, err := cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+		_, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.File = path
-			return journal.JobChange{}, nil
+			return "", nil
 		})
 		if err != nil {
 			t.Fatal(err)

@@ -23,7 +23,7 @@ import (
 	"zonedeck/service/emulator"
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/scenario"
-	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
 )
 
@@ -51,7 +51,7 @@ func victim(role string) int {
 }
 
 func victimTrigger(ctx context.Context) error {
-	j, _, err := journal.Open(ctx, filepath.Join(os.Getenv(victimDir), "journal.db"), time.Now)
+	j, _, err := ledger.Open(ctx, filepath.Join(os.Getenv(victimDir), "ledger.db"), time.Now)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func victimTrigger(ctx context.Context) error {
 			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
-		Wire: exchange.New(exchange.Config{}), Journal: j,
+		Wire: exchange.New(exchange.Config{}), Ledger: j,
 	})
 	_, err = c.Trigger(ctx, model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: "https://example.com/1"}}})
 	return err
@@ -127,12 +127,12 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 	case <-time.After(30 * time.Second):
 		t.Fatal("no POST came")
 	}
-	j, notice, err := journal.Open(t.Context(), filepath.Join(dir, "journal.db"), time.Now)
-	if err != nil || notice.Text != "" {
-		t.Fatalf("%v, %q", err, notice.Text)
+	j, notice, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
+	if err != nil || notice != "" {
+		t.Fatalf("%v, %q", err, notice)
 	}
 	defer j.Close()
-	c := newRunner(t, p, func(o *Config) { o.Journal = j })
+	c := newRunner(t, p, func(o *Config) { o.Ledger = j })
 	if settled, err := c.Recover(t.Context()); err != nil || len(settled) != 0 {
 		t.Fatalf("a job of a process that is alive was settled: %+v, %v", settled, err)
 	}
@@ -172,8 +172,8 @@ func TestAJobOutlivesTheEmulatorThatIsKilledUnderIt(t *testing.T) {
 	for _, k := range ready.Keys {
 		keys[k.Name] = k
 	}
-	withLedger, _ := withJournal(t)
-	c := newRunner(t, profile.Profile{}, withLedger, func(o *Config) {
+	ledgerOf, _ := withLedger(t)
+	c := newRunner(t, profile.Profile{}, ledgerOf, func(o *Config) {
 		o.Access.Profile = func(context.Context) (profile.Profile, error) {
 			p := servicetest.Profile(base.Load().(string))
 			p.Local = true

@@ -37,9 +37,9 @@ func newRunner(t testing.TB, p profile.Profile, change ...func(*Config)) *Runner
 	return New(c)
 }
 
-// withJournal gives the Runner a ledger.
-func withJournal(t *testing.T) (change func(*Config), dir string) {
+// withLedger gives the Runner a ledger.
+func withLedger(t *testing.T) (change func(*Config), dir string) {
 	t.Helper()
-	j, dir := servicetest.Journal(t)
-	return func(c *Config) { c.Journal = j }, dir
+	l, dir := servicetest.Ledger(t)
+	return func(c *Config) { c.Ledger = l }, dir
 }

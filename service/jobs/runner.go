@@ -1,19 +1,31 @@
 package jobs
 
 import (
+	"context"
+	"log/slog"
 	"math/rand/v2"
 	"time"
 
+	"zonedeck/model"
 	"zonedeck/service/exchange"
-	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 )
+
+// Timeline keeps lines of the timeline.
+type Timeline interface {
+	PutActivity(ctx context.Context, a model.Activity) error
+}
 
 // Config is what a Runner needs. Access and Wire must be set.
 type Config struct {
 	Access exchange.Access
 	Wire   *exchange.Wire
-	// Journal holds the ledger; without one no job is started.
-	Journal *journal.Journal
+	// Ledger accounts for the jobs; without one no job is started.
+	Ledger *ledger.Ledger
+	// Journal takes the lines of the timeline; nil keeps none.
+	Journal Timeline
+	// Log takes errors that are reported nowhere else; nil discards them.
+	Log *slog.Logger
 	// DownloadsDir takes results that are downloaded without a destination.
 	DownloadsDir string
 	// Now is the clock, nil for time.Now.
@@ -33,5 +45,43 @@ func New(c Config) *Runner {
 	if c.Rand == nil {
 		c.Rand = rand.Uint64
 	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	return &Runner{cfg: c}
+}
+
+// note says what to write beside a changed job.
+type note struct {
+	step     string // text of a new step; a change of state makes a step anyway
+	activity string // text of a line in the timeline, or empty for none
+}
+
+// change writes a change to the ledger and then its line to the timeline. The
+// two share nothing: a history that cannot be written costs no job.
+func (rn *Runner) change(ctx context.Context, id string, change func(*model.Job) (note, error)) (model.Job, error) {
+	var n note
+	job, err := rn.cfg.Ledger.Change(ctx, id, func(job *model.Job) (string, error) {
+		var err error
+		n, err = change(job)
+		return n.step, err
+	})
+	if err == nil && n.activity != "" {
+		rn.tell(ctx, job, n.activity)
+	}
+	return job, err
+}
+
+// tell puts a line about a job into the timeline.
+func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
+	if rn.cfg.Journal == nil {
+		return
+	}
+	err := rn.cfg.Journal.PutActivity(ctx, model.Activity{
+		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI,
+		Key: job.KeyName, Bytes: job.Bytes, Ref: job.ID, Text: line,
+	})
+	if err != nil {
+		rn.cfg.Log.Warn("a job's line is missing in the timeline", "job", job.ID, "error", err)
+	}
 }

@@ -14,7 +14,6 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
-	"zonedeck/service/journal"
 	"zonedeck/service/profile"
 )
 
@@ -22,22 +21,68 @@ import (
 // giving up on a job that did start is the worse outcome.
 const triggerTimeout = 3 * time.Minute
 
-// Jobs is the ledger, newest first; without a journal it is empty.
-func (rn *Runner) Jobs(ctx context.Context) ([]model.Job, error) {
-	if rn.cfg.Journal == nil {
-		return nil, nil
+// Jobs are the newest jobs of the ledger, newest first, and how many it has;
+// without a ledger there are none. limit 0 means all.
+func (rn *Runner) Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error) {
+	if rn.cfg.Ledger == nil {
+		return nil, 0, nil
 	}
-	return rn.cfg.Journal.Jobs(ctx)
+	return rn.cfg.Ledger.Jobs(ctx, limit)
 }
 
 // Job is one job of the ledger, by its identifier or its snapshot's. Without a match
 // the error wraps ErrUnknownJob.
 func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
-	if rn.cfg.Journal == nil {
+	if rn.cfg.Ledger == nil {
 		return model.Job{}, fmt.Errorf("job %s: %w: there is no ledger", id, ErrUnknownJob)
 	}
-	job, err := rn.cfg.Journal.Job(ctx, id)
+	job, err := rn.cfg.Ledger.Job(ctx, id)
 	return job, ledgerFault(err)
+}
+
+// Adopt takes a job into the ledger that it does not know, by the service's
+// identifier, after the service has answered for it. A job of the ledger with
+// that identifier is returned as it is. Nothing is triggered.
+//
+// Errors: ErrNoLedger, ErrUnknownJob (the service does not know it either),
+// ErrNotShown (the contract shows no way to ask), a *DiagnosisError, the ledger's.
+func (rn *Runner) Adopt(ctx context.Context, snapshot, dataset string) (model.Job, error) {
+	defer rn.cfg.Wire.Begin()()
+	if err := rn.writable(); err != nil {
+		return model.Job{}, err
+	}
+	job, err := rn.Job(ctx, snapshot)
+	if err == nil || !errors.Is(err, ErrUnknownJob) {
+		return job, err
+	}
+	call, err := rn.callAbout(ctx, model.Job{ID: snapshot, Snapshot: snapshot, Dataset: dataset, State: model.JobAccepted, Done: -1, Records: -1})
+	if err != nil {
+		return model.Job{}, err
+	}
+	progress, err := rn.poll(ctx, call)
+	if fault := (*DiagnosisError)(nil); errors.As(err, &fault) && fault.Status == http.StatusNotFound {
+		return model.Job{}, fmt.Errorf("%w, and the service does not know it: %w", ErrUnknownJob, err)
+	}
+	if err != nil {
+		return model.Job{}, err
+	}
+	call.job.KeyName, call.job.Accepted = call.key.Name, rn.cfg.Now()
+	if job, err = rn.cfg.Ledger.Adopt(ctx, call.job); err != nil {
+		return job, err
+	}
+	rn.tell(ctx, job, fmt.Sprintf("%s: %s was adopted", job.ID, snapshot))
+	return rn.record(ctx, job, progress)
+}
+
+// writable reports why no job can be written down.
+func (rn *Runner) writable() error {
+	if rn.cfg.Ledger == nil {
+		return ErrNoLedger
+	}
+	if frozen := rn.cfg.Ledger.Frozen(); frozen != nil {
+		return fmt.Errorf("%w: %w", ErrNoLedger, frozen)
+	}
+	return nil
 }
 
 // Recover settles the jobs that a process left behind when it died in the middle
@@ -45,23 +90,27 @@ func (rn *Runner) Job(ctx context.Context, id string) (model.Job, error) {
 // have started. Nothing is sent. Call it when the console starts; it returns the
 // jobs it settled.
 func (rn *Runner) Recover(ctx context.Context) ([]model.Job, error) {
-	if rn.cfg.Journal == nil {
+	if rn.cfg.Ledger == nil {
 		return nil, nil
 	}
-	return rn.cfg.Journal.Recover(ctx)
+	settled, err := rn.cfg.Ledger.Recover(ctx)
+	for _, job := range settled {
+		rn.tell(ctx, job, joinText(job.State.Label(), job.Detail))
+	}
+	return settled, err
 }
 
 // SameInputs are the jobs begun within the last while with the same inputs that
 // may have cost something, newest first.
 func (rn *Runner) SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {
-	if rn.cfg.Journal == nil {
+	if rn.cfg.Ledger == nil {
 		return nil, nil
 	}
 	p, _, err := rn.cfg.Access.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return rn.cfg.Journal.SameJobs(ctx, digest(p, r), rn.cfg.Now().Add(-within))
+	return rn.cfg.Ledger.Same(ctx, digest(p, r), rn.cfg.Now().Add(-within))
 }
 
 // launch is one trigger on its way.
@@ -80,7 +129,7 @@ type launch struct {
 // The job that comes back says what became of it: accepted (with the service's
 // identifier, on disk), refused (HTTP 4xx, with the service's words in Detail),
 // not sent (certainly no byte left), or may have started (everything else). An
-// error means that nothing was sent (a *model.RequestError, ErrNoLedger, the journal's
+// error means that nothing was sent (a *model.RequestError, ErrNoLedger, the ledger's
 // errors), that ctx ended, or that the outcome could not be written down; in the
 // last two cases the job says what is known.
 func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error) {
@@ -89,7 +138,7 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	if err != nil {
 		return model.Job{}, err
 	}
-	l.job, err = rn.cfg.Journal.BeginJob(ctx, model.Job{
+	l.job, err = rn.cfg.Ledger.Begin(ctx, model.Job{
 		Profile: l.p.Name, Dataset: r.Dataset, KeyName: l.key.Name, Inputs: len(r.Inputs), Done: -1, Records: -1,
 	}, digest(l.p, r))
 	if err != nil {
@@ -97,16 +146,20 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	}
 	// From here on the outcome is written down even when ctx has ended.
 	kept := context.WithoutCancel(ctx)
-	l.job, err = rn.cfg.Journal.ChangeJob(kept, l.job.ID, func(job *model.Job) (journal.JobChange, error) {
+	l.job, err = rn.change(kept, l.job.ID, func(job *model.Job) (note, error) {
 		job.State = model.JobSending
-		return journal.JobChange{Step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion))}, nil
+		return note{step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion))}, nil
 	})
 	if err != nil {
 		return l.job, err
 	}
 	verdict := rn.send(ctx, l)
-	job, err := rn.cfg.Journal.ChangeJob(kept, l.job.ID, verdict.apply)
-	if err != nil {
+	var logged error
+	if verdict.state == model.JobAccepted {
+		logged = rn.cfg.Ledger.Accepted(l.job.ID, verdict.snapshot) // first: it needs no database
+	}
+	job, err := rn.change(kept, l.job.ID, verdict.apply)
+	if err = errors.Join(err, logged); err != nil {
 		l.job.State, l.job.Detail, l.job.Snapshot = verdict.state, verdict.detail, verdict.snapshot
 		return l.job, fmt.Errorf("the job is %s (identifier %q), and that could not be written down: %w",
 			verdict.state.Label(), verdict.snapshot, err)
@@ -119,8 +172,8 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 
 // prepareLaunch checks everything that can be checked before the ledger is written.
 func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (launch, error) {
-	if rn.cfg.Journal == nil {
-		return launch{}, ErrNoLedger
+	if err := rn.writable(); err != nil {
+		return launch{}, err
 	}
 	p, d, err := rn.cfg.Access.Current(ctx)
 	if err != nil {
@@ -149,7 +202,7 @@ type verdict struct {
 }
 
 // apply writes the verdict into the ledger's row.
-func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
+func (v verdict) apply(job *model.Job) (note, error) {
 	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
 	step := v.detail
 	if v.state == model.JobAccepted {
@@ -160,9 +213,9 @@ func (v verdict) apply(job *model.Job) (journal.JobChange, error) {
 	if job.Inputs == 1 {
 		inputs = "input"
 	}
-	return journal.JobChange{
-		Step:     step,
-		Activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)),
+	return note{
+		step:     step,
+		activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)),
 	}, nil
 }
 
@@ -221,18 +274,27 @@ type jobCall struct {
 	secret keystore.Secret
 }
 
-// callFor prepares a call about a job.
+// callFor prepares a call about a job of the ledger.
 func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 	job, err := rn.Job(ctx, id)
 	if err != nil {
 		return jobCall{}, err
 	}
-	call := jobCall{job: job}
+	return rn.callAbout(ctx, job)
+}
+
+// callAbout prepares a call about a job, of the profile in use where the job names
+// none.
+func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, err error) {
+	call = jobCall{job: job}
 	if job.Snapshot == "" {
 		return call, fmt.Errorf("job %s is %s: %w", job.ID, job.State.Label(), ErrNoSnapshot)
 	}
 	if call.p, call.d, err = rn.cfg.Access.Current(ctx); err != nil {
 		return call, err
+	}
+	if job.Profile == "" {
+		job.Profile, call.job.Profile = call.p.Name, call.p.Name
 	}
 	if job.Profile != call.p.Name {
 		return call, model.BadField("profile", "job %s belongs to profile %s, not to %s", job.ID, job.Profile, call.p.Name)
@@ -285,12 +347,12 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return call.job, rn.jobFault(doing, call, resp, nil)
 	}
-	return rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (journal.JobChange, error) {
+	return rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		if job.State.Final() {
-			return journal.JobChange{}, nil
+			return note{}, nil
 		}
 		job.State = model.JobCanceled
-		return journal.JobChange{Step: "cancelled on request", Activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
+		return note{step: "cancelled on request", activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
 	})
 }
 

@@ -20,7 +20,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
-	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 )
 
 func trigger(urls ...string) model.TriggerRequest {
@@ -75,7 +75,7 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 				}
 				c.answer(w, r)
 			})
-			j, dir := withJournal(t)
+			j, dir := withLedger(t)
 			cl := newRunner(t, p, j)
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			if err != nil {
@@ -150,7 +150,7 @@ func TestAJobWhoseRequestNeverLeftIsNotSent(t *testing.T) {
 		{"the certificate is not trusted", untrusted.URL},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j, _ := withJournal(t)
+			j, _ := withLedger(t)
 			cl := newRunner(t, servicetest.Profile(c.base), j)
 			job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
 			if err != nil || job.State != model.JobNotSent || job.Detail == "" {
@@ -161,12 +161,12 @@ func TestAJobWhoseRequestNeverLeftIsNotSent(t *testing.T) {
 }
 
 func TestTheIntentIsOnDiskBeforeThePost(t *testing.T) {
-	j, dir := withJournal(t)
+	j, dir := withLedger(t)
 	var cl *Runner
 	seen := make(chan model.Job, 1)
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		// Another process looks into the ledger while the POST is being answered.
-		other, _, err := journal.Open(context.Background(), filepath.Join(dir, "journal.db"), time.Now)
+		other, _, err := ledger.Open(context.Background(), filepath.Join(dir, "ledger.db"), time.Now)
 		if err != nil {
 			t.Error(err)
 			return
@@ -192,7 +192,7 @@ func TestTheIntentIsOnDiskBeforeThePost(t *testing.T) {
 }
 
 func TestACancelledTriggerIsWrittenDown(t *testing.T) {
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -210,7 +210,7 @@ func TestACancelledTriggerIsWrittenDown(t *testing.T) {
 }
 
 func TestABadTriggerLeavesNoTrace(t *testing.T) {
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	var posts atomic.Int32
 	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { posts.Add(1) })
 	cl := newRunner(t, p, j)
@@ -236,7 +236,7 @@ func TestABadTriggerLeavesNoTrace(t *testing.T) {
 			}
 		})
 	}
-	if jobs, err := cl.Jobs(t.Context()); err != nil || len(jobs) != 0 || posts.Load() != 0 {
+	if jobs, _, err := cl.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 || posts.Load() != 0 {
 		t.Errorf("%d jobs, %d POSTs, %v", len(jobs), posts.Load(), err)
 	}
 	if _, err := newRunner(t, p).Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, ErrNoLedger) {
@@ -245,7 +245,7 @@ func TestABadTriggerLeavesNoTrace(t *testing.T) {
 }
 
 func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	var query atomic.Value
 	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
 		query.Store(r.URL.RawQuery)
@@ -274,7 +274,7 @@ func TestTheContractAloneStartsAJobAndCannotAskForIt(t *testing.T) {
 }
 
 func TestSameInputsAreFoundInAnyOrder(t *testing.T) {
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.API(t, text(200, `{"snapshot_id":"sd_1"}`)), j)
 	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1", "http://lab.test/2")); err != nil {
 		t.Fatal(err)
@@ -317,7 +317,7 @@ func TestTriggerBytesOnTheWire(t *testing.T) {
 		got <- fmt.Sprintf("%s %s %s %s\n%s", req.Method, req.URL, req.Header.Get("Content-Type"), req.Header.Get("Authorization"), body)
 		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 22\r\n\r\n{\"snapshot_id\":\"sd_1\"}")
 	}()
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	cl := newRunner(t, servicetest.Profile("http://"+l.Addr().String()), j)
 	r := trigger("http://lab.test/a?x=1&y=2")
 	if _, err := cl.Trigger(t.Context(), r); err != nil {

@@ -12,7 +12,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
-	"zonedeck/service/journal"
 )
 
 // How a job is followed. The contract shows no figures; public documentation
@@ -176,20 +175,20 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 	if !differs(job, seen) {
 		return job, nil
 	}
-	return rn.cfg.Journal.ChangeJob(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (journal.JobChange, error) {
+	return rn.change(context.WithoutCancel(ctx), job.ID, func(row *model.Job) (note, error) {
 		if row.State.Final() {
-			return journal.JobChange{}, nil
+			return note{}, nil
 		}
 		before := *row
 		*row = applyProgress(*row, p)
-		note := journal.JobChange{}
+		n := note{}
 		if row.State != before.State || row.Wire != before.Wire {
-			note.Step = joinText(row.Wire, row.Detail)
+			n.step = joinText(row.Wire, row.Detail)
 		}
 		if row.State != before.State && row.State.Final() {
-			note.Activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
+			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
 		}
-		return note, nil
+		return n, nil
 	})
 }
 

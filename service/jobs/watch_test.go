@@ -15,17 +15,16 @@ import (
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
-	"zonedeck/service/journal"
 )
 
 // accepted makes a journal with one accepted job.
 func accepted(t *testing.T, cl *Runner) model.Job {
 	t.Helper()
-	job, err := cl.cfg.Journal.BeginJob(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "")
+	job, err := cl.cfg.Ledger.Begin(t.Context(), model.Job{Profile: "test", Dataset: "d", KeyName: "batch-user", Inputs: 3, Done: -1, Records: -1}, "")
 	if err == nil {
-		job, err = cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+		job, err = cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 			job.State, job.Snapshot, job.Accepted = model.JobAccepted, "sd_1", cl.cfg.Now()
-			return journal.JobChange{}, nil
+			return "", nil
 		})
 	}
 	if err != nil {
@@ -44,7 +43,7 @@ func script(t *testing.T, answers ...http.HandlerFunc) (*Runner, *atomic.Int32) 
 		answers[min(n, len(answers)-1)](w, r)
 	})
 	p.Local = true
-	j, _ := withJournal(t)
+	j, _ := withLedger(t)
 	return newRunner(t, p, j), &asked
 }
 
@@ -98,7 +97,7 @@ func TestAJobThatIsNotInTheLedgerIsNotWatched(t *testing.T) {
 			t.Errorf("%s: %+v, %v after %d polls", name, job, err, asked.Load())
 		}
 	}
-	if list, err := without.Jobs(t.Context()); list != nil || err != nil {
+	if list, _, err := without.Jobs(t.Context(), 0); list != nil || err != nil {
 		t.Errorf("the ledger that is not there: %+v, %v", list, err)
 	}
 	if list, err := without.Recover(t.Context()); list != nil || err != nil {
@@ -174,7 +173,7 @@ func TestWatchEndsWhenTheLedgerCannotBeReadAnyMore(t *testing.T) {
 	accepted(t, cl)
 	job, err := cl.Watch(t.Context(), "job-1", func(j model.Job) {
 		if j.State == model.JobRunning {
-			_ = cl.cfg.Journal.Close()
+			_ = cl.cfg.Ledger.Close()
 		}
 	})
 	if err == nil || job.ID != "job-1" || job.State != model.JobRunning || asked.Load() != 2 {
@@ -211,9 +210,9 @@ func TestAnAnswerThatComesTooLateDoesNotWakeAJob(t *testing.T) {
 	var asked *atomic.Int32
 	cl, asked = script(t, func(w http.ResponseWriter, r *http.Request) {
 		// While this poll is being answered, another process sees the end.
-		if _, err := cl.cfg.Journal.ChangeJob(r.Context(), "job-1", func(job *model.Job) (journal.JobChange, error) {
+		if _, err := cl.cfg.Ledger.Change(r.Context(), "job-1", func(job *model.Job) (string, error) {
 			job.State = model.JobFailed
-			return journal.JobChange{}, nil
+			return "", nil
 		}); err != nil {
 			t.Error(err)
 		}
@@ -277,7 +276,7 @@ func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Name = "staging"
-	other := newRunner(t, p, func(o *Config) { o.Journal = cl.cfg.Journal })
+	other := newRunner(t, p, func(o *Config) { o.Ledger = cl.cfg.Ledger })
 	var re *model.RequestError
 	if _, err := other.Watch(t.Context(), "job-1", nil); !errors.As(err, &re) || re.Field() != "profile" {
 		t.Errorf("%v", err)
@@ -299,7 +298,7 @@ func TestPollsKeepTheKeyOutOfTheLedger(t *testing.T) {
 	if err != nil || strings.Contains(fmt.Sprintf("%+v", job), servicetest.KeyValue) {
 		t.Errorf("%+v, %v", job, err)
 	}
-	servicetest.NoSecretUnder(t, filepath.Dir(cl.cfg.Journal.Path()))
+	servicetest.NoSecretUnder(t, filepath.Dir(cl.cfg.Ledger.Path()))
 }
 
 func TestAKeyThatAHeaderRepeatsIsMasked(t *testing.T) {
@@ -325,9 +324,9 @@ func TestAJobWhoseKeyIsGoneIsAskedForWithTheProfilesKey(t *testing.T) {
 		text(200, `{"status":"ready"}`)(w, r)
 	})
 	job := accepted(t, cl)
-	_, err := cl.cfg.Journal.ChangeJob(t.Context(), job.ID, func(job *model.Job) (journal.JobChange, error) {
+	_, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
 		job.KeyName = "deleted-since"
-		return journal.JobChange{}, nil
+		return "", nil
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -79,35 +79,3 @@ func BenchmarkPut(b *testing.B) {
 		}
 	}
 }
-
-// BenchmarkLedger is one job written down, on disk, as before a POST.
-func BenchmarkLedger(b *testing.B) {
-	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
-	for range b.N {
-		if _, err := j.BeginJob(b.Context(), model.Job{Dataset: "d"}, ""); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkJobs lists 1,000 jobs of five steps.
-func BenchmarkJobs(b *testing.B) {
-	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
-	for i := range 1000 {
-		job, err := j.BeginJob(b.Context(), model.Job{Dataset: "d"}, "")
-		if err != nil {
-			b.Fatal(err)
-		}
-		for range 4 {
-			if _, err := j.ChangeJob(b.Context(), job.ID, accept(fmt.Sprint(i))); err != nil {
-				b.Fatal(err)
-			}
-		}
-	}
-	b.ResetTimer()
-	for range b.N {
-		if _, err := j.Jobs(b.Context()); err != nil {
-			b.Fatal(err)
-		}
-	}
-}

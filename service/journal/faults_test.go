@@ -1,15 +1,14 @@
 package journal
 
 import (
-	"context"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 func TestHistoryWithoutATimeIsOfNow(t *testing.T) {
@@ -74,7 +73,7 @@ func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 	for range 6 {
 		_ = j.PutActivity(t.Context(), line(1)) // five are lost, see TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost
 	}
-	if err := j.Close(); err == nil || !strings.Contains(err.Error(), "6 entries of history were not written") || !errors.Is(err, ErrLocked) {
+	if err := j.Close(); err == nil || !strings.Contains(err.Error(), "6 entries of history were not written") || !errors.Is(err, database.ErrLocked) {
 		t.Errorf("close: %v", err)
 	}
 	unlock()
@@ -146,122 +145,16 @@ func TestAPruneThatFailsForgetsNothing(t *testing.T) {
 	}
 }
 
-func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	ended, cancel := context.WithCancel(t.Context())
-	cancel()
-	if job, err := j.BeginJob(ended, model.Job{}, ""); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
-		t.Errorf("%+v, %v", job, err)
-	}
-	if jobs, err := j.Jobs(t.Context()); err != nil || len(jobs) != 0 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
-}
-
-func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	write(t, j.ownersDir(), nil)
-	if job, err := j.BeginJob(t.Context(), model.Job{}, ""); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
-		t.Errorf("%+v, %v", job, err)
-	}
-	if jobs, err := j.Jobs(t.Context()); err != nil || len(jobs) != 0 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
-}
-
-func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	if _, err := j.BeginJob(t.Context(), model.Job{}, ""); err != nil {
-		t.Fatal(err)
-	}
-	for token, want := range map[string]bool{"": false, "../journal.db": false, "../x": false, "nobody": false, j.token: true} {
-		if got := j.ownerAlive(token); got != want {
-			t.Errorf("%q alive: %v", token, got)
-		}
-	}
-	j.forgetOwner("../journal.db")
-	j.forgetOwner("")
-	for _, path := range []string{j.path, j.ownersDir()} {
-		if _, err := os.Stat(path); err != nil {
-			t.Errorf("it is gone: %v", err)
-		}
-	}
-}
-
-func TestASettlementThatFailsIsAnError(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	var ids []string
-	for range 2 {
-		job, err := j.BeginJob(t.Context(), model.Job{}, "")
-		if err != nil {
+// sabotage makes every statement of a kind fail, until the returned func is called.
+func sabotage(t *testing.T, j *Journal, statement string) (end func()) {
+	t.Helper()
+	db := raw(t, j)
+	exec := func(query string) {
+		t.Helper()
+		if _, err := db.ExecContext(t.Context(), query); err != nil {
 			t.Fatal(err)
 		}
-		ids = append(ids, job.ID)
 	}
-	j.releaseOwner()
-	end := sabotage(t, j, "UPDATE ON jobs WHEN NEW.n = 2")
-	if settled, err := j.Recover(t.Context()); err == nil || len(settled) != 1 || settled[0].ID != ids[0] {
-		t.Errorf("settled %+v, %v", settled, err)
-	}
-	end()
-	if settled, err := j.Recover(t.Context()); err != nil || len(settled) != 1 || settled[0].ID != ids[1] || settled[0].State != model.JobNotSent {
-		t.Errorf("settled %+v, %v", settled, err)
-	}
-	if _, err := j.w.ExecContext(t.Context(), "ALTER TABLE jobs RENAME TO gone"); err != nil {
-		t.Fatal(err)
-	}
-	if settled, err := j.Recover(t.Context()); err == nil || settled != nil {
-		t.Errorf("a ledger that cannot be read: %+v, %v", settled, err)
-	}
-}
-
-func TestAFileOfSomebodyElseIsAnError(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	db, err := connect(path, quick())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := db.ExecContext(t.Context(), "CREATE TABLE jobs (x)"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	j, _, err := open(t.Context(), path, clock(), quick())
-	if j != nil || err == nil || !strings.Contains(err.Error(), "schema 1: ") {
-		t.Errorf("%v", err)
-	}
-}
-
-func TestASuspicionThatCannotBeLiftedIsAnError(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.db")
-	fill(t, path)
-	if err := os.MkdirAll(filepath.Join(suspectPath(path), "x"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if j, notice, err := open(t.Context(), path, clock(), quick()); j != nil || err == nil || notice != (Notice{}) {
-		t.Errorf("%+v, %v", notice, err)
-	}
-}
-
-func TestErrorsOfTheDatabaseHaveTheirNames(t *testing.T) {
-	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	if _, err := j.r.ExecContext(t.Context(), "DELETE FROM jobs"); !errors.Is(classify(err), ErrReadOnly) {
-		t.Errorf("a reader that writes: %v", classify(err))
-	}
-	if _, err := j.w.ExecContext(t.Context(), "PRAGMA max_page_count=1"); err != nil {
-		t.Fatal(err)
-	}
-	job, err := j.BeginJob(t.Context(), model.Job{Detail: strings.Repeat("x", 1<<20)}, "")
-	if !errors.Is(err, ErrFull) || job.ID != "" {
-		t.Errorf("no room: %v", err)
-	}
-}
-
-func TestTheNoticeCountsTheJobsThatCameAlong(t *testing.T) {
-	for jobs, want := range map[int]string{0: "no job could be read from it.", 1: "1 job was carried over from it.", 2: "2 jobs were carried over from it."} {
-		if got := asideText("j", "kept", ErrCorrupt, jobs); !strings.HasSuffix(got, "; "+want) || !strings.Contains(got, "kept as kept") {
-			t.Errorf("%d: %s", jobs, got)
-		}
-	}
+	exec("CREATE TRIGGER sabotage BEFORE " + statement + " BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	return func() { exec("DROP TRIGGER sabotage") }
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 // mask stands for a credential of the target's that a request carried.
@@ -58,7 +59,7 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 			`INSERT INTO fetches (id, at, request, result, body_file, body_size, body) VALUES (?,?,?,?,?,?,?)
 			 ON CONFLICT (id) DO UPDATE SET at=excluded.at, request=excluded.request, result=excluded.result,
 			 body_file=excluded.body_file, body_size=excluded.body_size, body=excluded.body`,
-			r.ID, micros(at), string(request), string(result), r.Body.File, size, body)
+			r.ID, database.Micros(at), string(request), string(result), r.Body.File, size, body)
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
 	}
 	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "INSERT INTO key_events (at, profile, key, event, text) VALUES (?,?,?,?,?)",
-			micros(e.At), e.Profile, e.Key, e.Event, e.Text)
+			database.Micros(e.At), e.Profile, e.Key, e.Event, e.Text)
 		if err != nil {
 			return err
 		}
@@ -118,7 +119,7 @@ func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
 	_, err := tx.ExecContext(ctx,
 		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
 		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
-		micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
+		database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
 		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
 	return err
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"net/http"
 	"os"
@@ -16,12 +17,10 @@ import (
 	"go.uber.org/goleak"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 func TestMain(m *testing.M) {
-	if os.Getenv(crashEnv) != "" {
-		os.Exit(crashChild())
-	}
 	goleak.VerifyTestMain(m)
 }
 
@@ -93,7 +92,7 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got\n%+v\nwant\n%+v", got, want)
 	}
-	if _, err := j.Fetch(t.Context(), "f2"); !errors.Is(err, ErrNotFound) {
+	if _, err := j.Fetch(t.Context(), "f2"); !errors.Is(err, database.ErrNotFound) {
 		t.Errorf("unknown id: %v", err)
 	}
 	list, err := j.Activity(t.Context(), model.ActivityFilter{})
@@ -282,14 +281,6 @@ func TestGoroutinesMayAllUseIt(t *testing.T) {
 				if err := j.PutActivity(t.Context(), model.Activity{Text: "x"}); err != nil {
 					t.Error(err)
 				}
-				job, err := j.BeginJob(t.Context(), model.Job{Dataset: "d"}, "")
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if _, err := j.ChangeJob(t.Context(), job.ID, accept("s")); err != nil {
-					t.Error(err)
-				}
 				if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 5}); err != nil {
 					t.Error(err)
 				}
@@ -297,22 +288,22 @@ func TestGoroutinesMayAllUseIt(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	jobs, err := j.Jobs(t.Context())
-	if err != nil || len(jobs) != 80 {
-		t.Errorf("%d jobs, %v", len(jobs), err)
-	}
 	list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
 	if err != nil || len(list) != 80 {
 		t.Errorf("%d lines, %v", len(list), err)
 	}
 }
 
-func accept(snapshot string) func(*model.Job) (JobChange, error) {
-	return func(job *model.Job) (JobChange, error) {
-		job.State = model.JobAccepted
-		job.Snapshot = snapshot
-		return JobChange{Step: "snapshot " + snapshot}, nil
+// raw is the file as any program may open it.
+func raw(t *testing.T, j *Journal) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", j.Path())
+	if err != nil {
+		t.Fatal(err)
 	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
 }
 
 func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
@@ -324,10 +315,10 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 		if _, err := j.Fetch(t.Context(), column); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := j.w.ExecContext(t.Context(), "UPDATE fetches SET "+column+" = '{' WHERE id = ?", column); err != nil {
+		if _, err := raw(t, j).ExecContext(t.Context(), "UPDATE fetches SET "+column+" = '{' WHERE id = ?", column); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := j.Fetch(t.Context(), column); err == nil || errors.Is(err, ErrNotFound) {
+		if r, err := j.Fetch(t.Context(), column); err == nil || errors.Is(err, database.ErrNotFound) {
 			t.Errorf("a broken %s is read as %+v, %v", column, r, err)
 		}
 	}
@@ -336,11 +327,11 @@ func TestAFetchThatCannotBeReadIsAnError(t *testing.T) {
 func TestHistoryThatCannotBeReadIsAnError(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	for _, table := range []string{"fetches", "activity", "key_events"} {
-		if _, err := j.w.ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
+		if _, err := raw(t, j).ExecContext(t.Context(), "ALTER TABLE "+table+" RENAME TO gone_"+table); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if r, err := j.Fetch(t.Context(), "x"); err == nil || errors.Is(err, ErrNotFound) || !strings.HasPrefix(err.Error(), "reading fetch x: ") {
+	if r, err := j.Fetch(t.Context(), "x"); err == nil || errors.Is(err, database.ErrNotFound) || !strings.HasPrefix(err.Error(), "reading fetch x: ") {
 		t.Errorf("a fetch: %+v, %v", r, err)
 	}
 	if list, err := j.Activity(t.Context(), model.ActivityFilter{}); list != nil || err == nil {
@@ -362,7 +353,7 @@ func TestRequestAndBodyAreKeptOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var result string
-	if err := j.r.QueryRowContext(t.Context(), "SELECT result FROM fetches").Scan(&result); err != nil {
+	if err := j.db.QueryRowContext(t.Context(), "SELECT result FROM fetches").Scan(&result); err != nil {
 		t.Fatal(err)
 	}
 	if len(result) > 4000 || strings.Contains(result, "lab.test/shop") {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 func TestPruneForgetsTheOldest(t *testing.T) {
@@ -19,10 +20,6 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		if err := j.PutFetch(t.Context(), "p", r); err != nil {
 			t.Fatal(err)
 		}
-	}
-	job, err := j.BeginJob(t.Context(), model.Job{}, "")
-	if err != nil {
-		t.Fatal(err)
 	}
 	if err := j.flush(t.Context()); err != nil {
 		t.Fatal(err)
@@ -38,15 +35,12 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		r, err := j.Fetch(t.Context(), fmt.Sprint(i))
 		switch {
 		case i < 5:
-			if !errors.Is(err, ErrNotFound) {
+			if !errors.Is(err, database.ErrNotFound) {
 				t.Errorf("fetch %d: %v", i, err)
 			}
 		case err != nil || r.Body.Size != 100 || (len(r.Body.Bytes) == 100) != (i >= 8):
 			t.Errorf("fetch %d: %d of %d bytes, %v", i, len(r.Body.Bytes), r.Body.Size, err)
 		}
-	}
-	if _, err := j.Job(t.Context(), job.ID); err != nil {
-		t.Errorf("a job was forgotten: %v", err)
 	}
 	if err := j.Prune(t.Context(), defaultKeep()); err != nil {
 		t.Fatal(err)
@@ -79,5 +73,26 @@ func TestTheJournalPrunesItself(t *testing.T) {
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1000})
 	if err != nil || len(lines) != 100 || lines[0].ID != 600 {
 		t.Errorf("%d lines, %v", len(lines), err)
+	}
+}
+
+// fillRows puts lines of many kinds into the timeline.
+func fillRows(t testing.TB, j *Journal, n int) {
+	t.Helper()
+	zones := []string{"unlocker_demo", "serp_demo", "browser_demo", "residential_demo"}
+	classes := model.Classes()
+	for i := range n {
+		a := model.Activity{
+			At: testTime.Add(time.Duration(i) * time.Second), Kind: model.ActivityFetch, Profile: "local",
+			Zone: zones[i%len(zones)], URL: fmt.Sprintf("http://lab.test/shop?page=%d", i), Via: model.ViaAPI, Key: "batch-user",
+			Class: classes[i%len(classes)], Status: 200, Bytes: 18_000, Total: 400 * time.Millisecond,
+			Ref: fmt.Sprintf("f%d", i), Text: "the target answered as asked",
+		}
+		if err := j.PutActivity(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

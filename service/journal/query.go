@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 // The bounds of a page of the timeline.
@@ -33,43 +34,20 @@ func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 	}
 	limit = min(limit, maxPage)
 	list := make([]model.Activity, 0, min(limit, defaultPage))
-	err := each(ctx, j.r, `SELECT id, at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text
-		FROM activity`+where+` ORDER BY id DESC LIMIT ?`, append(args, limit), func(row scanner) error {
+	err := database.Each(ctx, j.db, `SELECT id, at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text
+		FROM activity`+where+` ORDER BY id DESC LIMIT ?`, append(args, limit), func(row database.Scanner) error {
 		var a model.Activity
-		var at, total int64
-		err := row.Scan(&a.ID, &at, &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
+		var total int64
+		err := row.Scan(&a.ID, database.Time(&a.At), &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
 			&a.Status, &a.Bytes, &total, &a.Ref, &a.Text)
-		a.At, a.Total = fromMicros(at), time.Duration(total)
+		a.Total = time.Duration(total)
 		list = append(list, a)
 		return err
 	})
 	if err != nil {
-		return nil, j.fault(doing, err)
+		return nil, j.db.Fault(doing, err)
 	}
 	return list, nil
-}
-
-// asker is what can be asked: a pool or a transaction.
-type asker interface {
-	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
-}
-
-// scanner is a row.
-type scanner interface{ Scan(dest ...any) error }
-
-// each hands every row of an answer to take, until that gives an error.
-func each(ctx context.Context, q asker, query string, args []any, take func(scanner) error) (err error) {
-	rows, err := q.QueryContext(ctx, query, args...)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		if err := take(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
 }
 
 // narrow is the filter as SQL.
@@ -96,7 +74,7 @@ func narrow(f model.ActivityFilter) (string, []any) {
 		add("key = ?", f.Key)
 	}
 	if !f.Since.IsZero() {
-		add("at >= ?", micros(f.Since))
+		add("at >= ?", database.Micros(f.Since))
 	}
 	for _, w := range f.Words {
 		if w = strings.ToLower(strings.TrimSpace(w)); w != "" {
@@ -118,12 +96,12 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 	}
 	var request, result string
 	var body []byte
-	err := j.r.QueryRowContext(ctx, "SELECT request, result, body FROM fetches WHERE id = ?", id).Scan(&request, &result, &body)
+	err := j.db.QueryRowContext(ctx, "SELECT request, result, body FROM fetches WHERE id = ?", id).Scan(&request, &result, &body)
 	if errors.Is(err, sql.ErrNoRows) {
-		return model.FetchResult{}, fmt.Errorf("fetch %s: %w", id, ErrNotFound)
+		return model.FetchResult{}, fmt.Errorf("fetch %s: %w", id, database.ErrNotFound)
 	}
 	if err != nil {
-		return model.FetchResult{}, j.fault(doing, err)
+		return model.FetchResult{}, j.db.Fault(doing, err)
 	}
 	var r model.FetchResult
 	if err := json.Unmarshal([]byte(result), &r); err != nil {
@@ -143,17 +121,15 @@ func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEv
 		return nil, err
 	}
 	var list []KeyEvent
-	err := each(ctx, j.r, "SELECT at, profile, key, event, text FROM key_events WHERE key = ? ORDER BY id DESC LIMIT ?",
-		[]any{key, limit}, func(row scanner) error {
+	err := database.Each(ctx, j.db, "SELECT at, profile, key, event, text FROM key_events WHERE key = ? ORDER BY id DESC LIMIT ?",
+		[]any{key, limit}, func(row database.Scanner) error {
 			var e KeyEvent
-			var at int64
-			err := row.Scan(&at, &e.Profile, &e.Key, &e.Event, &e.Text)
-			e.At = fromMicros(at)
+			err := row.Scan(database.Time(&e.At), &e.Profile, &e.Key, &e.Event, &e.Text)
 			list = append(list, e)
 			return err
 		})
 	if err != nil {
-		return nil, j.fault(doing, err)
+		return nil, j.db.Fault(doing, err)
 	}
 	return list, nil
 }

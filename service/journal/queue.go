@@ -102,7 +102,7 @@ func (j *Journal) flush(ctx context.Context) error {
 	if len(group) == 0 {
 		return nil
 	}
-	err := j.write(ctx, grouped, "writing history", func(ctx context.Context, tx *sql.Tx) error {
+	err := j.db.Write(ctx, "writing history", func(ctx context.Context, tx *sql.Tx) error {
 		before, err := newest(ctx, tx)
 		if err != nil {
 			return err

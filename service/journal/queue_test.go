@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 )
 
 // slow is a journal that writes only when its queue is full, beside a writer
@@ -22,12 +23,12 @@ func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tx, err := openTest(t, path).w.BeginTx(t.Context(), nil)
-	if err != nil {
+	other := raw(t, j)
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
 	return j, func() {
-		if err := tx.Rollback(); err != nil {
+		if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -37,7 +38,7 @@ func line(n int) model.Activity { return model.Activity{Text: strings.Repeat("x"
 
 func TestAFullQueueWaitsForTheDiskAndSaysWhatWasLost(t *testing.T) {
 	j, unlock := slow(t, func(s *settings) { s.maxRows = 2 })
-	for i, want := range []error{nil, ErrLocked, ErrLocked, ErrLocked, ErrLocked, nil} {
+	for i, want := range []error{nil, database.ErrLocked, database.ErrLocked, database.ErrLocked, database.ErrLocked, nil} {
 		if err := j.PutActivity(t.Context(), line(1)); !errors.Is(err, want) {
 			t.Errorf("entry %d: %v, want %v", i+1, err, want)
 		}
@@ -59,7 +60,7 @@ func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
 	for i, c := range []struct {
 		bytes int
 		want  error
-	}{{79, nil}, {1, ErrLocked}, {1, ErrLocked}, {78, ErrLocked}, {2, ErrLocked}, {1, nil}} {
+	}{{79, nil}, {1, database.ErrLocked}, {1, database.ErrLocked}, {78, database.ErrLocked}, {2, database.ErrLocked}, {1, nil}} {
 		if err := j.PutActivity(t.Context(), line(c.bytes)); !errors.Is(err, c.want) {
 			t.Errorf("entry %d: %v, want %v", i+1, err, c.want)
 		}
@@ -78,7 +79,7 @@ func TestWhatIsQueuedWhenTheDiskFailsIsWrittenLater(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); !errors.Is(err, ErrLocked) {
+	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); !errors.Is(err, database.ErrLocked) {
 		t.Errorf("reading beside a writer: %v", err)
 	}
 	unlock()

@@ -72,8 +72,11 @@ func (p Paths) RotationsDir() string { return filepath.Join(p.Data, "rotations")
 // SecretsDir holds the encrypted files of file: references.
 func (p Paths) SecretsDir() string { return filepath.Join(p.Data, "secrets") }
 
-// JournalFile is the database of everything that happened.
+// JournalFile is the database of the history.
 func (p Paths) JournalFile() string { return filepath.Join(p.Data, "journal.db") }
+
+// LedgerFile is the database of jobs; its log lies beside it.
+func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }
 
 // BodiesDir holds large bodies of answers; it may be deleted at any time.
 func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }

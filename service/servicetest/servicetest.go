@@ -28,6 +28,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
 )
 
@@ -96,6 +97,18 @@ func Journal(t testing.TB) (j *journal.Journal, dir string) {
 	}
 	t.Cleanup(func() { _ = j.Close() }) // a test that reads the file closed it
 	return j, dir
+}
+
+// Ledger opens a ledger in a temporary folder, which it returns too.
+func Ledger(t testing.TB) (l *ledger.Ledger, dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // a test that reads the file closed it
+	return l, dir
 }
 
 // API starts an API that answers with h.

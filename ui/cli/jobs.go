@@ -13,15 +13,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
-	"zonedeck/service/journal"
 	"zonedeck/service/rows"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
 	return group("jobs", "Launch, watch, list and download dataset jobs",
-		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand())
+		a.jobsTriggerCommand(), a.jobsWatchCommand(), a.jobsListCommand(), a.jobsDownloadCommand(), a.jobsAdoptCommand())
 }
 
 // jobJSON is one job (docs/schema/job.json).
@@ -92,7 +92,7 @@ in the ledger before the request is sent, and it is never resent automatically.`
 			if f.input == "" {
 				return usage("--input is missing: name a file, or - for standard input")
 			}
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true}, func(t *task) error {
 				return t.trigger(cmd.Context(), args[0], f)
 			})
 		},
@@ -146,7 +146,12 @@ func (t *task) warnLaunch(ctx context.Context, d dialect.Dialect, r model.Trigge
 	if err != nil || len(same) == 0 {
 		return // if the ledger cannot be read, the launch itself fails
 	}
-	t.app.say("zonedeck: the same inputs were launched at %s as %s; this is a second job, billed a second time", same[0].Created.Local().Format(time.TimeOnly), same[0].ID)
+	last, billed := same[0], "billed a second time"
+	if !last.State.Started() {
+		billed = "billed a second time if that one started"
+	}
+	t.app.say("zonedeck: the same inputs were launched at %s as %s (%s); this is a second job, %s",
+		last.Created.Local().Format(time.TimeOnly), last.ID, last.State.Label(), billed)
 }
 
 // readInputs reads and checks the rows; every bad row is named.
@@ -188,7 +193,7 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 		Short: "Follow a job until it is ready or has failed",
 		Args:  oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
@@ -202,7 +207,7 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 }
 
 func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJSON bool) error {
-	switch job, err := t.Client.Job(ctx, id); {
+	switch job, err := t.knownJob(ctx, id, ""); {
 	case err != nil:
 		return jobError(ctx, err)
 	case job.Snapshot == "":
@@ -239,11 +244,52 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	}
 }
 
+func (a *app) jobsAdoptCommand() *cobra.Command {
+	var dataset string
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "adopt SNAPSHOT",
+		Short: "Take a job into the ledger by the service's identifier",
+		Long: `Asks the service about a job that was not launched from here, or that the ledger
+lost, and writes it to the ledger. Nothing is triggered.`,
+		Args: oneArg("the service's identifier of the job"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+				if err := t.ledger(cmd.Context()); err != nil {
+					return err
+				}
+				job, err := t.knownJob(cmd.Context(), args[0], dataset)
+				if err != nil {
+					return jobError(cmd.Context(), err)
+				}
+				return t.printJob(job, asJSON)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&dataset, "dataset", "", "the dataset, for the ledger's own list")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// knownJob is a job of the ledger or, by the service's identifier, one that it
+// adopts now.
+func (t *task) knownJob(ctx context.Context, id, dataset string) (model.Job, error) {
+	job, err := t.Client.Job(ctx, id)
+	if !errors.Is(err, jobs.ErrUnknownJob) || strings.HasPrefix(id, "job-") || id == "" {
+		return job, err
+	}
+	if job, err = t.Client.Adopt(ctx, id, dataset); err != nil {
+		return job, err
+	}
+	t.app.say("zonedeck: %s was not in the ledger; it is %s now", sanitizeLine(id), job.ID)
+	return job, nil
+}
+
 // ledger makes sure that the ledger is readable, and settles the jobs that were
 // being launched when an earlier process died.
 func (t *task) ledger(ctx context.Context) error {
-	if t.JournalFault != nil {
-		return fail(exitState, "the ledger of jobs cannot be read: %w", t.JournalFault)
+	if t.LedgerFault != nil {
+		return fail(exitState, "the ledger of jobs cannot be read: %w", t.LedgerFault)
 	}
 	settled, err := t.Client.Recover(ctx)
 	if err != nil {
@@ -299,9 +345,7 @@ func triggerError(ctx context.Context, job model.Job, err error) error {
 
 // ledgerFault reports whether the ledger of jobs could not be read or written.
 func ledgerFault(err error) bool {
-	return slices.ContainsFunc([]error{
-		jobs.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew,
-	}, func(fault error) bool { return errors.Is(err, fault) })
+	return slices.ContainsFunc(append(database.Faults(), jobs.ErrNoLedger), func(fault error) bool { return errors.Is(err, fault) })
 }
 
 func progressLine(j model.Job) string {
@@ -346,27 +390,35 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 
 func (a *app) jobsListCommand() *cobra.Command {
 	var asJSON bool
+	var limit int
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the jobs of the ledger, newest first",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
-				return t.listJobs(cmd.Context(), asJSON)
+				return t.listJobs(cmd.Context(), limit, asJSON)
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().IntVar(&limit, "limit", 1000, "how many of the newest jobs; 0 for all")
 	return cmd
 }
 
-func (t *task) listJobs(ctx context.Context, asJSON bool) error {
-	jobs, err := t.Client.Jobs(ctx)
+func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
+	if limit < 0 {
+		return usage("--limit %d: give a number of jobs, or 0 for all", limit)
+	}
+	jobs, total, err := t.Client.Jobs(ctx, limit)
 	if err != nil {
 		return fail(exitState, "read the ledger: %w", err)
+	}
+	if len(jobs) < total {
+		t.app.say("zonedeck: the %d newest of %d jobs; --limit 0 lists all", len(jobs), total)
 	}
 	if asJSON {
 		out := make([]jobJSON, 0, len(jobs))
@@ -375,8 +427,9 @@ func (t *task) listJobs(ctx context.Context, asJSON bool) error {
 		}
 		return t.app.printJSON(struct {
 			SchemaVersion int       `json:"schema_version"`
+			Total         int       `json:"total"`
 			Jobs          []jobJSON `json:"jobs"`
-		}{schemaVersion, out})
+		}{schemaVersion, total, out})
 	}
 	if len(jobs) == 0 {
 		t.app.say("zonedeck: the ledger holds no jobs")
@@ -414,7 +467,7 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 			if dest.stream != nil && asJSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
 				return t.download(cmd.Context(), args[0], format, dest, asJSON)
 			})
 		},
@@ -430,6 +483,9 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 func (t *task) download(ctx context.Context, id, format string, dest destination, asJSON bool) error {
 	if err := t.ledger(ctx); err != nil {
 		return err
+	}
+	if _, err := t.knownJob(ctx, id, ""); err != nil {
+		return jobError(ctx, err)
 	}
 	job, err := t.Client.Download(ctx, id, format, dest.name, nil)
 	if errors.Is(err, jobs.ErrNoSnapshot) {

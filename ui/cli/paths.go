@@ -25,6 +25,7 @@ func (a *app) pathsCommand() *cobra.Command {
 				{"config", config},
 				{"keys", p.KeysFile()},
 				{"journal", p.JournalFile()},
+				{"ledger", p.LedgerFile()},
 				{"requests", p.RequestsDir()},
 				{"downloads", p.DownloadsDir()},
 				{"bodies", p.BodiesDir()},

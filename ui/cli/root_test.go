@@ -12,8 +12,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
 	"zonedeck/service/jobs"
-	"zonedeck/service/journal"
 )
 
 func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
 }
 
 func TestALedgerThatCannotBeUsedIsAFaultOfTheDisk(t *testing.T) {
-	for _, fault := range []error{jobs.ErrNoLedger, journal.ErrLocked, journal.ErrReadOnly, journal.ErrFull, journal.ErrCorrupt, journal.ErrTooNew} {
+	for _, fault := range append(database.Faults(), jobs.ErrNoLedger) {
 		err := jobError(t.Context(), fmt.Errorf("writing down the intent: %w", fault))
 		if code := exitCode(t.Context(), err); code != exitState {
 			t.Errorf("%v: exit %d, want %d", fault, code, exitState)
@@ -47,7 +47,7 @@ func TestAFailingLedgerSaysNothingWasSentOnlyWhereThatIsSo(t *testing.T) {
 		{model.JobRefused, exitState, false},
 		{model.JobMayHave, exitMayHaveStarted, false},
 	} {
-		err := triggerError(t.Context(), model.Job{State: c.state}, fmt.Errorf("the outcome: %w", journal.ErrFull))
+		err := triggerError(t.Context(), model.Job{State: c.state}, fmt.Errorf("the outcome: %w", database.ErrFull))
 		if code := exitCode(t.Context(), err); code != c.code || strings.Contains(err.Error(), "nothing was sent") != c.unsent {
 			t.Errorf("state %q: exit %d, %v", c.state, code, err)
 		}
@@ -68,7 +68,7 @@ func TestALaunchThatIsLeftSaysWhetherTheJobMayHaveStarted(t *testing.T) {
 		{"interrupted behind the POST", ctx, model.JobMayHave, context.Cause(ctx), exitInterrupted, "may have started: j_7"},
 		{"interrupted before it", ctx, model.JobNotSent, context.Cause(ctx), exitInterrupted, "interrupted"},
 		{"a disk that cannot be read", t.Context(), model.JobMayHave, errors.New("the job may have started: disk I/O error"), exitMayHaveStarted, "I/O"},
-		{"accepted, and then interrupted", ctx, model.JobAccepted, fmt.Errorf("identifier sd_1: %w", journal.ErrFull), exitState, "sd_1"},
+		{"accepted, and then interrupted", ctx, model.JobAccepted, fmt.Errorf("identifier sd_1: %w", database.ErrFull), exitState, "sd_1"},
 	} {
 		err := triggerError(c.ctx, model.Job{ID: "j_7", State: c.state}, c.err)
 		if code := exitCode(c.ctx, err); code != c.code || !strings.Contains(err.Error(), c.says) {

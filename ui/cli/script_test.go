@@ -85,11 +85,12 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("nothing was sent to $BROKEN/hangs")
 				}
 			},
-			"exits":    exits,
-			"expand":   expand,
-			"keepline": keepLine,
-			"keepid":   keepID,
-			"matches":  matches,
+			"exits":        exits,
+			"expand":       expand,
+			"keepline":     keepLine,
+			"keepid":       keepID,
+			"keepsnapshot": keepSnapshot,
+			"matches":      matches,
 		},
 	})
 }
@@ -148,6 +149,17 @@ func keepID(ts *testscript.TestScript, neg bool, args []string) {
 	var job struct{ ID string }
 	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &job))
 	ts.Setenv(args[0], job.ID)
+}
+
+// keepSnapshot puts the service's identifier of the job that was printed into a
+// variable.
+func keepSnapshot(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: keepsnapshot NAME FILE")
+	}
+	var job struct{ Snapshot string }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &job))
+	ts.Setenv(args[0], job.Snapshot)
 }
 
 // matches checks one JSON object against a schema of docs/schema.

@@ -18,6 +18,7 @@ type task struct {
 type needs struct {
 	key     string // --key, or ""
 	journal bool   // the history is read or written
+	jobs    bool   // the ledger of jobs is, and with it the history
 }
 
 // options are the session options of this run.
@@ -25,7 +26,7 @@ func (a *app) options(n needs) session.Options {
 	return session.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, Journal: n.journal,
+		Key: n.key, Journal: n.journal || n.jobs, Ledger: n.jobs,
 	}
 }
 

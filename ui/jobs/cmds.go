@@ -18,14 +18,18 @@ import (
 // recent is how far back the same inputs ask before they are launched again.
 const recent = time.Hour
 
+// maxListed is how many jobs the list holds, the newest.
+const maxListed = 1000
+
 // previewRecords is how many records a preview reads.
 const previewRecords = 100
 
 // What commands come back with. An empty err is success.
 type (
 	jobsLoaded struct {
-		jobs []model.Job
-		err  string
+		jobs  []model.Job
+		total int // jobs in the ledger
+		err   string
 	}
 	triggered struct {
 		dataset string
@@ -58,11 +62,11 @@ type (
 func (m *Model) load() tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.ledger.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		jobs, err := l.Jobs(ctx)
+		jobs, total, err := l.Jobs(ctx, maxListed)
 		if err != nil {
 			return jobsLoaded{err: err.Error()}
 		}
-		return jobsLoaded{jobs: jobs}
+		return jobsLoaded{jobs: jobs, total: total}
 	})
 }
 

@@ -55,10 +55,10 @@ func (f inputsFile) Close() error {
 	return nil
 }
 
-func (f *fakeLedger) Jobs(context.Context) ([]model.Job, error) {
+func (f *fakeLedger) Jobs(_ context.Context, limit int) ([]model.Job, int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]model.Job(nil), f.jobs...), f.listErr
+	return append([]model.Job(nil), f.jobs[:min(limit, len(f.jobs))]...), len(f.jobs), f.listErr
 }
 
 func (f *fakeLedger) SameInputs(_ context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error) {

@@ -225,10 +225,14 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	}
 	l.dialog.Busy = false
 	last := msg.jobs[0]
+	billed := "A second job is billed a second time."
+	if !last.State.Started() {
+		billed = "If that one started, a second job is billed a second time."
+	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the same inputs again?",
-		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). A second job is billed a second time.",
-			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), jobName(last), last.State.Label()),
+		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). %s",
+			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), jobName(last), last.State.Label(), billed),
 		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
 	})
 }

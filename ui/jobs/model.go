@@ -19,7 +19,8 @@ import (
 // Ledger is the part of the service the tab uses. Every call may block and is made in
 // a command.
 type Ledger interface {
-	Jobs(ctx context.Context) ([]model.Job, error)
+	// Jobs are the newest jobs and how many there are.
+	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
 	// SameInputs returns the jobs launched with the same inputs within the given time.
 	SameInputs(ctx context.Context, r model.TriggerRequest, within time.Duration) ([]model.Job, error)
 	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
@@ -56,7 +57,8 @@ const (
 
 // ledger is the list of jobs and the state of its loading.
 type ledger struct {
-	jobs   []model.Job // newest first
+	jobs   []model.Job // newest first, at most maxListed
+	total  int         // jobs in the ledger when they were read
 	table  widget.Table
 	find   widget.TableFind
 	loaded bool

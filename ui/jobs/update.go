@@ -198,7 +198,7 @@ func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 		return nil
 	}
 	m.ledger.loaded = true
-	m.ledger.jobs = slices.Clone(msg.jobs)
+	m.ledger.jobs, m.ledger.total = slices.Clone(msg.jobs), msg.total
 	m.fill()
 	m.toWanted()
 	if m.want != "" {

@@ -37,6 +37,9 @@ func (m *Model) renderList(w, h int) string {
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
 	}
+	if older := m.ledger.total - maxListed; older > 0 {
+		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", len(m.ledger.jobs), older)
+	}
 	return widget.Pane(m.deps.Theme, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
 }
 

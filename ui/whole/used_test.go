@@ -13,6 +13,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
 )
 
@@ -56,11 +57,18 @@ func usedHome(tb testing.TB, dir string) (lines int) {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	l, _, err := ledger.Open(tb.Context(), paths.LedgerFile(), func() time.Time { return clock })
+	if err != nil {
+		tb.Fatal(err)
+	}
 	for i := range usedJobs {
 		clock = now.Add(time.Duration(i-usedJobs) * time.Minute)
-		if err := usedJob(tb.Context(), j, i); err != nil {
+		if err := usedJob(tb.Context(), l, i); err != nil {
 			tb.Fatal(err)
 		}
+	}
+	if err := l.Close(); err != nil {
+		tb.Fatal(err)
 	}
 	file := filepath.Join(paths.BodiesDir(), "large.body")
 	lines, size, err := largeBody(file)
@@ -103,8 +111,8 @@ func usedFetch(i int, at time.Time) model.FetchResult {
 	}
 }
 
-func usedJob(ctx context.Context, j *journal.Journal, i int) error {
-	job, err := j.BeginJob(ctx, model.Job{Profile: profile.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "")
+func usedJob(ctx context.Context, l *ledger.Ledger, i int) error {
+	job, err := l.Begin(ctx, model.Job{Profile: profile.LocalName, Dataset: "gd_products", KeyName: "batch-user", Inputs: 200}, "")
 	if err != nil {
 		return err
 	}
@@ -118,12 +126,12 @@ func usedJob(ctx context.Context, j *journal.Journal, i int) error {
 		steps = []model.JobState{model.JobSending, model.JobMayHave}
 	}
 	for _, state := range steps {
-		_, err = j.ChangeJob(ctx, job.ID, func(job *model.Job) (journal.JobChange, error) {
+		_, err = l.Change(ctx, job.ID, func(job *model.Job) (string, error) {
 			job.State = state
 			if state != model.JobSending && state != model.JobMayHave {
 				job.Snapshot, job.Done, job.Records = fmt.Sprintf("sd_used_%d", i), 200, 200
 			}
-			return journal.JobChange{Step: "a step of job " + job.ID}, nil
+			return "a step of job " + job.ID, nil
 		})
 		if err != nil {
 			return err

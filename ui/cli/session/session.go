@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"zonedeck/keystore"
 	"zonedeck/service"
 	"zonedeck/service/journal"
+	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -32,8 +34,8 @@ type Options struct {
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
 	Key                                 string // --key of the command
 
-	// Journal is set if the history is read or written.
-	Journal bool
+	// Journal is set if the history is read or written, Ledger if jobs are.
+	Journal, Ledger bool
 }
 
 // Session holds what a command works with: the profile in use, its keys, the journal
@@ -46,9 +48,9 @@ type Session struct {
 	Resolver  *keystore.Resolver
 	Client    *service.Client
 
-	JournalFault error    // why no history is kept; nil when it is
-	Notices      []string // what the operator must be told about the files
-	Implied      bool     // nothing was configured, so the embedded emulator is used
+	LedgerFault error    // why there is no ledger of jobs; nil when there is
+	Notices     []string // what the operator must be told about the files
+	Implied     bool     // nothing was configured, so the embedded emulator is used
 
 	o        Options
 	quiet    bool // stderr is the screen: notes are shown there, not printed
@@ -56,6 +58,7 @@ type Session struct {
 	current  atomic.Pointer[profile.Profile] // Base, with addresses once they are known
 	embedded *embedded                       // nil for a real account
 	journal  *journal.Journal
+	ledger   *ledger.Ledger
 	spoken   sync.Once
 	pruning  sync.WaitGroup
 }
@@ -92,51 +95,83 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		}
 		s.pruning.Go(func() { s.prune(ctx) })
 	}
+	if o.Ledger {
+		if err := s.openLedger(ctx); err != nil {
+			return nil, err
+		}
+	}
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(),
 	})
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Journal: s.journal,
+		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Journal: s.journal, Ledger: s.ledger,
 		BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }
 
 // openJournal opens the history. If that fails, the program goes on without it and
-// says so. It also says when it waits for a file locked by another process.
+// says so.
 func (s *Session) openJournal(ctx context.Context) error {
-	type opened struct {
-		j      *journal.Journal
-		notice journal.Notice
+	j, fault, err := opened(ctx, s, s.Paths.JournalFile(), func() (*journal.Journal, string, error) {
+		j, notice, err := journal.Open(ctx, s.Paths.JournalFile(), s.Now)
+		return j, notice.Text, err
+	})
+	if fault != nil {
+		s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", fault))
+	}
+	s.journal = j
+	return err
+}
+
+// openLedger opens the ledger of jobs. If that fails, the program goes on without it:
+// no job can be launched, and it says so.
+func (s *Session) openLedger(ctx context.Context) error {
+	l, fault, err := opened(ctx, s, s.Paths.LedgerFile(), func() (*ledger.Ledger, string, error) {
+		return ledger.Open(ctx, s.Paths.LedgerFile(), s.Now)
+	})
+	s.ledger, s.LedgerFault = l, fault
+	switch {
+	case fault != nil:
+		s.Notices = append(s.Notices, fmt.Sprintf("no job can be launched: %v", fault))
+	case l != nil && l.Frozen() != nil:
+		s.Notices = append(s.Notices, fmt.Sprintf("the ledger of jobs is shown as it lies there, and no job can be launched: %v", l.Frozen()))
+	}
+	return err
+}
+
+// opened opens a file that another process may have locked, and says when it waits
+// for it. fault is why it could not be opened; err is that ctx ended.
+func opened[F io.Closer](ctx context.Context, s *Session, path string, open func() (F, string, error)) (file F, fault, err error) {
+	type outcome struct {
+		file   F
+		notice string
 		err    error
 	}
-	done := make(chan opened, 1)
+	done := make(chan outcome, 1)
 	go func() {
-		j, notice, err := journal.Open(ctx, s.Paths.JournalFile(), s.Now)
-		done <- opened{j, notice, err}
+		file, notice, err := open()
+		done <- outcome{file, notice, err}
 	}()
 	slow := time.NewTimer(Patience)
 	defer slow.Stop()
 	for {
 		select {
 		case o := <-done:
-			if o.notice.Text != "" {
-				s.Notices = append(s.Notices, o.notice.Text)
+			if o.notice != "" {
+				s.Notices = append(s.Notices, o.notice)
 			}
-			if s.journal, s.JournalFault = o.j, o.err; o.err != nil {
-				s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", o.err))
-			}
-			return nil
+			return o.file, o.err, nil
 		case <-slow.C:
-			s.o.Say("zonedeck: waiting for the journal %s", s.Paths.JournalFile())
+			s.o.Say("zonedeck: waiting for %s", path)
 		case <-ctx.Done():
 			// SQLite's wait cannot be cut short; it ends on its own within seconds.
 			go func() {
 				if o := <-done; o.err == nil {
-					_ = o.j.Close() // nothing was written
+					_ = o.file.Close() // nothing was written
 				}
 			}()
-			return ctx.Err()
+			return file, nil, ctx.Err()
 		}
 	}
 }
@@ -244,6 +279,9 @@ func (s *Session) Close(ctx context.Context) error {
 		s.Inventory.Settle()
 		if s.journal != nil {
 			err = errors.Join(err, s.journal.Close())
+		}
+		if s.ledger != nil {
+			err = errors.Join(err, s.ledger.Close())
 		}
 		ended <- err
 	}()

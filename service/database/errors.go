@@ -1,4 +1,4 @@
-package journal
+package database
 
 import (
 	"errors"
@@ -13,39 +13,41 @@ import (
 // The errors a caller decides on. Each is wrapped with what was being done and
 // with the file.
 var (
-	// ErrReadOnly says that the file or its folder cannot be written. A console
-	// can go on without history and without jobs.
-	ErrReadOnly = errors.New("the journal cannot be written")
+	// ErrReadOnly says that the file or its folder cannot be written.
+	ErrReadOnly = errors.New("the file cannot be written")
 	// ErrLocked says that another process kept the file locked for longer than
 	// the wait.
-	ErrLocked = errors.New("the journal is locked by another process")
+	ErrLocked = errors.New("the file is locked by another process")
 	// ErrCorrupt says that the file is damaged. The next Open checks it through
 	// and puts it aside when that is so.
-	ErrCorrupt = errors.New("the journal is damaged")
+	ErrCorrupt = errors.New("the file is damaged")
 	// ErrFull says that the disk is full.
 	ErrFull = errors.New("the disk is full")
 	// ErrTooNew says that a later version of the program wrote the file.
-	ErrTooNew = errors.New("the journal was written by a later version")
+	ErrTooNew = errors.New("the file was written by a later version")
 	// ErrLibrary says that the SQLite library is too old to be trusted with WAL.
 	ErrLibrary = errors.New("the SQLite library is too old")
 	// ErrNotFound says that no entry has the identifier.
-	ErrNotFound = errors.New("not in the journal")
-	// ErrClosed says that the journal was closed.
-	ErrClosed = errors.New("the journal is closed")
+	ErrNotFound = errors.New("not in the file")
 )
 
-// fault wraps an error of a statement; damage is noted beside the file so that
+// Faults are the errors that a file itself causes, whatever was asked of it.
+func Faults() []error {
+	return []error{ErrReadOnly, ErrLocked, ErrCorrupt, ErrFull, ErrTooNew, ErrLibrary}
+}
+
+// Fault wraps an error of a statement; damage is noted beside the file so that
 // the next Open looks closely.
-func (j *Journal) fault(doing string, err error) error {
-	err = classify(err)
+func (db *DB) Fault(doing string, err error) error {
+	err = Classify(err)
 	if errors.Is(err, ErrCorrupt) {
-		j.markSuspect()
+		db.markSuspect()
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
 
-// classify puts the typed error in front of SQLite's or the system's own.
-func classify(err error) error {
+// Classify puts the typed error in front of SQLite's or the system's own.
+func Classify(err error) error {
 	var se *sqlite.Error
 	if errors.As(err, &se) {
 		// The low byte is the primary code, the rest narrows it.
@@ -69,8 +71,8 @@ func classify(err error) error {
 
 // markSuspect leaves a note for the next Open. It may not be possible, and then
 // nothing is worse than before.
-func (j *Journal) markSuspect() {
-	if f, err := os.OpenFile(suspectPath(j.path), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
+func (db *DB) markSuspect() {
+	if f, err := os.OpenFile(suspectPath(db.path), os.O_CREATE|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !unix
 
-package journal
+package database
 
 // readOnlyFS reports whether the file system itself cannot be written; where
 // there is no such error, the refusal is one of permission.

@@ -1,0 +1,52 @@
+package textfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
+
+// Append adds whole lines to the file at path, made with mode 0600 when it is
+// missing, and returns the file's size. They are on disk when Append returns. A
+// last line that was cut short is ended first, so that it spoils no other.
+// Several processes may append to one file.
+func Append(path string, lines []byte) (size int64, err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	before, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	if last := make([]byte, 1); before.Size() > 0 {
+		if _, err := f.ReadAt(last, before.Size()-1); err != nil {
+			return 0, err
+		}
+		if last[0] != '\n' {
+			lines = append([]byte{'\n'}, lines...)
+		}
+	}
+	if _, err := f.Write(lines); err != nil {
+		return 0, err
+	}
+	if err := f.Sync(); err != nil {
+		return 0, err
+	}
+	if before.Size() == 0 {
+		root, err := os.OpenRoot(filepath.Dir(path))
+		if err != nil {
+			return 0, err
+		}
+		defer func() { _ = root.Close() }() // nothing is written through the folder's handle
+		if err := syncFolder(root); err != nil {
+			return 0, err
+		}
+	}
+	after, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return after.Size(), nil
+}

@@ -1,0 +1,58 @@
+package textfile
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func TestAppendAddsWholeLines(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	add := func(lines, want string) {
+		t.Helper()
+		size, err := Append(path, []byte(lines))
+		b, rerr := os.ReadFile(path)
+		if err != nil || rerr != nil || string(b) != want || size != int64(len(want)) {
+			t.Fatalf("%q, %v, %v; size %d", b, err, rerr, size)
+		}
+	}
+	add("one\n", "one\n")
+	add("two\nthree\n", "one\ntwo\nthree\n")
+	if err := os.Truncate(path, 6); err != nil { // a line that was cut short
+		t.Fatal(err)
+	}
+	add("four\n", "one\ntw\nfour\n")
+	if info, err := os.Stat(path); runtime.GOOS != "windows" && (err != nil || info.Mode().Perm() != 0o600) {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
+func TestAppendFromManyKeepsEveryLine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 10 {
+				if _, err := Append(path, []byte("a line of some length\n")); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	b, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(b), "a line of some length\n") != 80 {
+		t.Errorf("%d lines, %v", strings.Count(string(b), "\n"), err)
+	}
+}
+
+func TestAppendToWhatIsNoFileIsAnError(t *testing.T) {
+	for _, path := range []string{t.TempDir(), filepath.Join(t.TempDir(), "no folder", "log")} {
+		if size, err := Append(path, []byte("x\n")); err == nil || size != 0 {
+			t.Errorf("%s: %d, %v", path, size, err)
+		}
+	}
+}

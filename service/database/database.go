@@ -1,0 +1,174 @@
+// Package database keeps one SQLite file in WAL mode: opened with the right
+// modes, checked, brought up to date, put aside when it is damaged, written
+// through one connection and read through several. The journal and the ledger
+// are such files.
+//
+// A DB is safe for concurrent use by any number of goroutines, and several
+// processes may have the same file open.
+package database
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+)
+
+// Options say what kind of file it is.
+type Options struct {
+	// Name is what texts call the file: "journal", "ledger".
+	Name string
+	// Migrations bring a file from version i to i+1; user_version is how many were
+	// applied. One that was released is never edited: a change is a new one.
+	Migrations []string
+	// Tables must be there when the migrations were applied.
+	Tables []string
+	// Now dates the name of a damaged file.
+	Now func() time.Time
+	// Synced has every transaction on disk when Write returns (synchronous FULL);
+	// without it one survives a crash of the process at once, of the machine soon.
+	Synced bool
+	// Busy is how long a statement waits for another writer.
+	Busy time.Duration
+	// Replaced fills the new file that took a damaged one's place, before any other
+	// process can open it. kept is where the damaged one lies. May be nil.
+	Replaced func(ctx context.Context, fresh *DB, kept string)
+	// Readable opens a file that cannot be written for reading alone (see Frozen).
+	Readable bool
+
+	minLib string // the oldest SQLite library that is accepted; empty for the one we know
+}
+
+// minLib is the SQLite library from which on a WAL is safe.
+const minLib = "3.51.3"
+
+// Busy is how long a statement waits for another writer, unless a test is in a
+// hurry.
+const Busy = 5 * time.Second
+
+// DB is an open file.
+type DB struct {
+	path   string
+	o      Options
+	frozen error // why the file cannot be written, nil when it can
+
+	w *sql.DB // one connection, BEGIN IMMEDIATE; nil when frozen
+	r *sql.DB // several connections, query_only
+
+	writing *semaphore.Weighted // held for one transaction of w
+}
+
+// Path is the file.
+func (db *DB) Path() string { return db.path }
+
+// Frozen is the reason why the file can be read but not written (an
+// ErrReadOnly), or nil.
+func (db *DB) Frozen() error { return db.frozen }
+
+// Close closes the file.
+func (db *DB) Close() error {
+	// The readers go first, so that the last connection is the one that may write
+	// and SQLite can fold the WAL into the file.
+	err := db.r.Close()
+	if db.w != nil {
+		err = errors.Join(err, db.w.Close())
+	}
+	return err
+}
+
+// Write runs fn in one immediate transaction of the only writing connection.
+// ctx can end the wait for the turn; a transaction that has begun is not cut
+// off, because an entry of the ledger must be written even if its caller stops
+// waiting.
+func (db *DB) Write(ctx context.Context, doing string, fn func(context.Context, *sql.Tx) error) error {
+	if db.frozen != nil {
+		return fmt.Errorf("%s: %w", doing, db.frozen)
+	}
+	if err := db.writing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	defer db.writing.Release(1)
+	ctx = context.WithoutCancel(ctx)
+	tx, err := db.w.BeginTx(ctx, nil)
+	if err != nil {
+		return db.Fault(doing, err)
+	}
+	if err := fn(ctx, tx); err != nil {
+		_ = tx.Rollback() // the first error is the one to report
+		return db.Fault(doing, err)
+	}
+	if err := tx.Commit(); err != nil {
+		_ = tx.Rollback()
+		return db.Fault(doing, err)
+	}
+	return nil
+}
+
+// QueryContext asks the readers.
+func (db *DB) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+	return db.r.QueryContext(ctx, query, args...)
+}
+
+// QueryRowContext asks the readers for one row.
+func (db *DB) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
+	return db.r.QueryRowContext(ctx, query, args...)
+}
+
+// Queryer answers queries: a DB or a transaction.
+type Queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// Scanner is a row.
+type Scanner interface{ Scan(dest ...any) error }
+
+// Each hands every row of an answer to take, until that gives an error.
+func Each(ctx context.Context, q Queryer, query string, args []any, take func(Scanner) error) (err error) {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// Micros is a time as a file keeps it: microseconds since 1970, UTC; 0 for the
+// zero time.
+func Micros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+// Time scans a column that Micros wrote. A time outside the years 1 to 9999 was
+// not written by this program and is an ErrCorrupt.
+func Time(t *time.Time) sql.Scanner { return (*column)(t) }
+
+type column time.Time
+
+// Scan is sql.Scanner's.
+func (c *column) Scan(src any) error {
+	us, ok := src.(int64)
+	if !ok {
+		return fmt.Errorf("%w: %v is not a time", ErrCorrupt, src)
+	}
+	if us == 0 {
+		*c = column{}
+		return nil
+	}
+	t := time.UnixMicro(us).UTC()
+	if t.Year() < 1 || t.Year() > 9999 {
+		return fmt.Errorf("%w: a time of %d microseconds since 1970 is out of range", ErrCorrupt, us)
+	}
+	*c = column(t)
+	return nil
+}

@@ -1,0 +1,83 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func TestACallerWhoLeftBeforeTheirTurnWritesNothing(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if job, err := l.Begin(ended, model.Job{}, ""); !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+}
+
+func TestALedgerWithoutAPlaceForItsOwnerBeginsNoJob(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	if err := os.WriteFile(l.ownersDir(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if job, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || !strings.HasPrefix(err.Error(), "writing down the intent: ") || job.ID != "" {
+		t.Errorf("%+v, %v", job, err)
+	}
+	if jobs, _, err := l.Jobs(t.Context(), 0); err != nil || len(jobs) != 0 {
+		t.Errorf("%d jobs, %v", len(jobs), err)
+	}
+}
+
+func TestAnOwnersNameLeadsNowhereElse(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+		t.Fatal(err)
+	}
+	for token, want := range map[string]bool{"": false, "../ledger.db": false, "../x": false, "nobody": false, l.token: true} {
+		if got := l.ownerAlive(token); got != want {
+			t.Errorf("%q alive: %v", token, got)
+		}
+	}
+	l.forgetOwner("../ledger.db")
+	l.forgetOwner("")
+	for _, path := range []string{l.Path(), l.ownersDir()} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("it is gone: %v", err)
+		}
+	}
+}
+
+func TestASettlementThatFailsIsAnError(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	var ids []string
+	for range 2 {
+		job, err := l.Begin(t.Context(), model.Job{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, job.ID)
+	}
+	l.releaseOwner()
+	end := sabotage(t, l, "UPDATE ON jobs WHEN NEW.n = 2")
+	if settled, err := l.Recover(t.Context()); err == nil || len(settled) != 1 || settled[0].ID != ids[0] {
+		t.Errorf("settled %+v, %v", settled, err)
+	}
+	end()
+	if settled, err := l.Recover(t.Context()); err != nil || len(settled) != 1 || settled[0].ID != ids[1] || settled[0].State != model.JobNotSent {
+		t.Errorf("settled %+v, %v", settled, err)
+	}
+	if _, err := raw(t, l.Path()).ExecContext(t.Context(), "ALTER TABLE jobs RENAME TO gone"); err != nil {
+		t.Fatal(err)
+	}
+	if settled, err := l.Recover(t.Context()); err == nil || settled != nil {
+		t.Errorf("a ledger that cannot be read: %+v, %v", settled, err)
+	}
+}

@@ -1,0 +1,257 @@
+// Package ledger accounts for every dataset job that this console started or
+// may have started. A trigger bills on acceptance and cannot be repeated safely
+// (service.md 4.2), so nothing here is ever written later than it matters: when
+// Begin or Change returns, the row survives a power cut.
+//
+// The ledger is a SQLite file of its own, apart from the history, and beside it
+// lies a text file, its log, with one line for each job about to be sent and one
+// for each identifier that came back. What one of the two loses, the other gives
+// back at the next Open.
+//
+// A Ledger is safe for concurrent use by any number of goroutines, and several
+// processes may have the same ledger open. No secret is ever given to it.
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// maxSteps bounds a job's history: a service that changes its mind on every
+// poll must not fill the disk.
+const maxSteps = 200
+
+// maxNumber is the highest number of a job, so that it fits every database.
+const maxNumber = math.MaxInt32
+
+const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated`
+
+// Ledger is an open ledger.
+type Ledger struct {
+	db  *database.DB
+	now func() time.Time
+
+	logged atomic.Int64 // the log's size after this process's last line, for marks
+
+	ownerMu sync.Mutex
+	owner   *flock.Flock // this process's sign of life, taken with its first job
+	token   string
+}
+
+// Path is the ledger's file; its log is beside it.
+func (l *Ledger) Path() string { return l.db.Path() }
+
+// Frozen is the reason why the ledger can be read but not written, or nil.
+func (l *Ledger) Frozen() error { return l.db.Frozen() }
+
+// Close closes the file and gives up the sign of life.
+func (l *Ledger) Close() error {
+	l.releaseOwner()
+	return l.db.Close()
+}
+
+// Begin writes the intent to start a job, owned by this process, and returns it
+// with its ID, which no other job ever had. When Begin returns, the intent is on
+// disk, in the ledger and in its log. digest identifies the inputs (see Same).
+func (l *Ledger) Begin(ctx context.Context, job model.Job, digest string) (model.Job, error) {
+	const doing = "writing down the intent"
+	owner, err := l.takeOwner()
+	if err != nil {
+		return model.Job{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	job.State = model.JobIntent
+	job.Created = l.now()
+	job.Updated = job.Created
+	step := model.JobStep{At: job.Created, State: job.State, Text: "written before sending"}
+	var n int64
+	err = l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx, nextNumber).Scan(&n); err != nil {
+			return err
+		}
+		return insert(ctx, tx, n, job, digest, owner, step.Text)
+	})
+	if err != nil {
+		return model.Job{}, err
+	}
+	job.ID, job.Steps = jobID(n), []model.JobStep{step}
+	if err := l.log(begunRecord(n, job, digest)); err != nil {
+		err = fmt.Errorf("%s in %s: %w", doing, logPath(l.Path()), database.Classify(err))
+		_, settled := l.Change(context.WithoutCancel(ctx), job.ID, func(job *model.Job) (string, error) {
+			job.State, job.Detail = model.JobNotSent, "the ledger's log could not be written"
+			return job.Detail, nil
+		})
+		return model.Job{}, errors.Join(err, settled)
+	}
+	return job, nil
+}
+
+// nextNumber takes the number of the next job.
+const nextNumber = "UPDATE marks SET number = number + 1 RETURNING number"
+
+// Accepted writes the identifier that the service gave a job into the log. It is
+// on disk when Accepted returns, whatever state the ledger itself is in.
+func (l *Ledger) Accepted(id, snapshot string) error {
+	n, err := parseJobID(id)
+	if err == nil {
+		err = l.log(record{At: l.now(), Job: n, Event: accepted, Snapshot: snapshot})
+	}
+	if err != nil {
+		return fmt.Errorf("writing identifier %s of %s to %s: %w", snapshot, id, logPath(l.Path()), database.Classify(err))
+	}
+	return nil
+}
+
+// log appends to the log and remembers its size for the next transaction.
+func (l *Ledger) log(r record) error {
+	size, err := appendLog(logPath(l.Path()), r)
+	if err == nil {
+		l.logged.Store(size)
+	}
+	return err
+}
+
+func begunRecord(n int64, job model.Job, digest string) record {
+	return record{
+		At: job.Created, Job: n, Event: begun, Profile: job.Profile, Dataset: job.Dataset, Key: job.KeyName,
+		Inputs: job.Inputs, Digest: digest,
+	}
+}
+
+// Adopt writes a job that the service knows and this ledger does not, by the
+// service's identifier, as accepted. A job of the ledger that has the identifier
+// is returned as it is.
+func (l *Ledger) Adopt(ctx context.Context, job model.Job) (model.Job, error) {
+	doing := "adopting " + job.Snapshot
+	job.State = model.JobAccepted
+	job.Created = l.now()
+	job.Updated = job.Created
+	var n int64
+	err := l.db.Write(ctx, doing, func(ctx context.Context, tx *sql.Tx) error {
+		err := tx.QueryRowContext(ctx, "SELECT n FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", job.Snapshot).Scan(&n)
+		if !errors.Is(err, sql.ErrNoRows) {
+			return err
+		}
+		if err := tx.QueryRowContext(ctx, nextNumber).Scan(&n); err != nil {
+			return err
+		}
+		return insert(ctx, tx, n, job, "", "", "adopted by its identifier; this ledger did not start it")
+	})
+	if err != nil {
+		return model.Job{}, err
+	}
+	adopted, err := l.Job(context.WithoutCancel(ctx), jobID(n))
+	if err == nil && adopted.Created.Equal(job.Created) {
+		err = errors.Join(l.log(begunRecord(n, job, "")), l.Accepted(adopted.ID, job.Snapshot))
+	}
+	return adopted, err
+}
+
+// Change reads a job, lets change alter it and writes it back, in one
+// transaction that is on disk when Change returns. It adds a step when the state
+// changed or change returns a text for one. change sees the job as it is now,
+// which may be further than the caller knows: another process may watch it too.
+// An error of change is returned and nothing is written.
+func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) (step string, err error)) (model.Job, error) {
+	n, err := parseJobID(id)
+	if err != nil {
+		return model.Job{}, err
+	}
+	var job model.Job
+	err = l.db.Write(ctx, "writing job "+id+" to the ledger", func(ctx context.Context, tx *sql.Tx) error {
+		var err error
+		job, err = scanJob(tx.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n))
+		if err != nil {
+			return err
+		}
+		before := job.State
+		step, err := change(&job)
+		if err != nil {
+			return err
+		}
+		job.ID = id
+		job.Updated = l.now()
+		if err := update(ctx, tx, n, job); err != nil {
+			return err
+		}
+		if job.State != before || step != "" {
+			if err := insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step}); err != nil {
+				return err
+			}
+		}
+		if size := l.logged.Swap(0); size > 0 {
+			if _, err := tx.ExecContext(ctx, "UPDATE marks SET logged = $1", size); err != nil {
+				return err
+			}
+		}
+		job.Steps, err = readSteps(ctx, tx, n)
+		return err
+	})
+	if err != nil {
+		return model.Job{}, err
+	}
+	return job, nil
+}
+
+func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
+		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
+		database.Micros(job.Updated), digest, owner)
+	if err != nil {
+		return err
+	}
+	for _, s := range job.Steps {
+		if err := insertStep(ctx, tx, n, s); err != nil {
+			return err
+		}
+	}
+	return insertStep(ctx, tx, n, model.JobStep{At: job.Updated, State: job.State, Text: step})
+}
+
+func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
+	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
+		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15 WHERE n = $16`,
+		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
+		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), n)
+	return err
+}
+
+func insertStep(ctx context.Context, tx *sql.Tx, n int64, s model.JobStep) error {
+	var seq int
+	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM job_steps WHERE job = $1", n).Scan(&seq); err != nil {
+		return err
+	}
+	if seq >= maxSteps {
+		return nil
+	}
+	_, err := tx.ExecContext(ctx, "INSERT INTO job_steps (job, seq, at, state, text) VALUES ($1, $2, $3, $4, $5)",
+		n, seq+1, database.Micros(s.At), string(s.State), s.Text)
+	return err
+}
+
+// jobID is the console's own identifier of a job: short enough to type.
+func jobID(n int64) string { return "job-" + strconv.FormatInt(n, 10) }
+
+func parseJobID(id string) (int64, error) {
+	digits, ok := strings.CutPrefix(id, "job-")
+	if ok {
+		if n, err := strconv.ParseInt(digits, 10, 64); err == nil && n > 0 && jobID(n) == id {
+			return n, nil
+		}
+	}
+	return 0, fmt.Errorf("job %q: %w", id, database.ErrNotFound)
+}

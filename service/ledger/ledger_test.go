@@ -1,0 +1,352 @@
+package ledger
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(crashEnv) != "" {
+		os.Exit(crashChild())
+	}
+	goleak.VerifyTestMain(m)
+}
+
+var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+// clock is a clock that moves one second per reading.
+func clock() func() time.Time {
+	var mu sync.Mutex
+	t := testTime
+	return func() time.Time {
+		mu.Lock()
+		defer mu.Unlock()
+		t = t.Add(time.Second)
+		return t
+	}
+}
+
+// hasty is how long tests wait for a lock.
+const hasty = 50 * time.Millisecond
+
+func openTest(t testing.TB, path string) *Ledger {
+	t.Helper()
+	l, notice, err := open(t.Context(), path, clock(), hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if notice != "" {
+		t.Fatalf("unexpected notice: %s", notice)
+	}
+	t.Cleanup(func() {
+		if err := l.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return l
+}
+
+// raw is the file as any program may open it.
+func raw(t *testing.T, path string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	t.Cleanup(func() { _ = db.Close() })
+	return db
+}
+
+func acceptAs(snapshot string) func(*model.Job) (string, error) {
+	return func(job *model.Job) (string, error) {
+		job.State = model.JobAccepted
+		job.Snapshot = snapshot
+		return "snapshot " + snapshot, nil
+	}
+}
+
+func TestAJobAndItsStepsComeBack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	begun, err := l.Begin(t.Context(), model.Job{Profile: "local", Dataset: "gd_products", KeyName: "etl", Inputs: 200, Done: -1, Records: -1}, "d1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if begun.ID != "job-1" || begun.State != model.JobIntent || len(begun.Steps) != 1 {
+		t.Fatalf("begun: %+v", begun)
+	}
+	changed, err := l.Change(t.Context(), begun.ID, func(job *model.Job) (string, error) {
+		job.State = model.JobAccepted
+		job.Snapshot = "sd_1"
+		job.Accepted = testTime
+		return "snapshot sd_1", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Change(t.Context(), begun.ID, func(job *model.Job) (string, error) {
+		job.Done = 7
+		return "", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	other := openTest(t, path) // a second process
+	for _, id := range []string{"job-1", "sd_1"} {
+		got, err := other.Job(t.Context(), id)
+		if err != nil {
+			t.Fatalf("%s: %v", id, err)
+		}
+		if got.Done != 7 || got.Records != -1 || got.State != model.JobAccepted || !got.Accepted.Equal(testTime) ||
+			!reflect.DeepEqual(got.Steps, changed.Steps) || len(got.Steps) != 2 {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+	list, total, err := other.Jobs(t.Context(), 10)
+	if err != nil || total != 1 || len(list) != 1 || len(list[0].Steps) != 2 {
+		t.Errorf("list: %+v of %d, %v", list, total, err)
+	}
+	for _, id := range []string{"", "job-2", "job-", "job-01", "job--1", "sd_2", "job-99999999999999999999"} {
+		if _, err := other.Job(t.Context(), id); !errors.Is(err, database.ErrNotFound) {
+			t.Errorf("%q: %v", id, err)
+		}
+		if _, err := other.Change(t.Context(), id, acceptAs("x")); !errors.Is(err, database.ErrNotFound) {
+			t.Errorf("changing %q: %v", id, err)
+		}
+	}
+}
+
+func TestARefusedChangeWritesNothing(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	no := errors.New("no")
+	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+		job.State = model.JobReady
+		return "x", no
+	}); !errors.Is(err, no) {
+		t.Fatal(err)
+	}
+	got, err := l.Job(t.Context(), job.ID)
+	if err != nil || got.State != model.JobIntent || len(got.Steps) != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+func TestStepsAreBounded(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range maxSteps + 5 {
+		if job, err = l.Change(t.Context(), job.ID, func(*model.Job) (string, error) {
+			return fmt.Sprint(i), nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(job.Steps) != maxSteps {
+		t.Errorf("%d steps", len(job.Steps))
+	}
+}
+
+func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	begin := func(digest string, state model.JobState) {
+		t.Helper()
+		job, err := l.Begin(t.Context(), model.Job{}, digest)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.State = state
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin("d1", model.JobReady)
+	begin("d1", model.JobMayHave)
+	begin("d1", model.JobRefused)
+	begin("d1", model.JobNotSent)
+	begin("d2", model.JobReady)
+	got, err := l.Same(t.Context(), "d1", testTime)
+	if err != nil || len(got) != 3 || got[0].ID != "job-3" || got[1].ID != "job-2" || got[2].ID != "job-1" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	got, err = l.Same(t.Context(), "d1", testTime.Add(time.Hour))
+	if err != nil || len(got) != 0 {
+		t.Errorf("later: %+v, %v", got, err)
+	}
+}
+
+func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	dead, _, err := open(t.Context(), path, clock(), hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	living := openTest(t, path)
+	begin := func(l *Ledger, state model.JobState) string {
+		t.Helper()
+		job, err := l.Begin(t.Context(), model.Job{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if state != model.JobIntent {
+			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+				job.State = state
+				return "", nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return job.ID
+	}
+	want := map[string]model.JobState{
+		begin(dead, model.JobIntent):    model.JobNotSent,
+		begin(dead, model.JobSending):   model.JobMayHave,
+		begin(dead, model.JobRunning):   model.JobRunning,
+		begin(living, model.JobIntent):  model.JobIntent,
+		begin(living, model.JobSending): model.JobSending,
+	}
+	third := openTest(t, path)
+	if settled, err := third.Recover(t.Context()); err != nil || len(settled) != 0 {
+		t.Fatalf("both live: %+v, %v", settled, err)
+	}
+	if err := dead.Close(); err != nil {
+		t.Fatal(err)
+	}
+	settled, err := third.Recover(t.Context())
+	if err != nil || len(settled) != 2 {
+		t.Fatalf("settled %+v, %v", settled, err)
+	}
+	for id, state := range want {
+		job, err := third.Job(t.Context(), id)
+		if err != nil || job.State != state {
+			t.Errorf("%s: %s, want %s (%v)", id, job.State, state, err)
+		}
+	}
+	if again, err := living.Recover(t.Context()); err != nil || len(again) != 0 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+}
+
+// sabotage makes every statement of a kind fail, until the returned func is called.
+func sabotage(t *testing.T, l *Ledger, statement string) (end func()) {
+	t.Helper()
+	exec := func(query string) {
+		t.Helper()
+		if _, err := raw(t, l.Path()).ExecContext(t.Context(), query); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("CREATE TRIGGER sabotage BEFORE " + statement + " BEGIN SELECT RAISE(ABORT, 'no room'); END")
+	return func() { exec("DROP TRIGGER sabotage") }
+}
+
+func TestAFailedStatementIsAnErrorAndWritesNothing(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, err := l.Job(t.Context(), job.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range []string{"UPDATE ON jobs", "INSERT ON job_steps"} {
+		end := sabotage(t, l, statement)
+		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.State = model.JobReady
+			return "ready", nil
+		})
+		if err == nil || got.ID != "" {
+			t.Errorf("%s failed, and the change gives %+v, %v", statement, got, err)
+		}
+		end()
+		if after, err := l.Job(t.Context(), job.ID); err != nil || !reflect.DeepEqual(after, before) {
+			t.Errorf("%s failed, and the job became %+v, %v", statement, after, err)
+		}
+	}
+	for _, statement := range []string{"INSERT ON jobs", "INSERT ON job_steps"} {
+		end := sabotage(t, l, statement)
+		if got, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || got.ID != "" {
+			t.Errorf("%s failed, and the job begins as %+v, %v", statement, got, err)
+		}
+		end()
+	}
+	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 1 {
+		t.Errorf("the ledger holds %+v, %v", list, err)
+	}
+}
+
+func TestAChangeWithoutANoteMakesAStepOnlyWithItsState(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{Profile: "p", KeyName: "k", Bytes: 7}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	change := func(state model.JobState, note string) model.Job {
+		t.Helper()
+		got, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.ID, job.State = "job-99", state
+			return note, nil
+		})
+		if err != nil || got.ID != job.ID {
+			t.Fatalf("%+v, %v", got, err)
+		}
+		return got
+	}
+	steps := func(job model.Job) (texts []string) {
+		for _, s := range job.Steps {
+			texts = append(texts, string(s.State)+" "+s.Text)
+		}
+		return texts
+	}
+	change(model.JobIntent, "")
+	change(model.JobIntent, "a word")
+	last := change(model.JobSending, "")
+	want := []string{"intent written before sending", "intent a word", "sending "}
+	if got := steps(last); !slices.Equal(got, want) {
+		t.Errorf("steps %q, want %q", got, want)
+	}
+}
+
+func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, spoil := range []string{"ALTER TABLE job_steps RENAME TO gone", "ALTER TABLE jobs RENAME TO gone_too"} {
+		if _, err := raw(t, l.Path()).ExecContext(t.Context(), spoil); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := l.Job(t.Context(), job.ID); err == nil || errors.Is(err, database.ErrNotFound) || got.ID != "" {
+			t.Errorf("%s: the job is %+v, %v", spoil, got, err)
+		}
+		if got, _, err := l.Jobs(t.Context(), 0); err == nil || got != nil {
+			t.Errorf("%s: the ledger is %+v, %v", spoil, got, err)
+		}
+		if got, err := l.Change(t.Context(), job.ID, acceptAs("sd_1")); err == nil || got.ID != "" {
+			t.Errorf("%s: the job was changed to %+v, %v", spoil, got, err)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package ledger
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"zonedeck/keystore/textfile"
+)
+
+// record is one line of the log: a job that is about to be sent, or the
+// identifier that the service gave it.
+type record struct {
+	At       time.Time `json:"at"`
+	Job      int64     `json:"job"`
+	Event    string    `json:"event"` // begun or accepted
+	Profile  string    `json:"profile,omitempty"`
+	Dataset  string    `json:"dataset,omitempty"`
+	Key      string    `json:"key,omitempty"`
+	Inputs   int       `json:"inputs,omitempty"`
+	Digest   string    `json:"digest,omitempty"`
+	Snapshot string    `json:"snapshot,omitempty"`
+}
+
+const (
+	begun    = "begun"
+	accepted = "accepted"
+)
+
+// maxRecord bounds a line of the log.
+const maxRecord = 64 << 10
+
+// logPath is the text file beside the ledger.
+func logPath(path string) string { return path + ".log" }
+
+// appendLog adds records to the log, on disk when it returns, and gives the
+// log's size.
+func appendLog(path string, records ...record) (size int64, err error) {
+	var lines []byte
+	for _, r := range records {
+		line, err := json.Marshal(r)
+		if err != nil {
+			return 0, err
+		}
+		lines = append(append(lines, line...), '\n')
+	}
+	return textfile.Append(path, lines)
+}
+
+// logged is what the log says about one job.
+type logged struct {
+	begun    record // its Job is 0 when the line is missing
+	snapshot string
+	at       time.Time // of the acceptance
+}
+
+// readLog reads the log, which may be missing. Lines that are damaged are
+// counted and passed over.
+func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
+	jobs = map[int64]logged{}
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return jobs, 0, 0, nil
+	}
+	if err != nil {
+		return nil, 0, 0, err
+	}
+	defer f.Close()
+	in := bufio.NewReaderSize(f, maxRecord)
+	for {
+		line, tooLong, err := in.ReadLine()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, 0, 0, fmt.Errorf("reading %s: %w", path, err)
+		}
+		if tooLong {
+			damaged++
+			for tooLong && err == nil {
+				_, tooLong, err = in.ReadLine()
+			}
+			continue
+		}
+		if line = bytes.TrimSpace(line); len(line) == 0 {
+			continue
+		}
+		var r record
+		if json.Unmarshal(line, &r) != nil || r.Job <= 0 || r.Job > maxNumber {
+			damaged++
+			continue
+		}
+		entry := jobs[r.Job]
+		switch {
+		case r.Event == begun:
+			entry.begun = r
+		case r.Event == accepted && r.Snapshot != "":
+			entry.snapshot, entry.at = r.Snapshot, r.At
+		default:
+			damaged++
+			continue
+		}
+		jobs[r.Job] = entry
+	}
+	size, err = f.Seek(0, io.SeekCurrent)
+	return jobs, size, damaged, err
+}

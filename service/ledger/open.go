@@ -1,0 +1,256 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// Open opens the ledger at path, or makes it with mode 0600, and compares it
+// with its log: jobs and identifiers that the ledger lost come back from there,
+// and the other way round. A damaged file is put aside, and everything that can
+// still be read of it is carried over. notice says what was wrong; it is empty
+// when nothing was.
+//
+// A ledger that cannot be written is opened for reading (see Frozen). The errors
+// are those of database.Open.
+func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
+	return open(ctx, path, now, database.Busy)
+}
+
+func open(ctx context.Context, path string, now func() time.Time, busy time.Duration) (*Ledger, string, error) {
+	l := &Ledger{now: now}
+	carried := 0
+	db, damage, err := database.Open(ctx, path, database.Options{
+		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: busy, Synced: true, Readable: true,
+		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
+			carried = (&Ledger{db: fresh, now: now}).salvage(ctx, kept)
+		},
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	l.db = db
+	var notes []string
+	if damage != nil {
+		notes = append(notes, fmt.Sprintf("The ledger %s was damaged (%v). It is kept as %s; %s carried over from it.",
+			db.Path(), damage.Err, damage.Kept, counted(carried, "job was", "jobs were")))
+	}
+	if db.Frozen() == nil {
+		note, err := l.reconcile(ctx)
+		if err != nil {
+			return nil, "", errors.Join(fmt.Errorf("comparing the ledger %s with its log: %w", path, err), l.Close())
+		}
+		if note != "" {
+			notes = append(notes, note)
+		}
+	}
+	return l, strings.Join(notes, " "), nil
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// reconcile compares the ledger with its log when the log's size differs from
+// what the ledger remembers, which is so after a crash, after either of them was
+// cut, replaced or deleted, and when several processes were at work.
+func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
+	var remembered int64
+	if err := l.db.QueryRowContext(ctx, "SELECT logged FROM marks").Scan(&remembered); err != nil {
+		return "", l.db.Fault("reading its mark", err)
+	}
+	path := logPath(l.Path())
+	switch info, err := os.Stat(path); {
+	case err == nil && info.Size() == remembered, errors.Is(err, os.ErrNotExist) && remembered == 0:
+		return "", nil
+	case err != nil && !errors.Is(err, os.ErrNotExist):
+		return "", err
+	}
+	entries, size, damaged, err := readLog(path)
+	if err != nil {
+		return "", err
+	}
+	back := 0
+	var lost []record
+	err = l.db.Write(ctx, "taking over what the log has", func(ctx context.Context, tx *sql.Tx) error {
+		known, highest, err := l.known(ctx, tx)
+		if err != nil {
+			return err
+		}
+		for _, n := range slices.Sorted(maps.Keys(entries)) {
+			highest = max(highest, n)
+			did, err := l.restore(ctx, tx, n, entries[n], known)
+			if err != nil {
+				return err
+			}
+			if did {
+				back++
+			}
+		}
+		lost = missing(known, entries)
+		if len(lost) > 0 {
+			if size, err = appendLog(path, lost...); err != nil {
+				return database.Classify(err)
+			}
+		}
+		_, err = tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = $2", highest, size)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return reconciled(l.Path(), back, damaged, remembered > 0 && len(lost) > 0), nil
+}
+
+// reconciled says what reconcile found.
+func reconciled(path string, back, damaged int, cut bool) string {
+	var notes []string
+	if back > 0 {
+		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s in its log; they are back, and what became of them since is not known here: ask the service with 'zonedeck jobs watch'.",
+			path, counted(back, "job that stands", "jobs that stand")))
+	}
+	if cut {
+		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were written again.", logPath(path)))
+	}
+	if damaged > 0 {
+		notes = append(notes, fmt.Sprintf("%s of the ledger's log %s could not be read.", counted(damaged, "line", "lines"), logPath(path)))
+	}
+	return strings.Join(notes, " ")
+}
+
+// row is what reconcile needs to know of a job.
+type row struct {
+	job           model.Job
+	digest, owner string
+}
+
+// known are the jobs of the ledger, and the highest number that it gave.
+func (l *Ledger) known(ctx context.Context, tx *sql.Tx) (jobs map[int64]row, highest int64, err error) {
+	if err := tx.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&highest); err != nil {
+		return nil, 0, err
+	}
+	jobs = map[int64]row{}
+	err = database.Each(ctx, tx, "SELECT "+jobColumns+", digest, owner FROM jobs", nil, func(s database.Scanner) error {
+		var r row
+		var err error
+		// A row with a time that cannot be is known all the same.
+		if r.job, err = scanJob(s, &r.digest, &r.owner); err != nil && !errors.Is(err, database.ErrCorrupt) {
+			return err
+		}
+		n, err := parseJobID(r.job.ID)
+		if err != nil {
+			return err
+		}
+		jobs[n], highest = r, max(highest, n)
+		return nil
+	})
+	return jobs, highest, err
+}
+
+// restore writes into the ledger what only the log has about a job and reports
+// whether there was something. A job of a process that is alive is that
+// process's affair.
+func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, known map[int64]row) (bool, error) {
+	r, has := known[n]
+	if !has {
+		job := model.Job{
+			Profile: e.begun.Profile, Dataset: e.begun.Dataset, KeyName: e.begun.Key, Inputs: e.begun.Inputs,
+			Done: -1, Records: -1, Created: e.begun.At, Updated: l.now(), State: model.JobMayHave,
+			Detail: "the ledger lost this job; whether it was sent is not known",
+		}
+		if e.snapshot != "" {
+			job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
+			if job.Created.IsZero() {
+				job.Created = e.at
+			}
+		}
+		return true, insert(ctx, tx, n, job, e.begun.Digest, "", "restored from the ledger's log")
+	}
+	if e.snapshot == "" || r.job.Snapshot != "" || l.ownerAlive(r.owner) {
+		return false, nil
+	}
+	accept(&r.job, e)
+	r.job.Updated = l.now()
+	if err := update(ctx, tx, n, r.job); err != nil {
+		return false, err
+	}
+	return true, insertStep(ctx, tx, n, model.JobStep{At: r.job.Updated, State: r.job.State, Text: acceptedText(e)})
+}
+
+// accept gives a job the identifier that stands in the log.
+func accept(job *model.Job, e logged) {
+	job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
+}
+
+func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }
+
+// missing are the records that the log has to have and lacks.
+func missing(known map[int64]row, entries map[int64]logged) []record {
+	var lost []record
+	for _, n := range slices.Sorted(maps.Keys(known)) {
+		r, e := known[n], entries[n]
+		if e.begun.Job == 0 {
+			lost = append(lost, begunRecord(n, r.job, r.digest))
+		}
+		if e.snapshot == "" && r.job.Snapshot != "" {
+			lost = append(lost, record{At: r.job.Accepted, Job: n, Event: accepted, Snapshot: r.job.Snapshot})
+		}
+	}
+	return lost
+}
+
+// salvage carries over what a damaged file still gives away, and returns how many
+// jobs came along. It reads from both ends, so that one bad page costs no more
+// than its own rows; those come back from the log, without their steps.
+func (l *Ledger) salvage(ctx context.Context, kept string) int {
+	old, err := database.Peek(kept)
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = old.Close() }() // it was only read
+	carried := map[int64]bool{}
+	for _, order := range []string{"ASC", "DESC"} {
+		// An error is the damage: what came before it counts.
+		_ = database.Each(ctx, old, "SELECT "+jobColumns+", digest FROM jobs ORDER BY n "+order, nil, func(s database.Scanner) error {
+			var digest string
+			job, err := scanJob(s, &digest)
+			if errors.Is(err, database.ErrCorrupt) {
+				return nil // this row alone
+			}
+			if err != nil {
+				return err
+			}
+			n, err := parseJobID(job.ID)
+			if err != nil || carried[n] {
+				return nil //nolint:nilerr // a number that no job can have is passed over
+			}
+			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
+			job.Updated = l.now()
+			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
+				return insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger")
+			})
+			carried[n] = err == nil
+			return nil
+		})
+	}
+	total := 0
+	for _, ok := range carried {
+		if ok {
+			total++
+		}
+	}
+	return total
+}

@@ -1,0 +1,459 @@
+package ledger
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// sound is a ledger of four jobs: ready, accepted, sent without an answer, and
+// only intended.
+func sound(t *testing.T) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	for i, snapshot := range []string{"sd_1", "sd_2", "", ""} {
+		job, err := l.Begin(t.Context(), model.Job{
+			Profile: "p", Dataset: "gd_x", KeyName: "k", Inputs: i + 1, Done: -1, Records: -1, Detail: strings.Repeat("long ", 200),
+		}, fmt.Sprint("digest ", i+1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := func(change func(*model.Job)) {
+			t.Helper()
+			if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+				change(job)
+				return "a step", nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i < 3 {
+			change(func(job *model.Job) { job.State = model.JobSending })
+		}
+		if snapshot != "" {
+			if err := l.Accepted(job.ID, snapshot); err != nil {
+				t.Fatal(err)
+			}
+			change(func(job *model.Job) { job.State, job.Snapshot, job.Accepted = model.JobAccepted, snapshot, testTime })
+		}
+		if i == 0 {
+			change(func(job *model.Job) { job.State, job.File, job.Bytes = model.JobReady, "/x.json", 7 })
+		}
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// reopen opens the ledger again and returns its jobs by number.
+func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[string]model.Job) {
+	t.Helper()
+	l, notice, err := open(t.Context(), path, clock(), hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() }) // some tests close it themselves
+	list, total, err := l.Jobs(t.Context(), 0)
+	if err != nil || total != len(list) {
+		t.Fatalf("%d of %d jobs, %v", len(list), total, err)
+	}
+	jobs = map[string]model.Job{}
+	for _, job := range list {
+		jobs[job.ID] = job
+	}
+	return l, notice, jobs
+}
+
+// settled closes the ledger and finds nothing to tell at the next Open, and gives
+// a new job a number that none had.
+func settled(t *testing.T, l *Ledger) {
+	t.Helper()
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	again, notice, jobs := reopen(t, l.Path())
+	if notice != "" {
+		t.Errorf("told again: %s", notice)
+	}
+	job, err := again.Begin(t.Context(), model.Job{}, "")
+	if err != nil || job.ID != "job-5" {
+		t.Errorf("the next job is %+v, %v, beside %d", job, err, len(jobs))
+	}
+}
+
+func TestALedgerWithNothingWrongSaysNothing(t *testing.T) {
+	l, notice, jobs := reopen(t, sound(t))
+	if notice != "" || len(jobs) != 4 {
+		t.Errorf("%q, %d jobs", notice, len(jobs))
+	}
+	settled(t, l)
+}
+
+func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
+	for name, lose := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"emptied": func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"garbage": func(path string) error { return os.WriteFile(path, bytes.Repeat([]byte("garbage "), 1000), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := sound(t)
+			if err := lose(path); err != nil {
+				t.Fatal(err)
+			}
+			l, notice, jobs := reopen(t, path)
+			if !strings.Contains(notice, "lacked 4 jobs that stand in its log") || !strings.Contains(notice, path) {
+				t.Errorf("told: %q", notice)
+			}
+			for id, want := range map[string]model.Job{
+				"job-1": {State: model.JobAccepted, Snapshot: "sd_1", Inputs: 1},
+				"job-2": {State: model.JobAccepted, Snapshot: "sd_2", Inputs: 2},
+				"job-3": {State: model.JobMayHave, Inputs: 3},
+				"job-4": {State: model.JobMayHave, Inputs: 4},
+			} {
+				got := jobs[id]
+				if got.State != want.State || got.Snapshot != want.Snapshot || got.Inputs != want.Inputs ||
+					got.Profile != "p" || got.Dataset != "gd_x" || got.KeyName != "k" || got.Created.IsZero() || len(got.Steps) != 1 {
+					t.Errorf("%s came back as %+v", id, got)
+				}
+			}
+			if same, err := l.Same(t.Context(), "digest 3", testTime); err != nil || len(same) != 1 || same[0].ID != "job-3" {
+				t.Errorf("the digest did not come back: %+v, %v", same, err)
+			}
+			settled(t, l)
+		})
+	}
+}
+
+func TestADeletedWALIsTold(t *testing.T) {
+	path := sound(t)
+	l, _, _ := reopen(t, path)
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_y"}, "d")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Accepted(job.ID, "sd_5"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Change(t.Context(), job.ID, acceptAs("sd_5")); err != nil {
+		t.Fatal(err)
+	}
+	// A copy without its WAL is what is left when somebody deletes it.
+	copied := filepath.Join(t.TempDir(), "ledger.db")
+	for _, tail := range []string{"", ".log"} {
+		b, err := os.ReadFile(path + tail)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(copied+tail, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, notice, jobs := reopen(t, copied)
+	if !strings.Contains(notice, "lacked 1 job that stands in its log") {
+		t.Errorf("told: %q", notice)
+	}
+	if got := jobs["job-5"]; got.State != model.JobAccepted || got.Snapshot != "sd_5" || got.Dataset != "gd_y" {
+		t.Errorf("it came back as %+v", got)
+	}
+	if jobs["job-1"].State != model.JobReady {
+		t.Errorf("job-1 is %+v", jobs["job-1"])
+	}
+}
+
+func TestACutOrDeletedLogIsWrittenAgain(t *testing.T) {
+	for name, cut := range map[string]func(path string) error{
+		"deleted":        os.Remove,
+		"emptied":        func(path string) error { return os.Truncate(path, 0) },
+		"cut in a line":  func(path string) error { return os.Truncate(path, 100) },
+		"a line is lost": func(path string) error { return os.WriteFile(path, []byte("{}\n"), 0o600) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := sound(t)
+			before, _, _, err := readLog(logPath(path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cut(logPath(path)); err != nil {
+				t.Fatal(err)
+			}
+			l, notice, jobs := reopen(t, path)
+			if !strings.Contains(notice, logPath(path)+" was cut or deleted") || len(jobs) != 4 {
+				t.Errorf("%q, %d jobs", notice, len(jobs))
+			}
+			after, _, _, err := readLog(logPath(path))
+			if err != nil || len(after) != 4 || after[3].begun.Digest != before[3].begun.Digest || after[1].snapshot != "sd_1" || after[4].snapshot != "" {
+				t.Errorf("the log holds %+v, %v", after, err)
+			}
+			settled(t, l)
+		})
+	}
+}
+
+func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
+	path := sound(t)
+	l, _, _ := reopen(t, path)
+	if err := l.Accepted("job-3", "sd_3"); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	l, notice, jobs := reopen(t, path)
+	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 job") {
+		t.Errorf("%+v, %q", got, notice)
+	}
+	settled(t, l)
+}
+
+func TestAJobOfALivingProcessIsNotTakenOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	living := openTest(t, path)
+	job, err := living.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job, err = living.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+		job.State = model.JobSending
+		return "", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := living.Accepted(job.ID, "sd_1"); err != nil {
+		t.Fatal(err)
+	}
+	other, notice, jobs := reopen(t, path)
+	if notice != "" || jobs[job.ID].State != model.JobSending {
+		t.Fatalf("%q, %+v", notice, jobs)
+	}
+	// It dies before it wrote the acceptance into the ledger.
+	living.releaseOwner()
+	settled, err := other.Recover(t.Context())
+	if err != nil || len(settled) != 1 || settled[0].State != model.JobAccepted || settled[0].Snapshot != "sd_1" {
+		t.Errorf("settled as %+v, %v", settled, err)
+	}
+}
+
+func TestGarbageInTheLogCostsItsOwnLinesOnly(t *testing.T) {
+	path := sound(t)
+	good, err := os.ReadFile(logPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	garbage := "\x00\xff not json\n{\"job\":-1,\"event\":\"begun\"}\n{\"job\":9223372036854775807,\"event\":\"begun\"}\n" +
+		strings.Repeat("x", 3*maxRecord) + "\n{\"job\":1,\"event\":\"eaten\"}\n\n"
+	if err := os.WriteFile(logPath(path), append([]byte(garbage), good...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	l, notice, jobs := reopen(t, path)
+	if len(jobs) != 4 || !strings.Contains(notice, "5 lines of the ledger's log") {
+		t.Errorf("%d jobs; told %q", len(jobs), notice)
+	}
+	settled(t, l)
+}
+
+// spoilJob overwrites the page that holds a job's detail.
+func spoilJob(t *testing.T, path, text string) {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := bytes.Index(b, []byte(text))
+	if i < 8192 {
+		t.Fatalf("%q is at %d", text, i)
+	}
+	copy(b[i/4096*4096:], bytes.Repeat([]byte{0xee}, 64))
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestADamagedPageCostsItsOwnJobsOnly(t *testing.T) {
+	for _, withLog := range []bool{true, false} {
+		path := filepath.Join(t.TempDir(), "ledger.db")
+		l := openTest(t, path)
+		const n = 60
+		for i := range n {
+			job, err := l.Begin(t.Context(), model.Job{Dataset: fmt.Sprintf("dataset %02d", i), Detail: strings.Repeat("long ", 100)}, fmt.Sprint("digest ", i))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Change(t.Context(), job.ID, acceptAs(fmt.Sprintf("sd_%d", i+1))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		spoilJob(t, path, "dataset 30")
+		if err := os.WriteFile(path+".suspect", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if !withLog {
+			if err := os.Remove(logPath(path)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		l, notice, jobs := reopen(t, path)
+		if !strings.Contains(notice, "damaged") || !strings.Contains(notice, "jobs were carried over") {
+			t.Errorf("told: %q", notice)
+		}
+		if withLog && len(jobs) != n || len(jobs) < n-10 || len(jobs) == n && !withLog {
+			t.Errorf("%d jobs with its log %t", len(jobs), withLog)
+		}
+		for _, id := range []string{"job-1", "job-60"} {
+			if job := jobs[id]; job.State != model.JobAccepted || len(job.Steps) != 3 || job.Steps[2].Text != "carried over from a damaged ledger" {
+				t.Errorf("%s came back as %+v", id, job)
+			}
+		}
+		if same, err := l.Same(t.Context(), "digest 59", testTime); err != nil || len(same) != 1 {
+			t.Errorf("the digest was not carried over: %+v, %v", same, err)
+		}
+	}
+}
+
+func TestARowThatCannotBeIsAClearError(t *testing.T) {
+	path := sound(t)
+	if _, err := raw(t, path).ExecContext(t.Context(), "UPDATE jobs SET created = 9223372036854775807 WHERE n = 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(logPath(path)); err != nil {
+		t.Fatal(err) // so that the ledger is compared with it
+	}
+	l, _, err := open(t.Context(), path, clock(), hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if _, _, err := l.Jobs(t.Context(), 0); !errors.Is(err, database.ErrCorrupt) || !strings.Contains(err.Error(), "job-2") {
+		t.Errorf("the list: %v", err)
+	}
+	if _, err := l.Job(t.Context(), "job-1"); err != nil {
+		t.Errorf("another job: %v", err)
+	}
+}
+
+func TestAnIntentThatTheLogCannotTakeIsNotSent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	if err := os.Mkdir(logPath(path), 0o700); err != nil { // a folder takes no line
+		t.Fatal(err)
+	}
+	if job, err := l.Begin(t.Context(), model.Job{}, ""); err == nil || job.ID != "" || !strings.Contains(err.Error(), logPath(path)) {
+		t.Errorf("%+v, %v", job, err)
+	}
+	job, err := l.Job(t.Context(), "job-1")
+	if err != nil || job.State != model.JobNotSent {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAdoptTakesAJobOnce(t *testing.T) {
+	path := sound(t)
+	l, _, _ := reopen(t, path)
+	for range 2 {
+		job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9", Profile: "p", Dataset: "gd_z", Done: -1, Records: -1})
+		if err != nil || job.ID != "job-5" || job.State != model.JobAccepted || job.Snapshot != "sd_9" {
+			t.Errorf("%+v, %v", job, err)
+		}
+	}
+	if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_1"}); err != nil || job.ID != "job-1" || job.State != model.JobReady {
+		t.Errorf("a job that is there: %+v, %v", job, err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, jobs := reopen(t, path); jobs["job-5"].Snapshot != "sd_9" {
+		t.Errorf("it did not come back: %+v", jobs)
+	}
+}
+
+func TestTheListSaysHowManyThereAre(t *testing.T) {
+	l, _, _ := reopen(t, sound(t))
+	list, total, err := l.Jobs(t.Context(), 2)
+	if err != nil || total != 4 || len(list) != 2 || list[0].ID != "job-4" || len(list[1].Steps) != 2 {
+		t.Errorf("%+v of %d, %v", list, total, err)
+	}
+}
+
+func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
+	path := sound(t)
+	db, err := database.Peek(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &Ledger{db: db, now: clock()}
+	defer l.Close()
+	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 {
+		t.Errorf("%d jobs, %v", len(list), err)
+	}
+	if _, err := l.Begin(t.Context(), model.Job{}, ""); !errors.Is(err, database.ErrReadOnly) {
+		t.Errorf("a new job: %v", err)
+	}
+	if list, err := l.Recover(t.Context()); list != nil || err != nil {
+		t.Errorf("settled %+v, %v", list, err)
+	}
+}
+
+func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // no modes there
+	}
+	path := sound(t)
+	for _, p := range []string{path, logPath(path)} {
+		if info, err := os.Stat(p); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", p, info.Mode(), err)
+		}
+	}
+}
+
+// BenchmarkBegin is one job written down, on disk, as before a POST.
+func BenchmarkBegin(b *testing.B) {
+	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
+	for b.Loop() {
+		if _, err := l.Begin(b.Context(), model.Job{Dataset: "d"}, ""); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkJobs lists 1,000 jobs of five steps.
+func BenchmarkJobs(b *testing.B) {
+	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
+	err := l.db.Write(b.Context(), "filling the ledger", func(ctx context.Context, tx *sql.Tx) error {
+		steps := slices.Repeat([]model.JobStep{{At: testTime, State: model.JobRunning, Text: "a step"}}, 4)
+		for n := range int64(1000) {
+			if err := insert(ctx, tx, n+1, model.Job{Dataset: "d", Steps: steps}, "", "", "a step"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if list, _, err := l.Jobs(b.Context(), 1000); err != nil || len(list) != 1000 {
+			b.Fatal(len(list), err)
+		}
+	}
+}

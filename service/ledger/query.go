@@ -1,0 +1,139 @@
+package ledger
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// Job is one job with its steps, by the console's identifier or, when no job
+// has that, by the service's.
+func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
+	doing := "reading job " + id
+	var row *sql.Row
+	if n, err := parseJobID(id); err == nil {
+		row = l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE n = $1", n)
+	} else if id != "" {
+		row = l.db.QueryRowContext(ctx, "SELECT "+jobColumns+" FROM jobs WHERE snapshot = $1 ORDER BY n DESC LIMIT 1", id)
+	} else {
+		return model.Job{}, fmt.Errorf("%s: %w", doing, database.ErrNotFound)
+	}
+	job, err := scanJob(row)
+	if errors.Is(err, database.ErrNotFound) {
+		return model.Job{}, fmt.Errorf("job %s: %w", id, err)
+	}
+	if err != nil {
+		return model.Job{}, l.db.Fault(doing, err)
+	}
+	n, err := parseJobID(job.ID)
+	if err != nil {
+		return model.Job{}, err
+	}
+	if job.Steps, err = readSteps(ctx, l.db, n); err != nil {
+		return model.Job{}, l.db.Fault(doing, err)
+	}
+	return job, nil
+}
+
+// Jobs are the newest jobs of the ledger, newest first, each with its steps, and
+// how many jobs the ledger has. limit 0 means all.
+func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error) {
+	const doing = "reading the ledger"
+	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs").Scan(&total); err != nil {
+		return nil, 0, l.db.Fault(doing, err)
+	}
+	if limit <= 0 {
+		limit = total
+	}
+	list, err = l.jobs(ctx, "ORDER BY n DESC LIMIT $1", doing, limit)
+	return list, total, err
+}
+
+// Same are the jobs that were begun since then with inputs of the same digest
+// and that may have cost something, newest first: the question "the same inputs
+// again?" is asked about them.
+func (l *Ledger) Same(ctx context.Context, digest string, since time.Time) ([]model.Job, error) {
+	return l.jobs(ctx, "WHERE digest = $1 AND created >= $2 AND state <> 'not_sent' ORDER BY n DESC LIMIT $3",
+		"looking for the same inputs", digest, database.Micros(since), maxSame)
+}
+
+// maxSame bounds the answer of Same.
+const maxSame = 1000
+
+func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) ([]model.Job, error) {
+	var list []model.Job
+	err := database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs "+clauses, args, func(row database.Scanner) error {
+		job, err := scanJob(row)
+		list = append(list, job)
+		return err
+	})
+	if err == nil {
+		err = l.addSteps(ctx, list)
+	}
+	if err != nil {
+		return nil, l.db.Fault(doing, err)
+	}
+	return list, nil
+}
+
+// addSteps reads the steps of a list that is sorted by number, newest first,
+// with one query.
+func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
+	if len(list) == 0 {
+		return nil
+	}
+	at := make(map[int64]int, len(list))
+	var oldest int64
+	for i, job := range list {
+		n, err := parseJobID(job.ID)
+		if err != nil {
+			return err
+		}
+		at[n], oldest = i, n
+	}
+	return database.Each(ctx, l.db, "SELECT job, at, state, text FROM job_steps WHERE job >= $1 ORDER BY job, seq", []any{oldest}, func(row database.Scanner) error {
+		var n int64
+		var s model.JobStep
+		err := row.Scan(&n, database.Time(&s.At), &s.State, &s.Text)
+		if i, ok := at[n]; ok {
+			list[i].Steps = append(list[i].Steps, s)
+		}
+		return err
+	})
+}
+
+func readSteps(ctx context.Context, q database.Queryer, n int64) ([]model.JobStep, error) {
+	var steps []model.JobStep
+	err := database.Each(ctx, q, "SELECT at, state, text FROM job_steps WHERE job = $1 ORDER BY seq", []any{n}, func(row database.Scanner) error {
+		var s model.JobStep
+		err := row.Scan(database.Time(&s.At), &s.State, &s.Text)
+		steps = append(steps, s)
+		return err
+	})
+	return steps, err
+}
+
+// scanJob reads the jobColumns, and what follows them into more. Beside an
+// ErrCorrupt it returns the job as far as it could be read, with its ID.
+func scanJob(row database.Scanner, more ...any) (model.Job, error) {
+	var job model.Job
+	var n int64
+	err := row.Scan(append([]any{
+		&n, &job.Snapshot, &job.Profile, &job.Dataset, &job.KeyName, &job.State, &job.Wire, &job.Status, &job.Detail,
+		&job.Inputs, &job.Done, &job.Records, &job.Bytes, &job.File,
+		database.Time(&job.Created), database.Time(&job.Accepted), database.Time(&job.Updated),
+	}, more...)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Job{}, database.ErrNotFound
+	}
+	job.ID = jobID(n)
+	if err != nil {
+		return job, fmt.Errorf("%s: %w", job.ID, err)
+	}
+	return job, nil
+}

@@ -1,0 +1,84 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// Recover settles what a process left behind when it died in the middle of a
+// trigger: an intent was certainly not sent, a job whose identifier stands in the
+// log was accepted, another one in sending may have started (it is never sent
+// again). Jobs of processes that are alive are left alone. It returns the jobs it
+// changed.
+func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
+	const doing = "settling what a dead process left behind"
+	if frozen := l.Frozen(); frozen != nil {
+		return nil, nil //nolint:nilerr // who may not write settles nothing, and the console has said so
+	}
+	owners := map[int64]string{}
+	alive := map[string]bool{}
+	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending')", nil, func(row database.Scanner) error {
+		var n int64
+		var owner string
+		err := row.Scan(&n, &owner)
+		if _, known := alive[owner]; !known {
+			alive[owner] = l.ownerAlive(owner)
+		}
+		if !alive[owner] {
+			owners[n] = owner
+		}
+		return err
+	})
+	if err != nil {
+		return nil, l.db.Fault(doing, err)
+	}
+	if len(owners) == 0 {
+		return nil, nil
+	}
+	entries, _, _, err := readLog(logPath(l.Path())) // what the dead wrote is whole by now
+	if err != nil {
+		return nil, l.db.Fault(doing, err)
+	}
+	var settled []model.Job
+	for _, n := range slices.Sorted(maps.Keys(owners)) {
+		job, err := l.Change(ctx, jobID(n), func(job *model.Job) (string, error) {
+			if e := entries[n]; e.snapshot != "" && job.State == model.JobSending {
+				accept(job, e)
+				return acceptedText(e), nil
+			}
+			return settle(job)
+		})
+		if errors.Is(err, errSettled) {
+			continue // another process was quicker
+		}
+		if err != nil {
+			return settled, err
+		}
+		settled = append(settled, job)
+	}
+	for _, owner := range owners {
+		l.forgetOwner(owner)
+	}
+	return settled, nil
+}
+
+var errSettled = errors.New("settled already")
+
+func settle(job *model.Job) (string, error) {
+	switch job.State {
+	case model.JobIntent:
+		job.State = model.JobNotSent
+		job.Detail = "the console ended before anything was sent"
+	case model.JobSending:
+		job.State = model.JobMayHave
+		job.Detail = "the console ended while the request was on its way; it is not sent again by itself"
+	default:
+		return "", errSettled
+	}
+	return job.Detail, nil
+}

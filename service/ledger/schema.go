@@ -1,0 +1,48 @@
+package ledger
+
+// migrations are database.Options.Migrations. Their statements, and all others of
+// this package, mean the same on PostgreSQL: numbered parameters, no type or
+// clause that only SQLite has, and numbers that the ledger gives itself.
+var migrations = [...]string{
+	`
+CREATE TABLE jobs (
+	n        INTEGER PRIMARY KEY,
+	snapshot TEXT NOT NULL,
+	profile  TEXT NOT NULL,
+	dataset  TEXT NOT NULL,
+	key      TEXT NOT NULL,
+	state    TEXT NOT NULL,
+	wire     TEXT NOT NULL,
+	status   INTEGER NOT NULL,
+	detail   TEXT NOT NULL,
+	inputs   INTEGER NOT NULL,
+	digest   TEXT NOT NULL,
+	done     INTEGER NOT NULL,
+	records  INTEGER NOT NULL,
+	bytes    BIGINT NOT NULL,
+	file     TEXT NOT NULL,
+	created  BIGINT NOT NULL,
+	accepted BIGINT NOT NULL,
+	updated  BIGINT NOT NULL,
+	owner    TEXT NOT NULL
+);
+CREATE INDEX jobs_snapshot ON jobs (snapshot);
+CREATE INDEX jobs_state    ON jobs (state);
+CREATE INDEX jobs_digest   ON jobs (digest, created);
+
+CREATE TABLE job_steps (
+	job   INTEGER NOT NULL REFERENCES jobs (n),
+	seq   INTEGER NOT NULL,
+	at    BIGINT NOT NULL,
+	state TEXT NOT NULL,
+	text  TEXT NOT NULL,
+	PRIMARY KEY (job, seq)
+);
+
+CREATE TABLE marks (
+	number INTEGER NOT NULL,
+	logged BIGINT NOT NULL
+);
+INSERT INTO marks (number, logged) VALUES (0, 0);
+`,
+}
