@@ -116,9 +116,6 @@ func (l *locator) value(path string, n *unstable.Node, off int) {
 	case unstable.Array:
 		i := 0
 		for it := n.Children(); it.Next(); {
-			if it.Node().Kind == unstable.Comment {
-				continue
-			}
 			el := join(path, strconv.Itoa(i))
 			at := off
 			if r := it.Node().Raw; r.Length > 0 {
