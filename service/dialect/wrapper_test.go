@@ -91,3 +91,17 @@ func TestAValueThatIsMissingIsSaid(t *testing.T) {
 		}
 	}
 }
+
+func TestTheDigitsOfAnEscape(t *testing.T) {
+	for digits, want := range map[string]string{"0039": "9", "0030": "0", "005a": "Z", "005F": "_", "00fA": "ú", "FAfa": "\ufafa", "9999": "\u9999"} {
+		var b bytes.Buffer
+		if _, err := Unwrap(strings.NewReader(`{"body":"\u`+digits+`"}`), &b); err != nil || b.String() != want {
+			t.Errorf("%s: %q, %v", digits, b.String(), err)
+		}
+	}
+	for _, digit := range []string{"/", ":", "@", "G", "`", "g", " ", "-"} {
+		if _, err := Unwrap(strings.NewReader(`{"body":"\u004`+digit+`"}`), io.Discard); !errors.Is(err, ErrNotWrapped) {
+			t.Errorf("%q is a digit: %v", digit, err)
+		}
+	}
+}

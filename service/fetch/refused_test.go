@@ -150,3 +150,36 @@ func TestAPreviewWithoutABodyIsItsHead(t *testing.T) {
 		}
 	}
 }
+
+func TestAProbeThatIsCancelledInACallIsNotADiagnosis(t *testing.T) {
+	gone := errors.New("the caller left")
+	for name, begin := range map[string]string{"before the answer": "", "in the middle of the body": "half a page"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		inBubble(t, func(w http.ResponseWriter, r *http.Request) {
+			if begin != "" {
+				_, _ = io.WriteString(w, begin)
+				_ = http.NewResponseController(w).Flush()
+			}
+			cancel(gone)
+			<-r.Context().Done()
+		}, func(t *testing.T, c *Fetcher) {
+			res, err := c.Probe(ctx, ProbeRequest{Zone: servicetest.Zone(servicetest.Profile(""), "dc1"), Target: "http://lab.test/"}, nil)
+			if !errors.Is(err, gone) || res.Diagnosis.Class != "" {
+				t.Errorf("%s: %+v, %v", name, res.Diagnosis, err)
+			}
+		})
+	}
+}
+
+func TestThePageOfTheJSONFormMayComeWithoutHeaders(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"status_code":201,"body":"a page"}`)
+	})
+	r := servicetest.Ask(p, "unlocker1")
+	r.Format = model.FormatJSON
+	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
+	if err != nil || res.Status != 201 || string(res.Body.Bytes) != "a page" || res.ContentType != "application/json" {
+		t.Errorf("%d %s %q, %v", res.Status, res.ContentType, res.Body.Bytes, err)
+	}
+}
