@@ -100,9 +100,9 @@ func (r *MaskReader) fill() {
 	n, err := r.r.Read(grown[have:])
 	r.buf, r.err = grown[:have+n], err
 	for _, s := range r.m.secrets {
-		for at := bytes.Index(r.buf, []byte(s)); at >= 0; at = bytes.Index(r.buf, []byte(s)) {
+		if secret := []byte(s); bytes.Contains(r.buf, secret) {
 			r.Found = true
-			copy(r.buf[at:], bytes.Repeat([]byte("*"), len(s)))
+			r.buf = bytes.ReplaceAll(r.buf, secret, bytes.Repeat([]byte("*"), len(secret)))
 		}
 	}
 	r.ready = len(r.buf)
