@@ -47,7 +47,7 @@ type Sink struct {
 	sum  hash.Hash
 	size int64
 	cut  bool
-	// disk is why the body could not be continued in a file.
+	// disk is why the file does not hold the whole body.
 	disk error
 }
 
@@ -68,9 +68,6 @@ func (b Bodies) Sink(name string) *Sink {
 
 // LimitTo lowers the cap to n bytes. Cutting there is intended, and leaves no note.
 func (s *Sink) LimitTo(n int64) { s.limit, s.quiet = min(s.limit, n), true }
-
-// Cut reports whether the body was cut at the cap.
-func (s *Sink) Cut() bool { return s.cut }
 
 // Head is the beginning of the body, as much of it as a diagnosis looks at.
 func (s *Sink) Head() []byte { return s.head }
@@ -136,32 +133,25 @@ func (s *Sink) spill() error {
 	return nil
 }
 
-// Finish closes the file and returns what was kept.
-func (s *Sink) Finish() model.BodyRef {
+// Finish closes the file and returns what was kept. The error is the disk's, where
+// that is not the whole body.
+func (s *Sink) Finish() (model.BodyRef, error) {
 	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
 	if s.file == nil {
 		ref.Bytes = s.buf.Bytes()
-		return ref
+		return ref, s.disk
 	}
 	ref.File = s.file.Name()
 	if err := s.file.Close(); err != nil && s.disk == nil {
-		s.disk = err
+		s.disk, ref.Cut = err, true
 	}
-	return ref
-}
-
-// Drop forgets the body and removes its file.
-func (s *Sink) Drop() {
-	if s.file != nil {
-		s.file.Close()
-		_ = os.Remove(s.file.Name()) // a file that stays goes when the cache is cleaned up
-	}
+	return ref, s.disk
 }
 
 // Discard removes a body that nothing refers to any more.
 func Discard(b model.BodyRef) {
 	if b.File != "" {
-		_ = os.Remove(b.File)
+		_ = os.Remove(b.File) // a file that stays goes when the cache is cleaned up
 	}
 }
 
@@ -188,11 +178,14 @@ type Received struct {
 func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	src := io.Reader(&reporter{r: r, on: on})
 	_, err := io.Copy(s, src)
-	got := Received{Ref: s.Finish(), Head: s.head}
+	ref, disk := s.Finish()
+	got := Received{Ref: ref, Head: s.head}
+	if disk != nil {
+		got.Note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, disk)
+	}
 	switch {
 	case err == nil:
-	case errors.Is(err, errCap) && s.disk != nil:
-		got.Note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, s.disk)
+	case errors.Is(err, errCap) && disk != nil:
 	case errors.Is(err, errCap) && s.quiet:
 	case errors.Is(err, errCap):
 		got.Note("error", "the body is larger than the cap of %d bytes; the rest was dropped", s.limit)

@@ -35,9 +35,8 @@ func TestABodyIsKeptWhereItsSizeSays(t *testing.T) {
 		sum := sha256.Sum256([]byte(want))
 		for name, r := range map[string]io.Reader{"at once": strings.NewReader(body), "by the byte": iotest.OneByteReader(strings.NewReader(body))} {
 			dir := filepath.Join(t.TempDir(), "bodies")
-			sink := Bodies{Dir: dir, Memory: memory, Cap: limit}.Sink("f-1")
-			got := Receive(sink, r, nil)
-			if got.Err != nil || got.Ref.Incomplete || got.Ref.Cut != c.cut || sink.Cut() != c.cut || got.Ref.Size != int64(c.kept) || got.Ref.SHA256 != hex.EncodeToString(sum[:]) || string(got.Head) != want {
+			got := Receive(Bodies{Dir: dir, Memory: memory, Cap: limit}.Sink("f-1"), r, nil)
+			if got.Err != nil || got.Ref.Incomplete || got.Ref.Cut != c.cut || got.Ref.Size != int64(c.kept) || got.Ref.SHA256 != hex.EncodeToString(sum[:]) || string(got.Head) != want {
 				t.Errorf("%d bytes %s: %+v", size, name, got)
 			}
 			var notes []model.Evidence
@@ -71,20 +70,6 @@ func TestABodyIsKeptWhereItsSizeSays(t *testing.T) {
 	}
 }
 
-func TestABodyThatIsDroppedLeavesNoFile(t *testing.T) {
-	dir := t.TempDir()
-	for _, size := range []int{1, 30} {
-		s := Bodies{Dir: dir, Memory: 10}.Sink("a")
-		if _, err := s.Write(make([]byte, size)); err != nil {
-			t.Fatal(err)
-		}
-		s.Drop()
-		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
-			t.Errorf("%d bytes: %v, %v", size, files, err)
-		}
-	}
-}
-
 func TestABodyIsCutQuietlyWhereThatWasAskedFor(t *testing.T) {
 	for n, want := range map[int64]int64{5: 5, 50: 20} {
 		s := Bodies{Cap: 20}.Sink("a")
@@ -96,28 +81,36 @@ func TestABodyIsCutQuietlyWhereThatWasAskedFor(t *testing.T) {
 	}
 }
 
-func TestABodyThatHasNoPlaceOrNoEndSaysSo(t *testing.T) {
-	broken := errors.New("the line is cut")
+func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
+	const onDisk = "the body could not be kept on disk and was cut at "
+	broken := errors.New("the connection broke")
 	taken := t.TempDir()
 	if err := os.WriteFile(filepath.Join(taken, "a.body"), []byte("another body"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	unfinished := Bodies{Memory: 3, Dir: t.TempDir()}.Sink("a")
 	for name, c := range map[string]struct {
-		bodies Bodies
-		r      io.Reader
-		want   Received
-		note   string
+		sink  *Sink
+		r     io.Reader
+		want  Received
+		notes []string // how each note begins; the system's own words follow
 	}{
-		"no folder":   {Bodies{Memory: 3}, strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, "the body could not be kept on disk and was cut at 0 bytes: no folder for bodies is set"},
-		"a taken one": {Bodies{Memory: 3, Dir: taken}, strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, "the body could not be kept on disk and was cut at 0 bytes: open " + filepath.Join(taken, "a.body") + ": file exists"},
-		"a cut line":  {Bodies{}, io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)), Received{Ref: model.BodyRef{Size: 2, Incomplete: true}, Err: broken}, ""},
-		"a bomb":      {Bodies{}, io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(ErrInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, ErrInflates.Error() + "; the rest was dropped"},
+		"no folder":   {Bodies{Memory: 3}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: no folder for bodies is set"}},
+		"a taken one": {Bodies{Memory: 3, Dir: taken}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: open " + filepath.Join(taken, "a.body") + ": "}},
+		"a file that cannot be closed": {
+			unfinished,
+			io.MultiReader(strings.NewReader("abcd"), readerFunc(func([]byte) (int, error) { _ = unfinished.file.Close(); return 0, io.EOF })),
+			Received{Ref: model.BodyRef{Size: 4, Cut: true}},
+			[]string{onDisk + "4 bytes: close "},
+		},
+		"a cut line": {Bodies{}.Sink("a"), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)), Received{Ref: model.BodyRef{Size: 2, Incomplete: true}, Err: broken}, nil},
+		"a bomb":     {Bodies{}.Sink("a"), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(ErrInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, []string{ErrInflates.Error() + "; the rest was dropped"}},
 	} {
-		got := Receive(c.bodies.Sink("a"), c.r, nil)
+		got := Receive(c.sink, c.r, nil)
 		if got.Ref.Size != c.want.Ref.Size || got.Ref.Cut != c.want.Ref.Cut || got.Ref.Incomplete != c.want.Ref.Incomplete || !errors.Is(got.Err, c.want.Err) {
 			t.Errorf("%s: %+v", name, got)
 		}
-		if note := len(got.Notes) == 1 && got.Notes[0] == (model.Evidence{Kind: "error", Text: c.note}); note != (c.note != "") {
+		if !slices.EqualFunc(got.Notes, c.notes, func(e model.Evidence, text string) bool { return e.Kind == "error" && strings.HasPrefix(e.Text, text) }) {
 			t.Errorf("%s: notes %+v", name, got.Notes)
 		}
 	}
@@ -125,6 +118,10 @@ func TestABodyThatHasNoPlaceOrNoEndSaysSo(t *testing.T) {
 		t.Errorf("the other body became %q, %v", b, err)
 	}
 }
+
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestProgressIsToldStepByStep(t *testing.T) {
 	var told []int64

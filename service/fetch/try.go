@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,15 +168,15 @@ func (f *flight) unwrap(t *try, now model.Attempt) {
 	defer src.Close()
 	page := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d-page", f.id, now.N))
 	w, err := dialect.Unwrap(src, page)
-	if err != nil && !page.Cut() {
-		page.Drop()
+	ref, disk := page.Finish()
+	if err = cmp.Or(disk, err); err != nil {
+		exchange.Discard(ref)
 		t.body.Note("error", "format json: %v; the answer is shown as it came", err)
 		return
 	}
 	exchange.Discard(t.body.Ref)
-	incomplete := t.body.Ref.Incomplete
-	t.body.Ref, t.body.Head = page.Finish(), page.Head()
-	t.body.Ref.Incomplete = incomplete
+	ref.Incomplete = t.body.Ref.Incomplete
+	t.body.Ref, t.body.Head = ref, page.Head()
 	if w.StatusCode != 0 {
 		t.outcome.TargetStatus = w.StatusCode
 	}

@@ -8,8 +8,10 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -51,6 +53,33 @@ func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
 		if files, err := os.ReadDir(ft.cfg.Bodies.Dir); len(files) != c.files {
 			t.Errorf("%s: %d files of bodies are left, want %d (%v)", name, len(files), c.files, err)
 		}
+	}
+}
+
+func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
+	answer := `{"status_code":200,"body":"` + strings.Repeat("page ", 1<<20) + `"}`
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
+	ft := newFetcher(t, p, func(c *Config) {
+		c.Now = func() time.Time { return time.Unix(1, 0) }
+		c.Rand = func() uint64 { return 0 }
+	})
+	// The file that the page would take, and not the answer, is another's.
+	taken := filepath.Join(ft.cfg.Bodies.Dir, ft.newID("f")+"-1-page.body")
+	if err := errors.Join(os.MkdirAll(ft.cfg.Bodies.Dir, 0o700), os.WriteFile(taken, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	r := servicetest.Ask(p, "unlocker1")
+	r.Format = model.FormatJSON
+	res, err := ft.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(res.Body.File)
+	if err != nil || string(got) != answer || res.Body.Cut {
+		t.Errorf("%d bytes of %d, cut %v: %v", len(got), len(answer), res.Body.Cut, err)
+	}
+	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "format json: open "+taken) {
+		t.Errorf("evidence %s", said)
 	}
 }
 
