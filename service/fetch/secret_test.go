@@ -3,6 +3,7 @@ package fetch
 import (
 	"bytes"
 	"encoding/base64"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -96,4 +97,26 @@ func TestNoSecretIsKept(t *testing.T) {
 		t.Errorf("%d files looked through: %v", files, err)
 	}
 	servicetest.NoSecret(t, "the log", log.String())
+}
+
+// TestAnErrorOfTheBodyHoldsNoSecret: net/http quotes the trailer that it cannot read.
+func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n"+r.Header.Get("Authorization")+"\r\n\r\n")
+	})
+	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := fmt.Sprint(res.Diagnosis.Evidence)
+	if !strings.Contains(said, "Bearer ****") {
+		t.Errorf("the error does not quote what this test needs: %s", said)
+	}
+	servicetest.NoSecret(t, "the evidence", said)
 }

@@ -150,7 +150,7 @@ func (f *flight) ended(ctx context.Context, t *try, tr *exchange.Trace) {
 	if t.body.Err == nil {
 		return
 	}
-	o.BrokeText = t.body.Err.Error()
+	o.BrokeText = f.mask.Text(t.body.Err.Error())
 	if errors.Is(context.Cause(ctx), exchange.ErrTimeout) {
 		o.Broke, o.BrokeText, o.Peer = model.BreakTimeout, exchange.ErrTimeout.Error(), exchange.PeerService
 	}
