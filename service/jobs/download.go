@@ -130,10 +130,11 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 
 // result is a result that is being read; its holder closes it.
 type result struct {
-	body   io.ReadCloser
-	cancel context.CancelFunc
-	stall  *time.Timer // when it fires after the end, there is nothing left to cancel
-	tr     *exchange.Trace
+	io.Reader // what came, masked
+	body      io.ReadCloser
+	cancel    context.CancelFunc
+	stall     *time.Timer // when it fires after the end, there is nothing left to cancel
+	tr        *exchange.Trace
 }
 
 // errStalled is the cause of a download in which nothing came for long.
@@ -158,6 +159,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		return nil, rn.jobFault(doing, call, nil, err)
 	}
 	res.body, res.tr = resp.Body, tr
+	res.Reader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
 	}
@@ -176,8 +178,12 @@ func (r *result) close() {
 	r.tr.Done()
 }
 
-// Read reads on; a stall and a break come back as *exchange.Error.
-func (r *result) Read(p []byte) (int, error) {
+type readerFunc func(p []byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// receive reads on; a stall and a break come back as *exchange.Error.
+func (r *result) receive(p []byte) (int, error) {
 	n, err := r.body.Read(p)
 	if n > 0 {
 		r.stall.Reset(downloadStall)
