@@ -16,6 +16,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/exchange"
+	"zonedeck/service/servicetest"
 )
 
 func TestDownloadIsWholeOrNotThere(t *testing.T) {
@@ -185,5 +186,51 @@ func TestNothingOfADownloadStays(t *testing.T) {
 				t.Error("its context is still open")
 			}
 		})
+	}
+}
+
+func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
+	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
+		text(200, `{"seen":"`+r.Header.Get("Authorization")+`"}`)(w, r)
+	})
+	accepted(t, cl)
+	want := "Bearer " + strings.Repeat("*", len(servicetest.KeyValue))
+	table, err := cl.Records(t.Context(), "job-1", 3)
+	if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != want {
+		t.Errorf("%+v, %v", table, err)
+	}
+	job, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(job.File); err != nil || string(b) != `{"seen":"`+want+`"}` {
+		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestRecordsComeFromTheServiceWhereTheFileIsNoLongerTheResult(t *testing.T) {
+	cl, asked := script(t, text(200, `{"from":"the service"}`))
+	accepted(t, cl)
+	dest := filepath.Join(t.TempDir(), "x.json")
+	if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func() error{
+		"another file": func() error {
+			return os.WriteFile(dest, []byte(`{"from":"another job, which was downloaded later"}`), 0o600)
+		},
+		"a folder": func() error { return os.Mkdir(dest, 0o700) },
+	} {
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		before := asked.Load()
+		table, err := cl.Records(t.Context(), "job-1", 3)
+		if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "the service" || asked.Load() != before+1 {
+			t.Errorf("%s: %+v, %v", name, table, err)
+		}
+		if err := os.RemoveAll(dest); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -14,10 +14,11 @@ import (
 )
 
 // Records is a table of a job's first n records (at most 1,000, and fewer when they
-// are huge). It reads the file that was downloaded or else asks the service, and
-// reads no more than it needs. A record other than an object becomes a row with the
-// one column "value"; columns are in the order in which they first appear. Total is the number of records when
-// the end was reached, else -1.
+// are huge). It reads the file that was downloaded while that still has its size,
+// else it asks the service, and it reads no more than it needs. A record other than
+// an object becomes a row with the one column "value"; columns are in the order in
+// which they first appear. Total is the number of records when the end was reached,
+// else -1.
 //
 // Errors: as Download, and a *rows.RecordsError when the result is not what it should
 // be; the table then holds the records before.
@@ -26,15 +27,13 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	if job.File != "" {
+	if at, err := os.Stat(job.File); err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
 		f, err := os.Open(job.File)
-		if err == nil {
-			defer f.Close()
-			return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
-		}
-		if !errors.Is(err, os.ErrNotExist) {
+		if err != nil {
 			return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
 		}
+		defer f.Close()
+		return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
 	}
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {
