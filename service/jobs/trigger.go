@@ -304,10 +304,11 @@ func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, e
 	}
 	// The key that started the job or, when the inventory no longer has it, the
 	// profile's.
-	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, job.KeyName)
-	if err != nil {
-		call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, "")
+	name := job.KeyName
+	if _, ok := rn.cfg.Access.Key(name); !ok {
+		name = ""
 	}
+	call.key, call.secret, err = rn.cfg.Access.KeyFor(ctx, call.p, name)
 	return call, err
 }
 

@@ -12,9 +12,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"zonedeck/service/servicetest"
-
+	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/servicetest"
 )
 
 // accepted makes a journal with one accepted job.
@@ -286,6 +286,28 @@ func TestAJobOfAnotherProfileIsLeftAlone(t *testing.T) {
 	}
 	if _, err := cl.Watch(t.Context(), "job-9", nil); !errors.Is(err, ErrUnknownJob) {
 		t.Errorf("unknown: %v", err)
+	}
+}
+
+func TestAJobIsAskedForWithTheKeyThatStartedIt(t *testing.T) {
+	cl, asked := script(t, text(200, `{"status":"ready"}`))
+	began := func(key string) string {
+		job := accepted(t, cl)
+		job, err := cl.cfg.Ledger.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.KeyName = key
+			return "", nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return job.ID
+	}
+	// Another key, of another level, must not be used because this one's value is lost.
+	if _, err := cl.Watch(t.Context(), began("lost"), nil); !errors.Is(err, keystore.ErrSecretMissing) || asked.Load() != 0 {
+		t.Errorf("%v after %d polls", err, asked.Load())
+	}
+	if _, err := cl.Watch(t.Context(), began("removed"), nil); err != nil || asked.Load() != 1 {
+		t.Errorf("a key that the inventory no longer has: %v after %d polls", err, asked.Load())
 	}
 }
 
