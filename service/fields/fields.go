@@ -76,6 +76,7 @@ func isJSON(contentType string, body []byte) bool {
 }
 
 func findJSON(body []byte, paths []string) []model.Field {
+	body = bytes.TrimPrefix(body, []byte("\ufeff"))
 	// Not gjson's own check: it recurses as deep as the body nests, and a body of
 	// eight million brackets would take the process with it.
 	valid := json.Valid(body)

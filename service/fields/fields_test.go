@@ -23,6 +23,7 @@ func TestFieldsAreFoundByWhatTheAnswerIs(t *testing.T) {
 		{"JSON by path", "application/json", `{"items":[{"price":1}],"name":"x"}`, []string{"items.0.price", "name"}, nil},
 		{"a JSON null and an empty text are missing", "application/json", `{"a":null,"b":""}`, []string{"a", "b"}, []string{"a", "b"}},
 		{"JSON without a content type", "", ` {"a":false}`, []string{"a", "c"}, []string{"c"}},
+		{"JSON behind a byte order mark", "application/json", "\ufeff{\"a\":1}", []string{"a", "c"}, []string{"c"}},
 		{"broken JSON holds nothing", "application/json", `{"a":1`, []string{"a"}, []string{"a"}},
 		{"nothing at all", "text/html", "", []string{"p"}, []string{"p"}},
 		{"no fields asked for", "text/html", page, nil, nil},
