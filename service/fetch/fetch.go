@@ -64,7 +64,8 @@ type flight struct {
 	on      func(Event)
 	// bodyCap lowers the client's cap on the body; 0 leaves it.
 	bodyCap  int64
-	attempts []model.Attempt
+	attempts []model.Attempt // that ended
+	begun    int             // attempts, the one under way included
 }
 
 // Fetch sends one fetch and tells what came of it: class, evidence, body. It
@@ -167,6 +168,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		return try{}, model.Diagnosis{}, err
 	}
 	defer leave()
+	f.begun = n
 	f.on(Event{Phase: PhaseSending, Attempt: now})
 	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
 	defer cancel()
@@ -226,10 +228,14 @@ func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Ti
 	if ft.cfg.Journal == nil {
 		return
 	}
+	attempts := fmt.Sprintf("%d attempts", f.begun)
+	if f.begun == 1 {
+		attempts = "1 attempt"
+	}
 	a := model.Activity{
 		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.URL,
 		Via: f.r.Via, Key: f.key.Name, Total: elapsed,
-		Text: fmt.Sprintf("ended without a result after %d attempts: %v", len(f.attempts), cause),
+		Text: fmt.Sprintf("ended without a result after %s: %v", attempts, cause),
 	}
 	if err := ft.cfg.Journal.PutActivity(context.WithoutCancel(ctx), a); err != nil {
 		ft.cfg.Log.Warn("a cancelled fetch was not kept", "error", err)

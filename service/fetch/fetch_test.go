@@ -476,7 +476,7 @@ func TestCancelledFetchLeavesALineAndNoFile(t *testing.T) {
 		t.Errorf("%d files are left: %v", len(files), err)
 	}
 	list, err := j.Activity(t.Context(), model.ActivityFilter{})
-	if err != nil || len(list) != 1 || list[0].Class != "" || !strings.Contains(list[0].Text, "without a result") {
+	if err != nil || len(list) != 1 || list[0].Class != "" || list[0].Text != "ended without a result after 1 attempt: context canceled" {
 		t.Errorf("timeline %+v: %v", list, err)
 	}
 }
