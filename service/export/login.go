@@ -28,11 +28,12 @@ type Login struct {
 	Target   string
 }
 
-// LoginOf is a profile's login with a username. The CA is named where a zone's
-// targets need it.
+// LoginOf is a profile's login with a username. The CA, which programs trust in place
+// of the system's, is named where a zone's targets need it, and for the embedded
+// emulator, whose authority signs for its own sites.
 func LoginOf(p profile.Profile, z model.Zone, username string) Login {
 	l := Login{Host: p.ProxyHost, Port: p.ProxyPort, Username: username, Insecure: !p.Verify}
-	if z.NeedsCA() {
+	if z.NeedsCA() || p.Local {
 		l.CA = p.CA
 	}
 	return l

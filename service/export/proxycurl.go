@@ -1,18 +1,26 @@
 package export
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
-// Curl writes a command for a POSIX shell that hands curl the login on its
-// standard input, so that no process list shows it: printf is a shell builtin.
-// Within a quoted value of its config files, curl takes \ as an escape, so \ and
-// " in the password are escaped by the command itself.
+// Curl writes a command for a POSIX shell that fetches the target through the proxy.
 func (l Login) Curl() string {
+	return l.curl(PasswordEnv) + " " + ShellQuote(cmp.Or(l.Target, "https://example.com/"))
+}
+
+// curl is the command up to its target. It hands curl the login on its standard
+// input, so that no process list shows it: printf is a shell builtin. Without a
+// password the variable env holds it. Within a quoted value of its config files, curl
+// takes \ as an escape, so the command itself escapes \ and " in the login.
+func (l Login) curl(env string) string {
 	var b strings.Builder
 	if l.Password != "" {
 		b.WriteString("printf 'proxy-user = \"%s\"\\n' " + ShellQuote(curlEscape(l.Username+":"+l.Password)))
 	} else {
 		// sed escapes what curl would read as an escape; the login reaches it on a pipe.
-		b.WriteString("printf '%s:%s' " + ShellQuote(l.Username) + " \"$" + PasswordEnv + "\" | sed 's/[\\\\\"]/\\\\&/g; s/.*/proxy-user = \"&\"/'")
+		b.WriteString("printf '%s:%s' " + ShellQuote(l.Username) + " \"$" + env + "\" | sed 's/[\\\\\"]/\\\\&/g; s/.*/proxy-user = \"&\"/'")
 	}
 	b.WriteString(" | curl --config - --proxy " + ShellQuote("http://"+l.addr()))
 	if l.Insecure {
@@ -20,11 +28,7 @@ func (l Login) Curl() string {
 	} else if l.CA != "" {
 		b.WriteString(" --cacert " + ShellQuote(l.CA))
 	}
-	target := l.Target
-	if target == "" {
-		target = "https://example.com/"
-	}
-	return b.String() + " " + ShellQuote(target)
+	return b.String()
 }
 
 // curlEscape escapes for a quoted value of a curl config file.

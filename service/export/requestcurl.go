@@ -32,27 +32,19 @@ func RequestCurl(p profile.Profile, r model.FetchRequest, wire model.WirePreview
 	return strings.Join(lines, " \\\n  "), nil
 }
 
-// nativeCurl is the same fetch through the proxy, with the login as a line of
-// curl's config format on its standard input. A password with a quote or a
-// backslash in it would have to be escaped by hand: the copied command
-// cannot do it.
+// nativeCurl is the same fetch through the proxy.
 func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
 	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
 	if err != nil {
 		return "", fmt.Errorf("writing the proxy login: %w", err)
 	}
-	lines := []string{
-		fmt.Sprintf(`printf 'proxy-user = "%s:%%s"\n' "$%s" | curl -sS -K -`, strings.ReplaceAll(user, "%", "%%"), envName(r.Zone.Password, PasswordEnv)),
-		"--proxy " + ShellQuote("http://"+p.ProxyAddr()),
-	}
-	switch {
-	case !p.Verify:
-		lines = append(lines, "--insecure")
-	case p.CA != "":
-		lines = append(lines, "--cacert "+ShellQuote(p.CA))
-	}
-	if r.Method != "" && r.Method != http.MethodGet {
-		lines = append(lines, "-X "+ShellQuote(r.Method))
+	lines := []string{LoginOf(p, r.Zone, user).curl(envName(r.Zone.Password, PasswordEnv)), "-sS"}
+	switch method := strings.ToUpper(r.Method); method {
+	case "", http.MethodGet:
+	case http.MethodHead: // with -X, curl waits for a body
+		lines = append(lines, "--head")
+	default:
+		lines = append(lines, "-X "+ShellQuote(method))
 	}
 	for _, h := range HeaderLines(r.Header) {
 		lines = append(lines, "-H "+ShellQuote(h))

@@ -91,10 +91,11 @@ func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := run(t, script, "ZONEDECK_ZONE_PASSWORD=pa55 word"); out != "ok" {
+	const password = `p"a\s's $w&rd%`
+	if out := run(t, script, "ZONEDECK_ZONE_PASSWORD="+password); out != "ok" {
 		t.Errorf("curl says %q", out)
 	}
-	if user != "brd-customer-hl_demo01-zone-unlocker_demo-country-de-session-a1" || pass != "pa55 word" {
+	if user != "brd-customer-hl_demo01-zone-unlocker_demo-country-de-session-a1" || pass != password {
 		t.Errorf("login %q %q", user, pass)
 	}
 	if target != r.URL || method != "POST" || body != "it's" || header != "it's 100%" {
@@ -105,5 +106,54 @@ func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 func TestACommandIsNotWrittenForARequestThatCannotBeSent(t *testing.T) {
 	if _, err := RequestCurl(profile.Profile{}, model.FetchRequest{Via: model.ViaAPI}, model.WirePreview{Problem: "no"}, ""); err == nil {
 		t.Error("a command was written")
+	}
+}
+
+func TestTheCopiedCommandForHEADEnds(t *testing.T) {
+	var method string
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		method = r.Method
+		w.Header().Set("Content-Length", "100")
+	}))
+	defer srv.Close()
+	u, err := url.Parse(srv.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, _ := strconv.Atoi(u.Port())
+	p := profile.Profile{ProxyHost: u.Hostname(), ProxyPort: port, UsernamePrefix: "brd", Account: "hl_demo01", Verify: true}
+	script, err := RequestCurl(p, model.FetchRequest{Via: model.ViaNative, URL: "http://lab.test/", Zone: model.Zone{Name: "z"}, Method: "head"}, model.WirePreview{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out := run(t, script+" --max-time 10"); method != http.MethodHead || !strings.HasPrefix(out, "HTTP/1.1 200") {
+		t.Errorf("%s gave %q", method, out)
+	}
+}
+
+func TestTheCAIsNamedOnlyWhereTargetsNeedIt(t *testing.T) {
+	external := profile.Profile{ProxyHost: "proxy.example.com", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Verify: true, CA: "/ca.pem"}
+	local, open := external, external
+	local.Local, open.Verify = true, false
+	for name, c := range map[string]struct {
+		p            profile.Profile
+		product      model.Product
+		ca, insecure bool
+	}{
+		"a zone that needs it":     {external, model.ProductUnlocker, true, false},
+		"a zone without the need":  {external, model.ProductDatacenter, false, false},
+		"the emulator's own sites": {local, model.ProductDatacenter, true, false},
+		"checks are off":           {open, model.ProductUnlocker, false, true},
+	} {
+		z := model.Zone{Name: "z", Product: c.product}
+		script, err := RequestCurl(c.p, model.FetchRequest{Via: model.ViaNative, URL: "https://example.com/", Zone: z}, model.WirePreview{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range []string{script, LoginOf(c.p, z, "user").Curl()} {
+			if strings.Contains(text, " --cacert '/ca.pem' ") != c.ca || strings.Contains(text, "--insecure") != c.insecure {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
 	}
 }
