@@ -14,9 +14,9 @@ import (
 	"github.com/pelletier/go-toml/v2"
 )
 
-// MaxSize bounds what Read takes in, in bytes. A configuration or an inventory
-// of this size is a mistake.
-const MaxSize = 1 << 20
+// MaxSize bounds a file, in bytes: a saved request may hold a body of 1 MiB, and
+// everything else that is written by hand is far smaller.
+const MaxSize = 2 << 20
 
 // Doc is what is known of a file that was decoded: where its fields stand, so
 // that a rule checked later can still point at the line. The zero value points
@@ -27,6 +27,9 @@ type Doc struct {
 	where  map[string]int // path made by At -> byte offset
 }
 
+// Source is the text that was decoded.
+func (d Doc) Source() []byte { return d.source }
+
 // Read decodes the TOML file at path strictly into the struct that into points
 // to. The error is an *Error for a fault in the text, else it wraps what the
 // file system said; errors.Is(err, fs.ErrNotExist) tells a missing file.
@@ -36,17 +39,22 @@ func Read(path string, into any) (Doc, error) {
 		return Doc{}, fmt.Errorf("reading %s: %w", path, err)
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	return ReadFrom(path, f, into)
+}
+
+// ReadFrom is Read for a file that is open; file names it in errors.
+func ReadFrom(file string, r io.Reader, into any) (Doc, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxSize+1))
 	if err != nil {
-		return Doc{}, fmt.Errorf("reading %s: %w", path, err)
+		return Doc{}, fmt.Errorf("reading %s: %w", file, err)
 	}
-	return Decode(path, b, into)
+	return Decode(file, b, into)
 }
 
 // Decode is Read for text that is in memory; file names it in errors.
 func Decode(file string, b []byte, into any) (Doc, error) {
 	if len(b) > MaxSize {
-		return Doc{}, &Error{File: file, Msg: "the file is larger than 1 MiB", Expected: "a file written by hand or by zonedeck"}
+		return Doc{}, &Error{File: file, Msg: fmt.Sprintf("the file is larger than %d MiB", MaxSize>>20), Expected: "a file written by hand or by zonedeck"}
 	}
 	if !utf8.Valid(b) {
 		return Doc{}, &Error{File: file, Line: lineOfBadUTF8(b), Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}

@@ -51,7 +51,7 @@ func TestDecodePointsAtTheFaultAndSaysWhatBelongsThere(t *testing.T) {
 		"twice":                {"title = 'x'\ntitle = 'y'\n", `f.toml:2:1: `},
 		"no value":             {"title =\n", `f.toml:1:`},
 		"not UTF-8":            {"title = 'x'\n\xff", "f.toml:2: the text is not UTF-8"},
-		"too large":            {strings.Repeat("#", MaxSize+1), "f.toml: the file is larger than 1 MiB"},
+		"too large":            {strings.Repeat("#", MaxSize+1), "f.toml: the file is larger than 2 MiB"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Decode("f.toml", []byte(c.text), &house{})

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"zonedeck/keystore/textfile"
@@ -60,11 +58,7 @@ func edit(ctx context.Context, path, doing, name string, change func(old []byte,
 			return err
 		}
 		defer unlock()
-		old, err := os.ReadFile(path)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-		f, err := parse(path, old)
+		f, old, err := loadText(path)
 		if err != nil {
 			return err
 		}

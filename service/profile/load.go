@@ -66,15 +66,22 @@ type zoneEntry struct {
 // is an empty File and no error; a fault is a *ConfigError, and the file stays
 // as it is.
 func Load(path string) (File, error) {
+	f, _, err := loadText(path)
+	return f, err
+}
+
+// loadText gives the file's text, too.
+func loadText(path string) (File, []byte, error) {
 	var c configFile
 	doc, err := textfile.Read(path, &c)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return File{path: path}, nil
+		return File{path: path}, nil, nil
 	case err != nil:
-		return File{}, err
+		return File{}, nil, err
 	}
-	return c.file(path, doc)
+	f, err := c.file(path, doc)
+	return f, doc.Source(), err
 }
 
 func parse(path string, b []byte) (File, error) {

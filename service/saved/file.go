@@ -1,10 +1,9 @@
 package saved
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"net/http"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -40,7 +40,7 @@ type document struct {
 // encode writes r as a file; omitted names the headers left out because their
 // value is a secret by its nature.
 func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
-	if u, err := url.Parse(r.URL); err == nil && u.User != nil {
+	if hasLogin(r.URL) {
 		return nil, nil, ErrSecretInURL
 	}
 	doc := document{
@@ -55,7 +55,7 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 		doc.Retries = &r.Retries
 	}
 	for name, values := range r.Header {
-		if SecretHeader(name) {
+		if model.SecretHeader(name) {
 			omitted = append(omitted, name)
 			continue
 		}
@@ -72,64 +72,47 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 	return file, omitted, nil
 }
 
-// decode reads a file. Fields that are not known are refused by name, so that a
-// misspelt one is not silently another request.
-func decode(file []byte) (model.FetchRequest, error) {
-	var doc document
-	dec := toml.NewDecoder(bytes.NewReader(file)).DisallowUnknownFields()
-	if err := dec.Decode(&doc); err != nil {
-		return model.FetchRequest{}, describe(err)
+// hasLogin reports whether an address, be it finished or not, may hold a login.
+func hasLogin(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil || u.Opaque != "" { // as in user:password@host
+		return strings.Contains(address, "@")
+	}
+	return u.User != nil
+}
+
+// decode reads a file, whose name errors say. Fields that are not known are refused
+// by name, so that a misspelt one is not silently another request.
+func decode(file string, content io.Reader) (model.FetchRequest, error) {
+	var d document
+	doc, err := textfile.ReadFrom(file, content, &d)
+	if err != nil {
+		return model.FetchRequest{}, err
 	}
 	r := model.FetchRequest{
-		Zone: model.Zone{Name: model.ZoneName(doc.Zone)}, URL: doc.URL, Via: model.Via(doc.Via),
-		Format: model.Format(doc.Format), Method: doc.Method, Country: doc.Country,
-		Session: doc.Session, Key: doc.Key, Body: doc.Body, Retries: -1,
-		Required: doc.Required,
+		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Via: model.Via(d.Via),
+		Format: model.Format(d.Format), Method: d.Method, Country: d.Country,
+		Session: d.Session, Key: d.Key, Body: d.Body, Retries: -1,
+		Required: d.Required, Header: d.Headers,
 	}
 	switch r.Via {
 	case "":
 		r.Via = model.ViaAPI
 	case model.ViaAPI, model.ViaNative:
 	default:
-		return model.FetchRequest{}, fmt.Errorf("via %q is neither \"api\" nor \"native\"", doc.Via)
+		return model.FetchRequest{}, doc.Fault(textfile.At("via"), fmt.Sprintf("via is %q", d.Via), `"api" or "native"`)
 	}
 	if r.Format == "" {
 		r.Format = model.FormatRaw
 	}
-	if doc.Retries != nil {
-		r.Retries = *doc.Retries
+	if d.Retries != nil {
+		r.Retries = *d.Retries
 	}
-	if doc.Timeout != "" {
-		d, err := time.ParseDuration(doc.Timeout)
-		if err != nil || d < 0 {
-			return model.FetchRequest{}, fmt.Errorf("timeout %q: write it like 30s or 2m", doc.Timeout)
+	if d.Timeout != "" {
+		r.Timeout, err = time.ParseDuration(d.Timeout)
+		if err != nil || r.Timeout < 0 {
+			return model.FetchRequest{}, doc.Fault(textfile.At("timeout"), fmt.Sprintf("timeout is %q", d.Timeout), "a time like 30s or 2m")
 		}
-		r.Timeout = d
-	}
-	for name, values := range doc.Headers {
-		if r.Header == nil {
-			r.Header = make(http.Header)
-		}
-		r.Header[name] = values
 	}
 	return r, nil
 }
-
-// describe turns the decoder's error into place and expectation.
-func describe(err error) error {
-	var strict *toml.StrictMissingError
-	if errors.As(err, &strict) && len(strict.Errors) > 0 {
-		row, _ := strict.Errors[0].Position()
-		return fmt.Errorf("line %d: %q is not a field of a saved request", row, strings.Join(strict.Errors[0].Key(), "."))
-	}
-	var syntax *toml.DecodeError
-	if errors.As(err, &syntax) {
-		row, col := syntax.Position()
-		return fmt.Errorf("line %d, column %d: %w", row, col, err)
-	}
-	return err
-}
-
-// SecretHeader is model.SecretHeader: such a header belongs neither in a file nor
-// on the clipboard.
-func SecretHeader(name string) bool { return model.SecretHeader(name) }

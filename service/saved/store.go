@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -17,8 +16,6 @@ import (
 
 const (
 	ext = ".toml"
-	// maxFile bounds what is read back: a body of 1 MiB and everything around it.
-	maxFile = 2 << 20
 	// maxList bounds a listing.
 	maxList = 2000
 )
@@ -112,33 +109,24 @@ func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error)
 	if errors.Is(err, fs.ErrNotExist) {
 		return model.FetchRequest{}, fmt.Errorf("%w: %s", ErrNotFound, name)
 	}
-	if err != nil {
-		return model.FetchRequest{}, fmt.Errorf("reading %s%s: %w", name, ext, err)
-	}
-	return r, nil
+	return r, err
 }
 
 func read(root *os.Root, name string) (model.FetchRequest, error) {
-	f, err := root.Open(name + ext)
+	name += ext
+	f, err := root.Open(name)
 	if err != nil {
-		return model.FetchRequest{}, err
+		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
 	}
 	defer f.Close()
 	st, err := f.Stat()
 	if err != nil {
-		return model.FetchRequest{}, err
+		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
 	}
 	if !st.Mode().IsRegular() {
-		return model.FetchRequest{}, errors.New("it is not a plain file")
+		return model.FetchRequest{}, fmt.Errorf("%s is not a plain file", name)
 	}
-	b, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	if err != nil {
-		return model.FetchRequest{}, err
-	}
-	if len(b) > maxFile {
-		return model.FetchRequest{}, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
-	}
-	return decode(b)
+	return decode(name, f)
 }
 
 // Save writes a request under a name, as one step: a reader sees the old file or
@@ -152,8 +140,8 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 	if err != nil {
 		return nil, err
 	}
-	if len(file) > maxFile {
-		return nil, fmt.Errorf("saving %s: the request is larger than %d MiB", name, maxFile>>20)
+	if len(file) > textfile.MaxSize {
+		return nil, fmt.Errorf("saving %s: the request is larger than %d MiB", name, textfile.MaxSize>>20)
 	}
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return nil, fmt.Errorf("making the folder of saved requests: %w", err)

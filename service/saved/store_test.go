@@ -1,6 +1,7 @@
 package saved
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -72,9 +74,18 @@ func TestSecretsStayOutOfTheFile(t *testing.T) {
 	if strings.Contains(string(b), "hunter2") || !strings.Contains(string(b), "Accept") {
 		t.Errorf("the file is\n%s", b)
 	}
-	r.URL = "http://me:hunter2@lab.test/"
-	if _, err := s.Save(t.Context(), "y", r, false); !errors.Is(err, ErrSecretInURL) {
-		t.Errorf("a URL with a login gives %v, want ErrSecretInURL", err)
+	for _, address := range []string{
+		"http://me:hunter2@lab.test/", "//me:hunter2@lab.test/", "me:hunter2@lab.test", "me:hunter2@lab.test/page",
+		" http://me:hunter2@lab.test/", "http://me:hunter2%@lab.test/",
+	} {
+		r.URL = address
+		if _, err := s.Save(t.Context(), "y", r, false); !errors.Is(err, ErrSecretInURL) {
+			t.Errorf("%q gives %v, want ErrSecretInURL", address, err)
+		}
+	}
+	r.URL = "http://lab.test/@me?to=a@b"
+	if _, err := s.Save(t.Context(), "z", r, false); err != nil {
+		t.Errorf("an address without a login: %v", err)
 	}
 }
 
@@ -139,7 +150,7 @@ func TestAListNamesBrokenFilesAndSkipsForeignOnes(t *testing.T) {
 	if want := []string{"A", "b", "broken"}; !reflect.DeepEqual(names, want) {
 		t.Fatalf("names %v, want %v", names, want)
 	}
-	if !strings.Contains(list[2].Problem, "line 1") || list[0].Problem != "" {
+	if !strings.Contains(list[2].Problem, "broken.toml:1:") || list[0].Problem != "" {
 		t.Errorf("problems: %q and %q", list[0].Problem, list[2].Problem)
 	}
 	if list[0].Request.URL != full().URL {
@@ -159,10 +170,10 @@ func TestAMissingFolderIsAnEmptyList(t *testing.T) {
 
 func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `line 2: "ulr" is not a field`},
-		"wrong type":    {"zone = 3\n", "line 1"},
-		"wrong via":     {"via = \"carrier pigeon\"\n", "neither"},
-		"wrong timeout": {"timeout = \"soon\"\n", "write it like 30s"},
+		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `x.toml:2:1: unknown field "ulr"; expected one of body,`},
+		"wrong type":    {"zone = 3\n", `x.toml:1:8: "zone" is an integer; expected text in quotes`},
+		"wrong via":     {"via = \"carrier pigeon\"\n", `x.toml:1:1: via is "carrier pigeon"; expected "api" or "native"`},
+		"wrong timeout": {"\ntimeout = \"soon\"\n", `x.toml:2:1: timeout is "soon"; expected a time like 30s or 2m`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -224,7 +235,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte("via = \"native\"\ntimeout = \"30s\"\nretries = 2\n[headers]\nAccept = [\"*/*\"]\n"))
 	f.Add([]byte("zone = "))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		r, err := decode(b)
+		r, err := decode("x.toml", bytes.NewReader(b))
 		if err != nil {
 			return
 		}
@@ -232,7 +243,7 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || len(omitted) > 0 || r.Retries < -1 {
 			return
 		}
-		back, err := decode(again)
+		back, err := decode("x.toml", bytes.NewReader(again))
 		if err != nil {
 			t.Fatalf("%+v was written as\n%s\nwhich is not read: %v", r, again, err)
 		}
@@ -265,12 +276,12 @@ func TestTheEdgesOfAName(t *testing.T) {
 func TestAFileIsReadUpToItsBound(t *testing.T) {
 	dir := t.TempDir()
 	head := "zone = \"z\"\nurl = \"http://x/\"\n"
-	write(t, dir, "fits.toml", head+strings.Repeat("#", maxFile-len(head)))
-	write(t, dir, "beyond.toml", head+strings.Repeat("#", maxFile-len(head)+1))
+	write(t, dir, "fits.toml", head+strings.Repeat("#", textfile.MaxSize-len(head)))
+	write(t, dir, "beyond.toml", head+strings.Repeat("#", textfile.MaxSize-len(head)+1))
 	if _, err := New(dir).Load(t.Context(), "fits"); err != nil {
 		t.Error(err)
 	}
-	if _, err := New(dir).Load(t.Context(), "beyond"); err == nil || err.Error() != "reading beyond.toml: it is larger than 2 MiB" {
+	if _, err := New(dir).Load(t.Context(), "beyond"); err == nil || !strings.HasPrefix(err.Error(), "beyond.toml: the file is larger than 2 MiB") {
 		t.Errorf("error %v", err)
 	}
 }

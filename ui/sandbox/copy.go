@@ -11,7 +11,6 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/export"
-	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/text"
@@ -88,7 +87,7 @@ func (m *Model) copyCurl() tea.Cmd {
 // typed, and the toast says so.
 func (m *Model) copyRequest(what, text string) tea.Cmd {
 	for name := range m.form.request.Header {
-		if saved.SecretHeader(name) {
+		if model.SecretHeader(name) {
 			return kit.CopySecret(what+" with header "+name, text)
 		}
 	}
