@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"golang.org/x/sync/semaphore"
 )
 
 // entry is one queued piece of history: what to write, and how much of the
@@ -26,19 +28,19 @@ type queue struct {
 	running bool
 	closed  bool
 	lost    int // entries given up because the file could not be written for long
-	err     error
 
 	hurry chan struct{} // a group is complete
 	stop  chan struct{}
 	done  chan struct{}
 
-	flushing sync.Mutex // one group at a time, in order
+	flushing *semaphore.Weighted // one group at a time, in order
 }
 
 func (q *queue) init() {
 	q.hurry = make(chan struct{}, 1)
 	q.stop = make(chan struct{})
 	q.done = make(chan struct{})
+	q.flushing = semaphore.NewWeighted(1)
 }
 
 // put queues an entry. It waits for the disk only when the queue is full.
@@ -84,7 +86,7 @@ func (j *Journal) gather() {
 		case <-q.hurry:
 		case <-tick.C:
 		}
-		// The error stays in q.err for close to report; the entries stay queued.
+		// The entries stay queued, and a query or close reports what the error is then.
 		_ = j.flush(context.Background())
 	}
 }
@@ -93,8 +95,10 @@ func (j *Journal) gather() {
 // to the bound of the queue.
 func (j *Journal) flush(ctx context.Context) error {
 	q := &j.queue
-	q.flushing.Lock()
-	defer q.flushing.Unlock()
+	if err := q.flushing.Acquire(ctx, 1); err != nil {
+		return fmt.Errorf("writing history: %w", err)
+	}
+	defer q.flushing.Release(1)
 	q.mu.Lock()
 	group, size := q.pending, q.bytes
 	q.pending, q.bytes = nil, 0
@@ -120,7 +124,6 @@ func (j *Journal) flush(ctx context.Context) error {
 	})
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.err = err
 	if err == nil {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -92,5 +93,21 @@ func TestWhatIsQueuedWhenTheDiskFailsIsWrittenLater(t *testing.T) {
 	}
 	if err := j.Close(); err != nil {
 		t.Errorf("closing again: %v", err)
+	}
+}
+
+func TestTheContextEndsTheWaitForAnotherGroup(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	if !j.queue.flushing.TryAcquire(1) {
+		t.Fatal("a group is under way")
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if _, err := j.Activity(ctx, model.ActivityFilter{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Error(err)
+	}
+	j.queue.flushing.Release(1)
+	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil {
+		t.Error(err)
 	}
 }
