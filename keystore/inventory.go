@@ -81,12 +81,12 @@ func (v *Inventory) Get(name string) (model.Key, bool) {
 // Reload reads the file again, for changes made by another process or by hand.
 // After an error the list is as before.
 func (v *Inventory) Reload() error {
+	v.mu.Lock() // before the file is read: a change that is written meanwhile comes after
+	defer v.mu.Unlock()
 	keys, err := readInventory(v.path)
 	if err != nil {
 		return err
 	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	v.keys = keys
 	return nil
 }

@@ -439,3 +439,43 @@ func TestSettleWaitsForTheChangeThatIsBeingWritten(t *testing.T) {
 	}
 	<-changed
 }
+
+func TestReloadingDoesNotTakeAChangeBack(t *testing.T) {
+	v, err := OpenInventory(filepath.Join(t.TempDir(), "keys.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	var reloads sync.WaitGroup
+	for range 4 {
+		reloads.Go(func() {
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := v.Reload(); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	for i := range 15 {
+		name := fmt.Sprint("key-", i)
+		if err := v.Add(t.Context(), model.Key{Name: name}); err != nil {
+			t.Error(err)
+			break
+		}
+		for range 20 {
+			if _, ok := v.Get(name); !ok {
+				t.Errorf("%s is gone again", name)
+				break
+			}
+			runtime.Gosched()
+		}
+	}
+	close(done)
+	reloads.Wait()
+}
