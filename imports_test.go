@@ -18,8 +18,8 @@ import (
 	"zonedeck/service/dialect"
 )
 
-// importGraph is every package of the module with what it imports itself,
-// tests left out.
+// importGraph maps each package of the module to its direct imports, without those
+// of its tests.
 func importGraph(t *testing.T) map[string][]string {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}}{{range .Imports}} {{.}}{{end}}`, "./...").Output()
@@ -38,7 +38,7 @@ func within(pkg, folder string) bool {
 	return pkg == folder || strings.HasPrefix(pkg, folder+"/")
 }
 
-func TestWhoMayKnowWhom(t *testing.T) {
+func TestImportRules(t *testing.T) {
 	graph := importGraph(t)
 	rules := []struct {
 		name   string
@@ -51,19 +51,19 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			func(i string) bool { return strings.Contains(i, ".") || within(i, "zonedeck") },
 		},
 		{
-			"service and keystore never know a terminal library or a view",
+			"service and keystore import neither a terminal library nor a view",
 			func(p string) bool { return within(p, "zonedeck/service") || within(p, "zonedeck/keystore") },
 			func(i string) bool {
 				return strings.HasPrefix(i, "charm.land/") || strings.HasPrefix(i, "github.com/charmbracelet/") || within(i, "zonedeck/ui")
 			},
 		},
 		{
-			"keystore never knows the service",
+			"keystore does not import the service",
 			func(p string) bool { return within(p, "zonedeck/keystore") },
 			func(i string) bool { return within(i, "zonedeck/service") },
 		},
 		{
-			"the emulator imports nothing of ours",
+			"the emulator imports nothing else of the module",
 			func(p string) bool { return within(p, "zonedeck/service/emulator") },
 			func(i string) bool { return within(i, "zonedeck") && !within(i, "zonedeck/service/emulator") },
 		},
@@ -75,7 +75,7 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			func(i string) bool { return within(i, "zonedeck/service/emulator") },
 		},
 		{
-			"rows, dialects and exports know no client",
+			"rows, dialects and exports import no client",
 			func(p string) bool {
 				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/dialect", "zonedeck/service/export"}, p)
 			},
@@ -86,7 +86,7 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			},
 		},
 		{
-			"fetching and jobs do not know each other, and an exchange knows neither",
+			"fetch and jobs do not import each other, and exchange imports neither",
 			func(p string) bool {
 				return slices.Contains([]string{"zonedeck/service/exchange", "zonedeck/service/fetch", "zonedeck/service/jobs"}, p)
 			},
@@ -105,7 +105,7 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			func(i string) bool { return slices.Contains([]string{"net/http", "database/sql", "os/exec"}, i) },
 		},
 		{
-			"views do not know each other",
+			"views do not import each other",
 			func(p string) bool {
 				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !within(p, "zonedeck/ui/cli")
 			},
@@ -114,12 +114,12 @@ func TestWhoMayKnowWhom(t *testing.T) {
 			},
 		},
 		{
-			"the contract of the views knows no part that they draw with",
+			"the contract of the views imports nothing that they draw with",
 			func(p string) bool { return p == "zonedeck/ui/kit" || p == "zonedeck/ui/kit/text" },
 			func(i string) bool { return within(i, "zonedeck/ui") },
 		},
 		{
-			"main knows the command line only",
+			"main imports the command line only",
 			func(p string) bool { return p == "zonedeck" },
 			func(i string) bool { return within(i, "zonedeck") && i != "zonedeck/ui/cli" },
 		},
@@ -139,15 +139,15 @@ func TestWhoMayKnowWhom(t *testing.T) {
 				}
 			}
 			if !seen {
-				t.Error("the rule speaks of no package that exists")
+				t.Error("the rule matches no package")
 			}
 		})
 	}
 }
 
-// TestOnlyDialectsNameADialect holds that what one dialect can do is asked of the
-// dialect, never decided by its name elsewhere. The emulator shares no code with
-// the console and speaks for itself.
+// TestOnlyDialectsNameADialect checks that other code asks a dialect what it can do
+// and decides nothing by its name. The emulator shares no code with the console and
+// is left out.
 func TestOnlyDialectsNameADialect(t *testing.T) {
 	eachGoFile(t, func(path string, raw []byte) {
 		if strings.HasSuffix(path, "_test.go") || slices.ContainsFunc([]string{"service/dialect/", "service/emulator/", "service/servicetest/"}, func(room string) bool {
@@ -170,8 +170,8 @@ func TestOnlyDialectsNameADialect(t *testing.T) {
 				t.Errorf("%s: %v", path, err)
 			}
 			for _, name := range dialect.Names() {
-				// The name of the default is a word of the language too: there a
-				// quoted or whole text counts.
+				// The name of the default is an ordinary word too: it counts only
+				// where it is quoted or the whole text.
 				if text == name || strings.Contains(text, strconv.Quote(name)) || name != dialect.Default().Name() && strings.Contains(strings.ToLower(text), name) {
 					t.Errorf("%s names the dialect %s: %s", path, name, literal.Value)
 				}
@@ -211,7 +211,7 @@ func TestNoGoFileIsOverFiveHundredLines(t *testing.T) {
 	})
 }
 
-func TestNothingElseStandsAtTheTop(t *testing.T) {
+func TestTheTopFolderHoldsNothingElse(t *testing.T) {
 	want := []string{
 		"LICENSE", "README.md", "docs", "go.mod", "go.sum", "keystore", "main.go", "model", "service", "testdata", "ui",
 	}
@@ -225,7 +225,7 @@ func TestNothingElseStandsAtTheTop(t *testing.T) {
 			continue
 		}
 		if !slices.Contains(want, name) {
-			t.Errorf("%s stands at the top of the repository; its place is below one of %v", name, want)
+			t.Errorf("%s is at the top of the repository; move it below one of %v", name, want)
 		}
 	}
 }

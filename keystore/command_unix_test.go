@@ -17,7 +17,7 @@ func sessionProcess() {
 	fmt.Println("own-session", err == nil && sid == os.Getpid())
 }
 
-func TestACommandHasNoTerminalOfOurs(t *testing.T) {
+func TestACommandRunsWithoutTheTerminal(t *testing.T) {
 	s, err := NewResolver(ResolverOptions{CommandTimeout: time.Minute}).Resolve(t.Context(), self(t, "session"))
 	if err != nil || s.Reveal() != "own-session true" {
 		t.Errorf("got %q, %v", s.Reveal(), err)

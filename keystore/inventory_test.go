@@ -357,18 +357,18 @@ func TestProcessesAndGoroutinesLoseNoUpdates(t *testing.T) {
 
 func TestReloadSeesAnotherConsolesChange(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "keys.toml")
-	mine, other := openIn(t, path), openIn(t, path)
+	one, other := openIn(t, path), openIn(t, path)
 	if err := other.Add(t.Context(), fullKey()); err != nil {
 		t.Fatal(err)
 	}
-	if err := mine.Reload(); err != nil || len(mine.List()) != 1 {
-		t.Errorf("after Reload: %v, %v", mine.List(), err)
+	if err := one.Reload(); err != nil || len(one.List()) != 1 {
+		t.Errorf("after Reload: %v, %v", one.List(), err)
 	}
 	if err := os.WriteFile(path, []byte("nonsense"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := mine.Reload(); err == nil || len(mine.List()) != 1 {
-		t.Errorf("after Reload of a broken file: %v, %v", mine.List(), err)
+	if err := one.Reload(); err == nil || len(one.List()) != 1 {
+		t.Errorf("after Reload of a broken file: %v, %v", one.List(), err)
 	}
 }
 

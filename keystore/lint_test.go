@@ -19,7 +19,7 @@ func inDaysFrom(n int) model.Expiry {
 	return model.ExpiresAt(today.AddDate(0, 0, n))
 }
 
-// goodKey is a key no rule has anything against.
+// goodKey passes every rule.
 func goodKey() model.Key {
 	return model.Key{
 		Name: "batch-user", Level: model.LevelUser, Duty: model.DutyBatch,
@@ -99,7 +99,7 @@ func TestLintFindsOneValueUnderTwoNames(t *testing.T) {
 	}
 }
 
-func TestLintWithinMovesWhatIsSoon(t *testing.T) {
+func TestLintWithinChangesTheMeaningOfSoon(t *testing.T) {
 	k := goodKey() // expires in 60 days, due in 70
 	if got := found(LintWithin([]model.Key{k}, today, 65*24*time.Hour)); !slices.Equal(got, []string{"warn expires-soon"}) {
 		t.Errorf("got %q", got)
@@ -215,7 +215,7 @@ func ExampleLint() {
 	// warn etl-main: the value is 112 days old, 22 past the recommended rotation (service.md 5.4, 8)
 }
 
-func TestADateThatIsYetToComeIsSaidToBeOne(t *testing.T) {
+func TestAFutureRotationDateIsReported(t *testing.T) {
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	k := model.Key{Name: "k", Level: model.LevelUser, Duty: model.DutyCI, Expires: model.ExpiresAt(now.AddDate(1, 0, 0)), Rotation: model.Rotation{Last: now.AddDate(0, 0, 40)}}
 	found := Lint([]model.Key{k}, now)

@@ -74,7 +74,7 @@ func self(t *testing.T, what string) string {
 // daemonLife is how long a daemon that a command leaves behind keeps the pipe.
 const daemonLife = 20 * time.Second
 
-// wantSecretError checks the kind, that a remedy is named and that no value is.
+// wantSecretError checks that the error has the kind, names a remedy and holds no value.
 func wantSecretError(t *testing.T, err, kind error, mention string) {
 	t.Helper()
 	se, ok := errors.AsType[*SecretError](err)
@@ -131,8 +131,8 @@ func TestResolveRunsACommandWithoutAShell(t *testing.T) {
 			t.Errorf("%s: got %q, %v", what, s.Reveal(), err)
 		}
 	}
-	if took := time.Since(began); took >= daemonLife {
-		t.Errorf("%s: it was waited for the daemon too", took)
+	if elapsed := time.Since(began); elapsed >= daemonLife {
+		t.Errorf("%s: the call also waited for the daemon", elapsed)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestResolveEndsACommandThatHangs(t *testing.T) {
 	if !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("error %v, want the context's", err)
 	}
-	if took := time.Since(began); took > 30*time.Second {
-		t.Errorf("ending took %s", took)
+	if elapsed := time.Since(began); elapsed > 30*time.Second {
+		t.Errorf("ending took %s", elapsed)
 	}
 }
 
@@ -228,7 +228,7 @@ func TestAFileReferenceDoesNotFollowALinkOutOfItsFolder(t *testing.T) {
 	}
 }
 
-func TestAnUnusableIdentityIsSaidAndNotReplaced(t *testing.T) {
+func TestAnUnusableIdentityIsReportedAndNotReplaced(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "secrets")
 	r := NewResolver(ResolverOptions{SecretsDir: dir})
 	if err := r.Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
@@ -375,15 +375,15 @@ func TestAKeyringThatHangsCostsOneTimeoutAndOneGoroutine(t *testing.T) {
 		began := time.Now()
 		_, err := r.Resolve(t.Context(), "keyring:a/b")
 		wantSecretError(t, err, ErrSecretUnreachable, "does not answer")
-		if took := time.Since(began); took != 3*time.Second {
-			t.Errorf("the first call took %s, want 3s", took)
+		if elapsed := time.Since(began); elapsed != 3*time.Second {
+			t.Errorf("the first call took %s, want 3s", elapsed)
 		}
 		for range 5 {
 			_, err = r.Resolve(t.Context(), "keyring:a/b")
 			wantSecretError(t, err, ErrSecretUnreachable, "does not answer")
 		}
-		if took := time.Since(began); took != 3*time.Second {
-			t.Errorf("six calls took %s, want 3s", took)
+		if elapsed := time.Since(began); elapsed != 3*time.Second {
+			t.Errorf("six calls took %s, want 3s", elapsed)
 		}
 		if n := kr.asked(); n != 1 {
 			t.Errorf("the keyring was asked %d times while it hung", n)

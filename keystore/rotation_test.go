@@ -166,7 +166,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, kind := range []RotationStepKind{StepReview, StepIssue, StepStore} {
-		// Every step by another console that knows nothing but the folder.
+		// Each step is taken by another console that knows only the folder.
 		r := OpenRotations(dir)
 		running, ok, err := r.Running("etl-main")
 		if err != nil || !ok {

@@ -117,7 +117,7 @@ func TestSecretShowsItsLastFourFromTwelveCharactersOn(t *testing.T) {
 	}
 }
 
-func TestSecretsFingerprintIsTheShaOfItsValue(t *testing.T) {
+func TestAFingerprintIsTheSHA256OfTheValue(t *testing.T) {
 	if got, want := NewSecret("abc").Fingerprint(), "ba7816bf8f01cfea"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// corpusDir holds one response per file: what it shows, the outcome, what is
-// wanted, and the body.
+// corpusDir holds one response per file: what it shows, the outcome, the expected
+// diagnosis, and the body.
 const corpusDir = "../testdata/diagnosis"
 
 var update = flag.Bool("update", false, "write what the corpus wants beside class, cause and rule")
@@ -194,7 +194,7 @@ func TestCorpusIsClassified(t *testing.T) {
 	}
 }
 
-// rewrite replaces what is wanted in the case's file.
+// rewrite replaces the expected diagnosis in the case's file.
 func (c corpusCase) rewrite(t *testing.T, want string) {
 	t.Helper()
 	file := filepath.Join(corpusDir, c.name+".txtar")

@@ -309,7 +309,7 @@ func TestCountriesAndSessionsThatADialectTakesHaveNoNote(t *testing.T) {
 	}
 }
 
-func TestReadingsSayWhyTheyStandWhereTheyStand(t *testing.T) {
+func TestReadingsExplainTheirOrder(t *testing.T) {
 	const head = "abc-customer-hl_1-zone-"
 	for name, c := range map[string]struct {
 		in    string

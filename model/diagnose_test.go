@@ -105,7 +105,7 @@ func TestEvidenceIsBounded(t *testing.T) {
 	}
 }
 
-func TestPageBeyondTheScanIsNoChallengeByItsWidget(t *testing.T) {
+func TestAWidgetOnAPageLongerThanTheScanIsNotAChallenge(t *testing.T) {
 	head := []byte(`<html><body><div class="g-recaptcha"></div><script>` + strings.Repeat("x", maxScan) + `</script>`)
 	o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: head[:maxScan], BodySize: 5 << 20}
 	if d := Diagnose(o); !d.OK() {
@@ -185,7 +185,7 @@ func TestChallengeHeadersAreThoseThatDecide(t *testing.T) {
 	}
 }
 
-func TestWhatADialectTellsIsSaidInWordsThatTellSomething(t *testing.T) {
+func TestADialectsVerdictHasAClearSummary(t *testing.T) {
 	for _, c := range []struct {
 		class Class
 		cause Cause

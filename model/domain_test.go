@@ -59,7 +59,7 @@ func TestZoneNameCanStandInAUsername(t *testing.T) {
 	}
 }
 
-func TestLevelMatrixIsThatOfTheContract(t *testing.T) {
+func TestTheLevelMatrixFollowsTheContract(t *testing.T) {
 	const no, partial, yes = PermNo, PermPartial, PermYes
 	want := map[Level][3]Permission{ // billing, settings, use: service.md 5.3
 		LevelAdmin:   {yes, yes, yes},
@@ -107,7 +107,7 @@ func TestParseLevel(t *testing.T) {
 	}
 }
 
-func TestProductsSayWhatTheContractSays(t *testing.T) {
+func TestProductsFollowTheContract(t *testing.T) {
 	native := map[Product]bool{
 		ProductDatacenter: true, ProductISP: true, ProductResidential: true, ProductMobile: true,
 		ProductUnlocker: true, ProductBrowser: true,
@@ -266,7 +266,7 @@ func TestKeyStateIsTheWorseOfTheTwoClocks(t *testing.T) {
 	}
 }
 
-func TestWordsExistForEveryState(t *testing.T) {
+func TestEveryStateHasAWord(t *testing.T) {
 	seen := map[string]bool{}
 	for s := KeyOK; s <= KeyExpired; s++ {
 		seen[s.String()] = true
@@ -289,7 +289,7 @@ func TestDutyOfAMachineIsAutomated(t *testing.T) {
 	}
 }
 
-func TestJobStatesThatNoLongerChange(t *testing.T) {
+func TestFinalJobStates(t *testing.T) {
 	final := map[JobState]bool{JobRefused: true, JobNotSent: true, JobReady: true, JobFailed: true, JobCanceled: true}
 	for _, s := range []JobState{JobIntent, JobSending, JobMayHave, JobRefused, JobNotSent, JobAccepted, JobRunning, JobReady, JobFailed, JobCanceled} {
 		if s.Final() != final[s] {

@@ -34,8 +34,8 @@ func TestParseLoginReadsTheUsualForms(t *testing.T) {
 		{"with an at and no port", user + ":pw@proxy.test", "proxy.test|0|" + user + "|true|pw|user:password@host:port"},
 		{"a password with an at alone", user + ":p@ss", "|0|" + user + "|true|p@ss|user:password"},
 		{"a login alone", user + ":pw", "|0|" + user + "|true|pw|user:password"},
-		{"a password of digits is no port", user + ":33335", "|0|" + user + "|true|33335|user:password"},
-		{"a password of digits and a colon is no host first", user + ":123:456", "|0|" + user + "|true|123:456|user:password"},
+		{"a password of digits is not a port", user + ":33335", "|0|" + user + "|true|33335|user:password"},
+		{"a username with a password of digits and a colon is not a host and a port", user + ":123:456", "|0|" + user + "|true|123:456|user:password"},
 		{"a host and a port", "proxy.test:33335", "proxy.test|33335||false||host:port"},
 		{"a username", "  " + user + "\n", "|0|" + user + "|false||username"},
 		{"a password like the rest of a URL", user + "://x", "|0|" + user + "|true|//x|user:password"},
@@ -111,7 +111,7 @@ func TestEveryLoginReadsBack(t *testing.T) {
 			LoginAt:        fmt.Sprintf("%s:%s@%s:%d", user, password, host, port),
 		} {
 			if form == LoginHostFirst && strings.Contains(password, "@") {
-				continue // such a password has a second reading
+				continue // such a password can be read in two ways
 			}
 			got, err := ParseLogin(in)
 			if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestScanPageSeesExactly compares all that a pass over a small body finds.
+// TestScanPageSeesExactly compares everything that a scan of a small body finds.
 func TestScanPageSeesExactly(t *testing.T) {
 	const (
 		recaptcha = "a reCAPTCHA widget"
@@ -41,7 +41,7 @@ func TestScanPageSeesExactly(t *testing.T) {
 		"a</>b":                   {text: 2},
 		" \t\r\n\fa\v":            {text: 2},
 
-		// What is inside of these elements is neither text nor markup.
+		// The contents of these elements are neither text nor markup.
 		"<script>a<b</script>c":          {text: 1},
 		"<STYLE>a<b</Style>c":            {text: 1},
 		"<title>ab</title>c":             {text: 1},
@@ -121,9 +121,9 @@ func TestScanPageSeesExactly(t *testing.T) {
 
 func x(n int) string { return strings.Repeat("x", n) }
 
-// TestWhatIsReadAsAPage has a body that is a mark in HTML and one in JSON, and
-// says as which it was read.
-func TestWhatIsReadAsAPage(t *testing.T) {
+// TestWhichBodiesAreScanned scans a body that is a mark in HTML and one that is a mark
+// in JSON, and reports how each was read.
+func TestWhichBodiesAreScanned(t *testing.T) {
 	const (
 		html = `<p class=captcha>`
 		json = `"url":"https://geo.captcha-delivery.com/"`

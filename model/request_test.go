@@ -74,7 +74,7 @@ func TestByTheContractAloneMostOfARequestIsNotSent(t *testing.T) {
 		t.Errorf("by API: %v, want %v", got, want)
 	}
 	for _, p := range r.Problems(contractAlone()) {
-		if p.Err != errNotShown { //nolint:errorlint // the very error of the dialect
+		if p.Err != errNotShown { //nolint:errorlint // the dialect's own error value
 			t.Errorf("%s: %v", p.Field, p.Err)
 		}
 	}

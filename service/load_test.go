@@ -29,7 +29,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// The load that must hold: jobs and tunnels at once, each with its own result.
+// The load that the service must carry: jobs, tunnels and fetches at once, each with
+// its own result.
 const (
 	loadJobs    = 50
 	loadTunnels = 200
@@ -65,7 +66,7 @@ func TestJobsAndTunnelsUnderLoad(t *testing.T) {
 	for i := range loadJobs {
 		all.Go(func() { oneJob(ctx, t, c, i) })
 	}
-	var open sync.WaitGroup // every tunnel stands before the first is used
+	var open sync.WaitGroup // every tunnel is open before the first is used
 	open.Add(loadTunnels)
 	for i := range loadTunnels {
 		all.Go(func() { oneTunnel(ctx, t, p.ProxyAddr(), authorization, roots, i, &open) })

@@ -22,7 +22,7 @@ func changes(t *testing.T, src string) []string {
 	return out
 }
 
-func TestTheMistakesOfEachKind(t *testing.T) {
+func TestMistakesOfEachKind(t *testing.T) {
 	for name, c := range map[string]struct {
 		src  string
 		want []string

@@ -62,7 +62,7 @@ func TestDecodePointsAtTheFaultAndSaysWhatBelongsThere(t *testing.T) {
 	}
 }
 
-func TestNoErrorRepeatsTheLinesAround(t *testing.T) {
+func TestErrorsDoNotRepeatTheLinesAround(t *testing.T) {
 	for _, bad := range []string{"titel = 1\n", "title = 1\n", "title = \n", "= 1\n", "[rooms\n", "title = hunter2\n", "title = \"hunter2\n"} {
 		_, err := Decode("f.toml", []byte("# hunter2\n"+bad+"# hunter2\n"), &house{})
 		if err == nil || strings.Contains(err.Error(), "hunter2") {
@@ -112,7 +112,7 @@ func TestFaultFindsAFieldWhereverItStands(t *testing.T) {
 	}
 }
 
-func TestReadTellsAMissingFile(t *testing.T) {
+func TestReadReportsAMissingFile(t *testing.T) {
 	if _, err := Read(filepath.Join(t.TempDir(), "none.toml"), &house{}); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v", err)
 	}
@@ -161,8 +161,8 @@ func TestLockGivesUpWithItsContextAndAfterItsOwnTime(t *testing.T) {
 		if _, err := Lock(t.Context(), path); !errors.Is(err, ErrLocked) {
 			t.Errorf("error %v, want ErrLocked", err)
 		}
-		if took := time.Since(began); took != lockWait {
-			t.Errorf("gave up after %s, want %s", took, lockWait)
+		if elapsed := time.Since(began); elapsed != lockWait {
+			t.Errorf("gave up after %s, want %s", elapsed, lockWait)
 		}
 	})
 	unlock()

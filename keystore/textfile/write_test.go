@@ -188,7 +188,7 @@ func TestWriteInReplacesALinkOutOfItsFolder(t *testing.T) {
 	}
 }
 
-func TestProbeSaysWhatWriteFuncWould(t *testing.T) {
+func TestProbeReportsWhatWriteFuncWould(t *testing.T) {
 	dir := t.TempDir()
 	if err := Probe(filepath.Join(dir, "f")); err != nil {
 		t.Errorf("a folder that can be written to: %v", err)

@@ -46,7 +46,7 @@ func TestTheEmbeddedDialectKnowsEverything(t *testing.T) {
 	}
 }
 
-func TestRequestBodyIsExactlyThis(t *testing.T) {
+func TestTheRequestBodyByteForByte(t *testing.T) {
 	full := model.FetchRequest{
 		Zone: model.Zone{Name: "z1"}, URL: "https://a.test/?x=1&y=<2>", Format: model.FormatJSON, Method: "post",
 		Header: http.Header{"x-a": {"1", "2"}, "Accept": {"*/*"}}, Body: "b\"b", Country: "de", Via: model.ViaAPI,
@@ -315,7 +315,7 @@ func FuzzReadHeader(f *testing.F) {
 	})
 }
 
-// FuzzUnwrap holds the streaming reader against encoding/json.
+// FuzzUnwrap compares the streaming reader with encoding/json.
 func FuzzUnwrap(f *testing.F) {
 	f.Add([]byte(`{"status_code":200,"headers":{"a":"b"},"body":"\ud83d\ude00x"}`))
 	f.Add([]byte(`{"body":"b","x":[1,2,{"y":null}],"status_code":3e2}`))
@@ -392,7 +392,7 @@ func TestUnwrapSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestAWordIsATokenThatLeadsNowhere(t *testing.T) {
+func TestAWordCannotLeadAPathElsewhere(t *testing.T) {
 	for _, s := range []string{"a", "z", "A", "Z", "0", "9", "a_-.", ".a", strings.Repeat("a", 80)} {
 		if got, ok := word(s); !ok || got != s {
 			t.Errorf("%q: %q, %t", s, got, ok)

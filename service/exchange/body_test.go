@@ -16,7 +16,7 @@ import (
 	"zonedeck/model"
 )
 
-func TestABodyIsKeptWhereItsSizeSays(t *testing.T) {
+func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 	const memory, limit = 10, 20
 	for size, c := range map[int]struct {
 		kept   int
@@ -70,7 +70,7 @@ func TestABodyIsKeptWhereItsSizeSays(t *testing.T) {
 	}
 }
 
-func TestABodyIsCutQuietlyWhereThatWasAskedFor(t *testing.T) {
+func TestAnIntendedCutLeavesNoNote(t *testing.T) {
 	for n, want := range map[int64]int64{5: 5, 50: 20} {
 		s := Bodies{Cap: 20}.Sink("a")
 		s.LimitTo(n)
@@ -93,7 +93,7 @@ func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 		sink  *Sink
 		r     io.Reader
 		want  Received
-		notes []string // how each note begins; the system's own words follow
+		notes []string // how each note begins; the system's error text follows
 	}{
 		"no folder":   {Bodies{Memory: 3}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: no folder for bodies is set"}},
 		"a taken one": {Bodies{Memory: 3, Dir: taken}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: open " + filepath.Join(taken, "a.body") + ": "}},
@@ -139,7 +139,7 @@ func TestProgressIsToldStepByStep(t *testing.T) {
 	}
 }
 
-func TestADiagnosisLooksAtTheHeadAlone(t *testing.T) {
+func TestADiagnosisReadsOnlyTheHead(t *testing.T) {
 	s := Bodies{}.Sink("a")
 	for _, n := range []int{headSize - 1, 2, 5} {
 		if _, err := s.Write(make([]byte, n)); err != nil {

@@ -134,7 +134,7 @@ func TestMaskFindsASecretAcrossReads(t *testing.T) {
 	if got, err := io.ReadAll(m.Reader(iotest.ErrReader(io.ErrUnexpectedEOF))); !errors.Is(err, io.ErrUnexpectedEOF) || len(got) != 0 {
 		t.Errorf("an error of the connection becomes %v", err)
 	}
-	stars := strings.Repeat("*", 12) // somebody stored what a screen showed
+	stars := strings.Repeat("*", 12) // as when a masked value was stored
 	if got, err := io.ReadAll(MaskOf(keystore.NewSecret(stars), Login{}).Reader(strings.NewReader("a" + stars + "b"))); err != nil || string(got) != "a"+stars+"b" {
 		t.Errorf("a secret of asterisks: %q, %v", got, err)
 	}
@@ -159,7 +159,7 @@ func BenchmarkReceive(b *testing.B) {
 	}
 }
 
-func TestTheTransportAsksForNoProxy(t *testing.T) {
+func TestTheTransportIgnoresProxySettings(t *testing.T) {
 	if bareTransport().Proxy != nil {
 		t.Error("the transport asks for a proxy")
 	}
@@ -185,7 +185,7 @@ func TestNothingIsAddedToTheRequestThroughTheProxy(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatCannotBeAskedForIsNoRequest(t *testing.T) {
+func TestAnUnusableAddressMakesNoRequest(t *testing.T) {
 	for _, r := range []model.FetchRequest{
 		{URL: ""},
 		{URL: "ftp://shop.test/"},
@@ -199,7 +199,7 @@ func TestAnAddressThatCannotBeAskedForIsNoRequest(t *testing.T) {
 	}
 }
 
-func TestTheBodyAndTheMethodGoThroughTheProxyAsTheyAre(t *testing.T) {
+func TestTheBodyAndTheMethodGoThroughTheProxyUnchanged(t *testing.T) {
 	for _, c := range []struct{ method, body, want string }{{"", "", "GET"}, {"put", "a=1", "PUT"}} {
 		req, err := NativeRequest(t.Context(), model.FetchRequest{URL: "http://shop.test/", Method: c.method, Body: c.body, Header: http.Header{"Host": {}}}, "")
 		if err != nil {
@@ -217,7 +217,7 @@ func TestTheBodyAndTheMethodGoThroughTheProxyAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestAPlaceThatIsLeftIsFreeForTheNextFetch(t *testing.T) {
+func TestAFinishedFetchFreesItsSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := &Wire{gates: newGates()}
 		enter := func() (func(), error) {
@@ -243,7 +243,7 @@ func TestAPlaceThatIsLeftIsFreeForTheNextFetch(t *testing.T) {
 	})
 }
 
-func TestNothingHasNoTiming(t *testing.T) {
+func TestNoTimingHasNoPhases(t *testing.T) {
 	want := model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 	if got := NoTiming(); got != want {
 		t.Errorf("%+v", got)

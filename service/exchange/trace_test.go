@@ -34,7 +34,7 @@ func TestATraceKnowsWhereTheTimeWent(t *testing.T) {
 	clock.forward(1 * time.Millisecond)
 	h.DNSStart(httptrace.DNSStartInfo{})
 	clock.forward(2 * time.Millisecond)
-	h.DNSStart(httptrace.DNSStartInfo{}) // the second address: the first beginning counts
+	h.DNSStart(httptrace.DNSStartInfo{}) // for a second address: the first start counts
 	clock.forward(3 * time.Millisecond)
 	h.DNSDone(httptrace.DNSDoneInfo{})
 	h.ConnectStart("tcp", "a")
@@ -99,7 +99,7 @@ func TestWhereAnExchangeBroke(t *testing.T) {
 	}
 }
 
-func TestWhatTheCallerEndedIsNotAFaultOfThePeer(t *testing.T) {
+func TestACancelledCallIsNotThePeersFault(t *testing.T) {
 	gone := errors.New("the caller left")
 	for _, cause := range []error{gone, ErrTimeout} {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -117,7 +117,7 @@ func TestWhatTheCallerEndedIsNotAFaultOfThePeer(t *testing.T) {
 	}
 }
 
-func TestErrorsAreSortedByWhatTheySay(t *testing.T) {
+func TestBreakageOfEachError(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want model.Breakage

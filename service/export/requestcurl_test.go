@@ -103,12 +103,6 @@ func TestTheCopiedCommandLogsInAtTheProxy(t *testing.T) {
 	}
 }
 
-func TestACommandIsNotWrittenForARequestThatCannotBeSent(t *testing.T) {
-	if _, err := RequestCurl(profile.Profile{}, model.FetchRequest{Via: model.ViaAPI}, model.WirePreview{Problem: "no"}, ""); err == nil {
-		t.Error("a command was written")
-	}
-}
-
 func TestTheCopiedCommandForHEADEnds(t *testing.T) {
 	var method string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

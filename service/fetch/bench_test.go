@@ -12,15 +12,15 @@ import (
 	"zonedeck/model"
 )
 
-// BenchmarkFetch is one fetch by API of a page of 1 KiB, beside the bare exchange
-// of net/http on a new connection: the ratio is what a verdict, a bounded
-// body and its checksum cost.
+// BenchmarkFetch compares one fetch by API of a page of 1 KiB with a bare net/http
+// exchange on a new connection: the difference is the cost of the verdict, the bounded
+// body and its checksum.
 func BenchmarkFetch(b *testing.B) {
 	body := bytes.Repeat([]byte("<p>0123456789</p>"), 60)
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) }))
 	b.Cleanup(s.Close)
 	p := servicetest.Profile(s.URL)
-	p.Local = true // no rate is held on loopback
+	p.Local = true // no rate limit applies on loopback
 	b.Run("service", func(b *testing.B) {
 		c := newFetcher(b, p)
 		for b.Loop() {

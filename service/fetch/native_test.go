@@ -105,7 +105,7 @@ func TestEachRefusalOfTheProxyHasItsVerdict(t *testing.T) {
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
 			return false
 		}, model.ClassOutside, model.CauseNetwork, 200, ""},
-		"a tunnel to something without TLS, in one packet": {answer("HTTP/1.1 200 OK\r\n\r\nhello, this is no handshake at all"), model.ClassOutside, model.CauseNetwork, 200, ""},
+		"a tunnel to something without TLS, in one packet": {answer("HTTP/1.1 200 OK\r\n\r\nhello, this is not a handshake"), model.ClassOutside, model.CauseNetwork, 200, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -14,7 +14,7 @@ import (
 	"zonedeck/model"
 )
 
-func TestARequestThatMayChangeSomethingIsNotRepeatedByItself(t *testing.T) {
+func TestARequestThatMayChangeSomethingIsNotRetried(t *testing.T) {
 	for _, tc := range []struct {
 		method string
 		tries  int32
@@ -42,7 +42,7 @@ func TestARequestThatMayChangeSomethingIsNotRepeatedByItself(t *testing.T) {
 	}
 }
 
-func TestARequestThatCertainlyDidNotLeaveIsRepeated(t *testing.T) {
+func TestARequestThatWasNeverSentIsRetried(t *testing.T) {
 	var calls atomic.Int32
 	px := &servicetest.Proxy{Connect: func(_ *http.Request, conn net.Conn) bool {
 		calls.Add(1)

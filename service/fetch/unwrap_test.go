@@ -63,7 +63,7 @@ func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 		c.Now = func() time.Time { return time.Unix(1, 0) }
 		c.Rand = func() uint64 { return 0 }
 	})
-	// The file that the page would take, and not the answer, is another's.
+	// The file name that the page needs is taken; the answer's is free.
 	taken := filepath.Join(ft.cfg.Bodies.Dir, ft.newID("f")+"-1-page.body")
 	if err := errors.Join(os.MkdirAll(ft.cfg.Bodies.Dir, 0o700), os.WriteFile(taken, nil, 0o600)); err != nil {
 		t.Fatal(err)

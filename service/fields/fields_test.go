@@ -11,7 +11,7 @@ const page = `<!doctype html><html><head><meta name="sku" content="A1"></head><b
 <div class="product"><h2 class="name"> Kettle </h2><span class="price">12.50</span><span class="stock"></span>
 <img class="photo" src="/k.png"></div></body></html>`
 
-func TestFieldsAreFoundByWhatTheAnswerIs(t *testing.T) {
+func TestFieldsAreFoundInHTMLAndJSON(t *testing.T) {
 	for _, c := range []struct {
 		name, contentType, body string
 		paths, missing          []string

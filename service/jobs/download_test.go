@@ -133,7 +133,7 @@ func TestRecordsComeFromTheServiceOrFromTheFile(t *testing.T) {
 			text(200, `[{"from":"file"}]`)(w, r)
 			return
 		}
-		for i := 0; ; i++ { // without end: only what is needed may be read
+		for i := 0; ; i++ { // without end: Records must read only what it needs
 			if _, err := fmt.Fprintf(w, "{\"n\":%d}\n", i); err != nil {
 				return
 			}
@@ -208,7 +208,7 @@ func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
 	}
 }
 
-func TestRecordsComeFromTheServiceWhereTheFileIsNoLongerTheResult(t *testing.T) {
+func TestRecordsComeFromTheServiceOnceTheFileHasChanged(t *testing.T) {
 	cl, asked := script(t, text(200, `{"from":"the service"}`))
 	accepted(t, cl)
 	dest := filepath.Join(t.TempDir(), "x.json")

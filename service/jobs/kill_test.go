@@ -27,8 +27,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// victimEnv makes the test binary a process that is killed: its value is what
-// that process does, victimDir and victimURL what with.
+// victimEnv turns the test binary into a process that is killed. Its value names what
+// the process does; victimDir and victimURL name the folder and the service it uses.
 const (
 	victimEnv = "ZONEDECK_SERVICE_VICTIM"
 	victimDir = "ZONEDECK_SERVICE_VICTIM_DIR"
@@ -82,8 +82,8 @@ func victimEmulator(ctx context.Context) error {
 	return s.Shutdown(context.Background())
 }
 
-// startVictim starts the process; kill ends it as the kernel ends one that is
-// out of memory.
+// startVictim starts the process; kill ends it as the kernel does when memory
+// runs out.
 func startVictim(t *testing.T, role, dir, url string) (out io.Reader, kill func()) {
 	t.Helper()
 	exe, err := os.Executable()

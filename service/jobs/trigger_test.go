@@ -31,8 +31,8 @@ func trigger(urls ...string) model.TriggerRequest {
 	return r
 }
 
-// TestTriggerByEveryAnswer holds the ledger's promise: whatever the service
-// does, one POST at most, and the ledger says what is known.
+// TestTriggerByEveryAnswer checks the ledger's promise: whatever the service does,
+// there is at most one POST, and the ledger records what is known.
 func TestTriggerByEveryAnswer(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -54,7 +54,7 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 		{"401 that echoes the key", text(401, "Invalid key "+servicetest.KeyValue), model.JobRefused, "Invalid key " + strings.Repeat("*", len(servicetest.KeyValue))},
 		{"403", text(403, "Access denied."), model.JobRefused, "Access denied."},
 		{"404", text(404, "dataset does not exist"), model.JobRefused, "dataset does not exist"},
-		{"408, from whom it may be", text(408, ""), model.JobMayHave, "HTTP 408"},
+		{"408, from the service or from something before it", text(408, ""), model.JobMayHave, "HTTP 408"},
 		{"429", text(429, "You have too many running jobs"), model.JobRefused, "too many running jobs"},
 		{"499, from a gateway that gave up", text(499, ""), model.JobMayHave, "HTTP 499"},
 		{"200 with the key as the identifier", text(200, `{"snapshot_id":"`+servicetest.KeyValue+`"}`), model.JobMayHave, "without an identifier"},
@@ -141,7 +141,7 @@ func TestAJobWhoseRequestNeverLeftIsNotSent(t *testing.T) {
 		return "http://" + l.Addr().String()
 	}()
 	untrusted := httptest.NewUnstartedServer(http.NotFoundHandler())
-	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // it would complain of the client
+	untrusted.Config.ErrorLog = log.New(io.Discard, "", 0) // it would complain about the client
 	untrusted.StartTLS()
 	defer untrusted.Close()
 	for _, c := range []struct{ name, base string }{

@@ -76,7 +76,7 @@ func TestWatchFollowsToTheEnd(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNoProgressSaysNothingOfTheJob(t *testing.T) {
+func TestAnUnreadableProgressAnswerLeavesTheJobUnchanged(t *testing.T) {
 	cl, asked := script(t, text(200, "nonsense"), text(200, `{"status":"ready"}`))
 	accepted(t, cl)
 	var states []string
@@ -205,7 +205,7 @@ func TestWatchSeesWhatOthersCancelled(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatComesTooLateDoesNotWakeAJob(t *testing.T) {
+func TestALateAnswerDoesNotReopenAJob(t *testing.T) {
 	var cl *Runner
 	var asked *atomic.Int32
 	cl, asked = script(t, func(w http.ResponseWriter, r *http.Request) {
@@ -235,8 +235,8 @@ func TestCancelIsRefusedByTheService(t *testing.T) {
 	}
 }
 
-// TestPollsAreApart drives the waits with a fake clock.
-func TestPollsAreApart(t *testing.T) {
+// TestPollsAreSpacedOut drives the waits with a fake clock.
+func TestPollsAreSpacedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		cl := New(Config{Rand: fixedRand(0)})
 		start := time.Now()

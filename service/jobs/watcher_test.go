@@ -79,7 +79,7 @@ func (w *watched) expect(t *testing.T, want ...string) {
 	w.events = nil
 }
 
-// began is the events of jobs that begin.
+// began lists the events of jobs that begin.
 func began(ids ...string) []string {
 	var out []string
 	for _, id := range ids {
@@ -114,7 +114,7 @@ func TestWatcherReportsAJobsEventsInOrder(t *testing.T) {
 	})
 }
 
-func TestWatcherTakesANewLineInPlaceOfTheOld(t *testing.T) {
+func TestFollowReplacesTheWaitingJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startWatcher(t)
 		w.Follow([]string{"0", "1", "2", "3", "4", "5", "6", "7", "8", "9"})

@@ -9,7 +9,7 @@ import (
 	"zonedeck/model"
 )
 
-// BenchmarkOpenWarm is what every command pays that opens the journal: open an
+// BenchmarkOpenWarm measures what each command pays for the journal: open an
 // existing file, write one fetch, close.
 func BenchmarkOpenWarm(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "journal.db")

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// clock is a clock that moves one second per reading.
+// clock gives a clock that advances one second with each reading.
 func clock() func() time.Time {
 	var mu sync.Mutex
 	t := testTime
@@ -38,7 +38,7 @@ func clock() func() time.Time {
 	}
 }
 
-// quick is the settings of tests: a lock is not waited for long.
+// quick gives the settings of tests: they wait for a lock only briefly.
 func quick() settings {
 	s := defaults()
 	s.busy = 50 * time.Millisecond
@@ -138,7 +138,7 @@ func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
 	}
 }
 
-func TestTheGroupIsWrittenWithoutAnybodyAsking(t *testing.T) {
+func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
 	set := quick()
 	set.interval = time.Hour
@@ -272,7 +272,7 @@ func TestTheFilterNarrows(t *testing.T) {
 	}
 }
 
-func TestGoroutinesMayAllUseIt(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
 	var wg sync.WaitGroup
 	for range 4 {

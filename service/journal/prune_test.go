@@ -54,7 +54,7 @@ func TestTheJournalPrunesItself(t *testing.T) {
 	set := quick()
 	set.keep = Keep{Entries: 100, Fetches: 100, BodyBytes: 1 << 20}
 	path := filepath.Join(t.TempDir(), "journal.db")
-	// Every round is a process of its own, as commands are.
+	// Each round opens the journal anew, as each command does.
 	for range 6 {
 		j, _, err := open(t.Context(), path, clock(), set)
 		if err != nil {

@@ -73,7 +73,7 @@ func TestTheQueueIsBoundedInBytesToo(t *testing.T) {
 	}
 }
 
-func TestWhatIsQueuedWhenTheDiskFailsIsWrittenLater(t *testing.T) {
+func TestEntriesQueuedWhileTheDiskFailsAreWrittenLater(t *testing.T) {
 	j, unlock := slow(t, func(*settings) {})
 	for range 2 {
 		if err := j.PutActivity(t.Context(), line(1)); err != nil {

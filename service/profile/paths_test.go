@@ -34,7 +34,7 @@ func TestPathsFollowTheEnvironmentOfTheMoment(t *testing.T) {
 	}
 }
 
-func TestEveryFileHasAPlaceOfItsOwnInsideTheFourFolders(t *testing.T) {
+func TestEveryFileHasItsOwnPathInTheFourFolders(t *testing.T) {
 	p := Paths{Config: "/c", Data: "/d", State: "/s", Cache: "/k"}
 	seen := map[string]bool{}
 	for _, path := range []string{

@@ -214,7 +214,7 @@ func TestNotesSayWhatIsNotSafe(t *testing.T) {
 	}
 }
 
-func TestAddProfileKeepsWhatStandsThere(t *testing.T) {
+func TestAddProfileKeepsTheRestOfTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config", "config.toml")
 	first := acmeProfile(filepath.Dir(path))
 	if err := AddProfile(t.Context(), path, first); err != nil {
@@ -331,7 +331,7 @@ func TestSetDefaultChangesOneLine(t *testing.T) {
 
 func env(m map[string]string) func(string) string { return func(n string) string { return m[n] } }
 
-func TestOverridesGoBeforeTheFile(t *testing.T) {
+func TestOverridesTakePrecedenceOverTheFile(t *testing.T) {
 	base := acmeProfile(t.TempDir())
 	fromEnv, err := EnvOverride(env(map[string]string{
 		"ZONEDECK_BASE_URL": "https://env.example", "ZONEDECK_PROXY_PORT": "44445", "ZONEDECK_KEY": "env-key", "ZONEDECK_VERIFY": "false",
@@ -387,7 +387,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 	}
 }
 
-func TestNothingOfTheDemoAccountReachesAnAddressOfAFlag(t *testing.T) {
+func TestAnOverriddenAddressGetsNothingOfTheDemoAccount(t *testing.T) {
 	local := Profile{
 		Name: LocalName, BaseURL: "http://127.0.0.1:1", ProxyHost: "127.0.0.1", ProxyPort: 2, UsernamePrefix: "brd",
 		Account: "hl_demo01", Key: "batch-user", Verify: true, Local: true, Zones: []model.Zone{{Name: "z", Password: "demo:z"}},
@@ -457,7 +457,7 @@ func TestTheEdgesOfAProfilesName(t *testing.T) {
 	}
 }
 
-func TestACertificateOfAFlagIsMadeAbsolute(t *testing.T) {
+func TestACAFlagIsMadeAbsolute(t *testing.T) {
 	want, err := filepath.Abs("ca.pem")
 	if err != nil {
 		t.Fatal(err)

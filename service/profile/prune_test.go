@@ -49,7 +49,7 @@ func TestPruneBodiesKeepsTheFolderInBounds(t *testing.T) {
 	}
 	check(1000, 100, "oldest.body", "old.body", "recent.body", "now.body")
 	check(300, 100, "old.body", "recent.body", "now.body")
-	check(0, 200, "now.body") // what is an hour old at most stays whatever the bound
+	check(0, 200, "now.body") // files of the last hour stay whatever the bound is
 	if freed, err := PruneBodies(t.Context(), filepath.Join(dir, "missing"), now); freed != 0 || err != nil {
 		t.Errorf("a missing folder: %d, %v", freed, err)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestFieldsOfARuleAreSentAsWhatTheyAre(t *testing.T) {
+func TestRuleFieldsAreSentWithTheirTypes(t *testing.T) {
 	for name, c := range map[string]struct {
 		value string
 		want  any

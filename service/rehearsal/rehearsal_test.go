@@ -18,7 +18,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// rig is a Client of a living emulator.
+// rig is a Client of a running emulator.
 type rig struct {
 	*rehearsal.Client
 	t     *testing.T
@@ -163,7 +163,7 @@ func TestEveryActionAndItsValuesAreKnownToTheEmulator(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAFaultIsSaid(t *testing.T) {
+func TestRefusedFaultsSayWhy(t *testing.T) {
 	g := start(t)
 	for name, tt := range map[string]struct {
 		rule rehearsal.Rule
@@ -205,7 +205,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 		if len(seen) == 2 {
 			return enough
 		}
-		g.fetch("/empty") // arrives while it is followed
+		g.fetch("/empty") // arrives while the journal is followed
 		return nil
 	})
 	if !errors.Is(err, enough) || strings.Join(seen, " ") != "http://lab.test/json http://lab.test/empty" {
@@ -218,7 +218,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 	}
 }
 
-func TestAWrongTokenAndADeadEmulatorAreSaid(t *testing.T) {
+func TestAWrongTokenAndADeadEmulatorAreReported(t *testing.T) {
 	g := start(t)
 	var refused *rehearsal.RefusedError
 	wrong := client(rehearsal.Place{URL: g.ready.Control, Token: keystore.NewSecret("not-the-token")})
@@ -254,7 +254,7 @@ func TestSpansAreRead(t *testing.T) {
 	}
 }
 
-// FuzzParseSpan: what is read is more than nothing and never wraps round.
+// FuzzParseSpan checks that a span is positive and never overflows.
 func FuzzParseSpan(f *testing.F) {
 	for _, s := range []string{"7d", "1d12h", "99999999999w", "", "1w1w1w"} {
 		f.Add(s)

@@ -88,7 +88,7 @@ func TestReadInputs(t *testing.T) {
 		{name: "bytes other than text", text: "http://lab.test/\xff", problems: []string{"1: not text"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			// One byte at a time finds what a lucky buffer hides.
+			// Reading one byte at a time finds mistakes at the edges of a buffer.
 			for _, r := range []io.Reader{strings.NewReader(c.text), iotest.OneByteReader(strings.NewReader(c.text))} {
 				got, problems, err := ReadInputs(r, c.kind)
 				if !reflect.DeepEqual(got, c.want) {
@@ -142,7 +142,7 @@ func TestInputsAreBounded(t *testing.T) {
 	})
 }
 
-// generated is a reader without end.
+// generated is an endless reader.
 type generated func() string
 
 func (g generated) Read(p []byte) (int, error) { return copy(p, g()), nil }

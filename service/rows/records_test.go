@@ -82,7 +82,7 @@ func TestReadRecords(t *testing.T) {
 	}
 }
 
-// TestHostileRecordsAreBounded reads results that are made to fill the memory.
+// TestHostileRecordsAreBounded reads results that try to fill the memory.
 func TestAPreviewOfHugeRecordsIsCutShort(t *testing.T) {
 	record := `{"a":"` + strings.Repeat("x", maxCell) + `"` // 160 cells of 4 KiB: 640 KiB
 	for i := range 159 {
@@ -168,7 +168,7 @@ func TestHostileRecordsAreBounded(t *testing.T) {
 	}
 }
 
-// checkTable holds what every table promises.
+// checkTable checks what every table promises.
 func checkTable(t *testing.T, table model.RecordTable, n int) {
 	t.Helper()
 	if len(table.Columns) > maxColumns || len(table.Rows) > n {

@@ -27,7 +27,7 @@ func full() model.FetchRequest {
 	}
 }
 
-func TestWhatWasSavedIsReadBackTheSame(t *testing.T) {
+func TestASavedRequestIsReadBackUnchanged(t *testing.T) {
 	s := New(filepath.Join(t.TempDir(), "requests"))
 	want := full()
 	if _, err := s.Save(t.Context(), "shop v2", want, false); err != nil {
@@ -42,7 +42,7 @@ func TestWhatWasSavedIsReadBackTheSame(t *testing.T) {
 	}
 }
 
-func TestTheLeastRequestTakesTheDefaults(t *testing.T) {
+func TestAMinimalRequestTakesTheDefaults(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "least.toml", "zone = \"z\"\nurl = \"http://lab.test/\"\n")
 	got, err := New(dir).Load(t.Context(), "least")
@@ -168,7 +168,7 @@ func TestAMissingFolderIsAnEmptyList(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
+func TestFaultsInAFileAreReported(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
 		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `x.toml:2:1: unknown field "ulr"; expected one of body,`},
 		"wrong type":    {"zone = 3\n", `x.toml:1:8: "zone" is an integer; expected text in quotes`},
@@ -186,7 +186,7 @@ func TestWhatIsWrongWithAFileIsSaid(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoFileNamesAreRefused(t *testing.T) {
+func TestInvalidFileNamesAreRefused(t *testing.T) {
 	s := New(t.TempDir())
 	for _, name := range []string{"", ".", "..", "../x", "a/b", `a\b`, ".hidden", "end.", "end ", "con", "NUL.x", "com1", "a\x00", "ü", strings.Repeat("a", 65)} {
 		if _, err := s.Save(t.Context(), name, full(), true); !errors.Is(err, ErrName) {
@@ -215,7 +215,7 @@ func TestALinkOutOfTheFolderIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestRemovedIsGone(t *testing.T) {
+func TestARemovedRequestIsGone(t *testing.T) {
 	s := New(t.TempDir())
 	if _, err := s.Save(t.Context(), "a", full(), false); err != nil {
 		t.Fatal(err)
@@ -228,8 +228,8 @@ func TestRemovedIsGone(t *testing.T) {
 	}
 }
 
-// FuzzDecode: whatever a file holds, reading it ends with a request or an error,
-// and a request that was read is written and read again as the same one.
+// FuzzDecode checks that any file gives a request or an error, and that a request
+// that was read can be written and read again unchanged.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte("zone = \"z\"\nurl = \"http://lab.test/\"\n"))
 	f.Add([]byte("via = \"native\"\ntimeout = \"30s\"\nretries = 2\n[headers]\nAccept = [\"*/*\"]\n"))

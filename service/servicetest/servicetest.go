@@ -32,7 +32,7 @@ import (
 	"zonedeck/service/profile"
 )
 
-// The secrets of the tests: they must not be found anywhere afterwards.
+// The secrets of the tests, which must not appear anywhere afterwards.
 const (
 	KeyValue = "4f1dd2c0b7a94e55a3ce3e6a9b1cf2a1"
 	Password = "proxy-pass-91d3f0c47"
