@@ -32,8 +32,9 @@ type Call struct {
 }
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
-// its end or closes it, and then calls Done of the trace, which completes the timing. The body arrives inflated; a body that inflates beyond measure reads as
-// ErrInflates. It waits its turn by the key's rate first.
+// its end or closes it, and then calls Done of the trace, which completes the timing.
+// The body arrives inflated; one that inflates beyond measure reads as ErrInflates. The
+// call first waits its turn by the key's rate.
 //
 // There is exactly one try: no retry, no redirect. On an error tr says where it
 // broke and whether anything may have reached the service: with tr.Sent false it

@@ -62,14 +62,14 @@ func NoTiming() model.Timing {
 	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 }
 
-// restart makes now the beginning: what came before was waiting for a turn.
+// restart begins the timing anew: what came before was waiting for a turn.
 func (tr *Trace) restart() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
 	tr.start = tr.now()
 }
 
-// held says that the exchange did not begin.
+// held notes that the exchange did not begin.
 func (tr *Trace) held() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -84,7 +84,7 @@ func (tr *Trace) Sent() bool {
 	return tr.sent
 }
 
-// Timing is what is known of the times so far.
+// Timing gives the times so far.
 func (tr *Trace) Timing() model.Timing {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -119,7 +119,7 @@ func (tr *Trace) written() {
 	tr.wrote = tr.now()
 }
 
-// head says that the answer's head has been read: the wait is over.
+// head notes that the answer's head has been read, which ends the wait.
 func (tr *Trace) head() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -131,7 +131,7 @@ func (tr *Trace) head() {
 	tr.t.FirstByte = tr.first.Sub(from)
 }
 
-// Done says that the exchange is over: the body was read, or it broke.
+// Done notes that the exchange is over: the body was read, or it broke.
 func (tr *Trace) Done() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -167,7 +167,7 @@ func (tr *Trace) fault(b model.Breakage, peer string, err error) error {
 }
 
 // broke turns the error of an exchange into an Error that says where it
-// broke. A caller's cancellation comes back as it is.
+// broke. A caller's cancellation is returned unchanged.
 func (tr *Trace) broke(ctx context.Context, err error, peer string) error {
 	tr.Done()
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, ErrTimeout) {
@@ -189,11 +189,10 @@ func (tr *Trace) broke(ctx context.Context, err error, peer string) error {
 	return e
 }
 
-// ErrTimeout is the cause of a context that ran into the attempt's own
-// deadline.
+// ErrTimeout is the cause of a context whose attempt reached its own deadline.
 var ErrTimeout = errors.New("the client's own deadline passed")
 
-// Breakage sorts an error of an exchange whose connection stood.
+// Breakage classifies an error of an exchange after the connection was made.
 func Breakage(err error) model.Breakage {
 	var ne net.Error
 	switch {
@@ -208,7 +207,7 @@ func Breakage(err error) model.Breakage {
 	if errors.As(err, &op) {
 		return model.BreakReset
 	}
-	// net/http has no error types for what it cannot parse.
+	// net/http has no error types for answers that it cannot parse.
 	for _, word := range []string{"malformed", "invalid header", "headers exceeded", "bad Content-Length", "unsupported transfer encoding", "too many"} {
 		if strings.Contains(err.Error(), word) {
 			return model.BreakMalformed
@@ -217,8 +216,8 @@ func Breakage(err error) model.Breakage {
 	return model.BreakReset
 }
 
-// untrusted reports whether err says that a certificate is not trusted, as
-// opposed to any other fault of TLS.
+// untrusted reports whether err is about a certificate that is not trusted, not about
+// another fault of TLS.
 func untrusted(err error) bool {
 	var unknown x509.UnknownAuthorityError
 	var host x509.HostnameError
@@ -227,7 +226,7 @@ func untrusted(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify)
 }
 
-// dialFault sorts an error of connecting.
+// dialFault classifies an error of connecting.
 func (tr *Trace) dialFault(err error, peer string) error {
 	var dns *net.DNSError
 	if errors.As(err, &dns) {
@@ -236,7 +235,7 @@ func (tr *Trace) dialFault(err error, peer string) error {
 	return tr.fault(model.BreakConnect, peer, err)
 }
 
-// tlsFault sorts an error of a TLS handshake.
+// tlsFault classifies an error of a TLS handshake.
 func (tr *Trace) tlsFault(err error, peer string) error {
 	if untrusted(err) {
 		return tr.fault(model.BreakTLSTrust, peer, err)

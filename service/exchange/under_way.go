@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// underWay counts the calls whose outcomes are still to be written down.
+// underWay counts the calls whose outcomes still have to be journalled.
 type underWay struct {
 	mu   sync.Mutex
 	n    int
-	idle chan struct{} // closed when n is 0 again; nil while no call waits
+	idle chan struct{} // closed when n is 0 again; nil while nothing waits for that
 }
 
-// Begin says that a call has begun whose outcome will be written down; end says
-// that it has been.
+// Begin counts a call whose outcome will be journalled; the caller calls end once it
+// has been.
 func (w *Wire) Begin() (end func()) {
 	u := &w.calls
 	u.mu.Lock()
@@ -30,7 +30,7 @@ func (w *Wire) Begin() (end func()) {
 	}
 }
 
-// Wait waits until every call that has begun has ended, or until ctx ends.
+// Wait waits until every call that began has ended, or until ctx ends.
 func (w *Wire) Wait(ctx context.Context) error {
 	u := &w.calls
 	u.mu.Lock()

@@ -16,24 +16,24 @@ import (
 	"zonedeck/service/profile"
 )
 
-// The bounds of the wire. Deadlines of connecting are apart from the attempt's
-// own, so that a dead address shows as one and not as a slow target.
+// The bounds of the wire. Connecting has deadlines apart from the attempt's own, so
+// that a dead address is not taken for a slow target.
 const (
 	connectTimeout   = 15 * time.Second
 	handshakeTimeout = 15 * time.Second
 	headBytes        = 256 << 10 // an answer's head
 )
 
-// Config is what a Wire is made of; its zero value is ready for use.
+// Config configures a Wire; its zero value is ready for use.
 type Config struct {
-	// Now is the clock, nil for time.Now. Timer is the clock that durations are
-	// taken by, where Now may jump; nil means Now.
+	// Now is the clock, nil for time.Now. Timer measures durations, because Now may
+	// jump; nil means Now.
 	Now, Timer func() time.Time
 	// Connect dials; nil is net's own.
 	Connect func(ctx context.Context, network, addr string) (net.Conn, error)
 }
 
-// Wire makes exchanges, and holds them back where the limits say so.
+// Wire makes exchanges, within the limits.
 type Wire struct {
 	timer   func() time.Time
 	connect func(ctx context.Context, network, addr string) (net.Conn, error)
@@ -56,12 +56,12 @@ func New(c Config) *Wire {
 	return &Wire{timer: c.Timer, connect: c.Connect, gates: newGates(), breaker: newBreaker(c.Now)}
 }
 
-// transport is that of one API call. Certificates are verified whatever the
-// profile says: the profile's "verify = false" is about native access (service.md
-// 5.2 rule 3), and a key is never sent to an address that no certificate vouches
-// for. The profile's CA is trusted besides the system's.
+// transport is the transport of one API call. Certificates are verified whatever the
+// profile says: its "verify = false" is about native access (service.md 5.2 rule 3),
+// and a key is never sent to a peer without a trusted certificate. The profile's CA is
+// trusted besides the system's.
 //
-// ctx is the exchange's own: net/http hands its dialers one that may outlive it.
+// ctx is the exchange's context; the one that net/http passes to dialers may outlive it.
 func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http.RoundTripper {
 	t := bareTransport()
 	t.DialContext = w.plainDial(ctx, tr)
@@ -103,7 +103,7 @@ func bareTransport() *http.Transport {
 	}
 }
 
-// traced hands a trace's hooks to the exchange.
+// traced adds a trace's hooks to the exchange.
 type traced struct {
 	rt http.RoundTripper
 	tr *Trace
@@ -122,7 +122,7 @@ func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.C
 	return conn, nil
 }
 
-// handshake runs TLS over conn, and closes conn when that fails.
+// handshake runs TLS over conn, and closes conn when it fails.
 func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, peer string) (net.Conn, error) {
 	tr.begin("tls")
 	ctx, cancel := context.WithTimeoutCause(ctx, handshakeTimeout, errHandshake)
@@ -141,8 +141,8 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 
 var errHandshake = fmt.Errorf("no answer within %s", handshakeTimeout)
 
-// countedConn tells the trace that a byte of the request is about to be written.
-// It sits above TLS, so that a handshake does not count.
+// countedConn tells the trace when a byte of the request is about to be written. It is
+// above TLS, so that a handshake does not count.
 type countedConn struct {
 	net.Conn
 	tr *Trace
@@ -153,8 +153,8 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// trusted is the system's roots and the PEM file's certificates; nil means the
-// system's alone.
+// trusted gives the system's roots together with the certificates of a PEM file; nil
+// stands for the system's alone.
 func trusted(file string) (*x509.CertPool, error) {
 	if file == "" {
 		return nil, nil //nolint:nilnil // a nil pool is how crypto/tls spells "the system's"

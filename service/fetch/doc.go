@@ -1,5 +1,5 @@
-// Package fetch sends fetches by API Access and by Native Access, shows them
-// beforehand, and tests proxy logins.
+// Package fetch sends fetches by API Access and by Native Access, previews them, and
+// tests proxy logins.
 //
 // The Sandbox, the Proxy tab and the command line are its callers. A fetch always
 // ends in a model.FetchResult with a model.Diagnosis; a Go error means that the
@@ -8,5 +8,6 @@
 //
 // A Fetcher is safe for concurrent use. It starts no goroutine that outlives the
 // call that needed it. A key's value and a zone's password are taken from their
-// references when a request is written, and are in no result, error or log line.
+// references when a request is written, and never appear in a result, an error or the
+// log.
 package fetch

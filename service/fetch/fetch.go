@@ -13,13 +13,13 @@ import (
 	"zonedeck/service/profile"
 )
 
-// DefaultRetries is how many tries may follow the first unless a request says
-// otherwise, one per back-off of service.md 8.
+// DefaultRetries is the number of retries unless a request says otherwise: one per
+// back-off of service.md 8.
 const DefaultRetries = 3
 
-// Backoff is the wait before try n+1, from the documented back-off delays of
-// service.md 8 exactly; after the third it stays at the last. asked is what the
-// answer asked for, which goes first (capped by the dialect).
+// Backoff is the wait before attempt n+1: exactly the documented delays of service.md
+// 8, and the last of them after the third. asked is the wait that the answer asked
+// for, already capped by the dialect; it takes precedence.
 func Backoff(n int, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return asked
@@ -32,12 +32,12 @@ func Backoff(n int, asked time.Duration) time.Duration {
 const (
 	PhaseQueued    = "queued"    // waiting for a place among the product's fetches
 	PhaseSending   = "sending"   // connecting, writing, waiting for the answer
-	PhaseReceiving = "receiving" // the body comes in
+	PhaseReceiving = "receiving" // the body arrives
 	PhaseWaiting   = "waiting"   // backing off before the next attempt
 	PhaseDone      = "done"
 )
 
-// Event tells of a fetch in flight.
+// Event reports the progress of a fetch.
 type Event struct {
 	Phase string
 	// Attempt is the attempt in flight; in PhaseWaiting and PhaseDone it is the one
@@ -45,7 +45,7 @@ type Event struct {
 	Attempt model.Attempt
 	// Waiting is the back-off about to be taken, in PhaseWaiting.
 	Waiting time.Duration
-	// Bytes is how much of the body has come, in PhaseReceiving.
+	// Bytes is how much of the body has arrived, in PhaseReceiving.
 	Bytes int64
 }
 
@@ -68,14 +68,14 @@ type flight struct {
 	begun    int             // attempts, the one under way included
 }
 
-// Fetch sends one fetch and tells what came of it: class, evidence, body. It
-// retries only where the diagnosis says that this makes sense, after the
-// documented back-off or what the answer asked for. on hears of the progress, from
-// the calling goroutine; it may be nil.
+// Fetch sends one fetch and returns its result: class, evidence, body. It retries
+// only where the diagnosis says that this makes sense, after the documented back-off
+// or the wait that the answer asked for. on receives the progress on the calling
+// goroutine; it may be nil.
 //
 // An error means that there is no result: the caller's context ended (its cause is
 // returned), the request cannot be sent as it stands (RequestError), or the
-// profile is not usable. Everything else is a result. What happened is journalled.
+// profile is not usable. Everything else is a result. The outcome is journalled.
 func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Event)) (model.FetchResult, error) {
 	if on == nil {
 		on = func(Event) {}
@@ -133,7 +133,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	return f, err
 }
 
-// run tries until the diagnosis is final.
+// run makes attempts until a diagnosis is final.
 func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	retries := f.r.Retries
 	if retries < 0 {
@@ -159,7 +159,7 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 	}
 }
 
-// attempt is one try with its verdict, within the product's limit.
+// attempt makes one attempt within the product's limit, and gives its verdict.
 func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, model.Diagnosis, error) {
 	now := model.Attempt{N: n, Wait: wait}
 	f.on(Event{Phase: PhaseQueued, Attempt: now})
@@ -178,7 +178,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	} else {
 		t, err = f.tryAPI(actx, now)
 	}
-	if err == nil && ctx.Err() != nil { // the caller left while the body came in
+	if err == nil && ctx.Err() != nil { // the caller left while the body arrived
 		exchange.Discard(t.body.Ref)
 		err = context.Cause(ctx)
 	}
@@ -198,7 +198,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	return t, d, nil
 }
 
-// heldBack is the verdict where the breaker kept a fetch from being sent.
+// heldBack is the verdict on a fetch that the breaker did not send.
 func heldBack(e *exchange.TooFastError) model.Diagnosis {
 	return model.Diagnosis{
 		Class: model.ClassTooFast, Rule: "breaker",
@@ -210,7 +210,7 @@ func heldBack(e *exchange.TooFastError) model.Diagnosis {
 	}
 }
 
-// pause waits, or gives the cause of the context's end.
+// pause waits for d, or returns the cause of the context's end.
 func pause(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -222,8 +222,8 @@ func pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// keepCancelled leaves a line in the timeline for a fetch without a result: what
-// was sent before it was cancelled may still be billed.
+// keepCancelled writes a line into the timeline for a fetch without a result: what was
+// sent before the cancellation may still be billed.
 func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Time, elapsed time.Duration, cause error) {
 	if ft.cfg.Journal == nil {
 		return

@@ -26,8 +26,7 @@ type Config struct {
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.
 	Journal Journal
-	// Now is the clock, nil for time.Now; Timer the one that durations are taken
-	// by, nil for Now.
+	// Now is the clock, nil for time.Now. Timer measures durations, nil for Now.
 	Now, Timer func() time.Time
 	// Rand gives random bits, from any goroutine; nil means the process's own.
 	Rand func() uint64
@@ -35,7 +34,7 @@ type Config struct {
 	Log *slog.Logger
 }
 
-// Fetcher fetches by one profile.
+// Fetcher sends the fetches of one profile.
 type Fetcher struct{ cfg Config }
 
 // New makes a Fetcher. It does no I/O.

@@ -18,9 +18,9 @@ import (
 const mask = "••••"
 
 // Preview is the request as Fetch would write it, line by line, with the secrets
-// masked: the key as its last four characters (last4, "" when they are not
-// known), the password not at all. It comes from the same functions that write
-// the request, and does no I/O. Problem says why Fetch would refuse it.
+// masked: of the key only the last four characters are shown (last4, "" when they are
+// not known), of the password nothing. It uses the functions that write the request,
+// and does no I/O. Problem says why Fetch would refuse it.
 func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string) model.WirePreview {
 	d, err := dialect.Find(p.Dialect)
 	if err != nil {
@@ -83,7 +83,7 @@ func previewNative(p profile.Profile, r model.FetchRequest) ([]string, error) {
 	return append(append(exchange.ConnectLines(addr, authorization), ""), inner...), nil
 }
 
-// wireLines is what net/http writes for a request, split into lines.
+// wireLines gives the lines that net/http writes for a request.
 func wireLines(req *http.Request, write func(*http.Request, io.Writer) error) ([]string, error) {
 	var b bytes.Buffer
 	if err := write(req, &b); err != nil {

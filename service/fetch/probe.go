@@ -32,22 +32,23 @@ type ProbeRequest struct {
 	// Target is the page to fetch, http or https; empty means the profile's own
 	// test page, where it is known.
 	Target string
-	// Rounds is how many calls to make to see the exits rotate; below 1 means 1.
+	// Rounds is how many calls to make to see the exits rotate: 1 to 50, and anything
+	// beyond is brought to the nearest of the two.
 	Rounds int
-	// Session, when set, also tests whether the exit stays within that session. It
-	// may stand among Params as well.
+	// Session, when set, also tests whether the exit stays the same within that
+	// session. It may also be one of Params.
 	Session string
 }
 
 // Probe tests a zone's proxy login (service.md 5.2): it opens a tunnel, or sends
-// absolute-form for an http target, and fetches the page. The diagnosis tells
-// apart no connection, a login refused, access restricted, a dead target, TLS
-// trust and a target's own error. It stops at the first call that fails; nothing
-// is retried. With more than one round, or without a session, the rounds go
-// without the session, each on its own connection; then two go within it.
+// absolute-form for an http target, and fetches the page. The diagnosis distinguishes
+// no connection, a refused login, restricted access, a dead target, TLS trust and a
+// target's own error. It stops at the first call that fails; nothing is retried. With
+// more than one round, or without a session, the rounds are made without the session,
+// each on its own connection; two more are then made within it.
 //
-// on hears one line per step, from the calling goroutine; it may be nil. Errors
-// are as for Fetch.
+// on receives one line per step on the calling goroutine; it may be nil. Errors are
+// as for Fetch.
 func (ft *Fetcher) Probe(ctx context.Context, q ProbeRequest, on func(string)) (model.ProbeResult, error) {
 	if on == nil {
 		on = func(string) {}
@@ -119,7 +120,7 @@ func (ft *Fetcher) prepareProbe(p profile.Profile, d dialect.Dialect, q ProbeReq
 	return pr, nil
 }
 
-// within are the parameters with the session.
+// within gives the parameters with the session.
 func (pr *probe) within() []model.Param {
 	return append(slices.Clone(pr.rotating), model.Param{Name: "session", Value: pr.q.Session})
 }
@@ -145,7 +146,7 @@ func (pr *probe) run(ctx context.Context) error {
 	if err != nil || !pr.res.Diagnosis.OK() {
 		return err
 	}
-	// Without an exit that is told there is nothing to compare.
+	// Exits that were not reported cannot be compared.
 	if !slices.Contains(exits, "") {
 		pr.res.StickyRun = true
 		pr.res.Sticky = len(slices.Compact(slices.Clone(exits))) == 1
@@ -153,8 +154,8 @@ func (pr *probe) run(ctx context.Context) error {
 	return nil
 }
 
-// rounds makes n calls and gives the exits seen. The first call of all, and one
-// that fails, fill the result.
+// rounds makes n calls and gives the exits seen. The first call, and one that fails,
+// fill the result.
 func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what string) ([]string, error) {
 	login, err := pr.ft.cfg.Access.Login(ctx, pr.p, pr.q.Zone, params)
 	if err != nil {
@@ -210,14 +211,14 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 		pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
 	}
 	if exit = t.exit; exit == "" {
-		exit = toldExit(t.header, t.body.Head)
+		exit = exitInPage(t.header, t.body.Head)
 	}
 	return exit, d, nil
 }
 
-// toldExit finds the exit in the answer of a page that tells callers their
+// exitInPage finds the exit in the answer of a page that reports the caller's
 // address: {"address":"…"} or {"ip":"…"}.
-func toldExit(h http.Header, head []byte) string {
+func exitInPage(h http.Header, head []byte) string {
 	if !strings.Contains(h.Get("Content-Type"), "json") {
 		return ""
 	}

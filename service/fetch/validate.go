@@ -10,8 +10,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Problems is everything that keeps a fetch by a profile from being sent: what
-// the request asks for, and what the profile lacks for it.
+// Problems lists everything that prevents a fetch by a profile: what the request
+// asks for, and what the profile lacks for it.
 func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []model.FieldProblem {
 	ps := r.Problems(d.Sends())
 	add := func(field string, err error) {
@@ -42,7 +42,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 	return ps
 }
 
-// check is a *model.RequestError with the problems of a fetch, or nil.
+// check returns a *model.RequestError with the problems of a fetch, or nil.
 func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	if ps := Problems(p, d, r); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}

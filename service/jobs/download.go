@@ -20,18 +20,18 @@ import (
 	"zonedeck/model"
 )
 
-// The bounds on a download. Public documentation speaks of 5 GB in one answer.
+// The bounds on a download. Public documentation mentions answers of 5 GB.
 const (
 	maxDownload   = 8 << 30
 	downloadStall = 2 * time.Minute // without a byte
 	progressEvery = 256 << 10       // bytes between two calls of on
 )
 
-// Download fetches a job's results into a file and says so in the ledger. format
-// is one of rows.Formats, or empty for what dest's name ends in, else json. dest is a
-// file or a folder; empty means the folder of downloads. The file appears
-// complete and synced, or not at all; one of the same name is replaced. on, which
-// may be nil, hears the bytes so far.
+// Download fetches a job's results into a file and records that in the ledger. format
+// is one of rows.Formats; if it is empty, the ending of dest decides, else it is json.
+// dest is a file or a folder; empty means the folder of downloads. The file appears
+// complete and synced, or not at all, and replaces one of the same name. on receives
+// the bytes so far; it may be nil.
 //
 // Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
 // ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
@@ -80,9 +80,9 @@ func pickFormat(format, dest string) (string, error) {
 	return format, nil
 }
 
-// destination is the absolute name of the file to write. A name of the
-// console's choice begins with the ledger's identifier, so that a remote text alone
-// never names a file; the dialect has checked that the snapshot is a plain word.
+// destination is the absolute name of the file to write. A name that the console
+// chooses begins with the ledger's identifier, so that remote text alone never names a
+// file; the dialect has checked that the snapshot is a plain word.
 func (rn *Runner) destination(job model.Job, format, dest string) (string, error) {
 	name := job.ID + "_" + job.Snapshot + "." + format
 	if dest == "" {

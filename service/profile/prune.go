@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// The bounds on the folder of bodies. A body that the
-// history still lists may be gone; a viewer says so.
+// The bounds on the folder of bodies. A body that the history still lists may be gone;
+// a viewer says so.
 const (
 	BodiesAge   = 14 * 24 * time.Hour
 	BodiesBytes = 2 << 30
