@@ -69,25 +69,32 @@ func TestAPasswordIsWrittenOnlyWhereItWasAskedFor(t *testing.T) {
 func TestAFetchThroughTheProxyIsCopiedAsItIs(t *testing.T) {
 	p := profile.Profile{ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Verify: true, CA: "/ca.pem"}
 	r := model.FetchRequest{Via: model.ViaNative, URL: "http://lab.test/", Zone: model.Zone{Name: "z", Password: "env:MY_PASS"}}
-	const begin = `printf 'proxy-user = "brd-customer-hl_demo01-zone-z:%s"\n' "$MY_PASS" | curl -sS -K -` + " \\\n  --proxy 'http://proxy.test:33335'"
+	const begin = `printf '%s:%s' 'brd-customer-hl_demo01-zone-z' "$MY_PASS" | sed 's/[\\"]/\\&/g; s/.*/proxy-user = "&"/' | curl --config - --proxy 'http://proxy.test:33335'`
 	for name, c := range map[string]struct {
 		change func(*profile.Profile, *model.FetchRequest)
 		rest   string
 	}{
 		"the least":   {func(p *profile.Profile, _ *model.FetchRequest) { p.CA = "" }, ""},
-		"with a CA":   {func(*profile.Profile, *model.FetchRequest) {}, " \\\n  --cacert '/ca.pem'"},
-		"unchecked":   {func(p *profile.Profile, _ *model.FetchRequest) { p.Verify = false }, " \\\n  --insecure"},
+		"with a CA":   {func(_ *profile.Profile, r *model.FetchRequest) { r.Zone.Product = model.ProductUnlocker }, " --cacert '/ca.pem'"},
+		"unchecked":   {func(p *profile.Profile, _ *model.FetchRequest) { p.Verify = false }, " --insecure"},
 		"GET, spelt":  {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Method = "", http.MethodGet }, ""},
-		"PUT":         {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Method = "", http.MethodPut }, " \\\n  -X 'PUT'"},
-		"with a body": {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Body = "", "x" }, " \\\n  --data-raw 'x'"},
+		"PUT":         {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Method = "", http.MethodPut }, "-X 'PUT'"},
+		"with a body": {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Body = "", "x" }, "--data-raw 'x'"},
 		"with headers": {func(p *profile.Profile, r *model.FetchRequest) {
 			p.CA, r.Header = "", http.Header{"B": {"2"}, "A": {"1", "0"}}
-		}, " \\\n  -H 'A: 1' \\\n  -H 'A: 0' \\\n  -H 'B: 2'"},
+		}, "-H 'A: 1' \\\n  -H 'A: 0' \\\n  -H 'B: 2'"},
 	} {
 		p, r := p, r
 		c.change(&p, &r)
 		got, err := RequestCurl(p, r, model.WirePreview{}, "")
-		if want := begin + c.rest + " \\\n  'http://lab.test/'"; err != nil || got != want {
+		login, rest := "", c.rest // --cacert and --insecure belong to the login's line
+		if strings.HasPrefix(rest, " ") {
+			login, rest = rest, ""
+		}
+		if rest != "" {
+			rest = " \\\n  " + rest
+		}
+		if want := begin + login + " \\\n  -sS" + rest + " \\\n  'http://lab.test/'"; err != nil || got != want {
 			t.Errorf("%s: %v\ngot  %s\nwant %s", name, err, got, want)
 		}
 	}

@@ -221,16 +221,13 @@ func TestRecordsComeFromTheServiceOnceTheFileHasChanged(t *testing.T) {
 		},
 		"a folder": func() error { return os.Mkdir(dest, 0o700) },
 	} {
-		if err := change(); err != nil {
+		if err := errors.Join(os.RemoveAll(dest), change()); err != nil {
 			t.Fatal(err)
 		}
 		before := asked.Load()
 		table, err := cl.Records(t.Context(), "job-1", 3)
 		if err != nil || len(table.Rows) != 1 || table.Rows[0][0] != "the service" || asked.Load() != before+1 {
 			t.Errorf("%s: %+v, %v", name, table, err)
-		}
-		if err := os.RemoveAll(dest); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

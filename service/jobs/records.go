@@ -27,13 +27,17 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	if err != nil {
 		return model.RecordTable{Total: -1}, err
 	}
-	if at, err := os.Stat(job.File); err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
+	at, err := os.Stat(job.File)
+	if err == nil && at.Mode().IsRegular() && at.Size() == job.Bytes {
 		f, err := os.Open(job.File)
 		if err != nil {
 			return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
 		}
 		defer f.Close()
 		return rows.ReadRecords(f, strings.TrimPrefix(filepath.Ext(job.File), "."), n)
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return model.RecordTable{Total: -1}, fmt.Errorf("records of job %s: %w", job.ID, err)
 	}
 	call, err := rn.callFor(ctx, jobID)
 	if err != nil {

@@ -339,7 +339,7 @@ func TestWhatIsNotAPlainFileIsNotRead(t *testing.T) {
 
 func TestARequestThatIsTooLargeToBeReadBackIsNotSaved(t *testing.T) {
 	r := full()
-	r.Body = strings.Repeat("x", maxFile)
+	r.Body = strings.Repeat("x", textfile.MaxSize)
 	dir := t.TempDir()
 	if _, err := New(dir).Save(t.Context(), "a", r, false); err == nil || !strings.Contains(err.Error(), "larger than") {
 		t.Errorf("%v", err)
