@@ -179,7 +179,7 @@ func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
 	}
 }
 
-func TestDamageThatIsMetIsRememberedForTheNextOpen(t *testing.T) {
+func TestDamageIsRememberedForTheNextOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)
 	spoil(t, path)
@@ -199,7 +199,7 @@ func TestDamageThatIsMetIsRememberedForTheNextOpen(t *testing.T) {
 	_ = db.Close()
 }
 
-func TestASoundFileUnderSuspicionIsUsedOn(t *testing.T) {
+func TestASoundFileUnderSuspicionStaysInUse(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
 	fill(t, path)
 	write(t, suspectPath(path), nil)
@@ -346,7 +346,7 @@ func TestVersionsAreComparedByNumber(t *testing.T) {
 	}
 }
 
-func TestAPathMayHoldAnything(t *testing.T) {
+func TestAnyPathWorks(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a b?c#d%20e&mode=memory;ü")
 	if runtime.GOOS == "windows" {
 		dir = filepath.Join(t.TempDir(), "a b#d%20e&mode=memory;ü")
