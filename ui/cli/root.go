@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
-	"charm.land/fang/v2"
 	"github.com/spf13/cobra"
 )
 
@@ -20,27 +18,27 @@ func (a *app) execute(ctx context.Context) error {
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
-	return fang.Execute(ctx, root, fang.WithVersion(version), fang.WithErrorHandler(a.printError))
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		a.printError(err)
+	}
+	return err
 }
 
 // printError prints an error on stderr, once. An exitError without a cause has
 // already been printed.
-func (a *app) printError(w io.Writer, styles fang.Styles, err error) {
+func (a *app) printError(err error) {
 	var e *exitError
 	if errors.As(err, &e) && e.cause == nil {
 		return
 	}
 	if errors.Is(err, context.Canceled) {
-		fmt.Fprintln(w, "zonedeck: interrupted")
+		fmt.Fprintln(a.Stderr, "zonedeck: interrupted")
 		return
 	}
-	if a.StderrTTY {
-		fmt.Fprintln(w, styles.ErrorHeader.UnsetMargins().String(), oneLine(err))
-	} else {
-		fmt.Fprintln(w, "zonedeck:", oneLine(err))
-	}
+	fmt.Fprintln(a.Stderr, "zonedeck:", oneLine(err))
 	if exitCode(context.Background(), err) == exitUsage {
-		fmt.Fprintln(w, "Try 'zonedeck --help', or '--help' after the command.")
+		fmt.Fprintln(a.Stderr, "Try 'zonedeck --help', or '--help' after the command.")
 	}
 }
 
@@ -62,7 +60,10 @@ zonedeck request http://lab.test/ok --zone unlocker_demo --json
 
 # which keys are due within two weeks
 zonedeck keys check --within 14d`,
-		Args: usageArgs(cobra.NoArgs),
+		Args:    usageArgs(cobra.NoArgs),
+		Version: version,
+		// Errors are printed by execute, once.
+		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.runConsole(cmd.Context()) },
 	}
 	pf := root.PersistentFlags()
@@ -81,6 +82,7 @@ zonedeck keys check --within 14d`,
 		a.emulateCommand(),
 		a.pathsCommand(),
 		a.versionCommand(),
+		a.manCommand(),
 	)
 	return root
 }

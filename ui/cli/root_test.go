@@ -8,19 +8,16 @@ import (
 	"strings"
 	"testing"
 
-	"charm.land/fang/v2"
-	"charm.land/lipgloss/v2"
-
 	"zonedeck/model"
 	"zonedeck/service/database"
 	"zonedeck/service/jobs"
 )
 
-func TestAnErrorOnATerminalHasOneHeader(t *testing.T) {
+func TestAnErrorIsPrintedOnce(t *testing.T) {
 	var out bytes.Buffer
-	a := &app{Process: Process{StderrTTY: true}}
-	a.printError(&out, fang.Styles{ErrorHeader: lipgloss.NewStyle().SetString("ERROR")}, errors.New("the port is taken"))
-	if got, want := out.String(), "ERROR the port is taken\n"; got != want {
+	a := &app{Process: Process{Stderr: &out, StderrTTY: true}}
+	a.printError(errors.New("the port is taken"))
+	if got, want := out.String(), "zonedeck: the port is taken\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }
