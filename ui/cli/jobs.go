@@ -244,47 +244,6 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 	}
 }
 
-func (a *app) jobsAdoptCommand() *cobra.Command {
-	var dataset string
-	var asJSON bool
-	cmd := &cobra.Command{
-		Use:   "adopt SNAPSHOT",
-		Short: "Take a job into the ledger by the service's identifier",
-		Long: `Asks the service about a job that was not launched from here, or that the ledger
-lost, and writes it to the ledger. Nothing is triggered.`,
-		Args: oneArg("the service's identifier of the job"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
-				if err := t.ledger(cmd.Context()); err != nil {
-					return err
-				}
-				job, err := t.knownJob(cmd.Context(), args[0], dataset)
-				if err != nil {
-					return jobError(cmd.Context(), err)
-				}
-				return t.printJob(job, asJSON)
-			})
-		},
-	}
-	cmd.Flags().StringVar(&dataset, "dataset", "", "the dataset, for the ledger's own list")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
-	return cmd
-}
-
-// knownJob is a job of the ledger or, by the service's identifier, one that it
-// adopts now.
-func (t *task) knownJob(ctx context.Context, id, dataset string) (model.Job, error) {
-	job, err := t.Client.Job(ctx, id)
-	if !errors.Is(err, jobs.ErrUnknownJob) || strings.HasPrefix(id, "job-") || id == "" {
-		return job, err
-	}
-	if job, err = t.Client.Adopt(ctx, id, dataset); err != nil {
-		return job, err
-	}
-	t.app.say("zonedeck: %s was not in the ledger; it is %s now", sanitizeLine(id), job.ID)
-	return job, nil
-}
-
 // ledger makes sure that the ledger is readable, and settles the jobs that were
 // being launched when an earlier process died.
 func (t *task) ledger(ctx context.Context) error {
