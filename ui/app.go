@@ -261,8 +261,8 @@ func (a *App) activate(i int) tea.Cmd {
 	if i < 0 || i >= len(a.tabs) || i == a.active {
 		return nil
 	}
-	if f, ok := a.view().(kit.Focuser); ok {
-		f.Blur()
+	if b, ok := a.view().(kit.Blurrer); ok {
+		b.Blur()
 	}
 	a.active = i
 	return a.focus()

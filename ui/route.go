@@ -195,10 +195,9 @@ func (a *App) palette() kit.Overlay {
 			if b.Label == "" || b.Group == "Move" || b.Group == "Form" || b.Intent == intentPalette || b.Intent == (kit.Close{}) {
 				continue
 			}
-			text, note := b.Label, b.Help
 			choices = append(choices, widget.Choice{
-				Text: text, Note: note, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
-				Pick: func() tea.Msg { return runBinding{view: view, binding: b} },
+				Option: widget.Option{Value: b.Label, Note: b.Help, Hint: widget.KeyName(b.Key()), Disabled: b.Disabled},
+				Pick:   kit.Send(runBinding{view: view, binding: b}),
 			})
 		}
 	}

@@ -38,7 +38,7 @@ const group = "Account"
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
 		Label: "add account", Group: group, Help: "Add a real account: base URL, proxy host, account id, a key reference.",
-		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: newForm(d)} }),
+		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: newForm(d).FormDialog} }),
 	}}
 	for _, name := range d.Profiles {
 		b := kit.Binding{

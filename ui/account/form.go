@@ -2,6 +2,7 @@ package account
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -40,12 +41,6 @@ const (
 type form struct {
 	*widget.FormDialog
 	deps Deps
-}
-
-// added is what the command that writes the files ends with.
-type added struct {
-	name string
-	err  error
 }
 
 func newForm(d Deps) *form {
@@ -87,23 +82,15 @@ func (f *form) known(name string) (model.Key, bool) {
 	if f.deps.Keys == nil {
 		return model.Key{}, false
 	}
-	for _, k := range f.deps.Keys() {
-		if k.Name == strings.TrimSpace(name) {
-			return k, true
-		}
+	keys := f.deps.Keys()
+	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == strings.TrimSpace(name) }); i >= 0 {
+		return keys[i], true
 	}
 	return model.Key{}, false
 }
 
-// where describes a key's reference for display: a command's arguments may hold
-// more than the operator wants on a screen.
-func where(k model.Key) string {
-	r, err := keystore.ParseRef(k.Secret)
-	if err != nil {
-		return "its value is not recorded"
-	}
-	return r.Label()
-}
+// where describes a key's reference for display.
+func where(k model.Key) string { return cmp.Or(kit.RefLabel(k.Secret), "its value is not recorded") }
 
 // settle compares the form's key with the inventory's key of the same name. Empty
 // fields are taken from the inventory. If the two differ, nothing is written,
@@ -144,24 +131,15 @@ func fields(d Deps) []widget.Field {
 		{Name: fieldPrefix, Label: "User prefix", Help: "The fixed word that the proxy usernames of the service begin with."},
 		{Name: fieldAccount, Label: "Account id", Placeholder: "such as hl_1234abcd", Check: checkAccount},
 		{Name: fieldDialect, Label: "Dialect", Kind: widget.FieldChoice, Options: dialects, Value: dialect.Default().Name(), Help: dialect.Default().Name() + " sends and reads what the contract shows and nothing more."},
-		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: needed("a name for the key in the inventory")},
+		{Name: fieldKey, Label: "Key name", Placeholder: "such as etl-main", Check: widget.Required("write a name for the key in the inventory")},
 		{Name: fieldLevel, Label: "Key level", Kind: widget.FieldChoice, Options: levels},
-		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: checkRef},
+		{Name: fieldSecret, Label: "Key is in", Placeholder: "such as env:ACME_KEY", Check: kit.CheckRef},
 		{Name: fieldZones, Label: "Zones", Kind: widget.FieldArea, Rows: 3, Placeholder: "one a line: name product password-reference", Check: checkZones},
 	}
 }
 
-func needed(what string) func(string) error {
-	return func(v string) error {
-		if strings.TrimSpace(v) == "" {
-			return errors.New("write " + what)
-		}
-		return nil
-	}
-}
-
 func checkName(v string, taken []string) error {
-	if err := needed("a name for the profile")(v); err != nil {
+	if err := widget.Required("write a name for the profile")(v); err != nil {
 		return err
 	}
 	if slices.Contains(taken, strings.TrimSpace(v)) {
@@ -190,14 +168,6 @@ func checkAccount(v string) error {
 		return nil
 	}
 	_, err := model.ParseAccountID(strings.TrimSpace(v))
-	return err
-}
-
-func checkRef(v string) error {
-	if strings.TrimSpace(v) == "" {
-		return nil // settle decides whether one is needed
-	}
-	_, err := keystore.ParseRef(strings.TrimSpace(v))
 	return err
 }
 
@@ -258,7 +228,7 @@ func account(f *widget.Form) (Account, error) {
 	return Account{Profile: p, Key: model.Key{Name: p.Key, Level: model.Level(value(fieldLevel)), Secret: value(fieldSecret)}}, nil
 }
 
-// save writes the account in a command; the dialog stays until it is written.
+// save writes the account and switches to it.
 func (f *form) save(values *widget.Form) tea.Cmd {
 	a, err := account(values)
 	if err != nil {
@@ -269,23 +239,10 @@ func (f *form) save(values *widget.Form) tea.Cmd {
 		values.SetError(field, err.Error())
 		return values.FocusOn(field, field != fieldLevel)
 	}
-	f.Busy = true
-	ctx, add := f.deps.Ctx, f.deps.Add
-	return func() tea.Msg {
-		return kit.ForOverlay{Overlay: f, Msg: added{name: a.Profile.Name, err: add(ctx, a)}}
-	}
-}
-
-// Update takes the end of the writing, and leaves the rest to the dialog.
-func (f *form) Update(msg tea.Msg) tea.Cmd {
-	done, ok := msg.(added)
-	if !ok {
-		return f.FormDialog.Update(msg)
-	}
-	f.Busy = false
-	if done.err != nil {
-		f.Problem = done.err.Error()
-		return nil
-	}
-	return tea.Batch(func() tea.Msg { return kit.Close{Overlay: f} }, f.deps.Switch(done.name))
+	return f.Run(func() (tea.Msg, error) {
+		if err := f.deps.Add(f.deps.Ctx, a); err != nil {
+			return nil, err
+		}
+		return f.deps.Switch(a.Profile.Name), nil
+	})
 }

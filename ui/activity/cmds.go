@@ -35,7 +35,6 @@ func (m *Model) loadPage(page int, before int64) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
 	journal := m.deps.Journal
-	m.loading = true
 	return kit.Do(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		rows, err := journal.Activity(ctx, f)
 		return pageLoaded{page: page, rows: rows, err: err}

@@ -19,7 +19,6 @@ type (
 	toggleSeen  struct{}
 	openSeen    struct{}
 	copySeen    struct{}
-	copyRow     struct{ text, what string }
 )
 
 // Bindings are the tab's keys.

@@ -39,7 +39,7 @@ type Model struct {
 	// loaded is set once the first page has arrived; problem says why it has not.
 	loaded  bool
 	problem string
-	loading bool
+	width   int // of the tab
 	drawn   kit.Regions
 	session kit.Session
 	seen    seen
@@ -75,10 +75,7 @@ func New(d Deps) *Model {
 		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
 		{Title: "WHAT", Width: 26, Flex: true},
 	}
-	m.table.Empty = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
-	m.filter.input = textinput.New()
-	m.filter.input.Prompt = "/ "
-	m.filter.input.Placeholder = "words class:captcha zone:x key:k kind:fetch since:2h"
+	m.table.Empty = emptyJournal
 	return m
 }
 
@@ -107,14 +104,12 @@ func (m *Model) Blur() {
 	m.seen.tail.Drop()
 }
 
+// emptyJournal is shown while the journal has no entries.
+const emptyJournal = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
+
 // CapturingText reports whether the filter is being edited.
 func (m *Model) CapturingText() bool { return m.filter.open }
 
 // Running is 1 during the walk to the oldest entry, which may take long enough
 // to be worth showing in the status line.
-func (m *Model) Running() int {
-	if m.walk.Running() {
-		return 1
-	}
-	return 0
-}
+func (m *Model) Running() int { return kit.Running(&m.walk) }

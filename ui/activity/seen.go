@@ -3,13 +3,13 @@ package activity
 import (
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -178,7 +178,10 @@ func (m *Model) openSeen() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return kit.OpenOverlay(&requestDetail{theme: m.deps.Theme, now: m.deps.Now, request: r})
+	return kit.OpenOverlay(&widget.Page{
+		Heading: "Request " + strconv.FormatUint(r.Seq, 10), Width: 100, Lines: func(w int) []string { return m.requestLines(r, w) },
+		Closing: kit.Binding{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Go back to the list.", Intent: kit.Close{}},
+	})
 }
 
 func (m *Model) copySeen() tea.Cmd {
@@ -189,7 +192,7 @@ func (m *Model) copySeen() tea.Cmd {
 	var items []widget.MenuItem
 	add := func(key, what, words string) {
 		if words != "" {
-			items = append(items, widget.MenuItem{Key: key, Label: what, Note: text.Cut(text.Clean(words), 40), Intent: copyRow{text: words, what: what}})
+			items = append(items, widget.CopyItem(key, what, words))
 		}
 	}
 	add("u", "address", r.URL)

@@ -6,9 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
-
-	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/rehearsal"
 	"zonedeck/ui/kit"
@@ -31,8 +28,7 @@ func (m *Model) renderSeen(w, h int) string {
 	m.drawn = kit.Regions{{W: w, H: h}}
 	switch {
 	case s.problem != "":
-		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(s.problem), iw-4), "   Retrying every second."}
-		body = widget.Block(strings.Join(lines, "\n"), iw, ih)
+		body = widget.Trouble(th, s.problem, "Retrying every second.", iw, ih)
 	case !s.loaded:
 		body = widget.Block("\n "+th.Muted.Render("asking the emulator…"), iw, ih)
 	case s.table.Len() == 0:
@@ -50,11 +46,7 @@ func (m *Model) nothingSeen(w int) string {
 	p := m.session.Profile
 	words := "The emulator has seen no request yet. Everything a client sends will be listed here as it arrived: method, address, headers and body, zone and key, the answer, and the fault that hit it.\n\n" +
 		"API    " + p.BaseURL + "\nproxy  " + p.ProxyHost + ":" + strconv.Itoa(p.ProxyPort)
-	lines := text.Wrap(text.CleanLines(words), w-2)
-	for i := range lines {
-		lines[i] = " " + m.deps.Theme.Muted.Render(lines[i])
-	}
-	return "\n" + strings.Join(lines, "\n")
+	return "\n" + strings.Join(widget.Indent(widget.Wrapped(m.deps.Theme.Muted, words, w-2)), "\n")
 }
 
 func (m *Model) seenRow(i int) []widget.Cell {
@@ -69,7 +61,7 @@ func (m *Model) seenRow(i int) []widget.Cell {
 		glyph, ink = "✗ ", th.Bad
 	}
 	return []widget.Cell{
-		{Text: m.clock(r.Time), Ink: th.Muted},
+		{Text: text.ShortClock(r.Time, m.deps.Now()), Ink: th.Muted},
 		widget.C(r.Point), widget.C(r.Method),
 		{Text: glyph + answer, Ink: ink},
 		widget.C(r.Zone),
@@ -115,11 +107,7 @@ func (m *Model) seenLines(w int) []string {
 	if !ok {
 		return nil
 	}
-	return []string{
-		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
-		" " + text.Cut(text.Clean(m.seenFacts(r)), w-2),
-		" " + text.Cut(text.Clean(address(r)), w-2),
-	}
+	return widget.Foot(m.deps.Theme, w, m.seenFacts(r), address(r))
 }
 
 // seenFacts is everything known about a request except its address, in one line.
@@ -148,55 +136,13 @@ func headerLines(r rehearsal.Request) []string {
 	return out
 }
 
-// requestDetail is one request of the emulator's journal in full, over the list.
-type requestDetail struct {
-	theme   *kit.Theme
-	now     func() time.Time
-	request rehearsal.Request
-	top     int
-	page    int
-	lines   int // drawn last
-}
-
-func (d *requestDetail) Init() tea.Cmd { return nil }
-func (d *requestDetail) Title() string {
-	return "Request " + strconv.FormatUint(d.request.Seq, 10)
-}
-
-func (d *requestDetail) Size(w, h int) (int, int) {
-	width := min(100, w-6)
-	return width, min(len(d.text(width)), h-4)
-}
-
-func (d *requestDetail) Bindings() []kit.Binding {
-	out := []kit.Binding{{Keys: []string{"esc", "enter", "q"}, Label: "close", Help: "Back to the list.", Intent: kit.Close{}}}
-	return append(out, widget.MotionBindings()...)
-}
-
-func (d *requestDetail) Update(msg tea.Msg) tea.Cmd {
-	d.top = max(min(d.top+widget.ScrollBy(msg), d.lines-d.page), 0)
-	return nil
-}
-
-func (d *requestDetail) Render(w, h int) string {
-	lines := d.text(w)
-	d.page, d.lines = h, len(lines)
-	d.top = max(min(d.top, len(lines)-h), 0)
-	return widget.Block(strings.Join(lines[d.top:], "\n"), w, h)
-}
-
-// text is the page at a width. All of it may come from a client or a target.
-func (d *requestDetail) text(w int) []string {
-	t, r := d.theme, d.request
+// requestLines are a request in full. All of it may come from a client or a target.
+func (m *Model) requestLines(r rehearsal.Request, w int) []string {
+	t := m.deps.Theme
 	var out []string
 	fact := func(name, v string) {
-		if v == "" {
-			return
-		}
-		lead := " " + t.Muted.Render(text.Fit(name, 9))
-		for _, l := range text.Wrap(text.Clean(v), max(w-11, 10)) {
-			out = append(out, lead+l)
-			lead = strings.Repeat(" ", 10)
+		if v != "" {
+			out = append(out, widget.Fact(t, " "+name, v, w-1)...)
 		}
 	}
 	answer, _ := answerOf(r)
@@ -210,7 +156,7 @@ func (d *requestDetail) text(w int) []string {
 	}
 	fact("request", r.Method+" "+r.URL)
 	fact("target", r.Target)
-	fact("came", text.When(r.Time, d.now())+" by "+r.Point+" from "+r.Remote)
+	fact("came", text.When(r.Time, m.deps.Now())+" by "+r.Point+" from "+r.Remote)
 	fact("zone", r.Zone)
 	fact("key", r.Key)
 	fact("username", r.User)
@@ -224,9 +170,7 @@ func (d *requestDetail) text(w int) []string {
 		out = append(out, " "+t.Muted.Render("no headers were recorded"))
 	}
 	for _, l := range headerLines(r) {
-		for _, part := range text.Wrap(text.Clean(l), max(w-2, 10)) {
-			out = append(out, " "+part)
-		}
+		out = append(out, widget.Hung(" ", kit.Ink{}, l, w-1)...)
 	}
 	if r.Body != "" {
 		head := "Body"
@@ -234,9 +178,7 @@ func (d *requestDetail) text(w int) []string {
 			head = "Beginning of the body"
 		}
 		out = append(out, "", " "+t.Title.Render(head))
-		for _, part := range text.Wrap(text.CleanLines(r.Body), max(w-2, 10)) {
-			out = append(out, " "+part)
-		}
+		out = append(out, widget.Indent(widget.Wrapped(kit.Ink{}, r.Body, w-2))...)
 	}
 	return out
 }

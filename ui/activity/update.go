@@ -1,12 +1,10 @@
 package activity
 
 import (
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
@@ -14,7 +12,8 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
-		m.filter.input.SetWidth(max(msg.W-8, 10))
+		m.width = msg.W
+		m.filter.input.SetWidth(max(m.width-8, 10))
 		return nil
 	case kit.SessionChanged:
 		return m.sessionChanged(msg.Session)
@@ -42,13 +41,12 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.last()
 	case copyMenu:
 		return m.copyMenu()
-	case copyRow:
-		return kit.CopyText(msg.what, msg.text)
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
 		if m.filter.open {
-			return m.typed(msg)
+			m.filter.problem = ""
+			return widget.UpdateInput(&m.filter.input, msg)
 		}
 	}
 	table := &m.table
@@ -70,7 +68,6 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
-	m.loading = false
 	if msg.err != nil {
 		if canceled(msg.err) {
 			return nil
@@ -140,12 +137,12 @@ func (m *Model) copyMenu() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	items := []widget.MenuItem{{Key: "l", Label: "line", Note: text.Cut(text.Clean(what(a)), 40), Intent: copyRow{text: m.lineText(a), what: "line"}}}
+	items := []widget.MenuItem{widget.CopyItem("l", "line", m.lineText(a))}
 	if a.URL != "" {
-		items = append(items, widget.MenuItem{Key: "u", Label: "URL", Note: text.Cut(text.Clean(a.URL), 40), Intent: copyRow{text: a.URL, what: "URL"}})
+		items = append(items, widget.CopyItem("u", "URL", a.URL))
 	}
 	if a.Ref != "" {
-		items = append(items, widget.MenuItem{Key: "i", Label: "identifier", Note: text.Cut(text.Clean(a.Ref), 40), Intent: copyRow{text: a.Ref, what: "identifier"}})
+		items = append(items, widget.CopyItem("i", "identifier", a.Ref))
 	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Activity, items)
 }
@@ -154,7 +151,10 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case openFilter:
 		m.filter.open, m.filter.problem = true, ""
-		m.styleInput()
+		m.filter.input = widget.NewInput(m.deps.Theme) // the theme may have changed
+		m.filter.input.Prompt = "/ "
+		m.filter.input.Placeholder = "words class:captcha zone:x key:k kind:fetch since:2h"
+		m.filter.input.SetWidth(max(m.width-8, 10))
 		m.filter.input.SetValue(m.filter.text)
 		m.filter.input.CursorEnd()
 		return m.filter.input.Focus()
@@ -169,19 +169,6 @@ func (m *Model) updateFilter(msg tea.Msg) tea.Cmd {
 	}
 }
 
-// styleInput gives the field the theme as it is now, and a cursor that does not
-// blink: a blink is a frame.
-func (m *Model) styleInput() {
-	th := m.deps.Theme
-	state := textinput.StyleState{
-		Text: th.Text.Style(), Placeholder: th.Placeholder.Style(), Suggestion: th.Muted.Style(), Prompt: th.KeyHint.Style(),
-	}
-	styles := textinput.Styles{Focused: state, Blurred: state}
-	styles.Cursor.Color = th.Accent.Style().GetForeground()
-	styles.Cursor.Blink = false
-	m.filter.input.SetStyles(styles)
-}
-
 // setFilter applies a filter. An invalid one keeps the field open and says why.
 func (m *Model) setFilter(text string) tea.Cmd {
 	parsed, err := ParseFilter(text, m.deps.Now())
@@ -194,23 +181,8 @@ func (m *Model) setFilter(text string) tea.Cmd {
 	m.filter.input.Blur()
 	m.table.Empty = "Nothing matches this filter. esc clears it."
 	if text == "" {
-		m.table.Empty = "Nothing has happened yet. A fetch, a proxy test, a job or a key event will be listed here."
+		m.table.Empty = emptyJournal
 	}
 	m.table.SetCursor(0)
 	return m.reload()
-}
-
-func (m *Model) typed(msg tea.Msg) tea.Cmd {
-	switch k := msg.(type) {
-	case tea.PasteMsg:
-		k.Content = text.OnlyShown(k.Content)
-		msg = k
-	case tea.KeyPressMsg:
-		k.Text = text.OnlyShown(k.Text)
-		msg = k
-	}
-	m.filter.problem = ""
-	var cmd tea.Cmd
-	m.filter.input, cmd = m.filter.input.Update(msg)
-	return cmd
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
@@ -32,10 +31,7 @@ func (m *Model) Render(w, h int) string {
 	if m.loaded && !m.filter.open {
 		m.drawn = kit.Regions{{Y: 1 + len(lines), W: w, H: ih - len(lines) - len(detail), Bare: true}}
 	}
-	body := strings.Join(lines, "\n") + "\n" + m.list(iw, ih-len(lines)-len(detail))
-	for _, l := range detail {
-		body += "\n" + l
-	}
+	body := strings.Join(lines, "\n") + "\n" + m.list(iw, ih-len(lines)-len(detail)) + "\n" + strings.Join(detail, "\n")
 	return widget.Pane(th, m.heading(), true, w, h, body)
 }
 
@@ -63,8 +59,7 @@ func (m *Model) list(w, h int) string {
 	case h <= 0:
 		return ""
 	case !m.loaded && m.problem != "":
-		lines := []string{"", " " + th.Bad.Render("✗ ") + text.Cut(text.Clean(m.problem), w-4), "   ctrl+r tries again."}
-		return widget.Block(strings.Join(lines, "\n"), w, h)
+		return widget.Trouble(th, m.problem, "ctrl+r tries again.", w, h)
 	case !m.loaded:
 		return widget.Block("\n "+th.Muted.Render("reading the journal…"), w, h)
 	}
@@ -96,28 +91,12 @@ func (m *Model) rates(shares bool) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+short(c)) + " " + text.Count(n))
+		b.WriteString("  " + ink.Render(glyph+" "+kit.ClassWord(c, "")) + " " + text.Count(n))
 		if shares {
 			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
 		}
 	}
 	return b.String()
-}
-
-// short names a class in at most 17 cells.
-func short(c model.Class) string {
-	if c == model.ClassOutside {
-		return "outside"
-	}
-	return c.Label()
-}
-
-// outcome is an entry's class, or its cause if it is outside the documented classes.
-func outcome(a model.Activity) string {
-	if a.Class == model.ClassOutside && a.Cause != "" {
-		return strings.ReplaceAll(string(a.Cause), "_", " ")
-	}
-	return short(a.Class)
 }
 
 func (m *Model) row(i int) []widget.Cell {
@@ -129,7 +108,7 @@ func (m *Model) row(i int) []widget.Cell {
 	class := widget.Cell{Text: "-", Ink: th.Muted}
 	if a.Class != "" {
 		glyph, ink := th.ClassMark(a.Class)
-		class = widget.Cell{Text: glyph + " " + outcome(a), Ink: ink}
+		class = widget.Cell{Text: glyph + " " + kit.ClassWord(a.Class, a.Cause), Ink: ink}
 	}
 	status, duration, via := "-", "-", ""
 	if a.Status > 0 {
@@ -142,25 +121,10 @@ func (m *Model) row(i int) []widget.Cell {
 		via = a.Via.String()
 	}
 	return []widget.Cell{
-		{Text: m.clock(a.At), Ink: th.Muted},
+		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
 		widget.C(string(a.Kind)), class, widget.C(a.Zone), widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
 		widget.C(status), widget.C(duration), widget.C(what(a)),
-	}
-}
-
-// clock is the time of day for today's entries and the date for older ones; the
-// line below the list has both.
-func (m *Model) clock(at time.Time) string {
-	now := m.deps.Now()
-	at = at.In(now.Location())
-	switch {
-	case at.Format(time.DateOnly) == now.Format(time.DateOnly):
-		return at.Format(time.TimeOnly)
-	case now.Sub(at) < 300*24*time.Hour:
-		return at.Format("02 Jan")
-	default:
-		return at.Format("2006-01")
 	}
 }
 
@@ -183,11 +147,7 @@ func (m *Model) detail(w int) []string {
 	if !ok {
 		return nil
 	}
-	return []string{
-		m.deps.Theme.Border.Render(strings.Repeat("─", w)),
-		" " + text.Cut(text.Clean(m.facts(a)), w-2),
-		" " + text.Cut(text.Clean(what(a)), w-2),
-	}
+	return widget.Foot(m.deps.Theme, w, m.facts(a), what(a))
 }
 
 // lineText is an entry in one line.

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -15,7 +16,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// recent is how far back the same inputs ask before they are launched again.
+// recent is how far back the ledger is searched for the same inputs before a launch.
 const recent = time.Hour
 
 // maxListed is how many jobs the list holds, the newest.
@@ -24,34 +25,35 @@ const maxListed = 1000
 // previewRecords is how many records a preview reads.
 const previewRecords = 100
 
-// What commands come back with. An empty err is success.
+// Results of commands. A nil err is success.
 type (
 	jobsLoaded struct {
 		jobs  []model.Job
 		total int // jobs in the ledger
-		err   string
+		err   error
 	}
 	triggered struct {
 		dataset string
 		job     model.Job // set even with an error; zero if nothing was sent
-		err     string
+		err     error
 	}
 	cancelled struct {
-		job model.Job
-		err string
+		name string
+		job  model.Job
+		err  error
 	}
 	downloadProgress struct{ done int64 }
 	downloaded       struct {
 		name string
 		job  model.Job
-		err  string
+		err  error
 	}
 	recordsLoaded struct {
-		table model.RecordTable
-		err   string
+		table model.RecordTable // with an error: the records before it
+		err   error
 	}
 
-	// doCancel is the answer to a question, doDownload a choice from a menu.
+	// doCancel confirms cancelling a job; doDownload is a choice from a menu.
 	doCancel   struct{ job model.Job }
 	doDownload struct {
 		job    model.Job
@@ -63,14 +65,11 @@ func (m *Model) load() tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.ledger.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		jobs, total, err := l.Jobs(ctx, maxListed)
-		if err != nil {
-			return jobsLoaded{err: err.Error()}
-		}
-		return jobsLoaded{jobs: jobs, total: total}
+		return jobsLoaded{jobs, total, err}
 	})
 }
 
-// follow hands the watcher the jobs that still change, newest first.
+// follow tells the watcher which jobs to follow: those that still change, newest first.
 func (m *Model) follow() tea.Cmd {
 	var ids []string
 	for _, j := range m.ledger.jobs {
@@ -85,7 +84,7 @@ func (m *Model) follow() tea.Cmd {
 	return m.runWatcher()
 }
 
-// followNow follows a job at once, also one whose watch ended with an error.
+// followNow follows a job at once, even if its watch ended with an error.
 func (m *Model) followNow(id string) tea.Cmd {
 	m.work.watcher.FollowNow(id)
 	return m.runWatcher()
@@ -104,14 +103,14 @@ func (m *Model) runWatcher() tea.Cmd {
 	})
 }
 
-// resetWatches ends all watches, and begins with none.
+// resetWatches ends all watches.
 func (m *Model) resetWatches() {
 	m.work.watching.Drop()
 	m.work.watcher = service.NewWatcher(m.deps.Ledger.Watch)
 	m.work.watches = map[string]watch{}
 }
 
-// watchEvent takes what the watcher reports of one job.
+// watchEvent handles what the watcher reports about one job.
 func (m *Model) watchEvent(e service.WatchEvent) tea.Cmd {
 	switch {
 	case e.Phase == service.WatchBegan:
@@ -134,7 +133,7 @@ func (m *Model) announce(j model.Job) tea.Cmd {
 	case model.JobReady:
 		return kit.Info("job " + jobName(j) + " is ready: d downloads, p shows its first records")
 	case model.JobFailed:
-		return kit.Fail("job " + jobName(j) + " failed: " + orWord(j.Detail, "the service gave no reason"))
+		return kit.Fail("job " + jobName(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
 	default:
 		return kit.Info("job " + jobName(j) + ": " + j.State.Label())
 	}
@@ -153,11 +152,7 @@ func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.work.trigger, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := l.Trigger(ctx, r)
-		out := triggered{dataset: r.Dataset, job: job}
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return triggered{r.Dataset, job, err}
 	})
 }
 
@@ -165,7 +160,7 @@ func (m *Model) askCancel(j model.Job) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Cancel the job?",
 		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be resumed.",
-			jobName(j), datasetWords(j.Dataset), inputsWord(j.Inputs), j.State.Label()),
+			jobName(j), datasetWords(j.Dataset), text.Counted(j.Inputs, "input"), j.State.Label()),
 		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
 	})
 }
@@ -174,10 +169,7 @@ func (m *Model) cancelJob(j model.Job) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := l.CancelJob(ctx, j.ID)
-		if err != nil {
-			return cancelled{job: j, err: err.Error()}
-		}
-		return cancelled{job: job}
+		return cancelled{jobName(j), job, err}
 	})
 }
 
@@ -197,48 +189,26 @@ func (m *Model) download(d doDownload) tea.Cmd {
 	m.work.downloading, m.work.received = d.job.ID, 0
 	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		job, err := l.Download(ctx, d.job.ID, d.format, "", func(done int64) { emit(downloadProgress{done: done}) })
-		out := downloaded{name: jobName(d.job), job: job}
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return downloaded{jobName(d.job), job, err}
 	})
 }
 
 func (m *Model) openPreview(j model.Job) tea.Cmd {
-	m.preview.open, m.preview.job, m.preview.err = true, j, ""
+	m.preview.open, m.preview.job, m.preview.err = true, j, nil
 	m.preview.records, m.preview.column = model.RecordTable{}, 0
 	m.layPreview()
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.preview.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		table, err := l.Records(ctx, j.ID, previewRecords)
-		out := recordsLoaded{table: table} // with an error: the records before it
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return recordsLoaded{table, err}
 	})
 }
 
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
-	copyItem := func(key, what, words string) widget.MenuItem {
-		it := widget.MenuItem{Key: key, Label: what, Note: text.Clean(text.Cut(words, 40)), Intent: kit.Copy{What: what, Text: words}}
-		if words == "" {
-			it.Disabled = "not known"
-		}
-		return it
-	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
-		copyItem("s", "snapshot", j.Snapshot),
-		copyItem("i", "ledger id", j.ID),
-		copyItem("f", "file", j.File),
-		copyItem("w", "watch command", "zonedeck jobs watch "+j.ID),
+		widget.CopyItem("s", "snapshot", j.Snapshot),
+		widget.CopyItem("i", "ledger id", j.ID),
+		widget.CopyItem("f", "file", j.File),
+		widget.CopyItem("w", "watch command", "zonedeck jobs watch "+j.ID),
 	})
-}
-
-func orWord(s, word string) string {
-	if s == "" {
-		return word
-	}
-	return s
 }

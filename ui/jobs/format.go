@@ -34,16 +34,6 @@ func datasetWords(name string) string {
 	return "dataset " + text.Clean(name)
 }
 
-// counted is "1 row", "2 rows".
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.Itoa(n) + " " + what + "s"
-}
-
-func inputsWord(n int) string { return counted(n, "input") }
-
 // count is a number, or "-" if the service did not report it.
 func count(n int) string {
 	if n < 0 {
@@ -82,7 +72,7 @@ func bar(share float64, w int) string {
 func progressLine(j model.Job, w int) string {
 	share, known := progress(j)
 	if !known {
-		return fmt.Sprintf("%s · the service does not say how many are done", inputsWord(j.Inputs))
+		return fmt.Sprintf("%s · the service does not say how many are done", text.Counted(j.Inputs, "input"))
 	}
 	done := j.Done
 	if j.State == model.JobReady || done < 0 {

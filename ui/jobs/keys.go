@@ -19,9 +19,6 @@ const (
 	intentFollow
 	intentReload
 	intentCopy
-	intentNextPane
-	intentPrevPane
-	intentZoom
 	intentBack
 	intentLeft
 	intentRight
@@ -37,14 +34,7 @@ func (m *Model) Bindings() []kit.Binding {
 			{Keys: []string{"d"}, Label: "download", Help: "Download the whole result.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		}, widget.MotionBindings()...)
 	}
-	if m.ledger.find.CapturingText() {
-		return m.ledger.find.Bindings()
-	}
-	var out []kit.Binding
-	if m.ledger.find.Active() { // n and esc belong to the search until it ends
-		out = m.ledger.find.Bindings()
-	}
-	out = append(out, []kit.Binding{
+	out := m.ledger.find.With(append([]kit.Binding{
 		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
@@ -53,14 +43,11 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"f"}, Label: "follow", Help: "Ask the service for the job's state again, until it is final.", Group: "Job", Intent: intentFollow, Disabled: m.whyNot(intentFollow), Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy an identifier, the file's path, or a command.", Group: "Job", Intent: intentCopy, Disabled: m.whyNot(intentCopy)},
 		{Keys: []string{"r"}, Label: "reload", Help: "Read the ledger again.", Group: "Job", Intent: intentReload, Hidden: true},
-		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane},
-		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
-		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
-	}...)
-	if !m.ledger.find.Active() {
-		out = append(out, m.ledger.find.Bindings()...)
+	}, m.panes.Bindings(false)...)...)
+	if m.ledger.find.CapturingText() {
+		return out
 	}
-	if !m.ledger.find.Active() && (m.ring.At == paneDetail || m.ring.Zoomed) {
+	if !m.ledger.find.Active() && (m.panes.At == paneDetail || m.panes.Zoomed) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)
@@ -91,36 +78,23 @@ func (m *Model) whyNot(i intent) string {
 		return ""
 	case intentDownload, intentPreview:
 		return m.whyNotFetch(j, i)
-	case intentCancel:
-		switch {
-		case j.State.Final():
-			return "the job is " + j.State.Label()
-		case m.work.cancel.Running():
-			return "it is already being cancelled"
-		}
-		return m.whyNotAsk(j)
-	case intentFollow:
-		switch {
-		case j.State.Final():
-			return "the job is " + j.State.Label()
-		case m.work.watches[j.ID].on:
-			return "it is followed already"
-		}
-		return m.whyNotAsk(j)
 	}
-	return ""
+	switch { // cancel and follow
+	case j.State.Final():
+		return "the job is " + j.State.Label()
+	case i == intentCancel && m.work.cancel.Running():
+		return "it is already being cancelled"
+	case i == intentFollow && m.work.watches[j.ID].on:
+		return "it is already being followed"
+	}
+	return m.whyNotAsk(j)
 }
 
 func (m *Model) whyNotLaunch() string {
-	switch {
-	case m.session.Problem != "":
-		return m.session.Problem
-	case !m.session.Ready:
-		return "the service is still starting"
-	case m.work.trigger.Running():
-		return "a job is being launched"
+	if why := m.session.NotReady(); why != "" || !m.work.trigger.Running() {
+		return why
 	}
-	return ""
+	return "a job is being launched"
 }
 
 // whyNotAsk returns the reason why the service cannot be asked about a job, or "".
@@ -131,7 +105,7 @@ func (m *Model) whyNotAsk(j model.Job) string {
 	case j.Profile != "" && j.Profile != m.session.ProfileName:
 		return "it belongs to profile " + j.Profile
 	case !m.session.Ready:
-		return m.whyNotLaunch()
+		return m.session.NotReady()
 	case !m.asksForJobs():
 		return noResults()
 	}

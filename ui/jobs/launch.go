@@ -2,11 +2,12 @@ package jobs
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -53,7 +54,7 @@ type checkedInputs struct {
 	source   string
 	inputs   []model.JobInput
 	problems []rows.Problem
-	err      string
+	err      error
 }
 
 type (
@@ -63,7 +64,7 @@ type (
 	sameFound struct {
 		request model.TriggerRequest
 		jobs    []model.Job
-		err     string
+		err     error
 	}
 	// launchAgain confirms launching the same inputs within the hour.
 	launchAgain struct{}
@@ -82,9 +83,9 @@ func (m *Model) newJob(urls []string) tea.Cmd {
 		}},
 		widget.Field{
 			Name: fieldPaste, Label: "Rows", Kind: widget.FieldArea, Rows: 5, Value: strings.Join(urls, "\n"),
-			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: "One URL per line, CSV with a url column, a JSON array or NDJSON.", Check: notBlank("paste at least one URL"),
+			Placeholder: "one URL per line, or CSV, JSON, NDJSON with url", Help: "One URL per line, CSV with a url column, a JSON array or NDJSON.", Check: widget.Required("paste at least one URL"),
 		},
-		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: notBlank("name a file")},
+		widget.Field{Name: fieldPath, Label: "File", Kind: widget.FieldText, Hidden: true, Placeholder: "e.g. inputs.csv", Help: "Path of a CSV, JSON, NDJSON or text file.", Check: widget.Required("name a file")},
 		widget.Field{Name: fieldKey, Label: "Key", Kind: widget.FieldPick, Value: m.session.Key.Name, Placeholder: "the profile's"},
 		widget.Field{Name: fieldCheck, Label: "Check", Kind: widget.FieldNote},
 	)
@@ -106,15 +107,6 @@ func (m *Model) checkDataset(s string) error {
 		return err
 	}
 	return model.CheckDataset(strings.TrimSpace(s), d.Sends())
-}
-
-func notBlank(text string) func(string) error {
-	return func(s string) error {
-		if strings.TrimSpace(s) == "" {
-			return errors.New(text)
-		}
-		return nil
-	}
 }
 
 func (l *launch) setSession(m *Model, s kit.Session) {
@@ -168,10 +160,8 @@ func (l *launch) note(lines ...string) {
 
 // keyNamed finds a key of the session; an empty name is the profile's key.
 func (m *Model) keyNamed(name string) model.Key {
-	for _, k := range m.session.Keys {
-		if k.Name == name {
-			return k
-		}
+	if i := slices.IndexFunc(m.session.Keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		return m.session.Keys[i]
 	}
 	return m.session.Key
 }
@@ -206,19 +196,15 @@ func (m *Model) submit() tea.Cmd {
 	ledger := m.deps.Ledger
 	return kit.Do(kit.Jobs, &l.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		same, err := ledger.SameInputs(ctx, r, recent)
-		out := sameFound{request: r, jobs: same}
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return sameFound{r, same, err}
 	})
 }
 
 // sameFound launches the job, or asks first if the same inputs were sent recently.
 func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	switch {
-	case msg.err != "":
-		l.failed("the ledger cannot be searched for the same inputs: " + msg.err)
+	case msg.err != nil:
+		l.failed("the ledger cannot be searched for the same inputs: " + msg.err.Error())
 		return nil
 	case len(msg.jobs) == 0:
 		return m.trigger(msg.request)
@@ -232,7 +218,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the same inputs again?",
 		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). %s",
-			inputsWord(len(msg.request.Inputs)), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), jobName(last), last.State.Label(), billed),
+			text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), jobName(last), last.State.Label(), billed),
 		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
 	})
 }
@@ -249,16 +235,13 @@ func (m *Model) readInputs(l *launch) tea.Cmd {
 		if file {
 			f, err := open(path)
 			if err != nil {
-				out.err = err.Error()
+				out.err = err
 				return out
 			}
 			defer f.Close()
 			r, kind, out.source = f, strings.TrimPrefix(filepath.Ext(path), "."), path
 		}
-		var err error
-		if out.inputs, out.problems, err = read(r, kind); err != nil {
-			out.err = err.Error()
-		}
+		out.inputs, out.problems, out.err = read(r, kind)
 		return out
 	})
 }
@@ -283,8 +266,6 @@ func (m *Model) dialogResult(msg tea.Msg) (tea.Cmd, bool) {
 		return m.cancelJob(msg.job), true
 	case doDownload:
 		return m.download(msg), true
-	case kit.Copy:
-		return func() tea.Msg { return msg }, true
 	default:
 		return nil, false
 	}
@@ -303,20 +284,20 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 		}
 	}
 	switch {
-	case c.err != "":
-		l.dialog.Problem = c.err
+	case c.err != nil:
+		l.dialog.Problem = c.err.Error()
 		l.note("Nothing was sent.")
 	case bad > 0:
-		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", counted(bad, "row"), c.source)
+		l.dialog.Problem = fmt.Sprintf("%s of %s cannot be used; nothing was sent", text.Counted(bad, "row"), c.source)
 		l.note(problemLines(c.problems))
 	case len(c.inputs) == 0:
 		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
 		l.note()
 	default:
 		l.ready = true
-		l.dialog.Submit = "launch " + inputsWord(len(c.inputs))
+		l.dialog.Submit = "launch " + text.Counted(len(c.inputs), "input")
 		k := m.keyNamed(l.form.Value(fieldKey))
-		l.note(fmt.Sprintf("✓ %s from %s · key %s %s · cost %s", inputsWord(len(c.inputs)), c.source, orWord(k.Name, "of the profile"), k.Level, cost),
+		l.note(fmt.Sprintf("✓ %s from %s · key %s %s · cost %s", text.Counted(len(c.inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, cost),
 			problemLines(c.problems), m.contractAlone(), m.lint(l.form.Value(fieldKey)))
 	}
 }
@@ -333,7 +314,7 @@ func (m *Model) closeDialog() tea.Cmd {
 	}
 	d := m.dialog.dialog
 	m.dialog = nil
-	return func() tea.Msg { return kit.Close{Overlay: d} }
+	return kit.CloseOverlay(d)
 }
 
 // maxProblems is how many bad rows are listed; the rest are counted.

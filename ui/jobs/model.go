@@ -51,8 +51,6 @@ type Deps struct {
 const (
 	paneList = iota
 	paneDetail
-	// panePreview fills the whole tab while it is open.
-	panePreview
 )
 
 // ledger is the list of jobs and the state of its loading.
@@ -62,7 +60,7 @@ type ledger struct {
 	table  widget.Table
 	find   widget.TableFind
 	loaded bool
-	err    string
+	err    error
 	slot   kit.Slot
 }
 
@@ -93,7 +91,7 @@ type preview struct {
 	records model.RecordTable
 	table   widget.Table
 	column  int // first column drawn, for tables wider than the screen
-	err     string
+	err     error
 	slot    kit.Slot
 }
 
@@ -105,18 +103,16 @@ type Model struct {
 	ledger  ledger
 	work    work
 	preview preview
-	ring    widget.Ring
-	// detailTop is the first line of the detail pane that is drawn.
-	detailTop int
-	drawn     kit.Regions
-	dialog    *launch // nil while no dialog is open
+	panes   widget.Panes
+	detail  widget.Scroll
+	dialog  *launch // nil while no dialog is open
 	// want is the job to select once the ledger has it.
 	want string
 }
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: widget.Ring{N: 2}}
+	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.resetWatches()
 	m.ledger.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 18},
@@ -145,45 +141,25 @@ func (m *Model) CapturingText() bool { return !m.preview.open && m.ledger.find.C
 // Focus reloads the ledger, because another process may have written to it.
 func (m *Model) Focus() tea.Cmd { return m.load() }
 
-// Blur does nothing: jobs are followed in the background.
-func (m *Model) Blur() {}
-
 // Running counts the work that quitting would interrupt. Watches do not count: the
-// job goes on at the service, and the ledger still has it.
-func (m *Model) Running() int {
-	n := 0
-	for _, s := range []*kit.Slot{&m.work.trigger, &m.work.cancel, &m.work.download} {
-		if s.Running() {
-			n++
-		}
-	}
-	return n
-}
+// service continues the job, and the ledger still has it.
+func (m *Model) Running() int { return kit.Running(&m.work.trigger, &m.work.cancel, &m.work.download) }
 
 // Status shows the progress of a download, or how many jobs are followed.
 func (m *Model) Status() string {
 	if m.work.download.Running() {
 		return "download " + text.Bytes(m.work.received)
 	}
-	switch n := m.followed(); n {
-	case 0:
-		return ""
-	case 1:
-		return "1 job followed"
-	default:
-		return text.Count(n) + " jobs followed"
-	}
-}
-
-// followed is how many jobs are followed now.
-func (m *Model) followed() int {
 	n := 0
 	for _, w := range m.work.watches {
 		if w.on {
 			n++
 		}
 	}
-	return n
+	if n == 0 {
+		return ""
+	}
+	return text.Counted(n, "job") + " followed"
 }
 
 // selected returns the job under the cursor.

@@ -8,49 +8,49 @@ import (
 )
 
 // areas places the panes at w by h: the list beside the detail, or above it on
-// narrow screens. The preview, a zoomed pane and an error fill the tab.
+// narrow screens. The preview, or the reason why there is no list, fills the tab.
 func (m *Model) areas(w, h int) []kit.Area {
 	switch {
-	case m.preview.open:
-		return []kit.Area{{Pane: panePreview, W: w, H: h}}
-	case m.ledger.err != "" && len(m.ledger.jobs) == 0:
+	case m.preview.open || m.unreadable():
 		return []kit.Area{{Pane: paneList, W: w, H: h}}
-	case m.ring.Zoomed:
-		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
 	case w < kit.StackBelow:
 		parts := widget.Split(h, 1, 1)
 		return []kit.Area{{Pane: paneList, W: w, H: parts[0]}, {Pane: paneDetail, Y: parts[0], W: w, H: parts[1]}}
-	default:
-		parts := widget.Split(w, 3, 2)
-		return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}
 	}
+	parts := widget.Split(w, 3, 2)
+	return []kit.Area{{Pane: paneList, W: parts[0], H: h}, {Pane: paneDetail, X: parts[0], W: parts[1], H: h}}
 }
+
+// unreadable reports whether there is no list because the ledger cannot be read.
+func (m *Model) unreadable() bool { return m.ledger.err != nil && len(m.ledger.jobs) == 0 }
 
 // click focuses the pane under the pointer and selects a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
-	hit, ok := m.drawn.At(c.X, c.Y)
+	hit, ok := m.panes.Under(c.Mouse())
 	switch {
 	case !ok:
-	case hit.Pane == panePreview:
+	case m.preview.open:
 		m.preview.table.Click(hit.Line)
 	default:
-		m.ring.At = hit.Pane
+		m.panes.At = hit.Pane
 		if hit.Pane == paneList && m.ledger.table.Click(hit.Line) {
-			m.detailTop = 0
+			m.detail = widget.Scroll{}
 		}
 	}
 }
 
-// wheel scrolls the pane under the pointer.
-func (m *Model) wheel(w tea.MouseWheelMsg) {
-	hit, ok := m.drawn.At(w.X, w.Y)
+// scroll passes a motion key or the mouse wheel to a pane.
+func (m *Model) scroll(pane int, msg tea.Msg) {
 	switch {
-	case !ok:
-	case hit.Pane == panePreview:
-		m.preview.table.Update(w)
-	case hit.Pane == paneDetail:
-		m.detailTop = max(0, m.detailTop+widget.ScrollBy(w))
+	case m.preview.open:
+		m.preview.table.Update(msg)
+	case pane == paneDetail:
+		m.detail.Update(msg)
 	default:
-		m.moveList(w)
+		before := m.ledger.table.Cursor()
+		m.ledger.table.Update(msg)
+		if m.ledger.table.Cursor() != before {
+			m.detail = widget.Scroll{}
+		}
 	}
 }

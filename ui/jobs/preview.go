@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -47,8 +48,8 @@ func (m *Model) renderPreview(w, h int) string {
 	title := "Records of " + jobTitle(p.job)
 	var body string
 	switch {
-	case p.err != "" && len(p.records.Columns) == 0:
-		body = strings.Join(m.wrapped("The records cannot be shown: "+p.err+". esc goes back.", iw-2), "\n")
+	case p.err != nil && len(p.records.Columns) == 0:
+		body = strings.Join(widget.Wrapped(kit.Ink{}, "The records cannot be shown: "+p.err.Error()+". esc goes back.", iw-2), "\n")
 	case p.slot.Running():
 		body = "\n " + t.Muted.Render("reading the first records…")
 	case len(p.records.Columns) == 0:
@@ -59,8 +60,8 @@ func (m *Model) renderPreview(w, h int) string {
 			title += fmt.Sprintf(" of %d", p.records.Total)
 		}
 		foot := m.columnLines(iw, max(1, ih/3))
-		if p.err != "" {
-			foot = append(foot, t.Warn.Render(text.Cut(" ! the rest cannot be shown: "+text.Clean(p.err), iw)))
+		if p.err != nil {
+			foot = append(foot, t.Warn.Render(text.Cut(" ! the rest cannot be shown: "+text.Clean(p.err.Error()), iw)))
 		}
 		body = widget.Stack(p.table.Render(t, true, iw, ih-len(foot)), strings.Join(foot, "\n"))
 	}

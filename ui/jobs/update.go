@@ -19,6 +19,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.search(msg); handled {
 		return cmd
 	}
+	if m.panes.Update(msg) {
+		return nil
+	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
@@ -28,18 +31,18 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.open(msg.ID)
 	case kit.NewJob:
 		return m.newJob(msg.URLs)
-	case kit.Tick, kit.Resized:
-		return nil // redrawing updates the ages
 	case intent:
 		return m.act(msg)
 	case tea.KeyPressMsg:
-		m.move(msg)
+		m.scroll(m.panes.At, msg)
 		return nil
 	case tea.MouseClickMsg:
 		m.click(msg)
 		return nil
 	case tea.MouseWheelMsg:
-		m.wheel(msg)
+		if hit, ok := m.panes.Under(msg.Mouse()); ok {
+			m.scroll(hit.Pane, msg)
+		}
 		return nil
 	}
 	if cmd, ok := m.dialogResult(msg); ok {
@@ -71,10 +74,10 @@ func (m *Model) search(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	before := m.ledger.table.Cursor()
 	cmd, handled = m.ledger.find.Update(&m.ledger.table, msg)
 	if handled {
-		m.ring.At = paneList
+		m.panes.At = paneList
 	}
 	if m.ledger.table.Cursor() != before {
-		m.detailTop = 0
+		m.detail = widget.Scroll{}
 	}
 	return cmd, handled
 }
@@ -86,12 +89,6 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.newJob(nil)
 	case intentReload:
 		return m.load()
-	case intentNextPane:
-		m.ring.Next()
-	case intentPrevPane:
-		m.ring.Prev()
-	case intentZoom:
-		m.ring.Zoomed = !m.ring.Zoomed
 	case intentBack:
 		m.back()
 	case intentLeft, intentRight:
@@ -102,8 +99,8 @@ func (m *Model) act(i intent) tea.Cmd {
 	}
 	switch i {
 	case intentOpen:
-		m.ring.At = paneDetail
-		m.detailTop = 0
+		m.panes.At = paneDetail
+		m.detail = widget.Scroll{}
 	case intentDownload:
 		return m.askFormat(job)
 	case intentPreview:
@@ -123,29 +120,10 @@ func (m *Model) back() {
 	case m.preview.open:
 		m.preview.open = false
 		m.preview.slot.Drop()
-	case m.ring.Zoomed:
-		m.ring.Zoomed = false
+	case m.panes.Zoomed:
+		m.panes.Zoomed = false
 	default:
-		m.ring.At = paneList
-	}
-}
-
-func (m *Model) move(msg tea.Msg) {
-	switch {
-	case m.preview.open:
-		m.preview.table.Update(msg)
-	case m.ring.At == paneList:
-		m.moveList(msg)
-	default:
-		m.detailTop = max(0, m.detailTop+widget.ScrollBy(msg))
-	}
-}
-
-func (m *Model) moveList(msg tea.Msg) {
-	before := m.ledger.table.Cursor()
-	m.ledger.table.Update(msg)
-	if m.ledger.table.Cursor() != before {
-		m.detailTop = 0
+		m.panes.At = paneList
 	}
 }
 
@@ -171,8 +149,8 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case triggered:
 		return m.triggered(msg)
 	case cancelled:
-		if msg.err != "" {
-			return kit.Fail("cancel " + jobName(msg.job) + ": " + msg.err)
+		if msg.err != nil {
+			return kit.Fail("cancel " + msg.name + ": " + msg.err.Error())
 		}
 		m.put(msg.job)
 		return tea.Batch(m.follow(), kit.Info("job "+jobName(msg.job)+": "+msg.job.State.Label()))
@@ -190,14 +168,13 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 
 func (m *Model) setJobs(msg jobsLoaded) tea.Cmd {
 	m.ledger.err = msg.err
-	if msg.err != "" {
-		if len(m.ledger.jobs) > 0 { // keep showing the old list
-			return kit.Fail("read the ledger: " + msg.err)
-		}
-		m.ledger.loaded = true
+	m.ledger.loaded = true
+	switch {
+	case msg.err != nil && len(m.ledger.jobs) > 0: // keep showing the old list
+		return kit.Fail("read the ledger: " + msg.err.Error())
+	case msg.err != nil:
 		return nil
 	}
-	m.ledger.loaded = true
 	m.ledger.jobs, m.ledger.total = slices.Clone(msg.jobs), msg.total
 	m.fill()
 	m.toWanted()
@@ -269,7 +246,7 @@ func (m *Model) toWanted() {
 // open selects a job for another tab.
 func (m *Model) open(id string) tea.Cmd {
 	m.preview.open = false
-	m.ring.At, m.detailTop = paneDetail, 0
+	m.panes.At, m.detail = paneDetail, widget.Scroll{}
 	m.want = id
 	m.toWanted()
 	if m.want == "" {
@@ -279,19 +256,19 @@ func (m *Model) open(id string) tea.Cmd {
 }
 
 func (m *Model) triggered(msg triggered) tea.Cmd {
-	if msg.err != "" {
+	if msg.err != nil {
 		// The dialog may have been closed meanwhile, so the message is shown too.
 		if m.dialog != nil {
-			m.dialog.failed(msg.err)
+			m.dialog.failed(msg.err.Error())
 		}
 		if msg.job.ID != "" { // it is in the ledger, whatever happened to it
 			m.put(msg.job)
 		}
-		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err)
+		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err.Error())
 	}
 	m.want = msg.job.ID
 	m.put(msg.job)
-	m.ring.At = paneList
+	m.panes.At = paneList
 	cmds := []tea.Cmd{m.closeDialog(), m.follow()}
 	switch msg.job.State {
 	case model.JobMayHave:
@@ -306,8 +283,8 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 
 func (m *Model) downloaded(msg downloaded) tea.Cmd {
 	m.work.downloading = ""
-	if msg.err != "" {
-		return kit.Fail("download " + msg.name + ": " + msg.err)
+	if msg.err != nil {
+		return kit.Fail("download " + msg.name + ": " + msg.err.Error())
 	}
 	m.put(msg.job)
 	return kit.Info(fmt.Sprintf("downloaded %s to %s", text.Bytes(msg.job.Bytes), msg.job.File))

@@ -13,26 +13,25 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
-	var frame string
-	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
-		switch a.Pane {
-		case panePreview:
+	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
+		switch {
+		case m.preview.open:
 			return m.renderPreview(a.W, a.H)
-		case paneDetail:
+		case a.Pane == paneDetail && !m.unreadable():
 			return m.renderDetail(a.W, a.H)
 		default:
 			return m.renderList(a.W, a.H)
 		}
 	})
-	return frame
 }
 
 func (m *Model) renderList(w, h int) string {
-	if m.ledger.err != "" && len(m.ledger.jobs) == 0 {
-		return widget.Pane(m.deps.Theme, "Jobs", true, w, h, strings.Join(m.wrapped("The ledger cannot be read: "+m.ledger.err+". r reads it again.", w-4), "\n"))
-	}
-	focused := m.ring.At == paneList
+	t, focused := m.deps.Theme, m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
+	if m.unreadable() {
+		lines := widget.Wrapped(kit.Ink{}, "The ledger cannot be read: "+m.ledger.err.Error()+". r reads it again.", iw-2)
+		return widget.Pane(t, "Jobs", true, w, h, strings.Join(lines, "\n"))
+	}
 	title := "Jobs"
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
@@ -40,7 +39,7 @@ func (m *Model) renderList(w, h int) string {
 	if older := m.ledger.total - maxListed; older > 0 {
 		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", len(m.ledger.jobs), older)
 	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
+	return widget.Pane(t, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
 }
 
 func (m *Model) row(i int) []widget.Cell {
@@ -55,28 +54,14 @@ func (m *Model) row(i int) []widget.Cell {
 }
 
 func (m *Model) renderDetail(w, h int) string {
-	t, focused := m.deps.Theme, m.ring.At == paneDetail
-	iw, ih := widget.Inner(w, h)
-	j, ok := m.selected()
-	if !ok {
-		return widget.Pane(t, "Job", focused, w, h, "\n "+t.Muted.Render("the selected job's history appears here"))
+	title, lines := "Job", []string{"", m.deps.Theme.Muted.Render("the selected job's history appears here")}
+	if j, ok := m.selected(); ok {
+		title, lines = jobTitle(j), m.detailLines(j, w-4)
 	}
-	lines := m.detail(j, iw-2)
-	top := max(0, min(m.detailTop, len(lines)-ih))
-	m.detailTop = top
-	var b strings.Builder
-	for _, l := range lines[top:min(top+ih, len(lines))] {
-		b.WriteString(" " + l + "\n")
-	}
-	title := jobTitle(j)
-	if more := len(lines) - top - ih; more > 0 {
-		title += fmt.Sprintf(" · %d lines more", more)
-	}
-	return widget.Pane(t, title, focused, w, h, b.String())
+	return m.detail.Pane(m.deps.Theme, title, m.panes.At == paneDetail, w, h, lines)
 }
 
-// detail is the text of the detail pane, without a frame.
-func (m *Model) detail(j model.Job, w int) []string {
+func (m *Model) detailLines(j model.Job, w int) []string {
 	t, now := m.deps.Theme, m.deps.Now()
 	glyph, ink := t.JobMark(j.State)
 	head := ink.Render(glyph + " " + j.State.Label())
@@ -95,74 +80,49 @@ func (m *Model) detail(j model.Job, w int) []string {
 		out = append(out, "downloading · "+text.Bytes(m.work.received))
 	}
 	if j.Detail != "" {
-		out = append(out, m.wrapped(j.Detail, w)...)
+		out = append(out, widget.Wrapped(kit.Ink{}, j.Detail, w)...)
 	}
 	for _, a := range advice(j) {
-		for _, l := range m.wrapped(a, w) {
-			out = append(out, t.Warn.Render(l))
-		}
+		out = append(out, widget.Wrapped(t.Warn, a, w)...)
 	}
 	out = append(out, m.notes(j, w)...)
 	out = append(out, "")
 	for _, s := range j.Steps {
 		_, ink := t.JobMark(s.State)
-		line := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), 9)) + "  "
-		indent := strings.Repeat(" ", text.Width(line))
-		for i, l := range m.wrapped(s.Text, max(w-text.Width(line), 12)) {
-			if i == 0 {
-				out = append(out, line+l)
-			} else {
-				out = append(out, indent+l)
-			}
-		}
+		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), 9)) + "  "
+		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
 	}
 	return append(out, m.facts(j, w)...)
 }
 
-// notes say whether the console follows the job, and why not.
+// notes say whether the console follows the job, or why not.
 func (m *Model) notes(j model.Job, w int) []string {
 	t := m.deps.Theme
-	var text string
 	watched := m.work.watches[j.ID]
 	switch why := m.whyNotAsk(j); {
 	case j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs:
-		var out []string
-		for _, l := range m.wrapped(fmt.Sprintf("! %d records from %d inputs: some inputs returned none", j.Records, j.Inputs), w) {
-			out = append(out, t.Warn.Render(l))
-		}
-		return out
+		return widget.Wrapped(t.Warn, fmt.Sprintf("! %d records from %d inputs: some inputs returned none", j.Records, j.Inputs), w)
 	case j.State.Final() || j.State == model.JobMayHave:
 		return nil
 	case watched.on:
-		text = "followed: the service is asked now and then until the state is final"
+		return widget.Wrapped(t.Muted, "followed: the service is asked now and then until the state is final", w)
 	case watched.err != "":
-		text = "not followed any more: " + watched.err + " · f follows it again"
+		return widget.Wrapped(t.Muted, "not followed any more: "+watched.err+" · f follows it again", w)
 	case why != "":
-		text = "not followed: " + why
+		return widget.Wrapped(t.Muted, "not followed: "+why, w)
 	case watchable(j):
-		text = "waiting to be followed · f follows it now"
+		return widget.Wrapped(t.Muted, "waiting to be followed · f follows it now", w)
 	default:
 		return nil
 	}
-	out := m.wrapped(text, w)
-	for i := range out {
-		out[i] = t.Muted.Render(out[i])
-	}
-	return out
 }
 
 // facts are the identifiers and files, one per line.
 func (m *Model) facts(j model.Job, w int) []string {
-	t := m.deps.Theme
 	out := []string{""}
 	add := func(name, value string) {
-		for i, l := range text.Wrap(text.Clean(value), max(w-10, 8)) {
-			if i > 0 {
-				name = ""
-			}
-			if value != "" {
-				out = append(out, t.Muted.Render(text.Fit(name, 10))+l)
-			}
+		if value != "" {
+			out = append(out, widget.Fact(m.deps.Theme, name, value, w)...)
 		}
 	}
 	add("snapshot", j.Snapshot)
@@ -176,8 +136,4 @@ func (m *Model) facts(j model.Job, w int) []string {
 	}
 	add("cost", cost)
 	return out
-}
-
-func (m *Model) wrapped(s string, w int) []string {
-	return text.Wrap(text.CleanLines(s), max(w, 8))
 }

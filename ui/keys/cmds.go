@@ -10,19 +10,19 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// What commands come back with. An empty err is success.
+// Results of commands. A nil err is success.
 type (
-	reloaded      struct{ err string }
+	reloaded      struct{ err error }
 	recordsLoaded struct {
 		plans []keystore.RotationPlan
-		err   string
+		err   error
 	}
 	changed struct {
-		name string // the key to put the cursor on, or empty
-		gone string // the name removed from the inventory, or empty
-		done string // message for the operator
-		form bool   // it came from the open form
-		err  string
+		name    string // the key to put the cursor on, or empty
+		removed string // the name removed from the inventory, or empty
+		done    string // message for the operator
+		form    bool   // it came from the open form
+		err     error
 	}
 	// removeKey confirms removing a key.
 	removeKey struct{ name string }
@@ -31,10 +31,7 @@ type (
 func (m *Model) reload() tea.Cmd {
 	inv := m.deps.Inventory
 	return tea.Batch(m.loadRecords(), kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(context.Context) tea.Msg {
-		if err := inv.Reload(); err != nil {
-			return reloaded{err: err.Error()}
-		}
-		return reloaded{}
+		return reloaded{inv.Reload()}
 	}))
 }
 
@@ -42,46 +39,39 @@ func (m *Model) loadRecords() tea.Cmd {
 	r := m.deps.Rotations
 	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(context.Context) tea.Msg {
 		plans, err := r.List()
-		out := recordsLoaded{plans: plans}
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return recordsLoaded{plans, err}
 	})
 }
 
-// write runs a change of the inventory.
+// write changes the inventory.
 func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) error) tea.Cmd {
 	inv := m.deps.Inventory
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		if err := f(ctx, inv); err != nil {
-			done.err = err.Error()
-		}
+		done.err = f(ctx, inv)
 		return done
 	})
 }
 
 func (m *Model) remove(name string) tea.Cmd {
-	return m.write(changed{gone: name, done: name + " is removed from the inventory; it is still valid at the service"},
+	return m.write(changed{removed: name, done: name + " is removed from the inventory; it is still valid at the service"},
 		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, name) })
 }
 
 // save adds a key, or updates the record of old. Fields that the form does not show
 // (the fingerprint) are kept.
 func (m *Model) save(k model.Key, old string) tea.Cmd {
+	done := changed{name: k.Name, done: k.Name + " is recorded", form: true}
 	if old == "" {
-		return m.write(changed{name: k.Name, done: k.Name + " is recorded", form: true},
-			func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
+		return m.write(done, func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
 	}
-	done := changed{name: k.Name, done: k.Name + " is corrected", form: true}
+	done.done = k.Name + " is corrected"
 	if k.Name != old {
-		done.gone = old
+		done.removed = old
 	}
-	return m.write(done,
-		func(ctx context.Context, inv Inventory) error {
-			return inv.Update(ctx, old, func(was model.Key) (model.Key, error) {
-				k.Fingerprint, k.Last4 = was.Fingerprint, was.Last4
-				return k, nil
-			})
+	return m.write(done, func(ctx context.Context, inv Inventory) error {
+		return inv.Update(ctx, old, func(before model.Key) (model.Key, error) {
+			k.Fingerprint, k.Last4 = before.Fingerprint, before.Last4
+			return k, nil
 		})
+	})
 }

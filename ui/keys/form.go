@@ -2,6 +2,7 @@ package keys
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,14 +32,14 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	t := m.deps.Theme
 	form := widget.NewForm(
 		t,
-		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: checkName},
+		widget.Field{Name: fieldName, Label: "Name", Value: k.Name, Placeholder: "e.g. etl-main", Check: widget.Required("name the key, as in etl-main")},
 		widget.Field{Name: fieldLevel, Label: "Level", Kind: widget.FieldChoice, Value: string(k.Level), Options: levelOptions()},
 		widget.Field{Name: fieldDuty, Label: "Duty", Kind: widget.FieldChoice, Value: string(k.Duty), Options: dutyOptions(k.Duty)},
 		widget.Field{Name: fieldExpires, Label: "Expires", Value: expiryText(k), Placeholder: "e.g. 2027-01-31, or Unlimited; empty: not known", Check: checkExpiry},
 		widget.Field{Name: fieldRotated, Label: "Made on", Value: rotatedText(k), Placeholder: "e.g. 2026-11-21, or today; empty: not known", Help: "When the value was created or last refreshed.", Check: m.checkRotated},
 		widget.Field{
 			Name: fieldSecret, Label: "Value is in", Value: k.Secret, Placeholder: "env:NAME, keyring:…, file:…, cmd:…; empty: only track it",
-			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: checkRef,
+			Help: "A reference, never the value itself: " + keystore.RefForms + ".", Check: kit.CheckRef,
 		},
 		widget.Field{Name: fieldUsedBy, Label: "Used by", Value: strings.Join(k.UsedBy, ", "), Placeholder: "e.g. nightly-etl, CI"},
 		widget.Field{Name: fieldNote, Label: "Note", Value: k.Note},
@@ -64,11 +65,11 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	return kit.OpenOverlay(m.dialog)
 }
 
+// recorded is the inventory's record of a key.
 func (m *Model) recorded(name string) (model.Key, bool) {
-	for _, k := range m.deps.Inventory.List() {
-		if k.Name == name {
-			return k, true
-		}
+	keys := m.deps.Inventory.List()
+	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		return keys[i], true
 	}
 	return model.Key{}, false
 }
@@ -109,23 +110,8 @@ func rotatedText(k model.Key) string {
 	return k.Rotation.Last.UTC().Format(time.DateOnly)
 }
 
-func checkName(s string) error {
-	if strings.TrimSpace(s) == "" {
-		return errors.New("name the key, as in etl-main")
-	}
-	return nil
-}
-
 func checkExpiry(s string) error {
 	_, err := model.ParseExpiry(strings.TrimSpace(s))
-	return err
-}
-
-func checkRef(s string) error {
-	if s = strings.TrimSpace(s); s == "" {
-		return nil
-	}
-	_, err := keystore.ParseRef(s)
 	return err
 }
 

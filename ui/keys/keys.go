@@ -20,23 +20,13 @@ const (
 	intentDetails
 	intentReload
 	intentCopy
-	intentNextPane
-	intentPrevPane
-	intentZoom
 	intentBack
 )
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
-	if m.list.find.CapturingText() {
-		return m.list.find.Bindings()
-	}
 	none := m.whyNoKey()
-	var out []kit.Binding
-	if m.list.find.Active() { // esc belongs to the search until it ends
-		out = m.list.find.Bindings()
-	}
-	out = append(out, []kit.Binding{
+	out := m.list.find.With(append([]kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: none},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
@@ -47,14 +37,11 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotChange(), Dangerous: true, Hidden: true},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the key's name, reference or fingerprint.", Group: "Keys", Intent: intentCopy, Disabled: none, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "reload", Help: "Read the inventory again.", Group: "Keys", Intent: intentReload, Hidden: true},
-		{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane, Hidden: true},
-		{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
-		{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true},
-	}...)
-	if !m.list.find.Active() {
-		out = append(out, m.list.find.Bindings()...)
+	}, m.panes.Bindings(false)...)...)
+	if m.list.find.CapturingText() {
+		return out
 	}
-	if !m.list.find.Active() && (m.ring.At == paneSide || m.ring.Zoomed || m.side != sideDetail) {
+	if !m.list.find.Active() && (m.panes.At == paneSide || m.panes.Zoomed || m.side != sideDetail) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}
 	return append(out, widget.MotionBindings()...)

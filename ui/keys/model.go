@@ -87,7 +87,6 @@ type list struct {
 type records struct {
 	plans []keystore.RotationPlan
 	slot  kit.Slot // reading them
-	err   string
 }
 
 // Model is the tab. Use New.
@@ -96,10 +95,9 @@ type Model struct {
 	session kit.Session
 	list    list
 	records records
-	ring    widget.Ring
+	panes   widget.Panes
 	side    side
-	top     int // first line of the side pane
-	drawn   kit.Regions
+	text    widget.Scroll // of the side pane
 	dialog  *widget.FormDialog
 	wizard  *wizard
 	// change is the change of the inventory in flight.
@@ -111,7 +109,7 @@ func New(d Deps) *Model {
 	if d.Recorded == nil {
 		d.Recorded = d.Now
 	}
-	m := &Model{deps: d, ring: widget.Ring{N: 2}}
+	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.list.table.Columns = []widget.Column{
 		{Title: "STATE", Width: 13},
 		{Title: "KEY", Width: 12},
@@ -139,16 +137,8 @@ func (m *Model) CapturingText() bool { return m.list.find.CapturingText() }
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
 
-// Blur does nothing.
-func (m *Model) Blur() {}
-
 // Running is 1 while a change is being written.
-func (m *Model) Running() int {
-	if m.change.Running() {
-		return 1
-	}
-	return 0
-}
+func (m *Model) Running() int { return kit.Running(&m.change) }
 
 // Status says how many keys are due.
 func (m *Model) Status() string {

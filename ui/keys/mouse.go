@@ -11,11 +11,8 @@ import (
 const paneStrip = -1
 
 // areas places the panes at w by h: the table, the calendar strip, and the side pane
-// below them. A zoomed pane fills the tab.
+// below them.
 func (m *Model) areas(w, h int) []kit.Area {
-	if m.ring.Zoomed {
-		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
-	}
 	stripH := 4
 	if h < 20 {
 		stripH = 0
@@ -30,23 +27,26 @@ func (m *Model) areas(w, h int) []kit.Area {
 
 // click focuses the pane under the pointer and selects a row of the list.
 func (m *Model) click(c tea.MouseClickMsg) {
-	hit, ok := m.drawn.At(c.X, c.Y)
+	hit, ok := m.panes.Under(c.Mouse())
 	if !ok || hit.Pane == paneStrip {
 		return
 	}
-	m.ring.At = hit.Pane
+	m.panes.At = hit.Pane
 	if hit.Pane == paneList && m.list.table.Click(hit.Line) && m.side == sideDetail {
-		m.top = 0
+		m.text = widget.Scroll{}
 	}
 }
 
-// wheel scrolls the pane under the pointer.
-func (m *Model) wheel(w tea.MouseWheelMsg) {
-	switch hit, ok := m.drawn.At(w.X, w.Y); {
-	case !ok || hit.Pane == paneStrip:
-	case hit.Pane == paneSide:
-		m.top = max(0, m.top+widget.ScrollBy(w))
-	default:
-		m.moveList(w)
+// scroll passes a motion key or the mouse wheel to a pane.
+func (m *Model) scroll(pane int, msg tea.Msg) {
+	switch pane {
+	case paneSide:
+		m.text.Update(msg)
+	case paneList:
+		before := m.list.table.Cursor()
+		m.list.table.Update(msg)
+		if m.list.table.Cursor() != before && m.side == sideDetail {
+			m.text = widget.Scroll{}
+		}
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -18,8 +17,11 @@ import (
 // Update handles intents, results and motion keys.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	if cmd, handled := m.list.find.Update(&m.list.table, msg); handled {
-		m.ring.At = paneList
+		m.panes.At = paneList
 		return cmd
+	}
+	if m.panes.Update(msg) {
+		return nil
 	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
@@ -34,13 +36,13 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case intent:
 		return m.act(msg)
 	case tea.KeyPressMsg:
-		m.move(msg)
+		m.scroll(m.panes.At, msg)
 	case tea.MouseClickMsg:
 		m.click(msg)
 	case tea.MouseWheelMsg:
-		m.wheel(msg)
-	case kit.Copy:
-		return func() tea.Msg { return msg }
+		if hit, ok := m.panes.Under(msg.Mouse()); ok {
+			m.scroll(hit.Pane, msg)
+		}
 	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked:
 		return m.wizardMsg(msg)
 	default:
@@ -61,12 +63,6 @@ func (m *Model) act(i intent) tea.Cmd {
 		m.show(sideLevels)
 	case intentDetails:
 		m.show(sideDetail)
-	case intentNextPane:
-		m.ring.Next()
-	case intentPrevPane:
-		m.ring.Prev()
-	case intentZoom:
-		m.ring.Zoomed = !m.ring.Zoomed
 	case intentBack:
 		m.back()
 	default:
@@ -96,49 +92,38 @@ func (m *Model) actOn(k model.Key, i intent) tea.Cmd {
 // show changes the content of the side pane and focuses it, or goes back to the list
 // if it was already shown.
 func (m *Model) show(s side) {
-	if m.side == s && m.ring.At == paneSide {
-		m.side, m.ring.At = sideDetail, paneList
+	if m.side == s && m.panes.At == paneSide {
+		m.side, m.panes.At = sideDetail, paneList
 	} else {
-		m.side, m.ring.At = s, paneSide
+		m.side, m.panes.At = s, paneSide
 	}
-	m.top = 0
+	m.text = widget.Scroll{}
 }
 
 func (m *Model) back() {
-	switch {
-	case m.ring.Zoomed:
-		m.ring.Zoomed = false
-	default:
-		m.side, m.ring.At, m.top = sideDetail, paneList, 0
-	}
-}
-
-func (m *Model) move(msg tea.Msg) {
-	if m.ring.At == paneSide {
-		m.top = max(0, m.top+widget.ScrollBy(msg))
+	if m.panes.Zoomed {
+		m.panes.Zoomed = false
 		return
 	}
-	m.moveList(msg)
-}
-
-func (m *Model) moveList(msg tea.Msg) {
-	before := m.list.table.Cursor()
-	m.list.table.Update(msg)
-	if m.list.table.Cursor() != before && m.side == sideDetail {
-		m.top = 0
-	}
+	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
 }
 
 // open selects a key for another tab.
 func (m *Model) open(name string) tea.Cmd {
-	for i, k := range m.list.keys {
-		if k.Name == name {
-			m.list.table.SetCursor(i)
-			m.side, m.ring.At, m.top = sideDetail, paneList, 0
-			return nil
-		}
+	if !m.selectKey(name) {
+		return kit.Warn("key " + name + " is not recorded: a records it")
 	}
-	return kit.Warn("key " + name + " is not recorded: a records it")
+	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
+	return nil
+}
+
+// selectKey puts the cursor on a key; false if it is not in the list.
+func (m *Model) selectKey(name string) bool {
+	i := slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
+	if i >= 0 {
+		m.list.table.SetCursor(i)
+	}
+	return i >= 0
 }
 
 // result handles the results of commands.
@@ -146,13 +131,13 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case reloaded:
 		m.fill()
-		if msg.err != "" {
-			return kit.Fail("read the key inventory: " + msg.err)
+		if msg.err != nil {
+			return kit.Fail("read the key inventory: " + msg.err.Error())
 		}
 	case recordsLoaded:
-		m.records.plans, m.records.err = msg.plans, msg.err
-		if msg.err != "" {
-			return kit.Fail("read the records of rotations: " + msg.err)
+		m.records.plans = msg.plans
+		if msg.err != nil {
+			return kit.Fail("read the records of rotations: " + msg.err.Error())
 		}
 	case changed:
 		return m.changed(msg)
@@ -167,32 +152,25 @@ func (m *Model) changed(msg changed) tea.Cmd {
 	if m.dialog != nil {
 		m.dialog.Busy = false
 	}
-	if msg.err != "" {
+	if msg.err != nil {
 		// The dialog may have been closed meanwhile, so the message is shown too.
 		if m.dialog != nil && msg.form {
-			m.dialog.Problem = msg.err
+			m.dialog.Problem = msg.err.Error()
 		}
-		return kit.Fail(msg.err)
+		return kit.Fail(msg.err.Error())
 	}
-	if msg.gone != "" {
+	if msg.removed != "" {
 		// The session has the key until the wiring sends a new one. If its row stayed
 		// until then, the cursor would move when it disappears.
-		m.session.Keys = slices.DeleteFunc(slices.Clone(m.session.Keys), func(k model.Key) bool { return k.Name == msg.gone })
+		m.session.Keys = slices.DeleteFunc(slices.Clone(m.session.Keys), func(k model.Key) bool { return k.Name == msg.removed })
 	}
 	m.fill()
 	cmds := []tea.Cmd{kit.Info(msg.done), m.deps.Changed}
 	if msg.form && m.dialog != nil {
-		d := m.dialog
+		cmds = append(cmds, kit.CloseOverlay(m.dialog))
 		m.dialog = nil
-		cmds = append(cmds, func() tea.Msg { return kit.Close{Overlay: d} })
 	}
-	if msg.name != "" {
-		for i, k := range m.list.keys {
-			if k.Name == msg.name {
-				m.list.table.SetCursor(i)
-			}
-		}
-	}
+	m.selectKey(msg.name)
 	return tea.Batch(cmds...)
 }
 
@@ -207,31 +185,11 @@ func (m *Model) askRemove(k model.Key) tea.Cmd {
 }
 
 func (m *Model) copyMenu(k model.Key) tea.Cmd {
-	item := func(key, what, text string) widget.MenuItem {
-		it := widget.MenuItem{Key: key, Label: what, Note: text, Intent: kit.Copy{What: what, Text: text}}
-		if text == "" {
-			it.Disabled = "not recorded"
-		}
-		return it
-	}
-	reference := item("r", "reference", k.Secret)
-	reference.Note = refLabel(k.Secret)
+	reference := widget.CopyItem("r", "reference", k.Secret)
+	reference.Note = kit.RefLabel(k.Secret)
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Keys, []widget.MenuItem{
-		item("n", "name", k.Name),
+		widget.CopyItem("n", "name", k.Name),
 		reference,
-		item("f", "fingerprint", k.Fingerprint),
+		widget.CopyItem("f", "fingerprint", k.Fingerprint),
 	})
-}
-
-// refLabel describes a reference for display: a command's arguments may hold more
-// than the operator wants on a screen.
-func refLabel(ref string) string {
-	if ref == "" {
-		return ""
-	}
-	r, err := keystore.ParseRef(ref)
-	if err != nil {
-		return "not a reference"
-	}
-	return r.Label()
 }

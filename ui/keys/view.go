@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -13,24 +14,22 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
-	var frame string
-	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
+	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch {
 		case a.Pane == paneList:
 			return m.renderList(a.W, a.H)
 		case a.Pane == paneStrip:
 			return m.renderStrip(a.W, a.H)
-		case m.ring.Zoomed:
+		case m.panes.Zoomed:
 			return m.renderSide(m.side, true, a.W, a.H)
 		default:
 			return m.renderLower(a.W, a.H)
 		}
 	})
-	return frame
 }
 
 func (m *Model) renderLower(w, h int) string {
-	focused := m.ring.At == paneSide
+	focused := m.panes.At == paneSide
 	if w < kit.StackBelow {
 		return m.renderSide(m.side, focused, w, h)
 	}
@@ -44,7 +43,7 @@ func (m *Model) renderLower(w, h int) string {
 }
 
 func (m *Model) renderList(w, h int) string {
-	focused := m.ring.At == paneList
+	focused := m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
 	title := "Keys"
 	if n := len(m.list.keys); n > 0 {
@@ -137,30 +136,21 @@ func (m *Model) inkStrip(marks string) string {
 }
 
 func (m *Model) renderSide(s side, focused bool, w, h int) string {
-	iw, ih := widget.Inner(w, h)
 	var title string
 	var lines []string
 	switch s {
 	case sideLint:
-		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(iw-2)
+		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(w-4)
 	case sideLevels:
-		title, lines = "Levels · service.md 5.3", m.levelLines(iw-2)
+		title, lines = "Levels · service.md 5.3", m.levelLines(w-4)
 	default:
-		title, lines = "Details", m.detailLines(iw-2)
+		title, lines = "Details", m.detailLines(w-4)
 	}
-	top := 0
+	at := &widget.Scroll{}
 	if s == m.side {
-		top = max(0, min(m.top, len(lines)-ih))
-		m.top = top
+		at = &m.text
 	}
-	if more := len(lines) - top - ih; more > 0 {
-		title += fmt.Sprintf(" · %d more below", more)
-	}
-	var b strings.Builder
-	for _, l := range lines[top:min(top+ih, len(lines))] {
-		b.WriteString(" " + l + "\n")
-	}
-	return widget.Pane(m.deps.Theme, title, focused, w, h, b.String())
+	return at.Pane(m.deps.Theme, title, focused, w, h, lines)
 }
 
 func (m *Model) detailLines(w int) []string {
@@ -178,19 +168,10 @@ func (m *Model) detailLines(w int) []string {
 		out = append(out, t.Warn.Render(text.Cut("Rotating  "+planProgress(p)+" · R continues", w)))
 	}
 	add := func(name, value string) {
-		if value == "" {
-			value = "not recorded"
-		}
-		for i, l := range text.Wrap(text.Clean(value), w-10) {
-			if i == 0 {
-				out = append(out, t.Muted.Render(text.Fit(name, 10))+l)
-			} else {
-				out = append(out, strings.Repeat(" ", 10)+l)
-			}
-		}
+		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)
 	}
 	add("Used by", strings.Join(k.UsedBy, ", "))
-	value := refLabel(k.Secret)
+	value := kit.RefLabel(k.Secret)
 	if k.Last4 != "" {
 		value += " · ••••" + k.Last4
 	}
@@ -235,18 +216,8 @@ func (m *Model) findingLines(f keystore.Finding, w int) []string {
 	case keystore.SeverityWarn:
 		ink = t.Warn
 	}
-	var out []string
-	for i, l := range text.Wrap(text.Clean(f.Text+" ("+f.Rule+")"), w-2) {
-		mark := "  "
-		if i == 0 {
-			mark = severityMark(f.Severity) + " "
-		}
-		out = append(out, ink.Render(mark+l))
-	}
-	for _, l := range text.Wrap("fix: "+text.Clean(f.Fix)+" · "+f.Source, w-2) {
-		out = append(out, "  "+t.Muted.Render(l))
-	}
-	return out
+	out := widget.Hung(ink.Render(severityMark(f.Severity)+" "), ink, f.Text+" ("+f.Rule+")", w)
+	return append(out, widget.Hung("  ", t.Muted, "fix: "+f.Fix+" · "+f.Source, w)...)
 }
 
 func severityMark(s string) string {
@@ -285,8 +256,5 @@ func (m *Model) levelLines(w int) []string {
 			out = append(out, ink.Render(text.Cut(line+use, w)))
 		}
 	}
-	for _, l := range text.Wrap("Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w) {
-		out = append(out, t.Muted.Render(l))
-	}
-	return out
+	return append(out, widget.Wrapped(t.Muted, "Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w)...)
 }

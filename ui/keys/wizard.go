@@ -1,8 +1,8 @@
 package keys
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,7 +24,7 @@ type wizard struct {
 	plan  keystore.RotationPlan
 	user  int // index of the user under the cursor while each one is proved
 	slot  kit.Slot
-	err   string
+	err   error
 	store *widget.FormDialog // asks where the new value is; nil if closed
 }
 
@@ -49,15 +49,15 @@ type (
 		plan  keystore.RotationPlan
 		fresh bool // it has just begun
 		inv   bool // the inventory was changed too
-		err   string
+		err   error
 		// behind says why the inventory could not be changed after the step was recorded.
-		behind string
+		behind error
 	}
 	// storeChecked is the result of resolving the reference to the new value.
 	storeChecked struct {
 		value keystore.Secret
 		ref   string
-		err   string
+		err   error
 	}
 )
 
@@ -86,10 +86,7 @@ func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	p := keystore.NewRotationPlan(k, method, m.deps.Recorded())
 	r := m.deps.Rotations
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		if err := r.Start(ctx, p); err != nil {
-			return planSaved{err: err.Error(), fresh: true}
-		}
-		return planSaved{plan: p, fresh: true}
+		return planSaved{plan: p, fresh: true, err: r.Start(ctx, p)}
 	})
 }
 
@@ -124,9 +121,9 @@ func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) planSaved(msg planSaved) tea.Cmd {
-	if msg.err != "" {
+	if msg.err != nil {
 		if msg.fresh || m.wizard == nil {
-			return kit.Fail("rotation: " + msg.err)
+			return kit.Fail("rotation: " + msg.err.Error())
 		}
 		m.wizard.err = msg.err
 		return nil
@@ -142,8 +139,8 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 		m.fill()
 		cmds = append(cmds, m.deps.Changed)
 	}
-	if msg.behind != "" {
-		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory could not be changed: "+msg.behind+"; correct the key with e"))
+	if msg.behind != nil {
+		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory could not be changed: "+msg.behind.Error()+"; correct the key with e"))
 	}
 	if msg.fresh {
 		return tea.Batch(append(cmds, m.openWizard(msg.plan))...)
@@ -152,7 +149,7 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 	if w == nil || w.plan.ID != msg.plan.ID {
 		return tea.Batch(cmds...)
 	}
-	w.plan, w.err = msg.plan, ""
+	w.plan, w.err = msg.plan, nil
 	if w.plan.Over() {
 		m.wizard = nil
 		done := "the rotation of " + w.plan.Key + " is done"
@@ -162,7 +159,7 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 		if w.plan.Abandoned {
 			done = "the rotation of " + w.plan.Key + " was abandoned; its record stays"
 		}
-		cmds = append(cmds, func() tea.Msg { return kit.Close{Overlay: w} }, kit.Info(done))
+		cmds = append(cmds, kit.CloseOverlay(w), kit.Info(done))
 	}
 	return tea.Batch(cmds...)
 }
@@ -179,15 +176,12 @@ func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, erro
 			return f(p)
 		})
 		if err != nil {
-			return planSaved{err: err.Error()}
+			return planSaved{err: err}
 		}
 		out := planSaved{plan: after}
 		if recorded && takesValue(after) && !takesValue(before) {
-			if err := inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return withNewValue(k, after), nil }); err != nil {
-				out.behind = err.Error()
-			} else {
-				out.inv = true
-			}
+			out.behind = inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return withNewValue(k, after), nil })
+			out.inv = out.behind == nil
 		}
 		return out
 	})
@@ -330,10 +324,7 @@ func (w *wizard) askStore() tea.Cmd {
 	form := widget.NewForm(
 		t,
 		widget.Field{Name: fieldSecret, Label: "Reference", Value: w.plan.NewRef, Placeholder: "e.g. keyring:acme/etl-main-2", Help: keystore.RefForms, Check: func(s string) error {
-			if strings.TrimSpace(s) == "" {
-				return errors.New("name where the new value is")
-			}
-			return checkRef(s)
+			return cmp.Or(widget.Required("name where the new value is")(s), kit.CheckRef(s))
 		}},
 		widget.Field{Name: "value", Label: "New value", Secret: true, Placeholder: "empty: it is already stored", Help: "Stored under the reference now (keyring: and file: only). Empty: the reference is checked."},
 	)
@@ -350,14 +341,11 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		if !value.Empty() {
 			if err := secrets.Store(ctx, ref, value); err != nil {
-				return storeChecked{err: err.Error()}
+				return storeChecked{err: err}
 			}
 		}
 		got, err := secrets.Resolve(ctx, ref)
-		if err != nil {
-			return storeChecked{err: err.Error()}
-		}
-		return storeChecked{value: got, ref: ref}
+		return storeChecked{got, ref, err}
 	})
 }
 
@@ -366,15 +354,15 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 		return nil
 	}
 	w.store.Busy = false
-	if msg.err != "" {
-		w.store.Problem = msg.err
+	if msg.err != nil {
+		w.store.Problem = msg.err.Error()
 		return nil
 	}
-	d := w.store
+	closing := kit.CloseOverlay(w.store)
 	w.store = nil
 	now := w.m.deps.Recorded()
 	return tea.Batch(
-		func() tea.Msg { return kit.Close{Overlay: d} },
+		closing,
 		w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 			p, err := p.Stored(msg.value, msg.ref)
 			if err != nil {
@@ -402,21 +390,13 @@ func planProgress(p keystore.RotationPlan) string {
 
 // Render draws the blast radius and the steps.
 func (w *wizard) Render(width, h int) string {
-	lines := w.lines(width - 2)
-	for i := range lines {
-		lines[i] = " " + lines[i]
-	}
-	return widget.Block(strings.Join(lines, "\n"), width, h)
+	return widget.Block(strings.Join(widget.Indent(w.lines(width-2)), "\n"), width, h)
 }
 
 func (w *wizard) lines(width int) []string {
 	t, now := w.m.deps.Theme, w.m.deps.Recorded()
 	var out []string
-	wrapped := func(ink kit.Ink, words string) {
-		for _, l := range text.Wrap(text.CleanLines(words), width) {
-			out = append(out, ink.Render(l))
-		}
-	}
+	wrapped := func(ink kit.Ink, words string) { out = append(out, widget.Wrapped(ink, words, width)...) }
 	wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R resumes.")
 	out = append(out, "")
 	if len(w.plan.Users) == 0 {
@@ -441,10 +421,10 @@ func (w *wizard) lines(width int) []string {
 		out = append(out, w.stepLines(s, s.Kind == next.Kind, width, now)...)
 	}
 	if w.plan.NewRef != "" {
-		out = append(out, "", t.Muted.Render(text.Cut("new value: "+refLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
+		out = append(out, "", t.Muted.Render(text.Cut("new value: "+kit.RefLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
 	}
-	if w.err != "" {
-		wrapped(t.Bad, "✗ "+w.err)
+	if w.err != nil {
+		wrapped(t.Bad, "✗ "+w.err.Error())
 	}
 	return out
 }
@@ -462,12 +442,5 @@ func (w *wizard) stepLines(s keystore.RotationStep, next bool, width int, now ti
 	if s.Done {
 		words += " · " + text.Clock(s.At, now)
 	}
-	var out []string
-	for i, l := range text.Wrap(text.Clean(words), width-4) {
-		if i > 0 {
-			mark = "    "
-		}
-		out = append(out, ink.Render(mark+l))
-	}
-	return out
+	return widget.Hung(ink.Render(mark), ink, words, width)
 }

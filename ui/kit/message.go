@@ -34,6 +34,14 @@ type Session struct {
 	Profile profile.Profile
 }
 
+// NotReady says why no request can be sent yet, or returns "".
+func (s Session) NotReady() string {
+	if s.Problem == "" && !s.Ready {
+		return "the service is still starting"
+	}
+	return s.Problem
+}
+
 // SessionChanged reaches every view whenever the session does.
 type SessionChanged struct{ Session Session }
 
@@ -76,6 +84,9 @@ func OpenOverlay(o Overlay) tea.Cmd { return Send(Open{Overlay: o}) }
 // Close asks the root to remove the topmost overlay, or the given one if Overlay is
 // set.
 type Close struct{ Overlay Overlay }
+
+// CloseOverlay closes o.
+func CloseOverlay(o Overlay) tea.Cmd { return Send(Close{Overlay: o}) }
 
 // ForOverlay is a message for one overlay, such as the result of a command it
 // started. It is dropped if the overlay has been closed.

@@ -38,6 +38,17 @@ func (s *Slot) Current(gen int) bool { return s.gen == gen }
 // Running reports whether the newest load has not delivered its result yet.
 func (s *Slot) Running() bool { return s.running }
 
+// Running counts the slots with a load in flight.
+func Running(slots ...*Slot) int {
+	n := 0
+	for _, s := range slots {
+		if s.Running() {
+			n++
+		}
+	}
+	return n
+}
+
 // Cancel cancels the load. Its result (usually the cancellation) is still delivered,
 // so that the view can show it.
 func (s *Slot) Cancel() {

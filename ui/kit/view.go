@@ -55,11 +55,11 @@ type StatusView interface{ Status() string }
 // and quitting asks first if it is not zero.
 type Worker interface{ Running() int }
 
-// Focuser is notified when its tab becomes active and when it stops being active.
-type Focuser interface {
-	Focus() tea.Cmd
-	Blur()
-}
+// Focuser is notified when its tab becomes active.
+type Focuser interface{ Focus() tea.Cmd }
+
+// Blurrer is notified when its tab stops being active.
+type Blurrer interface{ Blur() }
 
 // Overlay is a view drawn in a frame over the active tab. The topmost one gets every
 // key.

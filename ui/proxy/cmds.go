@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,25 +31,23 @@ const (
 	formPassword form = "password"
 )
 
-// Results of commands and questions. An empty err is success.
+// Results of commands, and the operator's confirmations. A nil err is success.
 type (
 	testLine struct{ text string }
 	tested   struct {
-		zone    model.ZoneName
-		result  model.ProbeResult
-		err     string
-		stopped bool
+		zone   model.ZoneName
+		result model.ProbeResult
+		err    error
 	}
 	revealed struct {
 		zone   model.Zone
 		form   form // what to copy, or empty to show it
 		secret keystore.Secret
-		err    string
+		err    error
 	}
 	hidePassword  struct{ gen int }
 	askSecretCopy struct{ form form }
 	doSecretCopy  struct{ form form }
-	takeReading   struct{ at int }
 )
 
 // startTest tests the form's login after a pause. It ends the editing of a field, so
@@ -58,7 +55,7 @@ type (
 func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	m.form.FocusOn(m.form.Focused(), false)
 	if !m.form.Valid() {
-		m.ring.At = paneForm
+		m.panes.At = paneForm
 		return nil
 	}
 	z := m.zone()
@@ -67,10 +64,9 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 	if err != nil {
 		return kit.Warn(err.Error())
 	}
-	m.test.username, m.test.target, m.test.started = username, q.Target, m.deps.Now()
-	m.test.done, m.test.err, m.test.line, m.test.top = false, "", "connecting to "+m.profile.ProxyAddr(), 0
+	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
 	p := m.deps.Prober
-	return kit.Stream(kit.Proxy, &m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+	return kit.Stream(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		var res model.ProbeResult
 		err := wait(ctx, pause, func(left time.Duration) {
 			emit(testLine{text: "waiting " + text.Took(left) + " before the next call"})
@@ -78,11 +74,7 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 		if err == nil {
 			res, err = p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
 		}
-		out := tested{zone: z.Name, result: res}
-		if err != nil {
-			out.err, out.stopped = err.Error(), errors.Is(err, context.Canceled)
-		}
-		return out
+		return tested{z.Name, res, err}
 	})
 }
 
@@ -101,17 +93,13 @@ func wait(ctx context.Context, d time.Duration, on func(left time.Duration)) err
 	return nil
 }
 
-func (m *Model) startReveal() tea.Cmd { return m.resolve(m.zone(), "") }
-
-func (m *Model) resolve(z model.Zone, f form) tea.Cmd {
-	get := m.deps.Reveal
+// resolve asks for the password of the form's zone, to copy it in a format or, without
+// one, to show it.
+func (m *Model) resolve(f form) tea.Cmd {
+	get, z := m.deps.Reveal, m.zone()
 	return kit.Do(kit.Proxy, &m.reveal.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		s, err := get(ctx, z)
-		out := revealed{zone: z, form: f, secret: s}
-		if err != nil {
-			out.err = err.Error()
-		}
-		return out
+		return revealed{z, f, s, err}
 	})
 }
 
@@ -236,5 +224,3 @@ func (m *Model) askSecretCopy(f form) tea.Cmd {
 		Yes: "copy the password", View: kit.Proxy, Intent: doSecretCopy{form: f},
 	})
 }
-
-func (m *Model) secretCopy(f form) tea.Cmd { return m.resolve(m.zone(), f) }

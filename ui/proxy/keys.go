@@ -18,9 +18,6 @@ const (
 	intentCopy
 	intentUse
 	intentSandbox
-	intentNextPane
-	intentPrevPane
-	intentZoom
 	intentBack
 )
 
@@ -39,37 +36,30 @@ func (m *Model) Bindings() []kit.Binding {
 		out[0].Keys, out[0].WhileTyping = []string{"ctrl+j", "f5"}, true
 		return append(m.form.Bindings(), out[0])
 	}
-	out = append(out,
-		kit.Binding{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: intentNextPane},
-		kit.Binding{Keys: []string{"shift+tab"}, Label: "pane back", Help: "To the pane before.", Group: "Panes", Intent: intentPrevPane, Hidden: true},
-		kit.Binding{Keys: []string{"z"}, Label: "zoom", Help: "The focused pane over the whole tab, and back.", Group: "Panes", Intent: intentZoom, Hidden: true})
+	out = append(out, m.panes.Bindings(false)...)
 	switch {
 	case m.test.slot.Running():
 		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
-	case m.pasted.open || m.ring.Zoomed || m.ring.At != paneForm:
+	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
-	switch m.ring.At {
+	switch m.panes.At {
 	case paneForm:
 		out = append(out, m.form.Bindings()...)
+		return out
 	case paneUse:
 		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or use the reading.", Group: "Credential", Intent: intentUse})
-		out = append(out, widget.MotionBindings()...)
-	default:
-		out = append(out, widget.MotionBindings()...)
 	}
-	return out
+	return append(out, widget.MotionBindings()...)
 }
 
 // whyNotTest returns the reason why the login cannot be tested, or "".
 func (m *Model) whyNotTest() string {
-	switch {
+	switch why := m.session.NotReady(); {
 	case m.test.slot.Running():
 		return "a test is running: esc stops it"
-	case m.session.Problem != "":
-		return m.session.Problem
-	case !m.session.Ready:
-		return "the service is still starting"
+	case why != "":
+		return why
 	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":
 		return "write the test page: the contract shows none"
 	}

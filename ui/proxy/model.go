@@ -52,15 +52,14 @@ const rounds = 5
 
 // test is the running test, or the last one.
 type test struct {
-	slot     kit.Slot
+	slot     *kit.Slot
 	line     string // progress of the running test
 	started  time.Time
 	username string // the tested username
-	target   string
 	result   model.ProbeResult
 	done     bool
-	err      string
-	top      int
+	problem  string
+	text     widget.Scroll
 }
 
 // reveal is the password while it is shown.
@@ -91,15 +90,14 @@ type Model struct {
 	reveal  reveal
 	pasted  pasted
 	uses    widget.Table
-	nameTop int // first line of the username pane
-	ring    widget.Ring
-	drawn   kit.Regions
+	name    widget.Scroll // of the username pane
+	panes   widget.Panes
 	paste   *widget.FormDialog
 }
 
 // New makes the tab.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: widget.Ring{N: 4}}
+	m := &Model{deps: d, panes: widget.Panes{N: 4}, test: test{slot: new(kit.Slot)}}
 	m.form = newForm(d.Theme)
 	m.uses.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
 	m.setProfile()
@@ -116,12 +114,7 @@ func (m *Model) Title() string { return "Proxy" }
 func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
 // Running is 1 while a test runs.
-func (m *Model) Running() int {
-	if m.test.slot.Running() {
-		return 1
-	}
-	return 0
-}
+func (m *Model) Running() int { return kit.Running(m.test.slot) }
 
 // Status says that a test runs.
 func (m *Model) Status() string {
@@ -130,9 +123,6 @@ func (m *Model) Status() string {
 	}
 	return ""
 }
-
-// Focus does nothing.
-func (m *Model) Focus() tea.Cmd { return nil }
 
 // Blur hides the password.
 func (m *Model) Blur() { m.hide() }
@@ -158,7 +148,7 @@ func (m *Model) zone() model.Zone {
 func (m *Model) setProfile() {
 	m.profile = m.deps.Profile()
 	options := make([]widget.Option, 0, len(m.profile.Zones))
-	var first, best string
+	var first string // with native access, if possible residential
 	for _, z := range m.profile.Zones {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.Label()}
 		if !z.Product.NativeAccess() {
@@ -166,19 +156,16 @@ func (m *Model) setProfile() {
 		} else if first == "" {
 			first = string(z.Name)
 		}
-		if z.Product == model.ProductResidential && best == "" {
-			best = string(z.Name)
-		}
 		options = append(options, o)
 	}
 	m.form.SetOptions(fieldZone, options)
 	m.showTestPage()
 	known := slices.ContainsFunc(options, func(o widget.Option) bool { return o.Value == m.form.Value(fieldZone) })
 	if !known && len(options) > 0 {
-		if best == "" {
-			best = first
+		if z, ok := kit.ZoneOf(m.profile.Zones, model.ProductResidential); ok {
+			first = string(z.Name)
 		}
-		m.form.SetValue(fieldZone, best)
+		m.form.SetValue(fieldZone, first)
 	}
 	m.compose()
 }

@@ -8,12 +8,9 @@ import (
 )
 
 // areas places the panes at w by h: the form and the test beside the username and its
-// uses, or stacked on narrow screens. A zoomed pane fills the tab.
+// uses, or stacked on narrow screens.
 func (m *Model) areas(w, h int) []kit.Area {
-	switch {
-	case m.ring.Zoomed:
-		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
-	case w < kit.StackBelow:
+	if w < kit.StackBelow {
 		return m.stacked(w, h)
 	}
 	parts := widget.Split(w, 2, 3)
@@ -31,17 +28,17 @@ func (m *Model) areas(w, h int) []kit.Area {
 // the focus. The form shrinks for the focused pane.
 func (m *Model) stacked(w, h int) []kit.Area {
 	low := paneTest
-	if m.ring.At == paneUse {
+	if m.panes.At == paneUse {
 		low = paneUse
 	}
 	formNeed, nameNeed := m.form.Height(w-2)+2, len(m.usernameLines(w-4))+2
 	formH, nameH := min(formNeed, max(4, h/3)), min(nameNeed, max(4, h/3))
-	if m.ring.At == paneForm && !m.test.slot.Running() && !m.test.done {
+	if m.panes.At == paneForm && !m.test.slot.Running() && !m.test.done {
 		nameH = max(3, min(nameNeed, h-formH-3)) // one line is enough for the test
 		formH = min(formNeed, h-nameH-3)
 	} else {
 		formH = min(formH, max(4, h/4))
-		switch m.ring.At {
+		switch m.panes.At {
 		case paneName:
 			nameH = max(3, min(nameNeed, h-formH-3))
 		case paneForm:
@@ -58,12 +55,12 @@ func (m *Model) stacked(w, h int) []kit.Area {
 // click focuses the pane under the pointer and selects a field or a line. The first
 // click on the form only focuses it.
 func (m *Model) click(c tea.MouseClickMsg) {
-	hit, ok := m.drawn.At(c.X, c.Y)
+	hit, ok := m.panes.Under(c.Mouse())
 	if !ok {
 		return
 	}
-	before := m.ring.At
-	m.ring.At = hit.Pane
+	before := m.panes.At
+	m.panes.At = hit.Pane
 	switch {
 	case hit.Pane != paneForm:
 		m.form.FocusOn(m.form.Focused(), false) // typed text is kept
@@ -72,12 +69,5 @@ func (m *Model) click(c tea.MouseClickMsg) {
 		}
 	case before == paneForm:
 		m.form.Click(hit.Line)
-	}
-}
-
-// wheel scrolls the pane under the pointer.
-func (m *Model) wheel(w tea.MouseWheelMsg) {
-	if hit, ok := m.drawn.At(w.X, w.Y); ok {
-		m.scroll(hit.Pane, w)
 	}
 }

@@ -27,7 +27,7 @@ func (m *Model) openPaste() tea.Cmd {
 	m.paste.OnSubmit = func(f *widget.Form) tea.Cmd {
 		d := m.paste
 		m.paste = nil // the form may hold a password
-		return tea.Sequence(func() tea.Msg { return kit.Close{Overlay: d} }, m.readPaste(f.Value("login")))
+		return tea.Sequence(kit.CloseOverlay(d), m.readPaste(f.Value("login")))
 	}
 	return kit.OpenOverlay(m.paste)
 }
@@ -70,7 +70,7 @@ func (m *Model) readPaste(text string) tea.Cmd {
 	m.pasted = pasted{open: true, login: l, readings: readings, notes: m.pasteNotes(l, readings[0].Credential, hadPassword)}
 	m.uses.SetCursor(0)
 	m.fillUses()
-	m.ring.At = paneUse
+	m.panes.At = paneUse
 	return m.takeReading(0)
 }
 

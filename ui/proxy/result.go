@@ -5,23 +5,9 @@ import (
 	"slices"
 	"strings"
 
-	"zonedeck/keystore"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
-
-func (m *Model) renderTest(w, h int) string {
-	t, focused := m.deps.Theme, m.ring.At == paneTest
-	iw, ih := widget.Inner(w, h)
-	lines := m.testLines(iw - 2)
-	top := max(0, min(m.test.top, len(lines)-ih))
-	m.test.top = top
-	title := "Test"
-	if more := len(lines) - top - ih; more > 0 {
-		title += fmt.Sprintf(" · %d more below", more)
-	}
-	return widget.Pane(t, title, focused, w, h, indent(lines[top:min(top+ih, len(lines))]))
-}
 
 func (m *Model) testLines(w int) []string {
 	t := m.deps.Theme
@@ -31,15 +17,15 @@ func (m *Model) testLines(w int) []string {
 			t.Accent.Render("● ") + text.Cut(text.Clean(m.test.line), w-2),
 			t.Muted.Render(text.Took(m.deps.Now().Sub(m.test.started)) + " · esc stops it"),
 		}
-	case m.test.err != "":
-		return m.inked(t.Warn, "! "+m.test.err, w)
+	case m.test.problem != "":
+		return widget.Wrapped(t.Warn, "! "+m.test.problem, w)
 	case m.test.done:
 		return m.resultLines(w)
 	}
 	if why := m.whyNotTest(); why != "" {
-		return m.inked(t.Muted, "not now: "+why, w)
+		return widget.Wrapped(t.Muted, "not now: "+why, w)
 	}
-	return m.inked(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
+	return widget.Wrapped(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
 }
 
 // resultLines are the verdict, the proxy's answer, the exits, the evidence and the next
@@ -62,7 +48,7 @@ func (m *Model) resultLines(w int) []string {
 	}
 	var out []string
 	if username, _ := m.cred.Username(); username != m.test.username {
-		out = append(out, m.inked(t.Note, "! of another login: "+m.test.username, w)...)
+		out = append(out, widget.Wrapped(t.Note, "! of another login: "+m.test.username, w)...)
 	}
 	for _, l := range flowed(parts, w) {
 		out = append(out, ink.Render(l))
@@ -71,7 +57,7 @@ func (m *Model) resultLines(w int) []string {
 	if !r.Diagnosis.OK() {
 		out = append(out, m.failureLines(w)...)
 	}
-	out = append(out, m.inked(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.When(r.Started, m.deps.Now()), w)...)
+	out = append(out, widget.Wrapped(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.When(r.Started, m.deps.Now()), w)...)
 	return append(out, m.headerLines(w)...)
 }
 
@@ -109,18 +95,18 @@ func (m *Model) exitLines(w int) []string {
 	switch {
 	case len(r.Exits) == 0:
 	case unknown == len(r.Exits):
-		out = append(out, m.inked(t.Muted, "neither the proxy nor the page reports the exit", w)...)
+		out = append(out, widget.Wrapped(t.Muted, "neither the proxy nor the page reports the exit", w)...)
 	case len(r.Exits) == 1:
 		out = append(out, "exit "+text.Clean(seen[0]))
 	default:
-		out = append(out, m.inked(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
+		out = append(out, widget.Wrapped(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
 	}
 	if r.StickyRun {
 		text, ink := "✓ sticky: the session kept its exit", t.Good
 		if !r.Sticky {
 			text, ink = "! not sticky: the session's exit changed", t.Warn
 		}
-		out = append(out, m.inked(ink, text, w)...)
+		out = append(out, widget.Wrapped(ink, text, w)...)
 	}
 	return out
 }
@@ -129,10 +115,10 @@ func (m *Model) exitLines(w int) []string {
 // short screen one scrolls to it.
 func (m *Model) failureLines(w int) []string {
 	t, d := m.deps.Theme, m.test.result.Diagnosis
-	out := m.inked(t.Text, d.Summary, w)
+	out := widget.Wrapped(t.Text, d.Summary, w)
 	out = append(out, m.nextLines(w)...)
 	for _, e := range d.Evidence {
-		out = append(out, m.inked(t.Muted, "evidence  "+e.Text, w)...)
+		out = append(out, widget.Wrapped(t.Muted, "evidence  "+e.Text, w)...)
 	}
 	return out
 }
@@ -141,35 +127,14 @@ func (m *Model) failureLines(w int) []string {
 const shownHeaders = 12
 
 func (m *Model) headerLines(w int) []string {
-	t, h := m.deps.Theme, headers(m.test.result.ConnectHeader)
+	t, h := m.deps.Theme, text.HeaderLines(m.test.result.ConnectHeader)
 	var out []string
 	for i, l := range h {
 		if i == shownHeaders {
 			out = append(out, t.Muted.Render(fmt.Sprintf("… %d headers more", len(h)-i)))
 			break
 		}
-		out = append(out, m.inked(t.Muted, l, w)...)
+		out = append(out, widget.Wrapped(t.Muted, l, w)...)
 	}
 	return out
-}
-
-// headers are the lines of a header, in the order of their names.
-func headers(header map[string][]string) []string {
-	var out []string
-	for name, values := range header {
-		for _, v := range values {
-			out = append(out, name+": "+v)
-		}
-	}
-	slices.Sort(out)
-	return out
-}
-
-// refLabel describes a password reference for display.
-func refLabel(ref string) string {
-	r, err := keystore.ParseRef(ref)
-	if err != nil {
-		return "not a reference"
-	}
-	return r.Label()
 }

@@ -2,22 +2,14 @@ package proxy
 
 import (
 	"fmt"
-	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
-
-// backOff is how long "slow down" waits if the answer names no delay: the longest of
-// the example delays in service.md 8.
-const backOff = 5 * time.Second
-
-// maxPause bounds the delay that an answer asks for.
-const maxPause = 5 * time.Minute
 
 // step is a next step of the last test with a key.
 type step struct {
@@ -37,73 +29,48 @@ func (m *Model) steps() (act []step, advice []string) {
 	}
 	used := map[string]bool{}
 	for _, s := range m.test.result.Diagnosis.Steps {
-		next := m.stepOf(s)
+		next := m.stepOf(s.Action)
 		switch {
-		case next.key == "":
+		case next.label == "":
 			advice = append(advice, s.Text)
 		case !used[next.key]:
 			used[next.key] = true
-			next.help, next.do = s.Text, doStep{action: s.Action}
-			if s.Documented {
-				next.help += " (service.md 7)"
-			}
+			next.help, next.do = kit.StepHelp(s), doStep{action: s.Action}
 			act = append(act, next)
 		}
 	}
 	return act, advice
 }
 
-func (m *Model) stepOf(s model.Step) step {
-	switch s.Action {
+// stepOf is the key of an action; a step without a label is advice.
+func (m *Model) stepOf(a model.Action) step {
+	s := step{key: kit.StepKey(a)}
+	switch a {
 	case model.ActionRetry:
-		return step{key: "r", label: "test again", disabled: m.whyNotTest()}
+		s.label, s.disabled = "test again", m.whyNotTest()
 	case model.ActionSlowDown:
-		return step{key: "s", label: "wait " + text.Took(m.pause()) + ", test again", disabled: m.whyNotTest()}
-	case model.ActionTryUnlocker:
-		return m.productStep("u", model.ProductUnlocker)
-	case model.ActionTryBrowser:
-		return m.productStep("b", model.ProductBrowser)
-	case model.ActionTwin:
-		return step{key: "o", label: "the page in the Sandbox"}
-	case model.ActionCheckLogin:
-		return step{key: "L", label: "check the login"}
-	case model.ActionTrustCA:
-		return step{key: "L", label: "CA trust"}
-	case model.ActionCheckZone:
-		return step{key: "f", label: "check zone and page"}
-	case model.ActionFixRequest:
-		return step{key: "f", label: "correct the page"}
-	case model.ActionMakeJob:
-		return step{key: "J", label: "make it a job"}
-	default:
-		return step{}
-	}
-}
-
-// productStep offers a zone of a product, or says that the profile has none.
-func (m *Model) productStep(key string, p model.Product) step {
-	z, ok := m.zoneOf(p)
-	if !ok {
-		return step{key: key, label: "try the " + p.Label(), disabled: "the profile has no " + p.Label() + " zone"}
-	}
-	return step{key: key, label: "try zone " + string(z.Name)}
-}
-
-func (m *Model) zoneOf(p model.Product) (model.Zone, bool) {
-	for _, z := range m.profile.Zones {
-		if z.Product == p {
-			return z, true
+		s.label, s.disabled = "wait "+text.Took(kit.Pause(m.test.result.Diagnosis))+", test again", m.whyNotTest()
+	case model.ActionTryUnlocker, model.ActionTryBrowser:
+		p := kit.StepProduct(a)
+		if z, ok := kit.ZoneOf(m.profile.Zones, p); ok {
+			s.label = "try zone " + string(z.Name)
+		} else {
+			s.label, s.disabled = "try the "+p.Label(), "the profile has no "+p.Label()+" zone"
 		}
+	case model.ActionTwin:
+		s.key, s.label = "o", "the page in the Sandbox"
+	case model.ActionCheckLogin:
+		s.label = "check the login"
+	case model.ActionTrustCA:
+		s.label = "CA trust"
+	case model.ActionCheckZone:
+		s.label = "check zone and page"
+	case model.ActionFixRequest:
+		s.label = "correct the page"
+	case model.ActionMakeJob:
+		s.label = "make it a job"
 	}
-	return model.Zone{}, false
-}
-
-// pause is the delay the answer asks for, or the back-off.
-func (m *Model) pause() time.Duration {
-	if after := m.test.result.Diagnosis.RetryAfter; after > 0 {
-		return min(after, maxPause)
-	}
-	return backOff
+	return s
 }
 
 // stepBindings are the keys of the next steps. The test pane shows them, so the footer
@@ -127,24 +94,23 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 	case model.ActionRetry:
 		return m.startTest(0)
 	case model.ActionSlowDown:
-		return m.startTest(m.pause())
-	case model.ActionTryUnlocker:
-		return m.tryProduct(model.ProductUnlocker)
-	case model.ActionTryBrowser:
-		return m.tryProduct(model.ProductBrowser)
+		return m.startTest(kit.Pause(m.test.result.Diagnosis))
+	case model.ActionTryUnlocker, model.ActionTryBrowser:
+		return m.tryProduct(kit.StepProduct(a))
 	case model.ActionCheckLogin:
-		m.ring.At, m.nameTop = paneName, 0
+		m.panes.At, m.name = paneName, widget.Scroll{}
 	case model.ActionTrustCA:
-		m.ring.At, m.nameTop = paneName, 1<<20 // the verdict on the CA is last
+		m.panes.At = paneName
+		m.name.End() // the verdict on the CA is last
 	case model.ActionCheckZone:
-		m.ring.At = paneForm
+		m.panes.At = paneForm
 		field := fieldZone
 		if m.test.result.Diagnosis.Cause == model.CauseTargetError { // the page is what is wrong
 			field = fieldTarget
 		}
 		return m.form.FocusOn(field, false)
 	case model.ActionFixRequest:
-		m.ring.At = paneForm
+		m.panes.At = paneForm
 		return m.form.FocusOn(fieldTarget, true)
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{m.test.result.Target}})
@@ -153,13 +119,13 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 }
 
 func (m *Model) tryProduct(p model.Product) tea.Cmd {
-	z, ok := m.zoneOf(p)
+	z, ok := kit.ZoneOf(m.profile.Zones, p)
 	if !ok {
 		return kit.Warn("the profile has no " + p.Label() + " zone")
 	}
 	m.form.SetValue(fieldZone, string(z.Name))
 	m.changed()
-	m.ring.At = paneForm
+	m.panes.At = paneForm
 	return kit.Info(fmt.Sprintf("the form has zone %s now: t tests it", z.Name))
 }
 
@@ -170,17 +136,11 @@ func (m *Model) nextLines(w int) []string {
 	act, advice := m.steps()
 	var out []string
 	add := func(mark string, ink kit.Ink, words string) {
-		head := strings.Repeat(" ", 10)
+		head := ""
 		if len(out) == 0 {
-			head = t.Muted.Render(text.Fit("do next", 10))
+			head = "do next"
 		}
-		room := max(w-10-text.Width(mark), 8)
-		for i, l := range text.Wrap(text.Clean(words), room) {
-			if i > 0 {
-				head, mark = strings.Repeat(" ", 10), strings.Repeat(" ", text.Width(mark))
-			}
-			out = append(out, head+mark+ink.Render(l))
-		}
+		out = append(out, widget.Hung(t.Muted.Render(text.Fit(head, 10))+mark, ink, words, w)...)
 	}
 	for _, s := range act {
 		if s.disabled != "" {

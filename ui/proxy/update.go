@@ -1,6 +1,8 @@
 package proxy
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -12,6 +14,9 @@ import (
 
 // Update handles intents, results, typed and pasted text.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if m.panes.Update(msg) {
+		return nil
+	}
 	switch msg := msg.(type) {
 	case kit.SessionChanged:
 		return m.setSession(msg.Session)
@@ -25,7 +30,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		m.changed()
 		return nil
 	case tea.MouseWheelMsg:
-		m.wheel(msg)
+		if hit, ok := m.panes.Under(msg.Mouse()); ok {
+			m.scroll(hit.Pane, msg)
+		}
 		return nil
 	case intent:
 		return m.act(msg)
@@ -37,7 +44,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		}
 	case tea.KeyPressMsg:
 		if !m.form.CapturingText() {
-			m.scroll(m.ring.At, msg)
+			m.scroll(m.panes.At, msg)
 			return nil
 		}
 	default:
@@ -72,7 +79,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 		}
 	}
 	m.pasted = pasted{}
-	m.ring.At, m.ring.Zoomed = paneForm, false
+	m.panes.At, m.panes.Zoomed = paneForm, false
 	m.take(c)
 }
 
@@ -85,19 +92,13 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentPaste:
 		return m.openPaste()
 	case intentReveal:
-		return m.startReveal()
+		return m.resolve("")
 	case intentCopy:
 		return m.copyMenu()
 	case intentUse:
 		return m.use()
 	case intentSandbox:
 		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: m.login().Target})
-	case intentNextPane:
-		m.ring.Next()
-	case intentPrevPane:
-		m.ring.Prev()
-	case intentZoom:
-		m.ring.Zoomed = !m.ring.Zoomed
 	case intentBack:
 		m.back()
 	}
@@ -105,16 +106,13 @@ func (m *Model) act(i intent) tea.Cmd {
 }
 
 func (m *Model) back() {
-	switch {
-	case m.ring.Zoomed:
-		m.ring.Zoomed = false
-	case m.pasted.open:
-		m.pasted = pasted{}
-		m.fillUses()
-		m.ring.At = paneForm
-	default:
-		m.ring.At = paneForm
+	if m.panes.Zoomed {
+		m.panes.Zoomed = false
+		return
 	}
+	m.pasted = pasted{}
+	m.fillUses()
+	m.panes.At = paneForm
 }
 
 // scroll passes a motion to a pane.
@@ -123,9 +121,9 @@ func (m *Model) scroll(pane int, msg tea.Msg) {
 	case paneUse:
 		m.uses.Update(msg)
 	case paneName:
-		m.nameTop = max(0, m.nameTop+widget.ScrollBy(msg))
+		m.name.Update(msg)
 	case paneTest:
-		m.test.top = max(0, m.test.top+widget.ScrollBy(msg))
+		m.test.text.Update(msg)
 	}
 }
 
@@ -145,11 +143,9 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case askSecretCopy:
 		return m.askSecretCopy(msg.form), true
 	case doSecretCopy:
-		return m.secretCopy(msg.form), true
+		return m.resolve(msg.form), true
 	case doStep:
 		return m.takeStep(msg.action), true
-	case takeReading:
-		return m.takeReading(msg.at), true
 	default:
 		return nil, false
 	}
@@ -157,22 +153,21 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 }
 
 func (m *Model) tested(msg tested) tea.Cmd {
-	m.test.line, m.test.top = "", 0
-	m.test.result, m.test.err = msg.result, msg.err
-	m.test.done = msg.err == ""
+	m.test.text, m.test.result, m.test.done = widget.Scroll{}, msg.result, msg.err == nil
 	switch {
-	case msg.stopped:
-		m.test.err = "stopped"
+	case errors.Is(msg.err, context.Canceled):
+		m.test.problem = "stopped"
 		return kit.Info("the test was stopped")
-	case msg.err != "":
-		return kit.Fail("test of zone " + string(msg.zone) + ": " + msg.err)
+	case msg.err != nil:
+		m.test.problem = msg.err.Error()
+		return kit.Fail("test of zone " + string(msg.zone) + ": " + m.test.problem)
 	}
 	return nil
 }
 
 func (m *Model) revealed(msg revealed) tea.Cmd {
-	if msg.err != "" {
-		return kit.Fail(fmt.Sprintf("password of zone %s: %s", msg.zone.Name, msg.err))
+	if msg.err != nil {
+		return kit.Fail(fmt.Sprintf("password of zone %s: %v", msg.zone.Name, msg.err))
 	}
 	if msg.zone.Name != m.zone().Name {
 		return kit.Warn("the zone was changed meanwhile: nothing was copied or shown")

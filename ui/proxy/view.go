@@ -13,38 +13,24 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
-	var frame string
-	frame, m.drawn = widget.Tile(m.areas(w, h), func(a kit.Area) string {
+	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch a.Pane {
 		case paneName:
-			return m.renderUsername(a.W, a.H)
+			return m.name.Pane(m.deps.Theme, "Username", m.panes.At == paneName, a.W, a.H, m.usernameLines(a.W-4))
 		case paneTest:
-			return m.renderTest(a.W, a.H)
+			return m.test.text.Pane(m.deps.Theme, "Test", m.panes.At == paneTest, a.W, a.H, m.testLines(a.W-4))
 		case paneUse:
 			return m.renderUses(a.W, a.H)
 		default:
 			return m.renderForm(a.W, a.H)
 		}
 	})
-	return frame
 }
 
 func (m *Model) renderForm(w, h int) string {
-	focused := m.ring.At == paneForm
+	focused := m.panes.At == paneForm
 	iw, ih := widget.Inner(w, h)
 	return widget.Pane(m.deps.Theme, "Credential", focused, w, h, m.form.Render(focused, iw, ih))
-}
-
-func (m *Model) renderUsername(w, h int) string {
-	iw, ih := widget.Inner(w, h)
-	lines := m.usernameLines(iw - 2)
-	top := max(0, min(m.nameTop, len(lines)-ih))
-	m.nameTop = top
-	title := "Username"
-	if more := len(lines) - top - ih; more > 0 {
-		title += fmt.Sprintf(" · %d more below", more)
-	}
-	return widget.Pane(m.deps.Theme, title, m.ring.At == paneName, w, h, indent(lines[top:min(top+ih, len(lines))]))
 }
 
 // usernameLines are the username with its explanation, the notes, and the settings.
@@ -52,7 +38,7 @@ func (m *Model) usernameLines(w int) []string {
 	t := m.deps.Theme
 	if m.profile.ProxyHost == "" && !m.session.Ready {
 		if m.session.Problem != "" {
-			return m.inked(t.Bad, "✗ "+m.session.Problem, w)
+			return widget.Wrapped(t.Bad, "✗ "+m.session.Problem, w)
 		}
 		return []string{t.Muted.Render("starting the local emulator…")}
 	}
@@ -64,13 +50,13 @@ func (m *Model) usernameLines(w int) []string {
 		}
 	}
 	if _, err := m.cred.Username(); err != nil {
-		out = append(out, m.inked(t.Bad, "✗ "+err.Error(), w)...)
+		out = append(out, widget.Wrapped(t.Bad, "✗ "+err.Error(), w)...)
 	}
 	out = append(out, m.noteLines(w)...)
 	if m.refusedParams() {
-		out = append(out, m.inked(t.Warn, fmt.Sprintf("! the contract shows no parameter after the zone, and the dialect %q adds none: a test refuses them", m.profile.Dialect), w)...)
+		out = append(out, widget.Wrapped(t.Warn, fmt.Sprintf("! the contract shows no parameter after the zone, and the dialect %q adds none: a test refuses them", m.profile.Dialect), w)...)
 	}
-	out = append(out, m.fact("password", m.passwordText(), w)...)
+	out = append(out, widget.Fact(t, "password", m.passwordText(), w)...)
 	proxy := m.profile.ProxyAddr()
 	if proxy == "" {
 		proxy = "the profile names no proxy_host"
@@ -81,7 +67,7 @@ func (m *Model) usernameLines(w int) []string {
 	if m.deps.ProxyEnv {
 		proxy += " · HTTPS_PROXY is set, not used"
 	}
-	out = append(out, m.fact("proxy", proxy, w)...)
+	out = append(out, widget.Fact(t, "proxy", proxy, w)...)
 	v := trustOf(m.zone(), m.profile.CA, m.profile.Verify)
 	ink := t.Text
 	switch v.state {
@@ -90,13 +76,13 @@ func (m *Model) usernameLines(w int) []string {
 	case caUnknown:
 		ink = t.Note
 	}
-	lines := m.fact("CA trust", v.text, w)
+	lines := widget.Fact(t, "CA trust", v.text, w)
 	for i := range lines {
 		lines[i] = ink.Render(lines[i])
 	}
 	out = append(out, lines...)
 	if v.next != "" {
-		out = append(out, m.fact("", v.next, w)...)
+		out = append(out, widget.Fact(t, "", v.next, w)...)
 	}
 	return out
 }
@@ -116,13 +102,13 @@ func (m *Model) noteLines(w int) []string {
 				continue
 			}
 		}
-		out = append(out, m.inked(t.Warn, "! "+n, w)...)
+		out = append(out, widget.Wrapped(t.Warn, "! "+n, w)...)
 	}
 	switch {
 	case others > 0 && m.decided():
-		out = append(out, m.inked(t.Muted, "other readings: "+text.Count(others)+", none with a zone of this profile", w)...)
+		out = append(out, widget.Wrapped(t.Muted, "other readings: "+text.Count(others)+", none with a zone of this profile", w)...)
 	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
-		out = append(out, m.inked(t.Muted, "zone name contains no \"-\": one reading", w)...)
+		out = append(out, widget.Wrapped(t.Muted, "zone name contains no \"-\": one reading", w)...)
 	}
 	return out
 }
@@ -163,20 +149,8 @@ func (m *Model) passwordText() string {
 	case z.Password == "":
 		return "no reference in the profile"
 	default:
-		return "•••••••• · " + refLabel(z.Password) + " · v shows it for 5 s"
+		return "•••••••• · " + kit.RefLabel(z.Password) + " · v shows it for 5 s"
 	}
-}
-
-func (m *Model) fact(name, value string, w int) []string {
-	var out []string
-	for i, l := range text.Wrap(text.Clean(value), w-10) {
-		head := strings.Repeat(" ", 10)
-		if i == 0 {
-			head = m.deps.Theme.Muted.Render(text.Fit(name, 10))
-		}
-		out = append(out, head+l)
-	}
-	return out
 }
 
 // inkName colours the parts; the brackets show the same without colour.
@@ -213,24 +187,24 @@ func (m *Model) inkName(e explained) string {
 }
 
 func (m *Model) renderUses(w, h int) string {
-	t, focused := m.deps.Theme, m.ring.At == paneUse
+	t, focused := m.deps.Theme, m.panes.At == paneUse
 	iw, ih := widget.Inner(w, h)
 	if !m.pasted.open {
 		return widget.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
 	}
 	var notes []string
 	for _, n := range m.pasted.notes {
-		notes = append(notes, m.inked(t.Muted, n, iw-2)...)
+		notes = append(notes, widget.Wrapped(t.Muted, n, iw-2)...)
 	}
 	for _, r := range m.current() {
-		notes = append(notes, m.inked(t.Note, r, iw-2)...)
+		notes = append(notes, widget.Wrapped(t.Note, r, iw-2)...)
 	}
 	rows := min(len(m.pasted.readings)+1, max(ih-len(notes), 2))
 	title := "Pasted: one reading"
 	if n := len(m.pasted.readings); n > 1 {
 		title = fmt.Sprintf("Pasted: %d readings, likeliest first", n)
 	}
-	return widget.Pane(t, title, focused, w, h, widget.Stack(m.uses.Render(t, focused, iw, rows), indent(notes)))
+	return widget.Pane(t, title, focused, w, h, widget.Stack(m.uses.Render(t, focused, iw, rows), strings.Join(widget.Indent(notes), "\n")))
 }
 
 // current are the notes of the reading under the cursor.
@@ -239,20 +213,4 @@ func (m *Model) current() []string {
 		return m.pasted.readings[at].Notes
 	}
 	return nil
-}
-
-func (m *Model) inked(ink kit.Ink, words string, w int) []string {
-	out := text.Wrap(text.CleanLines(words), max(w, 8))
-	for i := range out {
-		out[i] = ink.Render(out[i])
-	}
-	return out
-}
-
-func indent(lines []string) string {
-	var b strings.Builder
-	for _, l := range lines {
-		b.WriteString(" " + l + "\n")
-	}
-	return strings.TrimSuffix(b.String(), "\n")
 }

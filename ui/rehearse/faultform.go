@@ -37,13 +37,7 @@ type faultForm struct {
 	action string
 }
 
-// faultAdded is the result of the call.
-type faultAdded struct {
-	fault rehearsal.Fault
-	err   error
-}
-
-func newFaultForm(d Deps) *faultForm {
+func newFaultForm(d Deps) *widget.FormDialog {
 	f := &faultForm{deps: d, preset: customFault}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Add a fault", widget.NewForm(d.Theme, faultFields(d)...))
 	f.Intro = "Choose a common fault and change it, or fill in your own. It hits every client of the emulator until it is removed."
@@ -52,7 +46,7 @@ func newFaultForm(d Deps) *faultForm {
 	f.OnChange = f.follow
 	f.Width = 76
 	f.follow(f.Form)
-	return f
+	return f.FormDialog
 }
 
 func faultFields(d Deps) []widget.Field {
@@ -251,32 +245,16 @@ func (f *faultForm) rule(values *widget.Form) (rehearsal.Rule, error) {
 	return r, nil
 }
 
-// add hands the fault to the emulator; the dialog stays until it is taken.
+// add sets the fault; the dialog stays open until the emulator has accepted it.
 func (f *faultForm) add(values *widget.Form) tea.Cmd {
 	r, err := f.rule(values)
 	if err != nil {
 		f.Problem = err.Error()
 		return nil
 	}
-	f.Busy = true
 	d := f.deps
-	return func() tea.Msg {
+	return f.Run(func() (tea.Msg, error) {
 		added, err := d.Emulator.AddFault(d.Ctx, r)
-		return kit.ForOverlay{Overlay: f, Msg: faultAdded{added, err}}
-	}
-}
-
-// Update takes the end of the call, and leaves the rest to the dialog.
-func (f *faultForm) Update(msg tea.Msg) tea.Cmd {
-	done, ok := msg.(faultAdded)
-	if !ok {
-		return f.FormDialog.Update(msg)
-	}
-	f.Busy = false
-	if done.err != nil {
-		f.Problem = done.err.Error()
-		return nil
-	}
-	return tea.Batch(func() tea.Msg { return kit.Close{Overlay: f} },
-		kit.Info(fmt.Sprintf("%s is set at the %s: %s, %s", done.fault.ID, done.fault.Point, done.fault.What(), done.fault.Where())))
+		return kit.Toast{Text: fmt.Sprintf("%s is set at the %s: %s, %s", added.ID, added.Point, added.What(), added.Where())}, err
+	})
 }

@@ -195,11 +195,7 @@ func (l *faultList) Render(w, h int) string {
 	}
 	detail := ""
 	if f, ok := l.current(); ok {
-		detail = strings.Join([]string{
-			th.Border.Render(strings.Repeat("─", w)),
-			" " + text.Cut(text.Clean(f.Point+": "+f.What()), w-2),
-			" " + text.Cut(text.Clean(f.Where()+" · set "+text.When(f.Added, l.deps.Now())), w-2),
-		}, "\n")
+		detail = strings.Join(widget.Foot(th, w, f.Point+": "+f.What(), f.Where()+" · set "+text.When(f.Added, l.deps.Now())), "\n")
 	}
 	return widget.Stack(l.table.Render(th, true, w, max(h-3, 1)), detail)
 }

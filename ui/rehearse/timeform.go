@@ -8,7 +8,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/service/rehearsal"
-	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -21,16 +20,7 @@ type timeForm struct {
 	deps Deps
 }
 
-// moveNow is the operator's confirmation; timeMoved is the result of the call.
-type (
-	moveNow   struct{ by time.Duration }
-	timeMoved struct {
-		told tea.Msg
-		err  error
-	}
-)
-
-func newTimeForm(d Deps) *timeForm {
+func newTimeForm(d Deps) *widget.FormDialog {
 	f := &timeForm{deps: d}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Move the emulator's time forward", widget.NewForm(d.Theme, widget.Field{
 		Name: fieldBy, Label: "Forward by", Placeholder: "such as 36h, 7d, 2w or 1d12h", Help: "A confirmation follows.",
@@ -39,7 +29,7 @@ func newTimeForm(d Deps) *timeForm {
 	f.Intro = "The emulator's time is " + moment(d.Now()) + ". Keys expire and rotations come due as if the time had passed."
 	f.Submit = "go on"
 	f.OnSubmit = f.ask
-	return f
+	return f.FormDialog
 }
 
 func moment(t time.Time) string { return t.UTC().Format("2 Jan 2006 15:04 UTC") }
@@ -51,34 +41,15 @@ func (f *timeForm) ask(values *widget.Form) tea.Cmd {
 		f.Problem = err.Error()
 		return nil
 	}
-	now := f.deps.Now()
+	d, now := f.deps, f.deps.Now()
 	body := fmt.Sprintf("The emulator's clock goes from %s to %s (%s). Keys, sticky sessions and snapshots expire, rotations come due, and faults with a time begin or end; this console and everything else that uses the emulator follow.\n"+
-		"It never goes back: to start over, end every zonedeck and delete %s.", moment(now), moment(now.Add(by)), text.Ahead(by), f.deps.StateDir)
-	return widget.Confirm(f.deps.Theme, widget.ConfirmSpec{
-		Title: "Move time forward?", Body: body, Yes: "move it", Intent: kit.ForOverlay{Overlay: f, Msg: moveNow{by}},
-	})
-}
-
-// Update moves the time after the confirmation and leaves the rest to the dialog.
-func (f *timeForm) Update(msg tea.Msg) tea.Cmd {
-	switch msg := msg.(type) {
-	case moveNow:
-		f.Busy, f.Problem = true, ""
-		d := f.deps
-		return func() tea.Msg {
-			_, err := d.Emulator.Advance(d.Ctx, msg.by)
-			if err != nil {
-				return kit.ForOverlay{Overlay: f, Msg: timeMoved{err: err}}
+		"It never goes back: to start over, end every zonedeck and delete %s.", moment(now), moment(now.Add(by)), text.Ahead(by), d.StateDir)
+	return widget.Confirm(d.Theme, widget.ConfirmSpec{
+		Title: "Move time forward?", Body: body, Yes: "move it", Intent: f.Work(func() (tea.Msg, error) {
+			if _, err := d.Emulator.Advance(d.Ctx, by); err != nil {
+				return nil, err
 			}
-			return kit.ForOverlay{Overlay: f, Msg: timeMoved{told: d.Moved(d.Ctx)}}
-		}
-	case timeMoved:
-		f.Busy = false
-		if msg.err != nil {
-			f.Problem = msg.err.Error()
-			return nil
-		}
-		return tea.Batch(func() tea.Msg { return kit.Close{Overlay: f} }, func() tea.Msg { return msg.told })
-	}
-	return f.FormDialog.Update(msg)
+			return d.Moved(d.Ctx), nil
+		}),
+	})
 }

@@ -12,6 +12,7 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 // field names one field of the form.
@@ -92,7 +93,7 @@ func realDraft(s kit.Session) draft {
 func draftOf(r model.FetchRequest) draft {
 	d := draft{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format), Key: r.Key,
-		Method: r.Method, Body: r.Body, Country: r.Country, Session: r.Session, Headers: headerText(r.Header),
+		Method: r.Method, Body: r.Body, Country: r.Country, Session: r.Session, Headers: strings.Join(text.HeaderLines(r.Header), "\n"),
 		Required: strings.Join(r.Required, "\n"),
 	}
 	if d.Via == "" {
@@ -169,8 +170,8 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	return r, append(probs, keyProblems(s, r.Key, now)...)
 }
 
-// ruleProblems are the problems by the rules of a request, at the fields about
-// which nothing has been said yet.
+// ruleProblems are what the rules of a request find, at fields that have no known
+// problem yet.
 func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []problem {
 	d, err := dialect.Find(s.Profile.Dialect)
 	if err != nil {
@@ -179,8 +180,8 @@ func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []proble
 	var out []problem
 	for _, p := range r.Problems(d.Sends()) {
 		f := refusedField(p.Field)
-		waits := f == fieldZone && !s.Ready && s.Problem == "" // the zones are not known yet
-		if _, said := first(at(known, f), stop); said || waits {
+		waits := f == fieldZone && starting(s) // the zones are not known yet
+		if waits || slices.ContainsFunc(known, func(k problem) bool { return k.Field == f && k.Severity == stop }) {
 			continue
 		}
 		out = append(out, problem{Field: f, Severity: stop, Text: p.Err.Error()})
@@ -188,10 +189,8 @@ func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []proble
 	return out
 }
 
-// at is what is said of a field.
-func at(probs []problem, f field) []problem {
-	return slices.DeleteFunc(slices.Clone(probs), func(p problem) bool { return p.Field != f })
-}
+// starting reports whether the zones and keys of the profile are not known yet.
+func starting(s kit.Session) bool { return !s.Ready && s.Problem == "" }
 
 func findZone(s kit.Session, name string) (model.Zone, error) {
 	for _, z := range s.Zones {
@@ -205,10 +204,8 @@ func findZone(s kit.Session, name string) (model.Zone, error) {
 		return model.Zone{}, errors.New("choose a zone")
 	case err != nil:
 		return model.Zone{}, err
-	case !s.Ready && s.Problem == "":
-		return model.Zone{Name: zone}, nil // the zones are not known yet
-	case len(s.Zones) == 0:
-		return model.Zone{Name: zone}, nil // the profile lists none: any name may be right
+	case starting(s), len(s.Zones) == 0: // a profile without zones accepts any name
+		return model.Zone{Name: zone}, nil
 	default:
 		return model.Zone{Name: zone}, fmt.Errorf("zone %s is not in profile %s", name, s.ProfileName)
 	}
@@ -218,8 +215,8 @@ func findZone(s kit.Session, name string) (model.Zone, error) {
 func keyProblems(s kit.Session, name string, now time.Time) []problem {
 	k, known := pickKey(s, name)
 	switch {
-	case !known && !s.Ready && s.Problem == "":
-		return nil // the keys are not known yet
+	case !known && starting(s):
+		return nil
 	case !known && name == "":
 		return []problem{{fieldKey, stop, "the profile names no key: choose one, or add one in Keys"}}
 	case !known:
@@ -299,21 +296,6 @@ func parseRequired(s string) ([]string, error) {
 		out = append(out, line)
 	}
 	return out, nil
-}
-
-func headerText(h map[string][]string) string {
-	names := make([]string, 0, len(h))
-	for name := range h {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	var lines []string
-	for _, name := range names {
-		for _, v := range h[name] {
-			lines = append(lines, name+": "+v)
-		}
-	}
-	return strings.Join(lines, "\n")
 }
 
 // first is the first problem of that severity.

@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
 )
 
 func noon() time.Time { return time.Date(2026, 11, 21, 12, 4, 31, 0, time.UTC) }
@@ -139,7 +140,7 @@ func FuzzHeaders(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again, err := parseHeaders(headerText(h))
+		again, err := parseHeaders(strings.Join(text.HeaderLines(h), "\n"))
 		if err != nil || !reflect.DeepEqual(h, again) {
 			t.Errorf("%q reads as %q, which reads as %q, %v", s, h, again, err)
 		}

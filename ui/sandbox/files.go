@@ -116,8 +116,7 @@ func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 		if msg.dialog == nil {
 			return nil
 		}
-		d := msg.dialog
-		return func() tea.Msg { return kit.Close{Overlay: d} }
+		return kit.CloseOverlay(msg.dialog)
 	}
 	switch {
 	case errors.Is(msg.err, saved.ErrExists):
@@ -159,8 +158,11 @@ func (m *Model) savedListed(msg savedListed) tea.Cmd {
 	choices := make([]widget.Choice, 0, len(msg.list))
 	for _, e := range msg.list {
 		choices = append(choices, widget.Choice{
-			Text: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL, Key: text.Ago(e.Changed, m.deps.Now()),
-			Disabled: e.Problem, Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
+			Option: widget.Option{
+				Value: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL,
+				Hint: text.Ago(e.Changed, m.deps.Now()), Disabled: e.Problem,
+			},
+			Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
 		})
 	}
 	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Saved requests", "type to filter", choices))

@@ -22,8 +22,8 @@ type formPane struct {
 	problems []problem
 	wire     model.WirePreview
 	rows     wireView
-	from     *outcome // what request, problems and wire were derived from; nil at first
-	top      int      // first row of the wire pane
+	from     *outcome      // what request, problems and wire were derived from; nil at first
+	scroll   widget.Scroll // of the wire pane
 	// refused are the problems the service reported when asked to send; they stay until
 	// the form changes.
 	refused []problem

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -113,14 +112,9 @@ func (m *Model) historyRow(i int) []widget.Cell {
 	}
 	a, th := m.history.rows[i], m.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
-	at, now := a.At.In(m.deps.Now().Location()), m.deps.Now()
-	clock := at.Format(time.TimeOnly)
-	if at.Format(time.DateOnly) != now.Format(time.DateOnly) {
-		clock = at.Format("02 Jan")
-	}
 	return []widget.Cell{
-		{Text: clock, Ink: th.Muted},
-		{Text: glyph + " " + classWord(a.Class, a.Cause), Ink: ink},
+		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
+		{Text: glyph + " " + kit.ClassWord(a.Class, a.Cause), Ink: ink},
 		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Took(a.Total)), widget.C(a.URL),
 	}
 }
@@ -133,7 +127,7 @@ func (m *Model) historyGist() string {
 	}
 	a := rows[0]
 	glyph, _ := m.deps.Theme.ClassMark(a.Class)
-	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), glyph, classWord(a.Class, a.Cause), a.Zone, a.URL)
+	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), glyph, kit.ClassWord(a.Class, a.Cause), a.Zone, a.URL)
 }
 
 // pickedFetch returns the fetch selected in the history.

@@ -14,9 +14,6 @@ type (
 	sendNow     struct{}
 	sendSure    struct{ pause time.Duration } // after the question
 	cancelSend  struct{}
-	nextPane    struct{}
-	prevPane    struct{}
-	zoomPane    struct{}
 	goBack      struct{} // out of the zoom, or to the form
 	nextPage    struct{} // of the result
 	prevPage    struct{}
@@ -34,18 +31,12 @@ type (
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
 	out := m.sendBindings()
-	switch m.ring.At {
-	case paneForm:
+	switch v := m.viewer(); {
+	case m.panes.At == paneForm:
 		out = append(out, m.form.form.Bindings()...)
-	case paneResult:
-		if v := m.viewer(); v != nil {
-			out = append(out, v.Bindings()...)
-		} else {
-			out = append(out, widget.MotionBindings()...)
-		}
-	case paneWire:
-		out = append(out, widget.MotionBindings()...)
-	case paneHistory:
+	case m.panes.At == paneResult && v != nil:
+		out = append(out, v.Bindings()...)
+	case m.panes.At == paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
 		if a, ok := m.pickedFetch(); !ok {
 			b.Disabled = "no fetch is selected"
@@ -53,31 +44,25 @@ func (m *Model) Bindings() []kit.Binding {
 			b.Disabled = "it ended without a result"
 		}
 		out = append(append(out, b), widget.MotionBindings()...)
+	default:
+		out = append(out, widget.MotionBindings()...)
 	}
 	out = append(out, m.resultBindings()...)
 	out = append(out, m.fileBindings()...)
-	back := kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true}
-	if m.ring.Zoomed || m.ring.At != paneForm {
-		out = append(out, back)
+	if m.panes.Zoomed || m.panes.At != paneForm {
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Leave the zoom, or go back to the form.", Group: "Panes", Intent: goBack{}, Hidden: true})
 	}
 	return out
 }
 
 func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
-	cancel := kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request.", Group: "Request", Intent: cancelSend{}, WhileTyping: true}
-	if m.work.send.Running() {
-		send.Disabled = "a request is in progress; esc cancels it"
-	}
 	out := []kit.Binding{send}
 	if m.work.send.Running() {
-		out = append(out, cancel)
+		out[0].Disabled = "a request is in progress; esc cancels it"
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
 	}
-	return append(out,
-		kit.Binding{Keys: []string{"tab"}, Label: "pane", Help: "To the next pane.", Group: "Panes", Intent: nextPane{}, WhileTyping: true},
-		kit.Binding{Keys: []string{"shift+tab"}, Label: "pane before", Help: "To the pane before.", Group: "Panes", Intent: prevPane{}, WhileTyping: true, Hidden: true},
-		kit.Binding{Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, and take it back.", Group: "Panes", Intent: zoomPane{}, Hidden: true},
-	)
+	return append(out, m.panes.Bindings(true)...)
 }
 
 // resultBindings are the keys of the result on screen.
@@ -92,13 +77,13 @@ func (m *Model) resultBindings() []kit.Binding {
 	var out []kit.Binding
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
-		key := stepKey(s.Action)
+		key := kit.StepKey(s.Action)
 		if key == "" || used[key] || none != "" {
 			continue
 		}
 		used[key] = true
 		out = append(out, kit.Binding{
-			Keys: []string{key}, Label: m.stepLabel(s), Help: stepHelp(s), Group: "Next steps",
+			Keys: []string{key}, Label: m.stepLabel(s), Help: kit.StepHelp(s), Group: "Next steps",
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		})
 	}
@@ -141,13 +126,10 @@ func (m *Model) stepLabel(s model.Step) string {
 	case model.ActionRetry:
 		return "send again"
 	case model.ActionSlowDown:
-		return "wait " + text.Took(pauseOf(m.result.res.Diagnosis)) + ", send again"
+		return "wait " + text.Took(kit.Pause(m.result.res.Diagnosis)) + ", send again"
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
-		p := model.ProductUnlocker
-		if s.Action == model.ActionTryBrowser {
-			p = model.ProductBrowser
-		}
-		if z, ok := zoneOf(m.session.Zones, p); ok {
+		p := kit.StepProduct(s.Action)
+		if z, ok := kit.ZoneOf(m.session.Zones, p); ok {
 			return "try zone " + string(z.Name)
 		}
 		return "try the " + p.Label()
@@ -172,31 +154,18 @@ func (m *Model) stepLabel(s model.Step) string {
 	}
 }
 
-func stepHelp(s model.Step) string {
-	if s.Documented {
-		return s.Text + " (service.md 7)"
-	}
-	return s.Text
-}
-
 // stepDisabled returns the reason why a step is disabled, or "".
 func (m *Model) stepDisabled(s model.Step) string {
-	var p model.Product
 	switch s.Action {
-	case model.ActionTryUnlocker:
-		p = model.ProductUnlocker
-	case model.ActionTryBrowser:
-		p = model.ProductBrowser
+	case model.ActionTryUnlocker, model.ActionTryBrowser:
+		p := kit.StepProduct(s.Action)
+		if _, ok := kit.ZoneOf(m.session.Zones, p); !ok {
+			return "the profile has no zone of product " + p.String()
+		}
 	case model.ActionTwin:
 		if r := m.result.res.Request; r.Via != model.ViaNative && !r.Zone.Product.NativeAccess() {
 			return r.Zone.Product.Label() + " has no native access (service.md 5.2)"
 		}
-		return ""
-	default:
-		return ""
-	}
-	if _, ok := zoneOf(m.session.Zones, p); !ok {
-		return "the profile has no zone of product " + p.String()
 	}
 	return ""
 }

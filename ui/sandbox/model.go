@@ -70,9 +70,8 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
-	ring    widget.Ring
+	panes   widget.Panes
 	work    work
-	drawn   kit.Regions
 	width   int
 }
 
@@ -84,7 +83,7 @@ type work struct {
 // New makes the tab with the first request filled in. Nothing is read or sent
 // before Init.
 func New(d Deps) *Model {
-	m := &Model{deps: d, ring: widget.Ring{N: panes}}
+	m := &Model{deps: d, panes: widget.Panes{N: panes}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
 	m.result.body = body.New(d.Ctx, kit.Sandbox, d.Theme)
@@ -101,12 +100,9 @@ func (m *Model) Init() tea.Cmd { return m.loadHistory() }
 // Focus reloads the history: other tabs and other processes fetch too.
 func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
-// Blur is part of kit.Focuser.
-func (m *Model) Blur() {}
-
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
-	switch m.ring.At {
+	switch m.panes.At {
 	case paneForm:
 		return m.form.form.CapturingText()
 	case paneResult:
@@ -118,18 +114,13 @@ func (m *Model) CapturingText() bool {
 }
 
 // Running is 1 while a request is in flight.
-func (m *Model) Running() int {
-	if m.work.send.Running() {
-		return 1
-	}
-	return 0
-}
+func (m *Model) Running() int { return kit.Running(&m.work.send) }
 
 // focus moves the focus to a pane.
 func (m *Model) focus(pane int) {
-	if m.ring.At != pane {
+	if m.panes.At != pane {
 		m.endEditing()
-		m.ring.At = pane
+		m.panes.At = pane
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/widget"
 )
 
 // resultTab is a page of the result.
@@ -38,7 +39,7 @@ func (p *resultPane) pages() []resultTab {
 func (p *resultPane) turn(by int) {
 	list := p.pages()
 	i := max(slices.Index(list, p.tab), 0)
-	p.tab, p.top = list[(i+by+len(list))%len(list)], 0
+	p.tab, p.page = list[(i+by+len(list))%len(list)], widget.Scroll{}
 }
 
 // origin says where the result on screen comes from.
@@ -56,7 +57,7 @@ type resultPane struct {
 	origin origin
 	tab    resultTab
 	body   *body.View
-	top    int // first line of a page that is not the body
+	page   widget.Scroll // of a page that is not the body
 	// mark is the index of the evidence shown last.
 	mark int
 	// trouble says why a request has no result: cancelled, refused, not found.

@@ -32,8 +32,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 // page draws the open page of the result.
 func (m *Model) page(on bool, w, h int) string {
 	if m.result.tab != tabBody {
-		lines := m.pageLines(w)
-		return widget.Block(strings.Join(lines[max(min(m.result.top, len(lines)-h), 0):], "\n"), w, h)
+		return widget.Block(strings.Join(m.result.page.Visible(m.pageLines(w), h), "\n"), w, h)
 	}
 	if why := noBody(m.result.res); why != "" {
 		return widget.Block(" "+m.deps.Theme.Muted.Render(text.Cut(why, w-2)), w, h)
@@ -82,9 +81,7 @@ func (m *Model) firstLines(w int) []string {
 	th := m.deps.Theme
 	var lines []string
 	add := func(ink kit.Ink, words string) {
-		for _, l := range text.Wrap(text.CleanLines(words), w-2) {
-			lines = append(lines, " "+ink.Render(l))
-		}
+		lines = append(lines, widget.Indent(widget.Wrapped(ink, words, w-2))...)
 	}
 	if m.result.trouble != "" {
 		add(th.Warn, "! "+m.result.trouble)
@@ -148,7 +145,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
 		}
-		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+classWord(a.Class, ""), 19))+
+		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+kit.ClassWord(a.Class, ""), 19))+
 			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
 	}
 	return lines
@@ -188,10 +185,8 @@ func (m *Model) headLines(w, h int) []string {
 	d := m.result.res.Diagnosis
 	var lines []string
 	if m.result.trouble != "" { // the result below is an earlier one
-		told := text.Wrap(text.Clean("! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result."), w-2)
-		for _, l := range told[:min(len(told), max(h-5, 1))] { // the verdict, the pages' line, and three lines of the page
-			lines = append(lines, " "+th.Warn.Render(l))
-		}
+		told := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result.", w-1)
+		lines = told[:min(len(told), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
 	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)
@@ -199,9 +194,7 @@ func (m *Model) headLines(w, h int) []string {
 	evidence, most := m.evidenceLines(weighed(d), w, h)
 	var summary []string
 	if d.Summary != "" && !d.OK() {
-		for _, l := range text.Wrap(text.Clean(d.Summary), w-2) {
-			summary = append(summary, " "+th.Strong.Render(l))
-		}
+		summary = widget.Hung(" ", th.Strong, d.Summary, w-1)
 	}
 	take := func(from []string, most int) {
 		n := min(len(from), most, max(room, 0))
@@ -256,7 +249,7 @@ func (m *Model) stepLines(w int) []string {
 	var words, advice []string
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
-		key := stepKey(s.Action)
+		key := kit.StepKey(s.Action)
 		switch {
 		case key == "":
 			advice = append(advice, s.Text)
@@ -310,7 +303,7 @@ func (m *Model) pagesLine(w int) string {
 // statusInk is the coloured status line.
 func (m *Model) statusInk() string {
 	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
-	head := glyph + " " + classWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
+	head := glyph + " " + kit.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
 	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
 }
 
@@ -347,22 +340,7 @@ func (m *Model) statusLine() string {
 	if res.Body.Incomplete {
 		parts = append(parts, "ended early")
 	}
-	return glyph + " " + classWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
-}
-
-// classWord names a class in at most 17 cells. Outside the documented classes it names
-// the cause.
-func classWord(c model.Class, cause model.Cause) string {
-	switch {
-	case c == "":
-		return "no result"
-	case c != model.ClassOutside:
-		return c.Label()
-	case cause != "":
-		return strings.ReplaceAll(string(cause), "_", " ")
-	default:
-		return "outside"
-	}
+	return glyph + " " + kit.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
 }
 
 // weighed sorts the evidence, the most informative first: a place in the body, an

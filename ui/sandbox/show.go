@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +13,8 @@ import (
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 // Messages of opening a result.
@@ -30,11 +31,11 @@ type (
 	}
 )
 
-// show puts a result on screen. A body in memory is shown at once; one in a file is
-// opened by a command, and the slot drops it if another result is shown meanwhile.
+// show shows a result. A body in memory is shown at once; one in a file is opened by a
+// command, and the slot drops it if another result is shown meanwhile.
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
-	p.res, p.origin, p.trouble, p.mark, p.top = res, from, "", -1, 0
+	p.res, p.origin, p.trouble, p.mark, p.page = res, from, "", -1, widget.Scroll{}
 	if p.tab == tabFields && len(res.Fields) == 0 {
 		p.tab = tabBody
 	}
@@ -56,8 +57,7 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	})
 }
 
-// Close releases the body when another result came meanwhile, and no viewer takes
-// it.
+// Close releases a body that is not shown, because another result came meanwhile.
 func (msg bodyOpened) Close() error {
 	if msg.src.Close == nil {
 		return nil
@@ -144,11 +144,9 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionRetry:
 		return m.again(res, 0)
 	case model.ActionSlowDown:
-		return m.again(res, pauseOf(res.Diagnosis))
-	case model.ActionTryUnlocker:
-		return m.tryProduct(model.ProductUnlocker)
-	case model.ActionTryBrowser:
-		return m.tryProduct(model.ProductBrowser)
+		return m.again(res, kit.Pause(res.Diagnosis))
+	case model.ActionTryUnlocker, model.ActionTryBrowser:
+		return m.tryProduct(kit.StepProduct(s.Action))
 	case model.ActionTwin:
 		d := draftOfResult(res)
 		d.Via = string(otherWay(res.Request.Via))
@@ -181,24 +179,23 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 // passes the usual checks: the profile may have changed, and the journal keeps no
 // credentials.
 func (m *Model) again(res model.FetchResult, pause time.Duration) tea.Cmd {
-	pane := m.ring.At
+	pane := m.panes.At
 	m.setForm(draftOfResult(res))
 	m.focus(pane)
 	return m.trySend(false, pause)
 }
 
-// pauseOf is how long "slow down" waits: as long as the answer asks for, or the longest
-// of the back-off delays in service.md 8.
-func pauseOf(d model.Diagnosis) time.Duration {
-	if d.RetryAfter > 0 {
-		return min(d.RetryAfter, 5*time.Minute)
+// otherWay is the other access method.
+func otherWay(v model.Via) model.Via {
+	if v == model.ViaNative {
+		return model.ViaAPI
 	}
-	return 5 * time.Second
+	return model.ViaNative
 }
 
 // tryProduct sets the form to the same request with a zone of a product.
 func (m *Model) tryProduct(p model.Product) tea.Cmd {
-	z, ok := zoneOf(m.session.Zones, p)
+	z, ok := kit.ZoneOf(m.session.Zones, p)
 	if !ok {
 		return kit.Warn("The profile has no " + p.Label() + " zone.")
 	}
@@ -233,15 +230,8 @@ func headerPage(res model.FetchResult) string {
 			b.WriteByte('\n')
 		}
 		fmt.Fprintf(&b, "%s\n", title)
-		names := make([]string, 0, len(h))
-		for name := range h {
-			names = append(names, name)
-		}
-		slices.Sort(names)
-		for _, name := range names {
-			for _, v := range h[name] {
-				fmt.Fprintf(&b, "  %s: %s\n", name, v)
-			}
+		for _, l := range text.HeaderLines(h) {
+			fmt.Fprintf(&b, "  %s\n", l)
 		}
 	}
 	if res.Request.Via == model.ViaNative {

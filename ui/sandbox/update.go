@@ -4,7 +4,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/widget"
 )
 
 // Update handles one message; see kit.View.
@@ -42,10 +41,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
 		return m.updateFiles(msg)
 	case tea.MouseClickMsg:
-		m.click(m.drawn.At(msg.X, msg.Y))
+		m.click(m.panes.Under(msg.Mouse()))
 		return nil
 	case tea.MouseWheelMsg:
-		return m.wheel(msg)
+		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane != paneForm {
+			return m.scroll(hit.Pane, msg)
+		}
+		return nil
 	}
 	if cmd, handled := m.act(msg); handled {
 		return cmd
@@ -76,6 +78,13 @@ func (m *Model) newSession(s kit.Session) {
 
 // act carries out the intent of a key.
 func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	before := m.panes.At
+	if m.panes.Update(msg) {
+		if m.panes.At != before {
+			m.endEditing()
+		}
+		return nil, true
+	}
 	switch msg := msg.(type) {
 	case sendNow:
 		return m.trySend(false, 0), true
@@ -84,8 +93,12 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case cancelSend:
 		m.work.send.Cancel()
 		return nil, true
-	case nextPane, prevPane, zoomPane, goBack:
-		m.movePane(msg)
+	case goBack:
+		if m.panes.Zoomed {
+			m.panes.Zoomed = false
+		} else {
+			m.panes.At = paneForm
+		}
 		return nil, true
 	case nextPage, prevPage:
 		by := 1
@@ -119,34 +132,30 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 
 // toPane passes the other messages (keys, pastes, messages of the parts) to the parts.
 func (m *Model) toPane(msg tea.Msg) tea.Cmd {
-	if key, ok := msg.(tea.KeyPressMsg); ok {
-		switch m.ring.At {
-		case paneWire:
-			m.scrollWire(key.String())
-			return nil
-		case paneHistory:
-			m.history.table.Update(msg)
-			return nil
-		case paneResult:
-			if v := m.viewer(); v != nil {
-				return v.Update(msg)
-			}
-			m.scrollPage(key.String())
-			return nil
-		}
-	}
 	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
-		if m.ring.At == paneForm {
+		if m.panes.At == paneForm {
 			return m.updateForm(msg)
 		}
-		if v := m.viewer(); v != nil && m.ring.At == paneResult {
-			return v.Update(msg)
-		}
-		return nil
+		return m.scroll(m.panes.At, msg)
 	}
 	// Only messages of the parts are left; each part ignores those of the other.
 	return tea.Batch(m.updateForm(msg), m.result.body.Update(msg))
+}
+
+// scroll passes a key, a paste or the mouse wheel to a pane.
+func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
+	switch v := m.viewer(); {
+	case pane == paneHistory:
+		m.history.table.Update(msg)
+	case pane == paneResult && v != nil:
+		return v.Update(msg)
+	case pane == paneResult && m.result.have():
+		m.result.page.Update(msg)
+	case pane == paneWire && m.panes.At == paneWire: // without the focus it shows only the gist
+		m.form.scroll.Update(msg)
+	}
+	return nil
 }
 
 func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
@@ -156,25 +165,6 @@ func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
 		m.form.fold()
 	}
 	return cmd
-}
-
-func (m *Model) movePane(msg tea.Msg) {
-	switch msg.(type) {
-	case nextPane:
-		m.endEditing()
-		m.ring.Next()
-	case prevPane:
-		m.endEditing()
-		m.ring.Prev()
-	case zoomPane:
-		m.ring.Zoomed = !m.ring.Zoomed
-	case goBack:
-		if m.ring.Zoomed {
-			m.ring.Zoomed = false
-		} else {
-			m.ring.At = paneForm
-		}
-	}
 }
 
 // openURL fills the form as another tab asks.
@@ -190,61 +180,13 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	return nil
 }
 
-// scrollWire scrolls the request preview.
-func (m *Model) scrollWire(key string) {
-	a, drawn := m.drawn.Of(paneWire)
-	if !drawn || m.ring.At != paneWire { // without the focus it shows only the gist
-		return
-	}
-	w, h := widget.Inner(a.W, a.H)
-	room := max(h-len(m.wireNotes(w)), 0)
-	m.form.top = scrolled(m.form.top, max(len(m.wireRows(w-2, room))-room, 0)+1, key)
-}
-
-// scrollPage scrolls a page of the result that is not the body.
-func (m *Model) scrollPage(key string) {
-	a, drawn := m.drawn.Of(paneResult)
-	if !drawn || !m.result.have() {
-		return
-	}
-	w, h := widget.Inner(a.W, a.H)
-	room := max(h-len(m.headLines(w, h)), 1)
-	m.result.top = scrolled(m.result.top, max(len(m.pageLines(w))-room, 0)+1, key)
-}
-
-// scrolled is the first line on screen after a motion key.
-func scrolled(top, n int, key string) int {
-	switch key {
-	case "down", "j":
-		top++
-	case "up", "k":
-		top--
-	case "pgdown", "ctrl+f", "space":
-		top += 10
-	case "pgup", "ctrl+b":
-		top -= 10
-	case "home", "g":
-		top = 0
-	case "end", "G":
-		top = n - 1
-	}
-	return max(min(top, n-1), 0)
-}
-
-func wheelKey(msg tea.MouseWheelMsg) string {
-	if msg.Button == tea.MouseWheelUp {
-		return "up"
-	}
-	return "down"
-}
-
 // click focuses the pane under the pointer and selects a row or a field. The first click
 // on the form only focuses it.
 func (m *Model) click(hit kit.Hit, ok bool) {
 	if !ok {
 		return
 	}
-	before := m.ring.At
+	before := m.panes.At
 	m.focus(hit.Pane)
 	switch {
 	case hit.Pane == paneHistory:
@@ -252,22 +194,4 @@ func (m *Model) click(hit kit.Hit, ok bool) {
 	case hit.Pane == paneForm && before == paneForm:
 		m.form.form.Click(hit.Line)
 	}
-}
-
-// wheel scrolls the pane under the pointer.
-func (m *Model) wheel(msg tea.MouseWheelMsg) tea.Cmd {
-	hit, ok := m.drawn.At(msg.X, msg.Y)
-	switch {
-	case !ok:
-	case hit.Pane == paneHistory:
-		m.history.table.Update(msg)
-	case hit.Pane == paneResult:
-		if v := m.viewer(); v != nil {
-			return v.Update(msg)
-		}
-		m.scrollPage(wheelKey(msg))
-	case hit.Pane == paneWire:
-		m.scrollWire(wheelKey(msg))
-	}
-	return nil
 }

@@ -12,13 +12,10 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// layout places the panes: side by side from kit.StackBelow cells on, otherwise stacked,
+// areas places the panes: side by side from kit.StackBelow cells on, otherwise stacked,
 // with the panes without focus folded if necessary.
-func (m *Model) layout(w, h int) []kit.Area {
-	switch {
-	case m.ring.Zoomed:
-		return []kit.Area{{Pane: m.ring.At, W: w, H: h}}
-	case w < kit.StackBelow:
+func (m *Model) areas(w, h int) []kit.Area {
+	if w < kit.StackBelow {
 		return m.stacked(w, h)
 	}
 	left := min(max(w*33/100, 38), 64)
@@ -35,7 +32,7 @@ func (m *Model) layout(w, h int) []kit.Area {
 func (m *Model) stacked(w, h int) []kit.Area {
 	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
 	formH := min(m.form.form.Height(w-2)+2, h*2/3)
-	switch m.ring.At {
+	switch m.panes.At {
 	case paneForm:
 		heights[paneForm] = formH
 		if rest := h - formH; rest >= 10 {
@@ -61,13 +58,11 @@ func (m *Model) stacked(w, h int) []kit.Area {
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
-	var frame string
-	frame, m.drawn = widget.Tile(m.layout(w, h), m.pane)
-	return frame
+	return m.panes.Draw(w, h, m.areas, m.pane)
 }
 
 func (m *Model) pane(r kit.Area) string {
-	on := m.ring.At == r.Pane
+	on := m.panes.At == r.Pane
 	title := m.paneTitle(r.Pane)
 	if r.H < 3 {
 		return m.foldedPane(r, title)
@@ -139,8 +134,8 @@ func (m *Model) renderWire(w, h int) string {
 	lines := m.wireNotes(w)
 	room := max(h-len(lines), 0)
 	rows := m.wireRows(w-2, room)
-	if m.ring.At == paneWire {
-		rows = rows[max(min(m.form.top, len(rows)-room), 0):]
+	if m.panes.At == paneWire {
+		rows = m.form.scroll.Visible(rows, room)
 	}
 	for _, r := range rows[:min(len(rows), room)] {
 		lines = append(lines, " "+r)
@@ -153,9 +148,7 @@ func (m *Model) wireNotes(w int) []string {
 	th := m.deps.Theme
 	var lines []string
 	if p := m.form.wire.Problem; p != "" && !m.untyped() {
-		for _, l := range text.Wrap(text.Clean("✗ "+p), w-2) {
-			lines = append(lines, " "+th.Bad.Render(l))
-		}
+		lines = widget.Hung(" ", th.Bad, "✗ "+p, w-1)
 	}
 	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
@@ -175,7 +168,7 @@ type wireView struct {
 // focus, and otherwise a gist of room rows.
 func (m *Model) wireRows(w, room int) []string {
 	v := &m.form.rows
-	brief := m.ring.At != paneWire
+	brief := m.panes.At != paneWire
 	if v.rows != nil && v.w == w && v.gist == brief && (!brief || v.room == room) {
 		return v.rows
 	}

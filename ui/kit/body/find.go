@@ -19,14 +19,14 @@ func (b *View) Search(query string) tea.Cmd {
 	if query == "" || b.src.Reader == nil {
 		return nil
 	}
-	gen, reader, size := b.gen, b.src.Reader, b.src.Size
+	reader, size := b.src.Reader, b.src.Size
 	return kit.Stream(b.view, &b.slots.search, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		more, err := searchBytes(reader, size, query, func() bool { return ctx.Err() != nil },
-			func(offs []int64) { emit(bodyFound{gen, offs}) })
+			func(offs []int64) { emit(bodyFound(offs)) })
 		if err != nil {
-			return bodyFailed{gen, err}
+			return bodyFailed{err}
 		}
-		return bodySearched{gen, more}
+		return bodySearched{more}
 	})
 }
 

@@ -133,19 +133,12 @@ func (x *rowIndex) beforeOffset(off int64) rowMark {
 	return x.marks[i-2]
 }
 
-// indexPart is what a stretch of the scan adds to an index.
-type indexPart struct {
-	marks       []rowMark
-	rows, lines int
-	scanned     int64
-	done        bool
-}
-
-// scanRows builds the index and reports in parts; stop is asked between them.
-func scanRows(r io.ReaderAt, size int64, stop func() bool, part func(indexPart)) error {
+// scanRows builds the index and reports it in parts, each with the marks that are new;
+// stop is asked between them.
+func scanRows(r io.ReaderAt, size int64, stop func() bool, part func(rowIndex)) error {
 	const partBytes = 4 << 20
 	s := newRowScanner(r, size, rowMark{})
-	var p indexPart
+	var p rowIndex
 	nextPart := int64(partBytes)
 	lines := 0
 	for {
@@ -168,13 +161,14 @@ func scanRows(r io.ReaderAt, size int64, stop func() bool, part func(indexPart))
 			}
 			p.rows, p.lines, p.scanned = m.row, lines, m.off
 			part(p)
-			p = indexPart{}
+			p = rowIndex{}
 			nextPart = m.off + partBytes
 		}
 	}
 }
 
-func (x *rowIndex) add(p indexPart) {
+// add adds a part of the scan: its marks, and how far it came.
+func (x *rowIndex) add(p rowIndex) {
 	x.marks = append(x.marks, p.marks...)
 	x.rows, x.lines, x.scanned, x.done = p.rows, p.lines, p.scanned, p.done
 }

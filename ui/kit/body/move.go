@@ -6,31 +6,18 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// Messages of the view to itself.
+// Messages of the view to itself, and rowIndex. A load of a body that was closed is
+// dropped by its slot.
 type (
-	bodyIndexed struct {
-		gen  int
-		part indexPart
-	}
 	bodyLoaded struct {
-		gen    int
 		window bodyWindow
 		jump   int // row to show at the top; -1 for none
 		off    int64
 	}
-	bodyFound struct {
-		gen  int
-		offs []int64
-	}
-	bodySearched struct {
-		gen  int
-		more bool
-	}
-	bodyFailed struct {
-		gen int
-		err error
-	}
-	bodyIntent int
+	bodyFound    []int64 // offsets
+	bodySearched struct{ more bool }
+	bodyFailed   struct{ err error }
+	bodyIntent   int
 )
 
 const (

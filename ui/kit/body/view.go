@@ -40,7 +40,6 @@ type View struct {
 	ctx   context.Context // of the owning view; every load ends with it
 	theme *kit.Theme
 	src   Source
-	gen   int
 	err   error
 
 	index  rowIndex
@@ -100,7 +99,6 @@ func New(ctx context.Context, view kit.ViewID, theme *kit.Theme) *View {
 }
 
 func (b *View) reset() {
-	b.gen++
 	b.err = nil
 	b.index, b.window = rowIndex{}, bodyWindow{}
 	b.pos = bodyPos{w: b.pos.w, h: b.pos.h, wantOff: -1, markOff: -1}
@@ -115,11 +113,11 @@ func (b *View) Open(src Source) tea.Cmd {
 	if src.Reader == nil || src.Size <= 0 {
 		return nil
 	}
-	gen, reader, size := b.gen, src.Reader, src.Size
+	reader, size := src.Reader, src.Size
 	build := kit.Stream(b.view, &b.slots.index, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(p indexPart) { emit(bodyIndexed{gen, p}) })
+		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(part rowIndex) { emit(part) })
 		if err != nil {
-			return bodyFailed{gen, err}
+			return bodyFailed{err}
 		}
 		return nil
 	})
@@ -193,30 +191,20 @@ func (b *View) Bindings() []kit.Binding {
 // that the owning view passes on.
 func (b *View) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case bodyIndexed:
-		if msg.gen == b.gen {
-			b.index.add(msg.part)
-			return b.pending()
-		}
+	case rowIndex:
+		b.index.add(msg)
+		return b.pending()
 	case bodyLoaded:
-		if msg.gen == b.gen {
-			return b.loaded(msg)
-		}
+		return b.loaded(msg)
 	case bodyFound:
-		if msg.gen == b.gen {
-			b.find.hits = append(b.find.hits, msg.offs...)
-			b.drawn = drawnRows{}
-			return b.firstHit(false)
-		}
+		b.find.hits = append(b.find.hits, msg...)
+		b.drawn = drawnRows{}
+		return b.firstHit(false)
 	case bodySearched:
-		if msg.gen == b.gen {
-			b.find.more = msg.more
-			return b.firstHit(true)
-		}
+		b.find.more = msg.more
+		return b.firstHit(true)
 	case bodyFailed:
-		if msg.gen == b.gen {
-			b.err = msg.err
-		}
+		b.err = msg.err
 	case bodyIntent:
 		return b.act(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:
@@ -227,11 +215,8 @@ func (b *View) Update(msg tea.Msg) tea.Cmd {
 			return b.motion(k.String())
 		}
 	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			return b.scroll(-3)
-		case tea.MouseWheelDown:
-			return b.scroll(3)
+		if by, ok := widget.Wheel(msg); ok {
+			return b.scroll(by)
 		}
 	}
 	return nil
@@ -241,6 +226,7 @@ func (b *View) act(i bodyIntent) tea.Cmd {
 	switch i {
 	case bodySearch:
 		b.find.typing = true
+		b.find.input = widget.NewInput(b.theme) // the theme may have changed
 		b.find.input.SetValue(b.find.query)
 		b.find.input.CursorEnd()
 		return b.find.input.Focus()
@@ -290,14 +276,14 @@ func (b *View) ensure() tea.Cmd {
 // load reads the rows from a mark to rowsBelow rows below row. With off ≥ 0 it finds
 // and shows the row that holds that byte instead.
 func (b *View) load(from rowMark, row int, off int64) tea.Cmd {
-	gen, src := b.gen, b.src
+	src := b.src
 	lex := lexer{syntax: SyntaxOf(src.Type)}
 	return kit.Do(b.view, &b.slots.load, b.ctx, func(ctx context.Context) tea.Msg {
 		w, jump, err := loadRows(ctx, src, from, row, off, lex)
 		if err != nil {
-			return bodyFailed{gen, err}
+			return bodyFailed{err}
 		}
-		return bodyLoaded{gen: gen, window: w, jump: jump, off: off}
+		return bodyLoaded{window: w, jump: jump, off: off}
 	})
 }
 

@@ -32,12 +32,8 @@ func Fit(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
-	n := Width(s)
-	if n > w {
-		s = ansi.Truncate(s, w, "…")
-		n = Width(s)
-	}
-	return s + Spaces(w-n)
+	s, rest := fitting(s, w)
+	return s + Spaces(rest)
 }
 
 // FitRight is Fit with the padding on the left.
@@ -45,12 +41,18 @@ func FitRight(s string, w int) string {
 	if w <= 0 {
 		return ""
 	}
+	s, rest := fitting(s, w)
+	return Spaces(rest) + s
+}
+
+// fitting is Cut for a positive w, and the cells that are left.
+func fitting(s string, w int) (cut string, rest int) {
 	n := Width(s)
 	if n > w {
 		s = ansi.Truncate(s, w, "…")
 		n = Width(s)
 	}
-	return Spaces(w-n) + s
+	return s, w - n
 }
 
 // Edge puts left and right at the two ends of a line of w cells. If both do not fit,

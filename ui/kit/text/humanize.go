@@ -2,6 +2,8 @@ package text
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -129,10 +131,44 @@ func Clock(t, now time.Time) string {
 	return t.Format("2006-01-02 15:04")
 }
 
+// ShortClock is the time of day if t is today, the day and month if t is less than 300
+// days ago, and otherwise the year and month, in now's location: at most 8 cells.
+func ShortClock(t, now time.Time) string {
+	t = t.In(now.Location())
+	switch {
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format(time.TimeOnly)
+	case now.Sub(t) < 300*24*time.Hour:
+		return t.Format("02 Jan")
+	default:
+		return t.Format("2006-01")
+	}
+}
+
 // When is the absolute and the relative time together: "12:04:31 (4m)".
 func When(t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
 	return Clock(t, now) + " (" + Ago(t, now) + ")"
+}
+
+// HeaderLines are the lines of a header, "name: value", sorted by name. They are as
+// remote as the header: Clean them before they are drawn.
+func HeaderLines(header map[string][]string) []string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		for _, value := range header[name] {
+			out = append(out, name+": "+value)
+		}
+	}
+	return out
+}
+
+// Counted is "1 row", "2 rows".
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return strconv.Itoa(n) + " " + what + "s"
 }

@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 )
 
 // FormDialog is a form in an overlay: new job, add key, add account.
@@ -61,21 +60,22 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 		width = 72
 	}
 	width = min(width, w-6)
-	return width, min(d.Form.Height(width)+d.introHeight(width)+d.problemHeight(width)+2, h-4)
+	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.problem(width))+2, h-4)
 }
 
-func (d *FormDialog) introHeight(w int) int {
+// intro and problem are the lines above and below the form.
+func (d *FormDialog) intro(w int) []string {
 	if d.Intro == "" {
-		return 0
+		return nil
 	}
-	return len(text.Wrap(text.CleanLines(d.Intro), w-2)) + 1
+	return append(Indent(Wrapped(d.theme.Muted, d.Intro, w-2)), "")
 }
 
-func (d *FormDialog) problemHeight(w int) int {
+func (d *FormDialog) problem(w int) []string {
 	if d.Problem == "" {
-		return 0
+		return nil
 	}
-	return len(text.Wrap(text.CleanLines("✗ "+d.Problem), w-2))
+	return Indent(Wrapped(d.theme.Bad, "✗ "+d.Problem, w-2))
 }
 
 // Bindings are submit, close and the form's bindings.
@@ -91,9 +91,44 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	return append(out, d.Form.Bindings()...)
 }
 
-// Update submits, or passes the message to the form.
+// dialogWork is work that the dialog begins, dialogDone its result.
+type (
+	dialogWork func() (then tea.Msg, err error)
+	dialogDone struct {
+		then tea.Msg
+		err  error
+	}
+)
+
+// Run runs work in a command and disables submit meanwhile. The dialog shows the error
+// of work; without one it closes, and then is sent to the root.
+func (d *FormDialog) Run(work func() (then tea.Msg, err error)) tea.Cmd {
+	d.Busy, d.Problem = true, ""
+	return func() tea.Msg {
+		then, err := work()
+		return kit.ForOverlay{Overlay: d, Msg: dialogDone{then, err}}
+	}
+}
+
+// Work is the message that makes the dialog Run work: the intent of a question that the
+// dialog asks.
+func (d *FormDialog) Work(work func() (then tea.Msg, err error)) tea.Msg {
+	return kit.ForOverlay{Overlay: d, Msg: dialogWork(work)}
+}
+
+// Update submits, runs work, or passes the message to the form.
 func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
-	if _, ok := msg.(dialogSubmit); ok {
+	switch msg := msg.(type) {
+	case dialogWork:
+		return d.Run(msg)
+	case dialogDone:
+		d.Busy = false
+		if msg.err != nil {
+			d.Problem = msg.err.Error()
+			return nil
+		}
+		return tea.Batch(kit.CloseOverlay(d), kit.Send(msg.then))
+	case dialogSubmit:
 		d.Form.stop()
 		switch {
 		case !d.Form.Valid():
@@ -113,20 +148,9 @@ func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
 
 // Render draws intro, form, problem and the keys.
 func (d *FormDialog) Render(w, h int) string {
-	var out []string
-	if d.Intro != "" {
-		for _, l := range text.Wrap(text.CleanLines(d.Intro), w-2) {
-			out = append(out, " "+d.theme.Muted.Render(l))
-		}
-		out = append(out, "")
-	}
-	formRows := max(h-len(out)-d.problemHeight(w)-2, 1)
-	out = append(out, d.Form.Render(true, w, formRows))
-	if d.Problem != "" {
-		for _, l := range text.Wrap(text.CleanLines("✗ "+d.Problem), w-2) {
-			out = append(out, " "+d.theme.Bad.Render(l))
-		}
-	}
+	out, problem := d.intro(w), d.problem(w)
+	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(problem)-2, 1)))
+	out = append(out, problem...)
 	keys := d.theme.KeyHint.Render("ctrl+s") + " " + d.Submit + d.theme.Muted.Render(" · ")
 	if d.CapturingText() {
 		keys += d.theme.KeyHint.Render("esc") + " end editing"

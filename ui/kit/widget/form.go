@@ -1,6 +1,9 @@
 package widget
 
 import (
+	"errors"
+	"strings"
+
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
@@ -28,6 +31,7 @@ type Option struct {
 	Value string
 	Label string // shown; Value when empty
 	Note  string // shown beside it and matched by the filter
+	Hint  string // a key or an age, shown at the right edge of a Finder
 	// Disabled is the reason why it cannot be chosen, or empty.
 	Disabled string
 }
@@ -71,10 +75,9 @@ type Form struct {
 type field struct {
 	Field
 	err   string
-	input textinput.Model
+	input textinput.Model // of a text
 	area  textarea.Model
-	list  Table
-	shown []int // options that match the filter
+	list  picker // of a pick
 }
 
 // NewForm makes a form; the first field that can be edited has the focus.
@@ -102,10 +105,8 @@ func newField(t *kit.Theme, spec Field) *field {
 	case FieldArea:
 		fd.area = newArea(spec)
 	case FieldPick:
-		fd.input = NewInput(t)
-		fd.input.Placeholder = "type to filter"
-		fd.list.Columns = []Column{{Width: 10, Flex: true}}
-		fd.list.Empty = "nothing matches"
+		fd.list = newPicker(t, "type to filter")
+		fd.list.set(spec.Options)
 	}
 	return fd
 }
@@ -181,16 +182,9 @@ func (f *Form) SetOptions(name string, options []Option) {
 	if fd == nil {
 		return
 	}
-	selected := ""
-	if i := fd.list.Cursor(); i < len(fd.shown) && fd.shown[i] < len(fd.Options) {
-		selected = fd.Options[fd.shown[i]].Value
-	}
 	fd.Options = options
-	fd.filter(f.theme)
-	for i, o := range fd.shown { // an open list keeps its cursor
-		if options[o].Value == selected {
-			fd.list.SetCursor(i)
-		}
+	if fd.Kind == FieldPick {
+		fd.list.set(options)
 	}
 }
 
@@ -269,6 +263,16 @@ func (f *Form) Valid() bool {
 	return first < 0
 }
 
+// Required is a Check that asks for a value.
+func Required(ask string) func(string) error {
+	return func(value string) error {
+		if strings.TrimSpace(value) == "" {
+			return errors.New(ask)
+		}
+		return nil
+	}
+}
+
 func (fd *field) check() bool {
 	fd.err = ""
 	if fd.Hidden || fd.Check == nil {
@@ -318,14 +322,10 @@ func (f *Form) edit() tea.Cmd {
 		return fd.area.Focus()
 	case FieldPick:
 		f.editing = true
-		fd.input.SetValue("")
-		fd.filter(f.theme)
-		for i, at := range fd.shown {
-			if fd.Options[at].Value == fd.Value {
-				fd.list.SetCursor(i)
-			}
-		}
-		return fd.input.Focus()
+		fd.list.input.SetValue("")
+		fd.list.filter()
+		fd.list.selectValue(fd.Value)
+		return fd.list.input.Focus()
 	case FieldChoice, FieldToggle:
 		fd.cycle(1)
 	}
@@ -347,7 +347,7 @@ func (f *Form) stop() {
 		fd.area.Blur()
 		fd.check()
 	case FieldPick:
-		fd.input.Blur()
+		fd.list.input.Blur()
 	}
 }
 

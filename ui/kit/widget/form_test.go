@@ -212,7 +212,7 @@ func TestDialogSubmitsOnlyWhatIsValid(t *testing.T) {
 func TestFinderFiltersAndPicks(t *testing.T) {
 	picked := ""
 	choice := func(s string) Choice {
-		return Choice{Text: s, Pick: func() tea.Msg { picked = s; return nil }}
+		return Choice{Option: Option{Value: s}, Pick: func() tea.Msg { picked = s; return nil }}
 	}
 	f := NewFinder(kit.NewTheme(true, false), "Commands", "type", []Choice{choice("send request"), choice("save request"), choice("quit")})
 	for _, r := range "sav" {

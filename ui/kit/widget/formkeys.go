@@ -2,7 +2,6 @@ package widget
 
 import (
 	tea "charm.land/bubbletea/v2"
-	"github.com/sahilm/fuzzy"
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -47,30 +46,32 @@ func (f *Form) Bindings() []kit.Binding {
 	if f.Dialog {
 		down, up = append(down, "tab"), append(up, "shift+tab")
 	}
-	return append(out,
-		kit.Binding{Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true},
-		kit.Binding{Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true})
+	return append(out, fieldKeys(down, up, false)...)
+}
+
+// fieldKeys go from field to field.
+func fieldKeys(down, up []string, typing bool) []kit.Binding {
+	const group = "Form"
+	return []kit.Binding{
+		{Keys: down, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: typing},
+		{Keys: up, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: typing},
+	}
 }
 
 func (f *Form) typingBindings(fd *field) []kit.Binding {
 	const group = "Form"
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "done", Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
-	enter := kit.Binding{Keys: []string{"enter"}, Label: "accept", Help: "Accept the value.", Group: group, Intent: formDone, WhileTyping: true}
-	out := []kit.Binding{}
-	switch fd.Kind {
-	case FieldArea:
-		out = append(out, esc)
-	case FieldPick:
-		out = append(out, enter, esc)
-	default:
-		out = append(out, enter, esc,
-			kit.Binding{Keys: []string{"down"}, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, Hidden: true, WhileTyping: true},
-			kit.Binding{Keys: []string{"up"}, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, Hidden: true, WhileTyping: true})
+	out := []kit.Binding{esc}
+	if fd.Kind != FieldArea {
+		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Accept the value.", Group: group, Intent: formDone, WhileTyping: true}, esc}
+	}
+	if fd.Kind == FieldText {
+		out = append(out, fieldKeys([]string{"down"}, []string{"up"}, true)...)
 	}
 	if f.Dialog {
-		out = append(out,
-			kit.Binding{Keys: []string{"tab"}, Label: "next field", Help: "Go to the next field.", Group: group, Intent: formDown, WhileTyping: true, Hidden: fd.Kind != FieldArea},
-			kit.Binding{Keys: []string{"shift+tab"}, Label: "previous field", Help: "Go to the previous field.", Group: group, Intent: formUp, WhileTyping: true, Hidden: true})
+		tab := fieldKeys([]string{"tab"}, []string{"shift+tab"}, true)
+		tab[0].Hidden = fd.Kind != FieldArea
+		out = append(out, tab...)
 	}
 	return out
 }
@@ -103,7 +104,7 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 		}
 		fd.area, cmd = fd.area.Update(msg)
 	case FieldPick:
-		cmd = f.updatePick(fd, msg)
+		cmd = fd.list.update(msg)
 	}
 	return cmd, fd.value() != before
 }
@@ -162,32 +163,10 @@ func (f *Form) editText() tea.Cmd {
 	return nil
 }
 
-func (f *Form) updatePick(fd *field, msg tea.Msg) tea.Cmd {
-	if k, ok := msg.(tea.KeyPressMsg); ok {
-		switch k.String() {
-		case "up", "ctrl+p":
-			fd.list.Move(-1)
-			return nil
-		case "down", "ctrl+n":
-			fd.list.Move(1)
-			return nil
-		case "pgup", "pgdown":
-			fd.list.Update(msg)
-			return nil
-		}
-	}
-	query := fd.input.Value()
-	cmd := UpdateInput(&fd.input, msg)
-	if fd.input.Value() != query {
-		fd.filter(f.theme)
-	}
-	return cmd
-}
-
 func (f *Form) takePick(fd *field) tea.Cmd {
-	typed := fd.input.Value()
-	if fd.list.Cursor() < len(fd.shown) {
-		o := fd.Options[fd.shown[fd.list.Cursor()]]
+	typed := fd.list.input.Value()
+	if i, ok := fd.list.chosen(); ok {
+		o := fd.Options[i]
 		if o.Disabled != "" {
 			return kit.Warn(o.label() + ": " + o.Disabled)
 		}
@@ -201,45 +180,4 @@ func (f *Form) takePick(fd *field) tea.Cmd {
 	f.stop()
 	fd.check()
 	return nil
-}
-
-func (o Option) label() string {
-	if o.Label != "" {
-		return o.Label
-	}
-	return o.Value
-}
-
-type optionSource []Option
-
-func (s optionSource) String(i int) string { return s[i].label() + " " + s[i].Note }
-func (s optionSource) Len() int            { return len(s) }
-
-// filter lists the options that match the typed text.
-func (fd *field) filter(t *kit.Theme) {
-	if fd.Kind != FieldPick {
-		return
-	}
-	fd.shown = fd.shown[:0]
-	if q := fd.input.Value(); q == "" {
-		for i := range fd.Options {
-			fd.shown = append(fd.shown, i)
-		}
-	} else {
-		for _, m := range fuzzy.FindFrom(q, optionSource(fd.Options)) {
-			fd.shown = append(fd.shown, m.Index)
-		}
-	}
-	fd.list.SetCursor(0)
-	fd.list.SetRows(len(fd.shown), func(i int) []Cell {
-		o := fd.Options[fd.shown[i]]
-		text, ink := o.label(), t.Text
-		if o.Note != "" {
-			text += "  " + o.Note
-		}
-		if o.Disabled != "" {
-			text, ink = o.label()+"  ("+o.Disabled+")", t.Muted
-		}
-		return []Cell{{Text: text, Ink: ink}}
-	})
 }

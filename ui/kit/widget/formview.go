@@ -67,11 +67,7 @@ func (f *Form) labels(w int) int {
 func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 	t := f.theme
 	if fd.Kind == FieldNote {
-		var out []string
-		for _, l := range text.Wrap(text.CleanLines(fd.Value), w-1) {
-			out = append(out, " "+t.Muted.Render(l))
-		}
-		return out
+		return Indent(Wrapped(t.Muted, fd.Value, w-1))
 	}
 	mark, ink := " ", t.Muted
 	if on {
@@ -87,18 +83,18 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 		out = []string{head + f.valueText(fd, on, width)}
 	}
 	if on && f.editing && fd.Kind == FieldPick {
-		rows := max(min(len(fd.shown), pickRows), 1)
-		for l := range strings.SplitSeq(fd.list.Render(t, true, width, rows), "\n") {
+		rows := max(min(len(fd.list.shown), pickRows), 1)
+		for l := range strings.SplitSeq(fd.list.table.Render(t, true, width, rows), "\n") {
 			out = append(out, indent+l)
 		}
 	}
 	if fd.err != "" {
-		for _, l := range text.Wrap("✗ "+text.CleanLines(fd.err), width) {
-			out = append(out, indent+t.Bad.Render(l))
+		for _, l := range Wrapped(t.Bad, "✗ "+fd.err, width) {
+			out = append(out, indent+l)
 		}
 	} else if on && fd.Help != "" {
-		for _, l := range text.Wrap(text.CleanLines(fd.Help), width) {
-			out = append(out, indent+t.Muted.Render(l))
+		for _, l := range Wrapped(t.Muted, fd.Help, width) {
+			out = append(out, indent+l)
 		}
 	}
 	return out
@@ -152,8 +148,8 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 		return t.Text.Render(text.Cut(text.Clean(v), width))
 	case FieldPick:
 		if on && f.editing {
-			fd.input.SetWidth(width - 1)
-			return fd.input.View()
+			fd.list.input.SetWidth(width - 1)
+			return fd.list.input.View()
 		}
 		if fd.Value == "" {
 			return t.Placeholder.Render(text.Cut(fd.Placeholder, width))

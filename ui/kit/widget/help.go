@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -18,22 +16,9 @@ type HelpSection struct {
 
 // NewHelp makes the help page from bindings.
 func NewHelp(t *kit.Theme, sections []HelpSection) kit.Overlay {
-	return &help{theme: t, sections: sections}
-}
-
-type help struct {
-	theme    *kit.Theme
-	sections []HelpSection
-	top      int
-	page     int
-	width    int
-	lines    []string // of that width
-}
-
-// lay wraps the page to a width.
-func (h *help) lay(w int) {
-	if h.width != w {
-		h.width, h.lines = w, helpLines(h.theme, h.sections, w)
+	return &Page{
+		Heading: "Keys", Width: 88, Lines: func(w int) []string { return helpLines(t, sections, w) },
+		Closing: kit.Binding{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: kit.Close{}},
 	}
 }
 
@@ -62,10 +47,7 @@ func helpLines(t *kit.Theme, sections []HelpSection, w int) []string {
 				words += "  (not now: " + b.Disabled + ")"
 			}
 			head := "    " + t.KeyHint.Render(text.Fit(strings.Join(keyNames(b.Keys), " "), indent-5)) + " "
-			for _, l := range text.Wrap(words, max(w-indent, 20)) {
-				out = append(out, head+l)
-				head = text.Spaces(indent)
-			}
+			out = append(out, Hung(head, kit.Ink{}, words, max(w, indent+20))...)
 		}
 	}
 	return out
@@ -114,47 +96,4 @@ func keyNames(keys []string) []string {
 		out[i] = KeyName(k)
 	}
 	return out
-}
-
-func (h *help) Init() tea.Cmd { return nil }
-
-func (h *help) Title() string {
-	if h.page > 0 && h.top+h.page < len(h.lines) {
-		return "Keys · ↓ more"
-	}
-	return "Keys"
-}
-
-func (h *help) Size(w, sh int) (int, int) {
-	w = min(88, w-4)
-	h.lay(w)
-	return w, min(len(h.lines), sh-4)
-}
-
-func (h *help) Bindings() []kit.Binding {
-	return []kit.Binding{{Keys: []string{"esc", "?", "q"}, Label: "close", Help: "Close the help.", Intent: kit.Close{}}}
-}
-
-func (h *help) Update(msg tea.Msg) tea.Cmd {
-	by := 0
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		by, _ = Motion(msg.String(), max(h.page, 1), len(h.lines))
-	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			by = -3
-		case tea.MouseWheelDown:
-			by = 3
-		}
-	}
-	h.top = max(min(h.top+by, len(h.lines)-h.page), 0)
-	return nil
-}
-
-func (h *help) Render(w, rows int) string {
-	h.lay(w)
-	h.page = rows
-	h.top = max(min(h.top, len(h.lines)-rows), 0)
-	return Block(strings.Join(h.lines[h.top:min(h.top+rows, len(h.lines))], "\n"), w, rows)
 }

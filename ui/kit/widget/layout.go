@@ -124,9 +124,9 @@ func Pane(t *kit.Theme, title string, focused bool, w, h int, body string) strin
 	return b.String()
 }
 
-// Tile draws every area and joins them. The areas are ordered by column and leave no
+// tile draws every area and joins them. The areas are ordered by column and leave no
 // gaps. It also returns the regions of the frame.
-func Tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) {
+func tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) {
 	h := 0
 	for _, a := range areas {
 		h = max(h, a.Y+a.H)
@@ -145,26 +145,6 @@ func Tile(areas []kit.Area, draw func(a kit.Area) string) (string, kit.Regions) 
 
 // Inner is the size inside a pane of w×h.
 func Inner(w, h int) (iw, ih int) { return max(w-2, 0), max(h-2, 0) }
-
-// Ring is the focus of a view with several panes. The focused pane may be zoomed to the
-// whole tab.
-type Ring struct {
-	At     int
-	N      int
-	Zoomed bool
-}
-
-// Next moves the focus to the next pane.
-func (r *Ring) Next() { r.move(1) }
-
-// Prev moves the focus to the previous pane.
-func (r *Ring) Prev() { r.move(-1) }
-
-func (r *Ring) move(by int) {
-	if r.N > 0 {
-		r.At = ((r.At+by)%r.N + r.N) % r.N
-	}
-}
 
 // Over draws box on top of base with its left upper corner at x, y.
 func Over(base, box string, x, y int) string {

@@ -46,7 +46,7 @@ func (c *confirm) Guarded() bool { return true }
 
 func (c *confirm) Size(w, _ int) (int, int) {
 	ow := min(64, w-6)
-	return ow, len(text.Wrap(text.CleanLines(c.spec.Body), ow-2)) + 3
+	return ow, len(Wrapped(kit.Ink{}, c.spec.Body, ow-2)) + 3
 }
 
 func (c *confirm) Update(msg tea.Msg) tea.Cmd {
@@ -57,7 +57,7 @@ func (c *confirm) Update(msg tea.Msg) tea.Cmd {
 	if c.spec.View != "" {
 		intent = kit.Addressed{View: c.spec.View, Msg: intent}
 	}
-	return tea.Sequence(kit.Send(kit.Close{Overlay: c}), kit.Send(intent))
+	return tea.Sequence(kit.CloseOverlay(c), kit.Send(intent))
 }
 
 func (c *confirm) Bindings() []kit.Binding {
@@ -68,10 +68,7 @@ func (c *confirm) Bindings() []kit.Binding {
 }
 
 func (c *confirm) Render(w, h int) string {
-	lines := []string{""}
-	for _, l := range text.Wrap(text.CleanLines(c.spec.Body), w-2) {
-		lines = append(lines, " "+l)
-	}
+	lines := append([]string{""}, Indent(Wrapped(kit.Ink{}, c.spec.Body, w-2))...)
 	lines = append(lines, "", " "+c.theme.KeyHint.Render("y")+" "+c.theme.Bad.Render(c.spec.Yes)+
 		c.theme.Muted.Render("   ·   ")+c.theme.KeyHint.Render("n")+" no")
 	return Block(strings.Join(lines, "\n"), w, h)
@@ -82,9 +79,20 @@ type MenuItem struct {
 	Key   string // the key that picks it; empty means with the cursor only
 	Label string
 	Note  string
-	// Intent is sent to the menu's view; Disabled says why it cannot be picked.
+	// Intent is sent to the menu's view, a kit.Copy to the root; Disabled says why it
+	// cannot be picked.
 	Intent   tea.Msg
 	Disabled string
+}
+
+// CopyItem is the line of a menu that copies a text; what names it. An empty text cannot
+// be copied.
+func CopyItem(key, what, words string) MenuItem {
+	it := MenuItem{Key: key, Label: what, Note: text.Cut(text.Clean(words), 40), Intent: kit.Copy{What: what, Text: words}}
+	if words == "" {
+		it.Disabled = "there is none"
+	}
+	return it
 }
 
 // OpenMenu opens a short list of choices (a copy menu, a list of exports). The picked
@@ -131,7 +139,10 @@ func (m *menu) Update(msg tea.Msg) tea.Cmd {
 		if it.Disabled != "" {
 			return kit.Warn(it.Disabled)
 		}
-		return tea.Sequence(kit.Send(kit.Close{Overlay: m}), kit.SendTo(m.view, it.Intent))
+		if _, ok := it.Intent.(kit.Copy); ok {
+			return tea.Sequence(kit.CloseOverlay(m), kit.Send(it.Intent))
+		}
+		return tea.Sequence(kit.CloseOverlay(m), kit.SendTo(m.view, it.Intent))
 	default:
 		m.table.n = len(m.items)
 		m.table.Update(msg)
@@ -154,14 +165,8 @@ func (m *menu) Bindings() []kit.Binding {
 func (m *menu) Render(w, h int) string {
 	m.table.SetRows(len(m.items), func(i int) []Cell {
 		it := m.items[i]
-		ink, text := m.theme.Text, it.Label
-		if it.Note != "" {
-			text += "  " + it.Note
-		}
-		if it.Disabled != "" {
-			ink, text = m.theme.Muted, it.Label+"  ("+it.Disabled+")"
-		}
-		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, {Text: text, Ink: ink}}
+		o := Option{Label: it.Label, Note: it.Note, Disabled: it.Disabled}
+		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, o.cell(m.theme)}
 	})
 	return m.table.Render(m.theme, true, w, h)
 }

@@ -1,35 +1,96 @@
 package widget
 
 import (
+	"fmt"
+	"strings"
+
 	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
 )
 
-// ScrollBy returns how many lines a motion key or the wheel scrolls a pane without a
-// cursor; 0 for other messages.
-func ScrollBy(msg tea.Msg) int {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		switch msg.String() {
-		case "up", "k":
-			return -1
-		case "down", "j":
-			return 1
-		case "pgup", "ctrl+u", "ctrl+b":
-			return -8
-		case "pgdown", "ctrl+d", "ctrl+f", "space":
-			return 8
-		case "home", "g":
-			return -1 << 20
-		case "end", "G":
-			return 1 << 20
-		}
-	case tea.MouseWheelMsg:
-		if msg.Button == tea.MouseWheelUp {
-			return -3
-		}
-		if msg.Button == tea.MouseWheelDown {
-			return 3
-		}
+// Scroll is the position in a text that may be longer than its pane. The zero value is
+// at the beginning.
+type Scroll struct {
+	top  int // first line on screen
+	page int // lines that fit
+	n    int // lines of the text
+}
+
+// Update moves by a motion key or the mouse wheel; other messages change nothing.
+func (s *Scroll) Update(msg tea.Msg) {
+	by, _ := motionOf(msg, max(s.page, 1), s.n)
+	s.top = max(min(s.top+by, s.n-s.page), 0)
+}
+
+// End goes to the end of the text, whatever its length will be.
+func (s *Scroll) End() { s.top = 1 << 30 }
+
+// Visible returns the lines on screen, at most h, and keeps both sizes for the next
+// Update.
+func (s *Scroll) Visible(lines []string, h int) []string {
+	s.page, s.n = h, len(lines)
+	s.top = max(min(s.top, s.n-h), 0)
+	return lines[s.top:min(s.top+h, s.n)]
+}
+
+// More says how many lines are left below, as part of a title; "" for none.
+func (s *Scroll) More() string {
+	if more := s.n - s.page - s.top; more > 0 {
+		return fmt.Sprintf(" · %d more below", more)
 	}
-	return 0
+	return ""
+}
+
+// Pane draws lines of text in a pane of w×h cells. Its title says how many are left
+// below.
+func (s *Scroll) Pane(t *kit.Theme, title string, focused bool, w, h int, lines []string) string {
+	_, ih := Inner(w, h)
+	body := strings.Join(Indent(s.Visible(lines, ih)), "\n")
+	return Pane(t, title+s.More(), focused, w, h, body)
+}
+
+// Page is an overlay with a text that scrolls.
+type Page struct {
+	// Heading is the title, Width the preferred width, and Lines the text at a width.
+	Heading string
+	Width   int
+	Lines   func(w int) []string
+	// Closing is the binding that closes it.
+	Closing kit.Binding
+
+	at Scroll
+}
+
+// Init does nothing.
+func (p *Page) Init() tea.Cmd { return nil }
+
+// Title is the heading, and whether there is more below.
+func (p *Page) Title() string {
+	if p.at.More() != "" {
+		return p.Heading + " · ↓ more"
+	}
+	return p.Heading
+}
+
+// Size is the size of the text.
+func (p *Page) Size(w, h int) (int, int) {
+	w = min(p.Width, w-4)
+	return w, min(len(p.Lines(w)), h-4)
+}
+
+// Bindings close the page and scroll it.
+func (p *Page) Bindings() []kit.Binding {
+	return append([]kit.Binding{p.Closing}, MotionBindings()...)
+}
+
+// Update scrolls.
+func (p *Page) Update(msg tea.Msg) tea.Cmd {
+	p.at.Update(msg)
+	return nil
+}
+
+// Render draws the lines on screen.
+func (p *Page) Render(w, h int) string {
+	return Block(strings.Join(p.at.Visible(p.Lines(w), h), "\n"), w, h)
 }

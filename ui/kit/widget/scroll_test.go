@@ -1,6 +1,8 @@
 package widget
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
@@ -8,28 +10,35 @@ import (
 	"zonedeck/ui/kit"
 )
 
-func TestScrollByReadsMotionKeysAndTheWheel(t *testing.T) {
+func TestScrollStaysInsideTheText(t *testing.T) {
+	lines := strings.Split("abcdefghij", "")
+	var s Scroll
+	visible := func() string { return strings.Join(s.Visible(lines, 4), "") }
 	for _, c := range []struct {
-		name string
-		msg  tea.Msg
-		want int
+		name, want, more string
+		msg              tea.Msg
 	}{
-		{"j", tea.KeyPressMsg{Code: 'j', Text: "j"}, 1},
-		{"up", tea.KeyPressMsg{Code: tea.KeyUp}, -1},
-		{"a page down", tea.KeyPressMsg{Code: tea.KeyPgDown}, 8},
-		{"half a page up", tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}, -8},
-		{"the wheel", tea.MouseWheelMsg{Button: tea.MouseWheelDown}, 3},
-		{"another key", tea.KeyPressMsg{Code: 'x', Text: "x"}, 0},
-		{"another message", kit.Tick{}, 0},
+		{"the beginning", "abcd", " · 6 more below", kit.Tick{}},
+		{"j", "bcde", " · 5 more below", tea.KeyPressMsg{Code: 'j', Text: "j"}},
+		{"a page down", "fghi", " · 1 more below", tea.KeyPressMsg{Code: tea.KeyPgDown}},
+		{"half a page up", "defg", " · 3 more below", tea.KeyPressMsg{Code: 'u', Mod: tea.ModCtrl}},
+		{"the wheel", "ghij", "", tea.MouseWheelMsg{Button: tea.MouseWheelDown}},
+		{"beyond the end", "ghij", "", tea.KeyPressMsg{Code: 'j', Text: "j"}},
+		{"another key", "ghij", "", tea.KeyPressMsg{Code: 'x', Text: "x"}},
+		{"home", "abcd", " · 6 more below", tea.KeyPressMsg{Code: tea.KeyHome}},
+		{"G", "ghij", "", tea.KeyPressMsg{Code: 'G', Text: "G"}},
 	} {
-		if got := ScrollBy(c.msg); got != c.want {
-			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		visible()
+		s.Update(c.msg)
+		if got := visible(); got != c.want || s.More() != c.more {
+			t.Errorf("%s: %q and %q, want %q and %q", c.name, got, s.More(), c.want, c.more)
 		}
 	}
-	if top := max(0, 500+ScrollBy(tea.KeyPressMsg{Code: tea.KeyHome})); top != 0 {
-		t.Errorf("home leaves the first line at %d", top)
+	s = Scroll{}
+	if s.End(); !slices.Equal(s.Visible(lines[:6], 4), lines[2:6]) {
+		t.Error("End does not show the end of a text drawn later")
 	}
-	if top := 3 + ScrollBy(tea.KeyPressMsg{Code: 'G', Text: "G"}); top < 1<<20 {
-		t.Errorf("G goes to line %d, not behind the last", top)
+	if got := s.Visible(lines[:2], 4); len(got) != 2 {
+		t.Errorf("a short text shows %d lines", len(got))
 	}
 }

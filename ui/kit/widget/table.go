@@ -98,25 +98,11 @@ func (t *Table) Move(by int) { t.SetCursor(t.cursor + by) }
 // Update moves the cursor by keys (vim and arrows) and the mouse wheel. It reports
 // whether it handled the message.
 func (t *Table) Update(msg tea.Msg) bool {
-	switch msg := msg.(type) {
-	case tea.KeyPressMsg:
-		by, ok := Motion(msg.String(), max(t.page, 1), t.n)
-		if ok {
-			t.Move(by)
-		}
-		return ok
-	case tea.MouseWheelMsg:
-		switch msg.Button {
-		case tea.MouseWheelUp:
-			t.Move(-3)
-		case tea.MouseWheelDown:
-			t.Move(3)
-		default:
-			return false
-		}
-		return true
+	by, ok := motionOf(msg, max(t.page, 1), t.n)
+	if ok {
+		t.Move(by)
 	}
-	return false
+	return ok
 }
 
 // Click moves the cursor to the row drawn on line y of the table (0 is the header). It
@@ -130,6 +116,28 @@ func (t *Table) Click(y int) bool {
 	}
 	t.SetCursor(t.top + y)
 	return true
+}
+
+// motionOf reads a vertical motion key or the mouse wheel.
+func motionOf(msg tea.Msg, page, n int) (by int, ok bool) {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		return Motion(msg.String(), page, n)
+	case tea.MouseWheelMsg:
+		return Wheel(msg)
+	}
+	return 0, false
+}
+
+// Wheel is how many rows a turn of the mouse wheel moves.
+func Wheel(msg tea.MouseWheelMsg) (by int, ok bool) {
+	switch msg.Button {
+	case tea.MouseWheelUp:
+		return -3, true
+	case tea.MouseWheelDown:
+		return 3, true
+	}
+	return 0, false
 }
 
 // Motion reads a vertical motion key.
@@ -202,7 +210,7 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 	b.Grow(w * h * 2)
 	rows := h
 	if t.headed() {
-		b.WriteString(th.Muted.Render(text.Fit(" "+t.line(widths, nil), w)))
+		b.WriteString(th.Muted.Render(text.Fit(" "+t.line(widths, nil, false), w)))
 		rows--
 	}
 	t.page = max(rows, 1)
@@ -243,56 +251,38 @@ func (t *Table) headed() bool {
 
 func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, widths []int, w int, focused bool) {
 	cells := t.row(i)
-	if i == t.cursor {
-		ink := th.SelectedBlur
-		if focused {
-			ink = th.Selected
-		}
-		b.WriteString(ink.Render(text.Fit("›"+t.line(widths, cells), w)))
+	if i != t.cursor {
+		b.WriteString(" " + t.line(widths, cells, true) + text.Spaces(w-1-cellsOf(widths)))
 		return
 	}
-	b.WriteByte(' ')
-	used := 1
-	first := true
-	for c, width := range widths {
-		if width == 0 {
-			continue
-		}
-		if !first {
-			b.WriteByte(' ')
-			used++
-		}
-		first = false
-		if c < len(cells) {
-			b.WriteString(cells[c].Ink.Render(t.cell(c, width, cells[c].Text)))
-		} else {
-			b.WriteString(text.Spaces(width))
-		}
-		used += width
+	ink := th.SelectedBlur
+	if focused {
+		ink = th.Selected
 	}
-	b.WriteString(text.Spaces(w - used))
+	b.WriteString(ink.Render(text.Fit("›"+t.line(widths, cells, false), w)))
 }
 
-// line is the unstyled text of a row, or of the header if cells is nil.
-func (t *Table) line(widths []int, cells []Cell) string {
+// line is the text of a row, or of the header if cells is nil, in the cells' inks or
+// without.
+func (t *Table) line(widths []int, cells []Cell, inked bool) string {
 	var b strings.Builder
-	first := true
 	for c, width := range widths {
 		if width == 0 {
 			continue
 		}
-		if !first {
+		if b.Len() > 0 {
 			b.WriteByte(' ')
 		}
-		first = false
-		text := t.Columns[c].Title
-		if cells != nil {
-			text = ""
-			if c < len(cells) {
-				text = cells[c].Text
-			}
+		switch {
+		case cells == nil:
+			b.WriteString(t.cell(c, width, t.Columns[c].Title))
+		case c >= len(cells):
+			b.WriteString(text.Spaces(width))
+		case inked:
+			b.WriteString(cells[c].Ink.Render(t.cell(c, width, cells[c].Text)))
+		default:
+			b.WriteString(t.cell(c, width, cells[c].Text))
 		}
-		b.WriteString(t.cell(c, width, text))
 	}
 	return b.String()
 }
@@ -305,23 +295,24 @@ func (t *Table) cell(c, width int, words string) string {
 	return text.Fit(words, width)
 }
 
+// cellsOf is the width of a row with columns of these widths, and a blank between two.
+func cellsOf(widths []int) int {
+	sum := 0
+	for _, n := range widths {
+		if n > 0 {
+			sum += n + 1
+		}
+	}
+	return max(sum-1, 0)
+}
+
 // widths decides how wide the columns are; 0 drops one.
 func (t *Table) widths(w int) []int {
 	out := make([]int, len(t.Columns))
 	for i, c := range t.Columns {
 		out[i] = max(c.Width, 1)
 	}
-	need := func() int {
-		sum, cols := 0, 0
-		for _, n := range out {
-			if n > 0 {
-				sum += n
-				cols++
-			}
-		}
-		return sum + max(cols-1, 0)
-	}
-	for need() > w {
+	for cellsOf(out) > w {
 		worst, at := 0, -1
 		for i, c := range t.Columns {
 			if out[i] > 0 && c.Priority > worst {
@@ -339,7 +330,7 @@ func (t *Table) widths(w int) []int {
 			flex++
 		}
 	}
-	left := w - need()
+	left := w - cellsOf(out)
 	for i, c := range t.Columns {
 		if left <= 0 || flex == 0 {
 			break

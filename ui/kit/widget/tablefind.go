@@ -46,9 +46,21 @@ func (f *TableFind) CapturingText() bool { return f.typing }
 // Active reports whether there is a query; n, N and esc then belong to the search.
 func (f *TableFind) Active() bool { return f.typing || f.query != "" }
 
-// Bindings are the search keys that work now. While the search is active a view puts
-// them before its own, so that n is the next match.
-func (f *TableFind) Bindings() []kit.Binding {
+// With adds the search keys that work now to the keys of a view. While the query is
+// typed there are no others; while the search is active its keys come first, so that n
+// is the next match.
+func (f *TableFind) With(view ...kit.Binding) []kit.Binding {
+	switch {
+	case f.typing:
+		return f.bindings()
+	case f.Active():
+		return append(f.bindings(), view...)
+	default:
+		return append(view, f.bindings()...)
+	}
+}
+
+func (f *TableFind) bindings() []kit.Binding {
 	const group = "Search"
 	switch {
 	case f.typing:
@@ -94,7 +106,7 @@ func (f *TableFind) act(t *Table, i findIntent) tea.Cmd {
 	switch i {
 	case findOpen:
 		f.typing, f.query, f.from, f.match, f.count = true, "", t.Cursor(), 0, 0
-		f.input.SetValue("")
+		f.input = NewInput(f.theme) // the theme may have changed
 		return f.input.Focus()
 	case findTake:
 		f.typing = false
@@ -165,16 +177,15 @@ func (t *Table) matches(i int, query string) bool {
 
 // Render draws the table as exactly h lines of w cells, with an active search below.
 func (f *TableFind) Render(t *Table, focused bool, w, h int) string {
-	line := f.Line(w)
+	line := f.line(w)
 	if line == "" {
 		return t.Render(f.theme, focused, w, h)
 	}
 	return Stack(t.Render(f.theme, focused, w, h-1), line)
 }
 
-// Line is the search in one line of w cells, to be drawn below the table; empty if
-// there is no search.
-func (f *TableFind) Line(w int) string {
+// line is the search in one line of w cells; empty if there is no search.
+func (f *TableFind) line(w int) string {
 	if !f.Active() {
 		return ""
 	}

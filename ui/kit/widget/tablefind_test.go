@@ -16,7 +16,7 @@ import (
 func findKeys(f *TableFind, t *Table, keys ...string) {
 	for _, k := range keys {
 		var msg tea.Msg = tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
-		if b, ok := kit.Find(f.Bindings(), k, f.CapturingText()); ok {
+		if b, ok := kit.Find(f.With(), k, f.CapturingText()); ok {
 			msg = b.Intent
 		}
 		f.Update(t, msg)
@@ -45,12 +45,12 @@ func TestTableFind(t *testing.T) {
 	}
 	for _, s := range steps {
 		findKeys(&f, &table, s.keys...)
-		line := strings.Join(strings.Fields(uitest.Plain(f.Line(60))), " ")
+		line := strings.Join(strings.Fields(uitest.Plain(f.line(60))), " ")
 		if table.Cursor() != s.row || !strings.Contains(line, s.line) || s.line == "" && line != "" {
 			t.Errorf("%s: on row %d with %q, want row %d and %q", s.why, table.Cursor(), line, s.row, s.line)
 		}
 	}
-	if _, ok := kit.Find(f.Bindings(), "n", false); ok {
+	if _, ok := kit.Find(f.With(), "n", false); ok {
 		t.Error("n belongs to the search that ended")
 	}
 }

@@ -1,0 +1,91 @@
+package kit
+
+import (
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// ClassWord names an outcome in at most 17 cells: its class or, outside the documented
+// classes, its cause. Without a class it is "no result".
+func ClassWord(c model.Class, cause model.Cause) string {
+	switch {
+	case c == "":
+		return "no result"
+	case c != model.ClassOutside:
+		return c.Label()
+	case cause != "":
+		return strings.ReplaceAll(string(cause), "_", " ")
+	default:
+		return "outside"
+	}
+}
+
+// StepKey is the key of a next step, the same in every tab; empty if the step is only
+// advice.
+func StepKey(a model.Action) string {
+	switch a {
+	case model.ActionRetry:
+		return "r"
+	case model.ActionSlowDown:
+		return "s"
+	case model.ActionTryUnlocker:
+		return "u"
+	case model.ActionTryBrowser:
+		return "b"
+	case model.ActionCheckKey:
+		return "K"
+	case model.ActionCheckLogin, model.ActionTrustCA:
+		return "L"
+	case model.ActionRaiseTimeout:
+		return "T"
+	case model.ActionCheckZone, model.ActionFixRequest:
+		return "f"
+	case model.ActionMakeJob:
+		return "J"
+	case model.ActionTwin:
+		return "t"
+	default:
+		return ""
+	}
+}
+
+// StepHelp describes a next step and says if service.md recommends it.
+func StepHelp(s model.Step) string {
+	if s.Documented {
+		return s.Text + " (service.md 7)"
+	}
+	return s.Text
+}
+
+// StepProduct is the product that a step suggests, or empty.
+func StepProduct(a model.Action) model.Product {
+	switch a {
+	case model.ActionTryUnlocker:
+		return model.ProductUnlocker
+	case model.ActionTryBrowser:
+		return model.ProductBrowser
+	default:
+		return model.ProductUnknown
+	}
+}
+
+// Pause is how long "slow down" waits: as long as the answer asks for, up to five
+// minutes, or the longest of the example delays in service.md 8.
+func Pause(d model.Diagnosis) time.Duration {
+	if d.RetryAfter > 0 {
+		return min(d.RetryAfter, 5*time.Minute)
+	}
+	return 5 * time.Second
+}
+
+// ZoneOf finds the first zone of a product.
+func ZoneOf(zones []model.Zone, p model.Product) (model.Zone, bool) {
+	for _, z := range zones {
+		if z.Product == p {
+			return z, true
+		}
+	}
+	return model.Zone{}, false
+}

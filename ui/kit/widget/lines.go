@@ -1,0 +1,60 @@
+package widget
+
+import (
+	"strings"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Wrapped breaks remote or own text into lines of at most w cells (at least 8), all in
+// one ink. Line breaks of the text stay.
+func Wrapped(ink kit.Ink, words string, w int) []string {
+	out := text.Wrap(text.CleanLines(words), max(w, 8))
+	for i := range out {
+		out[i] = ink.Render(out[i])
+	}
+	return out
+}
+
+// Hung puts head, which may be styled, before the first line of a text and indents the
+// others by its width. All lines together are w cells wide.
+func Hung(head string, ink kit.Ink, words string, w int) []string {
+	width := text.Width(head)
+	out := text.Wrap(text.Clean(words), max(w-width, 8))
+	for i := range out {
+		out[i] = head + ink.Render(out[i])
+		head = text.Spaces(width)
+	}
+	return out
+}
+
+// Fact is a value after its name, in a column of 10 cells.
+func Fact(t *kit.Theme, name, value string, w int) []string {
+	return Hung(t.Muted.Render(text.Fit(name, 10)), kit.Ink{}, value, w)
+}
+
+// Indent puts a blank before every line.
+func Indent(lines []string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = " " + l
+	}
+	return out
+}
+
+// Foot is a rule of w cells with lines below it: what a list says about its selected
+// row.
+func Foot(t *kit.Theme, w int, lines ...string) []string {
+	out := []string{t.Border.Render(strings.Repeat("─", w))}
+	for _, l := range lines {
+		out = append(out, " "+text.Cut(text.Clean(l), w-2))
+	}
+	return out
+}
+
+// Trouble fills a pane with the reason why there is nothing else to show, and hint, a
+// line about what to do.
+func Trouble(t *kit.Theme, why, hint string, w, h int) string {
+	return Block("\n "+t.Bad.Render("✗ ")+text.Cut(text.Clean(why), w-4)+"\n   "+hint, w, h)
+}

@@ -1,0 +1,67 @@
+package widget
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// Panes are the panes of a tab: the one with the focus may be zoomed to the whole tab.
+type Panes struct {
+	At     int // the pane with the focus, from 0
+	N      int // how many there are
+	Zoomed bool
+	drawn  kit.Regions
+}
+
+// paneIntent is the meaning of a key that moves between panes.
+type paneIntent int
+
+const (
+	paneNext paneIntent = iota
+	panePrevious
+	paneZoom
+)
+
+// Bindings are the keys that move between panes; with typing, they act while text is
+// typed too.
+func (p *Panes) Bindings(typing bool) []kit.Binding {
+	const group = "Panes"
+	return []kit.Binding{
+		{Keys: []string{"tab"}, Label: "pane", Help: "Go to the next pane.", Group: group, Intent: paneNext, WhileTyping: typing},
+		{Keys: []string{"shift+tab"}, Label: "previous pane", Help: "Go to the previous pane.", Group: group, Intent: panePrevious, WhileTyping: typing, Hidden: true},
+		{Keys: []string{"z"}, Label: "zoom", Help: "Give the focused pane the whole tab, or take it back.", Group: group, Intent: paneZoom, Hidden: true},
+	}
+}
+
+// Update handles the intents of Bindings. It reports whether it handled the message.
+func (p *Panes) Update(msg tea.Msg) bool {
+	i, ok := msg.(paneIntent)
+	if !ok {
+		return false
+	}
+	switch i {
+	case paneNext:
+		p.At = (p.At + 1) % p.N
+	case panePrevious:
+		p.At = (p.At + p.N - 1) % p.N
+	case paneZoom:
+		p.Zoomed = !p.Zoomed
+	}
+	return true
+}
+
+// Draw draws the panes at w by h in their areas, which are ordered by column and leave
+// no gaps; a zoomed pane fills the tab. It keeps the areas for At.
+func (p *Panes) Draw(w, h int, areas func(w, h int) []kit.Area, draw func(a kit.Area) string) string {
+	list := []kit.Area{{Pane: p.At, W: w, H: h}}
+	if !p.Zoomed {
+		list = areas(w, h)
+	}
+	var frame string
+	frame, p.drawn = tile(list, draw)
+	return frame
+}
+
+// Under is the pane under the pointer, as drawn last; false if there is none.
+func (p *Panes) Under(m tea.Mouse) (kit.Hit, bool) { return p.drawn.At(m.X, m.Y) }

@@ -1,0 +1,125 @@
+package widget
+
+import (
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"zonedeck/ui/kit"
+)
+
+// picker is a list that is filtered while one types: of a Finder, and of a form's pick.
+type picker struct {
+	theme   *kit.Theme
+	input   textinput.Model
+	table   Table
+	options []Option
+	shown   []int // the options that match
+}
+
+func newPicker(t *kit.Theme, placeholder string) picker {
+	p := picker{theme: t, input: NewInput(t)}
+	p.input.Placeholder = placeholder
+	p.table.Columns = []Column{{Width: 10, Flex: true}}
+	p.table.Empty = "nothing matches"
+	return p
+}
+
+// set replaces the options. The cursor stays on its option.
+func (p *picker) set(options []Option) {
+	selected := ""
+	if i, ok := p.chosen(); ok {
+		selected = p.options[i].Value
+	}
+	p.options = options
+	p.filter()
+	p.selectValue(selected)
+}
+
+func (p *picker) selectValue(value string) {
+	for i, at := range p.shown {
+		if p.options[at].Value == value {
+			p.table.SetCursor(i)
+		}
+	}
+}
+
+// chosen is the index of the option under the cursor; false if none matches.
+func (p *picker) chosen() (int, bool) {
+	if i := p.table.Cursor(); i < len(p.shown) {
+		return p.shown[i], true
+	}
+	return 0, false
+}
+
+// String and Len make the options a source for the fuzzy search.
+func (p *picker) String(i int) string { return p.options[i].label() + " " + p.options[i].Note }
+func (p *picker) Len() int            { return len(p.options) }
+
+// filter lists the options that match the typed text, all of them in their order if
+// there is none.
+func (p *picker) filter() {
+	p.shown = p.shown[:0]
+	if query := strings.TrimSpace(p.input.Value()); query != "" {
+		for _, m := range fuzzy.FindFrom(query, p) {
+			p.shown = append(p.shown, m.Index)
+		}
+	} else {
+		for i := range p.options {
+			p.shown = append(p.shown, i)
+		}
+	}
+	p.table.SetCursor(0)
+	p.table.SetRows(len(p.shown), func(i int) []Cell {
+		o := p.options[p.shown[i]]
+		return []Cell{o.cell(p.theme), {Text: o.Hint, Ink: p.theme.KeyHint}}
+	})
+}
+
+// update moves the cursor, or types and filters.
+func (p *picker) update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "ctrl+p":
+			p.table.Move(-1)
+			return nil
+		case "down", "ctrl+n":
+			p.table.Move(1)
+			return nil
+		case "pgup", "pgdown":
+			p.table.Update(msg)
+			return nil
+		}
+	case tea.MouseWheelMsg:
+		p.table.Update(msg)
+		return nil
+	}
+	before := p.input.Value()
+	cmd := UpdateInput(&p.input, msg)
+	if p.input.Value() != before {
+		p.filter()
+	}
+	return cmd
+}
+
+func (o Option) label() string {
+	if o.Label != "" {
+		return o.Label
+	}
+	return o.Value
+}
+
+// cell shows the option with its note, or with the reason why it cannot be chosen.
+func (o Option) cell(t *kit.Theme) Cell {
+	switch {
+	case o.Disabled != "":
+		return Cell{Text: o.label() + "  (" + o.Disabled + ")", Ink: t.Muted}
+	case o.Note != "":
+		return Cell{Text: o.label() + "  " + o.Note, Ink: t.Text}
+	default:
+		return Cell{Text: o.label(), Ink: t.Text}
+	}
+}
