@@ -205,7 +205,7 @@ func TestAFailedTestShowsEvidenceAndNextSteps(t *testing.T) {
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Press("t")
 		s.After(6 * time.Second)
-		s.Expect("✗ outside the documented classes", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   [L] check the zone's password")
+		s.Expect("✗ login rejected · CONNECT 407", "The proxy refused the login.", "CONNECT answered 407", "(wrong_password)", "do next   [L] check the zone's password")
 	})
 }
 
