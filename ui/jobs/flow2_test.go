@@ -66,7 +66,7 @@ func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
 	})
 }
 
-func TestTheSameInputsWithinTheHourAskFirst(t *testing.T) {
+func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		for range 2 {
@@ -93,14 +93,14 @@ func TestTheSameInputsWithinTheHourAskFirst(t *testing.T) {
 	})
 }
 
-func TestALedgerThatCannotBeAskedHoldsTheLaunchBack(t *testing.T) {
+func TestALedgerThatCannotBeSearchedStopsTheLaunch(t *testing.T) {
 	f := &fakeLedger{sameErr: errors.New("database is locked")}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
 		s.Press("ctrl+s", "ctrl+s")
 		s.Expect("cannot be searched for the same inputs: database is locked")
 		if len(f.triggered) != 0 {
-			t.Fatal("it was sent all the same")
+			t.Fatal("it was sent nevertheless")
 		}
 	})
 }
@@ -116,16 +116,16 @@ func TestALaunchThatFailsStaysInTheDialogAndSaysWhy(t *testing.T) {
 }
 
 func TestRecordsUpToABadOneAreShown(t *testing.T) {
-	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is no JSON"), records: model.RecordTable{
+	f := &fakeLedger{jobs: []model.Job{readyJob()}, recordsErr: errors.New("record 2 is not JSON"), records: model.RecordTable{
 		Columns: []model.RecordColumn{{Name: "title", Type: "text", Filled: 1}}, Rows: [][]string{{"A chair"}}, Total: -1,
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("p")
-		s.Expect("A chair", "! the rest cannot be shown: record 2 is no JSON")
+		s.Expect("A chair", "! the rest cannot be shown: record 2 is not JSON")
 	})
 }
 
-func TestAKeyThatMayNotIsRefusedBeforeAnythingIsSent(t *testing.T) {
+func TestAKeyWithoutThePermissionIsRefusedBeforeAnythingIsSent(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
@@ -255,7 +255,7 @@ func TestOnlyAFewJobsAreFollowedAtATimeAndAllInTheEnd(t *testing.T) {
 	})
 }
 
-func TestAWatchThatEndsEarlyIsTakenUpByHand(t *testing.T) {
+func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 	f := &fakeLedger{
 		jobs:     []model.Job{{ID: "a", Snapshot: "sd_a", Profile: "acme", Dataset: "d", State: model.JobRunning, Inputs: 4}},
 		watchErr: errors.New("the service cannot be reached"),
@@ -336,7 +336,7 @@ func TestALedgerThatCannotBeReadSaysSoAndRecovers(t *testing.T) {
 	})
 }
 
-func TestQuittingAsksWhileALaunchIsOnItsWay(t *testing.T) {
+func TestQuittingAsksWhileAJobIsBeingSent(t *testing.T) {
 	f := &fakeLedger{slow: 10 * time.Second}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		fillDialog(s, "https://a.test/1")
@@ -347,6 +347,20 @@ func TestQuittingAsksWhileALaunchIsOnItsWay(t *testing.T) {
 			t.Fatal("it quit without asking")
 		}
 	})
+}
+
+func TestTheListBehindTheDialogSaysThatAJobIsBeingSent(t *testing.T) {
+	for _, earlier := range [][]model.Job{nil, {readyJob()}} {
+		flow(t, &fakeLedger{slow: 10 * time.Second, jobs: earlier}, "brightdata", 120, 40, func(s *uitest.Screen) {
+			fillDialog(s, "https://a.test/1")
+			s.ExpectNot("being sent")
+			s.Press("ctrl+s", "ctrl+s")
+			s.Expect("a job is being sent")
+			s.ExpectNot("no jobs yet")
+			s.After(12 * time.Second)
+			s.ExpectNot("being sent")
+		})
+	}
 }
 
 func TestLayouts(t *testing.T) {

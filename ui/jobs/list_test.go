@@ -56,7 +56,7 @@ func TestThePathOfADownloadIsShownInFull(t *testing.T) {
 	})
 }
 
-func TestACanceledJobIsNotSaidToRun(t *testing.T) {
+func TestACancelledJobIsNotShownAsRunning(t *testing.T) {
 	j := readyJob()
 	j.State, j.Wire = model.JobCanceled, "running"
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
@@ -64,7 +64,7 @@ func TestACanceledJobIsNotSaidToRun(t *testing.T) {
 	})
 }
 
-func TestWithTheContractAloneTheDialogSaysWhatIsNotSentAndNotPossible(t *testing.T) {
+func TestWithTheContractAloneTheDialogSaysWhatIsNotSentOrPossible(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
 		s.Press("n")
@@ -87,7 +87,7 @@ func TestWithTheContractAloneTheDialogSaysWhatIsNotSentAndNotPossible(t *testing
 	})
 }
 
-func TestInputsThatGaveNoRecordAreSaid(t *testing.T) {
+func TestInputsWithoutARecordAreCounted(t *testing.T) {
 	j := readyJob()
 	j.Inputs, j.Done, j.Records = 40, 40, 12
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {

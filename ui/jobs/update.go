@@ -215,19 +215,11 @@ func (m *Model) put(j model.Job) {
 // fill sorts the jobs, newest first, and passes them to the table.
 func (m *Model) fill() {
 	slices.SortStableFunc(m.ledger.jobs, func(a, b model.Job) int { return b.Created.Compare(a.Created) })
-	m.ledger.table.Empty = m.emptyText()
 	ids := make([]string, len(m.ledger.jobs)) // fixed: the table asks for the key of the old cursor's row
 	for i, j := range m.ledger.jobs {
 		ids[i] = j.ID
 	}
 	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
-}
-
-func (m *Model) emptyText() string {
-	if !m.ledger.loaded {
-		return "reading the ledger…"
-	}
-	return "no jobs yet: n launches one"
 }
 
 func (m *Model) toWanted() {

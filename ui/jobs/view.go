@@ -25,6 +25,9 @@ func (m *Model) Render(w, h int) string {
 	})
 }
 
+// sending is shown in the list until the job that is being sent is in it.
+const sending = "a job is being sent"
+
 func (m *Model) renderList(w, h int) string {
 	t, focused := m.deps.Theme, m.panes.At == paneList
 	iw, ih := widget.Inner(w, h)
@@ -35,6 +38,17 @@ func (m *Model) renderList(w, h int) string {
 	title := "Jobs"
 	if n := len(m.ledger.jobs); n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
+		if m.work.trigger.Running() {
+			title += " · " + sending
+		}
+	}
+	switch {
+	case m.work.trigger.Running():
+		m.ledger.table.Empty = sending
+	case !m.ledger.loaded:
+		m.ledger.table.Empty = "reading the ledger…"
+	default:
+		m.ledger.table.Empty = "no jobs yet: n launches one"
 	}
 	if older := m.ledger.total - maxListed; older > 0 {
 		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", len(m.ledger.jobs), older)
