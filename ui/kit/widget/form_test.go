@@ -304,3 +304,16 @@ func TestTheChoiceThatIsTakenIsSeen(t *testing.T) {
 		}
 	}
 }
+
+func TestAMenuIsWideEnoughForItsReasons(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	var open kit.Open
+	uitest.Settle(t, OpenMenu(th, "Copy", kit.Keys, []MenuItem{CopyItem("f", "fingerprint", "")}), func(m tea.Msg) tea.Cmd {
+		open, _ = m.(kit.Open)
+		return nil
+	})
+	w, h := open.Overlay.Size(80, 24)
+	if got := uitest.Plain(open.Overlay.Render(w, h)); !strings.Contains(got, "fingerprint  (there is none)") {
+		t.Errorf("drawn as %q", got)
+	}
+}

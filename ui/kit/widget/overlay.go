@@ -111,6 +111,10 @@ type menu struct {
 	table Table
 }
 
+func (it MenuItem) option() Option {
+	return Option{Label: it.Label, Note: it.Note, Disabled: it.Disabled}
+}
+
 type menuPick struct{ at int }
 
 func (m *menu) Init() tea.Cmd { return nil }
@@ -120,7 +124,7 @@ func (m *menu) Title() string { return m.title }
 func (m *menu) Size(w, h int) (int, int) {
 	widest := text.Width(m.title) + 8
 	for _, it := range m.items {
-		widest = max(widest, text.Width(it.Label)+text.Width(it.Note)+10)
+		widest = max(widest, text.Width(it.option().cell(m.theme).Text)+8)
 	}
 	return min(widest, w-6), min(len(m.items), h-6)
 }
@@ -165,8 +169,7 @@ func (m *menu) Bindings() []kit.Binding {
 func (m *menu) Render(w, h int) string {
 	m.table.SetRows(len(m.items), func(i int) []Cell {
 		it := m.items[i]
-		o := Option{Label: it.Label, Note: it.Note, Disabled: it.Disabled}
-		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, o.cell(m.theme)}
+		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, it.option().cell(m.theme)}
 	})
 	return m.table.Render(m.theme, true, w, h)
 }
