@@ -194,7 +194,7 @@ func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
 		}
 		s.Expect("- canceled")
 		s.Press("c")
-		s.ExpectToast("the job is canceled")
+		s.Expect("the job is canceled")
 	})
 }
 
@@ -217,7 +217,7 @@ func TestDownloadAndPreview(t *testing.T) {
 		if len(f.formats) != 1 || f.formats[0] != "ndjson" {
 			t.Fatalf("formats %v", f.formats)
 		}
-		s.ExpectToast("downloaded 18.2 KB to /tmp/downloads/job-9.json")
+		s.Expect("downloaded 18.2 KB to /tmp/downloads/job-9.json")
 	})
 }
 
@@ -228,7 +228,7 @@ func TestTheContractAloneCannotFollowAndSaysWhy(t *testing.T) {
 	flow(t, f, "documented", 120, 40, func(s *uitest.Screen) {
 		s.Expect("not followed: the contract shows no way")
 		s.Press("c")
-		s.ExpectToast("the contract shows no way to ask for a job's state or result")
+		s.Expect("the contract shows no way to ask for a job's state or result")
 		if f.follows() != 0 {
 			t.Fatal("it was followed")
 		}
@@ -262,7 +262,7 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.After(50 * time.Millisecond) // a stream delivers 20 times a second: the beginning, then the end
-		s.ExpectToast("following sd_a ended: the service cannot be reached")
+		s.Expect("following sd_a ended: the service cannot be reached")
 		s.Expect("not followed any more", "● running")
 		s.Press("r") // a reload does not start it by itself
 		if f.follows() != 1 {
@@ -285,7 +285,7 @@ func TestPastedAddressesOpenTheDialog(t *testing.T) {
 		s.Expect("2 inputs from what was pasted")
 		s.Press("esc")
 		s.Paste("hello there")
-		s.ExpectToast("not a list of addresses")
+		s.Expect("not a list of addresses")
 	})
 }
 
@@ -306,7 +306,7 @@ func TestAnotherTabOpensAJob(t *testing.T) {
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "b"}})
 		s.Expect("sd_b · gd_reviews", "dead pages")
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "zz"}})
-		s.ExpectToast("job zz is not in the ledger")
+		s.Expect("job zz is not in the ledger")
 	})
 }
 

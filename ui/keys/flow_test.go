@@ -217,7 +217,7 @@ func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
 		s.Press("enter")
 		s.Expect("etl  ✓ a call worked", "scraper  not seen")
 		s.Press("enter", "enter", "enter") // scraper, each, delete
-		s.ExpectToast("the rotation of prod is done")
+		s.Expect("the rotation of prod is done")
 		s.ExpectNot("Blast radius")
 		if _, running, err := r.rotations.Running("prod"); running || err != nil {
 			t.Fatalf("still running: %v", err)
@@ -230,7 +230,7 @@ func TestAStepIsTakenBackUntilTheRotationIsOver(t *testing.T) {
 		r := newRig(t, ownKey())
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
 		s.Press("R", "u")
-		s.ExpectToast("no step is done yet")
+		s.Expect("no step is done yet")
 		s.Press("enter")
 		s.Expect("[›] issue a new key")
 		s.Press("u")
@@ -268,7 +268,7 @@ func TestARefreshNamesWhatStops(t *testing.T) {
 		s.Press("X")
 		s.Expect("Give up the rotation?")
 		s.Press("y")
-		s.ExpectToast("was abandoned")
+		s.Expect("was abandoned")
 	})
 }
 
@@ -276,7 +276,7 @@ func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 100, 30)
 		s.Press("X")
-		s.ExpectToast("is not in the inventory: it comes with the profile")
+		s.Expect("is not in the inventory: it comes with the profile")
 	})
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())
@@ -284,7 +284,7 @@ func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
 		s.Press("X")
 		s.Expect("It is used by: etl, scraper", "stays valid at the service")
 		s.Press("y")
-		s.ExpectToast("prod is removed from the inventory")
+		s.Expect("prod is removed from the inventory")
 		if _, ok := r.inventory.Get("prod"); ok {
 			t.Error("it is still there")
 		}
@@ -297,6 +297,6 @@ func TestAnotherTabOpensAKey(t *testing.T) {
 		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "old-admin"}})
 		s.Expect("? unknown  old-admin  ADMIN")
 		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "nobody"}})
-		s.ExpectToast("key nobody is not recorded")
+		s.Expect("key nobody is not recorded")
 	})
 }

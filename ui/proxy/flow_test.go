@@ -216,7 +216,7 @@ func TestATestCanBeStopped(t *testing.T) {
 		s.After(time.Second)
 		t.Log("\n" + s.Screen())
 		s.Press("t")
-		s.ExpectToast("a test is running")
+		s.Expect("a test is running")
 		s.Press("esc")
 		s.Expect("! stopped", "0 running")
 		if f.stopped != 1 {
@@ -253,7 +253,7 @@ func TestCopiesRefuseNoSecretAndAskForOne(t *testing.T) {
 		s.Expect("Copy the login", "password from $ZONEDECK_ZONE_PASSWORD")
 		t.Log("\n" + s.Screen())
 		s.Press("c")
-		s.ExpectToast("curl")
+		s.Expect("curl")
 		if f.revealed != 0 {
 			t.Fatal("a copy by reference fetched the password")
 		}
@@ -267,7 +267,7 @@ func TestCopiesRefuseNoSecretAndAskForOne(t *testing.T) {
 		if f.revealed != 1 {
 			t.Fatal("the password was not fetched after yes")
 		}
-		s.ExpectToast("URL with the password of residential_demo")
+		s.Expect("URL with the password of residential_demo")
 		s.ExpectNot(password)
 	})
 }
@@ -281,7 +281,7 @@ func TestAPastedLoginIsTakenApart(t *testing.T) {
 		s.Press("esc")
 		s.Expect("Use it in")
 		s.Paste("what is this")
-		s.ExpectToast("cannot be parsed")
+		s.Expect("cannot be parsed")
 	})
 }
 
@@ -296,7 +296,7 @@ func TestSeveralReadingsAreAllShown(t *testing.T) {
 		t.Log("\n" + s.Screen())
 		s.Expect("zone-res-eu-country-de", "the form holds reading 1 of 2")
 		s.Press("down", "enter")
-		s.ExpectToast("the form holds reading 2 of 2, zone res-eu-country-de")
+		s.Expect("the form holds reading 2 of 2, zone res-eu-country-de")
 	})
 }
 
@@ -306,7 +306,7 @@ func TestAProductWithoutNativeAccessSaysSo(t *testing.T) {
 		s.Send(kit.Goto{View: kit.Proxy, Msg: kit.OpenLogin{Zone: "serp_demo", Country: "de"}})
 		s.Expect("zone-serp_demo-country-de")
 		s.Press("t")
-		s.ExpectToast("search results (SERP) has no native access")
+		s.Expect("search results (SERP) has no native access")
 		if f.tests() != 0 {
 			t.Fatal("it was tested")
 		}
@@ -329,6 +329,6 @@ func TestBeforeTheEmulatorAnswers(t *testing.T) {
 		s := start(t, &fakeProber{}, profile.Profile{Name: "local", Local: true, Verify: true}, 80, 24)
 		s.Expect("starting the local emulator")
 		s.Press("t")
-		s.ExpectToast("still starting")
+		s.Expect("still starting")
 	})
 }

@@ -60,7 +60,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 		s.Press("t")
 		s.After(6 * time.Second)
 		s.Press("b")
-		s.ExpectToast("the profile has no remote browser zone")
+		s.Expect("the profile has no remote browser zone")
 		s.Press("u")
 		s.Expect("the form has zone unlocker1 now", "zone-unlocker1")
 		if f.tests() != 4 {
@@ -95,7 +95,7 @@ func TestWhatCannotBeReadSaysWhatCan(t *testing.T) {
 	} {
 		flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
 			s.Paste(pasted)
-			s.ExpectToast("cannot be parsed")
+			s.Expect("cannot be parsed")
 			s.Press("p")
 			s.Type(pasted)
 			s.Press("ctrl+s")
@@ -120,7 +120,7 @@ func TestWithTheContractAloneATestNeedsAPage(t *testing.T) {
 		s := start(t, f, p, 120, 40)
 		s.Expect("not now: write the test page")
 		s.Press("t")
-		s.ExpectToast("write the test page: the contract shows none")
+		s.Expect("write the test page: the contract shows none")
 		typeInto(s, 4, "https://example.com/")
 		s.Press("t")
 		if f.tests() != 1 || f.asked[0].Target != "https://example.com/" {

@@ -159,7 +159,7 @@ func TestACommonFaultIsOneChoiceAway(t *testing.T) {
 			s.Type("429 five")
 			s.Press("enter", "ctrl+s")
 			s.ExpectNot("Add a fault")
-			s.ExpectToast("fault-1 is set at the target")
+			s.Expect("fault-1 is set at the target")
 			if r := e.last(t); r.Point != "target" || r.What() != "too_fast retry_after=2s" || r.Where() != "times=5" {
 				t.Errorf("%+v", r)
 			}
@@ -201,7 +201,7 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 		s.Type("probability=0.5")
 		s.Press("ctrl+s")
 		s.ExpectNot("Add a fault")
-		s.ExpectToast("fault-1 is set at the api")
+		s.Expect("fault-1 is set at the api")
 		if r := e.last(t); r.What() != "cut after=512" || r.Where() != "zone=isp_demo path=/request from=3 probability=0.5" {
 			t.Errorf("%q %q", r.What(), r.Where())
 		}
@@ -217,7 +217,7 @@ func TestWhatAnotherPointDoesNotKnowIsNotSent(t *testing.T) {
 		s.Expect("(•) webhook", "late  the webhook waits")
 		s.ExpectNot("Zone", "Data set")
 		s.Press("ctrl+s")
-		s.ExpectToast("is set at the webhook")
+		s.Expect("is set at the webhook")
 		if r := e.last(t); r.Action != "late" || r.Fields["zone"] != "" || r.Fields["probability"] != "0.3" {
 			t.Errorf("%+v", r)
 		}
@@ -232,7 +232,7 @@ func TestARefusalKeepsTheForm(t *testing.T) {
 		e.set(func() { e.err = nil })
 		s.Press("ctrl+s")
 		s.ExpectNot("Add a fault")
-		s.ExpectToast("fault-1 is set")
+		s.Expect("fault-1 is set")
 	})
 }
 

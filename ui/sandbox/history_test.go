@@ -33,7 +33,7 @@ func TestAFetchThatIsGoneIsSaid(t *testing.T) {
 		b := open(t, 120, 40)
 		b.AllowError("f_gone")
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_gone"}})
-		b.ExpectToast("Fetch f_gone could not be opened: the journal has no such fetch")
+		b.Expect("Fetch f_gone could not be opened: the journal has no such fetch")
 	})
 }
 

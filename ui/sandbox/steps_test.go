@@ -80,8 +80,8 @@ func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
 		b.Press("y")
 		b.Expect("no result yet", "request as curl", "secrets from the environment")
 		b.Press("c")
-		b.ExpectToast("curl command")
+		b.Expect("curl command")
 		b.Press("ctrl+j", "y", "b")
-		b.ExpectToast("90 B")
+		b.Expect("90 B")
 	})
 }

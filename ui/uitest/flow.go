@@ -38,7 +38,7 @@ type Screen struct {
 
 // Start runs m on a terminal of w×h cells and waits until it is idle. It must
 // be called inside synctest.Test. When the test ends the program is quit, and
-// an error toast (a line with "✗ … ctrl+x dismisses") that ExpectToast did not
+// an error toast (a line with "✗ … ctrl+x dismisses") that AllowError did not
 // announce fails the test.
 func Start(t *testing.T, m tea.Model, w, h int) *Screen {
 	t.Helper()
@@ -196,12 +196,6 @@ func (s *Screen) ExpectNot(texts ...string) {
 
 // AllowError announces an error toast; call it before the step that causes it.
 func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
-
-// ExpectToast fails the test unless a message with text is shown.
-func (s *Screen) ExpectToast(text string) {
-	s.t.Helper()
-	s.Expect(text)
-}
 
 // dismissHint appears in every error toast and nowhere else.
 const dismissHint = "ctrl+x dismisses"

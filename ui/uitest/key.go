@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -21,19 +22,13 @@ func Key(name string) tea.KeyPressMsg {
 func build(name string) tea.KeyPressMsg {
 	var mod tea.KeyMod
 	rest := name
-	for {
-		switch {
-		case len(rest) > 5 && strings.HasPrefix(rest, "ctrl+"):
-			mod, rest = mod|tea.ModCtrl, rest[5:]
-			continue
-		case len(rest) > 4 && strings.HasPrefix(rest, "alt+"):
-			mod, rest = mod|tea.ModAlt, rest[4:]
-			continue
-		case len(rest) > 6 && strings.HasPrefix(rest, "shift+"):
-			mod, rest = mod|tea.ModShift, rest[6:]
-			continue
+	for _, m := range []struct {
+		prefix string
+		mod    tea.KeyMod
+	}{{"ctrl+", tea.ModCtrl}, {"alt+", tea.ModAlt}, {"shift+", tea.ModShift}} {
+		if after, ok := strings.CutPrefix(rest, m.prefix); ok && after != "" {
+			mod, rest = mod|m.mod, after
 		}
-		break
 	}
 	if code, ok := special(rest); ok {
 		k := tea.KeyPressMsg{Code: code, Mod: mod}
@@ -56,48 +51,18 @@ func build(name string) tea.KeyPressMsg {
 	return k
 }
 
+// special is the code of a key that has a name.
 func special(name string) (rune, bool) {
-	switch name {
-	case "enter":
-		return tea.KeyEnter, true
-	case "esc":
-		return tea.KeyEscape, true
-	case "tab":
-		return tea.KeyTab, true
-	case "space":
-		return tea.KeySpace, true
-	case "backspace":
-		return tea.KeyBackspace, true
-	case "delete":
-		return tea.KeyDelete, true
-	case "up":
-		return tea.KeyUp, true
-	case "down":
-		return tea.KeyDown, true
-	case "left":
-		return tea.KeyLeft, true
-	case "right":
-		return tea.KeyRight, true
-	case "home":
-		return tea.KeyHome, true
-	case "end":
-		return tea.KeyEnd, true
-	case "pgup":
-		return tea.KeyPgUp, true
-	case "pgdown":
-		return tea.KeyPgDown, true
+	codes := []rune{
+		tea.KeyEnter, tea.KeyEscape, tea.KeyTab, tea.KeySpace, tea.KeyBackspace, tea.KeyDelete,
+		tea.KeyUp, tea.KeyDown, tea.KeyLeft, tea.KeyRight, tea.KeyHome, tea.KeyEnd, tea.KeyPgUp, tea.KeyPgDown,
 	}
-	if len(name) > 1 && name[0] == 'f' {
-		n := 0
-		for _, c := range name[1:] {
-			if c < '0' || c > '9' {
-				return 0, false
-			}
-			n = n*10 + int(c-'0')
-		}
-		if n >= 1 && n <= 12 {
-			return tea.KeyF1 + rune(n-1), true
-		}
+	for i := range rune(12) {
+		codes = append(codes, tea.KeyF1+i)
 	}
-	return 0, false
+	i := slices.IndexFunc(codes, func(c rune) bool { return tea.Key{Code: c}.String() == name })
+	if i < 0 {
+		return 0, false
+	}
+	return codes[i], true
 }
