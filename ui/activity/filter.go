@@ -2,13 +2,12 @@ package activity
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/rehearsal"
 )
 
 // ParseFilter parses what is typed after "/": words that must all occur, and the
@@ -90,33 +89,14 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 	if t, err := time.ParseInLocation(time.DateOnly, s, now.Location()); err == nil {
 		return t, nil
 	}
-	d, err := parseSpan(s)
+	d, err := rehearsal.ParseSpan(s)
 	if err != nil {
+		d, err = time.ParseDuration(s)
+	}
+	if err != nil || d <= 0 {
 		return time.Time{}, fmt.Errorf("since %q: write 2h, 3d, 1w or a date like 2026-11-20", s)
 	}
 	return now.Add(-d), nil
-}
-
-func parseSpan(s string) (time.Duration, error) {
-	unit := time.Duration(0)
-	switch s[len(s)-1] {
-	case 'd':
-		unit = 24 * time.Hour
-	case 'w':
-		unit = 7 * 24 * time.Hour
-	}
-	if unit == 0 {
-		d, err := time.ParseDuration(s)
-		if err == nil && d <= 0 {
-			err = fmt.Errorf("%s is not a positive duration", s)
-		}
-		return d, err
-	}
-	n, err := strconv.ParseUint(s[:len(s)-1], 10, 63)
-	if err == nil && (n == 0 || n > uint64(math.MaxInt64/unit)) {
-		err = fmt.Errorf("%s is not a positive duration", s)
-	}
-	return time.Duration(n) * unit, err
 }
 
 func example(name string) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -401,8 +402,8 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 			records = fmt.Sprint(j.Records)
 		}
 		rows = append(rows, []string{
-			j.State.Label(), j.ID, orDash(j.Snapshot), j.Dataset, fmt.Sprint(j.Inputs), records,
-			j.Created.Local().Format(time.DateTime), orDash(j.KeyName), j.Profile,
+			j.State.Label(), j.ID, cmp.Or(j.Snapshot, "-"), j.Dataset, fmt.Sprint(j.Inputs), records,
+			j.Created.Local().Format(time.DateTime), cmp.Or(j.KeyName, "-"), j.Profile,
 		})
 	}
 	return printColumns(t.app.Stdout, rows)

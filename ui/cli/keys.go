@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -127,8 +128,8 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 			}
 		}
 		rows = append(rows, []string{
-			k.State(now, within).String(), k.Name, k.Level.String(), orDash(string(k.Duty)),
-			expires, rotated, left, orDash(k.Last4),
+			k.State(now, within).String(), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
+			expires, rotated, left, cmp.Or(k.Last4, "-"),
 		})
 	}
 	return rows
@@ -230,7 +231,7 @@ func (t *task) printFindings(keys []model.Key, findings []keystore.Finding, now 
 		}
 	}
 	for _, f := range findings {
-		line := fmt.Sprintf("%s  %s  %s: %s", f.Severity, orDash(f.Key), f.Rule, f.Text)
+		line := fmt.Sprintf("%s  %s  %s: %s", f.Severity, cmp.Or(f.Key, "-"), f.Rule, f.Text)
 		if f.Fix != "" {
 			line += "; " + f.Fix
 		}

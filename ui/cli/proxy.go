@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -239,7 +240,7 @@ func (t *task) printProbe(r model.ProbeResult) error {
 		{"time", fmt.Sprintf("%d ms", r.Timing.Total.Milliseconds())},
 	}
 	for i, e := range r.Exits {
-		rows = append(rows, []string{fmt.Sprintf("exit %d", i+1), orDash(e)})
+		rows = append(rows, []string{fmt.Sprintf("exit %d", i+1), cmp.Or(e, "-")})
 	}
 	if r.StickyRun {
 		rows = append(rows, []string{"sticky", fmt.Sprint(r.Sticky)})

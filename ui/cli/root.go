@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -127,14 +128,11 @@ func group(use, short string, children ...*cobra.Command) *cobra.Command {
 }
 
 func childNames(cmd *cobra.Command) string {
-	names := ""
-	for i, c := range cmd.Commands() {
-		if i > 0 {
-			names += ", "
-		}
-		names += c.Name()
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
 	}
-	return names
+	return strings.Join(names, ", ")
 }
 
 // warn prints a problem that does not stop the command on stderr, even with --quiet.
