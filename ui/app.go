@@ -117,7 +117,7 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 		return a.key(msg)
 	case tea.PasteMsg:
 		return a.target().Update(tea.PasteMsg{Content: lineEnds.Replace(msg.Content)})
-	case tea.MouseClickMsg, tea.MouseWheelMsg, tea.MouseMotionMsg, tea.MouseReleaseMsg:
+	case tea.MouseClickMsg, tea.MouseWheelMsg:
 		return a.mouse(msg)
 	case tea.WindowSizeMsg:
 		a.w, a.h = msg.Width, msg.Height

@@ -240,12 +240,6 @@ func (a *App) mouse(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		m.Y--
 		return a.view().Update(m)
-	case tea.MouseReleaseMsg:
-		m.Y--
-		return a.view().Update(m)
-	case tea.MouseMotionMsg:
-		m.Y--
-		return a.view().Update(m)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -50,12 +51,7 @@ func (a *App) addToast(t kit.Toast) tea.Cmd {
 // add shows a toast. One with the same text is renewed, not repeated.
 func (t *toasts) add(k kit.Toast) int {
 	t.next++
-	for i, old := range t.list {
-		if old.Toast == k {
-			t.list = append(t.list[:i:i], t.list[i+1:]...)
-			break
-		}
-	}
+	t.list = slices.DeleteFunc(t.list, func(old toast) bool { return old.Toast == k })
 	t.list = append(t.list, toast{id: t.next, Toast: k})
 	if len(t.list) > maxKept {
 		t.list = t.list[1:]
@@ -64,12 +60,7 @@ func (t *toasts) add(k kit.Toast) int {
 }
 
 func (t *toasts) drop(id int) {
-	for i, old := range t.list {
-		if old.id == id {
-			t.list = append(t.list[:i:i], t.list[i+1:]...)
-			return
-		}
-	}
+	t.list = slices.DeleteFunc(t.list, func(old toast) bool { return old.id == id })
 }
 
 func (t *toasts) dismissable() bool { return len(t.list) > 0 }
@@ -86,7 +77,9 @@ func (t *toasts) shown() []toast { return t.list[max(len(t.list)-maxToasts, 0):]
 
 // copied is the result of a copy.
 type copied struct {
-	kit.Copy
+	what   string
+	size   int // bytes
+	secret bool
 	native string
 	err    error
 }
@@ -95,29 +88,25 @@ type copied struct {
 func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	native, ctx := a.deps.Clipboard, a.deps.Ctx
 	return tea.Sequence(tea.SetClipboard(c.Text), func() tea.Msg {
-		done := copied{Copy: c}
+		done := copied{what: c.What, size: len(c.Text), secret: c.Secret}
 		if native != nil {
 			done.native, done.err = native(ctx, c.Text)
 		}
-		done.Text = fmt.Sprint(len(c.Text)) // only the length is needed from here on
 		return done
 	})
 }
 
 func (c copied) toast() kit.Toast {
-	n := 0
-	_, _ = fmt.Sscan(c.Text, &n)
-	size := text.Bytes(int64(n))
-	text := fmt.Sprintf("copied %s: %s to the terminal (OSC 52)", c.What, size)
+	text := fmt.Sprintf("copied %s: %s to the terminal (OSC 52)", c.what, text.Bytes(int64(c.size)))
 	kind := kit.ToastInfo
 	switch {
 	case c.native != "" && c.err == nil:
 		text += " and to " + c.native
-	case n > osc52Limit:
+	case c.size > osc52Limit:
 		kind = kit.ToastWarn
 		text += "; many terminals refuse more than 74 KB"
 	}
-	if c.Secret {
+	if c.secret {
 		kind = kit.ToastWarn
 		text += "; it holds a secret"
 	}
