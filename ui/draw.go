@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -199,7 +200,7 @@ func (a *App) keyWords() []string {
 		return []string{t.Warn.Render("! no key"), t.Warn.Render("!")}
 	}
 	now := a.deps.Now()
-	state := s.Key.State(now, model.SoonDays*24*hour)
+	state := s.Key.State(now, model.SoonDays*24*time.Hour)
 	glyph, ink := t.KeyMark(state)
 	name := text.Clean(s.Key.Name)
 	long := t.Text.Render(name) + " " + t.Muted.Render(s.Key.Level.String()+" · "+keyClock(s.Key, state, now)) + " " + ink.Render(glyph)

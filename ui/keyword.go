@@ -7,8 +7,6 @@ import (
 	"zonedeck/model"
 )
 
-const hour = time.Hour
-
 // keyClock says in a few words how long a key is good for, by whichever of its two
 // clocks runs out first.
 func keyClock(k model.Key, state model.KeyState, now time.Time) string {

@@ -53,7 +53,7 @@ func TestWhatIsWrongWithAFilterIsSaid(t *testing.T) {
 	}
 }
 
-// FuzzParseFilter: whatever is typed ends in a filter or an error.
+// FuzzParseFilter: any typed text gives a filter or an error.
 func FuzzParseFilter(f *testing.F) {
 	for _, s := range []string{"class:captcha zone:x since:2h", "since:1w", "a:b:c", "http://x", ":", "since:999999w", "since:20000w"} {
 		f.Add(s)

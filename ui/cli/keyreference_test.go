@@ -115,8 +115,8 @@ func (r *reference) markdown(titles []string) string {
 	return out.String()
 }
 
-// inGroup are the entries of a group. The next steps of a failure have no order
-// of their own: theirs is that of the keys.
+// inGroup are the entries of a group. The next steps of a failure are in the
+// order of their keys.
 func inGroup(entries []*entry, group string) []*entry {
 	var out []*entry
 	for _, e := range entries {
@@ -145,7 +145,7 @@ func (e *entry) cell() string {
 	return cell
 }
 
-// dialogs is the section of whatever lies over a tab.
+// dialogs is the section of what is open over a tab.
 const dialogs = "Dialogs"
 
 // recorder is the root model with somebody who looks on.
@@ -208,7 +208,7 @@ func firstDifference(want, got string) string {
 	return ""
 }
 
-// walk goes to every place of the console that has keys of its own.
+// walk goes to every place of the console that has different keys.
 func walk(t *testing.T, ref *reference) {
 	p, _, _ := process(t, map[string]string{"EDITOR": "true"})
 	seed(t, p)
@@ -378,7 +378,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+2)) // the wrong login, and the walk's own
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+2)) // the wrong login, and that of the walk
 	shows := []string{"407 Proxy Authentication Required"}
 	for _, s := range seeds {
 		shows = slices.Insert(shows, 1, s.shows)

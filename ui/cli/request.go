@@ -105,8 +105,8 @@ func fetchError(ctx context.Context, err error) error {
 	}
 }
 
-// fetchRequest checks what the operator wrote, field by field, and names all that
-// is wrong with it.
+// fetchRequest builds the request from the flags. Its error names everything that is
+// wrong with them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
 	header, err := f.check(target)
@@ -136,8 +136,8 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	}, nil
 }
 
-// check names everything that is wrong with the flags as such, and gives the
-// headers.
+// check returns the headers, and an error that names everything that is wrong with
+// the flags themselves.
 func (f requestFlags) check(target string) (http.Header, error) {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -176,7 +176,7 @@ func (f requestFlags) check(target string) (http.Header, error) {
 	return header, errors.Join(wrong...)
 }
 
-// reportFetch puts body and verdict where they belong.
+// reportFetch writes the body and the verdict.
 func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags) error {
 	a := t.app
 	if f.output != "" || !f.json {

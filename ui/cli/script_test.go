@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// TestScripts runs every command as a user would: a process of its own, an
+// TestScripts runs every command as a user would: in a new process, with an
 // empty home, real sockets. Scripts that need a service of their own find one
 // emulator and a few broken services in their environment.
 func TestScripts(t *testing.T) {

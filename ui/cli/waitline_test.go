@@ -48,8 +48,8 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 		if got, want := out.String(), clearLine+"zonedeck: 0.5 s  receiving  attempt 2  1000 bytes  (ctrl+c cancels it)"; got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
-		line.above(func() { a.say("a line of its own") })
-		if !strings.HasSuffix(out.String(), clearLine+"a line of its own\n") {
+		line.above(func() { a.say("another line") })
+		if !strings.HasSuffix(out.String(), clearLine+"another line\n") {
 			t.Errorf("got %q", out.String())
 		}
 		<-time.After(200 * time.Millisecond)

@@ -264,7 +264,7 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 		s.After(50 * time.Millisecond) // a stream delivers 20 times a second: the beginning, then the end
 		s.Expect("following sd_a ended: the service cannot be reached")
 		s.Expect("not followed any more", "● running")
-		s.Press("r") // a reload does not start it by itself
+		s.Press("r") // a reload alone does not start it
 		if f.follows() != 1 {
 			t.Fatalf("followed %d times, want 1", f.follows())
 		}

@@ -30,7 +30,7 @@ type fakeLedger struct {
 	stopped   int // watches that ended by their context
 	canceled  []string
 	formats   []string
-	// answer is what a trigger comes to.
+	// answer decides the result of a trigger.
 	answer  func(model.Job) (model.Job, error)
 	records model.RecordTable
 	listErr error

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,10 +13,7 @@ import (
 // jobName names a job on the screen: by the service's identifier, because the
 // operator will look for it elsewhere.
 func jobName(j model.Job) string {
-	if j.Snapshot != "" {
-		return text.Clean(j.Snapshot)
-	}
-	return "-"
+	return text.Clean(cmp.Or(j.Snapshot, "-"))
 }
 
 // jobTitle is a job's name and its dataset, if it has one.

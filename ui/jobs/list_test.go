@@ -24,7 +24,7 @@ func TestSearchGoesFromJobToJob(t *testing.T) {
 		s.Expect("1 of 2", "sd_0 · gd_pages")
 		s.ExpectNot("New job")
 		s.Press("esc", "n")
-		s.Expect("New job") // n is its own again
+		s.Expect("New job") // n launches again
 	})
 }
 

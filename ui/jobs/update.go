@@ -222,16 +222,12 @@ func (m *Model) fill() {
 	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
 }
 
+// toWanted puts the cursor on the wanted job, if the list has it.
 func (m *Model) toWanted() {
-	if m.want == "" {
-		return
-	}
-	for i, j := range m.ledger.jobs {
-		if j.ID == m.want {
-			m.ledger.table.SetCursor(i)
-			m.want = ""
-			return
-		}
+	i := slices.IndexFunc(m.ledger.jobs, func(j model.Job) bool { return j.ID == m.want })
+	if m.want != "" && i >= 0 {
+		m.ledger.table.SetCursor(i)
+		m.want = ""
 	}
 }
 
@@ -253,7 +249,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 		if m.dialog != nil {
 			m.dialog.failed(msg.err.Error())
 		}
-		if msg.job.ID != "" { // it is in the ledger, whatever happened to it
+		if msg.job.ID != "" { // it is in the ledger, even if nothing was sent
 			m.put(msg.job)
 		}
 		return kit.Fail("launch on " + datasetWords(msg.dataset) + ": " + msg.err.Error())

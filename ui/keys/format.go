@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -67,17 +68,11 @@ func ninetyCell(k model.Key, now time.Time) string {
 }
 
 func usedByCell(k model.Key) string {
-	if len(k.UsedBy) == 0 {
-		return "-"
-	}
-	return strings.Join(k.UsedBy, ", ")
+	return cmp.Or(strings.Join(k.UsedBy, ", "), "-")
 }
 
 func dutyCell(d model.Duty) string {
-	if d == model.DutyUnknown {
-		return "unknown"
-	}
-	return string(d)
+	return string(cmp.Or(d, "unknown"))
 }
 
 // clocks describes each of the two clocks in one line.

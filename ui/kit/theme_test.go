@@ -58,7 +58,7 @@ func TestThemeWithoutColourUsesNone(t *testing.T) {
 		}
 	}
 	if th.Selected.Render("x") == "x" {
-		t.Error("the cursor row cannot be told without colour")
+		t.Error("the cursor row looks like the others without colour")
 	}
 	before := th.Version
 	th.Set(false, false)

@@ -105,7 +105,7 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 	})
 }
 
-// bodyRead is a body on its way to the clipboard.
+// bodyRead is a body to be copied.
 type bodyRead struct {
 	text string
 	err  error

@@ -4,7 +4,7 @@
 //
 // The wiring builds a Model and the root shows it. A Model belongs to the
 // program's own goroutine; everything that waits runs in commands, whose
-// results come back addressed and are dropped when a newer load has begun.
+// results come back addressed and are dropped if a newer load has begun.
 // Requests are sent only by the send key and by the two steps that say so (send again,
 // wait and send again).
 package sandbox

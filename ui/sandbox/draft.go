@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,18 +93,9 @@ func realDraft(s kit.Session) draft {
 // draftOf is the form for r.
 func draftOf(r model.FetchRequest) draft {
 	d := draft{
-		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format), Key: r.Key,
-		Method: r.Method, Body: r.Body, Country: r.Country, Session: r.Session, Headers: strings.Join(text.HeaderLines(r.Header), "\n"),
+		Zone: string(r.Zone.Name), URL: r.URL, Via: string(cmp.Or(r.Via, model.ViaAPI)), Format: string(cmp.Or(r.Format, model.FormatRaw)),
+		Key: r.Key, Method: cmp.Or(r.Method, methodGet), Body: r.Body, Country: r.Country, Session: r.Session, Headers: strings.Join(text.HeaderLines(r.Header), "\n"),
 		Required: strings.Join(r.Required, "\n"),
-	}
-	if d.Via == "" {
-		d.Via = string(model.ViaAPI)
-	}
-	if d.Format == "" {
-		d.Format = string(model.FormatRaw)
-	}
-	if d.Method == "" {
-		d.Method = methodGet
 	}
 	if r.Timeout > 0 {
 		d.Timeout = r.Timeout.String()
@@ -114,9 +106,7 @@ func draftOf(r model.FetchRequest) draft {
 // draftOfResult is the form for a result's request, with the key that was used.
 func draftOfResult(res model.FetchResult) draft {
 	d := draftOf(res.Request)
-	if d.Key == "" {
-		d.Key = res.KeyName
-	}
+	d.Key = cmp.Or(d.Key, res.KeyName)
 	return d
 }
 
@@ -175,7 +165,7 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 func ruleProblems(s kit.Session, r model.FetchRequest, known []problem) []problem {
 	d, err := dialect.Find(s.Profile.Dialect)
 	if err != nil {
-		return nil // whatever is sent is refused with this error
+		return nil // every request is refused with this error
 	}
 	var out []problem
 	for _, p := range r.Problems(d.Sends()) {
@@ -253,11 +243,9 @@ func pickKey(s kit.Session, name string) (model.Key, bool) {
 // parseHeaders parses "Name: value" lines. The result is nil if there are none.
 func parseHeaders(s string) (map[string][]string, error) {
 	var h map[string][]string
-	n := 0
-	for line := range strings.SplitSeq(s, "\n") {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" {
+	for i, line := range strings.Split(s, "\n") {
+		n := i + 1
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		name, value, ok := strings.Cut(line, ":")
@@ -283,11 +271,9 @@ func parseHeaders(s string) (map[string][]string, error) {
 // selector. The result is nil if there are none.
 func parseRequired(s string) ([]string, error) {
 	var out []string
-	n := 0
-	for line := range strings.SplitSeq(s, "\n") {
-		n++
-		line = strings.TrimSpace(line)
-		if line == "" {
+	for i, line := range strings.Split(s, "\n") {
+		n := i + 1
+		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
 		if fields.Validate(line) != nil {

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"reflect"
 	"strings"
 	"time"
@@ -91,9 +92,7 @@ func (p *formPane) untouched() bool {
 
 // fill writes the form and unfolds it if a folded field is in use.
 func (p *formPane) fill(d draft) {
-	if d.Key == "" {
-		d.Key = p.form.Value(string(fieldKey)) // keep the current key
-	}
+	d.Key = cmp.Or(d.Key, p.form.Value(string(fieldKey))) // without one, keep the current key
 	for f, v := range map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
 		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body, fieldRequired: d.Required,
@@ -102,16 +101,12 @@ func (p *formPane) fill(d draft) {
 		p.form.SetValue(string(f), v)
 	}
 	if d.extended() {
-		p.unfold(true)
+		p.unfold()
 	}
 }
 
-func (p *formPane) unfold(open bool) {
-	value := ""
-	if open {
-		value = "true"
-	}
-	p.form.SetValue(string(fieldMore), value)
+func (p *formPane) unfold() {
+	p.form.SetValue(string(fieldMore), "true")
 	p.fold()
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (m *Model) firstLines(w int) []string {
 	case m.session.Local:
 		add(th.Text, "This is the embedded emulator. ctrl+j sends. ctrl+p 'add account' when you are ready.")
 	default:
-		add(th.Text, "ctrl+j sends the request as it stands under \"Will be sent\".")
+		add(th.Text, "ctrl+j sends the request as \"Will be sent\" shows it.")
 	}
 	return lines
 }
@@ -125,14 +126,10 @@ func (m *Model) flightLines(w int) []string {
 }
 
 func phaseWord(f flight) string {
-	switch {
-	case !f.until.IsZero():
+	if !f.until.IsZero() {
 		return "waiting"
-	case f.phase == "":
-		return "sending"
-	default:
-		return f.phase
 	}
+	return cmp.Or(f.phase, "sending")
 }
 
 // attemptLines is the table of attempts.
@@ -185,8 +182,8 @@ func (m *Model) headLines(w, h int) []string {
 	d := m.result.res.Diagnosis
 	var lines []string
 	if m.result.trouble != "" { // the result below is an earlier one
-		told := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result.", w-1)
-		lines = told[:min(len(told), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
+		notice := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result.", w-1)
+		lines = notice[:min(len(notice), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
 	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -79,10 +80,8 @@ func (m *Model) notReady() string {
 
 // toField focuses a field and unfolds it if necessary.
 func (m *Model) toField(f field) tea.Cmd {
-	for _, hidden := range folded() {
-		if hidden == f {
-			m.form.unfold(true)
-		}
+	if slices.Contains(folded(), f) {
+		m.form.unfold()
 	}
 	m.form.form.FocusOn(string(f), false)
 	return nil

@@ -219,7 +219,7 @@ func Unexpected(screen string, announced []string) bool {
 	return errors > 0
 }
 
-// Ended waits for the program to end on its own and returns its error. It fails the test
+// Ended waits for the program to end without being quit and returns its error. It fails the test
 // if the program is still running after a minute of fake time.
 func (s *Screen) Ended() error {
 	s.t.Helper()

@@ -17,7 +17,7 @@ func Settle(t *testing.T, cmd tea.Cmd, update func(tea.Msg) tea.Cmd) {
 	queue := []tea.Cmd{cmd}
 	for n := 0; len(queue) > 0; n++ {
 		if n > 10_000 {
-			t.Fatal("the commands never come to an end")
+			t.Fatal("the commands never end")
 		}
 		cmd, queue = queue[0], queue[1:]
 		if cmd == nil {

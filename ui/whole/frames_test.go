@@ -15,8 +15,8 @@ const frameGoal = 16 * time.Millisecond
 
 // presses counts how long keys take to the frame that shows what they did.
 type presses struct {
-	term *terminal
-	took []time.Duration
+	term  *terminal
+	times []time.Duration
 }
 
 // press writes a key and waits for the frame with every text.
@@ -25,19 +25,19 @@ func (p *presses) press(key string, texts ...string) {
 	start := time.Now()
 	p.term.press(key)
 	p.term.waitFor(texts...)
-	p.took = append(p.took, p.term.lastRead().Sub(start))
+	p.times = append(p.times, p.term.lastRead().Sub(start))
 }
 
 func (p *presses) report(b *testing.B) {
-	b.ReportMetric(median(p.took), "ms-to-frame")
+	b.ReportMetric(median(p.times), "ms-to-frame")
 	late := 0
-	for _, d := range p.took {
+	for _, d := range p.times {
 		if d > frameGoal {
 			late++
 		}
 	}
-	b.ReportMetric(float64(slices.Max(p.took).Microseconds())/1000, "ms-worst")
-	b.ReportMetric(100*float64(late)/float64(len(p.took)), "%-above-16ms")
+	b.ReportMetric(float64(slices.Max(p.times).Microseconds())/1000, "ms-worst")
+	b.ReportMetric(100*float64(late)/float64(len(p.times)), "%-above-16ms")
 	if mib := residentMiB(b, p.term.cmd.Process.Pid); mib > 0 {
 		b.ReportMetric(mib, "MiB-resident")
 	}

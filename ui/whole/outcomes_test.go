@@ -10,8 +10,8 @@ import (
 // acmeReady waits for the console on the scripted account.
 func acmeReady(p *uitest.Whole) { p.WaitFor("acme", "etl-main") }
 
-// outcomeScreens show every class and cause that the lab's own pages do not, and
-// a request on its way.
+// outcomeScreens show every class and cause that the pages of the lab do not, and
+// a request in flight.
 func outcomeScreens(s scripted) []screen {
 	var out []screen
 	for _, c := range []struct{ name, class string }{

@@ -196,7 +196,7 @@ func TestWhoeverUsesTheEmulatorFollowsItsClock(t *testing.T) {
 			t.Errorf("%s is %v ahead", name, ahead)
 		}
 	}
-	// The emulator's own clock stands on the machine's, not on the one that follows it.
+	// The emulator's own clock follows the machine's, not the moved one.
 	if got, err := rehearsal.New(guest.control).Time(t.Context()); err != nil || got.Ahead != week {
 		t.Errorf("the emulator is %+v, %v", got, err)
 	}
@@ -246,7 +246,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 		t.Fatalf("the beginning: %v", msg)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
-		t.Fatalf("nothing happened, and the views are told %v", msgs)
+		t.Fatalf("nothing happened, and the views get %v", msgs)
 	}
 	if err := owner.close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -256,13 +256,13 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 		t.Fatalf("after the owner's end: %v", msgs)
 	}
 	if s := msgs[0].(kit.SessionChanged).Session; !s.Ready || s.Profile.BaseURL == began.API || len(s.Keys) == 0 {
-		t.Errorf("the session told: ready %v, at %s", s.Ready, s.Profile.BaseURL)
+		t.Errorf("the session in the message: ready %v, at %s", s.Ready, s.Profile.BaseURL)
 	}
 	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "This console runs it now") {
 		t.Errorf("toast %q", toast.Text)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
-		t.Errorf("told twice: %v", msgs)
+		t.Errorf("sent twice: %v", msgs)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 	}
 	msgs := f.look()
 	if len(msgs) != 2 || msgs[0].(kit.SessionChanged).Session.Ahead != 365*24*time.Hour {
-		t.Fatalf("the views are told %v", msgs)
+		t.Fatalf("the views get %v", msgs)
 	}
 	if toast := msgs[1].(kit.Toast); !strings.Contains(toast.Text, "365d ahead") {
 		t.Errorf("toast %q", toast.Text)
@@ -288,7 +288,7 @@ func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
 		t.Errorf("a year later the key is %v", state)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
-		t.Errorf("told twice: %v", msgs)
+		t.Errorf("sent twice: %v", msgs)
 	}
 }
 
@@ -318,7 +318,7 @@ func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 		t.Errorf("ready %v, problem %q", s.Ready, s.Problem)
 	}
 	if msgs := f.look(); len(msgs) != 0 {
-		t.Errorf("the same problem is told twice: %v", msgs)
+		t.Errorf("the same problem is sent twice: %v", msgs)
 	}
 	if err := holder.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func TestCleanMakesTheInvisibleVisible(t *testing.T) {
 		{"line and paragraph separators", "a\u2028b\u2029c", "a‹U+2028›b‹U+2029›c"},
 		{"a mark stays on its letter", "e\u0301", "e\u0301"},
 		{"a mark without a letter", "\u0301x", "‹U+0301›x"},
-		{"bytes that are no UTF-8", "a\xff\xfeb", `a\xff\xfeb`},
+		{"bytes that are not UTF-8", "a\xff\xfeb", `a\xff\xfeb`},
 		{"a private character", "a\ue000b", "a‹U+E000›b"},
 		{"nothing", "", ""},
 	} {

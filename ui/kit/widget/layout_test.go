@@ -76,6 +76,6 @@ func TestTilePutsColumnsSideBySideAndNotesThem(t *testing.T) {
 		t.Errorf("drawn\n%s\nwant\n%s", frame, want)
 	}
 	if hit, ok := drawn.At(4, 1); !ok || hit != (kit.Hit{Pane: 2, Line: 0}) {
-		t.Errorf("under the pointer lies %v, %v", hit, ok)
+		t.Errorf("under the pointer is %v, %v", hit, ok)
 	}
 }

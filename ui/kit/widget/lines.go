@@ -7,7 +7,7 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// Wrapped breaks remote or own text into lines of at most w cells (at least 8), all in
+// Wrapped breaks text, which may be remote, into lines of at most w cells (at least 8), all in
 // one ink. Line breaks of the text stay.
 func Wrapped(ink kit.Ink, words string, w int) []string {
 	out := text.Wrap(text.CleanLines(words), max(w, 8))
