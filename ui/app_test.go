@@ -238,7 +238,7 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 				for i, k := range c.keys {
 					s.Press(k)
 					if i == 0 && c.running > 0 {
-						s.Expect("2 pieces of work are in flight", "quit")
+						s.Expect("2 pieces of work are in flight. Quitting cancels them", "quit")
 					}
 				}
 				if ended := !s.Running(); ended != c.ends {
@@ -406,7 +406,7 @@ func TestAnOverlayGetsItsOwnResultsWhileItIsOpen(t *testing.T) {
 	})
 }
 
-func TestTheNewTabIsToldAndTheOldOneLosesTheFocus(t *testing.T) {
+func TestTheNewTabGetsTheFocusAndTheOldOneLosesIt(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, _, b := newApp(t.Context())
 		s := start(t, app)

@@ -1,7 +1,6 @@
 package ui
 
 import (
-	"fmt"
 	"strconv"
 	"time"
 
@@ -173,7 +172,7 @@ func (a *App) quit() tea.Cmd {
 	}
 	ask := widget.NewConfirm(a.theme, widget.ConfirmSpec{
 		Title:  "Quit",
-		Body:   fmt.Sprintf("%s in flight. Quitting cancels it; what was already sent may still be billed, and the ledger keeps it.", pieces(n)),
+		Body:   inFlight(n) + "; what was already sent may still be billed, and the ledger keeps it.",
 		Yes:    "quit",
 		Intent: quitNow{},
 	})
@@ -181,11 +180,11 @@ func (a *App) quit() tea.Cmd {
 	return a.open(ask)
 }
 
-func pieces(n int) string {
+func inFlight(n int) string {
 	if n == 1 {
-		return "1 piece of work is"
+		return "1 piece of work is in flight. Quitting cancels it"
 	}
-	return strconv.Itoa(n) + " pieces of work are"
+	return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them"
 }
 
 func (a *App) palette() kit.Overlay {
