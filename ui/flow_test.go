@@ -91,7 +91,7 @@ func TestACancelledLoadStillSaysSo(t *testing.T) {
 	})
 }
 
-func TestResultsReachTheirViewWhereverTheOperatorIs(t *testing.T) {
+func TestResultsReachTheirViewInAnyTab(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, a, b := newApp(t.Context())
 		a.work = loader(a, t.Context())

@@ -31,7 +31,7 @@ func TestFilterTermsAreRead(t *testing.T) {
 	}
 }
 
-func TestWhatIsWrongWithAFilterIsSaid(t *testing.T) {
+func TestAMistakeInAFilterIsReported(t *testing.T) {
 	for in, want := range map[string]string{
 		"class:":     "as in class:captcha",
 		"class:blah": "is not one of ok, access_restricted",

@@ -131,7 +131,7 @@ func TestTheTimelineIsShownNewestFirstWithItsRates(t *testing.T) {
 			s.Expect("1 of 40", "last 40:", "✓ ok 30 (75 %)", "✗ CAPTCHA 10 (25 %)", "/page/40")
 			screen := s.Screen()
 			if strings.Index(screen, "/page/40") > strings.Index(screen, "/page/39") {
-				t.Errorf("the older entry stands first:\n%s", screen)
+				t.Errorf("the older entry is shown first:\n%s", screen)
 			}
 		})
 	}
@@ -169,7 +169,7 @@ func TestOnlyPagesAroundTheCursorAreRead(t *testing.T) {
 	})
 }
 
-func TestAFilterNarrowsAndItsMistakesAreSaid(t *testing.T) {
+func TestAFilterNarrowsAndReportsItsMistakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &fakeJournal{all: entries(400)}
 		s := open(t, j, 120, 40)
@@ -210,7 +210,7 @@ func TestAnEntryOpensWhereItBelongs(t *testing.T) {
 	}
 }
 
-func TestAnEntryWithoutMoreToItSaysWhyItDoesNotOpen(t *testing.T) {
+func TestAnEntryThatCannotBeOpenedSaysWhy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		all := entries(1)
 		all[0].Ref, all[0].Class, all[0].Text = "", "", "ended without a result after 2 attempts"
@@ -221,7 +221,7 @@ func TestAnEntryWithoutMoreToItSaysWhyItDoesNotOpen(t *testing.T) {
 	})
 }
 
-func TestAJournalThatCannotBeReadIsAFullPageAndCanBeTriedAgain(t *testing.T) {
+func TestAJournalThatCannotBeReadFillsThePageAndCanBeRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := &fakeJournal{err: errors.New("database is locked")}
 		s := open(t, j, 80, 24)

@@ -138,7 +138,7 @@ func TestWhatTheEmulatorSawIsShownAndFollowed(t *testing.T) {
 			s.After(time.Second)
 			s.Expect("1 of 4", "/page/4")
 			if screen := s.Screen(); strings.Index(screen, "/page/4") > strings.Index(screen, "/page/3") {
-				t.Errorf("the older one stands first:\n%s", screen)
+				t.Errorf("the older one is shown first:\n%s", screen)
 			}
 			s.Press("j") // whoever reads further down stays there
 			s.Expect("2 of 4")
@@ -197,7 +197,7 @@ func TestAnEmulatorThatSawNothingSaysWhatWouldAppear(t *testing.T) {
 	})
 }
 
-func TestOnlyTheEmulatorHasSuchAJournal(t *testing.T) {
+func TestOnlyTheEmulatorKeepsWhatItSaw(t *testing.T) {
 	real := kit.Session{ProfileName: "acme", Ready: true}
 	for name, tt := range map[string]struct {
 		requests *fakeRequests
@@ -218,7 +218,7 @@ func TestOnlyTheEmulatorHasSuchAJournal(t *testing.T) {
 	}
 }
 
-func TestATailThatBreaksIsSaidAndTakenUpAgain(t *testing.T) {
+func TestABrokenTailIsReportedAndRestarted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(2)
 		s := openSeen(t, f, localSession(), 80, 24)
@@ -241,14 +241,14 @@ func TestAnotherTabIsNotFollowedFor(t *testing.T) {
 		s := openSeen(t, f, localSession(), 80, 24)
 		s.Press("w", "2")
 		if n := f.following(); n != 0 {
-			t.Errorf("%d follow while nobody looks", n)
+			t.Errorf("%d follow while the tab is hidden", n)
 		}
 		again := localSession() // the emulator was started again, elsewhere
 		again.Profile.BaseURL = "http://127.0.0.1:40002"
 		s.Send(kit.SessionChanged{Session: again})
 		s.After(2 * time.Second)
 		if n := f.following(); n != 0 {
-			t.Errorf("%d follow another emulator while nobody looks", n)
+			t.Errorf("%d follow another emulator while the tab is hidden", n)
 		}
 		f.change(func() { f.all = append(f.all, f.request()) })
 		s.Press("1")
@@ -259,7 +259,7 @@ func TestAnotherTabIsNotFollowedFor(t *testing.T) {
 	})
 }
 
-func TestAnotherEmulatorIsReadAnew(t *testing.T) {
+func TestAnotherEmulatorIsReadFromItsStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(5)
 		s := openSeen(t, f, localSession(), 80, 24)
@@ -279,7 +279,7 @@ func TestAnotherEmulatorIsReadAnew(t *testing.T) {
 	})
 }
 
-func TestAFloodIsBoundedAndItsLossIsSaid(t *testing.T) {
+func TestAFloodIsBoundedAndItsLossReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakeRequests(1)
 		s := openSeen(t, f, localSession(), 120, 40)

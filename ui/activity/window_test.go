@@ -53,7 +53,7 @@ func TestTheNextPageIsWantedBeforeTheCursorReachesIt(t *testing.T) {
 	var w window
 	w.put(0, page(1000, 801))
 	if _, _, ok := w.wanted(10); ok {
-		t.Error("far from the edge something is wanted")
+		t.Error("far from the edge a page is wanted")
 	}
 	if p, before, ok := w.wanted(pageSize - ahead); !ok || p != 1 || before != 801 {
 		t.Errorf("near the edge it wants page %d below %d (%v)", p, before, ok)
@@ -67,7 +67,7 @@ func TestAShortPageIsTheEnd(t *testing.T) {
 		t.Errorf("end %v with %d entries", w.end, w.n)
 	}
 	if _, _, ok := w.wanted(9); ok {
-		t.Error("beyond the end something is wanted")
+		t.Error("beyond the end a page is wanted")
 	}
 	if _, ok := w.at(10); ok {
 		t.Error("there is an entry beyond the end")

@@ -116,7 +116,7 @@ func TestEmulateLogsWhatClientsSend(t *testing.T) {
 	}
 }
 
-func TestALogThatCannotBeWrittenIsSaid(t *testing.T) {
+func TestALogThatCannotBeWrittenIsReported(t *testing.T) {
 	if _, err := os.Stat("/dev/full"); err != nil {
 		t.Skip("needs /dev/full, which Linux has")
 	}
@@ -164,7 +164,7 @@ func TestUnknownFieldsAreRefusedUnlessLoose(t *testing.T) {
 }
 
 // A row that is refused stands for a full disk.
-func TestWhatTheEmulatorCouldNotKeepIsSaid(t *testing.T) {
+func TestStateThatCouldNotBeKeptIsReported(t *testing.T) {
 	dir := t.TempDir()
 	status := 0
 	stderr := emulating(t, exitOK, func(api, key string) {

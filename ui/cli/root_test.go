@@ -51,7 +51,7 @@ func TestAFailingLedgerSaysNothingWasSentOnlyWhereThatIsSo(t *testing.T) {
 	}
 }
 
-func TestALaunchThatIsLeftSaysWhetherTheJobMayHaveStarted(t *testing.T) {
+func TestAnInterruptedLaunchSaysWhetherTheJobMayHaveStarted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	for _, c := range []struct {

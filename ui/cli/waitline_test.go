@@ -61,7 +61,7 @@ func TestAWaitIsShownAfterHalfASecondAndLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestAWaitIsNotShownWhereNobodyWatches(t *testing.T) {
+func TestAWaitIsNotShownWithoutATerminal(t *testing.T) {
 	for name, a := range map[string]*app{
 		"no terminal":  {Process: Process{Getenv: func(string) string { return "" }}},
 		"--quiet":      {Process: Process{StderrTTY: true, Getenv: func(string) string { return "" }}, flags: globalFlags{quiet: true}},

@@ -174,7 +174,7 @@ func TestRecordingAKey(t *testing.T) {
 	})
 }
 
-func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
+func TestARotationIsLeftAndContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())
 		session := kit.Session{ProfileName: "acme", Ready: true, Keys: []model.Key{ownKey()}}
@@ -225,7 +225,7 @@ func TestARotationIsLeftAndTakenUpAgain(t *testing.T) {
 	})
 }
 
-func TestAStepIsTakenBackUntilTheRotationIsOver(t *testing.T) {
+func TestAStepCanBeUndoneUntilTheRotationIsOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)

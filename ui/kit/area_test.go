@@ -2,7 +2,7 @@ package kit
 
 import "testing"
 
-func TestThePointerMeansWhatWasDrawnUnderIt(t *testing.T) {
+func TestThePointerHitsWhatWasDrawnThere(t *testing.T) {
 	drawn := Regions{
 		{Pane: 0, W: 10, H: 5},
 		{Pane: 1, Y: 5, W: 10, H: 1}, // folded to one line

@@ -134,7 +134,7 @@ func TestTheUsernameFollowsTheForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsUsedIsOnTheScreen(t *testing.T) {
+func TestTheProxyAndItsSettingsAreOnTheScreen(t *testing.T) {
 	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
 		s.Expect("127.0.0.1:33335", "HTTPS_PROXY is set, not used",
 			"needed (residential, no identity check) · /home/op/ca.pem", "•••••••• · demo:zone/residential_demo")
@@ -246,7 +246,7 @@ func TestThePasswordIsShownForFiveSeconds(t *testing.T) {
 	})
 }
 
-func TestCopiesRefuseNoSecretAndAskForOne(t *testing.T) {
+func TestACopyWithThePasswordAsksFirst(t *testing.T) {
 	f := &fakeProber{}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Press("y")
@@ -272,7 +272,7 @@ func TestCopiesRefuseNoSecretAndAskForOne(t *testing.T) {
 	})
 }
 
-func TestAPastedLoginIsTakenApart(t *testing.T) {
+func TestAPastedLoginIsParsed(t *testing.T) {
 	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
 		s.Paste("http://brd-customer-hl_demo01-zone-dc_demo-country-us-session-x9:s3cr3tpw@old.example.com:22225")
 		s.Expect("brd-customer-hl_demo01-zone-dc_demo-country-us-session-x9", "its password was dropped", "old.example.com is not this profile's", "port 22225")

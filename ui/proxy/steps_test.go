@@ -87,7 +87,7 @@ func TestATestFromAFieldEndsTheTyping(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeReadSaysWhatCan(t *testing.T) {
+func TestAnUnreadableLoginListsTheAcceptedForms(t *testing.T) {
 	for pasted, want := range map[string]string{
 		"curl -x http://u:p@h:33335 https://x.test": "a curl command is not accepted: paste the value of its --proxy or --proxy-user",
 		"not a login at all":                        "accepted are a URL, host:port:user:password",

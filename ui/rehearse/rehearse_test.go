@@ -208,7 +208,7 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 	})
 }
 
-func TestWhatAnotherPointDoesNotKnowIsNotSent(t *testing.T) {
+func TestFieldsThatAPointDoesNotKnowAreNotSent(t *testing.T) {
 	e := &fakeEmulator{}
 	flow(t, e, 120, 40, "add a fault", func(s *uitest.Screen) {
 		s.Press("enter")
@@ -298,7 +298,7 @@ func TestAListThatCannotBeReadSaysSoAndComesBack(t *testing.T) {
 	})
 }
 
-func TestTimeMovesAfterAYesThatNamesWhatHappens(t *testing.T) {
+func TestTimeMovesAfterAConfirmationThatNamesTheConsequence(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
 		e := &fakeEmulator{}
 		flow(t, e, size[0], size[1], "move time", func(s *uitest.Screen) {
@@ -329,7 +329,7 @@ func TestTimeMovesAfterAYesThatNamesWhatHappens(t *testing.T) {
 	}
 }
 
-func TestARefusedMoveIsSaidInTheForm(t *testing.T) {
+func TestARefusedMoveIsShownInTheForm(t *testing.T) {
 	e := &fakeEmulator{err: &rehearsal.RefusedError{Status: 409, Reason: "the clock would be more than 100 years from the machine's"}}
 	flow(t, e, 80, 24, "move time", func(s *uitest.Screen) {
 		s.Type("5000w")

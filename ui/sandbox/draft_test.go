@@ -50,7 +50,7 @@ func TestTheFirstDraftCanBeSentAsItIs(t *testing.T) {
 	}
 }
 
-func TestProblemsStandAtTheirField(t *testing.T) {
+func TestProblemsAreShownAtTheirField(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*draft)
 		field  field
@@ -97,7 +97,7 @@ func TestProblemsStandAtTheirField(t *testing.T) {
 	}
 }
 
-func TestUnknownZonesAreTakenWhereTheProfileListsNone(t *testing.T) {
+func TestUnknownZonesAreAcceptedIfTheProfileListsNone(t *testing.T) {
 	s := demo()
 	s.Zones = nil
 	d := firstDraft()
@@ -108,7 +108,7 @@ func TestUnknownZonesAreTakenWhereTheProfileListsNone(t *testing.T) {
 	}
 }
 
-func TestNothingIsSaidOfZonesAndKeysThatAreNotKnownYet(t *testing.T) {
+func TestZonesAndKeysThatAreNotKnownYetAreNotReported(t *testing.T) {
 	if _, probs := firstDraft().request(kit.Session{Local: true}, noon()); len(probs) > 0 {
 		t.Errorf("problems before the session is ready: %+v", probs)
 	}
@@ -124,7 +124,7 @@ func TestADraftGoesToARequestAndBack(t *testing.T) {
 		t.Fatalf("problems %+v", probs)
 	}
 	if got := draftOf(r); got != d {
-		t.Errorf("back comes %+v, want %+v", got, d)
+		t.Errorf("the draft becomes %+v, want %+v", got, d)
 	}
 	if !d.extended() || firstDraft().extended() {
 		t.Error("the fold is open for the wrong one")

@@ -28,7 +28,7 @@ func TestALateAnswerToAnOldLoadIsDropped(t *testing.T) {
 	})
 }
 
-func TestAFetchThatIsGoneIsSaid(t *testing.T) {
+func TestAMissingFetchIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.AllowError("f_gone")
@@ -120,7 +120,7 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 	})
 }
 
-func TestAnEndingWithoutAResultCannotBeOpened(t *testing.T) {
+func TestAFetchWithoutAResultCannotBeOpened(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.history = []model.Activity{{ID: 1, At: time.Now(), Kind: model.ActivityFetch, Zone: "unlocker_demo", URL: "http://lab.test/ok", Via: model.ViaAPI}}
@@ -166,7 +166,7 @@ func TestACredentialThatTheJournalDroppedIsNotSentAgain(t *testing.T) {
 	})
 }
 
-func TestAFetchOfAnotherProfileIsNotSentWithThisOnesKey(t *testing.T) {
+func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{

@@ -130,7 +130,7 @@ func TestEscGoesBackStepByStep(t *testing.T) {
 	})
 }
 
-func TestWhatThereIsNoResultForIsNotHinted(t *testing.T) {
+func TestKeysOfAResultAreNotHintedWithoutOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.ExpectNot("v evidence", "] page")
@@ -191,7 +191,7 @@ func rowOf(t *testing.T, b *bench, text string) int {
 	return -1
 }
 
-func TestEvidenceInTwoRowsIsWhatItWasInOne(t *testing.T) {
+func TestAnAddressInTheEvidenceIsCutButNotSplitByABlank(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
@@ -205,7 +205,7 @@ func TestEvidenceInTwoRowsIsWhatItWasInOne(t *testing.T) {
 	})
 }
 
-func TestALongTroubleLeavesTheResultItsRoom(t *testing.T) {
+func TestALongMessageLeavesRoomForTheResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("ctrl+j")

@@ -24,7 +24,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 	})
 }
 
-func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
+func TestEscCancelsTheRequestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
@@ -44,7 +44,7 @@ func TestEscCancelsTheRequestOnItsWay(t *testing.T) {
 	})
 }
 
-func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
+func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("ctrl+j")
@@ -59,7 +59,7 @@ func TestWhatACancelledRequestLeavesIsToldFromTheResultBefore(t *testing.T) {
 		b.Expect("Below is the previous result.", "✓ ok")
 		screen := b.Screen.Screen()
 		if strings.Index(screen, "Cancelled after") > strings.Index(screen, "✓ ok   200") {
-			t.Errorf("the verdict of another request stands first:\n%s", screen)
+			t.Errorf("the verdict of another request is shown first:\n%s", screen)
 		}
 	})
 }
@@ -94,7 +94,7 @@ func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 	})
 }
 
-func TestWhatCannotBeSentIsSaidAtTheField(t *testing.T) {
+func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.Press("down", "enter")
@@ -110,7 +110,7 @@ func TestWhatCannotBeSentIsSaidAtTheField(t *testing.T) {
 	})
 }
 
-func TestAKeyThatMayNotAsksFirst(t *testing.T) {
+func TestAKeyWithoutThePermissionAsksFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.Press("down", "down", "down", "down", "enter")
@@ -130,7 +130,7 @@ func TestAKeyThatMayNotAsksFirst(t *testing.T) {
 	})
 }
 
-func TestARefusalOfTheServiceStandsAtItsField(t *testing.T) {
+func TestARefusalOfTheServiceIsShownAtItsField(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {

@@ -12,7 +12,7 @@ import (
 
 func ms(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func TestPhasesLieEndToEndAndAddUpToTheTotal(t *testing.T) {
+func TestPhasesFollowEachOtherAndAddUpToTheTotal(t *testing.T) {
 	timing := model.Timing{DNS: -1, Connect: ms(10), ProxyConnect: ms(20), TLS: ms(30), FirstByte: ms(100), Transfer: ms(40), Total: ms(260)}
 	list := phases(timing, model.FetchRequest{Via: model.ViaNative})
 	var names []string
@@ -72,7 +72,7 @@ func TestTheGistKeepsTheBodyOfARequest(t *testing.T) {
 		t.Errorf("gist %q", got)
 	}
 	if got := gist(lines, 40, 6); len(got) != len(lines) {
-		t.Errorf("what fits is shortened: %q", got)
+		t.Errorf("text that fits is shortened: %q", got)
 	}
 }
 

@@ -171,9 +171,6 @@ func (s *Screen) CellAt(x, y int) *uv.Cell {
 	return nil
 }
 
-// Has reports whether text is on the screen.
-func (s *Screen) Has(text string) bool { return strings.Contains(s.Screen(), text) }
-
 // Expect fails the test unless every text is on the screen.
 func (s *Screen) Expect(texts ...string) {
 	s.t.Helper()

@@ -66,7 +66,7 @@ func app(ctx context.Context) (*ui.App, *counter) {
 	return ui.New(ui.Deps{Ctx: ctx, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: c}}, Session: kit.Session{ProfileName: "acme"}}), c
 }
 
-func TestPressReturnsWhenEverythingHasComeToRest(t *testing.T) {
+func TestPressReturnsWhenTheProgramIsIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, c := app(t.Context())
 		s := uitest.Start(t, m, 80, 20)
@@ -85,7 +85,7 @@ func TestPressReturnsWhenEverythingHasComeToRest(t *testing.T) {
 	})
 }
 
-func TestAnErrorNobodyExpectedIsSeen(t *testing.T) {
+func TestAnUnexpectedErrorIsSeen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := app(t.Context())
 		s := uitest.Start(t, m, 80, 20)

@@ -85,14 +85,14 @@ func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
 	}
 	e.wait = 200 * time.Millisecond
 	if ready, err := e.ensure(t.Context()); err == nil || !strings.Contains(err.Error(), "does not answer") || !strings.Contains(err.Error(), "process 1") {
-		t.Errorf("a stranger at the announced port is taken for the emulator: %s, %v", ready.API, err)
+		t.Errorf("a stranger at the announced port passes for the emulator: %s, %v", ready.API, err)
 	}
 	if err := owner.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	e.wait = attachTimeout
 	if ready := ensured(t, e); ready.API == stranger.URL {
-		t.Error("a stale announcement is believed")
+		t.Error("a stale announcement is trusted")
 	}
 }
 
@@ -156,14 +156,14 @@ func TestTheEndDoesNotWaitForASearch(t *testing.T) {
 		t.Error(err)
 	}
 	if err := <-answer; !errors.Is(err, errClosed) {
-		t.Errorf("who waited got %v", err)
+		t.Errorf("the caller that waited got %v", err)
 	}
 	if err := holder.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func TestAStateThatCannotBeKeptIsSaidAndDoesNotStopTheEmulator(t *testing.T) {
+func TestAStateThatCannotBeKeptIsReportedAndDoesNotStopTheEmulator(t *testing.T) {
 	paths := home(t)
 	if err := os.MkdirAll(paths.Data, 0o700); err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func TestAStateThatCannotBeKeptIsSaidAndDoesNotStopTheEmulator(t *testing.T) {
 	}
 }
 
-func TestWhoeverUsesTheEmulatorFollowsItsClock(t *testing.T) {
+func TestEveryProcessFollowsTheClockOfTheEmulator(t *testing.T) {
 	paths := home(t)
 	owner, guest := another(t, paths), another(t, paths)
 	ensured(t, owner)
@@ -201,7 +201,7 @@ func TestWhoeverUsesTheEmulatorFollowsItsClock(t *testing.T) {
 		t.Errorf("the emulator is %+v, %v", got, err)
 	}
 	if page, err := rehearsal.New(guest.control).Newest(t.Context(), 10); err != nil || len(page.Requests) != 0 {
-		t.Errorf("looking whether it lives is in its journal: %+v, %v", page, err)
+		t.Errorf("checking whether it is alive is in its journal: %+v, %v", page, err)
 	}
 	// It is kept: who starts it again from its state begins where it was.
 	for _, e := range []*embedded{owner, guest} {
@@ -266,7 +266,7 @@ func TestAnIdleConsoleTakesOverAndTellsItsViews(t *testing.T) {
 	}
 }
 
-func TestTheViewsAreToldWhenTheClockWasMoved(t *testing.T) {
+func TestTheViewsLearnWhenTheClockWasMoved(t *testing.T) {
 	c, _ := consoleOf(t, nil)
 	f := follower{c: c}
 	f.begin()

@@ -199,7 +199,7 @@ func TestRowsEndAtRuneAndLineEnds(t *testing.T) {
 	}
 }
 
-func TestSearchFindsWhatMonotonousReadingWould(t *testing.T) {
+func TestSearchFindsWhatALinearScanFinds(t *testing.T) {
 	// Hits on, before and after where one read ends and the next begins.
 	text := strings.Repeat("-", 1<<20+1) + "aab" + strings.Repeat("ab", 1<<19) + "aab" + strings.Repeat("xy", 1<<19-2) + "AAB"
 	var got []int64

@@ -55,7 +55,7 @@ func TestMarksDoNotPileUp(t *testing.T) {
 		}
 	}
 	if !strings.Contains(got, "‹U+0301›") {
-		t.Errorf("what was taken away is not shown: %q", got)
+		t.Errorf("the removed characters are not shown: %q", got)
 	}
 }
 

@@ -70,18 +70,18 @@ func TestFormTextIsEditedAfterEnter(t *testing.T) {
 	}
 }
 
-func TestInADialogWhatIsTypedGoesIntoTheFieldWithTheFocus(t *testing.T) {
+func TestInADialogTypedTextGoesIntoTheFocusedField(t *testing.T) {
 	f := demoForm()
 	f.Dialog = true
 	d := NewFormDialog(f.theme, "Try", f)
 	d.Init()
 	formKeys(f, "f", "t", "p", "enter")
 	if f.Focused() != "url" || !f.CapturingText() {
-		t.Fatalf("after a wrong value the focus is on %q, capturing %v: who typed it goes on typing", f.Focused(), f.CapturingText())
+		t.Fatalf("after a wrong value the focus is on %q, capturing %v: typing should go on", f.Focused(), f.CapturingText())
 	}
 	formKeys(f, "backspace", "backspace", "backspace", "h", "t", "t", "p", "down", "down", "down", "down")
 	if f.Focused() != "body" || !f.CapturingText() {
-		t.Fatalf("the focus is on %q, capturing %v: a field of text is typed into at once", f.Focused(), f.CapturingText())
+		t.Fatalf("the focus is on %q, capturing %v: a text field is edited at once", f.Focused(), f.CapturingText())
 	}
 	if formKeys(f, "x"); f.Value("body") != "x" {
 		t.Errorf("the area holds %q", f.Value("body"))
@@ -113,7 +113,7 @@ func TestFormPickFilters(t *testing.T) {
 	}
 }
 
-func TestFormChoiceSkipsWhatCannotBeTaken(t *testing.T) {
+func TestFormChoiceSkipsDisabledOptions(t *testing.T) {
 	f := demoForm()
 	formKeys(f, "down", "down")
 	for _, want := range []string{"native", "api", "native"} {
@@ -123,7 +123,7 @@ func TestFormChoiceSkipsWhatCannotBeTaken(t *testing.T) {
 	}
 	formKeys(f, "left")
 	if f.Value("via") != "api" {
-		t.Errorf("left takes %q", f.Value("via"))
+		t.Errorf("left chooses %q", f.Value("via"))
 	}
 	formKeys(f, "down", "space")
 	if !f.On("verify") {
@@ -151,7 +151,7 @@ func TestFormValidGoesToTheFirstWrongField(t *testing.T) {
 	}
 }
 
-func TestFormPasteDropsWhatDoesNotShow(t *testing.T) {
+func TestFormPasteDropsInvisibleCharacters(t *testing.T) {
 	f := demoForm()
 	formKeys(f, "enter")
 	f.Update(tea.PasteMsg{Content: " http://x/\x1b[31m\u202ea\u200bb\n"})
@@ -266,7 +266,7 @@ func TestConfirmAndMenuAnswerTheirView(t *testing.T) {
 	}
 }
 
-func TestAnOpenListKeepsItsPlaceWhenItsOptionsAreBroughtUpToDate(t *testing.T) {
+func TestAnOpenListKeepsItsPlaceWhenItsOptionsChange(t *testing.T) {
 	theme := kit.NewTheme(true, false)
 	options := []Option{{Value: "a"}, {Value: "b"}, {Value: "c"}}
 	f := NewForm(theme, Field{Name: "zone", Kind: FieldPick, Value: "a", Options: options})
@@ -286,7 +286,7 @@ func TestALongAreaSaysHowMuchOfItIsNotShown(t *testing.T) {
 	}
 }
 
-func TestTheChoiceThatIsTakenIsSeen(t *testing.T) {
+func TestTheChosenOptionIsVisible(t *testing.T) {
 	var options []Option
 	for _, v := range []string{"unknown", "ADMIN", "FINANCE", "OPS", "LIMIT", "USER"} {
 		options = append(options, Option{Value: v})
@@ -295,7 +295,7 @@ func TestTheChoiceThatIsTakenIsSeen(t *testing.T) {
 		f := NewForm(kit.NewTheme(true, false), Field{Name: "level", Label: "Level", Kind: FieldChoice, Value: o.Value, Options: options})
 		got := uitest.Plain(f.Render(true, 40, 3))
 		if !strings.Contains(got, "(•) "+o.Value) {
-			t.Errorf("%s is taken and not on the screen:\n%s", o.Value, got)
+			t.Errorf("%s is chosen but not on the screen:\n%s", o.Value, got)
 		}
 		for _, l := range strings.Split(got, "\n") {
 			if text.Width(l) > 40 {

@@ -67,7 +67,7 @@ func TestSplitLeavesNoRemainder(t *testing.T) {
 	}
 }
 
-func TestTilePutsColumnsSideBySideAndNotesThem(t *testing.T) {
+func TestTilePutsColumnsSideBySideAndKeepsTheirRegions(t *testing.T) {
 	areas := []kit.Area{{Pane: 0, W: 2, H: 1}, {Pane: 1, Y: 1, W: 2, H: 2}, {Pane: 2, X: 2, W: 3, H: 3}}
 	frame, drawn := tile(areas, func(a kit.Area) string {
 		return Block(strings.Repeat(strings.Repeat(strconv.Itoa(a.Pane), a.W)+"\n", a.H), a.W, a.H)
