@@ -12,6 +12,7 @@ import (
 // parseDuration parses a Go duration, and also days and weeks ("14d", "1.5w",
 // "1d12h").
 func parseDuration(s string) (time.Duration, error) {
+	wrong := fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
 	total, rest := time.Duration(0), s
 	for _, unit := range []struct {
 		letter string
@@ -23,7 +24,7 @@ func parseDuration(s string) (time.Duration, error) {
 		}
 		n, err := strconv.ParseFloat(head, 64)
 		if err != nil {
-			return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+			return 0, wrong
 		}
 		total += time.Duration(n * float64(unit.length))
 		rest = tail
@@ -31,21 +32,18 @@ func parseDuration(s string) (time.Duration, error) {
 	if rest != "" {
 		d, err := time.ParseDuration(rest)
 		if err != nil {
-			return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+			return 0, wrong
 		}
 		total += d
 	}
 	if s == "" || total < 0 {
-		return 0, fmt.Errorf("duration %q: write it like 30s, 5m, 14d or 2w", s)
+		return 0, wrong
 	}
 	return total, nil
 }
 
 // durationFlag is a pflag.Value that also accepts days and weeks.
-type durationFlag struct {
-	d   time.Duration
-	set bool
-}
+type durationFlag struct{ d time.Duration }
 
 func (f *durationFlag) String() string {
 	if f.d == 0 {
@@ -56,13 +54,9 @@ func (f *durationFlag) String() string {
 
 func (f *durationFlag) Type() string { return "duration" }
 
-func (f *durationFlag) Set(s string) error {
-	d, err := parseDuration(s)
-	if err != nil {
-		return err
-	}
-	f.d, f.set = d, true
-	return nil
+func (f *durationFlag) Set(s string) (err error) {
+	f.d, err = parseDuration(s)
+	return err
 }
 
 // sanitizeLine makes text that may hold remote bytes safe for the terminal.

@@ -66,27 +66,24 @@ func (m *Model) row(i int) []widget.Cell {
 }
 
 func (m *Model) expiryInk(k model.Key) kit.Ink {
-	t := m.deps.Theme
-	switch k.Expires.State(m.deps.Now(), soon) {
-	case model.ExpiryStateExpired:
-		return t.Bad
-	case model.ExpiryStateSoon, model.ExpiryStateUnlimited:
-		return t.Warn
-	case model.ExpiryStateUnknown:
-		return t.Note
-	default:
-		return t.Text
-	}
+	s := k.Expires.State(m.deps.Now(), soon)
+	return m.urgency(s == model.ExpiryStateExpired, s == model.ExpiryStateSoon || s == model.ExpiryStateUnlimited, s == model.ExpiryStateUnknown)
 }
 
 func (m *Model) rotationInk(k model.Key) kit.Ink {
+	s := k.Rotation.State(m.deps.Now(), soon)
+	return m.urgency(s == model.RotationOverdue, s == model.RotationSoon || s == model.RotationDue, s == model.RotationUnknown)
+}
+
+// urgency is the ink of a clock.
+func (m *Model) urgency(bad, warn, unknown bool) kit.Ink {
 	t := m.deps.Theme
-	switch k.Rotation.State(m.deps.Now(), soon) {
-	case model.RotationOverdue:
+	switch {
+	case bad:
 		return t.Bad
-	case model.RotationSoon, model.RotationDue:
+	case warn:
 		return t.Warn
-	case model.RotationUnknown:
+	case unknown:
 		return t.Note
 	default:
 		return t.Text

@@ -22,22 +22,15 @@ const maxCopy = 1 << 20
 
 // Intents of the copy menu.
 type (
-	copyBody    struct{}
-	copyHeaders struct{}
-	copyURL     struct{}
-	copyCurl    struct{}
-	copyWire    struct{}
+	copyBody struct{}
+	copyCurl struct{}
+	copyWire struct{}
 )
 
 func (m *Model) copy(msg tea.Msg) tea.Cmd {
-	res := m.result.res
 	switch msg.(type) {
 	case copyBody:
-		return m.copyBody(res.Body)
-	case copyHeaders:
-		return kit.CopyText("headers", headerPage(res))
-	case copyURL:
-		return kit.CopyText("URL", m.form.request.URL)
+		return m.copyBody(m.result.res.Body)
 	case copyWire:
 		return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
 	case copyCurl:
@@ -50,7 +43,7 @@ func (m *Model) copy(msg tea.Msg) tea.Cmd {
 func (m *Model) openCopyMenu() tea.Cmd {
 	b := m.result.res.Body
 	body := widget.MenuItem{Key: "b", Label: "body", Note: text.Bytes(b.Size), Intent: copyBody{}}
-	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: copyHeaders{}}
+	headers := widget.MenuItem{Key: "h", Label: "headers of the answer", Intent: kit.Copy{What: "headers", Text: headerPage(m.result.res)}}
 	switch {
 	case !m.result.have():
 		body.Disabled, headers.Disabled = "no result yet", "no result yet"
@@ -67,7 +60,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []widget.MenuItem{
 		body, headers,
-		{Key: "u", Label: "URL of the form", Intent: copyURL{}},
+		{Key: "u", Label: "URL of the form", Intent: kit.Copy{What: "URL", Text: m.form.request.URL}},
 		curl,
 		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
 	})

@@ -122,7 +122,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return m.reopen(a.Ref), true
 		}
 		return nil, true
-	case copyMenu, copyBody, copyHeaders, copyURL, copyCurl, copyWire:
+	case copyMenu, copyBody, copyCurl, copyWire:
 		return m.copy(msg), true
 	case saveRequest, openSaved, editBody, loadSaved, replaceSaved:
 		return m.files(msg), true
