@@ -36,11 +36,15 @@ func (m *Model) renderList(w, h int) string {
 		return widget.Pane(t, "Jobs", true, w, h, strings.Join(lines, "\n"))
 	}
 	title := "Jobs"
-	if n := len(m.ledger.jobs); n > 0 {
+	n := len(m.ledger.jobs)
+	if n > 0 {
 		title = fmt.Sprintf("Jobs (%d)", n)
-		if m.work.trigger.Running() {
-			title += " · " + sending
-		}
+	}
+	if older := m.ledger.total - maxListed; older > 0 {
+		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", n, older)
+	}
+	if n > 0 && m.work.trigger.Running() {
+		title += " · " + sending
 	}
 	switch {
 	case m.work.trigger.Running():
