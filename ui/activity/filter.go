@@ -1,6 +1,7 @@
 package activity
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,20 +101,8 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 }
 
 func example(name string) string {
-	switch name {
-	case "class":
-		return "class:captcha"
-	case "zone":
-		return "zone:unlocker_demo"
-	case "key":
-		return "key:batch-user"
-	case "kind":
-		return "kind:fetch"
-	case "since":
-		return "since:2h"
-	default:
-		return name + ":value"
-	}
+	values := map[string]string{"class": "captcha", "zone": "unlocker_demo", "key": "batch-user", "kind": "fetch", "since": "2h"}
+	return name + ":" + cmp.Or(values[name], "value")
 }
 
 func join[T ~string](list []T) string {

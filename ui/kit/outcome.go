@@ -25,30 +25,11 @@ func ClassWord(c model.Class, cause model.Cause) string {
 // StepKey is the key of a next step, the same in every tab; empty if the step is only
 // advice.
 func StepKey(a model.Action) string {
-	switch a {
-	case model.ActionRetry:
-		return "r"
-	case model.ActionSlowDown:
-		return "s"
-	case model.ActionTryUnlocker:
-		return "u"
-	case model.ActionTryBrowser:
-		return "b"
-	case model.ActionCheckKey:
-		return "K"
-	case model.ActionCheckLogin, model.ActionTrustCA:
-		return "L"
-	case model.ActionRaiseTimeout:
-		return "T"
-	case model.ActionCheckZone, model.ActionFixRequest:
-		return "f"
-	case model.ActionMakeJob:
-		return "J"
-	case model.ActionTwin:
-		return "t"
-	default:
-		return ""
-	}
+	return map[model.Action]string{
+		model.ActionRetry: "r", model.ActionSlowDown: "s", model.ActionTryUnlocker: "u", model.ActionTryBrowser: "b",
+		model.ActionCheckKey: "K", model.ActionCheckLogin: "L", model.ActionTrustCA: "L", model.ActionRaiseTimeout: "T",
+		model.ActionCheckZone: "f", model.ActionFixRequest: "f", model.ActionMakeJob: "J", model.ActionTwin: "t",
+	}[a]
 }
 
 // StepHelp describes a next step and says if service.md recommends it.

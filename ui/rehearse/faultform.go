@@ -187,46 +187,26 @@ func (f *faultForm) fillIn(values *widget.Form, preset string) {
 
 // meaning describes an action in a few words.
 func meaning(action string) string {
-	switch action {
-	case "latency":
-		return "wait, then go on"
-	case "status":
-		return "answer with a status"
-	case "too_fast":
-		return "answer 429"
-	case "error":
-		return "refuse with an error code"
-	case "drop":
-		return "close without an answer"
-	case "reset":
-		return "reset the connection"
-	case "hang":
-		return "never answer"
-	case "cut":
-		return "end the body early"
-	case "dribble":
-		return "send the body in small pieces"
-	case "bandwidth":
-		return "limit the body's rate"
-	case "malformed":
-		return "answer with garbage"
-	case "empty":
-		return "no body"
-	case "captcha":
-		return "a CAPTCHA page with status 200"
-	case "drift":
-		return "other class and id names"
-	case "late":
-		return "the webhook waits"
-	case "twice":
-		return "the webhook comes again"
-	case "never":
-		return "no webhook"
-	case "fail":
-		return "the job fails"
-	default:
-		return ""
-	}
+	return map[string]string{
+		"latency":   "wait, then go on",
+		"status":    "answer with a status",
+		"too_fast":  "answer 429",
+		"error":     "refuse with an error code",
+		"drop":      "close without an answer",
+		"reset":     "reset the connection",
+		"hang":      "never answer",
+		"cut":       "end the body early",
+		"dribble":   "send the body in small pieces",
+		"bandwidth": "limit the body's rate",
+		"malformed": "answer with garbage",
+		"empty":     "no body",
+		"captcha":   "a CAPTCHA page with status 200",
+		"drift":     "other class and id names",
+		"late":      "the webhook waits",
+		"twice":     "the webhook comes again",
+		"never":     "no webhook",
+		"fail":      "the job fails",
+	}[action]
 }
 
 // rule returns the rule that a valid form describes. Hidden fields are ignored.
