@@ -5,8 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/dialect"
+	"zonedeck/service/jobs"
 	"zonedeck/ui/cli/session"
 )
 
@@ -161,4 +165,51 @@ func refusalExit(status int) int {
 	default:
 		return exitRefused
 	}
+}
+
+// jobError is the exit for a job command that returned no job.
+func jobError(ctx context.Context, err error) error {
+	var d *jobs.DiagnosisError
+	switch {
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case errors.Is(err, jobs.ErrUnknownJob), errors.Is(err, dialect.ErrNotShown):
+		return usage("%w", err)
+	case ledgerFault(err):
+		return fail(exitState, "%w", err)
+	case errors.Is(err, jobs.ErrNoSnapshot):
+		return fail(exitMayHaveStarted, "%w", err)
+	case errors.Is(err, jobs.ErrNotReady):
+		return fail(exitStillRunning, "%w", err)
+	case errors.As(err, &d):
+		return fail(diagnosisExit(d.Diagnosis), "%w", err)
+	default:
+		return fetchError(ctx, err)
+	}
+}
+
+// triggerError is the exit for a failed launch; job is what is known about it. If
+// the ledger failed before the POST, nothing was sent; if it failed afterwards, the
+// error says what happened to the job.
+func triggerError(ctx context.Context, job model.Job, err error) error {
+	interrupted := ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	switch {
+	case interrupted && job.State == model.JobMayHave:
+		return fail(exitInterrupted, "interrupted; the job may have started: %s of 'zonedeck jobs list'", job.ID)
+	case interrupted:
+		return jobError(ctx, err)
+	case job.State == model.JobMayHave:
+		return fail(exitMayHaveStarted, "%w", err)
+	case job.State == model.JobAccepted, job.State == model.JobRefused:
+		return fail(exitState, "%w", err)
+	case ledgerFault(err):
+		return fail(exitState, "%w; nothing was sent", err)
+	default:
+		return jobError(ctx, err)
+	}
+}
+
+// ledgerFault reports whether the ledger of jobs could not be read or written.
+func ledgerFault(err error) bool {
+	return slices.ContainsFunc(append(database.Faults(), jobs.ErrNoLedger), func(fault error) bool { return errors.Is(err, fault) })
 }
