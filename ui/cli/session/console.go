@@ -89,8 +89,8 @@ func (c *Console) Root() *ui.App {
 			Reveal: s.ZonePassword, ProxyEnv: s.proxyInEnvironment(),
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
-			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: s.Inventory,
-			Rotations: keystore.OpenRotations(s.Paths.RotationsDir()), Secrets: s.Resolver, Changed: c.sessionChanged,
+			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
+			Rotations: rotationHistory{keystore.OpenRotations(s.Paths.RotationsDir()), s}, Secrets: s.Resolver, Changed: c.sessionChanged,
 		})},
 		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests()})},
 	}
@@ -153,7 +153,7 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 		Keys: s.Inventory.List,
 		Add: func(ctx context.Context, a account.Account) error {
 			if _, known := s.Inventory.Get(a.Key.Name); !known {
-				if err := s.Inventory.Add(ctx, a.Key); err != nil {
+				if err := (keyHistory{s.Inventory, s}).Add(ctx, a.Key); err != nil {
 					return err
 				}
 			}

@@ -1,0 +1,117 @@
+package session
+
+import (
+	"context"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// putKeyEvent writes what happened to a key into the timeline.
+func (s *Session) putKeyEvent(ctx context.Context, key, event, text string) {
+	if s.journal == nil {
+		return
+	}
+	err := s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{Profile: s.Base.Name, Key: key, Event: event, Text: text})
+	if err != nil {
+		s.o.Log.Warn("an event of a key was not kept", "key", key, "error", err)
+	}
+}
+
+// keyHistory is the inventory; its changes are written into the timeline.
+type keyHistory struct {
+	*keystore.Inventory
+	session *Session
+}
+
+// Add records a key.
+func (h keyHistory) Add(ctx context.Context, k model.Key) error {
+	err := h.Inventory.Add(ctx, k)
+	if err == nil {
+		h.session.putKeyEvent(ctx, k.Name, "recorded", "in the inventory, level "+k.Level.String())
+	}
+	return err
+}
+
+// Update changes a key.
+func (h keyHistory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
+	after := name
+	err := h.Inventory.Update(ctx, name, func(k model.Key) (model.Key, error) {
+		k, err := change(k)
+		after = k.Name
+		return k, err
+	})
+	switch {
+	case err != nil:
+	case after != name:
+		h.session.putKeyEvent(ctx, after, "renamed", "in the inventory, from "+name)
+	default:
+		h.session.putKeyEvent(ctx, name, "changed", "in the inventory")
+	}
+	return err
+}
+
+// Remove drops a key.
+func (h keyHistory) Remove(ctx context.Context, name string) error {
+	err := h.Inventory.Remove(ctx, name)
+	if err == nil {
+		h.session.putKeyEvent(ctx, name, "removed", "from the inventory; it is still valid at the service")
+	}
+	return err
+}
+
+// rotationHistory is the rotations; their steps are written into the timeline.
+type rotationHistory struct {
+	*keystore.Rotations
+	session *Session
+}
+
+// Start keeps a new plan.
+func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) error {
+	err := h.Rotations.Start(ctx, p)
+	if err == nil {
+		h.session.putKeyEvent(ctx, p.Key, "rotation", "began, by "+string(p.Method))
+	}
+	return err
+}
+
+// Update changes a plan.
+func (h rotationHistory) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
+	var before keystore.RotationPlan
+	after, err := h.Rotations.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		before = p
+		return change(p)
+	})
+	if err == nil {
+		for _, text := range rotationChanges(before, after) {
+			h.session.putKeyEvent(ctx, after.Key, "rotation", text)
+		}
+	}
+	return after, err
+}
+
+// rotationChanges says what happened between two states of a rotation.
+func rotationChanges(before, after keystore.RotationPlan) []string {
+	var out []string
+	for i, s := range after.Steps {
+		switch was := before.Steps[i].Done; {
+		case s.Done && !was:
+			out = append(out, "step "+string(s.Kind)+" is done")
+		case was && !s.Done:
+			out = append(out, "step "+string(s.Kind)+" is taken back")
+		}
+	}
+	for i, u := range after.Users {
+		if u.Proved && !before.Users[i].Proved {
+			out = append(out, "a call of "+u.Name+" worked with the new value")
+		}
+	}
+	if after.Over() && !before.Over() {
+		if after.Abandoned {
+			return append(out, "abandoned")
+		}
+		return append(out, "complete")
+	}
+	return out
+}

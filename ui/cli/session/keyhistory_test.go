@@ -1,0 +1,80 @@
+package session
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+)
+
+func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
+	o := options(t, nil)
+	o.Journal = true
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := s.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	inventory := keyHistory{s.Inventory, s}
+	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s}
+	rename := func(k model.Key) (model.Key, error) { k.Name = "etl-2"; return k, nil }
+	same := func(k model.Key) (model.Key, error) { return k, nil }
+	k := model.Key{Name: "etl", Level: model.LevelUser, UsedBy: []string{"nightly"}}
+	plan := keystore.NewRotationPlan(k, keystore.RotateByNewKey, time.Now())
+	tick := func(kind keystore.RotationStepKind) func(keystore.RotationPlan) (keystore.RotationPlan, error) {
+		return func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Tick(kind, "", time.Now()) }
+	}
+	update := func(f func(keystore.RotationPlan) (keystore.RotationPlan, error)) error {
+		_, err := rotations.Update(t.Context(), plan.ID, f)
+		return err
+	}
+	for i, err := range []error{
+		inventory.Add(t.Context(), k), inventory.Update(t.Context(), "etl", same),
+		rotations.Start(t.Context(), plan), update(tick(keystore.StepReview)),
+		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(keystore.StepReview) }),
+		update(tick(keystore.StepReview)), update(tick(keystore.StepIssue)), update(tick(keystore.StepStore)),
+		update(tick(keystore.StepProve)), update(tick(keystore.StepSwitch)),
+		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Prove("nightly", time.Now()) }),
+		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(time.Now()) }),
+		inventory.Update(t.Context(), "etl", rename), inventory.Remove(t.Context(), "etl-2"),
+	} {
+		if err != nil {
+			t.Fatalf("change %d: %v", i, err)
+		}
+	}
+	// What fails leaves no line.
+	if inventory.Remove(t.Context(), "etl") == nil || inventory.Update(t.Context(), "etl", same) == nil ||
+		inventory.Add(t.Context(), model.Key{}) == nil || update(tick(keystore.StepEach)) == nil || rotations.Start(t.Context(), plan) == nil {
+		t.Error("a change that is not possible was made")
+	}
+	lines, err := s.Client.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityKey})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, a := range slices.Backward(lines) {
+		got = append(got, a.Key+": "+a.Text)
+	}
+	want := []string{
+		"etl: recorded in the inventory, level USER", "etl: changed in the inventory", "etl: rotation began, by new key",
+		"etl: rotation step review is done", "etl: rotation step review is taken back", "etl: rotation step review is done",
+		"etl: rotation step issue is done", "etl: rotation step store is done", "etl: rotation step prove is done",
+		"etl: rotation step switch is done", "etl: rotation a call of nightly worked with the new value",
+		"etl: rotation abandoned", "etl-2: renamed in the inventory, from etl",
+		"etl-2: removed from the inventory; it is still valid at the service",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("got\n%q\nwant\n%q", got, want)
+	}
+	done := plan
+	done.Ended = time.Now()
+	if got := rotationChanges(plan, done); !slices.Equal(got, []string{"complete"}) {
+		t.Errorf("%q", got)
+	}
+}
