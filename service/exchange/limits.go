@@ -25,15 +25,6 @@ type Limit struct {
 	Reason string
 }
 
-// Limits lists the limit of every product, in the order of service.md 1.
-func Limits() []Limit {
-	out := make([]Limit, 0, len(model.Products()))
-	for _, p := range model.Products() {
-		out = append(out, LimitOf(p))
-	}
-	return out
-}
-
 // LimitOf is the limit of one product; a product that is not known gets a
 // cautious one.
 func LimitOf(p model.Product) Limit {

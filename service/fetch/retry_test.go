@@ -184,7 +184,8 @@ func TestEachProductHasItsLimitOfConcurrentFetches(t *testing.T) {
 	if exchange.LimitOf(model.ProductBrowser).Concurrency >= serp || exchange.LimitOf(model.ProductCrawl).Concurrency >= serp {
 		t.Error("browser and crawl must be held lower than SERP (service.md 8)")
 	}
-	for _, l := range exchange.Limits() {
+	for _, p := range model.Products() {
+		l := exchange.LimitOf(p)
 		if l.Timeout <= 0 || l.Concurrency <= 0 || l.Reason == "" {
 			t.Errorf("%s has no limit: %+v", l.Product, l)
 		}

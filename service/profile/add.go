@@ -21,82 +21,41 @@ var ErrProfileExists = errors.New("the configuration has a profile of that name"
 // ErrProfile or a *ConfigError where they apply.
 func AddProfile(ctx context.Context, path string, p Profile) error {
 	p, err := p.checked()
+	if err == nil {
+		err = addProfile(ctx, path, p)
+	}
 	if err != nil {
 		return fmt.Errorf("adding profile %q: %w", p.Name, err)
-	}
-	return edit(ctx, path, "adding profile", p.Name, func(old []byte, f File) ([]byte, error) {
-		if _, ok := f.profiles[p.Name]; ok {
-			return nil, ErrProfileExists
-		}
-		text := old
-		if f.fallback == "" && len(f.profiles) == 0 {
-			text = withDefault(text, p.Name)
-		}
-		if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
-			text = append(text, '\n')
-		}
-		return append(text, render(p)...), nil
-	})
-}
-
-// SetDefault makes a profile the default, keeping the rest of the file. The name
-// LocalName stands for the embedded emulator.
-func SetDefault(ctx context.Context, path, name string) error {
-	return edit(ctx, path, "making the default profile", name, func(old []byte, f File) ([]byte, error) {
-		if _, ok := f.profiles[name]; !ok && name != LocalName {
-			return nil, ErrNoSuchProfile
-		}
-		return withDefault(old, name), nil
-	})
-}
-
-// edit is the read-modify-write cycle under the file's lock.
-func edit(ctx context.Context, path, doing, name string, change func(old []byte, f File) ([]byte, error)) error {
-	err := func() error {
-		unlock, err := textfile.Lock(ctx, path)
-		if err != nil {
-			return err
-		}
-		defer unlock()
-		f, old, err := loadText(path)
-		if err != nil {
-			return err
-		}
-		text, err := change(bytes.Clone(old), f)
-		if err != nil {
-			return err
-		}
-		if _, err := parse(path, text); err != nil {
-			// The file says the same in another form, such as profiles = {…}.
-			return fmt.Errorf("the result would not be valid, add it by hand: %w", err)
-		}
-		return textfile.Write(path, text)
-	}()
-	if err != nil {
-		return fmt.Errorf("%s %q: %w", doing, name, err)
 	}
 	return nil
 }
 
-// withDefault replaces the default_profile line, or writes one at the top, where
-// no table can be open yet.
-func withDefault(text []byte, name string) []byte {
-	line := "default_profile = " + textfile.Quote(name)
-	lines := strings.Split(string(text), "\n")
-	for i, l := range lines {
-		trimmed := strings.TrimSpace(l)
-		if strings.HasPrefix(trimmed, "[") {
-			break
-		}
-		if key, value, ok := strings.Cut(trimmed, "="); ok && strings.TrimSpace(key) == "default_profile" {
-			if _, comment, ok := strings.Cut(value, "#"); ok {
-				line += "  #" + comment
-			}
-			lines[i] = line
-			return []byte(strings.Join(lines, "\n"))
-		}
+func addProfile(ctx context.Context, path string, p Profile) error {
+	unlock, err := textfile.Lock(ctx, path)
+	if err != nil {
+		return err
 	}
-	return append([]byte(line+"\n"), text...)
+	defer unlock()
+	f, text, err := loadText(path)
+	if err != nil {
+		return err
+	}
+	if _, ok := f.profiles[p.Name]; ok {
+		return ErrProfileExists
+	}
+	text = bytes.Clone(text)
+	if f.fallback == "" && len(f.profiles) == 0 { // at the top, where no table can be open yet
+		text = append([]byte("default_profile = "+textfile.Quote(p.Name)+"\n"), text...)
+	}
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, '\n')
+	}
+	text = append(text, render(p)...)
+	if _, err := parse(path, text); err != nil {
+		// The file says the same in another form, such as profiles = {…}.
+		return fmt.Errorf("the result would not be valid, add it by hand: %w", err)
+	}
+	return textfile.Write(path, text)
 }
 
 func render(p Profile) []byte {

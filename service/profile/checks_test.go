@@ -66,14 +66,14 @@ func TestAnEditOfAFileThatCannotBeReadIsAnError(t *testing.T) {
 	if err := os.Mkdir(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := SetDefault(t.Context(), folder, LocalName); err == nil || !strings.Contains(err.Error(), "making the default profile") {
+	if err := AddProfile(t.Context(), folder, Profile{Name: "a", BaseURL: "https://a.example"}); err == nil || !strings.Contains(err.Error(), "adding profile") {
 		t.Errorf("a folder: %v", err)
 	}
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := SetDefault(t.Context(), filepath.Join(file, "config.toml"), LocalName); err == nil {
+	if err := AddProfile(t.Context(), filepath.Join(file, "config.toml"), Profile{Name: "a", BaseURL: "https://a.example"}); err == nil {
 		t.Error("a file below a file was edited")
 	}
 }

@@ -5,7 +5,6 @@
 // (Override); service and the views receive a Profile as a value. Secrets appear
 // as references only, checked here for their form.
 //
-// Everything is a value or a pure function but Load, AddProfile, SetDefault and
-// Ensure, which touch the disk; AddProfile and SetDefault lock the file. All of
-// it is safe for concurrent use.
+// Everything is a value or a pure function but Load, AddProfile and Ensure, which
+// touch the disk; AddProfile locks the file. All of it is safe for concurrent use.
 package profile

@@ -307,28 +307,6 @@ func TestAddProfileRefusesWhatLoadWould(t *testing.T) {
 	}
 }
 
-func TestSetDefaultChangesOneLine(t *testing.T) {
-	for text, want := range map[string]string{
-		"[profiles.a]\nbase_url='https://a.example'\n":                                           "default_profile = \"a\"\n[profiles.a]\nbase_url='https://a.example'\n",
-		"# c\n  default_profile='b'  # why\n[profiles.a]\nbase_url='https://a.example'\n":        "# c\ndefault_profile = \"a\"  # why\n[profiles.a]\nbase_url='https://a.example'\n",
-		"[profiles.a]\nbase_url='https://a.example'\n# default_profile = 'x' is what I had once": "default_profile = \"a\"\n[profiles.a]\nbase_url='https://a.example'\n# default_profile = 'x' is what I had once",
-	} {
-		path := write(t, strings.ReplaceAll(text, "'b'", "'local'"))
-		if err := SetDefault(t.Context(), path, "a"); err != nil {
-			t.Fatal(err)
-		}
-		if b, _ := os.ReadFile(path); string(b) != want {
-			t.Errorf("got\n%s\nwant\n%s", b, want)
-		}
-		if err := SetDefault(t.Context(), path, "none"); !errors.Is(err, ErrNoSuchProfile) {
-			t.Errorf("a default that is not there: %v", err)
-		}
-		if err := SetDefault(t.Context(), path, LocalName); err != nil || load(t, path).Default() != LocalName {
-			t.Errorf("back to the emulator: %v", err)
-		}
-	}
-}
-
 func env(m map[string]string) func(string) string { return func(n string) string { return m[n] } }
 
 func TestOverridesTakePrecedenceOverTheFile(t *testing.T) {
