@@ -331,28 +331,3 @@ func TestTheLibraryKeepsItsLog(t *testing.T) {
 		t.Errorf("version %s, %v", lib, err)
 	}
 }
-
-func TestFilesOfAnEarlierVersionAreKeptInAFolder(t *testing.T) {
-	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "account.json"), []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "jobs", "sd_1"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	for range 2 { // the second start has nothing to say
-		d, err := Open(dir, func() time.Time { return time.Date(2027, 3, 14, 12, 0, 0, 0, time.UTC) })
-		if err != nil {
-			t.Fatal(err)
-		}
-		kept := filepath.Join(dir, "state.before-20270314T120000.000000000")
-		for _, name := range []string{"account.json", "jobs/sd_1"} {
-			if _, err := os.Stat(filepath.Join(kept, name)); err != nil {
-				t.Error(err)
-			}
-		}
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-}

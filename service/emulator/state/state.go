@@ -32,9 +32,9 @@ type Dir struct {
 }
 
 // Open makes the folder if necessary, locks it, removes half-written files of a killed
-// process, and opens the database. An empty dir is a temporary folder. A damaged database,
-// and files of versions before the database, are renamed with a note. Errors:
-// [ErrInUse] when another process owns the folder, [ErrNewer], or the disk's.
+// process, and opens the database. An empty dir is a temporary folder. A damaged database is
+// renamed, with a note. Errors: [ErrInUse] when another process owns the folder, [ErrNewer], or
+// the disk's.
 func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	d := &Dir{dir: dir, now: now}
 	if dir == "" {
@@ -74,8 +74,6 @@ func (d *Dir) open() error {
 	readOnly := d.probe()
 	if readOnly != nil {
 		d.Note(fmt.Sprintf("the state folder cannot be written, and what is changed is refused or lost: %v", readOnly))
-	} else if err := d.putEarlierAside(); err != nil {
-		return err
 	}
 	var err error
 	d.db, err = openDatabase(d.Path(databaseName), d.temp != nil, readOnly)
@@ -99,14 +97,9 @@ func (d *Dir) probe() error {
 	return nil
 }
 
-// aside is an unused name for what is moved out of the way.
-func (d *Dir) aside(name, why string) string {
-	return fmt.Sprintf("%s.%s-%s", name, why, d.now().UTC().Format("20060102T150405.000000000"))
-}
-
 // putAside renames a database that cannot be read, and its log.
 func (d *Dir) putAside(why error) error {
-	to := d.aside(databaseName, "corrupt")
+	to := databaseName + ".corrupt-" + d.now().UTC().Format("20060102T150405.000000000")
 	for _, end := range [...]string{"-wal", "-shm", ""} {
 		err := os.Rename(d.Path(databaseName+end), d.Path(to+end))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -114,31 +107,6 @@ func (d *Dir) putAside(why error) error {
 		}
 	}
 	d.Note(fmt.Sprintf("%s could not be read (%v); it is kept as %s and a new one begins", databaseName, why, to))
-	return nil
-}
-
-// putEarlierAside moves the files of versions before the database to a folder. Those versions
-// were never released, so nothing is imported from them.
-func (d *Dir) putEarlierAside() error {
-	if _, err := os.Stat(d.Path(databaseName)); err == nil {
-		return nil
-	}
-	to := ""
-	for _, name := range [...]string{"account.json", "clock.json", "lab.json", "ca.key", "ca.pem", "jobs", "deliveries", "responses", "usage"} {
-		if _, err := os.Lstat(d.Path(name)); err != nil {
-			continue
-		}
-		if to == "" {
-			to = d.aside("state", "before")
-			if err := os.Mkdir(d.Path(to), 0o700); err != nil {
-				return fmt.Errorf("putting an earlier version's files aside: %w", err)
-			}
-			d.Note(fmt.Sprintf("the state folder holds files of an earlier version; they are kept in %s and a new state begins", to))
-		}
-		if err := os.Rename(d.Path(name), filepath.Join(d.Path(to), name)); err != nil {
-			return fmt.Errorf("putting an earlier version's files aside: %w", err)
-		}
-	}
 	return nil
 }
 
