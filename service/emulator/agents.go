@@ -44,7 +44,7 @@ func (s *Server) agentEndpoints() []endpoint {
 	s.agents.Mount(func(pattern string, h http.HandlerFunc) {
 		out = append(out, endpoint{pattern, level.Anyone, func(w http.ResponseWriter, r *http.Request) {
 			if k, err := s.account.Authenticate(agent.Key(r)); err == nil {
-				record.Of(r.Context()).Key(k.Name)
+				record.Of(r.Context()).Set(func(e *record.Entry) { e.Key = k.Name })
 			}
 			h(w, r)
 		}})

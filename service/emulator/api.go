@@ -136,7 +136,7 @@ func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) htt
 			}
 			return
 		}
-		record.Of(r.Context()).Key(k.Name)
+		record.Of(r.Context()).Set(func(e *record.Entry) { e.Key = k.Name })
 		if !k.Level.Permits(a) {
 			answer.Text(w, http.StatusForbidden, answer.BasisLevel, textForbidden)
 			return

@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/deliver"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/jobs"
+	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/route"
 	"zonedeck/service/emulator/username"
 )
@@ -50,21 +52,21 @@ func (s *Server) sendWebhook(r *http.Request) (*http.Response, error) {
 	if refused := s.way.PortRefused(r.URL.Hostname(), r.URL.Port()); refused != nil {
 		return nil, fmt.Errorf("%s: %s", refused.Code, refused.Msg)
 	}
-	e, err := s.way.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
+	exit, err := s.way.Pick(account.Zone{Name: "\x00webhooks", Product: "datasets"}, username.Flags{})
 	if err != nil {
 		return nil, err
 	}
-	x := s.rehearsal.requests.Begin("webhook", r.Method, r.URL.String())
+	x := s.rehearsal.requests.Begin(time.Now(), "webhook", r.Method, r.URL.String())
 	defer x.End()
-	resp, err := s.way.Dialer.Transport(r.URL.Hostname(), e).RoundTrip(r)
+	resp, err := s.way.Dialer.Transport(r.URL.Hostname(), exit).RoundTrip(r)
 	if err != nil {
-		x.Code(route.RefusalOf(err).Code)
+		x.Set(func(e *record.Entry) { e.Code = route.RefusalOf(err).Code })
 		if errors.Is(err, exits.ErrBlocked) {
 			// The receiver gets no request at all.
 			s.log.Error("a webhook was not sent: its receiver is not a public address", "opened_by", "--allow-private "+r.URL.Host)
 		}
 		return nil, err
 	}
-	x.Status(resp.StatusCode)
+	x.Set(func(e *record.Entry) { e.Status = resp.StatusCode })
 	return resp, nil
 }

@@ -61,9 +61,7 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r) // refuses the login
 			return
 		}
-		x := record.Of(r.Context())
-		x.User(name)
-		x.Zone(z.Name)
+		record.Of(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
 		fault.Web{
 			Engine: e, Point: fault.Proxy,
 			Call: func(r *http.Request) fault.Call {
@@ -90,12 +88,12 @@ func (s *Server) sessionEndpoints() []endpoint {
 // for the whole session.
 func (s *Server) loginCDP(ctx context.Context, user, password string, from netip.Addr) (browser.Grant, *answer.Refusal) {
 	x := record.Of(ctx)
-	x.User(user)
+	x.Set(func(e *record.Entry) { e.User = user })
 	z, flags, refused := s.zoneOfCDP(user, password)
 	if refused != nil {
 		return browser.Grant{}, refused
 	}
-	x.Zone(z.Name)
+	x.Set(func(e *record.Entry) { e.Zone = z.Name })
 	v := &remoteSession{s: s, x: x, zone: z, client: from}
 	if refused := s.account.Admit(z.Name, v.client, ""); refused != nil {
 		return browser.Grant{}, refused
@@ -185,11 +183,12 @@ func (v *remoteSession) count(address string, up, down int) {
 // done completes a session's entry in the journal. A session that began was answered with 101
 // on a hijacked connection, which the journal does not see.
 func (v *remoteSession) done(rec browser.Session) {
-	v.x.Status(http.StatusSwitchingProtocols)
-	v.x.Target(rec.TargetURL)
-	v.x.Bytes(v.up.Load(), v.down.Load())
-	if rec.Error != nil {
-		v.x.Code(rec.Error.Code)
-		v.x.Cut(true)
-	}
+	v.x.Set(func(e *record.Entry) {
+		e.Status, e.Target = http.StatusSwitchingProtocols, rec.TargetURL
+		e.BytesIn += v.up.Load()
+		e.BytesOut += v.down.Load()
+		if rec.Error != nil {
+			e.Code, e.Cut = rec.Error.Code, true
+		}
+	})
 }

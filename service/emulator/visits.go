@@ -34,12 +34,12 @@ func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
 		next = s.proxyFaults(v, next)
 	}
 	recorded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := record.Of(r.Context())
-		x.Zone(v.Zone.Name)
-		x.User(v.User)
-		if v.Entry == native.EntryInner {
-			x.Target(v.Target)
-		}
+		record.Of(r.Context()).Set(func(e *record.Entry) {
+			e.Zone, e.User = v.Zone.Name, v.User
+			if v.Entry == native.EntryInner {
+				e.Target = v.Target
+			}
+		})
 		next.ServeHTTP(w, r)
 	})
 	if v.Entry == native.EntryInner {
@@ -68,7 +68,7 @@ func (s *Server) recordTunnel(v *native.Visit, next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := record.Of(r.Context())
-		x.Status(http.StatusOK)
+		x.Set(func(e *record.Entry) { e.Status = http.StatusOK })
 		s.rehearsal.tunnels.Store(v, x)
 		defer s.rehearsal.tunnels.Delete(v)
 		next.ServeHTTP(w, r)
@@ -78,22 +78,20 @@ func (s *Server) recordTunnel(v *native.Visit, next http.Handler) http.Handler {
 // visitDone records a tunnel's bytes, and SOCKS5 connections.
 func (s *Server) visitDone(v *native.Visit, o native.Outcome) {
 	if v.Entry == native.EntrySOCKS {
-		x := s.rehearsal.requests.Begin("socks", v.Method, v.Target)
-		x.Since(v.Began)
-		x.Zone(v.Zone.Name)
-		x.User(v.User)
-		x.Status(o.Status)
-		x.Code(o.Code)
-		x.Bytes(o.Up, o.Down)
-		x.Cut(o.Cut)
+		x := s.rehearsal.requests.Begin(v.Began, "socks", v.Method, v.Target)
+		x.Set(func(e *record.Entry) {
+			e.Zone, e.User, e.Status, e.Code = v.Zone.Name, v.User, o.Status, o.Code
+			e.BytesIn, e.BytesOut, e.Cut = o.Up, o.Down, o.Cut
+		})
 		x.End()
 		return
 	}
 	if kept, ok := s.rehearsal.tunnels.LoadAndDelete(v); ok {
-		if x, ok := kept.(*record.Exchange); ok {
-			x.Bytes(o.Up, o.Down)
-			x.Cut(o.Cut)
-		}
+		kept.(*record.Exchange).Set(func(e *record.Entry) {
+			e.BytesIn += o.Up
+			e.BytesOut += o.Down
+			e.Cut = e.Cut || o.Cut
+		})
 	}
 }
 

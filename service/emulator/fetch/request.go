@@ -106,9 +106,7 @@ func (f *Fetcher) serve(w http.ResponseWriter, r *http.Request, at endpoint, fie
 	if !ok {
 		return
 	}
-	x := record.Of(r.Context())
-	x.Zone(z.Name)
-	x.Target(c.url.String())
+	record.Of(r.Context()).Set(func(e *record.Entry) { e.Zone, e.Target = z.Name, c.url.String() })
 	c.notes = append(notes, c.notes...)
 	switch mode := f.conf.Async(z); {
 	case at.async() && mode == AsyncOff:

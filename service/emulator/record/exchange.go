@@ -36,74 +36,37 @@ func Of(ctx context.Context) *Exchange {
 	return x
 }
 
-// Begin starts an exchange that is not HTTP. The caller has to call End.
-func (j *Journal) Begin(point, method, url string) *Exchange {
+// Begin starts an exchange that is not HTTP and that began at a moment of the machine's time.
+// The caller has to call End.
+func (j *Journal) Begin(began time.Time, point, method, url string) *Exchange {
 	return &Exchange{
-		journal: j, begun: time.Now(),
-		e: &Entry{Time: j.conf.Now(), Point: point, Method: method, URL: address(url)},
+		journal: j, begun: began,
+		e: &Entry{Time: j.conf.Now().Add(-time.Since(began)), Point: point, Method: method, URL: url},
 	}
 }
 
-func (x *Exchange) set(f func(*Entry)) {
+// Set changes the entry: zone, key, user and target of any exchange, and the outcome of one
+// without an HTTP answer.
+func (x *Exchange) Set(change func(*Entry)) {
 	if x == nil {
 		return
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !x.ended {
-		f(x.e)
+		change(x.e)
 	}
 }
 
-// Zone sets the zone that pays for the request.
-func (x *Exchange) Zone(name string) { x.set(func(e *Entry) { e.Zone = name }) }
-
-// Key sets the name of the key.
-func (x *Exchange) Key(name string) { x.set(func(e *Entry) { e.Key = name }) }
-
-// User sets the name of the proxy login.
-func (x *Exchange) User(name string) { x.set(func(e *Entry) { e.User = name }) }
-
-// Target sets the page to fetch.
-func (x *Exchange) Target(url string) { x.set(func(e *Entry) { e.Target = address(url) }) }
-
-// Status sets the status of an exchange without an HTTP answer.
-func (x *Exchange) Status(status int) { x.set(func(e *Entry) { e.Status = status }) }
-
-// Code sets the error code of an exchange without an HTTP answer.
-func (x *Exchange) Code(code string) { x.set(func(e *Entry) { e.Code = code }) }
-
-// Fault sets the ids of the faults that applied, for an exchange without an HTTP answer.
-func (x *Exchange) Fault(ids string) { x.set(func(e *Entry) { e.Fault = ids }) }
-
 // Hit adds the ids of faults that applied, each once.
 func (x *Exchange) Hit(ids ...string) {
-	x.set(func(e *Entry) {
+	x.Set(func(e *Entry) {
 		for _, id := range ids {
 			if !slices.Contains(strings.Split(e.Fault, ", "), id) {
 				e.Fault = strings.TrimPrefix(e.Fault+", "+id, ", ")
 			}
 		}
 	})
-}
-
-// Cut marks the exchange as broken off, if cut is true.
-func (x *Exchange) Cut(cut bool) { x.set(func(e *Entry) { e.Cut = e.Cut || cut }) }
-
-// Since moves the beginning of the exchange back.
-func (x *Exchange) Since(began time.Time) {
-	if x == nil {
-		return
-	}
-	x.set(func(e *Entry) {
-		e.Time = e.Time.Add(-x.begun.Sub(began))
-		x.begun = began
-	})
-}
-
-// Bytes adds the bytes of a hijacked connection.
-func (x *Exchange) Bytes(in, out int64) {
-	x.set(func(e *Entry) { e.BytesIn += in; e.BytesOut += out })
 }
 
 // End adds the entry to the journal. Only the first call counts.
@@ -143,7 +106,7 @@ func (x *Exchange) hide() {
 	for name, v := range e.Header {
 		e.Header[name] = clean(v, maxHeaderText)
 	}
-	e.URL, e.Target, e.User = clean(e.URL, maxURL), clean(e.Target, maxURL), clean(e.User, maxHeaderText)
+	e.URL, e.Target, e.User = clean(address(e.URL), maxURL), clean(address(e.Target), maxURL), clean(e.User, maxHeaderText)
 }
 
 // request is the state of one request through Handler, in one allocation.
@@ -168,7 +131,7 @@ func (j *Journal) Handler(point string, next http.Handler) http.Handler {
 		q := &request{Context: r.Context()}
 		q.x.journal, q.x.begun = j, time.Now()
 		q.x.e = &Entry{
-			Time: j.conf.Now(), Point: point, Method: r.Method, URL: address(requestTarget(r)), Remote: r.RemoteAddr, Header: headers(r.Header),
+			Time: j.conf.Now(), Point: point, Method: r.Method, URL: requestTarget(r), Remote: r.RemoteAddr, Header: headers(r.Header),
 		}
 		q.x.login(r.Header)
 		q.rw.ResponseWriter = w

@@ -62,9 +62,9 @@ func TestAnEntryIsWhatTheClientSent(t *testing.T) {
 	e := do(t, j, r, func(w http.ResponseWriter, r *http.Request) {
 		x := Of(r.Context())
 		_, _ = io.Copy(io.Discard, r.Body)
-		x.Zone("z")
-		x.Key("ci-fetch")
-		x.Target("http://user:pw@lab.test/ok?token=abc&q=1")
+		x.Set(func(e *Entry) {
+			e.Zone, e.Key, e.Target = "z", "ci-fetch", "http://user:pw@lab.test/ok?token=abc&q=1"
+		})
 		w.Header().Set("x-brd-status-code", "403")
 		w.Header().Set("x-brd-error-code", "reject_block")
 		w.Header().Set("x-emulator-basis", "service.md 4.1")
@@ -217,8 +217,7 @@ func TestATakenOverConnectionHasTheStatusItIsGiven(t *testing.T) {
 		_, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
 		c.Close()
 		if r.URL.Path == "/told" {
-			Of(r.Context()).Status(200)
-			Of(r.Context()).Bytes(3, 4)
+			Of(r.Context()).Set(func(e *Entry) { e.Status, e.BytesIn, e.BytesOut = 200, 3, 4 })
 		}
 	}))
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -260,21 +259,16 @@ func TestOnlyTheBeginningOfABodyIsKept(t *testing.T) {
 
 func TestAfterTheEndNothingChanges(t *testing.T) {
 	j := journal(Config{})
-	x := j.Begin("socks", "CONNECT", "lab.test:443")
-	x.Zone("z")
-	x.User("u")
-	x.Code("client_10000")
-	x.Fault("f")
-	x.Status(407)
+	x := j.Begin(time.Now(), "socks", "CONNECT", "lab.test:443")
+	x.Set(func(e *Entry) { e.Zone, e.User, e.Code, e.Status = "z", "u", "client_10000", 407 })
 	x.End()
-	x.Zone("other")
+	x.Set(func(e *Entry) { e.Zone = "other" })
 	x.End()
 	if p := j.Read(Query{}); len(p.Requests) != 1 || p.Requests[0].Zone != "z" || p.Requests[0].Code != "client_10000" {
 		t.Errorf("recorded %+v", p.Requests)
 	}
 	var none *Exchange
-	none.Zone("z")
-	none.Bytes(1, 1)
+	none.Set(func(e *Entry) { e.Zone = "z" })
 	none.End()
 	if Of(context.Background()) != nil {
 		t.Error("a context of nothing has an exchange")
@@ -284,8 +278,8 @@ func TestAfterTheEndNothingChanges(t *testing.T) {
 // put adds entries; zones alternate.
 func put(j *Journal, n int) {
 	for i := range n {
-		x := j.Begin([]string{"api", "proxy"}[i%2], "GET", fmt.Sprintf("/%d", i+1))
-		x.Zone([]string{"a", "b", "c"}[i%3])
+		x := j.Begin(time.Now(), []string{"api", "proxy"}[i%2], "GET", fmt.Sprintf("/%d", i+1))
+		x.Set(func(e *Entry) { e.Zone = []string{"a", "b", "c"}[i%3] })
 		x.End()
 	}
 }
@@ -330,7 +324,7 @@ func TestWhatAQueryFinds(t *testing.T) {
 func TestTheJournalIsBoundedInBytes(t *testing.T) {
 	j := journal(Config{Bytes: 100_000})
 	for range 1000 {
-		x := j.Begin("api", "GET", "/"+strings.Repeat("x", 1000))
+		x := j.Begin(time.Now(), "api", "GET", "/"+strings.Repeat("x", 1000))
 		x.End()
 	}
 	if n := len(j.Read(Query{Limit: MaxLimit}).Requests); n == 0 || n*1000 > 100_000 || j.Last() != 1000 {
@@ -446,7 +440,7 @@ func BenchmarkHandler(b *testing.B) {
 		secrets[i] = fmt.Sprintf("%064d", i)
 	}
 	h := func(w http.ResponseWriter, r *http.Request) {
-		Of(r.Context()).Zone("z")
+		Of(r.Context()).Set(func(e *Entry) { e.Zone = "z" })
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.WriteHeader(http.StatusOK)
 	}
