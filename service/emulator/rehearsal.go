@@ -131,12 +131,12 @@ func (s *Server) recordedProxy() http.Handler {
 func (s *Server) rehearsed(next http.Handler) http.Handler {
 	return s.rehearsal.requests.Handler("api", fault.Web{
 		Engine: s.rehearsal.faults, Point: fault.API, Call: s.apiCall,
-		Refuse: func(w http.ResponseWriter, r *http.Request, err *fault.RefusedError) {
+		Refuse: func(w http.ResponseWriter, r *http.Request, refused answer.Refusal) {
 			if fetches(r.URL.Path) {
-				answer.RefuseInside(w, refusalOfFault(err))
+				answer.RefuseInside(w, refused)
 				return
 			}
-			answer.Refuse(w, refusalOfFault(err))
+			answer.Refuse(w, refused)
 		},
 	}.Handler(next))
 }
@@ -144,10 +144,6 @@ func (s *Server) rehearsed(next http.Handler) http.Handler {
 // fetches reports whether the answers of a path have an inner status.
 func fetches(path string) bool {
 	return slices.Contains([]string{"/request", "/unblocker/req", "/serp/req"}, path)
-}
-
-func refusalOfFault(err *fault.RefusedError) answer.Refusal {
-	return answer.NewRefusal(err.Status, err.Code, err.Msg, "assumption: a fault of the scenario")
 }
 
 // apiCall describes a request to the API for the rules. It finds zone and target host in the
@@ -237,13 +233,15 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 	if err := emutime.Pause(ctx, v.Delay); err != nil {
 		return err
 	}
-	if refused := v.Refused(); refused != nil {
+	switch v.Do.Kind {
+	case fault.Code:
+		refused := v.Do.Refusal()
 		return &jobs.FetchError{Code: refused.Code, Reason: refused.Msg}
-	}
-	if v.Do.Kind == fault.Fail {
+	case fault.Fail:
 		return &jobs.FailedError{Message: cmp.Or(v.Do.Message, "Something went wrong. Our team is looking into it.")}
+	default: // a latency was already waited for
+		return nil
 	}
-	return nil
 }
 
 // webhookFault is called before every attempt at a webhook.

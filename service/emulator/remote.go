@@ -62,15 +62,9 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 			return
 		}
 		record.Of(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
-		fault.Web{
-			Engine: e, Point: fault.Proxy,
-			Call: func(r *http.Request) fault.Call {
-				return fault.Call{Zone: z.Name, Product: z.Product, Path: r.URL.Path, Method: r.Method}
-			},
-			Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
-				answer.Refuse(w, refusalOfFault(err))
-			},
-		}.Handler(next).ServeHTTP(w, r)
+		fault.Web{Engine: e, Point: fault.Proxy, Call: func(r *http.Request) fault.Call {
+			return fault.Call{Zone: z.Name, Product: z.Product, Path: r.URL.Path, Method: r.Method}
+		}}.Handler(next).ServeHTTP(w, r)
 	})
 }
 

@@ -1,7 +1,6 @@
 package emulator
 
 import (
-	"errors"
 	"net"
 	"net/http"
 	"strings"
@@ -49,15 +48,9 @@ func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
 }
 
 func (s *Server) proxyFaults(v *native.Visit, next http.Handler) http.Handler {
-	return fault.Web{
-		Engine: s.rehearsal.faults, Point: fault.Proxy,
-		Call: func(r *http.Request) fault.Call {
-			return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
-		},
-		Refuse: func(w http.ResponseWriter, _ *http.Request, err *fault.RefusedError) {
-			answer.Refuse(w, refusalOfFault(err))
-		},
-	}.Handler(next)
+	return fault.Web{Engine: s.rehearsal.faults, Point: fault.Proxy, Call: func(r *http.Request) fault.Call {
+		return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
+	}}.Handler(next)
 }
 
 // recordTunnel records the 200 of a CONNECT, which is written to a hijacked connection that the
@@ -97,22 +90,7 @@ func (s *Server) visitDone(v *native.Visit, o native.Outcome) {
 
 // targetFaults wraps a transport in the faults between a zone and its targets.
 func (s *Server) targetFaults(z account.Zone, rt http.RoundTripper) http.RoundTripper {
-	faulty := s.rehearsal.faults.Transport(fault.Call{Zone: z.Name, Product: z.Product}, rt)
-	if faulty == rt {
-		return rt
-	}
-	return refusing{faulty}
-}
-
-// refusing turns a fault's refusal into an [answer.Refusal].
-type refusing struct{ next http.RoundTripper }
-
-func (t refusing) RoundTrip(r *http.Request) (*http.Response, error) {
-	resp, err := t.next.RoundTrip(r)
-	if refused := (*fault.RefusedError)(nil); errors.As(err, &refused) {
-		return nil, refusalOfFault(refused)
-	}
-	return resp, err
+	return s.rehearsal.faults.Transport(fault.Call{Zone: z.Name, Product: z.Product}, rt)
 }
 
 // tunnelFaults wraps a tunnel's connection in the faults of its target. Faults that need to

@@ -99,13 +99,19 @@ func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
 		if indexOf(all, r.ID) >= 0 {
 			return nil, fmt.Errorf("%w: %s", ErrRuleExists, r.ID)
 		}
-		h := &held{rule: r, added: e.conf.Now()}
-		h.off.Store(r.Off)
+		h := e.hold(r)
 		all = append(all, h)
 		out = append(out, h.counted())
 	}
 	e.rules.Store(&all)
 	return out, nil
+}
+
+// hold begins to count for a rule.
+func (e *Engine) hold(r Rule) *held {
+	h := &held{rule: r, added: e.conf.Now()}
+	h.off.Store(r.Off)
+	return h
 }
 
 func indexOf(all []*held, id string) int {
@@ -136,8 +142,9 @@ func (e *Engine) Get(id string) (Counted, error) {
 	return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
 }
 
-// Remove removes a rule. Error: ErrNoSuchRule.
-func (e *Engine) Remove(id string) error {
+// edit changes the list of rules, given as a copy, where a rule stands in it. Error:
+// ErrNoSuchRule.
+func (e *Engine) edit(id string, change func(all []*held, i int) []*held) error {
 	e.change.Lock()
 	defer e.change.Unlock()
 	all := slices.Clone(*e.rules.Load())
@@ -145,9 +152,14 @@ func (e *Engine) Remove(id string) error {
 	if i < 0 {
 		return fmt.Errorf("%w: %s", ErrNoSuchRule, id)
 	}
-	all = slices.Delete(all, i, i+1)
+	all = change(all, i)
 	e.rules.Store(&all)
 	return nil
+}
+
+// Remove removes a rule. Error: ErrNoSuchRule.
+func (e *Engine) Remove(id string) error {
+	return e.edit(id, func(all []*held, i int) []*held { return slices.Delete(all, i, i+1) })
 }
 
 // Clear removes all rules and returns how many there were.
@@ -159,34 +171,24 @@ func (e *Engine) Clear() int {
 
 // Turn switches a rule on or off; its counters go on from where they stood. Error:
 // ErrNoSuchRule.
-func (e *Engine) Turn(id string, on bool) (Counted, error) {
-	e.change.Lock() // otherwise it could turn a rule that was just replaced
-	defer e.change.Unlock()
-	all := *e.rules.Load()
-	i := indexOf(all, id)
-	if i < 0 {
-		return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
-	}
-	all[i].off.Store(!on)
-	return all[i].counted(), nil
+func (e *Engine) Turn(id string, on bool) (c Counted, err error) {
+	err = e.edit(id, func(all []*held, i int) []*held {
+		all[i].off.Store(!on)
+		c = all[i].counted()
+		return all
+	})
+	return c, err
 }
 
-// Replace replaces a rule, with new counters. The id stays. Error:
-// ErrNoSuchRule.
-func (e *Engine) Replace(id string, r Rule) (Counted, error) {
-	e.change.Lock()
-	defer e.change.Unlock()
-	all := slices.Clone(*e.rules.Load())
-	i := indexOf(all, id)
-	if i < 0 {
-		return Counted{}, fmt.Errorf("%w: %s", ErrNoSuchRule, id)
-	}
+// Replace replaces a rule, with new counters. The id stays. Error: ErrNoSuchRule.
+func (e *Engine) Replace(id string, r Rule) (c Counted, err error) {
 	r.ID = id
-	h := &held{rule: r, added: e.conf.Now()}
-	h.off.Store(r.Off)
-	all[i] = h
-	e.rules.Store(&all)
-	return h.counted(), nil
+	err = e.edit(id, func(all []*held, i int) []*held {
+		all[i] = e.hold(r)
+		c = all[i].counted()
+		return all
+	})
+	return c, err
 }
 
 // Active reports whether a point has any rule. Without one, a caller need not describe its

@@ -318,10 +318,10 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 
 func TestARuleIsShownAsItIsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		point := rapid.SampledFrom(Points()).Draw(t, "point")
-		kind := rapid.SampledFrom(Kinds(point)).Draw(t, "kind")
+		row := rapid.SampledFrom(actions()).Draw(t, "action")
+		point, kind := rapid.SampledFrom(row.points).Draw(t, "point"), row.kind
 		m := map[string]any{"id": "r", "point": string(point), "action": string(kind), "delay": "1.5s", "host": "*.test", "probability": 0.25, "in": "36h"}
-		for _, name := range fieldsOf(point, kind) {
+		for _, name := range row.fields {
 			m[name] = map[string]any{
 				"accepted": true, "status": 503, "headers": map[string]string{"X-A": "b"}, "body": "text", "code": "reject_block", "message": "no",
 				"retry_after": "2s", "after": 10, "chunk": 3, "pause": "5ms", "rate": 1000, "copies": 3,

@@ -11,17 +11,15 @@ import (
 	"strings"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/clock"
 )
 
 // Header is the header that names the rules that hit an answer.
 const Header = "x-emulator-fault"
 
-// basisHeader and basis mark an answer that a fault gave instead of the service.
-const (
-	basisHeader = "x-emulator-basis"
-	basis       = "assumption: a fault of the scenario"
-)
+// basis is that of an answer that a fault gave instead of the service.
+const basis = "assumption: a fault of the scenario"
 
 // chunkPatience is how long a client has to read one chunk of a slow answer.
 const chunkPatience = time.Minute
@@ -37,8 +35,8 @@ type Web struct {
 	// Call describes a request; Point is filled in. It is called only while the point has
 	// a rule.
 	Call func(*http.Request) Call
-	// Refuse answers with an error code of the service, the way this server does.
-	Refuse func(http.ResponseWriter, *http.Request, *RefusedError)
+	// Refuse answers with an error code of the service; nil is [answer.Refuse].
+	Refuse func(http.ResponseWriter, *http.Request, answer.Refusal)
 }
 
 // Handler puts the faults of a point in front of next.
@@ -71,7 +69,11 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 	case Status, TooFast:
 		a.answer(rw)
 	case Code:
-		w.Refuse(rw, r, refused(v))
+		if w.Refuse != nil {
+			w.Refuse(rw, r, a.Refusal())
+		} else {
+			answer.Refuse(rw, a.Refusal())
+		}
 	case Drop:
 		panic(http.ErrAbortHandler)
 	case Hang:
@@ -99,7 +101,7 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 // answer writes the status that a rule asks for.
 func (a Action) answer(w http.ResponseWriter) {
 	h := w.Header()
-	h.Set(basisHeader, basis)
+	h.Set(answer.BasisHeader, basis)
 	if a.Kind == TooFast {
 		if a.RetryAfter > 0 {
 			h.Set("Retry-After", wholeSeconds(a.RetryAfter))

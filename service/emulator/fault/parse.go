@@ -51,32 +51,21 @@ func parseMatch(t *document.Table) Match {
 	if !t.Has("point") {
 		t.Fail("", "the fault has no point", "point = one of "+strings.Join(words(Points()), ", "))
 	}
+	// What a point knows of its calls. A rule about anything else would never hit, and never
+	// say why.
+	known := strings.Fields(map[Point]string{
+		API: "zone product host path method dataset", Proxy: "zone product host path method", Target: "zone product host path method",
+		Webhook: "host path", Job: "dataset host path",
+	}[m.Point])
 	for _, name := range [...]string{"zone", "product", "host", "path", "method", "dataset"} {
 		if len(t.Text(name)) > maxText {
 			t.Fail(name, name+" is too long", fmt.Sprintf("at most %d bytes", maxText))
 		}
-		if known := known(m.Point); t.Has(name) && len(known) > 0 && !slices.Contains(known, name) {
+		if t.Has(name) && len(known) > 0 && !slices.Contains(known, name) {
 			t.Fail(name, fmt.Sprintf("the point %s does not know the %s of a call", m.Point, name), "one of "+strings.Join(known, ", "))
 		}
 	}
 	return m
-}
-
-// known lists what a point knows of its calls. A rule about anything else would never hit,
-// and never say why.
-func known(p Point) []string {
-	switch p {
-	case API:
-		return []string{"zone", "product", "host", "path", "method", "dataset"}
-	case Proxy, Target:
-		return []string{"zone", "product", "host", "path", "method"}
-	case Webhook:
-		return []string{"host", "path"}
-	case Job:
-		return []string{"dataset", "host", "path"}
-	default:
-		return nil
-	}
 }
 
 func parseWhen(t *document.Table) When {
@@ -98,41 +87,6 @@ func parseWhen(t *document.Table) When {
 	return w
 }
 
-// fieldsOf lists the fields of a kind at p besides delay. Webhooks and jobs have fewer: they
-// have no answer to describe.
-func fieldsOf(p Point, k Kind) []string {
-	switch {
-	case p == Webhook && k == Status:
-		return []string{"status"}
-	case p == Job && k == Code:
-		return []string{"code", "message"}
-	}
-	switch k {
-	case Status:
-		return []string{"status", "headers", "body", "accepted"}
-	case TooFast:
-		return []string{"retry_after", "headers", "body", "accepted"}
-	case Code:
-		return []string{"code", "message", "status"}
-	case Drop, Hang, Malformed:
-		return []string{"accepted"}
-	case Reset:
-		return []string{"accepted", "after"}
-	case Cut:
-		return []string{"after"}
-	case Dribble:
-		return []string{"chunk", "pause"}
-	case Bandwidth:
-		return []string{"rate"}
-	case Twice:
-		return []string{"copies"}
-	case Fail:
-		return []string{"message"}
-	default:
-		return nil
-	}
-}
-
 func parseAction(t *document.Table, p Point) Action {
 	a := Action{
 		Kind: Kind(t.Text("action")), Delay: parseDelay(t), Accepted: t.Bool("accepted"),
@@ -148,19 +102,35 @@ func parseAction(t *document.Table, p Point) Action {
 	if p == "" {
 		return a // the actions depend on the point
 	}
-	if !validAt(p, a.Kind) {
+	all := actions()
+	i := slices.IndexFunc(all, func(row action) bool { return row.kind == a.Kind && slices.Contains(row.points, p) })
+	if i < 0 {
 		t.Fail("action", fmt.Sprintf("%s is not an action of the %s", document.Quote(string(a.Kind)), p), "one of "+strings.Join(words(Kinds(p)), ", "))
 		return a
 	}
-	allowed := fieldsOf(p, a.Kind)
 	for _, name := range [...]string{
 		"accepted", "status", "headers", "body", "code", "message", "retry_after", "after", "chunk", "pause", "rate", "copies",
 	} {
-		if t.Has(name) && !slices.Contains(allowed, name) {
-			t.Fail(name, fmt.Sprintf("%s is not a field of the action %s at the point %s", name, a.Kind, p), fieldsInWords(allowed))
+		if t.Has(name) && !slices.Contains(all[i].fields, name) {
+			t.Fail(name, fmt.Sprintf("%s is not a field of the action %s at the point %s", name, a.Kind, p), fieldsInWords(all[i].fields))
 		}
 	}
-	needed(t, p, &a)
+	if needs := all[i].needs; needs != "" && !t.Has(needs) {
+		t.Fail("", fmt.Sprintf("the action %s has no %s", a.Kind, needs), all[i].like)
+	}
+	for name, v := range map[string]string{"code": a.Code, "message": a.Message} {
+		if len(v) > maxText || !httpguts.ValidHeaderFieldValue(v) {
+			t.Fail(name, name+" cannot stand in a header", fmt.Sprintf("one line of at most %d bytes", maxText))
+		}
+	}
+	switch {
+	case a.Kind == Code && a.Status == 0 && p != Job:
+		a.Status = http.StatusBadGateway
+	case a.Kind == Dribble:
+		a.Chunk = max(a.Chunk, 1)
+	case a.Kind == Twice:
+		a.Copies = max(a.Copies, 2)
+	}
 	return a
 }
 
@@ -169,41 +139,6 @@ func fieldsInWords(fields []string) string {
 		return "delay alone"
 	}
 	return "delay, " + strings.Join(fields, ", ")
-}
-
-// needed checks the required fields of a kind, and sets defaults.
-func needed(t *document.Table, p Point, a *Action) {
-	miss := func(name, expected string) {
-		if !t.Has(name) {
-			t.Fail("", fmt.Sprintf("the action %s has no %s", a.Kind, name), expected)
-		}
-	}
-	switch a.Kind {
-	case Latency, Late:
-		miss("delay", `delay = "300ms"`)
-	case Status:
-		miss("status", "status = 503")
-	case Code:
-		miss("code", `code = "reject_block"`)
-		if a.Status == 0 && p != Job {
-			a.Status = http.StatusBadGateway
-		}
-	case Cut:
-		miss("after", "after = 1024, in bytes")
-	case Dribble:
-		miss("pause", `pause = "50ms"`)
-		a.Chunk = max(a.Chunk, 1)
-	case Bandwidth:
-		miss("rate", "rate = 1024, in bytes a second")
-	case Twice:
-		a.Copies = max(a.Copies, 2)
-	default: // the others require nothing
-	}
-	for name, v := range map[string]string{"code": a.Code, "message": a.Message} {
-		if len(v) > maxText || !httpguts.ValidHeaderFieldValue(v) {
-			t.Fail(name, name+" cannot stand in a header", fmt.Sprintf("one line of at most %d bytes", maxText))
-		}
-	}
 }
 
 func checkHeader(t *document.Table, h map[string]string) {

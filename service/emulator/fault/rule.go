@@ -46,21 +46,52 @@ const (
 // Points lists the points.
 func Points() []Point { return []Point{API, Proxy, Target, Webhook, Job} }
 
+// action is a kind at some points.
+type action struct {
+	points []Point
+	kind   Kind
+	fields []string // that it has there besides delay
+	needs  string   // the field that it requires
+	like   string   // what that looks like
+}
+
+// actions lists what rules can do. Webhooks and jobs have fewer fields: they have no answer
+// to describe.
+func actions() []action {
+	served := []Point{API, Proxy, Target}
+	return []action{
+		{[]Point{API, Proxy, Target, Job}, Latency, nil, "delay", `delay = "300ms"`},
+		{served, Status, []string{"status", "headers", "body", "accepted"}, "status", "status = 503"},
+		{served, TooFast, []string{"retry_after", "headers", "body", "accepted"}, "", ""},
+		{served, Code, []string{"code", "message", "status"}, "code", `code = "reject_block"`},
+		{served, Drop, []string{"accepted"}, "", ""},
+		{served, Reset, []string{"accepted", "after"}, "", ""},
+		{served, Hang, []string{"accepted"}, "", ""},
+		{served, Cut, []string{"after"}, "after", "after = 1024, in bytes"},
+		{served, Dribble, []string{"chunk", "pause"}, "pause", `pause = "50ms"`},
+		{served, Bandwidth, []string{"rate"}, "rate", "rate = 1024, in bytes a second"},
+		{served, Malformed, []string{"accepted"}, "", ""},
+		{served, Empty, nil, "", ""},
+		{[]Point{Target}, Captcha, nil, "", ""},
+		{[]Point{Target}, Drift, nil, "", ""},
+		{[]Point{Webhook}, Late, nil, "delay", `delay = "300ms"`},
+		{[]Point{Webhook}, Twice, []string{"copies"}, "", ""},
+		{[]Point{Webhook}, Never, nil, "", ""},
+		{[]Point{Webhook}, Status, []string{"status"}, "status", "status = 503"},
+		{[]Point{Job}, Code, []string{"code", "message"}, "code", `code = "reject_block"`},
+		{[]Point{Job}, Fail, []string{"message"}, "", ""},
+	}
+}
+
 // Kinds lists what a rule at p can do.
 func Kinds(p Point) []Kind {
-	served := []Kind{Latency, Status, TooFast, Code, Drop, Reset, Hang, Cut, Dribble, Bandwidth, Malformed, Empty}
-	switch p {
-	case API, Proxy:
-		return served
-	case Target:
-		return append(served, Captcha, Drift)
-	case Webhook:
-		return []Kind{Late, Twice, Never, Status}
-	case Job:
-		return []Kind{Latency, Code, Fail}
-	default:
-		return nil
+	var out []Kind
+	for _, a := range actions() {
+		if slices.Contains(a.points, p) {
+			out = append(out, a.kind)
+		}
 	}
+	return out
 }
 
 // Rule is one fault. [Parse] checks it; a rule made by hand has to keep to its bounds.
@@ -219,5 +250,3 @@ func (w *When) active(added, now time.Time) bool {
 	}
 	return !now.Before(begin) && (w.For == 0 || now.Before(begin.Add(w.For)))
 }
-
-func validAt(p Point, k Kind) bool { return slices.Contains(Kinds(p), k) }

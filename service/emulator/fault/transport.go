@@ -2,6 +2,7 @@ package fault
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,36 +13,13 @@ import (
 	"syscall"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/clock"
 )
 
-// RefusedError refuses a call with an error code of the service.
-type RefusedError struct {
-	// Status is the inner status, Code the service's code, Msg its text.
-	Status    int
-	Code, Msg string
-	// Rules are the ids of the rules that hit.
-	Rules []string
-}
-
-func (e *RefusedError) Error() string {
-	return fmt.Sprintf("refused by fault %s: %s: %s", strings.Join(e.Rules, ", "), e.Code, e.Msg)
-}
-
-func refused(v Verdict) *RefusedError {
-	msg := v.Do.Message
-	if msg == "" {
-		msg = v.Do.Code
-	}
-	return &RefusedError{Status: v.Do.Status, Code: v.Do.Code, Msg: msg, Rules: v.Rules}
-}
-
-// Refused is v's refusal, for points that do not speak HTTP. It is nil if v refuses nothing.
-func (v Verdict) Refused() *RefusedError {
-	if v.Do.Kind != Code {
-		return nil
-	}
-	return refused(v)
+// Refusal is what the kind [Code] answers with.
+func (a Action) Refusal() answer.Refusal {
+	return answer.NewRefusal(a.Status, a.Code, cmp.Or(a.Message, a.Code), basis)
 }
 
 // timeoutError is the error of a target that hangs.
@@ -52,7 +30,7 @@ func (timeoutError) Temporary() bool { return true }
 
 // Transport puts the faults of the point [Target] between a product and its targets.
 // caller gives zone, product and dataset; host, path and method are the request's. An error
-// code is returned as a *[RefusedError]. Without a rule for targets it returns next.
+// code is returned as an [answer.Refusal]. Without a rule for targets it returns next.
 func (e *Engine) Transport(caller Call, next http.RoundTripper) http.RoundTripper {
 	if !e.Active(Target) {
 		return next
@@ -98,7 +76,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if !a.Accepted {
 		closeBody(r)
 	}
-	return a.instead(r, v)
+	return a.instead(r)
 }
 
 // closeBody closes the body of a request that is not sent, as a RoundTripper must.
@@ -121,7 +99,7 @@ func (a Action) needsAnswer() bool {
 }
 
 // instead is the answer or error in place of the target's answer.
-func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
+func (a Action) instead(r *http.Request) (*http.Response, error) {
 	switch a.Kind {
 	case Status, TooFast:
 		h := http.Header{"Content-Type": {"text/plain; charset=utf-8"}}
@@ -135,7 +113,7 @@ func (a Action) instead(r *http.Request, v Verdict) (*http.Response, error) {
 	case Captcha:
 		return page(r, http.StatusOK, http.Header{"Content-Type": {"text/html; charset=utf-8"}}, captchaPage), nil
 	case Code:
-		return nil, refused(v)
+		return nil, a.Refusal()
 	case Hang:
 		if err := clock.Pause(r.Context(), MaxDelay); err != nil {
 			return nil, err

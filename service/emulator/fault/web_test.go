@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -16,6 +15,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"zonedeck/service/emulator/answer"
 )
 
 // served is a server with one rule in front of a handler that counts.
@@ -31,10 +32,6 @@ func serve(t *testing.T, text string) *served {
 	h := Web{
 		Engine: e, Point: API,
 		Call: func(r *http.Request) Call { return Call{Path: r.URL.Path, Method: r.Method} },
-		Refuse: func(w http.ResponseWriter, _ *http.Request, err *RefusedError) {
-			w.Header().Set("x-brd-error-code", err.Code)
-			w.WriteHeader(err.Status)
-		},
 	}.Handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		s.handled.Add(1)
@@ -276,8 +273,8 @@ func TestWhatAProductSeesOfEachFault(t *testing.T) {
 		{"action='too_fast'\nretry_after='2s'", false, func(g got) bool { return g.status == 429 && g.header.Get("Retry-After") == "2" }},
 		{"action='status'\nstatus=500\naccepted=true", true, func(g got) bool { return g.status == 500 && g.body == "" }},
 		{"action='error'\ncode='reject_block'\nmessage='blocked'\nstatus=403", false, func(g got) bool {
-			var r *RefusedError
-			return errors.As(g.err, &r) && r.Code == "reject_block" && r.Status == 403 && r.Msg == "blocked" && slices.Equal(r.Rules, []string{"fault-1"})
+			var r answer.Refusal
+			return errors.As(g.err, &r) && r.Code == "reject_block" && r.Status == 403 && r.Msg == "blocked"
 		}},
 		{"action='drop'", false, func(g got) bool { return errors.Is(g.err, io.ErrUnexpectedEOF) }},
 		{"action='drop'\naccepted=true", true, func(g got) bool { return errors.Is(g.err, io.ErrUnexpectedEOF) }},
