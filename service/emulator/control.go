@@ -103,7 +103,7 @@ func withoutValues(keys []account.Key) []account.Key {
 // permits the action (service.md 5.3).
 func (s *Server) withControl(a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if subtle.ConstantTimeCompare([]byte(bearer(r.Header)), []byte(s.controlToken)) != 1 {
+		if subtle.ConstantTimeCompare([]byte(bearer(r.Header)), []byte(s.ready.ControlToken)) != 1 {
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			answerError(w, http.StatusUnauthorized, "the control token is missing or wrong")
 			return

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"log"
@@ -108,8 +107,7 @@ type Server struct {
 
 	rehearsal rehearsal
 
-	controlToken string
-	ready        Ready // the part that does not change after the start
+	ready Ready // the part that does not change after the start
 
 	ctx       context.Context // ends with the server
 	cancel    context.CancelFunc
@@ -172,7 +170,7 @@ func (s *Server) openAll(o Options) (err error) {
 	if s.ca, err = ca.Open(s.state); err != nil {
 		return err
 	}
-	s.controlToken = newToken()
+	s.ready.ControlToken = rand.Text()
 	ln, err := s.listenAll(o)
 	if err != nil {
 		return err
@@ -315,7 +313,6 @@ func (s *Server) fillReady(ln listeners) {
 	s.ready.Lab = "http://" + exits.LabHost
 	s.ready.LabDirect = "http://" + reached(ln.lab)
 	s.ready.Control = "http://" + reached(ln.control)
-	s.ready.ControlToken = s.controlToken
 	s.ready.CA = absolute(s.state.Path(ca.CertFile))
 	s.ready.CAPEM = string(s.ca.PEM)
 	s.ready.Account = s.account.ID
@@ -330,10 +327,4 @@ func absolute(path string) string {
 		return abs
 	}
 	return path
-}
-
-func newToken() string {
-	b := make([]byte, 24)
-	rand.Read(b) // never fails (crypto/rand)
-	return hex.EncodeToString(b)
 }

@@ -76,6 +76,20 @@ func JSON(w http.ResponseWriter, status int, basis string, v any) {
 	_ = json.NewEncoder(w).Encode(v) // as above
 }
 
+// MediaType is the Content-Type of records in a format: json, ndjson, jsonl or csv.
+func MediaType(format string) string {
+	switch format {
+	case "csv":
+		return "text/csv; charset=utf-8"
+	case "ndjson":
+		return "application/x-ndjson"
+	case "jsonl":
+		return "application/jsonl"
+	default:
+		return "application/json"
+	}
+}
+
 // IsJSON reports whether a Content-Type is JSON.
 func IsJSON(h http.Header) bool {
 	ct, _, _ := strings.Cut(h.Get("Content-Type"), ";")

@@ -14,7 +14,6 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"math/big"
 	"net"
 	"os"
 	"strings"
@@ -115,7 +114,6 @@ func (a *Authority) create(s *state.Dir) error {
 	}
 	now := time.Now()
 	t := &x509.Certificate{
-		SerialNumber:          serial(),
 		Subject:               pkix.Name{CommonName: "zonedeck local emulator CA", Organization: []string{"zonedeck local emulator"}},
 		NotBefore:             now.Add(-time.Hour),
 		NotAfter:              now.AddDate(10, 0, 0),
@@ -176,12 +174,11 @@ func (a *Authority) entry(host string) *leaf {
 func (a *Authority) mint(host string) (*tls.Certificate, error) {
 	now := time.Now()
 	t := &x509.Certificate{
-		SerialNumber: serial(),
-		Subject:      pkix.Name{Organization: []string{"zonedeck local emulator"}},
-		NotBefore:    now.Add(-time.Hour),
-		NotAfter:     now.AddDate(1, 0, 0),
-		KeyUsage:     x509.KeyUsageDigitalSignature,
-		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		Subject:     pkix.Name{Organization: []string{"zonedeck local emulator"}},
+		NotBefore:   now.Add(-time.Hour),
+		NotAfter:    now.AddDate(1, 0, 0),
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	if ip := net.ParseIP(host); ip != nil {
 		t.IPAddresses = []net.IP{ip}
@@ -212,10 +209,3 @@ func (a *Authority) Pool() *x509.CertPool {
 
 // Root is the authority's own certificate.
 func (a *Authority) Root() *x509.Certificate { return a.cert }
-
-func serial() *big.Int {
-	b := make([]byte, 16)
-	rand.Read(b) // never fails (crypto/rand)
-	b[0] &= 0x7f
-	return new(big.Int).SetBytes(b)
-}

@@ -168,7 +168,7 @@ func writeCSV(w io.Writer, inputs []json.RawMessage) error {
 
 // send streams a download. If it fails midway it cuts the connection, so that the client notices.
 func (a *API) send(w http.ResponseWriter, id, format string, compress bool, basis string, write func(io.Writer) error) {
-	w.Header().Set("Content-Type", jobs.ContentType(format))
+	w.Header().Set("Content-Type", answer.MediaType(format))
 	w.Header().Set(answer.BasisHeader, basis)
 	if err := stream(w, compress, write); err != nil {
 		a.conf.Log.Debug("a download was cut off", "snapshot", id, "error", err)

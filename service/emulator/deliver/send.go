@@ -230,11 +230,14 @@ func acknowledged(status int) error {
 func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 	m, h := d.Message, req.Header
 	h.Set("User-Agent", "zonedeck-emulator")
-	h.Set("x-emulator-basis", "service.md 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")
+	h.Set(answer.BasisHeader, "service.md 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")
 	h.Set("x-emulator-delivery", d.ID)
 	h.Set("x-emulator-snapshot", m.Snapshot)
-	h.Set("Content-Type", contentType(m))
-	if m.Kind == Endpoint && !m.Plain {
+	h.Set("Content-Type", answer.MediaType(m.Format))
+	switch {
+	case m.Kind == Notify:
+		h.Set("Content-Type", answer.MediaType("json"))
+	case !m.Plain:
 		h.Set("Content-Encoding", "gzip")
 	}
 	if m.Auth != "" {
@@ -260,19 +263,6 @@ func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 	h.Set(standardwebhooks.HeaderWebhookTimestamp, strconv.FormatInt(now.Unix(), 10))
 	h.Set(standardwebhooks.HeaderWebhookSignature, sig)
 	return nil
-}
-
-func contentType(m Message) string {
-	switch {
-	case m.Kind == Notify || m.Format == "json":
-		return "application/json"
-	case m.Format == "csv":
-		return "text/csv; charset=utf-8"
-	case m.Format == "jsonl":
-		return "application/jsonl"
-	default:
-		return "application/x-ndjson"
-	}
 }
 
 // body is what is sent. It is in memory if it is small or signed, otherwise streamed from

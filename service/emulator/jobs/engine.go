@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/base32"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -301,7 +300,5 @@ const (
 
 // newID is random, so that ids cannot be guessed.
 func newID(prefix string) string {
-	b := make([]byte, 10)
-	rand.Read(b) // never fails (crypto/rand)
-	return prefix + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+	return prefix + strings.ToLower(rand.Text()[:16])
 }

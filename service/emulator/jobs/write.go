@@ -16,20 +16,6 @@ import (
 // Formats of a download.
 func Formats() []string { return []string{"json", "ndjson", "jsonl", "csv"} }
 
-// ContentType is the media type of a format.
-func ContentType(format string) string {
-	switch format {
-	case "csv":
-		return "text/csv; charset=utf-8"
-	case "ndjson":
-		return "application/x-ndjson"
-	case "jsonl":
-		return "application/jsonl"
-	default:
-		return "application/json"
-	}
-}
-
 // Slice is a part of a download; the zero value is all of it.
 type Slice struct {
 	// Batch is how many rows a part has, Part its number from 1.

@@ -113,11 +113,15 @@ func (z *zoneDay) host(name string, kept *int) *HostUse {
 // Sum is the use and the cost over some time.
 type Sum struct {
 	// Up, Down and API are bytes; API is the part of them that passed through the API.
-	Up, Down, API int64
+	Up   int64 `json:"up"`
+	Down int64 `json:"down"`
+	API  int64 `json:"api,omitempty"`
 	// HTTP and HTTPS are requests by the target's scheme.
-	HTTP, HTTPS, Billable int64
-	// Nano is the cost in 10^-9 dollars.
-	Nano int64
+	HTTP     int64 `json:"http,omitempty"`
+	HTTPS    int64 `json:"https,omitempty"`
+	Billable int64 `json:"billable,omitempty"`
+	// Nano is the cost in 10^-9 dollars. It is not kept: the rate is.
+	Nano int64 `json:"-"`
 }
 
 // Bytes is both directions.
@@ -170,9 +174,6 @@ func (m *Meter) Each(from, to time.Time, visit func(Use)) {
 }
 
 func (m *Meter) uses(from, to time.Time) []Use {
-	if m == nil {
-		return nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Use
@@ -188,12 +189,9 @@ func (m *Meter) uses(from, to time.Time) []Use {
 
 // Zone is what one zone used, over the same days as [Meter.Each].
 func (m *Meter) Zone(name string, from, to time.Time) Sum {
-	var out Sum
-	if m == nil {
-		return out
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	var out Sum
 	for _, d := range m.between(from, to) {
 		for _, z := range d.zones[name] {
 			out = out.Plus(z.sum())
@@ -204,9 +202,6 @@ func (m *Meter) Zone(name string, from, to time.Time) Sum {
 
 // Total is the cost of everything that was ever metered, in 10^-9 dollars.
 func (m *Meter) Total() int64 {
-	if m == nil {
-		return 0
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := m.before.Nano

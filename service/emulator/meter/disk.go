@@ -17,15 +17,10 @@ const (
 type dayKept map[string]zoneKept
 
 type zoneKept struct {
-	Product  string              `json:"product"`
-	Up       int64               `json:"up"`
-	Down     int64               `json:"down"`
-	API      int64               `json:"api,omitempty"`
-	HTTP     int64               `json:"http,omitempty"`
-	HTTPS    int64               `json:"https,omitempty"`
-	Billable int64               `json:"billable,omitempty"`
-	Rate     Rate                `json:"rate"`
-	Hosts    map[string][2]int64 `json:"hosts,omitempty"` // bytes, requests
+	Product string `json:"product"`
+	Sum
+	Rate  Rate                `json:"rate"`
+	Hosts map[string][2]int64 `json:"hosts,omitempty"` // bytes, requests
 }
 
 // load reads the days. A day that cannot be read is left out, with a note.
@@ -48,7 +43,7 @@ func (m *Meter) restored(at time.Time, zones dayKept) *day {
 		name, _, _ := strings.Cut(key, " ")
 		// Charges stay as they were, even if the scenario's rates have changed since.
 		z := d.zone(name, kept.Product, func(string, string) Rate { return kept.Rate })
-		z.used = z.used.Plus(Sum{Up: kept.Up, Down: kept.Down, API: kept.API, HTTP: kept.HTTP, HTTPS: kept.HTTPS, Billable: kept.Billable})
+		z.used = z.used.Plus(kept.Sum)
 		for host, n := range kept.Hosts {
 			h := z.host(host, &m.hosts)
 			h.Bytes += n[0]
@@ -76,11 +71,7 @@ func (m *Meter) changed() map[string]dayKept {
 func (d *day) kept() dayKept {
 	zones := dayKept{}
 	d.all(func(name string, z *zoneDay) {
-		s := z.used
-		kept := zoneKept{
-			Product: z.product, Up: s.Up, Down: s.Down, API: s.API, HTTP: s.HTTP, HTTPS: s.HTTPS,
-			Billable: s.Billable, Rate: z.rate, Hosts: map[string][2]int64{},
-		}
+		kept := zoneKept{Product: z.product, Sum: z.used, Rate: z.rate, Hosts: map[string][2]int64{}}
 		for host, h := range z.hosts {
 			kept.Hosts[host] = [2]int64{h.Bytes, h.Requests}
 		}

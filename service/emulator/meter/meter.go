@@ -53,7 +53,7 @@ type Call struct {
 	At time.Time
 }
 
-// Meter counts use and cost. A nil Meter counts nothing.
+// Meter counts use and cost. A nil Meter records nothing.
 type Meter struct {
 	conf Config
 
