@@ -150,13 +150,13 @@ func TestZonesSurviveARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := z.Details()
-	if z.Product != "serp" || !slices.Equal(z.Passwords(), []string{"one", "two"}) || !z.Accepts("two") || !d.Created.Equal(made.Details().Created) ||
+	d := z.Settings()
+	if z.Product != "serp" || !slices.Equal(z.Settings().Passwords, []string{"one", "two"}) || !z.Accepts("two") || !d.Created.Equal(made.Settings().Created) ||
 		!slices.Equal(d.AllowIPs, []string{"10.0.0.0/8"}) || !slices.Equal(d.DenyIPs, []string{"10.1.0.0-10.1.0.9"}) ||
 		!slices.Equal(d.AllowDomains, []string{"example.com"}) || d.Limit == nil || *d.Limit != (Limit{5, "d"}) || string(z.Plan()["serp"]) != "true" {
 		t.Errorf("%+v %+v", z, d)
 	}
-	if z, err := b.Zone("isp_demo"); err != nil || z.Status() != Disabled {
+	if z, err := b.Zone("isp_demo"); err != nil || z.Settings().Status != Disabled {
 		t.Errorf("%+v, %v", z, err)
 	}
 	if _, err := b.Zone("crawl_demo"); !errors.Is(err, ErrNoSuchZone) || !b.Suspended() {
@@ -200,15 +200,15 @@ func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 		t.Errorf("the last one: %v", err)
 	}
 	z, err = a.AddPasswords("isp_demo", []string{"p1", "p2", "p1"})
-	if err != nil || !slices.Equal(z.Passwords(), []string{first, "p1", "p2"}) {
-		t.Errorf("%v, %v", z.Passwords(), err)
+	if err != nil || !slices.Equal(z.Settings().Passwords, []string{first, "p1", "p2"}) {
+		t.Errorf("%v, %v", z.Settings().Passwords, err)
 	}
 	if _, err := a.RemovePasswords("isp_demo", []string{"p1", "nothing"}); !errors.Is(err, ErrNoPassword) {
 		t.Errorf("one that is not there: %v", err)
 	}
 	z, err = a.RemovePasswords("isp_demo", []string{first, "p1"})
-	if err != nil || !slices.Equal(z.Passwords(), []string{"p2"}) || z.Accepts(first) || z.Accepts("p1") || !z.Accepts("p2") || z.Accepts("") {
-		t.Errorf("%v, %v", z.Passwords(), err)
+	if err != nil || !slices.Equal(z.Settings().Passwords, []string{"p2"}) || z.Accepts(first) || z.Accepts("p1") || !z.Accepts("p2") || z.Accepts("") {
+		t.Errorf("%v, %v", z.Settings().Passwords, err)
 	}
 	for _, p := range []string{"", "a b", "ü", strings.Repeat("x", 129), "a\nb"} {
 		if _, err := a.AddPasswords("isp_demo", []string{p}); err == nil {
@@ -228,7 +228,7 @@ func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 func TestAZoneThatIsNotReadableIsLeftOutAndSaid(t *testing.T) {
 	s := folder(t)
 	err := s.Update(func(tx *state.Tx) error {
-		return keptZones.Put(tx, "w", record{Name: "w", Passwords: []string{"p"}, Product: "isp", DenyIPs: []string{"nonsense"}})
+		return keptZones.Put(tx, "w", record{Name: "w", Product: "isp", Settings: Settings{Passwords: []string{"p"}, DenyIPs: []string{"nonsense"}}})
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -332,7 +332,7 @@ func TestChangesUnderLoad(t *testing.T) {
 				default:
 				}
 				z, err := a.Zone("isp_demo")
-				if err != nil || len(z.Passwords()) == 0 || !z.Accepts(z.Password) {
+				if err != nil || len(z.Settings().Passwords) == 0 || !z.Accepts(z.Password) {
 					t.Errorf("%+v, %v", z, err)
 					return
 				}

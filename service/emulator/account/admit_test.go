@@ -54,9 +54,9 @@ func TestListsAreEditedByWhatTheyMean(t *testing.T) {
 			t.Fatal(err)
 		}
 		if list == Deny {
-			return zs[0].Details().DenyIPs
+			return zs[0].Settings().DenyIPs
 		}
-		return zs[0].Details().AllowIPs
+		return zs[0].Settings().AllowIPs
 	}
 	for i, c := range []struct{ got, want []string }{
 		{step(Allow, false, "10.0.0.0/24", "1.2.3.4"), []string{"10.0.0.0/24", "1.2.3.4"}},
@@ -75,8 +75,8 @@ func TestListsAreEditedByWhatTheyMean(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, z := range a.Zones() {
-		if !slices.Equal(z.Details().AllowIPs, []string{"5.5.5.5"}) {
-			t.Errorf("%s: %q", z.Name, z.Details().AllowIPs)
+		if !slices.Equal(z.Settings().AllowIPs, []string{"5.5.5.5"}) {
+			t.Errorf("%s: %q", z.Name, z.Settings().AllowIPs)
 		}
 	}
 	if _, err := a.EditIPs([]string{"isp_demo"}, Allow, []string{"6.6.6.6", "nonsense"}, false); err == nil {

@@ -63,7 +63,7 @@ func (n NewZone) record() (*record, error) {
 		bad.Add("zone.name: %q after a '-' is a flag of usernames", word)
 	}
 	n.Plan.check(n.Loose, bad)
-	r := &record{Name: n.Name, Status: Active, Passwords: n.Passwords, Plan: n.Plan, Description: n.Description}
+	r := &record{Name: n.Name, Settings: Settings{Status: Active, Passwords: n.Passwords, Plan: n.Plan, Description: n.Description}}
 	r.Product = n.Plan.product(bad)
 	if len(r.Passwords) == 0 {
 		r.Passwords = []string{randomHex(10)}
@@ -159,7 +159,7 @@ func (a *Account) editOne(name string, change func(*record) error) (Zone, error)
 // [MaxZones] stay listed.
 func (a *Account) DeleteZones(names []string) ([]Zone, error) {
 	return a.edit(names, func(r *record) error {
-		*r = record{Name: r.Name, Product: r.Product, Created: r.Created, Status: Deleted} // without its secrets
+		*r = record{Name: r.Name, Product: r.Product, Settings: Settings{Created: r.Created, Status: Deleted}} // without its secrets
 		return nil
 	})
 }

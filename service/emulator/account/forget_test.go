@@ -34,8 +34,8 @@ func TestADeletedZoneLeavesNoSecretInTheFile(t *testing.T) {
 		t.Fatalf("zones after a restart %v, notes %v", all, s.Notes())
 	}
 	for _, z := range all {
-		if z.Status() != Deleted || z.Accepts("") || z.Accepts("given-secret") || z.Accepts("made-secret") {
-			t.Errorf("%s is %s", z.Name, z.Status())
+		if z.Settings().Status != Deleted || z.Accepts("") || z.Accepts("given-secret") || z.Accepts("made-secret") {
+			t.Errorf("%s is %s", z.Name, z.Settings().Status)
 		}
 	}
 	if !held.Accepts("made-secret") {
@@ -55,7 +55,7 @@ func TestZonesCanBeMadeAndDeletedWithoutEnd(t *testing.T) {
 	// What was deleted in earlier days, as one change.
 	err := a.apply(func(v *view, tx *state.Tx) error {
 		for i := range MaxZones {
-			r := record{Name: fmt.Sprintf("old%d", i), Product: "isp", Status: Deleted}
+			r := record{Name: fmt.Sprintf("old%d", i), Product: "isp", Settings: Settings{Status: Deleted}}
 			v.put(&r)
 			if err := keptZones.Put(tx, r.Name, r); err != nil {
 				return err

@@ -85,8 +85,8 @@ func TestAPasswordThatIsRemovedIsGoneHoweverOftenItWasThere(t *testing.T) {
 		{Name: "given", Product: "isp", Password: "twice", MorePasswords: []string{"other", "twice"}},
 	}})
 	z, err := a.RemovePasswords("given", []string{"twice"})
-	if err != nil || !slices.Equal(z.Passwords(), []string{"other"}) || z.Accepts("twice") {
-		t.Errorf("%q, %v", z.Passwords(), err)
+	if err != nil || !slices.Equal(z.Settings().Passwords, []string{"other"}) || z.Accepts("twice") {
+		t.Errorf("%q, %v", z.Settings().Passwords, err)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestAValueStaysMaskedAfterItIsReplaced(t *testing.T) {
 	}
 	want := append([]string{"password-added", replaced.Password}, demo...)
 	slices.Sort(want)
-	if got := a.Secrets(); !slices.Equal(got, want) || len(made.Passwords()) != 2 {
+	if got := a.Secrets(); !slices.Equal(got, want) || len(made.Settings().Passwords) != 2 {
 		t.Errorf("masked: %q, want %q", got, want)
 	}
 	// The next start knows the scenario's, and what is valid.

@@ -37,22 +37,27 @@ type Limit struct {
 	Cycle string  `json:"cycle"`
 }
 
-// record is the stored form of a zone. A published record never changes.
-type record struct {
-	Name             string    `json:"name"`
-	Product          string    `json:"product"`
-	IdentityVerified bool      `json:"identity_verified,omitempty"`
-	Created          time.Time `json:"created"`
-	Status           Status    `json:"status"`
-	Passwords        []string  `json:"passwords"`
-	Plan             Plan      `json:"plan"`
-	Description      string    `json:"description,omitempty"`
+// Settings are what a zone has beyond [Zone]. The slices must not be changed.
+type Settings struct {
+	Created     time.Time `json:"created"`
+	Status      Status    `json:"status"`
+	Passwords   []string  `json:"passwords"`
+	Plan        Plan      `json:"plan"`
+	Description string    `json:"description,omitempty"`
 	// The lists as they were given. An empty AllowIPs or AllowDomains allows any.
 	AllowIPs     []string `json:"allow_ips,omitempty"`
 	DenyIPs      []string `json:"deny_ips,omitempty"`
 	AllowDomains []string `json:"allow_domains,omitempty"`
 	DenyDomains  []string `json:"deny_domains,omitempty"`
 	Limit        *Limit   `json:"usage_limit,omitempty"`
+}
+
+// record is the stored form of a zone. A published record never changes.
+type record struct {
+	Name             string `json:"name"`
+	Product          string `json:"product"`
+	IdentityVerified bool   `json:"identity_verified,omitempty"`
+	Settings
 
 	sums        [][sha256.Size]byte // of Passwords
 	allow, deny []span
@@ -60,10 +65,9 @@ type record struct {
 }
 
 func fromScenario(sc *scenario.Scenario, z scenario.Zone, start time.Time) (*record, error) {
-	r := &record{
-		Name: z.Name, Product: z.Product, IdentityVerified: z.IdentityVerified, Created: start, Status: Active,
-		Passwords: append([]string{sc.ZonePassword(z)}, z.MorePasswords...), Plan: planOf(z.Product),
-	}
+	r := &record{Name: z.Name, Product: z.Product, IdentityVerified: z.IdentityVerified, Settings: Settings{
+		Created: start, Status: Active, Passwords: append([]string{sc.ZonePassword(z)}, z.MorePasswords...), Plan: planOf(z.Product),
+	}}
 	if z.Disabled {
 		r.Status = Disabled
 	}
@@ -125,7 +129,7 @@ func (a *Account) Zone(name string) (Zone, error) {
 
 // Zones are the zones with their access details, without the deleted ones.
 func (a *Account) Zones() []Zone {
-	return slices.DeleteFunc(a.AllZones(), func(z Zone) bool { return z.Status() == Deleted })
+	return slices.DeleteFunc(a.AllZones(), func(z Zone) bool { return z.rec.Status == Deleted })
 }
 
 // AllZones are the zones, deleted ones included.
@@ -140,11 +144,10 @@ func (a *Account) AllZones() []Zone {
 
 // Accepts compares a password to the zone's own, in constant time.
 func (z Zone) Accepts(password string) bool {
-	sum := sha256.Sum256([]byte(password))
 	if z.rec == nil {
-		want := sha256.Sum256([]byte(z.Password))
-		return z.Password != "" && subtle.ConstantTimeCompare(sum[:], want[:]) == 1
+		return false
 	}
+	sum := sha256.Sum256([]byte(password))
 	same := 0
 	for i := range z.rec.sums {
 		same |= subtle.ConstantTimeCompare(sum[:], z.rec.sums[i][:])
@@ -168,42 +171,12 @@ func (z Zone) Resigned() bool {
 	return !z.IdentityVerified && (z.Product == "residential" || z.Product == "unlocker")
 }
 
-// Details are what a zone's settings show beyond [Zone].
-type Details struct {
-	Created     time.Time
-	Description string
-	Plan        Plan
-	// AllowIPs without entries lets every caller in, AllowDomains every target.
-	AllowIPs, DenyIPs, AllowDomains, DenyDomains []string
-	Limit                                        *Limit
-}
-
-// Details are the zone's settings. The slices must not be changed.
-func (z Zone) Details() Details {
+// Settings are the zone's settings as they were when it was found.
+func (z Zone) Settings() Settings {
 	if z.rec == nil {
-		return Details{}
+		return Settings{}
 	}
-	return Details{
-		Created: z.rec.Created, Description: z.rec.Description, Plan: z.rec.Plan,
-		AllowIPs: z.rec.AllowIPs, DenyIPs: z.rec.DenyIPs, AllowDomains: z.rec.AllowDomains, DenyDomains: z.rec.DenyDomains,
-		Limit: z.rec.Limit,
-	}
-}
-
-// Passwords lists every password that the zone accepts.
-func (z Zone) Passwords() []string {
-	if z.rec == nil {
-		return []string{z.Password}
-	}
-	return slices.Clone(z.rec.Passwords)
-}
-
-// Status is the zone's state.
-func (z Zone) Status() Status {
-	if z.rec == nil {
-		return Active
-	}
-	return z.rec.Status
+	return z.rec.Settings
 }
 
 // Type is the product's word on the wire (public documentation; for products that it

@@ -8,7 +8,7 @@ import (
 
 func (a *API) passwords(c *call) (any, error) {
 	z, err := a.zone(c)
-	return map[string][]string{"passwords": z.Passwords()}, err
+	return map[string][]string{"passwords": z.Settings().Passwords}, err
 }
 
 func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) endpoint {
@@ -19,7 +19,7 @@ func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) e
 			return nil, err
 		}
 		z, err := edit(name, passwords)
-		return map[string][]string{"passwords": z.Passwords()}, err
+		return map[string][]string{"passwords": z.Settings().Passwords}, err
 	}
 }
 
@@ -27,7 +27,7 @@ func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) e
 func shownIPs(list account.List, zs []account.Zone) map[string][]string {
 	out := map[string][]string{}
 	for _, z := range zs {
-		d := z.Details()
+		d := z.Settings()
 		if list == account.Allow {
 			out[z.Name] = callersOf(d.AllowIPs)
 		} else {
@@ -73,9 +73,9 @@ func (a *API) editDomains(remove bool) endpoint {
 			return nil, err
 		}
 		z, err := a.conf.Account.EditDomains(name, list, entries, remove)
-		domains := z.Details().AllowDomains
+		domains := z.Settings().AllowDomains
 		if list == account.Deny {
-			domains = z.Details().DenyDomains
+			domains = z.Settings().DenyDomains
 		}
 		return map[account.List]string{list: strings.Join(domains, " ")}, err
 	}

@@ -34,7 +34,7 @@ func (a *API) status(c *call) (any, error) {
 	switch {
 	case a.conf.Account.Suspended():
 		out["status"], out["auth_fail_reason"] = suspended, "account_suspended"
-	case err == nil && z.Status() == account.Active:
+	case err == nil && z.Settings().Status == account.Active:
 		out["can_make_requests"], out["auth_fail_reason"] = true, ""
 	case err == nil:
 		out["auth_fail_reason"] = "zone_disabled"

@@ -35,13 +35,13 @@ func (a *API) settings(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := z.Details()
+	d := z.Settings()
 	out := zoneAnswer{
 		Created: d.Created.UTC().Format(time.RFC3339), IPs: callersOf(d.AllowIPs), Plan: z.Plan(),
 		Description: d.Description, Perm: strings.Join(permissions(z.Product), " "),
 	}
 	if a.conf.Level(c.r).Permits(level.ZonePasswords) {
-		out.Password = z.Passwords()
+		out.Password = d.Passwords
 	}
 	if d.Limit != nil {
 		out.UsageLimit = &limitAnswer{d.Limit.Value, "$", d.Limit.Cycle, "refuse"}
@@ -85,7 +85,7 @@ type zoneName struct {
 func (a *API) activeZones(*call) (any, error) {
 	out := []zoneName{}
 	for _, z := range a.conf.Account.Zones() {
-		if z.Status() == account.Active {
+		if z.Settings().Status == account.Active {
 			out = append(out, zoneName{Name: z.Name, Type: z.Type()})
 		}
 	}
@@ -95,14 +95,14 @@ func (a *API) activeZones(*call) (any, error) {
 func (a *API) allZones(*call) (any, error) {
 	out := []zoneName{}
 	for _, z := range a.conf.Account.AllZones() {
-		out = append(out, zoneName{z.Name, z.Type(), z.Status()})
+		out = append(out, zoneName{z.Name, z.Type(), z.Settings().Status})
 	}
 	return out, nil
 }
 
 func (a *API) zoneStatus(c *call) (any, error) {
 	z, err := a.zone(c)
-	return map[string]account.Status{"status": z.Status()}, err
+	return map[string]account.Status{"status": z.Settings().Status}, err
 }
 
 // create makes a zone by a recipe. The type beside the plan has no effect; customer and
