@@ -15,10 +15,8 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/agent"
-	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/lab"
 	"zonedeck/service/emulator/level"
-	"zonedeck/service/emulator/record"
 )
 
 const (
@@ -37,36 +35,9 @@ func (s *Server) openAgents() {
 	})
 }
 
-// agentEndpoints lists the endpoints of agent access. They check their keys themselves, because
-// public clients send them in the address.
-func (s *Server) agentEndpoints() []endpoint {
-	var out []endpoint
-	s.agents.Mount(func(pattern string, h http.HandlerFunc) {
-		out = append(out, endpoint{pattern, level.Anyone, func(w http.ResponseWriter, r *http.Request) {
-			if k, err := s.account.Authenticate(agent.Key(r)); err == nil {
-				record.Of(r.Context()).Set(func(e *record.Entry) { e.Key = k.Name })
-			}
-			h(w, r)
-		}})
-	})
-	return out
-}
-
-// authorizeAgent is withKey for agent access.
-func (s *Server) authorizeAgent(value string) (string, *agent.Refused) {
-	texts := requestTexts()
-	k, err := s.account.Authenticate(value)
-	switch {
-	case errors.Is(err, account.ErrKeyMissing):
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.missing, Basis: answer.BasisKeyMissing}
-	case errors.Is(err, account.ErrKeyExpired):
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.expired, Basis: answer.BasisKeyExpired}
-	case err != nil:
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: texts.unknown, Basis: answer.BasisKeyMissing}
-	case !k.Level.Permits(level.Use):
-		return "", &agent.Refused{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
-	}
-	return k.Name, nil
+// authorizeAgent checks the keys of agent access, which public clients send in the address.
+func (s *Server) authorizeAgent(ctx context.Context, value string) (string, *agent.Refused) {
+	return s.authorize(ctx, value, requestTexts(), level.Use)
 }
 
 // searchForAgent fetches the lab's search page, which plays the engine, through a SERP zone.

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/accountapi"
+	"zonedeck/service/emulator/agent"
 	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/datasets"
 	"zonedeck/service/emulator/level"
@@ -72,11 +74,19 @@ func (s *Server) apiEndpoints() []endpoint {
 	return slices.Concat(
 		s.fetchEndpoints(),
 		s.accountEndpoints(),
-		s.datasetEndpoints(),
-		s.indexEndpoints(),
-		s.agentEndpoints(),
+		mounted(datasets.New(datasets.Config{
+			Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Loose: s.loose, Log: s.log,
+		}).Mount, level.Use),
+		mounted(s.index.Mount, level.Use),
+		mounted(s.agents.Mount, level.Anyone), // it asks for keys itself
 		s.sessionEndpoints(),
 	)
+}
+
+// mounted lists the endpoints of a package that need the same action.
+func mounted(mount func(handle func(pattern string, h http.HandlerFunc)), needs level.Action) (out []endpoint) {
+	mount(func(pattern string, h http.HandlerFunc) { out = append(out, endpoint{pattern, needs, h}) })
+	return out
 }
 
 func (s *Server) fetchEndpoints() []endpoint {
@@ -111,38 +121,34 @@ func (s *Server) levelOf(r *http.Request) level.Level {
 	return k.Level
 }
 
-func (s *Server) datasetEndpoints() []endpoint {
-	var out []endpoint
-	datasets.New(datasets.Config{Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Loose: s.loose, Log: s.log}).Mount(func(pattern string, h http.HandlerFunc) {
-		out = append(out, endpoint{pattern, level.Use, h})
-	})
-	return out
-}
-
 // withKey requires a usable key (service.md 2.1, 5.1) whose level permits the action
 // (service.md 5.3).
 func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		k, err := s.account.Authenticate(bearer(r.Header))
-		if err != nil {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			switch {
-			case errors.Is(err, account.ErrKeyMissing):
-				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyMissing, t.missing)
-			case errors.Is(err, account.ErrKeyExpired):
-				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyExpired, t.expired)
-			default:
-				answer.Text(w, http.StatusUnauthorized, answer.BasisKeyMissing, t.unknown)
-			}
-			return
-		}
-		record.Of(r.Context()).Set(func(e *record.Entry) { e.Key = k.Name })
-		if !k.Level.Permits(a) {
-			answer.Text(w, http.StatusForbidden, answer.BasisLevel, textForbidden)
+		if _, refused := s.authorize(r.Context(), bearer(r.Header), t, a); refused != nil {
+			refused.Write(w)
 			return
 		}
 		next(w, r)
 	}
+}
+
+// authorize returns the name of a key, or why it is refused, and records the name.
+func (s *Server) authorize(ctx context.Context, value string, t authTexts, a level.Action) (string, *agent.Refused) {
+	k, err := s.account.Authenticate(value)
+	switch {
+	case errors.Is(err, account.ErrKeyMissing):
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.missing, Basis: answer.BasisKeyMissing}
+	case errors.Is(err, account.ErrKeyExpired):
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.expired, Basis: answer.BasisKeyExpired}
+	case err != nil:
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.unknown, Basis: answer.BasisKeyMissing}
+	}
+	record.Of(ctx).Set(func(e *record.Entry) { e.Key = k.Name })
+	if !k.Level.Permits(a) {
+		return "", &agent.Refused{Status: http.StatusForbidden, Text: textForbidden, Basis: answer.BasisLevel}
+	}
+	return k.Name, nil
 }
 
 // bearer returns the token of an Authorization header. The scheme is case-insensitive (RFC

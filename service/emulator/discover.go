@@ -2,13 +2,11 @@ package emulator
 
 import (
 	"context"
-	"net/http"
 	"time"
 
 	"zonedeck/service/emulator/index"
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/lab"
-	"zonedeck/service/emulator/level"
 )
 
 // The prices of a record of a deep lookup and of each value added to it, in dollars, as in the
@@ -43,12 +41,4 @@ func labDocuments() []index.Document {
 		docs[i] = index.Document(p)
 	}
 	return docs
-}
-
-func (s *Server) indexEndpoints() []endpoint {
-	var out []endpoint
-	s.index.Mount(func(pattern string, h http.HandlerFunc) {
-		out = append(out, endpoint{pattern, level.Use, h})
-	})
-	return out
 }

@@ -34,10 +34,11 @@ func (s *Server) listenAll(o Options) (ln listeners, err error) {
 	if ln.proxy, err = s.listenProxy(o.ProxyAddr); err != nil {
 		return ln, err
 	}
-	if ln.socks, err = s.listenSOCKS(o.SOCKSAddr); err != nil {
+	if ln.socks, err = s.listenNear("SOCKS5 proxy", o.SOCKSAddr, DefaultSOCKSPort, 1); err != nil {
 		return ln, err
 	}
-	ln.cdp, err = s.listenCDP(o.CDPAddr)
+	// A browser of the user's often occupies this port.
+	ln.cdp, err = s.listenNear("remote browser", o.CDPAddr, DefaultCDPPort, 1)
 	return ln, err
 }
 
@@ -76,66 +77,44 @@ func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
 	return ln, nil
 }
 
-// listenProxy listens on the documented port or, without an address in the options, on the
-// next free one, with a note. An outgoing connection may hold the port for a moment, so it
-// retries first.
+// listenProxy is listenNear with patience: an outgoing connection may hold the documented port
+// for a moment.
 func (s *Server) listenProxy(addr string) (net.Listener, error) {
-	if addr != "" {
-		return s.listen("proxy", addr, s.remote)
-	}
-	for i := range samePortTries {
-		ln, err := s.listen("proxy", localPort(DefaultProxyPort), false)
-		if err == nil {
+	for range samePortTries - 1 {
+		if addr != "" {
+			break
+		}
+		if ln, err := s.listen("proxy", localPort(DefaultProxyPort), false); err == nil {
 			return ln, nil
 		}
-		if i < samePortTries-1 && emutime.Pause(s.ctx, samePortTryPeriod) != nil {
+		if emutime.Pause(s.ctx, samePortTryPeriod) != nil {
 			return nil, context.Cause(s.ctx)
 		}
 	}
-	for port := DefaultProxyPort + 1; port < DefaultProxyPort+portTries; port++ {
-		ln, err := s.listen("proxy", localPort(port), false)
-		if err == nil {
-			s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, port)
-			return ln, nil
+	return s.listenNear("proxy", addr, DefaultProxyPort, portTries)
+}
+
+// listenNear listens on addr or, without one, on a port, the next ones up to a number of tries,
+// or any free port. A note says where, except for SOCKS5: the contract names no port for it.
+func (s *Server) listenNear(what, addr string, port, tries int) (ln net.Listener, err error) {
+	if addr != "" {
+		return s.listen(what, addr, s.remote)
+	}
+	for i := range tries {
+		if ln, err = s.listen(what, localPort(port+i), false); err == nil {
+			break
 		}
 	}
-	ln, err := s.listen("proxy", "", false)
-	if err == nil {
-		s.note("port %d is taken; the proxy listens on %d", DefaultProxyPort, ln.Addr().(*net.TCPAddr).Port)
+	if err != nil {
+		ln, err = s.listen(what, "", false)
+	}
+	if err == nil && int(addrPort(ln).Port()) != port && port != DefaultSOCKSPort {
+		s.note("port %d is taken; the %s listens on %d", port, what, addrPort(ln).Port())
 	}
 	return ln, err
 }
 
 func localPort(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
-
-// listenSOCKS listens on the port of the public documentation, or on any free one. The contract
-// names no port, so only Ready reports it.
-func (s *Server) listenSOCKS(addr string) (net.Listener, error) {
-	if addr != "" {
-		return s.listen("SOCKS5 proxy", addr, s.remote)
-	}
-	if ln, err := s.listen("SOCKS5 proxy", localPort(DefaultSOCKSPort), false); err == nil {
-		return ln, nil
-	}
-	return s.listen("SOCKS5 proxy", "", false)
-}
-
-// listenCDP listens on the port of the public documentation, or on any free one with a note: a
-// browser of the user's often occupies that port.
-func (s *Server) listenCDP(addr string) (net.Listener, error) {
-	const what = "remote browser"
-	if addr != "" {
-		return s.listen(what, addr, s.remote)
-	}
-	if ln, err := s.listen(what, localPort(DefaultCDPPort), false); err == nil {
-		return ln, nil
-	}
-	ln, err := s.listen(what, "", false)
-	if err == nil {
-		s.note("port %d is taken; the remote browser listens on %d", DefaultCDPPort, ln.Addr().(*net.TCPAddr).Port)
-	}
-	return ln, err
-}
 
 // forLoopback answers only requests to names of this machine, and from its pages. A hostile
 // page in a browser on this machine could make its name resolve to 127.0.0.1, or open a

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/tidwall/gjson"
 
 	"zonedeck/service/emulator/answer"
 	emutime "zonedeck/service/emulator/clock"
@@ -154,11 +155,9 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 	c.Zone, c.Dataset = q.Get("zone"), q.Get("dataset_id")
 	target := q.Get("url")
 	if fetches(r.URL.Path) && r.Method == http.MethodPost && r.Body != nil {
-		body := texts(peek(r))
-		if body["zone"] != "" {
-			c.Zone = body["zone"]
-		}
-		target = body["url"]
+		// The text may be cut, and the handler refuses what is not JSON.
+		body := gjson.ParseBytes(peek(r))
+		c.Zone, target = cmp.Or(body.Get("zone").Str, c.Zone), body.Get("url").Str
 	}
 	if u, err := url.Parse(target); err == nil {
 		c.Host = strings.ToLower(u.Hostname())
@@ -167,30 +166,6 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 		c.Product = z.Product
 	}
 	return c
-}
-
-// texts returns the string fields of a JSON object, which may be cut. The handler refuses
-// invalid JSON.
-func texts(b []byte) map[string]string {
-	out := map[string]string{}
-	dec := json.NewDecoder(bytes.NewReader(b))
-	if begin, err := dec.Token(); err != nil || begin != json.Delim('{') {
-		return nil
-	}
-	for dec.More() {
-		name, err := dec.Token()
-		if err != nil {
-			break
-		}
-		var v any
-		if dec.Decode(&v) != nil {
-			break
-		}
-		if key, ok := name.(string); ok {
-			out[key], _ = v.(string)
-		}
-	}
-	return out
 }
 
 // peek reads the beginning of a body and puts it back, under the same deadline as the

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -39,10 +40,7 @@ func (s *Server) serveCDP(ln net.Listener) {
 		// WebSockets need HTTP/1.1.
 		NextProtos: []string{"http/1.1"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if hello.ServerName != "" {
-				return s.ca.Leaf(strings.ToLower(hello.ServerName))
-			}
-			return s.ca.Leaf(addrPort(ln).Addr().String())
+			return s.ca.Leaf(cmp.Or(hello.ServerName, addrPort(ln).Addr().String()))
 		},
 	})
 }

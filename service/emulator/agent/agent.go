@@ -48,6 +48,14 @@ type Refused struct {
 	Text, Basis string
 }
 
+// Write answers with the refusal.
+func (r *Refused) Write(w http.ResponseWriter) {
+	if r.Status == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	answer.Text(w, r.Status, r.Basis, r.Text)
+}
+
 // Query is a search.
 type Query struct {
 	Text string
@@ -80,7 +88,7 @@ type Config struct {
 	// Authorize returns the unique name of a key, or why it is refused. It compares in
 	// constant time. key is empty if none was sent. A session belongs to the name that
 	// opened it.
-	Authorize func(key string) (caller string, refused *Refused)
+	Authorize func(ctx context.Context, key string) (caller string, refused *Refused)
 	// Search gives the results as the JSON of the light format, or as Markdown.
 	Search func(context.Context, Query) (string, error)
 	// Scrape gives a page as Markdown.
@@ -223,12 +231,9 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 		answer.Text(w, http.StatusForbidden, basisLocal, reason)
 		return
 	}
-	caller, refused := a.cfg.Authorize(key)
+	caller, refused := a.cfg.Authorize(r.Context(), key)
 	if refused != nil {
-		if refused.Status == http.StatusUnauthorized {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-		}
-		answer.Text(w, refused.Status, refused.Basis, refused.Text)
+		refused.Write(w)
 		return
 	}
 	ctx, cancel := context.WithCancel(context.WithValue(r.Context(), callerKey{}, Identity{caller, r.RemoteAddr}))

@@ -41,7 +41,7 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	b := &bench{t: t, keys: map[string]string{"key-of-ana-0001": "ana", "key-of-bob-0002": "bob"}}
 	cfg := Config{
 		Version: "1.2.3",
-		Authorize: func(key string) (string, *Refused) {
+		Authorize: func(_ context.Context, key string) (string, *Refused) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
 			switch caller, ok := b.keys[key]; {

@@ -44,7 +44,7 @@ func (a *Agent) message(w http.ResponseWriter, r *http.Request, s *sseSession) {
 		answer.Text(w, http.StatusNotFound, basisMCP, "session not found")
 		return
 	}
-	if owner, refused := a.cfg.Authorize(s.key); refused != nil || owner != Caller(r.Context()).Name {
+	if owner, refused := a.cfg.Authorize(r.Context(), s.key); refused != nil || owner != Caller(r.Context()).Name {
 		answer.Text(w, http.StatusForbidden, basisMCP, "session user mismatch")
 		return
 	}
