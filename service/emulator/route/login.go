@@ -22,7 +22,7 @@ var (
 // other than those three and [username.ErrForm] is about the flags of a name whose password
 // is right; [RefusalOf] words it.
 func Login(acc *account.Account, user, password string) (account.Zone, username.Flags, error) {
-	name, err := username.ParseFor(user, func(zone string) bool {
+	name, err := username.Parse(user, func(zone string) bool {
 		_, err := acc.Zone(zone)
 		return err == nil
 	})

@@ -119,14 +119,11 @@ var bySpelling = func() map[string]*flag {
 // Known reports whether word is a flag, in its full or its short spelling.
 func Known(word string) bool { return bySpelling[word] != nil }
 
-// Parse splits a login name. The error is [ErrForm] (wrapped) or a [*FlagError]; with
-// a FlagError the returned name still carries prefix, account and zone.
-func Parse(s string) (Name, error) { return ParseFor(s, nil) }
-
-// ParseFor is Parse with knowledge of the zones: it reads the longest existing zone that the
-// name can mean, so that a zone may be called "a-session-b", and an unknown flag after it is
-// reported. zones may be nil.
-func ParseFor(s string, zones func(string) bool) (Name, error) {
+// Parse splits a login name. zones reports whether a zone exists: Parse reads the longest one
+// that the name can mean, so that a zone may be called "a-session-b", and an unknown flag after
+// it is reported. The error is [ErrForm] (wrapped) or a [*FlagError]; with a FlagError the
+// returned name still carries prefix, account and zone.
+func Parse(s string, zones func(string) bool) (Name, error) {
 	if len(s) > MaxBytes {
 		return Name{}, fmt.Errorf("%w: longer than %d bytes", ErrForm, MaxBytes)
 	}
@@ -153,16 +150,12 @@ func ParseFor(s string, zones func(string) bool) (Name, error) {
 // zoneEnd counts the words of the zone. The first word belongs to it, even if it is spelt
 // like a flag.
 func zoneEnd(words []string, zones func(string) bool) int {
-	greedy := 1 + untilKnown(words[1:])
-	if zones == nil {
-		return greedy
-	}
 	for end := len(words); end > 0; end-- {
 		if zones(strings.Join(words[:end], "-")) {
 			return end
 		}
 	}
-	return greedy
+	return 1 + untilKnown(words[1:])
 }
 
 func parseFlags(words []string) (Flags, error) {

@@ -7,6 +7,9 @@ import (
 	"testing"
 )
 
+// unknown has no zone.
+func unknown(string) bool { return false }
+
 func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		name, in string
@@ -31,7 +34,7 @@ func TestParse(t *testing.T) {
 		{"a value spelt like a flag", "brd-customer-hl_1-zone-z1-session-s-c_tag-country-us", Name{Zone: "z1", Flags: Flags{Session: "s", CTag: "country-us"}}},
 		{"a group", "brd-customer-hl_1-zone-z-gip-us_7922_fl_hollywood_0", Name{Zone: "z", Flags: Flags{GIP: "us_7922_fl_hollywood_0"}}},
 	} {
-		got, err := Parse(c.in)
+		got, err := Parse(c.in, unknown)
 		c.want.Prefix, c.want.Account = "brd", "hl_1"
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
@@ -44,7 +47,7 @@ func TestParseRefuses(t *testing.T) {
 		"", "x", "brd-customer-hl_1", "brd-customer-hl_1-zone-", "brd-customer--zone-z", "-customer-hl_1-zone-z",
 		"brd-Customer-hl_1-zone-z", "brd-customer-hl_1-zone-a b", "brd-customer-hl_1-zone-a\n", "brd-customer-hl_1-zone-" + strings.Repeat("z", MaxBytes),
 	} {
-		if _, err := Parse(in); !errors.Is(err, ErrForm) {
+		if _, err := Parse(in, unknown); !errors.Is(err, ErrForm) {
 			t.Errorf("%q: %v", in, err)
 		}
 	}
@@ -54,7 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		"ip-1.2.3": "ip", "ip-::1": "ip", "dns-both": "dns", "asn-x": "asn", "os-plan9": "os", "session-a-const-x": "x", "debug-some": "debug",
 		"route_err-x": "route_err", "zip-1/2": "zip", "ua-desktop": "ua", "ua": "ua", "s-a-session-b": "session", "cy-usa": "country", "render-x": "x", "vip-!": "vip", "cid-!": "cid", "ua-mobile-x": "ua",
 	} {
-		n, err := Parse("brd-customer-hl_1-zone-z-" + in)
+		n, err := Parse("brd-customer-hl_1-zone-z-" + in, unknown)
 		var fe *FlagError
 		if !errors.As(err, &fe) || fe.Flag != flag || n.Zone != "z" {
 			t.Errorf("%s: %v of %+v", in, err, n)
@@ -62,7 +65,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestParseForKnownZones(t *testing.T) {
+func TestParseWithKnownZones(t *testing.T) {
 	zones := func(z string) bool { return z == "z" || z == "a-session-b" || z == "a" || z == "my-isp" || z == "s" }
 	for _, c := range []struct{ in, zone, flag string }{
 		{"a-session-b", "a-session-b", ""},
@@ -74,7 +77,7 @@ func TestParseForKnownZones(t *testing.T) {
 		{"s-s-1", "s", ""},
 		{"z-", "z", ""},
 	} {
-		n, err := ParseFor("brd-customer-hl_1-zone-"+c.in, zones)
+		n, err := Parse("brd-customer-hl_1-zone-"+c.in, zones)
 		var fe *FlagError
 		if n.Zone != c.zone || errors.As(err, &fe) != (c.flag != "" || c.in == "z-") || fe != nil && fe.Flag != c.flag {
 			t.Errorf("%s: %+v, %v", c.in, n, err)
@@ -91,7 +94,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		n, err := Parse(s)
+		n, err := Parse(s, unknown)
 		if err != nil {
 			var fe *FlagError
 			if !errors.Is(err, ErrForm) && !errors.As(err, &fe) {
@@ -115,7 +118,7 @@ func FuzzParse(f *testing.F) {
 				again += "-" + one.name
 			}
 		}
-		back, err := Parse(again)
+		back, err := Parse(again, unknown)
 		if err != nil || !reflect.DeepEqual(back.Flags, n.Flags) {
 			t.Fatalf("%q and %q: %+v, %+v, %v", s, again, n.Flags, back.Flags, err)
 		}
