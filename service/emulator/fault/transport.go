@@ -9,6 +9,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -21,12 +22,6 @@ import (
 func (a Action) Refusal() answer.Refusal {
 	return answer.NewRefusal(a.Status, a.Code, cmp.Or(a.Message, a.Code), basis)
 }
-
-// timeoutError is the error of a target that hangs.
-type timeoutError struct{ error }
-
-func (timeoutError) Timeout() bool   { return true }
-func (timeoutError) Temporary() bool { return true }
 
 // Transport puts the faults of the point [Target] between a product and its targets.
 // caller gives zone, product and dataset; host, path and method are the request's. An error
@@ -118,7 +113,7 @@ func (a Action) instead(r *http.Request) (*http.Response, error) {
 		if err := clock.Pause(r.Context(), MaxDelay); err != nil {
 			return nil, err
 		}
-		return nil, timeoutError{errors.New("the target did not answer")}
+		return nil, fmt.Errorf("the target did not answer: %w", os.ErrDeadlineExceeded)
 	case Reset:
 		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
 	case Malformed:

@@ -220,7 +220,7 @@ func checkRedirect(req *http.Request, via []*http.Request) error {
 type unlocker struct{ next http.RoundTripper }
 
 func (u unlocker) RoundTrip(req *http.Request) (*http.Response, error) {
-	resp, out, err := unlock.Fetch(req.Context(), unlock.DoerFunc(u.next.RoundTrip), req)
+	resp, out, err := unlock.Fetch(req.Context(), u.next, req)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,8 @@ func (u unlocker) RoundTrip(req *http.Request) (*http.Response, error) {
 		return resp, nil
 	}
 	resp.Body.Close()
-	refused := answer.NewRefusal(out.Status(), out.Code(), blockedText(out), answer.BasisUnlocker)
+	status, code := out.Failure()
+	refused := answer.NewRefusal(status, code, blockedText(out), answer.BasisUnlocker)
 	refused.RetryAfter = resp.Header.Get("Retry-After")
 	return nil, refused
 }

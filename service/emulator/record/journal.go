@@ -158,13 +158,6 @@ func (j *Journal) after(q Query) Page {
 	return p
 }
 
-// Last is the newest entry's number.
-func (j *Journal) Last() uint64 {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	return j.seq
-}
-
 // Follow calls each for every entry after q.Since (0: from the oldest), now and as they end,
 // until ctx ends, each returns an error, or the journal is closed and has no more entries
 // (ErrClosed). lost counts the entries before this one that were dropped before they could

@@ -327,8 +327,8 @@ func TestTheJournalIsBoundedInBytes(t *testing.T) {
 		x := j.Begin(time.Now(), "api", "GET", "/"+strings.Repeat("x", 1000))
 		x.End()
 	}
-	if n := len(j.Read(Query{Limit: MaxLimit}).Requests); n == 0 || n*1000 > 100_000 || j.Last() != 1000 {
-		t.Errorf("%d entries are there after %d", n, j.Last())
+	if n := len(j.Read(Query{Limit: MaxLimit}).Requests); n == 0 || n*1000 > 100_000 || j.Read(Query{}).Last != 1000 {
+		t.Errorf("%d entries are there after %d", n, j.Read(Query{}).Last)
 	}
 }
 

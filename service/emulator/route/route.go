@@ -136,12 +136,8 @@ func (r Router) Hold(z account.Zone, f username.Flags) (release func()) {
 	return r.Pool.Hold(w)
 }
 
-// Headers sets the headers of a successful answer that describe its exit.
-func (r Router) Headers(h http.Header, host string, e exits.Exit, f username.Flags) {
-	r.Describe(h, host, e, f, "")
-}
-
-// Describe is Headers with the request's identifier, which may be empty.
+// Describe sets the headers of a successful answer that describe its exit; id is the request's
+// identifier.
 func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Flags, id string) {
 	h["X-Brd-Ip"] = []string{e.Addr.String()}
 	if f.CTag != "" {
@@ -153,10 +149,7 @@ func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Fl
 	if f.Debug == "none" {
 		return
 	}
-	debug := make([]byte, 0, 64)
-	if id != "" {
-		debug = append(append(append(debug, "req_id="...), id...), "; "...)
-	}
+	debug := append(append(append(make([]byte, 0, 64), "req_id="...), id...), "; "...)
 	if r.Dialer.Bound(host, e) {
 		debug = append(debug, "exit=bound"...)
 	} else {
@@ -171,20 +164,11 @@ func (r Router) Describe(h http.Header, host string, e exits.Exit, f username.Fl
 // PortRefused keeps the proxy, the API and the jobs from relaying to mail servers and the
 // like. A port that --allow-private names is open.
 func (r Router) PortRefused(host, port string) *answer.Refusal {
-	refused := PortRefused(host, port)
-	if refused != nil && r.Dialer.Rules().AllowsPort(host, port) {
-		return nil
-	}
-	return refused
-}
-
-// PortRefused is [Router.PortRefused] without the ports of --allow-private.
-func PortRefused(host, port string) *answer.Refusal {
 	if port == "" {
 		return nil
 	}
 	n, err := strconv.ParseUint(port, 10, 16)
-	if err != nil || n == 0 || !exits.IsLab(host) && n != 80 && n != 443 && n < 1024 {
+	if err != nil || n == 0 || !exits.IsLab(host) && n != 80 && n != 443 && n < 1024 && !r.Dialer.Rules().AllowsPort(host, port) {
 		return new(answer.NewRefusal(http.StatusForbidden, "policy_20020", "port "+strconv.QuoteToASCII(port)+" is not allowed", answer.BasisTarget))
 	}
 	return nil

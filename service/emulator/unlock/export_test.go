@@ -6,6 +6,6 @@ import (
 )
 
 // Solve is for the fuzz test, which is a caller like any other.
-func Solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
-	return solve(ctx, d, asked, body)
+func Solve(ctx context.Context, rt http.RoundTripper, asked *http.Request, body []byte) ([]*http.Cookie, error) {
+	return solve(ctx, rt, asked, body)
 }

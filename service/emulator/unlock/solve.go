@@ -37,12 +37,12 @@ var errNoChallenge = errors.New("the page has no challenge that could be solved"
 // it, works it out and hands the answer in. The cookies are the clearance that the
 // target gave for it. asked is the request that the page answered; its User-Agent is
 // also used for the puzzle, as a browser would.
-func solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*http.Cookie, error) {
+func solve(ctx context.Context, rt http.RoundTripper, asked *http.Request, body []byte) ([]*http.Cookie, error) {
 	at, err := endpoint(asked.URL, body)
 	if err != nil {
 		return nil, err
 	}
-	p, err := fetchPuzzle(ctx, d, asked, at)
+	p, err := fetchPuzzle(ctx, rt, asked, at)
 	if err != nil {
 		return nil, err
 	}
@@ -50,7 +50,7 @@ func solve(ctx context.Context, d Doer, asked *http.Request, body []byte) ([]*ht
 	if err != nil {
 		return nil, err
 	}
-	return p.handIn(ctx, d, asked, at, n)
+	return p.handIn(ctx, rt, asked, at, n)
 }
 
 // endpoint finds the address of the puzzle. It has to be on the page's own host: a
@@ -77,8 +77,8 @@ type puzzle struct {
 	Token      string `json:"token"`
 }
 
-func fetchPuzzle(ctx context.Context, d Doer, asked *http.Request, at *url.URL) (puzzle, error) {
-	resp, err := send(ctx, d, asked, http.MethodGet, at, "")
+func fetchPuzzle(ctx context.Context, rt http.RoundTripper, asked *http.Request, at *url.URL) (puzzle, error) {
+	resp, err := send(ctx, rt, asked, http.MethodGet, at, "")
 	if err != nil {
 		return puzzle{}, fmt.Errorf("asking for the puzzle: %w", err)
 	}
@@ -118,14 +118,14 @@ func (p puzzle) work(ctx context.Context) (uint64, error) {
 	}
 }
 
-func (p puzzle) handIn(ctx context.Context, d Doer, asked *http.Request, at *url.URL, n uint64) ([]*http.Cookie, error) {
+func (p puzzle) handIn(ctx context.Context, rt http.RoundTripper, asked *http.Request, at *url.URL, n uint64) ([]*http.Cookie, error) {
 	form := url.Values{"token": {p.Token}, "answer": {strconv.FormatUint(n, 10)}}
 	for name, vs := range at.Query() {
 		form[name] = vs
 	}
 	to := *at
 	to.RawQuery = ""
-	resp, err := send(ctx, d, asked, http.MethodPost, &to, form.Encode())
+	resp, err := send(ctx, rt, asked, http.MethodPost, &to, form.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("handing in the answer: %w", err)
 	}
@@ -142,7 +142,7 @@ func (p puzzle) handIn(ctx context.Context, d Doer, asked *http.Request, at *url
 
 // send sends a request, with a form where it is a POST, that looks as if it came from the
 // same browser.
-func send(ctx context.Context, d Doer, asked *http.Request, method string, to *url.URL, form string) (*http.Response, error) {
+func send(ctx context.Context, rt http.RoundTripper, asked *http.Request, method string, to *url.URL, form string) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, to.String(), strings.NewReader(form))
 	if err != nil {
 		return nil, err
@@ -156,5 +156,5 @@ func send(ctx context.Context, d Doer, asked *http.Request, method string, to *u
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	return d.Do(req)
+	return rt.RoundTrip(req)
 }

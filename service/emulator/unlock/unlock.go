@@ -20,19 +20,6 @@ const (
 	maxRounds = 3
 )
 
-// Doer sends one request and follows no redirect. Every request of one [Fetch] goes
-// through the same Doer, which must leave from one exit: a clearance is bound to the
-// visitor's address.
-type Doer interface {
-	Do(*http.Request) (*http.Response, error)
-}
-
-// DoerFunc is a function as a [Doer].
-type DoerFunc func(*http.Request) (*http.Response, error)
-
-// Do calls f.
-func (f DoerFunc) Do(r *http.Request) (*http.Response, error) { return f(r) }
-
 // Outcome says what stood in the way of a page.
 type Outcome struct {
 	// Kind is the last block, or "".
@@ -47,43 +34,30 @@ type Outcome struct {
 	Reason string
 }
 
-// Status and Code are what the service reports for a page that was not cleared
-// (public documentation: 502 reject_block, 502 resolve_failed_<kind>, 429
-// sr_rate_limit); 0 and "" where it was.
-func (o Outcome) Status() int {
+// Failure is the status and the x-brd-error-code that the service reports for a page that was
+// not cleared (public documentation); 0 and "" where it was.
+func (o Outcome) Failure() (status int, code string) {
 	switch {
 	case o.Cleared:
-		return 0
+		return 0, ""
 	case o.Kind == page.TooFast:
-		return http.StatusTooManyRequests
-	default:
-		return http.StatusBadGateway
-	}
-}
-
-// Code is the x-brd-error-code; see [Outcome.Status].
-func (o Outcome) Code() string {
-	switch {
-	case o.Cleared:
-		return ""
-	case o.Kind == page.TooFast:
-		return "sr_rate_limit"
+		return http.StatusTooManyRequests, "sr_rate_limit"
 	case o.Kind == page.Captcha:
-		return "resolve_failed_captcha"
+		return http.StatusBadGateway, "resolve_failed_captcha"
 	case o.Kind == page.Challenge:
-		return "resolve_failed_challenge"
+		return http.StatusBadGateway, "resolve_failed_challenge"
 	default:
-		return "reject_block"
+		return http.StatusBadGateway, "reject_block"
 	}
 }
 
-// Fetch sends a request and gets past what blocks it. The answer is the last one that
-// came, with its body to be read and closed by the caller, also where the outcome is
-// not cleared. The request's body must be one that can be sent again (GetBody), where
-// it has one; otherwise blocks are only reported. At most 64 KiB of an answer are held
-// back, until it is known not to be a block; the rest streams. Errors are the Doer's,
-// and the context's.
-func Fetch(ctx context.Context, d Doer, req *http.Request) (*http.Response, Outcome, error) {
+// Fetch sends a request and gets past what blocks it. Every request goes through rt, which must
+// leave from one exit, because a clearance is bound to the visitor's address. The answer is the
+// last one that came, whether the outcome is cleared or not; the caller closes its body. If the
+// request's body cannot be sent again (GetBody), blocks are only reported. At most 64 KiB of an
+// answer are held back until they are known not to be a block; the rest streams. Errors are
+// those of rt and of the context.
+func Fetch(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, Outcome, error) {
 	var out Outcome
 	jar := clearances{}
 	for {
@@ -91,7 +65,7 @@ func Fetch(ctx context.Context, d Doer, req *http.Request) (*http.Response, Outc
 		if err != nil {
 			return nil, out, err
 		}
-		resp, err := d.Do(attempt)
+		resp, err := rt.RoundTrip(attempt)
 		if err != nil {
 			return nil, out, err
 		}
@@ -113,7 +87,7 @@ func Fetch(ctx context.Context, d Doer, req *http.Request) (*http.Response, Outc
 			out.Reason = reason
 			return resp, out, nil
 		}
-		won, err := solve(ctx, d, attempt, head)
+		won, err := solve(ctx, rt, attempt, head)
 		if err != nil {
 			if ctx.Err() != nil {
 				resp.Body.Close()

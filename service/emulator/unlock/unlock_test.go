@@ -28,6 +28,11 @@ func serve(t *testing.T, h http.Handler) (string, *http.Transport) {
 	return s.URL, tr
 }
 
+// doer is a function as an [http.RoundTripper].
+type doer func(*http.Request) (*http.Response, error)
+
+func (f doer) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
 func fetch(t *testing.T, tr *http.Transport, method, address, body string) (*http.Response, string, unlock.Outcome) {
 	t.Helper()
 	var b io.Reader
@@ -38,7 +43,7 @@ func fetch(t *testing.T, tr *http.Transport, method, address, body string) (*htt
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, out, err := unlock.Fetch(t.Context(), unlock.DoerFunc(tr.RoundTrip), req)
+	resp, out, err := unlock.Fetch(t.Context(), tr, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,8 +78,9 @@ func TestTheLabsBlocks(t *testing.T) {
 		{"/large?mb=1", 200, "quick brown fox", page.NotBlocked, true, ""},
 	} {
 		resp, body, out := fetch(t, tr, "GET", base+c.path, "")
-		if resp.StatusCode != c.status || !strings.Contains(body, c.text) || out.Kind != c.kind || out.Cleared != c.cleared || out.Code() != c.code {
-			t.Errorf("%s: %d %+v %s %.200s", c.path, resp.StatusCode, out, out.Code(), body)
+		_, code := out.Failure()
+		if resp.StatusCode != c.status || !strings.Contains(body, c.text) || out.Kind != c.kind || out.Cleared != c.cleared || code != c.code {
+			t.Errorf("%s: %d %+v %s %.200s", c.path, resp.StatusCode, out, code, body)
 		}
 		if want := c.cleared && c.kind != page.NotBlocked; (out.Rounds == 1) != want || (out.Reason == "") != c.cleared {
 			t.Errorf("%s: %+v", c.path, out)
@@ -126,7 +132,8 @@ func TestChallengesThatAreNotTaken(t *testing.T) {
 			}
 		}))
 		resp, _, out := fetch(t, tr, "GET", base+"/", "")
-		if resp.StatusCode != http.StatusOK || out.Cleared || out.Code() != "resolve_failed_challenge" || !strings.Contains(out.Reason, c.reason) {
+		_, code := out.Failure()
+		if resp.StatusCode != http.StatusOK || out.Cleared || code != "resolve_failed_challenge" || !strings.Contains(out.Reason, c.reason) {
 			t.Errorf("%s: %+v", name, out)
 		}
 	}
@@ -163,7 +170,7 @@ func TestTheContextEndsTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	_, _, err = unlock.Fetch(ctx, unlock.DoerFunc(func(r *http.Request) (*http.Response, error) {
+	_, _, err = unlock.Fetch(ctx, doer(func(r *http.Request) (*http.Response, error) {
 		if n++; n == 2 {
 			defer cancel() // the puzzle has come, its body not
 		}
@@ -186,7 +193,7 @@ func TestAStreamIsNotHeldBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, _, err := unlock.Fetch(t.Context(), unlock.DoerFunc(tr.RoundTrip), req)
+	resp, _, err := unlock.Fetch(t.Context(), tr, req)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +206,7 @@ func TestAStreamIsNotHeldBack(t *testing.T) {
 	_, _ = io.Copy(io.Discard, resp.Body)
 }
 
-func TestADeadTargetIsTheDoersError(t *testing.T) {
+func TestADeadTargetIsTheTransportsError(t *testing.T) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +216,7 @@ func TestADeadTargetIsTheDoersError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := unlock.Fetch(t.Context(), unlock.DoerFunc((&http.Transport{}).RoundTrip), req); err == nil {
+	if _, _, err := unlock.Fetch(t.Context(), &http.Transport{}, req); err == nil {
 		t.Error("no error")
 	}
 }
@@ -225,7 +232,7 @@ func FuzzSolve(f *testing.F) {
 			t.Fatal(err)
 		}
 		calls := 0
-		_, _ = unlock.Solve(ctx, unlock.DoerFunc(func(r *http.Request) (*http.Response, error) {
+		_, _ = unlock.Solve(ctx, doer(func(r *http.Request) (*http.Response, error) {
 			if calls++; r.URL.Host != "lab.test" || calls > 2 {
 				t.Errorf("call %d to %s", calls, r.URL)
 			}
