@@ -46,24 +46,24 @@ type visit struct {
 // collect works on one input. An error means that the job cannot go on, or that ctx ended.
 func (j *job) collect(ctx context.Context, p pending) (line, error) {
 	l := line{I: p.i}
-	d, err := Find(j.shape.dataset)
+	d, err := Find(j.spec.Dataset)
 	if err != nil {
 		return l, err
 	}
-	v := &visit{job: j, fields: d.Columns(j.shape.discover), limit: maxInputRecords, out: &l}
-	if j.shape.limit > 0 {
-		v.limit = min(v.limit, j.shape.limit)
+	v := &visit{job: j, fields: d.Columns(j.spec.Discover), limit: maxInputRecords, out: &l}
+	if j.spec.LimitPerInput > 0 {
+		v.limit = min(v.limit, j.spec.LimitPerInput)
 	}
 	if err := json.Unmarshal(p.in, &v.in); err != nil {
 		return l, err
 	}
 	collect := d.collect
-	if how, err := d.discovery(j.shape.discover); err == nil {
+	if how, err := d.discovery(j.spec.Discover); err == nil {
 		collect = how.collect
 	}
 	var failed *FailedError
 	if fault := j.engine.conf.Fault; fault != nil {
-		err = fault(ctx, j.shape.dataset, cmp.Or(v.text("url"), v.text("category_url")))
+		err = fault(ctx, j.spec.Dataset, cmp.Or(v.text("url"), v.text("category_url")))
 	}
 	if err == nil {
 		err = collect(ctx, v)
@@ -121,7 +121,7 @@ func (v *visit) get(ctx context.Context, url string) (Page, error) {
 	if err := clock.Pause(ctx, e.conf.PageDelay); err != nil {
 		return Page{}, err
 	}
-	p, err := e.conf.Fetch(ctx, Request{URL: url, Dataset: v.job.shape.dataset, Limit: maxPageBytes})
+	p, err := e.conf.Fetch(ctx, Request{URL: url, Dataset: v.job.spec.Dataset, Limit: maxPageBytes})
 	if err != nil {
 		return Page{}, err
 	}
@@ -134,10 +134,10 @@ func (v *visit) record(r record) bool {
 	if !v.more() {
 		return false
 	}
-	if v.job.shape.discover != "" {
+	if v.job.spec.Discover != "" {
 		r[discoveryField] = v.input()
 	}
-	b, err := r.encode(v.fields, v.job.shape.fields)
+	b, err := r.encode(v.fields, v.job.spec.Fields)
 	if err != nil {
 		v.err = err
 		return false
@@ -149,7 +149,7 @@ func (v *visit) record(r record) bool {
 
 // input is the input as a record shows it.
 func (v *visit) input() object {
-	fields, err := InputFields(v.job.shape.dataset, v.job.shape.discover)
+	fields, err := InputFields(v.job.spec.Dataset, v.job.spec.Discover)
 	if err != nil {
 		return nil
 	}

@@ -70,7 +70,7 @@ func crawl(ctx context.Context, v *visit) error {
 	if err != nil {
 		return &FetchError{codeFailed, "The address cannot be read"}
 	}
-	if v.job.shape.limit == 0 {
+	if v.job.spec.LimitPerInput == 0 {
 		v.limit = defaultCrawlPages
 	}
 	f := &frontier{

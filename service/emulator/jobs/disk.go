@@ -95,13 +95,13 @@ func (j *job) eachInput(fn func(i int, in json.RawMessage) error) error {
 // eachLine calls fn for the line of each input that has one, in the order of the inputs.
 // It leaves out records beyond the limit of the job.
 func (j *job) eachLine(fn func(line) error) error {
-	left := j.shape.total
+	left := j.spec.LimitTotal
 	return keptRecords.Each(j.engine.conf.State, j.id, func(i int, b []byte) error {
 		l := line{I: i}
 		if err := json.Unmarshal(b, &l); err != nil {
 			return fmt.Errorf("reading the records of input %d: %w", i, err)
 		}
-		if j.shape.total > 0 {
+		if j.spec.LimitTotal > 0 {
 			l.Records = l.Records[:min(len(l.Records), left)]
 			left -= len(l.Records)
 		}

@@ -284,11 +284,9 @@ func (e *Engine) Rerun(id, via string) (Snapshot, error) {
 	if err != nil {
 		return Snapshot{}, err
 	}
-	m := j.state()
-	return e.Trigger(Spec{
-		Dataset: m.Dataset, Discover: m.Discover, Inputs: inputs, IncludeErrors: m.IncludeErrors,
-		LimitPerInput: m.LimitPerInput, LimitTotal: m.LimitTotal, Fields: m.Fields, Format: m.Format, Via: via,
-	})
+	spec := j.spec
+	spec.Inputs, spec.Via = inputs, via
+	return e.Trigger(spec)
 }
 
 // Prefixes of ids (public documentation): the snapshot of a job, and one of records that

@@ -40,7 +40,7 @@ type job struct {
 	engine *Engine
 	id     string
 	cancel context.CancelFunc
-	shape  shape
+	spec   Spec // without inputs and webhooks; it never changes
 	over   chan struct{} // closed at the end
 
 	emptied bool // the records of an expired job were removed; only keepHouse uses it
@@ -56,24 +56,14 @@ type job struct {
 
 func (e *Engine) newJob(id string, m meta) *job {
 	m.ID, m.Kept = id, strings.HasPrefix(id, keptPrefix)
-	return &job{engine: e, id: id, meta: m, shape: m.shape(), over: make(chan struct{})}
+	return &job{engine: e, id: id, meta: m, spec: m.spec(), over: make(chan struct{})}
 }
 
-// shape is what a job asks of its records. It never changes, so it is read without the
-// lock.
-type shape struct {
-	dataset  string
-	discover string
-	fields   []string
-	limit    int // records of one input; 0 is unlimited
-	total    int // records of the job; 0 is unlimited
-	errors   bool
-}
-
-func (m meta) shape() shape {
-	return shape{
-		dataset: m.Dataset, discover: m.Discover, fields: m.Fields,
-		limit: m.LimitPerInput, total: m.LimitTotal, errors: m.IncludeErrors,
+// spec is what the job was started with, besides its inputs and webhooks.
+func (m meta) spec() Spec {
+	return Spec{
+		Dataset: m.Dataset, Discover: m.Discover, IncludeErrors: m.IncludeErrors,
+		LimitPerInput: m.LimitPerInput, LimitTotal: m.LimitTotal, Fields: m.Fields, Format: m.Format,
 	}
 }
 
@@ -292,7 +282,7 @@ func (j *job) build(ctx context.Context) error {
 
 // nothingFound reports whether every input of a discovery found nothing.
 func (j *job) nothingFound() bool {
-	if j.shape.discover == "" || j.snapshot().Records > 0 {
+	if j.spec.Discover == "" || j.snapshot().Records > 0 {
 		return false
 	}
 	found := false

@@ -259,7 +259,7 @@ func FuzzExtract(f *testing.F) {
 				if _, err := InputFields(d.ID, by); err != nil {
 					continue
 				}
-				j := &job{engine: e, shape: shape{dataset: d.ID, discover: by, limit: 10}}
+				j := &job{engine: e, spec: Spec{Dataset: d.ID, Discover: by, LimitPerInput: 10}}
 				l, err := j.collect(t.Context(), pending{in: in})
 				if err != nil {
 					t.Fatal(err)

@@ -27,7 +27,7 @@ func (e *Engine) Select(ctx context.Context, dataset string, fn func(json.RawMes
 			continue
 		}
 		j, err := e.job(s.ID)
-		if err != nil || len(j.shape.fields) > 0 {
+		if err != nil || len(j.spec.Fields) > 0 {
 			continue // removed meanwhile, or without some fields
 		}
 		err = j.eachLine(func(l line) error {

@@ -135,7 +135,7 @@ func (j *job) write(w io.Writer, format string, from, to int) error {
 				return err
 			}
 		}
-		if !j.shape.errors {
+		if !j.spec.IncludeErrors {
 			return nil
 		}
 		for _, f := range l.Errors {
@@ -190,23 +190,23 @@ func (j *job) rows(format string, w *bufio.Writer) (row func(json.RawMessage) er
 // columns are those of a CSV: the fields that were asked for, dotted ones too, then those
 // of an error row.
 func (j *job) columns() []string {
-	d, err := Find(j.shape.dataset)
+	d, err := Find(j.spec.Dataset)
 	if err != nil {
 		return nil
 	}
 	var columns []string
-	for _, f := range d.Columns(j.shape.discover) {
-		if len(j.shape.fields) == 0 || slices.Contains(j.shape.fields, f.Name) {
+	for _, f := range d.Columns(j.spec.Discover) {
+		if len(j.spec.Fields) == 0 || slices.Contains(j.spec.Fields, f.Name) {
 			columns = append(columns, f.Name)
 			continue
 		}
-		for _, p := range j.shape.fields {
+		for _, p := range j.spec.Fields {
 			if strings.HasPrefix(p, f.Name+".") {
 				columns = append(columns, p)
 			}
 		}
 	}
-	if j.shape.errors {
+	if j.spec.IncludeErrors {
 		columns = append(columns, "error", "error_code", "input")
 	}
 	return columns
