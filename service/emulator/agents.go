@@ -31,7 +31,7 @@ const (
 
 func (s *Server) openAgents() {
 	s.agents = agent.Open(s.ctx, agent.Config{
-		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote, Log: s.log,
+		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote,
 	})
 }
 

@@ -16,7 +16,6 @@ const (
 	lookupColumnRate = 0.05
 )
 
-// openIndex makes the lab's documents searchable.
 func (s *Server) openIndex() {
 	s.index = index.Open(s.ctx, index.Config{
 		Documents: labDocuments, Now: s.now, Wait: s.waitMoved, Loose: s.loose, RecordRate: lookupRecordRate, ColumnRate: lookupColumnRate, Log: s.log,

@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -14,7 +15,6 @@ import (
 	"zonedeck/service/emulator/guard"
 )
 
-// listeners holds a listener for each port of the emulator.
 type listeners struct{ lab, api, control, proxy, socks, cdp net.Listener }
 
 func (s *Server) listenAll(o Options) (ln listeners, err error) {
@@ -58,9 +58,7 @@ func reached(ln net.Listener) string {
 }
 
 func (s *Server) listen(what, addr string, remote bool) (net.Listener, error) {
-	if addr == "" {
-		addr = "127.0.0.1:0"
-	}
+	addr = cmp.Or(addr, "127.0.0.1:0")
 	note, err := guard.Listen(addr, remote)
 	if err != nil {
 		return nil, fmt.Errorf("listening for the %s: %w", what, err)

@@ -8,7 +8,6 @@ import (
 	"zonedeck/service/emulator/fetch"
 )
 
-// openFetch prepares the fetcher.
 func (s *Server) openFetch(chromium string) {
 	s.browsers = browser.Open(s.ctx, browser.Config{Path: chromium, Trust: []*x509.Certificate{s.ca.Root()}, Now: s.now, Login: s.loginCDP, Log: s.log})
 	s.fetch = fetch.New(fetch.Config{

@@ -183,7 +183,6 @@ func peek(r *http.Request) []byte {
 	return b
 }
 
-// failing is the end of a body that failed with an error.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

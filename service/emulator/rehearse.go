@@ -93,7 +93,6 @@ func readObject(w http.ResponseWriter, r *http.Request) (*document.Table, error)
 	return document.JSON(body)
 }
 
-// readRules reads one rule or an array of them.
 func readRules(w http.ResponseWriter, r *http.Request) ([]fault.Rule, error) {
 	body, err := document.Body(w, r, maxFaultBytes, true)
 	if err != nil {

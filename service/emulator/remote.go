@@ -97,7 +97,6 @@ func (s *Server) loginCDP(ctx context.Context, user, password string, from netip
 	return browser.Grant{Zone: z.Name, Dial: v.dial, Count: v.count, Done: v.done}, nil
 }
 
-// zoneOfCDP checks a login and returns its zone.
 func (s *Server) zoneOfCDP(user, password string) (account.Zone, username.Flags, *answer.Refusal) {
 	z, flags, err := route.Login(s.account, user, password)
 	var refused answer.Refusal
@@ -163,7 +162,6 @@ func (v *remoteSession) call(address string) meter.Call {
 	return meter.Call{Zone: v.zone.Name, Product: v.zone.Product, Host: host, Secure: port == "443"}
 }
 
-// count meters a session's bytes.
 func (v *remoteSession) count(address string, up, down int) {
 	v.up.Add(int64(up))
 	v.down.Add(int64(down))

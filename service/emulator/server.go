@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/tls"
@@ -123,12 +124,9 @@ type Server struct {
 // [ErrStateInUse] if another process uses the folder, or an error of the state or the
 // listeners. Cancelling ctx stops the work; the caller still has to call Shutdown.
 func Start(ctx context.Context, o Options) (_ *Server, err error) {
-	s := &Server{scenario: o.Scenario, log: o.Log, now: o.Now, remote: o.AllowRemote, loose: o.Loose}
-	if s.scenario == nil {
-		s.scenario = scenario.Demo()
-	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
+	s := &Server{
+		scenario: cmp.Or(o.Scenario, scenario.Demo()), log: cmp.Or(o.Log, slog.New(slog.DiscardHandler)),
+		now: o.Now, remote: o.AllowRemote, loose: o.Loose,
 	}
 	if s.now == nil {
 		s.now = time.Now

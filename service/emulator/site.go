@@ -21,7 +21,6 @@ const (
 	siteSecretBytes = 32
 )
 
-// serveLab serves http and https on the lab's port.
 func (s *Server) serveLab(ln net.Listener) error {
 	secret, err := s.siteSecret()
 	if err != nil {

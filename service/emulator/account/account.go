@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -83,11 +84,8 @@ type Account struct {
 // its default key (service.md 2.1).
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
 	a := &Account{
-		ID: sc.Account, Prefix: sc.Prefix, Opening: sc.Balance, now: now, state: s,
+		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
 		owned: map[string]bool{}, given: map[string]bool{}, rates: map[string]scenario.Rate{},
-	}
-	if a.Opening == 0 {
-		a.Opening = scenario.DefaultBalance
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
 	if err := a.takeScenario(sc, v); err != nil {
@@ -166,7 +164,6 @@ func (v *view) forget(tx *state.Tx, scenario map[string]bool) error {
 	return nil
 }
 
-// count counts the live and the deleted zones.
 func (v *view) count() (there, deleted int) {
 	for _, r := range v.zones {
 		if r.Status == Deleted {

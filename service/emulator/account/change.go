@@ -53,7 +53,6 @@ func (a *Account) CreateZone(n NewZone) (Zone, error) {
 	return r.zone(), nil
 }
 
-// record checks what was asked for.
 func (n NewZone) record() (*record, error) {
 	bad := &answer.InvalidError{}
 	switch word := flagIn(n.Name); {

@@ -8,6 +8,7 @@
 package accountapi
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -23,7 +24,6 @@ import (
 	"zonedeck/service/emulator/meter"
 )
 
-// maxBody bounds a request's body.
 const maxBody = 256 << 10
 
 // Bases of this package's answers; see [answer.BasisHeader].
@@ -56,9 +56,7 @@ type API struct{ conf Config }
 
 // New makes an API.
 func New(conf Config) *API {
-	if conf.Log == nil {
-		conf.Log = slog.New(slog.DiscardHandler)
-	}
+	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	return &API{conf}
 }
 
@@ -121,7 +119,6 @@ func (a *API) Mount(handle func(pattern string, needs level.Action, h http.Handl
 	change("POST /costs/export/{format}", level.Billing, basisMoney, http.StatusOK, a.export)
 }
 
-// call is one request to an endpoint.
 type call struct {
 	r *http.Request
 	q url.Values
@@ -238,7 +235,6 @@ func (a *API) zones(c *call) ([]account.Zone, error) {
 	return out, nil
 }
 
-// refuse answers the error of an endpoint.
 func (a *API) refuse(w http.ResponseWriter, err error) {
 	var bad *answer.InvalidError
 	var refused *refusal

@@ -23,7 +23,6 @@ func (a *API) editPasswords(edit func(string, []string) (account.Zone, error)) e
 	}
 }
 
-// shownIPs is a list of callers by zone.
 func shownIPs(list account.List, zs []account.Zone) map[string][]string {
 	out := map[string][]string{}
 	for _, z := range zs {

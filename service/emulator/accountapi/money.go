@@ -278,7 +278,6 @@ func (a *API) domains(c *call) (any, error) {
 // jobsZone is the name under which the cost of jobs is shown: jobs have no zone.
 const jobsZone = "-"
 
-// exportKey says what a day's use is listed under.
 func exportKey(dimension string, u meter.Use) string {
 	switch dimension {
 	case "zones":
@@ -332,7 +331,6 @@ func (a *API) export(c *call) (any, error) {
 	return out, nil
 }
 
-// csvFile is cost by day and key as a table.
 type csvFile struct {
 	key  string
 	days map[string]map[string]float64

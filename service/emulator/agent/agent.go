@@ -1,9 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -104,7 +104,6 @@ type Config struct {
 	IdleTimeout time.Duration
 	// Version is told to clients.
 	Version string
-	Log     *slog.Logger
 }
 
 // Agent serves the protocol.
@@ -129,15 +128,7 @@ type Agent struct {
 // Open makes an agent. Its calls and streams end with ctx; [Agent.Close] waits for them
 // and ends the sessions.
 func Open(ctx context.Context, cfg Config) *Agent {
-	if cfg.MaxSessions == 0 {
-		cfg.MaxSessions = MaxSessions
-	}
-	if cfg.IdleTimeout == 0 {
-		cfg.IdleTimeout = IdleTimeout
-	}
-	if cfg.Log == nil {
-		cfg.Log = slog.New(slog.DiscardHandler)
-	}
+	cfg.MaxSessions, cfg.IdleTimeout = cmp.Or(cfg.MaxSessions, MaxSessions), cmp.Or(cfg.IdleTimeout, IdleTimeout)
 	a := &Agent{cfg: cfg, calls: make(chan struct{}, maxCalls), sse: map[string]*sseSession{}, uses: map[string]*use{}}
 	a.ctx, a.cancel = context.WithCancel(ctx)
 	a.server = sync.OnceValue(a.newServer)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -137,11 +138,7 @@ func (p *pageNumber) UnmarshalJSON(b []byte) error {
 }
 
 func (a *Agent) search(ctx context.Context, in searchArgs) (string, error) {
-	engine := in.Engine
-	if engine == "" {
-		engine = "google"
-	}
-	text, err := a.cfg.Search(ctx, Query{Text: in.Query, Engine: engine, Page: int(in.Cursor), Country: strings.ToLower(in.Country)})
+	text, err := a.cfg.Search(ctx, Query{Text: in.Query, Engine: in.Engine, Page: int(in.Cursor), Country: strings.ToLower(in.Country)})
 	if err != nil {
 		return "", err
 	}
@@ -168,7 +165,6 @@ func (a *Agent) page(ctx context.Context, address string) (string, error) {
 	return a.cfg.Scrape(ctx, address)
 }
 
-// cut bounds a page.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -190,9 +186,7 @@ func (a *Agent) searchBatch(ctx context.Context, in struct {
 },
 ) (string, error) {
 	return batch(in.Queries, func(q searchArgs) (found, error) {
-		if q.Engine == "" {
-			q.Engine = "google"
-		}
+		q.Engine = cmp.Or(q.Engine, "google") // the library sets defaults of the outer object only
 		text, err := a.search(ctx, q)
 		out := found{Query: q.Query, Engine: q.Engine}
 		switch {

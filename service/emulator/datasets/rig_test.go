@@ -120,7 +120,7 @@ func start(t *testing.T, o options) *rig {
 	return g
 }
 
-func fetchBy(tr *http.Transport, gate chan struct{}) jobs.Fetch {
+func fetchBy(tr *http.Transport, gate chan struct{}) func(context.Context, jobs.Request) (jobs.Page, error) {
 	return func(ctx context.Context, r jobs.Request) (jobs.Page, error) {
 		if gate != nil {
 			select {

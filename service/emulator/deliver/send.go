@@ -140,7 +140,6 @@ func (e *Engine) keepOrShow(d *Delivery) {
 	}
 }
 
-// tries counts the attempts at one part.
 func (d *Delivery) tries(part int) int {
 	n := 0
 	for _, a := range d.Attempts {
@@ -302,7 +301,6 @@ func compressed(write func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// held is a body in memory.
 type held struct {
 	*bytes.Reader
 	all []byte
@@ -346,7 +344,6 @@ func (s *streamed) Close() error {
 	return err
 }
 
-// moving reports every read.
 type moving struct {
 	io.ReadCloser
 	moved func()

@@ -1,6 +1,7 @@
 package exits
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -50,10 +51,7 @@ type poolKey struct {
 // NewDialer makes a dialer for the lab at lab, whose certificates labTLS verifies.
 // nil rules open no private address.
 func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dialer {
-	if rules == nil {
-		rules = &guard.Rules{}
-	}
-	d := &Dialer{lab: lab, labTLS: labTLS, rules: rules, pools: map[poolKey]*pool{}}
+	d := &Dialer{lab: lab, labTLS: labTLS, rules: cmp.Or(rules, &guard.Rules{}), pools: map[poolKey]*pool{}}
 	d.public = newPool(func(ctx context.Context, address string) (net.Conn, error) {
 		return d.dialChecked(ctx, address, Exit{})
 	}, nil, patience)
@@ -102,11 +100,7 @@ func (d *Dialer) Bound(host string, e Exit) bool {
 // Dial opens a TCP connection to address ("host:port") from an exit. Its errors are
 // [ErrBlocked], *net.DNSError and those of connecting.
 func (d *Dialer) Dial(ctx context.Context, address string, e Exit) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, fmt.Errorf("dialing %q: %w", address, err)
-	}
-	if d.Serves(host) {
+	if host, _, err := net.SplitHostPort(address); err == nil && d.Serves(host) {
 		return d.dialLab(ctx, e)
 	}
 	return d.dialChecked(ctx, address, e)

@@ -101,7 +101,6 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// sendBody sends a request that has a body.
 func (t *transport) sendBody(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
 	x := &exchange{patience: t.patience, cancel: cancel}

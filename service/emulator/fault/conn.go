@@ -56,7 +56,6 @@ func (c *conn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// end closes the connection the way the fault asks for.
 func (c *conn) end() {
 	if c.do.Kind == Reset {
 		hardClose(c.Conn)
@@ -109,7 +108,6 @@ func (v Verdict) Conn(c net.Conn) net.Conn {
 	return &targetConn{conn: conn{Conn: c, flow: v.Do.flow(), closed: make(chan struct{})}, delay: v.Delay}
 }
 
-// targetConn is a target's connection with a fault on its reads.
 type targetConn struct {
 	conn
 	delay time.Duration // before the first byte

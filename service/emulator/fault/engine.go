@@ -107,7 +107,6 @@ func (e *Engine) Add(rules ...Rule) ([]Counted, error) {
 	return out, nil
 }
 
-// hold begins to count for a rule.
 func (e *Engine) hold(r Rule) *held {
 	h := &held{rule: r, added: e.conf.Now()}
 	h.off.Store(r.Off)

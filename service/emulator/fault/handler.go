@@ -98,7 +98,6 @@ func (w Web) serve(rw http.ResponseWriter, r *http.Request, v Verdict, next http
 	}
 }
 
-// answer writes the status that a rule asks for.
 func (a Action) answer(w http.ResponseWriter) {
 	h := w.Header()
 	h.Set(answer.BasisHeader, basis)
@@ -188,7 +187,6 @@ func (d *deaf) Unwrap() http.ResponseWriter { return d.ResponseWriter }
 // Hijack is refused: the connection is still needed for the answer that comes instead.
 func (d *deaf) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, http.ErrNotSupported }
 
-// bodiless is an answer without its body.
 type bodiless struct {
 	http.ResponseWriter
 	wrote bool
@@ -229,7 +227,6 @@ func throttled(w http.ResponseWriter, r *http.Request, a Action, next http.Handl
 	}
 }
 
-// throttle is a response whose body is cut, reset or slow.
 type throttle struct {
 	http.ResponseWriter
 	flow

@@ -34,7 +34,6 @@ func Parse(t *document.Table) Rule {
 	return r
 }
 
-// words turns a closed set into text for messages.
 func words[T ~string](in []T) []string {
 	out := make([]string, len(in))
 	for i, v := range in {

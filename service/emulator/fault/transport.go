@@ -81,7 +81,6 @@ func closeBody(r *http.Request) {
 	}
 }
 
-// needsAnswer reports whether the action changes the target's answer.
 func (a Action) needsAnswer() bool {
 	switch a.Kind {
 	case Cut, Dribble, Bandwidth, Empty, Drift:
@@ -142,7 +141,6 @@ func page(r *http.Request, status int, h http.Header, body string) *http.Respons
 	}
 }
 
-// change applies the rule to the target's answer.
 func (a Action) change(resp *http.Response) {
 	switch a.Kind {
 	case Cut, Reset, Dribble, Bandwidth:

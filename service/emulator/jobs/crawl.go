@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
@@ -47,7 +48,6 @@ func crawlDataset() Dataset {
 	}
 }
 
-// hop is a page to fetch.
 type hop struct {
 	url   *url.URL
 	depth int
@@ -178,9 +178,7 @@ func canonical(u *url.URL) string {
 	c := *u
 	c.Host = strings.ToLower(c.Host)
 	c.Fragment, c.RawFragment = "", ""
-	if c.Path == "" {
-		c.Path = "/"
-	}
+	c.Path = cmp.Or(c.Path, "/")
 	if q, err := url.ParseQuery(c.RawQuery); err == nil {
 		c.RawQuery = q.Encode()
 	}

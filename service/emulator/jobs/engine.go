@@ -46,14 +46,12 @@ type Request struct {
 	Limit int64
 }
 
-// Fetch gets one page without following redirects. Its error is a [*FetchError], or
-// anything when ctx has ended.
-type Fetch func(ctx context.Context, r Request) (Page, error)
-
 // Config is what an engine needs.
 type Config struct {
 	State *state.Dir
-	Fetch Fetch
+	// Fetch gets one page without following redirects. Its error is a [*FetchError], or
+	// anything when ctx has ended.
+	Fetch func(ctx context.Context, r Request) (Page, error)
 	Now   func() time.Time
 	// Shop is the address of the site that keyword discovery searches, without a
 	// path; empty is http://lab.test.
@@ -176,7 +174,6 @@ func (e *Engine) reserve(dataset string) error {
 	return nil
 }
 
-// free returns a place.
 func (e *Engine) free(dataset string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -222,7 +219,6 @@ func (e *Engine) job(id string) (*job, error) {
 	return j, nil
 }
 
-// all lists the jobs, in any order.
 func (e *Engine) all() []*job {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -40,7 +40,7 @@ type job struct {
 	engine *Engine
 	id     string
 	cancel context.CancelFunc
-	spec   Spec // without inputs and webhooks; it never changes
+	spec   Spec          // without inputs and webhooks; it never changes
 	over   chan struct{} // closed at the end
 
 	emptied bool // the records of an expired job were removed; only keepHouse uses it
@@ -138,14 +138,12 @@ func (j *job) resume() error {
 	return nil
 }
 
-// state is a copy of the job's present state.
 func (j *job) state() meta {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.meta
 }
 
-// count adds a line to the counters.
 func (m *meta) count(l line) {
 	m.Done++
 	m.Records += len(l.Records)
@@ -203,7 +201,6 @@ func (j *job) work(ctx context.Context) error {
 	return err
 }
 
-// isOpen reports whether an input is still to be collected.
 func (j *job) isOpen(i int) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -96,7 +96,6 @@ func choose(o object, paths []string) object {
 	return out
 }
 
-// hasPath reports whether a dotted path names a field.
 func hasPath(fields []Field, path string) bool {
 	name, rest, dotted := strings.Cut(path, ".")
 	i := slices.IndexFunc(fields, func(f Field) bool { return f.Name == name })

@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"bufio"
 	"bytes"
 	"strings"
 
@@ -30,17 +29,13 @@ type robotsRule struct {
 
 // parseRobots takes any bytes and skips lines it does not know.
 func parseRobots(b []byte) robots {
-	if len(b) > maxRobotsBytes {
-		b = b[:maxRobotsBytes]
-	}
+	b = b[:min(len(b), maxRobotsBytes)]
 	var r robots
 	forAll, inAgents := false, false
-	sc := bufio.NewScanner(bytes.NewReader(b))
-	sc.Buffer(nil, maxRobotsBytes+1)
-	for sc.Scan() && len(r.rules) < maxRobotsRules {
-		l, _, _ := strings.Cut(sc.Text(), "#")
+	for l := range bytes.Lines(b) {
+		l, _, _ := strings.Cut(string(l), "#")
 		name, value, ok := strings.Cut(l, ":")
-		if !ok {
+		if !ok || len(r.rules) == maxRobotsRules {
 			continue
 		}
 		value = strings.TrimSpace(value)

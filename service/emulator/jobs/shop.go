@@ -74,7 +74,6 @@ func pagesDataset(address Field) Dataset {
 	}
 }
 
-// extractor reads the records of a page.
 type extractor func(Page, *goquery.Selection) []record
 
 // extract collects the page that an input names.

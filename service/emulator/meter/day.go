@@ -59,7 +59,6 @@ func (d *day) nano() int64 {
 	return n
 }
 
-// zoneDay is what a zone used on a day.
 type zoneDay struct {
 	product string
 	rate    Rate

@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"errors"
 	"log/slog"
 	"sync"
@@ -81,9 +82,7 @@ func Open(conf Config) (*Meter, error) {
 	if conf.Rate == nil {
 		conf.Rate = func(_, product string) Rate { return DefaultRate(product) }
 	}
-	if conf.Log == nil {
-		conf.Log = slog.New(slog.DiscardHandler)
-	}
+	conf.Log = cmp.Or(conf.Log, slog.New(slog.DiscardHandler))
 	m := &Meter{conf: conf, wake: make(chan struct{}, 1), done: make(chan struct{}), days: map[string]*day{}}
 	if err := m.load(); err != nil {
 		return nil, err

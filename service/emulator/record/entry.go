@@ -51,7 +51,6 @@ type Entry struct {
 	Basis string `json:"basis,omitempty"`
 }
 
-// size estimates the memory of an entry.
 func (e *Entry) size() int {
 	n := 320 + len(e.Method) + len(e.URL) + len(e.Target) + len(e.Zone) + len(e.Key) + len(e.User) + len(e.Body) +
 		len(e.Code) + len(e.Fault) + len(e.Basis)

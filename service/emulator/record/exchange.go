@@ -151,7 +151,6 @@ func (q *request) end() {
 	q.x.End()
 }
 
-// requestTarget returns the target of the request line.
 func requestTarget(r *http.Request) string {
 	if r.RequestURI != "" {
 		return r.RequestURI

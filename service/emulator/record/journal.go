@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -54,19 +55,13 @@ type kept struct {
 
 // New makes an empty journal.
 func New(conf Config) *Journal {
-	if conf.Entries <= 0 {
-		conf.Entries = defaultEntries
-	}
-	if conf.Bytes <= 0 {
-		conf.Bytes = defaultBytes
-	}
+	conf.Entries, conf.Bytes = cmp.Or(conf.Entries, defaultEntries), cmp.Or(conf.Bytes, defaultBytes)
 	if conf.Secrets == nil {
 		conf.Secrets = func() []string { return nil }
 	}
 	return &Journal{conf: conf}
 }
 
-// add appends an entry and drops the oldest ones.
 func (j *Journal) add(e *Entry) {
 	size := e.size()
 	j.mu.Lock()

@@ -66,7 +66,6 @@ func endOfAuthority(s string, i int, escaped bool) int {
 	return i
 }
 
-// password finds the password of an authority.
 func password(s string, escaped bool) (from, to int, ok bool) {
 	to = strings.LastIndexByte(s, '@')
 	if escaped {

@@ -206,7 +206,7 @@ body = "other"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := s.Hosts(); !slices.Equal(got, []string{"shop.test", "other.test"}) {
+	if got := s.Hosts(); !slices.Equal(got, []string{"other.test", "shop.test"}) {
 		t.Errorf("hosts %v", got)
 	}
 	h := s.Site(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "the lab") }))

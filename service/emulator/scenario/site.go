@@ -1,9 +1,11 @@
 package scenario
 
 import (
+	"cmp"
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"zonedeck/service/emulator/clock"
@@ -12,15 +14,12 @@ import (
 
 // Hosts are the names that the scenario's targets stand under, in lower case.
 func (s *Scenario) Hosts() []string {
-	var out []string
-	seen := map[string]bool{}
-	for _, t := range s.Targets {
-		if !seen[t.Host] {
-			seen[t.Host] = true
-			out = append(out, t.Host)
-		}
+	hosts := make([]string, len(s.Targets))
+	for i, t := range s.Targets {
+		hosts[i] = t.Host
 	}
-	return out
+	slices.Sort(hosts)
+	return slices.Compact(hosts)
 }
 
 // Site serves the scenario's targets, and everything else from next. The first target
@@ -66,10 +65,6 @@ func (t *Target) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, v := range t.Header {
 		w.Header().Set(name, v)
 	}
-	status := t.Status
-	if status == 0 {
-		status = http.StatusOK
-	}
-	w.WriteHeader(status)
+	w.WriteHeader(cmp.Or(t.Status, http.StatusOK))
 	_, _ = io.WriteString(w, t.Body) // the caller may be gone
 }

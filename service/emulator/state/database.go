@@ -139,7 +139,6 @@ func (db *database) connect(params string) (*sql.DB, error) {
 	return sql.OpenDB(c), nil
 }
 
-// exec runs statements on the writing connection.
 func (db *database) exec(statements string) error {
 	_, err := db.w.ExecContext(context.Background(), statements)
 	return err

@@ -51,7 +51,6 @@ func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	return d, nil
 }
 
-// take makes the folder and locks it.
 func (d *Dir) take() error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)

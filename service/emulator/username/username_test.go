@@ -57,7 +57,7 @@ func TestParseRefuses(t *testing.T) {
 		"ip-1.2.3": "ip", "ip-::1": "ip", "dns-both": "dns", "asn-x": "asn", "os-plan9": "os", "session-a-const-x": "x", "debug-some": "debug",
 		"route_err-x": "route_err", "zip-1/2": "zip", "ua-desktop": "ua", "ua": "ua", "s-a-session-b": "session", "cy-usa": "country", "render-x": "x", "vip-!": "vip", "cid-!": "cid", "ua-mobile-x": "ua",
 	} {
-		n, err := Parse("brd-customer-hl_1-zone-z-" + in, unknown)
+		n, err := Parse("brd-customer-hl_1-zone-z-"+in, unknown)
 		var fe *FlagError
 		if !errors.As(err, &fe) || fe.Flag != flag || n.Zone != "z" {
 			t.Errorf("%s: %v of %+v", in, err, n)
