@@ -32,7 +32,11 @@ func drift(resp *http.Response) {
 			out.Write(raw)
 			return z.Err()
 		case html.StartTagToken, html.SelfClosingTagToken:
-			renamed(out, z, bytes.Clone(raw), kind == html.SelfClosingTagToken)
+			raw = bytes.Clone(raw)
+			if t := z.Token(); renamed(t.Attr) {
+				raw = []byte(t.String())
+			}
+			out.Write(raw)
 		default:
 			out.Write(raw)
 		}
@@ -59,33 +63,20 @@ func (e *Engine) Drifts(c Call) bool {
 	return false
 }
 
-// renamed writes a tag with new class and id names. It leaves other tags unchanged.
-func renamed(out *bytes.Buffer, z *html.Tokenizer, raw []byte, closed bool) {
-	name, more := z.TagName()
-	tag := "<" + string(name)
-	changed := false
-	for more {
-		var key, val []byte
-		key, val, more = z.TagAttr()
-		v := string(val)
-		if k := string(key); k == "class" || k == "id" {
-			changed = true
-			names := strings.Fields(v)
+// renamed gives new names to the classes and the id of a tag, and reports whether it has any.
+func renamed(attrs []html.Attribute) bool {
+	found := false
+	for i := range attrs {
+		if a := &attrs[i]; a.Key == "class" || a.Key == "id" {
+			found = true
+			names := strings.Fields(a.Val)
 			for i := range names {
 				names[i] = newName(names[i])
 			}
-			v = strings.Join(names, " ")
+			a.Val = strings.Join(names, " ")
 		}
-		tag += fmt.Sprintf(" %s=\"%s\"", key, html.EscapeString(v))
 	}
-	if !changed {
-		out.Write(raw)
-		return
-	}
-	if closed {
-		tag += "/"
-	}
-	out.WriteString(tag + ">")
+	return found
 }
 
 // newName is a name like those of build tools: a letter and some digits.

@@ -98,7 +98,7 @@ func (x *Exchange) hide() {
 		return answer.Cut(without(without(text, x.secret), secrets...), most)
 	}
 	if e.Body != "" {
-		if containsFold(e.Header["Content-Type"], "application/x-www-form-urlencoded") {
+		if strings.Contains(strings.ToLower(e.Header["Content-Type"]), "application/x-www-form-urlencoded") {
 			e.Body = query(e.Body)
 		}
 		e.Body = clean(logins(fields(e.Body)), bodyPrefix)

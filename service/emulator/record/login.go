@@ -41,7 +41,7 @@ func afterScheme(s string) (n int, escaped bool) {
 			return len(sep), false
 		}
 	}
-	if len(s) >= len(inQuery) && containsFold(s[:len(inQuery)], inQuery) {
+	if len(s) >= len(inQuery) && strings.EqualFold(s[:len(inQuery)], inQuery) {
 		return len(inQuery), true
 	}
 	return 0, false

@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -29,34 +30,9 @@ func secretName(name string) bool {
 	if len(name) < 3 || len(name) > 64 {
 		return false
 	}
-	for _, part := range [...]string{"authorization", "auth_header", "cookie", "password", "passwd", "token", "secret", "api-key", "api_key", "apikey", "acting-key"} {
-		if containsFold(name, part) {
-			return true
-		}
-	}
-	return false
-}
-
-// containsFold is strings.Contains that ignores the case of ASCII letters; part is in lower
-// case.
-func containsFold(s, part string) bool {
-	for i := 0; i+len(part) <= len(s); i++ {
-		j := 0
-		for j < len(part) && lower(s[i+j]) == part[j] {
-			j++
-		}
-		if j == len(part) {
-			return true
-		}
-	}
-	return false
-}
-
-func lower(c byte) byte {
-	if 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
+	name = strings.ToLower(name)
+	parts := [...]string{"authorization", "auth_header", "cookie", "password", "passwd", "token", "secret", "api-key", "api_key", "apikey", "acting-key"}
+	return slices.ContainsFunc(parts[:], func(part string) bool { return strings.Contains(name, part) })
 }
 
 // credentials parses the login of a request: its token or password, and the username of a
@@ -100,7 +76,7 @@ func headers(h http.Header) map[string]string {
 // cookies.
 func maskedHeader(name, v string) string {
 	switch {
-	case containsFold(name, "authorization"):
+	case strings.Contains(strings.ToLower(name), "authorization"):
 		scheme, _, ok := strings.Cut(v, " ")
 		if !ok || len(scheme) > 16 {
 			return masked
