@@ -1,6 +1,7 @@
 package emulator
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -325,4 +327,18 @@ func absolute(path string) string {
 		return abs
 	}
 	return path
+}
+
+// mishaps logs the messages of net/http: a panic of a handler as an error, and failed
+// handshakes and lost clients for debugging.
+type mishaps struct{ log *slog.Logger }
+
+func (m mishaps) Write(b []byte) (int, error) {
+	text := strings.TrimSpace(string(b))
+	if bytes.Contains(b, []byte("panic serving")) {
+		m.log.Error("a handler panicked", "error", text)
+	} else {
+		m.log.Debug(text)
+	}
+	return len(b), nil
 }

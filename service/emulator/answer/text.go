@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // BodyTimeout is how long a client may take to send a body.
@@ -100,4 +101,25 @@ func IsJSON(h http.Header) bool {
 func Caller(r *http.Request) netip.Addr {
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	return from.Addr().Unmap()
+}
+
+// Cut returns the first bytes of a text, at most limit, without splitting a rune. Invalid
+// UTF-8 stays as it is.
+func Cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for back := 0; back < utf8.UTFMax && limit > 0 && !utf8.RuneStart(text[limit]); back++ {
+		limit--
+	}
+	return text[:limit]
+}
+
+// Shortened prepares a text for a message: valid UTF-8, cut to limit bytes, with an ellipsis if
+// it was longer.
+func Shortened(text string, limit int) string {
+	if len(text) > limit {
+		text = Cut(text, limit) + "…"
+	}
+	return strings.ToValidUTF8(text, "")
 }

@@ -5,13 +5,16 @@ package route
 
 import (
 	"context"
+	"crypto/rand"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"zonedeck/service/emulator/account"
@@ -172,4 +175,24 @@ func (r Router) PortRefused(host, port string) *answer.Refusal {
 		return new(answer.NewRefusal(http.StatusForbidden, "policy_20020", "port "+strconv.QuoteToASCII(port)+" is not allowed", answer.BasisTarget))
 	}
 	return nil
+}
+
+// IDs numbers requests for x-brd-debug: a random word for each start, and a number. The
+// identifiers are not secret.
+type IDs struct {
+	word string
+	last atomic.Uint64
+}
+
+// NewIDs begins a series.
+func NewIDs() *IDs {
+	word := make([]byte, 4)
+	rand.Read(word) // never fails (crypto/rand)
+	return &IDs{word: hex.EncodeToString(word)}
+}
+
+// Next returns the next identifier of the series.
+func (i *IDs) Next() string {
+	b := append(append(make([]byte, 0, 32), i.word...), '_')
+	return string(strconv.AppendUint(b, i.last.Add(1), 16))
 }
