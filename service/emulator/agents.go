@@ -37,7 +37,7 @@ func (s *Server) openAgents() {
 
 // authorizeAgent checks the keys of agent access, which public clients send in the address.
 func (s *Server) authorizeAgent(ctx context.Context, value string) (string, *agent.Refused) {
-	return s.authorize(ctx, value, requestTexts(), level.Use)
+	return s.authorize(ctx, value, textNoKey, level.Use)
 }
 
 // searchForAgent fetches the lab's search page, which plays the engine, through a SERP zone.

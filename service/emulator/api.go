@@ -17,19 +17,15 @@ import (
 	"zonedeck/service/emulator/record"
 )
 
-// authTexts are the texts of a 401, which differ between the two families of endpoints (public
-// documentation).
-type authTexts struct{ missing, unknown, expired string }
-
-func requestTexts() authTexts {
-	return authTexts{"User authentication is required", "Auth method is not supported", "Invalid credentials"}
-}
-
-func datasetTexts() authTexts {
-	return authTexts{"Credentials are missing", "Auth method is not supported", "Invalid credentials"}
-}
-
-const textForbidden = "Your API key lacks the required permissions for this action. Use a key with a sufficient permission level."
+// The texts of a 401 and a 403 (public documentation). The two families of endpoints differ in
+// that for a missing key.
+const (
+	textNoKey        = "User authentication is required"
+	textNoDatasetKey = "Credentials are missing"
+	textUnknownKey   = "Auth method is not supported"
+	textExpiredKey   = "Invalid credentials"
+	textForbidden    = "Your API key lacks the required permissions for this action. Use a key with a sufficient permission level."
+)
 
 // endpoint is a row of a server's route table. The tests check the table for every level.
 type endpoint struct {
@@ -61,11 +57,11 @@ func mux(endpoints []endpoint, guard func(endpoint) http.HandlerFunc) http.Handl
 
 func (s *Server) apiHandler() http.Handler {
 	return mux(s.apiEndpoints(), func(e endpoint) http.HandlerFunc {
-		texts := requestTexts()
+		missing := textNoKey
 		if strings.Contains(e.pattern, " /datasets/") {
-			texts = datasetTexts()
+			missing = textNoDatasetKey
 		}
-		return s.withKey(texts, e.action, e.serve)
+		return s.withKey(missing, e.action, e.serve)
 	})
 }
 
@@ -123,9 +119,9 @@ func (s *Server) levelOf(r *http.Request) level.Level {
 
 // withKey requires a usable key (service.md 2.1, 5.1) whose level permits the action
 // (service.md 5.3).
-func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) http.HandlerFunc {
+func (s *Server) withKey(missing string, a level.Action, next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if _, refused := s.authorize(r.Context(), bearer(r.Header), t, a); refused != nil {
+		if _, refused := s.authorize(r.Context(), bearer(r.Header), missing, a); refused != nil {
 			refused.Write(w)
 			return
 		}
@@ -133,16 +129,17 @@ func (s *Server) withKey(t authTexts, a level.Action, next http.HandlerFunc) htt
 	}
 }
 
-// authorize returns the name of a key, or why it is refused, and records the name.
-func (s *Server) authorize(ctx context.Context, value string, t authTexts, a level.Action) (string, *agent.Refused) {
+// authorize returns the name of a key, or why it is refused, and records the name. missing is the
+// text for no key.
+func (s *Server) authorize(ctx context.Context, value, missing string, a level.Action) (string, *agent.Refused) {
 	k, err := s.account.Authenticate(value)
 	switch {
 	case errors.Is(err, account.ErrKeyMissing):
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.missing, Basis: answer.BasisKeyMissing}
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: missing, Basis: answer.BasisKeyMissing}
 	case errors.Is(err, account.ErrKeyExpired):
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.expired, Basis: answer.BasisKeyExpired}
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: textExpiredKey, Basis: answer.BasisKeyExpired}
 	case err != nil:
-		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: t.unknown, Basis: answer.BasisKeyMissing}
+		return "", &agent.Refused{Status: http.StatusUnauthorized, Text: textUnknownKey, Basis: answer.BasisKeyMissing}
 	}
 	record.Of(ctx).Set(func(e *record.Entry) { e.Key = k.Name })
 	if !k.Level.Permits(a) {

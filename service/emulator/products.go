@@ -34,15 +34,8 @@ func (s *Server) openFetch(chromium string) {
 // asyncMode returns how a zone of the scenario accepts requests.
 func (s *Server) asyncMode(z account.Zone) fetch.AsyncMode {
 	for _, own := range s.scenario.Zones {
-		if own.Name != z.Name {
-			continue
-		}
-		switch own.Async {
-		case "off":
-			return fetch.AsyncOff
-		case "only":
-			return fetch.AsyncOnly
-		default: // both
+		if own.Name == z.Name {
+			return map[string]fetch.AsyncMode{"off": fetch.AsyncOff, "only": fetch.AsyncOnly}[own.Async]
 		}
 	}
 	return fetch.AsyncToo

@@ -208,8 +208,10 @@ func (s *Server) openAll(o Options) (err error) {
 
 // rate returns a zone's rate in the scenario, or its product's.
 func (s *Server) rate(zone, product string) meter.Rate {
-	if r, ok := s.account.Rate(zone); ok {
-		return meter.Rate{GB: r.GB, Thousand: r.Thousand}
+	for _, z := range s.scenario.Zones {
+		if z.Name == zone && z.Rate != nil {
+			return meter.Rate(*z.Rate)
+		}
 	}
 	return meter.DefaultRate(product)
 }

@@ -73,7 +73,6 @@ type Account struct {
 	owned map[string]bool // names of the scenario's keys
 	given map[string]bool // names of the scenario's zones
 	demo  []string        // the scenario's keys and passwords in plain
-	rates map[string]scenario.Rate
 	spent func(zone string, from, to time.Time) float64
 
 	view   atomic.Pointer[view]
@@ -85,7 +84,7 @@ type Account struct {
 func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
-		owned: map[string]bool{}, given: map[string]bool{}, rates: map[string]scenario.Rate{},
+		owned: map[string]bool{}, given: map[string]bool{},
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
 	if err := a.takeScenario(sc, v); err != nil {
@@ -121,9 +120,6 @@ func (a *Account) takeScenario(sc *scenario.Scenario, v *view) error {
 	}
 	for _, z := range sc.Zones {
 		a.given[z.Name] = true
-		if z.Rate != nil {
-			a.rates[z.Name] = *z.Rate
-		}
 		r, err := fromScenario(sc, z, start)
 		if err != nil {
 			return fmt.Errorf("zone %q of the scenario: %w", z.Name, err)
@@ -203,10 +199,4 @@ func (a *Account) Suspend(suspended bool) error {
 		v.suspended = suspended
 		return keptSuspended.Put(tx, suspendedName, suspended)
 	})
-}
-
-// Rate is what the scenario charges for a zone; false is the product's default.
-func (a *Account) Rate(zone string) (scenario.Rate, bool) {
-	r, ok := a.rates[zone]
-	return r, ok
 }

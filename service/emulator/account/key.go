@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"zonedeck/service/emulator/level"
@@ -211,14 +212,8 @@ func indexOf(keys []key, name string) int {
 // ValidName reports whether a key or a zone can have this name: 1 to 64 letters, digits,
 // '.', '_' or '-', the first one a letter or a digit.
 func ValidName(name string) bool {
-	for i := range len(name) {
-		c := name[i]
-		letter := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
-		if !letter && (i == 0 || c != '.' && c != '_' && c != '-') {
-			return false
-		}
-	}
-	return name != "" && len(name) <= maxName
+	const alphanumeric = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return name != "" && len(name) <= maxName && strings.Trim(name, alphanumeric+"._-") == "" && strings.IndexByte(alphanumeric, name[0]) >= 0
 }
 
 // issueDefault gives the account its first key, on disk before anyone sees it.

@@ -47,7 +47,7 @@ type Authority struct {
 	PEM     []byte // the root certificate
 	leafKey *ecdsa.PrivateKey
 
-	mu     sync.RWMutex
+	mu     sync.Mutex
 	leaves map[string]*leaf
 }
 
@@ -143,12 +143,7 @@ func (a *Authority) create(s *state.Dir) error {
 // mints each certificate once and keeps at most maxLeaves.
 func (a *Authority) Leaf(host string) (*tls.Certificate, error) {
 	host = strings.ToLower(strings.TrimSuffix(host, ".")) // clients check it without the dot
-	a.mu.RLock()
-	l, ok := a.leaves[host]
-	a.mu.RUnlock()
-	if !ok {
-		l = a.entry(host)
-	}
+	l := a.entry(host)
 	l.once.Do(func() { l.cert, l.err = a.mint(host) })
 	return l.cert, l.err
 }

@@ -39,7 +39,7 @@ type Dialer struct {
 
 	public *pool // of all simulated exits
 
-	mu    sync.RWMutex
+	mu    sync.Mutex
 	pools map[poolKey]*pool
 }
 
@@ -147,15 +147,10 @@ func (d *Dialer) pool(host string, e Exit) *pool {
 		return d.public
 	}
 	k := poolKey{e.Addr, isLab}
-	d.mu.RLock()
-	p, ok := d.pools[k]
-	d.mu.RUnlock()
-	if ok {
-		return p
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if p, ok := d.pools[k]; ok {
+	p := d.pools[k]
+	if p != nil {
 		return p
 	}
 	if len(d.pools) >= maxPools {

@@ -58,29 +58,21 @@ func Parse(specs []string) (*Rules, error) {
 
 func parseRule(s string) (rule, error) {
 	out := rule{text: s}
-	target, port := s, ""
-	switch {
-	case strings.HasPrefix(s, "["):
-		end := strings.IndexByte(s, ']')
-		if end < 0 {
+	target, port, hasPort := s, "", false
+	if inner, ok := strings.CutPrefix(s, "["); ok {
+		if target, port, ok = strings.Cut(inner, "]"); !ok {
 			return rule{}, errors.New("a bracket is not closed")
 		}
-		target = s[1:end]
-		if rest := s[end+1:]; rest != "" {
-			if rest[0] != ':' {
-				return rule{}, errors.New("only :port may follow the bracket")
-			}
-			if port = rest[1:]; port == "" {
-				return rule{}, errors.New("the port is missing")
-			}
+		if port, hasPort = strings.CutPrefix(port, ":"); port != "" && !hasPort {
+			return rule{}, errors.New("only :port may follow the bracket")
 		}
-	case strings.Count(s, ":") == 1:
-		target, port, _ = strings.Cut(s, ":")
-		if port == "" {
-			return rule{}, errors.New("the port is missing")
-		}
+	} else if strings.Count(s, ":") == 1 {
+		target, port, hasPort = strings.Cut(s, ":")
 	}
-	if port != "" {
+	if hasPort && port == "" {
+		return rule{}, errors.New("the port is missing")
+	}
+	if hasPort {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
 			return rule{}, fmt.Errorf("%q is not a port", port)
@@ -120,21 +112,9 @@ func (r *rule) setTarget(s string) error {
 // isName accepts names of letters, digits, "-", "_" and ".". It rejects digits and dots
 // alone, which are a misspelt address.
 func isName(s string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	s = strings.TrimSuffix(s, ".")
-	if s == "" || len(s) > 253 {
-		return false
-	}
-	letter := false
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_':
-			letter = true
-		case c >= '0' && c <= '9', c == '-', c == '.' && i > 0 && s[i-1] != '.':
-		default:
-			return false
-		}
-	}
-	return letter
+	return len(s) <= 253 && strings.ContainsAny(s, letters) && strings.Trim(s, letters+"0123456789-.") == "" && s[0] != '.' && !strings.Contains(s, "..")
 }
 
 func canonical(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }

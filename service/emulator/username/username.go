@@ -85,22 +85,22 @@ var flags = []flag{
 	{name: "unblocker", short: "ub", bare: func(f *Flags) *bool { return &f.Unblocker }},
 	{name: "mobile", bare: func(f *Flags) *bool { return &f.Mobile }},
 	{name: "country", short: "cy", value: func(f *Flags) *string { return &f.Country }, takes: "two lower-case letters", ok: isCountry},
-	{name: "state", short: "st", value: func(f *Flags) *string { return &f.State }, takes: "lower-case letters", ok: isWord},
-	{name: "city", short: "ct", value: func(f *Flags) *string { return &f.City }, takes: "lower-case letters without spaces", ok: isWord},
-	{name: "zip", short: "zp", value: func(f *Flags) *string { return &f.Zip }, takes: "letters and digits", ok: isZip},
-	{name: "asn", value: func(f *Flags) *string { return &f.ASN }, takes: "a number", ok: isASN},
+	{name: "state", short: "st", value: func(f *Flags) *string { return &f.State }, takes: "lower-case letters", ok: of(lower+digits+"_", maxValue)},
+	{name: "city", short: "ct", value: func(f *Flags) *string { return &f.City }, takes: "lower-case letters without spaces", ok: of(lower+digits+"_", maxValue)},
+	{name: "zip", short: "zp", value: func(f *Flags) *string { return &f.Zip }, takes: "letters and digits", ok: of(lower+upper+digits, 12)},
+	{name: "asn", value: func(f *Flags) *string { return &f.ASN }, takes: "a number", ok: of(digits, 10)},
 	{name: "os", value: func(f *Flags) *string { return &f.OS }, takes: "windows, osx, macos or android", ok: oneOf("windows", "osx", "macos", "android")},
-	{name: "carrier", value: func(f *Flags) *string { return &f.Carrier }, takes: "lower-case letters", ok: isWord},
-	{name: "session", short: "s", value: func(f *Flags) *string { return &f.Session }, takes: "letters, digits and _", ok: isSession},
+	{name: "carrier", value: func(f *Flags) *string { return &f.Carrier }, takes: "lower-case letters", ok: of(lower+digits+"_", maxValue)},
+	{name: "session", short: "s", value: func(f *Flags) *string { return &f.Session }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
 	{name: "ip", value: func(f *Flags) *string { return &f.IP }, takes: "an address like 1.2.3.4", ok: isAddress},
-	{name: "gip", value: func(f *Flags) *string { return &f.GIP }, takes: "letters, digits and _", ok: isSession},
+	{name: "gip", value: func(f *Flags) *string { return &f.GIP }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
 	{name: "dns", value: func(f *Flags) *string { return &f.DNS }, takes: "local or remote", ok: oneOf("local", "remote")},
 	{name: "route_err", value: func(f *Flags) *string { return &f.RouteErr }, takes: "pass_dyn or block", ok: oneOf("pass_dyn", "block")},
 	{name: "c_tag", value: func(f *Flags) *string { return &f.CTag }, takes: "at most 64 visible characters", ok: isVisible},
 	{name: "debug", value: func(f *Flags) *string { return &f.Debug }, takes: "full or none", ok: oneOf("full", "none")},
 	{name: "ua", value: func(f *Flags) *string { return &f.UA }, takes: "mobile", ok: oneOf("mobile")},
-	{name: "vip", value: func(f *Flags) *string { return &f.VIP }, takes: "letters, digits and _", ok: isSession},
-	{name: "cid", value: func(f *Flags) *string { return &f.CID }, takes: "letters, digits and _", ok: isSession},
+	{name: "vip", value: func(f *Flags) *string { return &f.VIP }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
+	{name: "cid", value: func(f *Flags) *string { return &f.CID }, takes: "letters, digits and _", ok: of(lower+upper+digits+"_", maxValue)},
 	{name: "key", short: "k", value: func(f *Flags) *string { return &f.Key }, takes: "at most 64 visible characters", ok: isVisible},
 }
 
@@ -241,37 +241,23 @@ func isAddress(v string) bool {
 // maxValue bounds every value.
 const maxValue = 64
 
-func all(s string, ok func(byte) bool) bool {
-	for i := range len(s) {
-		if !ok(s[i]) {
-			return false
-		}
-	}
-	return len(s) <= maxValue
+const (
+	lower  = "abcdefghijklmnopqrstuvwxyz"
+	upper  = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	digits = "0123456789"
+)
+
+// of accepts at most so many of these characters.
+func of(characters string, most int) func(string) bool {
+	return func(v string) bool { return len(v) <= most && strings.Trim(v, characters) == "" }
 }
 
-func lower(c byte) bool { return c >= 'a' && c <= 'z' }
-func digit(c byte) bool { return c >= '0' && c <= '9' }
+func isCountry(v string) bool { return len(v) == 2 && strings.Trim(v, lower) == "" }
 
-func isCountry(v string) bool { return len(v) == 2 && all(v, lower) }
-func isASN(v string) bool     { return len(v) <= 10 && all(v, digit) }
+func isVisible(v string) bool {
+	return len(v) <= maxValue && !strings.ContainsFunc(v, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
 
 func oneOf(values ...string) func(string) bool {
 	return func(v string) bool { return slices.Contains(values, v) }
-}
-
-func isZip(v string) bool {
-	return len(v) <= 12 && all(v, func(c byte) bool { return lower(c|0x20) || digit(c) })
-}
-
-func isWord(v string) bool {
-	return all(v, func(c byte) bool { return lower(c) || digit(c) || c == '_' })
-}
-
-func isSession(v string) bool {
-	return all(v, func(c byte) bool { return lower(c|0x20) || digit(c) || c == '_' })
-}
-
-func isVisible(v string) bool {
-	return all(v, func(c byte) bool { return c > ' ' && c < 0x7f })
 }
