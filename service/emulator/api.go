@@ -67,15 +67,26 @@ func (s *Server) apiHandler() http.Handler {
 
 // apiEndpoints lists the endpoints of the API, with the action that a key needs.
 func (s *Server) apiEndpoints() []endpoint {
+	sessions := s.browsers.ListHandler().ServeHTTP
 	return slices.Concat(
-		s.fetchEndpoints(),
+		[]endpoint{
+			{"POST /request", level.Use, s.fetch.ServeRequest},
+			{"GET /request", level.Use, s.fetch.ServeGet},
+			{"GET /response", level.Use, s.fetch.ServeResult},
+			{"POST /unblocker/req", level.Use, s.fetch.ServeUnblock},
+			{"GET /unblocker/get_result", level.Use, s.fetch.ServeResult},
+			{"POST /serp/req", level.Use, s.fetch.ServeSearch},
+			{"GET /serp/get_result", level.Use, s.fetch.ServeResult},
+			{"GET " + native.CAPath, level.Anyone, s.proxy.ServeCA},
+			{"GET /browser_sessions", level.Use, sessions}, // public documentation
+			{"GET /browser_sessions/{id}", level.Use, sessions},
+		},
 		s.accountEndpoints(),
 		mounted(datasets.New(datasets.Config{
 			Jobs: s.jobs, Deliver: s.deliver, Account: s.account.ID, Loose: s.loose, Log: s.log,
 		}).Mount, level.Use),
 		mounted(s.index.Mount, level.Use),
 		mounted(s.agents.Mount, level.Anyone), // it asks for keys itself
-		s.sessionEndpoints(),
 	)
 }
 
@@ -83,19 +94,6 @@ func (s *Server) apiEndpoints() []endpoint {
 func mounted(mount func(handle func(pattern string, h http.HandlerFunc)), needs level.Action) (out []endpoint) {
 	mount(func(pattern string, h http.HandlerFunc) { out = append(out, endpoint{pattern, needs, h}) })
 	return out
-}
-
-func (s *Server) fetchEndpoints() []endpoint {
-	return []endpoint{
-		{"POST /request", level.Use, s.fetch.ServeRequest},
-		{"GET /request", level.Use, s.fetch.ServeGet},
-		{"GET /response", level.Use, s.fetch.ServeResult},
-		{"POST /unblocker/req", level.Use, s.fetch.ServeUnblock},
-		{"GET /unblocker/get_result", level.Use, s.fetch.ServeResult},
-		{"POST /serp/req", level.Use, s.fetch.ServeSearch},
-		{"GET /serp/get_result", level.Use, s.fetch.ServeResult},
-		{"GET " + native.CAPath, level.Anyone, s.proxy.ServeCA},
-	}
 }
 
 func (s *Server) accountEndpoints() []endpoint {

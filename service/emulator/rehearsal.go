@@ -122,12 +122,6 @@ func (s *Server) Follow(ctx context.Context, each func(e *record.Entry, lost uin
 // Ahead returns the offset of the emulator's clock.
 func (s *Server) Ahead() time.Duration { return s.rehearsal.clock.Offset() }
 
-// recordedProxy puts the journal in front of native access. Faults apply after the login
-// (aroundVisit), when the zone is known.
-func (s *Server) recordedProxy() http.Handler {
-	return s.rehearsal.requests.Handler("proxy", s.proxy)
-}
-
 // rehearsed puts the journal and faults in front of the API.
 func (s *Server) rehearsed(next http.Handler) http.Handler {
 	return s.rehearsal.requests.Handler("api", fault.Web{

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"strings"
 	"sync/atomic"
 
 	"zonedeck/service/emulator/account"
@@ -17,7 +16,6 @@ import (
 	"zonedeck/service/emulator/browser"
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fault"
-	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
 	"zonedeck/service/emulator/record"
 	"zonedeck/service/emulator/route"
@@ -48,9 +46,8 @@ func (s *Server) serveCDP(ln net.Listener) {
 // faultyCDP puts the proxy's faults in front of a session with a valid login.
 func (s *Server) faultyCDP(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		e := s.rehearsal.faults
 		name, password, ok := r.BasicAuth()
-		if !ok || !e.Active(fault.Proxy) {
+		if !ok || !s.rehearsal.faults.Active(fault.Proxy) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -60,20 +57,8 @@ func (s *Server) faultyCDP(next http.Handler) http.Handler {
 			return
 		}
 		record.Of(r.Context()).Set(func(e *record.Entry) { e.User, e.Zone = name, z.Name })
-		fault.Web{Engine: e, Point: fault.Proxy, Call: func(r *http.Request) fault.Call {
-			return fault.Call{Zone: z.Name, Product: z.Product, Path: r.URL.Path, Method: r.Method}
-		}}.Handler(next).ServeHTTP(w, r)
+		s.proxyFaults(z, "", next).ServeHTTP(w, r)
 	})
-}
-
-// sessionEndpoints lists the endpoints for the remote browser's sessions (public
-// documentation).
-func (s *Server) sessionEndpoints() []endpoint {
-	list := s.browsers.ListHandler().ServeHTTP
-	return []endpoint{
-		{"GET /browser_sessions", level.Use, list},
-		{"GET /browser_sessions/{id}", level.Use, list},
-	}
 }
 
 // loginCDP checks the login of a remote browser's client (service.md 5.2), and picks the exit
@@ -149,12 +134,7 @@ func (v *remoteSession) dial(ctx context.Context, _, address string) (net.Conn, 
 	first := v.call(address)
 	first.Requests, first.Billable = 1, true
 	v.s.meter.Record(first)
-	if e := v.s.rehearsal.faults; e.Active(fault.Target) {
-		c = e.Decide(fault.Call{
-			Point: fault.Target, Zone: v.zone.Name, Product: v.zone.Product, Host: strings.ToLower(host),
-		}).Conn(c)
-	}
-	return c, nil
+	return v.s.connFaults(v.zone, host, "", c), nil
 }
 
 func (v *remoteSession) call(address string) meter.Call {

@@ -200,7 +200,8 @@ func (s *Server) openAll(o Options) (err error) {
 	}
 	s.serve(ln.api, s.rehearsed(api))
 	s.serve(ln.control, forLoopback(s.controlHandler()))
-	s.serve(ln.proxy, s.recordedProxy())
+	// Faults of the proxy apply after the login (aroundVisit), when the zone is known.
+	s.serve(ln.proxy, s.rehearsal.requests.Handler("proxy", s.proxy))
 	s.wg.Go(func() { s.served(s.proxy.ServeSOCKS(newLimitListener(ln.socks))) })
 	s.serveCDP(ln.cdp)
 	return nil

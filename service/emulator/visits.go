@@ -21,7 +21,7 @@ func (s *Server) nativeHooks() native.Hooks {
 		Unlock: func(v *native.Visit, rt http.RoundTripper) http.RoundTripper {
 			return s.fetch.Unlocker(v.Zone, v.Exit, v.Flags.Render, rt)
 		},
-		Conn: s.tunnelFaults,
+		Conn: func(v *native.Visit, c net.Conn) net.Conn { return s.connFaults(v.Zone, v.Host, v.Method, c) },
 		Done: s.visitDone,
 	}
 }
@@ -29,9 +29,7 @@ func (s *Server) nativeHooks() native.Hooks {
 // aroundVisit records a visit and puts the proxy's faults in front of it.
 func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
 	next = s.recordTunnel(v, next)
-	if s.rehearsal.faults.Active(fault.Proxy) {
-		next = s.proxyFaults(v, next)
-	}
+	next = s.proxyFaults(v.Zone, v.Host, next)
 	recorded := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		record.Of(r.Context()).Set(func(e *record.Entry) {
 			e.Zone, e.User = v.Zone.Name, v.User
@@ -47,9 +45,10 @@ func (s *Server) aroundVisit(v *native.Visit, next http.Handler) http.Handler {
 	return recorded
 }
 
-func (s *Server) proxyFaults(v *native.Visit, next http.Handler) http.Handler {
+// proxyFaults puts the faults at the proxy in front of a zone's call.
+func (s *Server) proxyFaults(z account.Zone, host string, next http.Handler) http.Handler {
 	return fault.Web{Engine: s.rehearsal.faults, Point: fault.Proxy, Call: func(r *http.Request) fault.Call {
-		return fault.Call{Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Path: r.URL.Path, Method: r.Method}
+		return fault.Call{Zone: z.Name, Product: z.Product, Host: strings.ToLower(host), Path: r.URL.Path, Method: r.Method}
 	}}.Handler(next)
 }
 
@@ -93,14 +92,14 @@ func (s *Server) targetFaults(z account.Zone, rt http.RoundTripper) http.RoundTr
 	return s.rehearsal.faults.Transport(fault.Call{Zone: z.Name, Product: z.Product}, rt)
 }
 
-// tunnelFaults wraps a tunnel's connection in the faults of its target. Faults that need to
-// see the request (a status, a CAPTCHA) do nothing here.
-func (s *Server) tunnelFaults(v *native.Visit, c net.Conn) net.Conn {
+// connFaults wraps a connection in the faults of its target. Faults that need to see the request
+// (a status, a CAPTCHA) do nothing here.
+func (s *Server) connFaults(z account.Zone, host, method string, c net.Conn) net.Conn {
 	e := s.rehearsal.faults
 	if !e.Active(fault.Target) {
 		return c
 	}
 	return e.Decide(fault.Call{
-		Point: fault.Target, Zone: v.Zone.Name, Product: v.Zone.Product, Host: strings.ToLower(v.Host), Method: v.Method,
+		Point: fault.Target, Zone: z.Name, Product: z.Product, Host: strings.ToLower(host), Method: method,
 	}).Conn(c)
 }

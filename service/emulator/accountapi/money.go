@@ -120,18 +120,13 @@ func parseDate(v string) (time.Time, error) {
 	return time.Parse(time.DateOnly, v)
 }
 
-type dates struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-}
-
 // costAnswer is one window of GET /zone/cost. Requests are named by the product.
 type costAnswer struct {
-	BW        int64   `json:"bw"`
-	Cost      float64 `json:"cost"`
-	Range     dates   `json:"range"`
-	SERP      int64   `json:"reqs_serp,omitempty"`
-	Unblocker int64   `json:"reqs_unblocker,omitempty"`
+	BW        int64             `json:"bw"`
+	Cost      float64           `json:"cost"`
+	Range     map[string]string `json:"range"`
+	SERP      int64             `json:"reqs_serp,omitempty"`
+	Unblocker int64             `json:"reqs_unblocker,omitempty"`
 }
 
 func (a *API) cost(c *call) (any, error) {
@@ -143,7 +138,9 @@ func (a *API) cost(c *call) (any, error) {
 	out := map[string]costAnswer{}
 	for _, win := range windows {
 		s := a.conf.Meter.Zone(z.Name, win.from, win.to)
-		one := costAnswer{BW: s.Bytes(), Cost: dollars(s.Dollars()), Range: dates{win.from.Format(time.DateOnly), win.to.Format(time.DateOnly)}}
+		one := costAnswer{BW: s.Bytes(), Cost: dollars(s.Dollars()), Range: map[string]string{
+			"from": win.from.Format(time.DateOnly), "to": win.to.Format(time.DateOnly),
+		}}
 		switch z.Product {
 		case "serp":
 			one.SERP = s.Billable

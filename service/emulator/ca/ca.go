@@ -122,19 +122,15 @@ func (a *Authority) create(s *state.Dir) error {
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, t, key.Public(), key)
-	if err != nil {
-		return fmt.Errorf("signing the CA: %w", err)
-	}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
+	a.key = key
+	if a.cert, err = a.sign(t, t, key.Public()); err != nil {
 		return fmt.Errorf("signing the CA: %w", err)
 	}
 	keyDER, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return fmt.Errorf("encoding the CA key: %w", err)
 	}
-	a.key = key
-	a.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
+	a.PEM = pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.cert.Raw})
 	p := pair{Cert: string(a.PEM), Key: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER}))}
 	return s.Update(func(tx *state.Tx) error { return kept.Put(tx, keptAs, p) })
 }
@@ -183,16 +179,20 @@ func (a *Authority) mint(host string) (*tls.Certificate, error) {
 	if len(host) <= 64 {
 		t.Subject.CommonName = host
 	}
-	der, err := x509.CreateCertificate(rand.Reader, t, a.cert, a.leafKey.Public(), a.key)
+	cert, err := a.sign(t, a.cert, a.leafKey.Public())
 	if err != nil {
 		return nil, fmt.Errorf("minting a certificate: %w", err)
 	}
-	// Parsed here, or every handshake would do it again.
-	parsed, err := x509.ParseCertificate(der)
+	// With Leaf, or every handshake would parse it again.
+	return &tls.Certificate{Certificate: [][]byte{cert.Raw, a.cert.Raw}, PrivateKey: a.leafKey, Leaf: cert}, nil
+}
+
+func (a *Authority) sign(t, parent *x509.Certificate, public crypto.PublicKey) (*x509.Certificate, error) {
+	der, err := x509.CreateCertificate(rand.Reader, t, parent, public, a.key)
 	if err != nil {
-		return nil, fmt.Errorf("minting a certificate: %w", err)
+		return nil, err
 	}
-	return &tls.Certificate{Certificate: [][]byte{der, a.cert.Raw}, PrivateKey: a.leafKey, Leaf: parsed}, nil
+	return x509.ParseCertificate(der)
 }
 
 // Pool trusts the authority and nothing else.

@@ -44,12 +44,7 @@ func New(base func() time.Time, start time.Time) (*Clock, error) {
 	if start.IsZero() {
 		return c, nil
 	}
-	offset := start.Sub(base())
-	if offset > MaxOffset || offset < -MaxOffset {
-		return nil, ErrTooFar
-	}
-	c.offset = offset
-	return c, nil
+	return c, c.Restore(start.Sub(base()))
 }
 
 // Now is the emulator's time.
@@ -69,9 +64,6 @@ func (c *Clock) Offset() time.Duration {
 // Advance moves the clock forward by d and returns the new time. ErrBackwards for a
 // negative d, ErrTooFar past MaxOffset; the clock then stays as it is.
 func (c *Clock) Advance(d time.Duration) (time.Time, error) {
-	if d < 0 {
-		return time.Time{}, ErrBackwards
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.move(d)
@@ -81,18 +73,16 @@ func (c *Clock) Advance(d time.Duration) (time.Time, error) {
 func (c *Clock) Set(t time.Time) (time.Time, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := t.Sub(c.base().Add(c.offset))
-	if d < 0 {
-		return time.Time{}, ErrBackwards
-	}
-	return c.move(d)
+	return c.move(t.Sub(c.base().Add(c.offset)))
 }
 
 func (c *Clock) move(d time.Duration) (time.Time, error) {
-	if d > MaxOffset-c.offset {
+	switch {
+	case d < 0:
+		return time.Time{}, ErrBackwards
+	case d > MaxOffset-c.offset:
 		return time.Time{}, ErrTooFar
-	}
-	if d > 0 {
+	case d > 0:
 		c.offset += d
 		close(c.moved)
 		c.moved = make(chan struct{})
