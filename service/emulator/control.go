@@ -135,15 +135,9 @@ func (s *Server) createKey(w http.ResponseWriter, r *http.Request) (any, error) 
 		return nil, err
 	}
 	name, lv, duty := t.Text("name"), level.Level(t.Text("level")), t.Text("duty")
-	if !account.ValidName(name) {
-		t.Refuse("name", "must be 1 to 64 letters, digits, '.', '_' or '-'")
-	}
-	if !lv.Valid() {
-		t.Refuse("level", "must be ADMIN, FINANCE, OPS, LIMIT or USER")
-	}
-	if len(duty) > 64 {
-		t.Refuse("duty", "is longer than 64 bytes")
-	}
+	t.RefuseIf(!account.ValidName(name), "name", "must be 1 to 64 letters, digits, '.', '_' or '-'")
+	t.RefuseIf(!lv.Valid(), "level", "must be ADMIN, FINANCE, OPS, LIMIT or USER")
+	t.RefuseIf(len(duty) > 64, "duty", "is longer than 64 bytes")
 	expires, err := document.ParseTime(t.Text("expires"))
 	if t.Text("expires") != "Unlimited" && (err != nil || expires.IsZero()) { // the year 1 is not Unlimited
 		t.Refuse("expires", "must be a date like 2027-01-31, or Unlimited")

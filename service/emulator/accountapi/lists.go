@@ -62,12 +62,8 @@ func (a *API) editDomains(remove bool) endpoint {
 	return func(c *call) (any, error) {
 		name, list := c.body.Word("zone"), account.List(c.body.Word("type"))
 		entries := strings.Fields(strings.Join(c.body.Words("domain"), " "))
-		if list != account.Allow && list != account.Deny {
-			c.body.Refuse("type", "must be whitelist or blacklist")
-		}
-		if len(entries) == 0 {
-			c.body.Refuse("domain", "is required")
-		}
+		c.body.RefuseIf(list != account.Allow && list != account.Deny, "type", "must be whitelist or blacklist")
+		c.body.RefuseIf(len(entries) == 0, "domain", "is required")
 		if err := a.bodyZone(c, name); err != nil {
 			return nil, err
 		}

@@ -44,9 +44,7 @@ func (a *API) status(c *call) (any, error) {
 
 func (a *API) suspend(c *call) (any, error) {
 	status := c.body.Word("status")
-	if status != active && status != suspended {
-		c.body.Refuse("status", "must be %s or %s", active, suspended)
-	}
+	c.body.RefuseIf(status != active && status != suspended, "status", "must be %s or %s", active, suspended)
 	if err := c.checked(); err != nil {
 		return nil, err
 	}

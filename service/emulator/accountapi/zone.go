@@ -114,9 +114,7 @@ func (a *API) create(c *call) (any, error) {
 		Description: zone.Word("description"), Loose: a.conf.Loose,
 	}
 	zone.Require("name")
-	if len(n.Description) > 1024 {
-		zone.Refuse("description", "is longer than 1024 bytes")
-	}
+	zone.RefuseIf(len(n.Description) > 1024, "description", "is longer than 1024 bytes")
 	zone.Word("type")
 	plan := c.body
 	if !plan.Has("plan") {

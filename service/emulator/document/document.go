@@ -7,6 +7,8 @@
 package document
 
 import (
+	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -65,23 +67,20 @@ func (e *Error) Error() string {
 	if e.says {
 		return strings.TrimPrefix(e.Field+" ", " ") + e.Msg
 	}
-	var b strings.Builder
-	b.WriteString(e.File)
+	at, text := e.File, e.Msg
 	if e.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+		at += fmt.Sprintf(":%d:%d", e.Line, e.Column)
 	}
 	if e.File == "" {
-		b.WriteString(e.Field)
+		at += e.Field
 	}
-	if b.Len() > 0 {
-		b.WriteString(": ")
+	if at != "" {
+		text = at + ": " + text
 	}
-	b.WriteString(e.Msg)
 	if e.Expected != "" {
-		b.WriteString("; expected ")
-		b.WriteString(e.Expected)
+		text += "; expected " + e.Expected
 	}
-	return b.String()
+	return text
 }
 
 // Table is a table of a file, or an object of a body. A missing field reads as the zero
@@ -130,6 +129,20 @@ func (t *Table) Fail(name, msg, expected string) {
 	t.doc.fail(t.path(name), &Error{Msg: msg, Expected: expected, table: t.at, missing: !present})
 }
 
+// FailIf is Fail where the value of a field is wrong.
+func (t *Table) FailIf(wrong bool, name, msg, expected string) {
+	if wrong {
+		t.Fail(name, msg, expected)
+	}
+}
+
+// RefuseIf is Refuse where the value of a field is wrong.
+func (t *Table) RefuseIf(wrong bool, name, format string, args ...any) {
+	if wrong {
+		t.Refuse(name, format, args...)
+	}
+}
+
 // Refuse records a mistake in a field of a body. The text continues the field's path: "must
 // be a date". An empty name is the table itself. Fail is for texts that stand alone.
 func (t *Table) Refuse(name, format string, args ...any) {
@@ -160,12 +173,7 @@ func (t *Table) Err() error {
 	if len(t.doc.errs) == 0 {
 		return nil
 	}
-	first := slices.MinFunc(t.doc.errs, func(a, b *Error) int {
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		return a.Column - b.Column
-	})
+	first := slices.MinFunc(t.doc.errs, func(a, b *Error) int { return cmp.Or(a.Line-b.Line, a.Column-b.Column) })
 	if first.missing {
 		for _, e := range t.doc.errs {
 			if e.Unknown && e.table == first.table {
@@ -211,23 +219,17 @@ func (t *Table) Ignored() []string { return t.doc.ignored }
 
 // Done records every field that was not read as unknown.
 func (t *Table) Done() {
-	var unknown []string
-	for name := range t.fields {
-		if !slices.Contains(t.asked, name) {
-			unknown = append(unknown, name)
+	known := slices.Compact(slices.Sorted(slices.Values(t.asked)))
+	for _, name := range t.Names() {
+		switch at := join(t.at, name); {
+		case slices.Contains(known, name):
+		case t.doc.loose:
+			t.doc.ignored = append(t.doc.ignored, pretty(at))
+		default:
+			t.doc.fail(at, &Error{
+				Msg: "unknown field " + Quote(name), Expected: "one of " + strings.Join(known, ", "), table: t.at, Unknown: true,
+			})
 		}
-	}
-	slices.Sort(unknown)
-	known := slices.Clone(t.asked)
-	slices.Sort(known)
-	for _, name := range unknown {
-		if t.doc.loose {
-			t.doc.ignored = append(t.doc.ignored, pretty(join(t.at, name)))
-			continue
-		}
-		t.doc.fail(join(t.at, name), &Error{
-			Msg: fmt.Sprintf("unknown field %s", Quote(name)), Expected: "one of " + strings.Join(slices.Compact(known), ", "), table: t.at, Unknown: true,
-		})
 	}
 }
 
@@ -260,12 +262,6 @@ func isIndex(s string) bool {
 }
 
 func position(text []byte, off int) (line, column int) {
-	line, column = 1, 1
-	for _, c := range text[:off] {
-		column++
-		if c == '\n' {
-			line, column = line+1, 1
-		}
-	}
-	return line, column
+	before := text[:off]
+	return 1 + bytes.Count(before, []byte("\n")), off - bytes.LastIndexByte(before, '\n')
 }

@@ -81,17 +81,21 @@ func kind(v any) string {
 	}
 }
 
-// Text is a field of text.
-func (t *Table) Text(name string) string {
+// value is a field of one kind, which is named for TOML and for JSON, or T's zero value.
+func value[T any](t *Table, name, toml, json string) (out T) {
 	v, ok := t.ask(name)
 	if !ok {
-		return ""
+		return out
 	}
-	s, ok := v.(string)
-	if !ok {
-		t.wrongKind(name, v, "text in quotes", "a string")
+	if out, ok = v.(T); !ok {
+		t.wrongKind(name, v, toml, json)
 	}
-	return s
+	return out
+}
+
+// Text is a field of text.
+func (t *Table) Text(name string) string {
+	return value[string](t, name, "text in quotes", "a string")
 }
 
 // Word is a field of text that is not empty.
@@ -134,10 +138,8 @@ func (t *Table) Words(name string) []string {
 // OneOf is a field of text with a closed set of values, or "" if it is missing.
 func (t *Table) OneOf(name string, values ...string) string {
 	s := t.Text(name)
-	for _, v := range values {
-		if s == v {
-			return s
-		}
+	if slices.Contains(values, s) {
+		return s
 	}
 	if _, isText := open(t.fields[name]).(string); isText {
 		t.wrong(name, fmt.Sprintf("%s is not a known %s", Quote(s), strings.ReplaceAll(name, "_", " ")), "one of "+strings.Join(values, ", "))
@@ -147,15 +149,7 @@ func (t *Table) OneOf(name string, values ...string) string {
 
 // Bool is true or false.
 func (t *Table) Bool(name string) bool {
-	v, ok := t.ask(name)
-	if !ok {
-		return false
-	}
-	b, ok := v.(bool)
-	if !ok {
-		t.wrongKind(name, v, "true or false without quotes", "true or false")
-	}
-	return b
+	return value[bool](t, name, "true or false without quotes", "true or false")
 }
 
 // Int is a whole number from lowest to highest.
@@ -331,13 +325,8 @@ func (t *Table) List(name string) []string {
 
 // Table is a table within this one, or nil.
 func (t *Table) Table(name string) *Table {
-	v, ok := t.ask(name)
-	if !ok {
-		return nil
-	}
-	m, ok := v.(map[string]any)
-	if !ok {
-		t.wrongKind(name, v, "a table", "an object")
+	m := value[map[string]any](t, name, "a table", "an object")
+	if m == nil {
 		return nil
 	}
 	return &Table{doc: t.doc, at: join(t.at, name), fields: m}

@@ -182,10 +182,10 @@ func locate(text []byte) map[string]int {
 	return l.where
 }
 
-// header is the path that a [table] or [[table]] opens. A name on the way that is an
-// array of tables means its last element.
-func (l *locator) header(n *unstable.Node) string {
-	path, off := "", -1
+// key follows the names of a table or a field from a path; off is where they stand. A name on
+// the way that is an array of tables means its last element.
+func (l *locator) key(path string, n *unstable.Node) (_ string, off int) {
+	off = -1
 	for it := n.Key(); it.Next(); {
 		if count := l.elements[path]; path != "" && count > 0 {
 			path = join(path, strconv.Itoa(count-1))
@@ -195,6 +195,12 @@ func (l *locator) header(n *unstable.Node) string {
 			off = int(it.Node().Raw.Offset)
 		}
 	}
+	return path, off
+}
+
+// header is the path that a [table] or [[table]] opens.
+func (l *locator) header(n *unstable.Node) string {
+	path, off := l.key("", n)
 	if n.Kind == unstable.ArrayTable {
 		l.elements[path]++
 	}
@@ -206,13 +212,7 @@ func (l *locator) header(n *unstable.Node) string {
 }
 
 func (l *locator) field(table string, n *unstable.Node) {
-	path, off := table, -1
-	for it := n.Key(); it.Next(); {
-		path = join(path, string(it.Node().Data))
-		if off < 0 {
-			off = int(it.Node().Raw.Offset)
-		}
-	}
+	path, off := l.key(table, n)
 	l.mark(path, off)
 	l.value(path, n.Value(), off)
 }

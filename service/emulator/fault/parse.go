@@ -24,9 +24,7 @@ import (
 //	from = 10                   # also nth, until, every, times, probability, at, in, for
 func Parse(t *document.Table) Rule {
 	r := Rule{ID: t.Text("id"), Off: t.Bool("off")}
-	if len(r.ID) > maxText || strings.ContainsAny(r.ID, "/?#% \t\r\n") {
-		t.Fail("id", fmt.Sprintf("%s cannot name a rule", document.Quote(r.ID)), "a word without spaces and slashes")
-	}
+	t.FailIf(len(r.ID) > maxText || strings.ContainsAny(r.ID, "/?#% \t\r\n"), "id", fmt.Sprintf("%s cannot name a rule", document.Quote(r.ID)), "a word without spaces and slashes")
 	r.Match = parseMatch(t)
 	r.When = parseWhen(t)
 	r.Do = parseAction(t, r.Match.Point)
@@ -47,9 +45,7 @@ func parseMatch(t *document.Table) Match {
 		Point: Point(t.OneOf("point", words(Points())...)), Zone: t.Text("zone"), Product: t.Text("product"),
 		Host: strings.ToLower(t.Text("host")), Path: t.Text("path"), Method: t.Text("method"), Dataset: t.Text("dataset"),
 	}
-	if !t.Has("point") {
-		t.Fail("", "the fault has no point", "point = one of "+strings.Join(words(Points()), ", "))
-	}
+	t.FailIf(!t.Has("point"), "", "the fault has no point", "point = one of "+strings.Join(words(Points()), ", "))
 	// What a point knows of its calls. A rule about anything else would never hit, and never
 	// say why.
 	known := strings.Fields(map[Point]string{
@@ -57,9 +53,7 @@ func parseMatch(t *document.Table) Match {
 		Webhook: "host path", Job: "dataset host path",
 	}[m.Point])
 	for _, name := range [...]string{"zone", "product", "host", "path", "method", "dataset"} {
-		if len(t.Text(name)) > maxText {
-			t.Fail(name, name+" is too long", fmt.Sprintf("at most %d bytes", maxText))
-		}
+		t.FailIf(len(t.Text(name)) > maxText, name, name+" is too long", fmt.Sprintf("at most %d bytes", maxText))
 		if t.Has(name) && len(known) > 0 && !slices.Contains(known, name) {
 			t.Fail(name, fmt.Sprintf("the point %s does not know the %s of a call", m.Point, name), "one of "+strings.Join(known, ", "))
 		}
@@ -95,9 +89,7 @@ func parseAction(t *document.Table, p Point) Action {
 		Rate: t.Int("rate", 1, maxBytes), Copies: t.Int("copies", 2, maxCopies),
 	}
 	checkHeader(t, a.Header)
-	if len(a.Body) > maxBody {
-		t.Fail("body", "the body is too long", fmt.Sprintf("at most %d bytes", maxBody))
-	}
+	t.FailIf(len(a.Body) > maxBody, "body", "the body is too long", fmt.Sprintf("at most %d bytes", maxBody))
 	if p == "" {
 		return a // the actions depend on the point
 	}
@@ -118,9 +110,7 @@ func parseAction(t *document.Table, p Point) Action {
 		t.Fail("", fmt.Sprintf("the action %s has no %s", a.Kind, needs), all[i].like)
 	}
 	for name, v := range map[string]string{"code": a.Code, "message": a.Message} {
-		if len(v) > maxText || !httpguts.ValidHeaderFieldValue(v) {
-			t.Fail(name, name+" cannot stand in a header", fmt.Sprintf("one line of at most %d bytes", maxText))
-		}
+		t.FailIf(len(v) > maxText || !httpguts.ValidHeaderFieldValue(v), name, name+" cannot stand in a header", fmt.Sprintf("one line of at most %d bytes", maxText))
 	}
 	switch {
 	case a.Kind == Code && a.Status == 0 && p != Job:
@@ -141,9 +131,7 @@ func fieldsInWords(fields []string) string {
 }
 
 func checkHeader(t *document.Table, h map[string]string) {
-	if len(h) > maxHeaders {
-		t.Fail("headers", "there are too many headers", fmt.Sprintf("at most %d", maxHeaders))
-	}
+	t.FailIf(len(h) > maxHeaders, "headers", "there are too many headers", fmt.Sprintf("at most %d", maxHeaders))
 	for name, v := range h {
 		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) || len(v) > maxText {
 			t.Fail("headers", fmt.Sprintf("%s is not a header", document.Quote(name)), "a name and one line of text")

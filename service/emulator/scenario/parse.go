@@ -67,9 +67,7 @@ func Parse(file string, text []byte) (*Scenario, error) {
 		s.Targets = append(s.Targets, parseTarget(in))
 	}
 	s.Faults = unique(t, "faults", "fault", fault.Parse, func(r fault.Rule) string { return r.ID })
-	if len(s.Faults) > fault.MaxRules {
-		t.Fail("faults", fmt.Sprintf("there are %d faults", len(s.Faults)), fmt.Sprintf("at most %d", fault.MaxRules))
-	}
+	t.FailIf(len(s.Faults) > fault.MaxRules, "faults", fmt.Sprintf("there are %d faults", len(s.Faults)), fmt.Sprintf("at most %d", fault.MaxRules))
 	t.Done()
 	if err := t.Err(); err != nil {
 		return nil, err
@@ -89,9 +87,7 @@ func (s *Scenario) account(t *document.Table) {
 	}
 	if v := t.Text("username_prefix"); v != "" {
 		s.Prefix = v
-		if !word(v) {
-			t.Fail("username_prefix", document.Quote(v)+" cannot begin a username", "one word of letters and digits")
-		}
+		t.FailIf(!word(v), "username_prefix", document.Quote(v)+" cannot begin a username", "one word of letters and digits")
 	}
 	if t.Has("page_delay") {
 		s.PageDelay = t.Duration("page_delay", maxWait)
@@ -147,9 +143,7 @@ func unique[T any](t *document.Table, list, what string, parse func(*document.Ta
 	for _, in := range all {
 		v := parse(in)
 		if n := name(v); n != "" {
-			if seen[n] {
-				in.Fail(field, fmt.Sprintf("a second %s is named %s", what, document.Quote(n)), "every "+what+" once")
-			}
+			in.FailIf(seen[n], field, fmt.Sprintf("a second %s is named %s", what, document.Quote(n)), "every "+what+" once")
 			seen[n] = true
 		}
 		out = append(out, v)
@@ -162,16 +156,12 @@ func parseKey(t *document.Table) Key {
 	if k.Name == "" || len(k.Name) > maxName || strings.ContainsFunc(k.Name, func(r rune) bool { return r == '/' || !unicode.IsPrint(r) }) {
 		t.Fail("name", "the key has no name that it can have", "a name without slashes, like ci-fetch")
 	}
-	if strings.ContainsFunc(k.Value, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		t.Fail("value", "the value cannot stand in a header", "visible ASCII without spaces")
-	}
+	t.FailIf(strings.ContainsFunc(k.Value, func(r rune) bool { return r <= ' ' || r > '~' }), "value", "the value cannot stand in a header", "visible ASCII without spaces")
 	if v := t.Text("expires_in"); v == "" || strings.EqualFold(v, "unlimited") {
 		k.Unlimited = true
 	} else {
 		d, err := document.ParseDuration(v)
-		if err != nil || d > maxAge || d < -maxAge {
-			t.Fail("expires_in", document.Quote(v)+" is not an expiry", "a duration like 7d (or -3d, for the past), or Unlimited")
-		}
+		t.FailIf(err != nil || d > maxAge || d < -maxAge, "expires_in", document.Quote(v)+" is not an expiry", "a duration like 7d (or -3d, for the past), or Unlimited")
 		k.ExpiresIn = d
 	}
 	if t.Has("rotated_ago") {
@@ -205,26 +195,20 @@ func parseZone(t *document.Table) Zone {
 	}) {
 		t.Fail("name", "the zone has no name that it can have", "a name without spaces and colons, like unlocker1")
 	}
-	if !t.Has("product") {
-		t.Fail("", "the zone has no product", "product = one of "+strings.Join(Products(), ", "))
-	}
+	t.FailIf(!t.Has("product"), "", "the zone has no product", "product = one of "+strings.Join(Products(), ", "))
 	for _, p := range append([]string{z.Password}, z.MorePasswords...) {
 		if len(p) > maxName || strings.ContainsFunc(p, unicode.IsControl) {
 			t.Fail("password", "the password cannot stand in a login", fmt.Sprintf("at most %d characters in one line", maxName))
 		}
 	}
-	if slices.Contains(z.MorePasswords, "") {
-		t.Fail("more_passwords", "an empty password lets everybody in", "a password that is not empty")
-	}
+	t.FailIf(slices.Contains(z.MorePasswords, ""), "more_passwords", "an empty password lets everybody in", "a password that is not empty")
 	if in := t.Table("rate"); in != nil {
 		z.Rate = &Rate{GB: in.Float("gb", 0, maxRate), Thousand: in.Float("thousand", 0, maxRate)}
 		in.Done()
 	}
 	if in := t.Table("usage_limit"); in != nil {
 		z.UsageLimit = &UsageLimit{Dollars: in.Float("dollars", 0, maxDollars), Cycle: in.OneOf("cycle", "day", "month")}
-		if !in.Has("dollars") {
-			in.Fail("", "the usage limit has no dollars", "dollars = 10")
-		}
+		in.FailIf(!in.Has("dollars"), "", "the usage limit has no dollars", "dollars = 10")
 		in.Done()
 	}
 	t.Done()
@@ -235,9 +219,7 @@ func parseZone(t *document.Table) Zone {
 func addresses(t *document.Table, name string) []string {
 	all := t.Texts(name)
 	for _, v := range all {
-		if !caller(v) {
-			t.Fail(name, document.Quote(v)+" is not an address", `addresses, "a-b", CIDR, "address/netmask" or "any"`)
-		}
+		t.FailIf(!caller(v), name, document.Quote(v)+" is not an address", `addresses, "a-b", CIDR, "address/netmask" or "any"`)
 	}
 	return all
 }
@@ -263,9 +245,7 @@ func caller(s string) bool {
 func domains(t *document.Table, name string) []string {
 	all := t.Texts(name)
 	for _, v := range all {
-		if !hostName(strings.TrimPrefix(v, "*.")) {
-			t.Fail(name, document.Quote(v)+" is not a domain", "names like example.com")
-		}
+		t.FailIf(!hostName(strings.TrimPrefix(v, "*.")), name, document.Quote(v)+" is not a domain", "names like example.com")
 	}
 	return all
 }
@@ -282,19 +262,11 @@ func parseTarget(t *document.Table) Target {
 		Host: strings.ToLower(t.Text("host")), Path: t.Text("path"), Method: strings.ToUpper(t.Text("method")),
 		Status: int(t.Int("status", 200, 599)), Header: t.Map("headers"), Body: t.Text("body"), Delay: t.Duration("delay", maxWait),
 	}
-	if !hostName(out.Host) {
-		t.Fail("host", document.Quote(out.Host)+" is not a host", "a name like shop.test, without a port")
-	}
-	if out.Path != "" && !pathForm(out.Path) {
-		t.Fail("path", document.Quote(out.Path)+" is not a path", `a path like /page, where "*" is any text`)
-	}
-	if out.Method != "" && !httpguts.ValidHeaderFieldName(out.Method) {
-		t.Fail("method", document.Quote(out.Method)+" is not a method", "a method like "+http.MethodPost)
-	}
+	t.FailIf(!hostName(out.Host), "host", document.Quote(out.Host)+" is not a host", "a name like shop.test, without a port")
+	t.FailIf(out.Path != "" && !pathForm(out.Path), "path", document.Quote(out.Path)+" is not a path", `a path like /page, where "*" is any text`)
+	t.FailIf(out.Method != "" && !httpguts.ValidHeaderFieldName(out.Method), "method", document.Quote(out.Method)+" is not a method", "a method like "+http.MethodPost)
 	for name, v := range out.Header {
-		if !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v) {
-			t.Fail("headers", document.Quote(name)+" is not a header", "a name and one line of text")
-		}
+		t.FailIf(!httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(v), "headers", document.Quote(name)+" is not a header", "a name and one line of text")
 	}
 	t.Done()
 	return out
