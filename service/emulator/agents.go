@@ -31,13 +31,11 @@ const (
 
 func (s *Server) openAgents() {
 	s.agents = agent.Open(s.ctx, agent.Config{
-		Authorize: s.authorizeAgent, Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote,
+		Authorize: func(ctx context.Context, key string) (string, *agent.Refused) {
+			return s.authorize(ctx, key, textNoKey, level.Use)
+		},
+		Search: s.searchForAgent, Scrape: s.scrapeForAgent, Discover: s.discoverForAgent, AnyHost: s.remote,
 	})
-}
-
-// authorizeAgent checks the keys of agent access, which public clients send in the address.
-func (s *Server) authorizeAgent(ctx context.Context, value string) (string, *agent.Refused) {
-	return s.authorize(ctx, value, textNoKey, level.Use)
 }
 
 // searchForAgent fetches the lab's search page, which plays the engine, through a SERP zone.

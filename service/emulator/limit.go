@@ -43,13 +43,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		<-l.slots
 		return nil, err
 	}
-	tc, ok := c.(*net.TCPConn)
-	if !ok {
-		<-l.slots
-		c.Close()
-		return nil, net.ErrClosed
-	}
-	return &limitedConn{TCPConn: tc, release: func() { <-l.slots }, patience: l.patience}, nil
+	return &limitedConn{TCPConn: c.(*net.TCPConn), release: func() { <-l.slots }, patience: l.patience}, nil
 }
 
 // accept retries while the process has no free descriptor, and after a client has left.

@@ -60,7 +60,9 @@ func (a *API) balance(*call) (any, error) {
 	now := a.conf.Now().UTC()
 	month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
 	var sum meter.Sum
-	a.conf.Meter.Each(month, month.AddDate(0, 1, 0), func(u meter.Use) { sum = sum.Plus(u.Sum) })
+	for _, u := range a.conf.Meter.Uses(month, month.AddDate(0, 1, 0)) {
+		sum = sum.Plus(u.Sum)
+	}
 	pending := dollars(sum.Dollars())
 	return map[string]float64{
 		"balance": dollars(a.conf.Account.Opening - float64(a.conf.Meter.Total())/1e9), "credit": 0, "prepayment": 0,
@@ -194,17 +196,17 @@ func (a *API) useBy(c *call, zs []account.Zone) (any, error) {
 			data[z.Name][name] = make([]int64, int(shown.to.Sub(shown.from)/(24*time.Hour)))
 		}
 	}
-	a.conf.Meter.Each(shown.from, shown.to, func(u meter.Use) {
+	for _, u := range a.conf.Meter.Uses(shown.from, shown.to) {
 		day, err := time.Parse(time.DateOnly, u.Day)
 		if err != nil || data[u.Zone] == nil {
-			return // of another zone, or of jobs
+			continue // of another zone, or of jobs
 		}
 		for name, n := range useOf(u.Product, u.Sum) {
 			if days := data[u.Zone][name]; days != nil {
 				days[int(day.Sub(shown.from)/(24*time.Hour))] += n
 			}
 		}
-	})
+	}
 	return map[string]any{a.conf.Account.ID: map[string]any{"data": data, "sums": sums}}, nil
 }
 
@@ -250,9 +252,9 @@ func (a *API) domains(c *call) (any, error) {
 	for _, z := range zs {
 		out[z.Name] = map[string]map[string]int64{}
 	}
-	a.conf.Meter.Each(win.from, win.to, func(u meter.Use) {
+	for _, u := range a.conf.Meter.Uses(win.from, win.to) {
 		if out[u.Zone] == nil {
-			return
+			continue
 		}
 		hosts := out[u.Zone][u.Day]
 		if hosts == nil {
@@ -266,7 +268,7 @@ func (a *API) domains(c *call) (any, error) {
 				hosts[host] += n.Requests
 			}
 		}
-	})
+	}
 	return out, nil
 }
 
@@ -309,17 +311,17 @@ func (a *API) export(c *call) (any, error) {
 		return nil, err
 	}
 	out := map[string]map[string]float64{"total": {}}
-	a.conf.Meter.Each(win.from, win.to, func(u meter.Use) {
+	for _, u := range a.conf.Meter.Uses(win.from, win.to) {
 		key := exportKey(dimension, u)
 		if len(zones) > 0 && !slices.Contains(zones, u.Zone) {
-			return
+			continue
 		}
 		if out[u.Day] == nil {
 			out[u.Day] = map[string]float64{}
 		}
 		out[u.Day][key] = dollars(out[u.Day][key] + u.Dollars())
 		out["total"][key] = dollars(out["total"][key] + u.Dollars())
-	})
+	}
 	if format == "csv" {
 		return csvFile{strings.TrimSuffix(dimension, "s"), out}, nil
 	}

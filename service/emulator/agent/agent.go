@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -245,7 +247,7 @@ func (a *Agent) admit(w http.ResponseWriter, r *http.Request, key string, serve 
 			answer.Text(w, status, basisLocal, "The body could not be read")
 			return
 		}
-		r.Body = readAgain(b)
+		r.Body = io.NopCloser(bytes.NewReader(b))
 	}
 	out := answer.NewPatient(w)
 	defer out.Done()

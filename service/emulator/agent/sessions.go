@@ -1,10 +1,8 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"io"
 	"net/http"
 	"time"
 
@@ -201,5 +199,3 @@ func (a *Agent) stream(w http.ResponseWriter, r *http.Request, key string) {
 	delete(a.sse, id)
 	a.mu.Unlock()
 }
-
-func readAgain(b []byte) io.ReadCloser { return io.NopCloser(bytes.NewReader(b)) }

@@ -151,9 +151,7 @@ func (d *Delivery) tries(part int) int {
 }
 
 func (e *Engine) log(err error, id string) {
-	if err != nil {
-		e.conf.Log.Error("could not write the state of a delivery", "delivery", id, "error", err)
-	}
+	e.conf.Log.Error("could not write the state of a delivery", "delivery", id, "error", err)
 }
 
 // errorText is an error without control characters, cut to maxErrorText bytes.

@@ -164,15 +164,9 @@ func (u Use) Hosts() map[string]HostUse {
 	return out
 }
 
-// Each visits the use from the day of from up to, and without, the day of to; by day, then
-// by zone.
-func (m *Meter) Each(from, to time.Time, visit func(Use)) {
-	for _, u := range m.uses(from, to) {
-		visit(u)
-	}
-}
-
-func (m *Meter) uses(from, to time.Time) []Use {
+// Uses lists the use from the day of from up to, and without, the day of to; by day, then by
+// zone.
+func (m *Meter) Uses(from, to time.Time) []Use {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Use
@@ -186,7 +180,7 @@ func (m *Meter) uses(from, to time.Time) []Use {
 	return out
 }
 
-// Zone is what one zone used, over the same days as [Meter.Each].
+// Zone is what one zone used, over the same days as [Meter.Uses].
 func (m *Meter) Zone(name string, from, to time.Time) Sum {
 	m.mu.Lock()
 	defer m.mu.Unlock()

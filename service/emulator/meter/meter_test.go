@@ -89,7 +89,9 @@ func TestDaysAreUTCAndTheEndIsExclusive(t *testing.T) {
 		m.Record(Call{Zone: "z", Product: "serp", Host: "h", Requests: 1, At: at})
 	}
 	var got []string
-	m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) { got = append(got, fmt.Sprintln(u.Day, u.Requests(), u.Hosts())) })
+	for _, u := range m.Uses(noon, noon.AddDate(0, 0, 1)) {
+		got = append(got, fmt.Sprintln(u.Day, u.Requests(), u.Hosts()))
+	}
 	if len(got) != 1 || got[0] != "2027-03-14 2 map[h:{0 2}]\n" {
 		t.Errorf("%q", got)
 	}
@@ -127,11 +129,11 @@ func TestCountsSurviveARestartAndOldDaysKeepTheirCost(t *testing.T) {
 	if got := again.Zone("z", noon, noon.AddDate(0, 0, 1)); got != want || got.Nano != 8000 {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	again.Each(noon, noon.AddDate(0, 0, 1), func(u Use) {
+	for _, u := range again.Uses(noon, noon.AddDate(0, 0, 1)) {
 		if h := u.Hosts(); h["a.example"] != (HostUse{1000, 1}) {
 			t.Errorf("%v", h)
 		}
-	})
+	}
 	now = noon.AddDate(0, 0, KeptDays+1)
 	again.Record(use)
 	if err := again.Flush(); err != nil {
@@ -190,11 +192,11 @@ func TestHostsAndZonesAreBounded(t *testing.T) {
 		m.Record(Call{Zone: fmt.Sprint("z", i), Product: "isp", Requests: 1})
 	}
 	zones, requests := 0, int64(0)
-	m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) {
+	for _, u := range m.Uses(noon, noon.AddDate(0, 0, 1)) {
 		zones++
 		requests += u.Requests()
 		if u.Zone != "z" {
-			return
+			continue
 		}
 		h, sum := u.Hosts(), int64(0)
 		for _, n := range h {
@@ -203,7 +205,7 @@ func TestHostsAndZonesAreBounded(t *testing.T) {
 		if len(h) != MaxHosts+1 || sum != 3*MaxHosts+1 || h[OtherHosts].Requests != 2*MaxHosts+1 {
 			t.Errorf("%d hosts, %d requests, %d in the rest", len(h), sum, h[OtherHosts].Requests)
 		}
-	})
+	}
 	if zones != MaxZones+1 || requests != 3*MaxHosts+1+MaxZones+50 {
 		t.Errorf("%d zones, %d requests", zones, requests)
 	}
@@ -229,12 +231,12 @@ func TestNothingIsLostWhenManyRecordAtOnce(t *testing.T) {
 	wg.Wait()
 	var got Sum
 	hosts := int64(0)
-	m.Each(noon, noon.AddDate(0, 0, 9), func(u Use) {
+	for _, u := range m.Uses(noon, noon.AddDate(0, 0, 9)) {
 		got = got.Plus(u.Sum)
 		for _, h := range u.Hosts() {
 			hosts += h.Requests
 		}
-	})
+	}
 	if got.Down != writers*each || got.Billable != writers*each || hosts != writers*each {
 		t.Errorf("%+v, %d by host", got, hosts)
 	}
@@ -311,7 +313,9 @@ func TestEachProductOfANameHasItsOwnRate(t *testing.T) {
 			t.Errorf("%+v, %d in all, want %d", got, m.Total(), want)
 		}
 		var uses []string
-		m.Each(noon, noon.AddDate(0, 0, 1), func(u Use) { uses = append(uses, fmt.Sprint(u.Zone, " ", u.Product, " ", u.Nano, u.Hosts())) })
+		for _, u := range m.Uses(noon, noon.AddDate(0, 0, 1)) {
+			uses = append(uses, fmt.Sprint(u.Zone, " ", u.Product, " ", u.Nano, u.Hosts()))
+		}
 		slices.Sort(uses)
 		if want := []string{"z datacenter 1200000 map[h:{2000000 2}]", "z residential 8000000 map[h:{1000000 1}]"}; !slices.Equal(uses, want) {
 			t.Errorf("%q", uses)

@@ -59,7 +59,7 @@ func (o Outcome) Failure() (status int, code string) {
 // those of rt and of the context.
 func Fetch(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.Response, Outcome, error) {
 	var out Outcome
-	jar := clearances{}
+	jar := map[string]*http.Cookie{} // the clearances earned so far, by name
 	for {
 		attempt, err := again(ctx, req, jar)
 		if err != nil {
@@ -97,7 +97,9 @@ func Fetch(ctx context.Context, rt http.RoundTripper, req *http.Request) (*http.
 			return resp, out, nil
 		}
 		resp.Body.Close()
-		jar.add(won)
+		for _, c := range won {
+			jar[c.Name] = c
+		}
 		out.Rounds++
 	}
 }
@@ -112,17 +114,8 @@ func unsolvable(req *http.Request, rounds int) string {
 	return ""
 }
 
-// clearances are the cookies earned so far, by name.
-type clearances map[string]*http.Cookie
-
-func (j clearances) add(cookies []*http.Cookie) {
-	for _, c := range cookies {
-		j[c.Name] = c
-	}
-}
-
 // again makes the next attempt: the request as it was, with the clearances.
-func again(ctx context.Context, req *http.Request, jar clearances) (*http.Request, error) {
+func again(ctx context.Context, req *http.Request, jar map[string]*http.Cookie) (*http.Request, error) {
 	r := req.Clone(ctx)
 	if req.GetBody != nil {
 		b, err := req.GetBody()
