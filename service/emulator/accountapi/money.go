@@ -310,17 +310,24 @@ func (a *API) export(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := map[string]map[string]float64{"total": {}}
+	nano := map[string]map[string]int64{"total": {}} // rounded once, at the end
 	for _, u := range a.conf.Meter.Uses(win.from, win.to) {
 		key := exportKey(dimension, u)
 		if len(zones) > 0 && !slices.Contains(zones, u.Zone) {
 			continue
 		}
-		if out[u.Day] == nil {
-			out[u.Day] = map[string]float64{}
+		if nano[u.Day] == nil {
+			nano[u.Day] = map[string]int64{}
 		}
-		out[u.Day][key] = dollars(out[u.Day][key] + u.Dollars())
-		out["total"][key] = dollars(out["total"][key] + u.Dollars())
+		nano[u.Day][key] += u.Nano
+		nano["total"][key] += u.Nano
+	}
+	out := map[string]map[string]float64{}
+	for day, costs := range nano {
+		out[day] = map[string]float64{}
+		for key, n := range costs {
+			out[day][key] = dollars(float64(n) / 1e9)
+		}
 	}
 	if format == "csv" {
 		return csvFile{strings.TrimSuffix(dimension, "s"), out}, nil

@@ -6,6 +6,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/service/emulator/level"
 	"zonedeck/service/emulator/meter"
@@ -136,4 +137,17 @@ func TestCostsAreExported(t *testing.T) {
 	ask("json", "zones", `{"colour":"red"}`, 400)
 	ask("xml", "zones", "{}", 404)
 	g.expect(level.Finance, "POST /costs/export/json", `{"dimension":"zones","from":"soon","to":"2027-03-02"}`, 500, "")
+}
+
+// TestSmallCostsAddUp: what each day costs is less than what is shown, and counts all the same.
+func TestSmallCostsAddUp(t *testing.T) {
+	g := start(t, false)
+	for day := range 10 {
+		g.meter.Record(meter.Call{Zone: "residential_demo", Product: "residential", Down: 50, At: noon.AddDate(0, 0, -day)}) // 0.4 millionths of a dollar
+	}
+	body := fmt.Sprintf(`{"dimension":"zones","from":%q,"to":%q}`, noon.AddDate(0, 0, -9).Format(time.DateOnly), noon.AddDate(0, 0, 1).Format(time.DateOnly))
+	costs := decode[map[string]map[string]float64](t, g.expect(level.Finance, "POST /costs/export/json", body, 200, ""))
+	if got := costs["total"]["residential_demo"]; got != 0.000004 {
+		t.Errorf("the total is %v", got)
+	}
 }
