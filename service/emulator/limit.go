@@ -106,10 +106,7 @@ func (c *limitedConn) SetWriteDeadline(t time.Time) error {
 
 // SetDeadline sets both deadlines.
 func (c *limitedConn) SetDeadline(t time.Time) error {
-	if err := c.SetReadDeadline(t); err != nil {
-		return err
-	}
-	return c.SetWriteDeadline(t)
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // TCP returns the connection below for splicing. Close it through limitedConn.

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -153,9 +152,7 @@ func (s *Server) apiCall(r *http.Request) fault.Call {
 		body := gjson.ParseBytes(peek(r))
 		c.Zone, target = cmp.Or(body.Get("zone").Str, c.Zone), body.Get("url").Str
 	}
-	if u, err := url.Parse(target); err == nil {
-		c.Host = strings.ToLower(u.Hostname())
-	}
+	c.Host = callTo(fault.API, target).Host
 	if z, err := s.account.Zone(c.Zone); err == nil {
 		c.Product = z.Product
 	}
@@ -193,10 +190,8 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 	if !e.Active(fault.Job) {
 		return nil
 	}
-	c := fault.Call{Point: fault.Job, Dataset: dataset}
-	if u, err := url.Parse(target); err == nil {
-		c.Host, c.Path = strings.ToLower(u.Hostname()), u.Path
-	}
+	c := callTo(fault.Job, target)
+	c.Dataset = dataset
 	v := e.Decide(c)
 	if err := emutime.Pause(ctx, v.Delay); err != nil {
 		return err
@@ -213,38 +208,20 @@ func (s *Server) jobFault(ctx context.Context, dataset, target string) error {
 }
 
 // webhookFault is called before every attempt at a webhook.
-func (s *Server) webhookFault(_ int, d deliver.Delivery) deliver.Fault {
+func (s *Server) webhookFault(d deliver.Delivery) deliver.Fault {
 	e := s.rehearsal.faults
 	if !e.Active(fault.Webhook) {
 		return deliver.Fault{}
 	}
-	c := fault.Call{Point: fault.Webhook}
-	if u, err := url.Parse(d.Message.URL); err == nil {
-		c.Host, c.Path = strings.ToLower(u.Hostname()), u.Path
-	}
-	v := e.Decide(c)
-	f := deliver.Fault{Late: v.Delay}
-	switch v.Do.Kind {
-	case fault.Twice:
-		f.Copies = int(v.Do.Copies)
-	case fault.Never:
-		f.Never = true
-	case fault.Status:
-		f.Status = v.Do.Status
-	default: // late alone
-	}
-	return f
+	v := e.Decide(callTo(fault.Webhook, d.Message.URL))
+	return deliver.Fault{Late: v.Delay, Copies: int(v.Do.Copies), Never: v.Do.Kind == fault.Never, Status: v.Do.Status}
 }
 
-// ownHost returns the name of a host if the lab's listener serves it: the lab, or a target of
-// the scenario.
-func (s *Server) ownHost(name string) string {
-	if host, _, err := net.SplitHostPort(name); err == nil {
-		name = host
+// callTo describes a call to an address.
+func callTo(p fault.Point, address string) fault.Call {
+	u, err := url.Parse(address)
+	if err != nil {
+		u = &url.URL{}
 	}
-	name = strings.ToLower(strings.TrimSuffix(name, "."))
-	if slices.Contains(s.scenario.Hosts(), name) {
-		return name
-	}
-	return ""
+	return fault.Call{Point: p, Host: strings.ToLower(u.Hostname()), Path: u.Path}
 }

@@ -28,8 +28,8 @@ func (s *Server) serveLab(ln net.Listener) error {
 	}
 	h := s.scenario.Site(lab.New(lab.Options{Now: s.now, Secret: secret, Origin: origin, Drifted: s.drifted}))
 	s.serveBoth(ln, h, &tls.Config{NextProtos: []string{"h2", "http/1.1"}, GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
-		if host := s.ownHost(hello.ServerName); host != "" {
-			return s.ca.Leaf(host)
+		if s.dialer.Serves(hello.ServerName) {
+			return s.ca.Leaf(hello.ServerName)
 		}
 		return s.ca.Leaf(exits.LabHost)
 	}})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -233,13 +234,7 @@ func batch[In, Out any](items []In, do func(In) (Out, error)) (string, error) {
 		wg.Go(func() { out[i], errs[i] = do(item) })
 	}
 	wg.Wait()
-	failed := 0
-	for _, err := range errs {
-		if err != nil {
-			failed++
-		}
-	}
-	if failed == len(items) {
+	if !slices.Contains(errs, nil) {
 		return "", errors.Join(errs...)
 	}
 	b, err := json.MarshalIndent(out, "", "  ")

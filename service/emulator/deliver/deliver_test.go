@@ -278,7 +278,8 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 	r := receive(t)
 	var asked int
 	fault := Fault{Late: time.Minute, Copies: 2}
-	e := open(t, Config{Now: c.now, Fault: func(n int, _ Delivery) Fault {
+	e := open(t, Config{Now: c.now, Fault: func(d Delivery) Fault {
+		n := len(d.Attempts) + 1
 		asked = n
 		return fault
 	}})
@@ -299,7 +300,7 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 		t.Errorf("%d posts, want 2", len(r.all()))
 	}
 
-	lost := open(t, Config{Fault: func(int, Delivery) Fault { return Fault{Never: true} }})
+	lost := open(t, Config{Fault: func(Delivery) Fault { return Fault{Never: true} }})
 	lost.Start()
 	if err := lost.Add(Message{Snapshot: "sd_1", Kind: Notify, URL: r.URL}); err != nil {
 		t.Fatal(err)
@@ -311,7 +312,8 @@ func TestFaultsMakeADeliveryLateTwiceOrNever(t *testing.T) {
 		t.Error("a lost webhook arrived")
 	}
 
-	refused := open(t, Config{Schedule: []time.Duration{0}, Fault: func(n int, _ Delivery) Fault {
+	refused := open(t, Config{Schedule: []time.Duration{0}, Fault: func(d Delivery) Fault {
+		n := len(d.Attempts) + 1
 		return Fault{Status: map[int]int{1: 503}[n]}
 	}})
 	refused.Start()

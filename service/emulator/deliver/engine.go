@@ -41,17 +41,14 @@ func Schedule() []time.Duration {
 	return []time.Duration{5 * time.Second, 30 * time.Second, 2 * time.Minute, 10 * time.Minute, time.Hour}
 }
 
-// Source opens the records of a snapshot; part counts from 1, batch 0 is all of them.
-type Source func(snapshot, format string, batch, part int) (write func(io.Writer) error, err error)
-
 // Config is what an engine needs.
 type Config struct {
 	State *state.Dir
 	// Send does one POST without following redirects. It decides which receivers may
 	// be reached.
 	Send func(*http.Request) (*http.Response, error)
-	// Source gives the records of an endpoint delivery.
-	Source Source
+	// Source opens the records of a snapshot; part counts from 1, batch 0 is all of them.
+	Source func(snapshot, format string, batch, part int) (write func(io.Writer) error, err error)
 	// Now is the emulator's clock, for the schedule. Wall is the clock of signatures, which
 	// receivers compare with their own. Nil is time.Now.
 	Now, Wall func() time.Time
@@ -62,9 +59,8 @@ type Config struct {
 	Schedule []time.Duration
 	// AckTimeout is how long an attempt may make no progress; 0 is [AckTimeout].
 	AckTimeout time.Duration
-	// Fault is called before every attempt; n counts the attempts at the delivery from 1.
-	// Nil does nothing.
-	Fault func(n int, d Delivery) Fault
+	// Fault is called before every attempt. Nil does nothing.
+	Fault func(d Delivery) Fault
 	Log   *slog.Logger
 }
 

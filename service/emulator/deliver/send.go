@@ -79,7 +79,7 @@ func (e *Engine) begin(id string) (d *Delivery, fault Fault, ok bool) {
 	}
 	now := e.conf.Now().UTC()
 	if !delayed && e.conf.Fault != nil {
-		fault = e.conf.Fault(len(d.Attempts)+1, d.public())
+		fault = e.conf.Fault(d.public())
 		if fault.Late > 0 {
 			e.mu.Lock()
 			e.delayed[id] = fault
