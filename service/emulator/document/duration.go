@@ -1,10 +1,13 @@
 package document
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -13,48 +16,30 @@ const (
 	week = 7 * day
 )
 
+// durationParts are a sign, weeks, days, and what time.ParseDuration reads.
+var durationParts = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(-?)(?:([0-9.]+)w)?(?:([0-9.]+)d)?(.*)$`)
+})
+
 // ParseDuration reads what time.ParseDuration does, with days and weeks: "7d",
 // "1.5w", "1d12h", "-3d".
 func ParseDuration(s string) (time.Duration, error) {
-	bad := fmt.Errorf("%s is not a duration", Quote(s))
-	rest, negative := strings.CutPrefix(s, "-")
-	if rest == "" {
-		return 0, bad
+	m := durationParts().FindStringSubmatch(s)
+	if m == nil || m[0] == m[1] || strings.HasPrefix(m[4], "-") || strings.HasPrefix(m[4], "+") {
+		return 0, fmt.Errorf("%s is not a duration", Quote(s))
 	}
-	total := 0.0 // nanoseconds
-	for _, unit := range [...]struct {
-		letter string
-		length time.Duration
-	}{{"w", week}, {"d", day}} {
-		head, tail, found := strings.Cut(rest, unit.letter)
-		if !found {
-			continue
-		}
-		if strings.Trim(head, "0123456789.") != "" {
-			return 0, bad
-		}
-		n, err := strconv.ParseFloat(head, 64)
-		if err != nil {
-			return 0, bad
-		}
-		total += n * float64(unit.length)
-		rest = tail
+	weeks, errW := strconv.ParseFloat(cmp.Or(m[2], "0"), 64)
+	days, errD := strconv.ParseFloat(cmp.Or(m[3], "0"), 64)
+	rest, errR := time.ParseDuration(cmp.Or(m[4], "0"))
+	if errW != nil || errD != nil || errR != nil {
+		return 0, fmt.Errorf("%s is not a duration", Quote(s))
 	}
-	small := time.Duration(0)
-	if strings.HasPrefix(rest, "-") || strings.HasPrefix(rest, "+") {
-		return 0, bad // a sign stands in front of everything
-	}
-	if rest != "" {
-		var err error
-		if small, err = time.ParseDuration(rest); err != nil {
-			return 0, bad
-		}
-	}
-	if total > 0 && total+float64(small) >= math.MaxInt64 {
+	long := weeks*float64(week) + days*float64(day)
+	if long > 0 && long+float64(rest) >= math.MaxInt64 {
 		return 0, fmt.Errorf("%s is too long", Quote(s))
 	}
-	d := time.Duration(total) + small
-	if negative {
+	d := time.Duration(long) + rest
+	if m[1] != "" {
 		d = -d
 	}
 	return d, nil
