@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"net/url"
 
 	"zonedeck/service/emulator/exits"
 	"zonedeck/service/emulator/fault"
@@ -70,9 +71,6 @@ func (s *Server) drifted(r *http.Request) bool {
 	if !e.Active(fault.Target) {
 		return false
 	}
-	host := r.Host
-	if h, _, err := net.SplitHostPort(host); err == nil {
-		host = h
-	}
+	host := (&url.URL{Host: r.Host}).Hostname()
 	return e.Drifts(fault.Call{Host: host, Path: r.URL.Path, Method: r.Method})
 }

@@ -15,6 +15,7 @@ import (
 
 	"zonedeck/service/emulator/account"
 	"zonedeck/service/emulator/answer"
+	"zonedeck/service/emulator/document"
 	"zonedeck/service/emulator/meter"
 )
 
@@ -101,8 +102,9 @@ const maxSpan = 3 * 366 * 24 * time.Hour
 // span reads the two dates of a window; anything else is answered with 500, as the
 // public service does.
 func span(from, to string) (window, error) {
-	f, errF := parseDate(from)
-	t, errT := parseDate(to)
+	f, errF := document.ParseTime(from)
+	t, errT := document.ParseTime(to)
+	f, t = f.Truncate(24*time.Hour), t.Truncate(24*time.Hour)
 	if errF != nil || errT != nil || t.Before(f) || t.Sub(f) > maxSpan {
 		return window{}, &refusal{
 			http.StatusInternalServerError, basisText,
@@ -110,14 +112,6 @@ func span(from, to string) (window, error) {
 		}
 	}
 	return window{"custom", f, t}, nil
-}
-
-// parseDate reads a day, or the UTC day of a moment.
-func parseDate(v string) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339, v); err == nil {
-		return t.UTC().Truncate(24 * time.Hour), nil
-	}
-	return time.Parse(time.DateOnly, v)
 }
 
 // costAnswer is one window of GET /zone/cost. Requests are named by the product.

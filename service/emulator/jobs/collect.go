@@ -149,10 +149,7 @@ func (v *visit) record(r record) bool {
 
 // input is the input as a record shows it.
 func (v *visit) input() object {
-	fields, err := InputFields(v.job.spec.Dataset, v.job.spec.Discover)
-	if err != nil {
-		return nil
-	}
+	fields, _ := InputFields(v.job.spec.Dataset, v.job.spec.Discover) // as when the job was started
 	var o object
 	for _, f := range fields {
 		if raw, ok := v.in[f.Name]; ok {

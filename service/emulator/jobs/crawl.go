@@ -205,10 +205,7 @@ func pattern(s string) *regexp.Regexp {
 	if s == "" {
 		return nil
 	}
-	re, err := regexp.Compile(s)
-	if err != nil {
-		return nil
-	}
+	re, _ := regexp.Compile(s)
 	return re
 }
 

@@ -190,10 +190,7 @@ func (j *job) rows(format string, w *bufio.Writer) (row func(json.RawMessage) er
 // columns are those of a CSV: the fields that were asked for, dotted ones too, then those
 // of an error row.
 func (j *job) columns() []string {
-	d, err := Find(j.spec.Dataset)
-	if err != nil {
-		return nil
-	}
+	d, _ := Find(j.spec.Dataset) // as when the job was started
 	var columns []string
 	for _, f := range d.Columns(j.spec.Discover) {
 		if len(j.spec.Fields) == 0 || slices.Contains(j.spec.Fields, f.Name) {

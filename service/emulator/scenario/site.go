@@ -3,8 +3,8 @@ package scenario
 import (
 	"cmp"
 	"io"
-	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
@@ -33,10 +33,7 @@ func (s *Scenario) Site(next http.Handler) http.Handler {
 		hosts[t.Host] = append(hosts[t.Host], t)
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if h, _, err := net.SplitHostPort(host); err == nil {
-			host = h
-		}
+		host := (&url.URL{Host: r.Host}).Hostname()
 		pages, ok := hosts[strings.ToLower(strings.TrimSuffix(host, "."))]
 		if !ok {
 			next.ServeHTTP(w, r)
