@@ -285,10 +285,8 @@ func (s *Server) shutdown(ctx context.Context) error {
 	if s.index != nil {
 		s.index.Close()
 	}
-	if s.fetch != nil {
+	if s.fetch != nil { // and browsers
 		s.fetch.Close()
-	}
-	if s.browsers != nil {
 		errs = append(errs, s.browsers.Close())
 	}
 	if s.jobs != nil {

@@ -102,12 +102,10 @@ func add[In any](a *Agent, s *mcp.Server, t *mcp.Tool, do func(context.Context, 
 
 // slot waits for a place among the calls that run.
 func (a *Agent) slot(ctx context.Context) error {
-	t := time.NewTimer(callWait)
-	defer t.Stop()
 	select {
 	case a.calls <- struct{}{}:
 		return nil
-	case <-t.C:
+	case <-time.After(callWait):
 		return errors.New("too many tools are running, try again later")
 	case <-ctx.Done():
 		return ctx.Err()

@@ -99,13 +99,10 @@ func (c *Clock) Wait(ctx context.Context, until time.Time) error {
 		if left <= 0 {
 			return nil
 		}
-		t := time.NewTimer(left)
 		select {
-		case <-t.C:
+		case <-time.After(left):
 		case <-moved:
-			t.Stop()
 		case <-ctx.Done():
-			t.Stop()
 			return context.Cause(ctx)
 		}
 	}
@@ -117,10 +114,8 @@ func Pause(ctx context.Context, d time.Duration) error {
 	if d <= 0 {
 		return context.Cause(ctx)
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)

@@ -241,15 +241,12 @@ func (e *Engine) run() {
 			e.clean()
 			cleaned = now
 		}
-		t := time.NewTimer(e.sendDue())
 		select {
-		case <-t.C:
+		case <-time.After(e.sendDue()):
 		case <-e.wake:
 		case <-e.ctx.Done():
-			t.Stop()
 			return
 		}
-		t.Stop()
 	}
 }
 

@@ -188,9 +188,6 @@ func (p *Pool) makeRoom() {
 // Hold keeps a session's exit while a request or a tunnel uses it. The session's idle time
 // begins with the release.
 func (p *Pool) Hold(w Want) (release func()) {
-	if w.Session == "" {
-		return func() {}
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	e, known := p.sessions[sessionKey{w.Zone, w.Session}]

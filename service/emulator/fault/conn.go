@@ -2,11 +2,13 @@ package fault
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
+
+	"zonedeck/service/emulator/clock"
 )
 
 // Hijack takes over the connection and keeps the fault on it. The first write is the head
@@ -28,7 +30,7 @@ func (t *throttle) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (a Action) Conn(c net.Conn) net.Conn {
 	switch a.Kind {
 	case Cut, Reset, Dribble, Bandwidth:
-		return &conn{Conn: c, flow: a.flow(), closed: make(chan struct{})}
+		return new(newConn(c, a))
 	default:
 		return c
 	}
@@ -39,9 +41,15 @@ func (a Action) Conn(c net.Conn) net.Conn {
 type conn struct {
 	net.Conn
 	flow
-	head   bool // the next write passes
-	once   sync.Once
-	closed chan struct{}
+	head  bool            // the next write passes
+	ctx   context.Context // until Close, which ends a wait of Write as well
+	close context.CancelCauseFunc
+}
+
+func newConn(c net.Conn, a Action) conn {
+	out := conn{Conn: c, flow: a.flow()}
+	out.ctx, out.close = context.WithCancelCause(context.Background())
+	return out
 }
 
 func (c *conn) Write(p []byte) (int, error) {
@@ -63,23 +71,10 @@ func (c *conn) end() {
 	_ = c.Close() // the bytes before the end were written
 }
 
-func (c *conn) wait(d time.Duration) error {
-	if d <= 0 {
-		return nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return nil
-	case <-c.closed:
-		return net.ErrClosed
-	}
-}
+func (c *conn) wait(d time.Duration) error { return clock.Pause(c.ctx, d) }
 
-// Close ends a wait of Write as well.
 func (c *conn) Close() error {
-	c.once.Do(func() { close(c.closed) })
+	c.close(net.ErrClosed)
 	return c.Conn.Close()
 }
 
@@ -105,7 +100,7 @@ func (v Verdict) Conn(c net.Conn) net.Conn {
 			return c
 		}
 	}
-	return &targetConn{conn: conn{Conn: c, flow: v.Do.flow(), closed: make(chan struct{})}, delay: v.Delay}
+	return &targetConn{conn: newConn(c, v.Do), delay: v.Delay}
 }
 
 type targetConn struct {
