@@ -57,7 +57,7 @@ func TestAgentsReachTheLab(t *testing.T) {
 	}
 }
 
-func TestAnAgentWithoutAZoneIsTold(t *testing.T) {
+func TestAnAgentNeedsAZone(t *testing.T) {
 	g := start(t, Options{})
 	var names []string
 	for _, z := range g.account.Zones() {

@@ -220,7 +220,7 @@ func TestOnlyLoopbackAddressesAreTaken(t *testing.T) {
 	}
 }
 
-func TestTheNextPortIsTakenAndSaidWhen33335IsHeld(t *testing.T) {
+func TestTheProxyListensOnTheNextPortWhen33335IsTaken(t *testing.T) {
 	held, err := net.Listen("tcp", localPort(DefaultProxyPort))
 	if err == nil {
 		defer held.Close()
@@ -237,7 +237,7 @@ func TestTheNextPortIsTakenAndSaidWhen33335IsHeld(t *testing.T) {
 	}
 }
 
-func TestAnyPortIsTakenForTheRemoteBrowserAndSaidWhen9222IsHeld(t *testing.T) {
+func TestTheRemoteBrowserListensOnAnyPortWhen9222IsTaken(t *testing.T) {
 	held, err := net.Listen("tcp", localPort(DefaultCDPPort))
 	if err == nil {
 		defer held.Close()
@@ -300,7 +300,7 @@ func TestStateIsPrivateAndTheTemporaryOneGoes(t *testing.T) {
 	}
 }
 
-func TestCorruptStateIsKeptAsideAndSaid(t *testing.T) {
+func TestCorruptStateIsRenamedWithANote(t *testing.T) {
 	dir := t.TempDir()
 	for name, content := range map[string]string{"state.db": "not a database, and long enough to be seen as none", "ca.pem": "not a certificate"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {

@@ -224,7 +224,7 @@ func TestWhereAZoneSeemsToBe(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotThereSaysItsBasis(t *testing.T) {
+func TestUnknownPathsHaveABasis(t *testing.T) {
 	g := start(t, Options{})
 	for _, c := range []struct {
 		method, path string

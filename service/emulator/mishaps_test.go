@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestAPanicIsAnErrorAndABrokenHandshakeIsNone(t *testing.T) {
+func TestAPanicIsLoggedAsAnErrorAndABrokenHandshakeIsNot(t *testing.T) {
 	var out bytes.Buffer
 	l := log.New(mishaps{slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelError}))}, "", 0)
 	l.Printf("http: TLS handshake error from 127.0.0.1:1: EOF")

@@ -329,7 +329,7 @@ func TestReSignedZonesNeedTheCAAndHoldToTheAuthority(t *testing.T) {
 	}
 }
 
-func TestReSignedZonesTunnelWhatIsNotTLS(t *testing.T) {
+func TestReSignedZonesTunnelOtherProtocolsThanTLS(t *testing.T) {
 	g := start(t, Options{})
 	c := connect(t, g.r.Proxy, loginHeader("residential_demo", g.password("residential_demo")), "lab.test:80", nil)
 	if _, err := io.WriteString(c, "GET /ok HTTP/1.1\r\nHost: lab.test\r\nConnection: close\r\n\r\n"); err != nil {

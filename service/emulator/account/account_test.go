@@ -225,7 +225,7 @@ func TestPasswordsAreAddedAndRemovedAndNeverNone(t *testing.T) {
 	}
 }
 
-func TestAZoneThatIsNotReadableIsLeftOutAndSaid(t *testing.T) {
+func TestAnUnreadableZoneIsLeftOutWithANote(t *testing.T) {
 	s := folder(t)
 	err := s.Update(func(tx *state.Tx) error {
 		return keptZones.Put(tx, "w", record{Name: "w", Product: "isp", Settings: Settings{Passwords: []string{"p"}, DenyIPs: []string{"nonsense"}}})
@@ -272,7 +272,7 @@ func TestAnAccountWithoutKeysGetsADefaultKeyShownOnce(t *testing.T) {
 	}
 }
 
-func TestAChangeThatIsNotKeptIsNotMade(t *testing.T) {
+func TestAChangeThatCannotBeStoredIsNotMade(t *testing.T) {
 	s := folder(t)
 	a := open(t, s, scenario.Demo())
 	defer statetest.Refuse(t, s.Path("."), "zones")()

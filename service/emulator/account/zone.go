@@ -171,7 +171,7 @@ func (z Zone) Resigned() bool {
 	return !z.IdentityVerified && (z.Product == "residential" || z.Product == "unlocker")
 }
 
-// Settings are the zone's settings as they were when it was found.
+// Settings are the zone's settings at the moment when it was found.
 func (z Zone) Settings() Settings {
 	if z.rec == nil {
 		return Settings{}

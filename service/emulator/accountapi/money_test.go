@@ -139,7 +139,7 @@ func TestCostsAreExported(t *testing.T) {
 	g.expect(level.Finance, "POST /costs/export/json", `{"dimension":"zones","from":"soon","to":"2027-03-02"}`, 500, "")
 }
 
-// TestSmallCostsAddUp: what each day costs is less than what is shown, and counts all the same.
+// TestSmallCostsAddUp: the cost of each day rounds to nothing, and their sum does not.
 func TestSmallCostsAddUp(t *testing.T) {
 	g := start(t, false)
 	for day := range 10 {

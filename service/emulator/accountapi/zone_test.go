@@ -179,7 +179,7 @@ func TestALooseServiceLetsUnknownFieldsPassWithANote(t *testing.T) {
 	g.expect(level.Ops, "POST /zone", `{"zone":{"name":"y"},"plan":{"type":7}}`, 400, "plan.type must be a string")
 }
 
-func TestOnlyThoseWhoMaySeePasswordsDo(t *testing.T) {
+func TestPasswordsAreShownByLevel(t *testing.T) {
 	g := start(t, false)
 	for l, sees := range map[level.Level]bool{level.Admin: true, level.Ops: true, level.Limit: true, level.User: false, level.Finance: false} {
 		a := g.expect(l, "GET /zone?zone=isp_demo", "", 200, `"plan":{`)

@@ -101,7 +101,7 @@ type Config struct {
 	// AnyHost accepts every host name, for an emulator that listens to other machines. Web
 	// pages must still come from the same name.
 	AnyHost bool
-	// MaxSessions and IdleTimeout are the constants of these names where they are zero.
+	// MaxSessions and IdleTimeout default to the constants of these names.
 	MaxSessions int
 	IdleTimeout time.Duration
 	// Version is told to clients.

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// TestABodyThatDoesNotComeIsNotWaitedFor: the server itself reads what a handler left of
+// TestAMissingBodyIsNotWaitedFor: the server itself reads what a handler left of
 // a body, before it answers.
-func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
+func TestAMissingBodyIsNotWaitedFor(t *testing.T) {
 	const short = 50 * time.Millisecond
 	for name, handler := range map[string]http.HandlerFunc{
 		"left": func(w http.ResponseWriter, _ *http.Request) { Text(w, http.StatusUnauthorized, "test", "no") },
@@ -50,8 +50,8 @@ func TestABodyThatDoesNotComeIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// TestAHandlerAtWorkIsNotEndedByItsBodysDeadline: nothing is left of it at the body's end.
-func TestAHandlerAtWorkIsNotEndedByItsBodysDeadline(t *testing.T) {
+// TestTheDeadlineOfABodyDoesNotEndItsHandler: nothing is left of it at the body's end.
+func TestTheDeadlineOfABodyDoesNotEndItsHandler(t *testing.T) {
 	const short = 50 * time.Millisecond
 	srv := httptest.NewServer(boundBodies(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		b, _ := io.ReadAll(r.Body)

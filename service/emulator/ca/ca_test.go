@@ -126,7 +126,7 @@ func TestTheAuthorityIsMadeAtFirstStartAndKept(t *testing.T) {
 	}
 }
 
-func TestAnAuthorityThatCannotBeUsedIsReplacedAndSaid(t *testing.T) {
+func TestAnUnusableAuthorityIsReplacedWithANote(t *testing.T) {
 	dir := t.TempDir()
 	a, d := open(t, dir)
 	leaf, err := a.Leaf("example.com")

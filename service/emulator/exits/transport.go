@@ -139,7 +139,7 @@ func withoutSpaces(r *http.Request) *http.Request {
 	return r
 }
 
-// repeatable lets net/http repeat PUT and DELETE, too, after it lost a kept connection (RFC
+// repeatable also lets net/http repeat PUT and DELETE after it lost a kept connection (RFC
 // 9110 9.2.2). An empty Idempotency-Key asks for it, and is not sent.
 func repeatable(r *http.Request) *http.Request {
 	const key = "Idempotency-Key"

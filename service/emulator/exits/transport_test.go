@@ -190,8 +190,8 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func (zeros) Close() error               { return nil }
 
-// TestATargetAtWhichNothingMovesIsLeft, whichever side it is that waits.
-func TestATargetAtWhichNothingMovesIsLeft(t *testing.T) {
+// TestAStalledTargetTimesOut, whichever side it is that waits.
+func TestAStalledTargetTimesOut(t *testing.T) {
 	release := make(chan struct{})
 	silent := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_ = http.NewResponseController(w).EnableFullDuplex()

@@ -316,7 +316,7 @@ func TestAMistakeInARuleIsNamed(t *testing.T) {
 	}
 }
 
-func TestARuleIsShownAsItIsWritten(t *testing.T) {
+func TestARuleIsShownAsWritten(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row := rapid.SampledFrom(actions()).Draw(t, "action")
 		point, kind := rapid.SampledFrom(row.points).Draw(t, "point"), row.kind

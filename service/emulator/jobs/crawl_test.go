@@ -100,7 +100,7 @@ func TestACrawlOfASiteWithoutAnEndEnds(t *testing.T) {
 	}
 }
 
-func TestASiteOfLongAddressesIsNotHeldInMemory(t *testing.T) {
+func TestTheAddressesOfASiteAreBounded(t *testing.T) {
 	f := &frontier{host: "x.test", seen: map[string]bool{}}
 	add := func(path string) { f.add(&url.URL{Scheme: "http", Host: "x.test", Path: path}, 1) }
 	add("/" + strings.Repeat("a", maxURLBytes))
@@ -126,7 +126,7 @@ func TestASiteOfLongAddressesIsNotHeldInMemory(t *testing.T) {
 	}
 }
 
-func TestASiteWhoseRobotsCannotBeServedIsNotCrawled(t *testing.T) {
+func TestASiteThatFailsToServeItsRobotsIsNotCrawled(t *testing.T) {
 	e, err := Open(context.Background(), Config{State: statetest.Open(t, ""), Now: time.Now, Log: slog.New(slog.DiscardHandler), Fetch: func(_ context.Context, r Request) (Page, error) {
 		if strings.HasSuffix(r.URL, "/robots.txt") {
 			return Page{URL: r.URL, Status: 503}, nil

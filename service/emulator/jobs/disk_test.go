@@ -107,7 +107,7 @@ func TestManyInputsKeepTheirOrder(t *testing.T) {
 	}
 }
 
-func TestASnapshotOfRecordsThatWereThereIsNotRunAgain(t *testing.T) {
+func TestAKeptSnapshotIsNotRerun(t *testing.T) {
 	e := open(t, statetest.Open(t, ""), &site{})
 	kept, err := e.Keep(Spec{Dataset: "gd_pages", Inputs: []json.RawMessage{json.RawMessage(`{"filter":{}}`)}}, []json.RawMessage{json.RawMessage(`{"url":"http://x.test/"}`)})
 	if err != nil {

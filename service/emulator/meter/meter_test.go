@@ -251,7 +251,7 @@ func TestANilMeterRecordsNothing(t *testing.T) {
 	}
 }
 
-func TestADayThatCannotBeReadIsLeftOutAndSaid(t *testing.T) {
+func TestAnUnreadableDayIsLeftOutWithANote(t *testing.T) {
 	s, err := state.Open("", func() time.Time { return noon })
 	if err != nil {
 		t.Fatal(err)

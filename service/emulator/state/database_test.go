@@ -171,7 +171,7 @@ func TestWhatIsErasedIsInNoFile(t *testing.T) {
 	}
 }
 
-func TestADamagedDatabaseIsPutAsideAndSaid(t *testing.T) {
+func TestADamagedDatabaseIsRenamedWithANote(t *testing.T) {
 	for name, damage := range map[string]func([]byte) []byte{
 		"not a database": func([]byte) []byte { return []byte("not a database, and long enough to be seen as none") },
 		"a page of values": func(b []byte) []byte {
@@ -209,7 +209,7 @@ func TestADamagedDatabaseIsPutAsideAndSaid(t *testing.T) {
 	}
 }
 
-func TestADatabaseOfANewerVersionIsNotCutShort(t *testing.T) {
+func TestADatabaseOfANewerVersionIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	d := open(t, dir)
 	if err := errors.Join(d.db.exec(fmt.Sprintf("PRAGMA user_version = %d", version+1)), d.Close()); err != nil {
@@ -223,7 +223,7 @@ func TestADatabaseOfANewerVersionIsNotCutShort(t *testing.T) {
 	}
 }
 
-func TestARowThatCannotBeReadIsLeftOutAndSaid(t *testing.T) {
+func TestAnUnreadableRowIsLeftOutWithANote(t *testing.T) {
 	d := open(t, t.TempDir())
 	put(t, d, "a", "1")
 	put(t, d, "b", "2")

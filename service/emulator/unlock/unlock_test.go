@@ -236,7 +236,7 @@ func FuzzSolve(f *testing.F) {
 			if calls++; r.URL.Host != "lab.test" || calls > 2 {
 				t.Errorf("call %d to %s", calls, r.URL)
 			}
-			// The work itself is not what is looked at.
+			// The work itself is not tested here.
 			if strings.Contains(string(puzzle), "difficulty") && calls == 1 {
 				cancel()
 			}

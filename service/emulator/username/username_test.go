@@ -85,7 +85,7 @@ func TestParseWithKnownZones(t *testing.T) {
 	}
 }
 
-// FuzzParse: what is accepted can be put together again to what was read.
+// FuzzParse: an accepted name can be put together again from its parts.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{
 		"brd-customer-hl_1-zone-z", "brd-customer-hl_1-zone-a-b-country-us-session-x-const", "brd-customer-hl_1-zone-z-ip-1.2.3.4-direct",
