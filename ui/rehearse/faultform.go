@@ -80,7 +80,7 @@ func faultFields(d Deps) []widget.Field {
 		{Name: "zone", Label: "Zone", Kind: widget.FieldPick, Options: zones, Value: everyZone, Free: true},
 		{Name: "host", Label: "Host", Placeholder: "of the target or webhook; * is any text"},
 		{Name: "path", Label: "Path", Placeholder: "* is any text"},
-		{Name: "dataset", Label: "Data set", Placeholder: "such as gd_products"},
+		{Name: "dataset", Label: "Dataset", Placeholder: "such as gd_products"},
 		{Name: fieldCalls, Label: "Which calls", Placeholder: "all; or from=3 times=5 probability=0.3", Help: strings.Join(callFields(), ", ") + ", as in from=3 times=5", Check: checkCalls},
 	}
 }

@@ -172,7 +172,7 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 	flow(t, e, 120, 40, "add a fault", func(s *uitest.Screen) {
 		s.Expect("›Common", "(•) target", "Status", "Accepted")
 		s.Press("tab", "left", "left") // from target to the API
-		s.Expect("(•) api", "Data set")
+		s.Expect("(•) api", "Dataset")
 		s.Press("tab", "enter")
 		s.Type("cut")
 		s.Press("enter")
@@ -215,7 +215,7 @@ func TestFieldsThatAPointDoesNotKnowAreNotSent(t *testing.T) {
 		s.Type("reset connections") // the proxy's, with a probability
 		s.Press("enter", "tab", "right", "right")
 		s.Expect("(•) webhook", "late  the webhook waits")
-		s.ExpectNot("Zone", "Data set")
+		s.ExpectNot("Zone", "Dataset")
 		s.Press("ctrl+s")
 		s.Expect("is set at the webhook")
 		if r := e.last(t); r.Action != "late" || r.Fields["zone"] != "" || r.Fields["probability"] != "0.3" {

@@ -7,8 +7,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// Wrapped breaks text, which may be remote, into lines of at most w cells (at least 8), all in
-// one ink. Line breaks of the text stay.
+// Wrapped breaks text, which may be remote, into lines of at most w cells (at least 8),
+// all in one ink. Line breaks of the text stay.
 func Wrapped(ink kit.Ink, words string, w int) []string {
 	out := text.Wrap(text.CleanLines(words), max(w, 8))
 	for i := range out {
@@ -18,7 +18,8 @@ func Wrapped(ink kit.Ink, words string, w int) []string {
 }
 
 // Hung puts head, which may be styled, before the first line of a text and indents the
-// others by its width. All lines together are w cells wide.
+// others by its width. A line has at most w cells, its head included, but room for at
+// least 8 after the head.
 func Hung(head string, ink kit.Ink, words string, w int) []string {
 	width := text.Width(head)
 	out := text.Wrap(text.Clean(words), max(w-width, 8))
