@@ -315,6 +315,7 @@ func (f *Form) edit() tea.Cmd {
 	switch fd.Kind {
 	case FieldText:
 		f.editing = true
+		styleInput(&fd.input, f.theme)
 		fd.input.CursorEnd()
 		return fd.input.Focus()
 	case FieldArea:
@@ -322,6 +323,7 @@ func (f *Form) edit() tea.Cmd {
 		return fd.area.Focus()
 	case FieldPick:
 		f.editing = true
+		styleInput(&fd.list.input, f.theme)
 		fd.list.input.SetValue("")
 		fd.list.filter()
 		fd.list.selectValue(fd.Value)

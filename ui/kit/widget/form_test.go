@@ -7,6 +7,7 @@ import (
 
 	"zonedeck/ui/uitest"
 
+	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
@@ -315,5 +316,21 @@ func TestAMenuIsWideEnoughForItsReasons(t *testing.T) {
 	w, h := open.Overlay.Size(80, 24)
 	if got := uitest.Plain(open.Overlay.Render(w, h)); !strings.Contains(got, "fingerprint  (there is none)") {
 		t.Errorf("drawn as %q", got)
+	}
+}
+
+func TestTypedTextFollowsTheTheme(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	f := NewForm(th, Field{Name: "url"}, Field{Name: "zone", Kind: FieldPick})
+	find := NewTableFind(th)
+	th.Set(false, false) // the terminal reports a light background
+	f.FocusOn("url", true)
+	f.FocusOn("zone", true)
+	find.Update(&Table{}, findOpen)
+	want := th.Text.Style().GetForeground()
+	for name, in := range map[string]textinput.Model{"a text": f.fields[0].input, "a pick": f.fields[1].list.input, "a search": find.input} {
+		if got := in.Styles().Focused.Text.GetForeground(); got != want {
+			t.Errorf("%s is typed in %v, want %v", name, got, want)
+		}
 	}
 }

@@ -24,6 +24,8 @@ func NewInput(t *kit.Theme) textinput.Model {
 	return in
 }
 
+// styleInput gives an editor the theme as it is now: it may have changed since the
+// editor was made.
 func styleInput(in *textinput.Model, t *kit.Theme) {
 	s := textinput.StyleState{Text: t.Text.Style(), Placeholder: t.Placeholder.Style(), Suggestion: t.Muted.Style(), Prompt: t.KeyHint.Style()}
 	styles := textinput.Styles{Focused: s, Blurred: s}
