@@ -119,9 +119,6 @@ func newArea(spec Field) textarea.Model {
 	a.MaxHeight = 0
 	a.Placeholder = spec.Placeholder
 	a.KeyMap.Paste = key.NewBinding(key.WithDisabled())
-	styles := a.Styles()
-	styles.Cursor.Blink = false
-	a.SetStyles(styles)
 	a.SetHeight(max(spec.Rows, 2))
 	a.SetValue(spec.Value)
 	return a
@@ -320,6 +317,7 @@ func (f *Form) edit() tea.Cmd {
 		return fd.input.Focus()
 	case FieldArea:
 		f.editing = true
+		styleArea(&fd.area, f.theme)
 		return fd.area.Focus()
 	case FieldPick:
 		f.editing = true

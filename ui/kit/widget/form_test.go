@@ -9,6 +9,7 @@ import (
 
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
+	"charm.land/lipgloss/v2"
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -321,16 +322,21 @@ func TestAMenuIsWideEnoughForItsReasons(t *testing.T) {
 
 func TestTypedTextFollowsTheTheme(t *testing.T) {
 	th := kit.NewTheme(true, false)
-	f := NewForm(th, Field{Name: "url"}, Field{Name: "zone", Kind: FieldPick})
+	f := NewForm(th, Field{Name: "url"}, Field{Name: "zone", Kind: FieldPick}, Field{Name: "rows", Kind: FieldArea})
 	find := NewTableFind(th)
 	th.Set(false, false) // the terminal reports a light background
 	f.FocusOn("url", true)
 	f.FocusOn("zone", true)
+	f.FocusOn("rows", true)
 	find.Update(&Table{}, findOpen)
 	want := th.Text.Style().GetForeground()
 	for name, in := range map[string]textinput.Model{"a text": f.fields[0].input, "a pick": f.fields[1].list.input, "a search": find.input} {
 		if got := in.Styles().Focused.Text.GetForeground(); got != want {
 			t.Errorf("%s is typed in %v, want %v", name, got, want)
 		}
+	}
+	line := f.fields[2].area.Styles().Focused.CursorLine
+	if _, plain := line.GetBackground().(lipgloss.NoColor); line.GetForeground() != want || !plain {
+		t.Errorf("a line of an area is typed in %v on %v", line.GetForeground(), line.GetBackground())
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
 	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 
@@ -32,6 +33,14 @@ func styleInput(in *textinput.Model, t *kit.Theme) {
 	styles.Cursor.Color = t.Accent.Style().GetForeground()
 	styles.Cursor.Blink = false
 	in.SetStyles(styles)
+}
+
+// styleArea does the same for an editor of several lines.
+func styleArea(a *textarea.Model, t *kit.Theme) {
+	s := textarea.StyleState{Text: t.Text.Style(), CursorLine: t.Text.Style(), Placeholder: t.Placeholder.Style(), Selection: t.Selected.Style()}
+	styles := textarea.Styles{Focused: s, Blurred: s}
+	styles.Cursor.Color = t.Accent.Style().GetForeground()
+	a.SetStyles(styles)
 }
 
 // UpdateInput passes a message to an editor, without invisible characters.
