@@ -235,7 +235,7 @@ func TestAWrongTokenAndADeadEmulatorAreReported(t *testing.T) {
 	}))
 	defer strange.Close()
 	if _, err := client(rehearsal.Place{URL: strange.URL}).Time(t.Context()); err == nil {
-		t.Error("what is no JSON was taken")
+		t.Error("what is not JSON was taken")
 	}
 	if err := client(rehearsal.Place{URL: strange.URL}).Follow(t.Context(), 0, func(rehearsal.Request, uint64) error { return nil }); !errors.Is(err, rehearsal.ErrNoAnswer) {
 		t.Errorf("an endless line: %v", err)

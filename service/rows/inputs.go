@@ -300,7 +300,8 @@ func (in *inputReader) ndjson(br *bufio.Reader) error {
 func (in *inputReader) json(br *bufio.Reader) error {
 	m := &meter{r: br, left: maxInputRow, over: errLongRow}
 	dec := json.NewDecoder(m)
-	if err := openArray(dec); err != nil {
+	wrapped, err := openArray(dec)
+	if err != nil {
 		return err
 	}
 	for row := 1; dec.More(); row++ {
@@ -317,28 +318,35 @@ func (in *inputReader) json(br *bufio.Reader) error {
 	if _, err := dec.Token(); err != nil {
 		return fmt.Errorf("the end of the array: %w", jsonFault(err))
 	}
+	if wrapped { // what else the object holds is not an input
+		return nil
+	}
+	m.left = maxInputRow
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("more follows the array; put all inputs into one array")
+	}
 	return nil
 }
 
-// openArray reads up to the first element.
-func openArray(dec *json.Decoder) error {
+// openArray reads up to the first element. wrapped says that the array is in an object.
+func openArray(dec *json.Decoder) (wrapped bool, err error) {
 	const expected = `expected an array of objects with a "url", like [{"url": "https://example.com/page"}]`
 	tok, err := dec.Token()
 	if err != nil {
-		return fmt.Errorf("%w; %s", jsonFault(err), expected)
+		return false, fmt.Errorf("%w; %s", jsonFault(err), expected)
 	}
-	if tok == json.Delim('{') {
+	if wrapped = tok == json.Delim('{'); wrapped {
 		if name, err := dec.Token(); err != nil || name != "input" {
-			return errors.New(expected)
+			return false, errors.New(expected)
 		}
 		if tok, err = dec.Token(); err != nil {
-			return fmt.Errorf("%w; %s", jsonFault(err), expected)
+			return false, fmt.Errorf("%w; %s", jsonFault(err), expected)
 		}
 	}
 	if tok != json.Delim('[') {
-		return errors.New(expected)
+		return false, errors.New(expected)
 	}
-	return nil
+	return wrapped, nil
 }
 
 // jsonFault says in plain words that the text ended early. A reader's error that
@@ -358,7 +366,7 @@ func (in *inputReader) value(row int, raw []byte) error {
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil {
-		return in.reject(row, "%s is no JSON object with a url (%v)", Quote(string(raw)), jsonFault(err))
+		return in.reject(row, "%s is not a JSON object with a url (%v)", Quote(string(raw)), jsonFault(err))
 	}
 	if raw, ok := object["url"]; ok && json.Unmarshal(raw, &address) != nil {
 		return in.reject(row, "url is %s; expected a text", cut(string(raw), 60))

@@ -64,9 +64,11 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "JSON rows that are wrong", text: `[1, null, {"n":1}, {"url":5}, {"url":"x"}, [], {"url":"http://lab.test/1"}]`,
 			want:     []row{{URL: "http://lab.test/1", Row: 7}},
-			problems: []string{"1: no JSON object", "2: no url", "3: no url", "4: url is 5", "5: absolute", "6: no JSON object"},
+			problems: []string{"1: not a JSON object", "2: no url", "3: no url", "4: url is 5", "5: absolute", "6: not a JSON object"},
 		},
 		{name: "JSON that ends early", text: `[{"url":"http://lab.test/1"}, {"url":`, want: one, err: "record 2: it ends early"},
+		{name: "JSON with a second array", text: `[{"url":"http://lab.test/1"}] [{"url":"http://lab.test/2"}]`, want: one, err: "more follows the array"},
+		{name: "JSON with a rest", text: `["http://lab.test/1"] ]`, want: one, err: "more follows the array"},
 		{name: "JSON without its end", text: `[{"url":"http://lab.test/1"}`, want: one, err: "ends early"},
 		{name: "JSON that is broken", text: `[{"url":"http://lab.test/1"}, nope]`, want: one, err: "record 2"},
 		{name: "JSON other than an array", kind: "json", text: `{"url":"http://lab.test/1"}`, err: "expected an array"},
@@ -79,7 +81,7 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "NDJSON", text: "{\"url\":\"http://lab.test/1\"}\r\n\n{\"url\":\"http://lab.test/2\",\"a\":null}\nnope\n",
 			want:     []row{{URL: "http://lab.test/1", Row: 1}, {URL: "http://lab.test/2", Extra: map[string]string{"a": "null"}, Row: 3}},
-			problems: []string{"4: no JSON object"},
+			problems: []string{"4: not a JSON object"},
 		},
 		{name: "jsonl by its name", kind: "JSONL", text: `"http://lab.test/1"`, want: one},
 		{name: "a text file of addresses", kind: "txt", text: "http://lab.test/1", want: one},
