@@ -50,8 +50,8 @@ func (l *Ledger) releaseOwner() {
 	if l.owner == nil {
 		return
 	}
+	_ = l.owner.Close() // first: an open file cannot be removed everywhere
 	_ = os.Remove(l.owner.Path())
-	_ = l.owner.Close()
 	l.owner = nil
 }
 
