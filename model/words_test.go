@@ -59,3 +59,13 @@ func TestTheLengthOfAnAddressIsBounded(t *testing.T) {
 		}
 	}
 }
+
+func TestALoginThatIsTooLongToBeReadBackSaysSo(t *testing.T) {
+	c := Credential{Prefix: "brd", Account: "hl_1", Zone: "a", Params: []Param{{Name: "asn", Value: strings.Repeat("9", maxUsername)}}}
+	if _, err := c.Username(); err != nil {
+		t.Fatal(err)
+	}
+	if notes := c.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "could not read this username back") {
+		t.Errorf("%q", notes)
+	}
+}

@@ -410,8 +410,8 @@ func TestTheLedgerKeepsTheStatusOfTheAnswer(t *testing.T) {
 	for _, status := range []int{201, 400, 503} {
 		cl, _ := script(t, text(status, `{"snapshot_id":"sd_1"}`))
 		job, err := cl.Trigger(t.Context(), trigger("http://lab.test/1"))
-		if err != nil || job.Status != status {
-			t.Errorf("%d: the job says %d, %v", status, job.Status, err)
+		if err != nil || job.Status != status || job.Accepted.IsZero() != (status != 201) {
+			t.Errorf("%d: the job says %d, accepted %v, %v", status, job.Status, job.Accepted, err)
 		}
 	}
 }
