@@ -275,3 +275,18 @@ func TestASecretIsMaskedHoweverItIsPrinted(t *testing.T) {
 		}
 	}
 }
+
+func TestTheFolderOfSecretsIsPrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are not kept on Windows")
+	}
+	dir := filepath.Join(t.TempDir(), "secrets")
+	if err := NewResolver(ResolverOptions{SecretsDir: dir}).Store(t.Context(), "file:a", NewSecret(sample)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]os.FileMode{dir: 0o700, dir + ".key": 0o600, filepath.Join(dir, "a.age"): 0o600} {
+		if at, err := os.Stat(path); err != nil || at.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, at, err)
+		}
+	}
+}

@@ -69,3 +69,19 @@ func TestALoginThatIsTooLongToBeReadBackSaysSo(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 }
+
+func TestAFewOfTheMissingFieldsAreEvidence(t *testing.T) {
+	for n, want := range map[int]int{20: 20, 21: 20} {
+		missing := make([]string, n)
+		o := Outcome{Via: ViaAPI, ServiceStatus: 200, TargetStatus: 200, BodyHead: []byte("x"), BodySize: 1, RequiredFields: missing, MissingFields: missing}
+		got := 0
+		for _, e := range Diagnose(o).Evidence {
+			if strings.HasPrefix(e.Text, "required field") {
+				got++
+			}
+		}
+		if got != want {
+			t.Errorf("%d missing fields are %d pieces of evidence", n, got)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -82,5 +83,25 @@ func TestAPlaceThatCannotBeWrittenIsAnError(t *testing.T) {
 	}
 	if _, err := Lock(t.Context(), file); err == nil || errors.Is(err, ErrLocked) || !strings.HasPrefix(err.Error(), "locking "+file) {
 		t.Errorf("a lock that is a folder: %v", err)
+	}
+}
+
+func TestNewFoldersArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("modes are not kept on Windows")
+	}
+	dir := t.TempDir()
+	if err := Write(filepath.Join(dir, "written", "f.toml"), []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	unlock, err := Lock(t.Context(), filepath.Join(dir, "locked", "f.toml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	unlock()
+	for path, want := range map[string]os.FileMode{"written": 0o700, "locked": 0o700, "written/f.toml": 0o600, "locked/f.toml.lock": 0o600} {
+		if at, err := os.Stat(filepath.Join(dir, path)); err != nil || at.Mode().Perm() != want {
+			t.Errorf("%s: %v, %v", path, at, err)
+		}
 	}
 }

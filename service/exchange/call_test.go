@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -223,5 +224,17 @@ func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
 	got := Receive(s, strings.NewReader("efgh"), nil)
 	if got.Ref.Size != 4 || !got.Ref.Cut || got.Err != nil || len(got.Notes) != 1 || !strings.Contains(got.Notes[0].Text, "could not be kept on disk and was cut at 4 bytes") {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheFolderOfBodiesIsPrivate(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "bodies")
+	got := Receive(Bodies{Dir: dir, Memory: 1}.Sink("a"), strings.NewReader("abcd"), nil)
+	at, err := os.Stat(dir)
+	if err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 || got.Ref.File == "" {
+		t.Errorf("%v, %v", at, err)
+	}
+	if file, err := os.Stat(got.Ref.File); err != nil || runtime.GOOS != "windows" && file.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", file, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -170,6 +171,13 @@ func TestWhereADownloadCannotGo(t *testing.T) {
 	}
 	if asked.Load() != 0 {
 		t.Errorf("%d calls", asked.Load())
+	}
+	cl.cfg.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
+	if _, err := cl.Download(t.Context(), "job-1", "", "", nil); err != nil {
+		t.Error(err)
+	}
+	if at, err := os.Stat(cl.cfg.DownloadsDir); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 {
+		t.Errorf("%v, %v", at.Mode(), err)
 	}
 }
 

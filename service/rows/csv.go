@@ -43,16 +43,13 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		row := 0
-		if len(cells) > 0 {
-			row, _ = r.FieldPos(0)
-		}
 		if fault, err := rowFault(err); err != nil {
 			return err
 		} else if fault != nil {
 			in.problem(fault.StartLine, false, "%v; expected CSV", fault.Err)
 			continue
 		}
+		row, _ := r.FieldPos(0)
 		if err := in.cells(row, header, at, cells); err != nil {
 			return err
 		}

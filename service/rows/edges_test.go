@@ -161,3 +161,11 @@ func TestTheFormatOfRecordsIsNamedOrSeen(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+func TestNamesOfColumnsAreTrimmed(t *testing.T) {
+	got, problems, err := ReadInputs(strings.NewReader(" url , n ,\tm\nhttp://lab.test/1,1,2\n"), InputCSV)
+	want := []model.JobInput{{URL: "http://lab.test/1", Extra: map[string]string{"n": `"1"`, "m": `"2"`}, Row: 2}}
+	if err != nil || len(problems) != 0 || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %+v, %v", got, problems, err)
+	}
+}

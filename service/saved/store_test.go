@@ -384,3 +384,18 @@ func TestTheEdgesOfTimeoutAndRetries(t *testing.T) {
 		t.Errorf("%v, %v", r.Timeout, err)
 	}
 }
+
+func TestAListIsInTheOrderOfTheAlphabet(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b", "C", "A", "d"} {
+		write(t, dir, name+".toml", "zone = \"z\"\n")
+	}
+	list, err := New(dir).List(t.Context())
+	var names []string
+	for _, e := range list {
+		names = append(names, e.Name)
+	}
+	if want := []string{"A", "b", "C", "d"}; err != nil || !reflect.DeepEqual(names, want) {
+		t.Errorf("%v, %v", names, err)
+	}
+}
