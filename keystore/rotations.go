@@ -132,9 +132,7 @@ func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 		} else if running {
 			return ErrRotationNow
 		}
-		if path, err := r.file(p.ID); err != nil {
-			return err
-		} else if _, err := os.Lstat(path); err == nil {
+		if _, err := r.Get(p.ID); !errors.Is(err, ErrNoRotation) {
 			return fmt.Errorf("%w: it was begun in this very second", ErrRotationNow)
 		}
 		return r.write(p)
