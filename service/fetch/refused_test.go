@@ -183,3 +183,11 @@ func TestThePageOfTheJSONFormMayComeWithoutHeaders(t *testing.T) {
 		t.Errorf("%d %s %q, %v", res.Status, res.ContentType, res.Body.Bytes, err)
 	}
 }
+
+func TestWithoutALogAFullDiskChangesNothing(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
+	c := newFetcher(t, p, func(c *Config) { c.Journal = fullDisk{} })
+	if res, err := c.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil); err != nil || !res.Diagnosis.OK() {
+		t.Errorf("%+v, %v", res.Diagnosis, err)
+	}
+}
