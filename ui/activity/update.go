@@ -121,7 +121,7 @@ func (m *Model) open() tea.Cmd {
 	}
 	switch a.Kind {
 	case model.ActivityFetch:
-		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: a.Ref})
+		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: a.Ref, Profile: a.Profile})
 	case model.ActivityJob:
 		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: a.Ref})
 	case model.ActivityKey:

@@ -67,6 +67,9 @@ type draft struct {
 	Method, Headers, Body       string
 	Required                    string // one selector or path per line
 	Country, Session, Timeout   string
+	// Profile is the one that the request was sent with, if it is not the one in use.
+	// It is no field: the operator is asked before the request is sent with another.
+	Profile string
 }
 
 // masked replaces a credential header's value in the journal.
@@ -103,11 +106,21 @@ func draftOf(r model.FetchRequest) draft {
 	return d
 }
 
-// draftOfResult is the form for a result's request, with the key that was used.
-func draftOfResult(res model.FetchResult) draft {
-	d := draftOf(res.Request)
-	d.Key = cmp.Or(d.Key, res.KeyName)
+// draftOfShown is the form for the request of the result on screen, with the key that
+// was used. The key of another profile is left out: its value must not reach this one's
+// service.
+func (m *Model) draftOfShown() draft {
+	d := draftOf(m.result.res.Request)
+	d.Key, d.Profile = cmp.Or(d.Key, m.result.res.KeyName), m.result.profile
+	if d.Profile != "" {
+		d.Key = m.session.Key.Name
+	}
 	return d
+}
+
+// foreign reports whether a profile is known not to be the one in use.
+func (m *Model) foreign(profile string) bool {
+	return profile != "" && m.session.ProfileName != "" && profile != m.session.ProfileName
 }
 
 // extended reports whether a folded field is in use.

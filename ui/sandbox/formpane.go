@@ -32,6 +32,8 @@ type formPane struct {
 	// error.
 	tried  bool
 	before []draft // earlier contents of the form, oldest first, for undo
+	// profile is draft.Profile.
+	profile string
 }
 
 // maxUndo is how many earlier contents undo can restore.
@@ -80,6 +82,7 @@ func (p *formPane) draft() draft {
 		Zone: v(fieldZone), URL: v(fieldURL), Via: v(fieldVia), Format: v(fieldFormat), Key: v(fieldKey),
 		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody), Required: v(fieldRequired),
 		Country: v(fieldCountry), Session: v(fieldSession), Timeout: v(fieldTimeout),
+		Profile: p.profile,
 	}
 }
 
@@ -100,6 +103,7 @@ func (p *formPane) fill(d draft) {
 	} {
 		p.form.SetValue(string(f), v)
 	}
+	p.profile = d.Profile
 	if d.extended() {
 		p.unfold()
 	}

@@ -182,6 +182,65 @@ func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 	})
 }
 
+func TestSendingAFetchOfAnotherProfileAsksAndNamesBoth(t *testing.T) {
+	for name, c := range map[string]struct {
+		via  model.Via
+		ways []string // that the question names
+	}{
+		"by API":   {model.ViaAPI, []string{"uses key batch-user", "sent to http://127.0.0.1:8080"}},
+		"natively": {model.ViaNative, []string{"password of zone", "sent to 127.0.0.1:33335"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, 120, 40)
+				res := captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: c.via, Retries: -1})
+				res.KeyName = "finance-review" // it is in the inventory, which all profiles share
+				b.svc.kept["f_2"] = res
+				b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
+				b.Expect("Response of profile acme", "Request of profile acme", "! a request of profile acme")
+				for _, key := range []string{"ctrl+j", "s"} {
+					b.Press(key)
+					b.Expect("Send it with another profile?", "was sent with profile acme", "With profile local it uses ")
+					b.Expect(c.ways...)
+					b.Press("enter")
+				}
+				b.After(10 * time.Second)
+				if n := len(b.svc.requests()); n != 0 {
+					t.Fatalf("%d requests went out without a yes", n)
+				}
+				b.Press("ctrl+j", "y")
+				sent := b.svc.requests()
+				if len(sent) != 1 || sent[0].Key == "finance-review" {
+					t.Fatalf("sent %+v, want one request, without the key of the other profile", sent)
+				}
+				b.ExpectNot("of profile acme")
+				b.Press("ctrl+j")
+				if n := len(b.svc.requests()); n != 2 {
+					t.Errorf("%d requests: the form is this profile's own after the yes", n)
+				}
+			})
+		})
+	}
+}
+
+func TestUndoRestoresWhoseRequestTheFormHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaAPI, Retries: -1})
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "acme"}})
+		b.Press("U")
+		b.ExpectNot("Request of profile acme")
+		b.Press("o")
+		b.Expect("Request of profile acme")
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2", Profile: "local"}})
+		b.ExpectNot("of profile")
+		b.Press("ctrl+j")
+		if n := len(b.svc.requests()); n != 1 {
+			t.Errorf("%d requests: a fetch of the profile in use is sent without a question", n)
+		}
+	})
+}
+
 func TestHistoryIsThatOfTheProfileInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

@@ -55,9 +55,11 @@ const (
 type resultPane struct {
 	res    model.FetchResult
 	origin origin
-	tab    resultTab
-	body   *body.View
-	page   widget.Scroll // of a page that is not the body
+	// profile is the one that the result was sent with, if it is not the one in use.
+	profile string
+	tab     resultTab
+	body    *body.View
+	page    widget.Scroll // of a page that is not the body
 	// mark is the index of the evidence shown last.
 	mark int
 	// trouble says why a request has no result: cancelled, refused, not found.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -56,14 +58,42 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		m.focus(paneForm)
 		return kit.Warn("Not sent: " + m.form.wire.Problem)
 	}
-	if p, doubt := first(m.form.problems, ask); doubt && !sure {
-		return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-			Title: "Send it anyway?",
-			Body:  p.Text + "\n\nThe request is sent unchanged and counts like any other.",
-			Yes:   "send it", View: kit.Sandbox, Intent: sendSure{pause: pause},
-		})
+	if spec, doubt := m.doubts(); doubt && !sure {
+		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure{pause: pause}
+		return widget.Confirm(m.deps.Theme, spec)
 	}
+	m.form.profile = ""
 	return m.send(m.form.request, pause)
+}
+
+// doubts is what the operator is asked before the form is sent, if there is something
+// to ask: whether a request of another profile is meant for this one, and whether it is
+// to be sent although it will fail.
+func (m *Model) doubts() (widget.ConfirmSpec, bool) {
+	spec := widget.ConfirmSpec{Title: "Send it anyway?"}
+	var body []string
+	if from := m.form.profile; from != "" {
+		spec.Title = "Send it with another profile?"
+		body = append(body, fmt.Sprintf("This request was sent with profile %s.\nWith profile %s it uses %s", from, m.session.ProfileName, m.way()))
+	}
+	if p, doubt := first(m.form.problems, ask); doubt {
+		body = append(body, p.Text)
+	}
+	if len(body) == 0 {
+		return spec, false
+	}
+	spec.Body = strings.Join(append(body, "The request is sent unchanged and counts like any other."), "\n\n")
+	return spec, true
+}
+
+// way says which credential the form's request uses, and where.
+func (m *Model) way() string {
+	p, r := m.deps.Profile(), m.form.request
+	if r.Via == model.ViaNative {
+		return fmt.Sprintf("the password of zone %s.\nIt is sent to %s", r.Zone.Name, net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort)))
+	}
+	key, _ := pickKey(m.session, r.Key)
+	return fmt.Sprintf("key %s.\nIt is sent to %s", key.Name, p.BaseURL)
 }
 
 // notReady says why nothing can be sent yet.

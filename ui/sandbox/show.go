@@ -20,9 +20,10 @@ import (
 // Messages of opening a result.
 type (
 	fetchLoaded struct {
-		id  string
-		res model.FetchResult
-		err error
+		id      string
+		profile string // that it was sent with
+		res     model.FetchResult
+		err     error
 	}
 	bodyOpened struct {
 		id  string
@@ -35,7 +36,7 @@ type (
 // command, and the slot drops it if another result is shown meanwhile.
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
-	p.res, p.origin, p.trouble, p.mark, p.page = res, from, "", -1, widget.Scroll{}
+	p.res, p.origin, p.profile, p.trouble, p.mark, p.page = res, from, "", "", -1, widget.Scroll{}
 	if p.tab == tabFields && len(res.Fields) == 0 {
 		p.tab = tabBody
 	}
@@ -77,11 +78,11 @@ func (m *Model) bodyOpened(msg bodyOpened) tea.Cmd {
 }
 
 // reopen loads a fetch from the journal. Nothing is sent.
-func (m *Model) reopen(id string) tea.Cmd {
+func (m *Model) reopen(id, profile string) tea.Cmd {
 	history := m.deps.History
 	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		res, err := history.LoadFetch(ctx, id)
-		return fetchLoaded{id: id, res: res, err: err}
+		return fetchLoaded{id: id, profile: profile, res: res, err: err}
 	})
 }
 
@@ -93,16 +94,20 @@ func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 		return kit.Fail("Fetch " + msg.id + " could not be opened: " + msg.err.Error())
 	}
 	var notice tea.Cmd
-	if m.setForm(draftOfResult(msg.res)) {
+	show := m.show(msg.res, fromHistory)
+	if m.foreign(msg.profile) {
+		m.result.profile = msg.profile
+	}
+	if m.setForm(m.draftOfShown()) {
 		notice = kit.Info("The form holds this request now; U undoes this.")
 	}
 	m.focus(paneResult)
-	return tea.Batch(notice, m.show(msg.res, fromHistory))
+	return tea.Batch(notice, show)
 }
 
 // toForm fills the form with the request of the result on screen.
 func (m *Model) toForm() tea.Cmd {
-	m.setForm(draftOfResult(m.result.res))
+	m.setForm(m.draftOfShown())
 	return kit.Info("The form holds this request again. Nothing was sent.")
 }
 
@@ -142,13 +147,13 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	res := m.result.res
 	switch s.Action {
 	case model.ActionRetry:
-		return m.again(res, 0)
+		return m.again(0)
 	case model.ActionSlowDown:
-		return m.again(res, kit.Pause(res.Diagnosis))
+		return m.again(kit.Pause(res.Diagnosis))
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(s.Action))
 	case model.ActionTwin:
-		d := draftOfResult(res)
+		d := m.draftOfShown()
 		d.Via = string(otherWay(res.Request.Via))
 		m.setForm(d)
 		return kit.Info("The form goes by " + otherWay(res.Request.Via).String() + " now. ctrl+j sends.")
@@ -159,13 +164,13 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{res.Request.URL}})
 	case model.ActionRaiseTimeout:
-		d := draftOfResult(res)
+		d := m.draftOfShown()
 		longer := 2 * max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second)
 		d.Timeout = longer.String()
 		m.setForm(d)
 		return tea.Batch(m.toField(fieldTimeout), kit.Info("The timeout is "+longer.String()+" now. ctrl+j sends."))
 	case model.ActionCheckZone, model.ActionFixRequest:
-		m.setForm(draftOfResult(res))
+		m.setForm(m.draftOfShown())
 		f := fieldZone
 		if s.Action == model.ActionFixRequest {
 			f = fieldURL
@@ -178,9 +183,9 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 // again resends the request of the result. It fills the form first, so that the request
 // passes the usual checks: the profile may have changed, and the journal keeps no
 // credentials.
-func (m *Model) again(res model.FetchResult, pause time.Duration) tea.Cmd {
+func (m *Model) again(pause time.Duration) tea.Cmd {
 	pane := m.panes.At
-	m.setForm(draftOfResult(res))
+	m.setForm(m.draftOfShown())
 	m.focus(pane)
 	return m.trySend(false, pause)
 }
@@ -199,7 +204,7 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	if !ok {
 		return kit.Warn("The profile has no " + p.Label() + " zone.")
 	}
-	d := draftOfResult(m.result.res)
+	d := m.draftOfShown()
 	d.Zone = string(z.Name)
 	m.setForm(d)
 	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")

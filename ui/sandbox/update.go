@@ -27,7 +27,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.newSession(msg.Session)
 		return nil
 	case kit.OpenFetch:
-		return m.reopen(msg.ID)
+		return m.reopen(msg.ID, msg.Profile)
 	case kit.OpenURL:
 		return m.openURL(msg)
 	case historyLoaded:
@@ -119,7 +119,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case openFetch:
 		if a, ok := m.pickedFetch(); ok {
-			return m.reopen(a.Ref), true
+			return m.reopen(a.Ref, a.Profile), true
 		}
 		return nil, true
 	case copyMenu, copyBody, copyCurl, copyWire:

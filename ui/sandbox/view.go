@@ -109,7 +109,7 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 func (m *Model) paneTitle(pane int) string {
 	switch pane {
 	case paneForm:
-		return "Request"
+		return ofProfile("Request", m.form.profile)
 	case paneWire:
 		return "Will be sent"
 	case paneHistory:
@@ -119,9 +119,17 @@ func (m *Model) paneTitle(pane int) string {
 		return "Response"
 	}
 	if m.result.origin == fromHistory {
-		return "Response · from history, " + text.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
+		return ofProfile("Response", m.result.profile) + " · from history, " + text.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
 	}
 	return "Response"
+}
+
+// ofProfile names the profile in a pane's title, if it is not the one in use.
+func ofProfile(title, profile string) string {
+	if profile == "" {
+		return title
+	}
+	return title + " of profile " + profile
 }
 
 // renderWire shows the exact request except for the secrets. Long lines wrap, so that
@@ -149,6 +157,9 @@ func (m *Model) wireNotes(w int) []string {
 	var lines []string
 	if p := m.form.wire.Problem; p != "" && !m.untyped() {
 		lines = widget.Hung(" ", th.Bad, "✗ "+p, w-1)
+	}
+	if p := m.form.profile; p != "" {
+		lines = append(lines, widget.Hung(" ", th.Warn, "! a request of profile "+p+": sending asks first", w-1)...)
 	}
 	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))

@@ -145,3 +145,40 @@ func jobDialogScreens(s scripted) []screen {
 
 // toast is an error that stays until it is dismissed.
 func toast(text string) kit.Toast { return kit.Toast{Kind: kit.ToastError, Text: text} }
+
+// otherProfileScreens show a fetch of a profile that is not the one in use.
+func otherProfileScreens(s scripted) []screen {
+	return []screen{{name: "sandbox/other-profile", before: func(h *home) {
+		s.acme(h, "brightdata")
+		h.run("request", "https://shop.example/ok", "--zone", "unlocker1")
+		h.env["BETA_KEY"] = "another-key-of-nobody-c0de"
+		h.write("config/zonedeck/config.toml", fmt.Sprintf(`default_profile = "beta"
+[profiles.beta]
+base_url = %q
+username_prefix = "abc"
+account = "hl_5678beta"
+dialect = "brightdata"
+key = "beta-key"
+[[profiles.beta.zones]]
+name = "unlocker1"
+product = "unlocker"
+`, s.api))
+		h.write("data/zonedeck/keys.toml", `[[keys]]
+name = "beta-key"
+level = "OPS"
+duty = "batch job"
+expires = "2027-01-20"
+rotated = "2026-11-01"
+secret = "env:BETA_KEY"
+`)
+	}, steps: func(p *uitest.Whole) {
+		p.WaitFor("beta", "beta-key")
+		p.Press("esc", "5")
+		p.WaitFor("last 1")
+		p.Press("enter")
+		p.WaitFor("Response of profile acme", "It works")
+		p.WaitGone("The form holds this request now") // the toast
+		p.Press("ctrl+j")
+		p.WaitFor("was sent with profile acme", "With profile beta it uses key beta-key")
+	}}}
+}
