@@ -17,7 +17,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,8 +33,9 @@ import (
 // poll must not fill the disk.
 const maxSteps = 200
 
-// maxNumber is the highest number of a job, so that it fits every database.
-const maxNumber = math.MaxInt32
+// maxNumber is the highest number that a line of the log may hold. It leaves
+// twenty times as many for later jobs in the 32 bits of a column.
+const maxNumber = 100_000_000
 
 const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated`
 

@@ -60,26 +60,34 @@ type logged struct {
 	at       time.Time // of the acceptance
 }
 
-// readLog reads the log, which may be missing. Lines that are damaged are
-// counted and passed over.
+// readLog reads the log, which may be missing, and gives its size. Lines that are
+// damaged are counted and passed over.
 func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
-	jobs = map[int64]logged{}
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return jobs, 0, 0, nil
+		return nil, 0, 0, nil
 	}
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	defer f.Close()
-	in := bufio.NewReaderSize(f, maxRecord)
+	if jobs, damaged, err = parseLog(f); err != nil {
+		return nil, 0, 0, fmt.Errorf("reading %s: %w", path, err)
+	}
+	size, err = f.Seek(0, io.SeekCurrent)
+	return jobs, size, damaged, err
+}
+
+func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
+	jobs = map[int64]logged{}
+	in := bufio.NewReaderSize(r, maxRecord)
 	for {
 		line, tooLong, err := in.ReadLine()
 		if errors.Is(err, io.EOF) {
-			break
+			return jobs, damaged, nil
 		}
 		if err != nil {
-			return nil, 0, 0, fmt.Errorf("reading %s: %w", path, err)
+			return nil, 0, err
 		}
 		if tooLong {
 			damaged++
@@ -88,26 +96,27 @@ func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err e
 			}
 			continue
 		}
-		if line = bytes.TrimSpace(line); len(line) == 0 {
-			continue
-		}
-		var r record
-		if json.Unmarshal(line, &r) != nil || r.Job <= 0 || r.Job > maxNumber {
+		if line = bytes.TrimSpace(line); len(line) > 0 && !take(jobs, line) {
 			damaged++
-			continue
 		}
-		entry := jobs[r.Job]
-		switch {
-		case r.Event == begun:
-			entry.begun = r
-		case r.Event == accepted && r.Snapshot != "":
-			entry.snapshot, entry.at = r.Snapshot, r.At
-		default:
-			damaged++
-			continue
-		}
-		jobs[r.Job] = entry
 	}
-	size, err = f.Seek(0, io.SeekCurrent)
-	return jobs, size, damaged, err
+}
+
+// take adds one line to what is known of its job.
+func take(jobs map[int64]logged, line []byte) bool {
+	var r record
+	if json.Unmarshal(line, &r) != nil || r.Job <= 0 || r.Job > maxNumber {
+		return false
+	}
+	entry := jobs[r.Job]
+	switch {
+	case r.Event == begun:
+		entry.begun = r
+	case r.Event == accepted && r.Snapshot != "":
+		entry.snapshot, entry.at = r.Snapshot, r.At
+	default:
+		return false
+	}
+	jobs[r.Job] = entry
+	return true
 }
