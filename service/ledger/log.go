@@ -91,8 +91,8 @@ func parseLog(r io.Reader) (jobs map[int64]logged, damaged int, err error) {
 		}
 		if tooLong {
 			damaged++
-			for tooLong && err == nil {
-				_, tooLong, err = in.ReadLine()
+			for tooLong {
+				_, tooLong, _ = in.ReadLine() // an error ends the line, and the next read meets it again
 			}
 			continue
 		}

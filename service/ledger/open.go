@@ -112,7 +112,7 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return reconciled(l.Path(), back, damaged, remembered > 0 && len(lost) > 0), nil
+	return reconciled(l.Path(), back, damaged, len(lost) > 0), nil
 }
 
 // reconciled says what reconcile found.
@@ -240,7 +240,11 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
 			job.Updated = l.now()
 			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-				return insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger")
+				if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
+					return err
+				}
+				_, err := tx.ExecContext(ctx, "UPDATE marks SET logged = -1") // no log has this size: reconcile looks, and finds the next number
+				return err
 			})
 			carried[n] = err == nil
 			return nil

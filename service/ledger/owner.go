@@ -3,7 +3,6 @@ package ledger
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -31,12 +30,8 @@ func (l *Ledger) takeOwner() (string, error) {
 	}
 	token := rand.Text()
 	lock := flock.New(filepath.Join(l.ownersDir(), token), flock.SetPermissions(0o600))
-	held, err := lock.TryLock()
-	if err != nil {
+	if _, err := lock.TryLock(); err != nil { // the name is new, so nobody else holds it
 		return "", database.Classify(err)
-	}
-	if !held {
-		return "", fmt.Errorf("%w: its sign of life is taken", database.ErrLocked)
 	}
 	l.owner, l.token = lock, token
 	return token, nil
@@ -58,7 +53,7 @@ func (l *Ledger) releaseOwner() {
 // ownerAlive reports whether the process that owns a job is alive. In doubt it is:
 // a job is never settled on a guess.
 func (l *Ledger) ownerAlive(token string) bool {
-	if token == "" || filepath.Base(token) != token {
+	if filepath.Base(token) != token { // an empty one's is a dot
 		return false
 	}
 	path := filepath.Join(l.ownersDir(), token)
@@ -74,7 +69,7 @@ func (l *Ledger) ownerAlive(token string) bool {
 // forgetOwner removes the file of a dead owner whose jobs are settled. Tokens
 // are never used twice, so the file cannot belong to a living one.
 func (l *Ledger) forgetOwner(token string) {
-	if token != "" && filepath.Base(token) == token {
+	if filepath.Base(token) == token {
 		_ = os.Remove(filepath.Join(l.ownersDir(), token))
 	}
 }

@@ -21,15 +21,11 @@ func (l *Ledger) Recover(ctx context.Context) ([]model.Job, error) {
 		return nil, nil //nolint:nilerr // who may not write settles nothing, and the console has said so
 	}
 	owners := map[int64]string{}
-	alive := map[string]bool{}
 	err := database.Each(ctx, l.db, "SELECT n, owner FROM jobs WHERE state IN ('intent', 'sending')", nil, func(row database.Scanner) error {
 		var n int64
 		var owner string
 		err := row.Scan(&n, &owner)
-		if _, known := alive[owner]; !known {
-			alive[owner] = l.ownerAlive(owner)
-		}
-		if !alive[owner] {
+		if !l.ownerAlive(owner) {
 			owners[n] = owner
 		}
 		return err

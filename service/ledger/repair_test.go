@@ -1,0 +1,378 @@
+package ledger
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// spoiled runs a statement on a ledger that nobody has open.
+func spoiled(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db := raw(t, path)
+	for _, statement := range statements {
+		if _, err := db.ExecContext(t.Context(), statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestSalvageTakesWhatCanBeRead(t *testing.T) {
+	const impossible = "UPDATE jobs SET created = 9223372036854775807 WHERE n "
+	for name, c := range map[string]struct {
+		spoil []string
+		fresh string // a statement that fails in the new ledger
+		want  []string
+	}{
+		"nothing is wrong":          {nil, "", []string{"job-1", "job-2", "job-3", "job-4"}},
+		"rows at both ends are bad": {[]string{impossible + "IN (1, 4)"}, "", []string{"job-2", "job-3"}},
+		"a number no job can have":  {[]string{"UPDATE jobs SET n = 0 WHERE n = 1", "UPDATE jobs SET n = -2 WHERE n = 2"}, "", []string{"job-3", "job-4"}},
+		"a column is lost":          {[]string{"ALTER TABLE jobs RENAME COLUMN wire TO gone"}, "", nil},
+		"a row cannot be written":   {nil, "INSERT ON jobs WHEN NEW.n = 2", []string{"job-1", "job-3", "job-4"}},
+		"its mark cannot be set":    {nil, "UPDATE ON marks", nil},
+	} {
+		kept := sound(t)
+		spoiled(t, kept, c.spoil...)
+		l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+		if c.fresh != "" {
+			sabotage(t, l, c.fresh)
+		}
+		if n := l.salvage(t.Context(), kept); n != len(c.want) {
+			t.Errorf("%s: %d jobs were carried over", name, n)
+		}
+		list, total, err := l.Jobs(t.Context(), 0)
+		if err != nil || total != len(c.want) {
+			t.Errorf("%s: %d jobs, %v", name, total, err)
+			continue
+		}
+		for i, job := range list { // newest first
+			if job.ID != c.want[len(list)-1-i] || !job.Updated.After(testTime) || len(job.Steps) < 2 || job.Steps[0].Text != "written before sending" {
+				t.Errorf("%s: %+v", name, job)
+			}
+		}
+	}
+}
+
+func TestAJobIsCarriedOverWithoutItsSteps(t *testing.T) {
+	kept := sound(t)
+	spoiled(t, kept, "DROP TABLE job_steps")
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	if n := l.salvage(t.Context(), kept); n != 4 {
+		t.Errorf("%d jobs were carried over", n)
+	}
+	if job, err := l.Job(t.Context(), "sd_2"); err != nil || len(job.Steps) != 1 || job.Inputs != 2 || !job.Accepted.Equal(testTime) {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestADamagedLedgerWithoutItsLogGoesOn(t *testing.T) {
+	for name, lose := range map[string]func(string) error{
+		"deleted": os.Remove,
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+	} {
+		path := sound(t)
+		if err := lose(logPath(path)); err != nil {
+			t.Fatal(err)
+		}
+		spoiled(t, path, "DROP TABLE marks")
+		l, notice, jobs := reopen(t, path)
+		if len(jobs) != 4 || !strings.Contains(notice, "; 4 jobs were carried over from it.") || !strings.Contains(notice, logPath(path)+" was cut or deleted") {
+			t.Errorf("%s: %d jobs, %q", name, len(jobs), notice)
+		}
+		if entries, _, damaged, err := readLog(logPath(path)); err != nil || damaged != 0 || len(entries) != 4 || entries[2].snapshot != "sd_2" {
+			t.Errorf("%s: the log holds %+v, %d damaged, %v", name, entries, damaged, err)
+		}
+		settled(t, l)
+	}
+}
+
+func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
+	blockedLog := func(t *testing.T, path string) {
+		t.Helper()
+		if err := errors.Join(os.Remove(logPath(path)), os.Mkdir(logPath(path), 0o700)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	onlyInLog := func(spoil string) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			t.Helper()
+			if _, err := appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"}, record{Job: 9, Event: begun}); err != nil {
+				t.Fatal(err)
+			}
+			spoiled(t, path, "CREATE TRIGGER sabotage BEFORE "+spoil+" BEGIN SELECT RAISE(ABORT, 'no room'); END")
+		}
+	}
+	for name, c := range map[string]struct {
+		spoil func(*testing.T, string)
+		says  string
+	}{
+		"the log is a folder": {blockedLog, ".log"},
+		"its mark is lost":    {func(t *testing.T, path string) { spoiled(t, path, "DELETE FROM marks") }, "reading its mark"},
+		"a number no job can have": {func(t *testing.T, path string) {
+			spoiled(t, path, "UPDATE jobs SET n = -1 WHERE n = 1", "UPDATE marks SET logged = 1")
+		}, "job--1"},
+		"a column is lost": {func(t *testing.T, path string) {
+			spoiled(t, path, "ALTER TABLE jobs RENAME COLUMN wire TO gone", "UPDATE marks SET logged = 1")
+		}, "wire"},
+		"a job cannot be restored":   {onlyInLog("INSERT ON jobs"), "no room"},
+		"a job cannot be taken over": {onlyInLog("UPDATE ON jobs"), "no room"},
+		"a step cannot be written":   {onlyInLog("INSERT ON job_steps WHEN NEW.job = 3"), "no room"},
+		"the mark cannot be written": {onlyInLog("UPDATE ON marks"), "no room"},
+	} {
+		path := sound(t)
+		c.spoil(t, path)
+		l, notice, err := open(t.Context(), path, clock(), hasty)
+		if err == nil {
+			_ = l.Close()
+			t.Errorf("%s: opened, and told %q", name, notice)
+			continue
+		}
+		if text := err.Error(); l != nil || notice != "" || !strings.HasPrefix(text, "comparing the ledger "+path+" with its log: ") || !strings.Contains(text, c.says) {
+			t.Errorf("%s: %q, %v", name, notice, err)
+		}
+	}
+}
+
+func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
+	path := sound(t)
+	if _, err := appendLog(logPath(path), record{At: testTime, Job: 3, Event: accepted, Snapshot: "sd_3"},
+		record{At: testTime, Job: 1, Event: accepted, Snapshot: "sd_other"},
+		record{At: testTime, Job: 8, Event: accepted, Snapshot: "sd_8"}); err != nil {
+		t.Fatal(err)
+	}
+	l, notice, jobs := reopen(t, path)
+	if !strings.Contains(notice, "lacked 2 jobs") || strings.Contains(notice, "cut") {
+		t.Errorf("told: %q", notice)
+	}
+	job := jobs["job-3"]
+	if last := job.Steps[len(job.Steps)-1]; job.State != model.JobAccepted || !job.Accepted.Equal(testTime) || job.Detail != "" || job.Inputs != 3 ||
+		last.Text != "snapshot sd_3, from the ledger's log" || last.State != model.JobAccepted || !last.At.Equal(job.Updated) {
+		t.Errorf("%+v", job)
+	}
+	if job := jobs["job-1"]; job.Snapshot != "sd_1" || job.State != model.JobReady {
+		t.Errorf("a job that has its identifier: %+v", job)
+	}
+	// Nothing but the acceptance is left of this one.
+	if job := jobs["job-8"]; job.State != model.JobAccepted || job.Snapshot != "sd_8" || !job.Created.Equal(testTime) || !job.Accepted.Equal(testTime) ||
+		job.Done != -1 || job.Records != -1 || job.Detail != "" || !job.Updated.After(testTime) {
+		t.Errorf("%+v", job)
+	}
+	if job, err := l.Begin(t.Context(), model.Job{}, ""); err != nil || job.ID != "job-9" {
+		t.Errorf("the next one: %+v, %v", job, err)
+	}
+}
+
+func TestANumberIsNotGivenAgainAfterItsJobIsGone(t *testing.T) {
+	path := sound(t)
+	spoiled(t, path, "DELETE FROM job_steps WHERE job = 4", "DELETE FROM jobs WHERE n = 4")
+	if err := os.Remove(logPath(path)); err != nil {
+		t.Fatal(err)
+	}
+	l, _, jobs := reopen(t, path)
+	if len(jobs) != 3 {
+		t.Errorf("%d jobs", len(jobs))
+	}
+	settled(t, l)
+}
+
+func TestOnlyTheLinesThatTheLogLacksAreWritten(t *testing.T) {
+	path := sound(t)
+	before, err := os.ReadFile(logPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := bytes.Index(before, []byte(`{"at":"2026-11-21T12:00:10Z"`)) // the lines of job-3 and job-4
+	if err := os.WriteFile(logPath(path), before[:cut], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reopen(t, path)
+	if after, err := os.ReadFile(logPath(path)); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the log was\n%sand is\n%s%v", before, after, err)
+	}
+}
+
+// longLog makes a log whose last line has neither an end nor a place.
+func longLog(t *testing.T, path string) {
+	t.Helper()
+	line := strings.Repeat("x", 2*maxRecord+1)
+	if err := os.WriteFile(path, []byte(`{"job":1,"event":"begun"}`+"\n"+line), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestWhatALineOfTheLogMayBe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db.log")
+	for line, want := range map[string]int{
+		`{"job":1,"event":"begun"}`:                                                1,
+		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber):                       1,
+		fmt.Sprintf(`{"job":%d,"event":"begun"}`, maxNumber+1):                     0,
+		`{"job":0,"event":"begun"}`:                                                0,
+		`{"event":"begun"}`:                                                        0,
+		`{"job":1,"event":"accepted","snapshot":"s"}`:                              1,
+		`{"job":1,"event":"accepted"}`:                                             0,
+		`{"job":1,"event":"ready","snapshot":"s"}`:                                 0,
+		`{"job":1,"event":"begun"`:                                                 0,
+		`{"job":1,"event":"begun","key":"` + strings.Repeat("k", maxRecord) + `"}`: 0,
+	} {
+		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		jobs, size, damaged, err := readLog(path)
+		if err != nil || size != int64(len(line)) || len(jobs) != want || damaged != 1-want {
+			t.Errorf("%.60s: %+v, %d bytes, %d damaged, %v", line, jobs, size, damaged, err)
+		}
+	}
+	longLog(t, path)
+	if jobs, _, damaged, err := readLog(path); err != nil || len(jobs) != 1 || damaged != 1 {
+		t.Errorf("a long line without an end: %+v, %d damaged, %v", jobs, damaged, err)
+	}
+}
+
+func TestWhatAnotherProcessSettledIsPassedOver(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	for range 3 {
+		if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	l.releaseOwner()
+	// The other process is a trigger, which acts between the list and its second job.
+	spoiled(t, l.Path(), "CREATE TRIGGER quicker AFTER UPDATE ON jobs WHEN NEW.n = 1 BEGIN UPDATE jobs SET state = 'refused' WHERE n = 2; END")
+	got, err := l.Recover(t.Context())
+	if err != nil || len(got) != 2 || got[0].ID != "job-1" || got[1].ID != "job-3" {
+		t.Errorf("settled %+v, %v", got, err)
+	}
+	if got[0].Detail != "the console ended before anything was sent" {
+		t.Errorf("%q", got[0].Detail)
+	}
+	if job, err := l.Job(t.Context(), "job-2"); err != nil || job.State != model.JobRefused {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
+
+func TestAJobInSendingIsSettledWithAReason(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	job, err := l.Begin(t.Context(), model.Job{}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+		job.State = model.JobSending
+		return "", nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	l.releaseOwner()
+	if err := errors.Join(os.Remove(logPath(l.Path())), os.Mkdir(logPath(l.Path()), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := l.Recover(t.Context()); got != nil || err == nil || !strings.HasPrefix(err.Error(), "settling what a dead process left behind: ") {
+		t.Errorf("without its log: %+v, %v", got, err)
+	}
+	if err := os.Remove(logPath(l.Path())); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Recover(t.Context())
+	if err != nil || len(got) != 1 || got[0].State != model.JobMayHave ||
+		got[0].Detail != "the console ended while the request was on its way; it is not sent again by itself" || got[0].Steps[2].Text != got[0].Detail {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// owners are the names of the signs of life beside a ledger.
+func owners(t *testing.T, l *Ledger) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(l.ownersDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestASignOfLife(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l, other := openTest(t, path), openTest(t, path)
+	begin := func(l *Ledger) {
+		t.Helper()
+		if _, err := l.Begin(t.Context(), model.Job{}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin(l)
+	begin(l)
+	if names := owners(t, l); len(names) != 1 || names[0] != l.token {
+		t.Fatalf("two jobs of one process: %q, %q", names, l.token)
+	}
+	if runtime.GOOS != "windows" {
+		for path, want := range map[string]os.FileMode{l.ownersDir(): 0o700, filepath.Join(l.ownersDir(), l.token): 0o600} {
+			if at, err := os.Stat(path); err != nil || at.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v", path, at.Mode(), err)
+			}
+		}
+	}
+	if other.ownerAlive("nobody") || !other.ownerAlive(l.token) {
+		t.Error("the living and nobody are mixed up")
+	}
+	if names := owners(t, l); len(names) != 1 {
+		t.Errorf("looking left %q", names)
+	}
+	if err := os.Mkdir(filepath.Join(l.ownersDir(), "doubtful"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if !other.ownerAlive("doubtful") {
+		t.Error("in doubt a process is alive")
+	}
+	if err := os.Remove(filepath.Join(l.ownersDir(), "doubtful")); err != nil {
+		t.Fatal(err)
+	}
+	l.releaseOwner()
+	if names := owners(t, l); len(names) != 0 {
+		t.Errorf("given up, and there are %q", names)
+	}
+	begin(l)
+	if names := owners(t, l); len(names) != 1 || !other.ownerAlive(names[0]) {
+		t.Errorf("a job after that: %q", names)
+	}
+	// A process that is killed leaves its file, which goes with its jobs' settlement.
+	if err := l.owner.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := other.Recover(t.Context()); err != nil || len(got) != 3 {
+		t.Errorf("%d settled, %v", len(got), err)
+	}
+	if names := owners(t, l); len(names) != 0 {
+		t.Errorf("settled, and there are %q", names)
+	}
+}
+
+func TestAdoptingFailsWhole(t *testing.T) {
+	l := openTest(t, filepath.Join(t.TempDir(), "ledger.db"))
+	for _, statement := range []string{"UPDATE ON marks", "INSERT ON jobs"} {
+		end := sabotage(t, l, statement)
+		if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9"}); err == nil || !strings.HasPrefix(err.Error(), "adopting sd_9: ") || job.ID != "" {
+			t.Errorf("%s: %+v, %v", statement, job, err)
+		}
+		end()
+	}
+	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 0 {
+		t.Errorf("%d jobs, %v", len(list), err)
+	}
+	spoiled(t, l.Path(), "ALTER TABLE jobs RENAME TO gone")
+	if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9"}); err == nil || errors.Is(err, database.ErrNotFound) || job.ID != "" {
+		t.Errorf("%+v, %v", job, err)
+	}
+}
