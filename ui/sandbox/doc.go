@@ -6,5 +6,5 @@
 // program's own goroutine; everything that waits runs in commands, whose
 // results come back addressed and are dropped if a newer load has begun.
 // Requests are sent only by the send key and by the two steps that say so (send again,
-// wait and send again).
+// wait and send again). A step changes at most one field of the form; edits stay.
 package sandbox

@@ -122,11 +122,15 @@ func (m *Model) fileBindings() []kit.Binding {
 
 // stepLabel is a step's short label.
 func (m *Model) stepLabel(s model.Step) string {
+	send := "send again"
+	if m.edited() {
+		send = "send as edited"
+	}
 	switch s.Action {
 	case model.ActionRetry:
-		return "send again"
+		return send
 	case model.ActionSlowDown:
-		return "wait " + text.Took(kit.Pause(m.result.res.Diagnosis)) + ", send again"
+		return "wait " + text.Took(kit.Pause(m.result.res.Diagnosis)) + ", " + send
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		p := kit.StepProduct(s.Action)
 		if z, ok := kit.ZoneOf(m.session.Zones, p); ok {

@@ -57,9 +57,11 @@ type resultPane struct {
 	origin origin
 	// profile is the one that the result was sent with, if it is not the one in use.
 	profile string
-	tab     resultTab
-	body    *body.View
-	page    widget.Scroll // of a page that is not the body
+	// draft is the form that the result belongs to.
+	draft draft
+	tab   resultTab
+	body  *body.View
+	page  widget.Scroll // of a page that is not the body
 	// mark is the index of the evidence shown last.
 	mark int
 	// trouble says why a request has no result: cancelled, refused, not found.
@@ -70,6 +72,7 @@ type resultPane struct {
 // flight is the state of the request in flight.
 type flight struct {
 	request  model.FetchRequest
+	draft    draft // the form at the time
 	started  time.Time
 	attempts []model.Attempt
 	n        int // the attempt that runs or is waited for
@@ -81,6 +84,13 @@ type flight struct {
 
 // have reports whether a result is on screen.
 func (p *resultPane) have() bool { return p.origin != fromNothing }
+
+// edited reports whether the form has changed since the result on screen came.
+func (m *Model) edited() bool {
+	now := m.form.draft()
+	now.Profile = m.result.draft.Profile // a yes to another profile is no edit
+	return now != m.result.draft
+}
 
 // viewer is the body viewer on screen, or nil.
 func (m *Model) viewer() *body.View {

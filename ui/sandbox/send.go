@@ -121,7 +121,7 @@ func (m *Model) toField(f field) tea.Cmd {
 func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	now := m.deps.Now()
 	m.result.trouble = ""
-	m.result.flight = flight{request: r, started: now, n: 1}
+	m.result.flight = flight{request: r, draft: m.form.draft(), started: now, n: 1}
 	if m.width < kit.StackBelow {
 		m.focus(paneResult)
 	}
@@ -195,7 +195,9 @@ func (m *Model) fetched(msg fetched) tea.Cmd {
 	elapsed := text.Took(m.deps.Now().Sub(m.result.flight.started))
 	switch {
 	case msg.err == nil:
-		return tea.Batch(m.show(msg.res, fromSending), m.loadHistory())
+		show := m.show(msg.res, fromSending)
+		m.result.draft = m.result.flight.draft
+		return tea.Batch(show, m.loadHistory())
 	case errors.Is(msg.err, context.Canceled):
 		m.result.trouble = "Cancelled after " + elapsed + ". The service may still count what was already sent."
 		return m.loadHistory()

@@ -101,6 +101,7 @@ func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 	if m.setForm(m.draftOfShown()) {
 		notice = kit.Info("The form holds this request now; U undoes this.")
 	}
+	m.result.draft = m.form.draft()
 	m.focus(paneResult)
 	return tea.Batch(notice, show)
 }
@@ -142,18 +143,19 @@ func (m *Model) undo() {
 	m.focus(paneForm)
 }
 
-// runStep carries out a next step.
+// runStep carries out a next step. It sends the form, or changes one field of it: what
+// the operator has edited since the result came stays.
 func (m *Model) runStep(s model.Step) tea.Cmd {
 	res := m.result.res
+	d := m.form.draft()
 	switch s.Action {
 	case model.ActionRetry:
-		return m.again(0)
+		return m.trySend(false, 0)
 	case model.ActionSlowDown:
-		return m.again(kit.Pause(res.Diagnosis))
+		return m.trySend(false, kit.Pause(res.Diagnosis))
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(s.Action))
 	case model.ActionTwin:
-		d := m.draftOfShown()
 		d.Via = string(otherWay(res.Request.Via))
 		m.setForm(d)
 		return kit.Info("The form goes by " + otherWay(res.Request.Via).String() + " now. ctrl+j sends.")
@@ -164,30 +166,18 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{res.Request.URL}})
 	case model.ActionRaiseTimeout:
-		d := m.draftOfShown()
-		longer := 2 * max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second)
+		longer := max(2*max(res.Request.Timeout, res.Timing.Total.Round(time.Second), 30*time.Second), m.form.request.Timeout)
 		d.Timeout = longer.String()
 		m.setForm(d)
 		return tea.Batch(m.toField(fieldTimeout), kit.Info("The timeout is "+longer.String()+" now. ctrl+j sends."))
-	case model.ActionCheckZone, model.ActionFixRequest:
-		m.setForm(m.draftOfShown())
-		f := fieldZone
-		if s.Action == model.ActionFixRequest {
-			f = fieldURL
-		}
-		return m.toField(f)
+	case model.ActionCheckZone:
+		m.focus(paneForm)
+		return m.toField(fieldZone)
+	case model.ActionFixRequest:
+		m.focus(paneForm)
+		return m.toField(fieldURL)
 	}
 	return nil
-}
-
-// again resends the request of the result. It fills the form first, so that the request
-// passes the usual checks: the profile may have changed, and the journal keeps no
-// credentials.
-func (m *Model) again(pause time.Duration) tea.Cmd {
-	pane := m.panes.At
-	m.setForm(m.draftOfShown())
-	m.focus(pane)
-	return m.trySend(false, pause)
 }
 
 // otherWay is the other access method.
@@ -198,13 +188,13 @@ func otherWay(v model.Via) model.Via {
 	return model.ViaNative
 }
 
-// tryProduct sets the form to the same request with a zone of a product.
+// tryProduct sets the form to a zone of a product.
 func (m *Model) tryProduct(p model.Product) tea.Cmd {
 	z, ok := kit.ZoneOf(m.session.Zones, p)
 	if !ok {
 		return kit.Warn("The profile has no " + p.Label() + " zone.")
 	}
-	d := m.draftOfShown()
+	d := m.form.draft()
 	d.Zone = string(z.Name)
 	m.setForm(d)
 	return kit.Info("The form has zone " + d.Zone + " now. ctrl+j sends.")

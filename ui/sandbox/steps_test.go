@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"reflect"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
 )
 
 func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
@@ -38,6 +40,81 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 		if n := len(b.svc.requests()); n != 3 {
 			t.Errorf("%d requests after the wait, want 3", n)
 		}
+	})
+}
+
+// Every next step keeps what was edited after its result came.
+func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
+	for key, c := range map[string]struct {
+		action model.Action
+		sends  bool
+		change func(*model.FetchRequest) // what the step itself changes
+	}{
+		"r": {model.ActionRetry, true, nil},
+		"s": {model.ActionSlowDown, true, nil},
+		"b": {model.ActionTryBrowser, false, func(r *model.FetchRequest) { r.Zone = demoZones()[2] }},
+		"t": {model.ActionTwin, false, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
+		"T": {model.ActionRaiseTimeout, false, func(r *model.FetchRequest) { r.Timeout = time.Minute }},
+		"f": {model.ActionFixRequest, false, nil},
+	} {
+		for from, bring := range map[string]func(b *bench){
+			"sent":     func(b *bench) { b.Press("ctrl+j") },
+			"reopened": func(b *bench) { b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}}) },
+		} {
+			t.Run(string(c.action)+" "+from, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := open(t, 120, 40)
+					failed := func(r model.FetchRequest) model.FetchResult {
+						res := captchaResult(r)
+						res.Diagnosis.Steps = []model.Step{{Action: c.action, Text: "do it"}}
+						return res
+					}
+					b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+						return failed(r), nil
+					}
+					first := model.FetchRequest{Zone: demoZones()[1], URL: "http://lab.test/ok", Via: model.ViaAPI, Format: model.FormatRaw, Retries: -1}
+					b.svc.kept["f_2"] = failed(first)
+					bring(b)
+					b.ExpectNot("as edited")
+					want := len(b.svc.requests()) + 1
+					b.Press("esc", "j", "enter")
+					b.Type("/edited")
+					b.Press("enter", key)
+					if c.sends {
+						b.After(kit.Pause(model.Diagnosis{}))
+					} else {
+						b.Press("ctrl+j")
+					}
+					sent := b.svc.requests()
+					if len(sent) != want {
+						t.Fatalf("%d requests in all, want %d", len(sent), want)
+					}
+					first.URL += "/edited"
+					first.Key = "batch-user"
+					if c.change != nil {
+						c.change(&first)
+					}
+					if got := sent[want-1]; !reflect.DeepEqual(got, first) {
+						t.Errorf("sent %+v\nwant %+v", got, first)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			return captchaResult(r), nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("[s] wait 5.0 s, send again")
+		b.Press("b")
+		b.Expect("[s] wait 5.0 s, send as edited")
+		b.Press("U")
+		b.Expect("[s] wait 5.0 s, send again")
 	})
 }
 
