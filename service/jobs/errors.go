@@ -99,6 +99,7 @@ func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err 
 	}
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, answerBytes)) // what came before a break is enough
 	fault.fill(rn.cfg.Now(), call.d, mask, resp, body)
+	rn.tellKey(call.p.Name, call.key.Name, fault.Diagnosis)
 	return fault
 }
 

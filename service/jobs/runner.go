@@ -14,6 +14,7 @@ import (
 // Timeline keeps lines of the timeline.
 type Timeline interface {
 	PutActivity(ctx context.Context, a model.Activity) error
+	PutKeyRejected(ctx context.Context, profile, key string) error
 }
 
 // Config is what a Runner needs. Access and Wire must be set.
@@ -83,5 +84,15 @@ func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
 	})
 	if err != nil {
 		rn.cfg.Log.Warn("a job's line is missing in the timeline", "job", job.ID, "error", err)
+	}
+}
+
+// tellKey puts it into the timeline when an answer says that the key is rejected.
+func (rn *Runner) tellKey(profile, key string, d model.Diagnosis) {
+	if rn.cfg.Journal == nil || key == "" || d.Cause != model.CauseKeyRejected {
+		return
+	}
+	if err := rn.cfg.Journal.PutKeyRejected(context.Background(), profile, key); err != nil {
+		rn.cfg.Log.Warn("an event of a key is missing in the timeline", "key", key, "error", err)
 	}
 }

@@ -245,6 +245,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
+	rn.tellKey(l.p.Name, l.key.Name, fault.Diagnosis)
 	answer := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:

@@ -63,7 +63,10 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 		if err != nil {
 			return err
 		}
-		return insertActivity(ctx, tx, a)
+		if err := insertActivity(ctx, tx, a); err != nil || a.Cause != model.CauseKeyRejected || a.Key == "" {
+			return err
+		}
+		return insertRejection(ctx, tx, rejection(at, profile, a.Key))
 	}})
 }
 
@@ -103,16 +106,53 @@ func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
 		e.At = j.now()
 	}
 	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "INSERT INTO key_events (at, profile, key, event, text) VALUES (?,?,?,?,?)",
-			database.Micros(e.At), e.Profile, e.Key, e.Event, e.Text)
-		if err != nil {
-			return err
-		}
-		return insertActivity(ctx, tx, model.Activity{
-			At: e.At, Kind: model.ActivityKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
-			Text: strings.TrimSpace(e.Event + " " + e.Text),
-		})
+		return insertKeyEvent(ctx, tx, e)
 	}})
+}
+
+// PutKeyRejected queues that the service rejected a key. A fetch tells it by itself. While
+// a key is rejected again and again, there is one event an hour.
+func (j *Journal) PutKeyRejected(ctx context.Context, profile, key string) error {
+	e := rejection(j.now(), profile, key)
+	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		return insertRejection(ctx, tx, e)
+	}})
+}
+
+// eventRejected is the word of a key's event: the service did not accept it.
+const eventRejected = "rejected"
+
+// rejectionsEvery is how long after a rejection the next one of the same key is worth a line.
+const rejectionsEvery = time.Hour
+
+func rejection(at time.Time, profile, key string) KeyEvent {
+	return KeyEvent{At: at, Profile: profile, Key: key, Event: eventRejected, Text: "by the service: its value, its expiry, or a refresh elsewhere"}
+}
+
+func insertRejection(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
+	var last string
+	var at int64
+	err := tx.QueryRowContext(ctx, "SELECT event, at FROM key_events WHERE key = ? AND profile = ? ORDER BY id DESC LIMIT 1", e.Key, e.Profile).Scan(&last, &at)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+	case err != nil:
+		return err
+	case last == eventRejected && database.Micros(e.At)-at < rejectionsEvery.Microseconds():
+		return nil
+	}
+	return insertKeyEvent(ctx, tx, e)
+}
+
+func insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
+	_, err := tx.ExecContext(ctx, "INSERT INTO key_events (at, profile, key, event, text) VALUES (?,?,?,?,?)",
+		database.Micros(e.At), e.Profile, e.Key, e.Event, e.Text)
+	if err != nil {
+		return err
+	}
+	return insertActivity(ctx, tx, model.Activity{
+		At: e.At, Kind: model.ActivityKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
+		Text: strings.TrimSpace(e.Event + " " + e.Text),
+	})
 }
 
 func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -358,5 +359,30 @@ func TestRequestAndBodyAreKeptOnce(t *testing.T) {
 	}
 	if len(result) > 4000 || strings.Contains(result, "lab.test/shop") {
 		t.Errorf("the result holds request or body again: %d bytes", len(result))
+	}
+}
+
+func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for i, at := range []time.Duration{0, 59 * time.Minute, time.Hour, time.Hour + time.Minute} {
+		r := model.FetchResult{ID: fmt.Sprint("f", i), KeyName: "k1", Started: testTime.Add(at), Diagnosis: model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseKeyRejected}}
+		if err := j.PutFetch(t.Context(), "p", r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events, err := j.KeyEvents(t.Context(), "k1", 10); err != nil || len(events) != 2 || events[0].Event != "rejected" || !events[0].At.Equal(testTime.Add(time.Hour)) {
+		t.Fatalf("%v, %v", events, err)
+	}
+	// After another event, and for another profile, it is news.
+	for _, err := range []error{
+		j.PutKeyEvent(t.Context(), KeyEvent{Key: "k2", Profile: "p", Event: "refreshed"}),
+		j.PutKeyRejected(t.Context(), "p", "k2"), j.PutKeyRejected(t.Context(), "p", "k2"), j.PutKeyRejected(t.Context(), "q", "k2"),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if events, err := j.KeyEvents(t.Context(), "k2", 10); err != nil || len(events) != 3 {
+		t.Errorf("%v, %v", events, err)
 	}
 }

@@ -2,6 +2,8 @@ package session
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -36,20 +38,40 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 
 // Update changes a key.
 func (h keyHistory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
-	after := name
+	var before, after model.Key
 	err := h.Inventory.Update(ctx, name, func(k model.Key) (model.Key, error) {
-		k, err := change(k)
-		after = k.Name
-		return k, err
+		var err error
+		before = k
+		after, err = change(k)
+		return after, err
 	})
-	switch {
-	case err != nil:
-	case after != name:
-		h.session.putKeyEvent(ctx, after, "renamed", "in the inventory, from "+name)
-	default:
-		h.session.putKeyEvent(ctx, name, "changed", "in the inventory")
+	if err == nil {
+		h.changed(ctx, before, after)
 	}
 	return err
+}
+
+// changed writes what differs between two records of a key.
+func (h keyHistory) changed(ctx context.Context, before, after model.Key) {
+	if after.Name != before.Name {
+		h.session.putKeyEvent(ctx, after.Name, "renamed", "in the inventory, from "+before.Name)
+		before.Name = after.Name
+	}
+	what := keystore.Changes(before, after)
+	switch {
+	case len(what) == 0:
+	case after.Fingerprint != before.Fingerprint:
+		h.session.putKeyEvent(ctx, after.Name, "refreshed", "it has another value, made on "+madeOn(after))
+	default:
+		h.session.putKeyEvent(ctx, after.Name, "changed", "in the inventory: "+strings.Join(what, ", "))
+	}
+}
+
+func madeOn(k model.Key) string {
+	if k.Rotation.Last.IsZero() {
+		return "an unknown day"
+	}
+	return k.Rotation.Last.UTC().Format(time.DateOnly)
 }
 
 // Remove drops a key.

@@ -25,6 +25,14 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	rotations := rotationHistory{keystore.OpenRotations(t.TempDir()), s}
 	rename := func(k model.Key) (model.Key, error) { k.Name = "etl-2"; return k, nil }
 	same := func(k model.Key) (model.Key, error) { return k, nil }
+	later := func(k model.Key) (model.Key, error) {
+		k.Expires, k.Note = model.Unlimited(), "for the night"
+		return k, nil
+	}
+	renew := func(k model.Key) (model.Key, error) {
+		k.Rotation.Last, k.Fingerprint = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC), "0123456789abcdef"
+		return k, nil
+	}
 	k := model.Key{Name: "etl", Level: model.LevelUser, UsedBy: []string{"nightly"}}
 	plan := keystore.NewRotationPlan(k, keystore.RotateByNewKey, time.Now())
 	tick := func(kind keystore.RotationStepKind) func(keystore.RotationPlan) (keystore.RotationPlan, error) {
@@ -36,6 +44,7 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	}
 	for i, err := range []error{
 		inventory.Add(t.Context(), k), inventory.Update(t.Context(), "etl", same),
+		inventory.Update(t.Context(), "etl", later), inventory.Update(t.Context(), "etl", renew),
 		rotations.Start(t.Context(), plan), update(tick(keystore.StepReview)),
 		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(keystore.StepReview) }),
 		update(tick(keystore.StepReview)), update(tick(keystore.StepIssue)), update(tick(keystore.StepStore)),
@@ -62,7 +71,8 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		got = append(got, a.Key+": "+a.Text)
 	}
 	want := []string{
-		"etl: recorded in the inventory, level USER", "etl: changed in the inventory", "etl: rotation began, by new key",
+		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
+		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
 		"etl: rotation step review is done", "etl: rotation step review is taken back", "etl: rotation step review is done",
 		"etl: rotation step issue is done", "etl: rotation step store is done", "etl: rotation step prove is done",
 		"etl: rotation step switch is done", "etl: rotation a call of nightly worked with the new value",

@@ -1,0 +1,50 @@
+package whole
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestActivityHasWhatHappenedToKeys(t *testing.T) {
+	s := startScripted(t)
+	h := newHome(t)
+	s.acme(h, "brightdata")
+	h.run("request", "http://shop.test/key-rejected", "--zone", "unlocker1", "--retries", "0")
+	h.run("request", "http://shop.test/key-rejected", "--zone", "unlocker1", "--retries", "0")
+	p := h.open(120, 40)
+	acmeReady(p)
+	p.Press("esc", "4")
+	p.WaitFor("[4 Keys]", "etl-main")
+	p.Press("e")
+	p.WaitFor("Correct etl-main")
+	p.Press("down", "down", "down")
+	p.WaitFor("›Expires")
+	p.Press("ctrl+u")
+	p.Type("2027-02-01")
+	p.Press("enter", "ctrl+s")
+	p.WaitFor("2027-02-01", "etl-main is corrected")
+	p.Press("R")
+	p.WaitFor("Rotate etl-main")
+	p.Press("enter")
+	p.WaitFor("[✓] look")
+	p.Press("esc")
+	p.WaitGone("Rotate etl-main by")
+	p.Press("5")
+	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began", "rotation step review")
+	p.Press("/")
+	p.Type("kind:key rejected")
+	p.Press("enter")
+	p.WaitFor("1 of 1")
+}
+
+func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
+	s := startScripted(t)
+	h := newHome(t)
+	s.acme(h, "brightdata")
+	h.write("urls.txt", "http://shop.test/1\n")
+	h.run("jobs", "trigger", "gd_rejected", "--input", filepath.Join(h.dir, "urls.txt"))
+	p := h.open(120, 40)
+	acmeReady(p)
+	p.Press("esc", "5")
+	p.WaitFor("gd_rejected", "rejected by the service")
+}
