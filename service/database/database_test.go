@@ -86,6 +86,8 @@ func TestATimeThatCannotBeIsDamage(t *testing.T) {
 		{int64(math.MinInt64), time.Time{}, ErrCorrupt},
 		{int64(253402300800000000), time.Time{}, ErrCorrupt}, // the year 10000
 		{int64(253402300799999999), time.Date(9999, 12, 31, 23, 59, 59, 999999000, time.UTC), nil},
+		{int64(-62135596800000000), time.Time{}, nil}, // the first moment of the year 1
+		{int64(-62135596800000001), time.Time{}, ErrCorrupt},
 		{"yesterday", time.Time{}, ErrCorrupt},
 		{nil, time.Time{}, ErrCorrupt},
 		{1.5, time.Time{}, ErrCorrupt},

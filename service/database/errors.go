@@ -77,4 +77,12 @@ func (db *DB) markSuspect() {
 	}
 }
 
+// liftSuspicion takes the note away, if there is one.
+func liftSuspicion(path string) error {
+	if err := os.Remove(suspectPath(path)); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 func suspectPath(path string) string { return path + ".suspect" }

@@ -16,7 +16,6 @@ import (
 
 	"github.com/gofrs/flock"
 	"golang.org/x/sync/semaphore"
-	"modernc.org/sqlite"
 )
 
 // Damage is a file that could not be used as it was.
@@ -80,16 +79,9 @@ func attach(ctx context.Context, path string, o Options) (*DB, error) {
 	if o.Synced {
 		synchronous = "synchronous(FULL)"
 	}
-	w, err := connect(path, o, "_txlock", "immediate", "_pragma", "journal_mode(WAL)", "_pragma", synchronous)
-	if err != nil {
-		return nil, Classify(err)
-	}
+	w := connect(path, o, "_txlock", "immediate", "_pragma", "journal_mode(WAL)", "_pragma", synchronous)
 	w.SetMaxOpenConns(1)
-	r, err := connect(path, o, "_pragma", "query_only(1)")
-	if err != nil {
-		_ = w.Close()
-		return nil, Classify(err)
-	}
+	r := connect(path, o, "_pragma", "query_only(1)")
 	r.SetMaxOpenConns(4)
 	db := &DB{path: path, o: o, w: w, r: r, writing: semaphore.NewWeighted(1)}
 	if err := db.check(ctx); err != nil {
@@ -107,10 +99,7 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 	if info, err := os.Stat(path + "-wal"); err != nil || info.Size() == 0 {
 		params = append(params, "immutable", "1")
 	}
-	r, err := connect(path, o, params...)
-	if err != nil {
-		return nil
-	}
+	r := connect(path, o, params...)
 	db := &DB{path: path, o: o, r: r, frozen: reason}
 	if version, err := db.version(ctx, r); err != nil || version != len(o.Migrations) {
 		_ = db.Close()
@@ -121,20 +110,17 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 
 // connect prepares a pool; a connection is made when one is needed. params are
 // names and values of the driver's DSN.
-func connect(path string, o Options, params ...string) (*sql.DB, error) {
+func connect(path string, o Options, params ...string) *sql.DB {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()))
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}
-	c, err := sqlite.NewConnector(fileURI(path) + "?" + q.Encode())
+	db, err := sql.Open("sqlite", fileURI(path)+"?"+q.Encode())
 	if err != nil {
-		return nil, err
+		panic(err) // the driver is not in this program
 	}
-	db := sql.OpenDB(c)
-	db.SetConnMaxIdleTime(0)
-	db.SetConnMaxLifetime(0)
-	return db, nil
+	return db
 }
 
 // fileURI is an absolute path as SQLite's URI file names want it: slashes, and
@@ -208,10 +194,7 @@ func (db *DB) checkThrough(ctx context.Context) error {
 	if verdict != "ok" {
 		return fmt.Errorf("%w (%s)", ErrCorrupt, verdict)
 	}
-	if err := os.Remove(suspectPath(db.path)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return liftSuspicion(db.path)
 }
 
 // olderThan compares dotted version numbers; a part that is not a number counts as 0.
@@ -288,7 +271,7 @@ func setAside(path string, now time.Time) (string, error) {
 			return "", fmt.Errorf("putting the damaged file aside: %w", err)
 		}
 	}
-	if err := os.Remove(suspectPath(path)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := liftSuspicion(path); err != nil {
 		return "", fmt.Errorf("putting the damaged file aside: %w", err)
 	}
 	return kept, nil
@@ -316,11 +299,8 @@ func (db *DB) migrate(ctx context.Context, have int) error {
 }
 
 // Peek opens a file that was put aside, for reading alone.
-func Peek(path string) (*DB, error) {
-	r, err := connect(path, Options{Busy: Busy}, "_pragma", "query_only(1)")
-	if err != nil {
-		return nil, err
-	}
+func Peek(path string) *DB {
+	r := connect(path, Options{Busy: Busy}, "_pragma", "query_only(1)")
 	r.SetMaxOpenConns(2) // a query while another one's rows are read
-	return &DB{path: path, r: r, frozen: ErrReadOnly}, nil
+	return &DB{path: path, r: r, frozen: ErrReadOnly}
 }

@@ -397,11 +397,7 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 
 func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	path := sound(t)
-	db, err := database.Peek(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := &Ledger{db: db, now: clock()}
+	l := &Ledger{db: database.Peek(path), now: clock()}
 	defer l.Close()
 	if list, _, err := l.Jobs(t.Context(), 0); err != nil || len(list) != 4 {
 		t.Errorf("%d jobs, %v", len(list), err)

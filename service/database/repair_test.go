@@ -1,0 +1,190 @@
+package database
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAPathOfAnySystemIsAnAddress(t *testing.T) {
+	for path, want := range map[string]string{
+		"/a/book.db":       "file:///a/book.db",
+		"/a b/x?y#z%20.db": "file:///a%20b/x%3Fy%23z%2520.db",
+		"C:/a b/book.db":   "file:///C:/a%20b/book.db",
+	} {
+		if got := fileURI(path); got != want {
+			t.Errorf("%s: %s, want %s", path, got, want)
+		}
+	}
+}
+
+// names are the files of a folder.
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		list = append(list, e.Name())
+	}
+	return list
+}
+
+func TestAFileThatCannotBeWrittenIsOpenedForReading(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	fill(t, path)
+	// A link into a folder that is not there: no WAL can be made.
+	if err := os.Symlink(filepath.Join(path, "nowhere", "wal"), path+"-wal"); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("needs the right to make symbolic links")
+		}
+		t.Fatal(err)
+	}
+	o := options()
+	if db, damage, err := Open(t.Context(), path, o); db != nil || damage != nil || !errors.Is(err, ErrReadOnly) {
+		t.Fatalf("not for reading alone: %+v, %v", damage, err)
+	}
+	o.Readable = true
+	db, damage, err := Open(t.Context(), path, o)
+	if err != nil || damage != nil {
+		t.Fatalf("%+v, %v", damage, err)
+	}
+	defer db.Close()
+	if n := count(t, db); n != 100 || !errors.Is(db.Frozen(), ErrReadOnly) {
+		t.Errorf("%d lines, frozen by %v", n, db.Frozen())
+	}
+}
+
+func TestReadingLeavesNothingBeside(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	fill(t, path)
+	for _, wal := range []bool{false, true} { // an empty one counts as none
+		if wal {
+			write(t, path+"-wal", nil)
+		}
+		before := names(t, filepath.Dir(path))
+		db := attachReadOnly(t.Context(), path, options(), ErrReadOnly)
+		if db == nil {
+			t.Fatalf("with a WAL %t it cannot be read", wal)
+		}
+		if n := count(t, db); n != 100 {
+			t.Errorf("%d lines", n)
+		}
+		if after := names(t, filepath.Dir(path)); !slices.Equal(after, before) {
+			t.Errorf("beside it are %q, and were %q", after, before)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestWhatTheWALHasIsReadToo(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	fill(t, path)
+	writer := openTest(t, path)
+	if err := add(t, writer, "in the WAL"); err != nil {
+		t.Fatal(err)
+	}
+	db := attachReadOnly(t.Context(), path, options(), ErrReadOnly)
+	if db == nil {
+		t.Fatal("it cannot be read")
+	}
+	defer db.Close()
+	if n := count(t, db); n != 101 {
+		t.Errorf("%d lines", n)
+	}
+}
+
+func TestAFileOfAnEarlierVersionIsNotReadAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	fill(t, path)
+	o := options()
+	o.Migrations = append(o.Migrations, "CREATE TABLE notes (n INTEGER)")
+	if db := attachReadOnly(t.Context(), path, o, ErrReadOnly); db != nil {
+		_ = db.Close()
+		t.Error("it was opened, and cannot be brought up to date")
+	}
+}
+
+func TestTheTablesThatAreMissingAreNamed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	o := options()
+	o.Migrations = []string{"CREATE TABLE lines (n INTEGER); CREATE TABLE notes (n INTEGER); CREATE TABLE words (n INTEGER)"}
+	o.Tables = []string{"lines", "notes", "words"}
+	for spoil, says := range map[string]string{
+		"DROP TABLE notes": "the table notes is missing",
+		"DROP TABLE notes; DROP TABLE words; CREATE VIEW words AS SELECT 1": "the table notes and the table words is missing",
+	} {
+		db, damage, err := Open(t.Context(), path, o)
+		if err != nil || damage != nil {
+			t.Fatalf("%+v, %v", damage, err)
+		}
+		if err := db.complete(t.Context(), db.r); err != nil {
+			t.Errorf("whole: %v", err)
+		}
+		exec(t, db.w, spoil)
+		if err := db.complete(t.Context(), db.r); !errors.Is(err, ErrCorrupt) || !strings.HasSuffix(err.Error(), ": "+says) {
+			t.Errorf("%s: %v", spoil, err)
+		}
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAContentThatCannotBeIsDamageOnceItIsSuspected(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	o := options()
+	o.Migrations = []string{"CREATE TABLE lines (n INTEGER PRIMARY KEY, at INTEGER, text TEXT CHECK (text <> ''))"}
+	db, _, err := Open(t.Context(), path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exec(t, db.w, "PRAGMA ignore_check_constraints=1; INSERT INTO lines (text) VALUES ('')")
+	if err := db.check(t.Context()); err != nil {
+		t.Errorf("without a suspicion: %v", err)
+	}
+	db.markSuspect()
+	if at, err := os.Stat(suspectPath(path)); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
+		t.Errorf("the note: %v, %v", at.Mode(), err)
+	}
+	if err := db.Close(); err != nil {
+		t.Error(err)
+	}
+	again, damage, err := Open(t.Context(), path, o)
+	if err != nil || damage == nil || !errors.Is(damage.Err, ErrCorrupt) || !strings.Contains(damage.Err.Error(), "CHECK constraint failed in lines") {
+		t.Fatalf("%+v, %v", damage, err)
+	}
+	if err := again.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestEachEndsWithTheFirstError(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "book.db")
+	fill(t, path)
+	db := openTest(t, path)
+	enough := errors.New("enough")
+	taken := 0
+	err := Each(t.Context(), db, "SELECT n FROM lines WHERE n > $1", []any{90}, func(Scanner) error {
+		if taken++; taken == 3 {
+			return enough
+		}
+		return nil
+	})
+	if !errors.Is(err, enough) || taken != 3 {
+		t.Errorf("%d rows, %v", taken, err)
+	}
+	if err := Each(t.Context(), db, "SELECT n FROM nowhere", nil, nil); err == nil {
+		t.Error("a table that is not there was read")
+	}
+}
