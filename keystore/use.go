@@ -42,6 +42,20 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	return out
 }
 
+// CheckUnattended is the finding that forbids using a key where no person decides: ADMIN is
+// for people (service.md 5.3, 5.4). bad is false for every other key.
+func CheckUnattended(k model.Key, now time.Time) (f Finding, bad bool) {
+	for _, f := range CheckUse(k, model.CapUse, true, now) {
+		if f.Rule == RuleAdminAutomated {
+			return f, true
+		}
+	}
+	return Finding{}, false
+}
+
+// HoldsValue reports whether a word of a text for people is a key's value.
+func HoldsValue(text string, value Secret) bool { return holdsValue(text, value.Fingerprint()) }
+
 // permissionFinding reads the matrix for a capability.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
 	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Source: "service.md 5.3"}

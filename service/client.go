@@ -18,10 +18,11 @@ import (
 
 // Options is what a Client is made of. Profile, Secret and Key must be set.
 type Options struct {
-	// Profile, Secret and Key are those of exchange.Access.
+	// Profile, Secret, Key and Permit are those of exchange.Access; Permit may be nil.
 	Profile func(ctx context.Context) (profile.Profile, error)
 	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
 	Key     func(name string) (model.Key, bool)
+	Permit  func(ctx context.Context, k model.Key, value keystore.Secret) error
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -47,7 +48,7 @@ type Client struct {
 
 // New makes a Client. It does no I/O.
 func New(o Options) *Client {
-	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key}
+	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key, Permit: o.Permit}
 	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer})
 	f := fetch.Config{
 		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Now: o.Now, Timer: o.Timer, Log: o.Log,

@@ -21,6 +21,9 @@ type Access struct {
 	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key of the inventory by name.
 	Key func(name string) (model.Key, bool)
+	// Permit has the last word before a key is used; its error ends the call before
+	// anything is sent. Nil permits every key.
+	Permit func(ctx context.Context, k model.Key, value keystore.Secret) error
 }
 
 // Current gives the profile with its dialect.
@@ -37,7 +40,8 @@ func (a Access) Current(ctx context.Context) (profile.Profile, dialect.Dialect, 
 }
 
 // KeyFor gives the key to use and its value. An empty name means the key that the
-// profile names. It refuses a key that is not in the inventory or has no reference.
+// profile names. It refuses a key that is not in the inventory, that has no reference, or
+// that Permit refuses, whose error is returned as it is.
 func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (model.Key, keystore.Secret, error) {
 	if name == "" {
 		name = p.Key
@@ -53,7 +57,13 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 		return k, keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
 	}
 	s, err := a.resolve(ctx, "key", k.Secret)
-	return k, s, err
+	if err == nil && a.Permit != nil {
+		err = a.Permit(ctx, k, s)
+	}
+	if err != nil {
+		return k, keystore.Secret{}, err
+	}
+	return k, s, nil
 }
 
 // Login takes a zone's proxy login from the profile and the password's reference.

@@ -12,7 +12,7 @@ import (
 )
 
 func (a *app) jobsAdoptCommand() *cobra.Command {
-	var dataset string
+	var dataset, reason string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "adopt SNAPSHOT",
@@ -21,7 +21,7 @@ func (a *app) jobsAdoptCommand() *cobra.Command {
 lost, and writes it to the ledger. Nothing is triggered.`,
 		Args: oneArg("the service's identifier of the job"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
@@ -33,6 +33,7 @@ lost, and writes it to the ledger. Nothing is triggered.`,
 			})
 		},
 	}
+	adminFlag(cmd, &reason)
 	cmd.Flags().StringVar(&dataset, "dataset", "", "the dataset, for the ledger's own list")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

@@ -74,6 +74,7 @@ func count(n int) *int {
 
 type triggerFlags struct {
 	input, key string
+	reason     string
 	wait, json bool
 	timeout    durationFlag
 }
@@ -91,7 +92,7 @@ in the ledger before the request is sent, and it is never resent automatically.`
 			if f.input == "" {
 				return usage("--input is missing: name a file, or - for standard input")
 			}
-			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, jobs: true, reason: f.reason}, func(t *task) error {
 				return t.trigger(cmd.Context(), args[0], f)
 			})
 		},
@@ -99,6 +100,7 @@ in the ledger before the request is sent, and it is never resent automatically.`
 	fl := cmd.Flags()
 	fl.StringVar(&f.input, "input", "", "file with the inputs, or - for standard input (required)")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	adminFlag(cmd, &f.reason)
 	fl.BoolVar(&f.wait, "wait", false, "watch the job until it is ready")
 	fl.Var(&f.timeout, "timeout", "with --wait: how long to wait; exit 20 if the job is still running then")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
@@ -187,12 +189,13 @@ func (t *task) readInputs(name string) ([]model.JobInput, error) {
 func (a *app) jobsWatchCommand() *cobra.Command {
 	var timeout durationFlag
 	var asJSON bool
+	var reason string
 	cmd := &cobra.Command{
 		Use:   "watch ID",
 		Short: "Follow a job until it is ready or has failed",
 		Args:  oneArg("the job to watch, as 'zonedeck jobs list' names it"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				if err := t.ledger(cmd.Context()); err != nil {
 					return err
 				}
@@ -200,6 +203,7 @@ func (a *app) jobsWatchCommand() *cobra.Command {
 			})
 		},
 	}
+	adminFlag(cmd, &reason)
 	cmd.Flags().Var(&timeout, "timeout", "how long to watch; exit 20 if the job is still running then")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
@@ -361,7 +365,7 @@ func (t *task) listJobs(ctx context.Context, limit int, asJSON bool) error {
 }
 
 func (a *app) jobsDownloadCommand() *cobra.Command {
-	var output, format string
+	var output, format, reason string
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "download ID -o FILE",
@@ -378,12 +382,13 @@ func (a *app) jobsDownloadCommand() *cobra.Command {
 			if dest.stream != nil && asJSON {
 				return usage("-o %s and --json both want standard output: name a file, or leave one out", output)
 			}
-			return a.withSession(cmd.Context(), needs{jobs: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: reason}, func(t *task) error {
 				return t.download(cmd.Context(), args[0], format, dest, asJSON)
 			})
 		},
 	}
 	cmd.Flags().StringVarP(&output, "output", "o", "", "file to write, or - for standard output (required)")
+	adminFlag(cmd, &reason)
 	cmd.Flags().StringVar(&format, "format", "json", "json, ndjson or csv")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd

@@ -21,6 +21,7 @@ type requestFlags struct {
 	zone, via, format, country, key, output string
 	method, body                            string
 	headers, required                       []string
+	adminReason                             string
 	timeout                                 durationFlag
 	retries                                 int
 	json                                    bool
@@ -36,7 +37,7 @@ to the file of -o), the verdict to stderr, and the exit code tells the failure
 class; with --json one object on stdout holds both.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
 				return t.request(cmd.Context(), args[0], f)
 			})
 		},
@@ -47,6 +48,7 @@ class; with --json one object on stdout holds both.`,
 	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
 	fl.StringVar(&f.country, "country", "", "two-letter country code")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
+	adminFlag(cmd, &f.adminReason)
 	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
 	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
@@ -95,14 +97,22 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 
 // fetchError is the exit for a fetch that returned no result.
 func fetchError(ctx context.Context, err error) error {
+	var admin *session.AdminError
 	switch {
 	case ctx.Err() != nil:
 		return fail(exitInterrupted, "interrupted")
 	case errors.Is(err, keystore.ErrSecretMissing), errors.Is(err, model.ErrRequest):
 		return usage("%w", err)
+	case errors.As(err, &admin):
+		return fail(exitLint, "%w", err)
 	default:
 		return err
 	}
+}
+
+// adminFlag adds the flag that permits an ADMIN key.
+func adminFlag(cmd *cobra.Command, reason *string) {
+	cmd.Flags().StringVar(reason, "admin-reason", "", "why this command must use an ADMIN key, which is refused otherwise (exit 42); it stands in Activity")
 }
 
 // fetchRequest builds the request from the flags. Its error names everything that is

@@ -48,3 +48,15 @@ func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
 	p.Press("esc", "5")
 	p.WaitFor("gd_rejected", "rejected by the service")
 }
+
+func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
+	h := newHome(t)
+	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin")
+	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin", "--admin-reason", "a rotation")
+	p := h.open(120, 40)
+	ready(p)
+	p.Press("5")
+	p.WaitFor("1 of 2", "used as ADMIN by a command")
+	p.Press("end")
+	p.WaitFor("because: a rotation")
+}

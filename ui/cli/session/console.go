@@ -37,7 +37,7 @@ type Console struct {
 
 // OpenConsole opens a session for a console.
 func OpenConsole(ctx context.Context, o Options) (*Console, error) {
-	o.Journal, o.Ledger = true, true
+	o.Journal, o.Ledger, o.Unattended = true, true, false
 	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,11 @@ type Options struct {
 	Profile, Config, BaseURL, ProxyHost string // the global flags of the same names
 	Key                                 string // --key of the command
 
+	// Unattended says that no person decides on each call: a command. AdminReason is why
+	// it may use an ADMIN key all the same; empty means that it may not.
+	Unattended  bool
+	AdminReason string
+
 	// Journal is set if the history is read or written, Ledger if jobs are.
 	Journal, Ledger bool
 }
@@ -60,6 +65,7 @@ type Session struct {
 	journal  *journal.Journal
 	ledger   *ledger.Ledger
 	spoken   sync.Once
+	reasons  sync.Map // names of the ADMIN keys whose reason is in the journal
 	pruning  sync.WaitGroup
 }
 
@@ -104,7 +110,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(),
 	})
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Journal: s.journal, Ledger: s.ledger,
+		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
 		BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil

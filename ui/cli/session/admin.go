@@ -1,0 +1,52 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/journal"
+)
+
+// AdminError refuses an ADMIN key for a command.
+type AdminError struct{ Finding keystore.Finding }
+
+func (e *AdminError) Error() string {
+	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
+		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+}
+
+// permit refuses an ADMIN key where no person decides on the call, unless a reason was given
+// and is in the journal.
+func (s *Session) permit(ctx context.Context, k model.Key, value keystore.Secret) error {
+	if !s.o.Unattended {
+		return nil
+	}
+	f, bad := keystore.CheckUnattended(k, s.Now())
+	reason := strings.TrimSpace(s.o.AdminReason)
+	switch {
+	case !bad:
+		return nil
+	case reason == "":
+		return &AdminError{f}
+	case keystore.HoldsValue(reason, value):
+		return mistake("--admin-reason holds the key's value: say why in other words")
+	}
+	if _, told := s.reasons.LoadOrStore(k.Name, true); told {
+		return nil
+	}
+	err := errors.New("no history is kept in this run")
+	if s.journal != nil {
+		err = s.journal.PutKeyEvent(context.WithoutCancel(ctx), journal.KeyEvent{
+			Profile: s.Base.Name, Key: k.Name, Event: "used", Text: "as ADMIN by a command, because: " + reason,
+		})
+	}
+	if err != nil {
+		s.reasons.Delete(k.Name)
+		return fmt.Errorf("key %s is ADMIN, and the reason to use it cannot be recorded: %w", k.Name, err)
+	}
+	return nil
+}
