@@ -32,6 +32,8 @@ type corpusOutcome struct {
 	Text          string   `json:"text"`
 	ServiceClass  Class    `json:"service_class"`
 	ServiceCause  Cause    `json:"service_cause"`
+	ReadBy        string   `json:"read_by"`
+	Unread        string   `json:"unread"`
 	Headers       []string `json:"headers"`
 	ContentType   string   `json:"content_type"`
 	Incomplete    bool     `json:"incomplete"`
@@ -133,6 +135,7 @@ func readCase(tb testing.TB, name string, text []byte) corpusCase {
 		Broke: in.Broke, BrokeText: in.BrokeText, Peer: in.Peer,
 		ServiceStatus: in.ServiceStatus, TargetStatus: in.TargetStatus,
 		ServiceCode: in.Code, ServiceText: in.Text, ServiceClass: in.ServiceClass, ServiceCause: in.ServiceCause,
+		ReadBy: in.ReadBy, Unread: in.Unread,
 		HeaderEvidence: in.Headers, ContentType: in.ContentType, BodyHead: body, BodySize: int64(len(body)),
 		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,
 		RetryAfter: duration(tb, in.RetryAfter), Elapsed: duration(tb, in.Elapsed), Timeout: duration(tb, in.Timeout),

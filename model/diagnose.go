@@ -77,6 +77,9 @@ type facts struct {
 	refused int
 	// target is the target's status as far as it is the target's; 0 when unknown.
 	target int
+	// told is an error status in a header that the profile's dialect does not read: it
+	// is not known whose it is; 0 for none.
+	told int
 	// answer is the status of what came as the page: the target's, or the
 	// service's 2xx when the target's is unknown.
 	answer int
@@ -95,21 +98,29 @@ func newFacts(o Outcome) facts {
 		// The service passed the target's status on as its own.
 	case o.ServiceStatus >= 400:
 		f.refused = o.ServiceStatus
+	case o.Unread != "" && o.TargetStatus >= 400:
+		f.told, f.target = o.TargetStatus, 0
 	case f.reported && o.TargetStatus >= 400:
 		f.refused, f.target = o.TargetStatus, 0
 	}
-	f.answer = f.target
-	if f.answer == 0 && o.Via != ViaNative && isSuccess(o.ServiceStatus) {
-		f.answer = o.ServiceStatus
+	if f.told == 0 {
+		o.TargetStatus = f.target
+		f.answer = o.PageStatus()
 	}
-	f.answered = f.answer != 0 || f.refused != 0
+	f.answered = f.answer != 0 || f.refused != 0 || f.told != 0
 	return f
 }
 
 func isSuccess(status int) bool { return status >= 200 && status < 300 }
 
-// either reports whether the service or the target answered with the status.
-func (f *facts) either(status int) bool { return f.refused == status || f.target == status }
+// either reports whether the service or the target answered with the status, or one
+// of them that cannot be told.
+func (f *facts) either(status int) bool {
+	return f.refused == status || f.target == status || f.told == status
+}
+
+// unknown reports whether a page came without a word about the target's status.
+func (f *facts) unknown() bool { return f.answer != 0 && f.TargetStatus == 0 }
 
 // empty reports whether there is nothing to use in the body: no bytes, or
 // nothing but white space.
@@ -215,6 +226,11 @@ func (f *facts) evidence(class Class) []Evidence {
 			from = " reported by the service"
 		}
 		add("status", statusText(f.TargetStatus)+from)
+	} else if f.unknown() {
+		add("status", "the target's status is not shown")
+	}
+	if f.ReadBy != "" {
+		add("note", "read by dialect "+f.ReadBy+"; the contract does not show it")
 	}
 	if f.reported {
 		add("error", strings.TrimSpace("the service says: "+strings.TrimSpace(f.ServiceCode+" "+f.ServiceText)))

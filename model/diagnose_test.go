@@ -43,7 +43,7 @@ func wellFormed(d Diagnosis, o Outcome) string {
 	}
 	for _, e := range d.Evidence {
 		switch e.Kind {
-		case "status", "service_status", "header", "body", "error", "timing":
+		case "status", "service_status", "header", "body", "error", "timing", "note":
 		default:
 			return fmt.Sprintf("evidence of kind %q", e.Kind)
 		}

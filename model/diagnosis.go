@@ -96,7 +96,8 @@ func (c Class) Causes() []Cause {
 
 // Evidence is one observation that a diagnosis rests on.
 type Evidence struct {
-	// Kind is "status", "service_status", "header", "body", "error" or "timing".
+	// Kind is "status", "service_status", "header", "body", "error", "timing" or
+	// "note", which says what the verdict as a whole rests on.
 	Kind string
 	// Text is what was seen, with nothing secret in it. It may hold remote bytes:
 	// sanitise it before it reaches a terminal.
@@ -111,8 +112,11 @@ type Evidence struct {
 // asked for: another's results, a field that was let pass.
 const NoteHeader = "x-emulator-note"
 
-// Note is the text of an observation that is such a note, or "".
+// Note is the text of an observation that belongs beside a good verdict too, or "".
 func (e Evidence) Note() string {
+	if e.Kind == "note" {
+		return e.Text
+	}
 	text, ok := strings.CutPrefix(e.Text, NoteHeader+": ")
 	if !ok || e.Kind != "header" {
 		return ""
@@ -140,6 +144,7 @@ const (
 	ActionSaveSample   Action = "save_sample"   // store a sample
 	ActionCheckNetwork Action = "check_network" // base URL, proxy host, network
 	ActionFixRequest   Action = "fix_request"   // correct what the service refused
+	ActionDialect      Action = "dialect"       // choose the dialect that knows the answer
 )
 
 // Step is one piece of handling: what to do, and the action that does it.

@@ -99,7 +99,7 @@ type BodyRef struct {
 type Attempt struct {
 	N      int
 	Class  Class
-	Status int           // the target's status, 0 when there was no answer
+	Status int           // the target's status, 0 when unknown
 	Wait   time.Duration // back-off taken before this attempt
 	Total  time.Duration
 }

@@ -31,7 +31,8 @@ type Outcome struct {
 	// ServiceStatus is the HTTP status of the API, or of the CONNECT answer, or of
 	// the proxy's own refusal; 0 when none was received.
 	ServiceStatus int
-	// TargetStatus is the target's own status; 0 when unknown.
+	// TargetStatus is the target's own status; 0 when unknown, which the service's own
+	// status never replaces.
 	TargetStatus int
 	// ServiceCode and ServiceText are the error the service itself reported (from
 	// headers or from a body that is its own), or empty.
@@ -41,6 +42,11 @@ type Outcome struct {
 	// a dialect is a profile's knowledge, not the contract's.
 	ServiceClass Class
 	ServiceCause Cause
+	// ReadBy names the dialect by which the answer's headers were read though the
+	// profile names none. Unread names the one that knows them where the profile names
+	// another: TargetStatus, ServiceCode and ServiceText are then what headers say that
+	// the contract does not show, and it is not known whose status it is.
+	ReadBy, Unread string
 	// HeaderEvidence holds "name: value" observations worth citing as evidence, those
 	// of ChallengeHeaders among them.
 	HeaderEvidence []string
@@ -64,4 +70,13 @@ type Outcome struct {
 	RetryAfter time.Duration
 	Elapsed    time.Duration
 	Timeout    time.Duration
+}
+
+// PageStatus is the status of what came as the page: the target's or, where that is
+// unknown, the 2xx by which the service passed the page on; 0 for none.
+func (o Outcome) PageStatus() int {
+	if o.TargetStatus == 0 && o.Via != ViaNative && isSuccess(o.ServiceStatus) {
+		return o.ServiceStatus
+	}
+	return o.TargetStatus
 }

@@ -68,13 +68,22 @@ var refusalRules = []rule{
 		say:    always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
 	},
 	{
+		name: "told_403", class: ClassAccessRestricted,
+		reason: "403 in a header that the contract does not show and the profile's dialect does not read: the signal of service.md 7, and it is not known whose",
+		when:   func(f *facts) bool { return f.told == http.StatusForbidden },
+		say:    always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
+	},
+	{
 		name: "too_fast_429", class: ClassTooFast,
 		reason: "429 is the signal for sending too fast (service.md 7), from the service or from the target",
 		when:   func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
 		say: func(f *facts) string {
 			sender := "The site"
-			if f.refused == http.StatusTooManyRequests {
+			switch http.StatusTooManyRequests {
+			case f.refused:
 				sender = "The service"
+			case f.told:
+				sender = "A header of the answer"
 			}
 			if f.RetryAfter > 0 {
 				return fmt.Sprintf("%s says that requests come too fast (429) and asks to wait %v.", sender, f.RetryAfter)
@@ -248,6 +257,14 @@ var answerRules = []rule{
 		},
 	},
 	{
+		name: "told_error", class: ClassOutside, cause: CauseUnrecognised,
+		reason: "a 4xx or 5xx in a header that the contract does not show and the profile's dialect does not read: not a success, and it is not known whose error",
+		when:   func(f *facts) bool { return f.told != 0 },
+		say: func(f *facts) string {
+			return fmt.Sprintf("A header of the answer that the contract does not show reports an error (%d).", f.told)
+		},
+	},
+	{
 		name: "service_reported", class: ClassOutside, cause: CauseServiceError,
 		reason: "the service reported an error of its own beside a status that looks like success: the truth is in the report",
 		when:   func(f *facts) bool { return f.reported },
@@ -278,7 +295,12 @@ var answerRules = []rule{
 			return f.Broke == BreakNone && isSuccess(f.answer) &&
 				(f.HeadMethod || f.answer == http.StatusNoContent || f.answer == http.StatusResetContent)
 		},
-		say: func(f *facts) string { return fmt.Sprintf("The target answered %s.", statusText(f.answer)) },
+		say: func(f *facts) string {
+			if f.unknown() {
+				return fmt.Sprintf("The service answered %s; the target's status is not shown.", statusText(f.answer))
+			}
+			return fmt.Sprintf("The target answered %s.", statusText(f.answer))
+		},
 	},
 	{
 		name: "empty_body", class: ClassOutside, cause: CauseEmptyBody,
@@ -303,7 +325,12 @@ var answerRules = []rule{
 		name: "ok", class: ClassOK,
 		reason: "2xx with a body, no sign of a challenge, and every required field that was named",
 		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) },
-		say:    func(f *facts) string { return fmt.Sprintf("The page came: %s.", statusText(f.answer)) },
+		say: func(f *facts) string {
+			if f.unknown() {
+				return fmt.Sprintf("A page came with the service's %s; the target's status is not shown.", statusText(f.answer))
+			}
+			return fmt.Sprintf("The page came: %s.", statusText(f.answer))
+		},
 	},
 	{
 		name: "unrecognised", class: ClassOutside, cause: CauseUnrecognised,

@@ -34,6 +34,9 @@ func steps(d Diagnosis, f *facts) []Step {
 	default:
 		out = outsideSteps(d.Cause, f)
 	}
+	if f.Unread != "" {
+		out = append(out, Step{Action: ActionDialect, Text: "choose the dialect " + f.Unread + " for this profile: it knows headers of this answer"})
+	}
 	if d.Retry {
 		out = append(out, retryStep(d))
 	}

@@ -22,8 +22,13 @@ type Dialect struct {
 	snapshots []string
 	// paths are where a job is asked for; nil when they are not known.
 	paths func(base, id string) JobPaths
-	// read reads the headers that the contract does not show; nil for none.
-	read func(r *Reading, h http.Header)
+	// read reads the headers that the contract does not show, and knows reports
+	// whether there are any; nil for none.
+	read  func(r *Reading, h http.Header)
+	knows func(h http.Header) bool
+	// open says that the profile names no dialect: an answer is read by the one that
+	// knows its headers.
+	open bool
 	// testPage answers a test of a proxy login, "" where none is known.
 	testPage string
 	// embedded marks the dialect of the embedded emulator.
@@ -53,6 +58,7 @@ func all() []Dialect {
 				}
 			},
 			read:     readBrightData,
+			knows:    fromBrightData,
 			testPage: "https://geo.brdtest.com/mygeo.json",
 			embedded: true,
 		},
@@ -72,9 +78,13 @@ func Find(name string) (Dialect, error) {
 	return Dialect{}, fmt.Errorf("dialect %q is not known: write %s", name, strings.Join(Names(), " or "))
 }
 
-// Default is the dialect of a profile that names none: the contract and nothing
-// more.
-func Default() Dialect { return all()[0] }
+// Default is the dialect of a profile that names none: it sends what the contract
+// shows and nothing more, and reads what another dialect knows by that one.
+func Default() Dialect {
+	d := all()[0]
+	d.open = true
+	return d
+}
 
 // Embedded is the dialect that the embedded emulator speaks.
 func Embedded() Dialect {

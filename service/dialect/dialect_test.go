@@ -110,7 +110,7 @@ func TestReadHeader(t *testing.T) {
 		},
 		"Proxy-Status among others": {
 			http.Header{"Proxy-Status": {`cache.a; hit`, `brd; received-status=407; error="http_request_denied"; details="client_10000: say \"no\", really"`}},
-			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected},
+			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected, Received: 407},
 		},
 		"a Proxy-Status without an error reads as nothing": {http.Header{"Proxy-Status": {"brd; received-status=200"}}, Reading{}},
 		"an unknown code leaves the verdict to the status": {http.Header{"X-Brd-Err-Code": {"zz_1"}}, Reading{Code: "zz_1"}},
@@ -129,10 +129,26 @@ func TestReadHeader(t *testing.T) {
 			if !reflect.DeepEqual(got, tc.want) {
 				t.Errorf("got  %+v\nwant %+v", got, tc.want)
 			}
-			doc := Default().ReadHeader(tc.head, now)
-			doc.Evidence = nil
-			if want := (Reading{RetryAfter: tc.want.RetryAfter}); !reflect.DeepEqual(doc, want) {
-				t.Errorf("documented reads %+v, want %+v", doc, want)
+			// Without a name the answer says by which dialect it is read; the contract alone
+			// repeats what the headers say and gives it no meaning.
+			by := ""
+			if fromBrightData(tc.head) {
+				by = "brightdata"
+			}
+			open, named := tc.want, tc.want
+			open.ReadBy, named.Unread = by, by
+			named.Class, named.Cause, named.Exit = "", "", ""
+			unnamed := Default()
+			contract, err := Find("documented")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for d, want := range map[*Dialect]Reading{&unnamed: open, &contract: named} {
+				got := d.ReadHeader(tc.head, now)
+				got.Evidence = nil
+				if !reflect.DeepEqual(got, want) {
+					t.Errorf("the default reads %+v, want %+v", got, want)
+				}
 			}
 		})
 	}
@@ -423,7 +439,7 @@ func TestProxyStatusIsReadMemberByMember(t *testing.T) {
 		`a; details="no end`:                   {"", "no end"},
 		`a; details="no end\`:                  {"", `no end\`},
 	} {
-		if code, text := proxyStatus(in); [2]string{code, text} != want {
+		if code, text, _ := proxyStatus(http.Header{headProxy: {in}}); [2]string{code, text} != want {
 			t.Errorf("%s: %q, %q; want %q", in, code, text, want)
 		}
 	}

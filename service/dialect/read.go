@@ -26,6 +26,14 @@ type Reading struct {
 	Cause model.Cause
 	// Exit is the exit address as the service reports it, or "".
 	Exit string
+	// ReadBy names the dialect by which this was read though the profile names none.
+	ReadBy string
+	// Unread names the dialect that knows headers of the answer, where the profile's
+	// own is another one. TargetStatus, Received, Code and Text are then what those
+	// headers say, with no meaning given to them.
+	Unread string
+	// Received is the status that Proxy-Status says was received with an error.
+	Received int
 	// RetryAfter is what the answer asks the client to wait, capped.
 	RetryAfter time.Duration
 	// Evidence are the "name: value" lines that this rests on.
@@ -54,6 +62,19 @@ func (d Dialect) ReadHeader(h http.Header, now time.Time) Reading {
 	r := ReadShown(h, now)
 	if d.read != nil {
 		d.read(&r, h)
+		return r
+	}
+	for _, other := range all() {
+		if other.knows == nil || !other.knows(h) {
+			continue
+		}
+		other.read(&r, h)
+		if d.open {
+			r.ReadBy = other.name
+			break
+		}
+		r.Unread, r.Class, r.Cause, r.Exit = other.name, "", "", ""
+		break
 	}
 	return r
 }
@@ -70,10 +91,20 @@ func ReadShown(h http.Header, now time.Time) Reading {
 	return r
 }
 
+// fromBrightData reports whether there are x-brd headers or an error in Proxy-Status.
+func fromBrightData(h http.Header) bool {
+	for name := range h {
+		if strings.HasPrefix(http.CanonicalHeaderKey(name), "X-Brd-") {
+			return true
+		}
+	}
+	code, text, _ := proxyStatus(h)
+	return code != "" || text != ""
+}
+
 // readBrightData reads the x-brd headers and Proxy-Status.
 func readBrightData(r *Reading, h http.Header) {
-	if n, err := strconv.Atoi(strings.TrimSpace(h.Get(headStatus))); err == nil && n >= 100 && n <= 999 {
-		r.TargetStatus = n
+	if r.TargetStatus = statusIn(h.Get(headStatus)); r.TargetStatus != 0 {
 		r.cite(h, headStatus)
 	}
 	r.Exit = exit(h.Get(headIP))
@@ -98,7 +129,8 @@ func (r *Reading) readError(h http.Header) {
 		}
 		r.cite(h, name)
 	}
-	code, text := proxyStatus(strings.Join(h.Values(headProxy), ", "))
+	code, text, received := proxyStatus(h)
+	r.Received = received
 	if r.Code == "" {
 		r.Code = code
 	}
@@ -135,10 +167,13 @@ func RetryAfter(h http.Header, now time.Time) time.Duration {
 }
 
 // proxyStatus takes code and text out of a Proxy-Status field (RFC 9209): the
-// last member that reports an error, its details "code: text" or its error.
-func proxyStatus(s string) (code, text string) {
+// last member that reports an error, its details "code: text" or its error, and the
+// status received with it.
+func proxyStatus(h http.Header) (code, text string, received int) {
+	s := strings.Join(h.Values(headProxy), ", ")
 	for _, member := range splitOutside(s[:min(len(s), 8192)], ',') {
 		var kind, details string
+		status := 0
 		for _, p := range splitOutside(member, ';') {
 			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
 			switch name {
@@ -146,12 +181,14 @@ func proxyStatus(s string) (code, text string) {
 				kind = unquote(value)
 			case "details":
 				details = unquote(value)
+			case "received-status":
+				status = statusIn(value)
 			}
 		}
 		if kind == "" && details == "" {
 			continue
 		}
-		code, text = "", clean(details)
+		code, text, received = "", clean(details), status
 		if c, rest, ok := strings.Cut(details, ":"); ok {
 			if c, ok := word(strings.TrimSpace(c)); ok {
 				code, text = c, clean(rest)
@@ -161,7 +198,16 @@ func proxyStatus(s string) (code, text string) {
 			text = clean(kind)
 		}
 	}
-	return code, text
+	return code, text, received
+}
+
+// statusIn is the status in a header's value, or 0.
+func statusIn(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 100 || n > 999 {
+		return 0
+	}
+	return n
 }
 
 // splitOutside splits at sep where it stands outside quotes.

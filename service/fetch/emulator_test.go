@@ -97,6 +97,27 @@ func TestEveryPageOfTheLabHasItsClass(t *testing.T) {
 	}
 }
 
+func TestALabPageThatFailsIsNotOKByAnyDialect(t *testing.T) {
+	demo := servicetest.Emulator(t, emulator.Options{})
+	for _, name := range []string{"", "documented", "brightdata"} {
+		p := demo.Profile
+		p.Dialect = name
+		c := newFetcher(t, p, func(o *Config) { o.Access.Secret, o.Access.Key = demo.Secret, demo.Key })
+		for path, class := range map[string]model.Class{
+			"/ok": model.ClassOK, "/forbidden": model.ClassAccessRestricted, "/too-fast": model.ClassTooFast, "/error": model.ClassOutside,
+			"/nothing-here": model.ClassOutside,
+		} {
+			for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+				z, _ := p.Zone("datacenter_demo")
+				res, err := c.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: "http://lab.test" + path, Via: via}, nil)
+				if err != nil || res.Diagnosis.Class != class {
+					t.Errorf("dialect %q, %s %s: %s, %v, %v; want %s", name, via, path, res.Diagnosis.Class, res.Diagnosis.Evidence, err, class)
+				}
+			}
+		}
+	}
+}
+
 func TestEveryKeyOfTheEmulator(t *testing.T) {
 	c, p := fetchOnEmulator(t)
 	z, _ := p.Zone("unlocker_demo")

@@ -43,7 +43,7 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 		tries  int
 	}{
 		"a page is ok":                               {200, header("Content-Type", "text/html", "x-brd-status-code", "200"), servicetest.Page, model.ClassOK, "", 200, 1},
-		"an empty 200 is a failure":                  {200, nil, "", model.ClassOutside, model.CauseEmptyBody, 200, 1},
+		"an empty 200 is a failure":                  {200, nil, "", model.ClassOutside, model.CauseEmptyBody, 0, 1},
 		"the target's 404 is the target's":           {200, header("x-brd-status-code", "404"), "gone", model.ClassOutside, model.CauseTargetError, 404, 1},
 		"an unknown key":                             {401, nil, "Auth method is not supported", model.ClassOutside, model.CauseKeyRejected, 0, 1},
 		"a key without permission":                   {403, nil, "Your API key lacks the required permissions for this action.", model.ClassAccessRestricted, model.CauseMissingPermission, 0, 1},
@@ -52,8 +52,8 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 		"a policy of the network":                    {200, header("x-brd-err-code", "policy_20050", "x-brd-err-msg", "needs special permission"), "", model.ClassAccessRestricted, model.CausePolicy, 0, 1},
 		"the same told by Proxy-Status alone":        {200, header("Proxy-Status", `x; error="http_request_denied"; details="policy_20050: needs permission"`), "", model.ClassAccessRestricted, model.CausePolicy, 0, 1},
 		"a target that blocks":                       {200, header("x-brd-status-code", "403"), "no", model.ClassAccessRestricted, model.CauseSiteBlock, 403, 1},
-		"a CAPTCHA page that comes with 200":         {200, header("Content-Type", "text/html"), `<html><body><form><div class="g-recaptcha" data-sitekey="x"></div></form></body></html>`, model.ClassCaptcha, "", 200, 1},
-		"a defence that names itself in a header":    {200, header("Content-Type", "text/html", "cf-mitigated", "challenge"), servicetest.Page, model.ClassCaptcha, "", 200, 1},
+		"a CAPTCHA page that comes with 200":         {200, header("Content-Type", "text/html"), `<html><body><form><div class="g-recaptcha" data-sitekey="x"></div></form></body></html>`, model.ClassCaptcha, "", 0, 1},
+		"a defence that names itself in a header":    {200, header("Content-Type", "text/html", "cf-mitigated", "challenge"), servicetest.Page, model.ClassCaptcha, "", 0, 1},
 		"the service's 503 is tried again":           {503, nil, "busy", model.ClassOutside, model.CauseServiceError, 0, 2},
 		"the service's own 429 is tried again":       {429, header("Retry-After", "1"), "slow down", model.ClassTooFast, "", 0, 2},
 		"a redirect is not followed and is told":     {200, header("x-brd-status-code", "301"), "moved", model.ClassOK, "", 301, 1},
@@ -91,20 +91,6 @@ func TestFetchByAPIGivesEveryOutcomeOneVerdict(t *testing.T) {
 			servicetest.NoSecret(t, "the result", string(b))
 		})
 	}
-}
-
-func TestDocumentedDialectReadsNoHeaderThatTheContractDoesNotShow(t *testing.T) {
-	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("x-brd-error-code", "captcha")
-		w.Header().Set("x-brd-status-code", "502")
-		_, _ = io.WriteString(w, servicetest.Page)
-	})
-	p.Dialect = "documented"
-	res, err := newFetcher(t, p).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	servicetest.WantVerdict(t, res, model.ClassOK, "")
 }
 
 func TestRequestsThatCannotBeSentNameTheirField(t *testing.T) {

@@ -79,6 +79,7 @@ func read(o *model.Outcome, r dialect.Reading) {
 		o.ServiceCode, o.ServiceText = r.Code, r.Text
 		o.ServiceClass, o.ServiceCause = r.Class, r.Cause
 	}
+	o.ReadBy, o.Unread = cmp.Or(o.ReadBy, r.ReadBy), cmp.Or(o.Unread, r.Unread)
 	o.RetryAfter = max(o.RetryAfter, r.RetryAfter)
 	o.HeaderEvidence = append(o.HeaderEvidence, r.Evidence...)
 }
@@ -104,18 +105,16 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 	t.header = f.mask.Header(resp.Header)
 	o.ServiceStatus, o.ContentType = resp.StatusCode, resp.Header.Get("Content-Type")
 	reading := f.d.ReadHeader(resp.Header, f.ft.cfg.Now())
+	if reading.Unread != "" && reading.TargetStatus == 0 {
+		reading.TargetStatus = reading.Received
+	}
 	read(o, reading)
 	citeChallenge(o, t.header)
 	t.exit = reading.Exit
 	t.body = f.receive(resp, now)
 	f.ended(ctx, &t, tr)
-	switch good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; {
-	case !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus:
+	if good := o.ServiceStatus >= 200 && o.ServiceStatus <= 299; !good && o.ServiceText == "" && o.TargetStatus != o.ServiceStatus {
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
-	case good && o.TargetStatus == 0 && !reading.Failed():
-		// The contract does not show where the target's status is. An answer that
-		// passes the page on has the target's status.
-		o.TargetStatus = o.ServiceStatus
 	}
 	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
 		f.unwrap(&t, now)
@@ -261,7 +260,7 @@ func (f *flight) readTunnel(o *model.Outcome, tun exchange.Tunnel) string {
 	reading := f.d.ReadHeader(tun.Header, f.ft.cfg.Now())
 	if !tun.Refused() { // an open tunnel is not an error, whatever its headers say
 		reading.Code, reading.Text, reading.Class, reading.Cause, reading.TargetStatus = "", "", "", "", 0
-		reading.RetryAfter = 0
+		reading.RetryAfter, reading.Unread = 0, ""
 	}
 	read(o, reading)
 	if tun.Refused() && o.ServiceText == "" {
@@ -278,7 +277,7 @@ const fieldBytes = 8 << 20
 func (f *flight) finish(t *try) {
 	o := &t.outcome
 	o.BodyHead, o.BodySize = t.body.Head, t.body.Ref.Size
-	if len(f.r.Required) == 0 || o.TargetStatus < 200 || o.TargetStatus > 299 || t.body.Ref.Size == 0 {
+	if status := o.PageStatus(); len(f.r.Required) == 0 || status < 200 || status > 299 || t.body.Ref.Size == 0 {
 		return
 	}
 	if t.body.Ref.Size > fieldBytes { // half a page would show fields as missing that are not

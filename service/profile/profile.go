@@ -1,6 +1,7 @@
 package profile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"net"
@@ -42,7 +43,9 @@ type Profile struct {
 	// UsernamePrefix is the fixed word a username begins with (service.md 5.2).
 	UsernamePrefix string
 	Account        model.AccountID
-	// Dialect names the dialect, which says what is assumed beyond the contract.
+	// Dialect names the dialect, which says what is assumed beyond the contract. Empty
+	// sends what the contract shows, and leaves it to an answer by which dialect it is
+	// read.
 	Dialect string
 	// Key names the key of the inventory that is used unless another is picked.
 	Key string
@@ -65,6 +68,9 @@ func (p Profile) ProxyAddr() string {
 	}
 	return net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort))
 }
+
+// DialectName is the name of the dialect that requests are made by.
+func (p Profile) DialectName() string { return cmp.Or(p.Dialect, dialect.Default().Name()) }
 
 // Zone finds a zone by name.
 func (p Profile) Zone(name string) (model.Zone, bool) {
@@ -135,9 +141,6 @@ func (p Profile) checked() (Profile, error) {
 	}
 	if p.APIVersion == "" {
 		p.APIVersion = DefaultAPIVersion
-	}
-	if p.Dialect == "" {
-		p.Dialect = dialect.Default().Name()
 	}
 	for _, check := range []func(*Profile) *fieldError{
 		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones,
@@ -246,7 +249,7 @@ func checkLogin(p *Profile) *fieldError {
 }
 
 func checkDialect(p *Profile) *fieldError {
-	if !slices.Contains(dialect.Names(), p.Dialect) {
+	if p.Dialect != "" && !slices.Contains(dialect.Names(), p.Dialect) {
 		return &fieldError{"dialect", fmt.Sprintf("unknown dialect %q", p.Dialect), "one of " + strings.Join(dialect.Names(), ", ")}
 	}
 	return nil

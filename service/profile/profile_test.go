@@ -62,7 +62,7 @@ func load(t *testing.T, path string) File {
 func acmeProfile(dir string) Profile {
 	return Profile{
 		Name: "acme", BaseURL: "https://api.example.com", ProxyHost: "proxy.example.com", ProxyPort: 33335,
-		UsernamePrefix: "abc", Account: "hl_1234abcd", Dialect: "documented", Key: "etl-main", APIVersion: "v3",
+		UsernamePrefix: "abc", Account: "hl_1234abcd", Key: "etl-main", APIVersion: "v3",
 		CA: filepath.Join(dir, "certs", "root.pem"), Verify: true,
 		Zones: []model.Zone{
 			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "keyring:acme/unlocker1"},
@@ -371,7 +371,7 @@ func TestAnOverriddenAddressGetsNothingOfTheDemoAccount(t *testing.T) {
 		Account: "hl_demo01", Key: "batch-user", Verify: true, Local: true, Zones: []model.Zone{{Name: "z", Password: "demo:z"}},
 	}
 	got, err := local.With(Override{BaseURL: "https://api.example.com"})
-	want := Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, Dialect: "documented", APIVersion: "v3", Verify: true}
+	want := Profile{Name: "flags", BaseURL: "https://api.example.com", ProxyPort: 33335, APIVersion: "v3", Verify: true}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -240,5 +240,14 @@ func verdict(r model.FetchResult) string {
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
 		line += ": " + r.Diagnosis.Summary
 	}
-	return fmt.Sprintf("%s (status %d, %s, %d ms, %d bytes, attempt %d)", line, r.Status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
+	status := fmt.Sprintf("status %d", r.Status)
+	switch {
+	case r.Status == 0 && r.Diagnosis.OK():
+		status = fmt.Sprintf("service %d, the target's status is not shown", r.ServiceStatus)
+	case r.Status == 0 && r.ServiceStatus > 0:
+		status = fmt.Sprintf("service %d", r.ServiceStatus)
+	case r.Status == 0:
+		status = "no answer"
+	}
+	return fmt.Sprintf("%s (%s, %s, %d ms, %d bytes, attempt %d)", line, status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
 }

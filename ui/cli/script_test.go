@@ -187,6 +187,9 @@ func brokenService(t *testing.T, hanging chan<- struct{}) string {
 	mux.HandleFunc("/down/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Internal server error", http.StatusInternalServerError)
 	})
+	mux.HandleFunc("POST /silent/request", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "a page, and no word about the target")
+	})
 	mux.HandleFunc("/drops/", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("POST /fails/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_fails"}`)

@@ -131,7 +131,7 @@ func (m *Model) contractAlone() string {
 	if m.asksForJobs() {
 		return ""
 	}
-	return "! with dialect " + strconv.Quote(m.profile.Dialect) + " the console keeps the identifier it gets and cannot ask for progress or result"
+	return "! with dialect " + strconv.Quote(m.profile.DialectName()) + " the console keeps the identifier it gets and cannot ask for progress or result"
 }
 
 // changed updates the fields and discards the check.

@@ -54,7 +54,7 @@ func (m *Model) usernameLines(w int) []string {
 	}
 	out = append(out, m.noteLines(w)...)
 	if m.refusedParams() {
-		out = append(out, widget.Wrapped(t.Warn, fmt.Sprintf("! the contract shows no parameter after the zone, and the dialect %q adds none: a test refuses them", m.profile.Dialect), w)...)
+		out = append(out, widget.Wrapped(t.Warn, fmt.Sprintf("! the contract shows no parameter after the zone, and the dialect %q adds none: a test refuses them", m.profile.DialectName()), w)...)
 	}
 	out = append(out, widget.Fact(t, "password", m.passwordText(), w)...)
 	proxy := m.profile.ProxyAddr()
@@ -136,7 +136,7 @@ func (m *Model) decided() bool {
 // refusedParams reports whether the profile's dialect does not send the login's
 // parameters.
 func (m *Model) refusedParams() bool {
-	d, err := dialect.Find(m.profile.Dialect)
+	d, err := dialect.Find(m.profile.DialectName())
 	return err == nil && d.RefuseParams(m.cred.Params) != nil
 }
 
