@@ -110,6 +110,21 @@ func TestAnAddressThatCannotBeConnectedToIsABreakOfTheService(t *testing.T) {
 	}
 }
 
+func TestAConnectionThatIsNotMadeIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Config{Connect: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			<-ctx.Done()
+			return nil, &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
+		}})
+		began := time.Now()
+		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
+		var at *Error
+		if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Peer != PeerService || tr.Sent() || !strings.Contains(err.Error(), "no connection within 15s") || time.Since(began) != connectTimeout {
+			t.Errorf("after %v: %v", time.Since(began), err)
+		}
+	})
+}
+
 func TestAServiceThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var far net.Conn

@@ -226,13 +226,20 @@ func untrusted(err error) bool {
 	return errors.As(err, &unknown) || errors.As(err, &host) || errors.As(err, &invalid) || errors.As(err, &verify)
 }
 
-// dialFault classifies an error of connecting.
+// dialFault classifies an error of connecting. A connection can time out before any
+// deadline of ours: the system has its own, and one of several addresses gets a part of
+// the time.
 func (tr *Trace) dialFault(err error, peer string) error {
 	var dns *net.DNSError
-	if errors.As(err, &dns) {
+	var late net.Error
+	switch {
+	case errors.As(err, &dns):
 		return tr.fault(model.BreakDNS, peer, err)
+	case errors.As(err, &late) && late.Timeout():
+		return tr.fault(model.BreakTimeout, peer, err)
+	default:
+		return tr.fault(model.BreakConnect, peer, err)
 	}
-	return tr.fault(model.BreakConnect, peer, err)
 }
 
 // tlsFault classifies an error of a TLS handshake.

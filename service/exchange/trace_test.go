@@ -76,6 +76,7 @@ func TestAnAnswerBeforeTheRequestWasWrittenIsTimedFromTheStart(t *testing.T) {
 func TestWhereAnExchangeBroke(t *testing.T) {
 	dns := &net.DNSError{Err: "no such host", Name: "x.test"}
 	refused := &net.OpError{Op: "dial", Err: errors.New("connection refused")}
+	late := &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 	untrusted := x509.UnknownAuthorityError{}
 	for name, c := range map[string]struct {
 		phase func(*Trace) error
@@ -84,6 +85,7 @@ func TestWhereAnExchangeBroke(t *testing.T) {
 	}{
 		"no such name":   {func(tr *Trace) error { return tr.dialFault(dns, PeerTarget) }, dns, Error{Broke: model.BreakDNS, Peer: PeerTarget}},
 		"refused":        {func(tr *Trace) error { return tr.dialFault(refused, PeerService) }, refused, Error{Broke: model.BreakConnect, Peer: PeerService}},
+		"timed out":      {func(tr *Trace) error { return tr.dialFault(late, PeerService) }, late, Error{Broke: model.BreakTimeout, Peer: PeerService}},
 		"not trusted":    {func(tr *Trace) error { return tr.tlsFault(untrusted, PeerTarget) }, untrusted, Error{Broke: model.BreakTLSTrust, Peer: PeerTarget}},
 		"no TLS":         {func(tr *Trace) error { return tr.tlsFault(io.EOF, PeerTarget) }, io.EOF, Error{Broke: model.BreakTLS, Peer: PeerTarget}},
 		"an answer ends": {func(*Trace) error { return nil }, io.ErrUnexpectedEOF, Error{Broke: model.BreakReset, Peer: PeerService}},

@@ -17,7 +17,7 @@ import (
 )
 
 // The bounds of the wire. Connecting has deadlines apart from the attempt's own, so
-// that a dead address is not taken for a slow target.
+// that a dead address is told sooner than a slow target.
 const (
 	connectTimeout   = 15 * time.Second
 	handshakeTimeout = 15 * time.Second
@@ -51,7 +51,7 @@ func New(c Config) *Wire {
 		c.Timer = c.Now
 	}
 	if c.Connect == nil {
-		c.Connect = (&net.Dialer{Timeout: connectTimeout}).DialContext
+		c.Connect = new(net.Dialer).DialContext
 	}
 	return &Wire{timer: c.Timer, connect: c.Connect, gates: newGates(), breaker: newBreaker(c.Now)}
 }
@@ -115,12 +115,22 @@ func (t traced) RoundTrip(req *http.Request) (*http.Response, error) {
 
 // dial connects to the service: its API or its proxy.
 func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, connectTimeout, errConnect)
+	defer cancel()
 	conn, err := w.connect(httptrace.WithClientTrace(ctx, tr.hooks()), network, addr)
-	if err != nil {
-		return nil, tr.dialFault(err, PeerService)
+	if err == nil {
+		return conn, nil
 	}
-	return conn, nil
+	if at, _ := ctx.Deadline(); !time.Now().Before(at) {
+		<-ctx.Done() // a socket has the same deadline on a clock of its own, which may be first
+	}
+	if errors.Is(context.Cause(ctx), errConnect) {
+		return nil, tr.fault(model.BreakTimeout, PeerService, errConnect)
+	}
+	return nil, tr.dialFault(err, PeerService)
 }
+
+var errConnect = fmt.Errorf("no connection within %s", connectTimeout)
 
 // handshake runs TLS over conn, and closes conn when it fails.
 func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, peer string) (net.Conn, error) {

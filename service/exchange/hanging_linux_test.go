@@ -1,0 +1,68 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+// hanging is the address of a listener that accepts nothing and has a full queue: a
+// connection to it is neither made nor refused. Other systems refuse it.
+func hanging(t *testing.T) (host string, port int) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := syscall.Close(fd); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := errors.Join(syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), syscall.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, port = "127.0.0.1", name.(*syscall.SockaddrInet4).Port
+	for {
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", host, port), 100*time.Millisecond)
+		if err != nil {
+			return host, port
+		}
+		t.Cleanup(func() { conn.Close() })
+	}
+}
+
+// The socket and the context have the same deadline on two clocks. Which of them is
+// first must not show.
+func TestAConnectionThatHangsIsATimeoutEveryTime(t *testing.T) {
+	host, port := hanging(t)
+	p := servicetest.Profile(fmt.Sprintf("http://%s:%d", host, port))
+	p.ProxyHost, p.ProxyPort, p.Local = host, port, true // without the rate of a key
+	w := New(Config{})
+	for n := range 200 {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Millisecond, ErrTimeout)
+		_, _, api := w.API(ctx, Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})
+		cancel()
+		ctx, cancel = context.WithTimeoutCause(t.Context(), 2*time.Millisecond, ErrTimeout)
+		_, _, _, native := w.Native(ctx, p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
+		cancel()
+		for how, err := range map[string]error{"by API": api, "by proxy": native} {
+			var at *Error
+			if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Peer != PeerService || at.Sent || !errors.Is(err, ErrTimeout) {
+				t.Fatalf("attempt %d %s: %v", n, how, err)
+			}
+		}
+	}
+}
