@@ -138,7 +138,7 @@ func writeInside(dir, name string, b []byte) error {
 
 // readIdentity reads the key file; one that others can read is refused.
 func readIdentity(path string) (*age.X25519Identity, error) {
-	f, err := os.Open(path)
+	f, err := textfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -266,7 +266,7 @@ func TestAnUnusableIdentityIsReportedAndNotReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err := r.Resolve(t.Context(), "file:a")
-		wantSecretError(t, err, ErrSecretUnreachable, "is a directory")
+		wantSecretError(t, err, ErrSecretUnreachable, "it is a folder")
 		if err := os.Remove(identity); err != nil {
 			t.Fatal(err)
 		}

@@ -82,7 +82,7 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 	if err != nil {
 		return RotationPlan{}, err
 	}
-	f, err := os.Open(path)
+	f, err := textfile.Open(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return RotationPlan{}, fmt.Errorf("%w: %s", ErrNoRotation, id)

@@ -30,7 +30,7 @@ func TestWhatTheLibrarySaysIsPutIntoPlainWords(t *testing.T) {
 			t.Errorf("%s: %q, %q, %v", msg, got, expected, ok)
 		}
 	}
-	if got := fault("f.toml", nil, errors.New("toml: something else"), &house{}); got.Error() != (&Error{File: "f.toml", Msg: "something else"}).Error() {
+	if got := fault("f.toml", errors.New("toml: something else")); got.Error() != (&Error{File: "f.toml", Msg: "something else"}).Error() {
 		t.Errorf("%v", got)
 	}
 }

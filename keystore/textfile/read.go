@@ -1,11 +1,9 @@
 package textfile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -34,9 +32,9 @@ func (d Doc) Source() []byte { return d.source }
 // to. The error is an *Error for a fault in the text, else it wraps what the
 // file system said; errors.Is(err, fs.ErrNotExist) tells a missing file.
 func Read(path string, into any) (Doc, error) {
-	f, err := os.Open(path)
+	f, err := Open(path)
 	if err != nil {
-		return Doc{}, fmt.Errorf("reading %s: %w", path, err)
+		return Doc{}, err
 	}
 	defer f.Close()
 	return ReadFrom(path, f, into)
@@ -59,12 +57,60 @@ func Decode(file string, b []byte, into any) (Doc, error) {
 	if !utf8.Valid(b) {
 		return Doc{}, &Error{File: file, Line: lineOfBadUTF8(b), Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}
 	}
-	dec := toml.NewDecoder(bytes.NewReader(b))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return Doc{}, fault(file, b, err, into)
+	if err := bounded(file, b); err != nil {
+		return Doc{}, err
 	}
-	return Doc{file: file, source: b, where: locate(b)}, nil
+	if err := toml.Unmarshal(b, into); err != nil {
+		return Doc{}, fault(file, err)
+	}
+	doc := Doc{file: file, source: b, where: locate(b)}
+	if err := doc.unknown(reflect.TypeOf(into)); err != nil {
+		return Doc{}, err
+	}
+	return doc, nil
+}
+
+// unknown is the first field that t has no place for, or nil. The library would make
+// an error for each of them, which takes seconds for some thousands.
+func (d Doc) unknown(t reflect.Type) error {
+	first := ""
+	for at, off := range d.where {
+		if known(t, strings.Split(at, sep)) {
+			continue
+		}
+		// A dotted key stands for several: the longest says most.
+		if o := d.where[first]; first == "" || off < o || off == o && len(at) > len(first) {
+			first = at
+		}
+	}
+	if first == "" {
+		return nil
+	}
+	path := strings.Split(first, sep)
+	expected := ""
+	if known := fields(t, path); len(known) > 0 {
+		expected = "one of " + strings.Join(known, ", ")
+	}
+	return d.Fault(first, fmt.Sprintf("unknown field %q", last(path)), expected)
+}
+
+// known reports whether a value of type t has a place for the field at path.
+func known(t reflect.Type, path []string) bool {
+	for _, part := range path {
+		switch t = pointee(t); t.Kind() {
+		case reflect.Map, reflect.Slice:
+			t = t.Elem()
+		case reflect.Struct:
+			f, ok := fieldNamed(t, part)
+			if !ok {
+				return false
+			}
+			t = f.Type
+		default:
+			return true // the library has refused a table for a plain value
+		}
+	}
+	return true
 }
 
 func lineOfBadUTF8(b []byte) int {
@@ -85,16 +131,7 @@ func lineOfBadUTF8(b []byte) int {
 // fault turns the library's errors into ours. Only its message and position are
 // taken: its long form quotes the lines around, which may hold a secret that was
 // written into the wrong file.
-func fault(file string, b []byte, err error, into any) error {
-	if missing, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(missing.Errors) > 0 {
-		first := &missing.Errors[0]
-		line, col := first.Position()
-		e := &Error{File: file, Line: line, Column: col, Msg: shorten(fmt.Sprintf("unknown field %q", last(first.Key())))}
-		if known := fields(reflect.TypeOf(into), pathAt(b, line, col)); len(known) > 0 {
-			e.Expected = "one of " + strings.Join(known, ", ")
-		}
-		return e
-	}
+func fault(file string, err error) error {
 	if de, ok := errors.AsType[*toml.DecodeError](err); ok {
 		line, col := de.Position()
 		e := &Error{File: file, Line: line, Column: col, Msg: shorten(strings.TrimPrefix(de.Error(), "toml: "))}
@@ -153,23 +190,6 @@ func kindInWords(target string) string {
 	default:
 		return "a table"
 	}
-}
-
-// pathAt is the path of the field at a place. The library's own key of an
-// unknown field in an inline table leaves out the tables around it.
-func pathAt(b []byte, line, col int) []string {
-	lines := bytes.SplitAfter(b, []byte("\n"))
-	off := col - 1
-	for _, l := range lines[:line-1] {
-		off += len(l)
-	}
-	best := ""
-	for at, o := range locate(b) {
-		if o == off && len(at) > len(best) { // a dotted key stands for several
-			best = at
-		}
-	}
-	return strings.Split(best, sep)
 }
 
 // fields lists the names that the table holding the field at path may have, by

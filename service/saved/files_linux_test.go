@@ -2,8 +2,11 @@ package saved
 
 import (
 	"errors"
+	"path/filepath"
 	"runtime/debug"
+	"syscall"
 	"testing"
+	"time"
 
 	"zonedeck/service/servicetest"
 )
@@ -24,5 +27,30 @@ func TestNothingStaysOpen(t *testing.T) {
 		if n := servicetest.OpenIn(t, dir); n != 0 {
 			t.Fatalf("after %s %d files are open", name, n)
 		}
+	}
+}
+
+func TestAPipeAmongTheRequestsHoldsNothingUp(t *testing.T) {
+	dir := t.TempDir()
+	if err := syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan error, 1)
+	var listed []Entry
+	go func() {
+		var err error
+		if listed, err = New(dir).List(t.Context()); err == nil {
+			_, err = New(dir).Load(t.Context(), "pipe")
+		}
+		done <- err
+	}()
+	const want = "pipe.toml: it is a named pipe; expected a file"
+	select {
+	case err := <-done:
+		if err == nil || err.Error() != want || len(listed) != 1 || listed[0].Problem != want {
+			t.Errorf("%+v, %v", listed, err)
+		}
+	case <-time.After(10 * time.Second):
+		t.Error("it waits for the pipe's writer")
 	}
 }

@@ -114,18 +114,18 @@ func (s *Store) Load(_ context.Context, name string) (model.FetchRequest, error)
 
 func read(root *os.Root, name string) (model.FetchRequest, error) {
 	name += ext
+	info, err := root.Stat(name)
+	if err != nil {
+		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
+	}
+	if err := textfile.Plain(name, info); err != nil { // before it is opened: a pipe would wait
+		return model.FetchRequest{}, err
+	}
 	f, err := root.Open(name)
 	if err != nil {
 		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
 	}
 	defer f.Close()
-	st, err := f.Stat()
-	if err != nil {
-		return model.FetchRequest{}, fmt.Errorf("reading %s: %w", name, err)
-	}
-	if !st.Mode().IsRegular() {
-		return model.FetchRequest{}, fmt.Errorf("%s is not a plain file", name)
-	}
 	return decode(name, f)
 }
 

@@ -323,7 +323,7 @@ func TestWhatIsNotAPlainFileIsNotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := New(dir)
-	if r, err := s.Load(t.Context(), "folder"); err == nil || !strings.Contains(err.Error(), "not a plain file") || r.URL != "" {
+	if r, err := s.Load(t.Context(), "folder"); err == nil || !strings.Contains(err.Error(), "it is a folder; expected a file") || r.URL != "" {
 		t.Errorf("load: %+v, %v", r, err)
 	}
 	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {

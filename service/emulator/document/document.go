@@ -16,8 +16,13 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// MaxBytes bounds a file.
-const MaxBytes = 4 << 20
+// The bounds of a file. The library compares each name with those beside it, so that its
+// time grows with the square of their number.
+const (
+	MaxBytes  = 4 << 20
+	maxTables = 10_000 // [tables] and [[elements]]
+	maxFields = 1_000  // of one table, those of the tables written inside it too
+)
 
 // maxQuoted bounds, in characters, what a message quotes out of a document.
 const maxQuoted = 80

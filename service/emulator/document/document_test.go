@@ -2,7 +2,9 @@ package document
 
 import (
 	"errors"
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 	"time"
 
@@ -213,4 +215,33 @@ func FuzzJSON(f *testing.F) {
 			_ = tab.Err()
 		}
 	})
+}
+
+func TestAFileWithTooManyNamesIsRefusedAtOnce(t *testing.T) {
+	for what, c := range map[string]struct {
+		line, want string
+		n          int
+	}{
+		"tables":             {"[zones.z%d]\n", "s.toml:10001:2: the file has too many tables; expected at most 10000", 20_000},
+		"elements":           {"[[zones]] # %d\n", "s.toml:10001:3: the file has too many tables; expected at most 10000", 20_000},
+		"fields":             {"f%d = 1\n", "s.toml:1001:1: the table has too many fields; expected at most 1000", 20_000},
+		"tables in a list":   {"keys%d = [{a = {}, b = 1}, {}]\n", "s.toml:334:1: the table has too many fields; expected at most 1000", 20_000},
+		"nested in one line": {"a.b%d = {c = {d = {}}}\n", "s.toml:334:1: the table has too many fields; expected at most 1000", 20_000},
+	} {
+		t.Run(what, func(t *testing.T) {
+			var text strings.Builder
+			for n := range c.n {
+				fmt.Fprintf(&text, c.line, n)
+			}
+			began := time.Now()
+			_, err := TOML("s.toml", []byte(text.String()))
+			if took := time.Since(began); err == nil || err.Error() != c.want || took > time.Second {
+				t.Errorf("after %v: %v", took, err)
+			}
+		})
+	}
+	list := "keys = [" + strings.Repeat("{a = 1}, ", 10_000) + "]\n" + strings.Repeat("[[zones]]\na = 1\n", 10_000)
+	if _, err := TOML("s.toml", []byte(list)); err != nil {
+		t.Errorf("as many as there may be: %v", err)
+	}
 }

@@ -27,6 +27,9 @@ func TOML(file string, text []byte) (*Table, error) {
 	case !utf8.Valid(text):
 		return nil, &Error{File: file, Msg: "the text is not UTF-8", Expected: "a TOML file in UTF-8"}
 	}
+	if err := bounded(file, text); err != nil {
+		return nil, err
+	}
 	fields := map[string]any{}
 	if err := toml.Unmarshal(text, &fields); err != nil {
 		e := &Error{File: file, Msg: "the file is not TOML", Expected: "a TOML file"}

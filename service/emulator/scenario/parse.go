@@ -36,6 +36,9 @@ func Read(path string) (*Scenario, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the scenario: %w", err)
 	}
+	if !info.Mode().IsRegular() { // a pipe would wait for its writer
+		return nil, &document.Error{File: path, Msg: "it is not a plain file", Expected: "a TOML file"}
+	}
 	if info.Size() > document.MaxBytes {
 		return nil, &document.Error{File: path, Msg: fmt.Sprintf("the file is larger than %d bytes", document.MaxBytes)}
 	}

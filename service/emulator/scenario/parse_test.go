@@ -178,6 +178,9 @@ func TestAFileIsReadWithinBounds(t *testing.T) {
 	if _, err := Read(big); !errors.As(err, &mistake) || mistake.File != big {
 		t.Errorf("a big file: %v", err)
 	}
+	if _, err := Read(t.TempDir()); !errors.As(err, &mistake) || !strings.HasSuffix(err.Error(), ": it is not a plain file; expected a TOML file") {
+		t.Errorf("a folder: %v", err)
+	}
 	own := filepath.Join(t.TempDir(), "own.toml")
 	if err := os.WriteFile(own, []byte(everything), 0o600); err != nil {
 		t.Fatal(err)
