@@ -80,9 +80,10 @@ func New(deps Deps) *App {
 	return &App{deps: deps, theme: deps.Theme, tabs: deps.Tabs, session: deps.Session, frame: frame{dirty: true}}
 }
 
-// Options are the program options the console is run with.
+// Options are the program options the console is run with. Bubble Tea's ticker never
+// stops: an idle console pays for every frame, and a key waits for the next one.
 func Options(ctx context.Context) []tea.ProgramOption {
-	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(120)}
+	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(60)}
 }
 
 // Init starts every view and Deps.Start.

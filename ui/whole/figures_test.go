@@ -27,8 +27,10 @@ import (
 // median of durations, in milliseconds.
 func median(d []time.Duration) float64 {
 	slices.Sort(d)
-	return float64(d[len(d)/2].Microseconds()) / 1000
+	return milliseconds(d[len(d)/2])
 }
+
+func milliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // timed runs a command and returns how long it took.
 func timed(b *testing.B, env []string, name string, args ...string) time.Duration {
@@ -139,7 +141,7 @@ func firstPaint(b *testing.B, home func() string, texts ...string) {
 		term.wait()
 	}
 	b.ReportMetric(median(paint), "ms-to-paint")
-	b.ReportMetric(float64(slices.Max(paint).Microseconds())/1000, "ms-worst")
+	b.ReportMetric(milliseconds(slices.Max(paint)), "ms-worst")
 	if ready > 0 {
 		b.ReportMetric(atPaint, "MiB-at-paint")
 		b.ReportMetric(ready, "MiB-ready")

@@ -2,7 +2,6 @@ package whole
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,8 +9,8 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// frameGoal is the longest a key should take to its frame.
-const frameGoal = 16 * time.Millisecond
+// frameGoal is the longest that 99 of 100 keys should take to their frame.
+const frameGoal = 20 * time.Millisecond
 
 // presses counts how long keys take to the frame that shows what they did.
 type presses struct {
@@ -36,8 +35,9 @@ func (p *presses) report(b *testing.B) {
 			late++
 		}
 	}
-	b.ReportMetric(float64(slices.Max(p.times).Microseconds())/1000, "ms-worst")
-	b.ReportMetric(100*float64(late)/float64(len(p.times)), "%-above-16ms")
+	b.ReportMetric(milliseconds(p.times[(len(p.times)*99-1)/100]), "ms-p99") // median has sorted them
+	b.ReportMetric(milliseconds(p.times[len(p.times)-1]), "ms-worst")
+	b.ReportMetric(100*float64(late)/float64(len(p.times)), "%-above-20ms")
 	if mib := residentMiB(b, p.term.cmd.Process.Pid); mib > 0 {
 		b.ReportMetric(mib, "MiB-resident")
 	}
