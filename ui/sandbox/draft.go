@@ -123,10 +123,33 @@ func (m *Model) foreign(profile string) bool {
 	return profile != "" && m.session.ProfileName != "" && profile != m.session.ProfileName
 }
 
-// extended reports whether a folded field is in use.
-func (d draft) extended() bool {
-	return d.Headers != "" || d.Body != "" || d.Required != "" || d.Country != "" || d.Session != "" || d.Timeout != "" ||
-		(d.Method != "" && d.Method != methodGet)
+// extras name what the folded fields hold, in the order of the form.
+func (d draft) extras() []string {
+	var out []string
+	add := func(set bool, words string) {
+		if set {
+			out = append(out, words)
+		}
+	}
+	add(d.Method != "" && d.Method != methodGet, d.Method)
+	add(d.Headers != "", text.Counted(lineCount(d.Headers), "header"))
+	add(d.Body != "", "body "+text.Bytes(int64(len(d.Body))))
+	add(d.Required != "", text.Counted(lineCount(d.Required), "required field"))
+	add(d.Country != "", "country "+d.Country)
+	add(d.Session != "", "session "+d.Session)
+	add(d.Timeout != "", "timeout "+d.Timeout)
+	return out
+}
+
+// lineCount counts the lines that are not blank.
+func lineCount(s string) int {
+	n := 0
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) != "" {
+			n++
+		}
+	}
+	return n
 }
 
 // request returns the form's request and its problems, field by field. Even with

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -126,8 +127,9 @@ func TestADraftGoesToARequestAndBack(t *testing.T) {
 	if got := draftOf(r); got != d {
 		t.Errorf("the draft becomes %+v, want %+v", got, d)
 	}
-	if !d.extended() || firstDraft().extended() {
-		t.Error("the fold is open for the wrong one")
+	want := []string{"POST", "3 headers", "body 3 B", "country de", "session a1", "timeout 45s"}
+	if got := d.extras(); !slices.Equal(got, want) || len(firstDraft().extras()) > 0 {
+		t.Errorf("the folded fields hold %q, want %q; at first %q", got, want, firstDraft().extras())
 	}
 }
 

@@ -3,6 +3,7 @@ package sandbox
 import (
 	"cmp"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// fieldMore is the toggle that shows the folded fields.
-const fieldMore field = "more"
+// fieldMore is the toggle that shows the folded fields. While they are folded fieldFolded
+// names what they hold.
+const (
+	fieldMore   field = "more"
+	fieldFolded field = "folded"
+)
 
 // formPane is the form and its outcome.
 type formPane struct {
@@ -52,6 +57,7 @@ func newFormPane(th *kit.Theme) formPane {
 		}},
 		widget.Field{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
 		widget.Field{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
+		widget.Field{Name: string(fieldFolded), Kind: widget.FieldNote, Hidden: true},
 		widget.Field{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
 		widget.Field{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header per line. esc ends editing.", Hidden: true},
 		widget.Field{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
@@ -104,7 +110,7 @@ func (p *formPane) fill(d draft) {
 		p.form.SetValue(string(f), v)
 	}
 	p.profile = d.Profile
-	if d.extended() {
+	if len(d.extras()) > 0 {
 		p.unfold()
 	}
 }
@@ -116,15 +122,26 @@ func (p *formPane) unfold() {
 
 // fold shows or hides the folded fields, depending on the toggle.
 func (p *formPane) fold() {
-	open := p.form.On(string(fieldMore))
 	for _, f := range folded() {
-		p.form.SetHidden(string(f), !open)
+		p.form.SetHidden(string(f), p.folded())
 	}
+}
+
+// folded reports whether the folded fields are hidden.
+func (p *formPane) folded() bool { return !p.form.On(string(fieldMore)) }
+
+// hidden names what the fields hold that are folded now.
+func (p *formPane) hidden() string {
+	if !p.folded() {
+		return ""
+	}
+	return strings.Join(p.from.draft.extras(), ", ")
 }
 
 // outcome is everything the form's display depends on.
 type outcome struct {
 	draft   draft
+	folded  bool
 	refused []problem
 	tried   bool
 	session kit.Session
@@ -138,7 +155,7 @@ type outcome struct {
 func (m *Model) refresh() {
 	p := &m.form
 	now := m.deps.Now()
-	from := outcome{p.draft(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute)}
+	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute)}
 	if p.from != nil && reflect.DeepEqual(*p.from, from) {
 		return
 	}
@@ -152,7 +169,12 @@ func (m *Model) refresh() {
 		p.form.SetError(string(f), "")
 		p.form.SetHelp(string(f), fieldHelp(f))
 	}
+	p.form.SetHidden(string(fieldFolded), p.hidden() == "")
+	p.form.SetValue(string(fieldFolded), "folded and in use: "+p.hidden())
 	for _, pr := range p.problems {
+		if p.folded() && slices.Contains(folded(), pr.Field) {
+			pr.Field, pr.Text = fieldMore, string(pr.Field)+": "+pr.Text
+		}
 		if pr.Severity == note || pr.Field == fieldURL && m.untyped() {
 			p.form.SetHelp(string(pr.Field), "! "+pr.Text)
 		} else {

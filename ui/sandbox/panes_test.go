@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
 )
 
 func TestBothSizesShowEveryPane(t *testing.T) {
@@ -216,5 +217,50 @@ func TestALongMessageLeavesRoomForTheResult(t *testing.T) {
 		b.AllowError("the history")
 		b.Press("ctrl+j")
 		b.Expect("! ", "no such thing", "✓ ok   200")
+	})
+}
+
+func TestFoldedFieldsSayWhatTheyHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		r := model.FetchRequest{
+			Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Method: "POST", Body: "a=1", Retries: -1,
+			Header: http.Header{"X-A": {"1"}, "X-B": {"2"}}, Required: []string{".price"}, Timeout: 90 * time.Second,
+		}
+		b.svc.kept["f_2"] = captchaResult(r)
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Press("esc") // to the form
+		b.ExpectNot("folded")
+		b.Press("j", "j", "j", "space") // folds More
+		b.Expect("folded and in use: POST, 2", "headers, body 3 B, 1 required", "field, timeout 1m30s")
+		b.Expect("! folded under More: POST, 2")
+		b.Press("space")
+		b.ExpectNot("folded")
+		b.Press("space", "ctrl+j")
+		sent := b.svc.requests()
+		if len(sent) != 1 || sent[0].Body != "a=1" || len(sent[0].Header) != 2 {
+			t.Errorf("sent %+v, want what the folded fields hold", sent)
+		}
+	})
+}
+
+func TestAMistakeInAFoldedFieldIsShownAtTheFold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{
+			Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Header: http.Header{"Cookie": {"••••"}}, Retries: -1,
+		})
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Press("esc", "j", "j", "j", "space")
+		b.Expect("✗ headers: line 1")
+	})
+}
+
+func TestANarrowTerminalShowsWhatTheFoldedFormHolds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 80, 24)
+		b.svc.kept["f_2"] = captchaResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Method: "DELETE", Retries: -1})
+		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
+		b.Expect("datacenter_demo · Native · http://lab.test/shop · DELETE")
 	})
 }

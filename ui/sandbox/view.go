@@ -88,7 +88,8 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 	words := ""
 	switch r.Pane {
 	case paneForm:
-		words = string(m.form.request.Zone.Name) + " · " + m.form.request.Via.String() + " · " + m.form.request.URL
+		r := m.form.request
+		words = strings.Join(append([]string{string(r.Zone.Name), r.Via.String(), r.URL}, m.form.from.draft.extras()...), " · ")
 	case paneWire:
 		words = m.form.wire.Problem
 		if words == "" && len(m.form.wire.Lines) > 0 {
@@ -160,6 +161,9 @@ func (m *Model) wireNotes(w int) []string {
 	}
 	if p := m.form.profile; p != "" {
 		lines = append(lines, widget.Hung(" ", th.Warn, "! a request of profile "+p+": sending asks first", w-1)...)
+	}
+	if hidden := m.form.hidden(); hidden != "" {
+		lines = append(lines, widget.Hung(" ", th.Warn, "! folded under More: "+hidden, w-1)...)
 	}
 	if m.form.request.Via == model.ViaNative && !m.deps.Profile().Verify {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))

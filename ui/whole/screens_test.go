@@ -257,6 +257,12 @@ func sandboxScreens() []screen {
 			fromHistory(p, "parsing drift")
 			p.WaitGone("The form holds this request now") // the toast
 		}},
+		{name: "sandbox/folded", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
+			fromHistory(p, "parsing drift")
+			p.Press("esc", "j", "j", "j", "j", "j", "space")
+			p.WaitFor("folded and in use")
+			p.WaitGone("The form holds this request now") // the toast
+		}},
 		{name: "sandbox/empty-answer", before: fetch("/empty"), steps: opened("nothing in it")},
 		{name: "sandbox/target-error", before: fetch("/error"), steps: opened("500")},
 		{name: "sandbox/native-tls", before: fetch("/json", "--via", "native"), steps: opened("Native")},
