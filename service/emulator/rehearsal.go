@@ -24,10 +24,12 @@ import (
 	"zonedeck/service/emulator/state"
 )
 
-// clockOffset stores the offset of the clock under clockName, like "36h0m0s".
+// clockOffset stores the offset of the clock under clockName, like "36h0m0s", and the one that
+// the clock began with at its first start under beginningName.
 const (
-	clockOffset = state.Table[string]("settings")
-	clockName   = "clock"
+	clockOffset   = state.Table[string]("settings")
+	clockName     = "clock"
+	beginningName = "clock beginning"
 )
 
 // maxPeek bounds how much of a body is read to find the zone of a call.
@@ -35,11 +37,14 @@ const maxPeek = 64 << 10
 
 // rehearsal is what clients rehearse with: a movable clock, faults, and the request journal.
 type rehearsal struct {
-	clock    *emutime.Clock
-	moving   sync.Mutex // held until a move is on disk
-	faults   *fault.Engine
-	requests *record.Journal
-	tunnels  sync.Map // *native.Visit -> *record.Exchange, while open
+	clock *emutime.Clock
+	// beginning is the clock's offset before it was ever moved: that of the scenario's
+	// start time, if it has one.
+	beginning time.Duration
+	moving    sync.Mutex // held until a move is on disk
+	faults    *fault.Engine
+	requests  *record.Journal
+	tunnels   sync.Map // *native.Visit -> *record.Exchange, while open
 }
 
 // openRehearsal replaces the machine's clock with the movable one.
@@ -71,7 +76,8 @@ func (s *Server) restoreClock() error {
 		return err
 	}
 	if !kept {
-		if s.rehearsal.clock.Offset() == 0 {
+		s.rehearsal.beginning = s.rehearsal.clock.Offset()
+		if s.rehearsal.beginning == 0 {
 			return nil
 		}
 		if err := s.keepClock(); err != nil {
@@ -83,14 +89,29 @@ func (s *Server) restoreClock() error {
 	if err == nil {
 		err = s.rehearsal.clock.Restore(offset)
 	}
+	if err == nil {
+		s.rehearsal.beginning, err = s.keptBeginning()
+	}
 	if err != nil {
 		s.state.Note(fmt.Sprintf("the clock begins anew: its offset %q cannot be read: %v", text, err))
 	}
 	return nil
 }
 
+// keptBeginning is zero in a folder that keeps none.
+func (s *Server) keptBeginning() (time.Duration, error) {
+	text, kept, err := clockOffset.Get(s.state, beginningName)
+	if err != nil || !kept {
+		return 0, err
+	}
+	return time.ParseDuration(text)
+}
+
 func (s *Server) keepClock() error {
 	return s.state.Update(func(tx *state.Tx) error {
+		if err := clockOffset.Put(tx, beginningName, s.rehearsal.beginning.String()); err != nil {
+			return err
+		}
 		return clockOffset.Put(tx, clockName, s.rehearsal.clock.Offset().String())
 	})
 }

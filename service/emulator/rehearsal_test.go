@@ -355,3 +355,36 @@ func TestTheSameSeedGivesTheSameAnswers(t *testing.T) {
 		t.Error("another seed, the same answers")
 	}
 }
+
+func TestMovedTimeAgesTheKeysOverARestart(t *testing.T) {
+	for name, begins := range map[string]time.Duration{"the machine's time": 0, "a time of its own": -365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			dir, c, sc := t.TempDir(), newClock(), scenario.Demo()
+			if begins != 0 {
+				sc.ClockStart = c.base.Add(begins)
+			}
+			age := func(g *rig, days int) {
+				t.Helper()
+				for _, k := range g.Ready().Keys {
+					if want := g.now().AddDate(0, 0, -days).UTC().Format(time.RFC3339); k.Name == "batch-user" && k.Rotated != want {
+						t.Errorf("it was rotated at %s, want %s", k.Rotated, want)
+					}
+				}
+			}
+			g := start(t, Options{StateDir: dir, Now: c.now, Scenario: sc})
+			age(g, 20)
+			if got := g.control("POST", "/time", `{"advance":"720h"}`); got.status != 200 {
+				t.Fatalf("%d %s", got.status, got.body)
+			}
+			age(g, 50)
+			for range 2 {
+				if err := g.Shutdown(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				c.forward(24 * time.Hour) // a day of the machine's ages nothing
+				g = start(t, Options{StateDir: dir, Now: c.now, Scenario: sc})
+				age(g, 50)
+			}
+		})
+	}
+}

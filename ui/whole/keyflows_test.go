@@ -3,6 +3,7 @@ package whole
 import (
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestActivityHasWhatHappenedToKeys(t *testing.T) {
@@ -47,6 +48,15 @@ func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
 	acmeReady(p)
 	p.Press("esc", "5")
 	p.WaitFor("gd_rejected", "rejected by the service")
+}
+
+func TestKeysStayAsOldAsMovedTimeMadeThem(t *testing.T) {
+	h := newHome(t)
+	h.moveTime(30 * 24 * time.Hour)
+	p := h.open(120, 40)
+	ready(p)
+	p.Press("4")
+	p.WaitFor("+30d", "etl-main", "142d", "52 d over")
 }
 
 func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {

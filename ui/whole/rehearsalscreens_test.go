@@ -1,14 +1,17 @@
 package whole
 
 import (
+	"context"
+	"errors"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
+	"zonedeck/keystore"
 	"zonedeck/service/emulator"
-	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/rehearsal"
 	"zonedeck/ui/uitest"
 )
 
@@ -104,22 +107,27 @@ func rehearsalScreens() []screen {
 			p.Press("ctrl+s")
 			p.WaitFor("It never goes back")
 		}},
-		{name: "rehearse/time-moved", before: func(h *home) {
-			sc := scenario.Demo()
-			sc.ClockStart = h.now.Add(60 * 24 * time.Hour)
-			s, err := emulator.Start(h.t.Context(), emulator.Options{
-				StateDir: filepath.Join(h.dir, "data/zonedeck/emulator"), ProxyAddr: "127.0.0.1:0", Now: h.process().Now, Scenario: sc,
-			})
-			if err == nil { // the next start goes on from there
-				err = s.Shutdown(h.t.Context())
-			}
-			if err != nil {
-				h.t.Fatal(err)
-			}
-		}, steps: func(p *uitest.Whole) {
+		{name: "rehearse/time-moved", before: func(h *home) { h.moveTime(60 * 24 * time.Hour) }, steps: func(p *uitest.Whole) {
 			ready(p)
 			p.Press("4")
 			p.WaitFor("old-admin", "+60d")
 		}},
+	}
+}
+
+// moveTime moves the time of the home's emulator forward, as in another window before.
+func (h *home) moveTime(by time.Duration) {
+	h.t.Helper()
+	s, err := emulator.Start(h.t.Context(), emulator.Options{
+		StateDir: filepath.Join(h.dir, "data/zonedeck/emulator"), ProxyAddr: "127.0.0.1:0", Now: h.process().Now,
+	})
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	place := rehearsal.Place{URL: s.Ready().Control, Token: keystore.NewSecret(s.Ready().ControlToken)}
+	_, err = rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil }).Advance(h.t.Context(), by)
+	// The next start goes on from there.
+	if err = errors.Join(err, s.Shutdown(h.t.Context())); err != nil {
+		h.t.Fatal(err)
 	}
 }

@@ -80,14 +80,14 @@ type Account struct {
 }
 
 // Open applies the changes of earlier runs to the scenario. An account without any key gets
-// its default key (service.md 2.1).
-func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, error) {
+// its default key (service.md 2.1). The ages of the scenario's keys count from start.
+func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time, start time.Time) (*Account, error) {
 	a := &Account{
 		ID: sc.Account, Prefix: sc.Prefix, Opening: cmp.Or(sc.Balance, scenario.DefaultBalance), now: now, state: s,
 		owned: map[string]bool{}, given: map[string]bool{},
 	}
 	v := &view{zones: map[string]*record{}, suspended: sc.Suspended}
-	if err := a.takeScenario(sc, v); err != nil {
+	if err := a.takeScenario(sc, v, start.UTC()); err != nil {
 		return nil, err
 	}
 	a.demo = v.plain()
@@ -112,8 +112,7 @@ func Open(sc *scenario.Scenario, s *state.Dir, now func() time.Time) (*Account, 
 	return a, nil
 }
 
-func (a *Account) takeScenario(sc *scenario.Scenario, v *view) error {
-	start := a.now().UTC()
+func (a *Account) takeScenario(sc *scenario.Scenario, v *view, start time.Time) error {
 	for _, k := range sc.Keys {
 		a.owned[k.Name] = true
 		v.keys = append(v.keys, at(sc, k, start))

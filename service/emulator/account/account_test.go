@@ -39,7 +39,7 @@ func folder(t testing.TB) *state.Dir {
 
 func open(t testing.TB, s *state.Dir, sc *scenario.Scenario) *Account {
 	t.Helper()
-	a, err := Open(sc, s, now)
+	a, err := Open(sc, s, now, now())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestARefreshedKeyIsUsableAlsoAfterItsExpiry(t *testing.T) {
 		{Name: "ahead", Level: level.User, ExpiresIn: time.Hour},
 		{Name: "unlimited", Level: level.User, Unlimited: true},
 	}}
-	a, err := Open(sc, s, func() time.Time { return at })
+	a, err := Open(sc, s, func() time.Time { return at }, at)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func TestAValueStaysMaskedAfterItIsReplaced(t *testing.T) {
 		{Name: "zone", Product: "isp", Password: "password-replaced"},
 		{Name: "gone", Product: "isp", Password: "password-deleted"},
 	}}
-	a, err := Open(sc, s, func() time.Time { return at })
+	a, err := Open(sc, s, func() time.Time { return at }, at)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func start(t testing.TB, loose bool) *rig {
 		t.Fatal(err)
 	}
 	g := &rig{t: t, handlers: map[string]http.HandlerFunc{}, mux: http.NewServeMux()}
-	if g.account, err = account.Open(scenario.Demo(), dir, now); err != nil {
+	if g.account, err = account.Open(scenario.Demo(), dir, now, now()); err != nil {
 		t.Fatal(err)
 	}
 	if g.meter, err = meter.Open(meter.Config{State: dir, Now: now}); err != nil {

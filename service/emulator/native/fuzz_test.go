@@ -29,7 +29,7 @@ func FuzzProxyAuth(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Cleanup(func() { _ = dir.Close() })
-	acc, err := account.Open(&scenario.Scenario{Account: "hl_demo01", Prefix: "brd", Zones: []scenario.Zone{{Name: "isp_demo", Product: "isp", Password: "pw"}}}, dir, time.Now)
+	acc, err := account.Open(&scenario.Scenario{Account: "hl_demo01", Prefix: "brd", Zones: []scenario.Zone{{Name: "isp_demo", Product: "isp", Password: "pw"}}}, dir, time.Now, time.Now())
 	if err != nil {
 		f.Fatal(err)
 	}

@@ -72,7 +72,7 @@ func newRig(t testing.TB, o rigOptions) *rig {
 		scenario.Zone{Name: "checked", Product: "unlocker", Password: "pw", IdentityVerified: true},
 		scenario.Zone{Name: "kyc", Product: "residential", Password: "pw", IdentityVerified: true})
 	g := &rig{t: t, pool: exits.NewPool(o.now)}
-	g.acc, err = account.Open(sc, dir, o.now)
+	g.acc, err = account.Open(sc, dir, o.now, o.now())
 	must(err)
 	g.ca, err = ca.Open(dir)
 	must(err)
