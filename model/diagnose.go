@@ -222,7 +222,7 @@ func (f *facts) evidence(class Class) []Evidence {
 	}
 	if f.TargetStatus != 0 {
 		from := " from the target"
-		if f.target == 0 {
+		if f.target == 0 || f.Unread != "" {
 			from = " reported by the service"
 		}
 		add("status", statusText(f.TargetStatus)+from)

@@ -64,7 +64,7 @@ func outcomeScreens(s scripted) []screen {
 		}},
 		screen{name: "sandbox/target-status-unknown", before: func(h *home) {
 			s.acme(h, "documented")
-			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
+			h.run("request", "https://shop.example/unsaid", "--zone", "unlocker1", "--retries", "0")
 		}, steps: opened("It works")},
 	)
 }

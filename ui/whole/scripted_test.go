@@ -35,6 +35,7 @@ type reply struct {
 // fetchReplies are the answers to POST /request, by the end of the target's path.
 var fetchReplies = map[string]reply{
 	"ok":                 {200, map[string]string{"X-Brd-Status-Code": "200", "Content-Type": "text/html"}, "<p>It works</p>", false},
+	"unsaid":             {200, map[string]string{"Content-Type": "text/html"}, "<p>It works</p>", false},
 	"key-rejected":       {401, nil, "Invalid API key", false},
 	"missing-permission": {403, map[string]string{"X-Brd-Err-Code": "client_10120", "X-Brd-Err-Msg": "the key's level does not permit it"}, "", false},
 	"policy":             {403, map[string]string{"X-Brd-Err-Code": "policy_20050", "X-Brd-Err-Msg": "this address is not allowed"}, "", false},
