@@ -216,7 +216,7 @@ func TestTriggerRefusesByName(t *testing.T) {
 		status            int
 		text              string
 	}{
-		{"no dataset", "", `[{"url":"http://lab.test/"}]`, 400, "dataset missing"},
+		{"no dataset", "format=json", `[{"url":"http://lab.test/"}]`, 400, "dataset missing"},
 		{"unknown dataset", "dataset_id=gd_x", `[{"url":"http://lab.test/"}]`, 404, "dataset does not exist"},
 		{"no inputs", "dataset_id=gd_pages", `[]`, 400, "No data to trigger"},
 		{"no inputs in an object", "dataset_id=gd_pages", `{"input":[]}`, 400, "No data to trigger"},

@@ -17,7 +17,11 @@ import (
 // serveTrigger is POST /datasets/v3/trigger (service.md 4.2). It answers after the
 // job is on disk.
 func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
-	spec, err := a.readSpec(w, r)
+	basis, dataset := answer.BasisTrigger, ""
+	if r.URL.RawQuery == "" { // as the contract shows it
+		basis, dataset = basisDefault, jobs.DefaultDataset
+	}
+	spec, err := a.readSpec(w, r, dataset)
 	if err != nil {
 		return err
 	}
@@ -25,13 +29,13 @@ func (a *API) serveTrigger(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("starting a job: %w", err)
 	}
-	return give(w, answer.BasisTrigger, map[string]string{"snapshot_id": snap.ID})
+	return give(w, basis, map[string]string{"snapshot_id": snap.ID})
 }
 
 // serveScrape is POST /datasets/v3/scrape: a trigger that answers with the records if they
 // come in time.
 func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
-	spec, err := a.readSpec(w, r)
+	spec, err := a.readSpec(w, r, "")
 	if err != nil {
 		return err
 	}
@@ -64,8 +68,9 @@ func (a *API) serveScrape(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-func (a *API) readSpec(w http.ResponseWriter, r *http.Request) (jobs.Spec, error) {
-	s := settings{spec: jobs.Spec{Format: "json"}, loose: a.conf.Loose}
+// readSpec reads what a call asks for; dataset is the data set of one that names none.
+func (a *API) readSpec(w http.ResponseWriter, r *http.Request, dataset string) (jobs.Spec, error) {
+	s := settings{spec: jobs.Spec{Format: "json", Dataset: dataset}, loose: a.conf.Loose}
 	q := r.URL.Query()
 	s.spec.Via = r.URL.Path + "?" + withoutSecrets(q)
 	if name, reason := s.parameters().query(q, s.ignoring()); name != "" {

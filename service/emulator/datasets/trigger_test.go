@@ -2,6 +2,7 @@ package datasets
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"mime/multipart"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/service/emulator/answer"
 	"zonedeck/service/emulator/jobs"
 )
 
@@ -56,6 +58,28 @@ func TestEveryFormOfABodyStartsTheSameJob(t *testing.T) {
 	}
 }
 
+// The contract shows one form of a trigger: an array of objects with a url, and no query.
+func TestATriggerAsTheContractShowsItIsAccepted(t *testing.T) {
+	for _, loose := range []bool{false, true} {
+		g := start(t, options{loose: loose})
+		r := g.do("POST", "/datasets/v3/trigger", `[{"url":"http://lab.test/ok"},{"url":"http://lab.test/shop"}]`)
+		var answered struct {
+			ID string `json:"snapshot_id"`
+		}
+		if err := json.Unmarshal([]byte(r.body), &answered); err != nil || r.status != 200 || r.header.Get(answer.BasisHeader) != basisDefault {
+			t.Fatalf("loose %v: %+v", loose, r)
+		}
+		g.status(answered.ID, "ready")
+		if rows := g.records(answered.ID); len(rows) != 2 || rows[0]["url"] != "http://lab.test/ok" {
+			t.Errorf("loose %v: %v", loose, rows)
+		}
+		if r := g.do("POST", "/datasets/v3/scrape", `[{"url":"http://lab.test/ok"}]`); r.status != 400 || !strings.Contains(r.body, "dataset missing") {
+			t.Errorf("a scrape, which the contract does not show: %+v", r)
+		}
+		g.close()
+	}
+}
+
 func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 	g := start(t, options{})
 	csv := func(fields ...string) (any, string) {
@@ -75,7 +99,9 @@ func TestABodyThatDoesNotFitIsRefusedInTheServicesWords(t *testing.T) {
 		status                   int
 		text                     string
 	}{
-		{"no dataset", "", "application/json", "[]", 400, "dataset missing"},
+		{"no dataset", "format=json", "application/json", "[]", 400, "dataset missing"},
+		{"nothing for the default data set", "", "application/json", "[]", 400, "No data to trigger"},
+		{"a field that the default data set does not know", "", "application/json", `[{"url":"http://lab.test/ok","x":1}]`, 400, `[["x","Unknown field"]]`},
 		{"an unknown dataset", "dataset_id=gd_x", "application/json", "[]", 404, "dataset does not exist"},
 		{"nothing", "dataset_id=gd_pages", "application/json", "[]", 400, "No data to trigger"},
 		{"one input that is no array", "dataset_id=gd_pages", "application/json", `{"url":"http://lab.test/ok"}`, 400, `[["url","Unknown field; inputs are an array of objects, by itself or as \"input\""]]`},

@@ -13,6 +13,9 @@ import (
 // CrawlDataset is the crawl product as a dataset (public documentation).
 const CrawlDataset = "gd_m6gjtfmeh43we6cqc"
 
+// DefaultDataset is the account's data set for a trigger that names none (service.md 4.2).
+const DefaultDataset = "gd_pages"
+
 // Types of a [Field].
 const (
 	TypeURL     = "url"
