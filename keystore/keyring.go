@@ -104,13 +104,12 @@ func (g *keyringGate) call(ctx context.Context, ref Ref, f func() (string, error
 	if err := g.standing(); err != nil {
 		return "", g.unreachable(ref, err)
 	}
-	timer := time.NewTimer(g.timeout)
-	defer timer.Stop()
+	late := time.After(g.timeout)
 	select {
 	case g.slot <- struct{}{}:
 	case <-ctx.Done():
 		return "", fmt.Errorf("resolving %s: %w", ref.Label(), ctx.Err())
-	case <-timer.C:
+	case <-late:
 		return "", g.unreachable(ref, errNoAnswer)
 	}
 	answers := make(chan keyringAnswer, 1)
@@ -135,7 +134,7 @@ func (g *keyringGate) call(ctx context.Context, ref Ref, f func() (string, error
 		}
 	case <-ctx.Done():
 		return "", fmt.Errorf("resolving %s: %w", ref.Label(), ctx.Err())
-	case <-timer.C:
+	case <-late:
 		g.condemn(errNoAnswer)
 		return "", g.unreachable(ref, errNoAnswer)
 	}

@@ -145,10 +145,6 @@ func (s *scan) element(i int) int {
 	field := formField{kind: "text"}
 	isJSON := false
 	for i < len(b) && b[i] != '>' {
-		if isBlank(b[i]) || b[i] == '/' {
-			i++
-			continue
-		}
 		var name string
 		var from, to int
 		name, from, to, i = s.attribute(i)
@@ -194,7 +190,7 @@ func (s *scan) attribute(i int) (name string, from, to, next int) {
 	for i < len(b) && !isBlank(b[i]) && b[i] != '=' && b[i] != '>' && b[i] != '/' {
 		i++
 	}
-	if i == start { // a stray "="
+	if i == start { // between two attributes, or a stray "="
 		return "", i, i, i + 1
 	}
 	name = lowerName(b[start:i])

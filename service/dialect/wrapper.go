@@ -244,12 +244,12 @@ func (l *limited) WriteString(s string) (int, error) {
 // grammar inside to whoever parses the copy.
 func (s *scanner) value(w byteWriter) error {
 	depth := 0
-	for first := true; ; first = false {
+	for {
 		b, err := s.within(depth)
 		if err != nil {
 			return err
 		}
-		if !first && depth == 0 || depth == 0 && (b == ',' || b == '}' || b == ']' || b == ':') {
+		if depth == 0 && (b == ',' || b == '}' || b == ']' || b == ':') {
 			return notWrapped("a value is missing")
 		}
 		if err := w.WriteByte(b); err != nil {

@@ -85,8 +85,16 @@ func TestAWrapperIsBounded(t *testing.T) {
 }
 
 func TestAValueThatIsMissingIsSaid(t *testing.T) {
-	for _, in := range []string{`{"x":,"body":"b"}`, `{"x":}`, `{"x":]}`, `{"x"::1}`, `{"x":"a""b"}`, `{"x":1 2}`, `{1:2}`, `{"body":"b",1:2}`, `{"x":[1}}`, `{"x":{]}`, `{"x":tru}`} {
+	for _, in := range []string{`{"x":,"body":"b"}`, `{"x":,1,"body":"b"}`, `{"x"::1,"body":"b"}`, `{"x":]1,"body":"b"}`, `{"x":}`, `{"x":]}`, `{"x"::1}`, `{"x":"a""b"}`, `{"x":1 2}`, `{1:2}`, `{"body":"b",1:2}`, `{"x":[1}}`, `{"x":{]}`, `{"x":tru}`} {
 		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, ErrNotWrapped) {
+			t.Errorf("%s: %v", in, err)
+		}
+	}
+}
+
+func TestWhereAValueIsMissingTheErrorSaysSo(t *testing.T) {
+	for _, in := range []string{`{"x":,"body":"b"}`, `{"x"::1,"body":"b"}`, `{"x":},"body":"b"}`, `{"x":],"body":"b"}`} {
+		if _, err := Unwrap(strings.NewReader(in), io.Discard); !errors.Is(err, ErrNotWrapped) || !strings.HasSuffix(err.Error(), ": a value is missing") {
 			t.Errorf("%s: %v", in, err)
 		}
 	}

@@ -32,8 +32,8 @@ type Call struct {
 }
 
 // API sends one call and returns the answer's head. The caller reads resp.Body to
-// its end or closes it, and then calls Done of the trace, which completes the timing.
-// The body arrives inflated; one that inflates beyond measure reads as ErrInflates. The
+// its end or closes it; who wants the timing then calls Done of the trace. The body
+// arrives inflated; one that inflates beyond measure reads as ErrInflates. The
 // call first waits its turn by the key's rate.
 //
 // There is exactly one try: no retry, no redirect. On an error tr says where it

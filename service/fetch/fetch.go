@@ -212,12 +212,10 @@ func heldBack(e *exchange.TooFastError) model.Diagnosis {
 
 // pause waits for d, or returns the cause of the context's end.
 func pause(ctx context.Context, d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

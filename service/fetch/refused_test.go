@@ -191,3 +191,34 @@ func TestWithoutALogAFullDiskChangesNothing(t *testing.T) {
 		t.Errorf("%+v, %v", res.Diagnosis, err)
 	}
 }
+
+func TestARefusalOfTheProxySaysItsWords(t *testing.T) {
+	for status, says := range map[int]bool{http.StatusProxyAuthRequired: true, http.StatusNotFound: false} {
+		px := &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "text/plain")
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, "the zone sleeps on Sundays")
+		})}
+		p := servicetest.NativeProfile(t, px)
+		res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said := false
+		for _, e := range res.Diagnosis.Evidence {
+			said = said || strings.Contains(e.Text, "the zone sleeps on Sundays")
+		}
+		if said != says || (res.ServiceStatus == status) != says {
+			t.Errorf("%d: service %d, target %d, evidence %+v", status, res.ServiceStatus, res.Status, res.Diagnosis.Evidence)
+		}
+	}
+}
+
+func TestASessionThatCannotBeInALoginIsRefusedBeforeTheFirstCall(t *testing.T) {
+	p, px := told(t, `{"ip":"203.0.113.1"}`)
+	res, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Rounds: 2, Session: "a:b"}, nil)
+	var re *model.RequestError
+	if !errors.As(err, &re) || re.Field() != "session" || len(res.Exits) != 0 || len(px.Lines()) != 0 {
+		t.Errorf("%+v, %v, %d calls", res, err, len(px.Lines()))
+	}
+}

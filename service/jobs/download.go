@@ -134,7 +134,6 @@ type result struct {
 	body      io.ReadCloser
 	cancel    context.CancelFunc
 	stall     *time.Timer // when it fires after the end, there is nothing left to cancel
-	tr        *exchange.Trace
 }
 
 // errStalled is the cause of a download in which nothing came for long.
@@ -150,7 +149,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 	}
 	get := call.api(http.MethodGet, call.paths.Snapshot)
 	get.Query = url.Values{"format": {format}}
-	resp, tr, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
+	resp, _, err := rn.cfg.Wire.API(inner, get) //nolint:bodyclose // result.close closes it
 	if err != nil {
 		cancel(context.Canceled)
 		if cause := context.Cause(ctx); cause != nil {
@@ -158,7 +157,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		}
 		return nil, rn.jobFault(doing, call, nil, err)
 	}
-	res.body, res.tr = resp.Body, tr
+	res.body = resp.Body
 	res.Reader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
@@ -175,7 +174,6 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 func (r *result) close() {
 	_ = r.body.Close()
 	r.cancel()
-	r.tr.Done()
 }
 
 type readerFunc func(p []byte) (int, error)

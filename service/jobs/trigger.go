@@ -146,13 +146,14 @@ func (rn *Runner) Trigger(ctx context.Context, r model.TriggerRequest) (model.Jo
 	}
 	// From here on the outcome is written down even when ctx has ended.
 	kept := context.WithoutCancel(ctx)
-	l.job, err = rn.change(kept, l.job.ID, func(job *model.Job) (note, error) {
+	sending, err := rn.change(kept, l.job.ID, func(job *model.Job) (note, error) {
 		job.State = model.JobSending
 		return note{step: fmt.Sprintf("POST %s", l.d.TriggerPath(l.p.APIVersion))}, nil
 	})
 	if err != nil {
 		return l.job, err
 	}
+	l.job = sending
 	verdict := rn.send(ctx, l)
 	var logged error
 	if verdict.state == model.JobAccepted {
@@ -241,7 +242,6 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	}
 	defer resp.Body.Close()
 	body, readErr := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
-	tr.Done()
 	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
@@ -337,7 +337,7 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "cancelling job " + call.job.ID
-	resp, tr, err := rn.cfg.Wire.API(ctx, call.api(http.MethodPost, call.paths.Cancel))
+	resp, _, err := rn.cfg.Wire.API(ctx, call.api(http.MethodPost, call.paths.Cancel))
 	if err != nil {
 		if isCancelled(ctx, err) {
 			return call.job, err
@@ -345,7 +345,6 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		return call.job, rn.jobFault(doing, call, nil, err)
 	}
 	defer resp.Body.Close()
-	defer tr.Done()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return call.job, rn.jobFault(doing, call, resp, nil)
 	}

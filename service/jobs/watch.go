@@ -64,13 +64,14 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		switch fault := (*DiagnosisError)(nil); {
 		case err == nil:
 			failures = 0
-			before := call.job
-			if call.job, err = rn.record(ctx, call.job, progress); err != nil {
+			seen, err := rn.record(ctx, call.job, progress)
+			if err != nil {
 				return call.job, err
 			}
-			if differs(before, call.job) {
-				on(call.job)
+			if differs(call.job, seen) {
+				on(seen)
 			}
+			call.job = seen
 			if call.job.State.Final() {
 				return call.job, nil
 			}
@@ -125,7 +126,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "asking for the state of job " + call.job.ID
-	resp, tr, err := rn.cfg.Wire.API(ctx, call.api(http.MethodGet, call.paths.Progress))
+	resp, _, err := rn.cfg.Wire.API(ctx, call.api(http.MethodGet, call.paths.Progress))
 	if err != nil {
 		if isCancelled(ctx, err) {
 			return dialect.Progress{}, err
@@ -133,7 +134,6 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		return dialect.Progress{}, rn.jobFault(doing, call, nil, err)
 	}
 	defer resp.Body.Close()
-	defer tr.Done()
 	if resp.StatusCode != http.StatusOK {
 		return dialect.Progress{}, rn.jobFault(doing, call, resp, nil)
 	}
@@ -213,12 +213,10 @@ func differs(a, b model.Job) bool {
 // step.
 func (rn *Runner) pause(ctx context.Context, d time.Duration) error {
 	d = d*4/5 + time.Duration(rn.cfg.Rand()%uint64(d*2/5+1))
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-timer.C:
+	case <-time.After(d):
 		return nil
 	}
 }

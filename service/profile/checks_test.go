@@ -77,3 +77,28 @@ func TestAnEditOfAFileThatCannotBeReadIsAnError(t *testing.T) {
 		t.Error("a file below a file was edited")
 	}
 }
+
+func TestAVersionIsOneToFourDigits(t *testing.T) {
+	for version, good := range map[string]bool{
+		"v3": true, "v0": true, "v9999": true, "": false, "v": false, "v12345": false, "3": false, "V3": false, "v3a": false, "va3": false, "v3/": false, "v-3": false,
+	} {
+		if err := checkVersion(&Profile{APIVersion: version}); (err == nil) != good {
+			t.Errorf("%q: %v", version, err)
+		}
+	}
+}
+
+func TestAProfileIsTheCallersOwn(t *testing.T) {
+	f, err := parse("config.toml", []byte("[profiles.a]\nbase_url = \"https://a.test\"\n[[profiles.a.zones]]\nname = \"dc1\"\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := f.Profile("a")
+	if err != nil || len(p.Zones) != 1 {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	p.Zones[0].Name = "other"
+	if again, err := f.Profile("a"); err != nil || again.Zones[0].Name != "dc1" {
+		t.Errorf("a caller's change went into the file: %+v, %v", again, err)
+	}
+}
