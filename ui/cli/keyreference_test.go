@@ -37,6 +37,11 @@ On the screen, ` + "`?`" + ` shows the keys that mean something now, and a key t
 says why. While a text field is edited only the keys marked ⌨ act. Keys marked !
 cost or destroy something; they ask first. The keys of next steps are there only with
 a failure they help against.
+
+` + "`j` and `k`" + ` move in every list, menu and form. They are letters only where text is being
+typed: in the field with the cursor. A dialog that begins with a line of text begins by
+editing it, and ` + "`esc`" + ` ends that; ` + "`enter`, `tab`" + ` and the arrows go on to edit the next text
+field, ` + "`j` and `k`" + ` only move to it.
 `
 
 // entry is one line of the reference: what a key does, and the keys that do it.

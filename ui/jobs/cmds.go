@@ -178,7 +178,7 @@ func (m *Model) askFormat(j model.Job) tea.Cmd {
 		return widget.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
 	}
 	return widget.OpenMenu(m.deps.Theme, "Download "+jobName(j)+" as", kit.Jobs, []widget.MenuItem{
-		item("j", "JSON", "one array"),
+		item("J", "JSON", "one array"),
 		item("n", "NDJSON", "one record a line"),
 		item("c", "CSV", "flat, for a sheet"),
 	})

@@ -213,7 +213,11 @@ func TestDownloadAndPreview(t *testing.T) {
 		s.Expect("│ price")
 		s.Press("esc", "d")
 		s.Expect("NDJSON")
-		s.Press("n")
+		s.Press("j", "k", "j") // they move
+		if len(f.formats) > 0 {
+			t.Fatalf("a motion key downloaded %v", f.formats)
+		}
+		s.Press("enter")
 		if len(f.formats) != 1 || f.formats[0] != "ndjson" {
 			t.Fatalf("formats %v", f.formats)
 		}

@@ -68,7 +68,9 @@ type Form struct {
 	top     int
 	drawn   []int // for each line drawn last, the index of its field
 	// Dialog makes tab and shift+tab move between fields, and enter continue with the
-	// next one while editing. It is for overlays, where tab has no other meaning.
+	// next one while editing. It is for overlays, where tab has no other meaning. A text
+	// field that is reached by tab or an arrow is edited at once; j and k only move, so
+	// that the next j is not typed.
 	Dialog bool
 }
 

@@ -95,6 +95,19 @@ func TestInADialogTypedTextGoesIntoTheFocusedField(t *testing.T) {
 	}
 }
 
+func TestInADialogLettersMoveAndAreNotTyped(t *testing.T) {
+	f := demoForm()
+	f.Dialog = true
+	formKeys(f, "j", "j", "j") // zone, via, verify
+	if formKeys(f, "j", "j", "k", "j"); f.Focused() != "body" || f.CapturingText() {
+		t.Fatalf("the focus is on %q, capturing %v", f.Focused(), f.CapturingText())
+	}
+	formKeys(f, "k", "k", "k", "k", "k")
+	if f.Focused() != "url" || f.Value("url") != "" || f.Value("body") != "" {
+		t.Errorf("the focus is on %q; typed %q and %q", f.Focused(), f.Value("url"), f.Value("body"))
+	}
+}
+
 func TestFormPickFilters(t *testing.T) {
 	f := demoForm()
 	formKeys(f, "down", "enter", "s", "e", "a", "r")

@@ -15,6 +15,8 @@ const (
 	formEdit formIntent = iota
 	formDown
 	formUp
+	formStepDown // as formDown, but nothing is edited there: for letters
+	formStepUp
 	formNext // the next option
 	formPrev
 	formDone   // accept the value
@@ -42,11 +44,13 @@ func (f *Form) Bindings() []kit.Binding {
 	default:
 		out = append(out, kit.Binding{Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
 	}
-	down, up := []string{"down", "j"}, []string{"up", "k"}
+	down, up := []string{"down"}, []string{"up"}
 	if f.Dialog {
 		down, up = append(down, "tab"), append(up, "shift+tab")
 	}
-	return append(out, fieldKeys(down, up, false)...)
+	letters := fieldKeys([]string{"j"}, []string{"k"}, false)
+	letters[0].Intent, letters[1].Intent = formStepDown, formStepUp
+	return append(append(out, fieldKeys(down, up, false)...), letters...)
 }
 
 // fieldKeys go from field to field.
@@ -130,6 +134,10 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		fd.cycle(-1)
 	case formEscape:
 		f.stop()
+	case formStepDown:
+		f.move(1)
+	case formStepUp:
+		f.move(-1)
 	case formDown, formUp:
 		by := 1
 		if intent == formUp {

@@ -76,7 +76,8 @@ func (c *confirm) Render(w, h int) string {
 
 // MenuItem is one line of a Menu.
 type MenuItem struct {
-	Key   string // the key that picks it; empty means with the cursor only
+	// Key picks it; empty means with the cursor only. A motion key moves instead.
+	Key   string
 	Label string
 	Note  string
 	// Intent is sent to the menu's view, a kit.Copy to the root; Disabled says why it
@@ -99,6 +100,11 @@ func CopyItem(key, what, words string) MenuItem {
 // item's intent is sent to view.
 func OpenMenu(t *kit.Theme, title string, view kit.ViewID, items []MenuItem) tea.Cmd {
 	m := &menu{theme: t, title: title, view: view, items: items}
+	for i, it := range items {
+		if _, motion := Motion(it.Key, 1, 1); motion {
+			items[i].Key = ""
+		}
+	}
 	m.table.Columns = []Column{{Width: 4}, {Width: 16, Flex: true}}
 	return kit.OpenOverlay(m)
 }
@@ -161,9 +167,10 @@ func (m *menu) Bindings() []kit.Binding {
 			out = append(out, kit.Binding{Keys: []string{it.Key}, Label: it.Label, Intent: menuPick{at: i}, Hidden: true})
 		}
 	}
-	return append(out,
+	out = append(out,
 		kit.Binding{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: menuPick{at: -1}},
 		kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}})
+	return append(out, MotionBindings()...)
 }
 
 func (m *menu) Render(w, h int) string {
