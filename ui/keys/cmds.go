@@ -2,6 +2,8 @@ package keys
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -15,6 +17,7 @@ type (
 	reloaded      struct{ err error }
 	recordsLoaded struct {
 		plans []keystore.RotationPlan
+		uses  map[string][]string
 		err   error
 	}
 	changed struct {
@@ -36,11 +39,30 @@ func (m *Model) reload() tea.Cmd {
 }
 
 func (m *Model) loadRecords() tea.Cmd {
-	r := m.deps.Rotations
-	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(context.Context) tea.Msg {
+	r, find := m.deps.Rotations, m.uses()
+	return kit.Do(kit.Keys, &m.records.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		plans, err := r.List()
-		return recordsLoaded{plans, err}
+		if err != nil {
+			err = fmt.Errorf("read the records of rotations: %w", err)
+		}
+		uses, unknown := find(ctx)
+		return recordsLoaded{plans, uses, errors.Join(err, unknown)}
 	})
+}
+
+// uses is the function that finds out what uses the keys.
+func (m *Model) uses() func(ctx context.Context) (map[string][]string, error) {
+	find := m.deps.Uses
+	if find == nil {
+		find = func(context.Context) (map[string][]string, error) { return nil, nil }
+	}
+	return func(ctx context.Context) (map[string][]string, error) {
+		uses, err := find(ctx)
+		if err != nil {
+			err = fmt.Errorf("not everything that may use a key could be read: %w", err)
+		}
+		return uses, err
+	}
 }
 
 // write changes the inventory.

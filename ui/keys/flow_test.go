@@ -74,6 +74,9 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets,
+		Uses: func(context.Context) (map[string][]string, error) {
+			return map[string][]string{session.Key.Name: {"profile " + session.ProfileName}}, nil
+		},
 		Changed: func() tea.Msg { r.changed++; return keysChanged{} },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{

@@ -37,7 +37,7 @@ type Secrets interface {
 	Store(ctx context.Context, ref string, s keystore.Secret) error
 }
 
-// Deps are the parts the tab works with; all but Changed are required.
+// Deps are the parts the tab works with; all but Recorded, Uses and Changed are required.
 type Deps struct {
 	// Ctx ends the tab's work when the program ends.
 	Ctx context.Context //nolint:containedctx // the tab lives as long as the program
@@ -50,6 +50,10 @@ type Deps struct {
 	Inventory Inventory
 	Rotations Rotations
 	Secrets   Secrets
+	// Uses names what uses each key, by the key's name, as the console knows it; the
+	// records name the rest. With an error it names what could be found out. Nil knows
+	// nothing.
+	Uses func(ctx context.Context) (map[string][]string, error)
 	// Changed runs after a change of the inventory, so that the wiring can send a new
 	// kit.SessionChanged; it may be nil.
 	Changed tea.Cmd
@@ -83,10 +87,11 @@ type list struct {
 	day      time.Time // the day of the findings
 }
 
-// records are the rotations on disk.
+// records are the rotations on disk, and what else is known from there.
 type records struct {
 	plans []keystore.RotationPlan
-	slot  kit.Slot // reading them
+	uses  map[string][]string // what else uses a key, by its name
+	slot  kit.Slot            // reading them
 }
 
 // Model is the tab. Use New.
@@ -175,14 +180,14 @@ func (m *Model) fill() {
 			keys = append(keys, k)
 		}
 	}
-	for i := range keys {
-		keys[i].UsedBy = m.users(keys[i])
-	}
 	slices.SortStableFunc(keys, func(a, b model.Key) int {
 		return int(b.State(now, soon)) - int(a.State(now, soon))
 	})
-	m.list.keys = keys
 	m.list.findings = keystore.Lint(keys, now)
+	for i := range keys {
+		keys[i].UsedBy = users(keys[i], m.records.uses)
+	}
+	m.list.keys = keys
 	m.list.day = now.UTC().Truncate(24 * time.Hour)
 	m.list.table.Empty = "no keys yet: a records one"
 	m.list.table.Columns[columnName].Width = nameWidth(keys)
@@ -200,16 +205,15 @@ func nameWidth(keys []model.Key) int {
 	return min(width, 24)
 }
 
-// users lists what uses a key, including the profile whose default it is.
-func (m *Model) users(k model.Key) []string {
-	users := slices.Clone(k.UsedBy)
-	if k.Name != "" && k.Name == m.session.Key.Name {
-		profile := "profile " + m.session.ProfileName
-		if !slices.Contains(users, profile) {
-			users = append(users, profile)
+// users lists what uses a key: what its record names, and what is found out.
+func users(k model.Key, uses map[string][]string) []string {
+	out := slices.Clone(k.UsedBy)
+	for _, use := range uses[k.Name] {
+		if !slices.Contains(out, use) {
+			out = append(out, use)
 		}
 	}
-	return users
+	return out
 }
 
 // running returns the unfinished rotation of a key.

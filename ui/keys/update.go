@@ -27,6 +27,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		m.session = msg.Session
 		m.fill()
+		return m.loadRecords()
 	case kit.Tick:
 		if day := m.deps.Now().UTC().Truncate(24 * time.Hour); !day.Equal(m.list.day) {
 			m.fill() // a new day: the clocks have moved
@@ -135,9 +136,10 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			return kit.Fail("read the key inventory: " + msg.err.Error())
 		}
 	case recordsLoaded:
-		m.records.plans = msg.plans
+		m.records.plans, m.records.uses = msg.plans, msg.uses
+		m.fill()
 		if msg.err != nil {
-			return kit.Fail("read the records of rotations: " + msg.err.Error())
+			return kit.Fail(msg.err.Error())
 		}
 	case changed:
 		return m.changed(msg)

@@ -83,9 +83,14 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 }
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
-	p := keystore.NewRotationPlan(k, method, m.deps.Recorded())
-	r := m.deps.Rotations
+	r, find, now := m.deps.Rotations, m.uses(), m.deps.Recorded()
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		uses, err := find(ctx)
+		if err != nil {
+			return planSaved{fresh: true, err: err}
+		}
+		k.UsedBy = users(k, uses)
+		p := keystore.NewRotationPlan(k, method, now)
 		return planSaved{plan: p, fresh: true, err: r.Start(ctx, p)}
 	})
 }

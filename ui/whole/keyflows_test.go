@@ -1,7 +1,9 @@
 package whole
 
 import (
+	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -69,4 +71,25 @@ func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
 	p.WaitFor("1 of 2", "used as ADMIN by a command")
 	p.Press("end")
 	p.WaitFor("because: a rotation")
+}
+
+func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
+	s := startScripted(t)
+	h := newHome(t)
+	s.acme(h, "brightdata")
+	h.append("config/zonedeck/config.toml", fmt.Sprintf("[profiles.beta]\nbase_url = %q\nkey = \"etl-main\"\n", s.api))
+	h.write("data/zonedeck/requests/prices.toml", "zone = \"unlocker1\"\nurl = \"http://shop.test/ok\"\nkey = \"etl-main\"\n")
+	h.write("data/zonedeck/requests/login.toml", "zone = \"unlocker1\"\nurl = \"http://shop.test/ok\"\nvia = \"native\"\nkey = \"etl-main\"\n")
+	h.write("urls.txt", "http://shop.test/1\n")
+	h.run("jobs", "trigger", "gd_running", "--input", filepath.Join(h.dir, "urls.txt"))
+	h.run("jobs", "trigger", "gd_refused", "--input", filepath.Join(h.dir, "urls.txt"))
+	p := h.open(120, 40)
+	acmeReady(p)
+	p.Press("esc", "4", "R")
+	screen := p.WaitFor("Blast radius", "profile acme", "profile beta", "saved request prices", "job-1 (")
+	for _, not := range []string{"saved request login", "job-2"} {
+		if strings.Contains(screen, not) {
+			t.Errorf("%s does not use the key:\n%s", not, screen)
+		}
+	}
 }

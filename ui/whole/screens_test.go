@@ -79,6 +79,16 @@ func (h *home) write(name, text string) {
 	}
 }
 
+// append adds to a file of the home.
+func (h *home) append(name, text string) {
+	h.t.Helper()
+	old, err := os.ReadFile(filepath.Join(h.dir, name))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	h.write(name, string(old)+text)
+}
+
 // open opens the console on a terminal of w×h cells.
 func (h *home) open(w, hgt int) *uitest.Whole {
 	h.t.Helper()
