@@ -35,6 +35,8 @@ type corpusOutcome struct {
 	ReadBy        string   `json:"read_by"`
 	Unread        string   `json:"unread"`
 	Headers       []string `json:"headers"`
+	Location      string   `json:"location"`
+	Cookies       []string `json:"cookies"`
 	ContentType   string   `json:"content_type"`
 	Incomplete    bool     `json:"incomplete"`
 	Head          bool     `json:"head"`
@@ -136,7 +138,7 @@ func readCase(tb testing.TB, name string, text []byte) corpusCase {
 		ServiceStatus: in.ServiceStatus, TargetStatus: in.TargetStatus,
 		ServiceCode: in.Code, ServiceText: in.Text, ServiceClass: in.ServiceClass, ServiceCause: in.ServiceCause,
 		ReadBy: in.ReadBy, Unread: in.Unread,
-		HeaderEvidence: in.Headers, ContentType: in.ContentType, BodyHead: body, BodySize: int64(len(body)),
+		HeaderEvidence: in.Headers, Location: in.Location, Cookies: in.Cookies, ContentType: in.ContentType, BodyHead: body, BodySize: int64(len(body)),
 		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,
 		RetryAfter: duration(tb, in.RetryAfter), Elapsed: duration(tb, in.Elapsed), Timeout: duration(tb, in.Timeout),
 	}

@@ -108,6 +108,11 @@ func newFacts(o Outcome) facts {
 		f.answer = o.PageStatus()
 	}
 	f.answered = f.answer != 0 || f.refused != 0 || f.told != 0
+	var cookies []string
+	if isSuccess(f.answer) { // another answer may have no text and yet be what it says
+		cookies = o.Cookies
+	}
+	f.page.weigh(o.BodyHead, cookies)
 	return f
 }
 
@@ -167,6 +172,28 @@ func (f *facts) challengeHeader() bool {
 		name, value, _ := strings.Cut(h, ":")
 		return slices.Contains(challengeHeaders, strings.ToLower(strings.TrimSpace(name)+":"+strings.TrimSpace(value)))
 	})
+}
+
+// ledToChallenge reports whether the answer leads to an address that a defence is
+// known for, as evidence. Of a query it tells the sign alone, because the rest may
+// repeat what was asked for.
+func (f *facts) ledToChallenge() (evidence string, ok bool) {
+	status := f.target
+	if status == 0 {
+		status = f.ServiceStatus
+	}
+	if status < 300 || status > 399 {
+		return "", false
+	}
+	of, at, length, ok := leadsTo(f.Location)
+	if !ok {
+		return "", false
+	}
+	to, _, _ := strings.Cut(f.Location, "?")
+	if at > len(to) {
+		to += "?…" + f.Location[at:at+length] + "…"
+	}
+	return fmt.Sprintf("location: %s: the address of %s", to, of), true
 }
 
 // dialectVerdict is what the dialect says, brought into the form that holds for
@@ -241,9 +268,12 @@ func (f *facts) evidence(class Class) []Evidence {
 	for _, h := range f.HeaderEvidence[:min(len(f.HeaderEvidence), maxHeaders)] {
 		add("header", h)
 	}
-	if class == ClassCaptcha || f.page.challenge() {
+	if sign, ok := f.ledToChallenge(); ok {
+		add("header", sign)
+	}
+	if class == ClassCaptcha || f.page.verdict != ordinary {
 		for _, m := range f.page.marks {
-			all = append(all, Evidence{Kind: "body", Text: fmt.Sprintf("%q: %s", m.text, m.of), Offset: int64(m.offset), Length: int64(m.length)})
+			all = append(all, m.observed())
 		}
 	}
 	if class == ClassParsingDrift {

@@ -117,14 +117,15 @@ func FuzzDiagnose(f *testing.F) {
 	for _, c := range loadCorpus(f) {
 		o := c.outcome
 		f.Add(o.Via == ViaNative, o.ServiceStatus, o.TargetStatus, string(o.Broke), string(o.ServiceClass), string(o.ServiceCause),
-			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.ContentType, o.BodyHead, int64(0), o.Incomplete, int64(o.RetryAfter))
+			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.Location, strings.Join(o.Cookies, "\n"), o.ContentType, o.BodyHead, int64(0), o.Incomplete, int64(o.RetryAfter))
 	}
-	f.Fuzz(func(t *testing.T, native bool, service, target int, broke, class, cause, code, text, headers, contentType string,
+	f.Fuzz(func(t *testing.T, native bool, service, target int, broke, class, cause, code, text, headers, location, cookies, contentType string,
 		body []byte, more int64, incomplete bool, retryAfter int64,
 	) {
 		o := Outcome{
 			Via: ViaAPI, ServiceStatus: service, TargetStatus: target, Broke: Breakage(broke), ServiceClass: Class(class), ServiceCause: Cause(cause),
 			ServiceCode: code, ServiceText: text, HeaderEvidence: strings.Split(headers, "\n"), ContentType: contentType,
+			Location: location, Cookies: strings.Split(cookies, "\n"),
 			BodyHead: body, BodySize: int64(len(body)) + more, Incomplete: incomplete, RetryAfter: time.Duration(retryAfter),
 		}
 		if native {
@@ -173,8 +174,8 @@ func TestTheServicesCAIsOnlyForNativeAccess(t *testing.T) {
 
 func TestChallengeHeadersAreThoseThatDecide(t *testing.T) {
 	names := ChallengeHeaders()
-	if len(names) != 2 {
-		t.Errorf("%d headers, want two, each once: %v", len(names), names)
+	if want := []string{"cf-mitigated", "x-amzn-waf-action", "sg-captcha", "x-vercel-mitigated"}; !slices.Equal(names, want) {
+		t.Errorf("%v, want each once: %v", names, want)
 	}
 	for _, h := range challengeHeaders {
 		name, value, _ := strings.Cut(h, ":")

@@ -65,7 +65,7 @@ const (
 	CauseUnrecognised   Cause = "unrecognised"    // nothing above fits
 
 	CauseMissingPermission Cause = "missing_permission" // 403 from the service about the key
-	CauseSiteBlock         Cause = "site_block"         // 403 from the target
+	CauseSiteBlock         Cause = "site_block"         // the target refuses: by 403, or by a page that says so
 	CausePolicy            Cause = "policy"             // 403 from the service about the target
 	CauseClientTimeout     Cause = "client_timeout"     // our own deadline
 	CauseServiceTimeout    Cause = "service_timeout"    // the service gave up waiting

@@ -50,6 +50,11 @@ type Outcome struct {
 	// HeaderEvidence holds "name: value" observations worth citing as evidence, those
 	// of ChallengeHeaders among them.
 	HeaderEvidence []string
+	// Location is where a redirect leads, as the answer says it (bounded, with
+	// nothing secret in it), or empty. Cookies are the names of the cookies that the
+	// target sets.
+	Location string
+	Cookies  []string
 	// ContentType is the answer's type; BodyHead its first bytes (at most 256 KiB);
 	// BodySize all that was received.
 	ContentType string

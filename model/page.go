@@ -9,20 +9,36 @@ import (
 // page is what one pass over a body found. It reads HTML as far as it must: tags
 // and their attributes, inline scripts, the title, and how much text is left.
 type page struct {
-	marks  []mark
-	sure   bool // one of marks stands on challenge pages only
-	widget bool // one of marks is a widget
-	image  bool // one of marks is a picture to be read
-	// telling says that the title is that of a challenge page.
-	telling bool
-	text    int  // bytes of visible text, spaces left out; counted up to littleTextMax
-	fields  int  // fields that ask a person for something
-	cut     bool // the body goes on beyond what was scanned
+	marks []mark
+	seen  strengths
+	html  bool
+	title string // as the page writes it; only the first one counts
+	text  int    // bytes of visible text, spaces left out; counted up to littleTextMax
+	aside int    // how many of them stand on buttons or are for browsers without scripts
+	other bool   // there is a link, a picture, a frame or a script file that is no CAPTCHA's
+	// inline says that there is a script in the page that is no mark.
+	inline bool
+	fields int  // fields that ask a person for something
+	typed  int  // how many of them could take what a picture shows
+	answer bool // there is a field that is named as a CAPTCHA's
+	cut    bool // the body goes on beyond what was scanned
+
+	runs []span // the texts, as long as there is little of it
+
+	// By weigh:
+	refuses bool // what is read is a refusal
+	verdict verdict
 }
+
+// strengths is a set of them.
+type strengths uint8
+
+func (s strengths) has(w strength) bool { return s&(1<<w) != 0 }
 
 // mark is a place in the body that speaks of a challenge.
 type mark struct {
 	text   string
+	where  string
 	of     string
 	offset int
 	length int
@@ -32,7 +48,8 @@ type mark struct {
 const (
 	maxScan    = 256 << 10
 	maxMarks   = 8
-	maxAddress = 512 // bytes of an address that are looked at
+	maxScript  = 64 << 10 // bytes of an inline script that are looked at
+	maxAddress = 512      // bytes of an address that are looked at
 	maxJSON    = 8 << 10
 )
 
@@ -46,14 +63,14 @@ func scanPage(contentType string, body []byte, size int64) page {
 	s.cut = size > int64(len(s.body)) || len(body) > len(s.body)
 	switch kind, _, _ := strings.Cut(strings.ToLower(contentType), ";"); strings.TrimSpace(kind) {
 	case "text/html", "application/xhtml+xml":
-		s.html()
+		s.markup()
 	case "application/json", "text/json", "application/problem+json":
 		s.json()
 	case "application/javascript", "text/javascript", "text/css", "text/markdown":
 	default:
 		// Raw answers may come without the target's type.
 		if looksLikeHTML(s.body) {
-			s.html()
+			s.markup()
 		} else if looksLikeJSON(s.body) {
 			s.json()
 		}
@@ -61,8 +78,10 @@ func scanPage(contentType string, body []byte, size int64) page {
 	return s.page
 }
 
+const byteOrderMark = "\xef\xbb\xbf"
+
 func trimStart(b []byte) []byte {
-	return bytes.TrimLeft(bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")), " \t\r\n")
+	return bytes.TrimLeft(bytes.TrimPrefix(b, []byte(byteOrderMark)), " \t\r\n")
 }
 
 func looksLikeHTML(b []byte) bool {
@@ -80,24 +99,31 @@ func hasPrefixFold(b []byte, prefix string) bool {
 type scan struct {
 	page
 	body []byte
+	// inside is the element whose text does not count as shown, or "".
+	inside string
 }
 
 func (s *scan) json() {
 	if len(s.body) > maxJSON || s.cut {
 		return
 	}
-	s.parts(jsonMarks, 0, s.body)
+	s.parts("the JSON", jsonMarks, 0, s.body)
 }
 
-func (s *scan) html() {
+func (s *scan) markup() {
+	s.html = true
 	b := s.body
-	for i := 0; i < len(b); {
+	i := 0
+	if bytes.HasPrefix(b, []byte(byteOrderMark)) {
+		i = len(byteOrderMark)
+	}
+	for i < len(b) {
 		lt := bytes.IndexByte(b[i:], '<')
 		if lt < 0 {
-			s.visible(b[i:])
+			s.visible(i, len(b))
 			return
 		}
-		s.visible(b[i : i+lt])
+		s.visible(i, i+lt)
 		i += lt
 		switch {
 		case bytes.HasPrefix(b[i:], []byte("<!--")):
@@ -113,23 +139,39 @@ func (s *scan) html() {
 			if end < 0 {
 				return
 			}
+			if s.inside != "" && b[i+1] == '/' && hasPrefixFold(b[i+2:], s.inside) {
+				s.inside = ""
+			}
 			i += end + 1
 		default:
-			s.visible(b[i : i+1])
+			s.visible(i, i+1)
 			i++
 		}
 	}
 }
 
 // visible counts text, as long as the count can still decide something.
-func (s *scan) visible(b []byte) {
-	for _, c := range b {
+func (s *scan) visible(from, to int) {
+	if s.text >= littleTextMax {
+		return
+	}
+	before := s.text
+	for _, c := range s.body[from:to] {
 		if s.text >= littleTextMax {
-			return
+			break
 		}
 		if !isBlank(c) {
 			s.text++
 		}
+	}
+	if s.inside != "" {
+		s.aside += s.text - before
+	}
+	switch {
+	case s.text >= littleText:
+		s.runs = nil
+	case s.text > before:
+		s.runs = append(s.runs, span{from, s.body[from:to]})
 	}
 }
 
@@ -141,41 +183,28 @@ func (s *scan) element(i int) int {
 	for i < len(b) && !isBlank(b[i]) && b[i] != '/' && b[i] != '>' {
 		i++
 	}
-	tag := lowerName(b[start:i])
-	field := formField{kind: "text"}
-	isJSON := false
+	e := element{tag: lowerName(b[start:i]), kind: "text"}
 	for i < len(b) && b[i] != '>' {
 		var name string
 		var from, to int
 		name, from, to, i = s.attribute(i)
-		value := b[from:to]
-		switch name {
-		case "class", "id":
-			s.tokens(from, value)
-			field.see(value)
-		case "name":
-			field.see(value)
-		case "src", "action":
-			s.address(tag, from, value)
-		case "type":
-			field.kind = lowerName(value)
-			isJSON = strings.Contains(field.kind, "json")
-		}
+		e.see(name, from, b[from:to])
 	}
 	if i < len(b) {
 		i++
 	}
-	if field.asks(tag) {
-		s.fields++
-	}
-	switch tag {
+	s.opened(&e)
+	switch e.tag {
 	case "script", "style", "textarea", "title", "xmp":
-		end, next := s.rawText(i, tag)
+		end, next := s.rawText(i, e.tag)
 		switch {
-		case tag == "script" && !isJSON:
-			s.parts(scriptMarks, i, b[i:end])
-		case tag == "title":
-			s.title(i, b[i:end])
+		case e.tag == "script" && !e.json:
+			script := b[i:min(end, i+maxScript)]
+			if !s.parts("an inline script", scriptMarks, i, script) && len(bytes.TrimSpace(script)) > 0 {
+				s.inline = true
+			}
+		case e.tag == "title" && s.title == "":
+			s.titleText(i, b[i:end])
 		}
 		return next
 	}
@@ -238,15 +267,16 @@ func (s *scan) rawText(i int, tag string) (end, next int) {
 	}
 }
 
-// tokens looks up the words of a class or an id.
-func (s *scan) tokens(at int, value []byte) {
+// tokens looks up the words of a class or an id. A widget that is not shown to
+// anybody does not count.
+func (s *scan) tokens(where string, t span, hidden bool) {
 	var low [32]byte
-	for i := 0; i < len(value); {
-		for i < len(value) && isBlank(value[i]) {
+	for i := 0; i < len(t.value); {
+		for i < len(t.value) && isBlank(t.value[i]) {
 			i++
 		}
 		start := i
-		for i < len(value) && !isBlank(value[i]) {
+		for i < len(t.value) && !isBlank(t.value[i]) {
 			i++
 		}
 		n := i - start
@@ -254,111 +284,114 @@ func (s *scan) tokens(at int, value []byte) {
 			continue
 		}
 		for k := range n {
-			low[k] = lowerByte(value[start+k])
+			low[k] = lowerByte(t.value[start+k])
 		}
-		if g, ok := elementMarks[string(low[:n])]; ok {
-			s.add(string(low[:n]), g, at+start, n)
-		} else if bytes.HasPrefix(low[:n], []byte(elementPrefix)) {
-			s.add(elementPrefix, elementPrefixSign, at+start, len(elementPrefix))
+		text := low[:n]
+		g, ok := elementMarks[string(text)]
+		if !ok {
+			for k := range elementPrefixes {
+				if p := &elementPrefixes[k]; len(text) > len(p.text) && string(text[:len(p.text)]) == p.text {
+					g, ok, text = p.sign, true, text[:len(p.text)]
+				}
+			}
+		}
+		if ok && (!hidden || g.strength != widget) {
+			s.add(mark{text: string(text), where: where, of: g.of, offset: t.at + start, length: len(text)}, g.strength)
 		}
 	}
+}
+
+// places are the addresses that are looked at, by their element.
+var places = map[string]string{
+	"script": "a script's address", "iframe": "a frame's address", "img": "a picture's address", "form": "a form's action",
 }
 
 // address looks at an address on an element.
-func (s *scan) address(tag string, at int, value []byte) {
-	switch tag {
-	case "script", "iframe", "img", "form":
-	default:
+func (s *scan) address(tag string, t span) {
+	where, ok := places[tag]
+	if !ok || len(t.value) == 0 {
 		return
 	}
-	if len(value) > maxAddress {
-		value = value[:maxAddress]
-	}
-	var low [maxAddress]byte
+	value := t.value[:min(len(t.value), maxAddress)]
+	var buf [maxAddress]byte
 	for i, c := range value {
-		low[i] = lowerByte(c)
+		buf[i] = lowerByte(c)
 	}
+	low, found := buf[:len(value)], false
 	for _, m := range addressMarks {
-		if slices.Contains(m.tags, tag) {
-			s.part(m, at, low[:len(value)])
+		if slices.Contains(m.tags, tag) && s.part(where, m, t.at, low) {
+			found = true
 		}
+	}
+	if !found && tag != "form" && !slices.ContainsFunc(loaders, func(l string) bool { return bytes.Contains(low, []byte(l)) }) {
+		s.other = true
 	}
 }
 
-func (s *scan) parts(marks []partMark, at int, text []byte) {
-	for _, m := range marks {
-		s.part(m, at, text)
+// refresh looks at where a page leads by itself.
+func (s *scan) refresh(t span) {
+	content := string(t.value[:min(len(t.value), maxAddress)])
+	_, address, _ := strings.Cut(content, ";")
+	address = strings.TrimSpace(address)
+	if hasPrefixFold([]byte(address), "url=") {
+		address = address[len("url="):]
 	}
+	address = strings.Trim(address, "'\" ")
+	of, at, length, ok := leadsTo(address)
+	if !ok {
+		return
+	}
+	at += strings.Index(content, address)
+	s.add(mark{text: strings.ToLower(content[at : at+length]), where: "a refresh's address", of: of, offset: t.at + at, length: length}, decides)
+}
+
+func (s *scan) parts(where string, marks []partMark, at int, text []byte) (found bool) {
+	for _, m := range marks {
+		if s.part(where, m, at, text) {
+			found = true
+		}
+	}
+	return found
 }
 
 // part adds a mark when all its parts are in text; its place is the first one.
-func (s *scan) part(m partMark, at int, text []byte) {
+func (s *scan) part(where string, m partMark, at int, text []byte) bool {
 	first := bytes.Index(text, []byte(m.parts[0]))
 	if first < 0 {
-		return
+		return false
 	}
 	for _, p := range m.parts[1:] {
 		if !bytes.Contains(text, []byte(p)) {
-			return
+			return false
 		}
 	}
-	s.add(m.parts[0], m.sign, at+first, len(m.parts[0]))
-}
-
-func (s *scan) title(at int, raw []byte) {
-	trimmed := bytes.TrimSpace(raw)
-	for _, t := range challengeTitles {
-		if hasPrefixFold(trimmed, t) {
-			s.telling = true
-			s.note(mark{text: t, of: "the title of a challenge page", offset: at + bytes.Index(raw, trimmed), length: len(t)})
-			return
-		}
-	}
-}
-
-func (s *scan) add(text string, g sign, offset, length int) {
-	s.sure = s.sure || g.sure
-	s.widget = s.widget || !g.sure
-	s.image = s.image || g.image
-	s.note(mark{text: text, of: g.of, offset: offset, length: length})
-}
-
-// note keeps a mark once; a page may repeat it many times.
-func (s *scan) note(m mark) {
-	if len(s.marks) >= maxMarks || slices.ContainsFunc(s.marks, func(o mark) bool { return o.text == m.text }) {
-		return
-	}
-	s.marks = append(s.marks, m)
-}
-
-// formField is what the attributes of an element say of it as a field.
-type formField struct {
-	kind    string
-	captcha bool
-}
-
-func (f *formField) see(value []byte) {
-	if len(value) < 64 && bytes.Contains(bytes.ToLower(value), []byte("captcha")) {
-		f.captcha = true
-	}
-}
-
-// asks reports whether the element asks a person for something other than the
-// answer to a CAPTCHA.
-func (f *formField) asks(tag string) bool {
-	if f.captcha {
+	if m.without != "" && bytes.Contains(text, []byte(m.without)) {
 		return false
 	}
-	switch tag {
-	case "textarea", "select":
-		return true
-	case "input":
-		switch f.kind {
-		case "", "text", "email", "password", "search", "tel", "number", "url":
-			return true
-		}
+	s.add(mark{text: m.parts[0], where: where, of: m.of, offset: at + first, length: len(m.parts[0])}, m.strength)
+	return true
+}
+
+// add keeps a mark once; a page may repeat it many times.
+func (p *page) add(m mark, w strength) {
+	p.seen |= 1 << w
+	if len(p.marks) < maxMarks {
+		p.keep(m, w)
 	}
-	return false
+}
+
+// keep is add beyond the bound, for signs that are looked for once a page has some.
+func (p *page) keep(m mark, w strength) {
+	p.seen |= 1 << w
+	if !slices.ContainsFunc(p.marks, func(o mark) bool { return o.text == m.text && o.of == m.of }) {
+		p.marks = append(p.marks, m)
+	}
+}
+
+// span is a value and where it begins.
+type span struct {
+	at    int
+	value []byte
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '\f' }
@@ -372,41 +405,32 @@ func lowerByte(c byte) byte {
 	return c
 }
 
-var usualNames = map[string]string{
-	"class":  "class",
-	"href":   "href",
-	"div":    "div",
-	"a":      "a",
-	"id":     "id",
-	"p":      "p",
-	"span":   "span",
-	"src":    "src",
-	"img":    "img",
-	"li":     "li",
-	"td":     "td",
-	"alt":    "alt",
-	"type":   "type",
-	"script": "script",
-	"style":  "style",
-	"name":   "name",
-	"input":  "input",
-	"title":  "title",
-}
-
-// lowerName gives the names that the scan compares with, in lower case; it is
-// bounded, because names come from the page.
-func lowerName(b []byte) string {
-	if len(b) > 24 {
-		return ""
+// knownNames are the names of elements, attributes and kinds of fields that the
+// scan tells apart.
+var knownNames = func() map[string]string {
+	names := map[string]string{}
+	for _, n := range []string{
+		"a", "button", "form", "iframe", "img", "input", "meta", "noscript", "script", "select", "style", "textarea", "title", "xmp",
+		"action", "class", "content", "data-size", "href", "http-equiv", "id", "name", "src", "type",
+		"", "text", "email", "password", "search", "tel", "number", "url", "refresh", "invisible",
+	} {
+		names[n] = n
 	}
-	// The usual names, without an allocation each.
-	if name, ok := usualNames[string(b)]; ok {
+	return names
+}()
+
+// lowerName gives a name that the scan knows, in lower case, or "?". It does not
+// allocate: names come from the page.
+func lowerName(b []byte) string {
+	var low [16]byte
+	if len(b) > len(low) {
+		return "?"
+	}
+	for i, c := range b {
+		low[i] = lowerByte(c)
+	}
+	if name, ok := knownNames[string(low[:len(b)])]; ok {
 		return name
 	}
-	for _, c := range b {
-		if c >= 'A' && c <= 'Z' {
-			return strings.ToLower(string(b))
-		}
-	}
-	return string(b)
+	return "?"
 }

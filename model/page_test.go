@@ -15,10 +15,10 @@ func TestScanPageSeesExactly(t *testing.T) {
 		cloudfl   = "a Cloudflare challenge"
 		image     = "a CAPTCHA image"
 		geetest   = "a GeeTest widget"
-		title     = "the title of a challenge page"
+		title     = "a challenge page"
 	)
-	one := func(text, of string, offset int, p page) page {
-		p.marks = []mark{{text: text, of: of, offset: offset, length: len(text)}}
+	one := func(text, where, of string, offset int, p page) page {
+		p.marks = []mark{{text: text, where: where, of: of, offset: offset, length: len(text)}}
 		return p
 	}
 	for body, want := range map[string]page{
@@ -34,7 +34,7 @@ func TestScanPageSeesExactly(t *testing.T) {
 		"a<!---->c":               {text: 2},
 		"a<!--->c-->d":            {text: 2},
 		"a<!-- b":                 {text: 1},
-		"<!-- <input> -->c<input": {text: 1, fields: 1},
+		"<!-- <input> -->c<input": {text: 1, fields: 1, typed: 1},
 		"a<!doctype html>b":       {text: 2},
 		"a<?xml?>b":               {text: 2},
 		"a</b":                    {text: 1},
@@ -42,78 +42,109 @@ func TestScanPageSeesExactly(t *testing.T) {
 		" \t\r\n\fa\v":            {text: 2},
 
 		// The contents of these elements are neither text nor markup.
-		"<script>a<b</script>c":          {text: 1},
+		"<script>a<b</script>c":          {text: 1, inline: true},
 		"<STYLE>a<b</Style>c":            {text: 1},
-		"<title>ab</title>c":             {text: 1},
+		"<title>ab</title>c":             {text: 1, title: "ab"},
 		"<xmp><input></xmp>c":            {text: 1},
 		"<textarea>a<input></textarea>c": {text: 1, fields: 1},
-		"<script>a</b></script>c":        {text: 1},
-		"<script></</script>c":           {text: 1},
-		"<script>a":                      {},
-		"<script>a</":                    {},
-		"<script>a</scrip":               {},
+		"<script>a</b></script>c":        {text: 1, inline: true},
+		"<script></</script>c":           {text: 1, inline: true},
+		"<script>a":                      {inline: true},
+		"<script>a</":                    {inline: true},
+		"<script>a</scrip":               {inline: true},
 
 		// Fields that ask a person for something.
-		"<input>":                             {fields: 1},
-		"<input/>a":                           {fields: 1, text: 1},
+		"<input>":                             {fields: 1, typed: 1},
+		"<input/>a":                           {fields: 1, text: 1, typed: 1},
 		"<input type=EMAIL>":                  {fields: 1},
 		"<input type = 'password' >a":         {fields: 1, text: 1},
 		"<input type=\"hidden\">":             {},
-		"<input type=\"\">":                   {fields: 1},
-		"<input type>":                        {fields: 1},
+		"<input type=\"\">":                   {fields: 1, typed: 1},
+		"<input type>":                        {fields: 1, typed: 1},
 		"<input type=hidden/>":                {fields: 0},
 		"<input type='hidden' name=x>":        {},
 		"<input a='>' type=hidden>b":          {text: 1},
-		"<input type='hidden>a":               {fields: 1},
+		"<input type='hidden>a":               {fields: 1, typed: 1},
 		"<input = type=hidden>":               {},
 		"<input =type=hidden>":                {},
-		"<input a= type=hidden>":              {fields: 1},
+		"<input a= type=hidden>":              {fields: 1, typed: 1},
 		"<input a b type=hidden>":             {},
 		"<input a =b type=hidden>":            {},
 		"<select>":                            {fields: 1},
 		"<div>":                               {},
-		"<input name=CaptchaAnswer>":          {},
-		"<input class=captcha-answer>":        {},
-		"<input name=captcha" + x(56) + ">":   {},
-		"<input name=captcha" + x(57) + ">":   {fields: 1},
-		"<input name=cap name=tcha>":          {fields: 1},
-		"<textarea id=my_captcha></textarea>": {},
+		"<input name=CaptchaAnswer>":          {answer: true},
+		"<input class=captcha-answer>":        {answer: true},
+		"<input name=captcha" + x(56) + ">":   {answer: true},
+		"<input name=captcha" + x(57) + ">":   {fields: 1, typed: 1},
+		"<input name=cap name=tcha>":          {fields: 1, typed: 1},
+		"<textarea id=my_captcha></textarea>": {answer: true},
 		"<input " + x(25) + "=1 type=hidden>": {},
 
+		// What a page shows besides.
+		"<a href=/>":                      {other: true},
+		"<a>":                             {},
+		"<iframe src=//a>":                {other: true},
+		"<iframe>":                        {},
+		"<script src=/captcha.js>":        {},
+		"<button>a</button>b":             {text: 2, aside: 1},
+		"<noscript>a<b>c</b></noscript>d": {text: 3, aside: 2},
+		"<input name=q>":                  {fields: 1},
+		"<input type=search>":             {fields: 1},
+		"<script> </script>":              {},
+
+		// Widgets that nobody sees.
+		"<p class=g-recaptcha data-size=Invisible>": {},
+		"<p data-size=invisible id=hcaptcha>":       {},
+		"<button class=g-recaptcha>":                {},
+		"<input type=submit class=g-recaptcha>":     {},
+		"<p id=px-captcha data-size=invisible>":     one("px-captcha", "an id", "a PerimeterX challenge", 6, page{seen: 1 << decides}),
+
+		// Where a page leads by itself.
+		"<meta http-equiv=Refresh content='0;URL=\"/.well-known/SGcaptcha/?r=/\"'>": one("/.well-known/sgcaptcha", "a refresh's address", "a SiteGround challenge", 41, page{seen: 1 << decides}),
+		"<meta name=refresh content='0;URL=/.well-known/sgcaptcha/'>":               {},
+		"<meta http-equiv=refresh content='/.well-known/sgcaptcha/'>":               {},
+		"<meta http-equiv=refresh content='0;'>":                                    {},
+
 		// Marks, and where they are.
-		"<p class=g-recaptcha>":                                      one("g-recaptcha", recaptcha, 9, page{widget: true}),
-		"<p class='G-Recaptcha'>":                                    one("g-recaptcha", recaptcha, 10, page{widget: true}),
-		"<p id = \"a  g-recaptcha b\" >":                             one("g-recaptcha", recaptcha, 12, page{widget: true}),
-		"<p CLASS=\"\tcaptcha\n\">a":                                 one("captcha", element, 11, page{widget: true, text: 1}),
+		"<p class=g-recaptcha>":                                      one("g-recaptcha", "a class", recaptcha, 9, page{seen: 1 << widget}),
+		"<p class='G-Recaptcha'>":                                    one("g-recaptcha", "a class", recaptcha, 10, page{seen: 1 << widget}),
+		"<p id = \"a  g-recaptcha b\" >":                             one("g-recaptcha", "an id", recaptcha, 12, page{seen: 1 << widget}),
+		"<p CLASS=\"\tcaptcha\n\">a":                                 one("captcha", "a class", element, 11, page{seen: 1 << widget, text: 1}),
 		"<p class=captcha/>":                                         {},
 		"<p title=captcha>":                                          {},
 		"<p class='arkos'>":                                          {},
-		"<p class='" + x(33) + " captcha'>":                          one("captcha", element, 44, page{widget: true}),
-		"<p class='" + x(32) + " captcha'>":                          one("captcha", element, 43, page{widget: true}),
-		"<p class='captcha'><p id=captcha>":                          one("captcha", element, 10, page{widget: true}),
-		"<p class=geetest_box>":                                      one("geetest_", geetest, 9, page{widget: true}),
+		"<p class='" + x(33) + " captcha'>":                          one("captcha", "a class", element, 44, page{seen: 1 << widget}),
+		"<p class='" + x(32) + " captcha'>":                          one("captcha", "a class", element, 43, page{seen: 1 << widget}),
+		"<p class='captcha'><p id=captcha>":                          one("captcha", "a class", element, 10, page{seen: 1 << widget}),
+		"<p class=geetest_box>":                                      one("geetest_", "a class", geetest, 9, page{seen: 1 << widget}),
 		"<p class=geetest>":                                          {},
-		"<img src=/Captcha.png>":                                     one("captcha", image, 10, page{widget: true, image: true}),
-		"<img src=captcha>":                                          one("captcha", image, 9, page{widget: true, image: true}),
+		"<img src=/Captcha.png>":                                     one("captcha", "a picture's address", image, 10, page{seen: 1 << picture}),
+		"<img src=captcha>":                                          one("captcha", "a picture's address", image, 9, page{seen: 1 << picture}),
 		"<p src=captcha>":                                            {},
-		"<img src=" + x(505) + "captcha>":                            one("captcha", image, 514, page{widget: true, image: true}),
-		"<img src=" + x(506) + "captcha>":                            {},
-		"<form action=/?__cf_chl_f=1>":                               one("__cf_chl_", cloudfl, 15, page{sure: true}),
-		"<script>window._cf_chl_opt={}</script>":                     one("_cf_chl_opt", cloudfl, 15, page{sure: true}),
+		"<img src=" + x(505) + "captcha>":                            one("captcha", "a picture's address", image, 514, page{seen: 1 << picture}),
+		"<img src=" + x(506) + "captcha>":                            {other: true},
+		"<form action=/?__cf_chl_f=1>":                               one("__cf_chl_", "a form's action", cloudfl, 15, page{seen: 1 << decides}),
+		"<script>window._cf_chl_opt={}</script>":                     one("_cf_chl_opt", "an inline script", cloudfl, 15, page{seen: 1 << decides}),
 		"<script type=x/json>_cf_chl_opt</script>":                   {},
 		"<script type=application/problem+json>_cf_chl_opt</script>": {},
-		"<script>_cf_chl_opt</script>":                               one("_cf_chl_opt", cloudfl, 8, page{sure: true}),
+		"<script>_cf_chl_opt</script>":                               one("_cf_chl_opt", "an inline script", cloudfl, 8, page{seen: 1 << decides}),
 		"<style>_cf_chl_opt</style>":                                 {},
-		"<script>dd=1;'geo.captcha-delivery.com'</script>":           one("geo.captcha-delivery.com", datadome, 14, page{sure: true}),
-		"<script>'geo.captcha-delivery.com'</script>":                {},
-		"<script src=//a/challenge-platform/b/orchestrate/c>":        one("challenge-platform/", cloudfl, 16, page{sure: true}),
-		"<script src=//a/orchestrate/c></script>":                    {},
-		"<script src=//a/challenge-platform/scripts/jsd></script":    {},
-		"<title>\n Just a Moment...</title>":                         one("just a moment", title, 9, page{telling: true}),
-		"<title>Not just a moment</title>":                           {},
-		"<title>Captch</title>":                                      {},
+		"<script>dd=1;'geo.captcha-delivery.com'</script>":           one("geo.captcha-delivery.com", "an inline script", datadome, 14, page{seen: 1 << decides}),
+		"<script>'geo.captcha-delivery.com'</script>":                {inline: true},
+		"<script src=//a/challenge-platform/b/orchestrate/c>":        one("challenge-platform/", "a script's address", cloudfl, 16, page{seen: 1 << decides}),
+		"<script src=//a/orchestrate/c></script>":                    {other: true},
+		"<script src=//a/challenge-platform/scripts/jsd></script":    {other: true},
+		"<title>\n Just a Moment...</title>":                         one("just a moment", "the title", title, 9, page{seen: 1 << titled, title: "just a moment..."}),
+		"<title>Not just a moment</title>":                           {title: "not just a moment"},
+		"<title>Captcha - a history</title>":                         one("captcha", "the title", title, 7, page{seen: 1 << titled, title: "captcha - a history"}),
+		"<title>Captcha: a history</title>":                          {title: "captcha: a history"},
+		"<title>ACCESS  Denied.</title>":                             {marks: []mark{{text: "access denied", where: "the title", of: "a refusal", offset: 7, length: 15}}, seen: 1 << titled, title: "access denied."},
+		"<title>a</title><svg><title>captcha</title></svg>":          {title: "a"},
+		"<title>Captch</title>":                                      {title: "captch"},
 	} {
-		if got := scanPage("text/html", []byte(body), int64(len(body))); !reflect.DeepEqual(got, want) {
+		got := scanPage("text/html", []byte(body), int64(len(body)))
+		got.runs, got.html = nil, false // texts are compared as the corpus's evidence, markup is what this is
+		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%q\ngot  %+v\nwant %+v", body, got, want)
 		}
 	}
@@ -171,6 +202,12 @@ func TestAPassOverABodyIsBounded(t *testing.T) {
 	text := x(littleTextMax + 1)
 	if got := scanPage("text/html", []byte(text), int64(len(text))); got.text != littleTextMax {
 		t.Errorf("%d bytes of text", got.text)
+	}
+	for past, marks := range []int{1, 0} {
+		script := "<script>" + strings.Repeat(" ", maxScript-len("gokuProps")+past) + "gokuProps</script>"
+		if got := scanPage("text/html", []byte(script), int64(len(script))); len(got.marks) != marks {
+			t.Errorf("a mark %d bytes past what is looked at of a script: %+v", past, got.marks)
+		}
 	}
 	const mark = "<p class=captcha>"
 	fits := strings.Repeat(" ", maxScan-len(mark)) + mark

@@ -49,7 +49,7 @@ var refusalRules = []rule{
 		name: "page_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
 		reason: "403 from the service whose body is a challenge page, or whose code the dialect reads as a block by the site: it is the site's, passed on",
 		when: func(f *facts) bool {
-			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.challenge())
+			return f.refused == http.StatusForbidden && (f.blockedBySite() || f.page.verdict != ordinary)
 		},
 		say: always("The site blocks this request (403), as the service passes it on."),
 	},
@@ -143,9 +143,21 @@ var knowledgeRules = []rule{
 	},
 	{
 		name: "captcha_page", class: ClassCaptcha,
-		reason: "the body is a challenge page by its structure, whatever the status: a CAPTCHA with 200 is a failure",
-		when:   func(f *facts) bool { return f.page.challenge() },
+		reason: "the body is a challenge page by one sign that only such pages have, or by two that agree, whatever the status: a CAPTCHA with 200 is a failure",
+		when:   func(f *facts) bool { return f.page.verdict == challenge },
 		say:    always("The target shows a CAPTCHA instead of the page."),
+	},
+	{
+		name: "captcha_redirect", class: ClassCaptcha,
+		reason: "a redirect to an address that a bot defence is known for: what is there is a challenge, not the page",
+		when:   func(f *facts) bool { _, ok := f.ledToChallenge(); return ok },
+		say:    always("The target leads to a bot challenge, not to the page."),
+	},
+	{
+		name: "refusal_page", class: ClassAccessRestricted, cause: CauseSiteBlock,
+		reason: "the body is a refusal by its title and its text, whatever the status: a refusal with 200 is a failure",
+		when:   func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
+		say:    always("The site refuses this request with a page that says so."),
 	},
 }
 

@@ -49,12 +49,27 @@ func (f *flight) unrepeatable(tr *exchange.Trace) bool {
 // headerText bounds a header that is cited, in bytes.
 const headerText = 200
 
-// citeChallenge adds the headers by which a bot defence names its own answer.
-func citeChallenge(o *model.Outcome, h http.Header) {
+// The bounds on what of a target's headers a diagnosis sees, in bytes but for the
+// number of cookies.
+const (
+	locationText = 512
+	cookieNames  = 64
+	cookieText   = 64
+)
+
+// citeTarget adds what a target's headers say of a bot defence: those by which it
+// names its own answer, where a redirect leads, and the names of the cookies.
+func citeTarget(o *model.Outcome, h http.Header) {
 	for _, name := range model.ChallengeHeaders() {
 		if v := h.Get(name); v != "" {
 			o.HeaderEvidence = append(o.HeaderEvidence, name+": "+model.Line(v, headerText))
 		}
+	}
+	o.Location, o.Cookies = model.Line(h.Get("Location"), locationText), nil
+	set := h.Values("Set-Cookie")
+	for _, c := range set[:min(len(set), cookieNames)] {
+		name, _, _ := strings.Cut(c, "=")
+		o.Cookies = append(o.Cookies, model.Line(name, cookieText))
 	}
 }
 
@@ -109,7 +124,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 		reading.TargetStatus = reading.Received
 	}
 	read(o, reading)
-	citeChallenge(o, t.header)
+	citeTarget(o, t.header)
 	t.exit = reading.Exit
 	t.body = f.receive(resp, now)
 	f.ended(ctx, &t, tr)
@@ -183,7 +198,7 @@ func (f *flight) unwrap(t *try, now model.Attempt) {
 		return
 	}
 	t.outcome.ContentType = w.Header.Get("Content-Type")
-	citeChallenge(&t.outcome, w.Header)
+	citeTarget(&t.outcome, w.Header)
 	t.outcome.RetryAfter = max(t.outcome.RetryAfter, dialect.RetryAfter(w.Header, f.ft.cfg.Now()))
 	for name, values := range t.header { // the service's headers stay visible
 		if _, ok := w.Header[name]; !ok && strings.HasPrefix(name, "X-") {
@@ -220,7 +235,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	}
 	reading := readHeader(resp.Header, f.ft.cfg.Now())
 	read(o, reading)
-	citeChallenge(o, t.header)
+	citeTarget(o, t.header)
 	if reading.Exit != "" {
 		t.exit = reading.Exit
 	}

@@ -1,0 +1,155 @@
+package model
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// diagnosisPage tells operators what this package decides by.
+const diagnosisPage = "../docs/diagnosis.md"
+
+// TestDiagnosisPage compares the tables of the page with the rules and the signs:
+// what is in one and not in the other fails.
+func TestDiagnosisPage(t *testing.T) {
+	text, err := os.ReadFile(diagnosisPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	for name, want := range map[string]string{
+		"bounds": boundsText(), "deciding": signTable(true), "supporting": signTable(false), "addresses": addressTable(), "rules": ruleTable(),
+	} {
+		before, rest, ok := strings.Cut(page, "<!-- "+name+" -->\n")
+		got, after, ok2 := strings.Cut(rest, "<!-- end -->")
+		if !ok || !ok2 {
+			t.Fatalf("no part for %s", name)
+		}
+		if *update {
+			page = before + "<!-- " + name + " -->\n" + want + "<!-- end -->" + after
+		} else if got != want {
+			t.Errorf("%s: the page has\n%s\nand the code\n%s", name, got, want)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(diagnosisPage, []byte(page), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func boundsText() string {
+	return fmt.Sprintf("The first %d KiB of a body are read; a page that goes on beyond them is never a challenge by two signs. \"A few\n"+
+		"sentences\" are %d bytes of visible text, and %d where a widget and a title agree.\n", maxScan>>10, littleText, littleTextMax)
+}
+
+func ruleTable() string {
+	var b strings.Builder
+	b.WriteString("| rule | class | cause | why |\n| --- | --- | --- | --- |\n")
+	for _, r := range DiagnosisRules() {
+		class, cause := string(r.Class), string(r.Cause)
+		if class == "" {
+			class = "as the code means"
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", r.Name, class, cause, r.Reason)
+	}
+	return b.String()
+}
+
+// signs lists every sign of a strength that decides, or of the others: what it
+// speaks of, then where it is, then what it is.
+func signs(deciding bool) map[string]map[string][]string {
+	all := map[string]map[string][]string{}
+	add := func(s sign, where string, parts ...string) {
+		if (s.strength == decides) != deciding {
+			return
+		}
+		if all[s.of] == nil {
+			all[s.of] = map[string][]string{}
+		}
+		text := strings.ReplaceAll("`"+strings.Join(parts, "` with `")+"`", "with `not ", "without `")
+		if !slices.Contains(all[s.of][where], text) {
+			all[s.of][where] = append(all[s.of][where], text)
+		}
+	}
+	for _, text := range slices.Sorted(maps.Keys(elementMarks)) {
+		add(elementMarks[text], "class or id", text)
+	}
+	for _, p := range elementPrefixes {
+		add(p.sign, "class or id", p.text+"…")
+	}
+	for _, m := range addressMarks {
+		for _, tag := range m.tags {
+			_, where, _ := strings.Cut(places[tag], " ")
+			add(m.sign, where, m.described()...)
+		}
+	}
+	for _, m := range scriptMarks {
+		add(m.sign, "inline script", m.described()...)
+	}
+	for _, m := range jsonMarks {
+		add(m.sign, "JSON", m.parts...)
+	}
+	for _, c := range challengeCookies {
+		add(sign{of: c.of, strength: trace}, "cookie's name", c.name+"…")
+	}
+	for _, h := range challengeHeaders {
+		name, value, _ := strings.Cut(h, ":")
+		add(sign{of: "the defence's own word"}, "header", name+": "+value)
+	}
+	for _, text := range challengeTitles {
+		add(sign{of: "a challenge page", strength: titled}, "title", text)
+	}
+	for _, text := range refusalTitles {
+		add(sign{of: "a refusal", strength: titled}, "title", text)
+	}
+	for _, w := range challengeWords {
+		text := w.begins + "…"
+		if w.holds != nil {
+			text += strings.Join(w.holds, "/") + "…"
+		}
+		add(w.sign, "text", text)
+	}
+	return all
+}
+
+// described are the parts of a mark, the last one "not …" when there is one that
+// must not be there.
+func (m partMark) described() []string {
+	if m.without == "" {
+		return m.parts
+	}
+	return append(slices.Clone(m.parts), "not "+m.without)
+}
+
+func signTable(deciding bool) string {
+	var b strings.Builder
+	b.WriteString("| what it speaks of | where it is, and what |\n| --- | --- |\n")
+	all := signs(deciding)
+	for _, of := range slices.Sorted(maps.Keys(all)) {
+		var cells []string
+		for _, where := range slices.Sorted(maps.Keys(all[of])) {
+			cells = append(cells, where+" "+strings.Join(all[of][where], ", "))
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", of, strings.Join(cells, "; "))
+	}
+	return b.String()
+}
+
+func addressTable() string {
+	var b strings.Builder
+	b.WriteString("| address of | host | path | query |\n| --- | --- | --- | --- |\n")
+	code := func(s string) string {
+		if s == "" {
+			return "any"
+		}
+		return "`" + s + "`"
+	}
+	for _, a := range challengeAddresses {
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", a.of, code(a.host), code(a.path), code(a.query))
+	}
+	return b.String()
+}
