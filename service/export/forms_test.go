@@ -31,7 +31,7 @@ func TestTheCommandTrustsAsTheProfileDoes(t *testing.T) {
 		change(&l)
 		return l.Curl()
 	}
-	const begin = `printf 'proxy-user = "%s"\n' 'u:p' | curl --config - --proxy 'http://proxy.test:33335'`
+	const begin = `printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' 'u' 'p' | base64 | tr -d '\n')" | curl --proxy-header @- --proxy 'http://proxy.test:33335'`
 	for want, got := range map[string]string{
 		begin + ` 'https://example.com/'`:                         l.Curl(),
 		begin + ` 'http://lab.test/'`:                             with(func(l *Login) { l.Target = "http://lab.test/" }),
@@ -69,7 +69,7 @@ func TestAPasswordIsWrittenOnlyWhereItWasAskedFor(t *testing.T) {
 func TestAFetchThroughTheProxyIsCopiedAsItIs(t *testing.T) {
 	p := profile.Profile{ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Verify: true, CA: "/ca.pem"}
 	r := model.FetchRequest{Via: model.ViaNative, URL: "http://lab.test/", Zone: model.Zone{Name: "z", Password: "env:MY_PASS"}}
-	const begin = `printf '%s:%s' 'brd-customer-hl_demo01-zone-z' "$MY_PASS" | sed 's/[\\"]/\\&/g; s/.*/proxy-user = "&"/' | curl --config - --proxy 'http://proxy.test:33335'`
+	const begin = `printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' 'brd-customer-hl_demo01-zone-z' "$MY_PASS" | base64 | tr -d '\n')" | curl --proxy-header @- --proxy 'http://proxy.test:33335'`
 	for name, c := range map[string]struct {
 		change func(*profile.Profile, *model.FetchRequest)
 		rest   string
@@ -81,8 +81,8 @@ func TestAFetchThroughTheProxyIsCopiedAsItIs(t *testing.T) {
 		"PUT":         {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Method = "", http.MethodPut }, "-X 'PUT'"},
 		"with a body": {func(p *profile.Profile, r *model.FetchRequest) { p.CA, r.Body = "", "x" }, "--data-raw 'x'"},
 		"with headers": {func(p *profile.Profile, r *model.FetchRequest) {
-			p.CA, r.Header = "", http.Header{"B": {"2"}, "A": {"1", "0"}}
-		}, "-H 'A: 1' \\\n  -H 'A: 0' \\\n  -H 'B: 2'"},
+			p.CA, r.Header = "", http.Header{"B": {"2"}, "A": {"1", "0"}, "C": {""}}
+		}, "-H 'A: 1' \\\n  -H 'A: 0' \\\n  -H 'B: 2' \\\n  -H 'C;'"},
 	} {
 		p, r := p, r
 		c.change(&p, &r)

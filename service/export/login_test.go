@@ -13,7 +13,7 @@ import (
 // The copied command is run by a real shell and a real curl against a proxy
 // that records the login it was given.
 func TestCopiedCurlCommandLogsInWithoutTheLoginInArgv(t *testing.T) {
-	for _, tool := range []string{"sh", "curl", "sed"} {
+	for _, tool := range []string{"sh", "curl", "base64"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("%s is not installed", tool)
 		}

@@ -7,22 +7,21 @@ import (
 
 // Curl writes a command for a POSIX shell that fetches the target through the proxy.
 func (l Login) Curl() string {
-	return l.curl(PasswordEnv) + " " + ShellQuote(cmp.Or(l.Target, "https://example.com/"))
+	return l.curl(PasswordEnv) + urlArgs(cmp.Or(l.Target, "https://example.com/"), " ")
 }
 
-// curl is the command up to its target. It hands curl the login on its standard
-// input, so that no process list shows it: printf is a shell builtin. Without a
-// password the variable env holds it. Within a quoted value of its config files, curl
-// takes \ as an escape, so the command itself escapes \ and " in the login.
+// curl is the command up to its target. It hands curl the login as a header on its
+// standard input, so that no process list shows it: printf is part of the shell.
+// Without a password the variable env holds it. As base64 the login needs no escapes,
+// whatever the password is made of.
 func (l Login) curl(env string) string {
-	var b strings.Builder
+	password := `"$` + env + `"`
 	if l.Password != "" {
-		b.WriteString("printf 'proxy-user = \"%s\"\\n' " + ShellQuote(curlEscape(l.Username+":"+l.Password)))
-	} else {
-		// sed escapes what curl would read as an escape; the login reaches it on a pipe.
-		b.WriteString("printf '%s:%s' " + ShellQuote(l.Username) + " \"$" + env + "\" | sed 's/[\\\\\"]/\\\\&/g; s/.*/proxy-user = \"&\"/'")
+		password = ShellQuote(l.Password)
 	}
-	b.WriteString(" | curl --config - --proxy " + ShellQuote("http://"+l.addr()))
+	var b strings.Builder
+	b.WriteString(`printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' ` + ShellQuote(l.Username) + " " + password + ` | base64 | tr -d '\n')"`)
+	b.WriteString(" | curl --proxy-header @- --proxy " + ShellQuote("http://"+l.addr()))
 	if l.Insecure {
 		b.WriteString(" --insecure")
 	} else if l.CA != "" {
@@ -31,7 +30,11 @@ func (l Login) curl(env string) string {
 	return b.String()
 }
 
-// curlEscape escapes for a quoted value of a curl config file.
-func curlEscape(s string) string {
-	return strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s)
+// urlArgs are the arguments that make curl fetch an address as it is, each after sep:
+// curl would take brackets and braces for a range of addresses.
+func urlArgs(address, sep string) string {
+	if strings.ContainsAny(address, "[]{}") {
+		return sep + "--globoff" + sep + ShellQuote(address)
+	}
+	return sep + ShellQuote(address)
 }

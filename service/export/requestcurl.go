@@ -47,13 +47,16 @@ func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
 		lines = append(lines, "-X "+ShellQuote(method))
 	}
 	for _, h := range HeaderLines(r.Header) {
+		if name, empty := strings.CutSuffix(h, ": "); empty { // curl leaves out "Name:"
+			h = name + ";"
+		}
 		lines = append(lines, "-H "+ShellQuote(h))
 	}
 	if r.Body != "" {
 		lines = append(lines, "--data-raw "+ShellQuote(r.Body))
 	}
-	lines = append(lines, ShellQuote(r.URL))
-	return strings.Join(lines, " \\\n  "), nil
+	const sep = " \\\n  "
+	return strings.Join(lines, sep) + urlArgs(r.URL, sep), nil
 }
 
 // wireBody is the body of the request as the preview shows it: what follows the
