@@ -218,6 +218,16 @@ func missing(known map[int64]row, entries map[int64]logged) []record {
 func (l *Ledger) salvage(ctx context.Context, kept string) int {
 	old := database.Peek(kept)
 	defer func() { _ = old.Close() }() // it was only read
+	var number int64
+	_ = old.QueryRowContext(ctx, "SELECT number FROM marks").Scan(&number) // 0 where it cannot be read
+	err := l.db.Write(ctx, "taking over its numbers", func(ctx context.Context, tx *sql.Tx) error {
+		// No log has this size, so reconcile compares the two.
+		_, err := tx.ExecContext(ctx, "UPDATE marks SET number = $1, logged = -1", max(number, 0))
+		return err
+	})
+	if err != nil {
+		return 0
+	}
 	carried := map[int64]bool{}
 	for _, order := range []string{"ASC", "DESC"} {
 		// An error is the damage: what came before it counts.
@@ -237,11 +247,7 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
 			job.Updated = l.now()
 			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
-				if err := insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger"); err != nil {
-					return err
-				}
-				_, err := tx.ExecContext(ctx, "UPDATE marks SET logged = -1") // no log has this size: reconcile looks, and finds the next number
-				return err
+				return insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger")
 			})
 			carried[n] = err == nil
 			return nil

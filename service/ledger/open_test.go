@@ -422,6 +422,25 @@ func TestTheFilesAreTheOperatorsAlone(t *testing.T) {
 	}
 }
 
+// The newest jobs are lost with the log, and their numbers are not given again.
+func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
+	path := sound(t)
+	if _, err := raw(t, path).ExecContext(t.Context(), "DELETE FROM jobs WHERE n > 2"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(logPath(path)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := raw(t, path).ExecContext(t.Context(), "DROP TABLE job_steps"); err != nil { // the damage
+		t.Fatal(err)
+	}
+	l, notice, jobs := reopen(t, path)
+	if len(jobs) != 2 || !strings.Contains(notice, "2 jobs were carried over") {
+		t.Errorf("%d jobs; told %q", len(jobs), notice)
+	}
+	settled(t, l)
+}
+
 // BenchmarkBegin is one job written down, on disk, as before a POST.
 func BenchmarkBegin(b *testing.B) {
 	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
