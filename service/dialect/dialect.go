@@ -26,6 +26,9 @@ type Dialect struct {
 	// whether there are any; nil for none.
 	read  func(r *Reading, h http.Header)
 	knows func(h http.Header) bool
+	// refuses reports whether a 4xx to a trigger has the shape of the service's own
+	// refusal; nil where no shape is known.
+	refuses func(status int, body []byte) bool
 	// open says that the profile names no dialect: an answer is read by the one that
 	// knows its headers.
 	open bool
@@ -59,6 +62,7 @@ func all() []Dialect {
 			},
 			read:     readBrightData,
 			knows:    fromBrightData,
+			refuses:  brightDataRefuses,
 			testPage: "https://geo.brdtest.com/mygeo.json",
 			embedded: true,
 		},

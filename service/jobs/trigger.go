@@ -127,7 +127,8 @@ type launch struct {
 // ledger, on disk, then sends one POST and never a second, whatever happens.
 //
 // The job that comes back says what became of it: accepted (with the service's
-// identifier, on disk), refused (HTTP 4xx, with the service's words in Detail),
+// identifier, on disk), refused (certainly not started, with the service's words in
+// Detail),
 // not sent (certainly no byte left), or may have started (everything else). An
 // error means that nothing was sent (a *model.RequestError, ErrNoLedger, the ledger's
 // errors), that ctx ended, or that the outcome could not be written down; in the
@@ -220,10 +221,6 @@ func (v verdict) apply(job *model.Job) (note, error) {
 	}, nil
 }
 
-// statusClientGone is what some gateways answer when they gave up on a request after
-// passing it on. It is in no standard.
-const statusClientGone = 499
-
 // send makes the one POST.
 func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	ctx, cancel := context.WithTimeoutCause(ctx, triggerTimeout, exchange.ErrTimeout)
@@ -247,6 +244,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
 	rn.tellKey(l.p.Name, l.key.Name, fault.Diagnosis)
 	answer := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
+	certain, _ := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		if id, ok := l.d.SnapshotID([]byte(mask.Text(string(body)))); ok {
@@ -256,11 +254,11 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 			return verdict{state: model.JobMayHave, detail: fmt.Sprintf("HTTP %d, and the answer broke off before an identifier came", resp.StatusCode)}
 		}
 		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
-	case resp.StatusCode >= 400 && resp.StatusCode < 500 && resp.StatusCode != http.StatusRequestTimeout && resp.StatusCode != statusClientGone:
+	case readErr == nil && certain:
 		return verdict{state: model.JobRefused, detail: answer}
 	default:
-		// A 408, a 499 or a 5xx may come from something before the service or after
-		// the job was started.
+		// Anything else may come from something before the service or after the job was
+		// started.
 		return verdict{state: model.JobMayHave, detail: answer}
 	}
 }

@@ -49,9 +49,19 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 		{"202 with a text", text(202, "queued"), model.JobMayHave, "queued"},
 		{"302", redirect, model.JobMayHave, "HTTP 302"},
 		{"400", text(400, `{"error":"Invalid input provided","code":"validation_error"}`), model.JobRefused, "Invalid input provided"},
-		{"400 with control characters", text(400, "a\x1b[31mb\nc"), model.JobRefused, "a [31mb c"},
+		{"400 with control characters", text(400, "a\x1b[31mb\nc"), model.JobMayHave, "a [31mb c"},
 		{"401", text(401, "Invalid credentials"), model.JobRefused, "HTTP 401: Invalid credentials"},
 		{"401 that echoes the key", text(401, "Invalid key "+servicetest.KeyValue), model.JobRefused, "Invalid key " + strings.Repeat("*", len(servicetest.KeyValue))},
+		{"400 in words that the service does not use", text(400, "Bad Request"), model.JobMayHave, "HTTP 400: Bad Request"},
+		{"400 in JSON without a code", text(400, `{"error":"no"}`), model.JobMayHave, "HTTP 400: no"},
+		{"401 as a page", text(401, "<html><h1>Sign in to the network</h1>"), model.JobMayHave, "Sign in to the network"},
+		{"402", text(402, `{"error":"Your current balance is insufficient ($220 is missing)"}`), model.JobRefused, "balance is insufficient"},
+		{"402 from somewhere", text(402, ""), model.JobMayHave, "HTTP 402"},
+		{"403 as a page", text(403, "<html><title>Blocked</title>"), model.JobMayHave, "Blocked"},
+		{"404 of a web server", text(404, "404 page not found"), model.JobMayHave, "page not found"},
+		{"407, from a proxy on the way", text(407, ""), model.JobMayHave, "HTTP 407"},
+		{"413, from a gateway", text(413, "Request Entity Too Large"), model.JobMayHave, "HTTP 413"},
+		{"a refusal that breaks off", breakAfter("HTTP/1.1 401 Unauthorized\r\nContent-Length: 100\r\n\r\nInva"), model.JobMayHave, "HTTP 401"},
 		{"403", text(403, "Access denied."), model.JobRefused, "Access denied."},
 		{"404", text(404, "dataset does not exist"), model.JobRefused, "dataset does not exist"},
 		{"408, from the service or from something before it", text(408, ""), model.JobMayHave, "HTTP 408"},
@@ -96,6 +106,33 @@ func TestTriggerByEveryAnswer(t *testing.T) {
 			}
 			servicetest.NoSecretUnder(t, dir)
 		})
+	}
+}
+
+func TestARefusalIsCertainByWhatTheDialectKnows(t *testing.T) {
+	const notValid = `{"error":"Invalid input provided","code":"validation_error"}`
+	for _, c := range []struct {
+		dialect string
+		answer  http.HandlerFunc
+		state   model.JobState
+	}{
+		{"documented", text(400, notValid), model.JobMayHave},
+		{"", text(400, notValid), model.JobRefused},
+		{"brightdata", text(400, notValid), model.JobRefused},
+		{"documented", text(404, "dataset does not exist"), model.JobMayHave},
+		{"", text(404, "dataset does not exist"), model.JobRefused},
+		{"documented", text(401, "Invalid credentials"), model.JobRefused},
+		{"documented", text(403, "Forbidden"), model.JobRefused},
+		{"documented", text(429, ""), model.JobRefused},
+		{"documented", text(429, "<html>"), model.JobMayHave},
+	} {
+		p := servicetest.API(t, c.answer)
+		p.Dialect = c.dialect
+		j, _ := withLedger(t)
+		job, err := newRunner(t, p, j).Trigger(t.Context(), trigger("http://lab.test/1"))
+		if err != nil || job.State != c.state {
+			t.Errorf("dialect %q: %s: %s, %v; want %s", c.dialect, job.Detail, job.State, err, c.state)
+		}
 	}
 }
 

@@ -89,8 +89,12 @@ func progressLine(j model.Job, w int) string {
 func advice(j model.Job) []string {
 	switch j.State {
 	case model.JobMayHave:
+		why := "The connection broke after the request was sent"
+		if j.Status > 0 {
+			why = "What answered is not known to be a refusal by the service itself"
+		}
 		return []string{
-			"The connection broke after the request was sent, so the service may have started (and bill) this job.",
+			why + ", so the service may have started (and bill) this job.",
 			"It is never resent automatically. Look for it in the service's list of jobs; only if it is not there, launch the same inputs again with n.",
 		}
 	case model.JobNotSent:
