@@ -207,14 +207,14 @@ func TestAnExpiryIsKeptInWholeSeconds(t *testing.T) {
 
 func TestAProofOfNobodyIsRefused(t *testing.T) {
 	p := tick(t, plan(t, RotateByNewKey), StepReview, StepIssue, StepStore, StepProve, StepSwitch)
-	if _, err := p.Prove("nobody", today); !errors.Is(err, ErrStepUnknown) {
+	if _, err := p.Prove("nobody", Vouched, today); !errors.Is(err, ErrStepUnknown) {
 		t.Errorf("%v", err)
 	}
 	over, err := p.Abandon(today)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := over.Prove(p.Users[0].Name, today); !errors.Is(err, ErrRotationOver) {
+	if _, err := over.Prove(p.Users[0].Name, Vouched, today); !errors.Is(err, ErrRotationOver) {
 		t.Errorf("after its end: %v", err)
 	}
 }

@@ -46,19 +46,38 @@ var (
 	ErrHoldsSecret  = errors.New("the text holds a key's value")
 )
 
+// By is how it is known that something was done.
+type By string
+
+// The console saw it, or a person says so.
+const (
+	Measured By = "measured"
+	Vouched  By = "vouched"
+)
+
+// Words is "measured" or "vouched for".
+func (b By) Words() string {
+	if b == Measured {
+		return "measured"
+	}
+	return "vouched for"
+}
+
 // RotationStep is one step of a rotation and what became of it.
 type RotationStep struct {
 	Kind RotationStepKind `json:"kind"`
 	Text string           `json:"text"` // what to do
 	Done bool             `json:"done"`
-	At   time.Time        `json:"at,omitzero"` // when it was ticked (UTC)
+	By   By               `json:"by,omitempty"` // empty in old records: Vouched
+	At   time.Time        `json:"at,omitzero"`  // when it was ticked (UTC)
 	Note string           `json:"note,omitempty"`
 }
 
 // RotationUser is somebody or something that uses the key, from the blast radius.
 type RotationUser struct {
 	Name   string    `json:"name"`
-	Proved bool      `json:"proved"` // a call of its own with the new value worked
+	Proved bool      `json:"proved"`       // a call of its own with the new value worked
+	By     By        `json:"by,omitempty"` // empty in old records: Vouched
 	At     time.Time `json:"at,omitzero"`
 }
 
@@ -134,11 +153,11 @@ func (p RotationPlan) Next() (step RotationStep, ok bool) {
 // Over reports whether the rotation was finished or abandoned.
 func (p RotationPlan) Over() bool { return !p.Ended.IsZero() }
 
-// Tick marks a step done at a moment, with a note for the record. Steps are
-// ticked in their order: the old key is not deleted before the new one is proved
+// Tick marks a step done at a moment, with how that is known and a note for the
+// record. Steps are ticked in their order: the old key is not deleted before the new one is proved
 // for every user. Errors wrap ErrStepOrder, ErrStepUnknown, ErrRotationOver or
 // ErrHoldsSecret.
-func (p RotationPlan) Tick(kind RotationStepKind, note string, now time.Time) (RotationPlan, error) {
+func (p RotationPlan) Tick(kind RotationStepKind, by By, note string, now time.Time) (RotationPlan, error) {
 	i, err := p.step(kind)
 	if err != nil {
 		return p, err
@@ -154,7 +173,7 @@ func (p RotationPlan) Tick(kind RotationStepKind, note string, now time.Time) (R
 	}
 	p = p.copied()
 	s := &p.Steps[i]
-	s.Done, s.At, s.Note = true, now.UTC().Truncate(time.Second), note
+	s.Done, s.By, s.At, s.Note = true, by, now.UTC().Truncate(time.Second), note
 	if _, more := p.Next(); !more {
 		p.Ended = s.At
 	}
@@ -173,7 +192,7 @@ func (p RotationPlan) Untick(kind RotationStepKind) (RotationPlan, error) {
 		}
 	}
 	p = p.copied()
-	p.Steps[i].Done, p.Steps[i].At = false, time.Time{}
+	p.Steps[i].Done, p.Steps[i].By, p.Steps[i].At = false, "", time.Time{}
 	return p, nil
 }
 
@@ -194,9 +213,9 @@ func (p RotationPlan) Stored(value Secret, ref string) (RotationPlan, error) {
 	return p, nil
 }
 
-// Prove notes that a user's own call with the new value worked. It can be noted
-// once the steps before StepEach are done.
-func (p RotationPlan) Prove(user string, now time.Time) (RotationPlan, error) {
+// Prove notes that a user's own call with the new value worked, and how that is
+// known. It can be noted once the steps before StepEach are done.
+func (p RotationPlan) Prove(user string, by By, now time.Time) (RotationPlan, error) {
 	if p.Over() {
 		return p, ErrRotationOver
 	}
@@ -208,7 +227,7 @@ func (p RotationPlan) Prove(user string, now time.Time) (RotationPlan, error) {
 		return p, fmt.Errorf("proving %q: %w: %s comes first (%s)", user, ErrStepOrder, next.Kind, next.Text)
 	}
 	p = p.copied()
-	p.Users[i].Proved, p.Users[i].At = true, now.UTC().Truncate(time.Second)
+	p.Users[i].Proved, p.Users[i].By, p.Users[i].At = true, by, now.UTC().Truncate(time.Second)
 	return p, nil
 }
 
@@ -232,6 +251,19 @@ func (p RotationPlan) step(kind RotationStepKind) (int, error) {
 		return 0, fmt.Errorf("step %s: %w", kind, ErrRotationOver)
 	}
 	return i, nil
+}
+
+// Count is how many steps are done, by how that is known.
+func (p RotationPlan) Count() (measured, vouched int) {
+	for _, s := range p.Steps {
+		switch {
+		case s.Done && s.By == Measured:
+			measured++
+		case s.Done:
+			vouched++
+		}
+	}
+	return measured, vouched
 }
 
 func (p RotationPlan) unproved() []string {

@@ -24,7 +24,7 @@ func tick(t *testing.T, p RotationPlan, kinds ...RotationStepKind) RotationPlan 
 	t.Helper()
 	for _, kind := range kinds {
 		var err error
-		if p, err = p.Tick(kind, "", today); err != nil {
+		if p, err = p.Tick(kind, Vouched, "", today); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,7 +38,7 @@ func TestTheOldKeyIsDeletedOnlyAfterEveryUserWasProved(t *testing.T) {
 	}
 	refused := func(kind RotationStepKind) {
 		t.Helper()
-		if _, err := p.Tick(kind, "", today); !errors.Is(err, ErrStepOrder) {
+		if _, err := p.Tick(kind, Vouched, "", today); !errors.Is(err, ErrStepOrder) {
 			t.Errorf("%s was taken: %v", kind, err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestTheOldKeyIsDeletedOnlyAfterEveryUserWasProved(t *testing.T) {
 	for _, user := range []string{"nightly", "weekly"} {
 		refused(StepEach)
 		var err error
-		if p, err = p.Prove(user, today); err != nil {
+		if p, err = p.Prove(user, Vouched, today); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestTheOldKeyIsDeletedOnlyAfterEveryUserWasProved(t *testing.T) {
 	if !p.Over() || p.Abandoned || !p.Ended.Equal(today) {
 		t.Errorf("not over: %+v", p)
 	}
-	if _, err := p.Tick(StepDelete, "", today); !errors.Is(err, ErrRotationOver) {
+	if _, err := p.Tick(StepDelete, Vouched, "", today); !errors.Is(err, ErrRotationOver) {
 		t.Errorf("ticking what is over: %v", err)
 	}
 }
@@ -83,9 +83,9 @@ func TestAnyOrderOfTicksKeepsTheRule(t *testing.T) {
 			case 0:
 				next, err = p.Untick(rapid.SampledFrom(kinds).Draw(t, "untick"))
 			case 1:
-				next, err = p.Prove(rapid.SampledFrom(p.Users).Draw(t, "user").Name, today)
+				next, err = p.Prove(rapid.SampledFrom(p.Users).Draw(t, "user").Name, Vouched, today)
 			default:
-				next, err = p.Tick(rapid.SampledFrom(kinds).Draw(t, "tick"), "", today)
+				next, err = p.Tick(rapid.SampledFrom(kinds).Draw(t, "tick"), Vouched, "", today)
 			}
 			if err == nil {
 				p = next
@@ -106,15 +106,15 @@ func TestAnyOrderOfTicksKeepsTheRule(t *testing.T) {
 
 func TestARefreshPausesBeforeAndHasNothingToDelete(t *testing.T) {
 	p := plan(t, RotateByRefresh)
-	if _, err := p.Tick(StepRefresh, "", today); !errors.Is(err, ErrStepOrder) {
+	if _, err := p.Tick(StepRefresh, Vouched, "", today); !errors.Is(err, ErrStepOrder) {
 		t.Errorf("refreshed without a look at the users: %v", err)
 	}
-	if _, err := p.Tick(StepDelete, "", today); !errors.Is(err, ErrStepUnknown) {
+	if _, err := p.Tick(StepDelete, Vouched, "", today); !errors.Is(err, ErrStepUnknown) {
 		t.Errorf("deleting: %v", err)
 	}
 	p = tick(t, p, StepReview, StepPause, StepRefresh, StepStore, StepProve)
 	for _, u := range p.Users {
-		p, _ = p.Prove(u.Name, today)
+		p, _ = p.Prove(u.Name, Vouched, today)
 	}
 	if p = tick(t, p, StepEach); !p.Over() {
 		t.Errorf("not over: %+v", p)
@@ -147,7 +147,7 @@ func TestAPlanTakesNoSecret(t *testing.T) {
 		t.Fatalf("%+v, %v", p, err)
 	}
 	for _, note := range []string{sample, "old=" + sample, "the new one is the-new-value-9876"} {
-		if _, err := p.Tick(StepReview, note, today); !errors.Is(err, ErrHoldsSecret) || leaks(err.Error()) {
+		if _, err := p.Tick(StepReview, Vouched, note, today); !errors.Is(err, ErrHoldsSecret) || leaks(err.Error()) {
 			t.Errorf("note %q: %v", note, err)
 		}
 	}
@@ -173,7 +173,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 			t.Fatal(ok, err)
 		}
 		_, err = r.Update(t.Context(), running.ID, func(p RotationPlan) (RotationPlan, error) {
-			return p.Tick(kind, "done by hand", today)
+			return p.Tick(kind, Vouched, "done by hand", today)
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -211,7 +211,7 @@ func TestUpdatesOfOneRotationAreNotLost(t *testing.T) {
 	var wg sync.WaitGroup
 	for _, u := range k.UsedBy {
 		wg.Go(func() {
-			_, err := OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Prove(u, today) })
+			_, err := OpenRotations(dir).Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) { return p.Prove(u, Vouched, today) })
 			if err != nil {
 				t.Error(err)
 			}
@@ -261,7 +261,7 @@ func FuzzRotationRecord(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if _, err := p.Tick(StepDelete, "", today); err == nil && p.Steps[len(p.Steps)-2].Kind == StepEach && !p.Steps[len(p.Steps)-2].Done {
+		if _, err := p.Tick(StepDelete, Vouched, "", today); err == nil && p.Steps[len(p.Steps)-2].Kind == StepEach && !p.Steps[len(p.Steps)-2].Done {
 			t.Errorf("%q: the old key is deleted before the users are proved", b)
 		}
 		p.Next()
@@ -347,5 +347,42 @@ func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	}
 	if _, ok, err := r.Running("another"); ok || !errors.Is(err, ErrRotationFile) {
 		t.Errorf("a key without one: %v, %v", ok, err)
+	}
+}
+
+func TestHowAStepIsKnownIsKept(t *testing.T) {
+	r := OpenRotations(t.TempDir())
+	p := plan(t, RotateByNewKey)
+	p, err := p.Tick(StepReview, Measured, "", today)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p = tick(t, p, StepIssue)
+	if err := r.Start(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := r.Get(p.ID)
+	if err != nil || kept.Steps[0].By != Measured || kept.Steps[1].By != Vouched || kept.Steps[2].By != "" {
+		t.Fatalf("%+v, %v", kept.Steps, err)
+	}
+	if measured, vouched := kept.Count(); measured != 1 || vouched != 1 {
+		t.Errorf("%d measured, %d vouched for", measured, vouched)
+	}
+	// A record from before is one of words; one that knows by magic is refused.
+	kept.Steps[0].By = ""
+	if measured, vouched := kept.Count(); measured != 0 || vouched != 2 || kept.Steps[0].By.Words() != "vouched for" {
+		t.Errorf("%d measured, %d vouched for", measured, vouched)
+	}
+	if kept, err = kept.Untick(StepIssue); err != nil || kept.Steps[1].By != "" {
+		t.Errorf("after taking it back: %+v, %v", kept.Steps[1], err)
+	}
+	if _, err := r.Update(t.Context(), p.ID, func(p RotationPlan) (RotationPlan, error) {
+		p.Users[0].By = "magic"
+		return p, nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Get(p.ID); !errors.Is(err, ErrRotationFile) {
+		t.Errorf("it was read: %v", err)
 	}
 }

@@ -120,7 +120,23 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 	if !slices.EqualFunc(p.Steps, steps(p.Method), func(a, b RotationStep) bool { return a.Kind == b.Kind }) {
 		return RotationPlan{}, fmt.Errorf("its steps are not those of a rotation by %s", p.Method)
 	}
+	for _, by := range bys(p) {
+		if by != "" && by != Measured && by != Vouched {
+			return RotationPlan{}, fmt.Errorf("something is known by %q, expected %s or %s", by, Measured, Vouched)
+		}
+	}
 	return p, nil
+}
+
+// bys is how everything in a record is known.
+func bys(p RotationPlan) (out []By) {
+	for _, s := range p.Steps {
+		out = append(out, s.By)
+	}
+	for _, u := range p.Users {
+		out = append(out, u.By)
+	}
+	return out
 }
 
 // Start keeps a new plan. It refuses, with ErrRotationNow, a second rotation of a

@@ -3,6 +3,7 @@ package keys_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -236,13 +237,61 @@ func TestARotationIsLeftAndContinued(t *testing.T) {
 		}
 		t.Log("\n" + s.Screen())
 		s.Press("enter")
-		s.Expect("etl  ✓ a call worked", "scraper  not seen")
+		// Nothing claims what the console did not see.
+		s.Expect("etl  ~ you vouch for a call", "scraper  not seen", "[✓] store the new value behind a reference of its own · measured", "[~] make one call with the new value · vouched for")
+		s.ExpectNot("a call worked")
 		s.Press("enter", "enter", "enter") // scraper, each, delete
-		s.Expect("the rotation of prod is done")
+		s.Expect("the rotation of prod is done: steps measured 1, vouched for 6")
+		plans, err := r.rotations.List()
+		if err != nil || len(plans) != 1 || plans[0].Users[0].By != keystore.Vouched {
+			t.Fatalf("the record: %+v, %v", plans, err)
+		}
+		for _, step := range plans[0].Steps {
+			if measured := step.Kind == keystore.StepStore; measured != (step.By == keystore.Measured) {
+				t.Errorf("step %s is by %q", step.Kind, step.By)
+			}
+		}
 		s.ExpectNot("Blast radius")
 		if _, running, err := r.rotations.Running("prod"); running || err != nil {
 			t.Fatalf("still running: %v", err)
 		}
+	})
+}
+
+func TestManyUsesLeaveTheStepsInView(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		k := ownKey()
+		k.UsedBy = nil
+		for i := range 12 {
+			k.UsedBy = append(k.UsedBy, fmt.Sprintf("job-%02d", i))
+		}
+		r := newRig(t, k)
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 80, 24)
+		s.Press("R")
+		s.Expect("[ ] delete the old key", "job-00", "… and")
+		s.ExpectNot("job-11")
+		p := s.Screen()
+		if len(strings.Split(p, "job-")) > 9 {
+			t.Errorf("it shows too much:\n%s", p)
+		}
+		plan, _, err := r.rotations.Running("prod")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.rotations.Update(t.Context(), plan.ID, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			for _, kind := range []keystore.RotationStepKind{keystore.StepReview, keystore.StepIssue, keystore.StepStore, keystore.StepProve, keystore.StepSwitch} {
+				var err error
+				if p, err = p.Tick(kind, keystore.Vouched, "", time.Now()); err != nil {
+					return p, err
+				}
+			}
+			return p, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		s.Press("esc", "ctrl+r", "R")
+		s.Press("down", "down", "down", "down", "down", "down", "down", "down", "down", "down", "down")
+		s.Expect("› job-11", "[ ] delete the old key")
 	})
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -157,7 +156,8 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 	w.plan, w.err = msg.plan, nil
 	if w.plan.Over() {
 		m.wizard = nil
-		done := "the rotation of " + w.plan.Key + " is done"
+		measured, vouched := w.plan.Count()
+		done := fmt.Sprintf("the rotation of %s is done: steps measured %d, vouched for %d", w.plan.Key, measured, vouched)
 		if w.plan.Method == keystore.RotateByNewKey && m.list.recorded[w.plan.Key] {
 			done += "; e records the new key's expiry"
 		}
@@ -229,7 +229,7 @@ func (w *wizard) Title() string { return "Rotate " + w.plan.Key + " by " + strin
 // Size is the size the steps need.
 func (w *wizard) Size(sw, sh int) (int, int) {
 	ow := min(84, sw-6)
-	return ow, min(len(w.lines(ow-2))+1, sh-4)
+	return ow, min(len(w.lines(ow-2, 0))+1, sh-4)
 }
 
 // Bindings are the keys that work now.
@@ -238,13 +238,13 @@ func (w *wizard) Bindings() []kit.Binding {
 	if w.slot.Running() {
 		busy = "the step is being written"
 	}
-	label := "done"
+	label := "vouch"
 	next, ok := w.plan.Next()
 	if ok && next.Kind == keystore.StepStore {
 		label = "where is it"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done.", Intent: wizardTick, Disabled: busy},
+		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done, on your word; what the console can see, it looks at.", Intent: wizardTick, Disabled: busy},
 		{Keys: []string{"u"}, Label: "take back", Help: "Undo the last step.", Intent: wizardBack, Disabled: busy},
 		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Intent: wizardAbandon, Disabled: busy, Dangerous: true},
 		{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R resumes it.", Intent: kit.Close{}},
@@ -293,10 +293,14 @@ func (w *wizard) tick() tea.Cmd {
 		return w.askStore()
 	case keystore.StepEach:
 		if user, left := w.unproved(); left {
-			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Prove(user, now) })
+			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+				return p.Prove(user, keystore.Vouched, now)
+			})
 		}
 	}
-	return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Tick(next.Kind, "", now) })
+	return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		return p.Tick(next.Kind, keystore.Vouched, "", now)
+	})
 }
 
 // unproved returns the user under the cursor, or the first one without a successful
@@ -373,79 +377,7 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 			if err != nil {
 				return p, err
 			}
-			return p.Tick(keystore.StepStore, "", now)
+			return p.Tick(keystore.StepStore, keystore.Measured, "", now) // the reference gave it
 		}),
 	)
-}
-
-// planProgress is "3 of 7 steps done, next: prove".
-func planProgress(p keystore.RotationPlan) string {
-	done := 0
-	for _, s := range p.Steps {
-		if s.Done {
-			done++
-		}
-	}
-	text := fmt.Sprintf("%d of %d steps done", done, len(p.Steps))
-	if next, ok := p.Next(); ok {
-		text += ", next: " + string(next.Kind)
-	}
-	return text
-}
-
-// Render draws the blast radius and the steps.
-func (w *wizard) Render(width, h int) string {
-	return widget.Block(strings.Join(widget.Indent(w.lines(width-2)), "\n"), width, h)
-}
-
-func (w *wizard) lines(width int) []string {
-	t, now := w.m.deps.Theme, w.m.deps.Recorded()
-	var out []string
-	wrapped := func(ink kit.Ink, words string) { out = append(out, widget.Wrapped(ink, words, width)...) }
-	wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded; esc leaves, R resumes.")
-	out = append(out, "")
-	if len(w.plan.Users) == 0 {
-		wrapped(t.Warn, "! no use of this key is recorded, but there may be some")
-	} else {
-		out = append(out, t.Strong.Render("Blast radius"))
-	}
-	next, _ := w.plan.Next()
-	for i, u := range w.plan.Users {
-		mark := "  "
-		if next.Kind == keystore.StepEach && i == w.user {
-			mark = "› "
-		}
-		state := t.Muted.Render("not seen with the new value")
-		if u.Proved {
-			state = t.Good.Render("✓ a call worked at " + text.Clock(u.At, now))
-		}
-		out = append(out, text.Cut(mark+text.Clean(u.Name)+"  "+state, width))
-	}
-	out = append(out, "")
-	for _, s := range w.plan.Steps {
-		out = append(out, w.stepLines(s, s.Kind == next.Kind, width, now)...)
-	}
-	if w.plan.NewRef != "" {
-		out = append(out, "", t.Muted.Render(text.Cut("new value: "+kit.RefLabel(w.plan.NewRef)+" · ••••"+w.plan.NewLast4, width)))
-	}
-	if w.err != nil {
-		wrapped(t.Bad, "✗ "+w.err.Error())
-	}
-	return out
-}
-
-func (w *wizard) stepLines(s keystore.RotationStep, next bool, width int, now time.Time) []string {
-	t := w.m.deps.Theme
-	mark, ink := "[ ] ", t.Muted
-	switch {
-	case s.Done:
-		mark, ink = "[✓] ", t.Good
-	case next:
-		mark, ink = "[›] ", t.Strong
-	}
-	words := s.Text
-	if s.Done {
-		words += " · " + text.Clock(s.At, now)
-	}
-	return widget.Hung(ink.Render(mark), ink, words, width)
 }

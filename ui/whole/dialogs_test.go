@@ -68,9 +68,9 @@ func keyDialogScreens(s scripted) []screen {
 			on("R")(p)
 			p.WaitFor("Rotate etl-main")
 			p.Press("enter")
-			p.WaitFor("[✓] look")
+			p.WaitFor("[~] look")
 			p.Press("enter")
-			p.WaitFor("[✓] issue", "where is it")
+			p.WaitFor("[~] issue", "where is it")
 			p.Press("enter")
 			p.WaitFor("env:")
 		}},

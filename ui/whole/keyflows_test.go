@@ -29,7 +29,7 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p.Press("R")
 	p.WaitFor("Rotate etl-main")
 	p.Press("enter")
-	p.WaitFor("[✓] look")
+	p.WaitFor("[~] look")
 	p.Press("esc")
 	p.WaitGone("Rotate etl-main by")
 	p.Press("5")

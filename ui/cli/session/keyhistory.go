@@ -119,14 +119,18 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	for i, s := range after.Steps {
 		switch was := before.Steps[i].Done; {
 		case s.Done && !was:
-			out = append(out, "step "+string(s.Kind)+" is done")
+			out = append(out, "step "+string(s.Kind)+" is done, "+s.By.Words())
 		case was && !s.Done:
 			out = append(out, "step "+string(s.Kind)+" is taken back")
 		}
 	}
 	for i, u := range after.Users {
 		if u.Proved && !before.Users[i].Proved {
-			out = append(out, "a call of "+u.Name+" worked with the new value")
+			text := "a call of " + u.Name + " with the new value is vouched for"
+			if u.By == keystore.Measured {
+				text = "a call of " + u.Name + " worked with the new value"
+			}
+			out = append(out, text)
 		}
 	}
 	if after.Over() && !before.Over() {

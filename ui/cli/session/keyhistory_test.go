@@ -36,7 +36,9 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	k := model.Key{Name: "etl", Level: model.LevelUser, UsedBy: []string{"nightly"}}
 	plan := keystore.NewRotationPlan(k, keystore.RotateByNewKey, time.Now())
 	tick := func(kind keystore.RotationStepKind) func(keystore.RotationPlan) (keystore.RotationPlan, error) {
-		return func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Tick(kind, "", time.Now()) }
+		return func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			return p.Tick(kind, keystore.Vouched, "", time.Now())
+		}
 	}
 	update := func(f func(keystore.RotationPlan) (keystore.RotationPlan, error)) error {
 		_, err := rotations.Update(t.Context(), plan.ID, f)
@@ -49,7 +51,9 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Untick(keystore.StepReview) }),
 		update(tick(keystore.StepReview)), update(tick(keystore.StepIssue)), update(tick(keystore.StepStore)),
 		update(tick(keystore.StepProve)), update(tick(keystore.StepSwitch)),
-		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Prove("nightly", time.Now()) }),
+		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			return p.Prove("nightly", keystore.Vouched, time.Now())
+		}),
 		update(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(time.Now()) }),
 		inventory.Update(t.Context(), "etl", rename), inventory.Remove(t.Context(), "etl-2"),
 	} {
@@ -73,9 +77,9 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	want := []string{
 		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
 		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
-		"etl: rotation step review is done", "etl: rotation step review is taken back", "etl: rotation step review is done",
-		"etl: rotation step issue is done", "etl: rotation step store is done", "etl: rotation step prove is done",
-		"etl: rotation step switch is done", "etl: rotation a call of nightly worked with the new value",
+		"etl: rotation step review is done, vouched for", "etl: rotation step review is taken back", "etl: rotation step review is done, vouched for",
+		"etl: rotation step issue is done, vouched for", "etl: rotation step store is done, vouched for", "etl: rotation step prove is done, vouched for",
+		"etl: rotation step switch is done, vouched for", "etl: rotation a call of nightly with the new value is vouched for",
 		"etl: rotation abandoned", "etl-2: renamed in the inventory, from etl",
 		"etl-2: removed from the inventory; it is still valid at the service",
 	}
