@@ -19,6 +19,7 @@ type (
 	prevPage    struct{}
 	showMark    struct{}
 	runStep     struct{ step model.Step }
+	sendOther   struct{} // by the other access method
 	requestBack struct{}
 	undoForm    struct{}
 	openFetch   struct{}
@@ -78,7 +79,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		if key == "" || used[key] || none != "" {
+		if key == "" || used[key] || none != "" || s.Action == model.ActionTwin {
 			continue
 		}
 		used[key] = true
@@ -87,12 +88,16 @@ func (m *Model) resultBindings() []kit.Binding {
 			Intent: runStep{step: s}, Disabled: m.stepDisabled(s),
 		})
 	}
+	twin := kit.Binding{Keys: []string{kit.StepKey(model.ActionTwin)}, Label: m.otherLabel(), Help: "Send the request the other way: by Native instead of API, or back.", Group: "Result", Intent: sendOther{}, Disabled: none, Hidden: true}
+	if none == "" {
+		twin.Disabled = m.whyNotOther()
+	}
 	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: Body, Headers, Timing, Attempts, Fields.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
 	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
-	return append(out,
+	return append(out, twin,
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
@@ -138,7 +143,7 @@ func (m *Model) stepLabel(s model.Step) string {
 		}
 		return "try the " + p.Label()
 	case model.ActionTwin:
-		return "try by " + otherWay(m.result.res.Request.Via).String()
+		return m.otherLabel()
 	case model.ActionCheckKey:
 		return "check the key"
 	case model.ActionCheckLogin:
@@ -167,9 +172,18 @@ func (m *Model) stepDisabled(s model.Step) string {
 			return "the profile has no zone of product " + p.String()
 		}
 	case model.ActionTwin:
-		if r := m.result.res.Request; r.Via != model.ViaNative && !r.Zone.Product.NativeAccess() {
-			return r.Zone.Product.Label() + " has no native access (service.md 5.2)"
-		}
+		return m.whyNotOther()
+	}
+	return ""
+}
+
+// otherLabel names the access method that the result on screen did not use.
+func (m *Model) otherLabel() string { return "send by " + otherWay(m.result.res.Request.Via).String() }
+
+// whyNotOther returns the reason why the request cannot be sent the other way, or "".
+func (m *Model) whyNotOther() string {
+	if p := m.form.request.Zone.Product; m.result.res.Request.Via != model.ViaNative && !p.NativeAccess() {
+		return p.Label() + " has no native access (service.md 5.2)"
 	}
 	return ""
 }

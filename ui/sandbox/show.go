@@ -155,10 +155,6 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 		return m.trySend(false, kit.Pause(res.Diagnosis))
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(s.Action))
-	case model.ActionTwin:
-		d.Via = string(otherWay(res.Request.Via))
-		m.setForm(d)
-		return kit.Info("The form goes by " + otherWay(res.Request.Via).String() + " now. ctrl+j sends.")
 	case model.ActionCheckKey:
 		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: res.KeyName})
 	case model.ActionCheckLogin, model.ActionTrustCA:
@@ -178,6 +174,15 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 		return m.toField(fieldURL)
 	}
 	return nil
+}
+
+// sendOther sends the form by the access method that the result on screen did not use.
+func (m *Model) sendOther() tea.Cmd {
+	pane, d := m.panes.At, m.form.draft()
+	d.Via = string(otherWay(m.result.res.Request.Via))
+	m.setForm(d)
+	m.focus(pane)
+	return m.trySend(false, 0)
 }
 
 // otherWay is the other access method.

@@ -21,7 +21,7 @@ func TestACaptchaShowsItsEvidenceAndWhatToDo(t *testing.T) {
 		}
 		b.Press("ctrl+j")
 		b.Expect("✗ CAPTCHA", "body bytes 76-86: match", "[b] try zone browser_demo", "[s] wait 5.0 s, send again")
-		b.Expect("[t] try by Native")
+		b.Expect("[t] send by Native")
 		b.Press("b")
 		b.Expect("browser_demo now. ctrl+j sends")
 		if n := len(b.svc.requests()); n != 1 {
@@ -53,7 +53,7 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 		"r": {model.ActionRetry, true, nil},
 		"s": {model.ActionSlowDown, true, nil},
 		"b": {model.ActionTryBrowser, false, func(r *model.FetchRequest) { r.Zone = demoZones()[2] }},
-		"t": {model.ActionTwin, false, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
+		"t": {model.ActionTwin, true, func(r *model.FetchRequest) { r.Via = model.ViaNative }},
 		"T": {model.ActionRaiseTimeout, false, func(r *model.FetchRequest) { r.Timeout = time.Minute }},
 		"f": {model.ActionFixRequest, false, nil},
 	} {
@@ -101,6 +101,31 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestTSendsTheOtherWayAndBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("t")
+		b.Expect("no result yet")
+		b.Press("ctrl+j", "t", "t")
+		b.Expect("✓ ok")
+		sent := b.svc.requests()
+		if len(sent) != 3 {
+			t.Fatalf("%d requests, want 3", len(sent))
+		}
+		for i, via := range []model.Via{model.ViaAPI, model.ViaNative, model.ViaAPI} {
+			if sent[i].Via != via || sent[i].URL != sent[0].URL || sent[i].Zone != sent[0].Zone {
+				t.Errorf("request %d: %+v, want that of the first by %s", i+1, sent[i], via)
+			}
+		}
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "serp_demo"}})
+		b.Press("t")
+		b.Expect("has no native access")
+		if n := len(b.svc.requests()); n != 3 {
+			t.Errorf("%d requests: a search zone has no native access", n)
+		}
+	})
 }
 
 func TestSendingAgainSaysThatTheFormWasEdited(t *testing.T) {

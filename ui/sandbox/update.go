@@ -112,6 +112,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return m.nextMark(), true
 	case runStep:
 		return m.runStep(msg.step), true
+	case sendOther:
+		return m.sendOther(), true
 	case requestBack:
 		return m.toForm(), true
 	case undoForm:
