@@ -147,7 +147,7 @@ func TestMaskFindsASecretAcrossReads(t *testing.T) {
 // BenchmarkReceive is 16 MiB through mask, bounds, checksum and file.
 func BenchmarkReceive(b *testing.B) {
 	bodies := Bodies{Dir: b.TempDir()}
-	m := Mask{secrets: []string{servicetest.KeyValue}}
+	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})
 	page := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	b.SetBytes(int64(len(page)))
 	for b.Loop() {

@@ -1,13 +1,12 @@
 package exchange
 
 import (
-	"bytes"
 	"encoding/base64"
 	"io"
 	"net/http"
-	"strings"
 
 	"zonedeck/keystore"
+	"zonedeck/model"
 )
 
 // minMasked is the length from which a secret is looked for in answers. What is
@@ -16,69 +15,95 @@ const minMasked = 8
 
 // Mask takes the secrets of one exchange out of what the other side sends
 // back: a service or a target may repeat what it was sent, and answers are shown
-// and kept. A secret is replaced by as many asterisks, so that sizes and offsets
-// stay. The zero value masks nothing.
-type Mask struct{ secrets []string }
+// and kept. It finds a secret in every spelling that spellings.go knows, and
+// replaces it by as many asterisks as the spelling has bytes, so that sizes and
+// offsets stay. The zero value masks nothing.
+type Mask struct{ s *scrubber }
 
 // MaskOf masks a key's value or a proxy login, the latter as it is and as
 // Proxy-Authorization writes it.
 func MaskOf(key keystore.Secret, login Login) Mask {
-	var m Mask
-	m.add(key.Reveal())
-	if password := login.Password.Reveal(); password != "" {
-		m.add(password)
-		m.add(base64.StdEncoding.EncodeToString([]byte(login.Username + ":" + password)))
+	var c compiler
+	c.secret(key.Reveal())
+	if password := login.Password.Reveal(); len(password) >= minMasked {
+		c.secret(password)
+		c.add(base64.StdEncoding.EncodeToString([]byte(login.Username+":"+password)), false)
 	}
-	return m
+	return Mask{c.scrubber()}
 }
 
-func (m *Mask) add(s string) {
-	if len(s) >= minMasked {
-		m.secrets = append(m.secrets, s)
+// Bytes masks b in place and returns it.
+func (m Mask) Bytes(b []byte) []byte {
+	if m.s != nil {
+		found := m.s.scan(b, true)
+		found.cover(b)
 	}
+	return b
 }
 
 // Text masks a text.
 func (m Mask) Text(s string) string {
-	for _, secret := range m.secrets {
-		s = strings.ReplaceAll(s, secret, strings.Repeat("*", len(secret)))
+	if m.s == nil || len(s) < m.s.shortest {
+		return s
 	}
-	return s
+	b := []byte(s)
+	found := m.s.scan(b, true)
+	if len(found.spans) == 0 {
+		return s
+	}
+	found.cover(b)
+	return string(b)
 }
 
-// Header masks the values of h in place.
+// Header masks the names and the values of h in place.
 func (m Mask) Header(h http.Header) http.Header {
-	for _, values := range h {
+	for name, values := range h {
 		for i, v := range values {
 			values[i] = m.Text(v)
+		}
+		if shown := m.Text(name); shown != name {
+			delete(h, name)
+			h[shown] = values
 		}
 	}
 	return h
 }
 
-// Reader masks a stream.
-func (m Mask) Reader(r io.Reader) *MaskReader {
-	longest := 0
-	for _, s := range m.secrets {
-		longest = max(longest, len(s))
+// Diagnosis masks what a verdict cites.
+func (m Mask) Diagnosis(d model.Diagnosis) model.Diagnosis {
+	d.Summary = m.Text(d.Summary)
+	for i := range d.Evidence {
+		d.Evidence[i].Text = m.Text(d.Evidence[i].Text)
 	}
-	return &MaskReader{m: m, r: r, keep: max(longest-1, 0)}
+	for i := range d.Steps {
+		d.Steps[i].Text = m.Text(d.Steps[i].Text)
+	}
+	return d
 }
 
-// MaskReader holds back as many bytes as may be the beginning of a secret.
+// Reader masks a stream.
+func (m Mask) Reader(r io.Reader) *MaskReader { return &MaskReader{s: m.s, r: r} }
+
+// MaskReader holds back as many bytes as may be the beginning of a secret: at most
+// those of the longest secret in its longest spelling.
 type MaskReader struct {
-	m     Mask
+	s     *scrubber
 	r     io.Reader
-	keep  int
+	room  []byte // what buf lies in
 	buf   []byte
-	ready int // bytes of buf that may go
+	ready int // bytes of buf that may go, masked
+	// stars is how many bytes after those belong to a secret that began before.
+	stars int
 	err   error
 	// Found says that a secret was masked.
 	Found bool
 }
 
+// maskChunk is how much a MaskReader reads at once, in bytes.
+const maskChunk = 32 << 10
+
 func (r *MaskReader) Read(p []byte) (int, error) {
-	if len(r.m.secrets) == 0 {
+	if r.s == nil {
 		return r.r.Read(p)
 	}
 	for r.ready == 0 && r.err == nil {
@@ -92,21 +117,24 @@ func (r *MaskReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// fill reads on, masks, and lets go what can no longer be part of a secret.
+// fill reads on, masks, and lets go what can no longer be part of a secret. What stays
+// is not masked yet: another secret may begin within one.
 func (r *MaskReader) fill() {
-	const chunk = 32 << 10
-	grown := make([]byte, len(r.buf)+chunk)
-	have := copy(grown, r.buf)
-	n, err := r.r.Read(grown[have:])
-	r.buf, r.err = grown[:have+n], err
-	for _, s := range r.m.secrets {
-		if secret := []byte(s); bytes.Contains(r.buf, secret) {
-			r.Found = true
-			r.buf = bytes.ReplaceAll(r.buf, secret, bytes.Repeat([]byte("*"), len(secret)))
-		}
+	held := len(r.buf)
+	if cap(r.room) < held+maskChunk {
+		grown := make([]byte, held+maskChunk+held)
+		copy(grown, r.buf)
+		r.room = grown
+	} else {
+		copy(r.room, r.buf)
 	}
-	r.ready = len(r.buf)
-	if err == nil {
-		r.ready = max(len(r.buf)-r.keep, 0)
+	n, err := r.r.Read(r.room[held : held+maskChunk])
+	r.buf, r.err = r.room[:held+n], err
+	found := r.s.scan(r.buf, err != nil)
+	if len(found.spans) > 0 {
+		r.Found = true
 	}
+	found.spans = append(found.spans, span{0, r.stars})
+	r.ready = found.sure
+	r.stars = found.cover(r.buf[:r.ready])
 }

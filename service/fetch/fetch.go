@@ -97,12 +97,25 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: t.outcome.ContentType,
 		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Attempts: f.attempts, Diagnosis: d,
 	}
+	f.scrub(&res)
 	if ft.cfg.Journal != nil {
 		if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
 			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
 		}
 	}
 	return res, nil
+}
+
+// scrub masks a result once more, now that everything in it is decoded. The body was
+// masked where it was kept.
+func (f *flight) scrub(res *model.FetchResult) {
+	f.mask.Header(res.Header)
+	f.mask.Header(res.ProxyHeader)
+	res.ContentType, res.Exit = f.mask.Text(res.ContentType), f.mask.Text(res.Exit)
+	for i := range res.Fields {
+		res.Fields[i].Value = f.mask.Text(res.Fields[i].Value)
+	}
+	res.Diagnosis = f.mask.Diagnosis(res.Diagnosis)
 }
 
 // prepare checks the request and takes the secrets from their references.

@@ -206,11 +206,12 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 		d = model.Diagnose(t.outcome)
 		d.Evidence = append(d.Evidence, t.body.Notes...)
 	}
+	d = f.mask.Diagnosis(d)
 	if first := pr.res.Timing.Total < 0; first || !d.OK() {
 		pr.res.ConnectStatus, pr.res.ConnectHeader = t.connect, t.proxyHeader
 		pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
 	}
-	if exit = t.exit; exit == "" {
+	if exit = f.mask.Text(t.exit); exit == "" {
 		exit = exitInPage(t.header, t.body.Head)
 	}
 	return exit, d, nil

@@ -2,17 +2,24 @@ package fetch
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
 	"fmt"
+	"html"
 	"io"
 	"io/fs"
 	"log/slog"
+	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"zonedeck/keystore"
 	"zonedeck/service/servicetest"
 
 	"zonedeck/model"
@@ -119,4 +126,92 @@ func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
 		t.Errorf("the error does not quote what this test needs: %s", said)
 	}
 	servicetest.NoSecret(t, "the evidence", said)
+}
+
+// TestNoSpellingOfASecretIsKept: a service repeats key and password escaped and
+// encoded, in errors that are read and in pages that are unwrapped.
+func TestNoSpellingOfASecretIsKept(t *testing.T) {
+	const key, password = `4f1d/d2c0"b7a9&4e55\a3ce<3e6a`, `zo"ne\pa&ss<wo>rd/1`
+	secrets := func(_ context.Context, ref string) (keystore.Secret, error) {
+		if ref == "env:KEY" {
+			return keystore.NewSecret(key), nil
+		}
+		return keystore.NewSecret(password), nil
+	}
+	quote := func(s string) string {
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	spell := map[string]func(string) string{
+		"json":    func(s string) string { return `{"error":` + quote(s) + `}` },
+		"slashes": func(s string) string { return `{"error":` + strings.ReplaceAll(quote(s), "/", `\/`) + `}` },
+		"escapes": func(s string) string {
+			var b strings.Builder
+			for _, r := range s {
+				fmt.Fprintf(&b, `\u%04X`, r)
+			}
+			return `{"error":"` + b.String() + `"}`
+		},
+		"wrapped": func(s string) string {
+			return `{"status_code":200,"headers":{"x-seen":` + quote(s) + `},"body":` + quote("<p>"+html.EscapeString(s)+"</p>") + `}`
+		},
+		"base64": func(s string) string { return base64.StdEncoding.EncodeToString([]byte(s)) },
+		"hex":    func(s string) string { return hex.EncodeToString([]byte(s)) },
+		"url":    url.QueryEscape,
+		"html":   func(s string) string { return "<p>" + html.EscapeString(s) + "</p>" },
+	}
+	for name, spelled := range spell {
+		for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+			for _, status := range []int{http.StatusOK, http.StatusUnauthorized, http.StatusProxyAuthRequired} {
+				secret := key
+				if via == model.ViaNative {
+					secret = password
+				}
+				said := spelled(secret)
+				answer := func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("X-Brd-Error", said)
+					w.WriteHeader(status)
+					_, _ = io.WriteString(w, said)
+				}
+				p := servicetest.API(t, answer)
+				px := &servicetest.Proxy{Plain: http.HandlerFunc(answer), Connect: func(_ *http.Request, conn net.Conn) bool {
+					fmt.Fprintf(conn, "HTTP/1.1 %d No\r\nx-brd-error: %s\r\nContent-Length: %d\r\n\r\n%s", max(status, 400), said, len(said), said)
+					return false
+				}}
+				p.ProxyHost, p.ProxyPort = servicetest.StartProxy(t, px)
+				change, j, dir := withJournal(t)
+				c := newFetcher(t, p, change, func(o *Config) { o.Access.Secret = secrets })
+				for _, target := range []string{"http://lab.test/", "https://lab.test/"} {
+					r := servicetest.Ask(p, "dc1")
+					r.URL, r.Via, r.Retries = target, via, 0
+					if name == "wrapped" && via == model.ViaAPI {
+						r.Format = model.FormatJSON
+					}
+					res, err := c.Fetch(t.Context(), r, nil)
+					if err != nil {
+						t.Fatal(err)
+					}
+					shown := fmt.Sprintf("%+v %s", res, res.Body.Bytes)
+					if res.Status == 0 && !strings.Contains(shown, "***") {
+						t.Errorf("%s: the answer does not repeat the secret: %s", name, shown)
+					}
+					for _, spelling := range []string{secret, said, quote(secret), html.EscapeString(secret)} {
+						if strings.Contains(shown, strings.Trim(spelling, `"`)) {
+							t.Errorf("%s by %s, %d, %s: %s", name, via, status, target, shown)
+						}
+					}
+				}
+				if err := j.Close(); err != nil {
+					t.Fatal(err)
+				}
+				b, err := os.ReadFile(filepath.Join(dir, "journal.db"))
+				if err != nil || bytes.Contains(b, []byte(secret)) || bytes.Contains(b, []byte(said)) {
+					t.Errorf("%s by %s, %d: the journal holds it: %v", name, via, status, err)
+				}
+			}
+		}
+	}
 }

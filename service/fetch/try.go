@@ -215,7 +215,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	o := &t.outcome
 	o.Unrepeatable = f.unrepeatable(tr)
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
-	tun.Body = []byte(f.mask.Text(string(tun.Body)))
+	f.mask.Bytes(tun.Body)
 	if tun.Status != 0 {
 		t.exit = f.readTunnel(o, tun)
 	}

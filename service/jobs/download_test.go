@@ -2,6 +2,8 @@ package jobs
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -205,6 +207,36 @@ func TestAKeyThatAResultRepeatsIsMasked(t *testing.T) {
 	}
 	if b, err := os.ReadFile(job.File); err != nil || string(b) != `{"seen":"`+want+`"}` {
 		t.Errorf("%s, %v", b, err)
+	}
+}
+
+func TestNoSpellingOfAKeyIsWrittenDown(t *testing.T) {
+	escaped := strings.NewReplacer("4", `\u0034`, "a", `\u0061`).Replace(servicetest.KeyValue)
+	for name, spelled := range map[string]string{
+		"escapes": escaped, "base64": base64.StdEncoding.EncodeToString([]byte(servicetest.KeyValue)),
+		"hex": hex.EncodeToString([]byte(servicetest.KeyValue)),
+	} {
+		said := `{"message":"` + spelled + `"}`
+		cl, _ := script(t, text(400, said), text(200, `{"status":"failed","error":"`+spelled+`"}`), text(200, "["+said+"]"))
+		accepted(t, cl)
+		dest := filepath.Join(t.TempDir(), "x.json")
+		_, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+		if err == nil || !strings.Contains(err.Error(), "***") || strings.Contains(err.Error(), spelled) {
+			t.Errorf("%s: the refusal says %v", name, err)
+		} else {
+			servicetest.NoSecret(t, name, err.Error())
+		}
+		job, err := cl.Watch(t.Context(), "job-1", nil)
+		if err != nil || strings.Contains(job.Detail, spelled) || !strings.Contains(job.Detail, "***") {
+			t.Errorf("%s: %+v, %v", name, job, err)
+		}
+		servicetest.NoSecret(t, name, job.Detail)
+		if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+			t.Fatal(err)
+		}
+		if b, err := os.ReadFile(dest); err != nil || strings.Contains(string(b), spelled) || !strings.Contains(string(b), "***") {
+			t.Errorf("%s: the file holds %s, %v", name, b, err)
+		}
 	}
 }
 

@@ -97,25 +97,30 @@ func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err 
 		fault.Diagnosis = model.Diagnose(o)
 		return fault
 	}
-	body, _ := io.ReadAll(io.LimitReader(resp.Body, answerBytes)) // what came before a break is enough
+	body, _ := answer(mask, resp) // what came before a break is enough
 	fault.fill(rn.cfg.Now(), call.d, mask, resp, body)
 	rn.tellKey(call.p.Name, call.key.Name, fault.Diagnosis)
 	return fault
 }
 
+// answer reads the beginning of an answer, masked: before it is cut, because a part of
+// a secret is not found.
+func answer(mask exchange.Mask, resp *http.Response) ([]byte, error) {
+	return io.ReadAll(io.LimitReader(mask.Reader(resp.Body), answerBytes))
+}
+
 // fill takes what an answer shows.
 func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Mask, resp *http.Response, body []byte) {
-	body = []byte(mask.Text(string(body)))
 	mask.Header(resp.Header)
 	reading := d.ReadHeader(resp.Header, now)
 	e.Status, e.After = resp.StatusCode, reading.RetryAfter
-	e.Text = dialect.ErrorText(resp.Header.Get("Content-Type"), body)
-	e.Diagnosis = model.Diagnose(model.Outcome{
+	e.Text = mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
+	e.Diagnosis = mask.Diagnosis(model.Diagnose(model.Outcome{
 		Via: model.ViaAPI, ServiceStatus: resp.StatusCode,
 		ServiceCode: reading.Code, ServiceText: e.Text, ServiceClass: reading.Class, ServiceCause: reading.Cause,
 		HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
 		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
-	})
+	}))
 }
 
 // ledgerFault translates the ledger's error about an identifier.

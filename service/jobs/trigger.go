@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -238,16 +237,16 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		return verdict{state: model.JobMayHave, detail: "it broke after sending: " + text}
 	}
 	defer resp.Body.Close()
-	body, readErr := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
+	body, readErr := answer(mask, resp)
 	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
 	rn.tellKey(l.p.Name, l.key.Name, fault.Diagnosis)
-	answer := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
+	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	certain, _ := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
-		if id, ok := l.d.SnapshotID([]byte(mask.Text(string(body)))); ok {
+		if id, ok := l.d.SnapshotID(body); ok {
 			return verdict{state: model.JobAccepted, snapshot: id, at: rn.cfg.Now()}
 		}
 		if readErr != nil {
@@ -255,11 +254,11 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 		}
 		return verdict{state: model.JobMayHave, detail: joinText(fmt.Sprintf("HTTP %d without an identifier", resp.StatusCode), fault.Text)}
 	case readErr == nil && certain:
-		return verdict{state: model.JobRefused, detail: answer}
+		return verdict{state: model.JobRefused, detail: said}
 	default:
 		// Anything else may come from something before the service or after the job was
 		// started.
-		return verdict{state: model.JobMayHave, detail: answer}
+		return verdict{state: model.JobMayHave, detail: said}
 	}
 }
 

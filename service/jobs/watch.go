@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"time"
 
@@ -137,10 +136,12 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 	if resp.StatusCode != http.StatusOK {
 		return dialect.Progress{}, rn.jobFault(doing, call, resp, nil)
 	}
-	body, err := io.ReadAll(io.LimitReader(resp.Body, answerBytes))
+	mask := exchange.MaskOf(call.secret, exchange.Login{})
+	body, err := answer(mask, resp)
 	if err == nil {
 		var p dialect.Progress
-		if p, err = call.d.ReadProgress([]byte(exchange.MaskOf(call.secret, exchange.Login{}).Text(string(body)))); err == nil {
+		if p, err = call.d.ReadProgress(body); err == nil {
+			p.Wire, p.Detail = mask.Text(p.Wire), mask.Text(p.Detail)
 			return p, nil
 		}
 	}
