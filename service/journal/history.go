@@ -63,10 +63,13 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 		if err != nil {
 			return err
 		}
-		if err := insertActivity(ctx, tx, a); err != nil || a.Cause != model.CauseKeyRejected || a.Key == "" {
-			return err
+		if a.Cause == model.CauseKeyRejected && a.Key != "" {
+			// Before the fetch, which stays the newest line: it is what was done.
+			if err := insertRejection(ctx, tx, rejection(at, profile, a.Key)); err != nil {
+				return err
+			}
 		}
-		return insertRejection(ctx, tx, rejection(at, profile, a.Key))
+		return insertActivity(ctx, tx, a)
 	}})
 }
 
