@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/charmbracelet/x/term"
+	"github.com/creack/pty"
 )
 
 // endings are the signals that ask the program to end.
@@ -40,6 +44,54 @@ func TestASignalEndsTheConsoleAndGivesTheTerminalBack(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Whoever asks for a dump of a console that hangs has to read it in a terminal that works.
+func TestASignalThatDumpsGivesTheTerminalBackFirst(t *testing.T) {
+	for s, name := range map[syscall.Signal]string{syscall.SIGQUIT: "SIGQUIT: quit", syscall.SIGABRT: "SIGABRT: abort"} {
+		t.Run(name, func(t *testing.T) {
+			fresh, tty, err := pty.Open()
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer fresh.Close()
+			defer tty.Close()
+			before := modes(t, fresh)
+			term := openTerminal(t, 80, 24, environment(t.TempDir()))
+			term.waitFor("LOCAL EMULATOR", "batch-user")
+			if reflect.DeepEqual(modes(t, term.file), before) {
+				t.Fatal("the console did not change the terminal, so nothing can be seen here")
+			}
+			if err := term.cmd.Process.Signal(s); err != nil {
+				t.Fatal(err)
+			}
+			if code := term.wait(); code != 2 {
+				t.Errorf("exit code %d, want the 2 of Go's runtime", code)
+			}
+			if after := modes(t, term.file); !reflect.DeepEqual(after, before) {
+				t.Errorf("the terminal's modes are\n%+v, want\n%+v", after, before)
+			}
+			drawn, dump, dumped := strings.Cut(term.output(), name)
+			if !dumped || !strings.Contains(dump, "\ngoroutine 1 ") {
+				t.Errorf("no dump: %q", dump)
+			}
+			for _, restore := range []string{"\x1b[?1049l", "\x1b[?25h"} {
+				if !strings.Contains(drawn, restore) {
+					t.Errorf("%q is missing before the dump", restore)
+				}
+			}
+		})
+	}
+}
+
+// modes are the modes of a terminal, such as raw.
+func modes(t *testing.T, f *os.File) *term.State {
+	t.Helper()
+	state, err := term.GetState(f.Fd())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return state
 }
 
 func TestASignalEndsTheEmulatorAndItsTemporaryFolder(t *testing.T) {

@@ -54,7 +54,9 @@ func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 		tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var following sync.WaitGroup
 	following.Go(func() { c.follow(program.Send) })
+	stop := dumpAfter(program)
 	_, err = program.Run()
+	stop()
 	interrupted := c.ctx.Err() != nil
 	c.cancel()
 	following.Wait()
