@@ -1,9 +1,11 @@
 package emulator
 
 import (
+	"container/list"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -18,32 +20,104 @@ const (
 	lastPause  = time.Second
 )
 
-// limitListener bounds the open connections to maxConns; further ones wait in the kernel's
-// queue. Unlike x/net's it keeps TCP's half-close, which tunnels need.
+const (
+	// silence is how long a connection may be without its first request while others wait.
+	silence = time.Second
+	// roomEvery is how often a full listener looks for a connection that can make room.
+	roomEvery = 100 * time.Millisecond
+)
+
+// limitListener bounds the open connections to maxConns. Of those that an http.Server serves,
+// the one that has been without a request for longest makes room; while each has a request,
+// further ones wait in the kernel's queue. Unlike x/net's it keeps TCP's half-close, which
+// tunnels need.
 type limitListener struct {
 	net.Listener
 	slots    chan struct{}
 	done     chan struct{}
 	once     sync.Once
 	patience time.Duration // see limitedConn
+
+	mu   sync.Mutex
+	idle *list.List // of *limitedConn
 }
 
 func newLimitListener(ln net.Listener) net.Listener {
-	return &limitListener{Listener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}), patience: answer.WriteTimeout}
+	return &limitListener{
+		Listener: ln, slots: make(chan struct{}, maxConns), done: make(chan struct{}),
+		patience: answer.WriteTimeout, idle: list.New(),
+	}
 }
 
 func (l *limitListener) Accept() (net.Conn, error) {
-	select {
-	case l.slots <- struct{}{}:
-	case <-l.done:
-		return nil, net.ErrClosed
+	for !l.place() {
+		select {
+		case <-l.done:
+			return nil, net.ErrClosed
+		case <-time.After(roomEvery):
+		}
 	}
 	c, err := l.accept()
 	if err != nil {
 		<-l.slots
 		return nil, err
 	}
-	return &limitedConn{TCPConn: c.(*net.TCPConn), release: func() { <-l.slots }, patience: l.patience}, nil
+	return &limitedConn{TCPConn: c.(*net.TCPConn), from: l, patience: l.patience}, nil
+}
+
+// place takes a place for the next connection, if there is one or one can be made.
+func (l *limitListener) place() bool {
+	for {
+		select {
+		case l.slots <- struct{}{}:
+			return true
+		default:
+		}
+		c := l.longestIdle()
+		if c == nil {
+			return false
+		}
+		_ = c.Close() // this gives its place back
+	}
+}
+
+// longestIdle takes the connection from the list that can make room, or nil.
+func (l *limitListener) longestIdle() *limitedConn {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := time.Now()
+	for e := l.idle.Front(); e != nil; e = e.Next() {
+		if c := e.Value.(*limitedConn); !c.idleFrom.After(now) {
+			l.idle.Remove(e)
+			c.idle = nil
+			return c
+		}
+	}
+	return nil
+}
+
+// noteState is the hook by which an http.Server tells whether a connection has a request.
+func noteState(conn net.Conn, state http.ConnState) {
+	c, ok := conn.(*limitedConn)
+	if !ok {
+		return // TLS, or inside a tunnel
+	}
+	l := c.from
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c.idle != nil {
+		l.idle.Remove(c.idle)
+		c.idle = nil
+	}
+	switch state {
+	case http.StateNew:
+		c.idleFrom = time.Now().Add(silence)
+		c.idle = l.idle.PushBack(c)
+	case http.StateIdle:
+		c.idleFrom = time.Now()
+		c.idle = l.idle.PushBack(c)
+	case http.StateActive, http.StateHijacked, http.StateClosed:
+	}
 }
 
 // accept retries while the process has no free descriptor, and after a client has left.
@@ -71,8 +145,13 @@ func (l *limitListener) Close() error {
 type limitedConn struct {
 	*net.TCPConn
 	once     sync.Once
-	release  func()
+	from     *limitListener
 	patience time.Duration
+
+	// From when on the connection can make room, and its place in the listener's list: nil
+	// while it has a request. The listener's lock guards them.
+	idleFrom time.Time
+	idle     *list.Element
 
 	explicit atomic.Bool  // a caller has set a deadline
 	until    atomic.Int64 // the deadline otherwise, in nanoseconds of Unix time
@@ -114,6 +193,6 @@ func (c *limitedConn) TCP() *net.TCPConn { return c.TCPConn }
 
 func (c *limitedConn) Close() error {
 	err := c.TCPConn.Close()
-	c.once.Do(c.release)
+	c.once.Do(func() { <-c.from.slots })
 	return err
 }

@@ -229,6 +229,7 @@ func (s *Server) newHTTP(h http.Handler) *http.Server {
 		ReadHeaderTimeout: headerTimeout,
 		IdleTimeout:       keepAliveTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         noteState,
 		// "OPTIONS *" needs a login like other requests.
 		DisableGeneralOptionsHandler: true,
 		BaseContext:                  func(net.Listener) context.Context { return s.ctx },
