@@ -83,8 +83,7 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", err
 	}
-	back := 0
-	var lost []record
+	back, cut := 0, false
 	err = l.db.Write(ctx, "taking over what the log has", func(ctx context.Context, tx *sql.Tx) error {
 		known, highest, err := l.known(ctx, tx)
 		if err != nil {
@@ -100,8 +99,9 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 				back++
 			}
 		}
-		lost = missing(known, entries)
+		lost := missing(known, entries)
 		if len(lost) > 0 {
+			cut = wasCut(lost, known)
 			if size, err = appendLog(path, lost...); err != nil {
 				return database.Classify(err)
 			}
@@ -112,7 +112,7 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return reconciled(l.Path(), back, damaged, len(lost) > 0), nil
+	return reconciled(l.Path(), back, damaged, cut), nil
 }
 
 // reconciled says what reconcile found.
@@ -210,6 +210,15 @@ func missing(known map[int64]row, entries map[int64]logged) []record {
 		}
 	}
 	return lost
+}
+
+// wasCut reports whether the log had a record that it lacks. It may never have had the intent
+// of a job that was not sent: the process was killed before it could log it.
+func wasCut(lost []record, known map[int64]row) bool {
+	return slices.ContainsFunc(lost, func(r record) bool {
+		state := known[r.Job].job.State
+		return r.Event != begun || state != model.JobIntent && state != model.JobNotSent
+	})
 }
 
 // salvage carries over what a damaged file still gives away, and returns how many

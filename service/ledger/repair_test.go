@@ -376,3 +376,31 @@ func TestAdoptingFailsWhole(t *testing.T) {
 		t.Errorf("%+v, %v", job, err)
 	}
 }
+
+func TestAnIntentThatAKilledProcessCouldNotLogIsNoSignOfACutLog(t *testing.T) {
+	path := sound(t)
+	before, err := os.ReadFile(logPath(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, _, _ := reopen(t, path)
+	job, err := l.Begin(t.Context(), model.Job{Dataset: "gd_x"}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), before, 0o600)); err != nil { // as if it was killed in between
+		t.Fatal(err)
+	}
+	l, _, _ = reopen(t, path)
+	if _, err := l.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	// Of another size, so that the two are compared.
+	if err := errors.Join(l.Close(), os.WriteFile(logPath(path), append(before, '\n'), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	_, notice, jobs := reopen(t, path)
+	if notice != "" || jobs[job.ID].State != model.JobNotSent {
+		t.Errorf("%q, %+v", notice, jobs[job.ID])
+	}
+}
