@@ -43,6 +43,8 @@ func victim(role string) int {
 	switch role {
 	case "trigger":
 		err = victimTrigger(ctx)
+	case "triggers":
+		err = victimTriggers(ctx)
 	case "emulator":
 		err = victimEmulator(ctx)
 	}
@@ -51,21 +53,47 @@ func victim(role string) int {
 }
 
 func victimTrigger(ctx context.Context) error {
-	j, _, err := ledger.Open(ctx, filepath.Join(os.Getenv(victimDir), "ledger.db"), time.Now)
+	c, err := victimRunner(ctx)
 	if err != nil {
 		return err
 	}
-	defer j.Close()
+	_, err = c.Trigger(ctx, triggerOf("https://example.com/1"))
+	return err
+}
+
+// victimTriggers starts one job after another, and prints the input of each that was
+// accepted.
+func victimTriggers(ctx context.Context) error {
+	c, err := victimRunner(ctx)
+	for n := 0; err == nil; n++ {
+		var job model.Job
+		r := triggerOf(fmt.Sprintf("https://example.com/%d-%d", os.Getpid(), n))
+		if job, err = c.Trigger(ctx, r); job.State == model.JobAccepted {
+			fmt.Println(r.Inputs[0].URL)
+		}
+	}
+	return err
+}
+
+func triggerOf(address string) model.TriggerRequest {
+	return model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: address}}}
+}
+
+// victimRunner has a ledger that nothing closes but the process's end.
+func victimRunner(ctx context.Context) (*Runner, error) {
+	j, _, err := ledger.Open(ctx, filepath.Join(os.Getenv(victimDir), "ledger.db"), time.Now)
+	if err != nil {
+		return nil, err
+	}
 	p := servicetest.Profile(os.Getenv(victimURL))
-	c := New(Config{
+	p.Local = true // without the rate of a key
+	return New(Config{
 		Access: exchange.Access{
 			Profile: func(context.Context) (profile.Profile, error) { return p, nil },
 			Secret:  servicetest.Secret, Key: servicetest.Key,
 		},
 		Wire: exchange.New(exchange.Config{}), Ledger: j,
-	})
-	_, err = c.Trigger(ctx, model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: "https://example.com/1"}}})
-	return err
+	}), nil
 }
 
 func victimEmulator(ctx context.Context) error {
@@ -144,7 +172,7 @@ func TestAKillInTheMiddleOfATriggerLeavesOnePostAndAJobThatMayHaveStarted(t *tes
 	if again, err := c.Recover(t.Context()); err != nil || len(again) != 0 {
 		t.Errorf("settled twice: %+v, %v", again, err)
 	}
-	same, err := c.SameInputs(t.Context(), model.TriggerRequest{Dataset: "gd_x", Inputs: []model.JobInput{{URL: "https://example.com/1"}}}, time.Hour)
+	same, err := c.SameInputs(t.Context(), triggerOf("https://example.com/1"), time.Hour)
 	if err != nil || len(same) != 1 {
 		t.Errorf("a trigger of the same inputs would not be warned of: %+v, %v", same, err)
 	}
