@@ -182,7 +182,7 @@ func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) 
 			return err
 		}
 		job.ID = id
-		job.Updated = l.now()
+		job.Updated = l.after(job.Updated)
 		if err := update(ctx, tx, n, job); err != nil {
 			return err
 		}

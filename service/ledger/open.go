@@ -168,7 +168,7 @@ func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, kno
 	if !has {
 		job := model.Job{
 			Profile: e.begun.Profile, Dataset: e.begun.Dataset, KeyName: e.begun.Key, Inputs: e.begun.Inputs,
-			Done: -1, Records: -1, Created: e.begun.At, Updated: l.now(), State: model.JobMayHave,
+			Done: -1, Records: -1, Created: e.begun.At, Updated: l.after(e.begun.At, e.at), State: model.JobMayHave,
 			Detail: "the ledger lost this job; whether it was sent is not known",
 		}
 		if e.snapshot != "" {
@@ -183,11 +183,23 @@ func (l *Ledger) restore(ctx context.Context, tx *sql.Tx, n int64, e logged, kno
 		return false, nil
 	}
 	accept(&r.job, e)
-	r.job.Updated = l.now()
+	r.job.Updated = l.after(r.job.Updated, e.at)
 	if err := update(ctx, tx, n, r.job); err != nil {
 		return false, err
 	}
 	return true, insertStep(ctx, tx, n, model.JobStep{At: r.job.Updated, State: r.job.State, Text: acceptedText(e)})
+}
+
+// after is the time of a step that follows what happened at those times. A command that
+// reaches no emulator has the machine's clock, and an emulator's may be ahead of it.
+func (l *Ledger) after(times ...time.Time) time.Time {
+	at := l.now()
+	for _, t := range times {
+		if at.Before(t) {
+			at = t
+		}
+	}
+	return at
 }
 
 // accept gives a job the identifier that stands in the log.
@@ -254,7 +266,7 @@ func (l *Ledger) salvage(ctx context.Context, kept string) int {
 				return nil //nolint:nilerr // a number that no job can have is passed over
 			}
 			job.Steps, _ = readSteps(ctx, old, n) // a job without its steps is better than none
-			job.Updated = l.now()
+			job.Updated = l.after(job.Updated)
 			err = l.db.Write(ctx, "carrying a job over", func(ctx context.Context, tx *sql.Tx) error {
 				return insert(ctx, tx, n, job, digest, "", "carried over from a damaged ledger")
 			})

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -134,6 +135,29 @@ func TestAMissingOrEmptiedLedgerComesBackFromItsLog(t *testing.T) {
 			}
 			settled(t, l)
 		})
+	}
+}
+
+// The emulator's clock dates its jobs; a command that reaches no emulator has the machine's.
+func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
+	path := sound(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	early := func() time.Time { return testTime.AddDate(0, 0, -10) }
+	l, _, err := open(t.Context(), path, early, hasty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	job, err := l.Change(t.Context(), "job-3", func(*model.Job) (string, error) { return "looked at", nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range job.Steps {
+		if s.At.Before(job.Created) {
+			t.Errorf("step %q is of %v, before the job of %v", s.Text, s.At, job.Created)
+		}
 	}
 }
 
