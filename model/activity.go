@@ -36,14 +36,15 @@ type Activity struct {
 
 // ActivityFilter narrows the timeline. The zero value is everything.
 type ActivityFilter struct {
-	Words  []string
-	Kind   ActivityKind
-	Class  Class
-	Zone   string
-	Key    string
-	Since  time.Time
-	Limit  int   // at most this many; 0 means 200
-	Before int64 // only entries with a smaller ID, for paging; 0 means from the newest
+	Words   []string
+	Kind    ActivityKind
+	Class   Class
+	Zone    string
+	Key     string
+	Profile string
+	Since   time.Time
+	Limit   int   // at most this many; 0 means 200
+	Before  int64 // only entries with a smaller ID, for paging; 0 means from the newest
 }
 
 // ProbeResult is what a test of a proxy login found.

@@ -243,6 +243,7 @@ func TestTheFilterNarrows(t *testing.T) {
 		{"kind", model.ActivityFilter{Kind: model.ActivityFetch}, []int64{2, 1}},
 		{"class", model.ActivityFilter{Class: model.ClassCaptcha}, []int64{2}},
 		{"zone", model.ActivityFilter{Zone: "a"}, []int64{5, 1}},
+		{"profile", model.ActivityFilter{Profile: "p"}, []int64{5}},
 		{"key", model.ActivityFilter{Key: "k1"}, []int64{4, 1}},
 		{"since", model.ActivityFilter{Since: testTime.Add(2 * time.Hour)}, []int64{5, 4, 3}},
 		{"words without regard to case", model.ActivityFilter{Words: []string{"lab.test/ok"}}, []int64{1}},

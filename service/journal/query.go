@@ -73,6 +73,9 @@ func narrow(f model.ActivityFilter) (string, []any) {
 	if f.Key != "" {
 		add("key = ?", f.Key)
 	}
+	if f.Profile != "" {
+		add("profile = ?", f.Profile)
+	}
 	if !f.Since.IsZero() {
 		add("at >= ?", database.Micros(f.Since))
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // ParseFilter parses what is typed after "/": words that must all occur, and the
-// terms class:, zone:, key:, kind: and since:. since takes a duration before now
+// terms class:, zone:, key:, kind:, profile: and since:. since takes a duration before now
 // ("90m", "2h", "3d", "1w") or a date ("2026-11-20", in now's location). The
 // empty string matches everything.
 func ParseFilter(s string, now time.Time) (model.ActivityFilter, error) {
@@ -51,6 +51,8 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		f.Zone = value
 	case "key":
 		f.Key = value
+	case "profile":
+		f.Profile = value
 	case "since":
 		t, err := parseSince(value, now)
 		if err != nil {
@@ -58,7 +60,7 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Since = t
 	default:
-		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, or since: with a time", name)
+		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, profile:, or since: with a time", name)
 	}
 	return nil
 }
@@ -101,7 +103,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 }
 
 func example(name string) string {
-	values := map[string]string{"class": "captcha", "zone": "unlocker_demo", "key": "batch-user", "kind": "fetch", "since": "2h"}
+	values := map[string]string{"class": "captcha", "zone": "unlocker_demo", "key": "batch-user", "kind": "fetch", "profile": "local", "since": "2h"}
 	return name + ":" + cmp.Or(values[name], "value")
 }
 

@@ -16,6 +16,7 @@ func TestFilterTermsAreRead(t *testing.T) {
 		"":                                {},
 		"shop  captcha":                   {Words: []string{"shop", "captcha"}},
 		"class:captcha zone:z key:k":      {Class: model.ClassCaptcha, Zone: "z", Key: "k"},
+		"profile:acme":                    {Profile: "acme"},
 		"class:access":                    {Class: model.ClassAccessRestricted},
 		"class:too-fast kind:fetch":       {Class: model.ClassTooFast, Kind: model.ActivityFetch},
 		"since:2h":                        {Since: noon().Add(-2 * time.Hour)},
