@@ -40,7 +40,7 @@ type faultForm struct {
 func newFaultForm(d Deps) *widget.FormDialog {
 	f := &faultForm{deps: d, preset: customFault}
 	f.FormDialog = widget.NewFormDialog(d.Theme, "Add a fault", widget.NewForm(d.Theme, faultFields(d)...))
-	f.Intro = "Choose a common fault and change it, or fill in your own. It hits every client of the emulator until it is removed."
+	f.Intro = "Choose a common fault and change it, or fill in your own. It hits every client of the emulator until it is removed or the emulator ends."
 	f.Submit = "add it"
 	f.OnSubmit = f.add
 	f.OnChange = f.follow

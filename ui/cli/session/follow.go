@@ -106,11 +106,14 @@ func (f *follower) look() []tea.Msg {
 	case before == (place{}) || f.place == before:
 		return changed
 	case runsHere:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state: keys, zones and jobs are as they were."})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: "The process that ran the local emulator has ended. This console runs it now, from its state" + stays})
 	default:
-		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state.", f.place.pid)})
+		return append(changed, kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("The process that ran the local emulator has ended. Process %d runs it now, from its state%s", f.place.pid, stays)})
 	}
 }
+
+// stays says what another process's emulator has of the one before.
+const stays = ": zones, jobs and the time that was set stay; added faults and the journal of requests are gone."
 
 // aheadOfMachine says how far an emulator's clock is from the machine's. It is behind
 // if a scenario started in the past.
