@@ -18,10 +18,11 @@ func jobName(j model.Job) string {
 
 // jobTitle is a job's name and its dataset, if it has one.
 func jobTitle(j model.Job) string {
-	if j.Dataset == "" {
-		return jobName(j)
+	title := text.Clean(cmp.Or(j.Snapshot, "Job"))
+	if j.Dataset != "" {
+		title += " · " + j.Dataset
 	}
-	return jobName(j) + " · " + j.Dataset
+	return title
 }
 
 // datasetWords names a dataset in a sentence.
