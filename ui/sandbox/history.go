@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -22,6 +23,7 @@ type historyPane struct {
 	all     []model.Activity          // of every profile
 	rows    []model.Activity          // of the profile in use
 	last    map[string]model.Activity // the newest fetch of each zone
+	want    string                    // the fetch to put the cursor on once it is listed, by its Ref
 	loaded  bool
 	problem string
 }
@@ -88,7 +90,17 @@ func (m *Model) listHistory() {
 	if top {
 		p.table.SetCursor(0) // stay at the newest
 	}
+	p.toWanted()
 	m.options()
+}
+
+// toWanted puts the cursor on the wanted fetch, if the list has it.
+func (p *historyPane) toWanted() {
+	i := slices.IndexFunc(p.rows, func(a model.Activity) bool { return a.Ref == p.want })
+	if p.want != "" && i >= 0 {
+		p.table.SetCursor(i)
+		p.want = ""
+	}
 }
 
 // remember fills an empty form with the zone and URL of the profile's newest fetch.
@@ -126,8 +138,12 @@ func (m *Model) historyGist() string {
 		return "nothing yet"
 	}
 	a := rows[0]
-	glyph, _ := m.deps.Theme.ClassMark(a.Class)
-	return fmt.Sprintf("%d · %s · %s %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), glyph, kit.ClassWord(a.Class, a.Cause), a.Zone, a.URL)
+	outcome := kit.ClassWord(a.Class, a.Cause)
+	if a.Class != "" {
+		glyph, _ := m.deps.Theme.ClassMark(a.Class)
+		outcome = glyph + " " + outcome
+	}
+	return fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, a.Zone, a.URL)
 }
 
 // pickedFetch returns the fetch selected in the history.

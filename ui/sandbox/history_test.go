@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -293,6 +294,46 @@ func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestTheCursorIsOnTheFetchThatAnotherTabOpened(t *testing.T) {
+	for name, late := range map[string]bool{"listed before": false, "listed after": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, 120, 40)
+				list := make([]model.Activity, 0, 3)
+				for i, ref := range []string{"f_c", "f_b", "f_a"} {
+					list = append(list, model.Activity{Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Profile: "local", Zone: "serp_demo", URL: "http://lab.test/" + ref, Total: time.Duration(i+1) * time.Millisecond, Class: model.ClassOK})
+					res := okResult(model.FetchRequest{Zone: demoZones()[0], URL: "http://lab.test/" + ref, Via: model.ViaNative, Retries: -1})
+					res.ID = ref
+					b.svc.kept[ref] = res
+				}
+				b.svc.history = list
+				if late {
+					b.svc.history = list[:1]
+				}
+				b.reload()
+				b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_b", Profile: "local"}})
+				b.Expect("Response · from history")
+				b.svc.history = list
+				b.reload()
+				b.Press("tab")
+				if line := lineOf(b.Screen.Screen(), "›"); !strings.Contains(line, " 2 ms http") {
+					t.Errorf("the cursor of the history is on %q, want the fetch on screen", line)
+				}
+			})
+		})
+	}
+}
+
+// lineOf is the first line with the mark.
+func lineOf(screen, mark string) string {
+	for line := range strings.Lines(screen) {
+		if strings.Contains(line, mark) {
+			return line
+		}
+	}
+	return ""
 }
 
 func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {

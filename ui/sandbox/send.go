@@ -51,12 +51,14 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		return kit.Warn(m.notReady())
 	}
 	if p, bad := first(m.form.problems, stop); bad {
+		m.result.trouble = "Not sent: " + string(p.Field) + ": " + p.Text
 		m.focus(paneForm)
 		return m.toField(p.Field)
 	}
 	if m.form.wire.Problem != "" {
+		m.result.trouble = "Not sent: " + m.form.wire.Problem
 		m.focus(paneForm)
-		return kit.Warn("Not sent: " + m.form.wire.Problem)
+		return nil
 	}
 	if spec, doubt := m.doubts(); doubt && !sure {
 		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure{pause: pause}
@@ -120,7 +122,7 @@ func (m *Model) toField(f field) tea.Cmd {
 // send starts a request after a pause.
 func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
 	now := m.deps.Now()
-	m.result.trouble = ""
+	m.result.trouble, m.history.want = "", ""
 	m.result.flight = flight{request: r, draft: m.form.draft(), started: now, n: 1}
 	if m.width < kit.StackBelow {
 		m.focus(paneResult)

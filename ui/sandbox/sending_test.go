@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
 )
 
 func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
@@ -107,6 +108,37 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 		if n := len(b.svc.requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}
+	})
+}
+
+func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, size[0], size[1])
+			b.Press("ctrl+j")
+			b.Expect("✓ ok")
+			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "lab.test/other"}})
+			b.Press("ctrl+j")
+			b.Expect("! Not sent: url: it must be absolute") // at 80x24 the folded pane has the line
+			screen := b.Screen.Screen()
+			if strings.Index(screen, "Not sent") > strings.Index(screen, "✓ ok   200") {
+				t.Errorf("the verdict of another request is shown first:\n%s", screen)
+			}
+			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/ok"}})
+			b.Press("ctrl+j")
+			b.Expect("✓ ok")
+			b.ExpectNot("Not sent", "previous result")
+		})
+	}
+}
+
+func TestTheResponseNamesItsURLOnceTheFormHoldsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("ctrl+j")
+		b.ExpectNot("Response ·")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/other"}})
+		b.Expect("Response · http://lab.test/ok")
 	})
 }
 

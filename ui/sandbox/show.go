@@ -95,6 +95,8 @@ func (m *Model) fetchLoaded(msg fetchLoaded) tea.Cmd {
 	}
 	var notice tea.Cmd
 	show := m.show(msg.res, fromHistory)
+	m.history.want = msg.id
+	m.history.toWanted()
 	if m.foreign(msg.profile) {
 		m.result.profile = msg.profile
 	}

@@ -99,6 +99,9 @@ func (m *Model) foldedPane(r kit.Area, title string) string {
 		if m.result.have() {
 			words = m.statusLine()
 		}
+		if m.result.trouble != "" {
+			words = "! " + m.result.trouble
+		}
 	case paneHistory:
 		words = m.historyGist()
 	}
@@ -116,13 +119,17 @@ func (m *Model) paneTitle(pane int) string {
 	case paneHistory:
 		return "History"
 	}
-	if m.work.send.Running() {
+	if m.work.send.Running() || !m.result.have() {
 		return "Response"
 	}
+	title := "Response"
 	if m.result.origin == fromHistory {
-		return ofProfile("Response", m.result.profile) + " · from history, " + text.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
+		title = ofProfile(title, m.result.profile) + " · from history, " + text.When(m.result.res.Started, m.deps.Now()) + ", nothing was sent"
 	}
-	return "Response"
+	if url := m.result.res.Request.URL; url != m.form.request.URL {
+		title += " · " + url
+	}
+	return title
 }
 
 // ofProfile names the profile in a pane's title, if it is not the one in use.
