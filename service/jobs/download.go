@@ -30,7 +30,9 @@ const (
 // Download fetches a job's results into a file and records that in the ledger. format
 // is one of rows.Formats; if it is empty, the ending of dest decides, else it is json.
 // dest is a file or a folder; empty means the folder of downloads. The file appears
-// complete and synced, or not at all, and replaces one of the same name. on receives
+// complete and synced, or not at all, and replaces one of the same name. An answer with
+// status 200 that is a page, an error, empty or not of the format is a failure and
+// replaces nothing. on receives
 // the bytes so far; it may be nil.
 //
 // Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
@@ -112,7 +114,10 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 	defer stream.close()
 	var size int64
 	err = textfile.WriteFunc(dest, func(w io.Writer) error {
-		size, err = stream.copyTo(w, on)
+		gate := &resultGate{w: w, format: format}
+		if size, err = stream.copyTo(gate, on); err == nil {
+			err = gate.finish(true)
+		}
 		return err
 	})
 	if err != nil {

@@ -80,11 +80,69 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 	}
 }
 
+// TestAnAnswerThatIsNoResultReplacesNothing: its status is 200 all the same.
+func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
+	const page = "\n<!doctype html><html><head><title>Sign in</title></head><body>Sign in to go on</body></html>"
+	for _, c := range []struct{ format, body, want string }{
+		{"json", page, "Sign in"},
+		{"ndjson", page, "Sign in"},
+		{"csv", "\xef\xbb\xbf" + page, "Sign in"},
+		{"json", page + strings.Repeat(" ", 2*resultHead), "Sign in"},
+		{"json", "", "empty"},
+		{"csv", " \n", "empty"},
+		{"ndjson", strings.Repeat(" ", 2*resultHead), "blanks"},
+		{"json", `{"error":"Snapshot is gone","code":410}`, "Snapshot is gone"},
+		{"ndjson", `{"message":"Snapshot is empty"}` + "\n", "Snapshot is empty"},
+		{"csv", `{"status":"failed","message":"no"}`, "no"},
+		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready"},
+		{"json", `[{"a":1}`, "not JSON"},
+		{"ndjson", "{}\nService unavailable\n", "line 2"},
+	} {
+		cl, _ := script(t, text(200, c.body))
+		accepted(t, cl)
+		dest := filepath.Join(t.TempDir(), "out."+c.format)
+		if err := os.WriteFile(dest, []byte("before"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		job, err := cl.Download(t.Context(), "job-1", "", dest, nil)
+		var d *DiagnosisError
+		if !errors.As(err, &d) || d.Diagnosis.OK() || d.Diagnosis.Class == "" || !strings.Contains(d.Text, c.want) || job.File != "" {
+			t.Errorf("%s %.60q: %+v, %v", c.format, c.body, job, err)
+		}
+		if b, err := os.ReadFile(dest); err != nil || string(b) != "before" {
+			t.Errorf("%s %.60q: the file holds %q, %v", c.format, c.body, b, err)
+		}
+	}
+}
+
+func TestAResultMayLookOdd(t *testing.T) {
+	long := `[{"text":"` + strings.Repeat("x", 2*resultHead) + `"}]`
+	for _, c := range []struct{ format, body string }{
+		{"json", "[]"},
+		{"json", "\xef\xbb\xbf [1]\n"},
+		{"json", long},
+		{"ndjson", long[1:len(long)-1] + "\n{}\n"},
+		{"json", `{"error":"dead page","input":{"url":"http://lab.test/"}}`},
+		{"csv", "error,message\n1,2\n"},
+		{"csv", "\"a\"\n"},
+	} {
+		cl, _ := script(t, text(200, c.body))
+		accepted(t, cl)
+		dest := filepath.Join(t.TempDir(), "out."+c.format)
+		if _, err := cl.Download(t.Context(), "job-1", "", dest, nil); err != nil {
+			t.Errorf("%s %.60q: %v", c.format, c.body, err)
+		}
+		if b, err := os.ReadFile(dest); err != nil || string(b) != c.body {
+			t.Errorf("%s %.60q: the file holds %.80q, %v", c.format, c.body, b, err)
+		}
+	}
+}
+
 func TestWhereADownloadGoes(t *testing.T) {
 	var format atomic.Value
 	cl, _ := script(t, func(w http.ResponseWriter, r *http.Request) {
 		format.Store(r.URL.Query().Get("format"))
-		text(200, "a,b\n1,2\n")(w, r)
+		text(200, map[string]string{"csv": "a,b\n1,2\n", "json": "[]", "ndjson": "{}\n"}[r.URL.Query().Get("format")])(w, r)
 	})
 	cl.cfg.DownloadsDir = filepath.Join(t.TempDir(), "downloads")
 	accepted(t, cl)
@@ -217,7 +275,7 @@ func TestNoSpellingOfAKeyIsWrittenDown(t *testing.T) {
 		"hex": hex.EncodeToString([]byte(servicetest.KeyValue)),
 	} {
 		said := `{"message":"` + spelled + `"}`
-		cl, _ := script(t, text(400, said), text(200, `{"status":"failed","error":"`+spelled+`"}`), text(200, "["+said+"]"))
+		cl, _ := script(t, text(400, said), text(200, `{"status":"failed","error":"`+spelled+`"}`), text(200, `[{"input":1,"message":"`+spelled+`"}]`))
 		accepted(t, cl)
 		dest := filepath.Join(t.TempDir(), "x.json")
 		_, err := cl.Download(t.Context(), "job-1", "", dest, nil)

@@ -202,7 +202,7 @@ func TestAResultThatInflatesBeyondMeasureIsRefused(t *testing.T) {
 	cl, _ := script(t, bomb(t))
 	accepted(t, cl)
 	dir := t.TempDir()
-	_, err := cl.Download(t.Context(), "job-1", "", filepath.Join(dir, "x.json"), nil)
+	_, err := cl.Download(t.Context(), "job-1", "", filepath.Join(dir, "x.csv"), nil)
 	var d *DiagnosisError
 	if !errors.As(err, &d) || !strings.Contains(d.Text, "beyond measure") {
 		t.Errorf("%v", err)
@@ -217,7 +217,7 @@ func TestALargeDownloadTellsItsProgress(t *testing.T) {
 	cl, _ := script(t, text(200, body))
 	accepted(t, cl)
 	var told []int64
-	job, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.json"), func(n int64) { told = append(told, n) })
+	job, err := cl.Download(t.Context(), "job-1", "", filepath.Join(t.TempDir(), "x.csv"), func(n int64) { told = append(told, n) })
 	if err != nil || job.Bytes != int64(len(body)) || len(told) < 2 || told[len(told)-1] != job.Bytes {
 		t.Fatalf("told %v of %d, %v", told, job.Bytes, err)
 	}
