@@ -1,6 +1,8 @@
 package keystore
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -38,4 +40,39 @@ func Changes(before, after model.Key) []string {
 		}
 	}
 	return out
+}
+
+// ConflictError refuses an edit: somebody else has changed the same fields since the record
+// was read.
+type ConflictError struct {
+	// Base is what to hand to Merge next, after the editor has seen what is there now.
+	Base   model.Key
+	Fields []string // what both changed, with what it is now
+}
+
+func (e *ConflictError) Error() string {
+	return "changed elsewhere meanwhile: " + strings.Join(e.Fields, ", ")
+}
+
+// Merge puts what an editor changed between base, which was read, and edited into the record
+// as it is now. A field that was also changed elsewhere, to something else, is a
+// *ConflictError.
+func Merge(base, edited, now model.Key) (model.Key, error) {
+	out, seen := now, base
+	var clashes []string
+	for _, f := range keyFields() {
+		was, mine, theirs := f.text(base), f.text(edited), f.text(now)
+		switch {
+		case mine == was || mine == theirs:
+		case theirs == was:
+			f.copy(&out, edited)
+		default:
+			f.copy(&seen, now)
+			clashes = append(clashes, fmt.Sprintf("%s is %s now", f.name, cmp.Or(theirs, "empty")))
+		}
+	}
+	if len(clashes) > 0 {
+		return now, &ConflictError{Base: seen, Fields: clashes}
+	}
+	return out, nil
 }

@@ -122,12 +122,16 @@ func (v *Inventory) Update(ctx context.Context, name string, f func(model.Key) (
 }
 
 // Remove drops a key from the inventory. The key itself and its secret stay
-// where they are: deleting a key is an account-settings action (service.md 4).
-func (v *Inventory) Remove(ctx context.Context, name string) error {
-	return v.change(ctx, "removing key", name, func(keys []model.Key) ([]model.Key, error) {
-		i := index(keys, name)
+// where they are: deleting a key is an account-settings action (service.md 4). A record that
+// is no longer as it was seen stays: the error is a *ConflictError.
+func (v *Inventory) Remove(ctx context.Context, seen model.Key) error {
+	return v.change(ctx, "removing key", seen.Name, func(keys []model.Key) ([]model.Key, error) {
+		i := index(keys, seen.Name)
 		if i < 0 {
 			return nil, ErrNoKey
+		}
+		if fields := Changes(seen, keys[i]); len(fields) > 0 {
+			return nil, &ConflictError{Base: keys[i], Fields: fields}
 		}
 		return slices.Delete(keys, i, i+1), nil
 	})

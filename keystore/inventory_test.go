@@ -216,7 +216,7 @@ func TestTheInventoryRefusesWhatItCannotHold(t *testing.T) {
 			t.Errorf("%s: the error leaks: %v", name, err)
 		}
 	}
-	if err := v.Remove(t.Context(), "none"); !errors.Is(err, ErrNoKey) {
+	if err := v.Remove(t.Context(), model.Key{Name: "none"}); !errors.Is(err, ErrNoKey) {
 		t.Errorf("removing what is not there: %v", err)
 	}
 	stop := errors.New("stop")
@@ -248,7 +248,13 @@ func TestUpdateRenamesAndRemoveForgets(t *testing.T) {
 	if err := rename("c"); err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Remove(t.Context(), "b"); err != nil {
+	seen, _ := v.Get("b")
+	seen.Note = "not there"
+	if err := v.Remove(t.Context(), seen); !errors.As(err, new(*ConflictError)) {
+		t.Errorf("removing a record that was changed: %v", err)
+	}
+	seen.Note = ""
+	if err := v.Remove(t.Context(), seen); err != nil {
 		t.Fatal(err)
 	}
 	if got := openIn(t, path).List(); len(got) != 1 || got[0].Name != "c" {

@@ -21,14 +21,15 @@ type (
 		err   error
 	}
 	changed struct {
-		name    string // the key to put the cursor on, or empty
-		removed string // the name removed from the inventory, or empty
-		done    string // message for the operator
-		form    bool   // it came from the open form
+		name    string     // the key to put the cursor on, or empty
+		removed string     // the name removed from the inventory, or empty
+		done    string     // message for the operator
+		form    bool       // it came from the open form
+		base    *model.Key // the record that the form began with; nil for a new key
 		err     error
 	}
 	// removeKey confirms removing a key.
-	removeKey struct{ name string }
+	removeKey struct{ key model.Key }
 )
 
 func (m *Model) reload() tea.Cmd {
@@ -74,26 +75,26 @@ func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) e
 	})
 }
 
-func (m *Model) remove(name string) tea.Cmd {
-	return m.write(changed{removed: name, done: name + " is removed from the inventory; it is still valid at the service"},
-		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, name) })
+func (m *Model) remove(seen model.Key) tea.Cmd {
+	return m.write(changed{removed: seen.Name, done: seen.Name + " is removed from the inventory; it is still valid at the service"},
+		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, seen) })
 }
 
-// save adds a key, or updates the record of old. Fields that the form does not show
-// (the fingerprint) are kept.
-func (m *Model) save(k model.Key, old string) tea.Cmd {
+// save adds a key, or writes what the form changed in the record base, which it began with;
+// what others changed meanwhile is kept.
+func (m *Model) save(k model.Key, base *model.Key) tea.Cmd {
 	done := changed{name: k.Name, done: k.Name + " is recorded", form: true}
-	if old == "" {
+	if base == nil {
 		return m.write(done, func(ctx context.Context, inv Inventory) error { return inv.Add(ctx, k) })
 	}
 	done.done = k.Name + " is corrected"
-	if k.Name != old {
-		done.removed = old
+	before := *base
+	if k.Name != before.Name {
+		done.removed = before.Name
 	}
+	k.Fingerprint, k.Last4 = before.Fingerprint, before.Last4 // the form does not show them
+	done.base = base
 	return m.write(done, func(ctx context.Context, inv Inventory) error {
-		return inv.Update(ctx, old, func(before model.Key) (model.Key, error) {
-			k.Fingerprint, k.Last4 = before.Fingerprint, before.Last4
-			return k, nil
-		})
+		return inv.Update(ctx, before.Name, func(now model.Key) (model.Key, error) { return keystore.Merge(before, k, now) })
 	})
 }

@@ -46,12 +46,14 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 		widget.Field{Name: fieldAdvice, Kind: widget.FieldNote},
 	)
 	title := "Record a key"
-	old := ""
+	var base *model.Key
 	if edit {
-		title, old = "Correct "+k.Name, k.Name
+		title = "Correct " + k.Name
 		if kept, ok := m.recorded(k.Name); ok { // without the derived uses
+			k = kept
 			form.SetValue(fieldUsedBy, strings.Join(kept.UsedBy, ", "))
 		}
+		base = &k
 	}
 	m.dialog = widget.NewFormDialog(t, title, form)
 	m.dialog.Submit = "record it"
@@ -59,7 +61,11 @@ func (m *Model) openForm(k model.Key, edit bool) tea.Cmd {
 	m.dialog.OnChange = m.advise
 	m.dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
 		m.dialog.Busy = true
-		return m.save(m.read(f), old)
+		edited := m.read(f)
+		if base != nil && f.Value(fieldRotated) == rotatedText(*base) {
+			edited.Rotation = base.Rotation // the field shows the day alone
+		}
+		return m.save(edited, base)
 	}
 	m.advise(form)
 	return kit.OpenOverlay(m.dialog)

@@ -21,7 +21,7 @@ type Inventory interface {
 	Reload() error
 	Add(ctx context.Context, k model.Key) error
 	Update(ctx context.Context, name string, f func(model.Key) (model.Key, error)) error
-	Remove(ctx context.Context, name string) error
+	Remove(ctx context.Context, seen model.Key) error
 }
 
 // Rotations keeps the records of rotations; *keystore.Rotations is one.

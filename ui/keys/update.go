@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -144,7 +146,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 	case changed:
 		return m.changed(msg)
 	case removeKey:
-		return m.remove(msg.name)
+		return m.remove(msg.key)
 	}
 	return nil
 }
@@ -158,6 +160,10 @@ func (m *Model) changed(msg changed) tea.Cmd {
 		// The dialog may have been closed meanwhile, so the message is shown too.
 		if m.dialog != nil && msg.form {
 			m.dialog.Problem = msg.err.Error()
+			if conflict := (*keystore.ConflictError)(nil); msg.base != nil && errors.As(msg.err, &conflict) {
+				*msg.base = conflict.Base
+				m.dialog.Problem += "; ctrl+s again puts yours there"
+			}
 		}
 		return kit.Fail(msg.err.Error())
 	}
@@ -178,11 +184,12 @@ func (m *Model) changed(msg changed) tea.Cmd {
 
 func (m *Model) askRemove(k model.Key) tea.Cmd {
 	body := fmt.Sprintf("%s is removed from the inventory, with its dates. The key itself stays valid at the service, and its value stays where it is.", text.Clean(k.Name))
+	seen, _ := m.recorded(k.Name)
 	if len(k.UsedBy) > 0 {
 		body += "\nIt is used by: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{name: k.Name},
+		Title: "Forget the key?", Body: body, Yes: "forget it", View: kit.Keys, Intent: removeKey{key: seen},
 	})
 }
 

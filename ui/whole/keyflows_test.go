@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/ui/uitest"
 )
 
 func TestActivityHasWhatHappenedToKeys(t *testing.T) {
@@ -92,4 +94,50 @@ func TestTheBlastRadiusHasProfilesRequestsAndJobs(t *testing.T) {
 			t.Errorf("%s does not use the key:\n%s", not, screen)
 		}
 	}
+}
+
+func TestTwoConsolesEditOneKey(t *testing.T) {
+	s := startScripted(t)
+	h := newHome(t)
+	s.acme(h, "brightdata")
+	form := func() *uitest.Whole {
+		p := h.open(120, 40)
+		acmeReady(p)
+		p.Press("esc", "4")
+		p.WaitFor("[4 Keys]", "etl-main")
+		p.Press("e")
+		p.WaitFor("Correct etl-main")
+		return p
+	}
+	one, two := form(), form()
+	edit := func(p *uitest.Whole, field string, downs int, text string) {
+		t.Helper()
+		for range downs {
+			p.Press("down")
+		}
+		p.WaitFor("›" + field)
+		p.Press("ctrl+u")
+		p.Type(text)
+	}
+	submit := func(p *uitest.Whole, shows ...string) {
+		t.Helper()
+		p.Press("ctrl+s")
+		p.WaitFor(shows...)
+	}
+	edit(one, "Expires", 3, "2027-02-01")
+	submit(one, "etl-main is corrected")
+	// The other console knows nothing of it; its own edit is of another field.
+	edit(two, "Used by", 6, "nightly")
+	submit(two, "etl-main is corrected", "2027-02-01", "nightly")
+
+	// Now both change the same.
+	two.Press("e")
+	two.WaitFor("Correct etl-main")
+	one.Press("e") // it has not seen the other's edit
+	one.WaitFor("Correct etl-main")
+	edit(two, "Used by", 6, "weekly")
+	submit(two, "etl-main is corrected", "weekly")
+	edit(one, "Used by", 6, "hourly")
+	submit(one, "used by is weekly now", "ctrl+s again")
+	submit(one, "etl-main is corrected", "hourly")
 }

@@ -75,10 +75,10 @@ func madeOn(k model.Key) string {
 }
 
 // Remove drops a key.
-func (h keyHistory) Remove(ctx context.Context, name string) error {
-	err := h.Inventory.Remove(ctx, name)
+func (h keyHistory) Remove(ctx context.Context, seen model.Key) error {
+	err := h.Inventory.Remove(ctx, seen)
 	if err == nil {
-		h.session.putKeyEvent(ctx, name, "removed", "from the inventory; it is still valid at the service")
+		h.session.putKeyEvent(ctx, seen.Name, "removed", "from the inventory; it is still valid at the service")
 	}
 	return err
 }
