@@ -36,6 +36,8 @@ type Deps struct {
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
+	// Tmux says that the terminal is tmux.
+	Tmux bool
 	// FixedTheme keeps the theme instead of asking the terminal for its background
 	// colour.
 	FixedTheme bool
@@ -52,6 +54,8 @@ type App struct {
 	stack   []layer
 	toasts  toasts
 	noMouse bool
+	// lastCopy is what was copied last, for showCopied; of a secret it has no text.
+	lastCopy kit.Copy
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame

@@ -21,6 +21,7 @@ const (
 	intentHelp
 	intentMouse
 	intentDismiss
+	intentCopied
 	intentTab // intentTab+i goes to tab i
 )
 
@@ -51,6 +52,7 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Keys: []string{"ctrl+p", ":"}, Label: "palette", Help: "Find a command by name.", Intent: intentPalette, Hidden: true},
 		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
+		kit.Binding{Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
 		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
 	)
@@ -144,6 +146,8 @@ func (a *App) act(i intent) tea.Cmd {
 			return a.addToast(kit.Toast{Text: "the terminal has the mouse now; m takes it back"})
 		}
 		return a.addToast(kit.Toast{Text: "the console has the mouse again"})
+	case intentCopied:
+		return a.showCopied()
 	case intentDismiss:
 		a.toasts.dismiss()
 		return nil

@@ -1,14 +1,12 @@
 package ui
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 )
 
 // How long toasts stay. Errors stay until they are dismissed.
@@ -19,8 +17,6 @@ const (
 	maxToasts = 3
 	// maxKept bounds the errors that are not dismissed; the oldest is dropped.
 	maxKept = 50
-	// osc52Limit is the size from which terminals refuse OSC 52.
-	osc52Limit = 74_000
 )
 
 type toast struct {
@@ -74,41 +70,3 @@ func (t *toasts) dismiss() {
 
 // shown are the newest toasts, as many as there is room for.
 func (t *toasts) shown() []toast { return t.list[max(len(t.list)-maxToasts, 0):] }
-
-// copied is the result of a copy.
-type copied struct {
-	what   string
-	size   int // bytes
-	secret bool
-	native string
-	err    error
-}
-
-// copyOut sends text to the terminal (OSC 52) and to the native clipboard.
-func (a *App) copyOut(c kit.Copy) tea.Cmd {
-	native, ctx := a.deps.Clipboard, a.deps.Ctx
-	return tea.Sequence(tea.SetClipboard(c.Text), func() tea.Msg {
-		done := copied{what: c.What, size: len(c.Text), secret: c.Secret}
-		if native != nil {
-			done.native, done.err = native(ctx, c.Text)
-		}
-		return done
-	})
-}
-
-func (c copied) toast() kit.Toast {
-	text := fmt.Sprintf("copied %s: %s to the terminal (OSC 52)", c.what, text.Bytes(int64(c.size)))
-	kind := kit.ToastInfo
-	switch {
-	case c.native != "" && c.err == nil:
-		text += " and to " + c.native
-	case c.size > osc52Limit:
-		kind = kit.ToastWarn
-		text += "; many terminals refuse more than 74 KB"
-	}
-	if c.secret {
-		kind = kit.ToastWarn
-		text += "; it holds a secret"
-	}
-	return kit.Toast{Kind: kind, Text: text}
-}

@@ -42,6 +42,10 @@ a failure they help against.
 typed: in the field with the cursor. A dialog that begins with a line of text begins by
 editing it, and ` + "`esc`" + ` ends that; ` + "`enter`, `tab`" + ` and the arrows go on to edit the next text
 field, ` + "`j` and `k`" + ` only move to it.
+
+A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
+which confirms nothing; in tmux it needs ` + "`set-clipboard on` or `allow-passthrough on`" + `. Only
+what this machine's clipboard took is called copied.
 `
 
 // entry is one line of the reference: what a key does, and the keys that do it.

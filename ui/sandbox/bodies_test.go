@@ -75,7 +75,7 @@ func TestABodyOnDiskIsClosedWhenItHasBeenCopied(t *testing.T) {
 		b.files.bodies["f_large"] = strings.Repeat("x", 9<<20)
 		b.openFetch("f_1")
 		b.Press("y", "b")
-		b.Expect("copied")
+		b.Expect("sent body (")
 		b.expectFiles(t, map[string]int{"f_1": 2}, map[string]int{"f_1": 1}) // the viewer keeps it open
 		b.openFetch("f_large")
 		b.AllowError("it is larger than")

@@ -1,6 +1,7 @@
 package whole
 
 import (
+	"encoding/base64"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -67,4 +68,50 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	if list, err := check.CombinedOutput(); err != nil || strings.Contains(string(list), "corrupt") {
 		t.Errorf("the journal after a kill: %v\n%s", err, list)
 	}
+}
+
+// In tmux, and without a clipboard of the machine, nothing says that a copy arrived.
+func TestACopyInTmuxIsSentBothWaysAndNotCalledCopied(t *testing.T) {
+	env := environment(t.TempDir(), "TMUX=/run/tmux,1,0", "PATH="+t.TempDir()) // no clipboard program
+	term := openTerminal(t, 120, 40, env)
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("y")
+	term.waitFor("URL of the form")
+	term.press("u")
+	screen := term.waitFor("sent URL (18 B) to the terminal's clipboard", "allow-passthrough on")
+	if strings.Contains(screen, "copied URL") {
+		t.Errorf("it is called copied:\n%s", screen)
+	}
+	payload := "]52;c;" + base64.StdEncoding.EncodeToString([]byte("http://lab.test/ok")) + "\a"
+	for _, want := range []string{"\x1b" + payload, "\x1bPtmux;\x1b\x1b" + payload + "\x1b\\"} {
+		if !strings.Contains(term.output(), want) {
+			t.Errorf("the terminal did not get %q", want)
+		}
+	}
+	term.press("\x19") // ctrl+y
+	shown := term.waitFor("enter goes back to zonedeck")
+	if !strings.Contains(shown, "\nhttp://lab.test/ok") || strings.Contains(shown, "Will be sent") {
+		t.Errorf("the text is not shown by itself:\n%s", shown)
+	}
+	term.press("\r")
+	term.waitFor("LOCAL EMULATOR", "Will be sent")
+	term.press("\x03")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
+func TestASignalEndsTheConsoleWhileACopiedTextIsShown(t *testing.T) {
+	term := openTerminal(t, 120, 40, environment(t.TempDir()))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("y")
+	term.waitFor("URL of the form")
+	term.press("u")
+	term.waitFor("the terminal's")
+	term.press("\x19")
+	term.waitFor("enter goes back to zonedeck")
+	if err := term.cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	term.wait()
 }

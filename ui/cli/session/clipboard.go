@@ -32,7 +32,7 @@ func nativeClipboard(ctx context.Context, text string) (where string, err error)
 		if err != nil {
 			return "", fmt.Errorf("writing to the clipboard: %w", err)
 		}
-		return "the clipboard", nil
+		return "this machine's clipboard", nil
 	case <-ctx.Done():
 		return "", fmt.Errorf("writing to the clipboard: %w", ctx.Err())
 	}

@@ -1,0 +1,133 @@
+package ui
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// osc52Limit is the size from which terminals refuse OSC 52.
+const osc52Limit = 74_000
+
+// copied is the result of a copy.
+type copied struct {
+	what   string
+	size   int // bytes
+	secret bool
+	tmux   bool
+	native string // the clipboard that took it; empty if none did
+}
+
+// copyOut sends text to the terminal (OSC 52) and to the native clipboard. The text
+// stays for showCopied, unless it holds a secret.
+func (a *App) copyOut(c kit.Copy) tea.Cmd {
+	a.lastCopy = c
+	if c.Secret {
+		a.lastCopy.Text = ""
+	}
+	native, ctx := a.deps.Clipboard, a.deps.Ctx
+	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, tmux: a.deps.Tmux}
+	return tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
+		if native != nil {
+			if where, err := native(ctx, c.Text); err == nil {
+				done.native = where
+			}
+		}
+		return done
+	})
+}
+
+// toTerminal sends text to the terminal's clipboard. tmux takes it for itself, or, wrapped,
+// hands it on to its own terminal: which of the two it does is set there.
+func (a *App) toTerminal(text string) tea.Cmd {
+	if !a.deps.Tmux {
+		return tea.SetClipboard(text)
+	}
+	return tea.Sequence(tea.SetClipboard(text), tea.Raw(ansi.TmuxPassthrough(ansi.SetSystemClipboard(text))))
+}
+
+// toast calls copied only what a native clipboard has confirmed: no terminal says
+// whether OSC 52 arrived.
+func (c copied) toast() kit.Toast {
+	size := text.Bytes(int64(c.size))
+	if c.native != "" {
+		t := kit.Toast{Text: fmt.Sprintf("copied %s: %s to %s, and sent to the terminal's", c.what, size, c.native)}
+		if c.secret {
+			t.Kind, t.Text = kit.ToastWarn, t.Text+"; it holds a secret"
+		}
+		return t
+	}
+	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
+	if c.tmux {
+		t.Text += "; tmux passes it on only with set-clipboard on or allow-passthrough on"
+	}
+	if c.size > osc52Limit {
+		t.Text += "; many terminals refuse more than 74 KB"
+	}
+	if c.secret {
+		t.Text += "; it holds a secret"
+	} else {
+		t.Text += "; ctrl+y shows the text"
+	}
+	return t
+}
+
+// whyNotShown returns the reason why there is no copied text to show, or "".
+func (a *App) whyNotShown() string {
+	switch {
+	case a.lastCopy.Secret:
+		return "what was copied holds a secret"
+	case a.lastCopy.Text == "":
+		return "nothing has been copied yet"
+	default:
+		return ""
+	}
+}
+
+// showCopied prints the text copied last below the shell's own output, where the
+// terminal's selection takes it, and waits for enter.
+func (a *App) showCopied() tea.Cmd {
+	return tea.Exec(&printed{ctx: a.deps.Ctx, text: text.CleanLines(a.lastCopy.Text)}, func(err error) tea.Msg {
+		if err != nil {
+			return kit.Toast{Kind: kit.ToastError, Text: "the copied text could not be shown: " + err.Error()}
+		}
+		return nil
+	})
+}
+
+// printed is a text on the terminal's own screen until enter or the end of ctx. See
+// tea.ExecCommand.
+type printed struct {
+	ctx  context.Context //nolint:containedctx // tea.ExecCommand's Run takes none
+	text string
+	in   io.Reader
+	out  io.Writer
+}
+
+func (p *printed) SetStdin(r io.Reader)  { p.in = r }
+func (p *printed) SetStdout(w io.Writer) { p.out = w }
+func (p *printed) SetStderr(io.Writer)   {}
+
+// Run prints the text and waits.
+func (p *printed) Run() error {
+	if _, err := fmt.Fprintf(p.out, "\n%s\n\nenter goes back to zonedeck\n", p.text); err != nil || p.in == nil {
+		return err
+	}
+	entered := make(chan struct{})
+	go func() { // outlives a cancelled Run, and ends with the process
+		defer close(entered)
+		_, _ = bufio.NewReaderSize(p.in, 16).ReadString('\n')
+	}()
+	select {
+	case <-entered:
+	case <-p.ctx.Done():
+	}
+	return nil
+}
