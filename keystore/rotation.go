@@ -253,6 +253,34 @@ func (p RotationPlan) step(kind RotationStepKind) (int, error) {
 	return i, nil
 }
 
+// HasTakenOver reports whether calls are made with the new value: after storing a refreshed
+// one, or after switching to a new key.
+func (p RotationPlan) HasTakenOver() bool {
+	step := StepSwitch
+	if p.Method == RotateByRefresh {
+		step = StepStore
+	}
+	return slices.ContainsFunc(p.Steps, func(s RotationStep) bool { return s.Kind == step && s.Done })
+}
+
+// Renewed is the key with the rotation's new value. Its age counts from the step that made
+// the value; the expiry of a new key is not known.
+func (p RotationPlan) Renewed(k model.Key) model.Key {
+	for _, s := range p.Steps {
+		if s.Kind == StepIssue || s.Kind == StepRefresh {
+			k.Rotation.Last = s.At
+		}
+	}
+	if p.Method == RotateByNewKey {
+		k.Expires = model.Expiry{}
+	}
+	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
+	if p.NewRef != "" {
+		k.Secret = p.NewRef
+	}
+	return k
+}
+
 // Count is how many steps are done, by how that is known.
 func (p RotationPlan) Count() (measured, vouched int) {
 	for _, s := range p.Steps {

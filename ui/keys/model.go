@@ -225,3 +225,12 @@ func (m *Model) running(name string) (keystore.RotationPlan, bool) {
 	}
 	return keystore.RotationPlan{}, false
 }
+
+// clock dates what happens to a key: by the machine's clock in the inventory, by the
+// profile's for a key that comes with the profile.
+func (m *Model) clock(name string) time.Time {
+	if m.list.recorded[name] {
+		return m.deps.Recorded()
+	}
+	return m.deps.Now()
+}

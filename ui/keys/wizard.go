@@ -82,7 +82,7 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 }
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
-	r, find, now := m.deps.Rotations, m.uses(), m.deps.Recorded()
+	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		uses, err := find(ctx)
 		if err != nil {
@@ -109,7 +109,7 @@ func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
 		return m.planSaved(msg)
 	case abandonPlan:
 		if w != nil {
-			now := m.deps.Recorded()
+			now := m.clock(w.plan.Key)
 			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(now) })
 		}
 	case storeChecked:
@@ -184,40 +184,16 @@ func (w *wizard) save(f func(keystore.RotationPlan) (keystore.RotationPlan, erro
 			return planSaved{err: err}
 		}
 		out := planSaved{plan: after}
-		if recorded && takesValue(after) && !takesValue(before) {
-			out.behind = inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return withNewValue(k, after), nil })
+		switch {
+		case after.HasTakenOver() == before.HasTakenOver():
+		case !recorded: // the wiring reads the record of the rotation
+			out.inv = true
+		case after.HasTakenOver():
+			out.behind = inv.Update(ctx, after.Key, func(k model.Key) (model.Key, error) { return after.Renewed(k), nil })
 			out.inv = out.behind == nil
 		}
 		return out
 	})
-}
-
-// takesValue reports whether the inventory should have the new value: after storing
-// a refreshed value, or after switching to a new key.
-func takesValue(p keystore.RotationPlan) bool {
-	step := keystore.StepSwitch
-	if p.Method == keystore.RotateByRefresh {
-		step = keystore.StepStore
-	}
-	return slices.ContainsFunc(p.Steps, func(s keystore.RotationStep) bool { return s.Kind == step && s.Done })
-}
-
-// withNewValue is the key with the rotation's new value. Its age counts from the step
-// that made the value; its expiry is no longer known.
-func withNewValue(k model.Key, p keystore.RotationPlan) model.Key {
-	for _, s := range p.Steps {
-		if s.Kind == keystore.StepIssue || s.Kind == keystore.StepRefresh {
-			k.Rotation.Last = s.At
-		}
-	}
-	if p.Method == keystore.RotateByNewKey {
-		k.Expires = model.Expiry{}
-	}
-	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
-	if p.NewRef != "" {
-		k.Secret = p.NewRef
-	}
-	return k
 }
 
 // Init does nothing.
@@ -287,7 +263,7 @@ func (w *wizard) tick() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	now := w.m.deps.Recorded()
+	now := w.m.clock(w.plan.Key)
 	switch next.Kind {
 	case keystore.StepStore:
 		return w.askStore()
@@ -369,7 +345,7 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 	}
 	closing := kit.CloseOverlay(w.store)
 	w.store = nil
-	now := w.m.deps.Recorded()
+	now := w.m.clock(w.plan.Key)
 	return tea.Batch(
 		closing,
 		w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {

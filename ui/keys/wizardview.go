@@ -35,7 +35,7 @@ func (w *wizard) Render(width, h int) string {
 // lines are the head, the uses and the steps. Where they are more than h, the uses give way
 // and are counted, because the steps must be in view; an h of 0 shows everything.
 func (w *wizard) lines(width, h int) []string {
-	t, now := w.m.deps.Theme, w.m.deps.Recorded()
+	t, now := w.m.deps.Theme, w.m.clock(w.plan.Key)
 	head := widget.Wrapped(t.Muted, "Begun "+text.When(w.plan.Started, now)+". Every step is recorded: [✓] the console saw it, [~] you vouch for it. Esc leaves, R resumes.", width)
 	head = append(head, "")
 	if len(w.plan.Users) == 0 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/keystore"
 	"zonedeck/ui/uitest"
 )
 
@@ -140,4 +141,43 @@ func TestTwoConsolesEditOneKey(t *testing.T) {
 	edit(one, "Used by", 6, "hourly")
 	submit(one, "used by is weekly now", "ctrl+s again")
 	submit(one, "etl-main is corrected", "hourly")
+}
+
+func TestARotationOfADemoKeyChangesItsRow(t *testing.T) {
+	h := newHome(t)
+	h.moveTime(10 * 24 * time.Hour) // ages are by the emulator's clock
+	h.env["NEW_KEY"] = "a-value-the-emulator-never-made"
+	fingerprint := keystore.NewSecret(h.env["NEW_KEY"]).Fingerprint()
+	p := h.open(120, 40)
+	ready(p)
+	p.Press("4")
+	p.WaitFor("30d", "60 d left")
+	p.Press("/")
+	p.Type("batch-user")
+	p.Press("enter")
+	p.WaitFor("✓ ok  batch-user")
+	p.Press("R")
+	p.WaitFor("Rotate batch-user")
+	p.Press("enter")
+	p.WaitFor("[~] look")
+	p.Press("enter")
+	p.WaitFor("[~] issue", "[›] store")
+	p.Press("enter")
+	p.WaitFor("Where is the new value?")
+	p.Type("env:NEW_KEY")
+	p.Press("ctrl+s")
+	p.WaitFor("[✓] store", "[›] make one call")
+	p.Press("enter")
+	p.WaitFor("[~] make", "[›] switch")
+	p.Press("enter")
+	p.WaitFor("[~] switch", "› profile local")
+	p.Press("enter")
+	p.WaitFor("you vouch for a call")
+	p.Press("enter")
+	p.WaitFor("[~] see")
+	p.Press("enter")
+	p.WaitFor("the rotation of batch-user is done", "2026-12-01 0d", "90 d left", fingerprint, "env:NEW_KEY")
+	// Calls are made with the new value, which the emulator does not know.
+	p.Press("1", "ctrl+j")
+	p.WaitFor("key rejected")
 }

@@ -97,3 +97,53 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestARotationRenewsOnlyTheValueItIsOf(t *testing.T) {
+	s, err := Open(t.Context(), options(t, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close(t.Context())
+	rotations := keystore.OpenRotations(s.Paths.RotationsDir())
+	k := model.Key{Name: "demo", Fingerprint: keystore.NewSecret("one").Fingerprint()}
+	rotate := func(k model.Key, value string, at time.Time, kinds ...keystore.RotationStepKind) {
+		t.Helper()
+		p := keystore.NewRotationPlan(k, keystore.RotateByRefresh, at)
+		for _, kind := range kinds {
+			if kind == keystore.StepStore {
+				p, err = p.Stored(keystore.NewSecret(value), "env:"+value)
+			}
+			if err == nil {
+				p, err = p.Tick(kind, keystore.Vouched, "", at)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if p, err = p.Abandon(at); err != nil {
+			t.Fatal(err)
+		}
+		if err := rotations.Start(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	steps := []keystore.RotationStepKind{keystore.StepReview, keystore.StepPause, keystore.StepRefresh, keystore.StepStore}
+	rotate(k, "TWO", at, steps[:3]...) // not stored: the old value is used
+	if got := s.renewed([]model.Key{k}); got[0].Fingerprint != k.Fingerprint || got[0].Secret != "" {
+		t.Errorf("%+v", got)
+	}
+	rotate(k, "TWO", at.Add(time.Hour), steps...)
+	second := s.renewed([]model.Key{k})[0]
+	if second.Secret != "env:TWO" || !second.Rotation.Last.Equal(at.Add(time.Hour)) {
+		t.Errorf("%+v", second)
+	}
+	rotate(second, "THREE", at.Add(2*time.Hour), steps...)
+	if got := s.renewed([]model.Key{k}); got[0].Secret != "env:THREE" {
+		t.Errorf("after the second rotation: %+v", got)
+	}
+	other := model.Key{Name: "demo", Fingerprint: keystore.NewSecret("elsewhere").Fingerprint()}
+	if got := s.renewed([]model.Key{other}); got[0].Secret != "" {
+		t.Errorf("another key of that name: %+v", got)
+	}
+}

@@ -29,7 +29,7 @@ func (s *Session) Keys() []model.Key {
 		ready, known := s.embedded.ready, s.embedded.known
 		s.embedded.mu.Unlock()
 		if known {
-			keys = demoKeys(ready)
+			keys = s.renewed(demoKeys(ready))
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
 		secret := keystore.NewSecret(s.o.Getenv(EnvKey))
@@ -39,6 +39,20 @@ func (s *Session) Keys() []model.Key {
 		})
 	}
 	return append(keys, s.Inventory.List()...)
+}
+
+// renewed puts the new values of rotations into keys that are in no inventory. A rotation is
+// of a value, which its fingerprint tells: it does not touch another key of the same name.
+func (s *Session) renewed(keys []model.Key) []model.Key {
+	plans, _ := keystore.OpenRotations(s.Paths.RotationsDir()).List() // the Keys tab tells the error
+	for i := range keys {
+		for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
+			if p.Key == keys[i].Name && p.OldFingerprint != "" && p.OldFingerprint == keys[i].Fingerprint && p.HasTakenOver() {
+				keys[i] = p.Renewed(keys[i])
+			}
+		}
+	}
+	return keys
 }
 
 // Key finds a key by name.
