@@ -243,10 +243,28 @@ func paramSpec(name string) (ParamSpec, bool) {
 	return ParamSpec{}, false
 }
 
+// OtherReadings are the other credentials that have the same username. Where zones,
+// the account's own, has the credential's zone, only readings with one of zones count;
+// with nil all do.
+func (c Credential) OtherReadings(zones []ZoneName) []Reading {
+	username, err := c.Username()
+	if err != nil {
+		return nil
+	}
+	readings, err := ReadUsername(username, append(slices.Clone(zones), c.Zone))
+	if err != nil {
+		return nil
+	}
+	ruled := slices.Contains(zones, c.Zone)
+	return slices.DeleteFunc(readings, func(r Reading) bool {
+		return r.Credential.Equal(c) || ruled && !slices.Contains(zones, r.Credential.Zone)
+	})
+}
+
 // Notes says what an operator should know about the credential: other readings
-// of the same username, and values that a service of this kind is known to
-// refuse. It is empty when there is nothing to say.
-func (c Credential) Notes() []string {
+// of the same username (see OtherReadings for zones), and values that a service of
+// this kind is known to refuse. It is empty when there is nothing to say.
+func (c Credential) Notes(zones []ZoneName) []string {
 	username, err := c.Username()
 	if err != nil {
 		return nil
@@ -256,16 +274,11 @@ func (c Credential) Notes() []string {
 		return []string{fmt.Sprintf("the console could not read this username back: %v", err)}
 	}
 	var notes []string
-	found := false
-	for _, r := range readings {
-		if r.Credential.Equal(c) {
-			found = true
-			continue
-		}
-		notes = append(notes, fmt.Sprintf("ambiguous: \"-\" inside a name also allows the reading %s", r.Credential.describe()))
+	if !slices.ContainsFunc(readings, func(r Reading) bool { return r.Credential.Equal(c) }) {
+		notes = append(notes, "the parameters cannot be read back as they are meant: an unknown parameter joins the value before it")
 	}
-	if !found {
-		notes = append([]string{"the parameters cannot be read back as they are meant: an unknown parameter joins the value before it"}, notes...)
+	for _, r := range c.OtherReadings(zones) {
+		notes = append(notes, fmt.Sprintf("ambiguous: \"-\" inside a name also allows the reading %s", r.Credential.describe()))
 	}
 	return append(notes, c.valueNotes()...)
 }

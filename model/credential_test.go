@@ -148,23 +148,31 @@ func TestReadUsernameNamesTheWrongPart(t *testing.T) {
 
 func TestNotesReportTheAmbiguityOfTheSeparator(t *testing.T) {
 	c := Credential{Prefix: "abc", Account: "hl_1", Zone: "a-country-de"}
-	if notes := c.Notes(); len(notes) != 1 || !strings.Contains(notes[0], `zone "a", country "de"`) {
+	if notes := c.Notes(nil); len(notes) != 1 || !strings.Contains(notes[0], `zone "a", country "de"`) {
 		t.Errorf("notes %q do not show the other reading", notes)
 	}
+	if notes := c.Notes([]ZoneName{"shop", c.Zone}); len(notes) != 0 || len(c.OtherReadings(nil)) != 1 {
+		t.Errorf("notes %q although no other reading has a zone of the account", notes)
+	}
+	for _, zones := range [][]ZoneName{{"a", c.Zone}, {"shop"}} {
+		if notes := c.Notes(zones); len(notes) != 1 {
+			t.Errorf("zones %q: notes %q do not show the other reading", zones, notes)
+		}
+	}
 	c.Zone = "shop"
-	if notes := c.Notes(); len(notes) != 0 {
+	if notes := c.Notes(nil); len(notes) != 0 {
 		t.Errorf("notes %q where nothing is to be said", notes)
 	}
 	c.Params = []Param{{"country", "USA"}, {"session", "a_b"}, {"country", "de"}}
-	if notes := strings.Join(c.Notes(), "\n"); !strings.Contains(notes, "given twice") || !strings.Contains(notes, "letters and digits") {
+	if notes := strings.Join(c.Notes(nil), "\n"); !strings.Contains(notes, "given twice") || !strings.Contains(notes, "letters and digits") {
 		t.Errorf("notes %q", notes)
 	}
 	c.Params = []Param{{"country", "de"}, {"colour", "red"}}
-	if notes := strings.Join(c.Notes(), "\n"); !strings.Contains(notes, "cannot be read back") {
+	if notes := strings.Join(c.Notes(nil), "\n"); !strings.Contains(notes, "cannot be read back") {
 		t.Errorf("notes %q do not say that colour joins the country", notes)
 	}
 	c.Params = []Param{{"city", "berlin"}, {"const", ""}}
-	if notes := strings.Join(c.Notes(), "\n"); !strings.Contains(notes, "needs a country") || !strings.Contains(notes, "without a session") {
+	if notes := strings.Join(c.Notes(nil), "\n"); !strings.Contains(notes, "needs a country") || !strings.Contains(notes, "without a session") {
 		t.Errorf("notes %q", notes)
 	}
 }

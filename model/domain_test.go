@@ -158,13 +158,13 @@ func TestExpiryClock(t *testing.T) {
 	}{
 		{"nothing recorded is unknown, never fresh", Expiry{}, ExpiryStateUnknown, 0, false},
 		{"unlimited", Unlimited(), ExpiryStateUnlimited, 0, false},
-		{"a second past", ExpiresAt(now.Add(-time.Second)), ExpiryStateExpired, -1, true},
+		{"a second past", ExpiresAt(now.Add(-time.Second)), ExpiryStateExpired, 0, true},
 		{"this very moment", ExpiresAt(now), ExpiryStateExpired, 0, true},
 		{"in a second", ExpiresAt(now.Add(time.Second)), ExpiryStateSoon, 0, true},
 		{"at the end of the window", ExpiresAt(now.Add(soon)), ExpiryStateSoon, 14, true},
 		{"a second after the window", ExpiresAt(now.Add(soon + time.Second)), ExpiryStateValid, 14, true},
 		{"in a year", ExpiresAt(now.Add(365 * day)), ExpiryStateValid, 365, true},
-		{"a day and a second past", ExpiresAt(now.Add(-day - time.Second)), ExpiryStateExpired, -2, true},
+		{"a day and a second past", ExpiresAt(now.Add(-day - time.Second)), ExpiryStateExpired, -1, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

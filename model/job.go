@@ -28,8 +28,28 @@ func (s JobState) Label() string {
 		return "may have started"
 	case JobNotSent:
 		return "not sent"
+	case JobCanceled:
+		return "cancelled"
 	default:
 		return string(s)
+	}
+}
+
+// Predicate is the state as what a sentence says of the job: "the job has failed".
+func (s JobState) Predicate() string {
+	switch s {
+	case JobIntent:
+		return "is not sent yet"
+	case JobSending:
+		return "is being sent"
+	case JobMayHave:
+		return s.Label()
+	case JobRefused, JobNotSent, JobCanceled:
+		return "was " + s.Label()
+	case JobFailed:
+		return "has failed"
+	default:
+		return "is " + s.Label()
 	}
 }
 

@@ -1,7 +1,9 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -108,12 +110,13 @@ func (e Expiry) State(now time.Time, within time.Duration) ExpiryState {
 }
 
 // DaysLeft is the number of whole days until the expiry, negative when it has
-// passed; ok is false when there is no date.
+// passed; 0 is less than a day on either side of it. ok is false when there is no
+// date.
 func (e Expiry) DaysLeft(now time.Time) (days int, ok bool) {
 	if e.Kind != ExpiryDate {
 		return 0, false
 	}
-	return floorDays(e.At.Sub(now)), true
+	return int(e.At.Sub(now) / day), true
 }
 
 // RotationState is the state of the 90-day clock.
@@ -243,6 +246,29 @@ func (s KeyState) Usable() bool { return s != KeyExpired }
 // State is the worse of the key's two clocks at now.
 func (k Key) State(now time.Time, within time.Duration) KeyState {
 	return max(expiryKeyState(k.Expires.State(now, within)), rotationKeyState(k.Rotation.State(now, within)))
+}
+
+// StateWord is the state's word for a table: where the state is soon, it says which
+// of the two clocks runs out first.
+func (k Key) StateWord(now time.Time, within time.Duration) string {
+	s := k.State(now, within)
+	if s != KeySoon {
+		return s.String()
+	}
+	left, dated := k.Expires.DaysLeft(now)
+	rotate, aged := k.Rotation.DaysLeft(now)
+	if dated && k.Expires.State(now, within) == ExpiryStateSoon && (!aged || left <= rotate) {
+		return ExpiryStateSoon.String()
+	}
+	return "rotate soon"
+}
+
+// SortKeys sorts keys by their state, the worst first; keys of one state stay in
+// their order.
+func SortKeys(keys []Key, now time.Time, within time.Duration) {
+	slices.SortStableFunc(keys, func(a, b Key) int {
+		return cmp.Compare(b.State(now, within), a.State(now, within))
+	})
 }
 
 func expiryKeyState(s ExpiryState) KeyState {

@@ -332,10 +332,17 @@ var answerRules = []rule{
 		reason: "the page came and required fields are not in it (service.md 7: the target's structure changed and extraction silently breaks)",
 		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },
 		say: func(f *facts) string {
-			if total := len(f.RequiredFields); total >= len(f.MissingFields) {
-				return fmt.Sprintf("The page came, but %d of its %d required fields were not found.", len(f.MissingFields), total)
+			missing, total := len(f.MissingFields), len(f.RequiredFields)
+			switch {
+			case missing == 1 && total <= 1:
+				return "The page came, but a required field was not found."
+			case missing == 1:
+				return fmt.Sprintf("The page came, but 1 of the %d required fields was not found.", total)
+			case missing > total:
+				return fmt.Sprintf("The page came, but %d required fields were not found.", missing)
+			default:
+				return fmt.Sprintf("The page came, but %d of the %d required fields were not found.", missing, total)
 			}
-			return fmt.Sprintf("The page came, but %d required fields were not found.", len(f.MissingFields))
 		},
 	},
 	{

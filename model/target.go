@@ -29,7 +29,7 @@ func ParseTarget(s string) (*url.URL, error) {
 	case err != nil:
 		return nil, fmt.Errorf("not an address: %w", errors.Unwrap(err)) // without the address, which may hold a login
 	case u.Scheme == "" || u.Host == "" && u.Opaque != "":
-		return nil, fmt.Errorf("it must be absolute: http://%s ?", Cut(s, 60))
+		return nil, fmt.Errorf("write an absolute address: http://%s?", Cut(s, 60))
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, fmt.Errorf("%s is not fetched: use http or https", u.Scheme)
 	case u.Hostname() == "":

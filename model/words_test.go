@@ -30,7 +30,7 @@ func TestTheParametersGivenAwayAreACopy(t *testing.T) {
 }
 
 func TestALoginThatIsNotValidHasNoNotes(t *testing.T) {
-	if notes := (Credential{Prefix: "brd", Account: "hl_1", Zone: "a:b"}).Notes(); notes != nil {
+	if notes := (Credential{Prefix: "brd", Account: "hl_1", Zone: "a:b"}).Notes(nil); notes != nil {
 		t.Errorf("%q", notes)
 	}
 }
@@ -65,7 +65,7 @@ func TestALoginThatIsTooLongToBeReadBackSaysSo(t *testing.T) {
 	if _, err := c.Username(); err != nil {
 		t.Fatal(err)
 	}
-	if notes := c.Notes(); len(notes) != 1 || !strings.Contains(notes[0], "could not read this username back") {
+	if notes := c.Notes(nil); len(notes) != 1 || !strings.Contains(notes[0], "could not read this username back") {
 		t.Errorf("%q", notes)
 	}
 }

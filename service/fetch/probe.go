@@ -20,7 +20,7 @@ import (
 
 // The bounds of a test of a proxy login.
 const (
-	maxRounds    = 50
+	MaxRounds    = 50 // of one test
 	stickyRounds = 2
 	probeBody    = 64 << 10
 )
@@ -95,7 +95,7 @@ func (ft *Fetcher) prepareProbe(p profile.Profile, d dialect.Dialect, q ProbeReq
 	if q.Target == "" {
 		return nil, model.BadField("url", "name a page to fetch through the proxy; the contract shows no test page")
 	}
-	q.Rounds = min(max(q.Rounds, 1), maxRounds)
+	q.Rounds = min(max(q.Rounds, 1), MaxRounds)
 	isSession := func(m model.Param) bool { return m.Name == "session" }
 	if i := slices.IndexFunc(q.Params, isSession); i >= 0 && q.Session == "" {
 		q.Session = q.Params[i].Value

@@ -40,7 +40,7 @@ func Validate(path string) error {
 // jsonPath reports whether a text can be a path into JSON: gjson takes nearly
 // anything, so that only what cannot name a member is refused.
 func jsonPath(path string) bool {
-	return !strings.ContainsAny(path, " \t\n<>{}()[]\"'")
+	return !strings.ContainsAny(path, " \t\n<>{}()[]\"'") && !strings.Contains(path, "://")
 }
 
 // Find looks for each path in a body. JSON is told from HTML by the content

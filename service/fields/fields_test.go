@@ -41,12 +41,12 @@ func TestFieldsAreFoundInHTMLAndJSON(t *testing.T) {
 }
 
 func TestPathsAreChecked(t *testing.T) {
-	for _, good := range []string{".price", "#a > b", "items.0.price", "a:not(.b)"} {
+	for _, good := range []string{".price", "#a > b", "items.0.price", "a:not(.b)", `a[href^="http://lab.test"]`} {
 		if err := Validate(good); err != nil {
 			t.Errorf("Validate(%q) = %v", good, err)
 		}
 	}
-	for _, bad := range []string{"", "  ", "<b>", "a >> (", "{"} {
+	for _, bad := range []string{"", "  ", "<b>", "a >> (", "{", "http://lab.test/ok", "https://lab.test"} {
 		if err := Validate(bad); !errors.Is(err, ErrField) {
 			t.Errorf("Validate(%q) = %v, want ErrField", bad, err)
 		}

@@ -286,7 +286,7 @@ func (rn *Runner) callFor(ctx context.Context, id string) (jobCall, error) {
 func (rn *Runner) callAbout(ctx context.Context, job model.Job) (call jobCall, err error) {
 	call = jobCall{job: job}
 	if job.Snapshot == "" {
-		return call, fmt.Errorf("job %s is %s: %w", job.ID, job.State.Label(), ErrNoSnapshot)
+		return call, fmt.Errorf("job %s %s: %w", job.ID, job.State.Predicate(), ErrNoSnapshot)
 	}
 	if call.p, call.d, err = rn.cfg.Access.Current(ctx); err != nil {
 		return call, err
@@ -329,7 +329,7 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		return call.job, err
 	}
 	if call.job.State.Final() {
-		return call.job, fmt.Errorf("job %s is %s: %w", call.job.ID, call.job.State.Label(), ErrJobOver)
+		return call.job, fmt.Errorf("job %s %s: %w", call.job.ID, call.job.State.Predicate(), ErrJobOver)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
 	defer cancel()

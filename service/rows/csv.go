@@ -46,7 +46,7 @@ func (in *inputReader) csv(br *bufio.Reader) error {
 		if fault, err := rowFault(err); err != nil {
 			return err
 		} else if fault != nil {
-			in.problem(fault.StartLine, false, "%v; expected CSV", fault.Err)
+			in.refuse(fault.StartLine, "%v; expected CSV", fault.Err)
 			continue
 		}
 		row, _ := r.FieldPos(0)

@@ -25,6 +25,7 @@ const (
 	maxInputRow   = 64 << 10 // one row
 	maxExtras     = 64       // further fields of one row
 	maxProblems   = 200      // that are reported one by one
+	maxNotes      = 5        // the same for rows that are used all the same
 )
 
 // The kinds of source that ReadInputs knows.
@@ -38,14 +39,19 @@ const (
 // Problem is what is wrong with one row. Unless it is a warning, the row is not
 // among the inputs.
 type Problem struct {
-	// Row is the line or record number in the source, from 1; 0 when the problem
-	// is not about one row.
+	// Row is the line or record number in the source, from 1; 0 when More is set.
 	Row int
+	// More is how many further rows the last problems stand for, which are not
+	// reported one by one.
+	More int
 	// Text says what is wrong and what was expected. It may quote the source.
 	Text string
 	// Warning says that the row is used all the same.
 	Warning bool
 }
+
+// Rows is how many rows the problem is about, at least 1.
+func (p Problem) Rows() int { return max(p.More, 1) }
 
 // ReadInputs reads a job's inputs row by row. kind is one of the Input kinds or
 // a file name's extension (txt, csv, json, ndjson, jsonl); with anything else
@@ -76,9 +82,8 @@ func ReadInputs(r io.Reader, kind string) ([]model.JobInput, []Problem, error) {
 	default:
 		err = in.lines(br)
 	}
-	if in.unreported > 0 {
-		in.problems = append(in.problems, Problem{Text: fmt.Sprintf("%d more rows have problems", in.unreported), Warning: !in.unreportedBad})
-	}
+	in.more(in.bad-maxProblems, false, "more rows cannot be used", "1 more row cannot be used")
+	in.more(in.notes-maxNotes, true, "more rows repeat another one; they are sent, too", "1 more row repeats another one; it is sent, too")
 	return in.inputs, in.problems, err
 }
 
@@ -154,26 +159,43 @@ func wrapped(text string) bool {
 
 // inputReader gathers rows.
 type inputReader struct {
-	inputs        []model.JobInput
-	problems      []Problem
-	unreported    int
-	unreportedBad bool
-	seen          map[string]int // a row's content to its number
-}
-
-func (in *inputReader) problem(row int, warning bool, format string, args ...any) {
-	if len(in.problems) >= maxProblems {
-		in.unreported++
-		in.unreportedBad = in.unreportedBad || !warning
-		return
-	}
-	in.problems = append(in.problems, Problem{Row: row, Text: fmt.Sprintf(format, args...), Warning: warning})
+	inputs   []model.JobInput
+	problems []Problem
+	bad      int            // rows that are left out
+	notes    int            // rows that are used all the same, but worth a word
+	seen     map[string]int // a row's content to its number
 }
 
 // reject reports a row that is left out, and lets the reading go on.
 func (in *inputReader) reject(row int, format string, args ...any) error {
-	in.problem(row, false, format, args...)
+	in.refuse(row, format, args...)
 	return nil
+}
+
+// refuse reports a row that is left out.
+func (in *inputReader) refuse(row int, format string, args ...any) {
+	if in.bad++; in.bad <= maxProblems {
+		in.problems = append(in.problems, Problem{Row: row, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
+// repeated notes that a row is the same as an earlier one.
+func (in *inputReader) repeated(row, first int) {
+	if in.notes++; in.notes <= maxNotes {
+		in.problems = append(in.problems, Problem{Row: row, Text: fmt.Sprintf("the same as row %d; both are sent", first), Warning: true})
+	}
+}
+
+// more adds the problem that stands for n further rows; none if n is not positive.
+func (in *inputReader) more(n int, warning bool, many, one string) {
+	if n <= 0 {
+		return
+	}
+	text := fmt.Sprintf("%d %s", n, many)
+	if n == 1 {
+		text = one
+	}
+	in.problems = append(in.problems, Problem{More: n, Text: text, Warning: warning})
 }
 
 // errTooManyInputs ends the reading.
@@ -197,7 +219,7 @@ func (in *inputReader) add(row int, address string, extra map[string]string) err
 	input := model.JobInput{URL: address, Extra: extra, Row: row}
 	text := string(appendInput(nil, input))
 	if first, ok := in.seen[text]; ok {
-		in.problem(row, true, "the same as row %d; both are sent", first)
+		in.repeated(row, first)
 	} else {
 		in.seen[text] = row
 	}
@@ -228,9 +250,9 @@ func (in *inputReader) lines(br *bufio.Reader) error {
 		if text := strings.TrimSpace(string(line)); text != "" && !strings.HasPrefix(text, "#") {
 			switch {
 			case errors.Is(err, errLongRow):
-				in.problem(row, false, "%v", err)
+				in.refuse(row, "%v", err)
 			case len(strings.Fields(text)) > 1:
-				in.problem(row, false, "%s: expected one address on the line", Quote(text))
+				in.refuse(row, "%s: expected one address on the line", Quote(text))
 			default:
 				if err := in.add(row, text, nil); err != nil {
 					return err
@@ -282,7 +304,7 @@ func (in *inputReader) ndjson(br *bufio.Reader) error {
 		line, err := readLine(br)
 		if text := bytes.TrimSpace(line); len(text) > 0 {
 			if errors.Is(err, errLongRow) {
-				in.problem(row, false, "%v", err)
+				in.refuse(row, "%v", err)
 			} else if err := in.value(row, text); err != nil {
 				return err
 			}

@@ -29,7 +29,7 @@ func TestReadInputs(t *testing.T) {
 		{
 			name: "lines other than addresses", text: "lab.test/1\nftp://lab.test/\nhttp://\nhttp://a b\nhttp://u:p@lab.test/\nhttp://lab.test/1\n",
 			want:     []row{{URL: "http://lab.test/1", Row: 6}},
-			problems: []string{"1: must be absolute", "2: use http or https", "3: the host is missing", "4: one address", "5: login"},
+			problems: []string{"1: absolute address", "2: use http or https", "3: the host is missing", "4: one address", "5: login"},
 		},
 		{
 			name: "the same twice", text: "http://lab.test/1\nhttp://lab.test/1\n",
@@ -130,8 +130,22 @@ func TestInputsAreBounded(t *testing.T) {
 	})
 	t.Run("problems", func(t *testing.T) {
 		_, problems, err := ReadInputs(strings.NewReader(strings.Repeat("x\n", 1000)), InputLines)
-		if err != nil || len(problems) != maxProblems+1 || problems[maxProblems].Warning || !strings.Contains(problems[maxProblems].Text, "800 more") {
+		if err != nil || len(problems) != maxProblems+1 || problems[maxProblems].Warning || !strings.Contains(problems[maxProblems].Text, "800 more") || problems[maxProblems].Rows() != 800 {
 			t.Errorf("%d problems, %v", len(problems), err)
+		}
+	})
+	t.Run("notes", func(t *testing.T) {
+		source := strings.Repeat("http://lab.test/\n", 3000) + "x\n"
+		inputs, problems, err := ReadInputs(strings.NewReader(source), InputLines)
+		if err != nil || len(inputs) != 3000 || len(problems) != maxNotes+2 {
+			t.Fatalf("%d inputs, problems %+v, %v", len(inputs), problems, err)
+		}
+		bad, rest := problems[maxNotes], problems[maxNotes+1]
+		if bad.Warning || bad.Row != 3001 || bad.Rows() != 1 {
+			t.Errorf("the bad row: %+v", bad)
+		}
+		if !rest.Warning || rest.Row != 0 || rest.Rows() != 2999-maxNotes || !strings.Contains(rest.Text, "2994 more rows repeat another one; they are sent, too") {
+			t.Errorf("the rest: %+v", rest)
 		}
 	})
 	t.Run("a source that breaks", func(t *testing.T) {
@@ -160,7 +174,7 @@ func FuzzReadInputs(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, kind string, source []byte) {
 		inputs, problems, _ := ReadInputs(strings.NewReader(string(source)), kind)
-		if len(problems) > maxProblems+1 {
+		if len(problems) > maxProblems+maxNotes+2 {
 			t.Fatalf("%d problems", len(problems))
 		}
 		for _, in := range inputs {

@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
+	"zonedeck/ui/kit/text"
 )
 
 func (a *app) jobsCommand() *cobra.Command {
@@ -172,13 +173,19 @@ func (t *task) readInputs(name string) ([]model.JobInput, error) {
 	}
 	bad := 0
 	for _, p := range problems {
-		t.app.say("zonedeck: inputs %s, row %d: %s", name, p.Row, sanitizeLine(p.Text))
-		if !p.Warning {
-			bad++
+		where := name
+		if p.Row > 0 {
+			where = fmt.Sprintf("%s, row %d", name, p.Row)
 		}
+		if p.Warning {
+			t.app.say("zonedeck: note: inputs %s: %s", where, sanitizeLine(p.Text))
+			continue
+		}
+		t.app.warn("inputs %s: %s", where, sanitizeLine(p.Text))
+		bad += p.Rows()
 	}
 	if bad > 0 {
-		return nil, usage("%d rows of %s cannot be used; nothing was sent", bad, name)
+		return nil, usage("%s of %s cannot be used; nothing was sent", text.Counted(bad, "row"), name)
 	}
 	if len(inputs) == 0 {
 		return nil, usage("%s holds no inputs; nothing was sent", name)
@@ -237,11 +244,19 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		if job, err = t.Client.Job(ctx, id); err != nil {
 			return jobError(ctx, err)
 		}
-		t.app.say("zonedeck: job %s still runs; 'zonedeck jobs watch %s' goes on", id, id)
+		t.app.warn("job %s still runs; 'zonedeck jobs watch %s' follows it further", id, id)
 		if err := t.printJob(job, asJSON); err != nil {
 			return err
 		}
 		return exit(exitStillRunning)
+	case ctx.Err() != nil:
+		// The identifier is what a script needs to go on with the job.
+		if job, err := t.Client.Job(context.WithoutCancel(ctx), id); err == nil {
+			if err := t.printJob(job, asJSON); err != nil {
+				return err
+			}
+		}
+		return fail(exitInterrupted, "interrupted; job %s goes on at the service: 'zonedeck jobs watch %s' follows it", id, id)
 	default:
 		return jobError(ctx, err)
 	}
@@ -292,15 +307,15 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	if err := t.printJob(j, asJSON); err != nil {
 		return err
 	}
+	code, line := jobExit(j), j.State.Label()
 	if j.Detail != "" {
-		t.app.say("zonedeck: %s: %s", j.State.Label(), sanitizeLine(j.Detail))
-	} else {
-		t.app.say("zonedeck: %s", j.State.Label())
+		line += ": " + sanitizeLine(j.Detail)
 	}
+	t.app.verdict(code, line)
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)
 	}
-	return exit(jobExit(j))
+	return exit(code)
 }
 
 func (a *app) jobsListCommand() *cobra.Command {
@@ -406,7 +421,7 @@ func (t *task) download(ctx context.Context, id, format string, dest destination
 	job, err := t.Client.Download(ctx, id, format, dest.name, nil)
 	if errors.Is(err, jobs.ErrNoSnapshot) {
 		if job, jerr := t.Client.Job(ctx, id); jerr == nil {
-			return fail(jobExit(job), "%w; the job is %s", err, job.State.Label())
+			return fail(jobExit(job), "%w", err)
 		}
 	}
 	if err != nil {

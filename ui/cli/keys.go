@@ -88,7 +88,7 @@ func (a *app) keysListCommand() *cobra.Command {
 }
 
 func (t *task) listKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := t.allKeys(ctx)
+	keys, now, err := t.allKeys(ctx, f.within.d)
 	if err != nil {
 		return err
 	}
@@ -115,20 +115,23 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 		expires, rotated, left := k.Expires.String(), "unknown", "unknown"
 		if n, ok := k.Expires.DaysLeft(now); ok {
 			expires = fmt.Sprintf("%s %dd", k.Expires.At.Format(time.DateOnly), n)
-			if n < 0 {
+			if !k.Expires.At.After(now) {
 				expires = fmt.Sprintf("%s %s ago", k.Expires.At.Format(time.DateOnly), text.Ago(k.Expires.At, now))
 			}
 		}
 		if age, ok := k.Rotation.AgeDays(now); ok {
 			rotated = fmt.Sprintf("%s %dd", k.Rotation.Last.UTC().Format(time.DateOnly), age)
-			if n, _ := k.Rotation.DaysLeft(now); n < 0 {
+			switch n, _ := k.Rotation.DaysLeft(now); {
+			case n < 0:
 				left = fmt.Sprintf("%d d over", -n)
-			} else {
+			case n == 0:
+				left = "due today"
+			default:
 				left = fmt.Sprintf("%d d left", n)
 			}
 		}
 		rows = append(rows, []string{
-			k.State(now, within).String(), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
+			k.StateWord(now, within), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
 			expires, rotated, left, cmp.Or(k.Last4, "-"),
 		})
 	}
@@ -136,12 +139,15 @@ func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 }
 
 // allKeys returns the keys in use. The emulator is started first if it is needed:
-// it knows the demo keys.
-func (t *task) allKeys(ctx context.Context) ([]model.Key, time.Time, error) {
+// it knows the demo keys. The worst state comes first.
+func (t *task) allKeys(ctx context.Context, within time.Duration) ([]model.Key, time.Time, error) {
 	if _, err := t.Profile(ctx); err != nil {
 		return nil, time.Time{}, fail(exitState, "%w", err)
 	}
-	return t.Keys(), t.Now(), nil
+	now := t.Now()
+	keys := t.Keys()
+	model.SortKeys(keys, now, within)
+	return keys, now, nil
 }
 
 func (a *app) keysCheckCommand() *cobra.Command {
@@ -165,7 +171,7 @@ unknown; it does not change the exit code.`,
 }
 
 func (t *task) checkKeys(ctx context.Context, f keysFlags) error {
-	keys, now, err := t.allKeys(ctx)
+	keys, now, err := t.allKeys(ctx, f.within.d)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -40,6 +41,9 @@ func (t *task) credential(ctx context.Context, f proxyFlags) (profile.Profile, m
 	}
 	if f.zone == "" {
 		return fail3(usage("--zone is missing: name the zone to use"))
+	}
+	if f.country != "" && !model.ValidCountry(f.country) {
+		return fail3(usage("%w", wrongCountry(f.country)))
 	}
 	p, err := t.Profile(ctx)
 	if err != nil {
@@ -117,11 +121,14 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 		l.Password = password
 		text = l.URL()
 	}
-	for _, n := range c.Notes() {
+	for _, n := range c.Notes(p.ZoneNames()) {
 		t.app.say("zonedeck: %s", sanitizeLine(n))
 	}
 	if !zone.Product.NativeAccess() {
 		t.app.say("zonedeck: %s has no native access (service.md 5.2): the proxy refuses this login", zone.Product.Label())
+	}
+	if t.EmulatorEnds() {
+		t.app.say("zonedeck: nothing listens at %s once this command has ended: keep the emulator running with an open console ('zonedeck') and ask again, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())
 	}
 	if f.json {
 		return t.app.printJSON(struct {
@@ -188,6 +195,9 @@ func (t *task) proxyTest(ctx context.Context, f proxyFlags) error {
 	if zone.Password == "" {
 		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
 	}
+	if f.rounds < 1 || f.rounds > fetch.MaxRounds {
+		return usage("--rounds %d: write a number from 1 to %d", f.rounds, fetch.MaxRounds)
+	}
 	target := f.target
 	if target == "" {
 		if !p.Local {
@@ -227,7 +237,7 @@ func newProbeJSON(r model.ProbeResult) probeJSON {
 }
 
 func (t *task) printProbe(r model.ProbeResult) error {
-	line := r.Diagnosis.Class.Label()
+	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
 	}

@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
 	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit"
 )
 
 type requestFlags struct {
@@ -54,7 +55,7 @@ class; with --json one object on stdout holds both.`,
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
-	fl.IntVar(&f.retries, "retries", -1, "how many retries to make if the failure class allows it (default 3)")
+	fl.IntVar(&f.retries, "retries", -1, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
@@ -81,7 +82,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
-				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, e.Attempt.Class.Label(), e.Waiting.Round(time.Millisecond))
+				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, kit.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
 			})
 		}
 	})
@@ -152,7 +153,7 @@ func (f requestFlags) check(target string) (http.Header, error) {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if _, err := model.ParseTarget(target); err != nil {
-		bad("URL %q: %w; write an absolute address, like https://example.com/page", target, err)
+		bad("URL %q: %w", target, err)
 	}
 	if f.zone == "" {
 		bad("--zone is missing: name the zone to fetch through")
@@ -164,7 +165,7 @@ func (f requestFlags) check(target string) (http.Header, error) {
 		bad("--format %q: write raw or json", f.format)
 	}
 	if f.country != "" && !model.ValidCountry(f.country) {
-		bad("--country %q: write a two-letter code in lower case, like de", f.country)
+		bad("%w", wrongCountry(f.country))
 	}
 	header := http.Header{}
 	for _, h := range f.headers {
@@ -184,6 +185,11 @@ func (f requestFlags) check(target string) (http.Header, error) {
 		}
 	}
 	return header, errors.Join(wrong...)
+}
+
+// wrongCountry is the error for a country that is not a code.
+func wrongCountry(country string) error {
+	return fmt.Errorf("--country %q: write a two-letter code in lower case, like de", country)
 }
 
 // reportFetch writes the body and the verdict.
@@ -206,7 +212,7 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 		}
 		return a.printJSON(out)
 	}
-	a.say("zonedeck: %s", sanitizeLine(verdict(r)))
+	a.verdict(fetchExit(r), sanitizeLine(verdict(r)))
 	if r.Diagnosis.OK() {
 		for _, e := range r.Diagnosis.Evidence {
 			if note := e.Note(); note != "" {
@@ -236,7 +242,7 @@ func cutReason(r model.FetchResult) string {
 
 // verdict is one line: class, status, access method, time and size.
 func verdict(r model.FetchResult) string {
-	line := r.Diagnosis.Class.Label()
+	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
 		line += ": " + r.Diagnosis.Summary
 	}

@@ -140,6 +140,15 @@ func (a *app) warn(format string, args ...any) {
 	fmt.Fprintf(a.Stderr, "zonedeck: "+format+"\n", args...)
 }
 
+// verdict prints how the command went on stderr: with --quiet only a failure.
+func (a *app) verdict(code int, line string) {
+	if code == exitOK {
+		a.say("zonedeck: %s", line)
+	} else {
+		a.warn("%s", line)
+	}
+}
+
 // say prints a message on stderr, unless --quiet is given.
 func (a *app) say(format string, args ...any) {
 	if !a.flags.quiet {

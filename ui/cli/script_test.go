@@ -50,8 +50,8 @@ func TestScripts(t *testing.T) {
 		}
 	})
 	ready := server.Ready()
-	hanging := make(chan struct{}, 1)
-	broken := brokenService(t, hanging)
+	hanging, polled := make(chan struct{}, 1), make(chan struct{}, 1)
+	broken := brokenService(t, hanging, polled)
 	if schemas, err = filepath.Abs(filepath.Join("..", "..", "docs", "schema")); err != nil {
 		t.Fatal(err)
 	}
@@ -83,6 +83,13 @@ func TestScripts(t *testing.T) {
 				case <-hanging:
 				case <-time.After(20 * time.Second):
 					ts.Fatalf("nothing was sent to $BROKEN/hangs")
+				}
+			},
+			"awaitpoll": func(ts *testscript.TestScript, _ bool, _ []string) {
+				select {
+				case <-polled:
+				case <-time.After(20 * time.Second):
+					ts.Fatalf("$BROKEN/polled was not asked for a job's state")
 				}
 			},
 			"exits":        exits,
@@ -176,8 +183,9 @@ func matches(ts *testscript.TestScript, neg bool, args []string) {
 
 // brokenService answers as no healthy service does; the first path segment of
 // the base address says how.
-// hanging hears of a call to the service that never answers.
-func brokenService(t *testing.T, hanging chan<- struct{}) string {
+// hanging hears of a call to the service that never answers, polled of the first
+// question for a job's state under /polled.
+func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /hangs/", func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -202,6 +210,16 @@ func brokenService(t *testing.T, hanging chan<- struct{}) string {
 	})
 	mux.HandleFunc("GET /forever/datasets/v3/progress/sd_forever", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_forever","dataset_id":"gd_products","status":"running"}`)
+	})
+	mux.HandleFunc("POST /polled/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, `{"snapshot_id":"sd_polled"}`)
+	})
+	mux.HandleFunc("GET /polled/datasets/v3/progress/sd_polled", func(w http.ResponseWriter, _ *http.Request) {
+		select {
+		case polled <- struct{}{}:
+		default:
+		}
+		fmt.Fprintln(w, `{"snapshot_id":"sd_polled","dataset_id":"gd_products","status":"running"}`)
 	})
 	s := httptest.NewServer(mux)
 	t.Cleanup(s.Close)

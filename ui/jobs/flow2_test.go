@@ -192,9 +192,9 @@ func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
 		if len(f.canceled) != 1 {
 			t.Fatal("not cancelled after yes")
 		}
-		s.Expect("- canceled")
+		s.Expect("- cancelled")
 		s.Press("c")
-		s.Expect("the job is canceled")
+		s.Expect("the job was cancelled")
 	})
 }
 

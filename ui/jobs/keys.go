@@ -81,7 +81,7 @@ func (m *Model) whyNot(i intent) string {
 	}
 	switch { // cancel and follow
 	case j.State.Final():
-		return "the job is " + j.State.Label()
+		return "the job " + j.State.Predicate()
 	case i == intentCancel && m.work.cancel.Running():
 		return "it is already being cancelled"
 	case i == intentFollow && m.work.watches[j.ID].on:
@@ -117,7 +117,7 @@ func (m *Model) whyNotFetch(j model.Job, i intent) string {
 	case j.File != "" && i == intentPreview:
 		return "" // it is on this disk
 	case j.State != model.JobReady:
-		return "the job is " + j.State.Label() + ", not ready"
+		return "the job " + j.State.Predicate() + ": there is no result to fetch"
 	case i == intentDownload && m.work.download.Running():
 		return "a download is running"
 	}

@@ -278,9 +278,9 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 	bad, warned := 0, 0
 	for _, p := range c.problems {
 		if p.Warning {
-			warned++
+			warned += p.Rows()
 		} else {
-			bad++
+			bad += p.Rows()
 		}
 	}
 	switch {
@@ -324,7 +324,11 @@ func problemLines(problems []rows.Problem) string {
 	var out []string
 	for i, p := range problems {
 		if i == maxProblems {
-			out = append(out, fmt.Sprintf("… and %d more", len(problems)-i))
+			rest := 0
+			for _, p := range problems[i:] {
+				rest += p.Rows()
+			}
+			out = append(out, fmt.Sprintf("… and %d more", rest))
 			break
 		}
 		mark := "✗"

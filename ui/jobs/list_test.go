@@ -60,7 +60,7 @@ func TestACancelledJobIsNotShownAsRunning(t *testing.T) {
 	j := readyJob()
 	j.State, j.Wire = model.JobCanceled, "running"
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("- canceled (the service last said running)")
+		s.Expect("- cancelled (the service last said running)")
 	})
 }
 

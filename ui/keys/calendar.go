@@ -59,7 +59,7 @@ func calendar(keys []model.Key, now time.Time, width int) strip {
 		}
 	}
 	for _, k := range keys {
-		if left, ok := k.Expires.DaysLeft(now); ok {
+		if left, ok := k.Expires.DaysLeft(now); ok && k.Expires.At.After(now) {
 			put(left, markExpiry, k.Name+" expires")
 		}
 		if left, ok := k.Rotation.DaysLeft(now); ok {

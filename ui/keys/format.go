@@ -12,20 +12,6 @@ import (
 // soon is how long before a clock runs out its state turns to "soon".
 const soon = model.SoonDays * 24 * time.Hour
 
-// stateWord names the state and, for "soon", which of the two clocks it refers to.
-func stateWord(k model.Key, now time.Time) string {
-	s := k.State(now, soon)
-	if s != model.KeySoon {
-		return s.String()
-	}
-	left, dated := k.Expires.DaysLeft(now)
-	rotate, aged := k.Rotation.DaysLeft(now)
-	if dated && k.Expires.State(now, soon) == model.ExpiryStateSoon && (!aged || left <= rotate) {
-		return "expires"
-	}
-	return "rotate soon"
-}
-
 // expiresCell is the expiry clock: the date and the days left.
 func expiresCell(k model.Key, now time.Time) string {
 	switch k.Expires.Kind {

@@ -50,7 +50,7 @@ func TestRowsSayBothClocksAndWhichOneGoverns(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			for _, c := range []struct{ what, got, want string }{
-				{"word", stateWord(tt.key, testNow), tt.word},
+				{"word", tt.key.StateWord(testNow, soon), tt.word},
 				{"expires", expiresCell(tt.key, testNow), tt.expires},
 				{"rotated", rotatedCell(tt.key, testNow), tt.rotated},
 				{"90-day", ninetyCell(tt.key, testNow), tt.ninety},

@@ -180,9 +180,7 @@ func (m *Model) fill() {
 			keys = append(keys, k)
 		}
 	}
-	slices.SortStableFunc(keys, func(a, b model.Key) int {
-		return int(b.State(now, soon)) - int(a.State(now, soon))
-	})
+	model.SortKeys(keys, now, soon)
 	m.list.findings = keystore.Lint(keys, now)
 	for i := range keys {
 		keys[i].UsedBy = users(keys[i], m.records.uses)

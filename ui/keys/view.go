@@ -56,7 +56,7 @@ func (m *Model) row(i int) []widget.Cell {
 	k, now, t := m.list.keys[i], m.deps.Now(), m.deps.Theme
 	glyph, ink := t.KeyMark(k.State(now, soon))
 	return []widget.Cell{
-		{Text: glyph + " " + stateWord(k, now), Ink: ink},
+		{Text: glyph + " " + k.StateWord(now, soon), Ink: ink},
 		widget.C(k.Name), widget.C(k.Level.String()), widget.C(dutyCell(k.Duty)),
 		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
 		widget.C(rotatedCell(k, now)),
@@ -157,7 +157,7 @@ func (m *Model) detailLines(w int) []string {
 		return []string{t.Muted.Render("a records a key: its dates and where its value is, never the value")}
 	}
 	glyph, ink := t.KeyMark(k.State(now, soon))
-	out := []string{ink.Render(glyph+" "+stateWord(k, now)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
+	out := []string{ink.Render(glyph+" "+k.StateWord(now, soon)) + "  " + t.Strong.Render(text.Clean(k.Name)) + t.Muted.Render("  "+k.Level.String()+" · "+text.Clean(dutyCell(k.Duty)))}
 	for _, c := range clocks(k, now) {
 		out = append(out, text.Wrap(c, w)...)
 	}

@@ -87,50 +87,22 @@ func (m *Model) usernameLines(w int) []string {
 	return out
 }
 
-// ambiguous is the prefix of the model's notes about other readings.
-const ambiguous = "ambiguous:"
-
 // noteLines are the notes on the credential. Other readings are a warning only if the
 // profile's zones do not rule them out.
 func (m *Model) noteLines(w int) []string {
 	t := m.deps.Theme
 	var out []string
-	others := 0
-	for _, n := range m.cred.Notes() {
-		if strings.HasPrefix(n, ambiguous) {
-			if others++; m.decided() {
-				continue
-			}
-		}
+	zones := m.profile.ZoneNames()
+	for _, n := range m.cred.Notes(zones) {
 		out = append(out, widget.Wrapped(t.Warn, "! "+n, w)...)
 	}
-	switch {
-	case others > 0 && m.decided():
+	switch others := len(m.cred.OtherReadings(nil)); {
+	case others > 0 && len(m.cred.OtherReadings(zones)) == 0:
 		out = append(out, widget.Wrapped(t.Muted, "other readings: "+text.Count(others)+", none with a zone of this profile", w)...)
 	case others == 0 && !m.zone().Ambiguous() && m.cred.Zone != "":
 		out = append(out, widget.Wrapped(t.Muted, "zone name contains no \"-\": one reading", w)...)
 	}
 	return out
-}
-
-// decided reports whether no other reading of the username names one of the profile's
-// zones.
-func (m *Model) decided() bool {
-	username, err := m.cred.Username()
-	if err != nil {
-		return false
-	}
-	readings, err := model.ReadUsername(username, m.profile.ZoneNames())
-	if err != nil {
-		return false
-	}
-	known := 0
-	for _, r := range readings {
-		if _, ok := m.profile.Zone(string(r.Credential.Zone)); ok {
-			known++
-		}
-	}
-	return known == 1 && readings[0].Credential.Equal(m.cred)
 }
 
 // refusedParams reports whether the profile's dialect does not send the login's

@@ -59,8 +59,8 @@ func TestProblemsAreShownAtTheirField(t *testing.T) {
 		want   string
 	}{
 		"no address":                   {func(d *draft) { d.URL = "" }, fieldURL, stop, "type the target's address"},
-		"relative address":             {func(d *draft) { d.URL = "lab.test/ok" }, fieldURL, stop, "must be absolute"},
-		"host and port":                {func(d *draft) { d.URL = "lab.test:80/ok" }, fieldURL, stop, "must be absolute"},
+		"relative address":             {func(d *draft) { d.URL = "lab.test/ok" }, fieldURL, stop, "absolute address"},
+		"host and port":                {func(d *draft) { d.URL = "lab.test:80/ok" }, fieldURL, stop, "absolute address"},
 		"other scheme":                 {func(d *draft) { d.URL = "ftp://lab.test/" }, fieldURL, stop, "use http or https"},
 		"a port that is none":          {func(d *draft) { d.URL = "http://lab.test:99999/" }, fieldURL, stop, "from 1 to 65535"},
 		"no host":                      {func(d *draft) { d.URL = "http:///ok" }, fieldURL, stop, "host is missing"},

@@ -104,7 +104,7 @@ func TestARequestThatCannotBeSentSaysWhyAtTheField(t *testing.T) {
 		}
 		b.Type("lab.test/ok")
 		b.Press("ctrl+j")
-		b.Expect("it must be absolute")
+		b.Expect("write an absolute address")
 		if n := len(b.svc.requests()); n != 0 {
 			t.Errorf("%d requests were sent", n)
 		}

@@ -223,6 +223,16 @@ func (e *embedded) where() (ready emulator.Ready, runsHere bool) {
 	return e.ready, e.server != nil
 }
 
+// EmulatorEnds reports whether this process runs the embedded emulator in use, so that
+// its addresses are dead once the session is closed.
+func (s *Session) EmulatorEnds() bool {
+	if s.embedded == nil {
+		return false
+	}
+	_, runsHere := s.embedded.where()
+	return runsHere
+}
+
 // close stops the search for an emulator, and the emulator if this process runs it.
 func (e *embedded) close(ctx context.Context) error {
 	e.mu.Lock()
