@@ -97,7 +97,7 @@ func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
 	}
 	level, err := model.ParseLevel(e.Level)
 	if err != nil {
-		return model.Key{}, fault("level", err.Error(), "a level of service.md 5.3, or no line when it is not known")
+		return model.Key{}, fault("level", err.Error(), "a level of contract 5.3, or no line when it is not known")
 	}
 	expires, err := model.ParseExpiry(momentText(e.Expires))
 	if err != nil {

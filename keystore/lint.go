@@ -120,7 +120,7 @@ func permissionRules() []LintRule {
 	return []LintRule{
 		{
 			RuleAdminAutomated, SeverityError, AreaPermission,
-			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "service.md 5.4",
+			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("ADMIN is used for %s", c.key.Duty),
 					"issue a USER key for it (OPS where it changes settings), switch, then delete this use", c.key.Level == model.LevelAdmin && c.key.Duty.Automated()
@@ -128,7 +128,7 @@ func permissionRules() []LintRule {
 		},
 		{
 			RuleLevelCannotUse, SeverityError, AreaPermission,
-			"a level without proxy and API use is refused on every request", "service.md 5.3",
+			"a level without proxy and API use is refused on every request", "contract 5.3",
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("%s may not use proxies or the API, and the duty is %s", c.key.Level, c.key.Duty),
 					"issue a USER key for it", c.key.Duty.Automated() && c.key.Level.Permission(model.CapUse) == model.PermNo
@@ -136,7 +136,7 @@ func permissionRules() []LintRule {
 		},
 		{
 			RuleLevelNotForJobs, SeverityWarn, AreaPermission,
-			"automated jobs use USER or OPS", "service.md 5.4",
+			"automated jobs use USER or OPS", "contract 5.4",
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("%s is used for %s", c.key.Level, c.key.Duty),
 					"issue a USER key for it; LIMIT is for proxy passwords and IP lists", c.key.Level == model.LevelLimit && c.key.Duty.Automated()
@@ -144,14 +144,14 @@ func permissionRules() []LintRule {
 		},
 		{
 			RuleLevelUnknown, SeverityWarn, AreaPermission,
-			"what is not known cannot be checked against the matrix", "service.md 5.3",
+			"what is not known cannot be checked against the matrix", "contract 5.3",
 			func(c lintCase) (string, string, bool) {
 				return "the permission level is not recorded", "look it up in the account settings and record it", c.key.Level == model.LevelUnknown
 			},
 		},
 		{
 			RuleDutyUnknown, SeverityNote, AreaPermission,
-			"every duty has a key of its own", "service.md 5.4",
+			"every duty has a key of its own", "contract 5.4",
 			func(c lintCase) (string, string, bool) {
 				return "the duty is not recorded", "record what the key is for", c.key.Duty == model.DutyUnknown
 			},
@@ -164,7 +164,7 @@ func expiryRules() []LintRule {
 	return []LintRule{
 		{
 			RuleExpired, SeverityError, AreaExpiry,
-			"requests with an expired key are rejected", "service.md 2.1",
+			"requests with an expired key are rejected", "contract 2.1",
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("expired on %s: requests are rejected", c.key.Expires),
 					"refresh it, or issue a new key and delete this one", state(c, model.ExpiryStateExpired)
@@ -172,7 +172,7 @@ func expiryRules() []LintRule {
 		},
 		{
 			RuleExpiresSoon, SeverityWarn, AreaExpiry,
-			"requests are rejected from the expiry on", "service.md 2.1",
+			"requests are rejected from the expiry on", "contract 2.1",
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("expires on %s%s", c.key.Expires, inDays(c.key.Expires.DaysLeft(c.now))),
 					"rotate it before that day", state(c, model.ExpiryStateSoon)
@@ -180,14 +180,14 @@ func expiryRules() []LintRule {
 		},
 		{
 			RuleExpiryUnlimited, SeverityWarn, AreaExpiry,
-			"an explicit expiry is recommended", "service.md 2.1",
+			"an explicit expiry is recommended", "contract 2.1",
 			func(c lintCase) (string, string, bool) {
 				return "the expiry is Unlimited", "give it an expiry with its next rotation", state(c, model.ExpiryStateUnlimited)
 			},
 		},
 		{
 			RuleExpiryUnknown, SeverityWarn, AreaExpiry,
-			"an expiry that nobody recorded comes as a surprise", "service.md 2.1",
+			"an expiry that nobody recorded comes as a surprise", "contract 2.1",
 			func(c lintCase) (string, string, bool) {
 				return "the expiry is not recorded", "look it up in the account settings and record it", state(c, model.ExpiryStateUnknown)
 			},
@@ -198,7 +198,7 @@ func expiryRules() []LintRule {
 func rotationRules() []LintRule {
 	state := func(c lintCase, s model.RotationState) bool { return c.key.Rotation.State(c.now, c.within) == s }
 	age := func(c lintCase) int { days, _ := c.key.Rotation.AgeDays(c.now); return days }
-	const source = "service.md 5.4, 8"
+	const source = "contract 5.4, 8"
 	return []LintRule{
 		{
 			RuleRotationOverdue, SeverityWarn, AreaRotation,
@@ -237,7 +237,7 @@ func rotationRules() []LintRule {
 }
 
 func sharingRules() []LintRule {
-	const reason, source = "separate keys per duty; never share one key", "service.md 5.4"
+	const reason, source = "separate keys per duty; never share one key", "contract 5.4"
 	return []LintRule{
 		{
 			RuleSharedValue, SeverityError, AreaSharing, reason, source,

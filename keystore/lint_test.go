@@ -76,7 +76,7 @@ func TestLintFindsExactlyWhatTheRulesSay(t *testing.T) {
 				t.Errorf("got %q, want %q", found(got), c.want)
 			}
 			for _, f := range got {
-				if f.Key != k.Name || f.Text == "" || f.Fix == "" || !strings.HasPrefix(f.Source, "service.md ") || f.Area == "" {
+				if f.Key != k.Name || f.Text == "" || f.Fix == "" || !strings.HasPrefix(f.Source, "contract ") || f.Area == "" {
 					t.Errorf("a finding is not complete: %+v", f)
 				}
 			}
@@ -210,9 +210,9 @@ func ExampleLint() {
 		fmt.Printf("%s %s: %s (%s)\n", f.Severity, f.Key, f.Text, f.Source)
 	}
 	// Output:
-	// error etl-main: ADMIN is used for batch job (service.md 5.4)
-	// warn etl-main: the expiry is Unlimited (service.md 2.1)
-	// warn etl-main: the value is 112 days old, 22 past the recommended rotation (service.md 5.4, 8)
+	// error etl-main: ADMIN is used for batch job (contract 5.4)
+	// warn etl-main: the expiry is Unlimited (contract 2.1)
+	// warn etl-main: the value is 112 days old, 22 past the recommended rotation (contract 5.4, 8)
 }
 
 func TestAFutureRotationDateIsReported(t *testing.T) {

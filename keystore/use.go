@@ -36,7 +36,7 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
 		out = append(out, Finding{
 			Rule: RuleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: AreaPermission,
-			Text: "ADMIN may do more than this needs", Fix: "a USER key is enough for proxies and the API", Source: "service.md 5.4",
+			Text: "ADMIN may do more than this needs", Fix: "a USER key is enough for proxies and the API", Source: "contract 5.4",
 		})
 	}
 	return out
@@ -58,7 +58,7 @@ func HoldsValue(text string, value Secret) bool { return holdsValue(text, value.
 
 // permissionFinding reads the matrix for a capability.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
-	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Source: "service.md 5.3"}
+	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Source: "contract 5.3"}
 	switch k.Level.Permission(c) {
 	case model.PermNo:
 		f.Text = fmt.Sprintf("%s has no %s", k.Level, capability(c))

@@ -96,7 +96,7 @@ func ParseLogin(s string) (Login, error) {
 		return Login{}, err
 	}
 	if l.Username != "" && strings.ContainsFunc(l.Username, unicode.IsSpace) {
-		return Login{}, fmt.Errorf("%w: the username has a space in it (service.md 5.2 rule 1)", ErrLogin)
+		return Login{}, fmt.Errorf("%w: the username has a space in it (contract 5.2 rule 1)", ErrLogin)
 	}
 	if l.Username == "" && l.Host == "" {
 		return Login{}, fmt.Errorf("%w: it names neither a user nor a host", ErrLogin)

@@ -180,7 +180,7 @@ func TestTheEdgesOfALogin(t *testing.T) {
 	for in, want := range map[string]string{
 		"":              "proxy login: there is nothing to read",
 		"a\x00b":        "proxy login: it has more than one line, or control characters",
-		"a b:p":         "proxy login: the username has a space in it (service.md 5.2 rule 1)",
+		"a b:p":         "proxy login: the username has a space in it (contract 5.2 rule 1)",
 		":p":            "proxy login: it names neither a user nor a host",
 		":p@h.test:1":   "proxy login: a password without a username",
 		"http://h:0":    "proxy login: the URL's port is not between 1 and 65535",

@@ -63,7 +63,7 @@ func (r FetchRequest) Problems(c Sends) []FieldProblem {
 	case "", ViaAPI:
 	case ViaNative:
 		if !c.AnyNative && !r.Zone.Product.NativeAccess() {
-			ps.add("via", fmt.Errorf("%s has no native access (service.md 5.2): use API", r.Zone.Product.Label()))
+			ps.add("via", fmt.Errorf("%s has no native access (contract 5.2): use API", r.Zone.Product.Label()))
 		}
 		if r.Zone.Password == "" {
 			ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))

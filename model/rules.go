@@ -35,13 +35,13 @@ func always(text string) func(*facts) string { return func(*facts) string { retu
 var refusalRules = []rule{
 	{
 		name: "target_403", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason: "403 is the signal for access restriction (service.md 7); this one is the target's own",
+		reason: "403 is the signal for access restriction (contract 7); this one is the target's own",
 		when:   func(f *facts) bool { return f.target == http.StatusForbidden },
 		say:    always("The site itself refuses this request (403)."),
 	},
 	{
 		name: "permission_403", class: ClassAccessRestricted, cause: CauseMissingPermission,
-		reason: "403 from the service that speaks of a permission: the key's level does not allow this call (service.md 5.3, 7)",
+		reason: "403 from the service that speaks of a permission: the key's level does not allow this call (contract 5.3, 7)",
 		when:   func(f *facts) bool { return f.refused == http.StatusForbidden && f.aboutPermission() },
 		say:    always("The service says that the key lacks the permission for this call (403)."),
 	},
@@ -64,19 +64,19 @@ var refusalRules = []rule{
 	},
 	{
 		name: "service_403", class: ClassAccessRestricted,
-		reason: "403 from the API that does not say whose it is: the key's permission, the zone or the site (service.md 7 names all three)",
+		reason: "403 from the API that does not say whose it is: the key's permission, the zone or the site (contract 7 names all three)",
 		when:   func(f *facts) bool { return f.refused == http.StatusForbidden },
 		say:    always("Access is restricted (403); the answer does not say whether by the key's permission, the zone or the site."),
 	},
 	{
 		name: "told_403", class: ClassAccessRestricted,
-		reason: "403 in a header that the contract does not show and the profile's dialect does not read: the signal of service.md 7, and it is not known whose",
+		reason: "403 in a header that the contract does not show and the profile's dialect does not read: the signal of contract 7, and it is not known whose",
 		when:   func(f *facts) bool { return f.told == http.StatusForbidden },
 		say:    always("A header of the answer that the contract does not show reports 403: access is restricted, and it is not known by whom."),
 	},
 	{
 		name: "too_fast_429", class: ClassTooFast,
-		reason: "429 is the signal for sending too fast (service.md 7), from the service or from the target",
+		reason: "429 is the signal for sending too fast (contract 7), from the service or from the target",
 		when:   func(f *facts) bool { return f.either(http.StatusTooManyRequests) },
 		say: func(f *facts) string {
 			sender := "The site"
@@ -94,7 +94,7 @@ var refusalRules = []rule{
 	},
 	{
 		name: "login_407", class: ClassOutside, cause: CauseLoginRejected,
-		reason: "407 means that the proxy did not accept the login (username or password of service.md 5.2)",
+		reason: "407 means that the proxy did not accept the login (username or password of contract 5.2)",
 		when: func(f *facts) bool {
 			return f.refused == http.StatusProxyAuthRequired || f.Via == ViaNative && f.refused == http.StatusUnauthorized
 		},
@@ -102,7 +102,7 @@ var refusalRules = []rule{
 	},
 	{
 		name: "key_401", class: ClassOutside, cause: CauseKeyRejected,
-		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by service.md 7; 401 is what HTTP says)",
+		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by contract 7; 401 is what HTTP says)",
 		when: func(f *facts) bool {
 			return f.Via != ViaNative && f.refused == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
 		},
@@ -165,7 +165,7 @@ var knowledgeRules = []rule{
 var breakageRules = []rule{
 	{
 		name: "client_timeout", class: ClassTimeout, cause: CauseClientTimeout,
-		reason: "the client's own deadline passed (service.md 7: slow target, heavy browser run, or short client timeout)",
+		reason: "the client's own deadline passed (contract 7: slow target, heavy browser run, or short client timeout)",
 		when:   func(f *facts) bool { return f.Broke == BreakTimeout },
 		say: func(f *facts) string {
 			switch {
@@ -180,7 +180,7 @@ var breakageRules = []rule{
 	},
 	{
 		name: "tls_trust", class: ClassOutside, cause: CauseTLSTrust,
-		reason: "a certificate that the client does not trust; residential and unlocker zones without identity check need the service's CA (service.md 5.2 rule 3)",
+		reason: "a certificate that the client does not trust; residential and unlocker zones without identity check need the service's CA (contract 5.2 rule 3)",
 		when:   func(f *facts) bool { return f.Broke == BreakTLSTrust },
 		say: func(f *facts) string {
 			switch {
@@ -253,7 +253,7 @@ var answerRules = []rule{
 	},
 	{
 		name: "service_5xx", class: ClassOutside, cause: CauseServiceError,
-		reason: "a 5xx of the service itself; error codes are not shown by the contract (service.md 7)",
+		reason: "a 5xx of the service itself; error codes are not shown by the contract (contract 7)",
 		when:   func(f *facts) bool { return f.refused >= 500 && f.refused < 600 },
 		say:    func(f *facts) string { return fmt.Sprintf("The service failed by itself (%d).", f.refused) },
 	},
@@ -329,7 +329,7 @@ var answerRules = []rule{
 	},
 	{
 		name: "missing_fields", class: ClassParsingDrift, cause: CauseMissingFields,
-		reason: "the page came and required fields are not in it (service.md 7: the target's structure changed and extraction silently breaks)",
+		reason: "the page came and required fields are not in it (contract 7: the target's structure changed and extraction silently breaks)",
 		when:   func(f *facts) bool { return f.Broke == BreakNone && isSuccess(f.answer) && len(f.MissingFields) > 0 },
 		say: func(f *facts) string {
 			missing, total := len(f.MissingFields), len(f.RequiredFields)

@@ -87,7 +87,7 @@ func outsideSteps(cause Cause, f *facts) []Step {
 	case CauseTLSTrust:
 		text := "see whose certificate it is, and trust its CA only if it is the one you expect"
 		if f.Via == ViaNative && f.Zone.NeedsCA() {
-			text = "trust the service's CA certificate: this zone needs it without an identity check (service.md 5.2 rule 3)"
+			text = "trust the service's CA certificate: this zone needs it without an identity check (contract 5.2 rule 3)"
 		}
 		return []Step{{Action: ActionTrustCA, Text: text}}
 	case CauseNetwork:

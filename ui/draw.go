@@ -196,6 +196,8 @@ func (a *App) keyWords() []string {
 		return []string{t.Bad.Render("✗ not ready"), t.Bad.Render("✗")}
 	case !s.Ready:
 		return []string{t.Muted.Render("starting …"), t.Muted.Render("…")}
+	case s.Key.Name == "" && s.Profile.Key != "":
+		return []string{t.Warn.Render("! key " + text.Clean(text.Cut(s.Profile.Key, 24)) + " is not in Keys"), t.Warn.Render("! unknown key"), t.Warn.Render("!")}
 	case s.Key.Name == "":
 		return []string{t.Warn.Render("! no key"), t.Warn.Render("!")}
 	}

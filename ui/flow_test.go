@@ -13,6 +13,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -172,6 +173,8 @@ func TestTheTitleSaysProfileAndKey(t *testing.T) {
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Unverified: true}})
 		s.Resize(120, 20)
 		s.Expect("acme · TLS not verified", "! no key")
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Ready: true, Profile: profile.Profile{Key: "etl-main"}}})
+		s.Expect("! key etl-main is not in Keys")
 		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: "acme", Problem: "port taken"}})
 		s.Expect("✗ not ready")
 	})

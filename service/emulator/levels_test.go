@@ -200,7 +200,7 @@ func TestEveryEndpointByEveryLevel(t *testing.T) {
 			known[e.pattern] = true
 			may, ok := server.may[e.pattern]
 			if !ok {
-				t.Errorf("%s: %q is in no table: who may call it (service.md 5.3)?", server.name, e.pattern)
+				t.Errorf("%s: %q is in no table: who may call it (contract 5.3)?", server.name, e.pattern)
 				continue
 			}
 			for _, l := range level.All() {

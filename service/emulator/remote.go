@@ -23,8 +23,8 @@ import (
 )
 
 const (
-	basisCDPLogin   = "service.md 5.2; status and code: public documentation"
-	basisCDPProduct = "service.md 5.2; status and code: assumption"
+	basisCDPLogin   = "contract 5.2; status and code: public documentation"
+	basisCDPProduct = "contract 5.2; status and code: assumption"
 )
 
 // serveCDP serves the remote browser's port, with and without TLS: clients of the real service

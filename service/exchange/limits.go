@@ -41,11 +41,11 @@ func LimitOf(p model.Product) Limit {
 	case model.ProductSERP:
 		l.Concurrency, l.Timeout, l.Reason = 16, 60*time.Second, "light pages, one search each"
 	case model.ProductBrowser:
-		l.Concurrency, l.Timeout, l.Reason = 4, 240*time.Second, "each fetch is a whole browser (service.md 8: heavier than SERP)"
+		l.Concurrency, l.Timeout, l.Reason = 4, 240*time.Second, "each fetch is a whole browser (contract 8: heavier than SERP)"
 	case model.ProductCrawl:
-		l.Concurrency, l.Timeout, l.Reason = 2, 240*time.Second, "each call walks many pages (service.md 8: heavier than SERP)"
+		l.Concurrency, l.Timeout, l.Reason = 2, 240*time.Second, "each call walks many pages (contract 8: heavier than SERP)"
 	case model.ProductScrapers, model.ProductDatasets, model.ProductDiscover:
-		l.Concurrency, l.Timeout, l.Reason = 4, 90*time.Second, "each call does work at the service; heavy work belongs into a job (service.md 7)"
+		l.Concurrency, l.Timeout, l.Reason = 4, 90*time.Second, "each call does work at the service; heavy work belongs into a job (contract 7)"
 	case model.ProductDeepLookup, model.ProductAgent:
 		l.Concurrency, l.Timeout, l.Reason = 4, 120*time.Second, "each call does long work at the service"
 	default:

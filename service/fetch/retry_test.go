@@ -182,7 +182,7 @@ func TestEachProductHasItsLimitOfConcurrentFetches(t *testing.T) {
 	})
 	serp := exchange.LimitOf(model.ProductSERP).Concurrency
 	if exchange.LimitOf(model.ProductBrowser).Concurrency >= serp || exchange.LimitOf(model.ProductCrawl).Concurrency >= serp {
-		t.Error("browser and crawl must be held lower than SERP (service.md 8)")
+		t.Error("browser and crawl must be held lower than SERP (contract 8)")
 	}
 	for _, p := range model.Products() {
 		l := exchange.LimitOf(p)

@@ -125,7 +125,7 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 		t.app.say("zonedeck: %s", sanitizeLine(n))
 	}
 	if !zone.Product.NativeAccess() {
-		t.app.say("zonedeck: %s has no native access (service.md 5.2): the proxy refuses this login", zone.Product.Label())
+		t.app.say("zonedeck: %s has no native access (contract 5.2): the proxy refuses this login", zone.Product.Label())
 	}
 	if t.EmulatorEnds() {
 		t.app.say("zonedeck: nothing listens at %s once this command has ended: keep the emulator running with an open console ('zonedeck') and ask again, or use the addresses of 'zonedeck emulate'", p.ProxyAddr())

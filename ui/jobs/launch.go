@@ -168,8 +168,12 @@ func (m *Model) keyNamed(name string) model.Key {
 
 // lint lists the findings against using a key for a launch.
 func (m *Model) lint(name string) string {
+	k := m.keyNamed(name)
+	if k.Name == "" {
+		return "✗ " + m.session.MissingKey(name)
+	}
 	var out []string
-	for _, f := range keystore.CheckUse(m.keyNamed(name), model.CapUse, false, m.deps.Now()) {
+	for _, f := range keystore.CheckUse(k, model.CapUse, false, m.deps.Now()) {
 		out = append(out, fmt.Sprintf("%s %s: %s", severityMark(f), f.Key, f.Text))
 	}
 	return strings.Join(out, "\n")
@@ -183,6 +187,10 @@ func (m *Model) submit() tea.Cmd {
 	}
 	if !l.ready {
 		return m.readInputs(l)
+	}
+	if m.keyNamed(l.form.Value(fieldKey)).Name == "" {
+		l.form.SetError(fieldKey, m.session.MissingKey(l.form.Value(fieldKey)))
+		return nil
 	}
 	if f, bad := forbidden(m.keyNamed(l.form.Value(fieldKey)), m.deps.Now()); bad {
 		l.form.SetError(fieldKey, f.Text+"; "+f.Fix)

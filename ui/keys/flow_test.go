@@ -129,7 +129,7 @@ func TestLintAndLevels(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newRig(t).start(t, demoSession(), 80, 24)
 		s.Press("l", "z")
-		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: issue a USER key", "service.md 5.4")
+		s.Expect("Lint (", "ADMIN is used for batch job (admin-automated)", "fix: issue a USER key", "contract 5.4")
 		t.Log("\n" + s.Screen())
 		s.Press("z", "v")
 		s.Expect("BILLING", "FINANCE", "partial")

@@ -65,17 +65,17 @@ func dutyCell(d model.Duty) string {
 func clocks(k model.Key, now time.Time) []string {
 	expiry := map[model.ExpiryState]string{
 		model.ExpiryStateValid:     "accepted until then",
-		model.ExpiryStateUnlimited: "never expires; an explicit expiry is recommended (service.md 2.1)",
+		model.ExpiryStateUnlimited: "never expires; an explicit expiry is recommended (contract 2.1)",
 		model.ExpiryStateUnknown:   "never recorded",
 		model.ExpiryStateSoon:      "expires soon",
-		model.ExpiryStateExpired:   "requests with it are rejected (service.md 3)",
+		model.ExpiryStateExpired:   "requests with it are rejected (contract 3)",
 	}[k.Expires.State(now, soon)]
 	rotation := map[model.RotationState]string{
 		model.RotationFresh:   "fresh",
 		model.RotationUnknown: "age unknown, so it may be overdue",
 		model.RotationSoon:    "due soon",
 		model.RotationDue:     "due today",
-		model.RotationOverdue: "past the recommended 90 days (service.md 5.4)",
+		model.RotationOverdue: "past the recommended 90 days (contract 5.4)",
 	}[k.Rotation.State(now, soon)]
 	age := rotatedCell(k, now) + " · " + ninetyCell(k, now)
 	if k.Rotation.Last.IsZero() {

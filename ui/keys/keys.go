@@ -31,7 +31,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: none},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
-		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (service.md 5.3).", Group: "Look", Intent: intentLevels},
+		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (contract 5.3).", Group: "Look", Intent: intentLevels},
 		{Keys: []string{"enter"}, Label: "details", Help: "Show the key's clocks, uses and findings.", Group: "Look", Intent: intentDetails, Disabled: none},
 		{Keys: []string{"e"}, Label: "edit", Help: "Correct the record of the key.", Group: "Keys", Intent: intentEdit, Disabled: m.whyNotChange(), Hidden: true},
 		{Keys: []string{"X"}, Label: "forget", Help: "Remove the key from the inventory. The key itself stays at the service.", Group: "Keys", Intent: intentRemove, Disabled: m.whyNotChange(), Dangerous: true, Hidden: true},

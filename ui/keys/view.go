@@ -139,7 +139,7 @@ func (m *Model) renderSide(s side, focused bool, w, h int) string {
 	case sideLint:
 		title, lines = fmt.Sprintf("Lint (%d)", len(m.list.findings)), m.lintLines(w-4)
 	case sideLevels:
-		title, lines = "Levels · service.md 5.3", m.levelLines(w-4)
+		title, lines = "Levels · contract 5.3", m.levelLines(w-4)
 	default:
 		title, lines = "Details", m.detailLines(w-4)
 	}
@@ -253,5 +253,5 @@ func (m *Model) levelLines(w int) []string {
 			out = append(out, ink.Render(text.Cut(line+use, w)))
 		}
 	}
-	return append(out, widget.Wrapped(t.Muted, "Automated jobs use USER or OPS, never ADMIN (service.md 5.4). partial: proxy passwords and IP allow/deny lists.", w)...)
+	return append(out, widget.Wrapped(t.Muted, "Automated jobs use USER or OPS, never ADMIN (contract 5.4). partial: proxy passwords and IP allow/deny lists.", w)...)
 }

@@ -69,7 +69,7 @@ func (m *Model) rotate(k model.Key) tea.Cmd {
 }
 
 func (m *Model) askRefresh(k model.Key) tea.Cmd {
-	body := text.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (service.md 3).\n"
+	body := text.Clean(k.Name) + ": a refresh makes a new value and the old one is invalid at once; there is no gradual handover (contract 3).\n"
 	if len(k.UsedBy) == 0 {
 		body += "No use of it is recorded, but there may be some."
 	} else {

@@ -1,6 +1,8 @@
 package kit
 
 import (
+	"cmp"
+	"strconv"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,6 +42,15 @@ func (s Session) NotReady() string {
 		return "the service is still starting"
 	}
 	return s.Problem
+}
+
+// MissingKey says why there is no key to use: name is the one that was chosen, empty
+// for the profile's.
+func (s Session) MissingKey(name string) string {
+	if name = cmp.Or(name, s.Profile.Key); name == "" {
+		return "the profile names no key: choose one, or add one in Keys"
+	}
+	return strconv.Quote(name) + " is not in the key inventory: add it in Keys, or choose another"
 }
 
 // SessionChanged reaches every view whenever the session does.

@@ -35,7 +35,7 @@ func StepKey(a model.Action) string {
 // StepHelp describes a next step and says if service.md recommends it.
 func StepHelp(s model.Step) string {
 	if s.Documented {
-		return s.Text + " (service.md 7)"
+		return s.Text + " (contract 7)"
 	}
 	return s.Text
 }

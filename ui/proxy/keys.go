@@ -75,7 +75,7 @@ func (m *Model) whyNotCopy() string {
 		return "the profile names no proxy_host"
 	}
 	if !m.zone().Product.NativeAccess() {
-		return m.zone().Product.Label() + " has no native access (service.md 5.2)"
+		return m.zone().Product.Label() + " has no native access (contract 5.2)"
 	}
 	if _, err := m.cred.Username(); err != nil {
 		return err.Error()

@@ -152,7 +152,7 @@ func (m *Model) setProfile() {
 	for _, z := range m.profile.Zones {
 		o := widget.Option{Value: string(z.Name), Note: z.Product.Label()}
 		if !z.Product.NativeAccess() {
-			o.Disabled = "no native access to this product (service.md 5.2)"
+			o.Disabled = "no native access to this product (contract 5.2)"
 		} else if first == "" {
 			first = string(z.Name)
 		}

@@ -33,7 +33,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 		}
 		s.Press("t")
 		s.After(6 * time.Second)
-		s.Expect("do next   [u] advice try_unlocker", "·   advice try_browser · the profile has no remote browser zone", "[s] advice slow_down (service.md 7)", "[r] advice retry", "·   advice check_network", "[f] advice check_zone")
+		s.Expect("do next   [u] advice try_unlocker", "·   advice try_browser · the profile has no remote browser zone", "[s] advice slow_down (contract 7)", "[r] advice retry", "·   advice check_network", "[f] advice check_zone")
 
 		s.Press("r")
 		s.After(6 * time.Second)

@@ -187,7 +187,7 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 		}
 	}
 	if r.Via == model.ViaNative && zone.Name != "" && !zone.Product.NativeAccess() {
-		add(fieldVia, stop, zone.Product.Label()+" has no native access (service.md 5.2): use API")
+		add(fieldVia, stop, zone.Product.Label()+" has no native access (contract 5.2): use API")
 	}
 	probs = append(probs, ruleProblems(s, r, probs)...)
 	if r.Via == model.ViaNative {
@@ -243,10 +243,8 @@ func keyProblems(s kit.Session, name string, now time.Time) []problem {
 	switch {
 	case !known && starting(s):
 		return nil
-	case !known && name == "":
-		return []problem{{fieldKey, stop, "the profile names no key: choose one, or add one in Keys"}}
 	case !known:
-		return []problem{{fieldKey, stop, "key " + name + " is not in the inventory"}}
+		return []problem{{fieldKey, stop, s.MissingKey(name)}}
 	case k.Secret == "":
 		return []problem{{fieldKey, stop, "the console only tracks " + k.Name + ": give it a secret reference in Keys"}}
 	}

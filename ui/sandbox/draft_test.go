@@ -51,6 +51,19 @@ func TestTheFirstDraftCanBeSentAsItIs(t *testing.T) {
 	}
 }
 
+func TestAMissingKeyIsNamed(t *testing.T) {
+	s := demo()
+	s.Key = model.Key{}
+	for key, want := range map[string]string{"": "the profile names no key", "etl-main": `"etl-main" is not in the key inventory`} {
+		s.Profile.Key = key
+		d := firstDraft()
+		_, probs := d.request(s, noon())
+		if len(probs) != 1 || probs[0].Field != fieldKey || !strings.Contains(probs[0].Text, want) {
+			t.Errorf("key %q: problems %+v, want %q", key, probs, want)
+		}
+	}
+}
+
 func TestProblemsAreShownAtTheirField(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*draft)
@@ -71,9 +84,9 @@ func TestProblemsAreShownAtTheirField(t *testing.T) {
 		"no zone":                      {func(d *draft) { d.Zone = "" }, fieldZone, stop, "choose a zone"},
 		"unknown zone":                 {func(d *draft) { d.Zone = "nope" }, fieldZone, stop, "not in profile local"},
 		"zone with colon":              {func(d *draft) { d.Zone = "a:b" }, fieldZone, stop, "separates the username"},
-		"product not native":           {func(d *draft) { d.Zone, d.Via = "serp_demo", "native" }, fieldVia, stop, "no native access (service.md 5.2)"},
+		"product not native":           {func(d *draft) { d.Zone, d.Via = "serp_demo", "native" }, fieldVia, stop, "no native access (contract 5.2)"},
 		"no password":                  {func(d *draft) { d.Zone, d.Via = "bare", "native" }, fieldZone, stop, "no password is configured"},
-		"unknown key":                  {func(d *draft) { d.Key = "nope" }, fieldKey, stop, "not in the inventory"},
+		"unknown key":                  {func(d *draft) { d.Key = "nope" }, fieldKey, stop, `"nope" is not in the key inventory`},
 		"key without a value":          {func(d *draft) { d.Key = "tracked" }, fieldKey, stop, "only tracks tracked"},
 		"level without the permission": {func(d *draft) { d.Key = "finance-review" }, fieldKey, ask, "FINANCE has no proxy and API use"},
 		"header without colon":         {func(d *draft) { d.Headers = "Accept: a\nnonsense" }, fieldHeaders, stop, "line 2"},

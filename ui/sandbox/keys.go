@@ -183,7 +183,7 @@ func (m *Model) otherLabel() string { return "send by " + otherWay(m.result.res.
 // whyNotOther returns the reason why the request cannot be sent the other way, or "".
 func (m *Model) whyNotOther() string {
 	if p := m.form.request.Zone.Product; m.result.res.Request.Via != model.ViaNative && !p.NativeAccess() {
-		return p.Label() + " has no native access (service.md 5.2)"
+		return p.Label() + " has no native access (contract 5.2)"
 	}
 	return ""
 }

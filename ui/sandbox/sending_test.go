@@ -119,7 +119,7 @@ func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing
 			b.Expect("✓ ok")
 			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "lab.test/other"}})
 			b.Press("ctrl+j")
-			b.Expect("! Not sent: url: it must be absolute") // at 80x24 the folded pane has the line
+			b.Expect("! Not sent: url: write an absolute address") // at 80x24 the folded pane has the line
 			screen := b.Screen.Screen()
 			if strings.Index(screen, "Not sent") > strings.Index(screen, "✓ ok   200") {
 				t.Errorf("the verdict of another request is shown first:\n%s", screen)

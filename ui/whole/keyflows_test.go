@@ -36,7 +36,7 @@ func TestActivityHasWhatHappenedToKeys(t *testing.T) {
 	p.Press("esc")
 	p.WaitGone("Rotate etl-main by")
 	p.Press("5")
-	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began", "rotation step review")
+	p.WaitFor("rejected by the service", "changed in the inventory: ex", "rotation began", "rotation step done, vouched for: look")
 	p.Press("/")
 	p.Type("kind:key rejected")
 	p.Press("enter")

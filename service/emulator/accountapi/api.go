@@ -32,7 +32,7 @@ const (
 	basisShape   = "public documentation; shape of the answer: assumption"
 	basisText    = "public documentation: status; text: assumption"
 	basisAssumed = "assumption: status and text"
-	basisMoney   = "public documentation; service.md 1 rule 1; prices: assumption"
+	basisMoney   = "public documentation; contract 1 rule 1; prices: assumption"
 	basisAddress = "public documentation; which addresses and places there are: this emulator's"
 	basisTypes   = "public documentation; types of products without a public one: assumption"
 )
@@ -69,7 +69,7 @@ func (a *API) Mount(handle func(pattern string, needs level.Action, h http.Handl
 	change := func(pattern string, needs level.Action, basis string, status int, do endpoint) {
 		handle(pattern, needs, a.serve(basis, status, do, nil))
 	}
-	show("/zone", level.See, basisDocs+"; bust_action, perm: assumption; passwords by level: service.md 5.3", a.settings, "zone")
+	show("/zone", level.See, basisDocs+"; bust_action, perm: assumption; passwords by level: contract 5.3", a.settings, "zone")
 	show("/zone/get_active_zones", level.See, basisTypes, a.activeZones)
 	show("/zone/get_all_zones", level.See, basisTypes, a.allZones)
 	show("/zone/status", level.See, basisDocs, a.zoneStatus, "zone")

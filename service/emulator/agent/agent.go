@@ -21,7 +21,7 @@ import (
 
 // What the answers rest on.
 const (
-	basisMCP   = "service.md 1: agent access; protocol: modelcontextprotocol.io; tools: public clients"
+	basisMCP   = "contract 1: agent access; protocol: modelcontextprotocol.io; tools: public clients"
 	basisLocal = "assumption: the emulator's bounds"
 )
 

@@ -44,11 +44,11 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 			defer b.mu.Unlock()
 			switch caller, ok := b.keys[key]; {
 			case key == "":
-				return "", &Refused{401, "User authentication is required", "service.md 5.1"}
+				return "", &Refused{401, "User authentication is required", "contract 5.1"}
 			case caller == "no-rights":
-				return "", &Refused{403, "Your API key lacks the required permissions", "service.md 5.3"}
+				return "", &Refused{403, "Your API key lacks the required permissions", "contract 5.3"}
 			case !ok:
-				return "", &Refused{401, "Auth method is not supported", "service.md 5.1"}
+				return "", &Refused{401, "Auth method is not supported", "contract 5.1"}
 			default:
 				return caller, nil
 			}

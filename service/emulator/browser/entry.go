@@ -49,7 +49,7 @@ func (l Limits) filled() Limits {
 
 const (
 	basisEntry    = "public documentation; which requests are answered: assumption"
-	basisRefused  = "service.md 5.2; status and code: public documentation"
+	basisRefused  = "contract 5.2; status and code: public documentation"
 	basisNoWorker = "public documentation; status: assumption"
 
 	// ticketLife is how long an address of /json/version is valid, for one use.

@@ -90,7 +90,7 @@ const (
 	basisInput    = "public documentation; reasons: assumption"
 	basisParts    = "public documentation; a part without batch_size: assumption"
 	basisRerun    = "public documentation: the path; answer: assumption"
-	basisDefault  = "service.md 4.2, which names no data set; snapshot_id: public documentation; that the account has a default data set: assumption"
+	basisDefault  = "contract 4.2, which names no data set; snapshot_id: public documentation; that the account has a default data set: assumption"
 	basisScrape   = "public documentation; format json where none is asked for, a scrape without records: assumption"
 	basisScrapers = "public documentation: the path; shape: assumption"
 	basisLog      = "public documentation; user and ip are null, durations in ms: assumption"

@@ -227,7 +227,7 @@ func acknowledged(status int) error {
 func (e *Engine) head(req *http.Request, d *Delivery, body io.Reader) error {
 	m, h := d.Message, req.Header
 	h.Set("User-Agent", "zonedeck-emulator")
-	h.Set(answer.BasisHeader, "service.md 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")
+	h.Set(answer.BasisHeader, "contract 6; body, gzip and Authorization: public documentation; retries, webhook-* and x-emulator-*: assumption")
 	h.Set("x-emulator-delivery", d.ID)
 	h.Set("x-emulator-snapshot", m.Snapshot)
 	h.Set("Content-Type", answer.MediaType(m.Format))

@@ -67,7 +67,7 @@ func TestAnEntryIsWhatTheClientSent(t *testing.T) {
 		})
 		w.Header().Set("x-brd-status-code", "403")
 		w.Header().Set("x-brd-error-code", "reject_block")
-		w.Header().Set("x-emulator-basis", "service.md 4.1")
+		w.Header().Set("x-emulator-basis", "contract 4.1")
 		w.Header().Set("x-emulator-fault", "f1, f2")
 		w.WriteHeader(http.StatusOK)
 		_, _ = io.WriteString(w, "four")
@@ -77,7 +77,7 @@ func TestAnEntryIsWhatTheClientSent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"seq":1,"time":"2026-11-21T12:00:00Z","point":"api","method":"POST","url":"/request?async=true","target":"http://user:****@lab.test/ok?token=****\u0026q=1","remote":"192.0.2.1:1234","zone":"z","key":"ci-fetch","header":{"Authorization":"Bearer ****","User-Agent":"client/1"},"body":"{\"zone\":\"z\",\"url\":\"http://lab.test/ok\"}","status":200,"inner_status":403,"code":"reject_block","fault":"f1, f2","bytes_in":39,"bytes_out":4,"duration_ms":0,"basis":"service.md 4.1"}`
+	const want = `{"seq":1,"time":"2026-11-21T12:00:00Z","point":"api","method":"POST","url":"/request?async=true","target":"http://user:****@lab.test/ok?token=****\u0026q=1","remote":"192.0.2.1:1234","zone":"z","key":"ci-fetch","header":{"Authorization":"Bearer ****","User-Agent":"client/1"},"body":"{\"zone\":\"z\",\"url\":\"http://lab.test/ok\"}","status":200,"inner_status":403,"code":"reject_block","fault":"f1, f2","bytes_in":39,"bytes_out":4,"duration_ms":0,"basis":"contract 4.1"}`
 	if string(got) != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}

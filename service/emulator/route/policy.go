@@ -24,7 +24,7 @@ func Policy(z account.Zone, host string) *answer.Refusal {
 		r.Remedy = &answer.Remedy{
 			Action:       "complete the identity check of the zone",
 			Alternatives: []string{"a datacenter or ISP zone", "an unlocker zone"},
-			Docs:         "service.md 5.2",
+			Docs:         "contract 5.2",
 		}
 		return &r
 	}

@@ -119,9 +119,9 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	for i, s := range after.Steps {
 		switch was := before.Steps[i].Done; {
 		case s.Done && !was:
-			out = append(out, "step "+string(s.Kind)+" is done, "+s.By.Words())
+			out = append(out, "step done, "+s.By.Words()+": "+s.Text)
 		case was && !s.Done:
-			out = append(out, "step "+string(s.Kind)+" is taken back")
+			out = append(out, "step taken back: "+s.Text)
 		}
 	}
 	for i, u := range after.Users {

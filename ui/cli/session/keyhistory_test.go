@@ -82,9 +82,9 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	want := []string{
 		"etl: recorded in the inventory, level USER", "etl: changed in the inventory: expiry, note",
 		"etl: refreshed it has another value, made on 2026-11-21", "etl: rotation began, by new key",
-		"etl: rotation step review is done, vouched for", "etl: rotation step review is taken back", "etl: rotation step review is done, vouched for",
-		"etl: rotation step issue is done, vouched for", "etl: rotation step store is done, vouched for", "etl: rotation step prove is done, vouched for",
-		"etl: rotation step switch is done, vouched for", "etl: rotation a call of nightly with the new value is vouched for",
+		"etl: rotation step done, vouched for: look at what uses the key", "etl: rotation step taken back: look at what uses the key", "etl: rotation step done, vouched for: look at what uses the key",
+		"etl: rotation step done, vouched for: issue a new key of the same level, with an expiry, in the account settings", "etl: rotation step done, vouched for: store the new value behind a reference of its own", "etl: rotation step done, vouched for: make one call with the new value",
+		"etl: rotation step done, vouched for: switch every user to the new reference", "etl: rotation a call of nightly with the new value is vouched for",
 		"etl: rotation abandoned", "etl-2: renamed in the inventory, from etl",
 		"etl-2: removed from the inventory; it is still valid at the service",
 	}
