@@ -44,13 +44,12 @@ func (f *Form) Bindings() []kit.Binding {
 	default:
 		out = append(out, kit.Binding{Keys: []string{"enter", "i"}, Label: "edit", Help: "Edit the field.", Group: group, Intent: formEdit})
 	}
-	down, up := []string{"down"}, []string{"up"}
-	if f.Dialog {
-		down, up = append(down, "tab"), append(up, "shift+tab")
+	if !f.Dialog {
+		return append(out, fieldKeys([]string{"down", "j"}, []string{"up", "k"}, false)...)
 	}
 	letters := fieldKeys([]string{"j"}, []string{"k"}, false)
 	letters[0].Intent, letters[1].Intent = formStepDown, formStepUp
-	return append(append(out, fieldKeys(down, up, false)...), letters...)
+	return append(append(out, fieldKeys([]string{"down", "tab"}, []string{"up", "shift+tab"}, false)...), letters...)
 }
 
 // fieldKeys go from field to field.
