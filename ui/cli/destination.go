@@ -15,13 +15,15 @@ import (
 type destination struct {
 	stream io.Writer // standard output; nil for a file
 	name   string
+	// visible says that a person reads the stream: it gets no control characters.
+	visible bool
 }
 
 // destination checks the target of -o before anything is sent, so that a paid
 // response is not lost.
 func (a *app) destination(name string) (destination, error) {
 	if name == "-" {
-		return destination{stream: a.Stdout}, nil
+		return a.stdout(), nil
 	}
 	info, err := os.Stat(name)
 	switch {
@@ -32,7 +34,7 @@ func (a *app) destination(name string) (destination, error) {
 		return destination{}, fail(exitState, "-o %s: this is a folder: name a file in it", name)
 	case a.isStdout(info):
 		// The shell opened this file; replacing it would leave the shell's empty.
-		return destination{stream: a.Stdout}, nil
+		return a.stdout(), nil
 	case !info.Mode().IsRegular():
 		return destination{name: name}, nil
 	}
@@ -40,6 +42,10 @@ func (a *app) destination(name string) (destination, error) {
 		return destination{}, fail(exitState, "-o %s: the folder cannot be written to: %w; nothing was sent", name, err)
 	}
 	return destination{name: name}, nil
+}
+
+func (a *app) stdout() destination {
+	return destination{stream: a.Stdout, visible: a.StdoutTTY}
 }
 
 func (a *app) isStdout(info fs.FileInfo) bool {
@@ -55,7 +61,14 @@ func (a *app) isStdout(info fs.FileInfo) bool {
 func (d destination) write(b model.BodyRef) error {
 	fill := func(w io.Writer) error { return session.CopyBody(w, b) }
 	if d.stream != nil {
-		if err := fill(d.stream); err != nil {
+		w := terminalWriter{w: d.stream}
+		var err error
+		if d.visible {
+			err = errors.Join(session.CopyBody(&w, b), w.Flush())
+		} else {
+			err = fill(d.stream)
+		}
+		if err != nil {
 			return fail(exitState, "write the body: %w", err)
 		}
 		return nil

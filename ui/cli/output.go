@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"path/filepath"
 	"time"
@@ -17,11 +18,17 @@ const schemaVersion = 1
 // inlineBody is the largest body included in the JSON.
 const inlineBody = 64 << 10
 
-// printJSON writes one object and a newline to stdout.
+// printJSON writes one object and a newline to stdout. It holds no character that a
+// terminal would obey.
 func (a *app) printJSON(v any) error {
-	enc := json.NewEncoder(a.Stdout)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = a.Stdout.Write(visibleJSON(b.Bytes()))
+	}
+	if err != nil {
 		return fail(exitState, "write the answer: %w", err)
 	}
 	return nil

@@ -25,7 +25,7 @@ type requestFlags struct {
 	adminReason                             string
 	timeout                                 durationFlag
 	retries                                 int
-	json                                    bool
+	json, raw                               bool
 }
 
 func (a *app) requestCommand() *cobra.Command {
@@ -34,7 +34,8 @@ func (a *app) requestCommand() *cobra.Command {
 		Use:   "request URL",
 		Short: "Fetch one page through a zone and say how it went",
 		Long: `Fetches one page by API Access or through the proxy. The body goes to stdout (or
-to the file of -o), the verdict to stderr, and the exit code tells the failure
+to the file of -o; a terminal shows its control characters and does not obey them,
+unless --raw is given), the verdict to stderr, and the exit code tells the failure
 class; with --json one object on stdout holds both.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -58,6 +59,7 @@ class; with --json one object on stdout holds both.`,
 	fl.IntVar(&f.retries, "retries", -1, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
 	return cmd
 }
 
@@ -67,7 +69,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 	if err != nil {
 		return err
 	}
-	dest := destination{stream: t.app.Stdout}
+	dest := t.app.stdout()
 	if f.output != "" {
 		if dest, err = t.app.destination(f.output); err != nil {
 			return err
@@ -76,6 +78,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.output)
 		}
 	}
+	dest.visible = dest.visible && !f.raw
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
 	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {

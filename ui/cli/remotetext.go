@@ -1,0 +1,74 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"zonedeck/ui/kit/text"
+)
+
+// longestLine is how much of a line a terminalWriter keeps before it writes, in bytes.
+const longestLine = 64 << 10
+
+// terminalWriter writes a body on a terminal: line by line, with everything visible
+// that could move the cursor, colour, hide or reorder text. Flush writes the end.
+type terminalWriter struct {
+	w    io.Writer
+	line []byte
+}
+
+func (t *terminalWriter) Write(p []byte) (int, error) {
+	t.line = append(t.line, p...)
+	end := bytes.LastIndexByte(t.line, '\n') + 1
+	if end == 0 && len(t.line) > longestLine {
+		if end = lastRune(t.line); utf8.FullRune(t.line[end:]) {
+			end = len(t.line)
+		}
+	}
+	if err := t.flush(end); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// lastRune is where the last character of b begins.
+func lastRune(b []byte) int {
+	for i := len(b) - 1; i > 0 && i >= len(b)-utf8.UTFMax; i-- {
+		if utf8.RuneStart(b[i]) {
+			return i
+		}
+	}
+	return max(len(b)-1, 0)
+}
+
+func (t *terminalWriter) flush(n int) error {
+	_, err := io.WriteString(t.w, text.CleanLines(string(t.line[:n])))
+	t.line = append(t.line[:0], t.line[n:]...)
+	return err
+}
+
+// Flush writes what is left.
+func (t *terminalWriter) Flush() error { return t.flush(len(t.line)) }
+
+// visibleJSON escapes what a terminal would not show in an encoded value: DEL, C1,
+// bidirectional, zero-width and other characters without a width. It means the same.
+func visibleJSON(encoded []byte) []byte {
+	out := make([]byte, 0, len(encoded))
+	for len(encoded) > 0 {
+		r, n := utf8.DecodeRune(encoded)
+		switch {
+		case r < 0x7f || text.Shown(r):
+			out = append(out, encoded[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		default:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		}
+		encoded = encoded[n:]
+	}
+	return out
+}

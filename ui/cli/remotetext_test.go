@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hostile has what a terminal would obey or hide.
+const hostile = "title\x1b]0;owned\x07 \u009b31m del\x7f \u202eabc\u2066 zero\u200bwidth\r\nsecond line é\n\x1b[2J end"
+
+// hostileRequest runs "request" against a service that answers with the hostile page.
+func hostileRequest(t *testing.T, tty bool, args ...string) (stdout string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, hostile) }))
+	t.Cleanup(s.Close)
+	dir := t.TempDir()
+	config := filepath.Join(dir, "config.toml")
+	text := "[profiles.p]\nbase_url = \"" + s.URL + "\"\naccount = \"hl_demo01\"\nkey = \"k\"\n[[profiles.p.zones]]\nname = \"z\"\nproduct = \"datacenter\"\npassword = \"env:ZP\"\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	keys := filepath.Join(dir, "zonedeck", "keys.toml")
+	if err := os.MkdirAll(filepath.Dir(keys), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(keys, []byte("version = 1\n[[keys]]\nname = \"k\"\nlevel = \"USER\"\nsecret = \"env:KV\"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out, messages bytes.Buffer
+	code := Main(t.Context(), Process{
+		Args:  append([]string{"--config", config, "--profile", "p", "request", "http://lab.test/", "--zone", "z"}, args...),
+		Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages, StdoutTTY: tty, Now: time.Now, PID: os.Getpid(),
+		Getenv: func(name string) string {
+			return map[string]string{
+				"HOME": dir, "XDG_CONFIG_HOME": dir, "XDG_DATA_HOME": dir, "XDG_STATE_HOME": dir, "XDG_CACHE_HOME": dir,
+				"KV": "0123456789abcdef", "ZP": "zone-password",
+			}[name]
+		},
+	})
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, messages.String())
+	}
+	return out.String()
+}
+
+func TestABodyOnATerminalIsNotObeyed(t *testing.T) {
+	if got := hostileRequest(t, false); got != hostile {
+		t.Errorf("a pipe gets %q", got)
+	}
+	if got := hostileRequest(t, true, "--raw"); got != hostile {
+		t.Errorf("--raw gives %q", got)
+	}
+	got := hostileRequest(t, true)
+	if strings.ContainsAny(got, "\x1b\x07\x7f\r\u009b\u202e\u2066\u200b") || !strings.Contains(got, "␛]0;owned") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "second line é") {
+		t.Errorf("a terminal gets %q", got)
+	}
+}
+
+func TestJSONHoldsNothingThatATerminalObeys(t *testing.T) {
+	for _, tty := range []bool{false, true} {
+		got := hostileRequest(t, tty, "--json")
+		if strings.ContainsAny(got, "\x1b\x07\x7f\r\u009b\u202e\u2066\u200b") {
+			t.Errorf("%q", got)
+		}
+		var answer struct{ Body string }
+		if err := json.Unmarshal([]byte(got), &answer); err != nil || answer.Body != hostile {
+			t.Errorf("%v: the body is %q", err, answer.Body)
+		}
+	}
+}
+
+func TestALongLineOnATerminalKeepsItsCharacters(t *testing.T) {
+	in := strings.Repeat("é€🔑", longestLine/4)
+	for size := 1; size < 40; size += 7 {
+		var out bytes.Buffer
+		w := terminalWriter{w: &out}
+		for at := 0; at < len(in); at += size * 1000 {
+			if _, err := io.WriteString(&w, in[at:min(at+size*1000, len(in))]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Flush(); err != nil || out.String() != in {
+			t.Errorf("pieces of %d bytes: %d bytes of %d, %v", size*1000, out.Len(), len(in), err)
+		}
+	}
+}
