@@ -152,21 +152,26 @@ func phase(d time.Duration) *float64 {
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // attachBody adds a body to the JSON: inline if it is UTF-8 of at most 64 KiB, else
-// as a file name. A body in memory is then written to dir.
+// as a file name. A body in memory is then written to dir; where that fails, text is
+// included all the same, because it may have been paid for.
 func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
 	if b.File != "" {
 		f.BodyFile = b.File
 		return nil
 	}
-	if len(b.Bytes) <= inlineBody && utf8.Valid(b.Bytes) {
-		text := string(b.Bytes)
-		f.Body = &text
-		return nil
+	text := utf8.Valid(b.Bytes)
+	if !text || len(b.Bytes) > inlineBody {
+		name := filepath.Join(dir, b.SHA256)
+		err := textfile.Write(name, b.Bytes)
+		if err == nil {
+			f.BodyFile = name
+			return nil
+		}
+		if !text {
+			return fail(exitState, "keep the body: %w", err)
+		}
 	}
-	name := filepath.Join(dir, b.SHA256)
-	if err := textfile.Write(name, b.Bytes); err != nil {
-		return fail(exitState, "keep the body: %w", err)
-	}
-	f.BodyFile = name
+	body := string(b.Bytes)
+	f.Body = &body
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zonedeck/model"
 )
 
 // hostile has what a terminal would obey or hide.
@@ -74,6 +76,19 @@ func TestJSONHoldsNothingThatATerminalObeys(t *testing.T) {
 		if err := json.Unmarshal([]byte(got), &answer); err != nil || answer.Body != hostile {
 			t.Errorf("%v: the body is %q", err, answer.Body)
 		}
+	}
+}
+
+func TestTextThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	page := strings.Repeat("paid for ", inlineBody)
+	var out fetchJSON
+	err := out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
+	if err != nil || out.BodyFile != "" || out.Body == nil || *out.Body != page {
+		t.Errorf("file %q, %v", out.BodyFile, err)
 	}
 }
 
