@@ -56,7 +56,7 @@ func Diagnose(o Outcome) Diagnosis {
 			d.RetryAfter = max(o.RetryAfter, 0)
 		}
 		d.Steps = steps(d, &f)
-		if again && !d.Retry {
+		if again && !d.Retry && o.Job == "" {
 			d.Steps = append(d.Steps, Step{
 				Action: ActionRetry,
 				Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated by itself",

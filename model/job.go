@@ -89,6 +89,9 @@ type Job struct {
 	Status int
 	// Detail says why, for refused, failed and may_have.
 	Detail string
+	// Fault is the last call about the job that did not succeed, until one of its kind
+	// does.
+	Fault  JobFault
 	Inputs int
 	// Done and Records are progress counts; -1 means the service did not say.
 	Done    int
@@ -102,6 +105,49 @@ type Job struct {
 	Updated  time.Time
 	// Steps is the job's history, oldest first.
 	Steps []JobStep
+}
+
+// JobFault is the verdict on a call about a job that did not succeed, or on the job
+// itself. The zero value is none.
+type JobFault struct {
+	Call      JobCall
+	Diagnosis Diagnosis
+}
+
+// JobCall says what a call about a job asks for.
+type JobCall string
+
+// The calls about a job, and the job itself, which the service may report as failed.
+const (
+	CallTrigger  JobCall = "trigger"
+	CallProgress JobCall = "progress"
+	CallDownload JobCall = "download"
+	CallCancel   JobCall = "cancel"
+	CallNone     JobCall = "job"
+)
+
+// Any reports whether there is a fault.
+func (f JobFault) Any() bool { return f.Call != "" }
+
+// JobFailedFault is the verdict on a job that the service reports as failed; says is its
+// word and its reason.
+func JobFailedFault(says string) JobFault {
+	return JobFault{Call: CallNone, Diagnosis: Diagnosis{
+		Class: ClassOutside, Cause: CauseServiceError, Rule: "job_failed",
+		Summary:  "The service reports that the job failed.",
+		Evidence: []Evidence{{Kind: "error", Text: quote("the service says: " + says)}},
+		Steps:    []Step{{Action: ActionRetry, Text: "try a few of its URLs by themselves before you launch it again"}},
+	}}
+}
+
+// NoIdentifier is the verdict on a trigger's success without an identifier.
+func NoIdentifier(status int) Diagnosis {
+	return Diagnosis{
+		Class: ClassOutside, Cause: CauseUnrecognised, Rule: "no_identifier",
+		Summary:  "The service answered with success and gave no identifier of a job.",
+		Evidence: []Evidence{{Kind: "service_status", Text: statusText(status) + " from the service"}},
+		Steps:    []Step{lookFirst()},
+	}
 }
 
 // JobStep is one entry of a job's history.

@@ -67,6 +67,8 @@ type Outcome struct {
 	// say) and that it may have got there: it is never sent again unless the operator
 	// says so.
 	Unrepeatable bool
+	// Job says that the call was about a dataset job, and which; empty for a fetch.
+	Job JobCall
 	// RequiredFields and MissingFields are the target's required fields, when the
 	// operator named any, and those that were not found.
 	RequiredFields []string

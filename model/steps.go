@@ -10,9 +10,62 @@ import (
 // step that cannot help (an unlocker zone where one is in use) is left out.
 func steps(d Diagnosis, f *facts) []Step {
 	var out []Step
-	switch d.Class {
-	case ClassOK:
+	switch {
+	case d.Class == ClassOK:
 		return nil
+	case f.Job != "":
+		out = jobSteps(d, f)
+	default:
+		out = fetchSteps(d, f)
+	}
+	if f.Unread != "" {
+		out = append(out, Step{Action: ActionDialect, Text: "choose the dialect " + f.Unread + " for this profile: it knows headers of this answer"})
+	}
+	if d.Retry {
+		out = append(out, retryStep(d))
+	}
+	return out
+}
+
+// jobSteps are for a call about a job, which has neither a zone nor a product.
+func jobSteps(d Diagnosis, f *facts) []Step {
+	var out []Step
+	switch d.Class {
+	case ClassAccessRestricted:
+		out = []Step{
+			{Action: ActionCheckKey, Text: "check that the key's level permits this call", Documented: true},
+			{Action: ActionFixRequest, Text: "check the dataset and the URLs of the inputs", Documented: true},
+		}
+	case ClassTooFast:
+		out = []Step{{Action: ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}}
+	case ClassOutside:
+		switch d.Cause {
+		case CauseKeyRejected, CauseTLSTrust, CauseNetwork:
+			out = outsideSteps(d.Cause, f)
+		case CauseRequestRefused:
+			out = []Step{{Action: ActionFixRequest, Text: "correct what the service names in its answer"}}
+		}
+	case ClassCaptcha:
+		out = []Step{{Action: ActionCheckNetwork, Text: "see what answers at the base URL: the service's API shows no such page"}}
+	}
+	if f.Unrepeatable {
+		return append(out, lookFirst())
+	}
+	if len(out) == 0 && !d.Retry {
+		out = []Step{{Action: ActionRetry, Text: "ask again later"}}
+	}
+	return out
+}
+
+// lookFirst is the handling of a job that may have started.
+func lookFirst() Step {
+	return Step{Action: ActionRetry, Text: "look for the job in the service's list before you launch it again: it may have started"}
+}
+
+// fetchSteps are for a fetch.
+func fetchSteps(d Diagnosis, f *facts) []Step {
+	var out []Step
+	switch d.Class {
 	case ClassAccessRestricted:
 		out = restrictedSteps(d.Cause, f)
 	case ClassTooFast:
@@ -33,12 +86,6 @@ func steps(d Diagnosis, f *facts) []Step {
 		}
 	default:
 		out = outsideSteps(d.Cause, f)
-	}
-	if f.Unread != "" {
-		out = append(out, Step{Action: ActionDialect, Text: "choose the dialect " + f.Unread + " for this profile: it knows headers of this answer"})
-	}
-	if d.Retry {
-		out = append(out, retryStep(d))
 	}
 	return out
 }

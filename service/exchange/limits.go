@@ -123,6 +123,18 @@ func (e *TooFastError) Error() string {
 		BreakerCount, BreakerWindow, e.Wait.Round(time.Second))
 }
 
+// Diagnosis is the verdict on a call that was held back.
+func (e *TooFastError) Diagnosis() model.Diagnosis {
+	return model.Diagnosis{
+		Class: model.ClassTooFast, Rule: "breaker",
+		Summary: fmt.Sprintf("The console sent nothing: the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25. The next call may go in %s.",
+			BreakerCount, int(BreakerWindow.Minutes()), e.Wait.Round(time.Second)),
+		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}},
+		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
+		RetryAfter: e.Wait,
+	}
+}
+
 // breaker counts the service's own 429 answers per address.
 type breaker struct {
 	now func() time.Time

@@ -199,7 +199,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	var d model.Diagnosis
 	switch {
 	case errors.As(err, &held):
-		d = heldBack(held)
+		d = held.Diagnosis()
 	case err != nil:
 		return try{}, model.Diagnosis{}, err
 	default:
@@ -209,18 +209,6 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	now.Class, now.Status, now.Total = d.Class, t.outcome.TargetStatus, t.timing.Total
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
-}
-
-// heldBack is the verdict on a fetch that the breaker did not send.
-func heldBack(e *exchange.TooFastError) model.Diagnosis {
-	return model.Diagnosis{
-		Class: model.ClassTooFast, Rule: "breaker",
-		Summary: fmt.Sprintf("The console sent nothing: the service answered HTTP 429 %d times within %d minutes, and is said to block an address at 25. The next call may go in %s.",
-			exchange.BreakerCount, int(exchange.BreakerWindow.Minutes()), e.Wait.Round(time.Second)),
-		Evidence:   []model.Evidence{{Kind: "error", Text: e.Error()}},
-		Steps:      []model.Step{{Action: model.ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}},
-		RetryAfter: e.Wait,
-	}
 }
 
 // pause waits for d, or returns the cause of the context's end.

@@ -197,7 +197,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 	var held *exchange.TooFastError
 	switch {
 	case errors.As(err, &held):
-		d, err = heldBack(held), nil
+		d, err = held.Diagnosis(), nil
 	case err != nil:
 		return "", d, err
 	case ctx.Err() != nil:

@@ -52,10 +52,13 @@ func (rn *Runner) Download(ctx context.Context, jobID, format, dest string, on f
 	}
 	size, err := rn.fetchResult(ctx, call, format, dest, on)
 	if err != nil {
-		return call.job, err
+		return rn.failed(ctx, call.job, model.CallDownload, err), err
 	}
 	job, err := rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		job.File, job.Bytes = dest, size
+		if job.Fault.Call == model.CallDownload {
+			job.Fault = model.JobFault{}
+		}
 		if !job.State.Final() {
 			job.State = model.JobReady // only a ready job gives results
 		}

@@ -58,6 +58,8 @@ type DiagnosisError struct {
 	Text string
 	// After is what the answer asked to wait, 0 when it did not.
 	After time.Duration
+	// outcome is what the answer showed.
+	outcome model.Outcome
 }
 
 func (e *DiagnosisError) Error() string {
@@ -79,22 +81,10 @@ const answerBytes = 64 << 10
 func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err error) *DiagnosisError {
 	fault := &DiagnosisError{Doing: doing}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
-	o := model.Outcome{Via: model.ViaAPI}
 	if err != nil {
-		var held *exchange.TooFastError
-		var broke *exchange.Error
 		fault.Text = mask.Text(err.Error())
-		switch {
-		case errors.As(err, &held):
-			o.ServiceClass, o.ServiceStatus, o.RetryAfter = model.ClassTooFast, http.StatusTooManyRequests, held.Wait
-			fault.After = held.Wait
-		case errors.As(err, &broke):
-			o.Broke, o.Peer = broke.Broke, broke.Peer
-		default:
-			o.Broke, o.Peer = model.BreakReset, exchange.PeerService
-		}
-		o.BrokeText = fault.Text
-		fault.Diagnosis = model.Diagnose(o)
+		fault.Diagnosis = diagnoseBreak(model.CallProgress, err, fault.Text, false)
+		fault.After = fault.Diagnosis.RetryAfter
 		return fault
 	}
 	body, _ := answer(mask, resp) // what came before a break is enough
@@ -115,12 +105,14 @@ func (e *DiagnosisError) fill(now time.Time, d dialect.Dialect, mask exchange.Ma
 	reading := d.ReadHeader(resp.Header, now)
 	e.Status, e.After = resp.StatusCode, reading.RetryAfter
 	e.Text = mask.Text(dialect.ErrorText(resp.Header.Get("Content-Type"), body))
-	e.Diagnosis = mask.Diagnosis(model.Diagnose(model.Outcome{
-		Via: model.ViaAPI, ServiceStatus: resp.StatusCode,
+	e.outcome = model.Outcome{
+		Via: model.ViaAPI, Job: model.CallProgress, ServiceStatus: resp.StatusCode,
 		ServiceCode: reading.Code, ServiceText: e.Text, ServiceClass: reading.Class, ServiceCause: reading.Cause,
+		ReadBy: reading.ReadBy, Unread: reading.Unread,
 		HeaderEvidence: reading.Evidence, ContentType: resp.Header.Get("Content-Type"),
 		BodyHead: body, BodySize: int64(len(body)), RetryAfter: reading.RetryAfter,
-	}))
+	}
+	e.Diagnosis = mask.Diagnosis(model.Diagnose(e.outcome))
 }
 
 // ledgerFault translates the ledger's error about an identifier.

@@ -80,6 +80,7 @@ func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
 	}
 	err := rn.cfg.Journal.PutActivity(ctx, model.Activity{
 		At: job.Updated, Kind: model.ActivityJob, Profile: job.Profile, Via: model.ViaAPI,
+		Class: job.Fault.Diagnosis.Class, Cause: job.Fault.Diagnosis.Cause,
 		Key: job.KeyName, Bytes: job.Bytes, Ref: job.ID, Text: line,
 	})
 	if err != nil {

@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -200,15 +201,19 @@ type verdict struct {
 	detail   string
 	status   int // of the answer, 0 without one
 	at       time.Time
+	fault    model.Diagnosis // unless it was accepted
 }
 
 // apply writes the verdict into the ledger's row.
 func (v verdict) apply(job *model.Job) (note, error) {
 	job.State, job.Snapshot, job.Status, job.Detail = v.state, v.snapshot, v.status, v.detail
-	step := v.detail
+	step, todo := v.detail, ""
 	if v.state == model.JobAccepted {
 		job.Accepted = v.at
 		step = "snapshot " + v.snapshot
+	} else {
+		job.Fault = model.JobFault{Call: model.CallTrigger, Diagnosis: v.fault}
+		todo = next(v.fault)
 	}
 	inputs := "inputs"
 	if job.Inputs == 1 {
@@ -216,7 +221,7 @@ func (v verdict) apply(job *model.Job) (note, error) {
 	}
 	return note{
 		step:     step,
-		activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)),
+		activity: fmt.Sprintf("%s %s, %d %s: %s", job.ID, job.Dataset, job.Inputs, inputs, joinText(v.state.Label(), step)) + todo,
 	}, nil
 }
 
@@ -231,19 +236,27 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	})
 	if err != nil {
 		text := line(mask.Text(err.Error()))
-		if !tr.Sent() {
-			return verdict{state: model.JobNotSent, detail: text}
+		v = verdict{state: model.JobNotSent, detail: text, fault: diagnoseBreak(model.CallTrigger, err, text, tr.Sent())}
+		if tr.Sent() {
+			v.state, v.detail = model.JobMayHave, "it broke after sending: "+text
 		}
-		return verdict{state: model.JobMayHave, detail: "it broke after sending: " + text}
+		return v
 	}
 	defer resp.Body.Close()
-	body, readErr := answer(mask, resp)
-	defer func() { v.status = resp.StatusCode }()
 	fault := &DiagnosisError{}
+	body, readErr := answer(mask, resp)
+	defer func() {
+		v.status = resp.StatusCode
+		if v.state != model.JobAccepted {
+			v.fault = mask.Diagnosis(diagnoseTrigger(fault.outcome, v.state == model.JobRefused))
+		}
+	}()
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
+	fault.outcome.Job, fault.outcome.Incomplete = model.CallTrigger, readErr != nil
 	rn.tellKey(l.p.Name, l.key.Name, fault.Diagnosis)
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
-	certain, _ := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
+	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
+	fault.outcome.ReadBy = cmp.Or(fault.outcome.ReadBy, by)
 	switch {
 	case resp.StatusCode >= 200 && resp.StatusCode < 300:
 		if id, ok := l.d.SnapshotID(body); ok {
@@ -339,17 +352,19 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		if isCancelled(ctx, err) {
 			return call.job, err
 		}
-		return call.job, rn.jobFault(doing, call, nil, err)
+		fault := rn.jobFault(doing, call, nil, err)
+		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		return call.job, rn.jobFault(doing, call, resp, nil)
+		fault := rn.jobFault(doing, call, resp, nil)
+		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	return rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {
 		if job.State.Final() {
 			return note{}, nil
 		}
-		job.State = model.JobCanceled
+		job.State, job.Fault = model.JobCanceled, model.JobFault{}
 		return note{step: "cancelled on request", activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
 	})
 }

@@ -79,8 +79,12 @@ func (rn *Runner) Watch(ctx context.Context, jobID string, on func(model.Job)) (
 		case rn.expected(call.job, fault):
 			// A new job that is not known yet.
 		case !passing(fault):
-			return call.job, err
+			return rn.failed(ctx, call.job, model.CallProgress, err), err
 		default:
+			before := call.job
+			if call.job = rn.failed(ctx, call.job, model.CallProgress, err); !sameFault(before.Fault, call.job.Fault.Call, call.job.Fault.Diagnosis) {
+				on(call.job)
+			}
 			if failures++; failures >= pollPatience {
 				return call.job, err
 			}
@@ -196,6 +200,12 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 // applyProgress is the job after the service said p.
 func applyProgress(job model.Job, p dialect.Progress) model.Job {
 	job.State, job.Wire, job.Detail = p.State, p.Wire, p.Detail
+	if job.Fault.Call == model.CallProgress {
+		job.Fault = model.JobFault{}
+	}
+	if job.State == model.JobFailed {
+		job.Fault = model.JobFailedFault(joinText(p.Wire, p.Detail))
+	}
 	if p.Done >= 0 {
 		job.Done = p.Done
 	}
@@ -207,7 +217,8 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 
 // differs reports whether two states of a job differ in what the service said.
 func differs(a, b model.Job) bool {
-	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Done != b.Done || a.Records != b.Records
+	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Done != b.Done || a.Records != b.Records ||
+		a.Fault.Call != b.Fault.Call
 }
 
 // pause waits about d: 80 to 120 % of it, so that many watches do not ask in

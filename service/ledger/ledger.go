@@ -37,7 +37,7 @@ const maxSteps = 200
 // twenty times as many for later jobs in the 32 bits of a column.
 const maxNumber = 100_000_000
 
-const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated`
+const jobColumns = `n, snapshot, profile, dataset, key, state, wire, status, detail, inputs, done, records, bytes, file, created, accepted, updated, fault`
 
 // Ledger is an open ledger.
 type Ledger struct {
@@ -207,10 +207,10 @@ func (l *Ledger) Change(ctx context.Context, id string, change func(*model.Job) 
 
 func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, owner, step string) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO jobs ("+jobColumns+`, digest, owner)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`,
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)`,
 		n, job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
 		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Created), database.Micros(job.Accepted),
-		database.Micros(job.Updated), digest, owner)
+		database.Micros(job.Updated), faultText{&job.Fault}, digest, owner)
 	if err != nil {
 		return err
 	}
@@ -224,9 +224,9 @@ func insert(ctx context.Context, tx *sql.Tx, n int64, job model.Job, digest, own
 
 func update(ctx context.Context, tx *sql.Tx, n int64, job model.Job) error {
 	_, err := tx.ExecContext(ctx, `UPDATE jobs SET snapshot = $1, profile = $2, dataset = $3, key = $4, state = $5, wire = $6, status = $7,
-		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15 WHERE n = $16`,
+		detail = $8, inputs = $9, done = $10, records = $11, bytes = $12, file = $13, accepted = $14, updated = $15, fault = $16 WHERE n = $17`,
 		job.Snapshot, job.Profile, job.Dataset, job.KeyName, string(job.State), job.Wire, job.Status, job.Detail, job.Inputs,
-		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), n)
+		job.Done, job.Records, job.Bytes, job.File, database.Micros(job.Accepted), database.Micros(job.Updated), faultText{&job.Fault}, n)
 	return err
 }
 

@@ -205,6 +205,7 @@ func (l *Ledger) after(times ...time.Time) time.Time {
 // accept gives a job the identifier that stands in the log.
 func accept(job *model.Job, e logged) {
 	job.State, job.Snapshot, job.Accepted, job.Detail = model.JobAccepted, e.snapshot, e.at, ""
+	job.Fault = model.JobFault{}
 }
 
 func acceptedText(e logged) string { return "snapshot " + e.snapshot + ", from the ledger's log" }

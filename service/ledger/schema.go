@@ -15,6 +15,7 @@ CREATE TABLE jobs (
 	wire     TEXT NOT NULL,
 	status   INTEGER NOT NULL,
 	detail   TEXT NOT NULL,
+	fault    TEXT NOT NULL,
 	inputs   INTEGER NOT NULL,
 	digest   TEXT NOT NULL,
 	done     INTEGER NOT NULL,

@@ -44,6 +44,30 @@ type jobJSON struct {
 	Created       time.Time     `json:"created"`
 	Updated       time.Time     `json:"updated"`
 	Steps         []jobStepJSON `json:"steps"`
+	Diagnosis     *jobFaultJSON `json:"diagnosis"`
+}
+
+// jobFaultJSON is the verdict on the last call about the job that did not succeed.
+type jobFaultJSON struct {
+	Call       string         `json:"call"`
+	Class      string         `json:"class"`
+	Cause      string         `json:"cause"`
+	Summary    string         `json:"summary"`
+	Rule       string         `json:"rule"`
+	Evidence   []evidenceJSON `json:"evidence"`
+	Steps      []string       `json:"steps"`
+	RetryAfter float64        `json:"retry_after_ms"`
+}
+
+func newJobFaultJSON(f model.JobFault) *jobFaultJSON {
+	if !f.Any() {
+		return nil
+	}
+	d := f.Diagnosis
+	return &jobFaultJSON{
+		Call: string(f.Call), Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Rule: d.Rule,
+		Evidence: evidence(d), Steps: steps(d), RetryAfter: millis(d.RetryAfter),
+	}
 }
 
 type jobStepJSON struct {
@@ -58,6 +82,7 @@ func newJobJSON(j model.Job) jobJSON {
 		State: string(j.State), ServiceState: j.Wire, Status: j.Status, Detail: j.Detail, Inputs: j.Inputs,
 		Done: count(j.Done), Records: count(j.Records), Bytes: j.Bytes, File: j.File,
 		Created: j.Created.UTC(), Updated: j.Updated.UTC(), Steps: make([]jobStepJSON, 0, len(j.Steps)),
+		Diagnosis: newJobFaultJSON(j.Fault),
 	}
 	for _, st := range j.Steps {
 		out.Steps = append(out.Steps, jobStepJSON{At: st.At.UTC(), State: string(st.State), Text: st.Text})
@@ -258,8 +283,23 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 		}
 		return fail(exitInterrupted, "interrupted; job %s goes on at the service: 'zonedeck jobs watch %s' follows it", id, id)
 	default:
-		return jobError(ctx, err)
+		return t.failedJob(ctx, job, err, asJSON)
 	}
+}
+
+// failedJob ends a command about a job that did not succeed: it prints the verdict,
+// and with --json the job that has it.
+func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON bool) error {
+	var fault *jobs.DiagnosisError
+	if errors.As(err, &fault) && job.Fault.Any() {
+		t.app.sayWhy(job.Fault.Diagnosis)
+		if asJSON {
+			if err := t.printJob(job, true); err != nil {
+				return err
+			}
+		}
+	}
+	return jobError(ctx, err)
 }
 
 // ledger makes sure that the ledger is readable, and settles the jobs that were
@@ -312,6 +352,10 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 		line += ": " + sanitizeLine(j.Detail)
 	}
 	t.app.verdict(code, line)
+	if d := j.Fault.Diagnosis; j.Fault.Any() {
+		t.app.say("zonedeck: %s: %s", d.Class.Label(), sanitizeLine(d.Summary))
+		t.app.sayWhy(d)
+	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)
 	}
@@ -425,7 +469,7 @@ func (t *task) download(ctx context.Context, id, format string, dest destination
 		}
 	}
 	if err != nil {
-		return jobError(ctx, err)
+		return t.failedJob(ctx, job, err, asJSON)
 	}
 	if dest.stream != nil {
 		if err := dest.write(model.BodyRef{File: job.File}); err != nil {

@@ -223,14 +223,19 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 			}
 		}
 	} else {
-		for _, e := range r.Diagnosis.Evidence {
-			a.say("  evidence  %s", sanitizeLine(e.Text))
-		}
-		for _, st := range r.Diagnosis.Steps {
-			a.say("  do next   %s", sanitizeLine(st.Text))
-		}
+		a.sayWhy(r.Diagnosis)
 	}
 	return nil
+}
+
+// sayWhy prints what a verdict rests on and what to do next.
+func (a *app) sayWhy(d model.Diagnosis) {
+	for _, e := range d.Evidence {
+		a.say("  evidence  %s", sanitizeLine(e.Text))
+	}
+	for _, st := range d.Steps {
+		a.say("  do next   %s", sanitizeLine(st.Text))
+	}
 }
 
 // cutReason says why a body was cut.

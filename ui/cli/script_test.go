@@ -198,6 +198,10 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 	mux.HandleFunc("POST /silent/request", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, "a page, and no word about the target")
 	})
+	mux.HandleFunc("POST /fast/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Retry-After", "90")
+		http.Error(w, "You have too many running jobs for this dataset", http.StatusTooManyRequests)
+	})
 	mux.HandleFunc("/drops/", func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
 	mux.HandleFunc("POST /fails/datasets/v3/trigger", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintln(w, `{"snapshot_id":"sd_fails"}`)

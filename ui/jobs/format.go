@@ -101,7 +101,7 @@ func advice(j model.Job) []string {
 	case model.JobNotSent:
 		return []string{"Nothing was sent and nothing is billed. n launches it again."}
 	case model.JobRefused:
-		return []string{"The service answered and did not start it. Correct what it names, then launch it again with n."}
+		return []string{"The service answered and did not start it; nothing is billed. n launches it again."}
 	case model.JobFailed:
 		return []string{"The service gave up on it. Try a few of its URLs in the Sandbox (1) before launching it again."}
 	default:

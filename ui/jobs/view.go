@@ -103,6 +103,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	for _, a := range advice(j) {
 		out = append(out, widget.Wrapped(t.Warn, a, w)...)
 	}
+	out = append(out, m.faultLines(j.Fault, w)...)
 	out = append(out, m.notes(j, w)...)
 	out = append(out, "")
 	for _, s := range j.Steps {
@@ -111,6 +112,24 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)
 	}
 	return append(out, m.facts(j, w)...)
+}
+
+// faultLines are the verdict on the last call that did not succeed: its class, what it
+// rests on, and what to do next.
+func (m *Model) faultLines(f model.JobFault, w int) []string {
+	if !f.Any() {
+		return nil
+	}
+	t, d := m.deps.Theme, f.Diagnosis
+	glyph, ink := t.ClassMark(d.Class)
+	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, kit.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
+	for _, e := range d.Evidence {
+		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
+	}
+	for _, s := range d.Steps {
+		out = append(out, widget.Hung("do next   ", kit.Ink{}, kit.StepHelp(s), w)...)
+	}
+	return out
 }
 
 // notes say whether the console follows the job, or why not.

@@ -1,0 +1,35 @@
+package ledger
+
+import (
+	"database/sql/driver"
+	"encoding/json"
+	"fmt"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// faultText is a job's fault as the column has it: JSON, or "" for none.
+type faultText struct{ fault *model.JobFault }
+
+// Value implements driver.Valuer.
+func (f faultText) Value() (driver.Value, error) {
+	if !f.fault.Any() {
+		return "", nil
+	}
+	text, err := json.Marshal(f.fault)
+	return string(text), err
+}
+
+// Scan implements sql.Scanner.
+func (f faultText) Scan(from any) error {
+	text, ok := from.(string)
+	if ok && text == "" {
+		*f.fault = model.JobFault{}
+		return nil
+	}
+	if !ok || json.Unmarshal([]byte(text), f.fault) != nil {
+		return fmt.Errorf("%w: a fault that cannot be read", database.ErrCorrupt)
+	}
+	return nil
+}
