@@ -241,11 +241,7 @@ func (a *App) hintText(room int) string {
 	}
 	parts := make([]string, 0, len(list)+1)
 	draw := func(h kit.Binding) {
-		label := t.KeyLabel
-		if h.Disabled != "" {
-			label = t.LineN
-		}
-		parts = append(parts, t.KeyHint.Render(widget.KeyName(h.Key()))+" "+label.Render(h.Label))
+		parts = append(parts, t.KeyHint.Render(widget.KeyName(h.Key()))+" "+t.KeyLabel.Render(h.Label))
 	}
 	used := -2 // a blank before the first, and no dot
 	for _, h := range list {
@@ -260,13 +256,13 @@ func (a *App) hintText(room int) string {
 	return " " + strings.Join(parts, t.Muted.Render(" · "))
 }
 
-// hints are the bindings for the status line: those of the target, and help if it
-// is available.
+// hints are the bindings for the status line: those of the target that can act, and help
+// if it is available. Help lists the others with their reasons.
 func (a *App) hints() (out []kit.Binding, help kit.Binding) {
 	v := a.target()
 	typing := capturing(v)
 	for _, b := range v.Bindings() {
-		if !b.Hidden && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
+		if !b.Hidden && b.Disabled == "" && len(b.Keys) > 0 && b.Label != "" && (!typing || b.WhileTyping) && len(out) < maxHints-1 {
 			out = append(out, b)
 		}
 	}

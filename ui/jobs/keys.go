@@ -97,12 +97,17 @@ func (m *Model) whyNotLaunch() string {
 	return "a job is being launched"
 }
 
+// foreign reports whether a job is known to belong to another profile than the one in use.
+func (m *Model) foreign(j model.Job) bool {
+	return j.Profile != "" && m.session.ProfileName != "" && j.Profile != m.session.ProfileName
+}
+
 // whyNotAsk returns the reason why the service cannot be asked about a job, or "".
 func (m *Model) whyNotAsk(j model.Job) string {
 	switch {
 	case j.Snapshot == "":
 		return "no identifier was received for this job"
-	case j.Profile != "" && j.Profile != m.session.ProfileName:
+	case m.foreign(j):
 		return "it belongs to profile " + j.Profile
 	case !m.session.Ready:
 		return m.session.NotReady()

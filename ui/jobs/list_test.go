@@ -32,7 +32,7 @@ func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	j := readyJob()
 	j.State, j.Snapshot, j.Detail = model.JobMayHave, "", "connection reset"
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.Expect("! may have started", "jobs adopt", "with n.")
+		s.Expect("! may have started", "list of jobs; only if it", "same inputs again", "with n.")
 		if strings.Contains(strings.ToLower(s.Screen()), "webhook") {
 			t.Errorf("it speaks of a webhook, which nothing receives yet:\n%s", s.Screen())
 		}
@@ -92,5 +92,45 @@ func TestInputsWithoutARecordAreCounted(t *testing.T) {
 	j.Inputs, j.Done, j.Records = 40, 40, 12
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("12 records from 40 inputs")
+	})
+}
+
+func TestJobsOfAnotherProfileAreNamedInTheListAndOfferNothing(t *testing.T) {
+	own := readyJob()
+	flow(t, &fakeLedger{jobs: []model.Job{own}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("d download", "p preview")
+		s.ExpectNot("PROFILE")
+	})
+	other := readyJob()
+	other.ID, other.Profile = "job-other", "local"
+	flow(t, &fakeLedger{jobs: []model.Job{own, other}}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("PROFILE", "local")
+		s.Press("G")
+		s.ExpectNot("d download", "p preview")
+		s.Press("d")
+		s.Expect("it belongs to profile local")
+	})
+}
+
+func TestTheNewestStepIsOnTop(t *testing.T) {
+	j := readyJob()
+	j.Steps = []model.JobStep{
+		{At: j.Created, State: model.JobIntent, Text: "written before sending"},
+		{At: j.Created, State: model.JobReady, Text: "the last step"},
+	}
+	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
+		screen := s.Screen()
+		if last, begin := strings.Index(screen, "the last step"), strings.Index(screen, "written before"); last < 0 || last > begin {
+			t.Errorf("the last step is at %d, the first at %d:\n%s", last, begin, screen)
+		}
+	})
+}
+
+func TestWithoutAJobTheFooterOffersNoneOfItsKeys(t *testing.T) {
+	flow(t, &fakeLedger{}, "brightdata", 80, 24, func(s *uitest.Screen) {
+		s.Expect("n new")
+		s.ExpectNot("d download", "p preview", "c cancel")
+		s.Press("d")
+		s.Expect("no job is selected")
 	})
 }

@@ -114,7 +114,16 @@ type Model struct {
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 2}}
 	m.resetWatches()
-	m.ledger.table.Columns = []widget.Column{
+	m.ledger.find = widget.NewTableFind(d.Theme)
+	m.preview.table.Empty = "the result holds no records"
+	m.fill()
+	return m
+}
+
+// columns are the list's. With jobs of another profile each is named, and their ages may
+// lie ahead: an emulator's clock can be moved.
+func columns(others bool) []widget.Column {
+	out := []widget.Column{
 		{Title: "STATE", Width: 18},
 		{Title: "JOB", Width: 12, Flex: true},
 		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},
@@ -123,10 +132,11 @@ func New(d Deps) *Model {
 		{Title: "AGE", Width: 4, Right: true},
 		{Title: "KEY", Width: 10, Priority: 4},
 	}
-	m.ledger.find = widget.NewTableFind(d.Theme)
-	m.preview.table.Empty = "the result holds no records"
-	m.fill()
-	return m
+	if others {
+		out[5].Width = 6
+		out = append(out, widget.Column{Title: "PROFILE", Width: 8})
+	}
+	return out
 }
 
 // Init loads the ledger: it is on disk and needs no session.

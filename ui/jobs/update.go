@@ -56,6 +56,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	changed := s.ProfileName != m.session.ProfileName
 	m.session, m.profile = s, m.deps.Profile()
+	m.fill()
 	if changed {
 		m.resetWatches()
 	}
@@ -219,6 +220,7 @@ func (m *Model) fill() {
 	for i, j := range m.ledger.jobs {
 		ids[i] = j.ID
 	}
+	m.ledger.table.Columns = columns(slices.ContainsFunc(m.ledger.jobs, m.foreign))
 	m.ledger.table.SetRowsKeyed(len(ids), func(i int) string { return ids[i] }, m.row)
 }
 

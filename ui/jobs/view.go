@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -67,7 +68,7 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
 		widget.C(jobName(j)), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
 		{Text: text.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
-		widget.C(j.KeyName),
+		widget.C(j.KeyName), widget.C(j.Profile),
 	}
 }
 
@@ -106,7 +107,7 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	out = append(out, m.faultLines(j.Fault, w)...)
 	out = append(out, m.notes(j, w)...)
 	out = append(out, "")
-	for _, s := range j.Steps {
+	for _, s := range slices.Backward(j.Steps) {
 		_, ink := t.JobMark(s.State)
 		head := t.Muted.Render(text.Clock(s.At, now)) + "  " + ink.Render(text.Fit(s.State.Label(), 9)) + "  "
 		out = append(out, widget.Hung(head, kit.Ink{}, s.Text, max(w, text.Width(head)+12))...)

@@ -23,7 +23,7 @@ type Binding struct {
 	// describes the key, which reaches Update as a key press.
 	Intent tea.Msg
 	// Disabled is the reason why the binding cannot act now, or empty. The root shows
-	// the reason instead of passing on the intent.
+	// the reason instead of passing on the intent; the footer leaves the binding out.
 	Disabled string
 	// Dangerous marks an action that costs money or destroys something: the view asks
 	// with a Confirm first.
