@@ -127,7 +127,7 @@ func (g *keyringGate) call(ctx context.Context, ref Ref, f func() (string, error
 		case errors.Is(a.err, ErrSecretMissing):
 			return "", &SecretError{
 				Ref: ref.Label(), What: "the keyring has no such entry", Kind: ErrSecretMissing,
-				Fix: "store the secret there first, or choose another reference",
+				Fix: "add it with the system's own tool, as in secret-tool store --label=zonedeck service SERVICE username NAME, or choose another reference",
 			}
 		default:
 			return "", g.unreachable(ref, a.err)

@@ -29,7 +29,17 @@ func RequestCurl(p profile.Profile, r model.FetchRequest, wire model.WirePreview
 		"--data-raw " + ShellQuote(body),
 		ShellQuote(strings.TrimRight(p.BaseURL, "/") + "/request"),
 	}
-	return strings.Join(lines, " \\\n  "), nil
+	return demoNote(keyRef, KeyEnv) + strings.Join(lines, " \\\n  "), nil
+}
+
+// demoNote is a comment that says where a variable's value comes from, if it is a demo
+// value of the embedded emulator; otherwise it is empty.
+func demoNote(ref, env string) string {
+	kind, name, ok := strings.Cut(strings.TrimPrefix(ref, "demo:"), "/")
+	if !ok || !strings.HasPrefix(ref, "demo:") {
+		return ""
+	}
+	return fmt.Sprintf("# %s is the demo account's value of %s %s, in the file that 'zonedeck paths' calls emulator_running\n", env, kind, name)
 }
 
 // nativeCurl is the same fetch through the proxy.
@@ -56,7 +66,7 @@ func nativeCurl(p profile.Profile, r model.FetchRequest) (string, error) {
 		lines = append(lines, "--data-raw "+ShellQuote(r.Body))
 	}
 	const sep = " \\\n  "
-	return strings.Join(lines, sep) + urlArgs(r.URL, sep), nil
+	return demoNote(r.Zone.Password, PasswordEnv) + strings.Join(lines, sep) + urlArgs(r.URL, sep), nil
 }
 
 // wireBody is the body of the request as the preview shows it: what follows the

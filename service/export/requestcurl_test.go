@@ -151,3 +151,16 @@ func TestTheCAIsNamedOnlyWhereTargetsNeedIt(t *testing.T) {
 		}
 	}
 }
+
+func TestACopyWithADemoValueSaysWhereTheValueIs(t *testing.T) {
+	wire := model.WirePreview{Lines: []string{"POST /request HTTP/1.1", "", "{}"}}
+	for ref, want := range map[string]string{
+		"demo:key/batch-user": "# ZONEDECK_API_KEY is the demo account's value of key batch-user, in the file that 'zonedeck paths' calls emulator_running\n",
+		"env:ACME_KEY":        "printf ",
+	} {
+		got, err := RequestCurl(profile.Profile{BaseURL: "http://lab.test"}, model.FetchRequest{Via: model.ViaAPI}, wire, ref)
+		if err != nil || !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, %v", ref, got, err)
+		}
+	}
+}

@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
@@ -353,8 +354,11 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	}
 	t.app.verdict(code, line)
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
-		t.app.say("zonedeck: %s: %s", d.Class.Label(), sanitizeLine(d.Summary))
+		t.app.say("zonedeck: %s: %s", kit.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
 		t.app.sayWhy(d)
+	}
+	if j.State == model.JobMayHave {
+		t.app.say("zonedeck: 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger if it stands in the service's list of jobs")
 	}
 	if j.State == model.JobReady && j.Records >= 0 && j.Records < j.Inputs {
 		t.app.say("zonedeck: %d records from %d inputs: some inputs returned none", j.Records, j.Inputs)

@@ -96,7 +96,7 @@ func advice(j model.Job) []string {
 		}
 		return []string{
 			why + ", so the service may have started (and bill) this job.",
-			"It is never resent automatically. Look for it in the service's list of jobs; only if it is not there, launch the same inputs again with n.",
+			"It is never resent automatically. Look for it in the service's list of jobs: if it is there, 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger; only if it is not, launch the same inputs again with n.",
 		}
 	case model.JobNotSent:
 		return []string{"Nothing was sent and nothing is billed. n launches it again."}

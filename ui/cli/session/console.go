@@ -155,6 +155,9 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 		Keys: s.Inventory.List,
 		Add: func(ctx context.Context, a account.Account) error {
 			if _, known := s.Inventory.Get(a.Key.Name); !known {
+				if err := s.stored(ctx, a.Key.Secret); err != nil {
+					return err
+				}
 				if err := (keyHistory{s.Inventory, s}).Add(ctx, a.Key); err != nil {
 					return err
 				}

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -18,6 +19,18 @@ func (s *Session) ZonePassword(ctx context.Context, z model.Zone) (keystore.Secr
 		return keystore.Secret{}, fmt.Errorf("zone %q has no password reference: set password in the config file, or %s in the environment", z.Name, EnvPassword)
 	}
 	return s.Resolver.Resolve(ctx, z.Password)
+}
+
+// stored refuses a file: or keyring: reference to a secret that is not there. The other
+// kinds are not asked: a variable may be set later, and a command may ask the operator.
+func (s *Session) stored(ctx context.Context, ref string) error {
+	if !keystore.Ref(ref).Storable() {
+		return nil
+	}
+	if _, err := s.Resolver.Resolve(ctx, ref); errors.Is(err, keystore.ErrSecretMissing) {
+		return err
+	}
+	return nil
 }
 
 // Keys returns the keys of the inventory, and the demo account's keys if the emulator
