@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"sync"
@@ -138,6 +139,9 @@ func (g *rig) settles(what string, count func() (is, allowed int)) {
 			g.idle() // a job's last page may have come back since
 		case <-end:
 			g.t.Errorf("%s: %d are left, %d allowed", what, is, allowed)
+			for _, fd := range opened() {
+				g.t.Log(fd)
+			}
 			return
 		}
 	}
@@ -153,6 +157,17 @@ func descriptors(t *testing.T) int {
 		t.Error(err)
 	}
 	return len(all)
+}
+
+// opened names what the process has open, where that can be told.
+func opened() (names []string) {
+	fds, _ := filepath.Glob("/proc/self/fd/*")
+	for _, fd := range fds {
+		if name, err := os.Readlink(fd); err == nil {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // client opens connections one after the other, and sends requests until the end. Its

@@ -114,7 +114,7 @@ func (db *database) forWriting() error {
 		return err
 	}
 	db.r.SetMaxOpenConns(readers)
-	db.r.SetMaxIdleConns(readers)
+	db.r.SetMaxIdleConns(1) // the others hold memory and descriptors for nothing
 	found, err := userVersion(db.w)
 	if err != nil || found != 0 {
 		return err
