@@ -87,7 +87,7 @@ func New(deps Deps) *App {
 // Options are the program options the console is run with. Bubble Tea's ticker never
 // stops: an idle console pays for every frame, and a key waits for the next one.
 func Options(ctx context.Context) []tea.ProgramOption {
-	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(60)}
+	return []tea.ProgramOption{tea.WithContext(ctx), tea.WithFPS(57)}
 }
 
 // Init starts every view and Deps.Start.

@@ -113,6 +113,7 @@ func attachReadOnly(ctx context.Context, path string, o Options, reason error) *
 func connect(path string, o Options, params ...string) *sql.DB {
 	q := url.Values{}
 	q.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.Busy.Milliseconds()))
+	q.Add("_pragma", "cache_size(-512)") // KiB for each connection; what is read again is in the system's cache
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}

@@ -2,8 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"os"
@@ -419,6 +417,35 @@ func TestTheListSaysHowManyThereAre(t *testing.T) {
 	}
 }
 
+func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "ledger.db")
+	l := openTest(t, path)
+	states := []model.JobState{
+		model.JobIntent, model.JobSending, model.JobMayHave, model.JobRefused, model.JobNotSent, model.JobAccepted,
+		model.JobRunning, model.JobReady, model.JobFailed, model.JobCanceled,
+	}
+	for _, state := range states {
+		job, err := l.Begin(t.Context(), model.Job{}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := l.Change(t.Context(), job.ID, func(job *model.Job) (string, error) {
+			job.State = state
+			return "", nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []model.JobState
+	list, err := l.InFlight(t.Context())
+	for _, job := range list {
+		got = append(got, job.State)
+	}
+	if want := []model.JobState{model.JobRunning, model.JobAccepted, model.JobSending, model.JobIntent}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
 func TestAFrozenLedgerIsReadAndNotWritten(t *testing.T) {
 	path := sound(t)
 	l := &Ledger{db: database.Peek(path), now: clock()}
@@ -463,36 +490,4 @@ func TestNumbersOutliveTheJobsThatHadThem(t *testing.T) {
 		t.Errorf("%d jobs; told %q", len(jobs), notice)
 	}
 	settled(t, l)
-}
-
-// BenchmarkBegin is one job written down, on disk, as before a POST.
-func BenchmarkBegin(b *testing.B) {
-	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
-	for b.Loop() {
-		if _, err := l.Begin(b.Context(), model.Job{Dataset: "d"}, ""); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// BenchmarkJobs lists 1,000 jobs of five steps.
-func BenchmarkJobs(b *testing.B) {
-	l := openTest(b, filepath.Join(b.TempDir(), "ledger.db"))
-	err := l.db.Write(b.Context(), "filling the ledger", func(ctx context.Context, tx *sql.Tx) error {
-		steps := slices.Repeat([]model.JobStep{{At: testTime, State: model.JobRunning, Text: "a step"}}, 4)
-		for n := range int64(1000) {
-			if err := insert(ctx, tx, n+1, model.Job{Dataset: "d", Steps: steps}, "", "", "a step"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if list, _, err := l.Jobs(b.Context(), 1000); err != nil || len(list) != 1000 {
-			b.Fatal(len(list), err)
-		}
-	}
 }

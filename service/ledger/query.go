@@ -54,6 +54,12 @@ func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total i
 	return list, total, err
 }
 
+// InFlight are the jobs that the service works on or that are on their way to
+// it, newest first.
+func (l *Ledger) InFlight(ctx context.Context) ([]model.Job, error) {
+	return l.jobs(ctx, "WHERE state IN ('intent', 'sending', 'accepted', 'running') ORDER BY n DESC", "looking for jobs in flight")
+}
+
 // Same are the jobs that were begun since then with inputs of the same digest
 // and that may have cost something, newest first: the question "the same inputs
 // again?" is asked about them.

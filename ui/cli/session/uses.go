@@ -39,12 +39,10 @@ func (s *Session) keyUses(ctx context.Context) (map[string][]string, error) {
 		}
 	}
 	if s.ledger != nil {
-		jobs, _, err := s.ledger.Jobs(ctx, 0)
+		jobs, err := s.ledger.InFlight(ctx)
 		errs = append(errs, err)
 		for _, j := range jobs {
-			if !j.State.Final() && j.State != model.JobMayHave { // nobody asks about one that may have started
-				add(j.KeyName, j.ID+" ("+j.State.Label()+")")
-			}
+			add(j.KeyName, j.ID+" ("+j.State.Label()+")")
 		}
 	}
 	return uses, errors.Join(errs...)
