@@ -129,7 +129,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		}
 		var broke *exchange.Error
 		if errors.As(err, &broke) {
-			return 0, rn.jobFault("downloading the results of job "+call.job.ID, call, nil, err)
+			return 0, rn.jobFault(ctx, "downloading the results of job "+call.job.ID, call, nil, err)
 		}
 		return 0, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
 	}
@@ -163,7 +163,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
-		return nil, rn.jobFault(doing, call, nil, err)
+		return nil, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	res.body = resp.Body
 	res.Reader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
@@ -171,7 +171,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		return res, nil
 	}
 	defer res.close()
-	fault := rn.jobFault(doing, call, resp, nil)
+	fault := rn.jobFault(ctx, doing, call, resp, nil)
 	if resp.StatusCode == http.StatusAccepted {
 		return nil, fmt.Errorf("job %s: %w", call.job.ID, &NotReadyError{Text: fault.Text, After: fault.After})
 	}

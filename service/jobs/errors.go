@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -78,7 +79,7 @@ const answerBytes = 64 << 10
 
 // jobFault makes the error of a call that got no answer or a refusal. err is
 // the exchange's, or nil with resp set; resp's body is read to a bound.
-func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err error) *DiagnosisError {
+func (rn *Runner) jobFault(ctx context.Context, doing string, call jobCall, resp *http.Response, err error) *DiagnosisError {
 	fault := &DiagnosisError{Doing: doing}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
 	if err != nil {
@@ -89,7 +90,7 @@ func (rn *Runner) jobFault(doing string, call jobCall, resp *http.Response, err 
 	}
 	body, _ := answer(mask, resp) // what came before a break is enough
 	fault.fill(rn.cfg.Now(), call.d, mask, resp, body)
-	rn.tellKey(call.p.Name, call.key.Name, fault.Diagnosis)
+	rn.tellKey(ctx, call.p.Name, call.key.Name, fault.Diagnosis)
 	return fault
 }
 

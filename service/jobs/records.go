@@ -55,7 +55,7 @@ func (rn *Runner) Records(ctx context.Context, jobID string, n int) (model.Recor
 	case err != nil && ctx.Err() != nil:
 		return table, context.Cause(ctx)
 	case errors.As(err, &broke):
-		return table, rn.jobFault("reading the records of job "+job.ID, call, nil, err)
+		return table, rn.jobFault(ctx, "reading the records of job "+job.ID, call, nil, err)
 	}
 	return table, err
 }

@@ -88,12 +88,13 @@ func (rn *Runner) tell(ctx context.Context, job model.Job, line string) {
 	}
 }
 
-// tellKey puts it into the timeline when an answer says that the key is rejected.
-func (rn *Runner) tellKey(profile, key string, d model.Diagnosis) {
+// tellKey puts it into the timeline when an answer says that the key is rejected,
+// even when the call's own time is over.
+func (rn *Runner) tellKey(ctx context.Context, profile, key string, d model.Diagnosis) {
 	if rn.cfg.Journal == nil || key == "" || d.Cause != model.CauseKeyRejected {
 		return
 	}
-	if err := rn.cfg.Journal.PutKeyRejected(context.Background(), profile, key); err != nil {
+	if err := rn.cfg.Journal.PutKeyRejected(context.WithoutCancel(ctx), profile, key); err != nil {
 		rn.cfg.Log.Warn("an event of a key is missing in the timeline", "key", key, "error", err)
 	}
 }

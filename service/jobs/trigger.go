@@ -253,7 +253,7 @@ func (rn *Runner) send(ctx context.Context, l launch) (v verdict) {
 	}()
 	fault.fill(rn.cfg.Now(), l.d, mask, resp, body)
 	fault.outcome.Job, fault.outcome.Incomplete = model.CallTrigger, readErr != nil
-	rn.tellKey(l.p.Name, l.key.Name, fault.Diagnosis)
+	rn.tellKey(ctx, l.p.Name, l.key.Name, fault.Diagnosis)
 	said := joinText(fmt.Sprintf("HTTP %d", resp.StatusCode), fault.Text)
 	certain, by := l.d.RefusesTrigger(resp.StatusCode, resp.Header, body)
 	fault.outcome.ReadBy = cmp.Or(fault.outcome.ReadBy, by)
@@ -352,12 +352,12 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		if isCancelled(ctx, err) {
 			return call.job, err
 		}
-		fault := rn.jobFault(doing, call, nil, err)
+		fault := rn.jobFault(ctx, doing, call, nil, err)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
-		fault := rn.jobFault(doing, call, resp, nil)
+		fault := rn.jobFault(ctx, doing, call, resp, nil)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
 	}
 	return rn.change(context.WithoutCancel(ctx), call.job.ID, func(job *model.Job) (note, error) {

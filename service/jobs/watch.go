@@ -134,11 +134,11 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 		if isCancelled(ctx, err) {
 			return dialect.Progress{}, err
 		}
-		return dialect.Progress{}, rn.jobFault(doing, call, nil, err)
+		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusOK {
-		return dialect.Progress{}, rn.jobFault(doing, call, resp, nil)
+		return dialect.Progress{}, rn.jobFault(ctx, doing, call, resp, nil)
 	}
 	mask := exchange.MaskOf(call.secret, exchange.Login{})
 	body, err := answer(mask, resp)
@@ -152,7 +152,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, exchange.ErrTimeout) {
 		return dialect.Progress{}, cause
 	}
-	return dialect.Progress{}, rn.jobFault(doing, call, nil,
+	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
 		&exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err})
 }
 
