@@ -39,7 +39,7 @@ func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 			if _, ok := errors.AsType[*Error](err); !ok || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s: it waits", path)
 		}
 	}

@@ -234,32 +234,3 @@ func TestCharactersThatDoNotPrintAreEscaped(t *testing.T) {
 		}
 	}
 }
-
-func TestAFileWithTooManyNamesIsRefusedAtOnce(t *testing.T) {
-	for line, want := range map[string]string{
-		"[rooms.r%d]\n":                     "f.toml:10001:2: the file has too many tables and fields; expected at most 10000",
-		"[[garden]] # %d\n":                 "f.toml:10001:3: the file has too many tables and fields; expected at most 10000",
-		"f%d = 1\n":                         "f.toml:10001:1: the file has too many tables and fields; expected at most 10000",
-		"a%d = [{b = {c = 1}}, {d = 1}]\n":  "f.toml:2501:1: the file has too many tables and fields; expected at most 10000",
-		"[[rooms.k.doors]] # %d\nname=''\n": "f.toml:10001:3: the file has too many tables and fields; expected at most 10000",
-	} {
-		var text strings.Builder
-		for n := range 20_000 {
-			fmt.Fprintf(&text, line, n)
-		}
-		began := time.Now()
-		_, err := Decode("f.toml", []byte(text.String()), &house{})
-		if took := time.Since(began); err == nil || err.Error() != want || took > time.Second {
-			t.Errorf("%q: after %v: %v", line, took, err)
-		}
-	}
-	var text strings.Builder
-	for n := range 10_000 {
-		fmt.Fprintf(&text, "f%d = 1\n", n)
-	}
-	began := time.Now()
-	_, err := Decode("f.toml", []byte(text.String()), &house{})
-	if took := time.Since(began); err == nil || err.Error() != `f.toml:1:1: unknown field "f0"; expected one of rooms, title` || took > 2*time.Second {
-		t.Errorf("as many unknown fields as there may be: after %v: %v", took, err)
-	}
-}
