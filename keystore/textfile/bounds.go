@@ -9,8 +9,9 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxNames bounds the tables and fields of a file, together. The library compares each
-// with those beside it, so that the time grows with the square of their number.
+// maxNames bounds the tables and fields of a file, together; the key a.b.c is three. The
+// library compares each with those beside it and goes down to each from the top, so that the
+// time grows with the square of their number.
 const maxNames = 10_000
 
 // bounded refuses a text with more than maxNames tables and fields. It stops at a fault
@@ -39,10 +40,13 @@ func bounded(file string, b []byte) error {
 func count(n *unstable.Node) int {
 	all := 0
 	switch n.Kind {
-	case unstable.Table, unstable.ArrayTable:
-		return 1
-	case unstable.KeyValue:
-		return 1 + count(n.Value())
+	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
+		for it := n.Key(); it.Next(); {
+			all++
+		}
+		if n.Kind == unstable.KeyValue {
+			all += count(n.Value())
+		}
 	case unstable.InlineTable, unstable.Array:
 		for it := n.Children(); it.Next(); {
 			all += count(it.Node())
