@@ -91,7 +91,7 @@ func (m *Model) rates(shares bool) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+kit.ClassWord(c, "")) + " " + text.Count(n))
+		b.WriteString("  " + ink.Render(glyph+" "+model.ClassWord(c, "")) + " " + text.Count(n))
 		if shares {
 			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
 		}
@@ -108,7 +108,7 @@ func (m *Model) row(i int) []widget.Cell {
 	class := widget.Cell{Text: "-", Ink: th.Muted}
 	if a.Class != "" {
 		glyph, ink := th.ClassMark(a.Class)
-		class = widget.Cell{Text: glyph + " " + kit.ClassWord(a.Class, a.Cause), Ink: ink}
+		class = widget.Cell{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink}
 	}
 	status, duration, via := "-", "-", ""
 	if a.Status > 0 {

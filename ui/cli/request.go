@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/fields"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
-	"zonedeck/ui/kit"
 )
 
 type requestFlags struct {
@@ -99,7 +98,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
-				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, kit.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
+				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
 			})
 		}
 	})
@@ -279,7 +278,7 @@ func cutReason(r model.FetchResult) string {
 
 // verdict is one line: class, status, access method, time and size.
 func verdict(r model.FetchResult) string {
-	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
 		line += ": " + r.Diagnosis.Summary
 	}
