@@ -136,7 +136,7 @@ func TestAServiceThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
 		began := time.Now()
 		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
 		var at *Error
-		if !errors.As(err, &at) || at.Broke != model.BreakTLS || tr.Sent() || !strings.Contains(err.Error(), "no answer within 15s") || time.Since(began) != handshakeTimeout {
+		if !errors.As(err, &at) || at.Broke != model.BreakTimeout || tr.Sent() || !strings.Contains(err.Error(), "no answer to the TLS handshake within 15s") || time.Since(began) != handshakeTimeout {
 			t.Errorf("after %v: %v", time.Since(began), err)
 		}
 		far.Close()

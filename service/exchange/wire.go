@@ -141,7 +141,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		if errors.Is(context.Cause(ctx), errHandshake) {
-			err = errHandshake
+			return nil, tr.fault(model.BreakTimeout, peer, errHandshake)
 		}
 		return nil, tr.tlsFault(err, peer)
 	}
@@ -149,7 +149,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	return &countedConn{Conn: tc, tr: tr}, nil
 }
 
-var errHandshake = fmt.Errorf("no answer within %s", handshakeTimeout)
+var errHandshake = fmt.Errorf("no answer to the TLS handshake within %s", handshakeTimeout)
 
 // countedConn tells the trace when a byte of the request is about to be written. It is
 // above TLS, so that a handshake does not count.
