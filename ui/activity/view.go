@@ -140,14 +140,21 @@ func what(a model.Activity) string {
 	}
 }
 
-// detail shows the selected entry in two lines below the list: its facts and
-// its description.
+// whatLines bounds the lines of a description below the list.
+const whatLines = 3
+
+// detail shows the selected entry below the list: its facts in one line, and its
+// description.
 func (m *Model) detail(w int) []string {
 	a, ok := m.current()
 	if !ok {
 		return nil
 	}
-	return widget.Foot(m.deps.Theme, w, m.facts(a), what(a))
+	words := text.Wrap(text.Clean(what(a)), max(w-2, 8))
+	if len(words) > whatLines {
+		words = append(words[:whatLines-1], strings.Join(words[whatLines-1:], " "))
+	}
+	return widget.Foot(m.deps.Theme, w, append([]string{m.facts(a)}, words...)...)
 }
 
 // lineText is an entry in one line.
