@@ -3,6 +3,7 @@ package textfile
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
@@ -72,6 +73,24 @@ func Open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// ReadBounded gives the content of a file. Beside the errors of Open there is an *Error
+// for a file of more than most bytes.
+func ReadBounded(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if int64(len(b)) > most {
+		return nil, &Error{File: path, Msg: "the file is too large", Expected: fmt.Sprintf("at most %d KiB", most>>10)}
+	}
+	return b, nil
 }
 
 // Plain is an *Error if info is of something other than a plain file; file names it.

@@ -79,15 +79,22 @@ func broken(t *testing.T, w *Wire, p profile.Profile) map[string]error {
 }
 
 func TestACAThatCannotBeReadBreaksBeforeAnythingIsSent(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	file := func(name string, size int) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) {
 		t.Error("it connects")
 		return nil, net.ErrClosed
 	}})
-	for file, want := range map[string]string{empty: "no PEM certificate", filepath.Join(t.TempDir(), "none.pem"): "no such file"} {
+	for file, want := range map[string]string{
+		file("other.pem", maxCA): "no PEM certificate", file("large.pem", maxCA+1): "too large",
+		filepath.Join(dir, "none.pem"): "no such file", dir: "it is a folder", // a pipe is told in the same way
+	} {
 		p := servicetest.Profile("https://api.test")
 		p.CA = file
 		for how, err := range broken(t, w, p) {

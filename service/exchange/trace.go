@@ -62,7 +62,8 @@ func NoTiming() model.Timing {
 	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 }
 
-// restart begins the timing anew: what came before was waiting for a turn.
+// restart begins the timing anew: what came before was waiting for a turn, or reading
+// certificates.
 func (tr *Trace) restart() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()

@@ -58,6 +58,20 @@ func TestATraceKnowsWhereTheTimeWent(t *testing.T) {
 	}
 }
 
+func TestReadingTheTrustedCertificatesIsNoPartOfAnExchange(t *testing.T) {
+	clock := &handClock{time.Unix(1_000_000, 0)}
+	tr := newTrace(clock.now)
+	clock.forward(time.Hour)
+	if _, err := tr.trusted(""); err != nil {
+		t.Fatal(err)
+	}
+	clock.forward(time.Millisecond)
+	tr.Done()
+	if got := tr.Timing().Total; got != time.Millisecond {
+		t.Errorf("it took %v", got)
+	}
+}
+
 func TestAnAnswerBeforeTheRequestWasWrittenIsTimedFromTheStart(t *testing.T) {
 	clock := &handClock{time.Unix(1_000_000, 0)}
 	tr := newTrace(clock.now)
