@@ -125,7 +125,7 @@ func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.C
 		<-ctx.Done() // a socket has the same deadline on a clock of its own, which may be first
 	}
 	if errors.Is(context.Cause(ctx), errConnect) {
-		return nil, tr.fault(model.BreakTimeout, PeerService, errConnect)
+		return nil, tr.fault(model.BreakConnectTimeout, PeerService, errConnect)
 	}
 	return nil, tr.dialFault(err, PeerService)
 }
@@ -141,7 +141,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		if errors.Is(context.Cause(ctx), errHandshake) {
-			return nil, tr.fault(model.BreakTimeout, peer, errHandshake)
+			return nil, tr.fault(model.BreakConnectTimeout, peer, errHandshake)
 		}
 		return nil, tr.tlsFault(err, peer)
 	}
