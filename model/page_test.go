@@ -65,6 +65,7 @@ func TestScanPageSeesExactly(t *testing.T) {
 		"<input type='hidden' name=x>":        {},
 		"<input a='>' type=hidden>b":          {text: 1},
 		"<input type='hidden>a":               {fields: 1, typed: 1},
+		"<input type=":                        {fields: 1, typed: 1},
 		"<input = type=hidden>":               {},
 		"<input =type=hidden>":                {},
 		"<input a= type=hidden>":              {fields: 1, typed: 1},

@@ -60,7 +60,9 @@ func (p *page) weigh(body []byte, cookies []string) {
 	if !asks && !title && !traced {
 		return
 	}
-	p.words()
+	if !asks || !title {
+		p.words()
+	}
 	says := p.seen.has(words) || p.seen.has(refusing)
 	switch {
 	case asks && title, says && (asks || title || !p.other):
