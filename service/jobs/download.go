@@ -115,6 +115,9 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		return 0, err
 	}
 	defer stream.close()
+	if err := textfile.Sweep(filepath.Dir(dest)); err != nil {
+		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+	}
 	var size int64
 	err = textfile.WriteFunc(dest, func(w io.Writer) error {
 		gate := &resultGate{w: w, format: format}
