@@ -106,14 +106,12 @@ func signs(deciding bool) map[string]map[string][]string {
 	for _, text := range refusalTitles {
 		add(sign{of: "a refusal", strength: titled}, "title", text)
 	}
-	for _, w := range wordings {
-		where := "text"
+	for _, w := range challengeWords {
+		text := w.begins + "…"
 		if w.holds != nil {
-			where = "text with `" + strings.Join(w.holds, "` or `") + "`:"
+			text += strings.Join(w.holds, "/") + "…"
 		}
-		for _, text := range w.begins {
-			add(w.sign, where, text+"…")
-		}
+		add(w.sign, "text", text)
 	}
 	return all
 }

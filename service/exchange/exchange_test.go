@@ -151,11 +151,11 @@ func BenchmarkReceive(b *testing.B) {
 	page := bytes.Repeat([]byte("0123456789abcdef"), 1<<20)
 	b.SetBytes(int64(len(page)))
 	for b.Loop() {
-		got := Receive(bodies.Sink("bench"), m.Reader(bytes.NewReader(page)), nil)
+		got := Receive(bodies.Sink(bodies.Path("bench")), m.Reader(bytes.NewReader(page)), nil)
 		if got.Err != nil || got.Ref.File == "" {
 			b.Fatal(got.Err)
 		}
-		Discard(got.Ref)
+		got.Discard()
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -92,8 +93,10 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("$BROKEN/polled was not asked for a job's state")
 				}
 			},
+			"awaitfile":    awaitFile,
 			"exits":        exits,
 			"expand":       expand,
+			"holds":        holds,
 			"keepline":     keepLine,
 			"keepid":       keepID,
 			"keepsnapshot": keepSnapshot,
@@ -133,6 +136,43 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		text := os.Expand(ts.ReadFile(name), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// awaitFile waits until a file matches a pattern.
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaitfile PATTERN")
+	}
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second) // which only ends a hang
+	defer tick.Stop()
+	for {
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if len(found) > 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("there is no %s", args[0])
+		}
+	}
+}
+
+// holds compares the names in a folder.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: holds FOLDER NAME...")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	names := []string{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, args[1:]) {
+		ts.Fatalf("%s holds %q, want %q", args[0], names, args[1:])
 	}
 }
 
@@ -191,6 +231,16 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		_, _ = io.Copy(io.Discard, r.Body)
 		hanging <- struct{}{}
 		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST /stalls/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write(make([]byte, 3<<20))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST /image/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = io.WriteString(w, "\x89PNG\r\n\x1a\n")
 	})
 	mux.HandleFunc("/down/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Internal server error", http.StatusInternalServerError)
