@@ -106,12 +106,14 @@ func signs(deciding bool) map[string]map[string][]string {
 	for _, text := range refusalTitles {
 		add(sign{of: "a refusal", strength: titled}, "title", text)
 	}
-	for _, w := range challengeWords {
-		text := w.begins + "…"
+	for _, w := range wordings {
+		where := "text"
 		if w.holds != nil {
-			text += strings.Join(w.holds, "/") + "…"
+			where = "text with `" + strings.Join(w.holds, "` or `") + "`:"
 		}
-		add(w.sign, "text", text)
+		for _, text := range w.begins {
+			add(w.sign, where, text+"…")
+		}
 	}
 	return all
 }

@@ -47,6 +47,8 @@ type Zone struct {
 	// Password is a reference to the zone's proxy password ("env:NAME",
 	// "keyring:…", …), never the password itself; empty when none is configured.
 	Password string
+	// Rate is what the zone costs, or unpriced.
+	Rate Rate
 }
 
 // NeedsCA reports whether a client must trust the service's CA certificate by

@@ -101,3 +101,42 @@ func TestRequiredFieldsAreLookedForInAPageOfUnknownStatus(t *testing.T) {
 	}
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
 }
+
+// A status that a header tells is not the status that the answer has.
+func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		head string
+		want string
+	}{
+		"the answer's own":   {"", "403 Forbidden from the target"},
+		"told by the header": {"403", "403 Forbidden reported by the service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("x-brd-ip", "203.0.113.8")
+				status := http.StatusForbidden
+				if tc.head != "" {
+					w.Header().Set("x-brd-status-code", tc.head)
+					status = http.StatusOK
+				}
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, servicetest.Page)
+			})})
+			p.Dialect = "documented"
+			res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cause, told := model.CauseSiteBlock, tc.head != ""
+			if told {
+				cause = ""
+			}
+			servicetest.WantVerdict(t, res, model.ClassAccessRestricted, cause)
+			d := res.Diagnosis
+			choose := slices.ContainsFunc(d.Steps, func(s model.Step) bool { return s.Action == model.ActionDialect })
+			if d.Evidence[0].Text != tc.want || strings.Contains(d.Summary, "header") != told || choose != told {
+				t.Errorf("%q, evidence %v, steps %v", d.Summary, d.Evidence, d.Steps)
+			}
+		})
+	}
+}

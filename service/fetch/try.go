@@ -239,6 +239,9 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		readHeader = dialect.ReadShown
 	}
 	reading := readHeader(resp.Header, f.ft.cfg.Now())
+	if reading.TargetStatus == 0 && !reading.Failed() { // the status is the answer's own, and no header tells it
+		reading.Unread = ""
+	}
 	read(o, reading)
 	citeTarget(o, t.header)
 	if reading.Exit != "" {

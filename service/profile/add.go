@@ -90,6 +90,12 @@ func render(p Profile) []byte {
 			b.WriteString("identity_verified = true\n")
 		}
 		field("password", z.Password)
+		if z.Rate.Per1000 > 0 {
+			fmt.Fprintf(&b, "rate_per_1000 = %v\n", z.Rate.Per1000)
+		}
+		if z.Rate.PerGB > 0 {
+			fmt.Fprintf(&b, "rate_per_gb = %v\n", z.Rate.PerGB)
+		}
 	}
 	return []byte(b.String())
 }

@@ -52,14 +52,19 @@ type profileEntry struct {
 	Zones          []zoneEntry `toml:"zones"`
 }
 
+// maxRate is no price that anybody pays: it keeps sums finite.
+const maxRate = 1e6
+
 // zoneEntry knows a zone's name by its three names (service.md 2.2).
 type zoneEntry struct {
-	Name             string `toml:"name"`
-	ProxyName        string `toml:"PROXY_NAME"`
-	ProductName      string `toml:"PRODUCT_NAME"`
-	Product          string `toml:"product"`
-	IdentityVerified bool   `toml:"identity_verified"`
-	Password         string `toml:"password"`
+	Name             string   `toml:"name"`
+	ProxyName        string   `toml:"PROXY_NAME"`
+	ProductName      string   `toml:"PRODUCT_NAME"`
+	Product          string   `toml:"product"`
+	IdentityVerified bool     `toml:"identity_verified"`
+	Password         string   `toml:"password"`
+	RatePer1000      *float64 `toml:"rate_per_1000"`
+	RatePerGB        *float64 `toml:"rate_per_gb"`
 }
 
 // Load reads config.toml strictly and checks every profile in it. A missing file
@@ -167,7 +172,25 @@ func (e zoneEntry) zone() (model.Zone, *fieldError) {
 			return model.Zone{}, &fieldError{"password", "password is " + err.Error(), ""}
 		}
 	}
-	return model.Zone{Name: zn, Product: product, IdentityVerified: e.IdentityVerified, Password: e.Password}, nil
+	rate, fe := e.rate()
+	return model.Zone{Name: zn, Product: product, IdentityVerified: e.IdentityVerified, Password: e.Password, Rate: rate}, fe
+}
+
+func (e zoneEntry) rate() (rate model.Rate, fe *fieldError) {
+	for _, r := range []struct {
+		field string
+		value *float64
+		into  *float64
+	}{{"rate_per_1000", e.RatePer1000, &rate.Per1000}, {"rate_per_gb", e.RatePerGB, &rate.PerGB}} {
+		if r.value == nil {
+			continue
+		}
+		if !(*r.value > 0 && *r.value <= maxRate) {
+			return model.Rate{}, &fieldError{r.field, fmt.Sprintf("%s cannot be %v", r.field, *r.value), "dollars, more than 0, or no line when the zone is unpriced"}
+		}
+		*r.into = *r.value
+	}
+	return rate, nil
 }
 
 // Path is where the file was looked for.

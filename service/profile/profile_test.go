@@ -27,9 +27,12 @@ ca = "certs/root.pem"
 name = "unlocker1"
 product = "unlocker"
 password = "keyring:acme/unlocker1"
+rate_per_1000 = 1.5
 [[profiles.acme.zones]]
 PROXY_NAME = "dc1"
 identity_verified = true
+rate_per_1000 = 1
+rate_per_gb = 0.6
 [[profiles.acme.zones]]
 PRODUCT_NAME = "serp1"
 product = "serp"
@@ -65,8 +68,8 @@ func acmeProfile(dir string) Profile {
 		UsernamePrefix: "abc", Account: "hl_1234abcd", Key: "etl-main", APIVersion: "v3",
 		CA: filepath.Join(dir, "certs", "root.pem"), Verify: true,
 		Zones: []model.Zone{
-			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "keyring:acme/unlocker1"},
-			{Name: "dc1", IdentityVerified: true},
+			{Name: "unlocker1", Product: model.ProductUnlocker, Password: "keyring:acme/unlocker1", Rate: model.Rate{Per1000: 1.5}},
+			{Name: "dc1", IdentityVerified: true, Rate: model.Rate{Per1000: 1, PerGB: 0.6}},
 			{Name: "serp1", Product: model.ProductSERP},
 		},
 	}
@@ -135,7 +138,7 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		want string
 	}{
 		"unknown field":          {"[profiles.a]\nbaseurl = 'x'\n", 2, "one of account, api_version, base_url"},
-		"unknown zone field":     {head + "[[profiles.a.zones]]\nzone = 'x'\n", 4, "one of PRODUCT_NAME, PROXY_NAME, identity_verified, name, password, product"},
+		"unknown zone field":     {head + "[[profiles.a.zones]]\nzone = 'x'\n", 4, "one of PRODUCT_NAME, PROXY_NAME, identity_verified, name, password, product, rate_per_1000, rate_per_gb"},
 		"unknown top field":      {"[profile.a]\n", 1, "one of default_profile, profiles"},
 		"port in quotes":         {head + "proxy_port = \"33335\"\n", 3, "a whole number"},
 		"port 0":                 {head + "proxy_port = 0\n", 3, "1 to 65535"},
@@ -168,6 +171,11 @@ func TestAFaultyConfigurationIsNamedByLineAndExpectation(t *testing.T) {
 		"zone twice":             {head + "[[profiles.a.zones]]\nname = 'x'\n[[profiles.a.zones]]\nname = 'x'\n", 5, "every zone once"},
 		"product":                {head + "[[profiles.a.zones]]\nname = 'x'\nproduct = 'magic'\n", 5, "residential"},
 		"password in clear":      {head + "[[profiles.a.zones]]\nname = 'x'\npassword = 'hunter2'\n", 5, "env:NAME"},
+		"free of charge":         {head + "[[profiles.a.zones]]\nname = 'x'\nrate_per_1000 = 0\n", 5, "more than 0, or no line"},
+		"rate below zero":        {head + "[[profiles.a.zones]]\nname = 'x'\nrate_per_gb = -1.5\n", 5, "more than 0, or no line"},
+		"rate without an end":    {head + "[[profiles.a.zones]]\nname = 'x'\nrate_per_gb = inf\n", 5, "more than 0, or no line"},
+		"rate that is no number": {head + "[[profiles.a.zones]]\nname = 'x'\nrate_per_1000 = nan\n", 5, "more than 0, or no line"},
+		"rate in quotes":         {head + "[[profiles.a.zones]]\nname = 'x'\nrate_per_1000 = '1.5'\n", 5, ""},
 		"default":                {"default_profile = 'b'\n" + head, 1, "one of a, local"},
 		"reserved name":          {"[profiles.local]\nbase_url = 'https://a.example'\n", 1, "emulator"},
 		"odd name":               {"[profiles.'a b']\nbase_url = 'https://a.example'\n", 1, "cannot name a profile"},

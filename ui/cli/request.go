@@ -14,18 +14,25 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
+	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
-	"zonedeck/ui/kit"
 )
 
 type requestFlags struct {
-	zone, via, format, country, key, output string
-	method, body                            string
-	headers, required                       []string
-	adminReason                             string
-	timeout                                 durationFlag
-	retries                                 int
-	json, raw                               bool
+	askFlags
+	zone, via, output string
+	raw               bool
+}
+
+// askFlags say what is asked of the target, and how.
+type askFlags struct {
+	format, country, key string
+	method, body         string
+	headers, required    []string
+	adminReason          string
+	timeout              durationFlag
+	retries              int
+	json                 bool
 }
 
 func (a *app) requestCommand() *cobra.Command {
@@ -47,20 +54,26 @@ class; with --json one object on stdout holds both.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
 	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	f.add(cmd, -1)
+	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
+	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
+	return cmd
+}
+
+// add adds the flags to a command, with its own usual number of retries.
+func (f *askFlags) add(cmd *cobra.Command, retries int) {
+	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
 	fl.StringVar(&f.country, "country", "", "two-letter country code")
 	fl.StringVar(&f.key, "key", "", "name of the key in the inventory")
-	adminFlag(cmd, &f.adminReason)
 	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
 	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
-	fl.IntVar(&f.retries, "retries", -1, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
-	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
+	fl.IntVar(&f.retries, "retries", retries, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
-	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
-	return cmd
+	adminFlag(cmd, &f.adminReason)
 }
 
 // request runs the command.
@@ -85,7 +98,7 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
-				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, kit.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
+				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
 			})
 		}
 	})
@@ -123,7 +136,14 @@ func adminFlag(cmd *cobra.Command, reason *string) {
 // wrong with them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
-	header, err := f.check(target)
+	var zone, via error
+	if f.zone == "" {
+		zone = errors.New("--zone is missing: name the zone to fetch through")
+	}
+	if v := model.Via(f.via); v != model.ViaAPI && v != model.ViaNative {
+		via = fmt.Errorf("--via %q: write api or native", f.via)
+	}
+	header, err := f.check(target, zone, via)
 	if err != nil {
 		return none, usage("%w", err)
 	}
@@ -131,39 +151,47 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 	if err != nil {
 		return none, fail(exitState, "%w", err)
 	}
-	zone, err := t.Zone(p, f.zone)
-	if err != nil {
+	req := f.fetchRequest(target, header)
+	if req.Zone, err = t.Zone(p, f.zone); err != nil {
 		return none, err
 	}
-	via := model.Via(f.via)
-	if via == model.ViaAPI && f.key == "" && p.Key == "" {
-		return none, usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
+	req.Via = model.Via(f.via)
+	if req.Via == model.ViaAPI || f.key != "" {
+		err = t.haveKey(p, f.key)
 	}
-	if f.key != "" {
-		if _, ok := t.Key(f.key); !ok {
-			return none, usage("key %q is not in the inventory: 'zonedeck keys list' shows the keys", f.key)
+	return req, err
+}
+
+// haveKey refuses a key that is not there: the one of --key, or the profile's.
+func (t *task) haveKey(p profile.Profile, name string) error {
+	if name == "" && p.Key == "" {
+		return usage("profile %q names no key: add --key NAME, set %s, or write key = \"NAME\" into the profile", p.Name, session.EnvKey)
+	}
+	if name != "" {
+		if _, ok := t.Key(name); !ok {
+			return usage("key %q is not in the inventory: 'zonedeck keys list' shows the keys", name)
 		}
 	}
+	return nil
+}
+
+// fetchRequest is the request that the flags describe, without zone and access method.
+func (f askFlags) fetchRequest(target string, header http.Header) model.FetchRequest {
 	return model.FetchRequest{
-		Zone: zone, URL: target, Via: via, Format: model.Format(f.format), Method: f.method, Header: header,
+		URL: target, Format: model.Format(f.format), Method: f.method, Header: header,
 		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
-	}, nil
+	}
 }
 
 // check returns the headers, and an error that names everything that is wrong with
-// the flags themselves.
-func (f requestFlags) check(target string) (http.Header, error) {
+// the flags themselves; more is what is wrong with those of one command, or nil.
+func (f askFlags) check(target string, more ...error) (http.Header, error) {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if _, err := model.ParseTarget(target); err != nil {
 		bad("URL %q: %w", target, err)
 	}
-	if f.zone == "" {
-		bad("--zone is missing: name the zone to fetch through")
-	}
-	if via := model.Via(f.via); via != model.ViaAPI && via != model.ViaNative {
-		bad("--via %q: write api or native", f.via)
-	}
+	wrong = append(wrong, more...)
 	if f.format != string(model.FormatRaw) && f.format != string(model.FormatJSON) {
 		bad("--format %q: write raw or json", f.format)
 	}
@@ -253,7 +281,7 @@ func cutReason(r model.FetchResult) string {
 
 // verdict is one line: class, status, access method, time and size.
 func verdict(r model.FetchResult) string {
-	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
 		line += ": " + r.Diagnosis.Summary
 	}

@@ -77,6 +77,7 @@ zonedeck keys check --within 14d`,
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		a.requestCommand(),
+		a.twinCommand(),
 		a.jobsCommand(),
 		a.proxyCommand(),
 		a.keysCommand(),

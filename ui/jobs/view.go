@@ -123,7 +123,7 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	}
 	t, d := m.deps.Theme, f.Diagnosis
 	glyph, ink := t.ClassMark(d.Class)
-	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, kit.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
+	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, model.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}

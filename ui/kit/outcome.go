@@ -1,26 +1,10 @@
 package kit
 
 import (
-	"strings"
 	"time"
 
 	"zonedeck/model"
 )
-
-// ClassWord names an outcome in at most 17 cells: its class or, outside the documented
-// classes, its cause. Without a class it is "no result".
-func ClassWord(c model.Class, cause model.Cause) string {
-	switch {
-	case c == "":
-		return "no result"
-	case c != model.ClassOutside:
-		return c.Label()
-	case cause != "":
-		return strings.ReplaceAll(string(cause), "_", " ")
-	default:
-		return "outside"
-	}
-}
 
 // StepKey is the key of a next step, the same in every tab; empty if the step is only
 // advice.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zonedeck/ui/kit"
+	"zonedeck/model"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -34,7 +34,7 @@ func (m *Model) testLines(w int) []string {
 func (m *Model) resultLines(w int) []string {
 	t, r := m.deps.Theme, m.test.result
 	glyph, ink := t.ClassMark(r.Diagnosis.Class)
-	parts := []string{glyph + " " + kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)}
+	parts := []string{glyph + " " + model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)}
 	if r.ConnectStatus != 0 {
 		parts = append(parts, fmt.Sprintf("CONNECT %d", r.ConnectStatus))
 		if r.Timing.ProxyConnect >= 0 {

@@ -142,7 +142,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
 		}
-		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+kit.ClassWord(a.Class, ""), 19))+
+		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+model.ClassWord(a.Class, ""), 19))+
 			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
 	}
 	return lines
@@ -300,7 +300,7 @@ func (m *Model) pagesLine(w int) string {
 // statusInk is the coloured status line.
 func (m *Model) statusInk() string {
 	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
-	head := glyph + " " + kit.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
+	head := glyph + " " + model.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
 	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
 }
 
@@ -337,7 +337,7 @@ func (m *Model) statusLine() string {
 	if res.Body.Incomplete {
 		parts = append(parts, "ended early")
 	}
-	return glyph + " " + kit.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
+	return glyph + " " + model.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
 }
 
 // weighed sorts the evidence, the most informative first: a place in the body, an

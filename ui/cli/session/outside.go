@@ -16,6 +16,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
 )
@@ -65,14 +66,7 @@ func openInputs(path string) (io.ReadCloser, error) {
 		}
 		path = filepath.Join(home, rest)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	return os.Open(path)
+	return textfile.Open(path)
 }
 
 // editor runs the operator's editor on a copy of a body and then removes the copy.

@@ -1,0 +1,204 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// Twin is one request sent by several zones and access methods, so that they can be
+// compared.
+type Twin struct {
+	ID      string
+	Profile string
+	Started time.Time
+	// Request is what the cells have in common; Zone and Via are the cell's.
+	Request FetchRequest
+	// Repeat is how many runs each cell makes, one after the other.
+	Repeat int
+	Cells  []TwinCell
+}
+
+// TwinCell is one zone by one access method.
+type TwinCell struct {
+	Zone Zone
+	Via  Via
+	// Problem says why nothing (more) was sent for this cell, or is empty.
+	Problem string
+	Runs    []TwinRun // that ended
+}
+
+// TwinRun is one fetch of a cell.
+type TwinRun struct {
+	Fetch            string // its identifier in the history
+	Class            Class
+	Cause            Cause
+	Status           int   // the target's, 0 when unknown
+	Bytes            int64 // of the body
+	FirstByte, Total time.Duration
+	Found            int // how many of the required fields
+}
+
+// NewTwinRun is what a Twin keeps of a fetch.
+func NewTwinRun(r FetchResult) TwinRun {
+	run := TwinRun{
+		Fetch: r.ID, Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status, Bytes: r.Body.Size,
+		FirstByte: r.Timing.FirstByte, Total: r.Timing.Total,
+	}
+	for _, f := range r.Fields {
+		if f.Found {
+			run.Found++
+		}
+	}
+	return run
+}
+
+// OK is how many runs were ok, required fields included.
+func (c TwinCell) OK() int {
+	n := 0
+	for _, r := range c.Runs {
+		if r.Class == ClassOK {
+			n++
+		}
+	}
+	return n
+}
+
+// Typical is the run whose class is the most frequent, of equally frequent ones the
+// later in Classes; false without a run.
+func (c TwinCell) Typical() (TwinRun, bool) {
+	count := map[Class]int{}
+	for _, r := range c.Runs {
+		count[r.Class]++
+	}
+	var typical TwinRun
+	most := 0
+	for _, class := range Classes() {
+		if count[class] > 0 && count[class] >= most {
+			most = count[class]
+			typical = c.Runs[slices.IndexFunc(c.Runs, func(r TwinRun) bool { return r.Class == class })]
+		}
+	}
+	return typical, most > 0
+}
+
+// Median is the median of what value gives for each run, the mean of the middle two of an
+// even number; false without a run.
+func (c TwinCell) Median(value func(TwinRun) int64) (int64, bool) {
+	all := c.values(value)
+	if len(all) == 0 {
+		return 0, false
+	}
+	middle := len(all) / 2
+	if len(all)%2 == 0 {
+		return all[middle-1] + (all[middle]-all[middle-1])/2, true
+	}
+	return all[middle], true
+}
+
+// Spread is the time of the fastest and of the slowest run; false without a run.
+func (c TwinCell) Spread() (fastest, slowest time.Duration, ok bool) {
+	all := c.values(runTotal)
+	if len(all) == 0 {
+		return 0, 0, false
+	}
+	return time.Duration(all[0]), time.Duration(all[len(all)-1]), true
+}
+
+func (c TwinCell) values(value func(TwinRun) int64) []int64 {
+	all := make([]int64, len(c.Runs))
+	for i, r := range c.Runs {
+		all[i] = value(r)
+	}
+	slices.Sort(all)
+	return all
+}
+
+func runTotal(r TwinRun) int64     { return int64(r.Total) }
+func runFirstByte(r TwinRun) int64 { return int64(r.FirstByte) }
+func runBytes(r TwinRun) int64     { return r.Bytes }
+
+// Total is the median time of a run; false without one.
+func (c TwinCell) Total() (time.Duration, bool) {
+	d, ok := c.Median(runTotal)
+	return time.Duration(d), ok
+}
+
+// FirstByte is the median time until the answer began, negative when that was not seen;
+// false without a run.
+func (c TwinCell) FirstByte() (time.Duration, bool) {
+	d, ok := c.Median(runFirstByte)
+	return time.Duration(d), ok
+}
+
+// Bytes is the median size of a body; false without a run.
+func (c TwinCell) Bytes() (int64, bool) { return c.Median(runBytes) }
+
+// Found is the smallest number of required fields that a run found.
+func (c TwinCell) Found() int {
+	if len(c.Runs) == 0 {
+		return 0
+	}
+	return slices.MinFunc(c.Runs, func(a, b TwinRun) int { return a.Found - b.Found }).Found
+}
+
+// Cost is what 1,000 runs like these cost, in dollars; false when the zone is unpriced or
+// nothing was fetched.
+func (c TwinCell) Cost() (float64, bool) {
+	if len(c.Runs) == 0 {
+		return 0, false
+	}
+	var bytes int64
+	for _, r := range c.Runs {
+		bytes += r.Bytes
+	}
+	return c.Zone.Rate.Cost(1000, float64(bytes)/float64(len(c.Runs))*1000)
+}
+
+// Winner is the cell to use, and why: the cheapest of those that were ok in every run, of
+// equally cheap ones the fastest. A zone without a rate counts as dearer than any with one.
+// cell is -1 where no cell was ok in every run.
+func (t Twin) Winner() (cell int, reason string) {
+	cell, fit := -1, 0
+	for i, c := range t.Cells {
+		if len(c.Runs) < max(t.Repeat, 1) || c.OK() < len(c.Runs) {
+			continue
+		}
+		fit++
+		if cell < 0 || t.before(i, cell) {
+			cell = i
+		}
+	}
+	if cell < 0 {
+		return -1, "no cell was ok in every run"
+	}
+	c := t.Cells[cell]
+	total, _ := c.Total()
+	cost, priced := c.Cost()
+	how := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
+	switch {
+	case fit == 1 && priced:
+		return cell, fmt.Sprintf("the only one that was ok in every run (%s, $%.2f per 1000)", how, cost)
+	case fit == 1:
+		return cell, fmt.Sprintf("the only one that was ok in every run (%s, unpriced)", how)
+	case priced:
+		return cell, fmt.Sprintf("the cheapest of %d that were ok in every run (%s, $%.2f per 1000)", fit, how, cost)
+	default:
+		return cell, fmt.Sprintf("the fastest of %d that were ok in every run (%s; none has a rate)", fit, how)
+	}
+}
+
+// before reports whether cell a is the better choice than b.
+func (t Twin) before(a, b int) bool {
+	costA, pricedA := t.Cells[a].Cost()
+	costB, pricedB := t.Cells[b].Cost()
+	switch {
+	case pricedA != pricedB:
+		return pricedA
+	case costA != costB:
+		return costA < costB
+	}
+	totalA, _ := t.Cells[a].Total()
+	totalB, _ := t.Cells[b].Total()
+	return totalA < totalB
+}

@@ -1,0 +1,92 @@
+package model
+
+import (
+	"testing"
+	"time"
+)
+
+// cell is a cell of runs that took so many milliseconds each; a negative one failed.
+func cell(rate Rate, millis ...int) TwinCell {
+	c := TwinCell{Zone: Zone{Name: "z", Rate: rate}, Via: ViaAPI}
+	for _, ms := range millis {
+		r := TwinRun{Class: ClassOK, Total: time.Duration(max(ms, -ms)) * time.Millisecond, Bytes: 1_000_000}
+		if ms < 0 {
+			r.Class = ClassCaptcha
+		}
+		c.Runs = append(c.Runs, r)
+	}
+	return c
+}
+
+func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
+	cheap, dear, traffic, free := Rate{Per1000: 0.5}, Rate{Per1000: 1.5}, Rate{PerGB: 8}, Rate{}
+	for name, c := range map[string]struct {
+		cells  []TwinCell
+		winner int
+		reason string
+	}{
+		"the cheaper, though slower":    {[]TwinCell{cell(dear, 10, 10), cell(cheap, 90, 90)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 90 ms, $0.50 per 1000)"},
+		"the faster of equally cheap":   {[]TwinCell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
+		"the first of equals":           {[]TwinCell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
+		"traffic counts":                {[]TwinCell{cell(traffic, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"all unpriced":                  {[]TwinCell{cell(free, 20, 20), cell(free, 10, 10)}, 1, "the fastest of 2 that were ok in every run (2 of 2 ok, median 10 ms; none has a rate)"},
+		"one failure is out":            {[]TwinCell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"a run is missing":              {[]TwinCell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
+		"nobody":                        {[]TwinCell{cell(cheap, 10, -10), cell(dear)}, -1, "no cell was ok in every run"},
+		"a cell that could not be sent": {[]TwinCell{{Problem: "no native access"}}, -1, "no cell was ok in every run"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got, reason := (Twin{Repeat: 2, Cells: c.cells}).Winner(); got != c.winner || reason != c.reason {
+				t.Errorf("cell %d, %q; want %d, %q", got, reason, c.winner, c.reason)
+			}
+		})
+	}
+}
+
+func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
+	c := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 10}}, Runs: []TwinRun{
+		{Class: ClassOK, Status: 200, Total: 40, FirstByte: 4, Bytes: 3000, Found: 2},
+		{Class: ClassCaptcha, Status: 403, Total: 10, FirstByte: 1, Bytes: 1000, Found: 0},
+		{Class: ClassTimeout, Total: 90, FirstByte: -1, Bytes: 0, Found: 1},
+		{Class: ClassCaptcha, Status: 200, Total: 20, FirstByte: 2, Bytes: 1001, Found: 2},
+	}}
+	if r, ok := c.Typical(); !ok || r.Class != ClassCaptcha || r.Status != 403 {
+		t.Errorf("typical %+v, %v", r, ok)
+	}
+	total, _ := c.Total()
+	first, _ := c.FirstByte()
+	bytes, _ := c.Bytes()
+	fastest, slowest, _ := c.Spread()
+	if c.OK() != 1 || total != 30 || first != 1 || bytes != 1000 || fastest != 10 || slowest != 90 || c.Found() != 0 {
+		t.Errorf("ok %d, total %d, first byte %d, bytes %d, from %d to %d, found %d", c.OK(), total, first, bytes, fastest, slowest, c.Found())
+	}
+	// 1,000 requests at $1, and 1,000 times the mean of 1,250.25 bytes at $10 a GB.
+	if cost, ok := c.Cost(); !ok || cost != 1.0125025 {
+		t.Errorf("cost %v, %v", cost, ok)
+	}
+	c.Runs = c.Runs[1:3]
+	if r, _ := c.Typical(); r.Class != ClassTimeout {
+		t.Errorf("on a tie %s, want the later class", r.Class)
+	}
+	var none TwinCell
+	_, some := none.Typical()
+	_, median := none.Total()
+	_, _, spread := none.Spread()
+	_, priced := (TwinCell{Zone: Zone{Rate: Rate{Per1000: 1}}}).Cost()
+	if some || median || spread || priced || none.Found() != 0 {
+		t.Error("a cell without a run has figures")
+	}
+}
+
+func TestARunKeepsWhatIsComparedOfAFetch(t *testing.T) {
+	got := NewTwinRun(FetchResult{
+		ID: "f_1", Status: 200, Body: BodyRef{Size: 7}, Timing: Timing{FirstByte: 2, Total: 3},
+		Fields:    []Field{{Path: "a", Found: true}, {Path: "b"}, {Path: "c", Found: true}},
+		Diagnosis: Diagnosis{Class: ClassParsingDrift, Cause: CauseMissingFields},
+	})
+	want := TwinRun{Fetch: "f_1", Class: ClassParsingDrift, Cause: CauseMissingFields, Status: 200, Bytes: 7, FirstByte: 2, Total: 3, Found: 2}
+	if got != want {
+		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/export"
+	"zonedeck/ui/kit/text"
+)
+
+type twinFlags struct {
+	askFlags
+	zones, via []string
+	repeat     int
+	markdown   bool
+}
+
+func (a *app) twinCommand() *cobra.Command {
+	var f twinFlags
+	cmd := &cobra.Command{
+		Use:   "twin URL",
+		Short: "Fetch one page through several zones, by API and by proxy, and compare",
+		Long: `Fetches one page through each of the zones by each of the access methods, side by
+side, and prints a line for each: class, status, time, bytes, required fields, cost.
+The winner is the cheapest that was ok in every run, then the fastest; exit code 1
+says that there is none. Each run is one attempt, and billed like any other fetch.`,
+		Args: oneArg("the URL to fetch"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
+				return t.twin(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
+	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native or both, separated by commas")
+	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other")
+	f.add(cmd, 0)
+	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
+	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
+	return cmd
+}
+
+// maxRepeat bounds the runs of one cell: each is billed.
+const maxRepeat = 100
+
+// twin runs the command.
+func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
+	plan, err := t.twinPlan(ctx, target, f)
+	if err != nil {
+		return err
+	}
+	var done atomic.Int64
+	all := len(plan.Cells) * plan.Repeat
+	line := t.app.wait(func(waited time.Duration) string {
+		return fmt.Sprintf("zonedeck: %.1f s  %d of %s  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(all, "run"))
+	})
+	result, err := t.Client.Twin(ctx, plan, func(_ int, c model.TwinCell) {
+		if c.Problem == "" {
+			done.Add(1)
+		}
+	})
+	line.stop()
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	if !slices.ContainsFunc(result.Cells, func(c model.TwinCell) bool { return c.Problem == "" }) {
+		return usage("none of the zones can fetch this: %s", result.Cells[0].Problem)
+	}
+	code := exitOK
+	if winner, _ := result.Winner(); winner < 0 {
+		code = exitChecksFailed
+	}
+	switch {
+	case f.json:
+		err = t.app.printJSON(export.NewTwin(result))
+	case f.markdown:
+		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
+	default:
+		if err = printColumns(t.app.Stdout, twinRows(result)); err == nil {
+			t.app.verdict(code, sanitizeLine(export.TwinVerdict(result)))
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+// twinPlan builds the comparison from the flags. Its error names everything that is
+// wrong with them.
+func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.Twin, error) {
+	var wrong []error
+	if len(f.zones) == 0 {
+		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
+	}
+	for _, v := range f.via {
+		if via := model.Via(v); via != model.ViaAPI && via != model.ViaNative {
+			wrong = append(wrong, fmt.Errorf("--via %q: write api, native or api,native", v))
+		}
+	}
+	if f.repeat < 1 || f.repeat > maxRepeat {
+		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, maxRepeat))
+	}
+	header, err := f.check(target, wrong...)
+	if err != nil {
+		return model.Twin{}, usage("%w", err)
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return model.Twin{}, fail(exitState, "%w", err)
+	}
+	req := f.fetchRequest(target, header)
+	plan := model.Twin{Profile: p.Name, Request: req, Repeat: f.repeat}
+	for _, name := range unique(f.zones) {
+		zone, err := t.Zone(p, name)
+		if err != nil {
+			return model.Twin{}, err
+		}
+		for _, via := range unique(f.via) {
+			plan.Cells = append(plan.Cells, model.TwinCell{Zone: zone, Via: model.Via(via)})
+		}
+	}
+	if slices.Contains(f.via, string(model.ViaAPI)) {
+		return plan, t.haveKey(p, f.key)
+	}
+	return plan, nil
+}
+
+// unique is names in their order, each once.
+func unique(names []string) []string {
+	var out []string
+	for _, n := range names {
+		if !slices.Contains(out, n) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// twinRows is the comparison as a table, the first row its heading.
+func twinRows(t model.Twin) [][]string {
+	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
+	for _, c := range t.Cells {
+		row := []string{string(c.Zone.Name), string(c.Via)}
+		if c.Problem != "" {
+			rows = append(rows, append(row, "not sent: "+c.Problem))
+			continue
+		}
+		typical, _ := c.Typical()
+		total, _ := c.Total()
+		first, _ := c.FirstByte()
+		bytes, _ := c.Bytes()
+		fastest, slowest, _ := c.Spread()
+		status, fields, cost := "-", "-", "unpriced"
+		if typical.Status > 0 {
+			status = fmt.Sprint(typical.Status)
+		}
+		if n := len(t.Request.Required); n > 0 {
+			fields = fmt.Sprintf("%d of %d", c.Found(), n)
+		}
+		if dollars, priced := c.Cost(); priced {
+			cost = fmt.Sprintf("$%.2f", dollars)
+		}
+		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
+			text.Took(total), text.Took(fastest), text.Took(slowest), text.Took(first), text.Bytes(bytes), fields, cost))
+	}
+	return rows
+}
