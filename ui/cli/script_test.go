@@ -22,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 )
 
@@ -71,7 +72,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CA", ready.CA)
 			env.Setenv("BROKEN", broken)
 			for _, k := range ready.Keys {
-				env.Setenv("KEY_"+strings.ReplaceAll(k.Name, "-", "_"), k.Value)
+				name := strings.ReplaceAll(k.Name, "-", "_")
+				env.Setenv("KEY_"+name, k.Value)
+				env.Setenv("FINGERPRINT_"+name, keystore.NewSecret(k.Value).Fingerprint())
 			}
 			for _, z := range ready.Zones {
 				env.Setenv("PASSWORD_"+z.Name, z.Password)
