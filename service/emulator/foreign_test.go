@@ -290,12 +290,8 @@ func TestShutdownEndsARemoteBrowser(t *testing.T) {
 	if b, err := wsutil.ReadServerText(conn); err != nil || !strings.Contains(string(b), "Chrome/") {
 		t.Fatalf("%s %v", b, err)
 	}
-	begun := time.Now()
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
-	}
-	if d := time.Since(begun); d > 5*time.Second {
-		t.Errorf("it took %s", d)
 	}
 	var closed wsutil.ClosedError
 	if _, err := wsutil.ReadServerText(conn); !errors.As(err, &closed) || !strings.Contains(closed.Reason, "worker_disconnect") {

@@ -220,6 +220,24 @@ func TestASilentPeerIsATimeoutEveryTime(t *testing.T) {
 	}
 }
 
+func TestARefusalThatIsNeverEndedIsReadForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		go func() {
+			if _, err := http.ReadRequest(bufio.NewReader(far)); err == nil {
+				_, _ = io.WriteString(far, "HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\nverify first")
+			}
+		}()
+		w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) { return near, nil }})
+		began := time.Now()
+		_, tun, _, err := w.Native(t.Context(), servicetest.Profile(""), Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
+		if !errors.Is(err, ErrRefused) || string(tun.Body) != "verify first" || time.Since(began) != refusalTime {
+			t.Errorf("after %v: %q, %v", time.Since(began), tun.Body, err)
+		}
+	})
+}
+
 func TestAProxyThatHangsUpBeforeItIsAsked(t *testing.T) {
 	near, far := net.Pipe()
 	far.Close()

@@ -34,7 +34,7 @@ func hanging(t *testing.T) (host string, port int) {
 	}
 	host, port = "127.0.0.1", name.(*syscall.SockaddrInet4).Port
 	for {
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", host, port), 100*time.Millisecond)
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", host, port), time.Second)
 		if err != nil {
 			return host, port
 		}

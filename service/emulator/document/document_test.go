@@ -217,7 +217,7 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func TestAFileWithTooManyNamesIsRefusedAtOnce(t *testing.T) {
+func TestAFileWithTooManyNamesIsRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		line, want string
 		n          int
@@ -235,10 +235,10 @@ func TestAFileWithTooManyNamesIsRefusedAtOnce(t *testing.T) {
 			for n := range c.n {
 				fmt.Fprintf(&text, c.line, n)
 			}
-			began := time.Now()
-			_, err := TOML("s.toml", []byte(text.String()))
-			if took := time.Since(began); err == nil || err.Error() != c.want || took > time.Second {
-				t.Errorf("after %v: %v", took, err)
+			// The fault behind them is never seen: the text is not decoded.
+			_, err := TOML("s.toml", []byte(text.String()+"a = "))
+			if err == nil || err.Error() != c.want {
+				t.Error(err)
 			}
 		})
 	}
