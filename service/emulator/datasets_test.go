@@ -55,7 +55,7 @@ func (g *rig) until(id string, ok func(progress) bool) progress {
 	g.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		p := g.progress(id)
 		if ok(p) {

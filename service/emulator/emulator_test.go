@@ -51,13 +51,13 @@ func start(t testing.TB, o Options) *rig {
 	tr := &http.Transport{DisableCompression: true}
 	t.Cleanup(func() {
 		tr.CloseIdleConnections()
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := s.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
 	})
-	return &rig{s, t, s.Ready(), &http.Client{Transport: tr, Timeout: 20 * time.Second}}
+	return &rig{s, t, s.Ready(), &http.Client{Transport: tr, Timeout: time.Minute}}
 }
 
 func (g *rig) key(name string) string {

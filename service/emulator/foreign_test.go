@@ -227,7 +227,7 @@ product = "datacenter"
 			t.Errorf("%s: %d %v", c.name, resp.StatusCode, resp.Header)
 		}
 	}
-	secure := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: g.ca.Pool()}, DisableKeepAlives: true}}
+	secure := &http.Client{Timeout: time.Minute, Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: g.ca.Pool()}, DisableKeepAlives: true}}
 	if resp, err := secure.Do(g.upgrade("https://" + strings.TrimPrefix(g.r.CDP, "ws://") + "/")); err != nil {
 		t.Errorf("over TLS: %v", err)
 	} else {

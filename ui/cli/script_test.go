@@ -85,14 +85,14 @@ func TestScripts(t *testing.T) {
 			"awaitcall": func(ts *testscript.TestScript, _ bool, _ []string) {
 				select {
 				case <-hanging:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					ts.Fatalf("nothing was sent to $BROKEN/hangs")
 				}
 			},
 			"awaitpoll": func(ts *testscript.TestScript, _ bool, _ []string) {
 				select {
 				case <-polled:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					ts.Fatalf("$BROKEN/polled was not asked for a job's state")
 				}
 			},

@@ -241,7 +241,7 @@ func until[T any](t *testing.T, get func() T, ok func(T) bool) T {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(20 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		v := get()
 		if ok(v) {

@@ -162,9 +162,9 @@ func refusesProtocol(err error) bool {
 // patience. The caller may take any time between reads.
 type exchange struct {
 	io.ReadCloser
-	cancel   context.CancelCauseFunc // nil for a request without a body
-	timer    *time.Timer
-	silent   atomic.Bool
+	cancel context.CancelCauseFunc // nil for a request without a body
+	timer  *time.Timer
+	silent atomic.Bool
 }
 
 // wait starts or restarts the timer.
