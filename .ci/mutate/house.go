@@ -60,7 +60,7 @@ func newHouse(ctx context.Context, scratch string) (*house, error) {
 		if err := dec.Decode(&p); err != nil {
 			return nil, err
 		}
-		if _, below, ok := strings.Cut(p.ImportPath+"/", "/service/"); ok && (strings.HasPrefix(below, "emulator/") || below == "servicetest/") {
+		if strings.HasSuffix(p.ImportPath, "test") || strings.Contains(p.ImportPath+"/", "/service/emulator/") {
 			continue
 		}
 		h.dirs[p.ImportPath] = p.Dir
