@@ -224,7 +224,7 @@ var breakageRules = []rule{
 		reason: "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
 		when:   func(f *facts) bool { return f.Broke == BreakMalformed },
 		say: func(f *facts) string {
-			return "What " + peerNoun(f.Peer) + " sent is not an HTTP answer that can be used."
+			return "What " + peerNoun(f.Peer) + " sent is not an answer that can be used."
 		},
 	},
 }
