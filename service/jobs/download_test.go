@@ -99,6 +99,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		{"csv", `{"status":"failed","message":"no"}`, "no", model.CauseServiceError},
 		{"json", `{"timestamp":"2026-11-22","status":500,"error":"Internal Server Error","path":"/v3"}`, "Internal Server Error", model.CauseServiceError},
 		{"ndjson", `{"type":"about:blank","title":"Gone","status":410,"Detail":"It was deleted"}`, "It was deleted", model.CauseServiceError},
+		{"csv", `[{"a":1}]`, "not CSV", model.CauseNetwork},
 		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready", model.CauseNetwork},
 		{"json", `[{"a":1}`, "not JSON", model.CauseNetwork},
 		{"ndjson", "{}\nService unavailable\n", "line 2", model.CauseNetwork},

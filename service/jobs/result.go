@@ -89,6 +89,10 @@ func checkResult(format string, head []byte, whole bool) error {
 		return &noResult{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}
 	switch format {
+	case "csv":
+		if text[0] == '[' || text[0] == '{' {
+			return unusable("is JSON and not CSV: %s", dialect.ErrorText("", text))
+		}
 	case "json":
 		if text[0] != '[' && text[0] != '{' || whole && !json.Valid(text) {
 			return unusable("is not JSON: %s", dialect.ErrorText("", text))
