@@ -308,10 +308,10 @@ var answerRules = []rule{
 	},
 	{
 		name: "no_body_expected", class: ClassOK,
-		reason: "2xx to a request that asks for no body, or 204 or 205, which have none",
+		reason: "2xx to a request that asks for no body, or the target's own 204 or 205, which have none",
 		when: func(f *facts) bool {
 			return f.Broke == BreakNone && isSuccess(f.answer) &&
-				(f.HeadMethod || f.answer == http.StatusNoContent || f.answer == http.StatusResetContent)
+				(f.HeadMethod || f.target == http.StatusNoContent || f.target == http.StatusResetContent)
 		},
 		say: func(f *facts) string {
 			if f.unknown() {

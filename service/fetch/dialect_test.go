@@ -30,6 +30,7 @@ func TestHeadersThatTheContractDoesNotShowAreReadOrCitedAndNeverPassedOver(t *te
 		"nothing said, named":               {"documented", nil, model.ClassOK, "", 0, hidden, ""},
 		"nothing said, unnamed":             {"", nil, model.ClassOK, "", 0, hidden, ""},
 		"nothing said, the other dialect":   {"brightdata", nil, model.ClassOK, "", 0, hidden, ""},
+		"nothing said with a 204":           {"documented", map[string]string{":status": "204"}, model.ClassOutside, model.CauseEmptyBody, 0, hidden, "the page may need one that renders"},
 		"a code, unnamed":                   {"", map[string]string{"x-brd-error-code": "captcha", "x-brd-status-code": "502"}, model.ClassCaptcha, "", 502, readBy, "slow down"},
 		"a code, named":                     {"documented", map[string]string{"x-brd-error-code": "captcha", "x-brd-status-code": "502"}, model.ClassOutside, model.CauseUnrecognised, 502, "header: x-brd-error-code: captcha", choose},
 		"a code without a status, named":    {"documented", map[string]string{"x-brd-err-code": "policy_20050"}, model.ClassOutside, model.CauseServiceError, 0, "header: x-brd-err-code: policy_20050", choose},
