@@ -43,6 +43,7 @@ type Deps struct {
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Fetcher Fetcher
+	Twins   Twins
 	History History
 	Saved   Store
 	// Profile returns the profile in use as known now; it must not block.
@@ -70,6 +71,7 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
+	twin    twinPage
 	panes   widget.Panes
 	work    work
 	width   int
@@ -77,7 +79,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, load, store, body, edit kit.Slot
+	send, list, load, store, body, edit, keep kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -102,6 +104,9 @@ func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
+	if m.twin.open {
+		return false
+	}
 	switch m.panes.At {
 	case paneForm:
 		return m.form.form.CapturingText()
@@ -113,11 +118,12 @@ func (m *Model) CapturingText() bool {
 	}
 }
 
-// Running is 1 while a request is in flight.
-func (m *Model) Running() int { return kit.Running(&m.work.send) }
+// Running counts the requests in flight.
+func (m *Model) Running() int { return kit.Running(&m.work.send) + m.twin.running() }
 
-// focus moves the focus to a pane.
+// focus moves the focus to a pane; a comparison gives way to it.
 func (m *Model) focus(pane int) {
+	m.twin.open = false
 	if m.panes.At != pane {
 		m.endEditing()
 		m.panes.At = pane
