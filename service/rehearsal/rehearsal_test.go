@@ -195,7 +195,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 	if r.Header["Authorization"] != "Bearer ****" {
 		t.Errorf("the key is shown: %v", r.Header)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
 	enough := errors.New("enough")
 	var seen []string

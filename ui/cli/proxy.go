@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -236,7 +237,7 @@ func newProbeJSON(r model.ProbeResult) probeJSON {
 }
 
 func (t *task) printProbe(r model.ProbeResult) error {
-	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
 	}

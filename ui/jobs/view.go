@@ -123,12 +123,12 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	}
 	t, d := m.deps.Theme, f.Diagnosis
 	glyph, ink := t.ClassMark(d.Class)
-	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, model.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
+	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, kit.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
-	for _, s := range d.Steps {
-		out = append(out, widget.Hung("do next   ", kit.Ink{}, kit.StepHelp(s), w)...)
+	for _, s := range m.steps(f) {
+		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
 	}
 	return out
 }

@@ -87,7 +87,7 @@ func until(t *testing.T, e *Engine, id string, ok func(Snapshot) bool) Snapshot 
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(time.Minute)
+	end := time.After(10 * time.Second)
 	for {
 		s, err := e.Get(id)
 		if err != nil {
