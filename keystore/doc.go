@@ -7,7 +7,7 @@
 //
 // ui/cli/session wires it, service takes Secret values and resolves references through
 // it, the views list keys and findings. It imports model and the standard
-// library, go-toml, renameio, flock, go-keyring and age; never service or ui.
+// library, go-toml, flock, go-keyring and age; never service or ui.
 //
 // Secret, Lint, CheckUse and RotationPlan are values and pure functions. A
 // Resolver, an Inventory and a Rotations are safe for concurrent use, and the

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -82,16 +81,11 @@ func (r *Rotations) Get(id string) (RotationPlan, error) {
 	if err != nil {
 		return RotationPlan{}, err
 	}
-	f, err := textfile.Open(path)
+	b, err := textfile.ReadBounded(path, maxRotation)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return RotationPlan{}, fmt.Errorf("%w: %s", ErrNoRotation, id)
 	case err != nil:
-		return RotationPlan{}, fmt.Errorf("%w: %w", ErrRotationFile, err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, maxRotation))
-	if err != nil {
 		return RotationPlan{}, fmt.Errorf("%w: %w", ErrRotationFile, err)
 	}
 	p, err := decodeRotation(b)

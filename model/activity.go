@@ -8,6 +8,7 @@ type ActivityKind string
 // The kinds of the timeline.
 const (
 	ActivityFetch ActivityKind = "fetch"
+	ActivityTwin  ActivityKind = "twin"
 	ActivityProbe ActivityKind = "probe"
 	ActivityJob   ActivityKind = "job"
 	ActivityKey   ActivityKind = "key"
@@ -28,7 +29,7 @@ type Activity struct {
 	Status  int
 	Bytes   int64
 	Total   time.Duration
-	// Ref is the identifier of what it is about: a fetch, a job, a key.
+	// Ref is the identifier of what it is about: a fetch, a twin, a job, a key.
 	Ref string
 	// Text is one line that says what happened.
 	Text string

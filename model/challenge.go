@@ -28,16 +28,16 @@ const (
 	trace
 	// titled: the page's title.
 	titled
-	// words: a text of the page begins with them.
+	// words: a text of the page asks for something, or speaks of it.
 	words
+	// refusing: a text refuses, with nothing to be solved.
+	refusing
 )
 
 // sign is what a mark stands for.
 type sign struct {
 	of       string
 	strength strength
-	// refusal says that the page refuses, with nothing to be solved.
-	refusal bool
 }
 
 // elementMarks are classes and ids, in lower case.
@@ -123,6 +123,9 @@ var addressMarks = []partMark{
 	{tags: []string{"script"}, parts: []string{"/tspd/"}, sign: sign{of: "an F5 script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/_fs-ch-"}, sign: sign{of: "a Fastly script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/.within.website/x/cmd/anubis/"}, sign: sign{of: "an Anubis challenge"}},
+	{tags: []string{"script"}, parts: []string{"/.bunny-shield/assets/shield-challenge"}, sign: sign{of: "a Bunny Shield challenge"}},
+	{tags: []string{"script"}, parts: []string{"/.azwaf/"}, sign: sign{of: "an Azure WAF script", strength: trace}},
+	{tags: []string{"script"}, parts: []string{"/__qrator/"}, sign: sign{of: "a Qrator script", strength: trace}},
 	{tags: []string{"script"}, parts: []string{"/static/touch/js/mkdjump"}, sign: sign{of: "a Baidu challenge"}},
 	{tags: []string{"form"}, parts: []string{"/_____tmd_____/"}, sign: sign{of: "an Alibaba challenge"}},
 	{tags: []string{"form"}, parts: []string{"/.well-known/sgcaptcha"}, sign: sign{of: "a SiteGround challenge"}},
@@ -151,6 +154,11 @@ var scriptMarks = []partMark{
 	{parts: []string{"sgchallenge", "sgcaptcha"}, sign: sign{of: "a SiteGround challenge"}},
 	{parts: []string{"acw_sc__v2", "arg1="}, sign: sign{of: "an Alibaba challenge"}},
 	{parts: []string{"validate.perfdrive.com", "location"}, sign: sign{of: "a Radware challenge"}},
+	{parts: []string{"KPSDK.start=KPSDK.now()"}, sign: sign{of: "a Kasada challenge"}},
+	{parts: []string{"RecaptchaChallengePageUi"}, sign: sign{of: "a Google challenge"}},
+	{parts: []string{"EO_Bot_Ssid", "__tst_status"}, sign: sign{of: "an EdgeOne challenge"}},
+	{parts: []string{"document.cookie", "location.reload("}, sign: sign{of: "a script that sets a cookie and loads the page again", strength: trace}},
+	{parts: []string{"document.cookie", "location.pathname+location.search"}, sign: sign{of: "a script that sets a cookie and loads the page again", strength: trace}},
 	{parts: []string{`window["bobcmn"]`}, sign: sign{of: "an F5 script", strength: trace}},
 	{parts: []string{"initGeetest"}, sign: sign{of: "a GeeTest widget", strength: widget}},
 	{parts: []string{"new TencentCaptcha("}, sign: sign{of: "a Tencent widget", strength: widget}},
@@ -178,8 +186,8 @@ var challengeCookies = []struct{ name, of string }{
 	{"x5sec", "an Alibaba cookie"},
 }
 
-// challengeTitles are whole titles of challenge pages, in lower case: what follows
-// a " | " or a " - ", and marks at the end, is left out when they are compared.
+// challengeTitles are titles of challenge pages, in lower case and without marks at
+// the end: a whole title, or a part of one that a " | " or a dash sets off.
 var challengeTitles = []string{
 	"just a moment", "attention required", "are you a robot", "are you human", "are you a human", "robot or human",
 	"robot check", "robot challenge screen", "verify", "verification", "verification required", "security verification",
@@ -188,131 +196,105 @@ var challengeTitles = []string{
 	"vercel security checkpoint", "pardon our interruption", "access to this page has been denied",
 	"checking your browser", "one more step", "captcha", "captcha interception", "captcha challenge",
 	"client challenge", "challenge validation", "slide to verify", "slider verification", "ddos-guard",
-	"making sure you're not a bot", "you are being redirected",
-	"百度安全验证", "安全验证", "人机验证", "滑动验证", "验证码", "验证码中间页", "验证码拦截",
+	"making sure you're not a bot", "checking you are not a bot", "you are being redirected", "one moment, please",
+	"prove your humanity", "antibot challenge page", "azure waf",
+	"百度安全验证", "安全验证", "人机验证", "滑动验证", "验证码", "验证码中间页", "验证码拦截", "请输入验证码",
 }
 
 // refusalTitles are the same for pages with nothing to be solved.
 var refusalTitles = []string{
 	"access denied", "access blocked", "request rejected", "request blocked", "blocked", "forbidden", "403 forbidden",
 	"sucuri website firewall", "sorry, you have been blocked", "your access to this site has been limited",
+	"error: the request could not be satisfied",
 }
 
-// challengeWords are what a text of a challenge page begins with, in lower case.
-var challengeWords = []struct {
-	begins string
-	// holds are texts of which one must follow, nil when none must.
-	holds []string
+// wording is how texts of challenge pages begin, in lower case, and what one of them
+// then holds: one of holds, unless there are none.
+type wording struct {
 	sign
-}{
-	{begins: "verify you are", holds: people, sign: human},
-	{begins: "verify that you are", holds: people, sign: human},
-	{begins: "verifying you are", holds: people, sign: human},
-	{begins: "please verify", holds: people, sign: human},
-	{begins: "please confirm", holds: people, sign: human},
-	{begins: "confirm you are", holds: people, sign: human},
-	{begins: "confirm that you are", holds: people, sign: human},
-	{begins: "please prove", holds: people, sign: human},
-	{begins: "prove you are", holds: people, sign: human},
-	{begins: "prove that you are", holds: people, sign: human},
-	{begins: "please show that you are", holds: people, sign: human},
-	{begins: "we need to make sure", holds: people, sign: human},
-	{begins: "we need to check if you are", holds: people, sign: human},
-	{begins: "sorry, we just need to make sure", holds: people, sign: human},
-	{begins: "let's confirm", holds: people, sign: human},
-	{begins: "confirm you're", holds: people, sign: human},
-	{begins: "verify you're", holds: people, sign: human},
-	{begins: "prove you're", holds: people, sign: human},
-	{begins: "before we continue", holds: people, sign: human},
-	{begins: "before you continue", holds: people, sign: human},
-	{begins: "to access this page", holds: people, sign: human},
-	{begins: "bitte bestätigen sie", holds: people, sign: human},
-	{begins: "veuillez confirmer", holds: people, sign: human},
-	{begins: "veuillez vérifier", holds: people, sign: human},
-	{begins: "confirma que", holds: people, sign: human},
-	{begins: "verifica que", holds: people, sign: human},
-	{begins: "confirme que", holds: people, sign: human},
-	{begins: "confirme se", holds: people, sign: human},
-	{begins: "подтвердите, что", holds: people, sign: human},
-	{begins: "i'm not a robot", sign: human},
-	{begins: "press & hold", sign: human},
-	{begins: "press and hold", sign: human},
-	{begins: "to continue, please", holds: people, sign: human},
-	{begins: "to proceed, please", holds: people, sign: human},
-	{begins: "complete the security check", sign: solve},
-	{begins: "please complete the security check", sign: solve},
-	{begins: "please complete the captcha", sign: solve},
-	{begins: "complete the captcha", sign: solve},
-	{begins: "please solve th", sign: solve},
-	{begins: "solve the captcha", sign: solve},
-	{begins: "enter the characters you see", sign: solve},
-	{begins: "type the characters you see", sign: solve},
-	{begins: "slide to verify", sign: solve},
-	{begins: "please slide to verify", sign: solve},
-	{begins: "slide right to", sign: solve},
-	{begins: "slide to complete", sign: solve},
-	{begins: "slide to continue", sign: solve},
-	{begins: "slide to unlock", sign: solve},
-	{begins: "drag the piece", sign: solve},
-	{begins: "please complete the challenge", sign: solve},
-	{begins: "please complete the verification", sign: solve},
-	{begins: "please complete verification", sign: solve},
-	{begins: "drag the slider", sign: solve},
-	{begins: "please drag the slider", sign: solve},
-	{begins: "drag the puzzle", sign: solve},
-	{begins: "move the slider", sign: solve},
-	{begins: "enable javascript and cookies to continue", sign: browser},
-	{begins: "please enable cookies", sign: browser},
-	{begins: "please enable js and disable any ad blocker", sign: browser},
-	{begins: "please turn javascript on", sign: browser},
-	{begins: "javascript is required. please enable javascript before", sign: browser},
-	{begins: "please enable javascript to view the page content", sign: browser},
-	{begins: "javascript is disabled in your browser", sign: browser},
-	{begins: "checking your browser", sign: browser},
-	{begins: "checking if the site connection is secure", sign: browser},
-	{begins: "we're verifying your browser", sign: browser},
-	{begins: "you are seeing this because the administrator", sign: browser},
-	{begins: "our systems have detected unusual traffic", sign: traffic},
-	{begins: "unusual traffic", sign: traffic},
-	{begins: "sorry, we have detected unusual traffic", sign: traffic},
-	{begins: "we have detected unusual", sign: traffic},
-	{begins: "as you were browsing", sign: traffic},
-	{begins: "to discuss automated access", sign: traffic},
-	{begins: "请完成下方验证", sign: solve},
-	{begins: "请完成安全验证", sign: solve},
-	{begins: "请拖动", sign: solve},
-	{begins: "拖动", sign: solve},
-	{begins: "请按住滑块", sign: solve},
-	{begins: "按住滑块", sign: solve},
-	{begins: "请向右滑动", sign: solve},
-	{begins: "向右滑动", sign: solve},
-	{begins: "请输入验证码", sign: solve},
-	{begins: "网络不给力", sign: traffic},
-	{begins: "访问过于频繁", sign: traffic},
-	{begins: "the requested url was rejected", sign: refused},
-	{begins: "your support id is", sign: refused},
-	{begins: "you don't have permission to access", holds: []string{"on this server"}, sign: refused},
-	{begins: "reference #", sign: refused},
-	{begins: "sorry, you have been blocked", sign: refused},
-	{begins: "you have been blocked", sign: refused},
-	{begins: "your request has been blocked", sign: refused},
-	{begins: "your access to this site has been limited", sign: refused},
-	{begins: "your access to this service has been limited", sign: refused},
-	{begins: "if you are the site owner (or you manage this site)", sign: refused},
-	{begins: "request unsuccessful. incapsula incident id", sign: refused},
+	begins, holds []string
 }
 
-// people are whom a challenge tells apart.
-var people = []string{"human", "robot", "not a bot", "mensch", "humain", "robô", "робот", "человек"}
+var wordings = []wording{
+	{
+		sign: sign{of: "it asks for a human", strength: words},
+		begins: []string{
+			"verify", "verifying", "please verify", "please wait while we verify", "confirm", "please confirm", "let's confirm",
+			"prove", "please prove", "please show", "we need to", "sorry, we just need to", "we are checking", "to continue, please",
+			"to proceed, please", "bitte bestätigen sie", "veuillez confirmer", "veuillez vérifier", "confirma que", "verifica que",
+			"confirme que", "confirme se", "подтвердите, что", "нам нужно убедиться",
+		},
+		holds: []string{
+			"are human", "'re human", "are a human", "'re a human", "not a robot", "not a bot", "a real person",
+			"ein mensch", "êtes humain", "êtes un humain", "pas un robot", "eres humano", "eres un humano", "no eres un robot",
+			"é humano", "é um humano", "não é um robô", "не робот", "человек",
+		},
+	},
+	{
+		sign:   sign{of: "it asks for a human", strength: words},
+		begins: []string{"i'm not a robot", "press & hold", "press and hold"},
+	},
+	{
+		sign: sign{of: "it asks to solve something", strength: words},
+		begins: []string{
+			"complete the security check", "please complete the security check", "please complete the captcha", "complete the captcha",
+			"please complete the challenge", "please complete the verification", "please complete verification", "please solve th",
+			"solve the captcha", "enter the characters you see", "type the characters you see", "slide to verify",
+			"please slide to verify", "slide right to", "slide to complete", "slide to continue", "slide to unlock", "drag the piece",
+			"drag the slider", "please drag the slider", "drag the puzzle", "move the slider", "请完成下方验证", "请完成安全验证", "请拖动",
+			"拖动", "请按住滑块", "按住滑块", "请向右滑动", "向右滑动", "请输入验证码",
+		},
+	},
+	{
+		sign: sign{of: "it asks for a browser", strength: words},
+		begins: []string{
+			"enable javascript and cookies to continue", "please enable cookies", "please enable js and disable any ad blocker",
+			"please turn javascript on", "javascript is required. please enable javascript before",
+			"please enable javascript to view the page content", "please enable javascript to run this application",
+			"javascript is disabled in your browser", "checking your browser before", "checking your browser for",
+			"checking if the site connection is secure", "we're verifying your browser", "please wait while your request is being verified",
+			"you are seeing this because the administrator",
+		},
+	},
+	{
+		sign: sign{of: "it speaks of unusual traffic", strength: words},
+		begins: []string{
+			"our systems have detected unusual traffic", "unusual traffic", "sorry, we have detected unusual traffic",
+			"we have detected unusual", "as you were browsing", "to discuss automated access", "网络不给力", "访问过于频繁",
+		},
+	},
+	{
+		sign: sign{of: "it refuses the request", strength: refusing},
+		begins: []string{
+			"the requested url was rejected", "your support id is", "sorry, you have been blocked",
+			"you've been blocked by network security", "your request has been blocked due to a network policy",
+			"your request has been blocked as a possible bot", "request blocked. we can't connect",
+			"this request was blocked by our security service", "this website is using a security service to protect itself",
+			"your access to this site has been limited", "your access to this service has been limited",
+			"if you are the site owner (or you manage this site)", "request unsuccessful. incapsula incident id",
+		},
+	},
+	{
+		sign:   sign{of: "it refuses the request", strength: refusing},
+		begins: []string{"you don't have permission to access"}, holds: []string{"on this server"},
+	},
+}
 
-// The signs of challengeWords.
-var (
-	human   = sign{of: "it asks for a human", strength: words}
-	solve   = sign{of: "it asks to solve something", strength: words}
-	browser = sign{of: "it asks for a browser", strength: words}
-	traffic = sign{of: "it speaks of unusual traffic", strength: words}
-	refused = sign{of: "it refuses the request", strength: words, refusal: true}
-)
+// reads gives how a text begins and what it holds, when both are as the wording has
+// them.
+func (w *wording) reads(text string) (begins, holds string, ok bool) {
+	for _, begins := range w.begins {
+		if !strings.HasPrefix(text, begins) {
+			continue
+		}
+		at := slices.IndexFunc(w.holds, func(h string) bool { return strings.Contains(text, h) })
+		if at >= 0 {
+			return begins, w.holds[at], true
+		}
+		return begins, "", w.holds == nil
+	}
+	return "", "", false
+}
 
 // challengeHeaders are headers by which a defence names its own answer, in lower
 // case and without spaces around the colon.

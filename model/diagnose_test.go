@@ -2,73 +2,11 @@ package model
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-// wellFormed says what is wrong with a diagnosis, whatever the outcome was.
-func wellFormed(d Diagnosis, o Outcome) string {
-	causes := d.Class.Causes()
-	switch {
-	case !slices.Contains(Classes(), d.Class):
-		return fmt.Sprintf("unknown class %q", d.Class)
-	case d.Cause == CauseNone && len(causes) > 0 && d.Class != ClassAccessRestricted:
-		return fmt.Sprintf("%s without a cause", d.Class)
-	case d.Cause != CauseNone && !slices.Contains(causes, d.Cause):
-		return fmt.Sprintf("%s with the cause %q", d.Class, d.Cause)
-	case d.Summary == "" || d.Rule == "":
-		return "no summary or no rule"
-	case d.OK() != (len(d.Steps) == 0):
-		return fmt.Sprintf("%s with %d steps", d.Class, len(d.Steps))
-	case d.RetryAfter != 0 && !d.Retry:
-		return "a wait without a retry"
-	case d.Retry && !slices.Contains(actions(d.Steps), ActionRetry):
-		return "a retry that is not offered"
-	}
-	for _, status := range []int{o.ServiceStatus, o.TargetStatus} {
-		if status == 403 && d.Class != ClassAccessRestricted {
-			return fmt.Sprintf("a 403 is %s", d.Class)
-		}
-		if refused := status == 401 || status == 407 || status == 403; refused && d.Retry && d.Class != ClassTooFast && status == o.ServiceStatus {
-			return fmt.Sprintf("a %d of the service is retried", status)
-		}
-	}
-	for _, s := range d.Steps {
-		if s.Text == "" || s.Action == "" || s.Documented && d.Class == ClassOutside {
-			return fmt.Sprintf("step %+v", s)
-		}
-	}
-	for _, e := range d.Evidence {
-		switch e.Kind {
-		case "status", "service_status", "header", "body", "error", "timing", "note":
-		default:
-			return fmt.Sprintf("evidence of kind %q", e.Kind)
-		}
-		if e.Text == "" || len(e.Text) > maxQuote+80 {
-			return fmt.Sprintf("evidence of %d bytes", len(e.Text))
-		}
-		if e.Offset < 0 || e.Length < 0 || e.Offset+e.Length > int64(len(o.BodyHead)) || e.Length > 0 && e.Kind != "body" {
-			return fmt.Sprintf("evidence %+v is not in the body of %d bytes", e, len(o.BodyHead))
-		}
-	}
-	return ""
-}
-
-func TestEveryStatusHasOneClass(t *testing.T) {
-	for _, via := range []Via{ViaAPI, ViaNative} {
-		for service := -1; service < 1000; service++ {
-			for _, target := range []int{0, 200, 403, 404, 429, 502} {
-				o := Outcome{Via: via, ServiceStatus: service, TargetStatus: target}
-				if problem := wellFormed(Diagnose(o), o); problem != "" {
-					t.Fatalf("%s %d/%d: %s", via, service, target, problem)
-				}
-			}
-		}
-	}
-}
 
 func TestRulesAreNamedOnceAndReasoned(t *testing.T) {
 	seen := map[string]bool{}
@@ -88,54 +26,12 @@ func TestRulesAreNamedOnceAndReasoned(t *testing.T) {
 	}
 }
 
-func TestEvidenceIsBounded(t *testing.T) {
-	long := strings.Repeat("é\x1b[31m", 1000)
-	o := Outcome{
-		Via: ViaAPI, ServiceStatus: 400, ServiceText: long, ServiceCode: long, BrokeText: long, Broke: "odd",
-		HeaderEvidence: slices.Repeat([]string{long}, 100), MissingFields: slices.Repeat([]string{long}, 1000),
-		ContentType: "text/html", BodyHead: []byte(strings.Repeat(`<div class="g-recaptcha h-captcha">`, 1000)),
-	}
-	o.BodySize = int64(len(o.BodyHead))
-	d := Diagnose(o)
-	if problem := wellFormed(d, o); problem != "" {
-		t.Error(problem)
-	}
-	if len(d.Evidence) > 40 {
-		t.Errorf("%d pieces of evidence", len(d.Evidence))
-	}
-}
-
 func TestAWidgetOnAPageLongerThanTheScanIsNotAChallenge(t *testing.T) {
 	head := []byte(`<html><body><div class="g-recaptcha"></div><script>` + strings.Repeat("x", maxScan) + `</script>`)
 	o := Outcome{Via: ViaNative, TargetStatus: 200, ContentType: "text/html", BodyHead: head[:maxScan], BodySize: 5 << 20}
 	if d := Diagnose(o); !d.OK() {
 		t.Errorf("the rest of the page was not seen, and it is called %s", d.Class)
 	}
-}
-
-func FuzzDiagnose(f *testing.F) {
-	for _, c := range loadCorpus(f) {
-		o := c.outcome
-		f.Add(o.Via == ViaNative, o.ServiceStatus, o.TargetStatus, string(o.Broke), string(o.ServiceClass), string(o.ServiceCause),
-			o.ServiceCode, o.ServiceText, strings.Join(o.HeaderEvidence, "\n"), o.Location, strings.Join(o.Cookies, "\n"), o.ContentType, o.BodyHead, int64(0), o.Incomplete, int64(o.RetryAfter))
-	}
-	f.Fuzz(func(t *testing.T, native bool, service, target int, broke, class, cause, code, text, headers, location, cookies, contentType string,
-		body []byte, more int64, incomplete bool, retryAfter int64,
-	) {
-		o := Outcome{
-			Via: ViaAPI, ServiceStatus: service, TargetStatus: target, Broke: Breakage(broke), ServiceClass: Class(class), ServiceCause: Cause(cause),
-			ServiceCode: code, ServiceText: text, HeaderEvidence: strings.Split(headers, "\n"), ContentType: contentType,
-			Location: location, Cookies: strings.Split(cookies, "\n"),
-			BodyHead: body, BodySize: int64(len(body)) + more, Incomplete: incomplete, RetryAfter: time.Duration(retryAfter),
-		}
-		if native {
-			o.Via = ViaNative
-		}
-		d := Diagnose(o)
-		if problem := wellFormed(d, o); problem != "" {
-			t.Fatalf("%s\n%+v", problem, d)
-		}
-	})
 }
 
 func BenchmarkDiagnose(b *testing.B) {

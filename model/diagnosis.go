@@ -47,6 +47,21 @@ func (c Class) Label() string {
 	}
 }
 
+// ClassWord names an outcome in at most 17 cells: its class or, outside the documented
+// classes, its cause. Without a class it is "no result".
+func ClassWord(c Class, cause Cause) string {
+	switch {
+	case c == "":
+		return "no result"
+	case c != ClassOutside:
+		return c.Label()
+	case cause != "":
+		return strings.ReplaceAll(string(cause), "_", " ")
+	default:
+		return "outside"
+	}
+}
+
 // Cause narrows a class. For ClassOutside there always is one.
 type Cause string
 

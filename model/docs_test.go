@@ -1,6 +1,7 @@
 package model
 
 import (
+	"flag"
 	"fmt"
 	"maps"
 	"os"
@@ -8,6 +9,9 @@ import (
 	"strings"
 	"testing"
 )
+
+// Update is the flag of the corpus's tests, too, which are in package model_test.
+var Update = flag.Bool("update", false, "write what the corpus wants beside class, cause and rule, and the tables of the page")
 
 // diagnosisPage tells operators what this package decides by.
 const diagnosisPage = "../docs/diagnosis.md"
@@ -28,13 +32,13 @@ func TestDiagnosisPage(t *testing.T) {
 		if !ok || !ok2 {
 			t.Fatalf("no part for %s", name)
 		}
-		if *update {
+		if *Update {
 			page = before + "<!-- " + name + " -->\n" + want + "<!-- end -->" + after
 		} else if got != want {
 			t.Errorf("%s: the page has\n%s\nand the code\n%s", name, got, want)
 		}
 	}
-	if *update {
+	if *Update {
 		if err := os.WriteFile(diagnosisPage, []byte(page), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -106,12 +110,14 @@ func signs(deciding bool) map[string]map[string][]string {
 	for _, text := range refusalTitles {
 		add(sign{of: "a refusal", strength: titled}, "title", text)
 	}
-	for _, w := range challengeWords {
-		text := w.begins + "…"
+	for _, w := range wordings {
+		where := "text"
 		if w.holds != nil {
-			text += strings.Join(w.holds, "/") + "…"
+			where = "text with `" + strings.Join(w.holds, "` or `") + "`:"
 		}
-		add(w.sign, "text", text)
+		for _, text := range w.begins {
+			add(w.sign, where, text+"…")
+		}
 	}
 	return all
 }

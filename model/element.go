@@ -8,7 +8,7 @@ type element struct {
 	kind    string // of a field
 	class   span
 	id      span
-	address span // src, action
+	address span // src, action, data
 	content span
 	json    bool // a script that holds data
 	link    bool
@@ -32,7 +32,7 @@ func (e *element) see(name string, at int, value []byte) {
 		case "q", "s", "search", "query":
 			e.search = true
 		}
-	case "src", "action":
+	case "src", "action", "data":
 		e.address = span{at, value}
 	case "href":
 		e.link = true

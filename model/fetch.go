@@ -58,6 +58,9 @@ type FetchRequest struct {
 	// first. Zero Timeout means the product's own; Retries < 0 means the default.
 	Timeout time.Duration
 	Retries int
+	// BodyFile is the absolute name of the file that a body on disk is kept in, and that
+	// it replaces; empty means a file in the cache.
+	BodyFile string
 }
 
 // SecretHeader reports whether a header's value is a secret by its nature, so

@@ -8,14 +8,15 @@ type Breakage string
 
 // The ways an attempt can break.
 const (
-	BreakNone      Breakage = ""
-	BreakDNS       Breakage = "dns"       // a name could not be resolved
-	BreakConnect   Breakage = "connect"   // no connection
-	BreakTLSTrust  Breakage = "tls_trust" // a certificate was not trusted
-	BreakTLS       Breakage = "tls"       // any other TLS fault
-	BreakTimeout   Breakage = "timeout"   // the client's own deadline passed
-	BreakReset     Breakage = "reset"     // the connection ended before the answer was complete
-	BreakMalformed Breakage = "malformed" // the answer was not HTTP, or broke a bound
+	BreakNone           Breakage = ""
+	BreakDNS            Breakage = "dns"             // a name could not be resolved
+	BreakConnect        Breakage = "connect"         // no connection
+	BreakConnectTimeout Breakage = "connect_timeout" // no connection, or no TLS over it, in the time that these have
+	BreakTLSTrust       Breakage = "tls_trust"       // a certificate was not trusted
+	BreakTLS            Breakage = "tls"             // any other TLS fault
+	BreakTimeout        Breakage = "timeout"         // the client's own deadline passed
+	BreakReset          Breakage = "reset"           // the connection ended before the answer was complete
+	BreakMalformed      Breakage = "malformed"       // the answer was not HTTP, or broke a bound
 )
 
 // Outcome is what one attempt showed, in terms of the domain: a dialect has

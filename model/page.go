@@ -15,7 +15,7 @@ type page struct {
 	title string // as the page writes it; only the first one counts
 	text  int    // bytes of visible text, spaces left out; counted up to littleTextMax
 	aside int    // how many of them stand on buttons or are for browsers without scripts
-	other bool   // there is a link, a picture, a frame or a script file that is no CAPTCHA's
+	other bool   // something is linked to, shown or run that is no CAPTCHA's, or the page leads on
 	// inline says that there is a script in the page that is no mark.
 	inline bool
 	fields int  // fields that ask a person for something
@@ -25,9 +25,7 @@ type page struct {
 
 	runs []span // the texts, as long as there is little of it
 
-	// By weigh:
-	refuses bool // what is read is a refusal
-	verdict verdict
+	verdict verdict // by weigh
 }
 
 // strengths is a set of them.
@@ -308,8 +306,8 @@ var places = map[string]string{
 
 // address looks at an address on an element.
 func (s *scan) address(tag string, t span) {
-	where, ok := places[tag]
-	if !ok || len(t.value) == 0 {
+	where := places[tag]
+	if len(t.value) == 0 {
 		return
 	}
 	value := t.value[:min(len(t.value), maxAddress)]
@@ -339,6 +337,7 @@ func (s *scan) refresh(t span) {
 	address = strings.Trim(address, "'\" ")
 	of, at, length, ok := leadsTo(address)
 	if !ok {
+		s.other = s.other || address != ""
 		return
 	}
 	at += strings.Index(content, address)
@@ -411,7 +410,7 @@ var knownNames = func() map[string]string {
 	names := map[string]string{}
 	for _, n := range []string{
 		"a", "button", "form", "iframe", "img", "input", "meta", "noscript", "script", "select", "style", "textarea", "title", "xmp",
-		"action", "class", "content", "data-size", "href", "http-equiv", "id", "name", "src", "type",
+		"action", "class", "content", "data", "data-size", "href", "http-equiv", "id", "name", "src", "type",
 		"", "text", "email", "password", "search", "tel", "number", "url", "refresh", "invisible",
 	} {
 		names[n] = n

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"time"
 )
 
 // rule is one line of the classification. The first whose when holds decides.
@@ -168,15 +167,17 @@ var breakageRules = []rule{
 		reason: "the client's own deadline passed (contract 7: slow target, heavy browser run, or short client timeout)",
 		when:   func(f *facts) bool { return f.Broke == BreakTimeout },
 		say: func(f *facts) string {
-			switch {
-			case f.Timeout <= 0:
+			if f.Timeout <= 0 {
 				return "No complete answer within the client's limit."
-			case 0 < f.Elapsed && f.Elapsed < f.Timeout:
-				return fmt.Sprintf("No answer: it was given up after %v.", f.Elapsed.Round(time.Millisecond))
-			default:
-				return fmt.Sprintf("No complete answer within the client's limit of %v.", f.Timeout)
 			}
+			return fmt.Sprintf("No complete answer within the client's limit of %v.", f.Timeout)
 		},
+	},
+	{
+		name: "connect_timeout", class: ClassTimeout, cause: CauseClientTimeout,
+		reason: "a connection, or TLS over it, was not there in the time that connecting has, whatever the request's limit",
+		when:   func(f *facts) bool { return f.Broke == BreakConnectTimeout },
+		say:    func(f *facts) string { return "Connecting to " + peerNoun(f.Peer) + " took too long and was given up." },
 	},
 	{
 		name: "tls_trust", class: ClassOutside, cause: CauseTLSTrust,
@@ -223,7 +224,7 @@ var breakageRules = []rule{
 		reason: "what answered does not speak HTTP as it must, or broke a bound: often a wrong port",
 		when:   func(f *facts) bool { return f.Broke == BreakMalformed },
 		say: func(f *facts) string {
-			return "What " + peerNoun(f.Peer) + " sent is not an HTTP answer that can be used."
+			return "What " + peerNoun(f.Peer) + " sent is not an answer that can be used."
 		},
 	},
 }
@@ -307,10 +308,10 @@ var answerRules = []rule{
 	},
 	{
 		name: "no_body_expected", class: ClassOK,
-		reason: "2xx to a request that asks for no body, or 204 or 205, which have none",
+		reason: "2xx to a request that asks for no body, or the target's own 204 or 205, which have none",
 		when: func(f *facts) bool {
 			return f.Broke == BreakNone && isSuccess(f.answer) &&
-				(f.HeadMethod || f.answer == http.StatusNoContent || f.answer == http.StatusResetContent)
+				(f.HeadMethod || f.target == http.StatusNoContent || f.target == http.StatusResetContent)
 		},
 		say: func(f *facts) string {
 			if f.unknown() {

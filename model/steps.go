@@ -38,6 +38,10 @@ func jobSteps(d Diagnosis, f *facts) []Step {
 		}
 	case ClassTooFast:
 		out = []Step{{Action: ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}}
+	case ClassTimeout:
+		if f.Broke == BreakConnectTimeout {
+			out = connectSteps(f)
+		}
 	case ClassOutside:
 		switch d.Cause {
 		case CauseKeyRejected, CauseTLSTrust, CauseNetwork:
@@ -75,6 +79,9 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 			Step{Action: ActionSlowDown, Text: "slow down", Documented: true},
 			Step{Action: ActionTwin, Text: "compare API and Native for this URL"})
 	case ClassTimeout:
+		if f.Broke == BreakConnectTimeout {
+			return connectSteps(f)
+		}
 		out = []Step{
 			{Action: ActionRaiseTimeout, Text: "give this product a longer timeout of its own", Documented: true},
 			{Action: ActionMakeJob, Text: "move heavy work to an async job", Documented: true},
@@ -138,7 +145,7 @@ func outsideSteps(cause Cause, f *facts) []Step {
 		}
 		return []Step{{Action: ActionTrustCA, Text: text}}
 	case CauseNetwork:
-		return []Step{{Action: ActionCheckNetwork, Text: "check the base URL, the proxy host and port, and the network"}}
+		return connectSteps(f)
 	case CauseRequestRefused:
 		return []Step{
 			{Action: ActionFixRequest, Text: "correct what the service names in its answer"},
@@ -158,6 +165,18 @@ func outsideSteps(cause Cause, f *facts) []Step {
 	default:
 		return []Step{{Action: ActionTwin, Text: "compare API and Native for this URL"}}
 	}
+}
+
+// connectSteps are for a connection that was not made or did not last. A longer timeout of
+// the request would not help.
+func connectSteps(f *facts) []Step {
+	if f.Peer == "target" {
+		return []Step{
+			{Action: ActionCheckZone, Text: "check the scheme, host and port of the URL: the proxy itself answered"},
+			{Action: ActionTwin, Text: "compare API and Native for this URL"},
+		}
+	}
+	return []Step{{Action: ActionCheckNetwork, Text: "check the base URL, the proxy host and port, and the network"}}
 }
 
 // productAdvice is productSteps where the contract recommends nothing.

@@ -23,7 +23,7 @@ type Twin struct {
 type TwinCell struct {
 	Zone Zone
 	Via  Via
-	// Problem says why nothing more was sent for this cell, or is empty.
+	// Problem says why nothing (more) was sent for this cell, or is empty.
 	Problem string
 	Runs    []TwinRun // that ended
 }

@@ -35,9 +35,10 @@ const (
 // weigh decides what the page is. One sign is enough when it stands on challenge
 // pages only. Of the others it takes two that do not follow from each other: a
 // title, a widget (or a picture with a field to type what it shows), a trace, what
-// a text begins with, that nothing else is there. A title beside a trace is not
-// enough: a defence leaves its traces on every page. A page on which a person has
-// something else to fill in, or with more than a few sentences, is an ordinary one.
+// a text says, that nothing else is there. A defence leaves its traces on every page,
+// so one needs a page without links and pictures, and a title beside it is not
+// enough. A page on which a person has something else to fill in, or with more than a
+// few sentences, is an ordinary one.
 func (p *page) weigh(body []byte, cookies []string) {
 	if p.seen.has(decides) {
 		p.verdict = challenge
@@ -59,18 +60,19 @@ func (p *page) weigh(body []byte, cookies []string) {
 	if !asks && !title && !traced {
 		return
 	}
-	if p.text < littleText && (!asks || !title) {
+	if !asks || !title {
 		p.words()
 	}
+	says := p.seen.has(words) || p.seen.has(refusing)
 	switch {
-	case asks && title, p.seen.has(words):
+	case asks && title, says && (asks || title || !p.other):
 	case p.text > p.aside || p.other || p.inline && !asks && !title:
 		return
 	default:
 		p.keep(mark{text: "nothing else", where: nowhere, of: "nothing else is on the page: no text, link, picture or field"}, words)
 	}
 	p.verdict = challenge
-	if p.refuses && !asks && !p.seen.has(trace) {
+	if p.seen.has(refusing) && !p.seen.has(words) && !asks {
 		p.verdict = refusal
 	}
 }
@@ -86,68 +88,68 @@ func (p *page) cookies(names []string) {
 	}
 }
 
-// titleText compares the page's title.
+// titleText compares the page's title, and its parts.
 func (s *scan) titleText(at int, raw []byte) {
-	trimmed := bytes.TrimSpace(raw)
-	if len(trimmed) > maxQuote {
-		trimmed = trimmed[:maxQuote]
-	}
-	s.title = plain(trimmed)
-	for whole := s.title; ; {
-		bare := strings.TrimRight(whole, ".!?… ")
+	at += bytes.Index(raw, bytes.TrimSpace(raw))
+	raw = bytes.TrimSpace(raw)
+	raw = raw[:min(len(raw), maxQuote)]
+	s.title = plain(raw)
+	for _, part := range strings.Split(titleMarks.Replace(s.title), " | ") {
+		part = strings.TrimRight(part, ".!?… ")
 		of := ""
 		switch {
-		case slices.Contains(challengeTitles, bare):
+		case slices.Contains(challengeTitles, part):
 			of = "a challenge page"
-		case slices.Contains(refusalTitles, bare):
+		case slices.Contains(refusalTitles, part):
 			of = "a refusal"
+		default:
+			continue
 		}
-		if of != "" {
-			length := len(trimmed)
-			if hasPrefixFold(trimmed, bare) {
-				length = len(bare)
-			}
-			s.add(mark{text: bare, where: "the title", of: of, offset: at + bytes.Index(raw, trimmed), length: length}, titled)
-			return
-		}
-		cut := max(strings.LastIndex(whole, " | "), strings.LastIndex(whole, " - "), strings.LastIndex(whole, " – "))
-		if cut < 0 {
-			return
-		}
-		whole = whole[:cut]
+		from, length := find(raw, part)
+		s.add(mark{text: part, where: "the title", of: of, offset: at + from, length: length}, titled)
 	}
 }
 
-// plain is a text of a page in lower case, with single spaces and without entities.
-func plain(b []byte) string {
-	return strings.ToLower(strings.Join(strings.Fields(html.UnescapeString(string(b))), " "))
+// titleMarks makes what sets off parts of a title the same.
+var titleMarks = strings.NewReplacer(" - ", " | ", " – ", " | ", " — ", " | ")
+
+// find gives the place of a text in lower case, or all of b when it is written
+// otherwise there.
+func find(b []byte, text string) (from, length int) {
+	for i := range b {
+		if hasPrefixFold(b[i:], text) {
+			return i, len(text)
+		}
+	}
+	return 0, len(b)
 }
 
-// words looks for texts that begin as those of challenge pages do. A heading that
+// plain is a text of a page in lower case, with single spaces and straight
+// apostrophes, and without entities.
+func plain(b []byte) string {
+	text := strings.Join(strings.Fields(html.UnescapeString(string(b))), " ")
+	return strings.ToLower(strings.ReplaceAll(text, "’", "'"))
+}
+
+// words looks for texts that read as those of challenge pages do. A heading that
 // repeats the title is no second sign.
 func (p *page) words() {
-	solvable := false
 	for _, run := range p.runs {
 		text := plain(run.value)
 		if text == p.title {
 			continue
 		}
-		for _, w := range challengeWords {
-			if !strings.HasPrefix(text, w.begins) || w.holds != nil && !slices.ContainsFunc(w.holds, func(h string) bool { return strings.Contains(text, h) }) {
-				continue
+		for _, w := range wordings {
+			if begins, holds, ok := w.reads(text); ok {
+				from, length := find(run.value, begins)
+				if holds != "" {
+					holds = "…" + holds
+				}
+				p.keep(mark{text: begins + holds, where: "the text", of: w.of, offset: run.at + from, length: length}, w.strength)
+				break
 			}
-			p.refuses = p.refuses || w.refusal
-			solvable = solvable || !w.refusal
-			value := bytes.TrimSpace(run.value)
-			length := len(value)
-			if hasPrefixFold(value, w.begins) {
-				length = len(w.begins)
-			}
-			p.keep(mark{text: w.begins, where: "the text", of: w.of, offset: run.at + bytes.Index(run.value, value), length: length}, words)
-			break
 		}
 	}
-	p.refuses = p.refuses && !solvable
 }
 
 // observed is a mark as evidence.

@@ -82,6 +82,15 @@ func (c *Client) Activity(ctx context.Context, f model.ActivityFilter) ([]model.
 	return c.journal.Activity(ctx, f)
 }
 
+// LoadTwin loads a comparison from the history, by the identifier in the timeline. Nothing
+// is sent. Its fetches may have been cleaned up since.
+func (c *Client) LoadTwin(ctx context.Context, id string) (model.Twin, error) {
+	if c.journal == nil {
+		return model.Twin{}, ErrNoJournal
+	}
+	return c.journal.Twin(ctx, id)
+}
+
 // LoadFetch loads a fetch from the history, by the identifier in its result
 // or in the timeline. Nothing is sent. A body that was kept on disk may have been
 // cleaned up since.

@@ -171,8 +171,6 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.goTo(msg), true
 	case kit.Copy:
 		return a.copyOut(msg), true
-	case kit.ShowProfile:
-		return a.open(a.profilePage()), true
 	case kit.Quit:
 		return a.quit(), true
 	case quitNow:

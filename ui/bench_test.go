@@ -8,7 +8,7 @@ import (
 )
 
 func BenchmarkFrameWithOverlayAndToasts(b *testing.B) {
-	app, key := busyApp(b, 10_000)
+	app, key, _ := busyApp(b, 10_000)
 	app.Update(kit.Open{Overlay: widget.NewHelp(kit.NewTheme(true, false), []widget.HelpSection{{Title: "Everywhere", Bindings: app.Bindings()}})})
 	for _, text := range []string{"one", "two", "three"} {
 		app.Update(kit.Toast{Kind: kit.ToastError, Text: text})

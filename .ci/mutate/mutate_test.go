@@ -2,9 +2,12 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // changes lists what findMutants makes of a function body.
@@ -127,5 +130,24 @@ func TestWhatFailedIsAskedAgain(t *testing.T) {
 				t.Errorf("asks %q, late %v", got, !c.late)
 			}
 		})
+	}
+}
+
+func TestTestsBehindAFailureByChanceAreAsked(t *testing.T) {
+	dir := t.TempDir()
+	tests := filepath.Join(dir, "tests")
+	script := `#!/bin/sh
+case "$*" in
+*TestA*) exit 0 ;;
+esac
+if [ -e failed ]; then echo '--- FAIL: TestB (0.00s)'; else touch failed; echo '--- FAIL: TestA (0.00s)'; fi
+exit 1
+`
+	if err := os.WriteFile(tests, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+		t.Fatal(err)
+	}
+	h := &house{usual: map[string]time.Duration{}, dirs: map[string]string{"p": dir}}
+	if v := h.ask(t.Context(), tests, "p"); v != killed {
+		t.Errorf("verdict %d, want %d", v, killed)
 	}
 }

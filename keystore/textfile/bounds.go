@@ -3,14 +3,16 @@ package textfile
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// maxNames bounds the tables and fields of a file, together. The library compares each
-// with those beside it, so that the time grows with the square of their number.
+// maxNames bounds the tables and fields of a file, together; the key a.b.c is three. The
+// library compares each with those beside it and goes down to each from the top, so that the
+// time grows with the square of their number.
 const maxNames = 10_000
 
 // bounded refuses a text with more than maxNames tables and fields. It stops at a fault
@@ -39,10 +41,13 @@ func bounded(file string, b []byte) error {
 func count(n *unstable.Node) int {
 	all := 0
 	switch n.Kind {
-	case unstable.Table, unstable.ArrayTable:
-		return 1
-	case unstable.KeyValue:
-		return 1 + count(n.Value())
+	case unstable.Table, unstable.ArrayTable, unstable.KeyValue:
+		for it := n.Key(); it.Next(); {
+			all++
+		}
+		if n.Kind == unstable.KeyValue {
+			all += count(n.Value())
+		}
 	case unstable.InlineTable, unstable.Array:
 		for it := n.Children(); it.Next(); {
 			all += count(it.Node())
@@ -68,6 +73,24 @@ func Open(path string) (*os.File, error) {
 		return nil, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// ReadBounded gives the content of a file. Beside the errors of Open there is an *Error
+// for a file of more than most bytes.
+func ReadBounded(path string, most int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if int64(len(b)) > most {
+		return nil, &Error{File: path, Msg: "the file is too large", Expected: fmt.Sprintf("at most %d KiB", most>>10)}
+	}
+	return b, nil
 }
 
 // Plain is an *Error if info is of something other than a plain file; file names it.

@@ -18,11 +18,11 @@ func many(line string, n int) []byte {
 
 func TestAFileWithTooManyNamesIsRefusedBeforeItIsDecoded(t *testing.T) {
 	for line, want := range map[string]string{
-		"[rooms.r%d]\n":                     "f.toml:10001:2: the file has too many tables and fields; expected at most 10000",
+		"[rooms.r%d]\n":                     "f.toml:5001:2: the file has too many tables and fields; expected at most 10000",
 		"[[garden]] # %d\n":                 "f.toml:10001:3: the file has too many tables and fields; expected at most 10000",
 		"f%d = 1\n":                         "f.toml:10001:1: the file has too many tables and fields; expected at most 10000",
 		"a%d = [{b = {c = 1}}, {d = 1}]\n":  "f.toml:2501:1: the file has too many tables and fields; expected at most 10000",
-		"[[rooms.k.doors]] # %d\nname=''\n": "f.toml:10001:1: the file has too many tables and fields; expected at most 10000",
+		"[[rooms.k.doors]] # %d\nname=''\n": "f.toml:5001:1: the file has too many tables and fields; expected at most 10000",
 	} {
 		text := append([]byte("title = 'decoded'\n"), many(line, 20_000)...)
 		var into house
@@ -32,6 +32,10 @@ func TestAFileWithTooManyNamesIsRefusedBeforeItIsDecoded(t *testing.T) {
 		if !reflect.DeepEqual(into, house{}) {
 			t.Errorf("%q was decoded", line)
 		}
+	}
+	_, err := Decode("f.toml", []byte(strings.Repeat("a.", maxNames)+"b = 1"), &house{})
+	if err == nil || err.Error() != "f.toml:1:1: the file has too many tables and fields; expected at most 10000" {
+		t.Errorf("one key with as many parts: %v", err)
 	}
 }
 

@@ -32,6 +32,9 @@ func TestWhatIsNoFileIsToldAndNotOpened(t *testing.T) {
 		done := make(chan error, 1)
 		go func() {
 			_, err := Read(path, &house{})
+			if _, bounded := ReadBounded(path, 1); bounded == nil || bounded.Error() != err.Error() {
+				err = bounded
+			}
 			done <- err
 		}()
 		select {

@@ -234,3 +234,19 @@ func TestCharactersThatDoNotPrintAreEscaped(t *testing.T) {
 		}
 	}
 }
+
+func TestAFileIsReadUpToItsBound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := Write(path, make([]byte, 2048)); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := ReadBounded(path, 2048); err != nil || len(b) != 2048 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if _, err := ReadBounded(path, 1024); err == nil || err.Error() != path+": the file is too large; expected at most 1 KiB" {
+		t.Error(err)
+	}
+	if _, err := ReadBounded(path+"x", 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Error(err)
+	}
+}

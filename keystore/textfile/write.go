@@ -45,25 +45,35 @@ func WriteFunc(path string, fill func(io.Writer) error) error {
 			return err
 		}
 	}
-	return inFolderOf(path, func(root *os.Root, name string) error { return replace(root, name, fill) })
+	t, err := NewTemp(path)
+	if err != nil {
+		return err
+	}
+	return replace(t, fill)
 }
 
 // WriteIn replaces a file of root by b as WriteFunc does, except that a symbolic
 // link of that name is replaced, too: nothing outside root is written.
 func WriteIn(root *os.Root, name string, b []byte) error {
-	return replace(root, name, copyOf(b))
+	dir, err := root.OpenRoot(".")
+	if err != nil {
+		return err
+	}
+	t, err := newTemp(dir, name)
+	if err != nil {
+		return errors.Join(err, dir.Close())
+	}
+	return replace(t, copyOf(b))
 }
 
 // Probe reports why WriteFunc could not write a regular file at path, by making
 // its temporary file and removing it.
 func Probe(path string) error {
-	return inFolderOf(path, func(root *os.Root, name string) error {
-		f, err := newPending(root, name)
-		if err != nil {
-			return err
-		}
-		return f.Cleanup()
-	})
+	t, err := NewTemp(path)
+	if err != nil {
+		return err
+	}
+	return t.Discard()
 }
 
 func copyOf(b []byte) func(io.Writer) error {
@@ -73,30 +83,12 @@ func copyOf(b []byte) func(io.Writer) error {
 	}
 }
 
-func inFolderOf(path string, do func(root *os.Root, name string) error) error {
-	root, err := os.OpenRoot(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	defer func() { _ = root.Close() }() // nothing is written through the folder's handle
-	return do(root, filepath.Base(path))
-}
-
-// replace is the one atomic write: a temporary file in the target's folder,
-// synced, renamed, and the folder synced.
-func replace(root *os.Root, name string, fill func(io.Writer) error) error {
-	f, err := newPending(root, name)
-	if err != nil {
-		return err
-	}
-	err = fill(f)
+func replace(t *Temp, fill func(io.Writer) error) error {
+	err := fill(t)
 	if err == nil {
-		err = f.CloseAtomicallyReplace()
+		err = t.Keep()
 	}
-	if err != nil {
-		return errors.Join(err, f.Cleanup())
-	}
-	return syncFolder(root)
+	return errors.Join(err, t.Discard())
 }
 
 // writeInto writes to a device or a pipe.

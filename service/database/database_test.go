@@ -115,3 +115,16 @@ func TestTheContextEndsTheWaitForAnotherWriter(t *testing.T) {
 		t.Errorf("afterwards: %v", err)
 	}
 }
+
+func TestErrorsOfTheDatabaseHaveTheirNames(t *testing.T) {
+	db := openTest(t, filepath.Join(t.TempDir(), "book.db"))
+	if _, err := db.r.ExecContext(t.Context(), "DELETE FROM lines"); !errors.Is(Classify(err), ErrReadOnly) {
+		t.Errorf("a reader that writes: %v", Classify(err))
+	}
+	if _, err := db.w.ExecContext(t.Context(), "PRAGMA max_page_count=1"); err != nil {
+		t.Fatal(err)
+	}
+	if err := add(t, db, strings.Repeat("x", 1<<20)); !errors.Is(err, ErrFull) {
+		t.Errorf("no room: %v", err)
+	}
+}

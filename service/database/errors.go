@@ -60,6 +60,11 @@ func Classify(err error) error {
 			return fmt.Errorf("%w (%w)", ErrCorrupt, err)
 		case sqlite3.SQLITE_FULL:
 			return fmt.Errorf("%w (%w)", ErrFull, err)
+		case sqlite3.SQLITE_IOERR:
+			// The WAL's index cannot be made beside the file, as on a full disk.
+			if se.Code() == sqlite3.SQLITE_IOERR_SHMOPEN || se.Code() == sqlite3.SQLITE_IOERR_SHMSIZE {
+				return fmt.Errorf("%w (%w)", ErrReadOnly, err)
+			}
 		}
 		return err
 	}

@@ -164,14 +164,21 @@ func (db *DB) version(ctx context.Context, pool *sql.DB) (int, error) {
 		return 0, fmt.Errorf("%w: its schema has the number %d", ErrCorrupt, version)
 	case version > len(db.o.Migrations):
 		return 0, fmt.Errorf("%w: it has schema %d, this program knows up to %d", ErrTooNew, version, len(db.o.Migrations))
-	case version == len(db.o.Migrations):
-		return version, db.complete(ctx, pool)
+	}
+	missing, err := db.missing(ctx, pool)
+	switch {
+	case err != nil:
+		return 0, err
+	case version == len(db.o.Migrations) && len(missing) > 0:
+		return 0, fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
+	case version == 0 && len(missing) < len(db.o.Tables): // as sqlite3's .dump and .recover leave it
+		return 0, fmt.Errorf("%w: it has tables, and its schema has no number", ErrCorrupt)
 	}
 	return version, nil
 }
 
-// complete looks for the tables that the migrations make.
-func (db *DB) complete(ctx context.Context, pool *sql.DB) error {
+// missing are the tables that the migrations make and the file has not.
+func (db *DB) missing(ctx context.Context, pool *sql.DB) ([]string, error) {
 	missing := slices.Clone(db.o.Tables)
 	err := Each(ctx, pool, "SELECT name FROM sqlite_schema WHERE type = 'table'", nil, func(row Scanner) error {
 		var name string
@@ -179,10 +186,7 @@ func (db *DB) complete(ctx context.Context, pool *sql.DB) error {
 		missing = slices.DeleteFunc(missing, func(table string) bool { return table == name })
 		return err
 	})
-	if err == nil && len(missing) > 0 {
-		err = fmt.Errorf("%w: the table %s is missing", ErrCorrupt, strings.Join(missing, " and the table "))
-	}
-	return err
+	return missing, err
 }
 
 // checkThrough reads the whole file, which is done only when something was
@@ -193,7 +197,7 @@ func (db *DB) checkThrough(ctx context.Context) error {
 		return err
 	}
 	if verdict != "ok" {
-		return fmt.Errorf("%w (%s)", ErrCorrupt, verdict)
+		return fmt.Errorf("%w (%s)", ErrCorrupt, strings.TrimPrefix(verdict, "*** in database main ***\n"))
 	}
 	return liftSuspicion(db.path)
 }

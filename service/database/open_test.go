@@ -148,6 +148,7 @@ func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
 			write(t, suspectPath(path), nil)
 		},
 		"the table is missing":         func(t *testing.T, path string) { exec(t, raw(t, path), "DROP TABLE lines") },
+		"the schema's number is lost":  func(t *testing.T, path string) { exec(t, raw(t, path), "PRAGMA user_version=0") },
 		"the schema's number is below": func(t *testing.T, path string) { exec(t, raw(t, path), "PRAGMA user_version=-7") },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -168,6 +169,9 @@ func TestADamagedFileIsKeptAndANewOneBegun(t *testing.T) {
 			defer db.Close()
 			if found == nil || !errors.Is(found.Err, ErrCorrupt) || found.Kept != replaced || !strings.HasPrefix(filepath.Base(found.Kept), "book.db.corrupt-2026") {
 				t.Errorf("damage %+v, and the new one was filled from %q", found, replaced)
+			}
+			if strings.Contains(found.Err.Error(), "\n") {
+				t.Errorf("the damage is told in several lines: %q", found.Err)
 			}
 			if _, err := os.Stat(found.Kept); err != nil {
 				t.Errorf("the damaged file: %v", err)
@@ -466,10 +470,12 @@ func TestEveryDamagedFileIsKeptUnderANameOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAFileOfSomebodyElseIsAnError(t *testing.T) {
+func TestAFileThatCannotBeMigratedIsAnError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
-	exec(t, raw(t, path), "CREATE TABLE lines (x)")
-	if db, _, err := Open(t.Context(), path, options()); db != nil || err == nil || !strings.Contains(err.Error(), "schema 1: ") {
+	exec(t, raw(t, path), "CREATE TABLE other (x)")
+	o := options()
+	o.Migrations = []string{"CREATE TABLE other (y)"}
+	if db, _, err := Open(t.Context(), path, o); db != nil || err == nil || !strings.Contains(err.Error(), "schema 1: ") {
 		t.Errorf("%v", err)
 	}
 }
@@ -482,18 +488,5 @@ func TestASuspicionThatCannotBeLiftedIsAnError(t *testing.T) {
 	}
 	if db, damage, err := Open(t.Context(), path, options()); db != nil || err == nil || damage != nil {
 		t.Errorf("%+v, %v", damage, err)
-	}
-}
-
-func TestErrorsOfTheDatabaseHaveTheirNames(t *testing.T) {
-	db := openTest(t, filepath.Join(t.TempDir(), "book.db"))
-	if _, err := db.r.ExecContext(t.Context(), "DELETE FROM lines"); !errors.Is(Classify(err), ErrReadOnly) {
-		t.Errorf("a reader that writes: %v", Classify(err))
-	}
-	if _, err := db.w.ExecContext(t.Context(), "PRAGMA max_page_count=1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := add(t, db, strings.Repeat("x", 1<<20)); !errors.Is(err, ErrFull) {
-		t.Errorf("no room: %v", err)
 	}
 }

@@ -38,13 +38,13 @@ func (d Dialect) TriggerQuery(dataset string) url.Values {
 
 // JobPaths are the paths of one job. The contract shows none (service.md 2.4, 4):
 // a dialect without them answers with an error that wraps ErrNotShown. id must be
-// as SnapshotID gave it.
+// as SnapshotID gave it, or the error is a *model.RequestError.
 func (d Dialect) JobPaths(version, id string) (JobPaths, error) {
 	if d.paths == nil {
 		return JobPaths{}, fmt.Errorf("asking for a job's state or result: %w; choose dialect %s", ErrNotShown, strings.Join(names(Dialect.AsksForJobs), " or "))
 	}
 	if _, ok := word(id); !ok {
-		return JobPaths{}, fmt.Errorf("snapshot identifier %q cannot stand in a path", clean(id))
+		return JobPaths{}, model.BadField("snapshot", "%q cannot stand in a path", clean(id))
 	}
 	return d.paths(datasets(version), id), nil
 }

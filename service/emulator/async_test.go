@@ -55,7 +55,7 @@ func TestAsynchronousRequests(t *testing.T) {
 // collect polls until the response is there.
 func (g *rig) collect(path, id string) reply {
 	g.t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); ; {
+	for deadline := time.Now().Add(time.Minute); ; {
 		a := g.do("GET", g.r.API+path+"?response_id="+id, g.key("batch-user"), nil)
 		if a.status != http.StatusAccepted {
 			return a
@@ -109,7 +109,7 @@ func TestANoticeOfAnAsynchronousRequest(t *testing.T) {
 	if id == "" {
 		t.Fatalf("%+v", a)
 	}
-	for deadline := time.Now().Add(10 * time.Second); len(h.all()) == 0; {
+	for deadline := time.Now().Add(time.Minute); len(h.all()) == 0; {
 		if time.Now().After(deadline) {
 			t.Fatal("no notice came")
 		}

@@ -6,11 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	"zonedeck/service/emulator/scenario"
 	"zonedeck/service/emulator/state"
 	"zonedeck/service/emulator/state/statetest"
 )
@@ -50,12 +50,12 @@ func (g *rig) progress(id string) progress {
 	return decode[progress](g.t, g.do("GET", g.r.API+"/datasets/v3/progress/"+id, g.key("batch-user"), nil))
 }
 
-// until asks for the progress until ok, at most ten seconds.
+// until asks for the progress until ok, at most a minute.
 func (g *rig) until(id string, ok func(progress) bool) progress {
 	g.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		p := g.progress(id)
 		if ok(p) {
@@ -88,13 +88,16 @@ type rec struct {
 }
 
 func TestAJobFetchesAndExtracts(t *testing.T) {
-	sc := scenario.Demo()
-	sc.PageDelay = 300 * time.Millisecond // the job is still running when its result is first asked for
-	g := start(t, Options{Scenario: sc})
-	id := g.trigger("gd_products", "http://lab.test/shop", "https://lab.test/product/6")
-	if a := g.download(id, ""); a.status != http.StatusAccepted || !strings.Contains(a.body, "Snapshot is not ready yet") {
+	release := make(chan struct{})
+	slow := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-release }))
+	defer slow.Close()
+	g := start(t, Options{AllowPrivate: []string{slow.Listener.Addr().String()}})
+	running := g.trigger("gd_pages", slow.URL)
+	if a := g.download(running, ""); a.status != http.StatusAccepted || !strings.Contains(a.body, "Snapshot is not ready yet") {
 		t.Errorf("at once: %+v", a)
 	}
+	close(release)
+	id := g.trigger("gd_products", "http://lab.test/shop", "https://lab.test/product/6")
 	if p := g.until(id, ready); p.Inputs != 2 || p.Done != 2 || p.Records != 13 || p.Errors != 0 || p.Dataset != "gd_products" {
 		t.Errorf("%+v", p)
 	}

@@ -17,7 +17,7 @@ import (
 func (g *rig) loggedIn(name, password string) *http.Client {
 	u := &url.URL{Scheme: "http", Host: g.r.Proxy, User: url.UserPassword(name, password)}
 	tr := &http.Transport{Proxy: http.ProxyURL(u), DisableKeepAlives: true}
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
 func TestEveryFlagOfAUsername(t *testing.T) {

@@ -29,7 +29,7 @@ func FuzzProxyRequest(f *testing.F) {
 		ln := newOneConn(far)
 		ended := make(chan struct{})
 		go func() { defer close(ended); _ = srv.Serve(ln) }()
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(30 * time.Second)
 		if err := near.SetDeadline(deadline); err != nil {
 			t.Fatal(err)
 		}

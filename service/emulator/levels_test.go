@@ -145,7 +145,7 @@ func (g *rig) knock(base string, e endpoint, header http.Header) reply {
 	if !ok {
 		method, path = http.MethodGet, e.pattern
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel() // a stream ends here
 	var body io.Reader
 	if method != http.MethodGet {

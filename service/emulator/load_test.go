@@ -129,7 +129,7 @@ func (g *rig) settles(what string, count func() (is, allowed int)) {
 	g.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		is, allowed := count()
 		if is <= allowed {
 			return

@@ -59,7 +59,7 @@ func TestATunnelIsMeteredWhileItIsOpen(t *testing.T) {
 	if _, err := conn.Write([]byte("GET /ok HTTP/1.1\r\nHost: lab.test\r\n\r\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	n, err := conn.Read(make([]byte, 4096))

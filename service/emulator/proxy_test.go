@@ -49,7 +49,7 @@ func tryConnect(t testing.TB, proxy, auth, target string, more []byte) (net.Conn
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	head := fmt.Sprintf("CONNECT %s HTTP/1.1\r\nHost: %s\r\n", target, target)
@@ -75,7 +75,7 @@ func (g *rig) through(zoneAndFlags string) *http.Client {
 	pool.AppendCertsFromPEM([]byte(g.r.CAPEM))
 	tr := &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true}
 	g.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
 func (g *rig) get(c *http.Client, target string) reply {

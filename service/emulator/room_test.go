@@ -28,7 +28,7 @@ func crowded(t *testing.T, h http.HandlerFunc) (addr string) {
 
 // ask sends a request on a connection and reads the answer.
 func ask(conn net.Conn) (status int, err error) {
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return 0, err
 	}
 	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {

@@ -31,7 +31,7 @@ func (g *rig) recorded(point string, n int) []record.Entry {
 	g.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(5 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		p := g.rehearsal.requests.Read(record.Query{Point: point})
 		if len(p.Requests) >= n {
 			return p.Requests
@@ -266,7 +266,7 @@ delay = "5m"
 		t.Helper()
 		tick := time.NewTicker(5 * time.Millisecond)
 		defer tick.Stop()
-		for end := time.After(10 * time.Second); !ok(); {
+		for end := time.After(time.Minute); !ok(); {
 			select {
 			case <-tick.C:
 			case <-end:

@@ -71,7 +71,7 @@ func (g *rig) sentBy(id string, ok func(sent) bool) sent {
 	g.t.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		ds := decode[[]sent](g.t, g.do("GET", g.r.API+"/datasets/v3/deliveries?snapshot_id="+id, g.key("batch-user"), nil))
 		if len(ds) == 1 && ok(ds[0]) {

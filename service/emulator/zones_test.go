@@ -51,7 +51,7 @@ func (g *rig) from(ip, zone, password string) *http.Client {
 		tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: g.r.Proxy, User: url.UserPassword("brd-customer-"+g.r.Account+"-zone-"+zone, password)})
 	}
 	g.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 10 * time.Second}
+	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
 // both fetches a page by both methods from an address, and gives the status and code of

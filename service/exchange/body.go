@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 )
 
@@ -27,22 +28,32 @@ const (
 )
 
 // Bodies says where bodies are kept. Memory is the size up to which a body stays
-// in memory; a larger one goes to a file in Dir. Cap is the size beyond which the
-// rest is dropped and the body reported as cut. Bytes; 0 means the default.
+// in memory; a larger one goes to a file, which is in Dir unless a sink is told
+// otherwise. Cap is the size beyond which the rest is dropped and the body reported as
+// cut. Bytes; 0 means the default.
 type Bodies struct {
 	Dir         string
 	Memory, Cap int64
 }
 
-// Sink keeps a body: in memory up to a threshold, then in a file, up to a cap.
-// Only one goroutine may write to it.
+// Path is the file of a body that is kept in Dir; "" without a folder. The console alone
+// chooses the name.
+func (b Bodies) Path(name string) string {
+	if b.Dir == "" {
+		return ""
+	}
+	return filepath.Join(b.Dir, name+".body")
+}
+
+// Sink keeps a body: in memory up to a threshold, then in a temporary file, up to a
+// cap. Only one goroutine may write to it.
 type Sink struct {
 	memory, limit int64
-	dir, name     string // the file, named by the console alone
+	path          string // what the file is for
 	quiet         bool   // cutting at the cap is intended, and leaves no note
 
 	buf  bytes.Buffer
-	file *os.File
+	file *textfile.Temp
 	head []byte
 	sum  hash.Hash
 	size int64
@@ -54,9 +65,10 @@ type Sink struct {
 // errCap ends a copy at the cap.
 var errCap = errors.New("the body is above the size cap")
 
-// Sink makes an empty sink; its file is named after name.
-func (b Bodies) Sink(name string) *Sink {
-	s := &Sink{memory: b.Memory, limit: b.Cap, dir: b.Dir, name: name + ".body", sum: sha256.New()}
+// Sink makes an empty sink. Its file is written beside path, whose folder is made, and
+// becomes path when the body is kept.
+func (b Bodies) Sink(path string) *Sink {
+	s := &Sink{memory: b.Memory, limit: b.Cap, path: path, sum: sha256.New()}
 	if s.memory <= 0 {
 		s.memory = DefaultMemory
 	}
@@ -68,9 +80,6 @@ func (b Bodies) Sink(name string) *Sink {
 
 // LimitTo lowers the cap to n bytes. Cutting there is intended, and leaves no note.
 func (s *Sink) LimitTo(n int64) { s.limit, s.quiet = min(s.limit, n), true }
-
-// Head is the beginning of the body, as much of it as a diagnosis looks at.
-func (s *Sink) Head() []byte { return s.head }
 
 // Write keeps p, or as much of it as the cap allows. It fails with errCap once
 // the body has to be cut.
@@ -115,44 +124,32 @@ func (s *Sink) keep(p []byte) error {
 
 // spill moves what memory holds into the file.
 func (s *Sink) spill() error {
-	if s.dir == "" {
+	if s.path == "" {
 		return errors.New("no folder for bodies is set")
 	}
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o700); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(s.dir, s.name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	f, err := textfile.NewTemp(s.path)
 	if err != nil {
 		return err
 	}
 	if _, err := f.Write(s.buf.Bytes()); err != nil {
-		f.Close()
-		return errors.Join(err, os.Remove(f.Name()))
+		return errors.Join(err, f.Discard())
 	}
 	s.file, s.buf = f, bytes.Buffer{}
 	return nil
 }
 
-// Finish closes the file and returns what was kept. The error is the disk's, where
-// that is not the whole body.
-func (s *Sink) Finish() (model.BodyRef, error) {
+// Finish returns what came. The error is the disk's, where that is not the whole body.
+func (s *Sink) Finish() (Received, error) {
 	ref := model.BodyRef{Size: s.size, SHA256: hex.EncodeToString(s.sum.Sum(nil)), Cut: s.cut}
 	if s.file == nil {
 		ref.Bytes = s.buf.Bytes()
-		return ref, s.disk
+	} else {
+		ref.File = s.file.Name()
 	}
-	ref.File = s.file.Name()
-	if err := s.file.Close(); err != nil && s.disk == nil {
-		s.disk, ref.Cut = err, true
-	}
-	return ref, s.disk
-}
-
-// Discard removes a body that nothing refers to any more.
-func Discard(b model.BodyRef) {
-	if b.File != "" {
-		_ = os.Remove(b.File) // a file that stays goes when the cache is cleaned up
-	}
+	return Received{Ref: ref, Head: s.head, file: s.file, path: s.path}, s.disk
 }
 
 // OpenBody opens a body that was kept, for reading. The caller closes it.
@@ -171,6 +168,29 @@ type Received struct {
 	// connection. Notes are observations worth showing.
 	Err   error
 	Notes []model.Evidence
+
+	file *textfile.Temp // nil for a body in memory
+	path string         // what it is for
+}
+
+// Keep gives a body on disk its place. Where that fails, the body stays in the temporary
+// file, until the next start.
+func (g *Received) Keep() error {
+	if g.file == nil {
+		return nil
+	}
+	err := g.file.Keep()
+	if err == nil {
+		g.Ref.File = g.path
+	}
+	return err
+}
+
+// Discard removes a body that nothing refers to any more.
+func (g *Received) Discard() {
+	if g.file != nil {
+		_ = g.file.Discard() // a file that stays goes at the next start
+	}
 }
 
 // Receive reads a body to its end into a sink. It reports the bytes received so far
@@ -178,8 +198,7 @@ type Received struct {
 func Receive(s *Sink, r io.Reader, on func(n int64)) Received {
 	src := io.Reader(&reporter{r: r, on: on})
 	_, err := io.Copy(s, src)
-	ref, disk := s.Finish()
-	got := Received{Ref: ref, Head: s.head}
+	got, disk := s.Finish()
 	if disk != nil {
 		got.Note("error", "the body could not be kept on disk and was cut at %d bytes: %v", s.size, disk)
 	}

@@ -35,7 +35,11 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 		sum := sha256.Sum256([]byte(want))
 		for name, r := range map[string]io.Reader{"at once": strings.NewReader(body), "by the byte": iotest.OneByteReader(strings.NewReader(body))} {
 			dir := filepath.Join(t.TempDir(), "bodies")
-			got := Receive(Bodies{Dir: dir, Memory: memory, Cap: limit}.Sink("f-1"), r, nil)
+			b := Bodies{Dir: dir, Memory: memory, Cap: limit}
+			got := Receive(b.Sink(b.Path("f-1")), r, nil)
+			if err := got.Keep(); err != nil {
+				t.Error(err)
+			}
 			if got.Err != nil || got.Ref.Incomplete || got.Ref.Cut != c.cut || got.Ref.Size != int64(c.kept) || got.Ref.SHA256 != hex.EncodeToString(sum[:]) || string(got.Head) != want {
 				t.Errorf("%d bytes %s: %+v", size, name, got)
 			}
@@ -61,10 +65,9 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 			if err != nil || string(back) != want || src.Close() != nil {
 				t.Errorf("%d bytes %s: %q came back, %v", size, name, back, err)
 			}
-			if Discard(got.Ref); c.onDisk {
-				if _, err := os.Stat(wantFile); !errors.Is(err, os.ErrNotExist) {
-					t.Errorf("%d bytes %s: after Discard %v", size, name, err)
-				}
+			got.Discard() // a body that was kept stays
+			if _, err := os.Stat(wantFile); c.onDisk && err != nil {
+				t.Errorf("%d bytes %s: after Discard %v", size, name, err)
 			}
 		}
 	}
@@ -72,7 +75,7 @@ func TestTheSizeOfABodyDecidesWhereItIsKept(t *testing.T) {
 
 func TestAnIntendedCutLeavesNoNote(t *testing.T) {
 	for n, want := range map[int64]int64{5: 5, 50: 20} {
-		s := Bodies{Cap: 20}.Sink("a")
+		s := Bodies{Cap: 20}.Sink("")
 		s.LimitTo(n)
 		got := Receive(s, strings.NewReader(strings.Repeat("x", 30)), nil)
 		if got.Ref.Size != want || !got.Ref.Cut || got.Err != nil || got.Notes != nil {
@@ -84,27 +87,20 @@ func TestAnIntendedCutLeavesNoNote(t *testing.T) {
 func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 	const onDisk = "the body could not be kept on disk and was cut at "
 	broken := errors.New("the connection broke")
-	taken := t.TempDir()
-	if err := os.WriteFile(filepath.Join(taken, "a.body"), []byte("another body"), 0o600); err != nil {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	unfinished := Bodies{Memory: 3, Dir: t.TempDir()}.Sink("a")
 	for name, c := range map[string]struct {
 		sink  *Sink
 		r     io.Reader
 		want  Received
 		notes []string // how each note begins; the system's error text follows
 	}{
-		"no folder":   {Bodies{Memory: 3}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: no folder for bodies is set"}},
-		"a taken one": {Bodies{Memory: 3, Dir: taken}.Sink("a"), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: open " + filepath.Join(taken, "a.body") + ": "}},
-		"a file that cannot be closed": {
-			unfinished,
-			io.MultiReader(strings.NewReader("abcd"), readerFunc(func([]byte) (int, error) { _ = unfinished.file.Close(); return 0, io.EOF })),
-			Received{Ref: model.BodyRef{Size: 4, Cut: true}},
-			[]string{onDisk + "4 bytes: close "},
-		},
-		"a cut line": {Bodies{}.Sink("a"), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)), Received{Ref: model.BodyRef{Size: 2, Incomplete: true}, Err: broken}, nil},
-		"a bomb":     {Bodies{}.Sink("a"), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(ErrInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, []string{ErrInflates.Error() + "; the rest was dropped"}},
+		"no folder":  {Bodies{Memory: 3}.Sink(Bodies{}.Path("a")), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: no folder for bodies is set"}},
+		"a file":     {Bodies{Memory: 3}.Sink(filepath.Join(file, "a")), strings.NewReader("abcd"), Received{Ref: model.BodyRef{Cut: true}}, []string{onDisk + "0 bytes: mkdir " + file + ": "}},
+		"a cut line": {Bodies{}.Sink(""), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(broken)), Received{Ref: model.BodyRef{Size: 2, Incomplete: true}, Err: broken}, nil},
+		"a bomb":     {Bodies{}.Sink(""), io.MultiReader(strings.NewReader("ab"), iotest.ErrReader(ErrInflates)), Received{Ref: model.BodyRef{Size: 2, Cut: true}}, []string{ErrInflates.Error() + "; the rest was dropped"}},
 	} {
 		got := Receive(c.sink, c.r, nil)
 		if got.Ref.Size != c.want.Ref.Size || got.Ref.Cut != c.want.Ref.Cut || got.Ref.Incomplete != c.want.Ref.Incomplete || !errors.Is(got.Err, c.want.Err) {
@@ -114,14 +110,42 @@ func TestABodyThatIsNotWholeSaysWhy(t *testing.T) {
 			t.Errorf("%s: notes %+v", name, got.Notes)
 		}
 	}
-	if b, err := os.ReadFile(filepath.Join(taken, "a.body")); err != nil || string(b) != "another body" {
-		t.Errorf("the other body became %q, %v", b, err)
-	}
 }
 
-type readerFunc func(p []byte) (int, error)
+func TestABodyIsInItsPlaceOnceItIsKept(t *testing.T) {
+	dir := t.TempDir()
+	place := filepath.Join(dir, "page.html")
+	if err := os.WriteFile(place, []byte("the page before"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := func(files int, page string) {
+		t.Helper()
+		entries, err := os.ReadDir(dir)
+		b, rerr := os.ReadFile(place)
+		if len(entries) != files || err != nil || rerr != nil || string(b) != page {
+			t.Errorf("%v, %q, %v", entries, b, errors.Join(err, rerr))
+		}
+	}
+	receive := func() Received { return Receive(Bodies{Memory: 3}.Sink(place), strings.NewReader("abcd"), nil) }
+	got := receive()
+	want(2, "the page before")
+	got.Discard()
+	want(1, "the page before")
+	got = receive()
+	if err := got.Keep(); err != nil || got.Ref.File != place {
+		t.Errorf("%s, %v", got.Ref.File, err)
+	}
+	want(1, "abcd")
 
-func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+	got = receive()
+	got.file.Close() // the disk is gone
+	if err := got.Keep(); err == nil || got.Ref.File == place {
+		t.Errorf("%s, %v", got.Ref.File, err)
+	}
+	want(2, "abcd")
+	got.Discard()
+	want(1, "abcd")
+}
 
 func TestProgressIsToldStepByStep(t *testing.T) {
 	var told []int64
@@ -140,13 +164,13 @@ func TestProgressIsToldStepByStep(t *testing.T) {
 }
 
 func TestADiagnosisReadsOnlyTheHead(t *testing.T) {
-	s := Bodies{}.Sink("a")
+	s := Bodies{}.Sink("")
 	for _, n := range []int{headSize - 1, 2, 5} {
 		if _, err := s.Write(make([]byte, n)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if len(s.Head()) != headSize {
-		t.Errorf("the head has %d bytes", len(s.Head()))
+	if len(s.head) != headSize {
+		t.Errorf("the head has %d bytes", len(s.head))
 	}
 }

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -70,27 +72,46 @@ func TestAKeysTurnThatComesTooLateIsATimeout(t *testing.T) {
 	})
 }
 
-// broken makes one call by API and one through the proxy, both with TLS.
-func broken(t *testing.T, w *Wire, p profile.Profile) map[string]error {
+// broken makes one call by API and one through the proxy, each within a limit of its own.
+func broken(t *testing.T, w *Wire, p profile.Profile, limit time.Duration) map[string]error {
 	t.Helper()
-	_, _, api := w.API(t.Context(), Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})
-	_, _, _, native := w.Native(t.Context(), p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
-	return map[string]error{"by API": api, "by proxy": native}
+	within := func(call func(context.Context) error) error {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), limit, ErrTimeout)
+		defer cancel()
+		return call(ctx)
+	}
+	return map[string]error{
+		"by API": within(func(ctx context.Context) error {
+			_, _, err := w.API(ctx, Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})
+			return err
+		}),
+		"by proxy": within(func(ctx context.Context) error {
+			_, _, _, err := w.Native(ctx, p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
+			return err
+		}),
+	}
 }
 
 func TestACAThatCannotBeReadBreaksBeforeAnythingIsSent(t *testing.T) {
-	empty := filepath.Join(t.TempDir(), "empty.pem")
-	if err := os.WriteFile(empty, []byte("nothing"), 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	file := func(name string, size int) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
 	}
 	w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) {
 		t.Error("it connects")
 		return nil, net.ErrClosed
 	}})
-	for file, want := range map[string]string{empty: "no PEM certificate", filepath.Join(t.TempDir(), "none.pem"): "no such file"} {
+	for file, want := range map[string]string{
+		file("other.pem", maxCA): "no PEM certificate", file("large.pem", maxCA+1): "too large",
+		filepath.Join(dir, "none.pem"): "no such file", dir: "it is a folder", // a pipe is told in the same way
+	} {
 		p := servicetest.Profile("https://api.test")
 		p.CA = file
-		for how, err := range broken(t, w, p) {
+		for how, err := range broken(t, w, p, time.Hour) {
 			var at *Error
 			if !errors.As(err, &at) || at.Broke != model.BreakTLS || at.Peer != PeerService || at.Sent || !strings.Contains(err.Error(), want) {
 				t.Errorf("%s: %+v, want %q", how, err, want)
@@ -102,7 +123,7 @@ func TestACAThatCannotBeReadBreaksBeforeAnythingIsSent(t *testing.T) {
 func TestAnAddressThatCannotBeConnectedToIsABreakOfTheService(t *testing.T) {
 	dead := errors.New("no route")
 	w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) { return nil, dead }})
-	for how, err := range broken(t, w, servicetest.Profile("https://api.test")) {
+	for how, err := range broken(t, w, servicetest.Profile("https://api.test"), time.Hour) {
 		var at *Error
 		if !errors.As(err, &at) || at.Broke != model.BreakConnect || at.Peer != PeerService || at.Sent || !errors.Is(err, dead) {
 			t.Errorf("%s: %+v", how, err)
@@ -117,29 +138,103 @@ func TestAConnectionThatIsNotMadeIsGivenUp(t *testing.T) {
 			return nil, &net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}
 		}})
 		began := time.Now()
-		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
-		var at *Error
-		if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Peer != PeerService || tr.Sent() || !strings.Contains(err.Error(), "no connection within 15s") || time.Since(began) != connectTimeout {
-			t.Errorf("after %v: %v", time.Since(began), err)
+		for how, err := range broken(t, w, servicetest.Profile("https://api.test"), time.Hour) {
+			var at *Error
+			if !errors.As(err, &at) || at.Broke != model.BreakConnectTimeout || at.Peer != PeerService || at.Sent || !strings.Contains(err.Error(), "no connection within 15s") {
+				t.Errorf("%s: %+v", how, err)
+			}
+		}
+		if took := time.Since(began); took != 2*connectTimeout {
+			t.Errorf("both together took %v", took)
 		}
 	})
 }
 
-func TestAServiceThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
+// opensAndIsSilent accepts a tunnel, if it is asked for one, and says nothing more.
+func opensAndIsSilent(conn net.Conn) {
+	in := bufio.NewReader(conn)
+	if first, _ := in.Peek(1); string(first) == "C" {
+		if _, err := http.ReadRequest(in); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+		}
+	}
+	_, _ = io.Copy(io.Discard, in)
+	conn.Close()
+}
+
+func TestAPeerThatIsSilentInTheHandshakeIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var far net.Conn
-		w := New(Config{Connect: func(context.Context, string, string) (near net.Conn, err error) {
-			near, far = net.Pipe()
-			go func() { _, _ = io.Copy(io.Discard, far) }()
+		w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) {
+			near, far := net.Pipe()
+			go opensAndIsSilent(far)
 			return near, nil
 		}})
 		began := time.Now()
-		_, tr, err := w.API(t.Context(), Call{Profile: servicetest.Profile("https://api.test"), KeyName: "k", Method: http.MethodGet, Path: "/x"})
-		var at *Error
-		if !errors.As(err, &at) || at.Broke != model.BreakTLS || tr.Sent() || !strings.Contains(err.Error(), "no answer within 15s") || time.Since(began) != handshakeTimeout {
-			t.Errorf("after %v: %v", time.Since(began), err)
+		peers := map[string]string{"by API": PeerService, "by proxy": PeerTarget}
+		for how, err := range broken(t, w, servicetest.Profile("https://api.test"), time.Hour) {
+			var at *Error
+			if !errors.As(err, &at) || at.Broke != model.BreakConnectTimeout || at.Peer != peers[how] || at.Sent || !strings.Contains(err.Error(), "no answer to the TLS handshake within 15s") {
+				t.Errorf("%s: %+v", how, err)
+			}
 		}
-		far.Close()
+		if took := time.Since(began); took != 2*handshakeTimeout {
+			t.Errorf("both together took %v", took)
+		}
+	})
+}
+
+// The peer's socket accepts and never speaks. Whether the connection, the tunnel or TLS is
+// under way when the deadline passes is chance, and must not show.
+func TestASilentPeerIsATimeoutEveryTime(t *testing.T) {
+	for name, serve := range map[string]func(net.Conn){
+		"silent":              func(c net.Conn) { _, _ = io.Copy(io.Discard, c); c.Close() },
+		"opens and is silent": opensAndIsSilent,
+	} {
+		l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var served sync.WaitGroup
+		served.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				served.Go(func() { serve(c) })
+			}
+		})
+		p := servicetest.Profile("https://" + l.Addr().String())
+		p.ProxyHost, p.ProxyPort, p.Local = "127.0.0.1", l.Addr().(*net.TCPAddr).Port, true // without the rate of a key
+		w := New(Config{})
+		for n := range 50 {
+			for how, err := range broken(t, w, p, time.Duration(n)*200*time.Microsecond) {
+				var at *Error
+				if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Sent || !errors.Is(err, ErrTimeout) {
+					t.Fatalf("%s, attempt %d %s: %v", name, n, how, err)
+				}
+			}
+		}
+		l.Close()
+		served.Wait()
+	}
+}
+
+func TestARefusalThatIsNeverEndedIsReadForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		go func() {
+			if _, err := http.ReadRequest(bufio.NewReader(far)); err == nil {
+				_, _ = io.WriteString(far, "HTTP/1.1 403 Forbidden\r\nContent-Length: 500\r\n\r\nverify first")
+			}
+		}()
+		w := New(Config{Connect: func(context.Context, string, string) (net.Conn, error) { return near, nil }})
+		began := time.Now()
+		_, tun, _, err := w.Native(t.Context(), servicetest.Profile(""), Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
+		if !errors.Is(err, ErrRefused) || string(tun.Body) != "verify first" || time.Since(began) != refusalTime {
+			t.Errorf("after %v: %q, %v", time.Since(began), tun.Body, err)
+		}
 	})
 }
 
@@ -231,7 +326,7 @@ func TestWhatAProfileCannotGiveNamesItsField(t *testing.T) {
 }
 
 func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
-	s := Bodies{Dir: t.TempDir(), Memory: 2}.Sink("a")
+	s := Bodies{Memory: 2}.Sink(filepath.Join(t.TempDir(), "a"))
 	if _, err := s.Write([]byte("abcd")); err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +339,10 @@ func TestABodyWhoseFileFailsIsCutWhereItEnds(t *testing.T) {
 
 func TestTheFolderOfBodiesIsPrivate(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "bodies")
-	got := Receive(Bodies{Dir: dir, Memory: 1}.Sink("a"), strings.NewReader("abcd"), nil)
+	got := Receive(Bodies{Memory: 1}.Sink(filepath.Join(dir, "a")), strings.NewReader("abcd"), nil)
+	if err := got.Keep(); err != nil {
+		t.Fatal(err)
+	}
 	at, err := os.Stat(dir)
 	if err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o700 || got.Ref.File == "" {
 		t.Errorf("%v, %v", at, err)

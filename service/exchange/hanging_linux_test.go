@@ -1,11 +1,9 @@
 package exchange
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net"
-	"net/http"
 	"syscall"
 	"testing"
 	"time"
@@ -36,7 +34,7 @@ func hanging(t *testing.T) (host string, port int) {
 	}
 	host, port = "127.0.0.1", name.(*syscall.SockaddrInet4).Port
 	for {
-		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", host, port), 100*time.Millisecond)
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("%s:%d", host, port), time.Second)
 		if err != nil {
 			return host, port
 		}
@@ -52,13 +50,7 @@ func TestAConnectionThatHangsIsATimeoutEveryTime(t *testing.T) {
 	p.ProxyHost, p.ProxyPort, p.Local = host, port, true // without the rate of a key
 	w := New(Config{})
 	for n := range 200 {
-		ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Millisecond, ErrTimeout)
-		_, _, api := w.API(ctx, Call{Profile: p, KeyName: "k", Method: http.MethodGet, Path: "/x"})
-		cancel()
-		ctx, cancel = context.WithTimeoutCause(t.Context(), 2*time.Millisecond, ErrTimeout)
-		_, _, _, native := w.Native(ctx, p, Login{}, model.FetchRequest{URL: "https://lab.test/", Via: model.ViaNative})
-		cancel()
-		for how, err := range map[string]error{"by API": api, "by proxy": native} {
+		for how, err := range broken(t, w, p, 2*time.Millisecond) {
 			var at *Error
 			if !errors.As(err, &at) || at.Broke != model.BreakTimeout || at.Peer != PeerService || at.Sent || !errors.Is(err, ErrTimeout) {
 				t.Fatalf("attempt %d %s: %v", n, how, err)

@@ -34,6 +34,7 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 		}
 		inJSON := strings.Trim(string(quoted), `"`)
 		units := utf16.Encode([]rune(secret))
+		plainJSON := strings.NewReplacer(`\u0026`, "&", `\u003c`, "<", `\u003e`, ">").Replace(inJSON)
 		each := func(format string) string {
 			var b strings.Builder
 			for _, u := range units {
@@ -69,7 +70,9 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 			"CSV":    strings.ReplaceAll(secret, `"`, `""`),
 			"base64": std, "base64 with slashes": strings.ReplaceAll(std, "/", `\/`), "base64 in a URL": url.QueryEscape(std),
 			"base64 for URLs": web, "base64 of JSON": base64.StdEncoding.EncodeToString([]byte(inJSON)),
-			"hex": hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
+			"base64 of JSON with < as it is": base64.StdEncoding.EncodeToString([]byte(plainJSON)),
+			"hex of JSON with < and /":       hex.EncodeToString([]byte(strings.ReplaceAll(plainJSON, "/", `\/`))),
+			"hex":                            hex.EncodeToString([]byte(secret)), "HEX": strings.ToUpper(hex.EncodeToString([]byte(secret))),
 		} {
 			core := strings.TrimRight(spelled, "=")
 			core = strings.TrimSuffix(core, "%3D")

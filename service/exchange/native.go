@@ -167,9 +167,9 @@ func (w *Wire) proxied(ctx context.Context, p profile.Profile, login Login, tr *
 	}
 	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-		pool, err := trusted(p.CA)
+		pool, err := tr.trusted(p.CA)
 		if err != nil {
-			return nil, tr.fault(model.BreakTLS, PeerService, err)
+			return nil, err
 		}
 		conn, err := w.dial(ctx, tr, network, p.ProxyAddr())
 		if err != nil {

@@ -17,7 +17,8 @@ import (
 // (in either case). In each of them any character may be escaped as in JSON (\/, \u0041,
 // \x41), in an URL (%41), in HTML (&amp;, &#65;, &#x41;) or in CSV (""), and the marks of
 // such an escape may be escaped again, maxLayers deep. Not found is what is encrypted,
-// compressed otherwise than by Content-Encoding, or interrupted by line breaks.
+// compressed otherwise than by Content-Encoding, encoded twice over, as base64 of base64
+// is, or interrupted by line breaks.
 const maxLayers = 3
 
 // secret adds a secret with its encodings. An encoding is also one of the secret's
@@ -27,18 +28,27 @@ func (c *compiler) secret(s string) {
 		return
 	}
 	c.add(s, false)
-	quoted, _ := json.Marshal(s) // a string cannot fail
-	slashed := strings.ReplaceAll(string(quoted), "/", `\/`)
-	for _, form := range []string{
-		s, string(quoted[1 : len(quoted)-1]), slashed[1 : len(slashed)-1],
-		url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s),
-	} {
+	forms := []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)}
+	for _, escapeHTML := range []bool{true, false} { // most languages write <, > and & as they are
+		quoted := inJSON(s, escapeHTML)
+		forms = append(forms, quoted, strings.ReplaceAll(quoted, "/", `\/`))
+	}
+	for _, form := range forms {
 		c.add(hex.EncodeToString([]byte(form)), true)
 		for shift := range 3 {
 			c.add(inner(form, shift, base64.RawStdEncoding), false)
 			c.add(inner(form, shift, base64.RawURLEncoding), false)
 		}
 	}
+}
+
+// inJSON is s between the quotation marks of a JSON text.
+func inJSON(s string, escapeHTML bool) string {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(escapeHTML)
+	_ = e.Encode(s) // neither a string nor a strings.Builder fails
+	return strings.TrimSuffix(b.String(), "\"\n")[1:]
 }
 
 // inner is the base64 of s after shift other bytes, as far as s alone decides it.

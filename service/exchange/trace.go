@@ -62,7 +62,8 @@ func NoTiming() model.Timing {
 	return model.Timing{DNS: -1, Connect: -1, ProxyConnect: -1, TLS: -1, FirstByte: -1, Transfer: -1, Total: -1}
 }
 
-// restart begins the timing anew: what came before was waiting for a turn.
+// restart begins the timing anew: what came before was waiting for a turn, or reading
+// certificates.
 func (tr *Trace) restart() {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()
@@ -194,17 +195,11 @@ var ErrTimeout = errors.New("the client's own deadline passed")
 
 // Breakage classifies an error of an exchange after the connection was made.
 func Breakage(err error) model.Breakage {
-	var ne net.Error
+	var op *net.OpError
 	switch {
 	case untrusted(err):
 		return model.BreakTLSTrust
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
-		return model.BreakReset
-	case errors.As(err, &ne) && ne.Timeout():
-		return model.BreakTimeout
-	}
-	var op *net.OpError
-	if errors.As(err, &op) {
+	case errors.As(err, &op), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed):
 		return model.BreakReset
 	}
 	// net/http has no error types for answers that it cannot parse.
@@ -236,7 +231,7 @@ func (tr *Trace) dialFault(err error, peer string) error {
 	case errors.As(err, &dns):
 		return tr.fault(model.BreakDNS, peer, err)
 	case errors.As(err, &late) && late.Timeout():
-		return tr.fault(model.BreakTimeout, peer, err)
+		return tr.fault(model.BreakConnectTimeout, peer, err)
 	default:
 		return tr.fault(model.BreakConnect, peer, err)
 	}

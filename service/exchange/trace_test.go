@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http/httptrace"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -58,6 +59,20 @@ func TestATraceKnowsWhereTheTimeWent(t *testing.T) {
 	}
 }
 
+func TestReadingTheTrustedCertificatesIsNoPartOfAnExchange(t *testing.T) {
+	clock := &handClock{time.Unix(1_000_000, 0)}
+	tr := newTrace(clock.now)
+	clock.forward(time.Hour)
+	if _, err := tr.trusted(""); err != nil {
+		t.Fatal(err)
+	}
+	clock.forward(time.Millisecond)
+	tr.Done()
+	if got := tr.Timing().Total; got != time.Millisecond {
+		t.Errorf("it took %v", got)
+	}
+}
+
 func TestAnAnswerBeforeTheRequestWasWrittenIsTimedFromTheStart(t *testing.T) {
 	clock := &handClock{time.Unix(1_000_000, 0)}
 	tr := newTrace(clock.now)
@@ -85,7 +100,7 @@ func TestWhereAnExchangeBroke(t *testing.T) {
 	}{
 		"no such name":   {func(tr *Trace) error { return tr.dialFault(dns, PeerTarget) }, dns, Error{Broke: model.BreakDNS, Peer: PeerTarget}},
 		"refused":        {func(tr *Trace) error { return tr.dialFault(refused, PeerService) }, refused, Error{Broke: model.BreakConnect, Peer: PeerService}},
-		"timed out":      {func(tr *Trace) error { return tr.dialFault(late, PeerService) }, late, Error{Broke: model.BreakTimeout, Peer: PeerService}},
+		"timed out":      {func(tr *Trace) error { return tr.dialFault(late, PeerService) }, late, Error{Broke: model.BreakConnectTimeout, Peer: PeerService}},
 		"not trusted":    {func(tr *Trace) error { return tr.tlsFault(untrusted, PeerTarget) }, untrusted, Error{Broke: model.BreakTLSTrust, Peer: PeerTarget}},
 		"no TLS":         {func(tr *Trace) error { return tr.tlsFault(io.EOF, PeerTarget) }, io.EOF, Error{Broke: model.BreakTLS, Peer: PeerTarget}},
 		"an answer ends": {func(*Trace) error { return nil }, io.ErrUnexpectedEOF, Error{Broke: model.BreakReset, Peer: PeerService}},
@@ -129,7 +144,7 @@ func TestBreakageOfEachError(t *testing.T) {
 		{x509.CertificateInvalidError{}, model.BreakTLSTrust},
 		{io.EOF, model.BreakReset},
 		{net.ErrClosed, model.BreakReset},
-		{&net.OpError{Op: "read", Err: os.ErrDeadlineExceeded}, model.BreakTimeout},
+		{&net.OpError{Op: "read", Err: syscall.ETIMEDOUT}, model.BreakReset}, // the system gave the connection up
 		{&net.OpError{Op: "read", Err: errors.New("malformed by chance")}, model.BreakReset},
 		{errors.New("malformed HTTP response"), model.BreakMalformed},
 		{errors.New("net/http: server response headers exceeded 1 bytes"), model.BreakMalformed},

@@ -9,9 +9,9 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"os"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 )
@@ -66,9 +66,9 @@ func (w *Wire) transport(ctx context.Context, p profile.Profile, tr *Trace) http
 	t := bareTransport()
 	t.DialContext = w.plainDial(ctx, tr)
 	t.DialTLSContext = func(_ context.Context, network, addr string) (net.Conn, error) {
-		pool, err := trusted(p.CA)
+		pool, err := tr.trusted(p.CA)
 		if err != nil {
-			return nil, tr.fault(model.BreakTLS, PeerService, err)
+			return nil, err
 		}
 		conn, err := w.dial(ctx, tr, network, addr)
 		if err != nil {
@@ -125,7 +125,7 @@ func (w *Wire) dial(ctx context.Context, tr *Trace, network, addr string) (net.C
 		<-ctx.Done() // a socket has the same deadline on a clock of its own, which may be first
 	}
 	if errors.Is(context.Cause(ctx), errConnect) {
-		return nil, tr.fault(model.BreakTimeout, PeerService, errConnect)
+		return nil, tr.fault(model.BreakConnectTimeout, PeerService, errConnect)
 	}
 	return nil, tr.dialFault(err, PeerService)
 }
@@ -141,7 +141,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		if errors.Is(context.Cause(ctx), errHandshake) {
-			err = errHandshake
+			return nil, tr.fault(model.BreakConnectTimeout, peer, errHandshake)
 		}
 		return nil, tr.tlsFault(err, peer)
 	}
@@ -149,7 +149,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	return &countedConn{Conn: tc, tr: tr}, nil
 }
 
-var errHandshake = fmt.Errorf("no answer within %s", handshakeTimeout)
+var errHandshake = fmt.Errorf("no answer to the TLS handshake within %s", handshakeTimeout)
 
 // countedConn tells the trace when a byte of the request is about to be written. It is
 // above TLS, so that a handshake does not count.
@@ -163,22 +163,25 @@ func (c *countedConn) Write(b []byte) (int, error) {
 	return c.Conn.Write(b)
 }
 
-// trusted gives the system's roots together with the certificates of a PEM file; nil
-// stands for the system's alone.
-func trusted(file string) (*x509.CertPool, error) {
-	if file == "" {
-		return nil, nil //nolint:nilnil // a nil pool is how crypto/tls spells "the system's"
-	}
-	pem, err := os.ReadFile(file)
-	if err != nil {
-		return nil, fmt.Errorf("CA certificate: %w", err)
-	}
+// maxCA bounds the file of a CA, in bytes: a system's own bundle has a quarter of them.
+const maxCA = 1 << 20
+
+// trusted gives the system's roots together with the certificates of a PEM file, if there
+// is one. The time that reading them takes does not count: the exchange begins afterwards.
+func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool()
 	}
-	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("CA certificate %s: it holds no PEM certificate", file)
+	if file != "" {
+		pem, err := textfile.ReadBounded(file, maxCA)
+		if err == nil && !pool.AppendCertsFromPEM(pem) {
+			err = fmt.Errorf("%s: it holds no PEM certificate", file)
+		}
+		if err != nil {
+			return nil, tr.fault(model.BreakTLS, PeerService, fmt.Errorf("CA certificate: %w", err))
+		}
 	}
+	tr.restart()
 	return pool, nil
 }

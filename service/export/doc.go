@@ -1,6 +1,6 @@
 // Package export writes what the console does as code for other programs: a
-// command of curl, lines for a shell's environment, a proxy address. There is one
-// file per target.
+// command of curl, lines for a shell's environment, a proxy address; and a comparison as
+// Markdown and JSON. There is one file per target.
 //
 // The views and the command line are its callers. It does no I/O and holds no
 // client; its functions are safe for concurrent use. Secrets stay out of argv: a

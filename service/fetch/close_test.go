@@ -31,6 +31,8 @@ func (j *slowJournal) PutProbe(context.Context, string, model.ProbeResult) error
 	return nil
 }
 
+func (*slowJournal) PutTwin(context.Context, model.Twin) error { return nil }
+
 func (j *slowJournal) PutActivity(context.Context, model.Activity) error {
 	time.Sleep(slow) //nolint:forbidigo // the bubble's clock
 	j.lines++

@@ -30,6 +30,7 @@ func TestHeadersThatTheContractDoesNotShowAreReadOrCitedAndNeverPassedOver(t *te
 		"nothing said, named":               {"documented", nil, model.ClassOK, "", 0, hidden, ""},
 		"nothing said, unnamed":             {"", nil, model.ClassOK, "", 0, hidden, ""},
 		"nothing said, the other dialect":   {"brightdata", nil, model.ClassOK, "", 0, hidden, ""},
+		"nothing said with a 204":           {"documented", map[string]string{":status": "204"}, model.ClassOutside, model.CauseEmptyBody, 0, hidden, "the page may need one that renders"},
 		"a code, unnamed":                   {"", map[string]string{"x-brd-error-code": "captcha", "x-brd-status-code": "502"}, model.ClassCaptcha, "", 502, readBy, "slow down"},
 		"a code, named":                     {"documented", map[string]string{"x-brd-error-code": "captcha", "x-brd-status-code": "502"}, model.ClassOutside, model.CauseUnrecognised, 502, "header: x-brd-error-code: captcha", choose},
 		"a code without a status, named":    {"documented", map[string]string{"x-brd-err-code": "policy_20050"}, model.ClassOutside, model.CauseServiceError, 0, "header: x-brd-err-code: policy_20050", choose},
@@ -100,4 +101,43 @@ func TestRequiredFieldsAreLookedForInAPageOfUnknownStatus(t *testing.T) {
 		t.Fatal(err)
 	}
 	servicetest.WantVerdict(t, res, model.ClassParsingDrift, model.CauseMissingFields)
+}
+
+// A status that a header tells is not the status that the answer has.
+func TestTheStatusOfAnAnswerThroughTheProxyIsNotCalledAHeaders(t *testing.T) {
+	for name, tc := range map[string]struct {
+		head string
+		want string
+	}{
+		"the answer's own":   {"", "403 Forbidden from the target"},
+		"told by the header": {"403", "403 Forbidden reported by the service"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+				w.Header().Set("x-brd-ip", "203.0.113.8")
+				status := http.StatusForbidden
+				if tc.head != "" {
+					w.Header().Set("x-brd-status-code", tc.head)
+					status = http.StatusOK
+				}
+				w.WriteHeader(status)
+				_, _ = io.WriteString(w, servicetest.Page)
+			})})
+			p.Dialect = "documented"
+			res, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cause, told := model.CauseSiteBlock, tc.head != ""
+			if told {
+				cause = ""
+			}
+			servicetest.WantVerdict(t, res, model.ClassAccessRestricted, cause)
+			d := res.Diagnosis
+			choose := slices.ContainsFunc(d.Steps, func(s model.Step) bool { return s.Action == model.ActionDialect })
+			if d.Evidence[0].Text != tc.want || strings.Contains(d.Summary, "header") != told || choose != told {
+				t.Errorf("%q, evidence %v, steps %v", d.Summary, d.Evidence, d.Steps)
+			}
+		})
+	}
 }

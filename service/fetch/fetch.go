@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
@@ -85,11 +87,19 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 	if err != nil {
 		return model.FetchResult{}, err
 	}
+	if r.BodyFile != "" {
+		if err := textfile.Sweep(filepath.Dir(r.BodyFile)); err != nil {
+			ft.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+		}
+	}
 	started, began := ft.cfg.Now(), ft.cfg.Timer()
 	t, d, err := f.run(ctx)
 	if err != nil {
 		ft.keepCancelled(ctx, f, started, ft.cfg.Timer().Sub(began), err)
 		return model.FetchResult{}, err
+	}
+	if err := t.body.Keep(); err != nil {
+		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s until the next start: %v", t.body.Ref.File, err)})
 	}
 	res := model.FetchResult{
 		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
@@ -163,7 +173,7 @@ func (f *flight) run(ctx context.Context) (try, model.Diagnosis, error) {
 			f.on(Event{Phase: PhaseDone, Attempt: last})
 			return t, d, nil
 		}
-		exchange.Discard(t.body.Ref)
+		t.body.Discard()
 		wait = Backoff(n, d.RetryAfter)
 		f.on(Event{Phase: PhaseWaiting, Attempt: last, Waiting: wait})
 		if err := pause(ctx, wait); err != nil {
@@ -192,7 +202,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 		t, err = f.tryAPI(actx, now)
 	}
 	if err == nil && ctx.Err() != nil { // the caller left while the body arrived
-		exchange.Discard(t.body.Ref)
+		t.body.Discard()
 		err = context.Cause(ctx)
 	}
 	var held *exchange.TooFastError

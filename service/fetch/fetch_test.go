@@ -320,56 +320,45 @@ func TestAHeaderInsideTheJSONFormNamesTheDefence(t *testing.T) {
 }
 
 func TestClientTimeoutIsATimeoutAndCancelIsNot(t *testing.T) {
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
-	started := make(chan struct{}, 10)
-	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
-		started <- struct{}{}
-		select {
-		case <-hang:
-		case <-r.Context().Done():
+		<-r.Context().Done()
+	}, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Timeout = time.Minute
+		began := time.Now()
+		res, err := c.Fetch(t.Context(), r, nil)
+		if err != nil || time.Since(began) != r.Timeout {
+			t.Fatalf("after %s: %v", time.Since(began), err)
+		}
+		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancel)
+		began = time.Now()
+		if _, err = c.Fetch(ctx, r, nil); !errors.Is(err, context.Canceled) || time.Since(began) != time.Second {
+			t.Errorf("a cancelled fetch gives %v after %s", err, time.Since(began))
 		}
 	})
-	c := newFetcher(t, p)
-	r := servicetest.Ask(p, "unlocker1")
-	r.Timeout = 50 * time.Millisecond
-	res, err := c.Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
-	<-started
-
-	ctx, cancel := context.WithCancel(t.Context())
-	r.Timeout = time.Minute
-	go func() { <-started; cancel() }()
-	if _, err = c.Fetch(ctx, r, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("a cancelled fetch gives %v", err)
-	}
 }
 
 func TestSlowBodyRunsIntoTheTimeout(t *testing.T) {
-	hang := make(chan struct{})
-	t.Cleanup(func() { close(hang) })
-	p := servicetest.API(t, func(w http.ResponseWriter, r *http.Request) {
+	inBubble(t, func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "<html>")
 		w.(http.Flusher).Flush()
-		select {
-		case <-hang:
-		case <-r.Context().Done():
+		<-r.Context().Done()
+	}, func(t *testing.T, c *Fetcher) {
+		r := servicetest.Ask(servicetest.Profile(""), "unlocker1")
+		r.Timeout = time.Minute
+		res, err := c.Fetch(t.Context(), r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
+		if !res.Body.Incomplete || res.Body.Size != 6 {
+			t.Errorf("body %+v", res.Body)
 		}
 	})
-	r := servicetest.Ask(p, "unlocker1")
-	r.Timeout = 100 * time.Millisecond
-	res, err := newFetcher(t, p).Fetch(t.Context(), r, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	servicetest.WantVerdict(t, res, model.ClassTimeout, model.CauseClientTimeout)
-	if !res.Body.Incomplete || res.Body.Size != 6 {
-		t.Errorf("body %+v", res.Body)
-	}
 }
 
 func TestAnUnreachableServiceIsANetworkFault(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 // Journal keeps what happened; *journal.Journal is one.
 type Journal interface {
 	PutFetch(ctx context.Context, profile string, r model.FetchResult) error
+	PutTwin(ctx context.Context, t model.Twin) error
 	PutProbe(ctx context.Context, profile string, r model.ProbeResult) error
 	PutActivity(ctx context.Context, a model.Activity) error
 }

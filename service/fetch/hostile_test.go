@@ -115,8 +115,8 @@ func TestHostileAnswersHaveAVerdict(t *testing.T) {
 		next <- answer
 		f := newFetcher(t, p) // a breaker of its own
 		r := servicetest.Ask(p, "unlocker1")
-		r.Retries, r.Timeout = 0, 10*time.Second
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		r.Retries, r.Timeout = 0, time.Minute
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 		got, err := f.Fetch(ctx, r, nil)
 		cancel()
 		class := got.Diagnosis.Class

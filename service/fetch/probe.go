@@ -193,7 +193,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 		r: model.FetchRequest{Zone: pr.q.Zone, URL: pr.q.Target, Via: model.ViaNative}, id: pr.ft.newID("p"),
 	}
 	t, err := f.tryNative(actx, model.Attempt{N: 1})
-	exchange.Discard(t.body.Ref)
+	t.body.Discard()
 	var held *exchange.TooFastError
 	switch {
 	case errors.As(err, &held):

@@ -93,6 +93,7 @@ var errFull = errors.New("no space left")
 
 func (fullDisk) PutFetch(context.Context, string, model.FetchResult) error { return errFull }
 func (fullDisk) PutProbe(context.Context, string, model.ProbeResult) error { return errFull }
+func (fullDisk) PutTwin(context.Context, model.Twin) error                 { return errFull }
 func (fullDisk) PutActivity(context.Context, model.Activity) error         { return errFull }
 
 func TestWhatIsNotKeptIsLoggedAndTheResultStillGiven(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -132,7 +131,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 		o.ServiceText = dialect.ErrorText(o.ContentType, t.body.Head)
 	}
 	if f.r.Format == model.FormatJSON && o.ServiceStatus == http.StatusOK && !t.body.Ref.Cut && t.body.Ref.Size > 0 {
-		f.unwrap(&t, now)
+		f.unwrap(&t)
 	}
 	f.finish(&t)
 	return t, nil
@@ -141,7 +140,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 // receive reads the body of an answer and reports its progress.
 func (f *flight) receive(resp *http.Response, now model.Attempt) exchange.Received {
 	f.on(Event{Phase: PhaseReceiving, Attempt: now})
-	s := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d", f.id, now.N))
+	s := f.sink()
 	if f.bodyCap > 0 {
 		s.LimitTo(f.bodyCap)
 	}
@@ -153,6 +152,12 @@ func (f *flight) receive(resp *http.Response, now model.Attempt) exchange.Receiv
 		got.Note("body", "the answer repeated a secret of the request; it was masked with asterisks")
 	}
 	return got
+}
+
+// sink takes a body of the fetch.
+func (f *flight) sink() *exchange.Sink {
+	bodies := f.ft.cfg.Bodies
+	return bodies.Sink(cmp.Or(f.r.BodyFile, bodies.Path(f.id)))
 }
 
 // ended completes timing and outcome once the body was read, or broke off.
@@ -173,24 +178,24 @@ func (f *flight) ended(ctx context.Context, t *try, tr *exchange.Trace) {
 
 // unwrap replaces the answer to format "json" by the page that it holds. An
 // answer of another shape stays as it is.
-func (f *flight) unwrap(t *try, now model.Attempt) {
+func (f *flight) unwrap(t *try) {
 	src, err := exchange.OpenBody(t.body.Ref)
 	if err != nil {
 		t.body.Note("error", "the answer could not be read back: %v", err)
 		return
 	}
 	defer src.Close()
-	page := f.ft.cfg.Bodies.Sink(fmt.Sprintf("%s-%d-page", f.id, now.N))
-	w, err := dialect.Unwrap(src, page)
-	ref, disk := page.Finish()
+	sink := f.sink()
+	w, err := dialect.Unwrap(src, sink)
+	page, disk := sink.Finish()
 	if err = cmp.Or(disk, err); err != nil {
-		exchange.Discard(ref)
+		page.Discard()
 		t.body.Note("error", "format json: %v; the answer is shown as it came", err)
 		return
 	}
-	exchange.Discard(t.body.Ref)
-	ref.Incomplete = t.body.Ref.Incomplete
-	t.body.Ref, t.body.Head = ref, page.Head()
+	t.body.Discard()
+	page.Ref.Incomplete, page.Err, page.Notes = t.body.Ref.Incomplete, t.body.Err, t.body.Notes
+	t.body = page
 	if w.StatusCode != 0 {
 		t.outcome.TargetStatus = w.StatusCode
 	}
@@ -234,6 +239,9 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 		readHeader = dialect.ReadShown
 	}
 	reading := readHeader(resp.Header, f.ft.cfg.Now())
+	if reading.TargetStatus == 0 && !reading.Failed() { // the status is the answer's own, and no header tells it
+		reading.Unread = ""
+	}
 	read(o, reading)
 	citeTarget(o, t.header)
 	if reading.Exit != "" {

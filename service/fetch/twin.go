@@ -10,63 +10,85 @@ import (
 	"zonedeck/model"
 )
 
-// Twin sends a request once or more often by every cell of t, and returns t with what came of
-// it. Cells run side by side within the limits of products and keys; the runs of one
-// cell follow each other, so that none slows the next down. Each run is a fetch of
-// its own, with its own line in the history.
+// Twin sends a request by every cell of t as often as t says, and returns t with what
+// came of it. Cells run side by side within the limits of products and keys. It is kept
+// in the history.
 //
 // on receives a cell after each of its runs, on the calling goroutine; it may be nil.
 // A cell that cannot be sent as it stands gets a Problem and no runs. An error is what
 // ends a Fetch otherwise: the caller's context, or a profile that is not usable; what
 // came before it is returned with it.
 func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell model.TwinCell)) (model.Twin, error) {
-	t.ID, t.Started, t.Cells = ft.newID("t"), ft.cfg.Now(), slices.Clone(t.Cells)
+	defer ft.cfg.Wire.Begin()()
+	t.Cells = slices.Clone(t.Cells)
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	type run struct {
-		cell   int
-		result model.FetchResult
-		err    error
+	type change struct {
+		i    int
+		cell model.TwinCell
 	}
-	runs := make(chan run)
+	changes := make(chan change)
+	failed := make([]error, len(t.Cells))
 	var cells sync.WaitGroup
 	for i, c := range t.Cells {
-		r := t.Request
-		r.Zone, r.Via = c.Zone, c.Via
 		cells.Go(func() {
-			for range max(t.Repeat, 1) {
-				result, err := ft.Fetch(ctx, r, nil)
-				runs <- run{i, result, err}
-				if err != nil {
-					return
-				}
+			_, err := ft.RunCell(ctx, t.Request, c, max(t.Repeat, 1), func(c model.TwinCell) { changes <- change{i, c} })
+			if failed[i] = err; err != nil {
+				stop(err)
 			}
 		})
 	}
 	go func() {
 		cells.Wait()
-		close(runs)
+		close(changes)
 	}()
-	var failed error
-	for r := range runs {
-		c := &t.Cells[r.cell]
-		switch {
-		case errors.Is(r.err, model.ErrRequest):
-			c.Problem = strings.ReplaceAll(r.err.Error(), "\n", "; ")
-		case r.err != nil:
-			if failed == nil {
-				failed = r.err
-				stop(r.err)
-			}
-			continue
-		default:
-			c.Runs = append(c.Runs, model.NewTwinRun(r.result))
-		}
+	for c := range changes {
+		t.Cells[c.i] = c.cell
 		if on != nil {
-			cell := *c
-			cell.Runs = slices.Clone(c.Runs)
-			on(r.cell, cell)
+			on(c.i, c.cell)
 		}
 	}
-	return t, failed
+	t = ft.KeepTwin(ctx, t)
+	if errors.Join(failed...) != nil {
+		return t, context.Cause(ctx)
+	}
+	return t, nil
+}
+
+// RunCell sends a request by one cell so often, one run after the other, and returns the
+// cell with those runs added. Each is a fetch of its own, with its own line in the
+// history. on receives the cell whenever it changes. It fails as Twin does, with the cell
+// as it is then.
+func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
+	r.Zone, r.Via = c.Zone, c.Via
+	c.Problem = ""
+	for range runs {
+		result, err := ft.Fetch(ctx, r, nil)
+		switch {
+		case errors.Is(err, model.ErrRequest):
+			c.Problem = strings.ReplaceAll(err.Error(), "\n", "; ")
+			on(c)
+			return c, nil
+		case err != nil:
+			return c, err
+		}
+		c.Runs = append(slices.Clip(c.Runs), model.NewTwinRun(result))
+		on(c)
+	}
+	return c, nil
+}
+
+// KeepTwin keeps a comparison in the history, with an identifier and the time if it has
+// none yet; one that was kept before is replaced.
+func (ft *Fetcher) KeepTwin(ctx context.Context, t model.Twin) model.Twin {
+	defer ft.cfg.Wire.Begin()()
+	if t.ID == "" {
+		t.ID, t.Started = ft.newID("t"), ft.cfg.Now()
+	}
+	if ft.cfg.Journal != nil {
+		if err := ft.cfg.Journal.PutTwin(context.WithoutCancel(ctx), t); err != nil {
+			ft.cfg.Log.Warn("a comparison was not kept", "id", t.ID, "error", err)
+		}
+	}
+	return t
 }

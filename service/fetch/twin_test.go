@@ -50,6 +50,9 @@ func TestATwinComparesEveryZoneByEveryMethod(t *testing.T) {
 			}
 		}
 	}
+	if kept, err := j.Twin(t.Context(), got.ID); err != nil || !reflect.DeepEqual(kept.Cells, got.Cells) || kept.Profile != p.Name {
+		t.Errorf("the history has %+v, %v\nwant %+v", kept, err, got)
+	}
 	if got.Cells[2].Runs[0].Found != 1 || len(twin.Cells[0].Runs) != 0 {
 		t.Errorf("%d fields found; the plan became %+v", got.Cells[2].Runs[0].Found, twin.Cells)
 	}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -59,18 +58,18 @@ func TestAnAnswerThatIsNotTheJSONFormIsShownAsItCame(t *testing.T) {
 func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 	answer := `{"status_code":200,"body":"` + strings.Repeat("page ", 1<<20) + `"}`
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, answer) })
-	ft := newFetcher(t, p, func(c *Config) {
-		c.Now = func() time.Time { return time.Unix(1, 0) }
-		c.Rand = func() uint64 { return 0 }
-	})
-	// The file name that the page needs is taken; the answer's is free.
-	taken := filepath.Join(ft.cfg.Bodies.Dir, ft.newID("f")+"-1-page.body")
-	if err := errors.Join(os.MkdirAll(ft.cfg.Bodies.Dir, 0o700), os.WriteFile(taken, nil, 0o600)); err != nil {
+	ft := newFetcher(t, p)
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	r := servicetest.Ask(p, "unlocker1")
 	r.Format = model.FormatJSON
-	res, err := ft.Fetch(t.Context(), r, nil)
+	res, err := ft.Fetch(t.Context(), r, func(e Event) {
+		if e.Bytes > 0 { // the answer has its file, and the page gets none
+			ft.cfg.Bodies.Dir = file
+		}
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,7 +77,7 @@ func TestAPageThatCannotBeKeptOnDiskLeavesTheAnswerAsItCame(t *testing.T) {
 	if err != nil || string(got) != answer || res.Body.Cut {
 		t.Errorf("%d bytes of %d, cut %v: %v", len(got), len(answer), res.Body.Cut, err)
 	}
-	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "format json: open "+taken) {
+	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "format json: mkdir "+file) {
 		t.Errorf("evidence %s", said)
 	}
 }

@@ -115,6 +115,9 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		return 0, err
 	}
 	defer stream.close()
+	if err := textfile.Sweep(filepath.Dir(dest)); err != nil {
+		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
+	}
 	var size int64
 	err = textfile.WriteFunc(dest, func(w io.Writer) error {
 		gate := &resultGate{w: w, format: format}
@@ -127,11 +130,16 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		if cause := context.Cause(ctx); cause != nil {
 			return 0, cause
 		}
+		doing := "downloading the results of job " + call.job.ID
+		var none *noResult
+		if errors.As(err, &none) {
+			return 0, none.fault(doing)
+		}
 		var broke *exchange.Error
 		if errors.As(err, &broke) {
-			return 0, rn.jobFault(ctx, "downloading the results of job "+call.job.ID, call, nil, err)
+			return 0, rn.jobFault(ctx, doing, call, nil, err)
 		}
-		return 0, fmt.Errorf("downloading the results of job %s: %w", call.job.ID, err)
+		return 0, fmt.Errorf("%s: %w", doing, err)
 	}
 	return size, nil
 }

@@ -83,20 +83,26 @@ func TestDownloadIsWholeOrNotThere(t *testing.T) {
 // TestAnAnswerThatIsNoResultReplacesNothing: its status is 200 all the same.
 func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 	const page = "\n<!doctype html><html><head><title>Sign in</title></head><body>Sign in to go on</body></html>"
-	for _, c := range []struct{ format, body, want string }{
-		{"json", page, "Sign in"},
-		{"ndjson", page, "Sign in"},
-		{"csv", "\xef\xbb\xbf" + page, "Sign in"},
-		{"json", page + strings.Repeat(" ", 2*resultHead), "Sign in"},
-		{"json", "", "empty"},
-		{"csv", " \n", "empty"},
-		{"ndjson", strings.Repeat(" ", 2*resultHead), "blanks"},
-		{"json", `{"error":"Snapshot is gone","code":410}`, "Snapshot is gone"},
-		{"ndjson", `{"message":"Snapshot is empty"}` + "\n", "Snapshot is empty"},
-		{"csv", `{"status":"failed","message":"no"}`, "no"},
-		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready"},
-		{"json", `[{"a":1}`, "not JSON"},
-		{"ndjson", "{}\nService unavailable\n", "line 2"},
+	for _, c := range []struct {
+		format, body, want string
+		cause              model.Cause
+	}{
+		{"json", page, "Sign in", model.CauseNetwork},
+		{"ndjson", page, "Sign in", model.CauseNetwork},
+		{"csv", "\xef\xbb\xbf" + page, "Sign in", model.CauseNetwork},
+		{"json", page + strings.Repeat(" ", 2*resultHead), "Sign in", model.CauseNetwork},
+		{"json", "", "empty", model.CauseEmptyBody},
+		{"csv", " \n", "empty", model.CauseEmptyBody},
+		{"ndjson", strings.Repeat(" ", 2*resultHead), "blanks", model.CauseEmptyBody},
+		{"json", `{"error":"Snapshot is gone","code":410}`, "Snapshot is gone", model.CauseServiceError},
+		{"ndjson", `{"message":"Snapshot is empty"}` + "\n", "Snapshot is empty", model.CauseServiceError},
+		{"csv", `{"status":"failed","message":"no"}`, "no", model.CauseServiceError},
+		{"json", `{"timestamp":"2026-11-22","status":500,"error":"Internal Server Error","path":"/v3"}`, "Internal Server Error", model.CauseServiceError},
+		{"ndjson", `{"type":"about:blank","title":"Gone","status":410,"Detail":"It was deleted"}`, "It was deleted", model.CauseServiceError},
+		{"csv", `[{"a":1}]`, "not CSV", model.CauseNetwork},
+		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready", model.CauseNetwork},
+		{"json", `[{"a":1}`, "not JSON", model.CauseNetwork},
+		{"ndjson", "{}\nService unavailable\n", "line 2", model.CauseNetwork},
 	} {
 		cl, _ := script(t, text(200, c.body))
 		accepted(t, cl)
@@ -106,7 +112,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		}
 		job, err := cl.Download(t.Context(), "job-1", "", dest, nil)
 		var d *DiagnosisError
-		if !errors.As(err, &d) || d.Diagnosis.OK() || d.Diagnosis.Class == "" || !strings.Contains(d.Text, c.want) || job.File != "" {
+		if !errors.As(err, &d) || d.Diagnosis.Class != model.ClassOutside || d.Diagnosis.Cause != c.cause || !strings.Contains(d.Text, c.want) || job.File != "" {
 			t.Errorf("%s %.60q: %+v, %v", c.format, c.body, job, err)
 		}
 		if b, err := os.ReadFile(dest); err != nil || string(b) != "before" {
@@ -123,6 +129,7 @@ func TestAResultMayLookOdd(t *testing.T) {
 		{"json", long},
 		{"ndjson", long[1:len(long)-1] + "\n{}\n"},
 		{"json", `{"error":"dead page","input":{"url":"http://lab.test/"}}`},
+		{"ndjson", `{"title":"Lamp","type":"product","status":"sold"}`},
 		{"csv", "error,message\n1,2\n"},
 		{"csv", "\"a\"\n"},
 	} {

@@ -76,7 +76,7 @@ func TestAFailedCallAboutAJobIsKeptWithItsVerdict(t *testing.T) {
 				t.Errorf("the steps are%s", next(d))
 			}
 			lines, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityJob, Class: c.class})
-			if err != nil || len(lines) != 1 || lines[0].Cause != c.cause {
+			if err != nil || len(lines) != 1 || lines[0].Cause != c.cause || !strings.HasSuffix(lines[0].Text, next(d)) {
 				t.Errorf("the timeline has %+v, %v", lines, err)
 			}
 		})

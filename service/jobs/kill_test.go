@@ -45,6 +45,8 @@ func victim(role string) int {
 		err = victimTrigger(ctx)
 	case "triggers":
 		err = victimTriggers(ctx)
+	case "download":
+		err = victimDownload(ctx)
 	case "emulator":
 		err = victimEmulator(ctx)
 	}
@@ -71,6 +73,18 @@ func victimTriggers(ctx context.Context) error {
 		if job, err = c.Trigger(ctx, r); job.State == model.JobAccepted {
 			fmt.Println(r.Inputs[0].URL)
 		}
+	}
+	return err
+}
+
+func victimDownload(ctx context.Context) error {
+	c, err := victimRunner(ctx)
+	if err != nil {
+		return err
+	}
+	job, err := c.Trigger(ctx, triggerOf("https://example.com/1"))
+	if err == nil {
+		_, err = c.Download(ctx, job.ID, "json", filepath.Join(os.Getenv(victimDir), "results"), nil)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func TestALedgerThatCannotBeWrittenStartsNoJob(t *testing.T) {
 func TestAJobIsAdoptedWhenTheServiceAnswersForIt(t *testing.T) {
 	cl, asked := script(t, text(200, `{"status":"running","inputs":3,"inputs_done":1}`))
 	job, err := cl.Adopt(t.Context(), "sd_elsewhere", "gd_x")
-	if err != nil || job.ID != "job-1" || job.Snapshot != "sd_elsewhere" || job.State != model.JobRunning || job.Done != 1 ||
+	if err != nil || job.ID != "job-1" || job.Snapshot != "sd_elsewhere" || job.State != model.JobRunning || job.Inputs != 3 || job.Done != 1 ||
 		job.Dataset != "gd_x" || job.Profile != "test" || job.KeyName != "batch-user" {
 		t.Fatalf("%+v, %v", job, err)
 	}

@@ -3,10 +3,11 @@ package jobs
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"slices"
+	"strings"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -42,7 +43,7 @@ func (g *resultGate) finish(whole bool) error {
 		return nil
 	}
 	if err := checkResult(g.format, g.head, whole); err != nil {
-		return &exchange.Error{Broke: model.BreakMalformed, Peer: exchange.PeerService, Sent: true, Err: err}
+		return err
 	}
 	g.open = true
 	_, err := g.w.Write(g.head)
@@ -50,36 +51,72 @@ func (g *resultGate) finish(whole bool) error {
 	return err
 }
 
-// checkResult says why an answer that begins with head is no result in a format,
-// although its status was 200.
+// noResult is an answer that is no result, although its status was 200.
+type noResult struct {
+	text string        // what it is
+	seen model.Outcome // what speaks for that, beside the status
+}
+
+func (e *noResult) Error() string { return "the answer " + e.text }
+
+// fault is the error of the download.
+func (e *noResult) fault(doing string) *DiagnosisError {
+	o := e.seen
+	o.Via, o.Job, o.ServiceStatus = model.ViaAPI, model.CallProgress, http.StatusOK
+	return &DiagnosisError{Doing: doing, Status: http.StatusOK, Text: e.Error(), Diagnosis: model.Diagnose(o)}
+}
+
+// unusable is an answer that the service's API does not give.
+func unusable(format string, args ...any) *noResult {
+	e := &noResult{text: fmt.Sprintf(format, args...)}
+	e.seen = model.Outcome{Broke: model.BreakMalformed, Peer: exchange.PeerService, BrokeText: e.Error()}
+	return e
+}
+
+// checkResult is a *noResult if an answer that begins with head is no result in a format.
 func checkResult(format string, head []byte, whole bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0 && whole:
-		return errors.New("the answer is empty")
+		return &noResult{text: "is empty"}
 	case len(text) == 0:
-		return errors.New("the answer begins with nothing but blanks")
+		return &noResult{text: "begins with nothing but blanks"}
 	case text[0] == '<':
-		return fmt.Errorf("the answer is a page and not %s: %s", format, dialect.ErrorText("text/html", text))
+		return unusable("is a page and not %s: %s", format, dialect.ErrorText("text/html", text))
 	}
 	if whole && errorShaped(text) {
-		return fmt.Errorf("the answer is an error and not a result: %s", dialect.ErrorText("application/json", text))
+		says := dialect.ErrorText("application/json", text)
+		return &noResult{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}
 	switch format {
+	case "csv":
+		if text[0] == '[' || text[0] == '{' {
+			return unusable("is JSON and not CSV: %s", dialect.ErrorText("", text))
+		}
 	case "json":
 		if text[0] != '[' && text[0] != '{' || whole && !json.Valid(text) {
-			return fmt.Errorf("the answer is not JSON: %s", dialect.ErrorText("", text))
+			return unusable("is not JSON: %s", dialect.ErrorText("", text))
 		}
 	case "ndjson":
 		for n, line := range bytes.SplitAfter(text, []byte("\n")) {
 			cut := !whole && !bytes.HasSuffix(line, []byte("\n")) // goes on after the head
 			if line = bytes.TrimSpace(line); len(line) > 0 && !cut && !json.Valid(line) {
-				return fmt.Errorf("line %d of the answer is not JSON: %s", n+1, dialect.ErrorText("", line))
+				return unusable("is not NDJSON: line %d: %s", n+1, dialect.ErrorText("", line))
 			}
 		}
 	}
 	return nil
 }
+
+// The fields of an answer that says nothing but what went wrong: those that say it, and
+// those that stand beside them, by the habits of frameworks and RFC 9457.
+var (
+	errorSays   = []string{"detail", "error", "error_description", "error_message", "errors", "message", "msg"}
+	errorBeside = []string{
+		"code", "details", "error_code", "instance", "path", "request_id", "snapshot_id", "status", "status_code", "success",
+		"timestamp", "title", "trace_id", "type",
+	}
+)
 
 // errorShaped reports whether text is one JSON object that says nothing but what went
 // wrong. A record may have an error too, beside its input or other fields.
@@ -90,10 +127,10 @@ func errorShaped(text []byte) bool {
 	}
 	says := false
 	for name := range object {
-		switch {
-		case slices.Contains([]string{"error", "errors", "error_message", "message", "msg"}, name):
+		switch name = strings.ToLower(name); {
+		case slices.Contains(errorSays, name):
 			says = true
-		case !slices.Contains([]string{"code", "details", "error_code", "request_id", "snapshot_id", "status", "status_code", "success", "type"}, name):
+		case !slices.Contains(errorBeside, name):
 			return false
 		}
 	}

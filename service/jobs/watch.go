@@ -192,6 +192,9 @@ func (rn *Runner) record(ctx context.Context, job model.Job, p dialect.Progress)
 		}
 		if row.State != before.State && row.State.Final() {
 			n.activity = fmt.Sprintf("%s %s: %s", row.ID, row.Dataset, joinText(row.State.Label(), row.Detail))
+			if row.State == model.JobFailed {
+				n.activity += next(row.Fault.Diagnosis)
+			}
 		}
 		return n, nil
 	})
@@ -206,6 +209,9 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 	if job.State == model.JobFailed {
 		job.Fault = model.JobFailedFault(joinText(p.Wire, p.Detail))
 	}
+	if job.Inputs == 0 && p.Inputs > 0 { // of an adopted job
+		job.Inputs = p.Inputs
+	}
 	if p.Done >= 0 {
 		job.Done = p.Done
 	}
@@ -217,7 +223,7 @@ func applyProgress(job model.Job, p dialect.Progress) model.Job {
 
 // differs reports whether two states of a job differ in what the service said.
 func differs(a, b model.Job) bool {
-	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Done != b.Done || a.Records != b.Records ||
+	return a.State != b.State || a.Wire != b.Wire || a.Detail != b.Detail || a.Inputs != b.Inputs || a.Done != b.Done || a.Records != b.Records ||
 		a.Fault.Call != b.Fault.Call
 }
 

@@ -81,7 +81,7 @@ func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 	if err := one.PutActivity(t.Context(), line(1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := one.Close(); err == nil || !strings.Contains(err.Error(), "1 entries of history were not written") {
+	if err := one.Close(); err == nil || !strings.Contains(err.Error(), "1 entry of history was not written") {
 		t.Errorf("close: %v", err)
 	}
 	unlock()

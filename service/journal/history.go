@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -80,6 +81,57 @@ func fetchActivity(profile string, r model.FetchResult) model.Activity {
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
 	}
+}
+
+// PutTwin queues a comparison and its line in the timeline. The credentials in the
+// request's headers and URL are masked. t.ID must be set; one of the same id is replaced,
+// and its line stays where it is.
+func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
+	if t.ID == "" {
+		return errors.New("keeping a comparison: it has no identifier")
+	}
+	t.Request = masked(t.Request)
+	t.Cells = slices.Clone(t.Cells)
+	for i := range t.Cells {
+		t.Cells[i].Zone = maskedZone(t.Cells[i].Zone)
+	}
+	text, err := json.Marshal(t)
+	if err != nil {
+		return fmt.Errorf("keeping comparison %s: %w", t.ID, err)
+	}
+	a := twinActivity(t)
+	return j.put(ctx, entry{bytes: int64(len(text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO twins (id, at, twin) VALUES (?,?,?) ON CONFLICT (id) DO UPDATE SET at=excluded.at, twin=excluded.twin",
+			t.ID, database.Micros(t.Started), string(text))
+		if err != nil {
+			return err
+		}
+		done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
+			a.Zone, string(a.Via), int64(a.Total), a.Text, words(a), string(a.Kind), a.Ref)
+		if err != nil {
+			return err
+		}
+		if n, err := done.RowsAffected(); err != nil || n > 0 {
+			return err
+		}
+		return insertActivity(ctx, tx, a)
+	}})
+}
+
+// twinActivity is a comparison in one line: its winner, or that it has none. It has no
+// class, because its fetches count by themselves.
+func twinActivity(t model.Twin) model.Activity {
+	a := model.Activity{At: t.Started, Kind: model.ActivityTwin, Profile: t.Profile, URL: maskURL(t.Request.URL), Key: t.Request.Key, Ref: t.ID}
+	winner, reason := t.Winner()
+	if winner < 0 {
+		a.Text = fmt.Sprintf("%d cells compared: %s", len(t.Cells), reason)
+		return a
+	}
+	c := t.Cells[winner]
+	a.Zone, a.Via = string(c.Zone.Name), c.Via
+	a.Total, _ = c.Total()
+	a.Text = fmt.Sprintf("%d cells compared; this is %s", len(t.Cells), reason)
+	return a
 }
 
 // PutProbe queues a proxy test's line in the timeline.
@@ -182,9 +234,7 @@ func words(a model.Activity) string {
 // goes, too: it may hold a token among its arguments, and the profile has it.
 func masked(r model.FetchRequest) model.FetchRequest {
 	r.URL = maskURL(r.URL)
-	if strings.HasPrefix(r.Zone.Password, "cmd:") {
-		r.Zone.Password = ""
-	}
+	r.Zone = maskedZone(r.Zone)
 	r.Header = r.Header.Clone()
 	for name := range r.Header {
 		if model.SecretHeader(name) {
@@ -192,6 +242,13 @@ func masked(r model.FetchRequest) model.FetchRequest {
 		}
 	}
 	return r
+}
+
+func maskedZone(z model.Zone) model.Zone {
+	if strings.HasPrefix(z.Password, "cmd:") {
+		z.Password = ""
+	}
+	return z
 }
 
 // maskURL takes the password out of a URL's user part. A text with an "@" that

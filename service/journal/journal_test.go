@@ -155,7 +155,7 @@ func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for ctx.Err() == nil { // bounded by the context; each round is a query
 		list, err := other.Activity(ctx, model.ActivityFilter{})

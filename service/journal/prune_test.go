@@ -17,21 +17,27 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		r := sampleFetch(fmt.Sprint(i))
 		r.Started = testTime.Add(time.Duration(i) * time.Second)
 		r.Body = model.BodyRef{Bytes: make([]byte, 100), Size: 100}
-		if err := j.PutFetch(t.Context(), "p", r); err != nil {
+		if err := errors.Join(
+			j.PutTwin(t.Context(), model.Twin{ID: "t" + r.ID, Started: r.Started}), // a line, too; the fetch's is the newer
+			j.PutFetch(t.Context(), "p", r),
+		); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := j.flush(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := j.Prune(t.Context(), Keep{Entries: 7, Fetches: 5, BodyBytes: 250}); err != nil {
+	if err := j.Prune(t.Context(), Keep{Entries: 14, Fetches: 5, Twins: 2, BodyBytes: 250}); err != nil {
 		t.Fatal(err)
 	}
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
-	if err != nil || len(lines) != 7 || lines[6].Ref != "3" {
+	if err != nil || len(lines) != 14 || lines[12].Ref != "3" {
 		t.Errorf("%d lines, %v", len(lines), err)
 	}
 	for i := range 10 {
+		if _, err := j.Twin(t.Context(), fmt.Sprintf("t%d", i)); (i < 8) != errors.Is(err, database.ErrNotFound) {
+			t.Errorf("comparison %d: %v", i, err)
+		}
 		r, err := j.Fetch(t.Context(), fmt.Sprint(i))
 		switch {
 		case i < 5:
@@ -45,7 +51,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 	if err := j.Prune(t.Context(), defaultKeep()); err != nil {
 		t.Fatal(err)
 	}
-	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 7 {
+	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 14 {
 		t.Errorf("within the bounds: %d lines, %v", len(lines), err)
 	}
 }

@@ -117,6 +117,28 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 	return r, nil
 }
 
+// Twin is a comparison as it was put, with the request's credentials masked. Its fetches
+// may be gone by now.
+func (j *Journal) Twin(ctx context.Context, id string) (model.Twin, error) {
+	doing := "reading comparison " + id
+	if err := j.flush(ctx); err != nil {
+		return model.Twin{}, err
+	}
+	var text string
+	err := j.db.QueryRowContext(ctx, "SELECT twin FROM twins WHERE id = ?", id).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Twin{}, fmt.Errorf("comparison %s: %w", id, database.ErrNotFound)
+	}
+	if err != nil {
+		return model.Twin{}, j.db.Fault(doing, err)
+	}
+	var t model.Twin
+	if err := json.Unmarshal([]byte(text), &t); err != nil {
+		return model.Twin{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	return t, nil
+}
+
 // KeyEvents is what happened to a key, newest first, at most limit events.
 func (j *Journal) KeyEvents(ctx context.Context, key string, limit int) ([]KeyEvent, error) {
 	const doing = "reading the events of a key"

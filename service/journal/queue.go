@@ -160,6 +160,9 @@ func (q *queue) close(j *Journal) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if n := q.lost + len(q.pending); n > 0 {
+		if n == 1 {
+			return errors.Join(errors.New("1 entry of history was not written"), err)
+		}
 		return errors.Join(fmt.Errorf("%d entries of history were not written", n), err)
 	}
 	return err

@@ -47,4 +47,12 @@ CREATE TABLE key_events (
 ) STRICT;
 CREATE INDEX key_events_key ON key_events (key);
 `,
+	`
+CREATE TABLE twins (
+	id   TEXT PRIMARY KEY,
+	at   INTEGER NOT NULL,
+	twin TEXT NOT NULL
+) STRICT;
+CREATE INDEX twins_at ON twins (at);
+`,
 }

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"time"
 
 	"zonedeck/keystore/textfile"
@@ -63,7 +62,7 @@ type logged struct {
 // readLog reads the log, which may be missing, and gives its size. Lines that are
 // damaged are counted and passed over.
 func readLog(path string) (jobs map[int64]logged, size int64, damaged int, err error) {
-	f, err := os.Open(path)
+	f, err := textfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, 0, nil
 	}

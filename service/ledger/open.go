@@ -119,8 +119,8 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 func reconciled(path string, back, damaged int, cut bool) string {
 	var notes []string
 	if back > 0 {
-		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s in its log; they are back, and what became of them since is not known here: ask the service with 'zonedeck jobs watch'.",
-			path, counted(back, "job that stands", "jobs that stand")))
+		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s since is not known here: ask the service with 'zonedeck jobs watch'.",
+			path, counted(back, "job that stands in its log; it is back, and what became of it", "jobs that stand in its log; they are back, and what became of them")))
 	}
 	if cut {
 		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were written again.", logPath(path)))

@@ -195,7 +195,7 @@ func TestRequestsAreReadAndFollowed(t *testing.T) {
 	if r.Header["Authorization"] != "Bearer ****" {
 		t.Errorf("the key is shown: %v", r.Header)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	enough := errors.New("enough")
 	var seen []string

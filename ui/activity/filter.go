@@ -66,7 +66,7 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 }
 
 func kinds() []model.ActivityKind {
-	return []model.ActivityKind{model.ActivityFetch, model.ActivityProbe, model.ActivityJob, model.ActivityKey}
+	return []model.ActivityKind{model.ActivityFetch, model.ActivityTwin, model.ActivityProbe, model.ActivityJob, model.ActivityKey}
 }
 
 // parseClass parses a class as JSON spells it, with "-" or "_". An unambiguous

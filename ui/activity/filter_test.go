@@ -36,7 +36,7 @@ func TestAMistakeInAFilterIsReported(t *testing.T) {
 	for in, want := range map[string]string{
 		"class:":     "as in class:captcha",
 		"class:blah": "is not one of ok, access_restricted",
-		"kind:mail":  "is not one of fetch, probe, job, key",
+		"kind:mail":  "is not one of fetch, twin, probe, job, key",
 		"since:soon": "write 2h, 3d, 1w",
 		"since:-2h":  "write 2h",
 		"since:0d":   "write 2h",

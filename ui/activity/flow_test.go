@@ -195,6 +195,20 @@ func TestAFilterNarrowsAndReportsItsMistakes(t *testing.T) {
 	})
 }
 
+func TestALongDescriptionIsWrappedBelowTheList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		all := entries(9)
+		all[0].Text = "job-4 gd_products: refused " + strings.Repeat("and so on ", 10) + "at its end"
+		all[1].Text = strings.Repeat("without end ", 40)
+		s := open(t, &fakeJournal{all: all}, 80, 24)
+		s.Expect("refused and so on", "at its end ")
+		s.Press("down")
+		s.Expect("2 of 9", "without end without", "…")
+		s.Press("down")
+		s.Expect("3 of 9", " http://lab.test/page/7 ")
+	})
+}
+
 func TestAnEntryOpensWhereItBelongs(t *testing.T) {
 	for kind, want := range map[model.ActivityKind]string{
 		model.ActivityFetch: "stub shows fetch f_9", model.ActivityJob: "stub shows job f_9",

@@ -33,7 +33,7 @@ func (m *Model) Bindings() []kit.Binding {
 		return m.seenBindings()
 	}
 	row, on := m.current()
-	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
+	open := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Open the fetch or the comparison in the Sandbox, the job in Jobs, the key in Keys. Nothing is sent.", Group: "Activity", Intent: openRow{}}
 	cpy := kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy the line, its address or its identifier.", Group: "Activity", Intent: copyMenu{}}
 	if !on {
 		open.Disabled, cpy.Disabled = "no entry is selected", "no entry is selected"
@@ -77,7 +77,7 @@ func (m *Model) seenBindings() []kit.Binding {
 // cannotOpen returns the reason why an entry cannot be opened, or "".
 func cannotOpen(a model.Activity) string {
 	switch a.Kind {
-	case model.ActivityFetch, model.ActivityJob, model.ActivityKey:
+	case model.ActivityFetch, model.ActivityTwin, model.ActivityJob, model.ActivityKey:
 		if a.Ref == "" {
 			return "the journal kept only this line"
 		}

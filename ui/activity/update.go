@@ -122,6 +122,8 @@ func (m *Model) open() tea.Cmd {
 	switch a.Kind {
 	case model.ActivityFetch:
 		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: a.Ref, Profile: a.Profile})
+	case model.ActivityTwin:
+		return kit.GotoTab(kit.Sandbox, kit.OpenTwin{ID: a.Ref, Profile: a.Profile})
 	case model.ActivityJob:
 		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: a.Ref})
 	case model.ActivityKey:

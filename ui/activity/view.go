@@ -91,7 +91,7 @@ func (m *Model) rates(shares bool) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+kit.ClassWord(c, "")) + " " + text.Count(n))
+		b.WriteString("  " + ink.Render(glyph+" "+model.ClassWord(c, "")) + " " + text.Count(n))
 		if shares {
 			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
 		}
@@ -108,7 +108,7 @@ func (m *Model) row(i int) []widget.Cell {
 	class := widget.Cell{Text: "-", Ink: th.Muted}
 	if a.Class != "" {
 		glyph, ink := th.ClassMark(a.Class)
-		class = widget.Cell{Text: glyph + " " + kit.ClassWord(a.Class, a.Cause), Ink: ink}
+		class = widget.Cell{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink}
 	}
 	status, duration, via := "-", "-", ""
 	if a.Status > 0 {
@@ -140,14 +140,21 @@ func what(a model.Activity) string {
 	}
 }
 
-// detail shows the selected entry in two lines below the list: its facts and
-// its description.
+// whatLines bounds the lines of a description below the list.
+const whatLines = 3
+
+// detail shows the selected entry below the list: its facts in one line, and its
+// description.
 func (m *Model) detail(w int) []string {
 	a, ok := m.current()
 	if !ok {
 		return nil
 	}
-	return widget.Foot(m.deps.Theme, w, m.facts(a), what(a))
+	words := text.Wrap(text.Clean(what(a)), max(w-2, 8))
+	if len(words) > whatLines {
+		words = append(words[:whatLines-1], strings.Join(words[whatLines-1:], " "))
+	}
+	return widget.Foot(m.deps.Theme, w, append([]string{m.facts(a)}, words...)...)
 }
 
 // lineText is an entry in one line.
@@ -157,7 +164,7 @@ func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " +
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())
-	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + widget.Age(m.session, a.Profile, a.At, now) + ")", string(a.Kind)}
+	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + text.Ago(a.At, now) + ")", string(a.Kind)}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)

@@ -5,16 +5,19 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
-	"zonedeck/ui/cli/session"
+	"zonedeck/service/exchange"
 )
 
 // destination is the target of -o: standard output, or a file.
 type destination struct {
 	stream io.Writer // standard output; nil for a file
 	name   string
+	// file is the absolute name of a regular file, behind links; "" for a device.
+	file string
 	// visible says that a person reads the stream: it gets no control characters.
 	visible bool
 }
@@ -26,6 +29,7 @@ func (a *app) destination(name string) (destination, error) {
 		return a.stdout(), nil
 	}
 	info, err := os.Stat(name)
+	file := name
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil:
@@ -37,11 +41,18 @@ func (a *app) destination(name string) (destination, error) {
 		return a.stdout(), nil
 	case !info.Mode().IsRegular():
 		return destination{name: name}, nil
+	default:
+		if file, err = filepath.EvalSymlinks(name); err != nil {
+			return destination{}, fail(exitState, "-o: %w", err)
+		}
 	}
-	if err := textfile.Probe(name); err != nil {
+	if file, err = filepath.Abs(file); err != nil {
+		return destination{}, fail(exitState, "-o: %w", err)
+	}
+	if err := textfile.Probe(file); err != nil {
 		return destination{}, fail(exitState, "-o %s: the folder cannot be written to: %w; nothing was sent", name, err)
 	}
-	return destination{name: name}, nil
+	return destination{name: name, file: file}, nil
 }
 
 func (a *app) stdout() destination {
@@ -57,14 +68,25 @@ func (a *app) isStdout(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(info, out)
 }
 
-// write writes a body to the destination. A file is replaced atomically.
+// write writes a body to the destination, unless it was received there. A file is
+// replaced atomically.
 func (d destination) write(b model.BodyRef) error {
-	fill := func(w io.Writer) error { return session.CopyBody(w, b) }
+	if b.File != "" && b.File == d.file {
+		return nil
+	}
+	src, err := exchange.OpenBody(b)
+	if err != nil {
+		return fail(exitState, "read the body: %w", err)
+	}
+	defer src.Close()
+	fill := func(w io.Writer) error {
+		_, err := io.Copy(w, src)
+		return err
+	}
 	if d.stream != nil {
 		w := terminalWriter{w: d.stream}
-		var err error
 		if d.visible {
-			err = errors.Join(session.CopyBody(&w, b), w.Flush())
+			err = errors.Join(fill(&w), w.Flush())
 		} else {
 			err = fill(d.stream)
 		}

@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
 	"zonedeck/service/rows"
-	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
 
@@ -354,7 +353,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	}
 	t.app.verdict(code, line)
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
-		t.app.say("zonedeck: %s: %s", kit.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
+		t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
 		t.app.sayWhy(d)
 	}
 	if j.State == model.JobMayHave {

@@ -264,7 +264,7 @@ var seeds = []struct {
 	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", profile.LocalName}, "401 Unauthorized from the service"},
 }
 
-// seed makes a history, a finished job, and a key in the inventory.
+// seed makes a history with a comparison, a finished job, and a key in the inventory.
 func seed(t *testing.T, p Process) {
 	t.Helper()
 	keys := filepath.Join(p.Getenv("XDG_DATA_HOME"), "zonedeck", "keys.toml")
@@ -278,6 +278,7 @@ func seed(t *testing.T, p Process) {
 		p.Args = args
 		Main(t.Context(), p)
 	}
+	run(p, "twin", "http://lab.test/ok", "--zones", "datacenter_demo")
 	for _, s := range seeds {
 		run(p, append([]string{"request", "--zone", "datacenter_demo"}, s.args...)...)
 	}
@@ -357,7 +358,7 @@ func walkProxy(w *uitest.Whole) {
 	w.Press("j", "enter") // a text field
 	w.Type("de")
 	w.Press("enter", "t")
-	w.WaitFor("addresses in")
+	w.WaitFor("rotation")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
 	w.WaitFor("Parse a login")
 	w.Press("esc", "esc")
@@ -387,7 +388,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+2)) // the wrong login, and that of the walk
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+4)) // the wrong login, that of the walk, two of the comparison
 	shows := []string{"407 Proxy Authentication Required"}
 	for _, s := range seeds {
 		shows = slices.Insert(shows, 1, s.shows)
@@ -400,7 +401,13 @@ func walkActivity(w *uitest.Whole) {
 		w.Press("enter")
 		w.WaitFor("[1 Sandbox]", text)
 	}
-	w.Press("5", "esc", "w")
+	w.Press("5", "/", "ctrl+u")
+	w.Type("kind:twin")
+	w.Press("enter")
+	w.WaitFor("cells compared")
+	w.Press("enter")
+	w.WaitFor("Twin · http://lab.test/ok")
+	w.Press("esc", "5", "esc", "w")
 	w.WaitFor("What the emulator saw", "/request")
 	w.Press("enter")
 	w.WaitFor("keys and passwords are masked")

@@ -92,6 +92,7 @@ type fetchJSON struct {
 	Attempts      []attemptJSON  `json:"attempts"`
 	TimingMS      timingJSON     `json:"timing_ms"`
 	Body          *string        `json:"body,omitempty"`
+	BodyBase64    []byte         `json:"body_base64,omitempty"`
 	BodyFile      string         `json:"body_file,omitempty"`
 }
 
@@ -152,26 +153,19 @@ func phase(d time.Duration) *float64 {
 func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 // attachBody adds a body to the JSON: inline if it is UTF-8 of at most 64 KiB, else
-// as a file name. A body in memory is then written to dir; where that fails, text is
+// as a file name. A body in memory is then written to dir; where that fails, it is
 // included all the same, because it may have been paid for.
-func (f *fetchJSON) attachBody(b model.BodyRef, dir string) error {
-	if b.File != "" {
-		f.BodyFile = b.File
-		return nil
-	}
+func (f *fetchJSON) attachBody(b model.BodyRef, dir string) {
 	text := utf8.Valid(b.Bytes)
-	if !text || len(b.Bytes) > inlineBody {
-		name := filepath.Join(dir, b.SHA256)
-		err := textfile.Write(name, b.Bytes)
-		if err == nil {
-			f.BodyFile = name
-			return nil
-		}
-		if !text {
-			return fail(exitState, "keep the body: %w", err)
-		}
+	f.BodyFile = b.File
+	if name := filepath.Join(dir, b.SHA256); b.File == "" && (!text || len(b.Bytes) > inlineBody) && textfile.Write(name, b.Bytes) == nil {
+		f.BodyFile = name
 	}
-	body := string(b.Bytes)
-	f.Body = &body
-	return nil
+	switch body := string(b.Bytes); {
+	case f.BodyFile != "":
+	case text:
+		f.Body = &body
+	default:
+		f.BodyBase64 = b.Bytes
+	}
 }

@@ -13,7 +13,6 @@ import (
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
-	"zonedeck/ui/kit"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
@@ -237,7 +236,7 @@ func newProbeJSON(r model.ProbeResult) probeJSON {
 }
 
 func (t *task) printProbe(r model.ProbeResult) error {
-	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
 		line += ": " + r.Diagnosis.Summary
 	}

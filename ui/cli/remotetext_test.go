@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"zonedeck/model"
 )
@@ -79,16 +80,21 @@ func TestJSONHoldsNothingThatATerminalObeys(t *testing.T) {
 	}
 }
 
-func TestTextThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
+func TestABodyThatTheCacheCannotTakeIsInTheJSON(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	page := strings.Repeat("paid for ", inlineBody)
-	var out fetchJSON
-	err := out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
-	if err != nil || out.BodyFile != "" || out.Body == nil || *out.Body != page {
-		t.Errorf("file %q, %v", out.BodyFile, err)
+	for _, page := range []string{strings.Repeat("paid for ", inlineBody), "\xff\xd8 paid for"} {
+		var out fetchJSON
+		out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: "abc"}, filepath.Join(file, "bodies"))
+		got := string(out.BodyBase64)
+		if out.Body != nil {
+			got += *out.Body
+		}
+		if out.BodyFile != "" || got != page || (out.Body != nil) != utf8.ValidString(page) {
+			t.Errorf("%.12q: file %q, %.12q", page, out.BodyFile, got)
+		}
 	}
 }
 

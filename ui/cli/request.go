@@ -16,7 +16,6 @@ import (
 	"zonedeck/service/fields"
 	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
-	"zonedeck/ui/kit"
 )
 
 type requestFlags struct {
@@ -92,14 +91,14 @@ func (t *task) request(ctx context.Context, target string, f requestFlags) error
 			return usage("-o %s and --json both want standard output: name a file, or leave one out", f.output)
 		}
 	}
-	dest.visible = dest.visible && !f.raw
+	dest.visible, req.BodyFile = dest.visible && !f.raw, dest.file
 	var waiting fetchWait
 	line := t.app.wait(waiting.text)
 	result, err := t.Client.Fetch(ctx, req, func(e fetch.Event) {
 		waiting.update(e)
 		if e.Waiting > 0 && t.app.StderrTTY {
 			line.above(func() {
-				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, kit.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
+				t.app.say("zonedeck: attempt %d: %s; waiting %s before the next", e.Attempt.N, model.ClassWord(e.Attempt.Class, ""), e.Waiting.Round(time.Millisecond))
 			})
 		}
 	})
@@ -234,13 +233,16 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 	}
 	if r.Body.Cut {
 		a.warn("the body was cut after %d bytes, and the rest is lost: %s", r.Body.Size, sanitizeLine(cutReason(r)))
+		if r.Body.File == "" && f.output == "" {
+			a.say("zonedeck: with -o FILE a body goes to the file, whatever the cache is")
+		}
 	}
 	if f.json {
 		out := newFetchJSON(r)
 		if f.output != "" {
 			out.BodyFile = f.output
-		} else if err := out.attachBody(r.Body, t.Paths.BodiesDir()); err != nil {
-			return err
+		} else {
+			out.attachBody(r.Body, t.Paths.BodiesDir())
 		}
 		return a.printJSON(out)
 	}
@@ -279,7 +281,7 @@ func cutReason(r model.FetchResult) string {
 
 // verdict is one line: class, status, access method, time and size.
 func verdict(r model.FetchResult) string {
-	line := kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
 	if !r.Diagnosis.OK() && r.Diagnosis.Summary != "" {
 		line += ": " + r.Diagnosis.Summary
 	}

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"zonedeck/keystore"
 	"zonedeck/service/emulator"
 )
 
@@ -70,7 +72,9 @@ func TestScripts(t *testing.T) {
 			env.Setenv("CA", ready.CA)
 			env.Setenv("BROKEN", broken)
 			for _, k := range ready.Keys {
-				env.Setenv("KEY_"+strings.ReplaceAll(k.Name, "-", "_"), k.Value)
+				name := strings.ReplaceAll(k.Name, "-", "_")
+				env.Setenv("KEY_"+name, k.Value)
+				env.Setenv("FINGERPRINT_"+name, keystore.NewSecret(k.Value).Fingerprint())
 			}
 			for _, z := range ready.Zones {
 				env.Setenv("PASSWORD_"+z.Name, z.Password)
@@ -81,19 +85,21 @@ func TestScripts(t *testing.T) {
 			"awaitcall": func(ts *testscript.TestScript, _ bool, _ []string) {
 				select {
 				case <-hanging:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					ts.Fatalf("nothing was sent to $BROKEN/hangs")
 				}
 			},
 			"awaitpoll": func(ts *testscript.TestScript, _ bool, _ []string) {
 				select {
 				case <-polled:
-				case <-time.After(20 * time.Second):
+				case <-time.After(time.Minute):
 					ts.Fatalf("$BROKEN/polled was not asked for a job's state")
 				}
 			},
+			"awaitfile":    awaitFile,
 			"exits":        exits,
 			"expand":       expand,
+			"holds":        holds,
 			"keepline":     keepLine,
 			"keepid":       keepID,
 			"keepsnapshot": keepSnapshot,
@@ -133,6 +139,43 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		text := os.Expand(ts.ReadFile(name), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// awaitFile waits until a file matches a pattern.
+func awaitFile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: awaitfile PATTERN")
+	}
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(30*time.Second) // which only ends a hang
+	defer tick.Stop()
+	for {
+		found, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		if len(found) > 0 {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			ts.Fatalf("there is no %s", args[0])
+		}
+	}
+}
+
+// holds compares the names in a folder.
+func holds(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: holds FOLDER NAME...")
+	}
+	entries, err := os.ReadDir(ts.MkAbs(args[0]))
+	ts.Check(err)
+	names := []string{}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if !slices.Equal(names, args[1:]) {
+		ts.Fatalf("%s holds %q, want %q", args[0], names, args[1:])
 	}
 }
 
@@ -191,6 +234,16 @@ func brokenService(t *testing.T, hanging, polled chan<- struct{}) string {
 		_, _ = io.Copy(io.Discard, r.Body)
 		hanging <- struct{}{}
 		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST /stalls/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		_, _ = w.Write(make([]byte, 3<<20))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	})
+	mux.HandleFunc("POST /image/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "image/png")
+		_, _ = io.WriteString(w, "\x89PNG\r\n\x1a\n")
 	})
 	mux.HandleFunc("/down/", func(w http.ResponseWriter, _ *http.Request) {
 		http.Error(w, "Internal server error", http.StatusInternalServerError)

@@ -4,16 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
+	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
+	"zonedeck/service/export"
 	"zonedeck/ui/kit/text"
 )
 
@@ -76,24 +75,22 @@ func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
 	if !slices.ContainsFunc(result.Cells, func(c model.TwinCell) bool { return c.Problem == "" }) {
 		return usage("none of the zones can fetch this: %s", result.Cells[0].Problem)
 	}
-	winner, reason := result.Winner()
+	code := exitOK
+	if winner, _ := result.Winner(); winner < 0 {
+		code = exitChecksFailed
+	}
 	switch {
 	case f.json:
-		err = t.app.printJSON(newTwinJSON(result))
+		err = t.app.printJSON(export.NewTwin(result))
 	case f.markdown:
-		err = t.app.printMarkdown(twinRows(result), twinVerdict(result, winner, reason))
+		_, err = io.WriteString(t.app.Stdout, text.CleanLines(export.TwinMarkdown(result)))
 	default:
-		err = printColumns(t.app.Stdout, twinRows(result))
+		if err = printColumns(t.app.Stdout, twinRows(result)); err == nil {
+			t.app.verdict(code, sanitizeLine(export.TwinVerdict(result)))
+		}
 	}
 	if err != nil {
 		return err
-	}
-	code := exitOK
-	if winner < 0 {
-		code = exitChecksFailed
-	}
-	if !f.json && !f.markdown {
-		t.app.verdict(code, sanitizeLine(twinVerdict(result, winner, reason)))
 	}
 	return exit(code)
 }
@@ -173,128 +170,8 @@ func twinRows(t model.Twin) [][]string {
 		if dollars, priced := c.Cost(); priced {
 			cost = fmt.Sprintf("$%.2f", dollars)
 		}
-		rows = append(rows, append(row, kit.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
+		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
 			text.Took(total), text.Took(fastest), text.Took(slowest), text.Took(first), text.Bytes(bytes), fields, cost))
 	}
 	return rows
-}
-
-func twinVerdict(t model.Twin, winner int, reason string) string {
-	if winner < 0 {
-		return "no winner: " + reason
-	}
-	c := t.Cells[winner]
-	return fmt.Sprintf("winner: %s by %s, %s", c.Zone.Name, c.Via, reason)
-}
-
-// printMarkdown writes a table, the first row its heading, and a line below it.
-func (a *app) printMarkdown(rows [][]string, below string) error {
-	var b strings.Builder
-	cell := strings.NewReplacer(`\`, `\\`, "|", `\|`, "<", "&lt;")
-	for i, row := range rows {
-		for len(row) < len(rows[0]) {
-			row = append(row, "")
-		}
-		for _, c := range row {
-			b.WriteString("| " + cell.Replace(sanitizeLine(c)) + " ")
-		}
-		b.WriteString("|\n")
-		if i == 0 {
-			b.WriteString(strings.Repeat("| --- ", len(row)) + "|\n")
-		}
-	}
-	if _, err := fmt.Fprintf(a.Stdout, "%s\n%s\n", b.String(), cell.Replace(sanitizeLine(below))); err != nil {
-		return fail(exitState, "write the table: %w", err)
-	}
-	return nil
-}
-
-// twinJSON is the object that "twin --json" prints (docs/schema/twin.json).
-type twinJSON struct {
-	SchemaVersion int            `json:"schema_version"`
-	ID            string         `json:"id"`
-	Profile       string         `json:"profile"`
-	URL           string         `json:"url"`
-	Required      []string       `json:"required"`
-	Cells         []twinCellJSON `json:"cells"`
-	Winner        *winnerJSON    `json:"winner"`
-}
-
-// twinCellJSON is one zone by one method. Times are in milliseconds; what was not seen is
-// null.
-type twinCellJSON struct {
-	Zone        string        `json:"zone"`
-	Via         string        `json:"via"`
-	Class       string        `json:"class"`
-	Cause       string        `json:"cause"`
-	Status      int           `json:"status"`
-	Runs        int           `json:"runs"`
-	OK          int           `json:"ok"`
-	MedianMS    *float64      `json:"median_ms"`
-	FastestMS   *float64      `json:"fastest_ms"`
-	SlowestMS   *float64      `json:"slowest_ms"`
-	FirstByteMS *float64      `json:"first_byte_ms"`
-	Bytes       int64         `json:"bytes"`
-	CostPer1000 *float64      `json:"cost_per_1000"`
-	FieldsFound int           `json:"fields_found"`
-	Problem     string        `json:"problem,omitempty"`
-	Fetches     []twinRunJSON `json:"fetches"`
-}
-
-// twinRunJSON is one run, by its identifier in the history.
-type twinRunJSON struct {
-	ID          string   `json:"id"`
-	Class       string   `json:"class"`
-	Cause       string   `json:"cause"`
-	Status      int      `json:"status"`
-	TotalMS     *float64 `json:"total_ms"`
-	FirstByteMS *float64 `json:"first_byte_ms"`
-	Bytes       int64    `json:"bytes"`
-	FieldsFound int      `json:"fields_found"`
-}
-
-type winnerJSON struct {
-	Zone   string `json:"zone"`
-	Via    string `json:"via"`
-	Reason string `json:"reason"`
-}
-
-func newTwinJSON(t model.Twin) twinJSON {
-	out := twinJSON{
-		SchemaVersion: schemaVersion, ID: t.ID, Profile: t.Profile, URL: t.Request.URL,
-		Required: append([]string{}, t.Request.Required...), Cells: make([]twinCellJSON, len(t.Cells)),
-	}
-	for i, c := range t.Cells {
-		out.Cells[i] = newTwinCellJSON(c)
-	}
-	if i, reason := t.Winner(); i >= 0 {
-		out.Winner = &winnerJSON{Zone: string(t.Cells[i].Zone.Name), Via: string(t.Cells[i].Via), Reason: reason}
-	}
-	return out
-}
-
-func newTwinCellJSON(c model.TwinCell) twinCellJSON {
-	out := twinCellJSON{
-		Zone: string(c.Zone.Name), Via: string(c.Via), Runs: len(c.Runs), OK: c.OK(), FieldsFound: c.Found(), Problem: c.Problem,
-		Fetches: make([]twinRunJSON, len(c.Runs)),
-	}
-	if typical, ok := c.Typical(); ok {
-		total, _ := c.Total()
-		first, _ := c.FirstByte()
-		fastest, slowest, _ := c.Spread()
-		out.Class, out.Cause, out.Status = string(typical.Class), string(typical.Cause), typical.Status
-		out.MedianMS, out.FastestMS, out.SlowestMS, out.FirstByteMS = phase(total), phase(fastest), phase(slowest), phase(first)
-		out.Bytes, _ = c.Bytes()
-	}
-	if cost, priced := c.Cost(); priced {
-		cost = math.Round(cost*1e6) / 1e6
-		out.CostPer1000 = &cost
-	}
-	for i, r := range c.Runs {
-		out.Fetches[i] = twinRunJSON{
-			ID: r.Fetch, Class: string(r.Class), Cause: string(r.Cause), Status: r.Status, TotalMS: phase(r.Total),
-			FirstByteMS: phase(r.FirstByte), Bytes: r.Bytes, FieldsFound: r.Found,
-		}
-	}
-	return out
 }

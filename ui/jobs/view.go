@@ -67,7 +67,7 @@ func (m *Model) row(i int) []widget.Cell {
 	return []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
 		widget.C(jobName(j)), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
-		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
+		{Text: text.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName), widget.C(j.Profile),
 	}
 }
@@ -123,12 +123,12 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	}
 	t, d := m.deps.Theme, f.Diagnosis
 	glyph, ink := t.ClassMark(d.Class)
-	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, kit.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
+	out := widget.Wrapped(ink, fmt.Sprintf("%s %s (%s): %s", glyph, model.ClassWord(d.Class, d.Cause), f.Call, d.Summary), w)
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
-	for _, s := range m.steps(f) {
-		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
+	for _, s := range d.Steps {
+		out = append(out, widget.Hung("do next   ", kit.Ink{}, kit.StepHelp(s), w)...)
 	}
 	return out
 }
@@ -167,7 +167,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("ledger id", j.ID)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", text.Clock(j.Created, m.deps.Now())+" ("+widget.Age(m.session, j.Profile, j.Created, m.deps.Now())+")")
+	add("created", text.When(j.Created, m.deps.Now()))
 	if j.File != "" {
 		add("size", text.Bytes(j.Bytes))
 		add("file", j.File)

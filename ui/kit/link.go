@@ -6,6 +6,8 @@ type (
 	// OpenFetch asks the Sandbox to show a fetch of the journal. Profile is the one that
 	// it was sent with.
 	OpenFetch struct{ ID, Profile string }
+	// OpenTwin asks the Sandbox to show a comparison of the journal, made with Profile.
+	OpenTwin struct{ ID, Profile string }
 	// OpenURL asks the Sandbox to fill in its form; empty fields change nothing.
 	OpenURL struct{ Zone, URL string }
 	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.

@@ -1,34 +1,18 @@
 package kit
 
 import (
-	"strings"
 	"time"
 
 	"zonedeck/model"
 )
 
-// ClassWord names an outcome in at most 17 cells: its class or, outside the documented
-// classes, its cause. Without a class it is "no result".
-func ClassWord(c model.Class, cause model.Cause) string {
-	switch {
-	case c == "":
-		return "no result"
-	case c != model.ClassOutside:
-		return c.Label()
-	case cause != "":
-		return strings.ReplaceAll(string(cause), "_", " ")
-	default:
-		return "outside"
-	}
-}
-
-// StepKey is the key of a next step, the same in every tab.
+// StepKey is the key of a next step, the same in every tab; empty if the step is only
+// advice.
 func StepKey(a model.Action) string {
 	return map[model.Action]string{
 		model.ActionRetry: "r", model.ActionSlowDown: "s", model.ActionTryUnlocker: "u", model.ActionTryBrowser: "b",
 		model.ActionCheckKey: "K", model.ActionCheckLogin: "L", model.ActionTrustCA: "L", model.ActionRaiseTimeout: "T",
 		model.ActionCheckZone: "f", model.ActionFixRequest: "f", model.ActionMakeJob: "J", model.ActionTwin: "t",
-		model.ActionShowFields: "F", model.ActionSaveSample: "S", model.ActionCheckNetwork: "P", model.ActionDialect: "P",
 	}[a]
 }
 

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zonedeck/ui/kit"
+	"zonedeck/model"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -34,7 +34,7 @@ func (m *Model) testLines(w int) []string {
 func (m *Model) resultLines(w int) []string {
 	t, r := m.deps.Theme, m.test.result
 	glyph, ink := t.ClassMark(r.Diagnosis.Class)
-	parts := []string{glyph + " " + kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)}
+	parts := []string{glyph + " " + model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)}
 	if r.ConnectStatus != 0 {
 		parts = append(parts, fmt.Sprintf("CONNECT %d", r.ConnectStatus))
 		if r.Timing.ProxyConnect >= 0 {
@@ -100,17 +100,12 @@ func (m *Model) exitLines(w int) []string {
 	case len(r.Exits) == 1:
 		out = append(out, "exit "+text.Clean(seen[0]))
 	default:
-		calls := "calls"
-		if r.StickyRun {
-			calls = "calls without the session"
-		}
-		exits := fmt.Sprintf("%d addresses in %d %s: %s", len(seen), len(r.Exits), calls, strings.Join(seen, " "))
-		out = append(out, widget.Wrapped(t.Text, exits, w)...)
+		out = append(out, widget.Wrapped(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
 	}
 	if r.StickyRun {
-		text, ink := "✓ sticky: both calls in the session had one address", t.Good
+		text, ink := "✓ sticky: the session kept its exit", t.Good
 		if !r.Sticky {
-			text, ink = "! not sticky: the two calls in the session had different addresses", t.Warn
+			text, ink = "! not sticky: the session's exit changed", t.Warn
 		}
 		out = append(out, widget.Wrapped(ink, text, w)...)
 	}

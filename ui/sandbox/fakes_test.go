@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ type fakeService struct {
 	mu              sync.Mutex
 	sent            []model.FetchRequest
 	history         []model.Activity
+	twins           []model.Twin // that were kept
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
 	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
@@ -38,6 +40,42 @@ func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(f
 	answer := f.answer
 	f.mu.Unlock()
 	return answer(ctx, r, on)
+}
+
+// RunCell answers each run as Fetch does.
+func (f *fakeService) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
+	r.Zone, r.Via = c.Zone, c.Via
+	c.Problem = ""
+	for range runs {
+		res, err := f.Fetch(ctx, r, nil)
+		if err != nil {
+			return c, err
+		}
+		c.Runs = append(slices.Clip(c.Runs), model.NewTwinRun(res))
+		on(c)
+	}
+	return c, nil
+}
+
+func (f *fakeService) KeepTwin(_ context.Context, t model.Twin) model.Twin {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t.ID == "" {
+		t.ID, t.Started = "t_1", time.Now()
+	}
+	f.twins = append(f.twins, t)
+	return t
+}
+
+func (f *fakeService) LoadTwin(_ context.Context, id string) (model.Twin, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range slices.Backward(f.twins) {
+		if t.ID == id {
+			return t, nil
+		}
+	}
+	return model.Twin{}, errors.New("the journal has no such comparison")
 }
 
 func (f *fakeService) requests() []model.FetchRequest {
@@ -170,12 +208,12 @@ func open(t *testing.T, w, h int) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open, Keep: func(res model.FetchResult) (string, error) { return "/kept/" + res.ID + ".html", nil },
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
+		Open: b.files.open,
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Proxy, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}},
 	})
 	b.Screen = uitest.Start(t, app, w, h)
 	return b

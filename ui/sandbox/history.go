@@ -126,7 +126,7 @@ func (m *Model) historyRow(i int) []widget.Cell {
 	glyph, ink := th.ClassMark(a.Class)
 	return []widget.Cell{
 		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
-		{Text: glyph + " " + kit.ClassWord(a.Class, a.Cause), Ink: ink},
+		{Text: glyph + " " + model.ClassWord(a.Class, a.Cause), Ink: ink},
 		widget.C(a.Zone), widget.C(a.Via.String()), widget.C(text.Took(a.Total)), widget.C(a.URL),
 	}
 }
@@ -138,7 +138,7 @@ func (m *Model) historyGist() string {
 		return "nothing yet"
 	}
 	a := rows[0]
-	outcome := kit.ClassWord(a.Class, a.Cause)
+	outcome := model.ClassWord(a.Class, a.Cause)
 	if a.Class != "" {
 		glyph, _ := m.deps.Theme.ClassMark(a.Class)
 		outcome = glyph + " " + outcome

@@ -27,11 +27,13 @@ type (
 	saveRequest struct{}
 	openSaved   struct{}
 	editBody    struct{}
-	keepBody    struct{}
 )
 
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
+	if m.twin.open {
+		return m.twinBindings()
+	}
 	out := m.sendBindings()
 	switch v := m.viewer(); {
 	case m.panes.At == paneForm:
@@ -80,8 +82,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		hasOne := s.Action == model.ActionTwin || s.Action == model.ActionSaveSample // a key at any result
-		if used[key] || none != "" || hasOne {
+		if key == "" || used[key] || none != "" || s.Action == model.ActionTwin {
 			continue
 		}
 		used[key] = true
@@ -100,6 +101,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	return append(out, twin,
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: openTwinPage{}, Hidden: true},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
@@ -110,9 +112,11 @@ func (m *Model) resultBindings() []kit.Binding {
 
 func (m *Model) fileBindings() []kit.Binding {
 	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
-	edit.Disabled = m.whyNotKeep()
-	if m.deps.Edit == nil {
+	switch {
+	case m.deps.Edit == nil:
 		edit.Disabled = "no editor is set; set $EDITOR"
+	case !m.result.have() || m.result.res.Body.Size == 0:
+		edit.Disabled = "there is no body"
 	}
 	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
 	if len(m.form.before) == 0 {
@@ -121,9 +125,7 @@ func (m *Model) fileBindings() []kit.Binding {
 	return []kit.Binding{
 		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
 		{Keys: []string{"ctrl+o"}, Label: "open saved", Help: "Open a saved request. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
-		edit,
-		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
-		undo,
+		edit, undo,
 	}
 }
 
@@ -160,12 +162,6 @@ func (m *Model) stepLabel(s model.Step) string {
 		return "fix the request"
 	case model.ActionMakeJob:
 		return "make it a job"
-	case model.ActionShowFields:
-		return "see the fields"
-	case model.ActionSaveSample:
-		return "keep the page"
-	case model.ActionCheckNetwork, model.ActionDialect:
-		return "see the profile"
 	default:
 		return s.Text
 	}
@@ -181,20 +177,6 @@ func (m *Model) stepDisabled(s model.Step) string {
 		}
 	case model.ActionTwin:
 		return m.whyNotOther()
-	case model.ActionShowFields:
-		if len(m.result.res.Fields) == 0 {
-			return "the history does not hold the fields"
-		}
-	case model.ActionSaveSample:
-		return m.whyNotKeep()
-	}
-	return ""
-}
-
-// whyNotKeep returns the reason why there is no body to keep or to edit, or "".
-func (m *Model) whyNotKeep() string {
-	if !m.result.have() || m.result.res.Body.Size == 0 {
-		return "there is no body"
 	}
 	return ""
 }

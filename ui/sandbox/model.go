@@ -43,15 +43,13 @@ type Deps struct {
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Fetcher Fetcher
+	Twins   Twins
 	History History
 	Saved   Store
 	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
 	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
-	// Keep copies a result's body to a file that is not pruned, and names it; it is called
-	// in commands.
-	Keep func(res model.FetchResult) (file string, err error)
 	// Edit returns the command that shows a body in the operator's editor; it is called
 	// in commands. It is nil if no editor is set.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error)
@@ -73,6 +71,7 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
+	twin    twinPage
 	panes   widget.Panes
 	work    work
 	width   int
@@ -80,7 +79,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, load, store, body, edit kit.Slot
+	send, list, load, store, body, edit, keep kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -105,6 +104,9 @@ func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
+	if m.twin.open {
+		return false
+	}
 	switch m.panes.At {
 	case paneForm:
 		return m.form.form.CapturingText()
@@ -116,11 +118,12 @@ func (m *Model) CapturingText() bool {
 	}
 }
 
-// Running is 1 while a request is in flight.
-func (m *Model) Running() int { return kit.Running(&m.work.send) }
+// Running counts the requests in flight.
+func (m *Model) Running() int { return kit.Running(&m.work.send) + m.twin.running() }
 
-// focus moves the focus to a pane.
+// focus moves the focus to a pane; a comparison gives way to it.
 func (m *Model) focus(pane int) {
+	m.twin.open = false
 	if m.panes.At != pane {
 		m.endEditing()
 		m.panes.At = pane

@@ -142,7 +142,7 @@ func (m *Model) attemptLines(list []model.Attempt, w int) []string {
 		if a.Status > 0 {
 			status = fmt.Sprint(a.Status)
 		}
-		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+kit.ClassWord(a.Class, ""), 19))+
+		lines = append(lines, text.Cut(fmt.Sprintf(" %2d  ", a.N)+ink.Render(text.Fit(glyph+" "+model.ClassWord(a.Class, ""), 19))+
 			"  "+text.FitRight(status, 6)+"  "+text.FitRight(waited(a.Wait), 10)+" "+text.FitRight(text.Took(a.Total), 10), w))
 	}
 	return lines
@@ -240,14 +240,17 @@ func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, 
 	return lines, len(lines)
 }
 
-// stepLines are the next steps that can be taken, each with its key.
+// stepLines are the next steps: those with a key first, then advice.
 func (m *Model) stepLines(w int) []string {
 	th := m.deps.Theme
-	var words []string
+	var words, advice []string
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		if !used[key] && m.stepDisabled(s) == "" {
+		switch {
+		case key == "":
+			advice = append(advice, s.Text)
+		case !used[key] && m.stepDisabled(s) == "":
 			used[key] = true
 			words = append(words, th.KeyHint.Render("["+key+"]")+" "+m.stepLabel(s))
 		}
@@ -265,6 +268,13 @@ func (m *Model) stepLines(w int) []string {
 	if len(words) > 0 {
 		lines = append(lines, line)
 	}
+	for _, a := range advice {
+		head := strings.Repeat(" ", start) + "  "
+		if len(lines) == 0 {
+			head = " " + th.Muted.Render("do next ") + "  "
+		}
+		lines = append(lines, text.Cut(head+th.Muted.Render("· "+text.Clean(a)), w))
+	}
 	return lines
 }
 
@@ -280,17 +290,17 @@ func (m *Model) pagesLine(w int) string {
 			b.WriteString(th.TabOff.Render(" "+t.String()+" ") + "  ")
 		}
 	}
-	hint := th.KeyHint.Render("]") + th.Muted.Render(" next page ")
+	const hint = "[ ] pages "
 	if text.Width(b.String())+text.Width(hint) > w {
 		return text.Fit(b.String(), w)
 	}
-	return text.Edge(b.String(), hint, w)
+	return text.Edge(b.String(), th.Muted.Render(hint), w)
 }
 
 // statusInk is the coloured status line.
 func (m *Model) statusInk() string {
 	glyph, ink := m.deps.Theme.ClassMark(m.result.res.Diagnosis.Class)
-	head := glyph + " " + kit.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
+	head := glyph + " " + model.ClassWord(m.result.res.Diagnosis.Class, m.result.res.Diagnosis.Cause)
 	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
 }
 
@@ -327,7 +337,7 @@ func (m *Model) statusLine() string {
 	if res.Body.Incomplete {
 		parts = append(parts, "ended early")
 	}
-	return glyph + " " + kit.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
+	return glyph + " " + model.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
 }
 
 // weighed sorts the evidence, the most informative first: a place in the body, an

@@ -26,6 +26,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		m.newSession(msg.Session)
 		return nil
+	case kit.OpenTwin:
+		return m.openTwin(msg.ID, msg.Profile)
+	case cellRan, cellEnded, twinKept, twinLoaded:
+		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)
 	case kit.OpenURL:
@@ -38,12 +42,20 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.bodyOpened(msg)
 	case ticked, waiting, progressed, fetched:
 		return m.updateFlight(msg)
-	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead, bodyKept:
+	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
 		return m.updateFiles(msg)
 	case tea.MouseClickMsg:
+		if m.twin.open {
+			m.twin.table.Click(msg.Y - 1) // below the frame
+			return nil
+		}
 		m.click(m.panes.Under(msg.Mouse()))
 		return nil
 	case tea.MouseWheelMsg:
+		if m.twin.open {
+			m.twin.table.Update(msg)
+			return nil
+		}
 		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane != paneForm {
 			return m.scroll(hit.Pane, msg)
 		}
@@ -78,6 +90,9 @@ func (m *Model) newSession(s kit.Session) {
 
 // act carries out the intent of a key.
 func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	if cmd, handled := m.actTwin(msg); handled {
+		return cmd, true
+	}
 	before := m.panes.At
 	if m.panes.Update(msg) {
 		if m.panes.At != before {
@@ -126,7 +141,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case copyMenu, copyBody, copyCurl, copyWire:
 		return m.copy(msg), true
-	case saveRequest, openSaved, editBody, keepBody, loadSaved, replaceSaved:
+	case saveRequest, openSaved, editBody, loadSaved, replaceSaved:
 		return m.files(msg), true
 	}
 	return nil, false
@@ -136,6 +151,10 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
+		if m.twin.open {
+			m.twin.table.Update(msg)
+			return nil
+		}
 		if m.panes.At == paneForm {
 			return m.updateForm(msg)
 		}

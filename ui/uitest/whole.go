@@ -18,7 +18,7 @@ import (
 
 const (
 	// patience bounds a wait for something to appear.
-	patience = 20 * time.Second
+	patience = time.Minute
 	// still is how long a screen must stay unchanged to count as finished.
 	still = 200 * time.Millisecond
 	poll  = 10 * time.Millisecond

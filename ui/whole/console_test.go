@@ -1,12 +1,19 @@
 package whole
 
 import (
+	"context"
 	"encoding/base64"
+	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service/rehearsal"
 )
 
 func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T) {
@@ -68,6 +75,59 @@ func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	if list, err := check.CombinedOutput(); err != nil || strings.Contains(string(list), "corrupt") {
 		t.Errorf("the journal after a kill: %v\n%s", err, list)
 	}
+}
+
+func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
+	dir := t.TempDir()
+	env := environment(dir)
+	config := filepath.Join(dir, "config/zonedeck/config.toml")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(config), 0o700), os.WriteFile(config, []byte("[profiles.acme]\nbase_url = \"http://127.0.0.1:1\"\n"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	begin := func() *terminal {
+		term := openTerminal(t, 120, 40, env, "--profile", "local")
+		term.waitFor("LOCAL EMULATOR", "batch-user")
+		return term
+	}
+	aged := func(term *terminal) {
+		t.Helper()
+		term.waitFor("LOCAL EMULATOR +30d", "batch-user")
+		term.press("4")
+		term.waitFor("[4 Keys]", "etl-main", "142d", "52 d over")
+	}
+	use := func(term *terminal, profile, shows string) {
+		t.Helper()
+		term.press("\x10") // ctrl+p
+		term.waitFor("Commands")
+		term.press("use profile " + profile)
+		term.waitFor("›use profile " + profile)
+		term.press("\r")
+		term.waitFor(shows)
+	}
+	term := begin()
+	running, err := os.ReadFile(filepath.Join(dir, "state/zonedeck/emulator.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var emulator struct {
+		Control string `json:"control"`
+		Token   string `json:"control_token"`
+	}
+	if err := json.Unmarshal(running, &emulator); err != nil {
+		t.Fatal(err)
+	}
+	place := rehearsal.Place{URL: emulator.Control, Token: keystore.NewSecret(emulator.Token)}
+	control := rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil })
+	if _, err := control.Advance(t.Context(), 30*24*time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	aged(term)
+	use(term, "acme", "zonedeck · acme")
+	use(term, "local", "LOCAL EMULATOR +30d")
+	aged(term)
+	term.press("\x03")
+	term.wait()
+	aged(begin())
 }
 
 // In tmux, and without a clipboard of the machine, nothing says that a copy arrived.

@@ -55,15 +55,6 @@ func TestAKeyThatAJobFindsRejectedStandsInActivity(t *testing.T) {
 	p.WaitFor("gd_rejected", "rejected by the service")
 }
 
-func TestKeysStayAsOldAsMovedTimeMadeThem(t *testing.T) {
-	h := newHome(t)
-	h.moveTime(30 * 24 * time.Hour)
-	p := h.open(120, 40)
-	ready(p)
-	p.Press("4")
-	p.WaitFor("+30d", "etl-main", "142d", "52 d over")
-}
-
 func TestTheReasonForAnAdminKeyStandsInActivity(t *testing.T) {
 	h := newHome(t)
 	h.run("--profile", "local", "request", "http://lab.test/ok", "--zone", "unlocker_demo", "--key", "old-admin")

@@ -205,7 +205,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service)} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service)} {
 		all = append(all, part...)
 	}
 	return all
@@ -335,7 +335,7 @@ func proxyScreens() []screen {
 		{name: "proxy/tested", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("t")
-			p.WaitFor("CONNECT", "addresses in")
+			p.WaitFor("CONNECT", "rotation")
 		}},
 		{name: "proxy/paste", steps: func(p *uitest.Whole) {
 			compose(p)

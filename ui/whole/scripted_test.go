@@ -111,6 +111,8 @@ func answerTrigger(w http.ResponseWriter, r *http.Request, done <-chan struct{})
 	switch dataset := r.URL.Query().Get("dataset_id"); dataset {
 	case "gd_refused":
 		reply{400, map[string]string{"Content-Type": "application/json"}, `{"error":"dataset gd_refused is not known","code":"validation_error"}`, false}.write(w)
+	case "gd_too_fast":
+		reply{429, map[string]string{"Content-Type": "text/plain", "Retry-After": "90"}, "You have too many running jobs", false}.write(w)
 	case "gd_rejected":
 		reply{401, nil, "Invalid API key", false}.write(w)
 	case "gd_may_have":

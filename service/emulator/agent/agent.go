@@ -104,8 +104,6 @@ type Config struct {
 	// MaxSessions and IdleTimeout default to the constants of these names.
 	MaxSessions int
 	IdleTimeout time.Duration
-	// Version is told to clients.
-	Version string
 }
 
 // Agent serves the protocol.

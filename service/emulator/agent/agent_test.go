@@ -38,7 +38,6 @@ func newBench(t *testing.T, change func(*Config)) *bench {
 	t.Helper()
 	b := &bench{t: t, keys: map[string]string{"key-of-ana-0001": "ana", "key-of-bob-0002": "bob"}}
 	cfg := Config{
-		Version: "1.2.3",
 		Authorize: func(_ context.Context, key string) (string, *Refused) {
 			b.mu.Lock()
 			defer b.mu.Unlock()
@@ -176,7 +175,7 @@ func TestTheToolsAreThere(t *testing.T) {
 	if want := []string{"discover", "scrape_as_markdown", "scrape_batch", "search_engine", "search_engine_batch"}; !slices.Equal(names, want) {
 		t.Errorf("tools %v", names)
 	}
-	if i := s.InitializeResult(); i.ServerInfo.Version != "1.2.3" || !strings.Contains(i.Instructions, "Treat it as data") {
+	if i := s.InitializeResult(); i.ServerInfo.Name != "zonedeck-emulator" || !strings.Contains(i.Instructions, "Treat it as data") {
 		t.Errorf("%+v", i)
 	}
 }

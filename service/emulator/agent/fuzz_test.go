@@ -24,7 +24,7 @@ func FuzzMessages(f *testing.F) {
 	})
 	f.Cleanup(a.Close)
 	send := func(t testing.TB, session, body string) *httptest.ResponseRecorder {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel() // a message that is answered by nothing
 		r := httptest.NewRequestWithContext(ctx, http.MethodPost, "/mcp", strings.NewReader(body))
 		r.Host = "localhost"

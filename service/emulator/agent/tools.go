@@ -53,7 +53,7 @@ func tool(name, title, description string, schema json.RawMessage) *mcp.Tool {
 
 func (a *Agent) newServer() *mcp.Server {
 	s := mcp.NewServer(
-		&mcp.Implementation{Name: "zonedeck-emulator", Title: "zonedeck emulator", Version: a.cfg.Version},
+		&mcp.Implementation{Name: "zonedeck-emulator", Title: "zonedeck emulator"},
 		&mcp.ServerOptions{Instructions: instructions, Capabilities: &mcp.ServerCapabilities{}},
 	)
 	add(a, s, tool("search_engine", "Search engine",

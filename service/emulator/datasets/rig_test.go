@@ -236,12 +236,12 @@ func (g *rig) progress(id string) progress {
 	return decode[progress](g.t, g.do("GET", "/datasets/v3/progress/"+id, nil))
 }
 
-// until asks until ok, at most twenty seconds.
+// until asks until ok, at most a minute.
 func until[T any](t *testing.T, get func() T, ok func(T) bool) T {
 	t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	end := time.After(20 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		v := get()
 		if ok(v) {

@@ -11,11 +11,12 @@ import (
 
 	"zonedeck/service/emulator/jobs"
 	"zonedeck/service/emulator/state"
+	"zonedeck/service/emulator/state/statetest"
 )
 
 func TestAJobGoesThroughItsStates(t *testing.T) {
-	gate := make(chan struct{})
-	g := start(t, options{gate: gate, jobs: jobs.Config{BuildTime: 200 * time.Millisecond}})
+	gate, d := make(chan struct{}), statetest.Open(t, t.TempDir())
+	g := start(t, options{gate: gate, state: d})
 	id := g.trigger("dataset_id=gd_pages", urls("http://lab.test/ok", "http://lab.test/json"))
 	at := "/datasets/v3/snapshot/" + id
 	if p := g.progress(id); p.Status != "starting" || p.ID != id || p.Dataset != "gd_pages" {
@@ -29,11 +30,16 @@ func TestAJobGoesThroughItsStates(t *testing.T) {
 	}
 	gate <- struct{}{}
 	g.status(id, "running")
+	begun, release := statetest.Hold(t, d, "jobs")
 	gate <- struct{}{}
-	g.status(id, "building")
+	<-begun // its end is being written
+	if p := g.progress(id); p.Status != "building" {
+		t.Errorf("%+v", p)
+	}
 	if r := g.do("GET", at, nil); r.status != http.StatusAccepted || !strings.Contains(r.body, "Snapshot is building, try again in 30s") {
 		t.Errorf("%+v", r)
 	}
+	release()
 	g.status(id, "ready")
 	if n := len(g.records(id)); n != 2 {
 		t.Errorf("%d records", n)

@@ -120,7 +120,7 @@ func until(t *testing.T, e *Engine, ok func(Delivery) bool) Delivery {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		ds := e.List("sd_1")
 		if len(ds) == 1 && ok(ds[0]) {
@@ -380,7 +380,7 @@ func TestWhatHasEndedIsForgotten(t *testing.T) {
 	e.Wake()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for _, err := e.Get(d.ID); !errors.Is(err, ErrNoDelivery); _, err = e.Get(d.ID) {
 		select {
 		case <-tick.C:

@@ -17,7 +17,7 @@ func bounded(file string, text []byte) error {
 		n := p.Expression()
 		switch n.Kind {
 		case unstable.Table, unstable.ArrayTable:
-			tables, fields = tables+1, 0
+			tables, fields = tables+parts(n), 0
 		default: // a comment has no fields
 			fields += count(n)
 		}
@@ -48,7 +48,7 @@ func count(n *unstable.Node) int {
 	all := 0
 	switch n.Kind {
 	case unstable.KeyValue:
-		return 1 + count(n.Value())
+		return parts(n) + count(n.Value())
 	case unstable.InlineTable:
 		for it := n.Children(); it.Next(); {
 			all += count(it.Node())
@@ -58,6 +58,15 @@ func count(n *unstable.Node) int {
 			all = max(all, count(it.Node()))
 		}
 	default: // a plain value
+	}
+	return all
+}
+
+// parts is how many tables or fields a key names: a.b.c is three.
+func parts(n *unstable.Node) int {
+	all := 0
+	for it := n.Key(); it.Next(); {
+		all++
 	}
 	return all
 }

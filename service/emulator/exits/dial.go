@@ -54,7 +54,7 @@ func NewDialer(lab netip.AddrPort, labTLS *tls.Config, rules *guard.Rules) *Dial
 	d := &Dialer{lab: lab, labTLS: labTLS, rules: cmp.Or(rules, &guard.Rules{}), pools: map[poolKey]*pool{}}
 	d.public = newPool(func(ctx context.Context, address string) (net.Conn, error) {
 		return d.dialChecked(ctx, address, Exit{})
-	}, nil, patience)
+	}, nil)
 	return d
 }
 
@@ -161,9 +161,9 @@ func (d *Dialer) pool(host string, e Exit) *pool {
 		}
 	}
 	if isLab {
-		p = newPool(func(ctx context.Context, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS, patience)
+		p = newPool(func(ctx context.Context, _ string) (net.Conn, error) { return d.dialLab(ctx, e) }, d.labTLS)
 	} else {
-		p = newPool(func(ctx context.Context, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil, patience)
+		p = newPool(func(ctx context.Context, address string) (net.Conn, error) { return d.dialChecked(ctx, address, e) }, nil)
 	}
 	d.pools[k] = p
 	return p

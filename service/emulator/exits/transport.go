@@ -37,8 +37,8 @@ type dialFunc func(ctx context.Context, address string) (net.Conn, error)
 // speaks it.
 type pool struct{ http1, http2 *transport }
 
-func newPool(dial dialFunc, conf *tls.Config, patience time.Duration) *pool {
-	p := &pool{newTransport(dial, conf, false, patience), newTransport(dial, conf, true, patience)}
+func newPool(dial dialFunc, conf *tls.Config) *pool {
+	p := &pool{newTransport(dial, conf, false), newTransport(dial, conf, true)}
 	p.http1.fallback = p.http2
 	return p
 }
@@ -52,11 +52,10 @@ func (p *pool) closeIdle() {
 // the request's body, or stops in the middle of the answer's.
 type transport struct {
 	*http.Transport
-	patience time.Duration
 	fallback *transport // for https targets that refuse to speak HTTP/1.1; nil for none
 }
 
-func newTransport(dial dialFunc, conf *tls.Config, http2 bool, patience time.Duration) *transport {
+func newTransport(dial dialFunc, conf *tls.Config, http2 bool) *transport {
 	if conf = conf.Clone(); conf == nil { // net/http writes to the configuration
 		conf = &tls.Config{}
 	}
@@ -67,7 +66,7 @@ func newTransport(dial dialFunc, conf *tls.Config, http2 bool, patience time.Dur
 	} else {
 		conf.NextProtos = []string{"http/1.1"} // net/http would offer no protocol
 	}
-	return &transport{patience: patience, Transport: &http.Transport{
+	return &transport{Transport: &http.Transport{
 		Proxy:                  nil, // the environment's proxy must not reroute the emulator
 		DialContext:            func(ctx context.Context, _, address string) (net.Conn, error) { return dial(ctx, address) },
 		TLSClientConfig:        conf,
@@ -96,14 +95,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	case err != nil:
 		return nil, err
 	case resp.StatusCode != http.StatusSwitchingProtocols && resp.Body != http.NoBody:
-		resp.Body = &exchange{ReadCloser: resp.Body, patience: t.patience}
+		resp.Body = &exchange{ReadCloser: resp.Body}
 	}
 	return resp, nil
 }
 
 func (t *transport) sendBody(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(r.Context())
-	x := &exchange{patience: t.patience, cancel: cancel}
+	x := &exchange{cancel: cancel}
 	x.wait()
 	r = r.WithContext(ctx)
 	r.Body = &sentBody{r.Body, x}
@@ -163,19 +162,18 @@ func refusesProtocol(err error) bool {
 // patience. The caller may take any time between reads.
 type exchange struct {
 	io.ReadCloser
-	patience time.Duration
-	cancel   context.CancelCauseFunc // nil for a request without a body
-	timer    *time.Timer
-	silent   atomic.Bool
+	cancel context.CancelCauseFunc // nil for a request without a body
+	timer  *time.Timer
+	silent atomic.Bool
 }
 
 // wait starts or restarts the timer.
 func (x *exchange) wait() {
 	if x.timer == nil {
-		x.timer = time.AfterFunc(x.patience, x.end)
+		x.timer = time.AfterFunc(patience, x.end)
 		return
 	}
-	x.timer.Reset(x.patience)
+	x.timer.Reset(patience)
 }
 
 func (x *exchange) end() {

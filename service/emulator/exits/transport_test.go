@@ -15,15 +15,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
 // dialPool is a pool that dials what it is told.
-func dialPool(t *testing.T, conf *tls.Config, patience time.Duration) *pool {
+func dialPool(t *testing.T, conf *tls.Config) *pool {
 	t.Helper()
 	p := newPool(func(ctx context.Context, address string) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", address)
-	}, conf, patience)
+	}, conf)
 	t.Cleanup(p.closeIdle)
 	return p
 }
@@ -64,7 +65,7 @@ func newScript(t *testing.T, answers ...[]string) *script {
 
 func (s *script) serve(c net.Conn, answers []string) {
 	defer c.Close()
-	_ = c.SetDeadline(time.Now().Add(10 * time.Second)) // a failure shows in the read
+	_ = c.SetDeadline(time.Now().Add(time.Minute)) // a failure shows in the read
 	br := bufio.NewReader(c)
 	for _, a := range answers {
 		r, err := http.ReadRequest(br)
@@ -111,7 +112,7 @@ func TestARequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 		http.MethodPost: false, http.MethodPatch: false,
 	} {
 		s := newScript(t, []string{hello, ""}, []string{"HTTP/1.1 204 No Content\r\n\r\n"})
-		rt := dialPool(t, nil, patience).http1
+		rt := dialPool(t, nil).http1
 		url := "http://" + s.ln.Addr().String() + "/"
 		if _, err := send(t, rt, http.MethodGet, url, nil); err != nil {
 			t.Fatal(err)
@@ -127,14 +128,14 @@ func TestARequestIsSentAgainOnlyWhereThatIsSafe(t *testing.T) {
 	}
 	// A connection that is new and does not answer is not tried again.
 	s := newScript(t, []string{""})
-	if _, err := send(t, dialPool(t, nil, patience).http1, http.MethodGet, "http://"+s.ln.Addr().String()+"/", nil); err == nil || s.opened() != 1 {
+	if _, err := send(t, dialPool(t, nil).http1, http.MethodGet, "http://"+s.ln.Addr().String()+"/", nil); err == nil || s.opened() != 1 {
 		t.Errorf("%v, %d connections", err, s.opened())
 	}
 }
 
 func TestASpaceInAQueryIsEscaped(t *testing.T) {
 	s := newScript(t, []string{hello, hello})
-	rt := dialPool(t, nil, patience).http1
+	rt := dialPool(t, nil).http1
 	for _, body := range []io.Reader{nil, strings.NewReader("x")} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPut, "http://"+s.ln.Addr().String()+"/a b?q=c d", body)
 		if err != nil {
@@ -176,11 +177,11 @@ func TestATargetThatRefusesHTTP1IsAskedForHTTP2(t *testing.T) {
 	defer func() { srv.Close(); wg.Wait() }()
 	url := "https://" + ln.Addr().String() + "/"
 	trusting := cert.Client().Transport.(*http.Transport).TLSClientConfig
-	if b, err := send(t, dialPool(t, trusting, patience).http1, http.MethodGet, url, nil); b != "HTTP/2.0" || err != nil {
+	if b, err := send(t, dialPool(t, trusting).http1, http.MethodGet, url, nil); b != "HTTP/2.0" || err != nil {
 		t.Errorf("%q %v", b, err)
 	}
 	stranger := (*tls.CertificateVerificationError)(nil)
-	if _, err := send(t, dialPool(t, nil, patience).http1, http.MethodGet, url, nil); !errors.As(err, &stranger) {
+	if _, err := send(t, dialPool(t, nil).http1, http.MethodGet, url, nil); !errors.As(err, &stranger) {
 		t.Errorf("an unknown authority: %v", err)
 	}
 }
@@ -190,97 +191,129 @@ type zeros struct{}
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 func (zeros) Close() error               { return nil }
 
+// pipes is a listener whose connections are pipes: no network, so that a bubble of synctest
+// can tell when everything waits.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	if c, ok := <-p; ok {
+		return c, nil
+	}
+	return nil, net.ErrClosed
+}
+
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// piped is a pool whose http targets are h, and so are its https targets with the
+// certificate; nobody reads what goes to deaf.test.
+func piped(t *testing.T, certificate *httptest.Server, h http.Handler) *pool {
+	t.Helper()
+	plain, secure := make(pipes), make(pipes)
+	srv := &http.Server{Handler: h, ErrorLog: log.New(io.Discard, "", 0), ReadHeaderTimeout: time.Hour}
+	var wg sync.WaitGroup
+	wg.Go(func() { _ = srv.Serve(plain) })
+	wg.Go(func() {
+		_ = srv.Serve(tls.NewListener(secure, &tls.Config{Certificates: certificate.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}))
+	})
+	p := newPool(func(_ context.Context, address string) (net.Conn, error) {
+		near, far := net.Pipe()
+		switch address {
+		case "deaf.test:80":
+		case "example.com:443": // the certificate's name
+			secure <- far
+		default:
+			plain <- far
+		}
+		return near, nil
+	}, certificate.Client().Transport.(*http.Transport).TLSClientConfig)
+	t.Cleanup(func() { p.closeIdle(); srv.Close(); wg.Wait() })
+	return p
+}
+
 // TestAStalledTargetTimesOut, whichever side it is that waits.
 func TestAStalledTargetTimesOut(t *testing.T) {
-	release := make(chan struct{})
-	silent := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).EnableFullDuplex()
-		if r.URL.Path == "/half" {
-			fmt.Fprint(w, "half")
-			_ = http.NewResponseController(w).Flush()
-		}
-		<-release
-	}))
-	silent.EnableHTTP2 = true
-	silent.StartTLS()
-	defer silent.Close()
-	defer close(release)
-	deaf, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and reads nothing
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer deaf.Close()
-	p := dialPool(t, silent.Client().Transport.(*http.Transport).TLSClientConfig, 200*time.Millisecond)
-	for _, tc := range []struct {
-		name, method, url string
-		by                *transport
-		body              io.ReadCloser
-		head              bool // whether there is an answer's head
+	certificate := httptest.NewTLSServer(nil)
+	defer certificate.Close()
+	for name, tc := range map[string]struct {
+		method, url string
+		body        io.ReadCloser
+		head        bool // whether there is an answer's head
 	}{
-		{"deaf", http.MethodPost, "http://" + deaf.Addr().String(), p.http1, zeros{}, false},
-		{"deaf, HTTP/2", http.MethodPost, silent.URL, p.http2, zeros{}, false},
-		{"silent", http.MethodGet, silent.URL, p.http1, nil, false},
-		{"silent, HTTP/2", http.MethodGet, silent.URL, p.http2, nil, false},
-		{"silent in the middle", http.MethodGet, silent.URL + "/half", p.http1, nil, true},
-		{"silent in the middle, HTTP/2", http.MethodGet, silent.URL + "/half", p.http2, nil, true},
-		{"deaf and silent in the middle, HTTP/2", http.MethodPost, silent.URL + "/half", p.http2, zeros{}, true},
+		"deaf":                                  {http.MethodPost, "http://deaf.test/", zeros{}, false},
+		"deaf to a body":                        {http.MethodPost, "http://lab.test/", zeros{}, false},
+		"deaf to a body, HTTP/2":                {http.MethodPost, "https://example.com/", zeros{}, false},
+		"silent":                                {http.MethodGet, "http://lab.test/", nil, false},
+		"silent, HTTP/2":                        {http.MethodGet, "https://example.com/", nil, false},
+		"silent in the middle":                  {http.MethodGet, "http://lab.test/half", nil, true},
+		"silent in the middle, HTTP/2":          {http.MethodGet, "https://example.com/half", nil, true},
+		"deaf and silent in the middle, HTTP/2": {http.MethodPost, "https://example.com/half", zeros{}, true},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		r, err := http.NewRequestWithContext(ctx, tc.method, tc.url, tc.body)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if tc.body != nil {
-			r.ContentLength = -1
-		}
-		resp, err := tc.by.RoundTrip(r)
-		if tc.head {
-			if err != nil {
-				t.Fatalf("%s: %v", tc.name, err)
-			}
-			_, err = io.Copy(io.Discard, resp.Body)
-			resp.Body.Close()
-		}
-		ne := net.Error(nil)
-		if ctx.Err() != nil || !errors.As(err, &ne) || !ne.Timeout() {
-			t.Errorf("%s: %v", tc.name, err)
-		}
-		cancel()
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				release := make(chan struct{})
+				p := piped(t, certificate, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					_ = http.NewResponseController(w).EnableFullDuplex()
+					if r.URL.Path == "/half" {
+						fmt.Fprint(w, "half")
+						_ = http.NewResponseController(w).Flush()
+					}
+					<-release
+				}))
+				t.Cleanup(func() { close(release) })
+				r, err := http.NewRequestWithContext(t.Context(), tc.method, tc.url, tc.body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if tc.body != nil {
+					r.ContentLength = -1
+				}
+				by := p.http1
+				if r.URL.Scheme == "https" {
+					by = p.http2
+				}
+				began := time.Now()
+				resp, err := by.RoundTrip(r)
+				if tc.head {
+					if err != nil {
+						t.Fatal(err)
+					}
+					_, err = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+				if ne := net.Error(nil); !errors.As(err, &ne) || !ne.Timeout() || time.Since(began) != patience {
+					t.Errorf("after %v: %v", time.Since(began), err)
+				}
+			})
+		})
 	}
 }
 
 // TestATargetThatMovesIsWaitedFor: slow bodies in both directions, longer than the patience.
 func TestATargetThatMovesIsWaitedFor(t *testing.T) {
-	const patience, steps = 400 * time.Millisecond, 16
-	tick := time.NewTicker(patience / 8)
-	defer tick.Stop()
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		b, _ := io.ReadAll(r.Body)
-		for range steps {
-			<-tick.C
-			fmt.Fprint(w, len(b))
-			_ = http.NewResponseController(w).Flush()
+	certificate := httptest.NewTLSServer(nil)
+	defer certificate.Close()
+	synctest.Test(t, func(t *testing.T) {
+		const steps = 16
+		step := func() { time.Sleep(patience / 8) } //nolint:forbidigo // the bubble's clock
+		p := piped(t, certificate, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			b, _ := io.ReadAll(r.Body)
+			for range steps {
+				step()
+				fmt.Fprint(w, len(b))
+				_ = http.NewResponseController(w).Flush()
+			}
+		}))
+		pr, pw := io.Pipe()
+		go func() {
+			for range steps {
+				step()
+				_, _ = io.WriteString(pw, "x")
+			}
+			pw.Close()
+		}()
+		if b, err := send(t, p.http1, http.MethodPost, "http://lab.test/", pr); err != nil || b != strings.Repeat("16", steps) {
+			t.Errorf("%q %v", b, err)
 		}
-	}))
-	defer srv.Close()
-	pr, pw := io.Pipe()
-	go func() {
-		for range steps {
-			<-tick.C
-			_, _ = io.WriteString(pw, "x")
-		}
-		pw.Close()
-	}()
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL, pr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := dialPool(t, nil, patience).http1.RoundTrip(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if b, err := io.ReadAll(resp.Body); err != nil || string(b) != strings.Repeat("16", steps) {
-		t.Errorf("%q %v", b, err)
-	}
+	})
 }

@@ -133,7 +133,7 @@ func (s *stepped) arrive() {
 	s.t.Helper()
 	select {
 	case <-s.reached:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("work does not come to another wait")
 	}
 }
@@ -143,7 +143,7 @@ func (s *stepped) release() {
 	s.t.Helper()
 	select {
 	case s.goOn <- struct{}{}:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		s.t.Fatal("work is not waiting")
 	}
 }

@@ -56,8 +56,8 @@ type Config struct {
 	// Shop is the address of the site that keyword discovery searches, without a
 	// path; empty is http://lab.test.
 	Shop string
-	// PageDelay is waited before each page, BuildTime while a job is building.
-	PageDelay, BuildTime time.Duration
+	// PageDelay is waited before each page.
+	PageDelay time.Duration
 	// Grace is how long a new job cannot be seen (about 20 seconds on the real service);
 	// 0 shows it at once.
 	Grace time.Duration

@@ -251,9 +251,6 @@ func (j *job) build(ctx context.Context) error {
 	}
 	j.meta.Status = Building
 	j.mu.Unlock()
-	if err := clock.Pause(ctx, j.engine.conf.BuildTime); err != nil {
-		return err
-	}
 	var lines, records int
 	var size int64
 	err := j.eachLine(func(l line) error {

@@ -87,7 +87,7 @@ func until(t *testing.T, e *Engine, id string, ok func(Snapshot) bool) Snapshot 
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for {
 		s, err := e.Get(id)
 		if err != nil {

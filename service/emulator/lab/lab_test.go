@@ -103,7 +103,7 @@ func TestSplit(t *testing.T) {
 	go func() { done <- srv.Serve(both) }()
 
 	tr := &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}
-	c := &http.Client{Transport: tr, Timeout: 5 * time.Second}
+	c := &http.Client{Transport: tr, Timeout: time.Minute}
 	for _, scheme := range []string{"http", "https", "http"} {
 		resp, err := c.Get(scheme + "://" + ln.Addr().String() + "/ok")
 		if err != nil {

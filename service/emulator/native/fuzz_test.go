@@ -75,7 +75,7 @@ func FuzzProxyRequest(f *testing.F) {
 			t.Fatal(err)
 		}
 		defer c.Close()
-		if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := c.Write(b); err == nil {

@@ -258,7 +258,7 @@ func TestASlowStreamStallsNoOther(t *testing.T) {
 		defer resp.Body.Close()
 	}
 	for range 3 {
-		soon, stop := context.WithTimeout(t.Context(), 5*time.Second)
+		soon, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
 		req, err := http.NewRequestWithContext(soon, http.MethodPost, "https://lab.test/", bytes.NewReader(make([]byte, 300_000)))
 		if err != nil {
@@ -419,7 +419,7 @@ func TestAClientThatLeavesEndsTheFetch(t *testing.T) {
 		cancel()
 		select {
 		case <-ended:
-		case <-time.After(10 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatalf("%s: the target still works", way.name)
 		}
 		<-gone

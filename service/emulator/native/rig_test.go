@@ -144,7 +144,7 @@ func (g *rig) client(login string, http2 bool) *http.Client {
 		TLSClientConfig: &tls.Config{RootCAs: g.ca.Pool()}, ForceAttemptHTTP2: http2, ExpectContinueTimeout: 2 * time.Second, DisableCompression: true,
 	}
 	g.t.Cleanup(tr.CloseIdleConnections)
-	return &http.Client{Transport: tr, Timeout: 20 * time.Second}
+	return &http.Client{Transport: tr, Timeout: time.Minute}
 }
 
 // raw sends bytes to the proxy and returns the connection.
@@ -155,7 +155,7 @@ func (g *rig) raw(text string) (net.Conn, *bufio.Reader) {
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		g.t.Fatal(err)
 	}
 	if _, err := io.WriteString(c, text); err != nil {

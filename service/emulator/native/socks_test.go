@@ -21,7 +21,7 @@ func (g *rig) socksDial(login, password string, request []byte, more string) (ne
 		g.t.Fatal(err)
 	}
 	g.t.Cleanup(func() { c.Close() })
-	if err := c.SetDeadline(time.Now().Add(10 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		g.t.Fatal(err)
 	}
 	u := user(login)
@@ -36,7 +36,7 @@ func (g *rig) socksDial(login, password string, request []byte, more string) (ne
 		g.t.Fatalf("% x, %v", b[:4], err)
 	}
 	if b[3] != 0 {
-		closed(g.t, c, 5*time.Second)
+		closed(g.t, c)
 		return nil, 0xff
 	}
 	if _, err := io.ReadFull(c, b[:]); err != nil || b[0] != 5 || b[3] != 1 {
@@ -130,7 +130,7 @@ func TestSOCKSWithoutALoginIsRefused(t *testing.T) {
 		if _, err := io.ReadFull(c, b[:]); err != nil || b != [2]byte{5, 0xff} {
 			t.Errorf("% x %v", b, err)
 		}
-		closed(t, c, 5*time.Second)
+		closed(t, c)
 	}
 }
 
@@ -202,7 +202,7 @@ func TestARefusedSOCKSConnectionIsAVisitThatSaysWhy(t *testing.T) {
 			if got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Errorf("nothing, want %s", c.want)
 		}
 	}

@@ -1,9 +1,11 @@
 package native
 
 import (
+	"errors"
 	"io"
 	"net"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -19,7 +21,7 @@ func pair(t *testing.T) (held net.Conn, own *net.TCPConn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		t.Fatal(err)
 	}
 	held, err = ln.Accept()
@@ -84,13 +86,48 @@ func TestCloseAllCutsTunnelsAndTakesNoMore(t *testing.T) {
 	}
 }
 
+// TestATunnelThatMovesIsKept: the idle time is that of both directions together.
+func TestATunnelThatMovesIsKept(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const idle = DefaultTunnelIdle
+		heldClient, client := net.Pipe()
+		heldTarget, target := net.Pipe()
+		var ts tunnels
+		c := &tunnelled{Conn: heldClient, visit: &Visit{}}
+		if !ts.add(c, heldTarget) {
+			t.Fatal("not taken")
+		}
+		ended := make(chan struct{})
+		go func() { defer close(ended); ts.pipe(c, heldTarget, bill{}); ts.drop(c, heldTarget) }()
+		for range 16 { // only the target speaks, for longer than the idle time
+			time.Sleep(idle / 8) //nolint:forbidigo // the bubble's clock
+			if _, err := target.Write([]byte("x")); err != nil {
+				t.Fatalf("cut while it moved: %v", err)
+			}
+			if _, err := client.Read(make([]byte, 1)); err != nil {
+				t.Fatalf("cut while it moved: %v", err)
+			}
+		}
+		silent := time.Now()
+		<-ended
+		if d := time.Since(silent); d < idle || d > idle+idle/idleSlices {
+			t.Errorf("cut after %s of silence", d)
+		}
+		for name, end := range map[string]net.Conn{"client": client, "target": target} {
+			if _, err := end.Read(make([]byte, 1)); !errors.Is(err, io.EOF) {
+				t.Errorf("the %s's end: %v", name, err)
+			}
+		}
+	})
+}
+
 // quiet waits until no connection is held. Waiting on the group itself would race with
 // a listener that adds to it.
 func (t *tunnels) quiet(tb testing.TB) {
 	tb.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for end := time.After(10 * time.Second); ; {
+	for end := time.After(time.Minute); ; {
 		t.mu.Lock()
 		n := len(t.conns)
 		t.mu.Unlock()

@@ -79,8 +79,8 @@ func (c *Console) Root() *ui.App {
 	now, client := s.Now, s.Client
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, History: client,
-			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: openBody, Keep: keepBody(s.Paths.DownloadsDir()), Edit: editBody(s.o.Getenv),
+			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, Twins: client, History: client,
+			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: s.openBody, Edit: s.editBody(),
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,

@@ -45,13 +45,24 @@ func (s *Session) Keys() []model.Key {
 			keys = s.renewed(demoKeys(ready))
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
-		secret := keystore.NewSecret(s.o.Getenv(EnvKey))
-		keys = append(keys, model.Key{
-			Name: EnvKey, Secret: "env:" + EnvKey, Fingerprint: secret.Fingerprint(), Last4: secret.Last4(),
-			Note: "from the environment: level and age are not known",
-		})
+		keys = append(keys, s.environmentKey())
 	}
 	return append(keys, s.Inventory.List()...)
+}
+
+// environmentKey is the key that the environment has. What the inventory has recorded of
+// the same value, under whatever name, holds for it too: an ADMIN key stays one.
+func (s *Session) environmentKey() model.Key {
+	value := keystore.NewSecret(s.o.Getenv(EnvKey))
+	k := model.Key{Note: "from the environment: level and age are not known"}
+	for _, known := range s.Inventory.List() {
+		if known.Fingerprint == value.Fingerprint() {
+			k = known
+			k.Note = "from the environment: key " + known.Name + " of the inventory"
+		}
+	}
+	k.Name, k.Secret, k.Fingerprint, k.Last4 = EnvKey, "env:"+EnvKey, value.Fingerprint(), value.Last4()
+	return k
 }
 
 // renewed puts the new values of rotations into keys that are in no inventory. A rotation is

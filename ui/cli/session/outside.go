@@ -4,10 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
 )
@@ -23,7 +25,7 @@ import (
 // of it is called in commands.
 
 // openBody opens a body, in memory or on disk, for the viewer.
-func openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
+func (s *Session) openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
 	if b.File == "" {
 		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
 	}
@@ -31,12 +33,28 @@ func openBody(_ context.Context, b model.BodyRef) (body.Source, error) {
 	if err != nil {
 		return body.Source{}, fmt.Errorf("the body no longer exists: %w", err)
 	}
-	info, err := f.Stat()
-	if err != nil {
+	if filepath.Dir(b.File) != s.Paths.BodiesDir() {
+		err = unchanged(f, b)
+	}
+	info, serr := f.Stat()
+	if err := cmp.Or(err, serr); err != nil {
 		f.Close()
 		return body.Source{}, fmt.Errorf("read the body: %w", err)
 	}
 	return body.Source{Reader: f, Size: info.Size(), Close: f.Close}, nil
+}
+
+// unchanged checks the file that -o named: it is the operator's, who may have written
+// something else to it.
+func unchanged(f *os.File, b model.BodyRef) error {
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return err
+	}
+	if hex.EncodeToString(sum.Sum(nil)) != b.SHA256 {
+		return fmt.Errorf("%s was changed after the body was received", b.File)
+	}
+	return nil
 }
 
 // openInputs opens a file of job inputs. A leading ~ is the home folder.
@@ -48,14 +66,7 @@ func openInputs(path string) (io.ReadCloser, error) {
 		}
 		path = filepath.Join(home, rest)
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a file", path)
-	}
-	return os.Open(path)
+	return textfile.Open(path)
 }
 
 // editor runs the operator's editor on a copy of a body and then removes the copy.
@@ -74,43 +85,29 @@ func (e *editor) Run() error {
 
 // editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
 // neither is set.
-func editBody(getenv func(string) string) func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
-	words := strings.Fields(cmp.Or(getenv("VISUAL"), getenv("EDITOR")))
+func (s *Session) editBody() func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
+	words := strings.Fields(cmp.Or(s.o.Getenv("VISUAL"), s.o.Getenv("EDITOR")))
 	if len(words) == 0 {
 		return nil
 	}
 	return func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error) {
+		src, err := s.openBody(ctx, b)
+		if err != nil {
+			return nil, err
+		}
+		if src.Close != nil {
+			defer func() { _ = src.Close() }() // it was only read
+		}
 		f, err := os.CreateTemp("", "zonedeck-*"+extension(contentType))
 		if err != nil {
 			return nil, fmt.Errorf("copy the body for the editor: %w", err)
 		}
-		if err := errors.Join(CopyBody(f, b), f.Close()); err != nil {
+		_, err = io.Copy(f, io.NewSectionReader(src.Reader, 0, src.Size))
+		if err := errors.Join(err, f.Close()); err != nil {
 			return nil, errors.Join(fmt.Errorf("copy the body for the editor: %w", err), os.Remove(f.Name()))
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
 		return &editor{Cmd: cmd, file: f.Name()}, nil
-	}
-}
-
-// keepBody returns the function that copies the body of a fetch into dir. The file has the
-// fetch's name; one that is there already is that body and stays.
-func keepBody(dir string) func(model.FetchResult) (string, error) {
-	return func(res model.FetchResult) (string, error) {
-		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return "", err
-		}
-		name := filepath.Join(dir, res.ID+extension(res.ContentType))
-		f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if errors.Is(err, fs.ErrExist) {
-			return name, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		if err := errors.Join(CopyBody(f, res.Body), f.Close()); err != nil {
-			return "", errors.Join(err, os.Remove(name))
-		}
-		return name, nil
 	}
 }
 
@@ -123,19 +120,4 @@ func extension(contentType string) string {
 		}
 	}
 	return ".txt"
-}
-
-// CopyBody writes a body, in memory or on disk, to w.
-func CopyBody(w io.Writer, b model.BodyRef) error {
-	if b.File == "" {
-		_, err := w.Write(b.Bytes)
-		return err
-	}
-	f, err := os.Open(b.File)
-	if err != nil {
-		return fmt.Errorf("read the body: %w", err)
-	}
-	defer f.Close()
-	_, err = io.Copy(w, f)
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
 	"zonedeck/service"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
@@ -182,9 +183,15 @@ func opened[F io.Closer](ctx context.Context, s *Session, path string, open func
 	}
 }
 
-// prune limits the size of the bodies folder while the command runs. Close waits for
-// it; an interruption ends it.
+// prune removes what killed processes left and limits the size of the bodies folder,
+// while the command runs. Close waits for it; an interruption ends it.
 func (s *Session) prune(ctx context.Context) {
+	p := s.Paths
+	for _, dir := range []string{p.BodiesDir(), p.DownloadsDir(), p.Data, p.Config, p.State, p.RotationsDir(), p.SecretsDir(), p.RequestsDir()} {
+		if err := textfile.Sweep(dir); err != nil {
+			s.o.Log.Warn("a temporary file of a killed process stays", "error", err)
+		}
+	}
 	freed, err := profile.PruneBodies(ctx, s.Paths.BodiesDir(), s.o.Now())
 	if err != nil && ctx.Err() == nil {
 		s.o.Log.Warn("the folder of bodies could not be pruned", "error", err)

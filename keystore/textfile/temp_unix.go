@@ -6,14 +6,14 @@ import (
 	"errors"
 	"os"
 	"syscall"
-
-	"github.com/google/renameio/v2"
 )
 
-// newPending makes the temporary file that becomes name. Its mode is 0600
-// whatever the mode of a file of that name.
-func newPending(root *os.Root, name string) (*renameio.PendingFile, error) {
-	return renameio.NewPendingFile(name, renameio.WithRoot(root), renameio.WithStaticPermissions(0o600))
+// errHeld says that another process, or another handle of this one, holds the lock.
+var errHeld error = syscall.EWOULDBLOCK
+
+// lock takes a file's lock, which ends with its handle.
+func lock(f *os.File) error {
+	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 }
 
 // syncFolder makes the new name durable. Some file systems cannot sync a folder:

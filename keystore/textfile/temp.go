@@ -1,0 +1,135 @@
+package textfile
+
+import (
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"syscall"
+	"time"
+)
+
+// Temp is a file that is being written beside the place it is meant for (0600). Keep
+// gives it that place, Discard removes it; one of the two must be called. What a
+// killed process leaves is removed by Sweep.
+type Temp struct {
+	*os.File
+	root         *os.Root
+	name, target string
+	ended        bool
+}
+
+// Sweep knows a temporary file by its name: a dot, the name it is meant for, this
+// word, and eight random characters.
+const tempWord = ".zonedeck-"
+
+var tempName = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`)
+
+// NewTemp makes the temporary file for path, whose folder must exist.
+func NewTemp(path string) (*Temp, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	t, err := newTemp(root, filepath.Base(path))
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	return t, nil
+}
+
+// newTemp makes a temporary file in root, which it closes when it ends. The file is
+// locked as long as it is open, which tells Sweep that its writer lives.
+func newTemp(root *os.Root, target string) (*Temp, error) {
+	for {
+		name := "." + target + tempWord + rand.Text()[:8]
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if errors.Is(err, os.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		held := lock(f) // where a file system has no locks, Sweep goes by the age
+		_, gone := root.Lstat(name)
+		if !errors.Is(held, errHeld) && !errors.Is(gone, os.ErrNotExist) {
+			return &Temp{File: f, root: root, name: name, target: target}, nil
+		}
+		_ = f.Close() // Sweep was faster than the lock
+	}
+}
+
+// Keep gives the file its place, where it replaces another one. It and its folder are
+// then on disk. After an error the file still is where Name says, and closed.
+func (t *Temp) Keep() error {
+	err := t.Sync()
+	if err == nil {
+		err = t.root.Rename(t.name, t.target) // under the lock: Sweep leaves it alone
+	}
+	t.ended = err == nil
+	if err = errors.Join(err, t.Close()); t.ended {
+		err = errors.Join(err, syncFolder(t.root), t.root.Close())
+	}
+	return err
+}
+
+// Discard removes the file, unless it was kept.
+func (t *Temp) Discard() error {
+	if t.ended {
+		return nil
+	}
+	t.ended = true
+	_ = t.Close() // Keep may have closed it
+	return errors.Join(t.root.Remove(t.name), t.root.Close())
+}
+
+// leftAfter is the age of a temporary file that nobody writes any more. A download
+// that goes on writes every few minutes.
+const leftAfter = 24 * time.Hour
+
+// Sweep removes the temporary files that killed processes left in a folder: those that
+// no process holds open, and where that cannot be told (on Windows, and on file systems
+// without locks) those that were not written to for a day. A missing folder is fine.
+func Sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing temporary files: %w", err)
+	}
+	var errs []error
+	for _, e := range entries {
+		if e.Type().IsRegular() && tempName.MatchString(e.Name()) {
+			errs = append(errs, sweep(filepath.Join(dir, e.Name())))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func sweep(path string) error {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // it may have become a pipe
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil || !abandoned(lock(f), time.Since(info.ModTime())) {
+		return err
+	}
+	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// abandoned reports whether nobody writes a temporary file any more, by the answer to
+// the attempt to lock it and by the time since the last write.
+func abandoned(locked error, age time.Duration) bool {
+	return locked == nil || !errors.Is(locked, errHeld) && age >= leftAfter
+}

@@ -1,0 +1,17 @@
+//go:build !unix
+
+package textfile
+
+import (
+	"errors"
+	"os"
+)
+
+// errHeld is never returned: locks that bind every handle, those of Windows, would keep
+// a body from being read back while it is written.
+var errHeld = errors.New("the file is held")
+
+func lock(*os.File) error { return errors.ErrUnsupported }
+
+// syncFolder does nothing: folders cannot be synced here.
+func syncFolder(*os.Root) error { return nil }

@@ -1,0 +1,131 @@
+package textfile
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+)
+
+func filesOf(t *testing.T, dir string) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestSweepRemovesWhatNobodyWritesAnyMore(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "page.html")
+	written, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left.Close() // as the end of a process does
+	old := time.Now().Add(-leftAfter)
+	if err := os.Chtimes(left.Name(), old, old); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{filepath.Base(written.Name())}
+	for _, name := range []string{".page.html1234567", ".page.html.zonedeck-short", ".zonedeck-ABCDEFGH", "page.html.zonedeck-ABCDEFGH"} {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(filepath.Join(dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, name)
+	}
+	if err := os.Mkdir(filepath.Join(dir, ".folder.zonedeck-ABCDEFGH"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, ".folder.zonedeck-ABCDEFGH")
+	slices.Sort(want)
+	if err := Sweep(dir); err != nil {
+		t.Error(err)
+	}
+	if got := filesOf(t, dir); !slices.Equal(got, want) {
+		t.Errorf("left %q, want %q", got, want)
+	}
+	if err := written.Keep(); err != nil {
+		t.Errorf("a file that was being written: %v", err)
+	}
+	if err := Sweep(filepath.Join(dir, "none")); err != nil {
+		t.Errorf("a missing folder: %v", err)
+	}
+	if err := Sweep(path); err == nil {
+		t.Error("a file was swept as a folder")
+	}
+}
+
+func TestWithoutLocksTheAgeDecidesWhatIsSwept(t *testing.T) {
+	for _, c := range []struct {
+		locked error
+		age    time.Duration
+		want   bool
+	}{
+		{nil, 0, true},
+		{errHeld, 2 * leftAfter, false},
+		{errors.ErrUnsupported, leftAfter - 1, false},
+		{errors.ErrUnsupported, leftAfter, true},
+	} {
+		if got := abandoned(c.locked, c.age); got != c.want {
+			t.Errorf("%v, %v old: %v", c.locked, c.age, got)
+		}
+	}
+}
+
+func TestATemporaryFileEndsOnce(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	kept, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := os.Stat(kept.Name()); err != nil || runtime.GOOS != "windows" && at.Mode().Perm() != 0o600 {
+		t.Errorf("%v, %v", at, err)
+	}
+	if err := errors.Join(kept.Keep(), kept.Discard()); err != nil {
+		t.Error(err)
+	}
+	dropped, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(dropped.Discard(), dropped.Discard()); err != nil {
+		t.Error(err)
+	}
+	if got := filesOf(t, filepath.Dir(path)); !slices.Equal(got, []string{"page.html"}) {
+		t.Errorf("left %q", got)
+	}
+	stuck, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(path), os.Mkdir(path, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	if err := stuck.Keep(); err == nil {
+		t.Error("a folder was replaced")
+	}
+	if _, err := os.Stat(stuck.Name()); err != nil {
+		t.Errorf("the file that did not get its place: %v", err)
+	}
+	if err := stuck.Discard(); err != nil {
+		t.Error(err)
+	}
+	if got := filesOf(t, filepath.Dir(path)); !slices.Equal(got, []string{"page.html"}) {
+		t.Errorf("left %q", got)
+	}
+}

@@ -1,0 +1,173 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+)
+
+// Twin is a comparison as a JSON object (docs/schema/twin.json).
+type Twin struct {
+	SchemaVersion int         `json:"schema_version"`
+	ID            string      `json:"id"`
+	Profile       string      `json:"profile"`
+	URL           string      `json:"url"`
+	Required      []string    `json:"required"`
+	Cells         []TwinCell  `json:"cells"`
+	Winner        *TwinWinner `json:"winner"`
+}
+
+// TwinCell is one zone by one method. Times are in milliseconds; what was not seen is
+// null.
+type TwinCell struct {
+	Zone        string    `json:"zone"`
+	Via         string    `json:"via"`
+	Class       string    `json:"class"`
+	Cause       string    `json:"cause"`
+	Status      int       `json:"status"`
+	Runs        int       `json:"runs"`
+	OK          int       `json:"ok"`
+	MedianMS    *float64  `json:"median_ms"`
+	FastestMS   *float64  `json:"fastest_ms"`
+	SlowestMS   *float64  `json:"slowest_ms"`
+	FirstByteMS *float64  `json:"first_byte_ms"`
+	Bytes       int64     `json:"bytes"`
+	CostPer1000 *float64  `json:"cost_per_1000"`
+	FieldsFound int       `json:"fields_found"`
+	Problem     string    `json:"problem,omitempty"`
+	Fetches     []TwinRun `json:"fetches"`
+}
+
+// TwinRun is one run, by its identifier in the history.
+type TwinRun struct {
+	ID          string   `json:"id"`
+	Class       string   `json:"class"`
+	Cause       string   `json:"cause"`
+	Status      int      `json:"status"`
+	TotalMS     *float64 `json:"total_ms"`
+	FirstByteMS *float64 `json:"first_byte_ms"`
+	Bytes       int64    `json:"bytes"`
+	FieldsFound int      `json:"fields_found"`
+}
+
+// TwinWinner is the cell to use, and why.
+type TwinWinner struct {
+	Zone   string `json:"zone"`
+	Via    string `json:"via"`
+	Reason string `json:"reason"`
+}
+
+// NewTwin is t as a JSON object.
+func NewTwin(t model.Twin) Twin {
+	out := Twin{
+		SchemaVersion: 1, ID: t.ID, Profile: t.Profile, URL: t.Request.URL,
+		Required: append([]string{}, t.Request.Required...), Cells: make([]TwinCell, len(t.Cells)),
+	}
+	for i, c := range t.Cells {
+		out.Cells[i] = newTwinCell(c)
+	}
+	if i, reason := t.Winner(); i >= 0 {
+		out.Winner = &TwinWinner{Zone: string(t.Cells[i].Zone.Name), Via: string(t.Cells[i].Via), Reason: reason}
+	}
+	return out
+}
+
+func newTwinCell(c model.TwinCell) TwinCell {
+	out := TwinCell{
+		Zone: string(c.Zone.Name), Via: string(c.Via), Runs: len(c.Runs), OK: c.OK(), FieldsFound: c.Found(), Problem: c.Problem,
+		Fetches: make([]TwinRun, len(c.Runs)),
+	}
+	if typical, ok := c.Typical(); ok {
+		total, _ := c.Total()
+		first, _ := c.FirstByte()
+		fastest, slowest, _ := c.Spread()
+		out.Class, out.Cause, out.Status = string(typical.Class), string(typical.Cause), typical.Status
+		out.MedianMS, out.FastestMS, out.SlowestMS, out.FirstByteMS = ms(total), ms(fastest), ms(slowest), ms(first)
+		out.Bytes, _ = c.Bytes()
+	}
+	if cost, priced := c.Cost(); priced {
+		cost = math.Round(cost*1e6) / 1e6
+		out.CostPer1000 = &cost
+	}
+	for i, r := range c.Runs {
+		out.Fetches[i] = TwinRun{
+			ID: r.Fetch, Class: string(r.Class), Cause: string(r.Cause), Status: r.Status, TotalMS: ms(r.Total),
+			FirstByteMS: ms(r.FirstByte), Bytes: r.Bytes, FieldsFound: r.Found,
+		}
+	}
+	return out
+}
+
+// ms is a duration in milliseconds, to the microsecond; nil for a negative one, which was
+// not seen.
+func ms(d time.Duration) *float64 {
+	if d < 0 {
+		return nil
+	}
+	n := float64(d.Microseconds()) / 1000
+	return &n
+}
+
+// TwinVerdict is the winner of a comparison in one line, or why it has none.
+func TwinVerdict(t model.Twin) string {
+	i, reason := t.Winner()
+	if i < 0 {
+		return "no winner: " + reason
+	}
+	return fmt.Sprintf("winner: %s by %s, %s", t.Cells[i].Zone.Name, t.Cells[i].Via, reason)
+}
+
+// TwinMarkdown is a comparison as a heading, a table and its verdict.
+func TwinMarkdown(t model.Twin) string {
+	var b strings.Builder
+	row := func(cells ...string) {
+		for _, c := range cells {
+			b.WriteString("| " + markdown.Replace(c) + " ")
+		}
+		b.WriteString("|\n")
+	}
+	fmt.Fprintf(&b, "# %s\n\n", markdown.Replace(t.Request.URL))
+	if len(t.Request.Required) > 0 {
+		fmt.Fprintf(&b, "Required fields: %s\n\n", markdown.Replace(strings.Join(t.Request.Required, ", ")))
+	}
+	row("Zone", "Via", "Class", "OK", "Status", "Median ms", "Fastest ms", "Slowest ms", "First byte ms", "Bytes", "Fields", "$ per 1000")
+	b.WriteString(strings.Repeat("| --- ", 12) + "|\n")
+	for _, c := range t.Cells {
+		typical, ran := c.Typical()
+		if !ran {
+			row(string(c.Zone.Name), c.Via.String(), "not sent: "+c.Problem, "", "", "", "", "", "", "", "", "")
+			continue
+		}
+		total, _ := c.Total()
+		first, _ := c.FirstByte()
+		bytes, _ := c.Bytes()
+		fastest, slowest, _ := c.Spread()
+		status, fields, cost := "unknown", "none", "unpriced"
+		if typical.Status > 0 {
+			status = fmt.Sprint(typical.Status)
+		}
+		if n := len(t.Request.Required); n > 0 {
+			fields = fmt.Sprintf("%d of %d", c.Found(), n)
+		}
+		if dollars, priced := c.Cost(); priced {
+			cost = fmt.Sprintf("%.2f", dollars)
+		}
+		row(string(c.Zone.Name), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
+			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)
+	}
+	fmt.Fprintf(&b, "\n%s\n", markdown.Replace(TwinVerdict(t)))
+	return b.String()
+}
+
+// markdown keeps a text in its cell or line, and shows it as it is.
+var markdown = strings.NewReplacer("\n", " ", "\r", " ", `\`, `\\`, "|", `\|`, "<", "&lt;", "*", `\*`, "`", "\\`", "[", `\[`)
+
+func millis(d time.Duration) string {
+	if n := ms(d); n != nil {
+		return fmt.Sprintf("%.1f", *n)
+	}
+	return "not seen"
+}

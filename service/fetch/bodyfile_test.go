@@ -1,0 +1,76 @@
+package fetch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"zonedeck/service/servicetest"
+)
+
+func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
+	want := bytes.Repeat([]byte("0123456789abcdef"), 1<<17) // 2 MiB
+	var calls atomic.Int32
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		if calls.Add(1) == 1 { // a retry drops what came before
+			w.WriteHeader(http.StatusTooManyRequests)
+		}
+		_, _ = w.Write(want)
+	})
+	dir := t.TempDir()
+	cache, page := filepath.Join(dir, "cache"), filepath.Join(dir, "page.html")
+	left := filepath.Join(dir, ".page.html.zonedeck-ABCDEFGH") // of a killed process
+	old := time.Now().Add(-48 * time.Hour)
+	for _, file := range []string{cache, page, left} {
+		if err := errors.Join(os.WriteFile(file, []byte("as it was"), 0o600), os.Chtimes(file, old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change, j, _ := withJournal(t)
+	c := newFetcher(t, p, change, func(o *Config) { o.Bodies.Dir = cache })
+	r := servicetest.Ask(p, "unlocker1")
+	r.BodyFile, r.Retries = page, 1
+	res, err := c.Fetch(t.Context(), r, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(page)
+	if err != nil || !bytes.Equal(got, want) || res.Body.File != page || res.Body.Cut || len(res.Attempts) != 2 {
+		t.Errorf("%d bytes in %s, cut %v, %d attempts: %v", len(got), res.Body.File, res.Body.Cut, len(res.Attempts), err)
+	}
+	if kept, err := j.Fetch(t.Context(), res.ID); err != nil || kept.Body.File != page {
+		t.Errorf("the history names %q, %v", kept.Body.File, err)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 2 {
+		t.Errorf("the folder holds %v, %v", files, err)
+	}
+}
+
+func TestABodyWhosePlaceIsTakenStaysInItsTemporaryFile(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) })
+	r := servicetest.Ask(p, "unlocker1")
+	r.BodyFile = filepath.Join(t.TempDir(), "page.html")
+	res, err := newFetcher(t, p).Fetch(t.Context(), r, func(e Event) {
+		if e.Phase == PhaseDone {
+			if err := os.Mkdir(r.BodyFile, 0o700); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if at, err := os.Stat(res.Body.File); err != nil || at.Size() != 2<<20 {
+		t.Errorf("%s: %v", res.Body.File, err)
+	}
+	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "the body stays in "+res.Body.File+" until the next start: ") {
+		t.Errorf("evidence %s", said)
+	}
+}

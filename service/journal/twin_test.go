@@ -1,0 +1,60 @@
+package journal
+
+import (
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	zone := model.Zone{Name: "unlocker_demo", Password: "env:ZP", Rate: model.Rate{Per1000: 1.5}}
+	twin := model.Twin{
+		ID: "t_1", Profile: "acme", Started: testTime, Repeat: 1,
+		Request: model.FetchRequest{URL: "http://u:pw@lab.test/shop", Key: "batch-user", Header: http.Header{"Cookie": {"sid=1"}}, Required: []string{".price"}},
+		Cells:   []model.TwinCell{{Zone: zone, Via: model.ViaAPI}, {Zone: model.Zone{Name: "z", Password: "cmd:op read token"}, Via: model.ViaNative, Problem: "none"}},
+	}
+	if err := j.PutTwin(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.PutActivity(t.Context(), model.Activity{Kind: model.ActivityFetch, Ref: "t_1", Text: "later"}); err != nil {
+		t.Fatal(err)
+	}
+	first, err := j.Activity(t.Context(), model.ActivityFilter{Kind: model.ActivityTwin})
+	if err != nil || len(first) != 1 || first[0].Text != "2 cells compared: no cell was ok in every run" || first[0].Zone != "" {
+		t.Errorf("%+v, %v", first, err)
+	}
+	twin.Cells[0].Runs = []model.TwinRun{{Fetch: "f_1", Class: model.ClassOK, Status: 200, Total: 412 * time.Millisecond}}
+	if err := j.PutTwin(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Twin(t.Context(), "t_1")
+	want := twin
+	want.Request.URL, want.Request.Header = "http://u:xxxxx@lab.test/shop", http.Header{"Cookie": {mask}}
+	want.Cells = []model.TwinCell{twin.Cells[0], {Zone: model.Zone{Name: "z"}, Via: model.ViaNative, Problem: "none"}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, %v\nwant %+v", got, err, want)
+	}
+	if twin.Cells[1].Zone.Password == "" || twin.Request.Header.Get("Cookie") != "sid=1" {
+		t.Error("the caller's own was masked")
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(lines) != 2 || lines[0].Text != "later" || lines[1].ID != first[0].ID {
+		t.Fatalf("%+v, %v", lines, err)
+	}
+	if a := lines[1]; a.Zone != "unlocker_demo" || a.Via != model.ViaAPI || a.Total != 412*time.Millisecond || a.Class != "" || a.Ref != "t_1" ||
+		a.Text != "2 cells compared; this is the only one that was ok in every run (1 of 1 ok, median 412 ms, $1.50 per 1000)" || strings.Contains(a.URL, "pw@") {
+		t.Errorf("%+v", a)
+	}
+	if found, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{"unlocker_demo"}}); err != nil || len(found) != 1 {
+		t.Errorf("the line is found by %d, %v", len(found), err)
+	}
+	if err := j.PutTwin(t.Context(), model.Twin{}); err == nil {
+		t.Error("one without an identifier is kept")
+	}
+}

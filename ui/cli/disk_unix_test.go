@@ -1,0 +1,29 @@
+//go:build unix
+
+package cli
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/servicetest"
+)
+
+func TestACutFileIsNotNamedByTheHashOfTheWhole(t *testing.T) {
+	dir := t.TempDir()
+	page := strings.Repeat("paid for ", inlineBody)
+	hash := sha256.Sum256([]byte(page))
+	servicetest.LimitFiles(t, inlineBody)
+	var out fetchJSON
+	out.attachBody(model.BodyRef{Bytes: []byte(page), Size: int64(len(page)), SHA256: hex.EncodeToString(hash[:])}, dir)
+	if out.BodyFile != "" || out.Body == nil || *out.Body != page {
+		t.Errorf("file %q", out.BodyFile)
+	}
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("left %v, %v", files, err)
+	}
+}

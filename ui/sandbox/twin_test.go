@@ -1,0 +1,154 @@
+package sandbox_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
+)
+
+// mixed answers a CAPTCHA by datacenter zones, and Native in half the time of API.
+func mixed(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	res := okResult(r)
+	if r.Zone.Product == model.ProductDatacenter {
+		res = captchaResult(r)
+	}
+	res.ID = "f_" + string(r.Zone.Name) + "_" + string(r.Via)
+	if r.Via == model.ViaNative {
+		res.Timing.Total /= 2
+	}
+	return res, nil
+}
+
+func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		b.Press("esc", "w")
+		b.Expect("Twin · http://lab.test/ok · 1 run",
+			"datacenter_demo", "✗ CAPTCHA · 0 of 1 · 41 ms", "unlocker_demo", "✓ ok · 1 of 1 · 41 ms · 90 B", "✓ ok · 1 of 1 · 20 ms", "browser_demo", "unpriced",
+			"90 B · winner", "winner: unlocker_demo by Native, the fastest of 4 that were ok in every run (1 of 1 ok, median 20 ms; none has a",
+			"datacenter_demo by API", "median 41 ms · from 41 ms to 41 ms · first byte 38 ms · unpriced", "run 1   ✗ CAPTCHA · status 200 · 41 ms · 96 B")
+		b.ExpectNot("serp_demo") // its product returns results, not the page
+		if n := len(b.svc.requests()); n != 6 {
+			t.Errorf("%d requests were sent, want 6", n)
+		}
+		b.Press("a")
+		b.Expect("The form has unlocker_demo by Native now", "Request", "Will be sent")
+		b.Press("w")
+		b.Expect("Twin · http://lab.test/ok") // the same comparison: nothing is sent
+		if n := len(b.svc.requests()); n != 6 {
+			t.Errorf("looking at it again sent %d requests", n-6)
+		}
+		b.Press("+")
+		b.Expect("2 runs", "2 of 2 ok")
+		if n := len(b.svc.requests()); n != 12 {
+			t.Errorf("one more run of all: %d requests, want 12", n)
+		}
+	})
+}
+
+func TestACellOfAComparisonIsOpenedWithoutSending(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		b.svc.kept["f_datacenter_demo_native"] = captchaResult(model.FetchRequest{URL: "http://lab.test/ok", Zone: demoZones()[0], Via: model.ViaNative})
+		b.Press("esc", "w", "right")
+		b.Expect("datacenter_demo by Native")
+		b.Press("enter")
+		b.Expect("from history", "✗ CAPTCHA")
+		if n := len(b.svc.requests()); n != 6 {
+			t.Errorf("%d requests were sent, want 6", n)
+		}
+	})
+}
+
+func TestCellsRunOnBehindTheFormAndAreCancelledOneByOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		release := make(chan struct{})
+		b.svc.answer = func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error) {
+			select {
+			case <-ctx.Done():
+				return model.FetchResult{}, context.Cause(ctx)
+			case <-release:
+				return mixed(ctx, r, on)
+			}
+		}
+		b.Press("esc", "w")
+		b.Expect("● 0 of 1 …", "6 of 6 cells still running", "6 running")
+		b.Press("c")
+		b.Expect("- cancelled", "5 of 6 cells still running")
+		b.Press("esc")
+		b.Expect("Will be sent", "5 running")
+		close(release)
+		b.Settle()
+		b.Press("w")
+		b.Expect("- cancelled", "winner: unlocker_demo by Native")
+		if n := len(b.svc.twins); n != 1 || b.svc.twins[0].Cells[0].Problem != "cancelled" || len(b.svc.twins[0].Cells[1].Runs) != 1 {
+			t.Errorf("kept %d times: %+v", n, b.svc.twins)
+		}
+		b.Press("+")
+		b.Expect("2 of 2 ok") // the cancelled one has caught up
+		b.ExpectNot("cancelled")
+	})
+}
+
+func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		zone := model.Zone{Name: "unlocker_demo", Rate: model.Rate{Per1000: 1.5}}
+		b.svc.twins = []model.Twin{{
+			ID: "t_9", Profile: "acme", Started: time.Now(), Repeat: 1, Request: model.FetchRequest{URL: "http://example.com/"},
+			Cells: []model.TwinCell{{Zone: zone, Via: model.ViaAPI, Runs: []model.TwinRun{{Fetch: "f_9", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
+		}}
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_9", Profile: "acme"}})
+		b.Expect("Twin of profile acme · http://example.com/", "unlocker_demo", "$1.50")
+		b.Press("+")
+		b.Expect("it was made with profile acme")
+		b.Press("a")
+		b.Expect("Request of profile acme")
+		b.Press("ctrl+j")
+		b.Expect("Send it with another profile?")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d requests were sent", n)
+		}
+		b.AllowError("no such comparison")
+		b.Press("esc")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_0"}})
+		b.Expect("Comparison t_0 could not be opened: the journal has no such comparison")
+	})
+}
+
+func TestZonesMethodsAndRunsAreChosen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		b.Press("esc", "w", "z")
+		b.Expect("What to compare", "Runs", "Methods", "serp_demo")
+		b.Press("backspace")
+		b.Type("3")
+		b.Press("tab", "space", "tab", "space") // API alone; without the datacenter
+		b.Press("ctrl+s")
+		b.Expect("Twin · http://lab.test/ok · 3 runs", "3 of 3 ok")
+		b.ExpectNot("datacenter_demo", "NATIVE")
+		if n := len(b.svc.requests()); n != 6+6 {
+			t.Errorf("%d requests were sent, want 12", n)
+		}
+	})
+}
+
+func TestAComparisonIsExported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		b.Press("esc", "w", "x")
+		b.Expect("copy as Markdown", "copy as JSON")
+		b.Press("m")
+		b.Expect("comparison as Markdown")
+	})
+}

@@ -1,0 +1,128 @@
+package sandbox
+
+import (
+	"encoding/json"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/export"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Intents of the comparison's keys.
+type (
+	openTwinPage struct{} // from the form
+	closeTwin    struct{}
+	openCell     struct{}
+	adoptWinner  struct{}
+	markCell     struct{}
+	runAgain     struct{} // everything anew
+	addRun       struct{}
+	cancelCell   struct{}
+	chooseZones  struct{}
+	exportTwin   struct{}
+	moveColumn   struct{ by int }
+	// compareZones starts a comparison of these zones; sure skips the question.
+	compareZones struct {
+		zones []model.Zone
+		ways  []model.Via
+		runs  int
+		sure  bool
+	}
+)
+
+// bindings are the keys of the comparison on screen.
+func (m *Model) twinBindings() []kit.Binding {
+	const group = "Comparison"
+	p := &m.twin
+	i, _ := p.cell()
+	none, idle, busy := "", "", ""
+	if len(p.twin.Cells[i].Runs) == 0 {
+		none = "no run of this cell has ended"
+	}
+	if !p.slots[i].Running() {
+		idle = "this cell is not running"
+	}
+	if p.running() > 0 {
+		busy = "cells are still running; c cancels one"
+	}
+	again := busy
+	if m.foreign(p.twin.Profile) {
+		again = "it was made with profile " + p.twin.Profile
+	}
+	winner := ""
+	if n, reason := p.twin.Winner(); n < 0 {
+		winner = reason
+	}
+	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; two can be compared in detail.", Group: group, Intent: markCell{}, Disabled: none}
+	out := []kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
+		{Keys: []string{"a"}, Label: "adopt the winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
+		mark,
+		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: addRun{}, Disabled: again},
+		{Keys: []string{"ctrl+j", "f5"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again, Hidden: true},
+		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
+		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
+		{Keys: []string{"x"}, Label: "export", Help: "Copy the comparison as Markdown or JSON.", Group: group, Intent: exportTwin{}},
+		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form; what runs goes on, and w shows the comparison again.", Group: group, Intent: closeTwin{}},
+		{Keys: []string{"right", "l"}, Label: "right", Help: "Move one column right.", Group: "Move", Intent: moveColumn{1}, Hidden: true},
+		{Keys: []string{"left", "h"}, Label: "left", Help: "Move one column left.", Group: "Move", Intent: moveColumn{-1}, Hidden: true},
+	}
+	for _, b := range widget.MotionBindings() {
+		if !b.Matches("space") {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
+// actTwin carries out the intent of a key of the comparison.
+func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	p := &m.twin
+	switch msg := msg.(type) {
+	case openTwinPage:
+		return m.compare(), true
+	case compareZones:
+		return m.tryTwin(msg), true
+	case closeTwin:
+		p.open = false
+	case openCell:
+		return m.openCell(), true
+	case adoptWinner:
+		return m.adopt(), true
+	case markCell:
+		p.mark()
+	case runAgain:
+		return m.tryTwin(compareZones{zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
+	case addRun:
+		p.twin.Repeat++
+		return m.runCells(), true
+	case cancelCell:
+		if i, ok := p.cell(); ok {
+			p.slots[i].Cancel()
+		}
+	case chooseZones:
+		return m.chooseZones(), true
+	case exportTwin:
+		return m.exportTwin(), true
+	case moveColumn:
+		p.col = min(max(p.col+msg.by, 0), len(p.ways)-1)
+	default:
+		return nil, false
+	}
+	return nil, true
+}
+
+func (m *Model) exportTwin() tea.Cmd {
+	t := m.twin.twin
+	object, err := json.MarshalIndent(export.NewTwin(t), "", "  ")
+	if err != nil { // a float that is no number: rates are checked
+		return kit.Fail("The comparison could not be written as JSON: " + err.Error())
+	}
+	return widget.OpenMenu(m.deps.Theme, "Export", kit.Sandbox, []widget.MenuItem{
+		{Key: "m", Label: "copy as Markdown", Note: "a table for a report", Intent: kit.Copy{What: "comparison as Markdown", Text: export.TwinMarkdown(t)}},
+		{Key: "s", Label: "copy as JSON", Note: "as 'zonedeck twin --json' prints it", Intent: kit.Copy{What: "comparison as JSON", Text: string(object)}},
+	})
+}

@@ -1,0 +1,25 @@
+package whole
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestAJobThatIsRefusedSaysWhatToDoInJobsAndActivity(t *testing.T) {
+	s := startScripted(t)
+	h := newHome(t)
+	s.acme(h, "brightdata")
+	h.write("urls.txt", "http://shop.test/1\n")
+	h.run("jobs", "trigger", "gd_too_fast", "--input", filepath.Join(h.dir, "urls.txt"))
+	h.run("jobs", "trigger", "gd_failed", "--wait", "--input", filepath.Join(h.dir, "urls.txt"))
+	p := h.open(120, 40)
+	acmeReady(p)
+	p.Press("esc", "2")
+	p.WaitFor("service error (job)", "evidence  the service says", "do next   try a few of its URLs")
+	p.Press("down")
+	p.WaitFor("too fast (trigger)", "evidence  429 Too Many Requests", "do next   lower the concurrency", "try again after 1m30s")
+	p.Press("5")
+	p.WaitFor("service error", "· next: try a few of its URLs")
+	p.Press("down", "down")
+	p.WaitFor("! too fast", "· next: lower the concurrency and back", "off; try again after 1m30s, as the answer asks")
+}
