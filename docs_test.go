@@ -1,0 +1,75 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	// namedTest is `package.TestName` of a page.
+	namedTest = regexp.MustCompile("`([a-z]+)\\.((?:Test|Fuzz|Benchmark)\\w+)`")
+	// runTests is a command of a page that runs some tests of one package: everything
+	// that selects them, and the package.
+	runTests = regexp.MustCompile("go test ([^`\n]*?) ?(\\./[\\w/]+)([^`\n]*)")
+	selects  = regexp.MustCompile(`-(?:run|fuzz|bench) +'?([^' ]+)`)
+	// sameWith is a line of a table that has another line's command with another test.
+	sameWith = regexp.MustCompile("the same with `(\\w+)`, `(\\./[\\w/]+)`")
+
+	testFunc = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz|Benchmark)\w+)\(`)
+)
+
+// TestTheTestsThatThePagesNameExist: what a page says anyone can run, runs.
+func TestTheTestsThatThePagesNameExist(t *testing.T) {
+	tests := map[string][]string{} // by folder
+	eachGoFile(t, func(path string, raw []byte) {
+		folder := filepath.ToSlash(filepath.Dir(path))
+		for _, m := range testFunc.FindAllSubmatch(raw, -1) {
+			tests[folder] = append(tests[folder], string(m[1]))
+		}
+	})
+	pages, err := filepath.Glob("docs/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	named := 0
+	for _, page := range append(pages, "README.md") {
+		b, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range namedTest.FindAllStringSubmatch(string(b), -1) {
+			named++
+			found := false
+			for folder, names := range tests {
+				found = found || filepath.Base(folder) == m[1] && slices.Contains(names, m[2])
+			}
+			if !found {
+				t.Errorf("%s names %s.%s, which does not exist", page, m[1], m[2])
+			}
+		}
+		inFolder := func(folder, pattern string) {
+			named++
+			runs, err := regexp.Compile(strings.Split(pattern, "/")[0])
+			if err != nil || !slices.ContainsFunc(tests[strings.TrimPrefix(folder, "./")], runs.MatchString) {
+				t.Errorf("%s: %s has no test that %s selects: %v", page, folder, pattern, err)
+			}
+		}
+		for _, m := range runTests.FindAllStringSubmatch(string(b), -1) {
+			for _, s := range selects.FindAllStringSubmatch(m[1]+" "+m[3], -1) {
+				if s[1] != "^$" && s[1] != "." {
+					inFolder(m[2], s[1])
+				}
+			}
+		}
+		for _, m := range sameWith.FindAllStringSubmatch(string(b), -1) {
+			inFolder(m[2], m[1])
+		}
+	}
+	if named < 30 {
+		t.Errorf("the pages name %d tests: they are written in another way", named)
+	}
+}
