@@ -119,7 +119,7 @@ func (m *Model) watchEvent(e service.WatchEvent) tea.Cmd {
 		m.put(e.Job)
 	case e.Err != nil:
 		m.work.watches[e.JobID] = watch{err: e.Err.Error()}
-		return kit.Warn("following " + m.nameOf(e.JobID) + " ended: " + e.Err.Error() + " (f follows it again)")
+		return kit.Warn("following " + e.JobID + " ended: " + e.Err.Error() + " (f follows it again)")
 	default:
 		m.work.watches[e.JobID] = watch{}
 		m.put(e.Job)
@@ -131,21 +131,12 @@ func (m *Model) watchEvent(e service.WatchEvent) tea.Cmd {
 func (m *Model) announce(j model.Job) tea.Cmd {
 	switch j.State {
 	case model.JobReady:
-		return kit.Info("job " + jobName(j) + " is ready: d downloads, p shows its first records")
+		return kit.Info(j.ID + " is ready: d downloads, p shows its first records")
 	case model.JobFailed:
-		return kit.Fail("job " + jobName(j) + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
+		return kit.Fail(j.ID + " failed: " + cmp.Or(j.Detail, "the service gave no reason"))
 	default:
-		return kit.Info("job " + jobName(j) + ": " + j.State.Label())
+		return kit.Info(j.ID + ": " + j.State.Label())
 	}
-}
-
-func (m *Model) nameOf(id string) string {
-	for _, j := range m.ledger.jobs {
-		if j.ID == id {
-			return jobName(j)
-		}
-	}
-	return id
 }
 
 func (m *Model) trigger(r model.TriggerRequest) tea.Cmd {
@@ -160,7 +151,7 @@ func (m *Model) askCancel(j model.Job) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Cancel the job?",
 		Body: fmt.Sprintf("%s on %s, %s, %s.\nThe service is asked to stop it. What it has already collected may be billed, and a cancelled job cannot be resumed.",
-			jobName(j), datasetWords(j.Dataset), text.Counted(j.Inputs, "input"), j.State.Label()),
+			j.ID, datasetWords(j.Dataset), text.Counted(j.Inputs, "input"), j.State.Label()),
 		Yes: "cancel the job", View: kit.Jobs, Intent: doCancel{job: j},
 	})
 }
@@ -169,7 +160,7 @@ func (m *Model) cancelJob(j model.Job) tea.Cmd {
 	l := m.deps.Ledger
 	return kit.Do(kit.Jobs, &m.work.cancel, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		job, err := l.CancelJob(ctx, j.ID)
-		return cancelled{jobName(j), job, err}
+		return cancelled{j.ID, job, err}
 	})
 }
 
@@ -177,7 +168,7 @@ func (m *Model) askFormat(j model.Job) tea.Cmd {
 	item := func(key, format, note string) widget.MenuItem {
 		return widget.MenuItem{Key: key, Label: format, Note: note, Intent: doDownload{job: j, format: strings.ToLower(format)}}
 	}
-	return widget.OpenMenu(m.deps.Theme, "Download "+jobName(j)+" as", kit.Jobs, []widget.MenuItem{
+	return widget.OpenMenu(m.deps.Theme, "Download "+j.ID+" as", kit.Jobs, []widget.MenuItem{
 		item("J", "JSON", "one array"),
 		item("n", "NDJSON", "one record a line"),
 		item("c", "CSV", "flat, for a sheet"),
@@ -189,7 +180,7 @@ func (m *Model) download(d doDownload) tea.Cmd {
 	m.work.downloading, m.work.received = d.job.ID, 0
 	return kit.Stream(kit.Jobs, &m.work.download, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		job, err := l.Download(ctx, d.job.ID, d.format, "", func(done int64) { emit(downloadProgress{done: done}) })
-		return downloaded{jobName(d.job), job, err}
+		return downloaded{d.job.ID, job, err}
 	})
 }
 
@@ -207,7 +198,7 @@ func (m *Model) openPreview(j model.Job) tea.Cmd {
 func (m *Model) copyMenu(j model.Job) tea.Cmd {
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Jobs, []widget.MenuItem{
 		widget.CopyItem("s", "snapshot", j.Snapshot),
-		widget.CopyItem("i", "ledger id", j.ID),
+		widget.CopyItem("i", "job", j.ID),
 		widget.CopyItem("f", "file", j.File),
 		widget.CopyItem("w", "watch command", "zonedeck jobs watch "+j.ID),
 	})

@@ -183,7 +183,7 @@ func TestCancelNamesTheJobAndTheConsequence(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{{ID: "job-1", Snapshot: "sd_1", Profile: "acme", Dataset: "gd_products", State: model.JobRunning, Inputs: 40, Done: 3, Records: 3}}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("c")
-		s.Expect("sd_1 on dataset gd_products, 40 inputs", "may be billed")
+		s.Expect("job-1 on dataset gd_products, 40 inputs", "may be billed")
 		s.Press("n")
 		if len(f.canceled) != 0 {
 			t.Fatal("cancelled after no")
@@ -206,7 +206,7 @@ func TestDownloadAndPreview(t *testing.T) {
 	}}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
 		s.Press("p")
-		s.Expect("Records of sd_9", "first 2 of 20", "title text 100 %", "! price number 50 %", "A ␛[31mred", "A table")
+		s.Expect("Records of job-9", "first 2 of 20", "title text 100 %", "! price number 50 %", "A ␛[31mred", "A table")
 		t.Log(s.Screen())
 		s.Press("l")
 		s.ExpectNot("A table", "│ title")
@@ -266,7 +266,7 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 	}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.After(50 * time.Millisecond) // a stream delivers 20 times a second: the beginning, then the end
-		s.Expect("following sd_a ended: the service cannot be reached")
+		s.Expect("following a ended: the service cannot be reached")
 		s.Expect("not followed any more", "● running")
 		s.Press("r") // a reload alone does not start it
 		if f.follows() != 1 {
@@ -308,7 +308,7 @@ func TestAnotherTabOpensAJob(t *testing.T) {
 	f := &fakeLedger{jobs: []model.Job{readyJob(), {ID: "b", Snapshot: "sd_b", Dataset: "gd_reviews", State: model.JobFailed, Detail: "dead pages"}}}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "b"}})
-		s.Expect("sd_b · gd_reviews", "dead pages")
+		s.Expect("b · gd_reviews", "dead pages")
 		s.Send(kit.Goto{View: kit.Jobs, Msg: kit.OpenJob{ID: "zz"}})
 		s.Expect("job zz is not in the ledger")
 	})

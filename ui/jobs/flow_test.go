@@ -233,7 +233,7 @@ func TestALaunchedJobIsFollowedToItsEnd(t *testing.T) {
 		s.Expect("running", "2 of 4")
 		t.Log(s.Screen())
 		s.After(4 * time.Second)
-		s.Expect("✓ ready", "4 of 4", "job sd_1 is ready: d downloads")
+		s.Expect("✓ ready", "4 of 4", "job-1 is ready: d downloads")
 		if len(f.triggered) != 1 || len(f.triggered[0].Inputs) != 4 || f.triggered[0].Key != "etl" {
 			t.Fatalf("triggered %+v", f.triggered)
 		}

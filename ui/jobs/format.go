@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -10,19 +9,13 @@ import (
 	"zonedeck/ui/kit/text"
 )
 
-// jobName names a job on the screen: by the service's identifier, because the
-// operator will look for it elsewhere.
-func jobName(j model.Job) string {
-	return text.Clean(cmp.Or(j.Snapshot, "-"))
-}
-
-// jobTitle is a job's name and its dataset, if it has one.
+// jobTitle is a job's name, which is the ledger's everywhere (the service's identifier is
+// its snapshot), and its dataset, if it has one.
 func jobTitle(j model.Job) string {
-	title := text.Clean(cmp.Or(j.Snapshot, "Job"))
-	if j.Dataset != "" {
-		title += " · " + j.Dataset
+	if j.Dataset == "" {
+		return j.ID
 	}
-	return title
+	return j.ID + " · " + j.Dataset
 }
 
 // datasetWords names a dataset in a sentence.

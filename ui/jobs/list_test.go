@@ -11,18 +11,21 @@ import (
 func TestSearchGoesFromJobToJob(t *testing.T) {
 	jobs := []model.Job{readyJob(), readyJob(), readyJob()}
 	for i, d := range []string{"gd_pages", "gd_reviews", "gd_pages"} {
-		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset = "job-"+d+string(rune('0'+i)), "sd_"+string(rune('0'+i)), d
+		jobs[i].ID, jobs[i].Snapshot, jobs[i].Dataset = "job-"+string(rune('0'+i)), "sd_"+string(rune('0'+i)), d
 	}
 	f := &fakeLedger{jobs: jobs}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Press("/")
 		s.Type("pages")
-		s.Expect("1 of 2", "sd_0 · gd_pages")
+		s.Expect("1 of 2", "job-0 · gd_pages")
 		s.Press("enter", "n")
-		s.Expect("2 of 2 · n next", "sd_2 · gd_pages")
+		s.Expect("2 of 2 · n next", "job-2 · gd_pages")
 		s.Press("n")
-		s.Expect("1 of 2", "sd_0 · gd_pages")
+		s.Expect("1 of 2", "job-0 · gd_pages")
 		s.ExpectNot("New job")
+		s.Press("esc", "/")
+		s.Type("sd_1") // the service's identifier is found, too
+		s.Expect("1 of 1", "job-1 · gd_reviews")
 		s.Press("esc", "n")
 		s.Expect("New job") // n launches again
 	})
@@ -39,8 +42,9 @@ func TestAJobThatMayHaveStartedPromisesNoWebhook(t *testing.T) {
 	})
 }
 
-func TestThePathOfADownloadIsShownInFull(t *testing.T) {
+func TestThePathOfADownloadIsShownInFullAboveTheSteps(t *testing.T) {
 	j := readyJob()
+	j.Steps = []model.JobStep{{State: model.JobReady, Text: "the last step"}}
 	j.File, j.Bytes = "/home/operator/.local/share/zonedeck/downloads/job-9_sd_9.ndjson", 303000
 	flow(t, &fakeLedger{jobs: []model.Job{j}}, "brightdata", 120, 40, func(s *uitest.Screen) {
 		s.Expect("303.0 KB")
@@ -50,8 +54,9 @@ func TestThePathOfADownloadIsShownInFull(t *testing.T) {
 				b.WriteString(strings.Trim(l[i+len("││"):], "│ "))
 			}
 		}
-		if !strings.Contains(b.String(), "job-9_sd_9.ndjson") {
-			t.Errorf("the path is cut:\n%s", s.Screen())
+		path, step := strings.Index(b.String(), "job-9_sd_9.ndjson"), strings.Index(b.String(), "the last step")
+		if path < 0 || step < path {
+			t.Errorf("the path is cut, or below the steps:\n%s", s.Screen())
 		}
 	})
 }

@@ -125,15 +125,16 @@ func New(d Deps) *Model {
 func columns(others bool) []widget.Column {
 	out := []widget.Column{
 		{Title: "STATE", Width: 18},
-		{Title: "JOB", Width: 12, Flex: true},
+		{Title: "JOB", Width: 8},
+		{Title: "SNAPSHOT", Width: 12, Flex: true, Priority: 4},
 		{Title: "DATASET", Width: 12, Flex: true, Priority: 2},
 		{Title: "INPUTS", Width: 6, Right: true, Priority: 3},
 		{Title: "RECORDS", Width: 7, Right: true, Priority: 1},
 		{Title: "AGE", Width: 4, Right: true},
-		{Title: "KEY", Width: 10, Priority: 4},
+		{Title: "KEY", Width: 10, Priority: 5},
 	}
 	if others {
-		out[5].Width = 6
+		out[6].Width = 6
 		out = append(out, widget.Column{Title: "PROFILE", Width: 8})
 	}
 	return out

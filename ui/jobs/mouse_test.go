@@ -16,13 +16,13 @@ func TestAClickPicksTheJobAndThePaneUnderIt(t *testing.T) {
 			jobs[i].ID, jobs[i].Snapshot = "job-"+string(rune('a'+i)), "sd_"+string(rune('a'+i))
 		}
 		flow(t, &fakeLedger{jobs: jobs}, "brightdata", size[0], size[1], func(s *uitest.Screen) {
-			s.Expect("sd_a · gd_products")
-			s.Click("sd_c")
-			s.Expect("sd_c · gd_products", "▌Jobs")
-			s.Click("ledger id")
-			s.Expect("▌sd_c · gd_products")
+			s.Expect("job-a · gd_products")
+			s.Click("job-c")
+			s.Expect("job-c · gd_products", "▌Jobs")
+			s.Click("profile")
+			s.Expect("▌job-c · gd_products")
 			s.Send(tea.MouseWheelMsg{X: 5, Y: 4, Button: tea.MouseWheelUp})
-			s.Expect("▌sd_a · gd_products") // the list scrolls under the pointer, the focus stays
+			s.Expect("▌job-a · gd_products") // the list scrolls under the pointer, the focus stays
 		})
 	}
 }

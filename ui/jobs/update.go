@@ -154,7 +154,7 @@ func (m *Model) result(msg tea.Msg) tea.Cmd {
 			return kit.Fail("cancel " + msg.name + ": " + msg.err.Error())
 		}
 		m.put(msg.job)
-		return tea.Batch(m.follow(), kit.Info("job "+jobName(msg.job)+": "+msg.job.State.Label()))
+		return tea.Batch(m.follow(), kit.Info(msg.job.ID+": "+msg.job.State.Label()))
 	case downloadProgress:
 		m.work.received = msg.done
 	case downloaded:
@@ -266,7 +266,7 @@ func (m *Model) triggered(msg triggered) tea.Cmd {
 	case model.JobRefused, model.JobNotSent:
 		cmds = append(cmds, kit.Fail("job on "+datasetWords(msg.job.Dataset)+": "+msg.job.State.Label()+": "+msg.job.Detail))
 	default:
-		cmds = append(cmds, kit.Info("launched "+jobName(msg.job)))
+		cmds = append(cmds, kit.Info("launched "+msg.job.ID))
 	}
 	return tea.Batch(cmds...)
 }

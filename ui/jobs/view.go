@@ -1,6 +1,7 @@
 package jobs
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -66,7 +67,7 @@ func (m *Model) row(i int) []widget.Cell {
 	glyph, ink := t.JobMark(j.State)
 	return []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
-		widget.C(jobName(j)), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
+		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
 		{Text: text.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName), widget.C(j.Profile),
 	}
@@ -106,6 +107,10 @@ func (m *Model) detailLines(j model.Job, w int) []string {
 	}
 	out = append(out, m.faultLines(j.Fault, w)...)
 	out = append(out, m.notes(j, w)...)
+	if j.File != "" {
+		out = append(out, widget.Fact(t, "file", j.File, w)...)
+		out = append(out, widget.Fact(t, "size", text.Bytes(j.Bytes), w)...)
+	}
 	out = append(out, "")
 	for _, s := range slices.Backward(j.Steps) {
 		_, ink := t.JobMark(s.State)
@@ -155,7 +160,7 @@ func (m *Model) notes(j model.Job, w int) []string {
 	}
 }
 
-// facts are the identifiers and files, one per line.
+// facts are what does not change, one per line.
 func (m *Model) facts(j model.Job, w int) []string {
 	out := []string{""}
 	add := func(name, value string) {
@@ -164,14 +169,9 @@ func (m *Model) facts(j model.Job, w int) []string {
 		}
 	}
 	add("snapshot", j.Snapshot)
-	add("ledger id", j.ID)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
 	add("created", text.When(j.Created, m.deps.Now()))
-	if j.File != "" {
-		add("size", text.Bytes(j.Bytes))
-		add("file", j.File)
-	}
 	add("cost", cost)
 	return out
 }
