@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -141,6 +142,9 @@ func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		<-timer.C
+	}
+	if b.File == "" {
+		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -229,6 +229,8 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		return m.cellEnded(msg)
 	case twinKept:
 		p.twin.ID, p.twin.Started = msg.twin.ID, msg.twin.Started
+	case twinDiffed:
+		return m.twinDiffed(msg)
 	case twinLoaded:
 		if errors.Is(msg.err, context.Canceled) {
 			return nil

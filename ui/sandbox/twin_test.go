@@ -124,6 +124,32 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 	})
 }
 
+func TestTwoMarkedCellsAreComparedInDetail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		request := model.FetchRequest{URL: "http://lab.test/ok"}
+		b.svc.kept["f_datacenter_demo_api"], b.svc.kept["f_unlocker_demo_api"] = captchaResult(request), okResult(request)
+		b.Press("esc", "w", "d")
+		b.Expect("mark two cells with space first")
+		b.Press("space", "down", "space")
+		b.Expect("▌◆")
+		b.Press("d")
+		b.Expect("Difference: datacenter_demo by API / unlocker_demo by API", "- CAPTCHA", "+ ok", "bytes", "@@", "-<title>Just a moment</title>", "+<title>The lab</title>")
+		b.Press("esc")
+		b.ExpectNot("Difference:")
+		b.Press("up", "right", "space") // a third mark: the oldest gives way
+		b.AllowError("no such fetch")
+		b.Press("d")
+		b.Expect("The two cells could not be compared: datacenter_demo by Native: the journal has no such fetch")
+		b.Press("space", "d")
+		b.Expect("mark two cells with space first")
+		if n := len(b.svc.requests()); n != 6 {
+			t.Errorf("%d requests were sent, want 6", n)
+		}
+	})
+}
+
 func TestZonesMethodsAndRunsAreChosen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

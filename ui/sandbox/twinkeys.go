@@ -18,6 +18,7 @@ type (
 	openCell     struct{}
 	adoptWinner  struct{}
 	markCell     struct{}
+	diffCells    struct{}
 	runAgain     struct{} // everything anew
 	addRun       struct{}
 	cancelCell   struct{}
@@ -56,11 +57,12 @@ func (m *Model) twinBindings() []kit.Binding {
 	if n, reason := p.twin.Winner(); n < 0 {
 		winner = reason
 	}
-	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; two can be compared in detail.", Group: group, Intent: markCell{}, Disabled: none}
+	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none}
 	out := []kit.Binding{
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the newest fetch of the cell in the Sandbox. Nothing is sent.", Group: group, Intent: openCell{}, Disabled: none},
 		{Keys: []string{"a"}, Label: "adopt the winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
 		mark,
+		{Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
 		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: addRun{}, Disabled: again},
 		{Keys: []string{"ctrl+j", "f5"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again, Hidden: true},
 		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
@@ -94,6 +96,8 @@ func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return m.adopt(), true
 	case markCell:
 		p.mark()
+	case diffCells:
+		return m.diffMarked(), true
 	case runAgain:
 		return m.tryTwin(compareZones{zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
 	case addRun:

@@ -28,7 +28,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return nil
 	case kit.OpenTwin:
 		return m.openTwin(msg.ID, msg.Profile)
-	case cellRan, cellEnded, twinKept, twinLoaded:
+	case cellRan, cellEnded, twinKept, twinLoaded, twinDiffed:
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)

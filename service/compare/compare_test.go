@@ -1,0 +1,101 @@
+package compare
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"reflect"
+	"strings"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func answer(name, body string) Answer {
+	sum := sha256.Sum256([]byte(body))
+	return Answer{Name: name, Body: []byte(body)[:min(len(body), MaxText)], Result: model.FetchResult{
+		Status: 200, ContentType: "text/html", Diagnosis: model.Diagnosis{Class: model.ClassOK},
+		Body: model.BodyRef{Size: int64(len(body)), SHA256: hex.EncodeToString(sum[:])},
+	}}
+}
+
+func difference(t *testing.T, a, b Answer) Difference {
+	t.Helper()
+	d, err := Answers(a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func TestEqualAnswersDifferInNothing(t *testing.T) {
+	for _, body := range []string{"", "<p>x</p>", `{"a":1}`, "\xff\x00"} {
+		if d := difference(t, answer("a", body), answer("b", body)); !d.Same() {
+			t.Errorf("%q: %+v", body, d)
+		}
+	}
+}
+
+func TestVerdictHeadersAndFieldsAreCompared(t *testing.T) {
+	a, b := answer("a", "one"), answer("b", "three")
+	a.Result.Header = http.Header{"Server": {"x"}, "Date": {"now"}, "Via": {"1", "2"}}
+	b.Result.Header = http.Header{"Server": {"y"}, "Date": {"now"}}
+	b.Result.Status, b.Result.ContentType = 0, "text/plain"
+	b.Result.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseNetwork}
+	a.Result.Fields = []model.Field{{Path: ".price", Found: true, Value: "7 €"}, {Path: "h1", Found: true, Value: "x"}, {Path: "alone"}}
+	b.Result.Fields = []model.Field{{Path: "h1", Found: true, Value: "x"}, {Path: ".price"}}
+	d := difference(t, a, b)
+	if want := []Change{{"class", "ok", "network"}, {"status", "200", "unknown"}, {"content type", "text/html", "text/plain"}, {"bytes", "3", "5"}, {"field .price", "7 €", "missing"}}; !reflect.DeepEqual(d.Verdict, want) {
+		t.Errorf("%v", d.Verdict)
+	}
+	if want := []Change{{"Server", "x", "y"}, {"Via", "1, 2", ""}}; !reflect.DeepEqual(d.Headers, want) {
+		t.Errorf("%v", d.Headers)
+	}
+	if want := "--- a\n+++ b\n@@ -1 +1 @@\n-one\n+three\n"; d.Text != want {
+		t.Errorf("%q", d.Text)
+	}
+}
+
+func TestTheStructureOfJSONIsComparedByPath(t *testing.T) {
+	a := `{"items":[{"price":7,"name":"x"},{"price":8,"name":"y","tags":["t"]}],"next":null,"ok":true}`
+	b := `{"items":[{"price":"7.00","name":"x"},{"price":8}],"next":"p2","ok":false,"total":2}`
+	d := difference(t, answer("a", a), answer("b", b))
+	want := []Change{
+		{"items[].price", "number", "number or text"},
+		{"items[].tags", "list", ""},
+		{"items[].tags[]", "text", ""},
+		{"next", "null", "text"},
+		{"total", "", "number"},
+	}
+	if !reflect.DeepEqual(d.Structure, want) {
+		t.Errorf("%v", d.Structure)
+	}
+	if !strings.Contains(d.Text, "-      \"price\": 7,\n") || !strings.Contains(d.Text, "+      \"price\": \"7.00\",\n") {
+		t.Errorf("the text is not that of indented JSON:\n%s", d.Text)
+	}
+	if d := difference(t, answer("a", `{"a":1}`), answer("b", "<p>")); d.Structure != nil || !strings.Contains(d.Text, "-{\"a\":1}") {
+		t.Errorf("JSON and HTML: %+v", d)
+	}
+	if d := difference(t, answer("a", `[1,2]`), answer("b", `[1,3]`)); d.Structure != nil {
+		t.Errorf("the same structure: %v", d.Structure)
+	}
+}
+
+func TestPagesInOneLineAreBrokenBetweenTags(t *testing.T) {
+	d := difference(t, answer("a", "<ul><li>x</li><li>y</li></ul>"), answer("b", "<ul><li>x</li><li>z</li></ul>\r\n"))
+	if want := "--- a\n+++ b\n@@ -1,4 +1,4 @@\n <ul>\n <li>x</li>\n-<li>y</li>\n+<li>z</li>\n </ul>\n"; d.Text != want {
+		t.Errorf("%q", d.Text)
+	}
+}
+
+func TestWhatIsNotComparedIsSaid(t *testing.T) {
+	if d := difference(t, answer("a", "\xff\xfe"), answer("b", "x")); d.Note != "the bodies are not text, and differ" || d.Text != "" || d.Same() {
+		t.Errorf("%+v", d)
+	}
+	long := strings.Repeat("ä", MaxText) // the bound cuts one in two or not, by the byte before
+	for _, lead := range []string{"", "x"} {
+		if d := difference(t, answer("a", lead+long+"1"), answer("b", lead+long+"2")); d.Note != "only the first 256 KB of each body were compared" || d.Text != "" {
+			t.Errorf("%q: %s", d.Note, d.Text)
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/compare"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// twinDiffed is the difference of two marked cells.
+type twinDiffed struct {
+	names [2]string
+	diff  compare.Difference
+	err   error
+}
+
+// diffMarked compares the newest fetches of the two marked cells. Nothing is sent.
+func (m *Model) diffMarked() tea.Cmd {
+	var names, ids [2]string
+	for i, at := range m.twin.marks {
+		c := m.twin.twin.Cells[at]
+		names[i], ids[i] = fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), c.Runs[len(c.Runs)-1].Fetch
+	}
+	read := m.readAnswer
+	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		a, errA := read(ctx, names[0], ids[0])
+		b, errB := read(ctx, names[1], ids[1])
+		if err := errors.Join(errA, errB); err != nil {
+			return twinDiffed{err: err}
+		}
+		d, err := compare.Answers(a, b)
+		return twinDiffed{names: names, diff: d, err: err}
+	})
+}
+
+// readAnswer loads a fetch with the beginning of its body. It runs in commands.
+func (m *Model) readAnswer(ctx context.Context, name, id string) (compare.Answer, error) {
+	res, err := m.deps.History.LoadFetch(ctx, id)
+	if err != nil {
+		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
+	}
+	src, err := m.deps.Open(ctx, res.Body)
+	if err != nil {
+		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
+	}
+	if src.Close != nil {
+		defer func() { _ = src.Close() }() // it was only read
+	}
+	begin, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, min(src.Size, compare.MaxText)))
+	if err != nil {
+		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return compare.Answer{Name: name, Result: res, Body: begin}, nil
+}
+
+func (m *Model) twinDiffed(msg twinDiffed) tea.Cmd {
+	if errors.Is(msg.err, context.Canceled) {
+		return nil
+	}
+	if msg.err != nil {
+		return kit.Fail("The two cells could not be compared: " + oneLine(msg.err))
+	}
+	th := m.deps.Theme
+	var lines []string // as drawn last: a difference may be long
+	width, version := 0, 0
+	return kit.OpenOverlay(&widget.Page{
+		Heading: "Difference: " + msg.names[0] + " / " + msg.names[1], Width: 160,
+		Lines: func(w int) []string {
+			if w != width || th.Version != version {
+				lines, width, version = diffLines(th, msg.names, msg.diff, w), w, th.Version
+			}
+			return lines
+		},
+		Closing: kit.Binding{Keys: []string{"esc", "q", "d"}, Label: "close", Help: "Go back to the comparison.", Intent: kit.Close{}},
+	})
+}
+
+func oneLine(err error) string { return strings.ReplaceAll(err.Error(), "\n", "; ") }
+
+// diffLines draws a difference in lines of w cells.
+func diffLines(th *kit.Theme, names [2]string, d compare.Difference, w int) []string {
+	if d.Same() {
+		return []string{" " + th.Good.Render("✓") + " both answers are the same: class, status, headers and body"}
+	}
+	var out []string
+	section := func(title string, changes []compare.Change) {
+		if len(changes) == 0 {
+			return
+		}
+		out = append(out, " "+th.Strong.Render(title))
+		for _, c := range changes {
+			out = append(out, widget.Hung("   ", th.Muted, c.What, w)...)
+			out = append(out, widget.Hung("     "+th.Bad.Render("- "), th.Bad, orNone(c.A), w)...)
+			out = append(out, widget.Hung("     "+th.Good.Render("+ "), th.Good, orNone(c.B), w)...)
+		}
+		out = append(out, "")
+	}
+	out = append(out, " "+th.Bad.Render("- "+names[0])+"   "+th.Good.Render("+ "+names[1]), "")
+	section("Verdict", d.Verdict)
+	section("Headers", d.Headers)
+	section("Structure of the JSON", d.Structure)
+	if d.Note != "" {
+		out = append(out, widget.Hung(" ", th.Warn, "! "+d.Note, w)...)
+	}
+	if d.Text != "" {
+		out = append(out, " "+th.Strong.Render("Body"))
+		for line := range strings.Lines(d.Text) {
+			out = append(out, "   "+diffInk(th, line).Render(text.Cut(text.Clean(strings.TrimSuffix(line, "\n")), w-3)))
+		}
+	}
+	return out
+}
+
+func diffInk(th *kit.Theme, line string) kit.Ink {
+	switch line[0] {
+	case '-':
+		return th.Bad
+	case '+':
+		return th.Good
+	case '@':
+		return th.Accent
+	default:
+		return th.Text
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "not there"
+	}
+	return s
+}
+
+// whyNotDiff returns the reason why the marked cells cannot be compared, or "".
+func (p *twinPage) whyNotDiff() string {
+	if len(p.marks) < 2 {
+		return "mark two cells with space first"
+	}
+	for _, at := range p.marks {
+		if c := p.twin.Cells[at]; len(c.Runs) == 0 {
+			return "no run of " + string(c.Zone.Name) + " by " + c.Via.String() + " has ended"
+		}
+	}
+	return ""
+}
