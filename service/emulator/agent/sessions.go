@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,10 +35,30 @@ func (a *Agent) ServeStreamable(w http.ResponseWriter, r *http.Request) {
 			}
 			defer release()
 			defer func() { a.using(w.Header().Get(sessionHeader))() }()
+			w = &opener{w, release}
 		}
 		a.streamable().ServeHTTP(w, r)
 	})
 }
+
+// opener is the answer to a request that opens a session: from its first byte the session
+// is there, and needs no reservation. Its client may open another at once.
+type opener struct {
+	http.ResponseWriter
+	release func()
+}
+
+func (o *opener) WriteHeader(status int) {
+	o.release()
+	o.ResponseWriter.WriteHeader(status)
+}
+
+func (o *opener) Write(b []byte) (int, error) {
+	o.release()
+	return o.ResponseWriter.Write(b)
+}
+
+func (o *opener) Unwrap() http.ResponseWriter { return o.ResponseWriter }
 
 // using records that a request of a session runs, until the returned function is called. It
 // ignores unknown sessions.
@@ -81,8 +102,10 @@ func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 	open := 0
 	known := map[string]*mcp.ServerSession{}
 	for ss := range a.server().Sessions() {
-		open++
-		known[ss.ID()] = ss
+		if id := ss.ID(); id != "" { // without one it is of a stream, which is in sse
+			open++
+			known[id] = ss
+		}
 	}
 	a.mu.Lock()
 	var silent string
@@ -95,7 +118,7 @@ func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 			silent = id
 		}
 	}
-	full := open+a.opening >= a.cfg.MaxSessions
+	full := open+len(a.sse)+a.opening >= a.cfg.MaxSessions
 	ok = !full || silent != ""
 	if ok {
 		a.opening++
@@ -112,11 +135,11 @@ func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 	if full {
 		_ = known[silent].Close() // its client has left, or will open another
 	}
-	return func() {
+	return sync.OnceFunc(func() {
 		a.mu.Lock()
 		a.opening--
 		a.mu.Unlock()
-	}, true
+	}), true
 }
 
 // sseSession is one hanging GET. Its messages come in POSTs to an address that only its
@@ -180,8 +203,8 @@ func (a *Agent) stream(w http.ResponseWriter, r *http.Request, key string) {
 	a.mu.Lock()
 	a.sse[id] = s
 	a.mu.Unlock()
-	ss, err := a.server().Connect(ctx, s.transport, nil)
 	release()
+	ss, err := a.server().Connect(ctx, s.transport, nil)
 	if err == nil {
 		ended := make(chan struct{})
 		a.wg.Go(func() {

@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"net/http"
+	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -110,6 +112,33 @@ func TestASessionThatIsListenedToMakesNoRoom(t *testing.T) {
 	}
 	if status, _, _ := b.post(endpoint, initialize, nil); status != 202 {
 		t.Errorf("the second: %d", status)
+	}
+}
+
+// eager is a recorder whose client acts on the first byte of the answer.
+type eager struct {
+	*deadlined
+	first func()
+}
+
+func (e *eager) Write(b []byte) (int, error) {
+	e.first()
+	return e.deadlined.Write(b)
+}
+
+func TestASessionIsCountedOnceFromTheFirstByteOfItsAnswer(t *testing.T) {
+	b := newBench(t, func(c *Config) { c.MaxSessions = 2 })
+	open := func(w http.ResponseWriter) {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp?token=key-of-ana-0001", strings.NewReader(initialize))
+		r.Host = "localhost"
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		b.Agent.ServeStreamable(w, r)
+	}
+	second := &deadlined{httptest.NewRecorder()}
+	open(&eager{&deadlined{httptest.NewRecorder()}, sync.OnceFunc(func() { open(second) })})
+	if second.Code != http.StatusOK {
+		t.Errorf("the second of two: %d %s", second.Code, second.Body)
 	}
 }
 
