@@ -22,17 +22,29 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var testTime = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-// options are those of a file with one table; a lock is not waited for long.
+// options are those of a file with one table.
 func options() Options {
 	return Options{
 		Name: "book", Migrations: []string{"CREATE TABLE lines (n INTEGER PRIMARY KEY, at INTEGER, text TEXT)"}, Tables: []string{"lines"},
-		Now: func() time.Time { return testTime }, Busy: 50 * time.Millisecond,
+		Now: func() time.Time { return testTime }, Busy: Busy,
 	}
+}
+
+// hasty are options for a file that stays locked.
+func hasty() Options {
+	o := options()
+	o.Busy = 50 * time.Millisecond
+	return o
 }
 
 func openTest(t testing.TB, path string) *DB {
 	t.Helper()
-	db, damage, err := Open(t.Context(), path, options())
+	return openWith(t, path, options())
+}
+
+func openWith(t testing.TB, path string, o Options) *DB {
+	t.Helper()
+	db, damage, err := Open(t.Context(), path, o)
 	if err != nil || damage != nil {
 		t.Fatalf("%+v, %v", damage, err)
 	}
@@ -217,7 +229,7 @@ func TestASoundFileUnderSuspicionStaysInUse(t *testing.T) {
 
 func TestALockedFileIsAClearError(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "book.db")
-	db := openTest(t, path)
+	db := openWith(t, path, hasty())
 	other := raw(t, path)
 	exec(t, other, "BEGIN IMMEDIATE")
 	if err := add(t, db, "x"); !errors.Is(err, ErrLocked) || !strings.HasPrefix(err.Error(), "adding a line: ") {
@@ -238,7 +250,7 @@ func TestAFileHeldExclusivelyIsAClearError(t *testing.T) {
 	other := raw(t, path)
 	exec(t, other, "PRAGMA locking_mode=EXCLUSIVE")
 	exec(t, other, "UPDATE lines SET text = ''")
-	if db, _, err := Open(t.Context(), path, options()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
+	if db, _, err := Open(t.Context(), path, hasty()); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), path) {
 		t.Errorf("%v", err)
 		_ = db.Close()
 	}
@@ -375,7 +387,7 @@ func TestOnlyDamageIsReplaced(t *testing.T) {
 	const garbage = "not a database, but long enough to be looked at as one"
 	fails := func(t *testing.T, path string, want error) {
 		t.Helper()
-		db, damage, err := replace(t.Context(), path, options())
+		db, damage, err := replace(t.Context(), path, hasty())
 		if db != nil || damage != nil || err == nil || want != nil && !errors.Is(err, want) {
 			t.Errorf("%v, %+v, %v; want %v", db, damage, err, want)
 		}

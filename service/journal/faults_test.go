@@ -32,7 +32,7 @@ func TestHistoryWithoutATimeIsOfNow(t *testing.T) {
 
 func TestHistoryThatCannotBeWrittenStaysQueued(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	set := quick()
+	set := defaults()
 	set.interval = time.Hour
 	j, _, err := open(t.Context(), path, clock(), set)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestWhatWasLostAndWhatIsQueuedAreCountedTogether(t *testing.T) {
 }
 
 func TestAJournalIsPrunedOnlyNowAndThen(t *testing.T) {
-	set := quick()
+	set := defaults()
 	set.keep = Keep{Entries: 1, Fetches: 1, BodyBytes: 1}
 	j, _, err := open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), clock(), set)
 	if err != nil {

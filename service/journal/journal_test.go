@@ -39,16 +39,9 @@ func clock() func() time.Time {
 	}
 }
 
-// quick gives the settings of tests: they wait for a lock only briefly.
-func quick() settings {
-	s := defaults()
-	s.busy = 50 * time.Millisecond
-	return s
-}
-
 func openTest(t testing.TB, path string) *Journal {
 	t.Helper()
-	j, notice, err := open(t.Context(), path, clock(), quick())
+	j, notice, err := open(t.Context(), path, clock(), defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +104,7 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 
 func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	set := quick()
+	set := defaults()
 	set.interval = time.Hour // only Close writes
 	j, _, err := open(t.Context(), path, clock(), set)
 	if err != nil {
@@ -141,7 +134,7 @@ func TestHistoryIsThereAfterCloseAndOpen(t *testing.T) {
 
 func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	set := quick()
+	set := defaults()
 	set.interval = time.Hour
 	set.groupRows = 3
 	j, _, err := open(t.Context(), path, clock(), set)
@@ -169,7 +162,7 @@ func TestAGroupIsWrittenAfterTheInterval(t *testing.T) {
 
 func TestCredentialsOfARequestAreMasked(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "journal.db")
-	j, _, err := open(t.Context(), path, clock(), quick())
+	j, _, err := open(t.Context(), path, clock(), defaults())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 }
 
 func TestTheJournalPrunesItself(t *testing.T) {
-	set := quick()
+	set := defaults()
 	set.keep = Keep{Entries: 100, Fetches: 100, BodyBytes: 1 << 20}
 	path := filepath.Join(t.TempDir(), "journal.db")
 	// Each round opens the journal anew, as each command does.

@@ -17,7 +17,8 @@ import (
 func slow(t *testing.T, change func(*settings)) (j *Journal, unlock func()) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "journal.db")
-	set := quick()
+	set := defaults()
+	set.busy = 50 * time.Millisecond
 	set.interval = time.Hour
 	change(&set)
 	j, _, err := open(t.Context(), path, clock(), set)

@@ -39,12 +39,9 @@ func clock() func() time.Time {
 	}
 }
 
-// hasty is how long tests wait for a lock.
-const hasty = 50 * time.Millisecond
-
 func openTest(t testing.TB, path string) *Ledger {
 	t.Helper()
-	l, notice, err := open(t.Context(), path, clock(), hasty)
+	l, notice, err := Open(t.Context(), path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +195,7 @@ func TestSameFindsEveryStateThatMayHaveCost(t *testing.T) {
 
 func TestRecoverSettlesTheDeadAndLeavesTheLivingAlone(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
-	dead, _, err := open(t.Context(), path, clock(), hasty)
+	dead, _, err := Open(t.Context(), path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,14 +24,10 @@ import (
 // A ledger that cannot be written is opened for reading (see Frozen). The errors
 // are those of database.Open.
 func Open(ctx context.Context, path string, now func() time.Time) (l *Ledger, notice string, err error) {
-	return open(ctx, path, now, database.Busy)
-}
-
-func open(ctx context.Context, path string, now func() time.Time, busy time.Duration) (*Ledger, string, error) {
-	l := &Ledger{now: now}
+	l = &Ledger{now: now}
 	carried := 0
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: busy, Synced: true, Readable: true,
+		Name: "ledger", Migrations: migrations[:], Tables: []string{"jobs", "job_steps", "marks"}, Now: now, Busy: database.Busy, Synced: true, Readable: true,
 		Replaced: func(ctx context.Context, fresh *database.DB, kept string) {
 			carried = (&Ledger{db: fresh, now: now}).salvage(ctx, kept)
 		},

@@ -60,7 +60,7 @@ func sound(t *testing.T) (path string) {
 // reopen opens the ledger again and returns its jobs by number.
 func reopen(t *testing.T, path string) (l *Ledger, notice string, jobs map[string]model.Job) {
 	t.Helper()
-	l, notice, err := open(t.Context(), path, clock(), hasty)
+	l, notice, err := Open(t.Context(), path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,7 +143,7 @@ func TestNoStepIsOlderThanTheJobThatTheLogGivesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	early := func() time.Time { return testTime.AddDate(0, 0, -10) }
-	l, _, err := open(t.Context(), path, early, hasty)
+	l, _, err := Open(t.Context(), path, early)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -358,7 +358,7 @@ func TestARowThatCannotBeIsAClearError(t *testing.T) {
 	if err := os.Remove(logPath(path)); err != nil {
 		t.Fatal(err) // so that the ledger is compared with it
 	}
-	l, _, err := open(t.Context(), path, clock(), hasty)
+	l, _, err := Open(t.Context(), path, clock())
 	if err != nil {
 		t.Fatal(err)
 	}

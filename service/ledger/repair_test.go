@@ -132,7 +132,7 @@ func TestALedgerThatCannotBeComparedIsAnError(t *testing.T) {
 	} {
 		path := sound(t)
 		c.spoil(t, path)
-		l, notice, err := open(t.Context(), path, clock(), hasty)
+		l, notice, err := Open(t.Context(), path, clock())
 		if err == nil {
 			_ = l.Close()
 			t.Errorf("%s: opened, and told %q", name, notice)
