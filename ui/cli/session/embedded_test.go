@@ -27,7 +27,7 @@ func home(t *testing.T) profile.Paths {
 // another is the embedded emulator as one more process of that user sees it.
 func another(t *testing.T, paths profile.Paths) *embedded {
 	t.Helper()
-	e := &embedded{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: attachTimeout}
+	e := &embedded{paths: paths, log: slog.New(slog.DiscardHandler), now: time.Now, proxy: "127.0.0.1:0", wait: time.Minute}
 	t.Cleanup(func() {
 		if err := e.close(context.WithoutCancel(t.Context())); err != nil {
 			t.Error(err)
@@ -90,7 +90,7 @@ func TestAnAnnouncementCountsOnlyWhereAnEmulatorAnswers(t *testing.T) {
 	if err := owner.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	e.wait = attachTimeout
+	e.wait = time.Minute
 	if ready := ensured(t, e); ready.API == stranger.URL {
 		t.Error("a stale announcement is trusted")
 	}
@@ -150,7 +150,7 @@ func TestTheEndDoesNotWaitForASearch(t *testing.T) {
 		_, err := e.ensure(t.Context())
 		answer <- err
 	}()
-	ctx, cancel := context.WithTimeout(t.Context(), attachTimeout)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := e.close(ctx); err != nil {
 		t.Error(err)
