@@ -133,7 +133,7 @@ func TestASessionIsCountedOnceFromTheFirstByteOfItsAnswer(t *testing.T) {
 		r.Host = "localhost"
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
-		b.Agent.ServeStreamable(w, r)
+		b.ServeStreamable(w, r)
 	}
 	second := &deadlined{httptest.NewRecorder()}
 	open(&eager{&deadlined{httptest.NewRecorder()}, sync.OnceFunc(func() { open(second) })})
