@@ -22,7 +22,7 @@ type Options struct {
 	Profile func(ctx context.Context) (profile.Profile, error)
 	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
 	Key     func(name string) (model.Key, bool)
-	Permit  func(ctx context.Context, k model.Key, value keystore.Secret) error
+	Permit  func(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.

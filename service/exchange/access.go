@@ -11,8 +11,8 @@ import (
 	"zonedeck/service/profile"
 )
 
-// Access is where a call's profile, key and secrets come from. All three
-// functions must be set and safe for concurrent use.
+// Access is where a call's profile, key and secrets come from. All functions but
+// Permit must be set; they are safe for concurrent use.
 type Access struct {
 	// Profile gives the profile in use, as valid now. For the embedded emulator it
 	// makes sure that the emulator runs.
@@ -21,9 +21,10 @@ type Access struct {
 	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
 	// Key gives a key of the inventory by name.
 	Key func(name string) (model.Key, bool)
-	// Permit has the last word before a key is used; its error ends the call before
-	// anything is sent. Nil permits every key.
-	Permit func(ctx context.Context, k model.Key, value keystore.Secret) error
+	// Permit decides whether a key may be used and gives its value, which it gets from
+	// take: a key that is refused is not asked for. Its error ends the call before anything
+	// is sent. Nil permits every key.
+	Permit func(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
 }
 
 // Current gives the profile with its dialect.
@@ -56,14 +57,15 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 	if k.Secret == "" {
 		return k, keystore.Secret{}, model.BadField("key", "%s is only tracked; give it a reference to its value (env:, keyring:, file:, cmd:) to use it", name)
 	}
-	s, err := a.resolve(ctx, "key", k.Secret)
-	if err == nil && a.Permit != nil {
-		err = a.Permit(ctx, k, s)
+	take := func() (keystore.Secret, error) { return a.resolve(ctx, "key", k.Secret) }
+	var s keystore.Secret
+	var err error
+	if a.Permit == nil {
+		s, err = take()
+	} else {
+		s, err = a.Permit(ctx, k, take)
 	}
-	if err != nil {
-		return k, keystore.Secret{}, err
-	}
-	return k, s, nil
+	return k, s, err
 }
 
 // Login takes a zone's proxy login from the profile and the password's reference.

@@ -19,20 +19,29 @@ func (e *AdminError) Error() string {
 		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
 }
 
-// permit refuses an ADMIN key where no person decides on the call, unless a reason was given
-// and is in the journal.
-func (s *Session) permit(ctx context.Context, k model.Key, value keystore.Secret) error {
-	if !s.o.Unattended {
-		return nil
-	}
+// permit takes a key's value. It refuses an ADMIN key where no person decides on the call,
+// unless a reason was given and is in the journal. A key that is refused is not resolved: its
+// command is not run, its keyring not unlocked.
+func (s *Session) permit(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	f, bad := keystore.CheckUnattended(k, s.Now())
+	bad = bad && s.o.Unattended
 	reason := strings.TrimSpace(s.o.AdminReason)
-	switch {
-	case !bad:
-		return nil
-	case reason == "":
-		return &AdminError{f}
-	case keystore.HoldsValue(reason, value):
+	if bad && reason == "" {
+		return keystore.Secret{}, &AdminError{f}
+	}
+	value, err := take()
+	if err == nil && bad {
+		err = s.recordReason(ctx, k, value, reason)
+	}
+	if err != nil {
+		return keystore.Secret{}, err
+	}
+	return value, nil
+}
+
+// recordReason writes why a command uses an ADMIN key into the journal, once for each key.
+func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.Secret, reason string) error {
+	if keystore.HoldsValue(reason, value) {
 		return mistake("--admin-reason holds the key's value: say why in other words")
 	}
 	if _, told := s.reasons.LoadOrStore(k.Name, true); told {
