@@ -36,8 +36,8 @@ type Deps struct {
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
-	// Tmux says that the terminal is tmux.
-	Tmux bool
+	// Multiplexer is what the terminal runs in.
+	Multiplexer Multiplexer
 	// FixedTheme keeps the theme instead of asking the terminal for its background
 	// colour.
 	FixedTheme bool

@@ -368,23 +368,24 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		clip  func(context.Context, string) (string, error)
-		tmux  bool
+		in    ui.Multiplexer
 		copy  kit.Copy
 		wants []string
 		shown string // by ctrl+y
 	}{
-		{"to the terminal alone", nil, false, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
-		{"to a clipboard that fails", broken, false, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
-		{"in tmux", nil, true, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "on or allow-passthrough on"}, ""},
-		{"to the native clipboard", native, true, kit.Copy{What: "URL", Text: "12"}, []string{"i copied URL: 2 B to the X clipboard, and sent to the terminal's"}, ""},
-		{"with a warning for a secret", nil, false, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"sent login", "it holds a secret"}, "what was copied holds a secret"},
-		{"with a warning for a secret in the clipboard", native, false, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"! copied login", "it holds a secret"}, "what was copied holds a secret"},
-		{"with a warning when it is long", nil, false, kit.Copy{What: "body", Text: strings.Repeat("x", 80_000)}, []string{"refuse more than 74 KB"}, ""},
+		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
+		{"to a clipboard that fails", broken, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
+		{"in tmux", nil, ui.Tmux, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "on or allow-passthrough on"}, ""},
+		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not", "pass it on"}, ""},
+		{"to the native clipboard", native, ui.Tmux, kit.Copy{What: "URL", Text: "12"}, []string{"i copied URL: 2 B to the X clipboard, and sent to the terminal's"}, ""},
+		{"with a warning for a secret", nil, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"sent login", "it holds a secret"}, "what was copied holds a secret"},
+		{"with a warning for a secret in the clipboard", native, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"! copied login", "it holds a secret"}, "what was copied holds a secret"},
+		{"with a warning when it is long", nil, ui.NoMultiplexer, kit.Copy{What: "body", Text: strings.Repeat("x", 80_000)}, []string{"refuse more than 74 KB"}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			flow(t, func(t *testing.T) {
 				v := &fakeView{title: "Sandbox"}
-				app := ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: c.clip, Tmux: c.tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}})
+				app := ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Clipboard: c.clip, Multiplexer: c.in, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}})
 				s := startAt(t, app, 120, 24)
 				s.Press("ctrl+y")
 				s.Expect("nothing has been copied yet")

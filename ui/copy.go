@@ -16,12 +16,27 @@ import (
 // osc52Limit is the size from which terminals refuse OSC 52.
 const osc52Limit = 74_000
 
+// screenString is how many bytes of a string GNU screen passes on at once: it drops a
+// longer one.
+const screenString = 760
+
+// Multiplexer is a program between the console and the terminal, which does not pass on
+// every sequence.
+type Multiplexer int
+
+// The multiplexers that are told apart.
+const (
+	NoMultiplexer Multiplexer = iota
+	Tmux
+	GNUScreen
+)
+
 // copied is the result of a copy.
 type copied struct {
 	what   string
 	size   int // bytes
 	secret bool
-	tmux   bool
+	inside Multiplexer
 	native string // the clipboard that took it; empty if none did
 }
 
@@ -33,7 +48,7 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 		a.lastCopy.Text = ""
 	}
 	native, ctx := a.deps.Clipboard, a.deps.Ctx
-	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, tmux: a.deps.Tmux}
+	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
 	return tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
 		if native != nil {
 			if where, err := native(ctx, c.Text); err == nil {
@@ -44,13 +59,19 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	})
 }
 
-// toTerminal sends text to the terminal's clipboard. tmux takes it for itself, or, wrapped,
-// hands it on to its own terminal: which of the two it does is set there.
+// toTerminal sends text to the terminal's clipboard. A multiplexer takes it for itself, or,
+// wrapped, hands it on to its own terminal: which of the two it does is set there.
 func (a *App) toTerminal(text string) tea.Cmd {
-	if !a.deps.Tmux {
+	sequence := ansi.SetSystemClipboard(text)
+	switch a.deps.Multiplexer {
+	case Tmux:
+		sequence = ansi.TmuxPassthrough(sequence)
+	case GNUScreen:
+		sequence = ansi.ScreenPassthrough(sequence, screenString)
+	default:
 		return tea.SetClipboard(text)
 	}
-	return tea.Sequence(tea.SetClipboard(text), tea.Raw(ansi.TmuxPassthrough(ansi.SetSystemClipboard(text))))
+	return tea.Sequence(tea.SetClipboard(text), tea.Raw(sequence))
 }
 
 // toast calls copied only what a native clipboard has confirmed: no terminal says
@@ -65,8 +86,11 @@ func (c copied) toast() kit.Toast {
 		return t
 	}
 	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
-	if c.tmux {
+	switch c.inside {
+	case Tmux:
 		t.Text += "; tmux passes it on only with set-clipboard on or allow-passthrough on"
+	case GNUScreen:
+		t.Text += "; GNU screen may not pass it on"
 	}
 	if c.size > osc52Limit {
 		t.Text += "; many terminals refuse more than 74 KB"

@@ -44,8 +44,8 @@ editing it, and ` + "`esc`" + ` ends that; ` + "`enter`, `tab`" + ` and the arro
 field, ` + "`j` and `k`" + ` only move to it.
 
 A copy goes to this machine's clipboard, if it has one, and by OSC 52 to the terminal's,
-which confirms nothing; in tmux it needs ` + "`set-clipboard on` or `allow-passthrough on`" + `. Only
-what this machine's clipboard took is called copied.
+which confirms nothing; in tmux it needs ` + "`set-clipboard on` or `allow-passthrough on`" + `, and
+GNU screen may not pass it on. Only what this machine's clipboard took is called copied.
 `
 
 // entry is one line of the reference: what a key does, and the keys that do it.

@@ -130,34 +130,40 @@ func TestMovedTimeStaysAfterAProfileSwitchAndARestart(t *testing.T) {
 	aged(begin())
 }
 
-// In tmux, and without a clipboard of the machine, nothing says that a copy arrived.
-func TestACopyInTmuxIsSentBothWaysAndNotCalledCopied(t *testing.T) {
-	env := environment(t.TempDir(), "TMUX=/run/tmux,1,0", "PATH="+t.TempDir()) // no clipboard program
-	term := openTerminal(t, 120, 40, env)
-	term.waitFor("LOCAL EMULATOR", "batch-user")
-	term.press("y")
-	term.waitFor("URL of the form")
-	term.press("u")
-	screen := term.waitFor("sent URL (18 B) to the terminal's clipboard", "allow-passthrough on")
-	if strings.Contains(screen, "copied URL") {
-		t.Errorf("it is called copied:\n%s", screen)
-	}
+// In a multiplexer, and without a clipboard of the machine, nothing says that a copy arrived.
+func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 	payload := "]52;c;" + base64.StdEncoding.EncodeToString([]byte("http://lab.test/ok")) + "\a"
-	for _, want := range []string{"\x1b" + payload, "\x1bPtmux;\x1b\x1b" + payload + "\x1b\\"} {
-		if !strings.Contains(term.output(), want) {
-			t.Errorf("the terminal did not get %q", want)
-		}
-	}
-	term.press("\x19") // ctrl+y
-	shown := term.waitFor("enter goes back to zonedeck")
-	if !strings.Contains(shown, "\nhttp://lab.test/ok") || strings.Contains(shown, "Will be sent") {
-		t.Errorf("the text is not shown by itself:\n%s", shown)
-	}
-	term.press("\r")
-	term.waitFor("LOCAL EMULATOR", "Will be sent")
-	term.press("\x03")
-	if code := term.wait(); code != 0 {
-		t.Errorf("exit code %d, want 0", code)
+	for _, c := range []struct{ env, wrapped, warning string }{
+		{"TMUX=/run/tmux,1,0", "\x1bPtmux;\x1b\x1b" + payload + "\x1b\\", "allow-passthrough on"},
+		{"STY=1.pts-0", "\x1bP\x1b" + payload + "\x1b\\", "GNU screen may not pass it on"},
+	} {
+		t.Run(c.env, func(t *testing.T) {
+			term := openTerminal(t, 120, 40, environment(t.TempDir(), c.env, "PATH="+t.TempDir())) // no clipboard program
+			term.waitFor("LOCAL EMULATOR", "batch-user")
+			term.press("y")
+			term.waitFor("URL of the form")
+			term.press("u")
+			screen := term.waitFor("sent URL (18 B) to the terminal's clipboard", c.warning)
+			if strings.Contains(screen, "copied URL") {
+				t.Errorf("it is called copied:\n%s", screen)
+			}
+			for _, want := range []string{"\x1b" + payload, c.wrapped} {
+				if !strings.Contains(term.output(), want) {
+					t.Errorf("the terminal did not get %q", want)
+				}
+			}
+			term.press("\x19") // ctrl+y
+			shown := term.waitFor("enter goes back to zonedeck")
+			if !strings.Contains(shown, "\nhttp://lab.test/ok") || strings.Contains(shown, "Will be sent") {
+				t.Errorf("the text is not shown by itself:\n%s", shown)
+			}
+			term.press("\r")
+			term.waitFor("LOCAL EMULATOR", "Will be sent")
+			term.press("\x03")
+			if code := term.wait(); code != 0 {
+				t.Errorf("exit code %d, want 0", code)
+			}
+		})
 	}
 }
 

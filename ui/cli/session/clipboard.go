@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/atotto/clipboard"
+
+	"zonedeck/ui"
 )
 
 // clipboardPatience bounds a clipboard program that hangs, which may happen without
@@ -15,6 +17,17 @@ const clipboardPatience = 2 * time.Second
 
 // errNoClipboard says that this machine has no native clipboard; only OSC 52 works.
 var errNoClipboard = errors.New("no native clipboard on this machine")
+
+// multiplexer is what the terminal runs in; of two, tmux is asked first.
+func (s *Session) multiplexer() ui.Multiplexer {
+	switch {
+	case s.o.Getenv("TMUX") != "":
+		return ui.Tmux
+	case s.o.Getenv("STY") != "":
+		return ui.GNUScreen
+	}
+	return ui.NoMultiplexer
+}
 
 // nativeClipboard puts text on the operating system's clipboard and names it. It may
 // run the system's clipboard program, so it belongs in a command. It gives up when
