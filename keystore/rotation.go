@@ -192,7 +192,8 @@ func (p RotationPlan) Untick(kind RotationStepKind) (RotationPlan, error) {
 		}
 	}
 	p = p.copied()
-	p.Steps[i].Done, p.Steps[i].By, p.Steps[i].At = false, "", time.Time{}
+	s := &p.Steps[i]
+	s.Done, s.By, s.At, s.Note = false, "", time.Time{}, ""
 	return p, nil
 }
 

@@ -49,6 +49,7 @@ type rig struct {
 	inventory *keystore.Inventory
 	rotations *keystore.Rotations
 	secrets   *fakeSecrets
+	prover    fakeProver
 	dir       string
 	changed   int
 }
@@ -74,7 +75,7 @@ func (r *rig) start(t *testing.T, session kit.Session, w, h int) *uitest.Screen 
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := keys.New(keys.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Inventory: r.inventory, Rotations: r.rotations, Secrets: r.secrets, Prover: &r.prover,
 		Uses: func(context.Context) (map[string][]string, error) {
 			return map[string][]string{session.Key.Name: {"profile " + session.ProfileName}}, nil
 		},

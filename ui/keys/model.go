@@ -50,6 +50,7 @@ type Deps struct {
 	Inventory Inventory
 	Rotations Rotations
 	Secrets   Secrets
+	Prover    Prover
 	// Uses names what uses each key, by the key's name, as the console knows it; the
 	// records name the rest. With an error it names what could be found out. Nil knows
 	// nothing.
@@ -142,8 +143,14 @@ func (m *Model) CapturingText() bool { return m.list.find.CapturingText() }
 // Focus reads the inventory again: another console may have changed it.
 func (m *Model) Focus() tea.Cmd { return m.reload() }
 
-// Running is 1 while a change is being written.
-func (m *Model) Running() int { return kit.Running(&m.change) }
+// Running counts the changes being written, and the step of a rotation under way.
+func (m *Model) Running() int {
+	n := kit.Running(&m.change)
+	if m.wizard != nil {
+		n += kit.Running(&m.wizard.slot)
+	}
+	return n
+}
 
 // Status says how many keys are due.
 func (m *Model) Status() string {
@@ -165,6 +172,19 @@ func (m *Model) selected() (model.Key, bool) {
 		return m.list.keys[i], true
 	}
 	return model.Key{}, false
+}
+
+// keyNamed returns a key of the list.
+func (m *Model) keyNamed(name string) (model.Key, bool) {
+	if i := m.index(name); i >= 0 {
+		return m.list.keys[i], true
+	}
+	return model.Key{}, false
+}
+
+// index is the row of a key, or -1.
+func (m *Model) index(name string) int {
+	return slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
 }
 
 // fill lists the keys of the session and of the inventory, the most urgent first.

@@ -46,7 +46,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)
 		}
-	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked:
+	case wizardIntent, startRefresh, abandonPlan, planSaved, storeChecked, proofMoved, proofEnded:
 		return m.wizardMsg(msg)
 	default:
 		return m.result(msg)
@@ -122,7 +122,7 @@ func (m *Model) open(name string) tea.Cmd {
 
 // selectKey puts the cursor on a key; false if it is not in the list.
 func (m *Model) selectKey(name string) bool {
-	i := slices.IndexFunc(m.list.keys, func(k model.Key) bool { return k.Name == name })
+	i := m.index(name)
 	if i >= 0 {
 		m.list.table.SetCursor(i)
 	}

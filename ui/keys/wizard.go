@@ -25,6 +25,10 @@ type wizard struct {
 	slot  kit.Slot
 	err   error
 	store *widget.FormDialog // asks where the new value is; nil if closed
+	// old is the value before a refresh, while the wizard is open and if it could be
+	// resolved before the new one was stored.
+	old      keystore.Secret
+	progress string // of the proof under way, or empty
 }
 
 // wizardIntent is the meaning of a key.
@@ -32,6 +36,8 @@ type wizardIntent int
 
 const (
 	wizardTick wizardIntent = iota
+	wizardVouch
+	wizardStop
 	wizardBack
 	wizardAbandon
 	wizardDown
@@ -56,6 +62,7 @@ type (
 	storeChecked struct {
 		value keystore.Secret
 		ref   string
+		old   keystore.Secret // what the key's own reference gave before; empty if nothing
 		err   error
 	}
 )
@@ -115,6 +122,14 @@ func (m *Model) wizardMsg(msg tea.Msg) tea.Cmd {
 	case storeChecked:
 		if w != nil {
 			return w.storeChecked(msg)
+		}
+	case proofMoved:
+		if w != nil && w.progress != "" {
+			w.progress = msg.line
+		}
+	case proofEnded:
+		if w != nil {
+			return w.proofEnded(msg)
 		}
 	case wizardIntent:
 		if w != nil {
@@ -211,19 +226,31 @@ func (w *wizard) Size(sw, sh int) (int, int) {
 // Bindings are the keys that work now.
 func (w *wizard) Bindings() []kit.Binding {
 	busy := ""
-	if w.slot.Running() {
+	leave := kit.Binding{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R resumes it.", Intent: kit.Close{}}
+	switch {
+	case w.progress != "":
+		busy = "a call is on its way: esc stops it"
+		leave.Label, leave.Help, leave.Intent = "stop", "Stop the call.", wizardStop
+	case w.slot.Running():
 		busy = "the step is being written"
 	}
 	label := "vouch"
 	next, ok := w.plan.Next()
-	if ok && next.Kind == keystore.StepStore {
+	canProve := ok && next.Kind == keystore.StepProve && w.m.whyNoProof(w.plan) == ""
+	switch {
+	case canProve:
+		label = "prove"
+	case ok && next.Kind == keystore.StepStore:
 		label = "where is it"
 	}
 	out := []kit.Binding{
-		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done, on your word; what the console can see, it looks at.", Intent: wizardTick, Disabled: busy},
+		{Keys: []string{"enter", "space"}, Label: label, Help: "Record the step as done, on your word; what the console can see or try, it does.", Intent: wizardTick, Disabled: busy},
 		{Keys: []string{"u"}, Label: "take back", Help: "Undo the last step.", Intent: wizardBack, Disabled: busy},
 		{Keys: []string{"X"}, Label: "give up", Help: "End the rotation before its last step.", Intent: wizardAbandon, Disabled: busy, Dangerous: true},
-		{Keys: []string{"esc"}, Label: "leave", Help: "Leave it as it is; R resumes it.", Intent: kit.Close{}},
+		leave,
+	}
+	if canProve {
+		out = append(out, kit.Binding{Keys: []string{"v"}, Label: "vouch", Help: "Record the call as made, on your word, without making one.", Intent: wizardVouch, Disabled: busy})
 	}
 	if ok && next.Kind == keystore.StepEach && len(w.plan.Users) > 1 {
 		out = append(out, kit.Binding{Keys: []string{"down", "j"}, Label: "next user", Intent: wizardDown, Hidden: true},
@@ -241,6 +268,10 @@ func (w *wizard) Update(msg tea.Msg) tea.Cmd {
 	switch i {
 	case wizardTick:
 		return w.tick()
+	case wizardVouch:
+		return w.vouch(keystore.StepProve)
+	case wizardStop:
+		w.slot.Cancel()
 	case wizardBack:
 		return w.takeBack()
 	case wizardDown:
@@ -263,19 +294,29 @@ func (w *wizard) tick() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	now := w.m.clock(w.plan.Key)
 	switch next.Kind {
 	case keystore.StepStore:
 		return w.askStore()
+	case keystore.StepProve:
+		if w.m.whyNoProof(w.plan) == "" {
+			return w.prove()
+		}
 	case keystore.StepEach:
 		if user, left := w.unproved(); left {
+			now := w.m.clock(w.plan.Key)
 			return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 				return p.Prove(user, keystore.Vouched, now)
 			})
 		}
 	}
+	return w.vouch(next.Kind)
+}
+
+// vouch ticks a step on the operator's word.
+func (w *wizard) vouch(kind keystore.RotationStepKind) tea.Cmd {
+	now := w.m.clock(w.plan.Key)
 	return w.save(func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
-		return p.Tick(next.Kind, keystore.Vouched, "", now)
+		return p.Tick(kind, keystore.Vouched, "", now)
 	})
 }
 
@@ -323,14 +364,23 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 	ref, secrets := strings.TrimSpace(f.Value(fieldSecret)), w.m.deps.Secrets
 	value := keystore.NewSecret(strings.TrimSpace(f.Value("value")))
 	w.store.Busy = true
+	k, _ := w.m.keyNamed(w.plan.Key)
+	refresh := w.plan.Method == keystore.RotateByRefresh
 	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		var old keystore.Secret
+		if refresh && k.Secret != "" {
+			old, _ = secrets.Resolve(ctx, k.Secret) // the proof says that it was not at hand
+		}
 		if !value.Empty() {
 			if err := secrets.Store(ctx, ref, value); err != nil {
 				return storeChecked{err: err}
 			}
 		}
 		got, err := secrets.Resolve(ctx, ref)
-		return storeChecked{got, ref, err}
+		if old.Fingerprint() == got.Fingerprint() {
+			old = keystore.Secret{}
+		}
+		return storeChecked{got, ref, old, err}
 	})
 }
 
@@ -345,6 +395,9 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 	}
 	closing := kit.CloseOverlay(w.store)
 	w.store = nil
+	if !msg.old.Empty() {
+		w.old = msg.old
+	}
 	now := w.m.clock(w.plan.Key)
 	return tea.Batch(
 		closing,

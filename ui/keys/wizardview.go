@@ -97,6 +97,13 @@ func (w *wizard) stepLines(s keystore.RotationStep, next bool, width int, now ti
 	words := s.Text
 	if s.Done {
 		words += " · " + s.By.Words() + " " + text.Clock(s.At, now)
+		if s.Note != "" {
+			words += " · " + s.Note
+		}
 	}
-	return widget.Hung(ink.Render(mark), ink, words, width)
+	out := widget.Hung(ink.Render(mark), ink, words, width)
+	if next && s.Kind == keystore.StepProve {
+		out = append(out, widget.Hung("    ", t.Muted, w.proofHint(), width)...)
+	}
+	return out
 }

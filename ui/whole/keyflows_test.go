@@ -159,6 +159,8 @@ func TestARotationOfADemoKeyChangesItsRow(t *testing.T) {
 	p.Press("ctrl+s")
 	p.WaitFor("[✓] store", "[›] make one call")
 	p.Press("enter")
+	p.WaitFor("the call with the new value failed: key rejected", "[›] make one call")
+	p.Press("v")
 	p.WaitFor("[~] make", "[›] switch")
 	p.Press("enter")
 	p.WaitFor("[~] switch", "› profile local")

@@ -119,7 +119,11 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 	for i, s := range after.Steps {
 		switch was := before.Steps[i].Done; {
 		case s.Done && !was:
-			out = append(out, "step done, "+s.By.Words()+": "+s.Text)
+			text := "step done, " + s.By.Words() + ": " + s.Text
+			if s.Note != "" {
+				text += "; " + s.Note
+			}
+			out = append(out, text)
 		case was && !s.Done:
 			out = append(out, "step taken back: "+s.Text)
 		}

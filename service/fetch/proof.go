@@ -1,0 +1,50 @@
+package fetch
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+)
+
+// ProofCall is the call that shows whether the service accepts a key: one fetch of the
+// profile's test page by API, through the first zone that any page can be fetched through,
+// without retries. An error says what the profile lacks for it.
+func ProofCall(p profile.Profile) (model.FetchRequest, error) {
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return model.FetchRequest{}, err
+	}
+	i := slices.IndexFunc(p.Zones, func(z model.Zone) bool { return z.Product.Network() || z.Product == model.ProductUnlocker })
+	r := model.FetchRequest{URL: d.TestPage(p.Local), Via: model.ViaAPI, Format: model.FormatRaw}
+	switch {
+	case i < 0:
+		return r, fmt.Errorf("profile %s names no zone of a proxy network or the unlocker", p.Name)
+	case r.URL == "":
+		return r, fmt.Errorf("the contract shows no test page for profile %s", p.Name)
+	}
+	r.Zone = p.Zones[i]
+	return r, nil
+}
+
+// ProveKey makes the ProofCall of the profile in use with a value that need not be where the
+// key's reference leads yet. on, the result and the errors are those of Fetch.
+func (ft *Fetcher) ProveKey(ctx context.Context, k model.Key, value keystore.Secret, on func(Event)) (model.FetchResult, error) {
+	p, err := ft.cfg.Access.Profile(ctx)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	r, err := ProofCall(p)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	conf := ft.cfg
+	conf.Access.Key = func(string) (model.Key, bool) { return k, true }
+	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
+	r.Key = k.Name
+	return New(conf).Fetch(ctx, r, on)
+}
