@@ -85,8 +85,10 @@ type RotationUser struct {
 // values, so that it can be left, kept on disk and resumed. Its methods return a
 // changed copy.
 type RotationPlan struct {
-	ID      string         `json:"id"`
-	Key     string         `json:"key"` // name in the inventory
+	ID  string `json:"id"`
+	Key string `json:"key"`
+	// Profile is the profile that the key comes with; empty for a key of the inventory.
+	Profile string         `json:"profile,omitempty"`
 	Method  RotationMethod `json:"method"`
 	Started time.Time      `json:"started"`
 	Ended   time.Time      `json:"ended,omitzero"`

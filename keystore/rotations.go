@@ -167,6 +167,26 @@ func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) 
 	return after, err
 }
 
+// Forget removes the records of the keys that come with a profile, and counts them.
+func (r *Rotations) Forget(ctx context.Context, profile string) (n int, err error) {
+	err = r.locked(ctx, "forgetting the rotations of profile "+profile, func() error {
+		plans, err := r.List()
+		for _, p := range plans {
+			if p.Profile != profile {
+				continue
+			}
+			path, _ := r.file(p.ID) // List has read it
+			if gone := os.Remove(path); gone != nil {
+				err = errors.Join(err, gone)
+				continue
+			}
+			n++
+		}
+		return err
+	})
+	return n, err
+}
+
 func (r *Rotations) locked(ctx context.Context, doing string, f func() error) error {
 	unlock, err := textfile.Lock(ctx, filepath.Join(r.dir, "rotations"))
 	if err != nil {

@@ -90,6 +90,10 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
+	profile := ""
+	if !m.list.recorded[k.Name] {
+		profile = m.session.ProfileName
+	}
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		uses, err := find(ctx)
 		if err != nil {
@@ -97,6 +101,7 @@ func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 		}
 		k.UsedBy = users(k, uses)
 		p := keystore.NewRotationPlan(k, method, now)
+		p.Profile = profile
 		return planSaved{plan: p, fresh: true, err: r.Start(ctx, p)}
 	})
 }

@@ -9,7 +9,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
@@ -92,7 +91,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
-			Rotations: rotationHistory{keystore.OpenRotations(s.Paths.RotationsDir()), s}, Secrets: s.Resolver, Prover: client, Uses: s.keyUses, Changed: c.sessionChanged,
+			Rotations: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, Prover: client, Uses: s.keyUses, Changed: c.sessionChanged,
 		})},
 		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests()})},
 	}
@@ -177,7 +176,7 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	d := rehearse.Deps{
-		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name, StateDir: s.Paths.EmulatorDir(),
+		Ctx: c.ctx, Now: s.Now, Theme: theme, Profile: s.Base.Name,
 		Zones: func() (names []string) {
 			for _, z := range s.CurrentProfile().Zones {
 				names = append(names, string(z.Name))

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -79,9 +80,12 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 		e.mu.Unlock()
 		return emulator.Ready{}, errClosed
 	case e.server != nil:
-		defer e.mu.Unlock()
-		e.ahead.Store(int64(e.server.Ahead()))
-		return e.ready, nil
+		ready, changed := e.current()
+		e.mu.Unlock()
+		if changed {
+			e.announceAgain(ready)
+		}
+		return ready, nil
 	}
 	a := e.attempt
 	if a == nil {
@@ -97,6 +101,16 @@ func (e *embedded) ensure(ctx context.Context) (emulator.Ready, error) {
 	case <-ctx.Done():
 		return emulator.Ready{}, fmt.Errorf("waiting for the embedded emulator: %w", ctx.Err())
 	}
+}
+
+// current reads the keys, the zones and the clock of the emulator that this process runs. The
+// caller holds mu.
+func (e *embedded) current() (ready emulator.Ready, changed bool) {
+	e.ahead.Store(int64(e.server.Ahead()))
+	now := e.server.Ready()
+	changed = !reflect.DeepEqual(now.Keys, e.ready.Keys) || !reflect.DeepEqual(now.Zones, e.ready.Zones)
+	e.ready.Keys, e.ready.Zones = now.Keys, now.Zones
+	return e.ready, changed
 }
 
 // search runs the attempt. If the session ends meanwhile, an emulator that it
@@ -132,6 +146,9 @@ func (e *embedded) find(ctx context.Context) (*emulator.Server, emulator.Ready, 
 	ready, known := e.ready, e.known
 	e.mu.Unlock()
 	if known && e.alive(ctx, ready) {
+		if announced, found := e.readAnnouncement(); found && announced.API == ready.API {
+			ready = announced // with the keys and zones of now
+		}
 		return nil, ready, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, e.wait)
@@ -290,6 +307,17 @@ func (e *embedded) announce(ready emulator.Ready) error {
 	return nil
 }
 
+// announceAgain brings the announcement of this process up to date. An emulator whose state
+// cannot be kept has none.
+func (e *embedded) announceAgain(ready emulator.Ready) {
+	if announced, found := e.readAnnouncement(); !found || announced.API != ready.API {
+		return
+	}
+	if err := e.announce(ready); err != nil {
+		e.log.Warn("what changed in the emulator was not announced", "error", err)
+	}
+}
+
 // alive reports whether an emulator answers at the announced address, and records its
 // clock. Another program may have taken the port meanwhile, so the answer must come
 // from an emulator that knows the token. The call does not appear in its journal.
@@ -352,10 +380,12 @@ func demoKeys(r emulator.Ready) []model.Key {
 	for _, k := range r.Keys {
 		level, _ := model.ParseLevel(string(k.Level))
 		expires, _ := model.ParseExpiry(k.Expires)
-		secret := keystore.NewSecret(k.Value)
-		key := model.Key{
-			Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires,
-			Fingerprint: secret.Fingerprint(), Last4: secret.Last4(), Secret: "demo:key/" + k.Name,
+		key := model.Key{Name: k.Name, Level: level, Duty: model.Duty(k.Duty), Expires: expires}
+		if k.Value == "" {
+			key.Note = "the emulator showed its value once, when it was made: record the key under this name, with a reference to the value, to use it"
+		} else {
+			secret := keystore.NewSecret(k.Value)
+			key.Fingerprint, key.Last4, key.Secret = secret.Fingerprint(), secret.Last4(), "demo:key/"+k.Name
 		}
 		if t, err := time.Parse(time.RFC3339, k.Rotated); err == nil {
 			key.Rotation.Last = t

@@ -292,6 +292,61 @@ func TestTheViewsLearnWhenTheClockWasMoved(t *testing.T) {
 	}
 }
 
+func TestKeysOfTheEmulatorThatAreMadeLaterAreKnownEverywhere(t *testing.T) {
+	c, paths := consoleOf(t, nil)
+	f := follower{c: c}
+	f.begin()
+	guest := another(t, paths)
+	ready := ensured(t, guest)
+	post := func(path, body string) {
+		t.Helper()
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, ready.Control+path, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Authorization", "Bearer "+ready.ControlToken)
+		resp, err := http.DefaultTransport.RoundTrip(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.StatusCode >= 300 {
+			t.Fatalf("%s: %s", path, resp.Status)
+		}
+	}
+	post("/keys", `{"name":"later","level":"USER","expires":"Unlimited"}`)
+	post("/keys/"+DemoKey+"/refresh", "")
+
+	msgs := f.look()
+	if len(msgs) != 1 {
+		t.Fatalf("the views get %v", msgs)
+	}
+	if msgs := f.look(); len(msgs) != 0 {
+		t.Errorf("sent twice: %v", msgs)
+	}
+	for name, keys := range map[string][]model.Key{"owner": msgs[0].(kit.SessionChanged).Session.Keys, "guest": demoKeys(ensured(t, guest))} {
+		found := 0
+		for _, k := range keys {
+			if k.Name == "later" || k.Name == DemoKey {
+				found++
+				if k.Secret != "" || k.Level != model.LevelUser || !strings.Contains(k.Note, "showed its value once") {
+					t.Errorf("%s: %+v", name, k)
+				}
+			}
+		}
+		if found != 2 {
+			t.Errorf("%s has %d of the two", name, found)
+		}
+	}
+	// Recorded with a reference, it can be used.
+	if err := c.session.Inventory.Add(t.Context(), model.Key{Name: "later", Secret: "env:LATER"}); err != nil {
+		t.Fatal(err)
+	}
+	if k, ok := c.session.Key("later"); !ok || k.Secret != "env:LATER" {
+		t.Errorf("recorded: %+v", k)
+	}
+}
+
 func TestAConsoleDoesNotCallItselfReadyWhileTheEmulatorIsGone(t *testing.T) {
 	c, paths := consoleOf(t, nil)
 	f := follower{c: c}

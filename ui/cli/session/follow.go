@@ -2,11 +2,13 @@ package session
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/service/emulator"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -31,6 +33,7 @@ type follower struct {
 	place   place
 	problem string
 	ahead   time.Duration // how far the clock was ahead in the last message to the views
+	keys    []model.Key   // those in the last message
 }
 
 // follow checks the emulator until the console ends; send delivers the messages for
@@ -69,7 +72,7 @@ func (f *follower) begin() tea.Msg {
 	}
 	if s.embedded != nil {
 		ready, _ := s.embedded.where()
-		f.place, f.ahead = placeOf(ready), s.ahead()
+		f.place, f.ahead, f.keys = placeOf(ready), s.ahead(), demoKeys(ready)
 	}
 	return f.c.sessionChanged()
 }
@@ -94,9 +97,10 @@ func (f *follower) look() []tea.Msg {
 	}
 	ready, runsHere := s.embedded.where()
 	before, wasBroken := f.place, f.problem != ""
-	moved := s.ahead() != f.ahead
-	f.place, f.problem, f.ahead = placeOf(ready), "", s.ahead()
-	if f.place == before && !wasBroken && !moved {
+	moved, keys := s.ahead() != f.ahead, demoKeys(ready)
+	same := reflect.DeepEqual(keys, f.keys)
+	f.place, f.problem, f.ahead, f.keys = placeOf(ready), "", s.ahead(), keys
+	if f.place == before && !wasBroken && !moved && same {
 		return nil
 	}
 	changed := []tea.Msg{f.c.sessionChanged()}

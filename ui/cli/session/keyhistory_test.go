@@ -98,17 +98,17 @@ func TestTheTimelineHasTheEventsOfKeys(t *testing.T) {
 	}
 }
 
-func TestARotationRenewsOnlyTheValueItIsOf(t *testing.T) {
+func TestARotationRenewsTheKeyThatComesWithItsProfile(t *testing.T) {
 	s, err := Open(t.Context(), options(t, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close(t.Context())
-	rotations := keystore.OpenRotations(s.Paths.RotationsDir())
-	k := model.Key{Name: "demo", Fingerprint: keystore.NewSecret("one").Fingerprint()}
-	rotate := func(k model.Key, value string, at time.Time, kinds ...keystore.RotationStepKind) {
+	k := model.Key{Name: "demo", Level: model.LevelUser, Secret: "demo:key/demo"}
+	rotate := func(profile, value string, at time.Time, kinds ...keystore.RotationStepKind) {
 		t.Helper()
 		p := keystore.NewRotationPlan(k, keystore.RotateByRefresh, at)
+		p.Profile = profile
 		for _, kind := range kinds {
 			if kind == keystore.StepStore {
 				p, err = p.Stored(keystore.NewSecret(value), "env:"+value)
@@ -123,27 +123,33 @@ func TestARotationRenewsOnlyTheValueItIsOf(t *testing.T) {
 		if p, err = p.Abandon(at); err != nil {
 			t.Fatal(err)
 		}
-		if err := rotations.Start(t.Context(), p); err != nil {
+		if err := s.rotations().Start(t.Context(), p); err != nil {
 			t.Fatal(err)
 		}
 	}
 	at := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	steps := []keystore.RotationStepKind{keystore.StepReview, keystore.StepPause, keystore.StepRefresh, keystore.StepStore}
-	rotate(k, "TWO", at, steps[:3]...) // not stored: the old value is used
-	if got := s.renewed([]model.Key{k}); got[0].Fingerprint != k.Fingerprint || got[0].Secret != "" {
+	rotate(s.Base.Name, "ONE", at, steps[:3]...) // not stored: the old value is used
+	rotate("", "INVENTORY", at.Add(time.Minute), steps...)
+	rotate("another", "ELSEWHERE", at.Add(2*time.Minute), steps...)
+	if got := s.renewed([]model.Key{k}); len(got) != 1 || got[0].Secret != k.Secret {
 		t.Errorf("%+v", got)
 	}
-	rotate(k, "TWO", at.Add(time.Hour), steps...)
-	second := s.renewed([]model.Key{k})[0]
-	if second.Secret != "env:TWO" || !second.Rotation.Last.Equal(at.Add(time.Hour)) {
-		t.Errorf("%+v", second)
+	rotate(s.Base.Name, "TWO", at.Add(time.Hour), steps...)
+	if got := s.renewed([]model.Key{k})[0]; got.Secret != "env:TWO" || got.Level != k.Level || !got.Rotation.Last.Equal(at.Add(time.Hour)) {
+		t.Errorf("%+v", got)
 	}
-	rotate(second, "THREE", at.Add(2*time.Hour), steps...)
+	rotate(s.Base.Name, "THREE", at.Add(2*time.Hour), steps...)
 	if got := s.renewed([]model.Key{k}); got[0].Secret != "env:THREE" {
 		t.Errorf("after the second rotation: %+v", got)
 	}
-	other := model.Key{Name: "demo", Fingerprint: keystore.NewSecret("elsewhere").Fingerprint()}
-	if got := s.renewed([]model.Key{other}); got[0].Secret != "" {
-		t.Errorf("another key of that name: %+v", got)
+	if got := s.renewed(nil); len(got) != 1 || got[0].Name != "demo" || got[0].Secret != "env:THREE" {
+		t.Errorf("deleted at the service: %+v", got)
+	}
+	if n, err := s.rotations().Forget(t.Context(), s.Base.Name); n != 3 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if plans, err := s.rotations().List(); len(plans) != 2 || err != nil || s.renewed([]model.Key{k})[0].Secret != k.Secret {
+		t.Errorf("left %+v, %v", plans, err)
 	}
 }

@@ -33,8 +33,9 @@ func (s *Session) stored(ctx context.Context, ref string) error {
 	return nil
 }
 
-// Keys returns the keys of the inventory, and the demo account's keys if the emulator
-// is in use.
+// Keys returns the demo account's keys if the emulator is in use, then those of the
+// inventory. Where the value of a demo key is not known, the key that the inventory records
+// under its name takes its place.
 func (s *Session) Keys() []model.Key {
 	var keys []model.Key
 	if s.embedded != nil {
@@ -43,11 +44,16 @@ func (s *Session) Keys() []model.Key {
 		s.embedded.mu.Unlock()
 		if known {
 			keys = s.renewed(demoKeys(ready))
+			s.noteMovedTime(keys)
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
 		keys = append(keys, s.environmentKey())
 	}
-	return append(keys, s.Inventory.List()...)
+	recorded := s.Inventory.List()
+	keys = slices.DeleteFunc(keys, func(k model.Key) bool {
+		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })
+	})
+	return append(keys, recorded...)
 }
 
 // environmentKey is the key that the environment has. What the inventory has recorded of
@@ -65,18 +71,36 @@ func (s *Session) environmentKey() model.Key {
 	return k
 }
 
-// renewed puts the new values of rotations into keys that are in no inventory. A rotation is
-// of a value, which its fingerprint tells: it does not touch another key of the same name.
-func (s *Session) renewed(keys []model.Key) []model.Key {
-	plans, _ := keystore.OpenRotations(s.Paths.RotationsDir()).List() // the Keys tab tells the error
-	for i := range keys {
-		for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
-			if p.Key == keys[i].Name && p.OldFingerprint != "" && p.OldFingerprint == keys[i].Fingerprint && p.HasTakenOver() {
-				keys[i] = p.Renewed(keys[i])
-			}
+// noteMovedTime says at keys that expired because the emulator's time was moved how to begin
+// again.
+func (s *Session) noteMovedTime(keys []model.Key) {
+	for i, k := range keys {
+		if k.Expires.State(s.Now(), 0) == model.ExpiryStateExpired && k.Expires.At.After(s.o.Now()) {
+			keys[i].Note = fmt.Sprintf("the emulator's time is %s; to begin again, end every zonedeck and run 'zonedeck emulator reset'", aheadOfMachine(s.ahead()))
 		}
 	}
+}
+
+// renewed puts the new values of rotations into the keys that come with the profile. A key
+// that was deleted at the end of its rotation is there again, under its name.
+func (s *Session) renewed(keys []model.Key) []model.Key {
+	plans, _ := s.rotations().List()           // the Keys tab tells the error
+	for _, p := range slices.Backward(plans) { // the oldest first: one follows the other
+		if p.Profile != s.Base.Name || !p.HasTakenOver() {
+			continue
+		}
+		i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == p.Key })
+		if i < 0 {
+			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
+		}
+		keys[i] = p.Renewed(keys[i])
+	}
 	return keys
+}
+
+// rotations are the records of rotations.
+func (s *Session) rotations() *keystore.Rotations {
+	return keystore.OpenRotations(s.Paths.RotationsDir())
 }
 
 // Key finds a key by name.
