@@ -58,6 +58,9 @@ const (
 // ErrStateInUse means that another process owns the state folder.
 var ErrStateInUse = state.ErrInUse
 
+// ClearState removes the state of an emulator that does not run; [ErrStateInUse] if one does.
+func ClearState(dir string) error { return state.Clear(dir) }
+
 // Options configure an emulator. The zero value plays the demo account in a temporary folder,
 // on free ports (the proxy on 33335 if that is free).
 type Options struct {

@@ -292,7 +292,7 @@ func (t *task) watch(ctx context.Context, id string, timeout time.Duration, asJS
 func (t *task) failedJob(ctx context.Context, job model.Job, err error, asJSON bool) error {
 	var fault *jobs.DiagnosisError
 	if errors.As(err, &fault) && job.Fault.Any() {
-		t.app.sayWhy(job.Fault.Diagnosis)
+		t.sayWhy(job.Fault.Diagnosis, job.KeyName)
 		if asJSON {
 			if err := t.printJob(job, true); err != nil {
 				return err
@@ -354,7 +354,7 @@ func (t *task) reportJob(j model.Job, asJSON bool) error {
 	t.app.verdict(code, line)
 	if d := j.Fault.Diagnosis; j.Fault.Any() {
 		t.app.say("zonedeck: %s: %s", model.ClassWord(d.Class, d.Cause), sanitizeLine(d.Summary))
-		t.app.sayWhy(d)
+		t.sayWhy(d, j.KeyName)
 	}
 	if j.State == model.JobMayHave {
 		t.app.say("zonedeck: 'zonedeck jobs adopt IDENTIFIER' takes it into the ledger if it stands in the service's list of jobs")

@@ -254,19 +254,28 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 			}
 		}
 	} else {
-		a.sayWhy(r.Diagnosis)
+		t.sayWhy(r.Diagnosis, r.KeyName)
 	}
 	return nil
 }
 
-// sayWhy prints what a verdict rests on and what to do next.
-func (a *app) sayWhy(d model.Diagnosis) {
+// sayWhy prints what a verdict on a call with a key rests on and what to do next.
+func (t *task) sayWhy(d model.Diagnosis, key string) {
 	for _, e := range d.Evidence {
-		a.say("  evidence  %s", sanitizeLine(e.Text))
+		t.app.say("  evidence  %s", sanitizeLine(e.Text))
 	}
 	for _, st := range d.Steps {
-		a.say("  do next   %s", sanitizeLine(st.Text))
+		t.app.say("  do next   %s", sanitizeLine(st.Text))
 	}
+	k, known := t.Key(key)
+	if !known || d.Cause != model.CauseKeyRejected || k.Expires.State(t.Now(), 0) != model.ExpiryStateExpired {
+		return
+	}
+	line := fmt.Sprintf("%s expired on %s: refresh it, or choose another key", k.Name, k.Expires)
+	if k.Note != "" {
+		line += "; " + k.Note
+	}
+	t.app.say("  do next   %s", sanitizeLine(line))
 }
 
 // cutReason says why a body was cut.

@@ -24,6 +24,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/service/emulator"
+	"zonedeck/service/rehearsal"
 )
 
 // TestMain lets the test binary stand for the program in scripts.
@@ -97,6 +98,7 @@ func TestScripts(t *testing.T) {
 				}
 			},
 			"awaitfile":    awaitFile,
+			"emulator":     runEmulator,
 			"exits":        exits,
 			"expand":       expand,
 			"holds":        holds,
@@ -110,6 +112,24 @@ func TestScripts(t *testing.T) {
 
 // schemas is where the JSON shapes are described.
 var schemas string
+
+// runEmulator runs "emulator", the script's embedded emulator until the script ends, or
+// "emulator SPAN", which moves its time forward.
+func runEmulator(ts *testscript.TestScript, _ bool, args []string) {
+	server, err := emulator.Start(context.Background(), emulator.Options{StateDir: filepath.Join(ts.Getenv("XDG_DATA_HOME"), "zonedeck", "emulator"), ProxyAddr: "127.0.0.1:0"})
+	ts.Check(err)
+	end := func() { ts.Check(server.Shutdown(context.Background())) }
+	if len(args) == 0 {
+		ts.Defer(end)
+		return
+	}
+	by, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	place := rehearsal.Place{URL: server.Ready().Control, Token: keystore.NewSecret(server.Ready().ControlToken)}
+	_, err = rehearsal.New(func(context.Context) (rehearsal.Place, error) { return place, nil }).Advance(context.Background(), by)
+	end()
+	ts.Check(err)
+}
 
 // exits runs "exits CODE PROGRAM ARG..." and compares the exit code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {

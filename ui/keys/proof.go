@@ -111,7 +111,7 @@ func measure(r model.FetchResult) string {
 
 // outcome is what a call came to.
 func outcome(r model.FetchResult) string {
-	return kit.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause) + ", " + r.Diagnosis.Summary
+	return model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause) + ", " + r.Diagnosis.Summary
 }
 
 // proofEnded ticks the step if the calls showed what they had to.

@@ -1,6 +1,7 @@
 package rehearse
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -29,8 +30,6 @@ type Deps struct {
 	Emulator Emulator
 	// Zones are the names of the emulator's zones; it does no I/O.
 	Zones func() []string
-	// StateDir is the folder that keeps the emulator's clock.
-	StateDir string
 	// Moved returns the message that reports the emulator's new time to every view; it
 	// is called in a command.
 	Moved func(ctx context.Context) tea.Msg
@@ -59,6 +58,10 @@ func Commands(d Deps) []kit.Binding {
 		{
 			Label: "Emulator: move time forward…", Group: group, Help: "Rehearse expiry and rotation without waiting.", Disabled: why,
 			Intent: open(func(d Deps) kit.Overlay { return newTimeForm(d) }),
+		},
+		{
+			Label: "Emulator: begin again…", Group: group, Help: "Its first day again: time, keys, zones and jobs.",
+			Disabled: cmp.Or(why, "end every zonedeck, then run 'zonedeck emulator reset'"),
 		},
 	}
 }

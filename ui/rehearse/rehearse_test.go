@@ -128,7 +128,7 @@ func flow(t *testing.T, e *fakeEmulator, w, h int, entry string, body func(s *ui
 		theme := kit.NewTheme(true, false)
 		session := kit.Session{ProfileName: "local", Local: true, Ready: true}
 		d := rehearse.Deps{
-			Ctx: t.Context(), Now: time.Now, Theme: theme, Profile: "acme", StateDir: "/home/op/emulator",
+			Ctx: t.Context(), Now: time.Now, Theme: theme, Profile: "acme",
 			Zones: func() []string { return []string{"isp_demo", "unlocker_demo"} },
 		}
 		if e != nil {
@@ -311,7 +311,7 @@ func TestTimeMovesAfterAConfirmationThatNamesTheConsequence(t *testing.T) {
 			}
 			s.Type("7d")
 			s.Press("ctrl+s")
-			s.Expect("Move time forward?", "(+7d)", "It never goes back", "/home/op/emulator")
+			s.Expect("Move time forward?", "(+7d)", "It never goes back", "zonedeck emulator reset")
 			s.After(time.Second)
 			s.Press("n")
 			if e.ahead != 0 {

@@ -21,6 +21,9 @@ import (
 // ErrInUse means that another process owns the state folder.
 var ErrInUse = errors.New("the state folder is in use by another emulator")
 
+// lockName is the file whose lock is the folder's.
+const lockName = "lock"
+
 // Dir is the state folder of one emulator, or a temporary folder that [Dir.Close] removes.
 type Dir struct {
 	dir   string
@@ -51,11 +54,34 @@ func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 	return d, nil
 }
 
+// Clear removes everything from a state folder, so that an emulator begins in it as for the
+// first time. Errors: [ErrInUse], or the disk's. A folder that is not there stays so.
+func Clear(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	d := &Dir{dir: dir}
+	if err == nil {
+		err = d.take()
+	}
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if e.Name() != lockName {
+			errs = append(errs, os.RemoveAll(d.Path(e.Name())))
+		}
+	}
+	return errors.Join(append(errs, d.lock.Unlock())...)
+}
+
 func (d *Dir) take() error {
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		return fmt.Errorf("making the state folder: %w", err)
 	}
-	d.lock = flock.New(d.Path("lock"), flock.SetPermissions(0o600))
+	d.lock = flock.New(d.Path(lockName), flock.SetPermissions(0o600))
 	ok, err := d.lock.TryLock()
 	if err != nil {
 		return fmt.Errorf("locking the state folder: %w", err)

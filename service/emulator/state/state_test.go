@@ -48,6 +48,42 @@ func TestAFolderHasOneOwner(t *testing.T) {
 	}
 }
 
+func TestAClearedFolderBeginsAgain(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "state")
+	if err := Clear(dir); err != nil {
+		t.Errorf("a folder that is not there: %v", err)
+	}
+	s, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Folder("answers"); err != nil {
+		t.Fatal(err)
+	}
+	if err := Clear(dir); !errors.Is(err, ErrInUse) {
+		t.Errorf("a folder in use: %v", err)
+	}
+	if _, err := os.Stat(s.Path(databaseName)); err != nil {
+		t.Errorf("its database: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := Clear(dir); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 || left[0].Name() != lockName {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	again, err := Open(dir, time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := again.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestTemporaryFoldersOfKilledProcessesGoAndOthersStay(t *testing.T) {
 	tmp := t.TempDir()
 	t.Setenv("TMPDIR", tmp)

@@ -1,0 +1,29 @@
+package cli
+
+import (
+	"github.com/spf13/cobra"
+
+	"zonedeck/ui/cli/session"
+)
+
+func (a *app) emulatorCommand() *cobra.Command {
+	return group("emulator", "Manage the embedded emulator", a.emulatorResetCommand())
+}
+
+func (a *app) emulatorResetCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "reset",
+		Short: "Let the embedded emulator begin again, as on its first day",
+		Long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
+zones, jobs and snapshots. It starts again with the demo account. Nothing that
+'zonedeck emulate --state' keeps is touched. End every console first.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			notes, err := session.ResetEmulator(cmd.Context(), a.options(needs{}))
+			for _, n := range notes {
+				a.say("zonedeck: %s", n)
+			}
+			return sessionError(err)
+		},
+	}
+}

@@ -1,0 +1,30 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"zonedeck/service/emulator"
+	"zonedeck/service/profile"
+)
+
+// ResetEmulator makes the embedded emulator begin again at its next start: its state is
+// removed, and the records of rotations of its keys, whose values are gone with it. Notes say
+// what went. It refuses while any process runs the emulator.
+func ResetEmulator(ctx context.Context, o Options) (notes []string, err error) {
+	s := &Session{o: o, Paths: profile.FindPaths(o.Getenv)}
+	e := newEmbedded(o, s.Paths)
+	switch err := emulator.ClearState(s.Paths.EmulatorDir()); {
+	case errors.Is(err, emulator.ErrStateInUse):
+		return nil, fmt.Errorf("a zonedeck%s runs the embedded emulator: end it first", e.owner())
+	case err != nil:
+		return nil, fmt.Errorf("removing the emulator's state: %w", err)
+	}
+	notes = append(notes, "the embedded emulator begins again at its next start, with the demo account and this machine's time; the ledger and the history stay")
+	n, err := s.rotations().Forget(ctx, profile.LocalName)
+	if n > 0 {
+		notes = append(notes, fmt.Sprintf("the records of %d rotations of its keys were removed", n))
+	}
+	return notes, err
+}
