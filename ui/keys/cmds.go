@@ -21,12 +21,11 @@ type (
 		err   error
 	}
 	changed struct {
-		name    string     // the key to put the cursor on, or empty
-		removed string     // the name removed from the inventory, or empty
-		done    string     // message for the operator
-		form    bool       // it came from the open form
-		base    *model.Key // the record that the form began with; nil for a new key
-		err     error
+		name string     // the key to put the cursor on, or empty
+		done string     // message for the operator
+		form bool       // it came from the open form
+		base *model.Key // the record that the form began with; nil for a new key
+		err  error
 	}
 	// removeKey confirms removing a key.
 	removeKey struct{ key model.Key }
@@ -76,7 +75,7 @@ func (m *Model) write(done changed, f func(ctx context.Context, inv Inventory) e
 }
 
 func (m *Model) remove(seen model.Key) tea.Cmd {
-	return m.write(changed{removed: seen.Name, done: seen.Name + " is removed from the inventory; it is still valid at the service"},
+	return m.write(changed{done: seen.Name + " is removed from the inventory; it is still valid at the service"},
 		func(ctx context.Context, inv Inventory) error { return inv.Remove(ctx, seen) })
 }
 
@@ -89,9 +88,6 @@ func (m *Model) save(k model.Key, base *model.Key) tea.Cmd {
 	}
 	done.done = k.Name + " is corrected"
 	before := *base
-	if k.Name != before.Name {
-		done.removed = before.Name
-	}
 	k.Fingerprint, k.Last4 = before.Fingerprint, before.Last4 // the form does not show them
 	done.base = base
 	return m.write(done, func(ctx context.Context, inv Inventory) error {

@@ -100,7 +100,7 @@ func demoSession() kit.Session {
 		{Name: "old-admin", Level: model.LevelAdmin, Duty: model.DutyBatch, Expires: model.ExpiresAt(fakeDay(41))},
 		{Name: "gone", Level: model.LevelLimit, Duty: model.DutyHuman, Expires: model.ExpiresAt(fakeDay(-3)), Rotation: model.Rotation{Last: fakeDay(-80)}},
 	}
-	return kit.Session{ProfileName: "local", Local: true, Ready: true, Keys: all, Key: all[0]}
+	return kit.Session{ProfileName: "local", Local: true, Ready: true, Given: all, Key: all[0]}
 }
 
 func ownKey() model.Key {
@@ -200,7 +200,7 @@ func TestRecordingAKey(t *testing.T) {
 func TestARotationIsLeftAndContinued(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, ownKey())
-		session := kit.Session{ProfileName: "acme", Ready: true, Keys: []model.Key{ownKey()}}
+		session := kit.Session{ProfileName: "acme", Ready: true}
 		s := r.start(t, session, 100, 36)
 		s.Press("R")
 		s.Expect("Rotate prod by new key", "Blast radius", "etl  not seen", "[›] look at what uses the key")
@@ -358,6 +358,27 @@ func TestAKeyOfTheProfileCannotBeForgotten(t *testing.T) {
 		s.Expect("prod is removed from the inventory")
 		if _, ok := r.inventory.Get("prod"); ok {
 			t.Error("it is still there")
+		}
+	})
+}
+
+func TestTwoKeysOfOneNameAreBothShown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		twin := ownKey()
+		twin.Name = "batch-user"
+		r := newRig(t, twin)
+		s := r.start(t, demoSession(), 120, 40)
+		s.Expect("Keys (6)", "✗ overdue     batch-user ", "✓ ok          batch-user (local)")
+		s.Send(kit.Goto{View: kit.Keys, Msg: kit.OpenKey{Name: "batch-user"}})
+		s.Expect("✓ ok  batch-user (local)  USER", "demo:key/batch-user")
+		s.Press("R")
+		s.Expect("the inventory has a key batch-user, too")
+		s.Press("r")
+		s.ExpectNot("Begin a refresh?")
+		s.Press("X")
+		s.Expect("it comes with the profile")
+		if plans, err := r.rotations.List(); len(plans) != 0 || err != nil {
+			t.Errorf("a rotation was begun: %+v, %v", plans, err)
 		}
 	})
 }

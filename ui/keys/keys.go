@@ -28,7 +28,7 @@ func (m *Model) Bindings() []kit.Binding {
 	none := m.whyNoKey()
 	out := m.list.find.With(append([]kit.Binding{
 		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
-		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: none},
+		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
 		{Keys: []string{"v"}, Label: "levels", Help: "Show what each permission level may do (contract 5.3).", Group: "Look", Intent: intentLevels},
@@ -77,13 +77,24 @@ func (m *Model) whyNotChange() string {
 	return ""
 }
 
-func (m *Model) whyNotRefresh() string {
+// whyNotRotate returns the reason why the key cannot be rotated, or "": the records of
+// rotations go by the name alone.
+func (m *Model) whyNotRotate() string {
 	k, ok := m.selected()
 	if !ok {
 		return "no key is selected"
 	}
-	if _, running := m.running(k.Name); running {
-		return k.Name + " is already being rotated: R continues it"
+	if name := m.list.twins[k.Name]; name != "" {
+		return "the inventory has a key " + name + ", too: give that one another name with e first"
 	}
 	return ""
+}
+
+func (m *Model) whyNotRefresh() string {
+	if k, ok := m.selected(); ok {
+		if _, running := m.running(k.Name); running {
+			return k.Name + " is already being rotated: R continues it"
+		}
+	}
+	return m.whyNotRotate()
 }

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -81,7 +82,10 @@ const (
 // list holds the keys and what was derived from them.
 type list struct {
 	keys     []model.Key
-	recorded map[string]bool // names in the inventory, without the demo account's
+	recorded map[string]bool // names in the inventory
+	// twins are the rows of keys that come with the profile and have the name of one in the
+	// inventory: the name that is shown, and the key's own.
+	twins    map[string]string
 	findings []keystore.Finding
 	table    widget.Table
 	find     widget.TableFind
@@ -191,19 +195,22 @@ func (m *Model) index(name string) int {
 func (m *Model) fill() {
 	now := m.deps.Now()
 	keys := slices.Clone(m.deps.Inventory.List())
-	m.list.recorded = map[string]bool{}
+	m.list.recorded, m.list.twins = map[string]bool{}, map[string]string{}
 	for _, k := range keys {
 		m.list.recorded[k.Name] = true
 	}
-	for _, k := range m.session.Keys {
-		if !m.list.recorded[k.Name] {
-			keys = append(keys, k)
+	for _, k := range m.session.Given {
+		if m.list.recorded[k.Name] {
+			name := k.Name
+			k.Name = m.twinName(name)
+			m.list.twins[k.Name] = name
 		}
+		keys = append(keys, k)
 	}
 	model.SortKeys(keys, now, soon)
 	m.list.findings = keystore.Lint(keys, now)
 	for i := range keys {
-		keys[i].UsedBy = users(keys[i], m.records.uses)
+		keys[i].UsedBy = users(keys[i], m.records.uses[m.ownName(keys[i])])
 	}
 	m.list.keys = keys
 	m.list.day = now.UTC().Truncate(24 * time.Hour)
@@ -212,6 +219,12 @@ func (m *Model) fill() {
 	// keys is not changed later: the table asks for the name of the old cursor's row.
 	m.list.table.SetRowsKeyed(len(keys), func(i int) string { return keys[i].Name }, m.row)
 }
+
+// ownName is a key's name, which may be shown with its profile.
+func (m *Model) ownName(k model.Key) string { return cmp.Or(m.list.twins[k.Name], k.Name) }
+
+// twinName is what a key of the profile is shown as beside one of the inventory.
+func (m *Model) twinName(name string) string { return name + " (" + m.session.ProfileName + ")" }
 
 // nameWidth is the width the names need, within limits: other columns are dropped
 // before a name is cut.
@@ -224,9 +237,9 @@ func nameWidth(keys []model.Key) int {
 }
 
 // users lists what uses a key: what its record names, and what is found out.
-func users(k model.Key, uses map[string][]string) []string {
+func users(k model.Key, uses []string) []string {
 	out := slices.Clone(k.UsedBy)
-	for _, use := range uses[k.Name] {
+	for _, use := range uses {
 		if !slices.Contains(out, use) {
 			out = append(out, use)
 		}
@@ -237,11 +250,19 @@ func users(k model.Key, uses map[string][]string) []string {
 // running returns the unfinished rotation of a key.
 func (m *Model) running(name string) (keystore.RotationPlan, bool) {
 	for _, p := range m.records.plans {
-		if p.Key == name && !p.Over() {
+		if p.Key == name && p.Profile == m.origin(name) && !p.Over() {
 			return p, true
 		}
 	}
 	return keystore.RotationPlan{}, false
+}
+
+// origin is the profile that a key comes with; empty for one of the inventory.
+func (m *Model) origin(name string) string {
+	if m.list.recorded[name] {
+		return ""
+	}
+	return m.session.ProfileName
 }
 
 // clock dates what happens to a key: by the machine's clock in the inventory, by the

@@ -42,7 +42,7 @@ func (f *fakeProver) ProveKey(ctx context.Context, k model.Key, value keystore.S
 // callable is a session on a profile that a key can be proved with.
 func callable() kit.Session {
 	p := profile.Profile{Name: "acme", BaseURL: "https://api.test", Dialect: "brightdata", Zones: []model.Zone{{Name: "unlocker1", Product: model.ProductUnlocker}}}
-	return kit.Session{ProfileName: p.Name, Ready: true, Profile: p, Keys: []model.Key{ownKey()}}
+	return kit.Session{ProfileName: p.Name, Ready: true, Profile: p}
 }
 
 // toProof goes on with a rotation from its first step to the proof of the value "brand-new".

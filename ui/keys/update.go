@@ -3,7 +3,6 @@ package keys
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -111,9 +110,9 @@ func (m *Model) back() {
 	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
 }
 
-// open selects a key for another tab.
+// open selects a key for another tab: of two with the name the profile's, which calls use.
 func (m *Model) open(name string) tea.Cmd {
-	if !m.selectKey(name) {
+	if !m.selectKey(m.twinName(name)) && !m.selectKey(name) {
 		return kit.Warn("key " + name + " is not recorded: a records it")
 	}
 	m.side, m.panes.At, m.text = sideDetail, paneList, widget.Scroll{}
@@ -167,11 +166,6 @@ func (m *Model) changed(msg changed) tea.Cmd {
 		}
 		return kit.Fail(msg.err.Error())
 	}
-	if msg.removed != "" {
-		// The session has the key until the wiring sends a new one. If its row stayed
-		// until then, the cursor would move when it disappears.
-		m.session.Keys = slices.DeleteFunc(slices.Clone(m.session.Keys), func(k model.Key) bool { return k.Name == msg.removed })
-	}
 	m.fill()
 	cmds := []tea.Cmd{kit.Info(msg.done), m.deps.Changed}
 	if msg.form && m.dialog != nil {
@@ -197,7 +191,7 @@ func (m *Model) copyMenu(k model.Key) tea.Cmd {
 	reference := widget.CopyItem("r", "reference", k.Secret)
 	reference.Note = kit.RefLabel(k.Secret)
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Keys, []widget.MenuItem{
-		widget.CopyItem("n", "name", k.Name),
+		widget.CopyItem("n", "name", m.ownName(k)),
 		reference,
 		widget.CopyItem("f", "fingerprint", k.Fingerprint),
 	})

@@ -90,16 +90,13 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
-	profile := ""
-	if !m.list.recorded[k.Name] {
-		profile = m.session.ProfileName
-	}
+	profile := m.origin(k.Name)
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		uses, err := find(ctx)
 		if err != nil {
 			return planSaved{fresh: true, err: err}
 		}
-		k.UsedBy = users(k, uses)
+		k.UsedBy = users(k, uses[k.Name])
 		p := keystore.NewRotationPlan(k, method, now)
 		p.Profile = profile
 		return planSaved{plan: p, fresh: true, err: r.Start(ctx, p)}

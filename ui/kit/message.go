@@ -29,7 +29,9 @@ type Session struct {
 	// Notes are remarks about where requests go: an unusual port, a discarded state.
 	Notes []string
 	Zones []model.Zone
-	Keys  []model.Key
+	// Keys are all keys that can be named: Given, which come with the profile, and then the
+	// inventory's.
+	Keys, Given []model.Key
 	// Key is the profile's default key; its Name is empty if it has none.
 	Key model.Key
 	// Profile is the profile itself.

@@ -37,7 +37,12 @@ func (s *Session) stored(ctx context.Context, ref string) error {
 // inventory. Where the value of a demo key is not known, the key that the inventory records
 // under its name takes its place.
 func (s *Session) Keys() []model.Key {
-	var keys []model.Key
+	recorded := s.Inventory.List()
+	return append(s.given(recorded), recorded...)
+}
+
+// given are the keys that come with the profile.
+func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 	if s.embedded != nil {
 		s.embedded.mu.Lock()
 		ready, known := s.embedded.ready, s.embedded.known
@@ -49,11 +54,9 @@ func (s *Session) Keys() []model.Key {
 	} else if s.o.Getenv(EnvKey) != "" {
 		keys = append(keys, s.environmentKey())
 	}
-	recorded := s.Inventory.List()
-	keys = slices.DeleteFunc(keys, func(k model.Key) bool {
+	return slices.DeleteFunc(keys, func(k model.Key) bool {
 		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })
 	})
-	return append(keys, recorded...)
 }
 
 // environmentKey is the key that the environment has. What the inventory has recorded of

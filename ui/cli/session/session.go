@@ -260,7 +260,7 @@ func (s *Session) describe() kit.Session {
 	}
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
-		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.Keys(), Key: key, Profile: p, Ahead: s.ahead(),
+		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.Keys(), Given: s.given(s.Inventory.List()), Key: key, Profile: p, Ahead: s.ahead(),
 	}
 }
 
