@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"regexp"
+	"strings"
+	"time"
 
-	mango "github.com/muesli/mango-cobra"
-	"github.com/muesli/roff"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 func (a *app) manCommand() *cobra.Command {
@@ -17,32 +17,93 @@ func (a *app) manCommand() *cobra.Command {
 		Hidden: true,
 		Args:   usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			root := *cmd.Root()
-			root.Long = lineBreak.ReplaceAllString(root.Long, "$1 $2")
-			describe(&root)
-			page, err := mango.NewManPage(1, &root)
-			if err != nil {
-				return err
+			if _, err := fmt.Fprint(a.Stdout, manPage(cmd.Root(), a.Now())); err != nil {
+				return fail(exitState, "write the man page: %w", err)
 			}
-			_, err = fmt.Fprint(a.Stdout, shortFlag.ReplaceAllString(page.Build(roff.NewDocument()), `\fB-$1, --`))
-			return err
+			return nil
 		},
 	}
 }
 
-// describe gives the commands below c their whole description, of which the page would
-// have the first line alone. Those of cobra's own commands are shell code.
-func describe(c *cobra.Command) {
-	for _, sub := range c.Commands() {
-		if sub.Name() != "completion" && sub.Name() != "help" {
-			sub.Short = cmp.Or(sub.Long, sub.Short)
-			describe(sub)
+// exitStatus is the man page's word on exit codes; docs/commands.md has all of them.
+const exitStatus = `The exit code says what happened. 0 is success, 2 a mistake in the command line or the config file, and 3 an internal error.
+
+10 to 14 are the failure classes of the service: access restricted, sending too fast, CAPTCHA, timeout and parsing drift. 21 to 24, 26 and 27 are failures outside them: the network, an untrusted certificate, a rejected key or login, the target, the service itself, and a refused request. 25 is a file or folder that cannot be read or written.
+
+20 is a job that still runs, 30 one that failed or was cancelled, and 31 one that may have started.
+
+'keys check' ends with 41 if a key has expired, with 40 if a rotation or an expiry is due, and with 42 if the permission lint found an error. 42 is also an ADMIN key that a command would use. 130 is an interruption.`
+
+// manPage is every command as one page in the man macros of roff.
+func manPage(root *cobra.Command, now time.Time) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, ".TH %s 1 %q %q\n.SH NAME\n%s \\- %s\n", strings.ToUpper(root.Name()), now.UTC().Format(time.DateOnly), root.Name(), root.Name(), roffText(root.Short))
+	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n[\\fICOMMAND\\fR] [\\fIOPTION\\fR...]\n.SH DESCRIPTION\n", root.Name())
+	manProse(&b, root.Long)
+	b.WriteString(".SH OPTIONS OF EVERY COMMAND\n")
+	manOptions(&b, root.PersistentFlags())
+	b.WriteString(".SH COMMANDS\n")
+	manCommands(&b, root)
+	b.WriteString(".SH EXIT STATUS\n")
+	manProse(&b, exitStatus)
+	fmt.Fprintf(&b, ".SH EXAMPLES\n.nf\n%s\n.fi\n", roffText(strings.TrimSpace(root.Example)))
+	return b.String()
+}
+
+// manCommands writes the commands below a command, but the one for help.
+func manCommands(b *strings.Builder, parent *cobra.Command) {
+	for _, c := range parent.Commands() {
+		switch {
+		case c.Hidden || c.Name() == "help":
+			continue
+		case c.HasSubCommands() && c.Name() != "completion":
+			manCommands(b, c)
+			continue
 		}
+		fmt.Fprintf(b, ".SS %s\n", roffText(strings.TrimSuffix(c.UseLine(), " [flags]")))
+		if c.Long == "" || c.Name() == "completion" {
+			manProse(b, c.Short+".")
+		} else {
+			manProse(b, c.Long)
+		}
+		manOptions(b, c.LocalNonPersistentFlags())
 	}
 }
 
-// shortFlag is a flag of one letter as mango writes it, with two dashes.
-var shortFlag = regexp.MustCompile(`\\fB--(\w) --`)
+// manProse writes paragraphs, which an empty line separates.
+func manProse(b *strings.Builder, text string) {
+	for i, paragraph := range strings.Split(text, "\n\n") {
+		if i > 0 {
+			b.WriteString(".PP\n")
+		}
+		b.WriteString(roffText(strings.Join(strings.Fields(paragraph), " ")) + "\n")
+	}
+}
 
-// lineBreak is a break inside a paragraph, which roff would take for its end.
-var lineBreak = regexp.MustCompile(`([^\n])\n([^\n])`)
+func manOptions(b *strings.Builder, flags *pflag.FlagSet) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		value, usage := pflag.UnquoteUsage(f)
+		name := "--" + f.Name
+		if f.Shorthand != "" {
+			name = "-" + f.Shorthand + ", " + name
+		}
+		fmt.Fprintf(b, ".TP\n\\fB%s\\fR", roffText(name))
+		if value != "" {
+			fmt.Fprintf(b, " \\fI%s\\fR", roffText(value))
+		}
+		fmt.Fprintf(b, "\n%s\n", roffText(usage))
+	})
+}
+
+// lineStart is a character that roff takes for the beginning of a request.
+var lineStart = regexp.MustCompile(`(?m)^[.']`)
+
+// roffText is text in which nothing is an instruction of roff, and a dash is the one of a
+// command line.
+func roffText(s string) string {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(s)
+	return lineStart.ReplaceAllString(s, `\&$0`)
+}

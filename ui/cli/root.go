@@ -73,7 +73,7 @@ zonedeck keys check --within 14d`,
 	pf.StringVar(&a.flags.baseURL, "base-url", "", "API base address (environment ZONEDECK_BASE_URL)")
 	pf.StringVar(&a.flags.proxyHost, "proxy-host", "", "proxy host, or host:port")
 	pf.BoolVar(&a.flags.noInput, "no-input", false, "never ask; fail if an answer would be needed")
-	pf.BoolVar(&a.flags.quiet, "quiet", false, "print nothing but errors on stderr")
+	pf.BoolVar(&a.flags.quiet, "quiet", false, "print only errors and verdicts of failure on stderr")
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usage("%w", err) })
 	root.AddCommand(
 		a.requestCommand(),

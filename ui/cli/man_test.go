@@ -1,0 +1,47 @@
+package cli
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+func TestTheManPageHasEveryCommandAndFlag(t *testing.T) {
+	root := (&app{}).rootCommand()
+	page := strings.ReplaceAll(manPage(root, time.Unix(0, 0)), `\-`, "-")
+	if !strings.HasPrefix(page, `.TH ZONEDECK 1 "1970-01-01" "zonedeck"`+"\n") {
+		t.Errorf("it begins %.60s", page)
+	}
+	var look func(c *cobra.Command)
+	look = func(c *cobra.Command) {
+		if !c.HasSubCommands() && !c.Hidden && !strings.Contains(page, "\n.SS "+c.CommandPath()) {
+			t.Errorf("%s is missing", c.CommandPath())
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			name := `\fB--` + f.Name + `\fR`
+			if f.Shorthand != "" {
+				name = `\fB-` + f.Shorthand + ", --" + f.Name + `\fR`
+			}
+			if !strings.Contains(page, name) {
+				t.Errorf("%s: %s is missing", c.CommandPath(), name)
+			}
+		})
+		for _, child := range c.Commands() {
+			look(child)
+		}
+	}
+	look(root)
+	macro := regexp.MustCompile(`^\.(TH|SH|SS|TP|PP|B|nf|fi)\b`)
+	for line := range strings.Lines(page) {
+		if strings.HasPrefix(line, "'") || strings.HasPrefix(line, ".") && !macro.MatchString(line) {
+			t.Errorf("roff obeys %q", line)
+		}
+	}
+	if got, want := roffText("a\\b -c\n.d\n'e 'f'"), "a\\eb \\-c\n\\&.d\n\\&'e 'f'"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
