@@ -245,6 +245,12 @@ func TestRecordsOfRotationsThatCannotBeUsed(t *testing.T) {
 	if got, err := r.Get("copy"); !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "its id is not the file's name") || got.ID != "" {
 		t.Errorf("a copy: %v", err)
 	}
+	if err := os.WriteFile(filepath.Join(dir, "two.json"), append(b, b...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := r.Get("two"); !errors.Is(err, ErrRotationFile) || !strings.Contains(err.Error(), "something follows the record") {
+		t.Errorf("two records in one file: %v", err)
+	}
 	later := NewRotationPlan(model.Key{Name: "third", Secret: "env:A"}, RotateByNewKey, today)
 	if err := r.Start(t.Context(), later); !errors.Is(err, ErrRotationFile) {
 		t.Errorf("beside a record that cannot be read: %v", err)

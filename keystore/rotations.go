@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -107,6 +108,9 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&p); err != nil {
 		return RotationPlan{}, err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return RotationPlan{}, errors.New("something follows the record")
 	}
 	if p.Method != RotateByNewKey && p.Method != RotateByRefresh {
 		return RotationPlan{}, fmt.Errorf("unknown method %q", p.Method)

@@ -1,0 +1,36 @@
+package textfile
+
+import (
+	"errors"
+	"os"
+	"syscall"
+	"testing"
+)
+
+// /proc cannot be synced: fsync answers EINVAL.
+func TestAFolderThatCannotBeSyncedIsNoError(t *testing.T) {
+	root, err := os.OpenRoot("/proc/self")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	d, err := root.Open(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	if err := d.Sync(); !errors.Is(err, syscall.EINVAL) {
+		t.Fatalf("it can be synced: %v", err)
+	}
+	if err := syncFolder(root); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLinesThatAreNotOnDiskAreAnError(t *testing.T) {
+	for path, want := range map[string]error{"/dev/null": syscall.EINVAL, "/dev/full": syscall.ENOSPC} { // not synced, not written
+		if size, err := Append(path, []byte("x\n")); !errors.Is(err, want) || size != 0 {
+			t.Errorf("%s: %d, %v", path, size, err)
+		}
+	}
+}
