@@ -25,8 +25,8 @@ type wizard struct {
 	slot  kit.Slot
 	err   error
 	store *widget.FormDialog // asks where the new value is; nil if closed
-	// old is the value before a refresh, while the wizard is open and if it could be
-	// resolved before the new one was stored.
+	// old is the value before a refresh, if it could be resolved while the wizard was open:
+	// when the rotation began, or before the new one was stored.
 	old      keystore.Secret
 	progress string // of the proof under way, or empty
 }
@@ -53,6 +53,7 @@ type (
 	planSaved struct {
 		plan  keystore.RotationPlan
 		fresh bool // it has just begun
+		old   keystore.Secret
 		inv   bool // the inventory was changed too
 		err   error
 		// behind says why the inventory could not be changed after the step was recorded.
@@ -90,7 +91,7 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
-	profile := m.origin(k.Name)
+	profile, before := m.origin(k.Name), m.oldValue(k, method)
 	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		uses, err := find(ctx)
 		if err != nil {
@@ -99,8 +100,24 @@ func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 		k.UsedBy = users(k, uses[k.Name])
 		p := keystore.NewRotationPlan(k, method, now)
 		p.Profile = profile
-		return planSaved{plan: p, fresh: true, err: r.Start(ctx, p)}
+		if err := r.Start(ctx, p); err != nil {
+			return planSaved{fresh: true, err: err}
+		}
+		return planSaved{plan: p, fresh: true, old: before(ctx)}
 	})
+}
+
+// oldValue is the function that resolves a key's value before a refresh. Where it cannot, the
+// proof says that the value was not at hand.
+func (m *Model) oldValue(k model.Key, method keystore.RotationMethod) func(ctx context.Context) keystore.Secret {
+	secrets := m.deps.Secrets
+	return func(ctx context.Context) keystore.Secret {
+		if method != keystore.RotateByRefresh || k.Secret == "" {
+			return keystore.Secret{}
+		}
+		old, _ := secrets.Resolve(ctx, k.Secret)
+		return old
+	}
 }
 
 func (m *Model) openWizard(p keystore.RotationPlan) tea.Cmd {
@@ -164,7 +181,9 @@ func (m *Model) planSaved(msg planSaved) tea.Cmd {
 		cmds = append(cmds, kit.Fail("the step is recorded, but the inventory could not be changed: "+msg.behind.Error()+"; correct the key with e"))
 	}
 	if msg.fresh {
-		return tea.Batch(append(cmds, m.openWizard(msg.plan))...)
+		cmds = append(cmds, m.openWizard(msg.plan))
+		m.wizard.old = msg.old
+		return tea.Batch(cmds...)
 	}
 	w := m.wizard
 	if w == nil || w.plan.ID != msg.plan.ID {
@@ -367,21 +386,15 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 	value := keystore.NewSecret(strings.TrimSpace(f.Value("value")))
 	w.store.Busy = true
 	k, _ := w.m.keyNamed(w.plan.Key)
-	refresh := w.plan.Method == keystore.RotateByRefresh
+	before := w.m.oldValue(k, w.plan.Method)
 	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		var old keystore.Secret
-		if refresh && k.Secret != "" {
-			old, _ = secrets.Resolve(ctx, k.Secret) // the proof says that it was not at hand
-		}
+		old := before(ctx)
 		if !value.Empty() {
 			if err := secrets.Store(ctx, ref, value); err != nil {
 				return storeChecked{err: err}
 			}
 		}
 		got, err := secrets.Resolve(ctx, ref)
-		if old.Fingerprint() == got.Fingerprint() {
-			old = keystore.Secret{}
-		}
 		return storeChecked{got, ref, old, err}
 	})
 }
@@ -397,8 +410,11 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 	}
 	closing := kit.CloseOverlay(w.store)
 	w.store = nil
-	if !msg.old.Empty() {
+	if w.old.Empty() {
 		w.old = msg.old
+	}
+	if w.old.Fingerprint() == msg.value.Fingerprint() { // it was stored before the wizard asked
+		w.old = keystore.Secret{}
 	}
 	now := w.m.clock(w.plan.Key)
 	return tea.Batch(

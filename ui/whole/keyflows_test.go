@@ -1,13 +1,18 @@
 package whole
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
+	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"zonedeck/keystore"
+	"zonedeck/ui/cli"
 	"zonedeck/ui/uitest"
 )
 
@@ -173,4 +178,70 @@ func TestARotationOfADemoKeyChangesItsRow(t *testing.T) {
 	// Calls are made with the new value, which the emulator does not know.
 	p.Press("1", "ctrl+j")
 	p.WaitFor("key rejected")
+}
+
+// settings makes a call of the account settings to the running emulator, and gives the value
+// of the key that it answers.
+func (h *home) settings(method, path, body string) (value string) {
+	h.t.Helper()
+	raw, err := os.ReadFile(filepath.Join(h.dir, "state/zonedeck/emulator.json"))
+	var running struct {
+		Control string `json:"control"`
+		Token   string `json:"control_token"`
+	}
+	if err = errors.Join(err, json.Unmarshal(raw, &running)); err != nil {
+		h.t.Fatal(err)
+	}
+	req, err := http.NewRequestWithContext(h.t.Context(), method, running.Control+path, strings.NewReader(body))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+running.Token)
+	resp, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var key struct{ Value string }
+	if err := json.NewDecoder(resp.Body).Decode(&key); err != nil || resp.StatusCode >= 300 {
+		h.t.Fatalf("%s, %v", resp.Status, err)
+	}
+	return key.Value
+}
+
+func TestARotationOfADemoKeyIsProvedAndOutlivesTheEmulator(t *testing.T) {
+	h := newHome(t)
+	t.Run("in the console", func(t *testing.T) {
+		h.t = t
+		p := h.open(120, 40)
+		ready(p)
+		p.Press("4", "/")
+		p.Type("batch-user")
+		p.Press("enter")
+		p.WaitFor("✓ ok          batch-user")
+		p.Press("R")
+		p.WaitFor("Rotate batch-user by new key")
+		value := h.settings(http.MethodPost, "/keys", `{"name":"batch-user-2","level":"USER","expires":"Unlimited"}`)
+		p.Press("enter")
+		p.WaitFor("[~] look")
+		p.Press("enter")
+		p.WaitFor("[~] issue", "[›] store")
+		p.Press("enter")
+		p.WaitFor("Where is the new value?")
+		p.Type("file:batch-user-2")
+		p.Press("tab")
+		p.Type(value)
+		p.Press("ctrl+s")
+		p.WaitFor("[✓] store", "enter makes it: https://lab.test/whoami")
+		p.Press("enter")
+		p.WaitFor("[✓] make one call", "accepted: status 200", "[›] switch")
+		p.Press("enter")
+		p.WaitFor("[~] switch")
+		h.settings(http.MethodDelete, "/keys/batch-user", "")
+	})
+	// The next emulator announces no key of that name.
+	h.t = t
+	if code := cli.Main(t.Context(), h.process("request", "http://lab.test/ok", "--zone", "unlocker_demo")); code != 0 {
+		t.Errorf("exit code %d with the new value", code)
+	}
 }
