@@ -178,12 +178,12 @@ func (m *Model) selected() (model.Key, bool) {
 	return model.Key{}, false
 }
 
-// keyNamed returns a key of the list.
-func (m *Model) keyNamed(name string) (model.Key, bool) {
+// keyNamed returns a key of the list, or no key.
+func (m *Model) keyNamed(name string) (k model.Key) {
 	if i := m.index(name); i >= 0 {
-		return m.list.keys[i], true
+		k = m.list.keys[i]
 	}
-	return model.Key{}, false
+	return k
 }
 
 // index is the row of a key, or -1.

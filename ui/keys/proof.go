@@ -31,7 +31,7 @@ type (
 // whyNoProof says why the console cannot make the call that proves a rotation's new value,
 // or is empty.
 func (m *Model) whyNoProof(p keystore.RotationPlan) string {
-	k, _ := m.keyNamed(p.Key)
+	k := m.keyNamed(p.Key)
 	_, err := fetch.ProofCall(m.session.Profile)
 	switch {
 	case m.session.NotReady() != "":
@@ -61,7 +61,7 @@ func (w *wizard) proofHint() string {
 // prove makes the call with the new value and, after a refresh, one with the old value, which
 // has to be refused.
 func (w *wizard) prove() tea.Cmd {
-	k, _ := w.m.keyNamed(w.plan.Key)
+	k := w.m.keyNamed(w.plan.Key)
 	k.Name, k.Secret = w.plan.Key, w.plan.NewRef
 	plan, old, secrets, prover := w.plan, w.old, w.m.deps.Secrets, w.m.deps.Prover
 	w.err, w.progress = nil, "taking the new value from its reference"

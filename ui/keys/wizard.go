@@ -385,7 +385,7 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 	ref, secrets := strings.TrimSpace(f.Value(fieldSecret)), w.m.deps.Secrets
 	value := keystore.NewSecret(strings.TrimSpace(f.Value("value")))
 	w.store.Busy = true
-	k, _ := w.m.keyNamed(w.plan.Key)
+	k := w.m.keyNamed(w.plan.Key)
 	before := w.m.oldValue(k, w.plan.Method)
 	return kit.Do(kit.Keys, &w.slot, w.m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		old := before(ctx)
