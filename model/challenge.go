@@ -95,6 +95,7 @@ var elementPrefixes = []struct {
 	text string
 	sign
 }{
+	{"anomaly-modal__", sign{of: "a DuckDuckGo challenge"}},
 	{"geetest_", sign{of: "a GeeTest widget", strength: widget}},
 	{"yidun_", sign{of: "a NetEase slider", strength: widget}},
 }
@@ -197,7 +198,8 @@ var challengeTitles = []string{
 	"checking your browser", "one more step", "captcha", "captcha interception", "captcha challenge",
 	"client challenge", "challenge validation", "slide to verify", "slider verification", "ddos-guard",
 	"making sure you're not a bot", "checking you are not a bot", "you are being redirected", "one moment, please",
-	"prove your humanity", "antibot challenge page", "azure waf",
+	"prove your humanity", "antibot challenge page", "azure waf", "bot or not", "radware captcha page",
+	"your browsing activity has been paused", "verifying your browser",
 	"百度安全验证", "安全验证", "人机验证", "滑动验证", "验证码", "验证码中间页", "验证码拦截", "请输入验证码",
 }
 
@@ -220,7 +222,7 @@ var wordings = []wording{
 		sign: sign{of: "it asks for a human", strength: words},
 		begins: []string{
 			"verify", "verifying", "please verify", "please wait while we verify", "confirm", "please confirm", "let's confirm",
-			"prove", "please prove", "please show", "we need to", "sorry, we just need to", "we are checking", "to continue, please",
+			"prove", "please prove", "please show", "please help us protect", "we can't tell if", "we need to", "sorry, we just need to", "we are checking", "to continue, please",
 			"to proceed, please", "bitte bestätigen sie", "veuillez confirmer", "veuillez vérifier", "confirma que", "verifica que",
 			"confirme que", "confirme se", "подтвердите, что", "нам нужно убедиться",
 		},
@@ -231,8 +233,10 @@ var wordings = []wording{
 		},
 	},
 	{
-		sign:   sign{of: "it asks for a human", strength: words},
-		begins: []string{"i'm not a robot", "press & hold", "press and hold"},
+		sign: sign{of: "it asks for a human", strength: words},
+		begins: []string{
+			"i'm not a robot", "press & hold", "press and hold", "we apologize for the confusion, but we can't quite tell if you're a person",
+		},
 	},
 	{
 		sign: sign{of: "it asks to solve something", strength: words},
@@ -252,7 +256,8 @@ var wordings = []wording{
 			"please turn javascript on", "javascript is required. please enable javascript before",
 			"please enable javascript to view the page content", "please enable javascript to run this application",
 			"javascript is disabled in your browser", "checking your browser before", "checking your browser for",
-			"checking if the site connection is secure", "we're verifying your browser", "please wait while your request is being verified",
+			"checking if the site connection is secure", "performing security verification",
+			"this website uses a security service to protect against malicious bots", "we're verifying your browser", "please wait while your request is being verified",
 			"you are seeing this because the administrator",
 		},
 	},
@@ -260,7 +265,7 @@ var wordings = []wording{
 		sign: sign{of: "it speaks of unusual traffic", strength: words},
 		begins: []string{
 			"our systems have detected unusual traffic", "unusual traffic", "sorry, we have detected unusual traffic",
-			"we have detected unusual", "as you were browsing", "to discuss automated access", "网络不给力", "访问过于频繁",
+			"we have detected unusual", "we've detected unusual", "as you were browsing", "to discuss automated access", "网络不给力", "访问过于频繁",
 		},
 	},
 	{
