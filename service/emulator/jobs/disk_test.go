@@ -87,6 +87,9 @@ func TestClosingWaitsForAJobThatIsBeingKept(t *testing.T) {
 	if err := errors.Join(<-kept, <-closed); err != nil {
 		t.Fatal(err)
 	}
+	if err := e.Cancel(e.List()[0].ID); err != nil {
+		t.Error(err)
+	}
 	if all := open(t, d, &site{}).List(); len(all) != 1 {
 		t.Errorf("after the next start: %+v", all)
 	}

@@ -152,9 +152,7 @@ func (e *Engine) add(id string, spec Spec, done *line) (Snapshot, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.jobs[j.id] = j
-	if !e.closed { // otherwise it runs at the next start
-		e.start(j)
-	}
+	e.start(j) // which an engine that is closing leaves for the next start
 	return j.snapshot(), nil
 }
 
