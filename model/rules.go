@@ -154,7 +154,7 @@ var knowledgeRules = []rule{
 	},
 	{
 		name: "refusal_page", class: ClassAccessRestricted, cause: CauseSiteBlock,
-		reason: "the body is a refusal by its title and its text, whatever the status: a refusal with 200 is a failure",
+		reason: "the body is a refusal by its text and a second sign, whatever the status: a refusal with 200 is a failure",
 		when:   func(f *facts) bool { return f.refused == 0 && f.page.verdict == refusal },
 		say:    always("The site refuses this request with a page that says so."),
 	},
