@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -345,5 +346,28 @@ func TestALedgerThatCannotBeReadIsAnError(t *testing.T) {
 		if got, err := l.Change(t.Context(), job.ID, acceptAs("sd_1")); err == nil || got.ID != "" {
 			t.Errorf("%s: the job was changed to %+v, %v", spoil, got, err)
 		}
+	}
+}
+
+func TestTheListSaysHowManyThereAre(t *testing.T) {
+	l, _, _ := reopen(t, sound(t))
+	list, total, err := l.Jobs(t.Context(), 2)
+	if err != nil || total != 4 || len(list) != 2 || list[0].ID != "job-4" || len(list[1].Steps) != 2 {
+		t.Errorf("%+v of %d, %v", list, total, err)
+	}
+	err = l.db.Write(t.Context(), "adding many", func(ctx context.Context, tx *sql.Tx) error {
+		for n := int64(5); n <= 1500; n++ {
+			if err := insert(ctx, tx, n, model.Job{}, "", "", ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, total, err = l.Jobs(t.Context(), 0)
+	if err != nil || total != 1500 || len(list) != 1500 || list[1499].ID != "job-1" {
+		t.Errorf("all: %d of %d, %v", len(list), total, err)
 	}
 }

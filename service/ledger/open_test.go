@@ -409,14 +409,6 @@ func TestAdoptTakesAJobOnce(t *testing.T) {
 	}
 }
 
-func TestTheListSaysHowManyThereAre(t *testing.T) {
-	l, _, _ := reopen(t, sound(t))
-	list, total, err := l.Jobs(t.Context(), 2)
-	if err != nil || total != 4 || len(list) != 2 || list[0].ID != "job-4" || len(list[1].Steps) != 2 {
-		t.Errorf("%+v of %d, %v", list, total, err)
-	}
-}
-
 func TestInFlightAreTheJobsTheServiceMayWorkOn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "ledger.db")
 	l := openTest(t, path)
