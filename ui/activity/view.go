@@ -164,7 +164,7 @@ func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " +
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
 	at := a.At.In(now.Location())
-	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + text.Ago(a.At, now) + ")", string(a.Kind)}
+	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + widget.Age(m.session, a.Profile, a.At, now) + ")", string(a.Kind)}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)

@@ -68,7 +68,7 @@ func (m *Model) row(i int) []widget.Cell {
 	return []widget.Cell{
 		{Text: glyph + " " + j.State.Label(), Ink: ink},
 		widget.C(j.ID), widget.C(cmp.Or(j.Snapshot, "-")), widget.C(j.Dataset), widget.C(strconv.Itoa(j.Inputs)), widget.C(count(j.Records)),
-		{Text: text.Ago(j.Created, m.deps.Now()), Ink: t.Muted},
+		{Text: widget.Age(m.session, j.Profile, j.Created, m.deps.Now()), Ink: t.Muted},
 		widget.C(j.KeyName), widget.C(j.Profile),
 	}
 }
@@ -171,7 +171,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("snapshot", j.Snapshot)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", text.When(j.Created, m.deps.Now()))
+	add("created", text.Clock(j.Created, m.deps.Now())+" ("+widget.Age(m.session, j.Profile, j.Created, m.deps.Now())+")")
 	add("cost", cost)
 	return out
 }

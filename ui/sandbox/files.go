@@ -160,7 +160,7 @@ func (m *Model) savedListed(msg savedListed) tea.Cmd {
 		choices = append(choices, widget.Choice{
 			Option: widget.Option{
 				Value: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL,
-				Hint: text.Ago(e.Changed, m.deps.Now()), Disabled: e.Problem,
+				Hint: text.Ago(e.Changed, m.deps.Now().Add(-m.session.Ahead)), Disabled: e.Problem,
 			},
 			Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
 		})

@@ -2,7 +2,9 @@ package widget
 
 import (
 	"strings"
+	"time"
 
+	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -33,6 +35,21 @@ func Hung(head string, ink kit.Ink, words string, w int) []string {
 // Fact is a value after its name, in a column of 10 cells.
 func Fact(t *kit.Theme, name, value string, w int) []string {
 	return Hung(t.Muted.Render(text.Fit(name, 10)), kit.Ink{}, value, w)
+}
+
+// Age is how long before now, the console's time, something happened with a profile. The
+// clock of the emulator's profile may be ahead of the machine's, by which all others are
+// dated; another profile does not know how far, so there the date is all that can be said.
+func Age(s kit.Session, of string, t, now time.Time) string {
+	foreign := of != "" && of != s.ProfileName
+	switch {
+	case foreign && s.Local:
+		return text.Ago(t, now.Add(-s.Ahead))
+	case foreign && of == profile.LocalName && !t.IsZero():
+		return text.ShortClock(t, now)
+	default:
+		return text.Ago(t, now)
+	}
 }
 
 // Indent puts a blank before every line.
