@@ -56,9 +56,6 @@ func (m *Model) renderList(w, h int) string {
 	default:
 		m.ledger.table.Empty = "no jobs yet: n launches one"
 	}
-	if older := m.ledger.total - maxListed; older > 0 {
-		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", len(m.ledger.jobs), older)
-	}
 	return widget.Pane(t, title, focused, w, h, m.ledger.find.Render(&m.ledger.table, focused, iw, ih))
 }
 

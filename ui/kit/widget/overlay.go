@@ -106,6 +106,7 @@ func OpenMenu(t *kit.Theme, title string, view kit.ViewID, items []MenuItem) tea
 		}
 	}
 	m.table.Columns = []Column{{Width: 4}, {Width: 16, Flex: true}}
+	m.table.SetRows(len(items), m.row)
 	return kit.OpenOverlay(m)
 }
 
@@ -154,7 +155,6 @@ func (m *menu) Update(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Sequence(kit.CloseOverlay(m), kit.SendTo(m.view, it.Intent))
 	default:
-		m.table.n = len(m.items)
 		m.table.Update(msg)
 	}
 	return nil
@@ -173,10 +173,9 @@ func (m *menu) Bindings() []kit.Binding {
 	return append(out, MotionBindings()...)
 }
 
-func (m *menu) Render(w, h int) string {
-	m.table.SetRows(len(m.items), func(i int) []Cell {
-		it := m.items[i]
-		return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, it.option().cell(m.theme)}
-	})
-	return m.table.Render(m.theme, true, w, h)
+func (m *menu) Render(w, h int) string { return m.table.Render(m.theme, true, w, h) }
+
+func (m *menu) row(i int) []Cell {
+	it := m.items[i]
+	return []Cell{{Text: it.Key, Ink: m.theme.KeyHint}, it.option().cell(m.theme)}
 }

@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,23 +145,11 @@ func (f *TableFind) goTo(t *Table, from, by int) {
 	if f.count = len(hits); f.count == 0 {
 		return
 	}
-	at := 0
-	if by > 0 {
-		for at < len(hits)-1 && hits[at] < from {
-			at++
-		}
-		if hits[at] < from {
-			at = 0
-		}
-	} else {
-		at = len(hits) - 1
-		for at > 0 && hits[at] > from {
-			at--
-		}
-		if hits[at] > from {
-			at = len(hits) - 1
-		}
+	at, found := slices.BinarySearch(hits, from)
+	if by < 0 && !found {
+		at--
 	}
+	at = (at + len(hits)) % len(hits)
 	f.match = at + 1
 	t.SetCursor(hits[at])
 }
