@@ -171,6 +171,8 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.goTo(msg), true
 	case kit.Copy:
 		return a.copyOut(msg), true
+	case kit.ShowProfile:
+		return a.open(a.profilePage()), true
 	case kit.Quit:
 		return a.quit(), true
 	case quitNow:

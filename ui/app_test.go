@@ -24,7 +24,7 @@ type fakeView struct {
 	typing  bool
 	running int
 	extra   []kit.Binding
-	text    string
+	shows   string
 	slot    kit.Slot
 	work    func(msg tea.Msg) tea.Cmd
 }
@@ -58,7 +58,7 @@ func (f *fakeView) Update(msg tea.Msg) tea.Cmd {
 }
 
 func (f *fakeView) Render(w, h int) string {
-	return widget.Block(f.text+"\n"+strings.Join(f.got[max(len(f.got)-8, 0):], "\n"), w, h)
+	return widget.Block(f.shows+"\n"+strings.Join(f.got[max(len(f.got)-8, 0):], "\n"), w, h)
 }
 func (f *fakeView) Title() string           { return f.title }
 func (f *fakeView) Bindings() []kit.Binding { return f.extra }
@@ -271,6 +271,47 @@ func TestToasts(t *testing.T) {
 	})
 }
 
+// full is a view that shows something on each of its lines.
+type full struct{ fakeView }
+
+func (*full) Render(w, h int) string {
+	lines := make([]string, h)
+	for i := range lines {
+		lines[i] = fmt.Sprintf("line %d of %d", i+1, h)
+	}
+	return widget.Block(strings.Join(lines, "\n"), w, h)
+}
+
+func TestAMessageCoversNothing(t *testing.T) {
+	long := strings.Repeat("word ", 30)
+	for name, c := range map[string]struct {
+		toasts []kit.Toast
+		lines  int // left for the view
+	}{
+		"none":                    {nil, 22},
+		"a short one":             {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}}, 22},
+		"two short ones":          {[]kit.Toast{{Kind: kit.ToastWarn, Text: "careful"}, {Text: "it is done"}}, 21},
+		"a long one":              {[]kit.Toast{{Text: long}}, 20},
+		"an error":                {[]kit.Toast{{Kind: kit.ToastError, Text: "broken"}}, 21},
+		"more errors than fit":    {[]kit.Toast{{Kind: kit.ToastError, Text: "one   " + long}, {Kind: kit.ToastError, Text: "two   " + long}, {Kind: kit.ToastError, Text: "three " + long}}, 16},
+		"an error below a remark": {[]kit.Toast{{Text: "it is done"}, {Kind: kit.ToastError, Text: "broken"}}, 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			flow(t, func(t *testing.T) {
+				s := startAt(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &full{}}}}), 80, 24)
+				for _, toast := range c.toasts {
+					s.AllowError(toast.Text[:6])
+					s.Send(toast)
+					s.Expect(toast.Text[:6])
+				}
+				for i := range c.lines {
+					s.Expect(fmt.Sprintf("line %d of %d\n", i+1, c.lines))
+				}
+			})
+		})
+	}
+}
+
 func TestALongErrorStillSaysHowToDismissIt(t *testing.T) {
 	for n := range 40 {
 		flow(t, func(t *testing.T) {
@@ -375,8 +416,8 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 	}{
 		{"to the terminal alone", nil, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's clipboard, which confirms nothing; ctrl+y shows the text"}, ""},
 		{"to a clipboard that fails", broken, ui.NoMultiplexer, kit.Copy{What: "body", Text: "12345"}, []string{"! sent body (5 B) to the terminal's"}, ""},
-		{"in tmux", nil, ui.Tmux, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "on or allow-passthrough on"}, ""},
-		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not", "pass it on"}, ""},
+		{"in tmux", nil, ui.Tmux, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "only with set-clipboard", "allow-passthrough on"}, ""},
+		{"in GNU screen", nil, ui.GNUScreen, kit.Copy{What: "body", Text: "12345"}, []string{"sent body (5 B)", "GNU screen may not"}, ""},
 		{"to the native clipboard", native, ui.Tmux, kit.Copy{What: "URL", Text: "12"}, []string{"i copied URL: 2 B to the X clipboard, and sent to the terminal's"}, ""},
 		{"with a warning for a secret", nil, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"sent login", "it holds a secret"}, "what was copied holds a secret"},
 		{"with a warning for a secret in the clipboard", native, ui.NoMultiplexer, kit.Copy{What: "login", Text: "hunter2", Secret: true}, []string{"! copied login", "it holds a secret"}, "what was copied holds a secret"},

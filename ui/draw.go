@@ -55,16 +55,17 @@ func (a *App) draw() string {
 	if a.tooSmall() {
 		return text.Cut(fmt.Sprintf("zonedeck needs %d×%d, this is %d×%d", kit.MinWidth, kit.MinHeight, a.w, a.h), a.w)
 	}
-	body := widget.Block(a.view().Render(a.w, bodyHeight(a.h)), a.w, bodyHeight(a.h))
+	above, brief := a.messages()
+	h := bodyHeight(a.h) - len(above)
+	body := widget.Block(a.view().Render(a.w, h), a.w, h)
 	for _, l := range a.stack {
-		body = a.drawOverlay(body, l.overlay)
+		body = a.drawOverlay(body, l.overlay, h)
 	}
-	body = a.drawToasts(body)
-	return a.titleLine() + "\n" + body + "\n" + a.statusLine()
+	return widget.Stack(a.titleLine(), body, widget.Block(strings.Join(above, "\n"), a.w, len(above)), a.statusLine(brief))
 }
 
-func (a *App) drawOverlay(body string, o kit.Overlay) string {
-	h := bodyHeight(a.h)
+// drawOverlay draws an overlay over a body of h lines.
+func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
 	ow, oh := o.Size(a.w, h)
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
 	inner := o.Render(ow, oh) // before the title, which may show the scroll position
@@ -72,49 +73,51 @@ func (a *App) drawOverlay(body string, o kit.Overlay) string {
 	return widget.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
 }
 
-func (a *App) drawToasts(body string) string {
-	bottom := bodyHeight(a.h)
+// messages are the toasts on screen, which cover nothing of the body. The newest, if it
+// fits, stands in place of the key hints, unless it is an error, which stays until it is
+// dismissed. The others are lines above the status line, and the body is that much shorter.
+func (a *App) messages() (above []string, brief string) {
 	shown := a.toasts.shown()
 	for i := len(shown) - 1; i >= 0; i-- {
-		lines, ink, glyph := a.toastLines(shown[i])
-		wide := 0
-		for _, l := range lines {
-			wide = max(wide, text.Width(l))
+		lines := a.toastLines(shown[i])
+		if i == len(shown)-1 && shown[i].Kind != kit.ToastError && len(lines) == 1 {
+			brief = lines[0]
+			continue
 		}
-		for n, l := range lines {
-			if n > 0 {
-				glyph = " "
-			}
-			lines[n] = ink.Render(" " + glyph + " " + text.Fit(l, wide) + " ")
+		if len(above)+len(lines) > bodyHeight(a.h)/3 {
+			break
 		}
-		bottom -= len(lines)
-		body = widget.Over(body, strings.Join(lines, "\n"), a.w-wide-5, bottom)
+		above = append(lines, above...)
 	}
-	return body
+	return above, brief
 }
 
 // toastLines wraps a toast to at most three lines. The key that dismisses an error
 // gets one more line if it does not fit after the text.
-func (a *App) toastLines(t toast) (lines []string, ink kit.Ink, glyph string) {
+func (a *App) toastLines(t toast) []string {
 	const hint = "ctrl+x dismisses"
-	w := a.w - 8
-	lines = text.Wrap(text.Clean(t.Text), w)
+	w := a.w - 4
+	lines := text.Wrap(text.Clean(t.Text), w)
 	if len(lines) > 3 {
 		lines = append(lines[:2:2], text.Cut(lines[2]+" "+lines[3], w-1)+"…")
 	}
+	ink, glyph := a.theme.Accent, "i"
 	switch t.Kind {
 	case kit.ToastWarn:
-		return lines, a.theme.Warn, "!"
+		ink, glyph = a.theme.Warn, "!"
 	case kit.ToastError:
+		ink, glyph = a.theme.Bad, "✗"
 		if last := len(lines) - 1; text.Width(lines[last])+2+len(hint) <= w {
 			lines[last] += "  " + hint
 		} else {
 			lines = append(lines, hint)
 		}
-		return lines, a.theme.Bad, "✗"
-	default:
-		return lines, a.theme.Accent, "i"
 	}
+	for i, l := range lines {
+		lines[i] = ink.Render(" " + glyph + " " + l + " ")
+		glyph = " "
+	}
+	return lines
 }
 
 // titleLine shows the profile, the tabs, and the key in use with its state. On a
@@ -209,8 +212,9 @@ func (a *App) keyWords() []string {
 	return []string{long, t.Text.Render(name) + " " + ink.Render(glyph+" "+state.String()), t.Text.Render(text.Cut(name, 12)) + " " + ink.Render(glyph), ink.Render(glyph)}
 }
 
-// statusLine has the key hints on the left and the work in flight on the right.
-func (a *App) statusLine() string {
+// statusLine has the key hints, or a message, on the left and the work in flight on the
+// right, if there is room for both.
+func (a *App) statusLine(message string) string {
 	t := a.theme
 	right := ""
 	if a.w >= roomy {
@@ -228,6 +232,12 @@ func (a *App) statusLine() string {
 		right = t.Warn.Render("mouse off · ") + right
 	}
 	right += " "
+	if message != "" {
+		if text.Width(message)+text.Width(right) > a.w {
+			right = ""
+		}
+		return text.Edge(message, right, a.w)
+	}
 	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
 }
 

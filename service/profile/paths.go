@@ -81,7 +81,7 @@ func (p Paths) LedgerFile() string { return filepath.Join(p.Data, "ledger.db") }
 // BodiesDir holds large bodies of answers; it may be deleted at any time.
 func (p Paths) BodiesDir() string { return filepath.Join(p.Cache, "bodies") }
 
-// DownloadsDir holds downloaded results of jobs.
+// DownloadsDir holds downloaded results of jobs, and bodies of fetches that were kept.
 func (p Paths) DownloadsDir() string { return filepath.Join(p.Data, "downloads") }
 
 // RequestsDir holds saved requests.

@@ -358,7 +358,7 @@ func walkProxy(w *uitest.Whole) {
 	w.Press("j", "enter") // a text field
 	w.Type("de")
 	w.Press("enter", "t")
-	w.WaitFor("rotation")
+	w.WaitFor("addresses in")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
 	w.WaitFor("Parse a login")
 	w.Press("esc", "esc")

@@ -204,7 +204,7 @@ func start(t *testing.T, f *fakeLedger, dialect string, w, h int) *uitest.Screen
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}},
+		Tabs:    []ui.Tab{{ID: kit.Jobs, View: view}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
 		Session: kit.Session{ProfileName: "acme", Ready: true, Keys: testKeys(), Key: testKeys()[0]},
 	})
 	return uitest.Start(t, app, w, h)

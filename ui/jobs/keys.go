@@ -22,6 +22,8 @@ const (
 	intentBack
 	intentLeft
 	intentRight
+	intentKey
+	intentProfile
 )
 
 // Bindings are the keys that work now.
@@ -47,6 +49,7 @@ func (m *Model) Bindings() []kit.Binding {
 	if m.ledger.find.CapturingText() {
 		return out
 	}
+	out = append(out, m.stepBindings()...)
 	if !m.ledger.find.Active() && (m.panes.At == paneDetail || m.panes.Zoomed) {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the list.", Group: "Panes", Intent: intentBack})
 	}

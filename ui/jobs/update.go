@@ -112,6 +112,10 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.followNow(job.ID)
 	case intentCopy:
 		return m.copyMenu(job)
+	case intentKey:
+		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: job.KeyName})
+	case intentProfile:
+		return kit.Send(kit.ShowProfile{})
 	}
 	return nil
 }

@@ -129,8 +129,8 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 	for _, e := range d.Evidence {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
-	for _, s := range d.Steps {
-		out = append(out, widget.Hung("do next   ", kit.Ink{}, kit.StepHelp(s), w)...)
+	for _, s := range m.steps(f) {
+		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
 	}
 	return out
 }

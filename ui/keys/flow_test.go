@@ -207,7 +207,7 @@ func TestARotationIsLeftAndContinued(t *testing.T) {
 		s.Press("enter")
 		s.Expect("[›] issue a new key")
 		s.Press("esc")
-		s.Expect("Rotating  1 of 7 steps done, next: issue", "continue rotation")
+		s.Expect("Rotating  1 of 7 steps done, next: issue a", "continue rotation")
 
 		s.Press("R", "enter")
 		s.Expect("[›] store the new value")

@@ -81,7 +81,7 @@ func (m *Model) recorded(name string) (model.Key, bool) {
 }
 
 func levelOptions() []widget.Option {
-	out := []widget.Option{{Value: "", Label: "?"}}
+	out := []widget.Option{{Value: "", Label: "unknown"}}
 	for _, l := range model.Levels() {
 		out = append(out, widget.Option{Value: string(l)})
 	}
@@ -89,7 +89,7 @@ func levelOptions() []widget.Option {
 }
 
 func dutyOptions(current model.Duty) []widget.Option {
-	out := []widget.Option{{Value: "", Label: "?"}}
+	out := []widget.Option{{Value: "", Label: "unknown"}}
 	for _, d := range []model.Duty{model.DutyHuman, model.DutyBatch, model.DutyCI, model.DutyService} {
 		if d == current {
 			current = ""

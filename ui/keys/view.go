@@ -162,7 +162,7 @@ func (m *Model) detailLines(w int) []string {
 		out = append(out, text.Wrap(c, w)...)
 	}
 	if p, running := m.running(k.Name); running {
-		out = append(out, t.Warn.Render(text.Cut("Rotating  "+planProgress(p)+" · R continues", w)))
+		out = append(out, widget.Hung(t.Warn.Render("Rotating  "), t.Warn, planProgress(p)+" · R continues", w)...)
 	}
 	add := func(name, value string) {
 		out = append(out, widget.Fact(t, name, cmp.Or(value, "not recorded"), w)...)

@@ -12,7 +12,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// planProgress is "3 of 7 steps done, next: prove".
+// planProgress is "3 of 7 steps done, next: make one call with the new value".
 func planProgress(p keystore.RotationPlan) string {
 	done := 0
 	for _, s := range p.Steps {
@@ -22,7 +22,7 @@ func planProgress(p keystore.RotationPlan) string {
 	}
 	text := fmt.Sprintf("%d of %d steps done", done, len(p.Steps))
 	if next, ok := p.Next(); ok {
-		text += ", next: " + string(next.Kind)
+		text += ", next: " + next.Text
 	}
 	return text
 }

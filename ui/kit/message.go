@@ -135,6 +135,10 @@ func CopyText(what, text string) tea.Cmd { return Send(Copy{What: what, Text: te
 // CopySecret copies text that holds a secret; the toast says so.
 func CopySecret(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text, Secret: true}) }
 
+// ShowProfile asks the root to show where the profile in use sends to, and how it reads
+// what comes back.
+type ShowProfile struct{}
+
 // Quit asks the root to end the program, through the quit guard.
 type Quit struct{}
 

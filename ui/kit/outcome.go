@@ -6,13 +6,13 @@ import (
 	"zonedeck/model"
 )
 
-// StepKey is the key of a next step, the same in every tab; empty if the step is only
-// advice.
+// StepKey is the key of a next step, the same in every tab.
 func StepKey(a model.Action) string {
 	return map[model.Action]string{
 		model.ActionRetry: "r", model.ActionSlowDown: "s", model.ActionTryUnlocker: "u", model.ActionTryBrowser: "b",
 		model.ActionCheckKey: "K", model.ActionCheckLogin: "L", model.ActionTrustCA: "L", model.ActionRaiseTimeout: "T",
 		model.ActionCheckZone: "f", model.ActionFixRequest: "f", model.ActionMakeJob: "J", model.ActionTwin: "t",
+		model.ActionShowFields: "F", model.ActionSaveSample: "S", model.ActionCheckNetwork: "P", model.ActionDialect: "P",
 	}[a]
 }
 

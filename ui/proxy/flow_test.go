@@ -99,7 +99,7 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Proxy, View: view}},
+		Tabs:    []ui.Tab{{ID: kit.Proxy, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
 		Session: kit.Session{ProfileName: p.Name, Local: p.Local, Ready: p.ProxyHost != "", Zones: p.Zones},
 	}), w, h)
 }
@@ -180,7 +180,7 @@ func TestATestShowsItsRoundsAndItsVerdict(t *testing.T) {
 		s.After(2500 * time.Millisecond)
 		s.Expect("call 3 of 5", "esc stops it", "1 running")
 		s.After(5 * time.Second)
-		s.Expect("✓ ok · CONNECT 200", "38 ms", "rotation 5 addresses in 5 calls", "✓ sticky")
+		s.Expect("✓ ok · CONNECT 200", "38 ms", "5 addresses in 5 calls without the session:", "✓ sticky: both calls in the session had")
 		t.Log("\n" + s.Screen())
 		s.Press("tab", "tab", "z")
 		s.Expect("X-Brd-Ip: 127.0.3.1␛[2J")

@@ -100,12 +100,17 @@ func (m *Model) exitLines(w int) []string {
 	case len(r.Exits) == 1:
 		out = append(out, "exit "+text.Clean(seen[0]))
 	default:
-		out = append(out, widget.Wrapped(t.Text, fmt.Sprintf("rotation %d addresses in %d calls: %s", len(seen), len(r.Exits), strings.Join(seen, " ")), w)...)
+		calls := "calls"
+		if r.StickyRun {
+			calls = "calls without the session"
+		}
+		exits := fmt.Sprintf("%d addresses in %d %s: %s", len(seen), len(r.Exits), calls, strings.Join(seen, " "))
+		out = append(out, widget.Wrapped(t.Text, exits, w)...)
 	}
 	if r.StickyRun {
-		text, ink := "✓ sticky: the session kept its exit", t.Good
+		text, ink := "✓ sticky: both calls in the session had one address", t.Good
 		if !r.Sticky {
-			text, ink = "! not sticky: the session's exit changed", t.Warn
+			text, ink = "! not sticky: the two calls in the session had different addresses", t.Warn
 		}
 		out = append(out, widget.Wrapped(ink, text, w)...)
 	}

@@ -11,7 +11,7 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// step is a next step of the last test with a key.
+// step is a next step of the last test.
 type step struct {
 	key, label, help string
 	disabled         string
@@ -21,28 +21,25 @@ type step struct {
 // doStep is the message of a step's key.
 type doStep struct{ action model.Action }
 
-// steps returns the next steps with keys, one per key, and the advice without. The
-// keys are those of the Sandbox.
-func (m *Model) steps() (act []step, advice []string) {
+// steps returns the next steps, one per key. The keys are those of the Sandbox.
+func (m *Model) steps() []step {
 	if !m.test.done || m.test.slot.Running() {
-		return nil, nil
+		return nil
 	}
+	var out []step
 	used := map[string]bool{}
 	for _, s := range m.test.result.Diagnosis.Steps {
 		next := m.stepOf(s.Action)
-		switch {
-		case next.label == "":
-			advice = append(advice, s.Text)
-		case !used[next.key]:
+		if next.label != "" && !used[next.key] {
 			used[next.key] = true
 			next.help, next.do = kit.StepHelp(s), doStep{action: s.Action}
-			act = append(act, next)
+			out = append(out, next)
 		}
 	}
-	return act, advice
+	return out
 }
 
-// stepOf is the key of an action; a step without a label is advice.
+// stepOf is the step of an action; without a label it cannot be taken here.
 func (m *Model) stepOf(a model.Action) step {
 	s := step{key: kit.StepKey(a)}
 	switch a {
@@ -57,8 +54,12 @@ func (m *Model) stepOf(a model.Action) step {
 		} else {
 			s.label, s.disabled = "try the "+p.Label(), "the profile has no "+p.Label()+" zone"
 		}
-	case model.ActionTwin:
+	case model.ActionTwin, model.ActionRaiseTimeout: // the Sandbox has API and Native, and a timeout
 		s.key, s.label = "o", "the page in the Sandbox"
+	case model.ActionCheckKey:
+		s.label = "check the key"
+	case model.ActionCheckNetwork, model.ActionDialect:
+		s.label = "see the profile"
 	case model.ActionCheckLogin:
 		s.label = "check the login"
 	case model.ActionTrustCA:
@@ -76,9 +77,8 @@ func (m *Model) stepOf(a model.Action) step {
 // stepBindings are the keys of the next steps. The test pane shows them, so the footer
 // does not.
 func (m *Model) stepBindings() []kit.Binding {
-	act, _ := m.steps()
 	var out []kit.Binding
-	for _, s := range act {
+	for _, s := range m.steps() {
 		if s.key == "o" {
 			continue // the tab's own key does it
 		}
@@ -112,6 +112,10 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 	case model.ActionFixRequest:
 		m.panes.At = paneForm
 		return m.form.FocusOn(fieldTarget, true)
+	case model.ActionCheckKey:
+		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: m.profile.Key})
+	case model.ActionCheckNetwork, model.ActionDialect:
+		return kit.Send(kit.ShowProfile{})
 	case model.ActionMakeJob:
 		return kit.GotoTab(kit.Jobs, kit.NewJob{URLs: []string{m.test.result.Target}})
 	}
@@ -133,7 +137,6 @@ func (m *Model) tryProduct(p model.Product) tea.Cmd {
 // disabled.
 func (m *Model) nextLines(w int) []string {
 	t := m.deps.Theme
-	act, advice := m.steps()
 	var out []string
 	add := func(mark string, ink kit.Ink, words string) {
 		head := ""
@@ -142,15 +145,12 @@ func (m *Model) nextLines(w int) []string {
 		}
 		out = append(out, widget.Hung(t.Muted.Render(text.Fit(head, 10))+mark, ink, words, w)...)
 	}
-	for _, s := range act {
+	for _, s := range m.steps() {
 		if s.disabled != "" {
 			add("·   ", t.Muted, s.help+" · "+s.disabled)
 			continue
 		}
 		add(t.KeyHint.Render("["+s.key+"]")+" ", t.Text, s.help)
-	}
-	for _, a := range advice {
-		add("·   ", t.Muted, a)
 	}
 	return out
 }

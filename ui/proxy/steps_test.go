@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/model/modeltest"
 	"zonedeck/ui/uitest"
 )
 
@@ -33,7 +34,7 @@ func TestNextStepsAreKeys(t *testing.T) {
 		}
 		s.Press("t")
 		s.After(6 * time.Second)
-		s.Expect("do next   [u] advice try_unlocker", "·   advice try_browser · the profile has no remote browser zone", "[s] advice slow_down (contract 7)", "[r] advice retry", "·   advice check_network", "[f] advice check_zone")
+		s.Expect("do next   [u] advice try_unlocker", "·   advice try_browser · the profile has no remote browser zone", "[s] advice slow_down (contract 7)", "[r] advice retry", "[P] advice check_network", "[f] advice check_zone")
 
 		s.Press("r")
 		s.After(6 * time.Second)
@@ -69,6 +70,37 @@ func TestNextStepsAreKeys(t *testing.T) {
 		s.Press("f")
 		s.Expect("›Zone")
 	})
+}
+
+// Every next step of every class and cause has a key that acts, and the screen says which.
+// A test looks for no required fields, so it never ends in parsing drift.
+func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
+	for name, d := range modeltest.Steps(t, "../../testdata/diagnosis") {
+		if d.Class == model.ClassParsingDrift {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			r := failed(d.Class)
+			r.Diagnosis = d
+			f, p := &fakeProber{result: r}, demoProfile()
+			p.Zones = append(p.Zones, model.Zone{Name: "unlocker1", Product: model.ProductUnlocker}, model.Zone{Name: "browser1", Product: model.ProductBrowser})
+			synctest.Test(t, func(t *testing.T) {
+				s := start(t, f, p, 120, 40)
+				s.Press("t")
+				s.After(6 * time.Second)
+				_, offered, ok := strings.Cut(s.Screen(), "do next   [")
+				if !ok {
+					t.Fatalf("not offered:\n%s", s.Screen())
+				}
+				s.Press("tab", "tab")
+				before := s.Screen()
+				s.Press(offered[:1])
+				if s.Screen() == before {
+					t.Errorf("%s does nothing", offered[:1])
+				}
+			})
+		})
+	}
 }
 
 func TestATestFromAFieldEndsTheTyping(t *testing.T) {

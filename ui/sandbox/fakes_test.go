@@ -213,11 +213,13 @@ func open(t *testing.T, w, h int) *bench {
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open,
+		Open: b.files.open, Keep: func(_ context.Context, res model.FetchResult) (string, error) {
+			return "/kept/" + res.ID + ".html", nil
+		},
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}},
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Proxy, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
 	})
 	b.Screen = uitest.Start(t, app, w, h)
 	return b

@@ -41,7 +41,11 @@ type (
 		cmd tea.ExecCommand
 		err error
 	}
-	edited struct{ err error }
+	edited   struct{ err error }
+	bodyKept struct {
+		file string
+		err  error
+	}
 )
 
 // files handles the intents about files.
@@ -55,6 +59,8 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 		return m.loadSaved(msg.name)
 	case replaceSaved:
 		return m.store(msg.name, msg.req, true, nil)
+	case keepBody:
+		return m.keep()
 	default:
 		return m.edit()
 	}
@@ -84,6 +90,11 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 		}
 	case bodyRead:
 		return m.bodyRead(msg)
+	case bodyKept:
+		if msg.err != nil {
+			return kit.Fail("The body could not be kept: " + msg.err.Error())
+		}
+		return kit.Info("The body is kept as " + msg.file + ".")
 	}
 	return nil
 }
@@ -173,6 +184,15 @@ func (m *Model) loadSaved(name string) tea.Cmd {
 	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		r, err := store.Load(ctx, name)
 		return savedLoaded{name: name, req: r, err: err}
+	})
+}
+
+// keep copies the body on screen to a file that stays.
+func (m *Model) keep() tea.Cmd {
+	keep, res := m.deps.Keep, m.result.res
+	return kit.Do(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		file, err := keep(ctx, res)
+		return bodyKept{file: file, err: err}
 	})
 }
 

@@ -27,6 +27,7 @@ type (
 	saveRequest struct{}
 	openSaved   struct{}
 	editBody    struct{}
+	keepBody    struct{}
 )
 
 // Bindings are the tab's keys, those of the focused pane first.
@@ -82,7 +83,8 @@ func (m *Model) resultBindings() []kit.Binding {
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		if key == "" || used[key] || none != "" || s.Action == model.ActionTwin {
+		hasOne := s.Action == model.ActionTwin || s.Action == model.ActionSaveSample // a key at any result
+		if used[key] || none != "" || hasOne {
 			continue
 		}
 		used[key] = true
@@ -112,11 +114,9 @@ func (m *Model) resultBindings() []kit.Binding {
 
 func (m *Model) fileBindings() []kit.Binding {
 	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
-	switch {
-	case m.deps.Edit == nil:
+	edit.Disabled = m.whyNotKeep()
+	if m.deps.Edit == nil {
 		edit.Disabled = "no editor is set; set $EDITOR"
-	case !m.result.have() || m.result.res.Body.Size == 0:
-		edit.Disabled = "there is no body"
 	}
 	undo := kit.Binding{Keys: []string{"U"}, Label: "undo", Help: "Restore the form as it was before a step filled it.", Group: "Request", Intent: undoForm{}, Hidden: true}
 	if len(m.form.before) == 0 {
@@ -125,7 +125,9 @@ func (m *Model) fileBindings() []kit.Binding {
 	return []kit.Binding{
 		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
 		{Keys: []string{"ctrl+o"}, Label: "open saved", Help: "Open a saved request. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
-		edit, undo,
+		edit,
+		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
+		undo,
 	}
 }
 
@@ -162,6 +164,12 @@ func (m *Model) stepLabel(s model.Step) string {
 		return "fix the request"
 	case model.ActionMakeJob:
 		return "make it a job"
+	case model.ActionShowFields:
+		return "see the fields"
+	case model.ActionSaveSample:
+		return "keep the page"
+	case model.ActionCheckNetwork, model.ActionDialect:
+		return "see the profile"
 	default:
 		return s.Text
 	}
@@ -177,6 +185,20 @@ func (m *Model) stepDisabled(s model.Step) string {
 		}
 	case model.ActionTwin:
 		return m.whyNotOther()
+	case model.ActionShowFields:
+		if len(m.result.res.Fields) == 0 {
+			return "the history does not hold the fields"
+		}
+	case model.ActionSaveSample:
+		return m.whyNotKeep()
+	}
+	return ""
+}
+
+// whyNotKeep returns the reason why there is no body to keep or to edit, or "".
+func (m *Model) whyNotKeep() string {
+	if !m.result.have() || m.result.res.Body.Size == 0 {
+		return "there is no body"
 	}
 	return ""
 }

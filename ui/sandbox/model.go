@@ -50,6 +50,9 @@ type Deps struct {
 	Profile func() profile.Profile
 	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
+	// Keep copies a result's body to a file that is not pruned, and names it; it is called
+	// in commands.
+	Keep func(ctx context.Context, res model.FetchResult) (file string, err error)
 	// Edit returns the command that shows a body in the operator's editor; it is called
 	// in commands. It is nil if no editor is set.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error)

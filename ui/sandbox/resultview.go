@@ -240,17 +240,14 @@ func (m *Model) evidenceLines(list []model.Evidence, w, h int) (lines []string, 
 	return lines, len(lines)
 }
 
-// stepLines are the next steps: those with a key first, then advice.
+// stepLines are the next steps that can be taken, each with its key.
 func (m *Model) stepLines(w int) []string {
 	th := m.deps.Theme
-	var words, advice []string
+	var words []string
 	used := map[string]bool{}
 	for _, s := range m.result.res.Diagnosis.Steps {
 		key := kit.StepKey(s.Action)
-		switch {
-		case key == "":
-			advice = append(advice, s.Text)
-		case !used[key] && m.stepDisabled(s) == "":
+		if !used[key] && m.stepDisabled(s) == "" {
 			used[key] = true
 			words = append(words, th.KeyHint.Render("["+key+"]")+" "+m.stepLabel(s))
 		}
@@ -268,13 +265,6 @@ func (m *Model) stepLines(w int) []string {
 	if len(words) > 0 {
 		lines = append(lines, line)
 	}
-	for _, a := range advice {
-		head := strings.Repeat(" ", start) + "  "
-		if len(lines) == 0 {
-			head = " " + th.Muted.Render("do next ") + "  "
-		}
-		lines = append(lines, text.Cut(head+th.Muted.Render("· "+text.Clean(a)), w))
-	}
 	return lines
 }
 
@@ -290,11 +280,11 @@ func (m *Model) pagesLine(w int) string {
 			b.WriteString(th.TabOff.Render(" "+t.String()+" ") + "  ")
 		}
 	}
-	const hint = "[ ] pages "
+	hint := th.KeyHint.Render("]") + th.Muted.Render(" next page ")
 	if text.Width(b.String())+text.Width(hint) > w {
 		return text.Fit(b.String(), w)
 	}
-	return text.Edge(b.String(), th.Muted.Render(hint), w)
+	return text.Edge(b.String(), hint, w)
 }
 
 // statusInk is the coloured status line.

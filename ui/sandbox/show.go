@@ -174,6 +174,11 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionFixRequest:
 		m.focus(paneForm)
 		return m.toField(fieldURL)
+	case model.ActionShowFields:
+		m.result.tab, m.result.page = tabFields, widget.Scroll{}
+		m.focus(paneResult)
+	case model.ActionCheckNetwork, model.ActionDialect:
+		return kit.Send(kit.ShowProfile{})
 	}
 	return nil
 }

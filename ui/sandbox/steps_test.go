@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/model/modeltest"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
@@ -101,6 +102,44 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Every next step of every class and cause has a key that acts, and the screen says which.
+func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
+	for name, d := range modeltest.Steps(t, "../../testdata/diagnosis") {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := open(t, 120, 40)
+				b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+					res := okResult(r)
+					res.Diagnosis, res.Fields = d, []model.Field{{Path: "price"}}
+					return res, nil
+				}
+				b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo"}})
+				b.Press("ctrl+j", "tab", "tab")
+				key := kit.StepKey(d.Steps[0].Action)
+				b.Expect("do next   [" + key + "] ")
+				before := b.Screen.Screen()
+				b.Press(key)
+				if key != "r" && b.Screen.Screen() == before {
+					t.Errorf("%s does nothing", key)
+				}
+				if n := len(b.svc.requests()); key == "r" && n != 2 {
+					t.Errorf("%d requests after r, want 2", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAKeptBodyIsNamed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("S")
+		b.Expect("there is no body")
+		b.Press("ctrl+j", "S")
+		b.Expect("The body is kept as /kept/f_1.html.")
+	})
 }
 
 func TestTSendsTheOtherWayAndBack(t *testing.T) {

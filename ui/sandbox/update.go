@@ -42,7 +42,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.bodyOpened(msg)
 	case ticked, waiting, progressed, fetched:
 		return m.updateFlight(msg)
-	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead:
+	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead, bodyKept:
 		return m.updateFiles(msg)
 	case tea.MouseClickMsg:
 		if m.twin.open {
@@ -141,7 +141,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case copyMenu, copyBody, copyCurl, copyWire:
 		return m.copy(msg), true
-	case saveRequest, openSaved, editBody, loadSaved, replaceSaved:
+	case saveRequest, openSaved, editBody, keepBody, loadSaved, replaceSaved:
 		return m.files(msg), true
 	}
 	return nil, false

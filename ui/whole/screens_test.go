@@ -335,7 +335,7 @@ func proxyScreens() []screen {
 		{name: "proxy/tested", steps: func(p *uitest.Whole) {
 			compose(p)
 			p.Press("t")
-			p.WaitFor("CONNECT", "rotation")
+			p.WaitFor("CONNECT", "addresses in")
 		}},
 		{name: "proxy/paste", steps: func(p *uitest.Whole) {
 			compose(p)

@@ -79,7 +79,7 @@ func (c *Console) Root() *ui.App {
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, Twins: client, History: client,
-			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: s.openBody, Edit: s.editBody(),
+			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(),
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,

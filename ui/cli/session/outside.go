@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,24 +92,49 @@ func (s *Session) editBody() func(context.Context, model.BodyRef, string) (tea.E
 		return nil
 	}
 	return func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error) {
-		src, err := s.openBody(ctx, b)
-		if err != nil {
-			return nil, err
-		}
-		if src.Close != nil {
-			defer func() { _ = src.Close() }() // it was only read
-		}
 		f, err := os.CreateTemp("", "zonedeck-*"+extension(contentType))
 		if err != nil {
 			return nil, fmt.Errorf("copy the body for the editor: %w", err)
 		}
-		_, err = io.Copy(f, io.NewSectionReader(src.Reader, 0, src.Size))
-		if err := errors.Join(err, f.Close()); err != nil {
-			return nil, errors.Join(fmt.Errorf("copy the body for the editor: %w", err), os.Remove(f.Name()))
+		if err := s.fill(ctx, f, b); err != nil {
+			return nil, fmt.Errorf("copy the body for the editor: %w", err)
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
 		return &editor{Cmd: cmd, file: f.Name()}, nil
 	}
+}
+
+// keepBody copies the body of a fetch to a file among the downloads and names it. A fetch
+// that was kept before has its file already.
+func (s *Session) keepBody(ctx context.Context, res model.FetchResult) (string, error) {
+	dir := s.Paths.DownloadsDir()
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	name := filepath.Join(dir, res.ID+extension(res.ContentType))
+	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	switch {
+	case errors.Is(err, fs.ErrExist):
+		return name, nil
+	case err != nil:
+		return "", err
+	}
+	return name, s.fill(ctx, f, res.Body)
+}
+
+// fill copies a body to a new file and closes it. On an error it removes the file.
+func (s *Session) fill(ctx context.Context, f *os.File, b model.BodyRef) error {
+	src, err := s.openBody(ctx, b)
+	if err == nil {
+		_, err = io.Copy(f, io.NewSectionReader(src.Reader, 0, src.Size))
+		if src.Close != nil {
+			_ = src.Close() // it was only read
+		}
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
 }
 
 // extension tells the editor the type of a body. It is one of a few fixed words,

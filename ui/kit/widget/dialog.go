@@ -59,7 +59,7 @@ func (d *FormDialog) Size(w, h int) (int, int) {
 	if width == 0 {
 		width = 72
 	}
-	width = min(width, w-6)
+	width = min(width, w-4)
 	return width, min(d.Form.Height(width)+len(d.intro(width))+len(d.problem(width))+2, h-4)
 }
 

@@ -1,0 +1,31 @@
+package session
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+func TestAKeptBodyIsAFileOfItsOwn(t *testing.T) {
+	home := t.TempDir()
+	s := &Session{Paths: profile.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
+	dir := s.Paths.DownloadsDir()
+	res := model.FetchResult{ID: "f_1", ContentType: "text/html; charset=utf-8", Body: model.BodyRef{Bytes: []byte("the page"), Size: 8}}
+	file, err := s.keepBody(t.Context(), res)
+	if content, readErr := os.ReadFile(file); err != nil || readErr != nil || string(content) != "the page" || file != filepath.Join(dir, "f_1.html") {
+		t.Fatalf("kept as %q: %q, %v, %v", file, content, err, readErr)
+	}
+	if again, err := s.keepBody(t.Context(), res); err != nil || again != file {
+		t.Errorf("kept again: %q, %v", again, err)
+	}
+	res.ID, res.Body = "f_2", model.BodyRef{File: filepath.Join(s.Paths.BodiesDir(), "pruned"), Size: 8}
+	if file, err := s.keepBody(t.Context(), res); err == nil {
+		t.Errorf("a body that is gone was kept as %q", file)
+	}
+	if files, _ := os.ReadDir(dir); len(files) != 1 {
+		t.Errorf("%d files, want 1", len(files))
+	}
+}

@@ -1,0 +1,68 @@
+package jobs
+
+import (
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+)
+
+// step is a next step of a job's last failed call. It has a label and an intent if its key
+// is none of the tab's own.
+type step struct {
+	key, help, label string
+	do               intent
+}
+
+// steps are the next steps that can be taken now, one for each key.
+func (m *Model) steps(f model.JobFault) []step {
+	var out []step
+	used := map[string]bool{}
+	for _, s := range f.Diagnosis.Steps {
+		next := step{key: kit.StepKey(s.Action), help: kit.StepHelp(s)}
+		switch s.Action {
+		case model.ActionCheckKey:
+			next.label, next.do = "check the key", intentKey
+		case model.ActionCheckNetwork, model.ActionTrustCA, model.ActionDialect:
+			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
+		default: // make the call again
+			next.key, next.do = callKey(f.Call)
+			if m.whyNot(next.do) != "" {
+				continue
+			}
+		}
+		if !used[next.key] {
+			used[next.key] = true
+			out = append(out, next)
+		}
+	}
+	return out
+}
+
+// callKey is the tab's key that makes a call.
+func callKey(c model.JobCall) (string, intent) {
+	switch c {
+	case model.CallDownload:
+		return "d", intentDownload
+	case model.CallCancel:
+		return "c", intentCancel
+	case model.CallProgress:
+		return "f", intentFollow
+	default:
+		return "n", intentNew
+	}
+}
+
+// stepBindings are the keys of the selected job's next steps that are none of the tab's
+// own. The detail shows them, so the footer does not.
+func (m *Model) stepBindings() []kit.Binding {
+	j, ok := m.selected()
+	if !ok {
+		return nil
+	}
+	var out []kit.Binding
+	for _, s := range m.steps(j.Fault) {
+		if s.label != "" {
+			out = append(out, kit.Binding{Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Hidden: true})
+		}
+	}
+	return out
+}
