@@ -59,6 +59,7 @@ type App struct {
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame
+	beats     int // ticks since the start
 }
 
 // layer is an overlay and when it appeared.
@@ -69,6 +70,10 @@ type layer struct {
 
 // tick arrives once a second and keeps ages and elapsed times current.
 type tick struct{}
+
+// restBeats is how many ticks an idle console draws one frame for: frames are most of its
+// own part of what it costs.
+const restBeats = 5
 
 // New makes the root model. Deps.Tabs must not be empty.
 func New(deps Deps) *App {
@@ -102,6 +107,15 @@ func (a *App) Init() tea.Cmd {
 	return tea.Batch(append(cmds, a.focus())...)
 }
 
+// tick passes the tick on, and has a frame drawn if there is something to show.
+func (a *App) tick() tea.Cmd {
+	cmd := a.view().Update(kit.Tick{})
+	if a.beats++; cmd != nil || a.running() > 0 || a.beats%restBeats == 0 {
+		a.frame.dirty = true
+	}
+	return tea.Batch(a.beat(), cmd)
+}
+
 func (a *App) beat() tea.Cmd { return kit.After(a.deps.Ctx, time.Second, tick{}) }
 
 // lineEnds normalises the line ends of a paste: a terminal sends them as carriage
@@ -110,6 +124,9 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")
 
 // Update handles one message. It never blocks.
 func (a *App) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	if _, ok := msg.(tick); ok {
+		return a, a.tick()
+	}
 	a.frame.dirty = true
 	return a, a.handle(msg)
 }
@@ -138,8 +155,6 @@ func (a *App) handle(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		a.session = msg.Session
 		return a.broadcast(msg)
-	case tick:
-		return tea.Batch(a.beat(), a.view().Update(kit.Tick{}))
 	case toastGone:
 		a.toasts.drop(msg.id)
 	case copied:

@@ -271,6 +271,32 @@ func TestToasts(t *testing.T) {
 	})
 }
 
+// counted is a view that counts how often it is drawn.
+type counted struct {
+	fakeView
+	frames int
+}
+
+func (c *counted) Render(w, h int) string {
+	c.frames++
+	return widget.Block("", w, h)
+}
+
+func TestAnIdleConsoleDrawsItsAgesEveryFiveSeconds(t *testing.T) {
+	for running, want := range map[int]int{0: 4, 1: 20} {
+		flow(t, func(t *testing.T) {
+			v := &counted{fakeView: fakeView{running: running}}
+			s := startAt(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}}), 80, 24)
+			s.After(100 * time.Millisecond)
+			before := v.frames
+			s.After(20 * time.Second)
+			if got := v.frames - before; got != want {
+				t.Errorf("with %d running it was drawn %d times in 20 seconds, want %d", running, got, want)
+			}
+		})
+	}
+}
+
 // full is a view that shows something on each of its lines.
 type full struct{ fakeView }
 

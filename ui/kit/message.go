@@ -146,5 +146,6 @@ type Quit struct{}
 func Send(msg tea.Msg) tea.Cmd { return func() tea.Msg { return msg } }
 
 // Tick reaches the active view once a second, so that ages and elapsed times stay
-// current.
+// current. Without work in flight, and without a command from the view, the frame is drawn
+// every five seconds.
 type Tick struct{}
