@@ -65,7 +65,10 @@ func (a Access) KeyFor(ctx context.Context, p profile.Profile, name string) (mod
 	} else {
 		s, err = a.Permit(ctx, k, take)
 	}
-	return k, s, err
+	if err != nil {
+		return k, keystore.Secret{}, err
+	}
+	return k, s, nil
 }
 
 // Login takes a zone's proxy login from the profile and the password's reference.

@@ -24,19 +24,18 @@ func (e *AdminError) Error() string {
 // command is not run, its keyring not unlocked.
 func (s *Session) permit(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error) {
 	f, bad := keystore.CheckUnattended(k, s.Now())
-	bad = bad && s.o.Unattended
+	if !bad || !s.o.Unattended {
+		return take()
+	}
 	reason := strings.TrimSpace(s.o.AdminReason)
-	if bad && reason == "" {
+	if reason == "" {
 		return keystore.Secret{}, &AdminError{f}
 	}
 	value, err := take()
-	if err == nil && bad {
+	if err == nil {
 		err = s.recordReason(ctx, k, value, reason)
 	}
-	if err != nil {
-		return keystore.Secret{}, err
-	}
-	return value, nil
+	return value, err
 }
 
 // recordReason writes why a command uses an ADMIN key into the journal, once for each key.

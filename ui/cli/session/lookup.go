@@ -52,7 +52,7 @@ func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 			s.noteMovedTime(keys)
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
-		keys = append(keys, s.environmentKey())
+		keys = append(keys, s.environmentKey(recorded))
 	}
 	return slices.DeleteFunc(keys, func(k model.Key) bool {
 		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })
@@ -61,10 +61,10 @@ func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 
 // environmentKey is the key that the environment has. What the inventory has recorded of
 // the same value, under whatever name, holds for it too: an ADMIN key stays one.
-func (s *Session) environmentKey() model.Key {
+func (s *Session) environmentKey(recorded []model.Key) model.Key {
 	value := keystore.NewSecret(s.o.Getenv(EnvKey))
 	k := model.Key{Note: "from the environment: level and age are not known"}
-	for _, known := range s.Inventory.List() {
+	for _, known := range recorded {
 		if known.Fingerprint == value.Fingerprint() {
 			k = known
 			k.Note = "from the environment: key " + known.Name + " of the inventory"
@@ -108,11 +108,16 @@ func (s *Session) rotations() *keystore.Rotations {
 
 // Key finds a key by name.
 func (s *Session) Key(name string) (model.Key, bool) {
-	keys := s.Keys()
+	k := named(s.Keys(), name)
+	return k, k.Name != ""
+}
+
+// named returns the first key of a name, or no key.
+func named(keys []model.Key, name string) (k model.Key) {
 	if i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name }); i >= 0 {
-		return keys[i], true
+		k = keys[i]
 	}
-	return model.Key{}, false
+	return k
 }
 
 func (s *Session) demoSecret(name string) (keystore.Secret, bool) {

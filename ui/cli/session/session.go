@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -253,14 +254,16 @@ func (s *Session) CurrentProfile() profile.Profile {
 // describe is the session as the views see it.
 func (s *Session) describe() kit.Session {
 	p := s.CurrentProfile()
-	key, _ := s.Key(p.Key)
+	recorded := s.Inventory.List()
+	given := s.given(recorded)
+	keys := slices.Concat(given, recorded)
 	var notes []string
 	if s.embedded != nil {
 		notes = s.embedded.notes()
 	}
 	return kit.Session{
 		ProfileName: p.Name, Notes: notes, Local: p.Local, Ready: s.embedded == nil || s.current.Load() != nil,
-		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: s.Keys(), Given: s.given(s.Inventory.List()), Key: key, Profile: p, Ahead: s.ahead(),
+		Unverified: !p.Verify && !p.Local, Zones: p.Zones, Keys: keys, Given: given, Key: named(keys, p.Key), Profile: p, Ahead: s.ahead(),
 	}
 }
 
