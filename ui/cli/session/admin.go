@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -17,6 +18,12 @@ type AdminError struct{ Finding keystore.Finding }
 func (e *AdminError) Error() string {
 	return fmt.Sprintf("key %s is ADMIN, which commands do not use (%s): %s; or say why it must be this key with --admin-reason. Nothing was sent with it",
 		e.Finding.Key, e.Finding.Source, e.Finding.Fix)
+}
+
+// reasons are the names of the ADMIN keys whose reason is in the journal.
+type reasons struct {
+	mu       sync.Mutex
+	recorded map[string]bool
 }
 
 // permit takes a key's value. It refuses an ADMIN key where no person decides on the call,
@@ -43,7 +50,9 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 	if keystore.HoldsValue(reason, value) {
 		return mistake("--admin-reason holds the key's value: say why in other words")
 	}
-	if _, told := s.reasons.LoadOrStore(k.Name, true); told {
+	s.reasons.mu.Lock() // until it is written: no other call goes ahead before
+	defer s.reasons.mu.Unlock()
+	if s.reasons.recorded[k.Name] {
 		return nil
 	}
 	err := errors.New("no history is kept in this run")
@@ -53,8 +62,11 @@ func (s *Session) recordReason(ctx context.Context, k model.Key, value keystore.
 		})
 	}
 	if err != nil {
-		s.reasons.Delete(k.Name)
 		return fmt.Errorf("key %s is ADMIN, and the reason to use it cannot be recorded: %w", k.Name, err)
 	}
+	if s.reasons.recorded == nil {
+		s.reasons.recorded = map[string]bool{}
+	}
+	s.reasons.recorded[k.Name] = true
 	return nil
 }

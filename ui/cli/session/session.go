@@ -67,7 +67,7 @@ type Session struct {
 	journal  *journal.Journal
 	ledger   *ledger.Ledger
 	spoken   sync.Once
-	reasons  sync.Map // names of the ADMIN keys whose reason is in the journal
+	reasons  reasons
 	pruning  sync.WaitGroup
 }
 
