@@ -78,6 +78,7 @@ zonedeck keys check --within 14d`,
 	root.AddCommand(
 		a.requestCommand(),
 		a.twinCommand(),
+		a.diagnoseCommand(),
 		a.jobsCommand(),
 		a.proxyCommand(),
 		a.keysCommand(),

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/fields"
+)
+
+type diagnoseFlags struct {
+	via, dialect string
+	required     []string
+	json         bool
+}
+
+func (a *app) diagnoseCommand() *cobra.Command {
+	var f diagnoseFlags
+	cmd := &cobra.Command{
+		Use:   "diagnose FILE|-",
+		Short: "Say what class a saved answer has, and which rule decided",
+		Long: `Reads an answer that was saved (status line, headers, an empty line, the body, as
+'curl -i' prints it) and says which class a fetch would give it, by which rule, on
+what evidence. Nothing is sent. The exit code is the class, as of request.`,
+		Args: oneArg("the file of the answer, or - for standard input"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.diagnose(cmd.Context(), args[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.via, "via", "native", "how the answer came: native (the target's own, or the proxy's) or api (the service's)")
+	fl.StringVar(&f.dialect, "dialect", "", "dialect of the service's headers: "+strings.Join(dialect.Names(), " or ")+" (default: whichever knows them)")
+	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+// diagnosisJSON is the object that "diagnose --json" prints (docs/schema/diagnose.json): what
+// "request --json" says of a diagnosis.
+type diagnosisJSON struct {
+	SchemaVersion int            `json:"schema_version"`
+	OK            bool           `json:"ok"`
+	Class         string         `json:"class"`
+	Cause         string         `json:"cause"`
+	Summary       string         `json:"summary"`
+	Rule          string         `json:"rule"`
+	Evidence      []evidenceJSON `json:"evidence"`
+	Steps         []string       `json:"steps"`
+	Status        int            `json:"status"`
+	ServiceStatus int            `json:"service_status"`
+	Fields        []fieldJSON    `json:"fields,omitempty"`
+}
+
+func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error {
+	if err := f.check(); err != nil {
+		return usage("%w", err)
+	}
+	in := a.Stdin
+	if name != "-" {
+		file, err := os.Open(name)
+		if err != nil {
+			return usage("%w", err)
+		}
+		defer file.Close()
+		in = file
+	}
+	dir, err := os.MkdirTemp("", "zonedeck-diagnose-")
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // the system sweeps what stays
+	result, err := fetch.Diagnose(ctx, fetch.Saved{
+		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
+	})
+	switch {
+	case errors.Is(err, fetch.ErrNotSaved):
+		return usage("%s: %w", name, err)
+	case ctx.Err() != nil:
+		return fail(exitInterrupted, "interrupted")
+	case err != nil:
+		return fail(exitState, "%s: %w", name, err)
+	}
+	d := result.Diagnosis
+	if f.json {
+		out := newFetchJSON(result)
+		if err := a.printJSON(diagnosisJSON{
+			SchemaVersion: schemaVersion, OK: out.OK, Class: out.Class, Cause: out.Cause, Summary: out.Summary, Rule: out.Rule,
+			Evidence: out.Evidence, Steps: out.Steps, Status: out.Status, ServiceStatus: out.ServiceStatus, Fields: out.Fields,
+		}); err != nil {
+			return err
+		}
+		return exit(fetchExit(result))
+	}
+	rows := [][]string{{"class", model.ClassWord(d.Class, d.Cause)}, {"rule", d.Rule}, {"because", d.Summary}}
+	for _, e := range d.Evidence {
+		rows = append(rows, []string{"evidence", e.Text})
+	}
+	for _, s := range d.Steps {
+		rows = append(rows, []string{"do next", s.Text})
+	}
+	if err := printColumns(a.Stdout, rows); err != nil {
+		return err
+	}
+	return exit(fetchExit(result))
+}
+
+// check returns an error that names everything that is wrong with the flags.
+func (f diagnoseFlags) check() error {
+	var wrong []error
+	if via := model.Via(f.via); via != model.ViaAPI && via != model.ViaNative {
+		wrong = append(wrong, fmt.Errorf("--via %q: write api or native", f.via))
+	}
+	if _, err := dialect.Find(f.dialect); err != nil {
+		wrong = append(wrong, fmt.Errorf("--dialect: %w", err))
+	}
+	for _, path := range f.required {
+		if err := fields.Validate(path); err != nil {
+			wrong = append(wrong, fmt.Errorf("--require: %w", err))
+		}
+	}
+	return errors.Join(wrong...)
+}
