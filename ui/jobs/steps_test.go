@@ -42,9 +42,9 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				if !ok {
 					t.Fatalf("not offered:\n%s", s.Screen())
 				}
-				before, follows := s.Screen(), f.follows()
+				before, follows := s.Below(), f.follows()
 				s.Press(offered[:1])
-				if s.Screen() == before && f.follows() == follows {
+				if s.Below() == before && f.follows() == follows {
 					t.Errorf("%s does nothing:\n%s", offered[:1], before)
 				}
 			})

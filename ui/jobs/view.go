@@ -168,7 +168,7 @@ func (m *Model) facts(j model.Job, w int) []string {
 	add("snapshot", j.Snapshot)
 	add("profile", j.Profile)
 	add("key", j.KeyName)
-	add("created", text.Clock(j.Created, m.deps.Now())+" ("+widget.Age(m.session, j.Profile, j.Created, m.deps.Now())+")")
+	add("created", widget.When(m.session, j.Profile, j.Created, m.deps.Now()))
 	add("cost", cost)
 	return out
 }

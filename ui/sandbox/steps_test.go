@@ -119,9 +119,9 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				b.Press("ctrl+j", "tab", "tab")
 				key := kit.StepKey(d.Steps[0].Action)
 				b.Expect("do next   [" + key + "] ")
-				before := b.Screen.Screen()
+				before := b.Below()
 				b.Press(key)
-				if key != "r" && b.Screen.Screen() == before {
+				if key != "r" && b.Below() == before {
 					t.Errorf("%s does nothing", key)
 				}
 				if n := len(b.svc.requests()); key == "r" && n != 2 {

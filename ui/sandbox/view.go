@@ -127,8 +127,7 @@ func (m *Model) paneTitle(pane int) string {
 	}
 	title := "Response"
 	if m.result.origin == fromHistory {
-		now, at := m.deps.Now(), m.result.res.Started
-		title = fmt.Sprintf("%s · from history, %s (%s), nothing was sent", ofProfile(title, m.result.profile), text.Clock(at, now), widget.Age(m.session, m.result.profile, at, now))
+		title = ofProfile(title, m.result.profile) + " · from history, " + widget.When(m.session, m.result.profile, m.result.res.Started, m.deps.Now()) + ", nothing was sent"
 	}
 	if url := m.result.res.Request.URL; url != m.form.request.URL {
 		title += " · " + url

@@ -191,6 +191,12 @@ func (s *Screen) ExpectNot(texts ...string) {
 	}
 }
 
+// Below is the screen below the title line, whose clock goes on by itself.
+func (s *Screen) Below() string {
+	_, rest, _ := strings.Cut(s.Screen(), "\n")
+	return rest
+}
+
 // AllowError announces an error toast; call it before the step that causes it.
 func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
 

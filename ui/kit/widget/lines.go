@@ -52,6 +52,14 @@ func Age(s kit.Session, of string, t, now time.Time) string {
 	}
 }
 
+// When is the date and the Age.
+func When(s kit.Session, of string, t, now time.Time) string {
+	if t.IsZero() {
+		return "-"
+	}
+	return text.Clock(t, now) + " (" + Age(s, of, t, now) + ")"
+}
+
 // Indent puts a blank before every line.
 func Indent(lines []string) []string {
 	out := make([]string, len(lines))
