@@ -9,8 +9,9 @@ import (
 	"zonedeck/model"
 )
 
-// minMasked is the length from which a secret is looked for in answers. What is
-// shorter would be found by chance.
+// minMasked is the length from which a secret is looked for in answers, in bytes. What is
+// shorter stays, because it would be found by chance: a password of four digits stands in
+// most pages, and asterisks in their place would spoil what was paid for.
 const minMasked = 8
 
 // Mask takes the secrets of one exchange out of what the other side sends
@@ -27,7 +28,7 @@ func MaskOf(key keystore.Secret, login Login) Mask {
 	c.secret(key.Reveal())
 	if password := login.Password.Reveal(); len(password) >= minMasked {
 		c.secret(password)
-		c.add(base64.StdEncoding.EncodeToString([]byte(login.Username+":"+password)), false)
+		c.header(base64.StdEncoding.EncodeToString([]byte(login.Username+":"+password)), true)
 	}
 	return Mask{c.scrubber()}
 }

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/iotest"
 	"unicode/utf16"
 
 	"zonedeck/keystore"
@@ -26,7 +26,7 @@ import (
 const awkward = `p"a\s&s<w>/ö+ %41🔑`
 
 func TestASecretIsMaskedInEverySpelling(t *testing.T) {
-	for _, secret := range []string{servicetest.KeyValue, servicetest.Password, awkward} {
+	for _, secret := range []string{servicetest.KeyValue, servicetest.Password, awkward, "in two\nlines"} {
 		m := MaskOf(keystore.NewSecret(secret), Login{})
 		quoted, err := json.Marshal(secret)
 		if err != nil {
@@ -56,6 +56,14 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 			}
 			return b.String()
 		}
+		wide := func(high, low int) string { // without the zeros at the ends
+			var b []byte
+			for _, u := range units {
+				b = append(b, byte(u>>high), byte(u>>low))
+			}
+			return strings.Trim(string(b), "\x00")
+		}
+		lines := func(s, separator string) string { return s[:4] + separator + s[4:12] + separator + s[12:] }
 		std, web := base64.StdEncoding.EncodeToString([]byte(secret)), base64.RawURLEncoding.EncodeToString([]byte(secret))
 		for name, spelled := range map[string]string{
 			"plain": secret, "JSON": inJSON, "JSON with slashes": strings.ReplaceAll(inJSON, "/", `\/`),
@@ -69,6 +77,9 @@ func TestASecretIsMaskedInEverySpelling(t *testing.T) {
 			"HTML twice": runes("&amp;#%d;"), "HTML in a URL": runes("%%26%%23%d%%3B"),
 			"CSV":    strings.ReplaceAll(secret, `"`, `""`),
 			"base64": std, "base64 with slashes": strings.ReplaceAll(std, "/", `\/`), "base64 in a URL": url.QueryEscape(std),
+			"base64 in lines": lines(std, "\r\n"), "base64 in lines of JSON": lines(std, `\n`), "base64 in lines of JSON in JSON": lines(std, `\\r\\n`),
+			"base64 in lines of a URL": lines(web, "%0A"), "base64 in lines of HTML": lines(std, "&#10;"), "base64 in lines of CR": lines(std, "\r"),
+			"UTF-16LE": wide(0, 8), "UTF-16BE": wide(8, 0),
 			"base64 for URLs": web, "base64 of JSON": base64.StdEncoding.EncodeToString([]byte(inJSON)),
 			"base64 of JSON with < as it is": base64.StdEncoding.EncodeToString([]byte(plainJSON)),
 			"hex of JSON with < and /":       hex.EncodeToString([]byte(strings.ReplaceAll(plainJSON, "/", `\/`))),
@@ -99,6 +110,8 @@ func TestTextThatIsNoSecretStays(t *testing.T) {
 	for _, s := range []string{
 		"", "&", "%", `\`, `"`, "+", `\u`, `\u00`, "&#", "&#x;", "&#99999999999;", "&nothing;", "%zz", `\ud83d\n`, `\ud83d\ud83d`,
 		strings.Repeat(`\`, 4000), strings.Repeat("&amp;", 1000), strings.Repeat("%25", 1000), strings.Repeat(`"`, 1000),
+		strings.Repeat("\n", 1000), strings.Repeat(`\r\n`, 1000), strings.Join(strings.Split(base64.StdEncoding.EncodeToString([]byte(awkward)), ""), "\n\n\n"),
+		servicetest.Password[:9] + "\n" + servicetest.Password[9:],
 		awkward[:len(awkward)-1], servicetest.Password[1:], `{"a":"\u0070\u0022\u0061"}`,
 	} {
 		if got := m.Text(s); got != s {
@@ -134,7 +147,7 @@ func TestNothingOfOverlappingSecretsPasses(t *testing.T) {
 // TestAReaderHoldsLittleBack: hostile bodies do not make its buffer grow.
 func TestAReaderHoldsLittleBack(t *testing.T) {
 	m := MaskOf(keystore.NewSecret(awkward), Login{})
-	for _, part := range []string{`\`, "&", "%", `"`, "&#0", `p"`, `p\"a\\s&amp;`, `\u0070`, "&amp;amp;"} {
+	for _, part := range []string{`\`, "&", "%", `"`, "&#0", "\n", `\n`, "\r\n", "c\n", "\x00", `p"`, `p\"a\\s&amp;`, `\u0070`, "&amp;amp;"} {
 		r := m.Reader(strings.NewReader(strings.Repeat(part, 1<<20/len(part))))
 		if n, err := io.Copy(io.Discard, r); err != nil || n != int64(1<<20/len(part)*len(part)) {
 			t.Errorf("%q: %d bytes, %v", part, n, err)
@@ -192,6 +205,8 @@ func (s speller) character(r rune, layers int) string {
 			return s.mark("&", layers) + map[rune]string{'&': "amp", '<': "lt", '>': "gt"}[r] + s.mark(";", layers)
 		case ' ':
 			return "+"
+		case '\n':
+			return s.mark(`\`, layers) + "n"
 		}
 	}
 	return string(r)
@@ -206,24 +221,40 @@ func FuzzMask(f *testing.F) {
 	f.Add("0000000000000", uint64(5), "0", "0\"")
 	f.Add("000000000\x00\u0080\x00", uint64(73), "x", "\xee")
 	f.Add("00000000", uint64(32), `\`, "\x7f")
+	for seed := range uint64(20) {
+		f.Add(awkward, seed, "", "")
+		f.Add("two\nlines\r\n", seed, "", "")
+	}
 	f.Fuzz(func(t *testing.T, secret string, seed uint64, before, after string) {
 		secret = strings.ToValidUTF8(secret, "")
 		if len(secret) < minMasked || len(secret) > 200 || strings.Trim(secret, "*") == "" {
 			return
 		}
 		s := speller{rand.New(rand.NewPCG(seed, 0))}
-		form, skip := secret, 0
-		switch s.rand.IntN(4) {
+		form, wide, skip, lines := secret, "", 0, false
+		switch s.rand.IntN(5) {
 		case 0:
 			form = s.hex("%x", secret)
 		case 1:
 			shift := s.rand.IntN(3)
 			e := []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding}[s.rand.IntN(2)]
 			form = e.EncodeToString([]byte(strings.Repeat("x", shift) + secret))
-			form, skip = form[:(shift+len(secret))*8/6], (shift*8+5)/6
+			form, skip, lines = form[:(shift+len(secret))*8/6], (shift*8+5)/6, s.rand.IntN(2) == 0
+		case 2:
+			order := []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian}[s.rand.IntN(2)]
+			var b []byte
+			for _, u := range utf16.Encode([]rune(secret)) {
+				b = order.AppendUint16(b, u)
+			}
+			if b = bytes.Trim(b, "\x00"); len(b) >= minMasked {
+				form, wide = "", string(b)
+			}
 		}
-		pre, core := before, ""
+		pre, core := before, wide
 		for i, r := range form {
+			if lines && i > skip && s.rand.IntN(4) == 0 {
+				core += []string{"", "", s.character('\r', maxLayers-1)}[s.rand.IntN(3)] + s.character('\n', maxLayers-1)
+			}
 			if part := s.character(r, maxLayers-1); i < skip {
 				pre += part
 			} else {
@@ -232,14 +263,9 @@ func FuzzMask(f *testing.F) {
 		}
 		in := pre + core + after
 		m := MaskOf(keystore.NewSecret(secret), Login{})
-		var r io.Reader = strings.NewReader(in)
-		switch s.rand.IntN(3) {
-		case 0:
-			r = iotest.OneByteReader(r)
-		case 1:
-			r = iotest.HalfReader(r)
-		}
-		got, err := io.ReadAll(m.Reader(r))
+		first := s.rand.IntN(len(in) + 1)
+		second := first + s.rand.IntN(len(in)-first+1)
+		got, err := io.ReadAll(m.Reader(io.MultiReader(strings.NewReader(in[:first]), strings.NewReader(in[first:second]), strings.NewReader(in[second:]))))
 		if err != nil || len(got) != len(in) {
 			t.Fatalf("%d bytes of %d: %v", len(got), len(in), err)
 		}

@@ -19,6 +19,7 @@ type scrubber struct {
 	bytes    [256][]place         // where each byte is
 	escapes  []byte               // what begins an escape
 	of       [256]bool            // which bytes are in a needle
+	ofBroken [256]bool            // the same, and line breaks
 	beyond   bool                 // one that is no ASCII is
 	dull     map[byte]*[256]bool  // by the mark: what after it makes no escape of interest
 	run      int                  // the longest run of one mark in a spelling
@@ -26,8 +27,9 @@ type scrubber struct {
 
 // needle is a secret as it is, or in one encoding as a whole.
 type needle struct {
-	text string
-	fold bool // letters in either case: hexadecimal, and text is in lower case
+	text  string
+	fold  bool // letters in either case: hexadecimal, and text is in lower case
+	wraps bool // line breaks may be within: base64
 }
 
 func (n needle) has(at int, c byte) bool {
@@ -93,28 +95,54 @@ func (s *scrubber) scan(b []byte, whole bool) finding {
 // marks finds needles whose first escape begins with c.
 func (s *scrubber) marks(c byte, t text, f *finding) {
 	dull, b := s.dull[c], t.b
-	for at := 0; at < len(b); at++ {
-		// A mark is often near the one before it.
-		for end := min(at+16, len(b)); at < end && b[at] != c; {
-			at++
-		}
-		if at == len(b) {
+	for at := 0; ; at++ {
+		i := bytes.IndexByte(b[at:], c)
+		if i < 0 {
 			return
 		}
-		if b[at] != c {
-			i := bytes.IndexByte(b[at:], c)
-			if i < 0 {
-				return
-			}
-			at += i
-		}
+		at += i
 		if at+1 < len(b) && dull[b[at+1]] {
 			continue
 		}
-		if s.promising(c, b[at+1:], 2*maxLayers) && !s.within(b[at:]) {
+		if n := lineBreak(b[at:]); n > 0 && !s.of['\n'] && !s.of['\r'] && !s.wraps(b, at, at+n) {
+			continue
+		}
+		of := &s.of
+		if at > 0 && of[b[at-1]] {
+			of = &s.ofBroken
+		}
+		if s.promising(c, b[at+1:], 2*maxLayers, of) && !s.within(b[at:]) {
 			s.escaped(t, at, f)
 		}
 	}
+}
+
+// lineBreak is the length of the line break that b begins with, in its usual spellings, or 0.
+func lineBreak(b []byte) int {
+	switch c := b[0]; {
+	case isBreak(c):
+		return 1
+	case c == '\\' && len(b) > 1 && isBreak(control(b[1])):
+		return 2
+	case c == '%' && len(b) > 2 && b[1] == '0' && isBreak(byte(hexDigit(b[2]))):
+		return 3
+	default:
+		return 0
+	}
+}
+
+// wraps reports whether a needle may go on at b[i], after a line break at b[at].
+func (s *scrubber) wraps(b []byte, at, i int) bool {
+	if at == 0 || !s.of[b[at-1]] {
+		return false
+	}
+	return i >= len(b) || s.pair(b[at-1], b[i]) || s.begins(b[i]) || isBreak(b[i])
+}
+
+// pair reports whether a needle has the two bytes beside each other.
+func (s *scrubber) pair(a, b byte) bool {
+	pair := uint16(a)<<8 | uint16(b)
+	return s.pairs[pair/64]>>(pair%64)&1 != 0
 }
 
 // within reports whether b begins with more of the same mark than a needle can have
@@ -135,11 +163,10 @@ func (s *scrubber) within(b []byte) bool {
 func (s *scrubber) literal(b []byte, f *finding) {
 	step := s.shortest - 1
 	for i := step - 1; i+1 < len(b); i += step {
-		pair := uint16(b[i])<<8 | uint16(b[i+1])
-		if s.pairs[pair/64]>>(pair%64)&1 == 0 {
+		if !s.pair(b[i], b[i+1]) {
 			continue
 		}
-		for _, p := range s.places[pair] {
+		for _, p := range s.places[uint16(b[i])<<8|uint16(b[i+1])] {
 			n := s.needles[p.needle]
 			from := i - p.at
 			if to := from + len(n.text); from >= 0 && to <= len(b) && n.in(0, b[from:to]) {
@@ -154,7 +181,7 @@ const ahead = maxName + 3
 
 // promising tells quickly that an escape, which c begins and rest goes on with, stands
 // for no byte of a needle. Near the end of b, and where it cannot tell, it says yes.
-func (s *scrubber) promising(c byte, rest []byte, layers int) bool {
+func (s *scrubber) promising(c byte, rest []byte, layers int, of *[256]bool) bool {
 	if layers == 0 {
 		return false
 	}
@@ -164,23 +191,23 @@ func (s *scrubber) promising(c byte, rest []byte, layers int) bool {
 	next := rest[0]
 	switch c {
 	case '%':
-		return s.stands(hexValue(rest[:2]), rest[2:], layers)
+		return s.stands(hexValue(rest[:2]), rest[2:], layers, of)
 	case '\\':
 		switch {
 		case next == 'u':
 			v := hexValue(rest[1:5])
-			return v >= 0x80 && s.beyond || v < 0x80 && s.stands(v, rest[5:], layers)
+			return v >= 0x80 && s.beyond || v < 0x80 && s.stands(v, rest[5:], layers, of)
 		case next == 'x':
-			return s.stands(hexValue(rest[1:3]), rest[3:], layers)
+			return s.stands(hexValue(rest[1:3]), rest[3:], layers, of)
 		case isLetter(next):
-			return s.stands(int(control(next)), rest[1:], layers)
+			return s.stands(int(control(next)), rest[1:], layers, of)
 		case next == '\\':
-			return s.of['\\'] || s.promising(c, bytes.TrimLeft(rest, `\`), layers)
+			return s.of['\\'] || s.promising(c, bytes.TrimLeft(rest, `\`), layers, of)
 		default:
-			return s.stands(int(next), rest[1:], layers) || s.begins(next) && s.promising(next, rest[1:], layers-1)
+			return s.stands(int(next), rest[1:], layers, of) || s.begins(next) && s.promising(next, rest[1:], layers-1, of)
 		}
 	case '&':
-		return s.promisingEntity(rest, layers)
+		return s.promisingEntity(rest, layers, of)
 	case '"':
 		return next == '"' || s.begins(next)
 	default:
@@ -190,8 +217,8 @@ func (s *scrubber) promising(c byte, rest []byte, layers int) bool {
 
 // stands tells whether v, which an escape stands for, is of interest: as a byte of a
 // needle, or because it begins another escape, which rest goes on with.
-func (s *scrubber) stands(v int, rest []byte, layers int) bool {
-	return v >= 0 && (s.of[v] || v < 0x80 && s.begins(byte(v)) && s.promising(byte(v), rest, layers-1))
+func (s *scrubber) stands(v int, rest []byte, layers int, of *[256]bool) bool {
+	return v >= 0 && (of[v] || v < 0x80 && s.begins(byte(v)) && s.promising(byte(v), rest, layers-1, of))
 }
 
 // begins reports whether c may begin an escape that matters here.
@@ -200,7 +227,7 @@ func (s *scrubber) begins(c byte) bool {
 }
 
 // promisingEntity is promising for what follows "&".
-func (s *scrubber) promisingEntity(rest []byte, layers int) bool {
+func (s *scrubber) promisingEntity(rest []byte, layers int, of *[256]bool) bool {
 	if rest[0] == '#' {
 		v, n := numeric(rest[1:])
 		if v < 0 || v >= 0x80 {
@@ -209,7 +236,7 @@ func (s *scrubber) promisingEntity(rest []byte, layers int) bool {
 		if rest = rest[1+n:]; s.begins(rest[0]) && begins(byte(v)) { // the semicolon may be escaped
 			return true
 		}
-		return s.stands(v, bytes.TrimPrefix(rest, []byte(";")), layers)
+		return s.stands(v, bytes.TrimPrefix(rest, []byte(";")), layers, of)
 	}
 	n := 0
 	for n < maxName && isName(rest[n]) {
@@ -222,7 +249,7 @@ func (s *scrubber) promisingEntity(rest []byte, layers int) bool {
 	case n == 0:
 		return false
 	case string(name) == "amp" && next == ';':
-		return s.stands('&', rest[n+1:], layers)
+		return s.stands('&', rest[n+1:], layers, of)
 	case string(name) == "nbsp" && next == ';':
 		return s.beyond
 	default:
@@ -239,25 +266,38 @@ func (s *scrubber) escaped(t text, at int, f *finding) {
 		f.sure = min(f.sure, max(at-s.longest+1, 0))
 	}
 	for _, r := range readings {
+		if isBreak(r.out[0]) && at > 0 {
+			for _, p := range s.bytes[t.b[at-1]] {
+				n, k := s.needles[p.needle], p.at+1
+				if n.wraps && k < len(n.text) && n.ends(k, t.b[:at]) {
+					f.goesOn(walk{t: t, n: n}, at-k, k, at)
+				}
+			}
+		}
 		if r.end == at+1 && r.out[0] == t.b[at] {
 			continue // the byte itself
 		}
 		for _, p := range s.bytes[r.out[0]] {
-			n := s.needles[p.needle]
-			from := at - p.at
-			if from < 0 || !n.in(0, t.b[from:at]) || !n.follows(p.at, r.out) {
-				continue
-			}
-			w := walk{t: t, n: n}
-			if end := w.on(p.at+len(r.out), r.end); end > 0 {
-				f.add(from, end)
-			}
-			if w.t.short {
-				f.sure = min(f.sure, from)
+			n, k := s.needles[p.needle], p.at
+			if n.ends(k, t.b[:at]) && n.follows(k, r.out) {
+				f.goesOn(walk{t: t, n: n}, at-k, k+len(r.out), r.end)
 			}
 		}
 	}
 }
+
+// goesOn looks for the rest of the needle that begins at from: its byte k has to be at i.
+func (f *finding) goesOn(w walk, from, k, i int) {
+	if end := w.on(k, i); end > 0 {
+		f.add(from, end)
+	}
+	if w.t.short {
+		f.sure = min(f.sure, from)
+	}
+}
+
+// ends reports whether b ends with the first k bytes of the needle.
+func (n needle) ends(k int, b []byte) bool { return k <= len(b) && n.in(0, b[len(b)-k:]) }
 
 // follows reports whether what an escape stands for is in the needle from byte at on.
 func (n needle) follows(at int, out string) bool {
@@ -276,6 +316,9 @@ func (w *walk) on(k, i int) int {
 	for k < len(w.n.text) {
 		var buf [8]reading
 		readings := w.t.read(buf[:0], i, maxLayers)
+		if w.n.wraps {
+			readings = w.afterBreaks(readings)
+		}
 		readings = slices.DeleteFunc(readings, func(r reading) bool { return !w.n.follows(k, r.out) })
 		if len(readings) == 0 {
 			return 0
@@ -286,6 +329,19 @@ func (w *walk) on(k, i int) int {
 		k, i = k+len(readings[0].out), readings[0].end
 	}
 	return i
+}
+
+// afterBreaks adds the ways to read what follows the line breaks among readings.
+func (w *walk) afterBreaks(readings []reading) []reading {
+	seen := 0
+	for range maxBreaks {
+		for n := len(readings); seen < n; seen++ {
+			if r := readings[seen]; isBreak(r.out[0]) {
+				readings = w.t.read(readings, r.end, maxLayers)
+			}
+		}
+	}
+	return readings
 }
 
 // either tries several readings of what is at i, and takes the one that goes furthest.
@@ -307,8 +363,8 @@ func (w *walk) either(k, i int, readings []reading) int {
 // compiler collects the needles of a scrubber.
 type compiler struct{ needles []needle }
 
-func (c *compiler) add(s string, fold bool) {
-	if n := (needle{s, fold}); len(s) >= minMasked && !slices.Contains(c.needles, n) {
+func (c *compiler) add(n needle) {
+	if len(n.text) >= minMasked && !slices.Contains(c.needles, n) {
 		c.needles = append(c.needles, n)
 	}
 }
@@ -337,7 +393,9 @@ func (c *compiler) scrubber() *scrubber {
 			}
 		}
 	}
-	s.escapes = []byte{'\\', '%', '&'}
+	s.ofBroken = s.of
+	s.ofBroken['\n'], s.ofBroken['\r'] = true, true
+	s.escapes = []byte{'\n', '\r', '\\', '%', '&'}
 	for _, c := range []byte{'"', '+'} {
 		if s.of[doubled(c)] {
 			s.escapes = append(s.escapes, c)
@@ -356,7 +414,7 @@ func (s *scrubber) skip() {
 	for i := range 256 {
 		c := byte(i)
 		plain := !s.begins(c) && !s.of[c]
-		s.dull['\\'][i] = isLetter(c) && c != 'u' && c != 'x' && !s.of[control(c)] || !isLetter(c) && plain
+		s.dull['\\'][i] = isLetter(c) && c != 'u' && c != 'x' && !s.ofBroken[control(c)] || !isLetter(c) && plain
 		s.dull['%'][i] = hexDigit(c) < 0
 		s.dull['&'][i] = c != '#' && !isLetter(c) && !s.begins(c)
 	}

@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"html"
@@ -12,13 +13,14 @@ import (
 	"unicode/utf8"
 )
 
-// The spellings of a secret that are found: as it is, in base64 (of both alphabets, at
-// each of the three alignments that it may have within a longer text) and in hexadecimal
-// (in either case). In each of them any character may be escaped as in JSON (\/, \u0041,
-// \x41), in an URL (%41), in HTML (&amp;, &#65;, &#x41;) or in CSV (""), and the marks of
-// such an escape may be escaped again, maxLayers deep. Not found is what is encrypted,
-// compressed otherwise than by Content-Encoding, encoded twice over, as base64 of base64
-// is, or interrupted by line breaks.
+// The spellings of a secret that are found: as it is, in UTF-16 (of either order), in base64
+// (of both alphabets, at each of the three alignments that it may have within a longer text,
+// and in lines) and in hexadecimal (in either case). In each of them any character, and a
+// line break of base64, may be escaped as in JSON (\/, \u0041, \x41), in an URL (%41), in
+// HTML (&amp;, &#65;, &#x41;) or in CSV (""), and the marks of such an escape may be escaped
+// again, maxLayers deep. Not found is what is encrypted, compressed otherwise than by
+// Content-Encoding (a copy in an archive, say), encoded twice over, as base64 of base64 or of
+// UTF-16 is, or, but for base64, interrupted by line breaks.
 const maxLayers = 3
 
 // secret adds a secret with its encodings. An encoding is also one of the secret's
@@ -27,19 +29,36 @@ func (c *compiler) secret(s string) {
 	if len(s) < minMasked {
 		return
 	}
-	c.add(s, false)
+	c.header(s, false)
 	forms := []string{s, url.QueryEscape(s), url.PathEscape(s), html.EscapeString(s)}
 	for _, escapeHTML := range []bool{true, false} { // most languages write <, > and & as they are
 		quoted := inJSON(s, escapeHTML)
 		forms = append(forms, quoted, strings.ReplaceAll(quoted, "/", `\/`))
 	}
 	for _, form := range forms {
-		c.add(hex.EncodeToString([]byte(form)), true)
+		c.add(needle{text: hex.EncodeToString([]byte(form)), fold: true})
 		for shift := range 3 {
-			c.add(inner(form, shift, base64.RawStdEncoding), false)
-			c.add(inner(form, shift, base64.RawURLEncoding), false)
+			c.add(needle{text: inner(form, shift, base64.RawStdEncoding), wraps: true})
+			c.add(needle{text: inner(form, shift, base64.RawURLEncoding), wraps: true})
 		}
 	}
+}
+
+// header adds what a header of the request says, as it is and in UTF-16 of both orders.
+func (c *compiler) header(s string, wraps bool) {
+	c.add(needle{text: s, wraps: wraps})
+	c.add(needle{text: wide(s, binary.LittleEndian)})
+	c.add(needle{text: wide(s, binary.BigEndian)})
+}
+
+// wide is s in UTF-16, without a zero at either end: in both orders it is then the same, as
+// long as all is ASCII, and nothing of the characters beside it is masked.
+func wide(s string, order binary.AppendByteOrder) string {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = order.AppendUint16(b, u)
+	}
+	return strings.Trim(string(b), "\x00")
 }
 
 // inJSON is s between the quotation marks of a JSON text.
@@ -293,6 +312,12 @@ func shortName(name []byte) string {
 	}
 	return ""
 }
+
+// isBreak reports whether c is a line break, or a part of one.
+func isBreak(c byte) bool { return c == '\n' || c == '\r' }
+
+// maxBreaks is how many of these are together: CR and LF.
+const maxBreaks = 2
 
 // control is the control character that a letter after a backslash stands for, or 0.
 func control(c byte) byte {
