@@ -112,6 +112,8 @@ func TestReadHeader(t *testing.T) {
 			http.Header{"Proxy-Status": {`cache.a; hit`, `brd; received-status=407; error="http_request_denied"; details="client_10000: say \"no\", really"`}},
 			Reading{Code: "client_10000", Text: `say "no", really`, Class: model.ClassOutside, Cause: model.CauseLoginRejected, Received: 407},
 		},
+		"quotes that do not end": {http.Header{"Proxy-Status": {`brd; error="; details=x`}}, Reading{Text: "; details=x"}},
+		"a lone quote":           {http.Header{"Proxy-Status": {`brd; error="`}}, Reading{}},
 		"a Proxy-Status without an error reads as nothing": {http.Header{"Proxy-Status": {"brd; received-status=200"}}, Reading{}},
 		"an unknown code leaves the verdict to the status": {http.Header{"X-Brd-Err-Code": {"zz_1"}}, Reading{Code: "zz_1"}},
 		"a policy on the rate means too fast":              {http.Header{"X-Brd-Err-Code": {"policy_20222"}}, Reading{Code: "policy_20222", Class: model.ClassTooFast}},
@@ -392,9 +394,11 @@ func TestUnwrapSaysWhatIsWrong(t *testing.T) {
 		`{"x":tr`:                           "it ends early",
 		`{"x":[1 2],"body":"b"}`:            "a value is not JSON",
 		` `:                                 "it ends early",
-		`{"x":` + strings.Repeat("1", wrapperHeaders+1) + `}`: "a name or a header is too long",
-		`{"` + strings.Repeat("n", 257) + `":1}`:              "a name or a header is too long",
-		`{"body":"b"`:                                         "it ends early",
+		`{"x":` + strings.Repeat("1", wrapperHeaders+1) + `}`:      "a name or a header is too long",
+		`{"x":"` + strings.Repeat("1", wrapperHeaders) + `"}`:      "a name or a header is too long",
+		`{"x":"` + strings.Repeat(`\n`, wrapperHeaders/2+1) + `"}`: "a name or a header is too long",
+		`{"` + strings.Repeat("n", 257) + `":1}`:                   "a name or a header is too long",
+		`{"body":"b"`:                                              "it ends early",
 	} {
 		want = ErrNotWrapped.Error() + ": " + want
 		if _, err := Unwrap(strings.NewReader(in), io.Discard); err == nil || err.Error() != want {

@@ -231,7 +231,7 @@ func splitOutside(s string, sep byte) []string {
 // unquote takes the quotes and backslashes off a structured-field string.
 func unquote(s string) string {
 	s = strings.TrimSpace(s)
-	if len(s) < 2 || s[0] != '"' {
+	if !strings.HasPrefix(s, `"`) {
 		return s
 	}
 	var b strings.Builder

@@ -83,7 +83,7 @@ func TestAnIdentifierOutlivesALedgerThatCannotBeWritten(t *testing.T) {
 	}
 	defer again.Close()
 	kept, err := again.Job(t.Context(), "sd_1")
-	if err != nil || kept.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 job") || asked.Load() != 1 {
+	if err != nil || kept.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 identifier of a job") || asked.Load() != 1 {
 		t.Errorf("%+v, %v; told %q; %d POSTs", kept, err, notice, asked.Load())
 	}
 }

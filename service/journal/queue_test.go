@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"zonedeck/model"
@@ -110,5 +111,36 @@ func TestTheContextEndsTheWaitForAnotherGroup(t *testing.T) {
 	j.queue.flushing.Release(1)
 	if _, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil {
 		t.Error(err)
+	}
+}
+
+// A group is complete by its rows or by its bytes, and is then written without waiting for
+// the interval.
+func TestAGroupIsWrittenWhenItIsComplete(t *testing.T) {
+	for name, c := range map[string]struct{ bytes, waiting int }{"rows": {0, 255}, "bytes": {1 << 20, 3}} {
+		synctest.Test(t, func(t *testing.T) {
+			set := defaults()
+			set.interval = 24 * time.Hour
+			j, _, err := open(t.Context(), filepath.Join(t.TempDir(), "journal.db"), clock(), set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := range c.waiting + 1 {
+				if err := j.PutActivity(t.Context(), line(c.bytes)); err != nil {
+					t.Fatal(err)
+				}
+				synctest.Wait()
+				want := n + 1
+				if n == c.waiting {
+					want = 0
+				}
+				if got := len(j.queue.pending); got != want {
+					t.Fatalf("%s: %d entries wait after %d, want %d", name, got, n+1, want)
+				}
+			}
+			if err := j.Close(); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }

@@ -79,7 +79,7 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", err
 	}
-	back, cut := 0, false
+	back, named, cut := 0, 0, false
 	err = l.db.Write(ctx, "taking over what the log has", func(ctx context.Context, tx *sql.Tx) error {
 		known, highest, err := l.known(ctx, tx)
 		if err != nil {
@@ -91,7 +91,10 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 			if err != nil {
 				return err
 			}
-			if did {
+			switch _, has := known[n]; {
+			case did && has:
+				named++
+			case did:
 				back++
 			}
 		}
@@ -108,15 +111,20 @@ func (l *Ledger) reconcile(ctx context.Context) (notice string, err error) {
 	if err != nil {
 		return "", err
 	}
-	return reconciled(l.Path(), back, damaged, cut), nil
+	return reconciled(l.Path(), back, named, damaged, cut), nil
 }
 
-// reconciled says what reconcile found.
-func reconciled(path string, back, damaged int, cut bool) string {
+// reconciled says what reconcile found: jobs and identifiers that are back, lines that are
+// damaged, a log that was cut.
+func reconciled(path string, back, named, damaged int, cut bool) string {
 	var notes []string
 	if back > 0 {
 		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s since is not known here: ask the service with 'zonedeck jobs watch'.",
 			path, counted(back, "job that stands in its log; it is back, and what became of it", "jobs that stand in its log; they are back, and what became of them")))
+	}
+	if named > 0 {
+		notes = append(notes, fmt.Sprintf("The ledger %s lacked %s back.",
+			path, counted(named, "identifier of a job that stands in its log; it is", "identifiers of jobs that stand in its log; they are")))
 	}
 	if cut {
 		notes = append(notes, fmt.Sprintf("The ledger's log %s was cut or deleted; its lines were written again.", logPath(path)))

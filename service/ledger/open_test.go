@@ -234,7 +234,7 @@ func TestAnIdentifierThatOnlyTheLogHasIsTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, notice, jobs := reopen(t, path)
-	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || !strings.Contains(notice, "lacked 1 job") {
+	if got := jobs["job-3"]; got.Snapshot != "sd_3" || got.State != model.JobAccepted || notice != "The ledger "+path+" lacked 1 identifier of a job that stands in its log; it is back." {
 		t.Errorf("%+v, %q", got, notice)
 	}
 	settled(t, l)
@@ -365,6 +365,9 @@ func TestARowThatCannotBeIsAClearError(t *testing.T) {
 	defer l.Close()
 	if _, _, err := l.Jobs(t.Context(), 0); !errors.Is(err, database.ErrCorrupt) || !strings.Contains(err.Error(), "job-2") {
 		t.Errorf("the list: %v", err)
+	}
+	if job, err := l.Job(t.Context(), "job-2"); !errors.Is(err, database.ErrCorrupt) || job.ID != "" {
+		t.Errorf("the job: %+v, %v", job, err)
 	}
 	if _, err := l.Job(t.Context(), "job-1"); err != nil {
 		t.Errorf("another job: %v", err)

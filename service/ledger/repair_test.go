@@ -152,7 +152,7 @@ func TestWhatTheLogAloneHasComesBackWhole(t *testing.T) {
 		t.Fatal(err)
 	}
 	l, notice, jobs := reopen(t, path)
-	if !strings.Contains(notice, "lacked 2 jobs") || strings.Contains(notice, "cut") {
+	if !strings.Contains(notice, "lacked 1 job that") || !strings.Contains(notice, "lacked 1 identifier of a job that") || strings.Contains(notice, "cut") {
 		t.Errorf("told: %q", notice)
 	}
 	job := jobs["job-3"]
@@ -232,6 +232,9 @@ func TestWhatALineOfTheLogMayBe(t *testing.T) {
 		if err != nil || size != int64(len(line)) || len(jobs) != want || damaged != 1-want {
 			t.Errorf("%.60s: %+v, %d bytes, %d damaged, %v", line, jobs, size, damaged, err)
 		}
+	}
+	if jobs, size, damaged, err := readLog(path + "x"); err != nil || jobs != nil || size != 0 || damaged != 0 {
+		t.Errorf("no log: %+v, %d bytes, %d damaged, %v", jobs, size, damaged, err)
 	}
 	longLog(t, path)
 	if jobs, _, damaged, err := readLog(path); err != nil || len(jobs) != 1 || damaged != 1 {
@@ -372,7 +375,7 @@ func TestAdoptingFailsWhole(t *testing.T) {
 		t.Errorf("%d jobs, %v", len(list), err)
 	}
 	spoiled(t, l.Path(), "ALTER TABLE jobs RENAME TO gone")
-	if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9"}); err == nil || errors.Is(err, database.ErrNotFound) || job.ID != "" {
+	if job, err := l.Adopt(t.Context(), model.Job{Snapshot: "sd_9"}); err == nil || !strings.HasPrefix(err.Error(), "adopting sd_9: ") || errors.Is(err, database.ErrNotFound) || job.ID != "" {
 		t.Errorf("%+v, %v", job, err)
 	}
 }
