@@ -42,6 +42,7 @@ func (db *DB) Fault(doing string, err error) error {
 	err = Classify(err)
 	if errors.Is(err, ErrCorrupt) {
 		db.markSuspect()
+		return fmt.Errorf("%s: %w; the next start checks the whole file", doing, err)
 	}
 	return fmt.Errorf("%s: %w", doing, err)
 }
