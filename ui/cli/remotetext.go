@@ -14,10 +14,12 @@ import (
 const longestLine = 64 << 10
 
 // terminalWriter writes a body on a terminal: line by line, with everything visible
-// that could move the cursor, colour, hide or reorder text. Flush writes the end.
+// that could move the cursor, colour, hide or reorder text. Flush writes the end, and ends
+// the last line, so that what follows begins one.
 type terminalWriter struct {
 	w    io.Writer
 	line []byte
+	open bool // a line was written without its end
 }
 
 func (t *terminalWriter) Write(p []byte) (int, error) {
@@ -45,13 +47,24 @@ func lastRune(b []byte) int {
 }
 
 func (t *terminalWriter) flush(n int) error {
+	if n == 0 {
+		return nil
+	}
+	t.open = t.line[n-1] != '\n'
 	_, err := io.WriteString(t.w, text.CleanLines(string(t.line[:n])))
 	t.line = append(t.line[:0], t.line[n:]...)
 	return err
 }
 
 // Flush writes what is left.
-func (t *terminalWriter) Flush() error { return t.flush(len(t.line)) }
+func (t *terminalWriter) Flush() error {
+	err := t.flush(len(t.line))
+	if err == nil && t.open {
+		t.open = false
+		_, err = io.WriteString(t.w, "\n")
+	}
+	return err
+}
 
 // visibleJSON escapes what a terminal would not show in an encoded value: DEL, C1,
 // bidirectional, zero-width and other characters without a width. It means the same.

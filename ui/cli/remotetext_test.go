@@ -62,7 +62,7 @@ func TestABodyOnATerminalIsNotObeyed(t *testing.T) {
 		t.Errorf("--raw gives %q", got)
 	}
 	got := hostileRequest(t, true)
-	if strings.ContainsAny(got, "\x1b\x07\x7f\r\u009b\u202e\u2066\u200b") || !strings.Contains(got, "␛]0;owned") || strings.Count(got, "\n") != 2 || !strings.Contains(got, "second line é") {
+	if strings.ContainsAny(got, "\x1b\x07\x7f\r\u009b\u202e\u2066\u200b") || !strings.Contains(got, "␛]0;owned") || strings.Count(got, "\n") != 3 || !strings.HasSuffix(got, " end\n") || !strings.Contains(got, "second line é") {
 		t.Errorf("a terminal gets %q", got)
 	}
 }
@@ -108,7 +108,7 @@ func TestALongLineOnATerminalKeepsItsCharacters(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := w.Flush(); err != nil || out.String() != in {
+		if err := w.Flush(); err != nil || out.String() != in+"\n" {
 			t.Errorf("pieces of %d bytes: %d bytes of %d, %v", size*1000, out.Len(), len(in), err)
 		}
 	}
