@@ -1,5 +1,7 @@
 package model
 
+import "fmt"
+
 // Rate is what a zone costs, as its profile says; the contract shows no price. The zero
 // Rate is "unpriced".
 type Rate struct {
@@ -14,4 +16,12 @@ func (r Rate) Priced() bool { return r != Rate{} }
 // unpriced. What a service charges for headers and for its own tries is not in it.
 func (r Rate) Cost(requests, bytes float64) (float64, bool) {
 	return requests/1000*r.Per1000 + bytes/1e9*r.PerGB, r.Priced()
+}
+
+// Dollars is an amount for a screen: "$1.50", and "<$0.01" for less than a cent.
+func Dollars(amount float64) string {
+	if amount > 0 && amount < 0.01 {
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", amount)
 }

@@ -178,11 +178,11 @@ func (t Twin) Winner() (cell int, reason string) {
 	how := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
 	switch {
 	case fit == 1 && priced:
-		return cell, fmt.Sprintf("the only one that was ok in every run (%s, $%.2f per 1000)", how, cost)
+		return cell, fmt.Sprintf("the only one that was ok in every run (%s, %s per 1000)", how, Dollars(cost))
 	case fit == 1:
 		return cell, fmt.Sprintf("the only one that was ok in every run (%s, unpriced)", how)
 	case priced:
-		return cell, fmt.Sprintf("the cheapest of %d that were ok in every run (%s, $%.2f per 1000)", fit, how, cost)
+		return cell, fmt.Sprintf("the cheapest of %d that were ok in every run (%s, %s per 1000)", fit, how, Dollars(cost))
 	default:
 		return cell, fmt.Sprintf("the fastest of %d that were ok in every run (%s; none has a rate)", fit, how)
 	}

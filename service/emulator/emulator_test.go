@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"zonedeck/service/emulator/level"
+	"zonedeck/service/emulator/meter"
 
 	"go.uber.org/goleak"
 )
@@ -162,6 +163,9 @@ func TestReadyDescribesTheDemoAccount(t *testing.T) {
 		products[z.Product] = true
 		if z.Name != z.Product+"_demo" || len(z.Password) != 20 {
 			t.Errorf("zone %+v", z)
+		}
+		if rate := meter.DefaultRate(z.Product); z.RatePer1000 != rate.Thousand || z.RatePerGB != rate.GB || rate == (meter.Rate{}) {
+			t.Errorf("the rate of zone %+v, want %+v", z, rate)
 		}
 	}
 	if len(products) != 13 {

@@ -41,5 +41,9 @@ func (s *Server) Ready() Ready {
 	r.Notes = append([]string{}, slices.Clone(s.ready.Notes)...)
 	r.Keys = s.account.HandOut()
 	r.Zones = s.account.Zones()
+	for i, z := range r.Zones {
+		rate := s.rate(z.Name, z.Product)
+		r.Zones[i].RatePer1000, r.Zones[i].RatePerGB = rate.Thousand, rate.GB
+	}
 	return r
 }

@@ -133,7 +133,7 @@ func TwinMarkdown(t model.Twin) string {
 	if len(t.Request.Required) > 0 {
 		fmt.Fprintf(&b, "Required fields: %s\n\n", markdown.Replace(strings.Join(t.Request.Required, ", ")))
 	}
-	row("Zone", "Via", "Class", "OK", "Status", "Median ms", "Fastest ms", "Slowest ms", "First byte ms", "Bytes", "Fields", "$ per 1000")
+	row("Zone", "Via", "Class", "OK", "Status", "Median ms", "Fastest ms", "Slowest ms", "First byte ms", "Bytes", "Fields", "Cost per 1000")
 	b.WriteString(strings.Repeat("| --- ", 12) + "|\n")
 	for _, c := range t.Cells {
 		typical, ran := c.Typical()
@@ -153,7 +153,7 @@ func TwinMarkdown(t model.Twin) string {
 			fields = fmt.Sprintf("%d of %d", c.Found(), n)
 		}
 		if dollars, priced := c.Cost(); priced {
-			cost = fmt.Sprintf("%.2f", dollars)
+			cost = model.Dollars(dollars)
 		}
 		row(string(c.Zone.Name), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
 			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)

@@ -168,7 +168,7 @@ func twinRows(t model.Twin) [][]string {
 			fields = fmt.Sprintf("%d of %d", c.Found(), n)
 		}
 		if dollars, priced := c.Cost(); priced {
-			cost = fmt.Sprintf("$%.2f", dollars)
+			cost = model.Dollars(dollars)
 		}
 		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
 			text.Took(total), text.Took(fastest), text.Took(slowest), text.Took(first), text.Bytes(bytes), fields, cost))

@@ -36,7 +36,7 @@ func (m *Model) twinRow(row int) []widget.Cell {
 	if !priced {
 		return append(out, widget.Cell{Text: "unpriced", Ink: m.deps.Theme.Muted})
 	}
-	return append(out, widget.C(dollars(cost)))
+	return append(out, widget.C(model.Dollars(cost)))
 }
 
 // twinCell is a cell in one line: class, runs that were ok, median time, size. A bar says
@@ -72,8 +72,6 @@ func (m *Model) twinCell(i int, here bool) widget.Cell {
 	}
 	return widget.Cell{Text: lead + strings.Join(words, " · "), Ink: ink}
 }
-
-func dollars(cost float64) string { return fmt.Sprintf("$%.2f", cost) }
 
 // renderTwin draws the comparison in the whole tab: the table with its verdict above, the
 // cell under the cursor below.
@@ -129,7 +127,7 @@ func (m *Model) cellLines(c model.TwinCell, w int) []string {
 		fastest, slowest, _ := c.Spread()
 		words := []string{"median " + text.Took(total), "from " + text.Took(fastest) + " to " + text.Took(slowest), "first byte " + text.Took(first), "unpriced"}
 		if cost, priced := c.Cost(); priced {
-			words[3] = dollars(cost) + " per 1000"
+			words[3] = model.Dollars(cost) + " per 1000"
 		}
 		lines = append(lines, widget.Wrapped(kit.Ink{}, strings.Join(words, " · "), w)...)
 	}

@@ -16,6 +16,10 @@ type Zone struct {
 	Product          string `json:"product"`
 	Password         string `json:"password"`
 	IdentityVerified bool   `json:"identity_verified"`
+	// RatePer1000 and RatePerGB are what the zone is charged, in dollars for 1,000 requests
+	// and for 10^9 bytes. The account leaves them 0: prices are the server's.
+	RatePer1000 float64 `json:"rate_per_1000,omitempty"`
+	RatePerGB   float64 `json:"rate_per_gb,omitempty"`
 
 	rec *record
 }

@@ -369,6 +369,7 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 		p.Zones = append(p.Zones, model.Zone{
 			Name: model.ZoneName(z.Name), Product: product,
 			IdentityVerified: z.IdentityVerified, Password: "demo:zone/" + z.Name,
+			Rate: model.Rate{Per1000: z.RatePer1000, PerGB: z.RatePerGB},
 		})
 	}
 	return p, nil
