@@ -131,7 +131,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 			return 0, cause
 		}
 		doing := "downloading the results of job " + call.job.ID
-		var none *noResult
+		var none *noResultError
 		if errors.As(err, &none) {
 			return 0, none.fault(doing)
 		}

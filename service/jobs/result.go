@@ -51,42 +51,42 @@ func (g *resultGate) finish(whole bool) error {
 	return err
 }
 
-// noResult is an answer that is no result, although its status was 200.
-type noResult struct {
+// noResultError is an answer that is no result, although its status was 200.
+type noResultError struct {
 	text string        // what it is
 	seen model.Outcome // what speaks for that, beside the status
 }
 
-func (e *noResult) Error() string { return "the answer " + e.text }
+func (e *noResultError) Error() string { return "the answer " + e.text }
 
 // fault is the error of the download.
-func (e *noResult) fault(doing string) *DiagnosisError {
+func (e *noResultError) fault(doing string) *DiagnosisError {
 	o := e.seen
 	o.Via, o.Job, o.ServiceStatus = model.ViaAPI, model.CallProgress, http.StatusOK
 	return &DiagnosisError{Doing: doing, Status: http.StatusOK, Text: e.Error(), Diagnosis: model.Diagnose(o)}
 }
 
 // unusable is an answer that the service's API does not give.
-func unusable(format string, args ...any) *noResult {
-	e := &noResult{text: fmt.Sprintf(format, args...)}
+func unusable(format string, args ...any) *noResultError {
+	e := &noResultError{text: fmt.Sprintf(format, args...)}
 	e.seen = model.Outcome{Broke: model.BreakMalformed, Peer: exchange.PeerService, BrokeText: e.Error()}
 	return e
 }
 
-// checkResult is a *noResult if an answer that begins with head is no result in a format.
+// checkResult is a *noResultError if an answer that begins with head is no result in a format.
 func checkResult(format string, head []byte, whole bool) error {
 	text := bytes.TrimSpace(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 	switch {
 	case len(text) == 0 && whole:
-		return &noResult{text: "is empty"}
+		return &noResultError{text: "is empty"}
 	case len(text) == 0:
-		return &noResult{text: "begins with nothing but blanks"}
+		return &noResultError{text: "begins with nothing but blanks"}
 	case text[0] == '<':
 		return unusable("is a page and not %s: %s", format, dialect.ErrorText("text/html", text))
 	}
 	if whole && errorShaped(text) {
 		says := dialect.ErrorText("application/json", text)
-		return &noResult{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
+		return &noResultError{text: "is an error and not a result: " + says, seen: model.Outcome{ServiceText: says}}
 	}
 	switch format {
 	case "csv":
