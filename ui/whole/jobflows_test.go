@@ -15,7 +15,7 @@ func TestAJobThatIsRefusedSaysWhatToDoInJobsAndActivity(t *testing.T) {
 	p := h.open(120, 40)
 	acmeReady(p)
 	p.Press("esc", "2")
-	p.WaitFor("service error (job)", "evidence  the service says", "do next   try a few of its URLs")
+	p.WaitFor("service error (job)", "evidence  the service says", "do next   [n] try a few of its URLs")
 	p.Press("down")
 	p.WaitFor("too fast (trigger)", "evidence  429 Too Many Requests", "do next   lower the concurrency", "try again after 1m30s")
 	p.Press("5")
