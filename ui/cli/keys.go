@@ -10,7 +10,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
-	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
 )
 
 func (a *app) keysCommand() *cobra.Command {
@@ -112,27 +112,9 @@ func (t *task) listKeys(ctx context.Context, f keysFlags) error {
 func keyRows(keys []model.Key, now time.Time, within time.Duration) [][]string {
 	rows := [][]string{{"STATE", "KEY", "LEVEL", "DUTY", "EXPIRES", "ROTATED", "90-DAY", "LAST4"}}
 	for _, k := range keys {
-		expires, rotated, left := k.Expires.String(), "unknown", "unknown"
-		if n, ok := k.Expires.DaysLeft(now); ok {
-			expires = fmt.Sprintf("%s %dd", k.Expires.At.Format(time.DateOnly), n)
-			if !k.Expires.At.After(now) {
-				expires = fmt.Sprintf("%s %s ago", k.Expires.At.Format(time.DateOnly), text.Ago(k.Expires.At, now))
-			}
-		}
-		if age, ok := k.Rotation.AgeDays(now); ok {
-			rotated = fmt.Sprintf("%s %dd", k.Rotation.Last.UTC().Format(time.DateOnly), age)
-			switch n, _ := k.Rotation.DaysLeft(now); {
-			case n < 0:
-				left = fmt.Sprintf("%d d over", -n)
-			case n == 0:
-				left = "due today"
-			default:
-				left = fmt.Sprintf("%d d left", n)
-			}
-		}
 		rows = append(rows, []string{
 			k.StateWord(now, within), k.Name, k.Level.String(), cmp.Or(string(k.Duty), "-"),
-			expires, rotated, left, cmp.Or(k.Last4, "-"),
+			widget.ExpiryCell(k, now), widget.RotatedCell(k, now), widget.RotationCell(k, now), cmp.Or(k.Last4, "-"),
 		})
 	}
 	return rows

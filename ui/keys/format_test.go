@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/ui/kit/widget"
 )
 
 var testNow = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
@@ -42,6 +43,10 @@ func TestRowsSayBothClocksAndWhichOneGoverns(t *testing.T) {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(-3)), Rotation: model.Rotation{Last: daysFromNow(-1)}},
 			word: "expired", expires: "2026-11-18 3d ago", rotated: "2026-11-20 1d", ninety: "89 d left",
 		},
+		"expired in this second": {
+			key:  model.Key{Expires: model.ExpiresAt(testNow), Rotation: model.Rotation{Last: daysFromNow(-20)}},
+			word: "expired", expires: "2026-11-21 now", rotated: "2026-11-01 20d", ninety: "70 d left",
+		},
 		"ok": {
 			key:  model.Key{Expires: model.ExpiresAt(daysFromNow(60)), Rotation: model.Rotation{Last: daysFromNow(-20)}},
 			word: "ok", expires: "2027-01-20 60d", rotated: "2026-11-01 20d", ninety: "70 d left",
@@ -52,8 +57,8 @@ func TestRowsSayBothClocksAndWhichOneGoverns(t *testing.T) {
 			for _, c := range []struct{ what, got, want string }{
 				{"word", tt.key.StateWord(testNow, soon), tt.word},
 				{"expires", expiresCell(tt.key, testNow), tt.expires},
-				{"rotated", rotatedCell(tt.key, testNow), tt.rotated},
-				{"90-day", ninetyCell(tt.key, testNow), tt.ninety},
+				{"rotated", widget.RotatedCell(tt.key, testNow), tt.rotated},
+				{"90-day", widget.RotationCell(tt.key, testNow), tt.ninety},
 			} {
 				if c.got != c.want {
 					t.Errorf("%s = %q, want %q", c.what, c.got, c.want)

@@ -59,8 +59,8 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: glyph + " " + k.StateWord(now, soon), Ink: ink},
 		widget.C(k.Name), widget.C(k.Level.String()), widget.C(dutyCell(k.Duty)),
 		{Text: expiresCell(k, now), Ink: m.expiryInk(k)},
-		widget.C(rotatedCell(k, now)),
-		{Text: ninetyCell(k, now), Ink: m.rotationInk(k)},
+		widget.C(widget.RotatedCell(k, now)),
+		{Text: widget.RotationCell(k, now), Ink: m.rotationInk(k)},
 		{Text: usedByCell(k), Ink: t.Muted},
 	}
 }
