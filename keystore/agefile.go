@@ -32,7 +32,7 @@ func (r *Resolver) fromFile(ref Ref) (string, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", &SecretError{
 			Ref: ref.Label(), What: "no such file in " + r.o.SecretsDir, Kind: ErrSecretMissing,
-			Fix: "encrypt it to " + r.o.AgeIdentityFile + " with age (docs/configuration.md shows how), or choose another reference",
+			Fix: "write it there with age, encrypted for the identity in " + r.o.AgeIdentityFile + ", or choose another reference",
 		}
 	case err != nil:
 		return "", &SecretError{Ref: ref.Label(), What: "the file cannot be read", Kind: ErrSecretUnreachable, Err: err}
