@@ -12,10 +12,9 @@ type step struct {
 	do               intent
 }
 
-// steps are the next steps that can be taken now, one for each key.
+// steps are the next steps that can be taken now. Two may have one key.
 func (m *Model) steps(f model.JobFault) []step {
 	var out []step
-	used := map[string]bool{}
 	for _, s := range f.Diagnosis.Steps {
 		next := step{key: kit.StepKey(s.Action), help: kit.StepHelp(s)}
 		switch s.Action {
@@ -29,10 +28,7 @@ func (m *Model) steps(f model.JobFault) []step {
 				continue
 			}
 		}
-		if !used[next.key] {
-			used[next.key] = true
-			out = append(out, next)
-		}
+		out = append(out, next)
 	}
 	return out
 }
@@ -60,7 +56,7 @@ func (m *Model) stepBindings() []kit.Binding {
 	}
 	var out []kit.Binding
 	for _, s := range m.steps(j.Fault) {
-		if s.label != "" {
+		if _, have := kit.Find(out, s.key, false); s.label != "" && !have {
 			out = append(out, kit.Binding{Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Hidden: true})
 		}
 	}

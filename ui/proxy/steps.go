@@ -21,17 +21,15 @@ type step struct {
 // doStep is the message of a step's key.
 type doStep struct{ action model.Action }
 
-// steps returns the next steps, one per key. The keys are those of the Sandbox.
+// steps returns the next steps. Two may have one key; the keys are those of the Sandbox.
 func (m *Model) steps() []step {
 	if !m.test.done || m.test.slot.Running() {
 		return nil
 	}
 	var out []step
-	used := map[string]bool{}
 	for _, s := range m.test.result.Diagnosis.Steps {
 		next := m.stepOf(s.Action)
-		if next.label != "" && !used[next.key] {
-			used[next.key] = true
+		if next.label != "" {
 			next.help, next.do = kit.StepHelp(s), doStep{action: s.Action}
 			out = append(out, next)
 		}
@@ -79,8 +77,8 @@ func (m *Model) stepOf(a model.Action) step {
 func (m *Model) stepBindings() []kit.Binding {
 	var out []kit.Binding
 	for _, s := range m.steps() {
-		if s.key == "o" {
-			continue // the tab's own key does it
+		if _, have := kit.Find(out, s.key, false); have || s.key == "o" { // o is the tab's own key
+			continue
 		}
 		out = append(out, kit.Binding{
 			Keys: []string{s.key}, Label: s.label, Help: s.help, Group: "Next steps", Intent: s.do, Disabled: s.disabled, Hidden: true,
