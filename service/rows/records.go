@@ -276,7 +276,7 @@ func (t *recordTable) csv(br *bufio.Reader, m *meter) error {
 	}
 	for i, name := range header {
 		if _, twice := t.at[cut(name, maxColumnName)]; twice {
-			header[i] = name + " " + strconv.Itoa(i+1)
+			header[i] = cut(name, maxColumnName-8) + " " + strconv.Itoa(i+1) // as long as a name may be
 		}
 		t.put(nil, header[i], "null", "")
 	}

@@ -55,6 +55,7 @@ func TestReadRecords(t *testing.T) {
 		},
 		{name: "values other than objects", format: "", n: 10, text: `[1,"x",null]`, want: model.RecordTable{Columns: []col{{Name: "value", Type: "mixed", Filled: 2}}, Rows: [][]string{{"1"}, {"x"}, {""}}, Total: 3}},
 		{name: "a field twice", format: "", n: 10, text: `{"a":1,"a":2}`, want: model.RecordTable{Columns: []col{{Name: "a", Type: "number", Filled: 1}}, Rows: [][]string{{"1"}}, Total: 1}},
+		{name: "an array after blanks", format: "json", n: 10, text: " \t\r\n[{\"a\":1}]", want: model.RecordTable{Columns: []col{{Name: "a", Type: "number", Filled: 1}}, Rows: [][]string{{"1"}}, Total: 1}},
 		{name: "nothing", format: "json", n: 10, text: "", want: model.RecordTable{Total: 0}},
 		{name: "no records", format: "json", n: 10, text: "[]", want: model.RecordTable{Total: 0}},
 		{name: "a CSV header alone", format: "", n: 10, text: "a,b\n", want: model.RecordTable{Columns: []col{{Name: "a", Type: "null"}, {Name: "b", Type: "null"}}, Total: 0}},
@@ -107,6 +108,14 @@ func TestNamesAndCellsAreCutAtTheirBound(t *testing.T) {
 				t.Errorf("%s: a name of %d and a cell of %d bytes: %v", format, len(c.name), len(c.cell), err)
 			}
 		}
+	}
+}
+
+func TestLongNamesThatBeginAlikeAreTwoColumns(t *testing.T) {
+	name := strings.Repeat("a", maxColumnName)
+	got, err := ReadRecords(strings.NewReader(name+"x,"+name+"y\n1,2\n"), "csv", 10)
+	if err != nil || len(got.Columns) != 2 || !reflect.DeepEqual(got.Rows, [][]string{{"1", "2"}}) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
