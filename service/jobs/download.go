@@ -32,8 +32,7 @@ const (
 // dest is a file or a folder; empty means the folder of downloads. The file appears
 // complete and synced, or not at all, and replaces one of the same name. An answer with
 // status 200 that is a page, an error, empty or not of the format is a failure and
-// replaces nothing. on receives
-// the bytes so far; it may be nil.
+// replaces nothing. on receives the bytes so far; it may be nil.
 //
 // Errors: ErrNotReady (a *NotReadyError), ErrUnknownJob, ErrNoSnapshot,
 // ErrNotShown, a *model.RequestError, a *DiagnosisError, the file system's.
@@ -223,17 +222,15 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 	var done, told int64
 	for {
 		n, err := r.Read(buf)
-		if n > 0 {
-			if _, err := w.Write(buf[:n]); err != nil {
-				return 0, err
-			}
-			if done += int64(n); done > maxDownload {
-				return 0, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
-			}
-			if done-told >= progressEvery {
-				told = done
-				on(done)
-			}
+		if _, err := w.Write(buf[:n]); err != nil {
+			return 0, err
+		}
+		if done += int64(n); done > maxDownload {
+			return 0, fmt.Errorf("the results are larger than %d GiB", maxDownload>>30)
+		}
+		if done-told >= progressEvery {
+			told = done
+			on(done)
 		}
 		switch {
 		case errors.Is(err, io.EOF):

@@ -344,13 +344,13 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 	if call.job.State.Final() {
 		return call.job, fmt.Errorf("job %s %s: %w", call.job.ID, call.job.State.Predicate(), ErrJobOver)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
+	inner, cancel := context.WithTimeoutCause(ctx, cancelTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "cancelling job " + call.job.ID
-	resp, _, err := rn.cfg.Wire.API(ctx, call.api(http.MethodPost, call.paths.Cancel))
+	resp, _, err := rn.cfg.Wire.API(inner, call.api(http.MethodPost, call.paths.Cancel))
 	if err != nil {
-		if isCancelled(ctx, err) {
-			return call.job, err
+		if cause := context.Cause(ctx); cause != nil {
+			return call.job, cause
 		}
 		fault := rn.jobFault(ctx, doing, call, nil, err)
 		return rn.failed(ctx, call.job, model.CallCancel, fault), fault
@@ -367,10 +367,4 @@ func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error
 		job.State, job.Fault = model.JobCanceled, model.JobFault{}
 		return note{step: "cancelled on request", activity: job.ID + " " + job.Dataset + ": cancelled on request"}, nil
 	})
-}
-
-// isCancelled reports whether a call ended because the caller's context did.
-func isCancelled(ctx context.Context, err error) bool {
-	cause := context.Cause(ctx)
-	return cause != nil && !errors.Is(cause, exchange.ErrTimeout) && errors.Is(err, cause)
 }

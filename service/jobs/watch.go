@@ -126,13 +126,13 @@ func (rn *Runner) refreshed(ctx context.Context, call jobCall, failed bool) (job
 
 // poll asks once.
 func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
+	inner, cancel := context.WithTimeoutCause(ctx, pollTimeout, exchange.ErrTimeout)
 	defer cancel()
 	doing := "asking for the state of job " + call.job.ID
-	resp, _, err := rn.cfg.Wire.API(ctx, call.api(http.MethodGet, call.paths.Progress))
+	resp, _, err := rn.cfg.Wire.API(inner, call.api(http.MethodGet, call.paths.Progress))
 	if err != nil {
-		if isCancelled(ctx, err) {
-			return dialect.Progress{}, err
+		if cause := context.Cause(ctx); cause != nil {
+			return dialect.Progress{}, cause
 		}
 		return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil, err)
 	}
@@ -149,7 +149,7 @@ func (rn *Runner) poll(ctx context.Context, call jobCall) (dialect.Progress, err
 			return p, nil
 		}
 	}
-	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, exchange.ErrTimeout) {
+	if cause := context.Cause(ctx); cause != nil {
 		return dialect.Progress{}, cause
 	}
 	return dialect.Progress{}, rn.jobFault(ctx, doing, call, nil,
