@@ -86,9 +86,7 @@ func broken(o *model.Outcome, mask exchange.Mask, tr *exchange.Trace, err error)
 
 // read fills an outcome from what a dialect read in an answer's headers.
 func read(o *model.Outcome, r dialect.Reading) {
-	if r.TargetStatus != 0 {
-		o.TargetStatus = r.TargetStatus
-	}
+	o.TargetStatus = r.TargetStatus
 	if o.ServiceCode == "" && o.ServiceText == "" {
 		o.ServiceCode, o.ServiceText = r.Code, r.Text
 		o.ServiceClass, o.ServiceCause = r.Class, r.Cause
