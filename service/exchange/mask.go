@@ -18,7 +18,8 @@ const minMasked = 8
 // back: a service or a target may repeat what it was sent, and answers are shown
 // and kept. It finds a secret in every spelling that spellings.go knows, and
 // replaces it by as many asterisks as the spelling has bytes, so that sizes and
-// offsets stay. The zero value masks nothing.
+// offsets stay. A text that was made to take long to search is masked as a whole. The
+// zero value masks nothing.
 type Mask struct{ s *scrubber }
 
 // MaskOf masks a key's value or a proxy login, the latter as it is and as
@@ -36,7 +37,7 @@ func MaskOf(key keystore.Secret, login Login) Mask {
 // Bytes masks b in place and returns it.
 func (m Mask) Bytes(b []byte) []byte {
 	if m.s != nil {
-		found := m.s.scan(b, true)
+		found := m.s.all(b)
 		found.cover(b)
 	}
 	return b
@@ -48,7 +49,7 @@ func (m Mask) Text(s string) string {
 		return s
 	}
 	b := []byte(s)
-	found := m.s.scan(b, true)
+	found := m.s.all(b)
 	if len(found.spans) == 0 {
 		return s
 	}
@@ -83,7 +84,7 @@ func (m Mask) Diagnosis(d model.Diagnosis) model.Diagnosis {
 }
 
 // Reader masks a stream.
-func (m Mask) Reader(r io.Reader) *MaskReader { return &MaskReader{s: m.s, r: r} }
+func (m Mask) Reader(r io.Reader) *MaskReader { return &MaskReader{s: m.s, r: r, steps: stepsFree} }
 
 // MaskReader holds back as many bytes as may be the beginning of a secret: at most
 // those of the longest secret in its longest spelling.
@@ -95,9 +96,11 @@ type MaskReader struct {
 	ready int // bytes of buf that may go, masked
 	// stars is how many bytes after those belong to a secret that began before.
 	stars int
+	steps int // that the search may still take
 	err   error
-	// Found says that a secret was masked.
-	Found bool
+	// Found says that a secret was masked, GaveUp that the rest was, because looking for one
+	// in it took too long.
+	Found, GaveUp bool
 }
 
 // maskChunk is how much a MaskReader reads at once, in bytes.
@@ -131,7 +134,14 @@ func (r *MaskReader) fill() {
 	}
 	n, err := r.r.Read(r.room[held : held+maskChunk])
 	r.buf, r.err = r.room[:held+n], err
-	found := r.s.scan(r.buf, err != nil)
+	if r.GaveUp {
+		r.ready = len(r.buf)
+		finding{spans: []span{{0, r.ready}}}.cover(r.buf)
+		return
+	}
+	r.steps += stepsPerByte * n
+	found := r.s.scan(r.buf, err != nil, r.steps)
+	r.steps, r.GaveUp = found.left, found.gaveUp()
 	if len(found.spans) > 0 {
 		r.Found = true
 	}

@@ -60,6 +60,24 @@ type finding struct {
 	spans []span
 	// sure is how many bytes cannot be part of a secret that ends after them.
 	sure int
+	// left is how many more steps the search may take; below 0 it was given up.
+	left int
+}
+
+// A search may take stepsFree steps, and stepsPerByte more for each byte: many times what a
+// page or a JSON text needs. A text that needs more was made for that, and is masked.
+const (
+	stepsFree    = 1 << 18
+	stepsPerByte = 4
+)
+
+// gaveUp reports whether the search took too long: all of the text is then a secret.
+func (f finding) gaveUp() bool { return f.left < 0 }
+
+// step counts one step and reports whether there may be more.
+func (f *finding) step() bool {
+	f.left--
+	return f.left >= 0
 }
 
 // cover writes asterisks over the part of the spans that b has. It returns how far the
@@ -78,10 +96,13 @@ func (f finding) cover(b []byte) (beyond int) {
 
 func (f *finding) add(from, to int) { f.spans = append(f.spans, span{from, to}) }
 
-// scan looks for secrets in b, and does not change it. Where whole is false, more bytes
-// follow.
-func (s *scrubber) scan(b []byte, whole bool) finding {
-	f := finding{sure: len(b)}
+// all looks for secrets in a text that is there as a whole.
+func (s *scrubber) all(b []byte) finding { return s.scan(b, true, stepsFree+stepsPerByte*len(b)) }
+
+// scan looks for secrets in b, and does not change it, in so many steps. Where whole is
+// false, more bytes follow.
+func (s *scrubber) scan(b []byte, whole bool, steps int) finding {
+	f := finding{sure: len(b), left: steps}
 	if !whole {
 		f.sure = max(len(b)-s.longest+1, 0)
 	}
@@ -89,13 +110,16 @@ func (s *scrubber) scan(b []byte, whole bool) finding {
 	for _, c := range s.escapes {
 		s.marks(c, text{b: b, whole: whole}, &f)
 	}
+	if f.gaveUp() {
+		f.spans, f.sure = []span{{0, len(b)}}, len(b)
+	}
 	return f
 }
 
 // marks finds needles whose first escape begins with c.
 func (s *scrubber) marks(c byte, t text, f *finding) {
 	dull, b := s.dull[c], t.b
-	for at := 0; ; at++ {
+	for at := 0; !f.gaveUp(); at++ {
 		i := bytes.IndexByte(b[at:], c)
 		if i < 0 {
 			return
@@ -269,8 +293,8 @@ func (s *scrubber) escaped(t text, at int, f *finding) {
 		if isBreak(r.out[0]) && at > 0 {
 			for _, p := range s.bytes[t.b[at-1]] {
 				n, k := s.needles[p.needle], p.at+1
-				if n.wraps && k < len(n.text) && n.ends(k, t.b[:at]) {
-					f.goesOn(walk{t: t, n: n}, at-k, k, at)
+				if f.step() && n.wraps && k < len(n.text) && n.ends(k, t.b[:at]) {
+					f.goesOn(walk{t: t, n: n, f: f}, at-k, k, at)
 				}
 			}
 		}
@@ -279,8 +303,8 @@ func (s *scrubber) escaped(t text, at int, f *finding) {
 		}
 		for _, p := range s.bytes[r.out[0]] {
 			n, k := s.needles[p.needle], p.at
-			if n.ends(k, t.b[:at]) && n.follows(k, r.out) {
-				f.goesOn(walk{t: t, n: n}, at-k, k+len(r.out), r.end)
+			if f.step() && n.ends(k, t.b[:at]) && n.follows(k, r.out) {
+				f.goesOn(walk{t: t, n: n, f: f}, at-k, k+len(r.out), r.end)
 			}
 		}
 	}
@@ -308,12 +332,16 @@ func (n needle) follows(at int, out string) bool {
 type walk struct {
 	t    text
 	n    needle
+	f    *finding
 	seen map[span]int // where it ends from there, once there was a choice
 }
 
 // on returns where the needle ends whose byte k has to be at i, or 0.
 func (w *walk) on(k, i int) int {
 	for k < len(w.n.text) {
+		if !w.f.step() {
+			return 0
+		}
 		var buf [8]reading
 		readings := w.t.read(buf[:0], i, maxLayers)
 		if w.n.wraps {

@@ -145,10 +145,10 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 
 // result is a result that is being read; its holder closes it.
 type result struct {
-	io.Reader // what came, masked
-	body      io.ReadCloser
-	cancel    context.CancelFunc
-	stall     *time.Timer // when it fires after the end, there is nothing left to cancel
+	*exchange.MaskReader // what came
+	body                 io.ReadCloser
+	cancel               context.CancelFunc
+	stall                *time.Timer // when it fires after the end, there is nothing left to cancel
 }
 
 // errStalled is the cause of a download in which nothing came for long.
@@ -173,7 +173,7 @@ func (rn *Runner) openResult(ctx context.Context, call jobCall, format string) (
 		return nil, rn.jobFault(ctx, doing, call, nil, err)
 	}
 	res.body = resp.Body
-	res.Reader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
+	res.MaskReader = exchange.MaskOf(call.secret, exchange.Login{}).Reader(readerFunc(res.receive))
 	if resp.StatusCode == http.StatusOK {
 		return res, nil
 	}
@@ -233,6 +233,8 @@ func (r *result) copyTo(w io.Writer, on func(int64)) (int64, error) {
 			on(done)
 		}
 		switch {
+		case r.GaveUp:
+			return 0, unusable("is written so that looking for the key in it takes too long")
 		case errors.Is(err, io.EOF):
 			on(done)
 			return done, nil

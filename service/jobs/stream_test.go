@@ -25,14 +25,25 @@ type flood struct{}
 
 func (flood) Read(p []byte) (int, error) { return len(p), nil }
 
+func unmasked(r io.Reader) *exchange.MaskReader { return exchange.Mask{}.Reader(r) }
+
+func TestAResultThatIsMaskedAsAWholeIsNone(t *testing.T) {
+	mask := exchange.MaskOf(keystore.NewSecret(strings.Repeat("a", 64)), exchange.Login{})
+	hostile := mask.Reader(strings.NewReader(strings.Repeat(`\\u0061`, 1<<18)))
+	var none *noResultError
+	if _, err := (&result{MaskReader: hostile}).copyTo(io.Discard, nil); !errors.As(err, &none) || !strings.Contains(err.Error(), "takes too long") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestADownloadHasABound(t *testing.T) {
 	var told int64
-	n, err := (&result{Reader: flood{}}).copyTo(io.Discard, func(done int64) { told = done })
+	n, err := (&result{MaskReader: unmasked(flood{})}).copyTo(io.Discard, func(done int64) { told = done })
 	if n != 0 || err == nil || err.Error() != "the results are larger than 8 GiB" || told != maxDownload {
 		t.Errorf("%d bytes, %d told: %v", n, told, err)
 	}
 	whole := io.LimitReader(flood{}, maxDownload)
-	if n, err := (&result{Reader: whole}).copyTo(io.Discard, nil); n != maxDownload || err != nil {
+	if n, err := (&result{MaskReader: unmasked(whole)}).copyTo(io.Discard, nil); n != maxDownload || err != nil {
 		t.Errorf("%d bytes: %v", n, err)
 	}
 }
