@@ -253,23 +253,23 @@ func TestQuitAsksOnceWhileWorkIsInFlight(t *testing.T) {
 // counted is a view that counts how often it is drawn.
 type counted struct {
 	fakeView
-	frames int
+	frames atomic.Int32 // the program draws in a goroutine of its own
 }
 
 func (c *counted) Render(w, h int) string {
-	c.frames++
+	c.frames.Add(1)
 	return widget.Block("", w, h)
 }
 
 func TestAnIdleConsoleDrawsItsAgesEveryFiveSeconds(t *testing.T) {
-	for running, want := range map[int]int{0: 4, 1: 20} {
+	for running, want := range map[int]int32{0: 4, 1: 20} {
 		flow(t, func(t *testing.T) {
 			v := &counted{fakeView: fakeView{running: running}}
 			s := startAt(t, ui.New(ui.Deps{Ctx: t.Context(), Now: time.Now, FixedTheme: true, Tabs: []ui.Tab{{ID: kit.Sandbox, View: v}}}), 80, 24)
 			s.After(100 * time.Millisecond)
-			before := v.frames
+			before := v.frames.Load()
 			s.After(20 * time.Second)
-			if got := v.frames - before; got != want {
+			if got := v.frames.Load() - before; got != want {
 				t.Errorf("with %d running it was drawn %d times in 20 seconds, want %d", running, got, want)
 			}
 		})

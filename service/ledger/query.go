@@ -41,7 +41,8 @@ func (l *Ledger) Job(ctx context.Context, id string) (model.Job, error) {
 }
 
 // Jobs are the newest jobs of the ledger, newest first, each with its steps, and
-// how many jobs the ledger has. limit 0 means all.
+// how many jobs the ledger has. limit 0 means all. A job whose row is damaged is there as
+// far as it can be read, and its Detail says so: it must not hide the others.
 func (l *Ledger) Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error) {
 	const doing = "reading the ledger"
 	if err := l.db.QueryRowContext(ctx, "SELECT count(*) FROM jobs").Scan(&total); err != nil {
@@ -71,10 +72,15 @@ func (l *Ledger) Same(ctx context.Context, digest string, since time.Time) ([]mo
 // maxSame bounds the answer of Same.
 const maxSame = 1000
 
+const damagedRow = "its row in the ledger is damaged and was read as far as it can be"
+
 func (l *Ledger) jobs(ctx context.Context, clauses, doing string, args ...any) ([]model.Job, error) {
 	var list []model.Job
 	err := database.Each(ctx, l.db, "SELECT "+jobColumns+" FROM jobs "+clauses, args, func(row database.Scanner) error {
 		job, err := scanJob(row)
+		if errors.Is(err, database.ErrCorrupt) {
+			job.Detail, err = damagedRow, nil
+		}
 		list = append(list, job)
 		return err
 	})
@@ -102,10 +108,13 @@ func (l *Ledger) addSteps(ctx context.Context, list []model.Job) error {
 		}
 		at[n], oldest = i, n
 	}
-	return database.Each(ctx, l.db, "SELECT job, at, state, text FROM job_steps WHERE job >= $1 ORDER BY job, seq", []any{oldest}, func(row database.Scanner) error {
+	return database.Each(ctx, l.db, "SELECT job, state, text, at FROM job_steps WHERE job >= $1 ORDER BY job, seq", []any{oldest}, func(row database.Scanner) error {
 		var n int64
 		var s model.JobStep
-		err := row.Scan(&n, database.Time(&s.At), &s.State, &s.Text)
+		err := row.Scan(&n, &s.State, &s.Text, database.Time(&s.At))
+		if errors.Is(err, database.ErrCorrupt) {
+			err = nil // a step without its time is better than none
+		}
 		if i, ok := at[n]; ok {
 			list[i].Steps = append(list[i].Steps, s)
 		}

@@ -186,6 +186,20 @@ func (m *Model) showTwin(t model.Twin) {
 	p.table.SetRows(len(p.zones), m.twinRow)
 }
 
+// grid reports whether cells are every zone by every method, zone by zone.
+func grid(cells []model.TwinCell) bool {
+	n := 0 // methods
+	for n < len(cells) && cells[n].Zone.Name == cells[0].Zone.Name {
+		n++
+	}
+	for i, c := range cells {
+		if n == 0 || len(cells)%n != 0 || c.Via != cells[i%n].Via || c.Zone.Name != cells[i-i%n].Zone.Name {
+			return false
+		}
+	}
+	return n > 0
+}
+
 // runCells makes the runs that each cell lacks.
 func (m *Model) runCells() tea.Cmd {
 	var cmds []tea.Cmd
@@ -237,6 +251,9 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		}
 		if msg.err != nil {
 			return kit.Fail("Comparison " + msg.id + " could not be opened: " + msg.err.Error())
+		}
+		if !grid(msg.twin.Cells) {
+			return kit.Fail("Comparison " + msg.id + " could not be opened: its cells are not every zone by every method")
 		}
 		msg.twin.Profile = msg.profile
 		m.showTwin(msg.twin)

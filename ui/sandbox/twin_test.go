@@ -118,6 +118,14 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 			t.Errorf("%d requests were sent", n)
 		}
 		b.AllowError("no such comparison")
+		b.AllowError("not every zone")
+		z, v := demoZones()[0], model.ViaAPI
+		for _, cells := range [][]model.TwinCell{nil, {{Zone: z, Via: v}, {Zone: z, Via: model.ViaNative}, {Zone: zone, Via: v}}} {
+			b.svc.twins = append(b.svc.twins, model.Twin{ID: "t_8", Cells: cells})
+			b.Press("esc", "ctrl+x")
+			b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_8"}})
+			b.Expect("Comparison t_8 could not be opened: its cells are not every zone by every method")
+		}
 		b.Press("esc")
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_0"}})
 		b.Expect("Comparison t_0 could not be opened: the journal has no such comparison")
