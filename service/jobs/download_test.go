@@ -99,6 +99,7 @@ func TestAnAnswerThatIsNoResultReplacesNothing(t *testing.T) {
 		{"csv", `{"status":"failed","message":"no"}`, "no", model.CauseServiceError},
 		{"json", `{"timestamp":"2026-11-22","status":500,"error":"Internal Server Error","path":"/v3"}`, "Internal Server Error", model.CauseServiceError},
 		{"ndjson", `{"type":"about:blank","title":"Gone","status":410,"Detail":"It was deleted"}`, "It was deleted", model.CauseServiceError},
+		{"json", `{"success":false,"msg":"No such job","timestamp":"2026-11-22"}`, "No such job", model.CauseServiceError},
 		{"csv", `[{"a":1}]`, "not CSV", model.CauseNetwork},
 		{"json", "Snapshot is not ready", "not JSON: Snapshot is not ready", model.CauseNetwork},
 		{"json", `[{"a":1}`, "not JSON", model.CauseNetwork},
@@ -130,6 +131,7 @@ func TestAResultMayLookOdd(t *testing.T) {
 		{"ndjson", long[1:len(long)-1] + "\n{}\n"},
 		{"json", `{"error":"dead page","input":{"url":"http://lab.test/"}}`},
 		{"ndjson", `{"title":"Lamp","type":"product","status":"sold"}`},
+		{"ndjson", `{"title":"Lamp","detail":"Brass","timestamp":"2026-11-22"}` + "\n"},
 		{"csv", "error,message\n1,2\n"},
 		{"csv", "\"a\"\n"},
 	} {

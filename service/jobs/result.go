@@ -108,31 +108,37 @@ func checkResult(format string, head []byte, whole bool) error {
 	return nil
 }
 
-// The fields of an answer that says nothing but what went wrong: those that say it, and
-// those that stand beside them, by the habits of frameworks and RFC 9457.
+// The fields of an answer that says nothing but what went wrong, by the habits of frameworks
+// and RFC 9457.
 var (
-	errorSays   = []string{"detail", "error", "error_description", "error_message", "errors", "message", "msg"}
-	errorBeside = []string{
-		"code", "details", "error_code", "instance", "path", "request_id", "snapshot_id", "status", "status_code", "success",
-		"timestamp", "title", "trace_id", "type",
-	}
+	errorSays     = []string{"error", "error_description", "error_message", "errors"}
+	errorMessages = []string{"detail", "message", "msg"} // a record of a page may have these
+	errorCodes    = []string{"code", "error_code", "status", "status_code", "success"}
+	errorBeside   = []string{"details", "instance", "path", "request_id", "snapshot_id", "timestamp", "title", "trace_id", "type"}
 )
 
 // errorShaped reports whether text is one JSON object that says nothing but what went
-// wrong. A record may have an error too, beside its input or other fields.
+// wrong. A record may have an error too, beside its input or other fields, and a message
+// beside a title or a time.
 func errorShaped(text []byte) bool {
 	var object map[string]json.RawMessage
 	if text[0] != '{' || json.Unmarshal(text, &object) != nil {
 		return false
 	}
-	says := false
+	var says, message, code, beside bool
 	for name := range object {
 		switch name = strings.ToLower(name); {
 		case slices.Contains(errorSays, name):
 			says = true
-		case !slices.Contains(errorBeside, name):
+		case slices.Contains(errorMessages, name):
+			message = true
+		case slices.Contains(errorCodes, name):
+			code = true
+		case slices.Contains(errorBeside, name):
+			beside = true
+		default:
 			return false
 		}
 	}
-	return says
+	return says || message && (code || !beside)
 }
