@@ -57,18 +57,15 @@ func Open(dir string, now func() time.Time) (_ *Dir, err error) {
 // Clear removes everything from a state folder, so that an emulator begins in it as for the
 // first time. Errors: [ErrInUse], or the disk's. A folder that is not there stays so.
 func Clear(dir string) error {
-	entries, err := os.ReadDir(dir)
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	d := &Dir{dir: dir}
-	if err == nil {
-		err = d.take()
-	}
-	if err != nil {
+	if err := d.take(); err != nil {
 		return err
 	}
-	var errs []error
+	entries, err := os.ReadDir(dir) // under the lock: nobody adds to it any more
+	errs := []error{err}
 	for _, e := range entries {
 		if e.Name() != lockName {
 			errs = append(errs, os.RemoveAll(d.Path(e.Name())))
