@@ -98,7 +98,6 @@ func (a *Agent) isOpen(id string) bool {
 func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 	a.mu.Lock()
 	a.used = true
-	a.mu.Unlock()
 	open := 0
 	known := map[string]*mcp.ServerSession{}
 	for ss := range a.server().Sessions() {
@@ -107,7 +106,6 @@ func (a *Agent) reserve(w http.ResponseWriter) (release func(), ok bool) {
 			known[id] = ss
 		}
 	}
-	a.mu.Lock()
 	var silent string
 	for id, u := range a.uses {
 		switch {

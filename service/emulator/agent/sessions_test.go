@@ -142,6 +142,24 @@ func TestASessionIsCountedOnceFromTheFirstByteOfItsAnswer(t *testing.T) {
 	}
 }
 
+func TestSessionsAreCountedWhileNoOtherIsOpened(t *testing.T) {
+	b := newBench(t, nil)
+	server := b.Agent.server()
+	b.Agent.server = func() *mcp.Server {
+		if b.Agent.mu.TryLock() {
+			b.Agent.mu.Unlock()
+			t.Error("another session could be opened meanwhile")
+		}
+		return server
+	}
+	release, ok := b.reserve(httptest.NewRecorder())
+	if !ok {
+		t.Fatal("refused")
+	}
+	release()
+	b.Agent.server = func() *mcp.Server { return server }
+}
+
 func TestADeletedSessionMakesRoom(t *testing.T) {
 	b := newBench(t, func(c *Config) { c.MaxSessions = 1 })
 	id := b.session("key-of-ana-0001")
