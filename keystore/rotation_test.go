@@ -168,7 +168,7 @@ func TestARotationIsLeftAndResumed(t *testing.T) {
 	for _, kind := range []RotationStepKind{StepReview, StepIssue, StepStore} {
 		// Each step is taken by another console that knows only the folder.
 		r := OpenRotations(dir)
-		running, ok, err := r.Running("etl-main")
+		running, ok, err := r.Running("", "etl-main")
 		if err != nil || !ok {
 			t.Fatal(ok, err)
 		}
@@ -331,6 +331,30 @@ func TestAnUpdateThatFailsChangesNothing(t *testing.T) {
 	}
 }
 
+func TestKeysOfOneNameAreRotatedApart(t *testing.T) {
+	r := OpenRotations(t.TempDir())
+	demo := plan(t, RotateByNewKey)
+	demo.Profile = "local"
+	recorded := NewRotationPlan(fullKey(), RotateByNewKey, today.Add(time.Hour))
+	if err := errors.Join(r.Start(t.Context(), demo), r.Start(t.Context(), recorded)); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []RotationPlan{demo, recorded} {
+		if got, ok, err := r.Running(want.Profile, want.Key); !ok || err != nil || got.ID != want.ID {
+			t.Errorf("profile %q: %s, %v, %v", want.Profile, got.ID, ok, err)
+		}
+	}
+	if n, err := r.Forget(t.Context(), ""); n != 0 || err == nil {
+		t.Errorf("without a profile: forgot %d, %v", n, err)
+	}
+	if n, err := r.Forget(t.Context(), demo.Profile); n != 1 || err != nil {
+		t.Errorf("forgot %d, %v", n, err)
+	}
+	if _, ok, err := r.Running("", recorded.Key); !ok || err != nil {
+		t.Errorf("the recorded key's: %v, %v", ok, err)
+	}
+}
+
 func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	dir := t.TempDir()
 	r := OpenRotations(dir)
@@ -341,11 +365,11 @@ func TestARunningRotationIsFoundBesideABrokenRecord(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "bad.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	got, ok, err := r.Running(p.Key)
+	got, ok, err := r.Running(p.Profile, p.Key)
 	if !ok || got.ID != p.ID || !errors.Is(err, ErrRotationFile) {
 		t.Errorf("%q, %v, %v", got.ID, ok, err)
 	}
-	if _, ok, err := r.Running("another"); ok || !errors.Is(err, ErrRotationFile) {
+	if _, ok, err := r.Running("", "another"); ok || !errors.Is(err, ErrRotationFile) {
 		t.Errorf("a key without one: %v, %v", ok, err)
 	}
 }

@@ -65,11 +65,12 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// Running finds the rotation of a key that is not over.
-func (r *Rotations) Running(key string) (RotationPlan, bool, error) {
+// Running finds the rotation of a key that is not over. profile is the one that the key
+// comes with, empty for a key of the inventory.
+func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.List()
 	for _, p := range plans {
-		if p.Key == key && !p.Over() {
+		if p.Profile == profile && p.Key == key && !p.Over() {
 			return p, true, err
 		}
 	}
@@ -141,7 +142,7 @@ func bys(p RotationPlan) (out []By) {
 // key that is being rotated.
 func (r *Rotations) Start(ctx context.Context, p RotationPlan) error {
 	return r.locked(ctx, "starting the rotation of "+p.Key, func() error {
-		if _, running, err := r.Running(p.Key); err != nil {
+		if _, running, err := r.Running(p.Profile, p.Key); err != nil {
 			return err
 		} else if running {
 			return ErrRotationNow
@@ -171,8 +172,12 @@ func (r *Rotations) Update(ctx context.Context, id string, f func(RotationPlan) 
 	return after, err
 }
 
-// Forget removes the records of the keys that come with a profile, and counts them.
+// Forget removes the records of the keys that come with a profile, and counts them. Those of
+// the inventory's keys, which no profile names, stay.
 func (r *Rotations) Forget(ctx context.Context, profile string) (n int, err error) {
+	if profile == "" {
+		return 0, errors.New("forgetting rotations: no profile is named")
+	}
 	err = r.locked(ctx, "forgetting the rotations of profile "+profile, func() error {
 		plans, err := r.List()
 		for _, p := range plans {

@@ -253,7 +253,7 @@ func TestARotationIsLeftAndContinued(t *testing.T) {
 			}
 		}
 		s.ExpectNot("Blast radius")
-		if _, running, err := r.rotations.Running("prod"); running || err != nil {
+		if _, running, err := r.rotations.Running("", "prod"); running || err != nil {
 			t.Fatalf("still running: %v", err)
 		}
 	})
@@ -275,7 +275,7 @@ func TestManyUsesLeaveTheStepsInView(t *testing.T) {
 		if len(strings.Split(p, "job-")) > 9 {
 			t.Errorf("it shows too much:\n%s", p)
 		}
-		plan, _, err := r.rotations.Running("prod")
+		plan, _, err := r.rotations.Running("", "prod")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -307,7 +307,7 @@ func TestAStepCanBeUndoneUntilTheRotationIsOver(t *testing.T) {
 		s.Press("u")
 		s.Expect("[›] look at what uses the key")
 		s.Press("enter")
-		plan, _, err := r.rotations.Running("prod")
+		plan, _, err := r.rotations.Running("", "prod")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func toProof(s *uitest.Screen, begin ...string) {
 
 func provedBy(t *testing.T, r *rig) keystore.RotationStep {
 	t.Helper()
-	plan, _, err := r.rotations.Running("prod")
+	plan, _, err := r.rotations.Running("", "prod")
 	if err != nil {
 		t.Fatal(err)
 	}
