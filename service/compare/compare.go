@@ -6,6 +6,7 @@ package compare
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -65,12 +66,15 @@ func Answers(a, b Answer) (Difference, error) {
 		d.Note = "the bodies are not text, and differ"
 		return d, nil
 	}
-	textA, valueA, jsonA := readJSON(a.Body)
-	textB, valueB, jsonB := readJSON(b.Body)
-	if jsonA && jsonB {
-		d.Structure = structure(valueA, valueB)
+	textA, typesA, errA := readJSON(a.Body)
+	textB, typesB, errB := readJSON(b.Body)
+	if errA == nil && errB == nil {
+		d.Structure = structure(typesA, typesB)
 	} else {
 		textA, textB = lines(a.Body), lines(b.Body)
+	}
+	if errors.Is(errA, errSpread) || errors.Is(errB, errSpread) {
+		d.Note = errSpread.Error()
 	}
 	var err error
 	d.Text, err = udiff.ToUnified(a.Name, b.Name, textA, udiff.Lines(textA, textB), udiff.DefaultContextLines)
@@ -146,63 +150,114 @@ func union[V any](a, b map[string]V) []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// readJSON gives a body as indented text and as a value, if it is JSON.
-func readJSON(body []byte) (text string, value any, ok bool) {
+// maxSpread is how large a JSON body may become when it is indented, and all the paths in
+// it, in bytes; maxDepth how deeply it may be nested. What goes beyond is compared as it came.
+const (
+	maxSpread = 8 << 20
+	maxDepth  = 100
+)
+
+var errSpread = errors.New("the JSON is nested too deeply, or its names are too long: it was compared as text")
+
+// readJSON gives a body as indented text and the types in it. It fails with errSpread, or
+// because the body is not JSON.
+func readJSON(body []byte) (text string, in types, err error) {
 	var out bytes.Buffer
-	if json.Indent(&out, body, "", "  ") != nil || json.Unmarshal(body, &value) != nil {
-		return "", nil, false
+	var value any
+	if json.Valid(body) && spread(body) > maxSpread {
+		return "", types{}, errSpread
+	}
+	if err := json.Unmarshal(body, &value); err != nil {
+		return "", types{}, err
+	}
+	if err := json.Indent(&out, body, "", "  "); err != nil {
+		return "", types{}, err
+	}
+	in = types{at: map[string][]string{}, room: maxSpread}
+	if in.add("", value); in.room < 0 {
+		return "", types{}, errSpread
 	}
 	out.WriteByte('\n')
-	return out.String(), value, true
+	return out.String(), in, nil
+}
+
+// spread bounds the size of a JSON body when it is indented, in bytes. It is more than
+// maxSpread when the body is nested too deeply.
+func spread(body []byte) int {
+	size, depth, quoted := len(body), 0, false
+	for i := 0; i < len(body); i++ {
+		switch c := body[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case quoted:
+		case c == '{', c == '[':
+			if depth++; depth > maxDepth {
+				return maxSpread + 1
+			}
+			size += 4 * depth // of its first line, and of the one that closes it
+		case c == '}', c == ']':
+			depth--
+		case c == ',':
+			size += 1 + 2*depth
+		case c == ':':
+			size++
+		}
+	}
+	return size
 }
 
 // structure compares the types at each path of two JSON values.
-func structure(a, b any) []Change {
-	inA, inB := map[string]string{}, map[string]string{}
-	types(inA, "", a)
-	types(inB, "", b)
+func structure(a, b types) []Change {
 	var out []Change
-	for _, path := range union(inA, inB) {
-		if inA[path] != inB[path] {
-			out = append(out, Change{path, inA[path], inB[path]})
+	for _, path := range union(a.at, b.at) {
+		if inA, inB := a.kinds(path), b.kinds(path); inA != inB {
+			out = append(out, Change{path, inA, inB})
 		}
 	}
 	return out
 }
 
-// types notes the type of a value and of everything in it by path. A path with several types
-// has them all.
-func types(into map[string]string, path string, value any) {
-	note := func(kind string) {
-		switch known := into[path]; {
-		case known == "":
-			into[path] = kind
-		case !slices.Contains(strings.Split(known, " or "), kind):
-			kinds := append(strings.Split(known, " or "), kind)
-			slices.Sort(kinds)
-			into[path] = strings.Join(kinds, " or ")
-		}
+// types are the types of a JSON value and of everything in it, by path.
+type types struct {
+	at   map[string][]string
+	room int // that paths may still take, in bytes; below 0 some are left out
+}
+
+func (t *types) add(path string, value any) {
+	if t.room -= len(path); t.room < 0 {
+		return
 	}
+	kind := ""
 	switch v := value.(type) {
 	case nil:
-		note("null")
+		kind = "null"
 	case bool:
-		note("true or false")
+		kind = "boolean"
 	case float64:
-		note("number")
+		kind = "number"
 	case string:
-		note("text")
+		kind = "text"
 	case []any:
-		note("list")
+		kind = "list"
 		for _, element := range v {
-			types(into, path+"[]", element)
+			t.add(path+"[]", element)
 		}
 	case map[string]any:
-		note("object")
+		kind = "object"
 		for name, field := range v {
-			types(into, strings.TrimPrefix(path+"."+name, "."), field)
+			t.add(strings.TrimPrefix(path+"."+name, "."), field)
 		}
 	}
+	if !slices.Contains(t.at[path], kind) {
+		t.at[path] = append(t.at[path], kind)
+	}
+}
+
+// kinds are all the types at a path.
+func (t *types) kinds(path string) string {
+	return strings.Join(slices.Sorted(slices.Values(t.at[path])), " or ")
 }
 
 // lines is a body in lines that can be compared: pages often come in one.

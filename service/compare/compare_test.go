@@ -3,6 +3,7 @@ package compare
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net/http"
 	"reflect"
 	"strings"
@@ -78,6 +79,52 @@ func TestTheStructureOfJSONIsComparedByPath(t *testing.T) {
 	}
 	if d := difference(t, answer("a", `[1,2]`), answer("b", `[1,3]`)); d.Structure != nil {
 		t.Errorf("the same structure: %v", d.Structure)
+	}
+}
+
+func TestEveryTypeAtAPathIsNamedOnce(t *testing.T) {
+	if d := difference(t, answer("a", `[true,false]`), answer("b", `[true,true,false]`)); d.Structure != nil {
+		t.Errorf("booleans, two and three: %v", d.Structure)
+	}
+	d := difference(t, answer("a", `[true,"x",null,false,"y"]`), answer("b", `[1]`))
+	if want := []Change{{"[]", "boolean or null or text", "number"}}; !reflect.DeepEqual(d.Structure, want) {
+		t.Errorf("%v", d.Structure)
+	}
+}
+
+// TestJSONThatWouldGrowIsComparedAsText: 256 KiB can become gigabytes when indented, or in paths.
+func TestJSONThatWouldGrowIsComparedAsText(t *testing.T) {
+	nested := func(depth int, inner string) string {
+		return strings.Repeat("[", depth) + inner + strings.Repeat("]", depth)
+	}
+	var fields strings.Builder
+	for i := range 2000 {
+		fmt.Fprintf(&fields, `,"%d":1`, i)
+	}
+	for name, c := range map[string]struct {
+		body string
+		grow bool
+	}{
+		"as deep as may be":      {nested(100, `"[[\"[[","x"`), false},
+		"deeper":                 {nested(101, ""), true},
+		"as deep as JSON may be": {nested(9000, ""), true},
+		"wide and deep":          {nested(90, "1"+strings.Repeat(",1", 100_000)), true},
+		"wide":                   {nested(2, "1"+strings.Repeat(",1", 100_000)), false},
+		"an object":              {`{"a":{"x":1` + fields.String() + `}}`, false},
+		"a long name":            {`{"` + strings.Repeat("n", 100_000) + `":{"x":1` + fields.String() + `}}`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := difference(t, answer("a", c.body), answer("b", `{"other":1}`))
+			if noted := d.Note == errSpread.Error(); noted != c.grow || (d.Structure == nil) != c.grow {
+				t.Errorf("note %q, %d changes of the structure", d.Note, len(d.Structure))
+			}
+			if len(d.Text) > 2*maxSpread {
+				t.Errorf("%d bytes of text", len(d.Text))
+			}
+			if text, _, err := readJSON([]byte(c.body)); err == nil && len(text) > spread([]byte(c.body))+1 {
+				t.Errorf("indented it has %d bytes, of at most %d", len(text), spread([]byte(c.body)))
+			}
+		})
 	}
 }
 
