@@ -18,8 +18,8 @@ const minMasked = 8
 // back: a service or a target may repeat what it was sent, and answers are shown
 // and kept. It finds a secret in every spelling that spellings.go knows, and
 // replaces it by as many asterisks as the spelling has bytes, so that sizes and
-// offsets stay. A text that was made to take long to search is masked as a whole. The
-// zero value masks nothing.
+// offsets stay. A text that is crafted to be slow to search is masked as a whole. The zero
+// value masks nothing.
 type Mask struct{ s *scrubber }
 
 // MaskOf masks a key's value or a proxy login, the latter as it is and as
@@ -139,7 +139,7 @@ func (r *MaskReader) fill() {
 		finding{spans: []span{{0, r.ready}}}.cover(r.buf)
 		return
 	}
-	r.steps += stepsPerByte * n
+	r.steps += stepsPerByte * len(r.buf)
 	found := r.s.scan(r.buf, err != nil, r.steps)
 	r.steps, r.GaveUp = found.left, found.gaveUp()
 	if len(found.spans) > 0 {

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"unicode/utf16"
 
 	"zonedeck/keystore"
@@ -212,7 +213,6 @@ func (s speller) character(r rune, layers int) string {
 	return string(r)
 }
 
-// FuzzMask writes a secret in any mix of encodings, and reads it in pieces.
 // Secrets that repeat themselves, in a text of escapes, can be looked for at every byte in
 // many ways. Without a bound this test would take hours.
 func TestATextThatTakesTooLongToSearchIsMaskedAsAWhole(t *testing.T) {
@@ -243,6 +243,32 @@ func TestATextThatTakesTooLongToSearchIsMaskedAsAWhole(t *testing.T) {
 	}
 }
 
+// TestARunOfOneMarkIsSearchedOnce: were every mark in it to look through the rest of the
+// run, this test would take hours.
+func TestARunOfOneMarkIsSearchedOnce(t *testing.T) {
+	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})
+	for _, mark := range []string{`\`, "&", "%", `"`, "+"} {
+		in := strings.Repeat(mark, 8<<20)
+		if got := m.Text(in + servicetest.KeyValue); got != in+strings.Repeat("*", len(servicetest.KeyValue)) {
+			t.Errorf("a secret after a run of %q is not masked, or the run is", mark)
+		}
+	}
+}
+
+// TestAStreamInTinyPiecesIsNotGivenUp: what is held back is searched again with every piece.
+func TestAStreamInTinyPiecesIsNotGivenUp(t *testing.T) {
+	m := MaskOf(keystore.NewSecret(awkward), Login{})
+	for _, part := range []string{`\u0070`, `p\"a\\s&amp;`, "&amp;amp;"} {
+		in := strings.Repeat(part, 8<<10/len(part))
+		r := m.Reader(iotest.OneByteReader(strings.NewReader(in)))
+		r.steps = 0 // those that are free would suffice for a text so short
+		if got, err := io.ReadAll(r); err != nil || string(got) != in || r.GaveUp {
+			t.Errorf("%q: %d bytes of %d, %v; given up: %v", part, len(got), len(in), err, r.GaveUp)
+		}
+	}
+}
+
+// FuzzMask writes a secret in any mix of encodings, and reads it in pieces.
 func FuzzMask(f *testing.F) {
 	f.Add(servicetest.KeyValue, uint64(1), "{\"a\":\"", "\"}")
 	f.Add(awkward, uint64(2), "<p>", "&amp;")

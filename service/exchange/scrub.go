@@ -135,7 +135,7 @@ func (s *scrubber) marks(c byte, t text, f *finding) {
 		if at > 0 && of[b[at-1]] {
 			of = &s.ofBroken
 		}
-		if s.promising(c, b[at+1:], 2*maxLayers, of) && !s.within(b[at:]) {
+		if !s.within(b[at:]) && s.promising(c, b[at+1:], 2*maxLayers, of) {
 			s.escaped(t, at, f)
 		}
 	}

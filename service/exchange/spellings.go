@@ -16,11 +16,11 @@ import (
 // The spellings of a secret that are found: as it is, in UTF-16 (of either order), in base64
 // (of both alphabets, at each of the three alignments that it may have within a longer text,
 // and in lines) and in hexadecimal (in either case). In each of them any character, and a
-// line break of base64, may be escaped as in JSON (\/, \u0041, \x41), in an URL (%41), in
+// line break of base64, may be escaped as in JSON (\/, \u0041, \x41), in a URL (%41), in
 // HTML (&amp;, &#65;, &#x41;) or in CSV (""), and the marks of such an escape may be escaped
-// again, maxLayers deep. Not found is what is encrypted, compressed otherwise than by
-// Content-Encoding (a copy in an archive, say), encoded twice over, as base64 of base64 or of
-// UTF-16 is, or, but for base64, interrupted by line breaks.
+// again, maxLayers deep. What is not found: a secret that is encrypted, compressed otherwise
+// than by Content-Encoding (a copy in an archive, say), encoded twice over, as base64 of
+// base64 or of UTF-16 is, or, except in base64, interrupted by line breaks.
 const maxLayers = 3
 
 // secret adds a secret with its encodings. An encoding is also one of the secret's
