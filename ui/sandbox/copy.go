@@ -92,7 +92,7 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 		return kit.CopyText("body", string(b.Bytes))
 	}
 	open := m.deps.Open
-	return kit.Do(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Do(kit.Sandbox, &m.work.copy, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		text, err := readBody(ctx, open, b)
 		return bodyRead{text: text, err: err}
 	})

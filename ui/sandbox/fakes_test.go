@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -133,16 +134,54 @@ type fakeFiles struct {
 	bodies map[string]string
 	// opens and closes count by file.
 	opens, closes map[string]int
-	// slow is how long it takes to open a file.
+	// slow is how long it takes to open a file, "editor" how long to prepare an editor, and
+	// "kept" how long to keep a body.
 	slow map[string]time.Duration
+	// editors are those that were prepared.
+	editors []*fakeEditor
 }
 
-func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error) {
-	if d := f.slow[b.File]; d > 0 {
+// fakeEditor is a command that ends at once.
+type fakeEditor struct{ ran, closed bool }
+
+func (*fakeEditor) SetStdin(io.Reader)  {}
+func (*fakeEditor) SetStdout(io.Writer) {}
+func (*fakeEditor) SetStderr(io.Writer) {}
+
+func (e *fakeEditor) Run() error {
+	e.ran = true
+	return nil
+}
+
+func (e *fakeEditor) Close() error {
+	e.closed = true
+	return nil
+}
+
+func (f *fakeFiles) edit(context.Context, model.BodyRef, string) (sandbox.Editor, error) {
+	f.wait("editor")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e := &fakeEditor{}
+	f.editors = append(f.editors, e)
+	return e, nil
+}
+
+func (f *fakeFiles) keep(_ context.Context, res model.FetchResult) (string, error) {
+	f.wait("kept")
+	return "/kept/" + res.ID + ".html", nil
+}
+
+func (f *fakeFiles) wait(name string) {
+	if d := f.slow[name]; d > 0 {
 		timer := time.NewTimer(d)
 		defer timer.Stop()
 		<-timer.C
 	}
+}
+
+func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error) {
+	f.wait(b.File)
 	if b.File == "" {
 		return body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes))}, nil
 	}
@@ -213,9 +252,7 @@ func open(t *testing.T, w, h int) *bench {
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open, Keep: func(_ context.Context, res model.FetchResult) (string, error) {
-			return "/kept/" + res.ID + ".html", nil
-		},
+		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit,
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),

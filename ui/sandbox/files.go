@@ -38,7 +38,7 @@ type (
 		req  model.FetchRequest
 	}
 	editReady struct {
-		cmd tea.ExecCommand
+		cmd Editor // nil after an error
 		err error
 	}
 	edited   struct{ err error }
@@ -47,6 +47,14 @@ type (
 		err  error
 	}
 )
+
+// Close removes what an editor was to show that will not be opened.
+func (e editReady) Close() error {
+	if e.cmd == nil {
+		return nil
+	}
+	return e.cmd.Close()
+}
 
 // files handles the intents about files.
 func (m *Model) files(msg tea.Msg) tea.Cmd {
@@ -190,7 +198,7 @@ func (m *Model) loadSaved(name string) tea.Cmd {
 // keep copies the body on screen to a file that stays.
 func (m *Model) keep() tea.Cmd {
 	keep, res := m.deps.Keep, m.result.res
-	return kit.Do(kit.Sandbox, &m.work.edit, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Do(kit.Sandbox, &m.work.sample, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		file, err := keep(ctx, res)
 		return bodyKept{file: file, err: err}
 	})

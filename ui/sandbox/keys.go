@@ -114,7 +114,7 @@ func (m *Model) resultBindings() []kit.Binding {
 
 func (m *Model) fileBindings() []kit.Binding {
 	edit := kit.Binding{Keys: []string{"e"}, Label: "editor", Help: "Open the body in $EDITOR.", Group: "Result", Intent: editBody{}, Hidden: true}
-	edit.Disabled = m.whyNotKeep()
+	edit.Disabled = m.whyNotEdit()
 	if m.deps.Edit == nil {
 		edit.Disabled = "no editor is set; set $EDITOR"
 	}
@@ -195,12 +195,20 @@ func (m *Model) stepDisabled(s model.Step) string {
 	return ""
 }
 
-// whyNotKeep returns the reason why there is no body to keep or to edit, or "".
-func (m *Model) whyNotKeep() string {
+// whyNotEdit returns the reason why there is no body to edit, or "".
+func (m *Model) whyNotEdit() string {
 	if !m.result.have() || m.result.res.Body.Size == 0 {
 		return "there is no body"
 	}
 	return ""
+}
+
+// whyNotKeep returns the reason why the body cannot be kept now, or "".
+func (m *Model) whyNotKeep() string {
+	if m.work.sample.Running() {
+		return "a body is being copied to its file"
+	}
+	return m.whyNotEdit()
 }
 
 // otherLabel names the access method that the result on screen did not use.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"context"
+	"io"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -55,7 +56,14 @@ type Deps struct {
 	Keep func(ctx context.Context, res model.FetchResult) (file string, err error)
 	// Edit returns the command that shows a body in the operator's editor; it is called
 	// in commands. It is nil if no editor is set.
-	Edit func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error)
+	Edit func(ctx context.Context, b model.BodyRef, contentType string) (Editor, error)
+}
+
+// Editor is a command that shows a body in the operator's editor, once: it is either run
+// or closed.
+type Editor interface {
+	tea.ExecCommand
+	io.Closer
 }
 
 // The panes, in the order of tab.
@@ -82,7 +90,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, load, store, body, edit, keep kit.Slot
+	send, list, load, store, body, edit, copy, sample, keep kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent

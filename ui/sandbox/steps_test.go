@@ -142,6 +142,47 @@ func TestAKeptBodyIsNamed(t *testing.T) {
 	})
 }
 
+// Keeping, copying and editing a body do not get in each other's way.
+func TestABodyIsKeptCopiedAndEditedAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.keepOnDisk("f_1")
+		b.files.slow["editor"], b.files.slow["kept"] = 8*time.Second, 4*time.Second
+		b.openFetch("f_1")
+		b.Press("e", "S", "S")
+		b.Expect("a body is being copied to its file")
+		b.Press("y", "b")
+		b.Expect("sent body (")
+		b.After(4 * time.Second)
+		b.Expect("The body is kept as /kept/f_1.html.")
+		b.After(4 * time.Second)
+		if e := b.files.editors; len(e) != 1 || *e[0] != (fakeEditor{ran: true}) {
+			t.Errorf("%d editors were prepared, want one that ran", len(e))
+		}
+	})
+}
+
+func TestAnEditorThatIsNotOpenedIsClosed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.files.slow["editor"] = 5 * time.Second
+		b.Press("ctrl+j", "e", "e")
+		b.After(6 * time.Second)
+		ran, closed := 0, 0
+		for _, e := range b.files.editors {
+			switch *e {
+			case fakeEditor{ran: true}:
+				ran++
+			case fakeEditor{closed: true}:
+				closed++
+			}
+		}
+		if len(b.files.editors) != 2 || ran != 1 || closed != 1 {
+			t.Errorf("of %d editors %d only ran and %d were only closed, want one each of two", len(b.files.editors), ran, closed)
+		}
+	})
+}
+
 func TestTSendsTheOtherWayAndBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

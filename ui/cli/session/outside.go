@@ -15,11 +15,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	tea "charm.land/bubbletea/v2"
-
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/sandbox"
 )
 
 // The views' access to the outside: bodies on disk, input files and the editor. All
@@ -70,7 +69,7 @@ func openInputs(path string) (io.ReadCloser, error) {
 	return textfile.Open(path)
 }
 
-// editor runs the operator's editor on a copy of a body and then removes the copy.
+// editor runs the operator's editor on a copy of a body. Run and Close remove the copy.
 type editor struct {
 	*exec.Cmd
 	file string
@@ -81,23 +80,25 @@ func (e *editor) SetStdout(w io.Writer) { e.Stdout = w }
 func (e *editor) SetStderr(w io.Writer) { e.Stderr = w }
 
 func (e *editor) Run() error {
-	return errors.Join(e.Cmd.Run(), os.Remove(e.file))
+	return errors.Join(e.Cmd.Run(), e.Close())
 }
+
+func (e *editor) Close() error { return os.Remove(e.file) }
 
 // editBody returns the function that prepares $VISUAL or $EDITOR for a body; nil if
 // neither is set.
-func (s *Session) editBody() func(context.Context, model.BodyRef, string) (tea.ExecCommand, error) {
+func (s *Session) editBody() func(context.Context, model.BodyRef, string) (sandbox.Editor, error) {
 	words := strings.Fields(cmp.Or(s.o.Getenv("VISUAL"), s.o.Getenv("EDITOR")))
 	if len(words) == 0 {
 		return nil
 	}
-	return func(ctx context.Context, b model.BodyRef, contentType string) (tea.ExecCommand, error) {
+	return func(ctx context.Context, b model.BodyRef, contentType string) (sandbox.Editor, error) {
 		f, err := os.CreateTemp("", "zonedeck-*"+extension(contentType))
 		if err != nil {
 			return nil, fmt.Errorf("copy the body for the editor: %w", err)
 		}
-		if err := s.fill(ctx, f, b); err != nil {
-			return nil, fmt.Errorf("copy the body for the editor: %w", err)
+		if err := errors.Join(s.copyBody(ctx, f, b), f.Close()); err != nil {
+			return nil, fmt.Errorf("copy the body for the editor: %w", errors.Join(err, os.Remove(f.Name())))
 		}
 		cmd := exec.CommandContext(context.WithoutCancel(ctx), words[0], append(words[1:], f.Name())...)
 		return &editor{Cmd: cmd, file: f.Name()}, nil
@@ -112,29 +113,23 @@ func (s *Session) keepBody(ctx context.Context, res model.FetchResult) (string, 
 		return "", err
 	}
 	name := filepath.Join(dir, res.ID+extension(res.ContentType))
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	switch {
-	case errors.Is(err, fs.ErrExist):
-		return name, nil
-	case err != nil:
-		return "", err
+	if _, err := os.Lstat(name); !errors.Is(err, fs.ErrNotExist) {
+		return name, err
 	}
-	return name, s.fill(ctx, f, res.Body)
+	return name, textfile.WriteFunc(name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
 }
 
-// fill copies a body to a new file and closes it. On an error it removes the file.
-func (s *Session) fill(ctx context.Context, f *os.File, b model.BodyRef) error {
+// copyBody writes a body to w.
+func (s *Session) copyBody(ctx context.Context, w io.Writer, b model.BodyRef) error {
 	src, err := s.openBody(ctx, b)
-	if err == nil {
-		_, err = io.Copy(f, io.NewSectionReader(src.Reader, 0, src.Size))
-		if src.Close != nil {
-			_ = src.Close() // it was only read
-		}
+	if err != nil {
+		return err
 	}
-	if err := errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
+	_, err = io.Copy(w, io.NewSectionReader(src.Reader, 0, src.Size))
+	if src.Close != nil {
+		_ = src.Close() // it was only read
 	}
-	return nil
+	return err
 }
 
 // extension tells the editor the type of a body. It is one of a few fixed words,

@@ -1,0 +1,42 @@
+//go:build unix
+
+package session
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// A process that is killed while it copies leaves no cut file that is taken for the body.
+func TestAKeptBodyHasItsNameOnceItIsWhole(t *testing.T) {
+	home := t.TempDir()
+	s := &Session{Paths: profile.Paths{Data: filepath.Join(home, "data"), Cache: filepath.Join(home, "cache")}}
+	pipe := filepath.Join(s.Paths.BodiesDir(), "f_1")
+	if err := errors.Join(os.MkdirAll(s.Paths.BodiesDir(), 0o700), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	kept := make(chan error)
+	go func() {
+		_, err := s.keepBody(t.Context(), model.FetchResult{ID: "f_1", Body: model.BodyRef{File: pipe}})
+		kept <- err
+	}()
+	w, err := os.OpenFile(pipe, os.O_WRONLY, 0) // returns when the body is being opened to be copied
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(s.Paths.DownloadsDir(), "f_1.txt")
+	_, during := os.Stat(name)
+	if err := errors.Join(w.Close(), <-kept); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(name); !errors.Is(during, fs.ErrNotExist) || err != nil {
+		t.Errorf("while it is copied: %v; afterwards: %v", during, err)
+	}
+}
