@@ -5,14 +5,15 @@ import (
 	"zonedeck/ui/kit"
 )
 
-// step is a next step of a job's last failed call. It has a label and an intent if its key
-// is none of the tab's own.
+// step is a next step of a job's last failed call. It has a label if its key is not one of
+// the tab's own.
 type step struct {
 	key, help, label string
+	disabled         string // the reason why it cannot be taken now, or ""
 	do               intent
 }
 
-// steps are the next steps that can be taken now. Two may have one key.
+// steps are the next steps. Two may share a key.
 func (m *Model) steps(f model.JobFault) []step {
 	var out []step
 	for _, s := range f.Diagnosis.Steps {
@@ -24,9 +25,7 @@ func (m *Model) steps(f model.JobFault) []step {
 			next.key, next.label, next.do = kit.StepKey(model.ActionCheckNetwork), "see the profile", intentProfile
 		default: // make the call again
 			next.key, next.do = callKey(f.Call)
-			if m.whyNot(next.do) != "" {
-				continue
-			}
+			next.disabled = m.whyNot(next.do)
 		}
 		out = append(out, next)
 	}
@@ -47,8 +46,8 @@ func callKey(c model.JobCall) (string, intent) {
 	}
 }
 
-// stepBindings are the keys of the selected job's next steps that are none of the tab's
-// own. The detail shows them, so the footer does not.
+// stepBindings are the keys of the selected job's next steps, except the tab's own. The
+// detail shows them, so the footer does not.
 func (m *Model) stepBindings() []kit.Binding {
 	j, ok := m.selected()
 	if !ok {

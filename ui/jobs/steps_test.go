@@ -46,9 +46,34 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				}
 				before, follows := s.Below(), f.follows()
 				s.Press(offered[:1])
-				if s.Below() == before && f.follows() == follows {
-					t.Errorf("%s does nothing:\n%s", offered[:1], before)
+				if why := s.Refusal(offered[:1], before); why != "" || s.Below() == before && f.follows() == follows {
+					t.Errorf("%s does nothing: %s\n%s", offered[:1], why, before)
 				}
+			})
+		})
+	}
+}
+
+// A step that cannot be taken now is shown with the reason, and offers no key.
+func TestANextStepThatCannotBeTakenNowSaysWhy(t *testing.T) {
+	again := model.JobFault{Call: model.CallProgress, Diagnosis: model.Diagnosis{
+		Class: model.ClassTimeout, Steps: []model.Step{{Action: model.ActionRetry, Text: "ask again"}, {Action: model.ActionCheckKey, Text: "look at the key"}},
+	}}
+	for name, c := range map[string]struct {
+		job  func(*model.Job)
+		want string
+	}{
+		"foreign":  {func(j *model.Job) { j.Profile = "other" }, "·   ask again · it belongs to profile other"},
+		"followed": {func(*model.Job) {}, "·   ask again · it is already being followed"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				job := readyJob()
+				job.State, job.Fault = model.JobRunning, again
+				c.job(&job)
+				s := start(t, &fakeLedger{jobs: []model.Job{job}}, "brightdata", 200, 40)
+				s.Expect("do next   "+c.want, "[K] look at the key")
+				s.ExpectNot("] ask again")
 			})
 		})
 	}

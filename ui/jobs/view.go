@@ -130,6 +130,10 @@ func (m *Model) faultLines(f model.JobFault, w int) []string {
 		out = append(out, widget.Hung("evidence  ", t.Muted, text.Clean(e.Text), w)...)
 	}
 	for _, s := range m.steps(f) {
+		if s.disabled != "" {
+			out = append(out, widget.Hung("do next   ·   ", t.Muted, s.help+" · "+s.disabled, w)...)
+			continue
+		}
 		out = append(out, widget.Hung("do next   "+t.KeyHint.Render("["+s.key+"]")+" ", kit.Ink{}, s.help, w)...)
 	}
 	return out

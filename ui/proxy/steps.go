@@ -21,7 +21,7 @@ type step struct {
 // doStep is the message of a step's key.
 type doStep struct{ action model.Action }
 
-// steps returns the next steps. Two may have one key; the keys are those of the Sandbox.
+// steps returns the next steps. Two may share a key; the keys are those of the Sandbox.
 func (m *Model) steps() []step {
 	if !m.test.done || m.test.slot.Running() {
 		return nil

@@ -95,8 +95,8 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				s.Press("tab", "tab")
 				before := s.Below()
 				s.Press(offered[:1])
-				if s.Below() == before {
-					t.Errorf("%s does nothing", offered[:1])
+				if why := s.Refusal(offered[:1], before); why != "" || s.Below() == before {
+					t.Errorf("%s does nothing: %s", offered[:1], why)
 				}
 			})
 		})

@@ -121,8 +121,8 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				b.Expect("do next   [" + key + "] ")
 				before := b.Below()
 				b.Press(key)
-				if key != "r" && b.Below() == before {
-					t.Errorf("%s does nothing", key)
+				if why := b.Refusal(key, before); why != "" || key != "r" && b.Below() == before {
+					t.Errorf("%s does nothing: %s", key, why)
 				}
 				if n := len(b.svc.requests()); key == "r" && n != 2 {
 					t.Errorf("%d requests after r, want 2", n)

@@ -197,6 +197,18 @@ func (s *Screen) Below() string {
 	return rest
 }
 
+// Refusal is the warning, or the reason why the key does nothing, that the screen has shown
+// since it was before; "" if there is none.
+func (s *Screen) Refusal(key, before string) string {
+	for line := range strings.Lines(s.Below()) {
+		refuses := strings.HasPrefix(line, " ! ") || strings.HasPrefix(line, " i "+key+" ")
+		if refuses && !strings.Contains(before, line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	return ""
+}
+
 // AllowError announces an error toast; call it before the step that causes it.
 func (s *Screen) AllowError(text string) { s.expected = append(s.expected, text) }
 
