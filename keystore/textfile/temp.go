@@ -7,13 +7,15 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 )
 
 // Temp is a file that is being written beside the place it is meant for (0600). Keep
-// gives it that place, Discard removes it; one of the two must be called. What a
-// killed process leaves is removed by Sweep.
+// gives it that place, Discard removes it, Leave gives it up; one of the three must be
+// called. What a killed process leaves is removed by Sweep.
 type Temp struct {
 	*os.File
 	root         *os.Root
@@ -25,7 +27,10 @@ type Temp struct {
 // word, and eight random characters.
 const tempWord = ".zonedeck-"
 
-var tempName = regexp.MustCompile(`^\..+` + regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`)
+var (
+	tempEnd  = regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`
+	tempName = regexp.MustCompile(`^\..+` + tempEnd)
+)
 
 // NewTemp makes the temporary file for path, whose folder must exist.
 func NewTemp(path string) (*Temp, error) {
@@ -61,16 +66,39 @@ func newTemp(root *os.Root, target string) (*Temp, error) {
 	}
 }
 
+// Name is the path of the file, wherever it is now.
+func (t *Temp) Name() string { return filepath.Join(t.root.Name(), t.name) }
+
 // Keep gives the file its place, where it replaces another one. It and its folder are
-// then on disk. After an error the file still is where Name says, and closed.
+// then on disk. After an error the file may have its temporary name: Discard or Leave it.
 func (t *Temp) Keep() error {
 	err := t.Sync()
 	if err == nil {
-		err = t.root.Rename(t.name, t.target) // under the lock: Sweep leaves it alone
+		err = t.rename(t.target)
 	}
 	t.ended = err == nil
 	if err = errors.Join(err, t.Close()); t.ended {
 		err = errors.Join(err, syncFolder(t.root), t.root.Close())
+	}
+	return err
+}
+
+// Leave leaves the file, unless it was kept or discarded, where Name then says: beside its
+// place, under a name that Sweep does not know.
+func (t *Temp) Leave() error {
+	if t.ended {
+		return nil
+	}
+	t.ended = true
+	err := t.rename(strings.TrimPrefix(t.name, "."))
+	_ = t.Close() // Keep may have closed it
+	return errors.Join(err, t.root.Close())
+}
+
+func (t *Temp) rename(name string) error {
+	err := t.root.Rename(t.name, name)
+	if err == nil {
+		t.name = name
 	}
 	return err
 }
@@ -85,28 +113,40 @@ func (t *Temp) Discard() error {
 	return errors.Join(t.root.Remove(t.name), t.root.Close())
 }
 
-// leftAfter is the age of a temporary file that nobody writes any more. A download
-// that goes on writes every few minutes.
-const leftAfter = 24 * time.Hour
+// The time since the last write after which a temporary file may be removed: where it could
+// be locked, and where locks say nothing. A download that goes on writes every few minutes.
+const (
+	unlockedAfter = time.Minute // another machine's locks may not be seen here
+	leftAfter     = 24 * time.Hour
+)
 
 // Sweep removes the temporary files that killed processes left in a folder: those that
-// no process holds open, and where that cannot be told (on Windows, and on file systems
-// without locks) those that were not written to for a day. A missing folder is fine.
-func Sweep(dir string) error {
+// no process holds open or wrote to for a minute, and where that cannot be told (on Windows,
+// and on file systems without locks) those that were not written to for a day. A missing
+// folder is fine.
+func Sweep(dir string) error { return errors.Join(sweepFolder(dir, tempName)...) }
+
+// SweepFor is Sweep for the temporary files of one place. Its folder may be shared with other
+// users: what permissions keep from being looked at or removed stays.
+func SweepFor(path string) error {
+	dir, own := filepath.Dir(path), regexp.MustCompile(`^\.`+regexp.QuoteMeta(filepath.Base(path))+tempEnd)
+	return errors.Join(slices.DeleteFunc(sweepFolder(dir, own), func(err error) bool { return errors.Is(err, os.ErrPermission) })...)
+}
+
+func sweepFolder(dir string, names *regexp.Regexp) (errs []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("removing temporary files: %w", err)
+		return []error{fmt.Errorf("removing temporary files: %w", err)}
 	}
-	var errs []error
 	for _, e := range entries {
-		if e.Type().IsRegular() && tempName.MatchString(e.Name()) {
+		if e.Type().IsRegular() && names.MatchString(e.Name()) {
 			errs = append(errs, sweep(filepath.Join(dir, e.Name())))
 		}
 	}
-	return errors.Join(errs...)
+	return errs
 }
 
 func sweep(path string) error {
@@ -119,8 +159,15 @@ func sweep(path string) error {
 	}
 	defer f.Close()
 	info, err := f.Stat()
-	if err != nil || !abandoned(lock(f), time.Since(info.ModTime())) {
+	if err != nil {
 		return err
+	}
+	locked := lock(f)
+	if !abandoned(locked, time.Since(info.ModTime())) {
+		return nil
+	}
+	if locked != nil {
+		f.Close() // Windows removes no file that is open
 	}
 	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -131,5 +178,12 @@ func sweep(path string) error {
 // abandoned reports whether nobody writes a temporary file any more, by the answer to
 // the attempt to lock it and by the time since the last write.
 func abandoned(locked error, age time.Duration) bool {
-	return locked == nil || !errors.Is(locked, errHeld) && age >= leftAfter
+	switch {
+	case locked == nil:
+		return age >= unlockedAfter
+	case errors.Is(locked, errHeld):
+		return false
+	default:
+		return age >= leftAfter
+	}
 }

@@ -70,13 +70,57 @@ func TestSweepRemovesWhatNobodyWritesAnyMore(t *testing.T) {
 	}
 }
 
+func TestAPlaceIsSweptWithoutAWordAboutItsNeighbours(t *testing.T) {
+	dir := t.TempDir()
+	old := time.Now().Add(-leftAfter)
+	for _, name := range []string{".page.html.zonedeck-ABCDEFGH", ".other.html.zonedeck-ABCDEFGH", ".a.page.html.zonedeck-ABCDEFGH", ".pageXhtml.zonedeck-ABCDEFGH"} {
+		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), old, old)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := SweepFor(filepath.Join(dir, "page.html")); err != nil {
+		t.Error(err)
+	}
+	if got, want := filesOf(t, dir), []string{".a.page.html.zonedeck-ABCDEFGH", ".other.html.zonedeck-ABCDEFGH", ".pageXhtml.zonedeck-ABCDEFGH"}; !slices.Equal(got, want) {
+		t.Errorf("left %q, want %q", got, want)
+	}
+}
+
+func TestAFileThatIsLeftIsNotSwept(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "page.html")
+	f, err := NewTemp(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Keep(); err == nil {
+		t.Fatal("a folder was replaced")
+	}
+	if err := errors.Join(f.Leave(), f.Leave(), f.Discard()); err != nil {
+		t.Error(err)
+	}
+	if _, err := f.root.Stat("."); !errors.Is(err, os.ErrClosed) {
+		t.Errorf("the folder is still open: %v", err)
+	}
+	old := time.Now().Add(-2 * leftAfter)
+	if err := errors.Join(os.Chtimes(f.Name(), old, old), SweepFor(path), Sweep(filepath.Dir(path))); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(f.Name()); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestWithoutLocksTheAgeDecidesWhatIsSwept(t *testing.T) {
 	for _, c := range []struct {
 		locked error
 		age    time.Duration
 		want   bool
 	}{
-		{nil, 0, true},
+		{nil, unlockedAfter - 1, false},
+		{nil, unlockedAfter, true},
 		{errHeld, 2 * leftAfter, false},
 		{errors.ErrUnsupported, leftAfter - 1, false},
 		{errors.ErrUnsupported, leftAfter, true},

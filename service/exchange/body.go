@@ -173,8 +173,7 @@ type Received struct {
 	path string         // what it is for
 }
 
-// Keep gives a body on disk its place. Where that fails, the body stays in the temporary
-// file, until the next start.
+// Keep gives a body on disk its place. Where that fails, the body stays in a file beside it.
 func (g *Received) Keep() error {
 	if g.file == nil {
 		return nil
@@ -182,7 +181,10 @@ func (g *Received) Keep() error {
 	err := g.file.Keep()
 	if err == nil {
 		g.Ref.File = g.path
+		return nil
 	}
+	err = errors.Join(err, g.file.Leave())
+	g.Ref.File = g.file.Name()
 	return err
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/service/servicetest"
 )
 
@@ -53,7 +54,7 @@ func TestABodyGoesWhereItIsToWhateverTheCacheIs(t *testing.T) {
 	}
 }
 
-func TestABodyWhosePlaceIsTakenStaysInItsTemporaryFile(t *testing.T) {
+func TestABodyWhosePlaceIsTakenStaysBesideIt(t *testing.T) {
 	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, 2<<20)) })
 	r := servicetest.Ask(p, "unlocker1")
 	r.BodyFile = filepath.Join(t.TempDir(), "page.html")
@@ -67,10 +68,14 @@ func TestABodyWhosePlaceIsTakenStaysInItsTemporaryFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	old := time.Now().Add(-48 * time.Hour)
+	if err := errors.Join(os.Chtimes(res.Body.File, old, old), textfile.Sweep(filepath.Dir(r.BodyFile))); err != nil {
+		t.Error(err)
+	}
 	if at, err := os.Stat(res.Body.File); err != nil || at.Size() != 2<<20 {
 		t.Errorf("%s: %v", res.Body.File, err)
 	}
-	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "the body stays in "+res.Body.File+" until the next start: ") {
+	if said := fmt.Sprint(res.Diagnosis.Evidence); !strings.Contains(said, "the body stays in "+res.Body.File+": ") {
 		t.Errorf("evidence %s", said)
 	}
 }

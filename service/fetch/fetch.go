@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"zonedeck/keystore"
@@ -88,7 +87,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		return model.FetchResult{}, err
 	}
 	if r.BodyFile != "" {
-		if err := textfile.Sweep(filepath.Dir(r.BodyFile)); err != nil {
+		if err := textfile.SweepFor(r.BodyFile); err != nil {
 			ft.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 		}
 	}
@@ -99,7 +98,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		return model.FetchResult{}, err
 	}
 	if err := t.body.Keep(); err != nil {
-		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s until the next start: %v", t.body.Ref.File, err)})
+		d.Evidence = append(d.Evidence, model.Evidence{Kind: "error", Text: fmt.Sprintf("the body stays in %s: %v", t.body.Ref.File, err)})
 	}
 	res := model.FetchResult{
 		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,

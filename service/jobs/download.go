@@ -114,7 +114,7 @@ func (rn *Runner) fetchResult(ctx context.Context, call jobCall, format, dest st
 		return 0, err
 	}
 	defer stream.close()
-	if err := textfile.Sweep(filepath.Dir(dest)); err != nil {
+	if err := textfile.SweepFor(dest); err != nil {
 		rn.cfg.Log.Warn("a temporary file of a killed download stays", "error", err)
 	}
 	var size int64

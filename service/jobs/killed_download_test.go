@@ -58,6 +58,11 @@ func TestAKilledDownloadLeavesNothingBehind(t *testing.T) {
 	}
 	kill()
 	holds(".job-1_sd_1.json.zonedeck-*")
+	files, _ := filepath.Glob(filepath.Join(results, ".*")) // holds has seen it
+	before := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(files[0], before, before); err != nil {
+		t.Fatal(err)
+	}
 	l, _, err := ledger.Open(t.Context(), filepath.Join(dir, "ledger.db"), time.Now)
 	if err != nil {
 		t.Fatal(err)
