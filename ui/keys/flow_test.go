@@ -25,9 +25,19 @@ import (
 type fakeSecrets struct {
 	mu     sync.Mutex
 	values map[string]string
+	gate   <-chan struct{} // that every Resolve waits for; nil for none
+	fails  error           // of every Resolve
+	// afterStore is what fails becomes by the next Store.
+	afterStore error
 }
 
 func (f *fakeSecrets) Resolve(_ context.Context, ref string) (keystore.Secret, error) {
+	if f.gate != nil {
+		<-f.gate
+	}
+	if f.fails != nil {
+		return keystore.Secret{}, f.fails
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	v, ok := f.values[ref]
@@ -40,7 +50,8 @@ func (f *fakeSecrets) Resolve(_ context.Context, ref string) (keystore.Secret, e
 func (f *fakeSecrets) Store(_ context.Context, ref string, s keystore.Secret) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.values[ref] = s.Reveal()
+	f.values[ref], f.fails = s.Reveal(), f.afterStore
+	f.afterStore = nil
 	return nil
 }
 
@@ -340,6 +351,23 @@ func TestARefreshNamesWhatStops(t *testing.T) {
 		s.Expect("Give up the rotation?")
 		s.Press("y")
 		s.Expect("was abandoned")
+	})
+}
+
+func TestARefreshBeginsBesideAWrite(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		gate := make(chan struct{})
+		r.secrets.gate = gate
+		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
+		s.Press("r")
+		s.Expect("The console reads the old value now", "keyring:acme/prod (a command is run")
+		s.Press("y", "R")
+		s.Expect("a rotation is being begun")
+		s.Press("ctrl+r")
+		close(gate)
+		s.Settle()
+		s.Expect("Rotate prod by refresh")
 	})
 }
 

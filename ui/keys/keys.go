@@ -77,12 +77,15 @@ func (m *Model) whyNotChange() string {
 	return ""
 }
 
-// whyNotRotate returns the reason why the key cannot be rotated, or "": the records of
-// rotations go by the name alone.
+// whyNotRotate returns the reason why the key cannot be rotated, or "": of two keys with one
+// name the wizard finds the inventory's.
 func (m *Model) whyNotRotate() string {
 	k, ok := m.selected()
 	if !ok {
 		return "no key is selected"
+	}
+	if m.beginning.Running() {
+		return "a rotation is being begun"
 	}
 	if name := m.list.twins[k.Name]; name != "" {
 		return "the inventory has a key " + name + ", too: give that one another name with e first"

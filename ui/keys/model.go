@@ -112,6 +112,8 @@ type Model struct {
 	wizard  *wizard
 	// change is the change of the inventory in flight.
 	change kit.Slot
+	// beginning is the rotation being begun; a refresh reads the key's value then.
+	beginning kit.Slot
 }
 
 // New makes the tab.
@@ -149,7 +151,7 @@ func (m *Model) Focus() tea.Cmd { return m.reload() }
 
 // Running counts the changes being written, and the step of a rotation under way.
 func (m *Model) Running() int {
-	n := kit.Running(&m.change)
+	n := kit.Running(&m.change, &m.beginning)
 	if m.wizard != nil {
 		n += kit.Running(&m.wizard.slot)
 	}

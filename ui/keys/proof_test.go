@@ -2,6 +2,7 @@ package keys_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -161,6 +162,30 @@ func TestAfterARefreshTheOldValueHasToBeRefused(t *testing.T) {
 		toProof(s, "r", "y", "enter", "enter", "enter", "enter")
 		s.Press("enter")
 		if step, want := provedBy(t, r), "accepted: status 200 in 12 ms; the old value was not at hand to see it refused"; step.Note != want {
+			t.Errorf("recorded %+v", step)
+		}
+	})
+}
+
+func TestAnErrorBehindTheStoreLeavesTheOldValueAtHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, ownKey())
+		r.prover.accepts = map[string]bool{"brand-new": true}
+		s := r.start(t, callable(), 100, 40)
+		s.Press("r", "y", "enter", "enter", "enter") // the key has no value yet: nothing is at hand
+		r.secrets.values["keyring:acme/prod"] = "the-old-one"
+		r.secrets.afterStore = errors.New("the keyring is locked")
+		s.Press("enter", "ctrl+u")
+		s.Type("keyring:acme/prod")
+		s.Press("tab")
+		s.Type("brand-new")
+		s.Press("ctrl+s")
+		s.Expect("the keyring is locked")
+		r.secrets.fails = nil
+		s.Press("ctrl+s")
+		s.Expect("[›] make one call with the new value")
+		s.Press("enter")
+		if step, want := provedBy(t, r), "accepted: status 200 in 12 ms; the old value is refused: status 401 in 12 ms"; step.Note != want {
 			t.Errorf("recorded %+v", step)
 		}
 	})

@@ -83,6 +83,9 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 	} else {
 		body += "These stop at that moment: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
+	if k.Secret != "" {
+		body += "\nThe console reads the old value now, to see it refused later: " + kit.RefLabel(k.Secret) + " (a command is run, a keyring may ask to be unlocked)."
+	}
 	body += "\nR rotates by a new key instead, and nothing stops. The console does not refresh the key: it keeps the checklist."
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Begin a refresh?", Body: body, Yes: "begin the checklist", View: kit.Keys, Intent: startRefresh{key: k},
@@ -92,7 +95,7 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 func (m *Model) begin(k model.Key, method keystore.RotationMethod) tea.Cmd {
 	r, find, now := m.deps.Rotations, m.uses(), m.clock(k.Name)
 	profile, before := m.origin(k.Name), m.oldValue(k, method)
-	return kit.Do(kit.Keys, &m.change, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return kit.Do(kit.Keys, &m.beginning, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		uses, err := find(ctx)
 		if err != nil {
 			return planSaved{fresh: true, err: err}
@@ -391,7 +394,7 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 		old := before(ctx)
 		if !value.Empty() {
 			if err := secrets.Store(ctx, ref, value); err != nil {
-				return storeChecked{err: err}
+				return storeChecked{old: old, err: err}
 			}
 		}
 		got, err := secrets.Resolve(ctx, ref)
@@ -400,6 +403,9 @@ func (w *wizard) checkStore(f *widget.Form) tea.Cmd {
 }
 
 func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
+	if w.old.Empty() { // after an error, too: the new value may be stored, and is all that a retry finds
+		w.old = msg.old
+	}
 	if w.store == nil {
 		return nil
 	}
@@ -410,9 +416,6 @@ func (w *wizard) storeChecked(msg storeChecked) tea.Cmd {
 	}
 	closing := kit.CloseOverlay(w.store)
 	w.store = nil
-	if w.old.Empty() {
-		w.old = msg.old
-	}
 	if w.old.Fingerprint() == msg.value.Fingerprint() { // it was stored before the wizard asked
 		w.old = keystore.Secret{}
 	}
