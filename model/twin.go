@@ -19,6 +19,9 @@ type Twin struct {
 	Cells  []TwinCell
 }
 
+// MaxTwinRuns bounds the runs of one cell: each is billed.
+const MaxTwinRuns = 100
+
 // TwinCell is one zone by one access method.
 type TwinCell struct {
 	Zone Zone

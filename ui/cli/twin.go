@@ -31,7 +31,8 @@ func (a *app) twinCommand() *cobra.Command {
 		Long: `Fetches one page through each of the zones by each of the access methods, side by
 side, and prints a line for each: class, status, time, bytes, required fields, cost.
 The winner is the cheapest that was ok in every run, then the fastest; exit code 1
-says that there is none. Each run is one attempt, and billed like any other fetch.`,
+says that there is none. Each run is billed like any other fetch; it is one attempt
+unless --retries says otherwise.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
@@ -41,16 +42,13 @@ says that there is none. Each run is one attempt, and billed like any other fetc
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
-	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native or both, separated by commas")
+	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native, or both, as api,native")
 	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other")
 	f.add(cmd, 0)
 	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
 	cmd.MarkFlagsMutuallyExclusive("json", "markdown")
 	return cmd
 }
-
-// maxRepeat bounds the runs of one cell: each is billed.
-const maxRepeat = 100
 
 // twin runs the command.
 func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
@@ -102,13 +100,16 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 	if len(f.zones) == 0 {
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
 	}
+	if len(f.via) == 0 {
+		wrong = append(wrong, errors.New("--via is empty: write api, native or api,native"))
+	}
 	for _, v := range f.via {
 		if via := model.Via(v); via != model.ViaAPI && via != model.ViaNative {
 			wrong = append(wrong, fmt.Errorf("--via %q: write api, native or api,native", v))
 		}
 	}
-	if f.repeat < 1 || f.repeat > maxRepeat {
-		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, maxRepeat))
+	if f.repeat < 1 || f.repeat > model.MaxTwinRuns {
+		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxTwinRuns))
 	}
 	header, err := f.check(target, wrong...)
 	if err != nil {
@@ -129,7 +130,7 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 			plan.Cells = append(plan.Cells, model.TwinCell{Zone: zone, Via: model.Via(via)})
 		}
 	}
-	if slices.Contains(f.via, string(model.ViaAPI)) {
+	if f.key != "" || slices.Contains(f.via, string(model.ViaAPI)) {
 		return plan, t.haveKey(p, f.key)
 	}
 	return plan, nil

@@ -103,7 +103,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	return append(out, twin,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: openTwinPage{}, Hidden: true},
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: openTwinPage{}},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},

@@ -113,6 +113,13 @@ func (m *Model) Init() tea.Cmd { return m.loadHistory() }
 // Focus reloads the history: other tabs and other processes fetch too.
 func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
+// Blur drops a difference that is still being worked out: it would open over another tab.
+func (m *Model) Blur() {
+	if m.twin.open {
+		m.work.load.Drop()
+	}
+}
+
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
 	if m.twin.open {

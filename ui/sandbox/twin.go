@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,10 @@ type twinPage struct {
 	table widget.Table
 	col   int
 	marks []int // cells to compare in detail, at most two
+	// winner and reason are the twin's, as of its last change.
+	winner int
+	reason string
+	failed bool // the operator was told that a cell could not be sent
 	// sure names the profiles whose zones the operator agreed to compare.
 	sure map[string]bool
 }
@@ -77,9 +82,21 @@ func (m *Model) compare() tea.Cmd {
 	m.endEditing()
 	m.form.tried = true
 	m.refresh()
-	if t := &m.twin; len(t.twin.Cells) > 0 && t.twin.Profile == m.session.ProfileName && sameTarget(t.twin.Request, m.form.request) {
-		t.open = true
+	p := &m.twin
+	same := p.twin.Profile == m.session.ProfileName && sameTarget(p.twin.Request, m.form.request)
+	if len(p.twin.Cells) > 0 && (same || p.running() > 0) {
+		p.open = true
+		if !same {
+			return kit.Warn("This comparison is still running. When it has ended, w compares the form's request.")
+		}
 		return nil
+	}
+	for _, pr := range m.form.problems {
+		if pr.Severity == stop && pr.Field != fieldZone && pr.Field != fieldVia {
+			m.result.trouble = "Not sent: " + string(pr.Field) + ": " + pr.Text
+			m.focus(paneForm)
+			return m.toField(pr.Field)
+		}
 	}
 	zones := slices.DeleteFunc(slices.Clone(m.session.Zones), func(z model.Zone) bool {
 		return !fetchesPages(z.Product) && z.Name != m.form.request.Zone.Name
@@ -87,29 +104,23 @@ func (m *Model) compare() tea.Cmd {
 	if len(zones) == 0 && m.form.request.Zone.Name != "" {
 		zones = []model.Zone{m.form.request.Zone}
 	}
-	return m.tryTwin(compareZones{zones: zones, ways: defaultWays(), runs: 1})
+	return m.tryTwin(compareZones{request: m.form.request, from: m.form.profile, zones: zones, ways: defaultWays(), runs: 1})
 }
 
 // sameTarget reports whether two requests differ in no more than zone, access method and
 // retries.
 func sameTarget(a, b model.FetchRequest) bool {
 	a.Zone, a.Via, a.Retries = b.Zone, b.Via, b.Retries
+	a.Format, b.Format = cmp.Or(a.Format, model.FormatRaw), cmp.Or(b.Format, model.FormatRaw)
 	return reflect.DeepEqual(a, b)
 }
 
 // tryTwin starts a comparison, asks first, or says why not.
 func (m *Model) tryTwin(c compareZones) tea.Cmd {
-	if !m.session.Ready {
+	switch {
+	case !m.session.Ready:
 		return kit.Warn(m.notReady())
-	}
-	for _, p := range m.form.problems {
-		if p.Severity == stop && p.Field != fieldZone && p.Field != fieldVia {
-			m.result.trouble = "Not sent: " + string(p.Field) + ": " + p.Text
-			m.focus(paneForm)
-			return m.toField(p.Field)
-		}
-	}
-	if len(c.zones) == 0 {
+	case len(c.zones) == 0:
 		return kit.Warn("There is no zone to compare: the profile names none.")
 	}
 	if body := m.twinDoubts(c); body != "" && !c.sure {
@@ -122,18 +133,23 @@ func (m *Model) tryTwin(c compareZones) tea.Cmd {
 		m.twin.sure = map[string]bool{}
 	}
 	m.twin.sure[m.session.ProfileName] = true
-	m.form.profile = ""
-	return m.startTwin(c)
+	if c.more {
+		m.twin.twin.Repeat++
+	} else {
+		m.form.profile = ""
+		m.startTwin(c)
+	}
+	return m.runCells()
 }
 
 // twinDoubts is what the operator is asked before a comparison is sent, or "": what it
 // costs on a real account, and whether a request of another profile is meant.
 func (m *Model) twinDoubts(c compareZones) string {
 	var body []string
-	if from := m.form.profile; from != "" {
-		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", from, m.session.ProfileName))
+	if c.from != "" {
+		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", c.from, m.session.ProfileName))
 	}
-	if p, doubt := first(m.form.problems, ask); doubt && p.Field == fieldKey {
+	if p, doubt := first(m.form.problems, ask); doubt && p.Field == fieldKey && c.request.Key == m.form.request.Key {
 		body = append(body, p.Text)
 	}
 	if n := len(c.zones) * len(c.ways) * c.runs; !m.session.Local && (!m.twin.sure[m.session.ProfileName] || n > manyFetches) {
@@ -153,9 +169,9 @@ func names(zones []model.Zone) string {
 	return strings.Join(list, ", ")
 }
 
-// startTwin begins a comparison of the form's request and drops the one before.
-func (m *Model) startTwin(c compareZones) tea.Cmd {
-	t := model.Twin{Profile: m.session.ProfileName, Request: m.form.request, Repeat: c.runs}
+// startTwin makes a comparison, in place of the one before, without sending it.
+func (m *Model) startTwin(c compareZones) {
+	t := model.Twin{Profile: m.session.ProfileName, Request: c.request, Repeat: c.runs}
 	t.Request.Zone, t.Request.Via, t.Request.Retries = model.Zone{}, "", 0
 	for _, z := range c.zones {
 		for _, via := range c.ways {
@@ -163,7 +179,6 @@ func (m *Model) startTwin(c compareZones) tea.Cmd {
 		}
 	}
 	m.showTwin(t)
-	return m.runCells()
 }
 
 // showTwin puts a comparison on screen.
@@ -184,7 +199,12 @@ func (m *Model) showTwin(t model.Twin) {
 	}
 	p.table.Columns = twinColumns(p.ways)
 	p.table.SetRows(len(p.zones), m.twinRow)
+	p.judge()
+	m.endEditing()
 }
+
+// judge names the winner anew.
+func (p *twinPage) judge() { p.winner, p.reason = p.twin.Winner() }
 
 // grid reports whether cells are every zone by every method, zone by zone.
 func grid(cells []model.TwinCell) bool {
@@ -202,6 +222,7 @@ func grid(cells []model.TwinCell) bool {
 
 // runCells makes the runs that each cell lacks.
 func (m *Model) runCells() tea.Cmd {
+	m.twin.failed = false
 	var cmds []tea.Cmd
 	for i, c := range m.twin.twin.Cells {
 		cmds = append(cmds, m.runCell(i, m.twin.twin.Repeat-len(c.Runs)))
@@ -239,6 +260,7 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case cellRan:
 		p.twin.Cells[msg.i] = msg.cell
+		p.judge()
 	case cellEnded:
 		return m.cellEnded(msg)
 	case twinKept:
@@ -252,11 +274,14 @@ func (m *Model) updateTwin(msg tea.Msg) tea.Cmd {
 		if msg.err != nil {
 			return kit.Fail("Comparison " + msg.id + " could not be opened: " + msg.err.Error())
 		}
+		if m.twin.running() > 0 {
+			return kit.Warn("Another comparison is still running: open this one when it has ended.")
+		}
 		if !grid(msg.twin.Cells) {
 			return kit.Fail("Comparison " + msg.id + " could not be opened: its cells are not every zone by every method")
 		}
 		msg.twin.Profile = msg.profile
-		m.showTwin(msg.twin)
+		return m.historyTwin(msg.twin)
 	}
 	return nil
 }
@@ -269,10 +294,15 @@ func (m *Model) cellEnded(msg cellEnded) tea.Cmd {
 	case errors.Is(msg.err, context.Canceled):
 		msg.cell.Problem = "cancelled"
 	case msg.err != nil:
-		msg.cell.Problem = msg.err.Error()
+		msg.cell.Problem = oneLine(msg.err)
+		if p.failed {
+			break // the cells say the rest
+		}
+		p.failed = true
 		fault = kit.Fail(fmt.Sprintf("%s by %s was not sent: %v", msg.cell.Zone.Name, msg.cell.Via, msg.err))
 	}
 	p.twin.Cells[msg.i] = msg.cell
+	p.judge()
 	if p.running() > 0 {
 		return fault
 	}
@@ -292,21 +322,62 @@ func (m *Model) openTwin(id, profile string) tea.Cmd {
 	})
 }
 
+// historyTwin shows a comparison of the history, and fills the form with its request.
+func (m *Model) historyTwin(t model.Twin) tea.Cmd {
+	at := max(0, slices.IndexFunc(t.Cells, func(c model.TwinCell) bool { return c.Zone.Name == m.form.request.Zone.Name }))
+	if i, _ := t.Winner(); i >= 0 {
+		at = i
+	}
+	changed := m.setForm(m.draftOfCell(t, at))
+	m.showTwin(t)
+	if changed {
+		return kit.Info("The form holds this request now; U undoes this.")
+	}
+	return nil
+}
+
+// draftOfCell is the form for the request of a comparison by one of its cells. The key of
+// another profile is left out, as in draftOfShown.
+func (m *Model) draftOfCell(t model.Twin, i int) draft {
+	r := t.Request
+	r.Zone, r.Via = t.Cells[i].Zone, t.Cells[i].Via
+	d := draftOf(r)
+	if m.foreign(t.Profile) {
+		d.Key, d.Profile = m.session.Key.Name, t.Profile
+	}
+	return d
+}
+
+// whyNotAgain returns the reason why the comparison on screen cannot be sent again, or "".
+func (m *Model) whyNotAgain() string {
+	p := &m.twin
+	switch {
+	case p.running() > 0:
+		return "cells are still running; c cancels one"
+	case m.foreign(p.twin.Profile):
+		return "it was made with profile " + p.twin.Profile
+	}
+	for name, values := range p.twin.Request.Header {
+		if slices.Contains(values, masked) {
+			return "the journal does not keep the value of " + name + ": type it in the form, and compare that"
+		}
+	}
+	if u, err := model.ParseTarget(p.twin.Request.URL); err != nil || u.User != nil {
+		return "the journal does not keep the login in the address"
+	}
+	return ""
+}
+
 // adopt fills the form with the request of the comparison, by the winner's zone and method.
 func (m *Model) adopt() tea.Cmd {
 	p := &m.twin
-	i, reason := p.twin.Winner()
-	if i < 0 {
+	if p.winner < 0 {
 		return nil
 	}
-	r := p.twin.Request
-	r.Zone, r.Via = p.twin.Cells[i].Zone, p.twin.Cells[i].Via
-	d := draftOf(r)
-	if m.foreign(p.twin.Profile) {
-		d.Key, d.Profile = m.session.Key.Name, p.twin.Profile
-	}
+	c := p.twin.Cells[p.winner]
+	d := m.draftOfCell(p.twin, p.winner)
 	m.setForm(d)
-	return kit.Info(fmt.Sprintf("The form has %s by %s now: %s. ctrl+j sends.", r.Zone.Name, r.Via, reason))
+	return kit.Info(fmt.Sprintf("The form has %s by %s now: %s. ctrl+j sends.", c.Zone.Name, c.Via, p.reason))
 }
 
 // openCell shows the newest run of the cell under the cursor. Nothing is sent.
@@ -362,7 +433,7 @@ func (m *Model) chooseZones() tea.Cmd {
 	d := widget.NewFormDialog(m.deps.Theme, "What to compare", widget.NewForm(m.deps.Theme, fields...))
 	d.Submit = "send"
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
-		c := compareZones{ways: defaultWays()}
+		c := compareZones{request: p.twin.Request, ways: defaultWays()}
 		c.runs, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
 		if way := f.Value("ways"); way != both {
 			c.ways = []model.Via{model.Via(way)}
@@ -382,8 +453,8 @@ func (m *Model) chooseZones() tea.Cmd {
 }
 
 func checkRuns(s string) error {
-	if n, err := strconv.Atoi(strings.TrimSpace(s)); err != nil || n < 1 || n > 100 {
-		return errors.New("write a number from 1 to 100")
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err != nil || n < 1 || n > model.MaxTwinRuns {
+		return fmt.Errorf("write a number from 1 to %d", model.MaxTwinRuns)
 	}
 	return nil
 }

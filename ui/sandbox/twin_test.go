@@ -132,6 +132,114 @@ func TestAComparisonOfTheHistoryIsShownAndNotSentByAnotherProfile(t *testing.T) 
 	})
 }
 
+// history puts a comparison of a captcha page by the unlocker into the history.
+func (b *bench) history(change func(*model.Twin)) {
+	t := model.Twin{
+		ID: "t_7", Profile: "local", Started: time.Now(), Repeat: 1, Request: model.FetchRequest{URL: "http://lab.test/captcha", Key: "batch-user"},
+		Cells: []model.TwinCell{{Zone: demoZones()[1], Via: model.ViaAPI, Runs: []model.TwinRun{{Fetch: "f_7", Class: model.ClassOK, Status: 200, Total: time.Second}}}},
+	}
+	if change != nil {
+		change(&t)
+	}
+	b.svc.twins = append(b.svc.twins, t)
+	b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_7", Profile: t.Profile}})
+	b.Expect("Twin · " + t.Request.URL)
+}
+
+func TestAComparisonOfTheHistoryIsSentAgainAsItWas(t *testing.T) {
+	for _, key := range []string{"f5", "+", "w"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, 120, 40)
+			b.svc.answer = mixed
+			b.history(nil)
+			if key == "w" {
+				b.Press("esc")
+				b.Expect("http://lab.test/captcha", "Will be sent")
+				b.Press("w", "w", "w") // shown, left, shown: it is the form's
+				b.Expect("Twin · http://lab.test/captcha")
+				if n := len(b.svc.requests()); n != 0 {
+					t.Errorf("looking at it sent %d requests", n)
+				}
+				return
+			}
+			b.Press(key)
+			b.Expect("winner: unlocker_demo by API")
+			sent := b.svc.requests()
+			if len(sent) != 1 || sent[0].URL != "http://lab.test/captcha" || sent[0].Zone.Name != "unlocker_demo" {
+				t.Errorf("%s sent %+v", key, sent)
+			}
+		})
+	}
+}
+
+func TestWhatTheHistoryDoesNotKeepIsNotSent(t *testing.T) {
+	for want, change := range map[string]func(*model.Twin){
+		"the journal does not keep the value of Cookie": func(t *model.Twin) { t.Request.Header = map[string][]string{"Cookie": {"••••"}} },
+		"the journal does not keep the login":           func(t *model.Twin) { t.Request.URL = "http://u:xxxxx@lab.test/" },
+		"100 runs are the most":                         func(t *model.Twin) { t.Repeat = model.MaxTwinRuns },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, 120, 40)
+			b.history(change)
+			b.Press("+")
+			b.Expect(want)
+			if n := len(b.svc.requests()); n != 0 {
+				t.Errorf("%d requests were sent", n)
+			}
+		})
+	}
+}
+
+func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
+	for _, key := range []string{"f5", "+"} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, 120, 40)
+			b.svc.answer = mixed
+			s := demoSession()
+			s.Local, s.ProfileName = false, "acme"
+			b.Send(kit.SessionChanged{Session: s})
+			b.history(func(t *model.Twin) { t.Profile = "acme" })
+			b.Press(key)
+			b.Expect("Compare 1 zone?", "1 request to profile acme at once", "unlocker_demo")
+			if n := len(b.svc.requests()); n != 0 {
+				t.Errorf("%d requests were sent before the answer", n)
+			}
+			b.After(time.Second) // a question ignores keys that were meant for something else
+			b.Press("y")
+			b.ExpectNot("Compare 1 zone?")
+			b.Press(key)
+			b.ExpectNot("Compare 1 zone?") // once is enough
+			if n := len(b.svc.requests()); n != 2 {
+				t.Errorf("%d requests were sent, want 2", n)
+			}
+		})
+	}
+}
+
+func TestARunningComparisonIsNotDropped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			<-ctx.Done()
+			return model.FetchResult{}, context.Cause(ctx)
+		}
+		b.Press("esc", "w")
+		b.Expect("6 of 6 cells still running")
+		b.Press("a")
+		b.Expect("cells are still running")
+		b.Press("esc")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
+		b.Press("w")
+		b.Expect("Twin · http://lab.test/ok", "6 of 6 cells still running", "This comparison is still running.")
+		b.svc.twins = []model.Twin{{ID: "t_7"}}
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenTwin{ID: "t_7"}})
+		b.Expect("Another comparison is still running", "6 of 6 cells still running")
+		if n := len(b.svc.requests()); n != 6 {
+			t.Errorf("%d requests were sent, want 6", n)
+		}
+	})
+}
+
 func TestTwoMarkedCellsAreComparedInDetail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
@@ -183,6 +291,8 @@ func TestAComparisonIsExported(t *testing.T) {
 		b.Press("esc", "w", "x")
 		b.Expect("copy as Markdown", "copy as JSON")
 		b.Press("m")
-		b.Expect("comparison as Markdown")
+		b.Expect("comparison as Markdown", "(931 B)")
+		b.Press("x", "s")
+		b.Expect("comparison as JSON")
 	})
 }

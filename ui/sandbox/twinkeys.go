@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -25,8 +26,14 @@ type (
 	chooseZones  struct{}
 	exportTwin   struct{}
 	moveColumn   struct{ by int }
-	// compareZones starts a comparison of these zones; sure skips the question.
+	// compareZones starts a comparison of a request by these zones, or with more adds a run to
+	// the one on screen. from is the profile that the request was sent with, if it is another
+	// one; sure skips the question.
 	compareZones struct {
+		request model.FetchRequest
+		from    string
+		more    bool
+
 		zones []model.Zone
 		ways  []model.Via
 		runs  int
@@ -34,28 +41,29 @@ type (
 	}
 )
 
-// bindings are the keys of the comparison on screen.
+// twinBindings are the keys of the comparison on screen.
 func (m *Model) twinBindings() []kit.Binding {
 	const group = "Comparison"
 	p := &m.twin
-	i, _ := p.cell()
-	none, idle, busy := "", "", ""
-	if len(p.twin.Cells[i].Runs) == 0 {
-		none = "no run of this cell has ended"
-	}
-	if !p.slots[i].Running() {
-		idle = "this cell is not running"
+	none, idle, busy := "no run of this cell has ended", "this cell is not running", ""
+	if i, ok := p.cell(); ok {
+		if len(p.twin.Cells[i].Runs) > 0 {
+			none = ""
+		}
+		if p.slots[i].Running() {
+			idle = ""
+		}
 	}
 	if p.running() > 0 {
 		busy = "cells are still running; c cancels one"
 	}
-	again := busy
-	if m.foreign(p.twin.Profile) {
-		again = "it was made with profile " + p.twin.Profile
+	again, winner := m.whyNotAgain(), busy
+	if winner == "" && p.winner < 0 {
+		winner = p.reason
 	}
-	winner := ""
-	if n, reason := p.twin.Winner(); n < 0 {
-		winner = reason
+	more := again
+	if more == "" && p.twin.Repeat >= model.MaxTwinRuns {
+		more = fmt.Sprintf("%d runs are the most", model.MaxTwinRuns)
 	}
 	mark := kit.Binding{Keys: []string{"space"}, Label: "mark", Help: "Mark the cell, or take the mark away; d shows how two marked ones differ.", Group: group, Intent: markCell{}, Disabled: none}
 	out := []kit.Binding{
@@ -63,12 +71,12 @@ func (m *Model) twinBindings() []kit.Binding {
 		{Keys: []string{"a"}, Label: "adopt the winner", Help: "Fill the form with the winner's zone and method.", Group: group, Intent: adoptWinner{}, Disabled: winner},
 		mark,
 		{Keys: []string{"d"}, Label: "difference", Help: "Show how the answers of the two marked cells differ: headers, structure of JSON, text.", Group: group, Intent: diffCells{}, Disabled: p.whyNotDiff()},
-		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: addRun{}, Disabled: again},
+		{Keys: []string{"+"}, Label: "one more run", Help: "Send one more run of every cell.", Group: group, Intent: addRun{}, Disabled: more},
 		{Keys: []string{"ctrl+j", "f5"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again, Hidden: true},
 		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
-		{Keys: []string{"x"}, Label: "export", Help: "Copy the comparison as Markdown or JSON.", Group: group, Intent: exportTwin{}},
-		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form; what runs goes on, and w shows the comparison again.", Group: group, Intent: closeTwin{}},
+		{Keys: []string{"x"}, Label: "export", Help: "Copy the comparison as Markdown or JSON.", Group: group, Intent: exportTwin{}, Disabled: busy},
+		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closeTwin{}},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Move one column right.", Group: "Move", Intent: moveColumn{1}, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Move one column left.", Group: "Move", Intent: moveColumn{-1}, Hidden: true},
 	}
@@ -90,6 +98,7 @@ func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return m.tryTwin(msg), true
 	case closeTwin:
 		p.open = false
+		m.work.load.Drop()
 	case openCell:
 		return m.openCell(), true
 	case adoptWinner:
@@ -99,10 +108,9 @@ func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case diffCells:
 		return m.diffMarked(), true
 	case runAgain:
-		return m.tryTwin(compareZones{zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
+		return m.tryTwin(compareZones{request: p.twin.Request, zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
 	case addRun:
-		p.twin.Repeat++
-		return m.runCells(), true
+		return m.tryTwin(compareZones{more: true, request: p.twin.Request, zones: p.zones, ways: p.ways, runs: 1}), true
 	case cancelCell:
 		if i, ok := p.cell(); ok {
 			p.slots[i].Cancel()

@@ -67,7 +67,7 @@ func (m *Model) twinCell(i int, here bool) widget.Cell {
 	if bytes, _ := c.Bytes(); m.width >= kit.StackBelow {
 		words = append(words, text.Bytes(bytes))
 	}
-	if winner, _ := p.twin.Winner(); winner == i && p.running() == 0 {
+	if p.winner == i && p.running() == 0 {
 		words = append(words, "winner")
 	}
 	return widget.Cell{Text: lead + strings.Join(words, " · "), Ink: ink}
@@ -88,7 +88,7 @@ func (m *Model) renderTwin(w, h int) string {
 		return out
 	}
 	c := p.twin.Cells[i]
-	lines := m.cellLines(c, iw-2)
+	lines := m.cellLines(c, iw-2, h-top-2)
 	return widget.Stack(out, widget.Pane(th, fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), false, w, h-top, strings.Join(widget.Indent(lines), "\n")))
 }
 
@@ -115,8 +115,8 @@ func (m *Model) twinVerdict() string {
 }
 
 // cellLines are what the table has no room for: what a cell's runs have in common, and
-// each of them, the newest first.
-func (m *Model) cellLines(c model.TwinCell, w int) []string {
+// the newest of them, h lines in all.
+func (m *Model) cellLines(c model.TwinCell, w, h int) []string {
 	th, required := m.deps.Theme, len(m.twin.twin.Request.Required)
 	var lines []string
 	if c.Problem != "" {
@@ -132,6 +132,9 @@ func (m *Model) cellLines(c model.TwinCell, w int) []string {
 		lines = append(lines, widget.Wrapped(kit.Ink{}, strings.Join(words, " · "), w)...)
 	}
 	for n, r := range slices.Backward(c.Runs) {
+		if left := h - len(lines); left == 1 && n > 0 {
+			return append(lines, th.Muted.Render(fmt.Sprintf("… %d older", n+1)))
+		}
 		glyph, ink := th.ClassMark(r.Class)
 		words := []string{"status unknown", text.Took(r.Total), text.Bytes(r.Bytes)}
 		if r.Status > 0 {

@@ -177,7 +177,7 @@ func (b *View) Bindings() []kit.Binding {
 		{Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
 		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
 		{Keys: []string{"N"}, Label: "previous hit", Help: "Go to the previous hit.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
-		{Keys: []string{"w"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap},
+		{Keys: []string{"W"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
 	}
