@@ -361,7 +361,7 @@ func TestARefreshBeginsBesideAWrite(t *testing.T) {
 		r.secrets.gate = gate
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 36)
 		s.Press("r")
-		s.Expect("The console reads the old value now", "keyring:acme/prod (a command is run")
+		s.Expect("The console reads the old value now", "keyring:acme/prod (this may")
 		s.Press("y", "R")
 		s.Expect("a rotation is being begun")
 		s.Press("ctrl+r")

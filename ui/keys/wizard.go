@@ -84,7 +84,7 @@ func (m *Model) askRefresh(k model.Key) tea.Cmd {
 		body += "These stop at that moment: " + text.Clean(strings.Join(k.UsedBy, ", ")) + "."
 	}
 	if k.Secret != "" {
-		body += "\nThe console reads the old value now, to see it refused later: " + kit.RefLabel(k.Secret) + " (a command is run, a keyring may ask to be unlocked)."
+		body += "\nThe console reads the old value now, to see it refused later: " + kit.RefLabel(k.Secret) + " (this may run a command or unlock a keyring)."
 	}
 	body += "\nR rotates by a new key instead, and nothing stops. The console does not refresh the key: it keeps the checklist."
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
