@@ -162,33 +162,50 @@ func (c TwinCell) Cost() (float64, bool) {
 // equally cheap ones the fastest. A zone without a rate counts as dearer than any with one.
 // cell is -1 where no cell was ok in every run.
 func (t Twin) Winner() (cell int, reason string) {
-	cell, fit := -1, 0
+	var fit []int
 	for i, c := range t.Cells {
-		if len(c.Runs) < max(t.Repeat, 1) || c.OK() < len(c.Runs) {
-			continue
-		}
-		fit++
-		if cell < 0 || t.before(i, cell) {
-			cell = i
+		if len(c.Runs) >= max(t.Repeat, 1) && c.OK() == len(c.Runs) {
+			fit = append(fit, i)
 		}
 	}
-	if cell < 0 {
+	if len(fit) == 0 {
 		return -1, "no cell was ok in every run"
+	}
+	cell = fit[0]
+	for _, i := range fit {
+		if t.before(i, cell) {
+			cell = i
+		}
 	}
 	c := t.Cells[cell]
 	total, _ := c.Total()
 	cost, priced := c.Cost()
-	how := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
-	switch {
-	case fit == 1 && priced:
-		return cell, fmt.Sprintf("the only one that was ok in every run (%s, %s per 1000)", how, Dollars(cost))
-	case fit == 1:
-		return cell, fmt.Sprintf("the only one that was ok in every run (%s, unpriced)", how)
-	case priced:
-		return cell, fmt.Sprintf("the cheapest of %d that were ok in every run (%s, %s per 1000)", fit, how, Dollars(cost))
-	default:
-		return cell, fmt.Sprintf("the fastest of %d that were ok in every run (%s; none has a rate)", fit, how)
+	same, unpriced := 0, 0 // of those that fit: as cheap as the winner, without a rate
+	for _, i := range fit {
+		switch other, known := t.Cells[i].Cost(); {
+		case !known:
+			unpriced++
+		case other == cost:
+			same++
+		}
 	}
+	price := "unpriced"
+	if priced {
+		price = Dollars(cost) + " per 1000"
+	}
+	figures := fmt.Sprintf("%d of %d ok, median %d ms", c.OK(), len(c.Runs), total.Milliseconds())
+	switch {
+	case len(fit) == 1:
+		return cell, fmt.Sprintf("the only one that was ok in every run (%s, %s)", figures, price)
+	case !priced:
+		return cell, fmt.Sprintf("the fastest of %d that were ok in every run (%s; none has a rate)", len(fit), figures)
+	case unpriced > 0:
+		price += fmt.Sprintf("; %d without a rate counted as dearer", unpriced)
+	}
+	if same > 1 {
+		return cell, fmt.Sprintf("the fastest of %d at the lowest price that were ok in every run (%s, %s)", same, figures, price)
+	}
+	return cell, fmt.Sprintf("the cheapest of %d that were ok in every run (%s, %s)", len(fit), figures, price)
 }
 
 // before reports whether cell a is the better choice than b.

@@ -26,10 +26,10 @@ func TestTheWinnerIsTheCheapestThatWasOKInEveryRunThenTheFastest(t *testing.T) {
 		reason string
 	}{
 		"the cheaper, though slower":    {[]TwinCell{cell(dear, 10, 10), cell(cheap, 90, 90)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 90 ms, $0.50 per 1000)"},
-		"the faster of equally cheap":   {[]TwinCell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
-		"the first of equals":           {[]TwinCell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
+		"the faster of equally cheap":   {[]TwinCell{cell(cheap, 90, 90), cell(cheap, 20, 40)}, 1, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 30 ms, $0.50 per 1000)"},
+		"the first of equals":           {[]TwinCell{cell(cheap, 20, 20), cell(cheap, 20, 20)}, 0, "the fastest of 2 at the lowest price that were ok in every run (2 of 2 ok, median 20 ms, $0.50 per 1000)"},
 		"traffic counts":                {[]TwinCell{cell(traffic, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
-		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
+		"unpriced is dearest":           {[]TwinCell{cell(free, 10, 10), cell(dear, 20, 20)}, 1, "the cheapest of 2 that were ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000; 1 without a rate counted as dearer)"},
 		"all unpriced":                  {[]TwinCell{cell(free, 20, 20), cell(free, 10, 10)}, 1, "the fastest of 2 that were ok in every run (2 of 2 ok, median 10 ms; none has a rate)"},
 		"one failure is out":            {[]TwinCell{cell(cheap, 10, -10), cell(dear, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, $1.50 per 1000)"},
 		"a run is missing":              {[]TwinCell{cell(cheap, 10), cell(free, 20, 20)}, 1, "the only one that was ok in every run (2 of 2 ok, median 20 ms, unpriced)"},
