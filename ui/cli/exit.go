@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"slices"
 
 	"zonedeck/model"
@@ -183,9 +185,18 @@ func jobError(ctx context.Context, err error) error {
 		return fail(exitStillRunning, "%w", err)
 	case errors.As(err, &d):
 		return fail(diagnosisExit(d.Diagnosis), "%w", err)
+	case diskFault(err):
+		return fail(exitState, "%w", err)
 	default:
 		return fetchError(ctx, err)
 	}
+}
+
+// diskFault reports whether a file or a folder could not be read or written.
+func diskFault(err error) bool {
+	var path *fs.PathError
+	var link *os.LinkError
+	return errors.As(err, &path) || errors.As(err, &link)
 }
 
 // triggerError is the exit for a failed launch; job is what is known about it. If

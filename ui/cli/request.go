@@ -228,6 +228,7 @@ func (t *task) reportFetch(r model.FetchResult, dest destination, f requestFlags
 	a := t.app
 	if f.output != "" || !f.json {
 		if err := dest.write(r.Body); err != nil {
+			a.verdict(exitState, sanitizeLine(verdict(r))) // the page came, and was paid for
 			return err
 		}
 	}
