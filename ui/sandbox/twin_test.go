@@ -260,6 +260,12 @@ func TestTwoMarkedCellsAreComparedInDetail(t *testing.T) {
 		b.Expect("The two cells could not be compared: datacenter_demo by Native: the journal has no such fetch")
 		b.Press("space", "d")
 		b.Expect("mark two cells with space first")
+		changed := okResult(request)
+		changed.Body = model.BodyRef{File: "changed.html"} // openBody refuses it
+		b.svc.kept["f_datacenter_demo_native"] = changed
+		b.AllowError("no file in this test")
+		b.Press("space", "d")
+		b.Expect("The two cells could not be compared: datacenter_demo by Native: no file in this test")
 		if n := len(b.svc.requests()); n != 6 {
 			t.Errorf("%d requests were sent, want 6", n)
 		}

@@ -52,7 +52,7 @@ func unchanged(f *os.File, b model.BodyRef) error {
 		return err
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != b.SHA256 {
-		return fmt.Errorf("%s was changed after the body was received", b.File)
+		return fmt.Errorf("%s has changed since the body was received", b.File)
 	}
 	return nil
 }

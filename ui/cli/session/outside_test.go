@@ -20,7 +20,7 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	edit := s.editBody()
 	sum := sha256.Sum256([]byte("as it came"))
 	b := model.BodyRef{File: filepath.Join(dir, "page.html"), Size: 10, SHA256: hex.EncodeToString(sum[:])}
-	for text, want := range map[string]string{"as it came": "", "as it goes": b.File + " was changed after the body was received"} {
+	for text, want := range map[string]string{"as it came": "", "as it goes": b.File + " has changed since the body was received"} {
 		if err := os.WriteFile(b.File, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
