@@ -92,7 +92,8 @@ type BodyRef struct {
 	File   string
 	Size   int64
 	SHA256 string // lower-case hex
-	// Cut says that the service sent more than the size cap and the rest was dropped.
+	// Cut says that the rest of the body is lost: above the size cap, without room on disk,
+	// or replaced by asterisks because a search for secrets in it was given up.
 	Cut bool
 	// Incomplete says that the connection ended before the announced length.
 	Incomplete bool

@@ -16,6 +16,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -126,6 +127,26 @@ func TestAnErrorOfTheBodyHoldsNoSecret(t *testing.T) {
 		t.Errorf("the error does not quote what this test needs: %s", said)
 	}
 	servicetest.NoSecret(t, "the evidence", said)
+}
+
+// TestAnAnswerThatIsSlowToSearchIsCut: what was replaced by asterisks is lost, and is said to be.
+func TestAnAnswerThatIsSlowToSearchIsCut(t *testing.T) {
+	p := servicetest.API(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))
+	})
+	res, err := newFetcher(t, p, func(c *Config) {
+		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(strings.Repeat("a", 64)), nil }
+	}).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool {
+		return e.Kind == "error" && strings.Contains(e.Text, "asterisks")
+	})
+	if !res.Diagnosis.OK() || !res.Body.Cut || !said {
+		t.Errorf("%s, cut: %v, evidence %v", res.Diagnosis.Class, res.Body.Cut, res.Diagnosis.Evidence)
+	}
 }
 
 // TestNoSpellingOfASecretIsKept: a service repeats key and password escaped and

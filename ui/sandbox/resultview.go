@@ -322,7 +322,7 @@ func (m *Model) statusLine() string {
 		parts = append(parts, fmt.Sprintf("attempt %d", n))
 	}
 	if res.Body.Cut {
-		parts = append(parts, "cut at the size cap")
+		parts = append(parts, "cut")
 	}
 	if res.Body.Incomplete {
 		parts = append(parts, "ended early")
