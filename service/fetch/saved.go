@@ -38,9 +38,9 @@ type Saved struct {
 // ErrNotSaved says that a text is not a saved answer.
 var ErrNotSaved = errors.New("not a saved answer")
 
-// Diagnose says what a fetch says to whom this answer comes now: the whole client reads
-// it, from a connection in memory. Its times mean nothing. Errors are ErrNotSaved, and
-// those of Fetch.
+// Diagnose gives the result that a fetch has when it receives this answer now: the whole
+// client reads it, from a connection in memory. Its times mean nothing. Errors are
+// ErrNotSaved, and those of Fetch.
 func Diagnose(ctx context.Context, s Saved) (model.FetchResult, error) {
 	answer, err := replayed(s.Answer)
 	if err != nil {
@@ -108,7 +108,8 @@ func replayed(saved io.Reader) (io.Reader, error) {
 		if next, _ := in.Peek(5); string(next) == "HTTP/" && (status < 200 || strings.HasSuffix(strings.ToLower(m[2]), "connection established")) {
 			continue
 		}
-		head, err := framed(m, lines[1:])
+		begin, _ := in.Peek(len(gzipMagic)) // a reading of the body says why it is shorter
+		head, err := framed(m, lines[1:], string(begin) == gzipMagic)
 		return io.MultiReader(strings.NewReader(head), in), err
 	}
 }
@@ -139,9 +140,12 @@ func readHead(in *bufio.Reader) ([]string, error) {
 	}
 }
 
+// gzipMagic is what a gzip stream begins with (RFC 1952, 2.3.1).
+const gzipMagic = "\x1f\x8b"
+
 // framed is the head with which the rest is sent: how it was framed then means nothing to
-// the text that was saved.
-func framed(status, headers []string) (string, error) {
+// the text that was saved, nor how it was compressed when it no longer is ("curl --compressed").
+func framed(status, headers []string, compressed bool) (string, error) {
 	var head strings.Builder
 	fmt.Fprintf(&head, "HTTP/1.1 %s %s\r\n", status[1], status[2])
 	for i, line := range headers {
@@ -151,9 +155,13 @@ func framed(status, headers []string) (string, error) {
 		}
 		switch strings.ToLower(name) {
 		case "transfer-encoding", "content-length", "connection", "trailer":
-		default:
-			head.WriteString(line + "\r\n")
+			continue
+		case "content-encoding":
+			if !compressed {
+				continue
+			}
 		}
+		head.WriteString(line + "\r\n")
 	}
 	head.WriteString("Connection: close\r\n\r\n")
 	return head.String(), nil

@@ -2,8 +2,10 @@ package fetch
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
@@ -53,6 +55,14 @@ func TestASavedAnswerHasTheDiagnosisThatItHadWhenItCame(t *testing.T) {
 }
 
 func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
+	pack := func(s string) string {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		if _, err := io.WriteString(w, s); err != nil || w.Close() != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
 	page := "<html><head><title>x</title></head><body><p class=price>7</p>" + strings.Repeat("word ", 100) + "</body></html>"
 	for name, c := range map[string]struct {
 		answer string
@@ -64,6 +74,8 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 		"line feeds alone":          {"HTTP/1.1 200 OK\nContent-Type: text/html\n\n" + page, nil, model.ClassOK, "", 200},
 		"HTTP/2, no reason":         {"HTTP/2 403\r\n\r\nno", nil, model.ClassAccessRestricted, "target_403", 403},
 		"a length of the wire":      {"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nTrailer: x\r\n\r\n" + page, nil, model.ClassOK, "", 200},
+		"compressed":                {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + pack(page), func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
+		"inflated by curl":          {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + page, func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"after a proxy's head":      {"HTTP/1.0 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n\r\n", nil, model.ClassTooFast, "", 429},
 		"a head without a body":     {"HTTP/1.1 200 OK\r\nServer: x", nil, model.ClassOutside, "empty_body", 200},
 		"by API, of the service":    {"HTTP/1.1 401 Unauthorized\r\n\r\nwrong key", func(s *Saved) { s.Via = model.ViaAPI }, model.ClassOutside, "", 0},

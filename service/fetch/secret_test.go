@@ -136,7 +136,9 @@ func TestAnAnswerThatIsSlowToSearchIsCut(t *testing.T) {
 		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))
 	})
 	res, err := newFetcher(t, p, func(c *Config) {
-		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret(strings.Repeat("a", 64)), nil }
+		c.Access.Secret = func(context.Context, string) (keystore.Secret, error) {
+			return keystore.NewSecret(strings.Repeat("a", 64)), nil
+		}
 	}).Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
 	if err != nil {
 		t.Fatal(err)
