@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 
@@ -61,15 +62,11 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	if err := f.check(); err != nil {
 		return usage("%w", err)
 	}
-	in := a.Stdin
-	if name != "-" {
-		file, err := os.Open(name)
-		if err != nil {
-			return usage("%w", err)
-		}
-		defer file.Close()
-		in = file
+	in, err := a.openAnswer(ctx, name)
+	if err != nil {
+		return usage("%w", err)
 	}
+	defer in.Close()
 	dir, err := os.MkdirTemp("", "zonedeck-diagnose-")
 	if err != nil {
 		return fail(exitState, "%w", err)
@@ -108,6 +105,21 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 		return err
 	}
 	return exit(fetchExit(result))
+}
+
+// openAnswer opens a file, or standard input as long as ctx lasts: a read of a terminal
+// ends with the program at the latest.
+func (a *app) openAnswer(ctx context.Context, name string) (io.ReadCloser, error) {
+	if name != "-" {
+		return os.Open(name)
+	}
+	out, in := io.Pipe()
+	context.AfterFunc(ctx, func() { in.CloseWithError(ctx.Err()) })
+	go func() {
+		_, err := io.Copy(in, a.Stdin)
+		in.CloseWithError(err)
+	}()
+	return out, nil
 }
 
 // check returns an error that names everything that is wrong with the flags.

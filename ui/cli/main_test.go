@@ -63,6 +63,27 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedDiagnoseOfStandardInputEndsAtOnceWith130(t *testing.T) {
+	for _, begin := range []string{"", "HTTP/1.1 200 OK\n\n<html>"} {
+		stdin, terminal := io.Pipe()
+		ctx, cancel := context.WithCancel(t.Context())
+		p, stdout, stderr := process(t, nil, "diagnose", "-")
+		p.Stdin = io.MultiReader(strings.NewReader(begin), whenRead{cancel}, stdin)
+		if code := Main(ctx, p); code != exitInterrupted || stdout.Len() > 0 {
+			t.Errorf("after %q exit code %d, want %d; stdout %q, stderr %q", begin, code, exitInterrupted, stdout, stderr)
+		}
+		terminal.Close()
+	}
+}
+
+// whenRead is an empty reader that calls a function.
+type whenRead struct{ call func() }
+
+func (w whenRead) Read([]byte) (int, error) {
+	w.call()
+	return 0, io.EOF
+}
+
 // readyLine runs "emulate" until it is ready, checks its line against the schema,
 // and ends it as a signal does.
 func readyLine(t *testing.T, args ...string) []byte {
