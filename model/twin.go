@@ -127,10 +127,14 @@ func (c TwinCell) Total() (time.Duration, bool) {
 	return time.Duration(d), ok
 }
 
-// FirstByte is the median time until the answer began, negative when that was not seen;
-// false without a run.
+// FirstByte is the median time until the answer began, of the runs in which that was seen;
+// -1 when it was seen in none, false without a run.
 func (c TwinCell) FirstByte() (time.Duration, bool) {
-	d, ok := c.Median(runFirstByte)
+	seen := TwinCell{Runs: slices.DeleteFunc(slices.Clone(c.Runs), func(r TwinRun) bool { return r.FirstByte < 0 })}
+	d, ok := seen.Median(runFirstByte)
+	if !ok && len(c.Runs) > 0 {
+		return -1, true
+	}
 	return time.Duration(d), ok
 }
 

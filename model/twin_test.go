@@ -59,7 +59,7 @@ func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
 	first, _ := c.FirstByte()
 	bytes, _ := c.Bytes()
 	fastest, slowest, _ := c.Spread()
-	if c.OK() != 1 || total != 30 || first != 1 || bytes != 1000 || fastest != 10 || slowest != 90 || c.Found() != 0 {
+	if c.OK() != 1 || total != 30 || first != 2 || bytes != 1000 || fastest != 10 || slowest != 90 || c.Found() != 0 {
 		t.Errorf("ok %d, total %d, first byte %d, bytes %d, from %d to %d, found %d", c.OK(), total, first, bytes, fastest, slowest, c.Found())
 	}
 	// 1,000 requests at $1, and 1,000 times the mean of 1,250.25 bytes at $10 a GB.
@@ -70,12 +70,17 @@ func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
 	if r, _ := c.Typical(); r.Class != ClassTimeout {
 		t.Errorf("on a tie %s, want the later class", r.Class)
 	}
+	c.Runs = c.Runs[1:]
+	if first, ran := c.FirstByte(); first != -1 || !ran {
+		t.Errorf("first byte %d, %v, of a run in which it was not seen", first, ran)
+	}
 	var none TwinCell
 	_, some := none.Typical()
 	_, median := none.Total()
+	_, begun := none.FirstByte()
 	_, _, spread := none.Spread()
 	_, priced := (TwinCell{Zone: Zone{Rate: Rate{Per1000: 1}}}).Cost()
-	if some || median || spread || priced || none.Found() != 0 {
+	if some || median || begun || spread || priced || none.Found() != 0 {
 		t.Error("a cell without a run has figures")
 	}
 }

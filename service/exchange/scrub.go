@@ -65,7 +65,7 @@ type finding struct {
 }
 
 // A search may take stepsFree steps, and stepsPerByte more for each byte: many times what a
-// page or a JSON text needs. A text that needs more was made for that, and is masked.
+// page or a JSON text needs. A text that needs more is crafted to be slow, and is masked.
 const (
 	stepsFree    = 1 << 18
 	stepsPerByte = 4

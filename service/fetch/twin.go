@@ -55,8 +55,8 @@ func (ft *Fetcher) Twin(ctx context.Context, t model.Twin, on func(i int, cell m
 	return t, nil
 }
 
-// RunCell sends a request by one cell so often, one run after the other, and returns the
-// cell with those runs added. Each is a fetch of its own, with its own line in the
+// RunCell sends a request by one cell, as many times as runs says, one after the other, and
+// returns the cell with those runs added. Each is a fetch of its own, with its own line in the
 // history. on receives the cell whenever it changes. It fails as Twin does, with the cell
 // as it is then.
 func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error) {
