@@ -27,10 +27,7 @@ type Temp struct {
 // word, and eight random characters.
 const tempWord = ".zonedeck-"
 
-var (
-	tempEnd  = regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`
-	tempName = regexp.MustCompile(`^\..+` + tempEnd)
-)
+var tempName = regexp.MustCompile(`^\.(.+)` + regexp.QuoteMeta(tempWord) + `[A-Z2-7]{8}$`)
 
 // NewTemp makes the temporary file for path, whose folder must exist.
 func NewTemp(path string) (*Temp, error) {
@@ -74,7 +71,7 @@ func (t *Temp) Name() string { return filepath.Join(t.root.Name(), t.name) }
 func (t *Temp) Keep() error {
 	err := t.Sync()
 	if err == nil {
-		err = t.rename(t.target)
+		err = t.rename(t.target) // under the lock: Sweep leaves it alone
 	}
 	t.ended = err == nil
 	if err = errors.Join(err, t.Close()); t.ended {
@@ -124,16 +121,17 @@ const (
 // no process holds open or wrote to for a minute, and where that cannot be told (on Windows,
 // and on file systems without locks) those that were not written to for a day. A missing
 // folder is fine.
-func Sweep(dir string) error { return errors.Join(sweepFolder(dir, tempName)...) }
+func Sweep(dir string) error { return errors.Join(sweepFolder(dir, "")...) }
 
 // SweepFor is Sweep for the temporary files of one place. Its folder may be shared with other
 // users: what permissions keep from being looked at or removed stays.
 func SweepFor(path string) error {
-	dir, own := filepath.Dir(path), regexp.MustCompile(`^\.`+regexp.QuoteMeta(filepath.Base(path))+tempEnd)
-	return errors.Join(slices.DeleteFunc(sweepFolder(dir, own), func(err error) bool { return errors.Is(err, os.ErrPermission) })...)
+	errs := sweepFolder(filepath.Dir(path), filepath.Base(path))
+	return errors.Join(slices.DeleteFunc(errs, func(err error) bool { return errors.Is(err, os.ErrPermission) })...)
 }
 
-func sweepFolder(dir string, names *regexp.Regexp) (errs []error) {
+// sweepFolder removes the temporary files of one target, or of all if it is empty.
+func sweepFolder(dir, target string) (errs []error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -142,7 +140,8 @@ func sweepFolder(dir string, names *regexp.Regexp) (errs []error) {
 		return []error{fmt.Errorf("removing temporary files: %w", err)}
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && names.MatchString(e.Name()) {
+		name := tempName.FindStringSubmatch(e.Name())
+		if e.Type().IsRegular() && name != nil && (target == "" || name[1] == target) {
 			errs = append(errs, sweep(filepath.Join(dir, e.Name())))
 		}
 	}

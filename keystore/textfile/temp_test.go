@@ -78,8 +78,10 @@ func TestAPlaceIsSweptWithoutAWordAboutItsNeighbours(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := SweepFor(filepath.Join(dir, "page.html")); err != nil {
-		t.Error(err)
+	for _, name := range []string{"page.html", "\xff.html"} {
+		if err := SweepFor(filepath.Join(dir, name)); err != nil {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 	if got, want := filesOf(t, dir), []string{".a.page.html.zonedeck-ABCDEFGH", ".other.html.zonedeck-ABCDEFGH", ".pageXhtml.zonedeck-ABCDEFGH"}; !slices.Equal(got, want) {
 		t.Errorf("left %q, want %q", got, want)
