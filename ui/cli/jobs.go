@@ -178,7 +178,7 @@ func (t *task) warnLaunch(ctx context.Context, d dialect.Dialect, r model.Trigge
 		billed = "billed a second time if that one started"
 	}
 	t.app.say("zonedeck: the same inputs were launched at %s as %s (%s); this is a second job, %s",
-		last.Created.Local().Format(time.TimeOnly), last.ID, last.State.Label(), billed)
+		last.Created.Local().Format(time.DateTime), last.ID, last.State.Label(), billed)
 }
 
 // readInputs reads and checks the rows; every bad row is named.

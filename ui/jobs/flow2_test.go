@@ -66,6 +66,21 @@ func TestAnEditAfterTheCheckIsCheckedAgain(t *testing.T) {
 	})
 }
 
+// The emulator's clock may be ahead: an account does not tell the age of its jobs.
+func TestTheSameInputsAtTheEmulatorAreDated(t *testing.T) {
+	f := &fakeLedger{}
+	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		f.mu.Lock()
+		f.jobs[0].Profile, f.jobs[0].Created = "local", f.jobs[0].Created.Add(9*24*time.Hour)
+		f.mu.Unlock()
+		fillDialog(s, "https://a.test/1")
+		s.Press("ctrl+s", "ctrl+s")
+		s.Expect("Launch the same inputs again?", " 00:00 (job-1, accepted)")
+	})
+}
+
 func TestTheSameInputsWithinAnHourNeedAConfirmation(t *testing.T) {
 	f := &fakeLedger{}
 	flow(t, f, "brightdata", 100, 30, func(s *uitest.Screen) {

@@ -226,7 +226,7 @@ func (m *Model) sameFound(l *launch, msg sameFound) tea.Cmd {
 	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
 		Title: "Launch the same inputs again?",
 		Body: fmt.Sprintf("The same %s went to %s at %s (%s, %s). %s",
-			text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset), text.When(last.Created, m.deps.Now()), last.ID, last.State.Label(), billed),
+			text.Counted(len(msg.request.Inputs), "input"), datasetWords(msg.request.Dataset), widget.When(m.session, last.Profile, last.Created, m.deps.Now()), last.ID, last.State.Label(), billed),
 		Yes: "launch again", View: kit.Jobs, Intent: launchAgain{},
 	})
 }

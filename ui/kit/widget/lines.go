@@ -41,23 +41,35 @@ func Fact(t *kit.Theme, name, value string, w int) []string {
 // clock of the emulator's profile may be ahead of the machine's, by which all others are
 // dated; another profile does not know how far, so there the date is all that can be said.
 func Age(s kit.Session, of string, t, now time.Time) string {
+	if ago, ok := ago(s, of, t, now); ok {
+		return ago
+	}
+	return text.ShortClock(t, now)
+}
+
+// ago is the Age; ok is false where it is not known.
+func ago(s kit.Session, of string, t, now time.Time) (age string, ok bool) {
 	foreign := of != "" && of != s.ProfileName
 	switch {
 	case foreign && s.Local:
-		return text.Ago(t, now.Add(-s.Ahead))
+		return text.Ago(t, now.Add(-s.Ahead)), true
 	case foreign && of == profile.LocalName && !t.IsZero():
-		return text.ShortClock(t, now)
+		return "", false
 	default:
-		return text.Ago(t, now)
+		return text.Ago(t, now), true
 	}
 }
 
-// When is the date and the Age.
+// When is the date, and the Age where it is known.
 func When(s kit.Session, of string, t, now time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return text.Clock(t, now) + " (" + Age(s, of, t, now) + ")"
+	when := text.Clock(t, now)
+	if ago, ok := ago(s, of, t, now); ok {
+		when += " (" + ago + ")"
+	}
+	return when
 }
 
 // Indent puts a blank before every line.
