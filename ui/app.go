@@ -71,8 +71,8 @@ type layer struct {
 // tick arrives once a second and keeps ages and elapsed times current.
 type tick struct{}
 
-// restBeats is how many ticks an idle console draws one frame for: frames are most of its
-// own part of what it costs.
+// restBeats is the number of ticks per frame of an idle console, whose cost is mostly
+// drawing.
 const restBeats = 5
 
 // New makes the root model. Deps.Tabs must not be empty.

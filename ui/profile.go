@@ -24,7 +24,7 @@ func (a *App) profileLines(w int) []string {
 	case p.CA != "":
 		trust += " and " + p.CA
 	}
-	origin := "These are set in config.toml, which 'zonedeck paths' finds; the console reads it when it starts."
+	origin := "These come from config.toml, which 'zonedeck paths' finds, and from flags and ZONEDECK_ variables, which override it; the console reads them when it starts."
 	if a.session.Local {
 		origin = "These are the embedded emulator's; they cannot be changed."
 	}

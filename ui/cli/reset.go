@@ -13,7 +13,7 @@ func (a *app) emulatorCommand() *cobra.Command {
 func (a *app) emulatorResetCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "reset",
-		Short: "Let the embedded emulator begin again, as on its first day",
+		Short: "Reset the embedded emulator to its first day",
 		Long: `Removes the state of the embedded emulator: the time it was moved to, its keys,
 zones, jobs and snapshots. It starts again with the demo account. Nothing that
 'zonedeck emulate --state' keeps is touched. End every console first.`,
