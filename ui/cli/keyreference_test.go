@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -252,7 +253,8 @@ func walk(t *testing.T, ref *reference) {
 }
 
 // seeds are fetches whose next steps differ, and what the screen of each shows
-// that no other one shows. A wrong proxy login comes after them.
+// that no other one shows. A wrong proxy login and an address where nothing answers come
+// after them.
 var seeds = []struct {
 	args  []string
 	shows string
@@ -283,8 +285,32 @@ func seed(t *testing.T, p Process) {
 		run(p, append([]string{"request", "--zone", "datacenter_demo"}, s.args...)...)
 	}
 	wrongLogin(t, p)
-	p.Stdin = strings.NewReader("http://lab.test/product/1\n")
-	run(p, "jobs", "trigger", "gd_products", "--input", "-", "--wait")
+	nowhere := p
+	nowhere.Getenv = func(name string) string {
+		switch name {
+		case session.EnvKey:
+			return "a-key-that-nobody-has"
+		case "ZONEDECK_DIALECT":
+			return "brightdata"
+		}
+		return p.Getenv(name)
+	}
+	run(nowhere, "--base-url", closed(t), "request", "http://lab.test/ok", "--zone", "z", "--retries", "0")
+	trigger := func(p Process, args ...string) {
+		p.Stdin = strings.NewReader("http://lab.test/product/1\n")
+		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-"}, args...)...)
+	}
+	trigger(nowhere, "--base-url", closed(t))
+	trigger(p, "--key", "expired-user", "--profile", profile.LocalName)
+	trigger(p, "--wait")
+}
+
+// closed is the URL of a server that was closed.
+func closed(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewServer(nil)
+	defer s.Close()
+	return s.URL
 }
 
 // wrongLogin fetches through a proxy with a password that is not the zone's.
@@ -349,6 +375,12 @@ func walkJobs(w *uitest.Whole) {
 	w.WaitGone("New job")
 	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
 	w.WaitFor("Brass desk lamp")
+	w.Press("esc", "down") // to the job that the service refused
+	w.WaitFor("[K] check the key")
+	w.Press("down") // to the job that did not reach it
+	w.WaitFor("[P] check the base URL")
+	w.Press("P")
+	w.WaitFor("Profile local")
 	w.Press("esc")
 }
 
@@ -397,10 +429,10 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+4)) // the wrong login, that of the walk, two of the comparison
-	shows := []string{"407 Proxy Authentication Required"}
-	for _, s := range seeds {
-		shows = slices.Insert(shows, 1, s.shows)
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+5)) // the two after the seeds, that of the walk, two of the comparison
+	shows := []string{"connection refused", "407 Proxy Authentication Required"}
+	for _, s := range slices.Backward(seeds) {
+		shows = append(shows, s.shows)
 	}
 	for i, text := range shows {
 		w.Press("5", "home")
