@@ -63,6 +63,18 @@ func TestAnInterruptedFetchEndsAtOnceWith130(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsSlowToSearchEndsWith25AndSaysWhy(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = io.WriteString(w, "<html><body>"+strings.Repeat("a page. ", 8000)+strings.Repeat(`\u0061`, 100_000))
+	}))
+	defer s.Close()
+	p, _, stderr := process(t, map[string]string{session.EnvKey: strings.Repeat("a", 64)}, "--base-url", s.URL, "request", "http://lab.test/ok", "--zone", "z")
+	if code := Main(t.Context(), p); code != exitState || !strings.Contains(stderr.String(), "replaced by asterisks: the answer is crafted") {
+		t.Errorf("exit code %d, want %d; stderr %q", code, exitState, stderr)
+	}
+}
+
 func TestAnInterruptedDiagnoseOfStandardInputEndsAtOnceWith130(t *testing.T) {
 	for _, begin := range []string{"", "HTTP/1.1 200 OK\n\n<html>"} {
 		stdin, terminal := io.Pipe()
