@@ -248,7 +248,7 @@ func TestATextThatTakesTooLongToSearchIsMaskedAsAWhole(t *testing.T) {
 func TestARunOfOneMarkIsSearchedOnce(t *testing.T) {
 	m := MaskOf(keystore.NewSecret(servicetest.KeyValue), Login{})
 	for _, mark := range []string{`\`, "&", "%", `"`, "+"} {
-		in := strings.Repeat(mark, 8<<20)
+		in := strings.Repeat(mark, 4<<20)
 		if got := m.Text(in + servicetest.KeyValue); got != in+strings.Repeat("*", len(servicetest.KeyValue)) {
 			t.Errorf("a secret after a run of %q is not masked, or the run is", mark)
 		}
