@@ -97,6 +97,7 @@ func TestScripts(t *testing.T) {
 					ts.Fatalf("$BROKEN/polled was not asked for a job's state")
 				}
 			},
+			"age":          age,
 			"awaitfile":    awaitFile,
 			"emulator":     runEmulator,
 			"exits":        exits,
@@ -159,6 +160,22 @@ func expand(ts *testscript.TestScript, neg bool, args []string) {
 	for _, name := range args {
 		text := os.Expand(ts.ReadFile(name), ts.Getenv)
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o600))
+	}
+}
+
+// age makes the files that match a pattern an hour old.
+func age(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: age PATTERN")
+	}
+	found, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(found) == 0 {
+		ts.Fatalf("there is no %s", args[0])
+	}
+	before := time.Now().Add(-time.Hour)
+	for _, name := range found {
+		ts.Check(os.Chtimes(name, before, before))
 	}
 }
 
