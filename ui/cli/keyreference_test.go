@@ -430,7 +430,7 @@ func walkActivity(w *uitest.Whole) {
 	w.Type("kind:fetch")
 	w.Press("enter")
 	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+5)) // the two after the seeds, that of the walk, two of the comparison
-	shows := []string{"connection refused", "407 Proxy Authentication Required"}
+	shows := []string{"No connection to", "407 Proxy Authentication Required"}
 	for _, s := range slices.Backward(seeds) {
 		shows = append(shows, s.shows)
 	}
