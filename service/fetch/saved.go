@@ -91,7 +91,7 @@ const maxHead = 1 << 20
 var statusLine = regexp.MustCompile(`^HTTP/[0-9.]+ ([1-9][0-9]{2})(?: (.*))?$`)
 
 // replayed is a saved answer as it is sent again: as HTTP/1.1, its body as long as it is,
-// without the heads that came before it (100, a proxy's "Connection established").
+// without the heads that came before it (100, a redirect, a proxy's "Connection established").
 func replayed(saved io.Reader) (io.Reader, error) {
 	in := bufio.NewReader(saved)
 	for {
@@ -105,7 +105,7 @@ func replayed(saved io.Reader) (io.Reader, error) {
 				ErrNotSaved, model.Cut(model.Line(lines[0], 60), 60))
 		}
 		status, _ := strconv.Atoi(m[1]) // three digits
-		if next, _ := in.Peek(5); string(next) == "HTTP/" && (status < 200 || strings.HasSuffix(strings.ToLower(m[2]), "connection established")) {
+		if next, _ := in.Peek(5); string(next) == "HTTP/" && (status < 200 || status >= 300 && status < 400 || strings.HasSuffix(strings.ToLower(m[2]), "connection established")) {
 			continue
 		}
 		begin, _ := in.Peek(len(gzipMagic)) // a reading of the body says why it is shorter

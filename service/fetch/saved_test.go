@@ -77,6 +77,7 @@ func TestASavedAnswerIsReadHoweverItWasSaved(t *testing.T) {
 		"compressed":                {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + pack(page), func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"inflated by curl":          {"HTTP/2 200\r\ncontent-type: text/html\r\ncontent-encoding: gzip\r\n\r\n" + page, func(s *Saved) { s.Required = []string{".price"} }, model.ClassOK, "", 200},
 		"after a proxy's head":      {"HTTP/1.0 200 Connection established\r\n\r\nHTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 429 Too Many\r\nRetry-After: 7\r\n\r\n", nil, model.ClassTooFast, "", 429},
+		"after redirects":           {"HTTP/1.1 301 Moved\r\nLocation: /a\r\n\r\nHTTP/1.1 403 Forbidden\r\n\r\nno", nil, model.ClassAccessRestricted, "target_403", 403},
 		"a head without a body":     {"HTTP/1.1 200 OK\r\nServer: x", nil, model.ClassOutside, "empty_body", 200},
 		"by API, of the service":    {"HTTP/1.1 401 Unauthorized\r\n\r\nwrong key", func(s *Saved) { s.Via = model.ViaAPI }, model.ClassOutside, "", 0},
 		"by API, of a dialect":      {"HTTP/1.1 200 OK\r\nx-brd-status-code: 404\r\n\r\ngone", func(s *Saved) { s.Via, s.Dialect = model.ViaAPI, "brightdata" }, model.ClassOutside, "", 404},
