@@ -46,7 +46,10 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				}
 				before, follows := s.Below(), f.follows()
 				s.Press(offered[:1])
-				if why := s.Refusal(offered[:1], before); why != "" || s.Below() == before && f.follows() == follows {
+				if f.follows() > follows {
+					return // the service was asked, and its answer is a message of its own
+				}
+				if why := s.Refusal(offered[:1], before); why != "" || s.Below() == before {
 					t.Errorf("%s does nothing: %s\n%s", offered[:1], why, before)
 				}
 			})
