@@ -280,7 +280,6 @@ func TestFStartsAWatchAgainThatEndedEarly(t *testing.T) {
 		watchErr: errors.New("the service cannot be reached"),
 	}
 	flow(t, f, "brightdata", 120, 40, func(s *uitest.Screen) {
-		s.After(50 * time.Millisecond) // a stream delivers 20 times a second: the beginning, then the end
 		s.Expect("following a ended: the service cannot be reached")
 		s.Expect("not followed any more", "● running")
 		s.Press("r") // a reload alone does not start it

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"zonedeck/model"
 )
@@ -39,7 +38,6 @@ func TestEveryNextStepHasAKeyThatActs(t *testing.T) {
 				job.State, job.Fault = cmp.Or(states[fault.Call], model.JobFailed), fault
 				f := &fakeLedger{jobs: []model.Job{job}, watchErr: errors.New("it broke off")} // a job that is followed is not offered to be followed
 				s := start(t, f, "brightdata", 120, 40)
-				s.After(50 * time.Millisecond) // a stream delivers 20 times a second: the watch's beginning, then its end
 				_, offered, ok := strings.Cut(s.Screen(), "do next   [")
 				if !ok {
 					t.Fatalf("not offered:\n%s", s.Screen())

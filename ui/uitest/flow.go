@@ -84,7 +84,9 @@ func (s *Screen) end() {
 // Settle waits until the program is idle and has drawn a frame.
 func (s *Screen) Settle() {
 	synctest.Wait()
-	s.pass(20 * time.Millisecond) // a frame at 60 and at 120 per second
+	// A stream that has just delivered does so again 50 ms later; then comes a frame, at 60 and
+	// at 120 per second.
+	s.pass(70 * time.Millisecond)
 	synctest.Wait()
 }
 
