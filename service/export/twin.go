@@ -3,6 +3,7 @@ package export
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -145,21 +146,27 @@ func TwinMarkdown(t model.Twin) string {
 		first, _ := c.FirstByte()
 		bytes, _ := c.Bytes()
 		fastest, slowest, _ := c.Spread()
-		status, fields, cost := "unknown", "none", "unpriced"
-		if typical.Status > 0 {
-			status = fmt.Sprint(typical.Status)
-		}
-		if n := len(t.Request.Required); n > 0 {
-			fields = fmt.Sprintf("%d of %d", c.Found(), n)
-		}
-		if dollars, priced := c.Cost(); priced {
-			cost = model.Dollars(dollars)
-		}
+		status, fields, cost := TwinWords(t, c)
 		row(string(c.Zone.Name), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
 			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)
 	}
 	fmt.Fprintf(&b, "\n%s\n", markdown.Replace(TwinVerdict(t)))
 	return b.String()
+}
+
+// TwinWords are a cell's status, required fields and cost as a table shows them.
+func TwinWords(t model.Twin, c model.TwinCell) (status, fields, cost string) {
+	status, fields, cost = "unknown", "none", "unpriced"
+	if typical, _ := c.Typical(); typical.Status > 0 {
+		status = strconv.Itoa(typical.Status)
+	}
+	if n := len(t.Request.Required); n > 0 {
+		fields = fmt.Sprintf("%d of %d", c.Found(), n)
+	}
+	if dollars, priced := c.Cost(); priced {
+		cost = model.Dollars(dollars)
+	}
+	return status, fields, cost
 }
 
 // markdown keeps a text in its cell or line, and shows it as it is.

@@ -45,17 +45,8 @@ what evidence. Nothing is sent. The exit code is the class, as of request.`,
 // diagnosisJSON is the object that "diagnose --json" prints (docs/schema/diagnose.json): what
 // "request --json" says of a diagnosis.
 type diagnosisJSON struct {
-	SchemaVersion int            `json:"schema_version"`
-	OK            bool           `json:"ok"`
-	Class         string         `json:"class"`
-	Cause         string         `json:"cause"`
-	Summary       string         `json:"summary"`
-	Rule          string         `json:"rule"`
-	Evidence      []evidenceJSON `json:"evidence"`
-	Steps         []string       `json:"steps"`
-	Status        int            `json:"status"`
-	ServiceStatus int            `json:"service_status"`
-	Fields        []fieldJSON    `json:"fields,omitempty"`
+	verdictJSON
+	Fields []fieldJSON `json:"fields,omitempty"`
 }
 
 func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error {
@@ -86,10 +77,7 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	d := result.Diagnosis
 	if f.json {
 		out := newFetchJSON(result)
-		if err := a.printJSON(diagnosisJSON{
-			SchemaVersion: schemaVersion, OK: out.OK, Class: out.Class, Cause: out.Cause, Summary: out.Summary, Rule: out.Rule,
-			Evidence: out.Evidence, Steps: out.Steps, Status: out.Status, ServiceStatus: out.ServiceStatus, Fields: out.Fields,
-		}); err != nil {
+		if err := a.printJSON(diagnosisJSON{out.verdictJSON, out.Fields}); err != nil {
 			return err
 		}
 		return exit(fetchExit(result))

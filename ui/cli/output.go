@@ -66,8 +66,8 @@ type timingJSON struct {
 	Total        *float64 `json:"total"`
 }
 
-// fetchJSON is the object that "request --json" prints (docs/schema/request.json).
-type fetchJSON struct {
+// verdictJSON is what every object about a fetch says of its diagnosis.
+type verdictJSON struct {
 	SchemaVersion int            `json:"schema_version"`
 	OK            bool           `json:"ok"`
 	Class         string         `json:"class"`
@@ -78,31 +78,39 @@ type fetchJSON struct {
 	Steps         []string       `json:"steps"`
 	Status        int            `json:"status"`
 	ServiceStatus int            `json:"service_status"`
-	Via           string         `json:"via"`
-	Zone          string         `json:"zone"`
-	URL           string         `json:"url"`
-	Key           string         `json:"key,omitempty"`
-	Exit          string         `json:"exit,omitempty"`
-	ContentType   string         `json:"content_type"`
-	Bytes         int64          `json:"bytes"`
-	SHA256        string         `json:"sha256"`
-	Cut           bool           `json:"cut"`
-	Incomplete    bool           `json:"incomplete"`
-	Fields        []fieldJSON    `json:"fields,omitempty"`
-	Attempts      []attemptJSON  `json:"attempts"`
-	TimingMS      timingJSON     `json:"timing_ms"`
-	Body          *string        `json:"body,omitempty"`
-	BodyBase64    []byte         `json:"body_base64,omitempty"`
-	BodyFile      string         `json:"body_file,omitempty"`
+}
+
+// fetchJSON is the object that "request --json" prints (docs/schema/request.json).
+type fetchJSON struct {
+	verdictJSON
+
+	Via         string        `json:"via"`
+	Zone        string        `json:"zone"`
+	URL         string        `json:"url"`
+	Key         string        `json:"key,omitempty"`
+	Exit        string        `json:"exit,omitempty"`
+	ContentType string        `json:"content_type"`
+	Bytes       int64         `json:"bytes"`
+	SHA256      string        `json:"sha256"`
+	Cut         bool          `json:"cut"`
+	Incomplete  bool          `json:"incomplete"`
+	Fields      []fieldJSON   `json:"fields,omitempty"`
+	Attempts    []attemptJSON `json:"attempts"`
+	TimingMS    timingJSON    `json:"timing_ms"`
+	Body        *string       `json:"body,omitempty"`
+	BodyBase64  []byte        `json:"body_base64,omitempty"`
+	BodyFile    string        `json:"body_file,omitempty"`
 }
 
 func newFetchJSON(r model.FetchResult) fetchJSON {
 	d := r.Diagnosis
 	out := fetchJSON{
-		SchemaVersion: schemaVersion, OK: d.OK(), Class: string(d.Class), Cause: string(d.Cause),
-		Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d),
-		Status: r.Status, ServiceStatus: r.ServiceStatus, Via: string(r.Request.Via),
-		Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
+		verdictJSON: verdictJSON{
+			SchemaVersion: schemaVersion, OK: d.OK(), Class: string(d.Class), Cause: string(d.Cause),
+			Summary: d.Summary, Rule: d.Rule, Evidence: evidence(d), Steps: steps(d),
+			Status: r.Status, ServiceStatus: r.ServiceStatus,
+		},
+		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
 		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
 		Attempts: make([]attemptJSON, 0, len(r.Attempts)), TimingMS: newTimingJSON(r.Timing),

@@ -152,25 +152,16 @@ func twinRows(t model.Twin) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
 		row := []string{string(c.Zone.Name), string(c.Via)}
-		if c.Problem != "" {
+		typical, ran := c.Typical()
+		if !ran {
 			rows = append(rows, append(row, "not sent: "+c.Problem))
 			continue
 		}
-		typical, _ := c.Typical()
 		total, _ := c.Total()
 		first, _ := c.FirstByte()
 		bytes, _ := c.Bytes()
 		fastest, slowest, _ := c.Spread()
-		status, fields, cost := "-", "-", "unpriced"
-		if typical.Status > 0 {
-			status = fmt.Sprint(typical.Status)
-		}
-		if n := len(t.Request.Required); n > 0 {
-			fields = fmt.Sprintf("%d of %d", c.Found(), n)
-		}
-		if dollars, priced := c.Cost(); priced {
-			cost = model.Dollars(dollars)
-		}
+		status, fields, cost := export.TwinWords(t, c)
 		rows = append(rows, append(row, model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), status,
 			text.Took(total), text.Took(fastest), text.Took(slowest), text.Took(first), text.Bytes(bytes), fields, cost))
 	}

@@ -105,6 +105,12 @@ func (f *fakeService) LoadFetch(_ context.Context, id string) (model.FetchResult
 	return res, nil
 }
 
+// never answers: the fetch ends with its context.
+func never(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	<-ctx.Done()
+	return model.FetchResult{}, context.Cause(ctx)
+}
+
 // fakeStore keeps saved requests in memory.
 type fakeStore struct{ kept map[string]model.FetchRequest }
 

@@ -28,10 +28,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 func TestEscCancelsTheRequestInFlight(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			<-ctx.Done()
-			return model.FetchResult{}, context.Cause(ctx)
-		}
+		b.svc.answer = never
 		b.Press("ctrl+j")
 		b.Expect("● sending", "esc cancels")
 		b.Press("ctrl+j")
@@ -50,10 +47,7 @@ func TestACancelledRequestIsDistinguishedFromThePreviousResult(t *testing.T) {
 		b := open(t, 80, 24)
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
-		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			<-ctx.Done()
-			return model.FetchResult{}, context.Cause(ctx)
-		}
+		b.svc.answer = never
 		b.Press("ctrl+j")
 		b.Expect("● sending")
 		b.Press("esc")

@@ -219,10 +219,7 @@ func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
 func TestARunningComparisonIsNotDropped(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.svc.answer = func(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
-			<-ctx.Done()
-			return model.FetchResult{}, context.Cause(ctx)
-		}
+		b.svc.answer = never
 		b.Press("esc", "w")
 		b.Expect("6 of 6 cells still running")
 		b.Press("a")
