@@ -2,6 +2,7 @@ package sandbox_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -211,6 +212,20 @@ func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
 			b.ExpectNot("Compare 1 zone?") // once is enough
 			if n := len(b.svc.requests()); n != 2 {
 				t.Errorf("%d requests were sent, want 2", n)
+			}
+		})
+	}
+}
+
+func TestACostThatIsNotKnownYetIsNotCalledUnpriced(t *testing.T) {
+	for rate, want := range map[model.Rate]bool{{}: true, {Per1000: 1.5}: false} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, 120, 40)
+			b.history(func(t *model.Twin) { t.Cells[0].Zone.Rate, t.Cells[0].Runs = rate, nil })
+			_, row, _ := strings.Cut(b.Screen.Screen(), "›unlocker_demo")
+			row, _, _ = strings.Cut(row, "\n")
+			if strings.Contains(row, "unpriced") != want {
+				t.Errorf("with %+v the row is %q", rate, row)
 			}
 		})
 	}

@@ -33,10 +33,14 @@ func (m *Model) twinRow(row int) []widget.Cell {
 			cost, priced = max(cost, dollars), true
 		}
 	}
-	if !priced {
+	switch {
+	case priced:
+		return append(out, widget.C(model.Dollars(cost)))
+	case p.zones[row].Rate.Priced():
+		return append(out, widget.C("")) // known once a run has ended
+	default:
 		return append(out, widget.Cell{Text: "unpriced", Ink: m.deps.Theme.Muted})
 	}
-	return append(out, widget.C(model.Dollars(cost)))
 }
 
 // twinCell is a cell in one line: class, runs that were ok, median time, size. A bar says
