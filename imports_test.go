@@ -110,7 +110,17 @@ func TestImportRules(t *testing.T) {
 				return within(p, "zonedeck/ui") && p != "zonedeck/ui" && !within(p, "zonedeck/ui/cli")
 			},
 			func(i string) bool {
-				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest")
+				return within(i, "zonedeck/ui") && !within(i, "zonedeck/ui/kit") && !within(i, "zonedeck/ui/uitest") &&
+					i != "zonedeck/ui/sandbox/twin"
+			},
+		},
+		{
+			"a page of a tab is imported by its tab",
+			func(p string) bool {
+				return within(p, "zonedeck/ui") && p != "zonedeck/ui/sandbox" && !within(p, "zonedeck/ui/cli")
+			},
+			func(i string) bool {
+				return i == "zonedeck/ui/sandbox/twin"
 			},
 		},
 		{

@@ -33,6 +33,9 @@ const (
 	FormatJSON Format = "json" // not shown by the contract
 )
 
+// Masked stands for the value of a credential header in what the journal keeps.
+const Masked = "••••"
+
 // FetchRequest is one fetch as the operator asked for it. Secrets are not in
 // it: the key and the zone's password are taken from their references when the
 // request is written.

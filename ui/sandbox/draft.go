@@ -72,9 +72,6 @@ type draft struct {
 	Profile string
 }
 
-// masked replaces a credential header's value in the journal.
-const masked = "••••"
-
 // firstDraft is the initial form: a request that works on the embedded emulator.
 func firstDraft() draft {
 	return draft{
@@ -287,7 +284,7 @@ func parseHeaders(s string) (map[string][]string, error) {
 		if !ok || !model.ValidToken(name) {
 			return h, fmt.Errorf("line %d: write it as Name: value", n)
 		}
-		if strings.Contains(value, masked) {
+		if strings.Contains(value, model.Masked) {
 			return h, fmt.Errorf("line %d: the journal does not keep the value of %s: type it again, or remove the line", n, name)
 		}
 		if !model.ValidHeaderValue(value) {

@@ -23,6 +23,7 @@ type (
 	requestBack struct{}
 	undoForm    struct{}
 	openFetch   struct{}
+	compareForm struct{} // by several zones and methods
 	copyMenu    struct{}
 	saveRequest struct{}
 	openSaved   struct{}
@@ -32,8 +33,8 @@ type (
 
 // Bindings are the tab's keys, those of the focused pane first.
 func (m *Model) Bindings() []kit.Binding {
-	if m.twin.open {
-		return m.twinBindings()
+	if m.twin.Open() {
+		return m.twin.Bindings()
 	}
 	out := m.sendBindings()
 	switch v := m.viewer(); {
@@ -103,7 +104,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true
 	}
 	return append(out, twin,
-		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: openTwinPage{}},
+		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
 		page,
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},

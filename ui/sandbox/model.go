@@ -14,6 +14,7 @@ import (
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/widget"
+	"zonedeck/ui/sandbox/twin"
 )
 
 // Fetcher previews and sends requests; service.Client is one.
@@ -44,7 +45,7 @@ type Deps struct {
 	Now     func() time.Time
 	Theme   *kit.Theme
 	Fetcher Fetcher
-	Twins   Twins
+	Twins   twin.Twins
 	History History
 	Saved   Store
 	// Profile returns the profile in use as known now; it must not block.
@@ -82,7 +83,7 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
-	twin    twinPage
+	twin    *twin.Page
 	panes   widget.Panes
 	work    work
 	width   int
@@ -90,7 +91,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, load, store, body, edit, copy, sample, keep kit.Slot
+	send, list, load, store, body, edit, copy, sample kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -100,6 +101,10 @@ func New(d Deps) *Model {
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
 	m.result.body = body.New(d.Ctx, kit.Sandbox, d.Theme)
+	m.twin = twin.New(twin.Deps{
+		Ctx: d.Ctx, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,
+		LoadFetch: func(ctx context.Context, id string) (model.FetchResult, error) { return d.History.LoadFetch(ctx, id) },
+	})
 	m.refresh()
 	return m
 }
@@ -113,16 +118,14 @@ func (m *Model) Init() tea.Cmd { return m.loadHistory() }
 // Focus reloads the history: other tabs and other processes fetch too.
 func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
-// Blur drops a difference that is still being worked out: it would open over another tab.
+// Blur tells an open comparison that its tab is left.
 func (m *Model) Blur() {
-	if m.twin.open {
-		m.work.load.Drop()
-	}
+	m.twin.Blur()
 }
 
 // CapturingText reports whether a field or a search is being typed.
 func (m *Model) CapturingText() bool {
-	if m.twin.open {
+	if m.twin.Open() {
 		return false
 	}
 	switch m.panes.At {
@@ -137,11 +140,11 @@ func (m *Model) CapturingText() bool {
 }
 
 // Running counts the requests in flight.
-func (m *Model) Running() int { return kit.Running(&m.work.send) + m.twin.running() }
+func (m *Model) Running() int { return kit.Running(&m.work.send) + m.twin.Running() }
 
 // focus moves the focus to a pane; a comparison gives way to it.
 func (m *Model) focus(pane int) {
-	m.twin.open = false
+	m.twin.Close()
 	if m.panes.At != pane {
 		m.endEditing()
 		m.panes.At = pane

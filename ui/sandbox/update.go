@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/ui/kit"
+	"zonedeck/ui/sandbox/twin"
 )
 
 // Update handles one message; see kit.View.
@@ -27,8 +28,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.newSession(msg.Session)
 		return nil
 	case kit.OpenTwin:
-		return m.openTwin(msg.ID, msg.Profile)
-	case cellRan, cellEnded, twinKept, twinLoaded, twinDiffed:
+		m.work.load.Drop()
+		return m.twin.Load(msg.ID, msg.Profile)
+	case compareForm, twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)
@@ -44,18 +46,15 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.updateFlight(msg)
 	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead, bodyKept:
 		return m.updateFiles(msg)
+	}
+	if cmd, handled := m.twin.Update(msg); handled {
+		return cmd
+	}
+	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
-		if m.twin.open {
-			m.twin.table.Click(msg.Y - 1) // below the frame
-			return nil
-		}
 		m.click(m.panes.Under(msg.Mouse()))
 		return nil
 	case tea.MouseWheelMsg:
-		if m.twin.open {
-			m.twin.table.Update(msg)
-			return nil
-		}
 		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane != paneForm {
 			return m.scroll(hit.Pane, msg)
 		}
@@ -75,6 +74,7 @@ func (m *Model) newSession(s kit.Session) {
 	}
 	other := m.session.ProfileName != s.ProfileName
 	m.session = s
+	m.twin.SetSession(s)
 	if !s.Local && s.ProfileName != "" && m.form.untouched() {
 		d := realDraft(s)
 		m.form.fill(d)
@@ -90,9 +90,6 @@ func (m *Model) newSession(s kit.Session) {
 
 // act carries out the intent of a key.
 func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	if cmd, handled := m.actTwin(msg); handled {
-		return cmd, true
-	}
 	before := m.panes.At
 	if m.panes.Update(msg) {
 		if m.panes.At != before {
@@ -151,10 +148,6 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 func (m *Model) toPane(msg tea.Msg) tea.Cmd {
 	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
-		if m.twin.open {
-			m.twin.table.Update(msg)
-			return nil
-		}
 		if m.panes.At == paneForm {
 			return m.updateForm(msg)
 		}

@@ -58,8 +58,8 @@ func (m *Model) stacked(w, h int) []kit.Area {
 
 // Render draws the tab; see kit.View.
 func (m *Model) Render(w, h int) string {
-	if m.twin.open {
-		return m.renderTwin(w, h)
+	if m.twin.Open() {
+		return m.twin.Render(w, h)
 	}
 	return m.panes.Draw(w, h, m.areas, m.pane)
 }

@@ -1,4 +1,4 @@
-package sandbox
+package twin
 
 import (
 	"encoding/json"
@@ -14,18 +14,17 @@ import (
 
 // Intents of the comparison's keys.
 type (
-	openTwinPage struct{} // from the form
-	closeTwin    struct{}
-	openCell     struct{}
-	adoptWinner  struct{}
-	markCell     struct{}
-	diffCells    struct{}
-	runAgain     struct{} // everything anew
-	addRun       struct{}
-	cancelCell   struct{}
-	chooseZones  struct{}
-	exportTwin   struct{}
-	moveColumn   struct{ by int }
+	closePage   struct{}
+	openCell    struct{}
+	adoptWinner struct{}
+	markCell    struct{}
+	diffCells   struct{}
+	runAgain    struct{} // everything anew
+	addRun      struct{}
+	cancelCell  struct{}
+	chooseZones struct{}
+	exportTwin  struct{}
+	moveColumn  struct{ by int }
 	// compareZones starts a comparison of a request by these zones, or with more adds a run to
 	// the one on screen. from is the profile that the request was sent with, if it is another
 	// one; sure skips the question.
@@ -41,10 +40,9 @@ type (
 	}
 )
 
-// twinBindings are the keys of the comparison on screen.
-func (m *Model) twinBindings() []kit.Binding {
+// Bindings are the keys of the comparison on screen.
+func (p *Page) Bindings() []kit.Binding {
 	const group = "Comparison"
-	p := &m.twin
 	none, idle, busy := "no run of this cell has ended", "this cell is not running", ""
 	if i, ok := p.cell(); ok {
 		if len(p.twin.Cells[i].Runs) > 0 {
@@ -57,7 +55,7 @@ func (m *Model) twinBindings() []kit.Binding {
 	if p.running() > 0 {
 		busy = "cells are still running; c cancels one"
 	}
-	again, winner := m.whyNotAgain(), busy
+	again, winner := p.whyNotAgain(), busy
 	if winner == "" && p.winner < 0 {
 		winner = p.reason
 	}
@@ -76,7 +74,7 @@ func (m *Model) twinBindings() []kit.Binding {
 		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
 		{Keys: []string{"x"}, Label: "export", Help: "Copy the comparison as Markdown or JSON.", Group: group, Intent: exportTwin{}, Disabled: busy},
-		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closeTwin{}},
+		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Move one column right.", Group: "Move", Intent: moveColumn{1}, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Move one column left.", Group: "Move", Intent: moveColumn{-1}, Hidden: true},
 	}
@@ -88,37 +86,33 @@ func (m *Model) twinBindings() []kit.Binding {
 	return out
 }
 
-// actTwin carries out the intent of a key of the comparison.
-func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
-	p := &m.twin
+// act carries out the intent of a key of the comparison.
+func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	switch msg := msg.(type) {
-	case openTwinPage:
-		return m.compare(), true
 	case compareZones:
-		return m.tryTwin(msg), true
-	case closeTwin:
-		p.open = false
-		m.work.load.Drop()
+		return p.try(msg), true
+	case closePage:
+		p.Close()
 	case openCell:
-		return m.openCell(), true
+		return p.openCell(), true
 	case adoptWinner:
-		return m.adopt(), true
+		return p.adopt(), true
 	case markCell:
 		p.mark()
 	case diffCells:
-		return m.diffMarked(), true
+		return p.diffMarked(), true
 	case runAgain:
-		return m.tryTwin(compareZones{request: p.twin.Request, zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
+		return p.try(compareZones{request: p.twin.Request, zones: p.zones, ways: p.ways, runs: p.twin.Repeat}), true
 	case addRun:
-		return m.tryTwin(compareZones{more: true, request: p.twin.Request, zones: p.zones, ways: p.ways, runs: 1}), true
+		return p.try(compareZones{more: true, request: p.twin.Request, zones: p.zones, ways: p.ways, runs: 1}), true
 	case cancelCell:
 		if i, ok := p.cell(); ok {
 			p.slots[i].Cancel()
 		}
 	case chooseZones:
-		return m.chooseZones(), true
+		return p.chooseZones(), true
 	case exportTwin:
-		return m.exportTwin(), true
+		return p.exportTwin(), true
 	case moveColumn:
 		p.col = min(max(p.col+msg.by, 0), len(p.ways)-1)
 	default:
@@ -127,13 +121,13 @@ func (m *Model) actTwin(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (m *Model) exportTwin() tea.Cmd {
-	t := m.twin.twin
+func (p *Page) exportTwin() tea.Cmd {
+	t := p.twin
 	object, err := json.MarshalIndent(export.NewTwin(t), "", "  ")
 	if err != nil { // a float that is no number: rates are checked
 		return kit.Fail("The comparison could not be written as JSON: " + err.Error())
 	}
-	return widget.OpenMenu(m.deps.Theme, "Export", kit.Sandbox, []widget.MenuItem{
+	return widget.OpenMenu(p.deps.Theme, "Export", kit.Sandbox, []widget.MenuItem{
 		{Key: "m", Label: "copy as Markdown", Note: "a table for a report", Intent: kit.Copy{What: "comparison as Markdown", Text: export.TwinMarkdown(t)}},
 		{Key: "s", Label: "copy as JSON", Note: "as 'zonedeck twin --json' prints it", Intent: kit.Copy{What: "comparison as JSON", Text: string(object)}},
 	})

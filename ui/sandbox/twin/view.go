@@ -1,4 +1,4 @@
-package sandbox
+package twin
 
 import (
 	"fmt"
@@ -12,8 +12,8 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// twinColumns are the table's columns: the zone, one for each method, the cost.
-func twinColumns(ways []model.Via) []widget.Column {
+// columns are the table's columns: the zone, one for each method, the cost.
+func columns(ways []model.Via) []widget.Column {
 	out := []widget.Column{{Title: "ZONE", Width: 18}}
 	for _, v := range ways {
 		out = append(out, widget.Column{Title: "  " + strings.ToUpper(v.String()), Width: 24, Flex: true})
@@ -21,14 +21,13 @@ func twinColumns(ways []model.Via) []widget.Column {
 	return append(out, widget.Column{Title: "COST/1000", Width: 10, Right: true, Priority: 1})
 }
 
-// twinRow is a zone: its cells, and the highest cost of them.
-func (m *Model) twinRow(row int) []widget.Cell {
-	p := &m.twin
-	out := []widget.Cell{widget.C(string(p.zones[row].Name))}
+// row is a zone: its cells, and the highest cost of them.
+func (p *Page) row(n int) []widget.Cell {
+	out := []widget.Cell{widget.C(string(p.zones[n].Name))}
 	cost, priced := 0.0, false
 	for col := range p.ways {
-		i := row*len(p.ways) + col
-		out = append(out, m.twinCell(i, row == p.table.Cursor() && col == p.col))
+		i := n*len(p.ways) + col
+		out = append(out, p.drawCell(i, n == p.table.Cursor() && col == p.col))
 		if dollars, ok := p.twin.Cells[i].Cost(); ok {
 			cost, priced = max(cost, dollars), true
 		}
@@ -36,17 +35,17 @@ func (m *Model) twinRow(row int) []widget.Cell {
 	switch {
 	case priced:
 		return append(out, widget.C(model.Dollars(cost)))
-	case p.zones[row].Rate.Priced():
+	case p.zones[n].Rate.Priced():
 		return append(out, widget.C("")) // known once a run has ended
 	default:
-		return append(out, widget.Cell{Text: "unpriced", Ink: m.deps.Theme.Muted})
+		return append(out, widget.Cell{Text: "unpriced", Ink: p.deps.Theme.Muted})
 	}
 }
 
-// twinCell is a cell in one line: class, runs that were ok, median time, size. A bar says
+// drawCell is a cell in one line: class, runs that were ok, median time, size. A bar says
 // that the cursor is there, a diamond that it is marked.
-func (m *Model) twinCell(i int, here bool) widget.Cell {
-	p, th := &m.twin, m.deps.Theme
+func (p *Page) drawCell(i int, here bool) widget.Cell {
+	th := p.deps.Theme
 	c := p.twin.Cells[i]
 	head := [2]string{" ", " "}
 	if here {
@@ -68,7 +67,7 @@ func (m *Model) twinCell(i int, here bool) widget.Cell {
 	glyph, ink := th.ClassMark(typical.Class)
 	total, _ := c.Total()
 	words := []string{glyph + " " + model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)), text.Took(total)}
-	if bytes, _ := c.Bytes(); m.width >= kit.StackBelow {
+	if bytes, _ := c.Bytes(); p.width >= kit.StackBelow {
 		words = append(words, text.Bytes(bytes))
 	}
 	if p.winner == i && p.running() == 0 {
@@ -77,30 +76,31 @@ func (m *Model) twinCell(i int, here bool) widget.Cell {
 	return widget.Cell{Text: lead + strings.Join(words, " · "), Ink: ink}
 }
 
-// renderTwin draws the comparison in the whole tab: the table with its verdict above, the
+// Render draws the comparison in the whole tab: the table with its verdict above, the
 // cell under the cursor below.
-func (m *Model) renderTwin(w, h int) string {
-	p, th := &m.twin, m.deps.Theme
+func (p *Page) Render(w, h int) string {
+	th := p.deps.Theme
+	p.width = w
 	iw, _ := widget.Inner(w, h)
-	verdict := widget.Hung(" ", kit.Ink{}, m.twinVerdict(), iw-1)
+	verdict := widget.Hung(" ", kit.Ink{}, p.verdict(), iw-1)
 	rows := min(len(p.zones)+1, max(h-len(verdict)-10, 3)) // with the heading; the cell has at least 5 lines
 	table := widget.Stack(p.table.Render(th, true, iw, rows), th.Border.Render(strings.Repeat("─", iw)), strings.Join(verdict, "\n"))
 	top := min(rows+len(verdict)+3, h)
-	out := widget.Pane(th, m.twinTitle(), true, w, top, table)
+	out := widget.Pane(th, p.title(), true, w, top, table)
 	i, ok := p.cell()
 	if !ok || h-top < 3 {
 		return out
 	}
 	c := p.twin.Cells[i]
-	lines := m.cellLines(c, iw-2, h-top-2)
+	lines := p.cellLines(c, iw-2, h-top-2)
 	return widget.Stack(out, widget.Pane(th, fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), false, w, h-top, strings.Join(widget.Indent(lines), "\n")))
 }
 
-func (m *Model) twinTitle() string {
-	t := m.twin.twin
+func (p *Page) title() string {
+	t := p.twin
 	title := "Twin"
-	if m.foreign(t.Profile) {
-		title = ofProfile(title, t.Profile)
+	if p.foreign() {
+		title += " of profile " + t.Profile
 	}
 	title += " · " + t.Request.URL
 	if len(t.Request.Required) > 0 {
@@ -109,9 +109,8 @@ func (m *Model) twinTitle() string {
 	return title + " · " + text.Counted(max(t.Repeat, 1), "run")
 }
 
-// twinVerdict is the winner, or how far the comparison is.
-func (m *Model) twinVerdict() string {
-	p := &m.twin
+// verdict is the winner, or how far the comparison is.
+func (p *Page) verdict() string {
 	if n := p.running(); n > 0 {
 		return fmt.Sprintf("%d of %s still running", n, text.Counted(len(p.twin.Cells), "cell"))
 	}
@@ -120,8 +119,8 @@ func (m *Model) twinVerdict() string {
 
 // cellLines are what the table has no room for: what a cell's runs have in common, and
 // the newest of them, h lines in all.
-func (m *Model) cellLines(c model.TwinCell, w, h int) []string {
-	th, required := m.deps.Theme, len(m.twin.twin.Request.Required)
+func (p *Page) cellLines(c model.TwinCell, w, h int) []string {
+	th, required := p.deps.Theme, len(p.twin.Request.Required)
 	var lines []string
 	if c.Problem != "" {
 		lines = widget.Wrapped(th.Warn, "! "+c.Problem, w)

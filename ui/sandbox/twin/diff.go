@@ -1,4 +1,4 @@
-package sandbox
+package twin
 
 import (
 	"context"
@@ -15,39 +15,39 @@ import (
 	"zonedeck/ui/kit/widget"
 )
 
-// twinDiffed is the difference of two marked cells.
-type twinDiffed struct {
+// diffed is the difference of two marked cells.
+type diffed struct {
 	names [2]string
 	diff  compare.Difference
 	err   error
 }
 
 // diffMarked compares the newest fetches of the two marked cells. Nothing is sent.
-func (m *Model) diffMarked() tea.Cmd {
+func (p *Page) diffMarked() tea.Cmd {
 	var names, ids [2]string
-	for i, at := range m.twin.marks {
-		c := m.twin.twin.Cells[at]
+	for i, at := range p.marks {
+		c := p.twin.Cells[at]
 		names[i], ids[i] = fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), c.Runs[len(c.Runs)-1].Fetch
 	}
-	read := m.readAnswer
-	return kit.Do(kit.Sandbox, &m.work.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	read := p.readAnswer
+	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
 		a, errA := read(ctx, names[0], ids[0])
 		b, errB := read(ctx, names[1], ids[1])
 		if err := errors.Join(errA, errB); err != nil {
-			return twinDiffed{err: err}
+			return diffed{err: err}
 		}
 		d, err := compare.Answers(a, b)
-		return twinDiffed{names: names, diff: d, err: err}
+		return diffed{names: names, diff: d, err: err}
 	})
 }
 
 // readAnswer loads a fetch with the beginning of its body. It runs in commands.
-func (m *Model) readAnswer(ctx context.Context, name, id string) (compare.Answer, error) {
-	res, err := m.deps.History.LoadFetch(ctx, id)
+func (p *Page) readAnswer(ctx context.Context, name, id string) (compare.Answer, error) {
+	res, err := p.deps.LoadFetch(ctx, id)
 	if err != nil {
 		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
 	}
-	src, err := m.deps.Open(ctx, res.Body)
+	src, err := p.deps.Open(ctx, res.Body)
 	if err != nil {
 		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
 	}
@@ -61,14 +61,14 @@ func (m *Model) readAnswer(ctx context.Context, name, id string) (compare.Answer
 	return compare.Answer{Name: name, Result: res, Body: begin}, nil
 }
 
-func (m *Model) twinDiffed(msg twinDiffed) tea.Cmd {
+func (p *Page) diffed(msg diffed) tea.Cmd {
 	if errors.Is(msg.err, context.Canceled) {
 		return nil
 	}
 	if msg.err != nil {
 		return kit.Fail("The two cells could not be compared: " + oneLine(msg.err))
 	}
-	th := m.deps.Theme
+	th := p.deps.Theme
 	var lines []string // as drawn last: a difference may be long
 	width, version := 0, 0
 	return kit.OpenOverlay(&widget.Page{
@@ -140,7 +140,7 @@ func orNone(s string) string {
 }
 
 // whyNotDiff returns the reason why the marked cells cannot be compared, or "".
-func (p *twinPage) whyNotDiff() string {
+func (p *grid) whyNotDiff() string {
 	if len(p.marks) < 2 {
 		return "mark two cells with space first"
 	}

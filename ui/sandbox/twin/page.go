@@ -1,0 +1,148 @@
+// Package twin is the Sandbox's page that compares zones and access methods for one
+// request: all cells are sent at once, the winner is named with its reason, and two
+// marked cells show how their answers differ.
+//
+// The Sandbox holds a Page and passes it messages. What the page wants of the Sandbox
+// comes as a message to it: Sent, Ended, Fill, and kit.OpenFetch.
+package twin
+
+import (
+	"context"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/widget"
+)
+
+// Twins sends a request by several zones and access methods; service.Client is one.
+type Twins interface {
+	// RunCell makes the runs of one cell. on receives the cell after each of them.
+	RunCell(ctx context.Context, r model.FetchRequest, c model.TwinCell, runs int, on func(model.TwinCell)) (model.TwinCell, error)
+	// KeepTwin keeps a comparison in the history and returns it with its identifier.
+	KeepTwin(ctx context.Context, t model.Twin) model.Twin
+	LoadTwin(ctx context.Context, id string) (model.Twin, error)
+}
+
+// Deps are the parts the page works with.
+type Deps struct {
+	Ctx   context.Context
+	Theme *kit.Theme
+	Twins Twins
+	// LoadFetch reads a fetch from the journal, and Open its body; both are called in
+	// commands.
+	LoadFetch func(ctx context.Context, id string) (model.FetchResult, error)
+	Open      func(ctx context.Context, b model.BodyRef) (body.Source, error)
+	// NotReady says why nothing can be sent yet; it is asked while the session is not
+	// ready.
+	NotReady func() string
+	// Doubt is what the operator is asked before requests are sent with a key, or "".
+	Doubt func(key string) string
+}
+
+// Messages to the Sandbox.
+type (
+	// Sent says that a request was sent by the zones of the profile in use.
+	Sent struct{}
+	// Ended says that no cell is running any more.
+	Ended struct{}
+	// Fill asks for the form to hold a request that was sent with a profile, and says
+	// Notice about it.
+	Fill struct {
+		Request model.FetchRequest
+		Profile string
+		Notice  string
+	}
+	// Loaded is a comparison of the history; see Page.Loaded.
+	Loaded struct {
+		id, profile string
+		twin        model.Twin
+		err         error
+	}
+)
+
+// Page compares zones and access methods for one request. While it is open it fills
+// the tab; its cells run on when it is closed.
+type Page struct {
+	deps    Deps
+	session kit.Session
+	width   int // of the last frame
+
+	open bool
+	grid
+	load, keep kit.Slot
+	// sure names the profiles whose zones the operator agreed to compare.
+	sure map[string]bool
+}
+
+// grid is the comparison on screen.
+type grid struct {
+	twin model.Twin
+	// zones and ways are the rows and the columns: the cell of row r and column c is
+	// number r*len(ways)+c of the twin.
+	zones []model.Zone
+	ways  []model.Via
+	slots []kit.Slot // of the cells
+	table widget.Table
+	col   int
+	marks []int // cells to compare in detail, at most two
+	// winner and reason are the twin's, as of its last change.
+	winner int
+	reason string
+	failed bool // the operator was told that a cell could not be sent
+}
+
+// New makes a page without a comparison.
+func New(d Deps) *Page { return &Page{deps: d, sure: map[string]bool{}} }
+
+// SetSession stores the session.
+func (p *Page) SetSession(s kit.Session) { p.session = s }
+
+// Open reports whether the page fills the tab.
+func (p *Page) Open() bool { return p.open }
+
+// Close goes back to the Sandbox. A difference or a comparison that is still being read is
+// dropped: it would open over what is shown next.
+func (p *Page) Close() {
+	p.open = false
+	p.load.Drop()
+}
+
+// Blur drops a difference that is still being worked out: it would open over another tab.
+func (p *Page) Blur() {
+	if p.open {
+		p.load.Drop()
+	}
+}
+
+// Update handles the messages of comparisons, the intents of Bindings and, while the page is
+// open, keys and the mouse. It reports whether it handled the message.
+func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case cellRan:
+		p.twin.Cells[msg.i] = msg.cell
+		p.judge()
+		return nil, true
+	case cellEnded:
+		return p.cellEnded(msg), true
+	case kept:
+		p.twin.ID, p.twin.Started = msg.twin.ID, msg.twin.Started
+		return nil, true
+	case diffed:
+		return p.diffed(msg), true
+	}
+	if cmd, handled := p.act(msg); handled || !p.open {
+		return cmd, handled
+	}
+	switch msg := msg.(type) {
+	case tea.MouseClickMsg:
+		p.table.Click(msg.Y - 1) // below the frame
+	case tea.MouseWheelMsg, tea.KeyPressMsg, tea.PasteMsg:
+		p.table.Update(msg)
+	default:
+		return nil, false
+	}
+	return nil, true
+}

@@ -1,0 +1,389 @@
+package twin
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Messages of a comparison.
+type (
+	// cellRan is a cell after one more run, cellEnded after the last.
+	cellRan struct {
+		i    int
+		cell model.TwinCell
+	}
+	cellEnded struct {
+		i    int
+		cell model.TwinCell
+		err  error
+	}
+	kept struct{ twin model.Twin }
+)
+
+// defaultWays are the columns of a comparison.
+func defaultWays() []model.Via { return []model.Via{model.ViaAPI, model.ViaNative} }
+
+// fetchesPages reports whether a zone is compared unless the operator chooses others: its
+// product returns the page that was asked for.
+func fetchesPages(p model.Product) bool {
+	return p.Network() || p == model.ProductUnlocker || p == model.ProductBrowser || p == model.ProductUnknown
+}
+
+// Show opens the page.
+func (p *Page) Show() { p.open = true }
+
+// ShowFor opens the comparison of a request, if there is one on screen already; running says that
+// it is another one, which has not ended.
+func (p *Page) ShowFor(r model.FetchRequest) (shown, running bool) {
+	same := p.twin.Profile == p.session.ProfileName && sameTarget(p.twin.Request, r)
+	if len(p.twin.Cells) == 0 || !same && p.running() == 0 {
+		return false, false
+	}
+	p.open = true
+	return true, !same
+}
+
+// Compare sends a request once by every zone of the profile that fetches pages, and by its
+// own, or asks first. from is the profile that it was sent with, if that is another one.
+func (p *Page) Compare(r model.FetchRequest, from string) tea.Cmd {
+	zones := slices.DeleteFunc(slices.Clone(p.session.Zones), func(z model.Zone) bool {
+		return !fetchesPages(z.Product) && z.Name != r.Zone.Name
+	})
+	if len(zones) == 0 && r.Zone.Name != "" {
+		zones = []model.Zone{r.Zone}
+	}
+	return p.try(compareZones{request: r, from: from, zones: zones, ways: defaultWays(), runs: 1})
+}
+
+// sameTarget reports whether two requests differ in no more than zone, access method and
+// retries.
+func sameTarget(a, b model.FetchRequest) bool {
+	a.Zone, a.Via, a.Retries = b.Zone, b.Via, b.Retries
+	a.Format, b.Format = cmp.Or(a.Format, model.FormatRaw), cmp.Or(b.Format, model.FormatRaw)
+	return reflect.DeepEqual(a, b)
+}
+
+// try starts a comparison, asks first, or says why not.
+func (p *Page) try(c compareZones) tea.Cmd {
+	switch {
+	case !p.session.Ready:
+		return kit.Warn(p.deps.NotReady())
+	case len(c.zones) == 0:
+		return kit.Warn("There is no zone to compare: the profile names none.")
+	}
+	if body := p.doubts(c); body != "" && !c.sure {
+		c.sure = true
+		return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
+			Title: "Compare " + text.Counted(len(c.zones), "zone") + "?", Body: body, Yes: "send them", View: kit.Sandbox, Intent: c,
+		})
+	}
+	p.sure[p.session.ProfileName] = true
+	if c.more {
+		p.twin.Repeat++
+		return p.runCells()
+	}
+	p.start(c)
+	return tea.Batch(kit.SendTo(kit.Sandbox, Sent{}), p.runCells())
+}
+
+// doubts is what the operator is asked before a comparison is sent, or "": what it
+// costs on a real account, and whether a request of another profile is meant.
+func (p *Page) doubts(c compareZones) string {
+	var body []string
+	if c.from != "" {
+		body = append(body, fmt.Sprintf("This request was sent with profile %s. The zones and the key are those of profile %s.", c.from, p.session.ProfileName))
+	}
+	if doubt := p.deps.Doubt(c.request.Key); doubt != "" && slices.Contains(c.ways, model.ViaAPI) {
+		body = append(body, doubt)
+	}
+	if n := len(c.zones) * len(c.ways) * c.runs; !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
+		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, names(c.zones)))
+	}
+	return strings.Join(body, "\n\n")
+}
+
+// manyFetches is how many fetches of one comparison are asked about each time.
+const manyFetches = 40
+
+func names(zones []model.Zone) string {
+	list := make([]string, len(zones))
+	for i, z := range zones {
+		list[i] = string(z.Name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// start makes a comparison, in place of the one before, without sending it.
+func (p *Page) start(c compareZones) {
+	t := model.Twin{Profile: p.session.ProfileName, Request: c.request, Repeat: c.runs}
+	t.Request.Zone, t.Request.Via, t.Request.Retries = model.Zone{}, "", 0
+	for _, z := range c.zones {
+		for _, via := range c.ways {
+			t.Cells = append(t.Cells, model.TwinCell{Zone: z, Via: via})
+		}
+	}
+	p.show(t)
+}
+
+// show puts a comparison on screen.
+func (p *Page) show(t model.Twin) {
+	for i := range p.slots {
+		p.slots[i].Drop()
+	}
+	p.keep.Drop()
+	p.open, p.grid = true, grid{twin: t, slots: make([]kit.Slot, len(t.Cells))}
+	for _, c := range t.Cells {
+		if !slices.Contains(p.ways, c.Via) {
+			p.ways = append(p.ways, c.Via)
+		}
+		if !slices.ContainsFunc(p.zones, func(z model.Zone) bool { return z.Name == c.Zone.Name }) {
+			p.zones = append(p.zones, c.Zone)
+		}
+	}
+	p.table.Columns = columns(p.ways)
+	p.table.SetRows(len(p.zones), p.row)
+	p.judge()
+}
+
+// judge names the winner anew.
+func (p *grid) judge() { p.winner, p.reason = p.twin.Winner() }
+
+// complete reports whether cells are every zone by every method, zone by zone.
+func complete(cells []model.TwinCell) bool {
+	n := 0 // methods
+	for n < len(cells) && cells[n].Zone.Name == cells[0].Zone.Name {
+		n++
+	}
+	for i, c := range cells {
+		if n == 0 || len(cells)%n != 0 || c.Via != cells[i%n].Via || c.Zone.Name != cells[i-i%n].Zone.Name {
+			return false
+		}
+	}
+	return n > 0
+}
+
+// runCells makes the runs that each cell lacks.
+func (p *Page) runCells() tea.Cmd {
+	p.failed = false
+	var cmds []tea.Cmd
+	for i, c := range p.twin.Cells {
+		cmds = append(cmds, p.runCell(i, p.twin.Repeat-len(c.Runs)))
+	}
+	return tea.Batch(cmds...)
+}
+
+func (p *Page) runCell(i, runs int) tea.Cmd {
+	run, request, cell := p.deps.Twins.RunCell, p.twin.Request, p.twin.Cells[i]
+	return kit.Stream(kit.Sandbox, &p.slots[i], p.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		cell, err := run(ctx, request, cell, runs, func(c model.TwinCell) { emit(cellRan{i: i, cell: c}) })
+		return cellEnded{i: i, cell: cell, err: err}
+	})
+}
+
+// Running counts the cells with a run in flight.
+func (p *Page) Running() int { return p.running() }
+
+// running counts the cells with a run in flight.
+func (p *grid) running() int {
+	n := 0
+	for i := range p.slots {
+		n += kit.Running(&p.slots[i])
+	}
+	return n
+}
+
+// cell is the number of the cell under the cursor; false without cells.
+func (p *grid) cell() (int, bool) {
+	i := p.table.Cursor()*len(p.ways) + p.col
+	return i, i < len(p.twin.Cells)
+}
+
+// cellEnded keeps the comparison when the last of its cells has ended.
+func (p *Page) cellEnded(msg cellEnded) tea.Cmd {
+	var fault tea.Cmd
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		msg.cell.Problem = "cancelled"
+	case msg.err != nil:
+		msg.cell.Problem = oneLine(msg.err)
+		if p.failed {
+			break // the cells say the rest
+		}
+		p.failed = true
+		fault = kit.Fail(fmt.Sprintf("%s by %s was not sent: %v", msg.cell.Zone.Name, msg.cell.Via, msg.err))
+	}
+	p.twin.Cells[msg.i] = msg.cell
+	p.judge()
+	if p.running() > 0 {
+		return fault
+	}
+	keep, twin := p.deps.Twins.KeepTwin, p.twin
+	twin.Cells = slices.Clone(twin.Cells)
+	return tea.Batch(fault, kit.SendTo(kit.Sandbox, Ended{}), kit.Do(kit.Sandbox, &p.keep, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		return kept{keep(ctx, twin)}
+	}))
+}
+
+// Load reads a comparison from the history; Loaded comes to the Sandbox. Nothing is sent.
+func (p *Page) Load(id, profile string) tea.Cmd {
+	load := p.deps.Twins.LoadTwin
+	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
+		twin, err := load(ctx, id)
+		return Loaded{id: id, profile: profile, twin: twin, err: err}
+	})
+}
+
+// Loaded takes a comparison of the history, and returns its request by the winner, or without
+// one by zone if it has that. If it cannot be shown there is no request, and refusal says why.
+func (p *Page) Loaded(msg Loaded, zone model.ZoneName) (request *Fill, refusal tea.Cmd) {
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		return nil, nil
+	case msg.err != nil:
+		return nil, kit.Fail("Comparison " + msg.id + " could not be opened: " + msg.err.Error())
+	case p.running() > 0:
+		return nil, kit.Warn("Another comparison is still running: open this one when it has ended.")
+	case !complete(msg.twin.Cells):
+		return nil, kit.Fail("Comparison " + msg.id + " could not be opened: its cells are not every zone by every method")
+	}
+	msg.twin.Profile = msg.profile
+	p.show(msg.twin)
+	at := p.winner
+	if at < 0 {
+		at = max(0, slices.IndexFunc(msg.twin.Cells, func(c model.TwinCell) bool { return c.Zone.Name == zone }))
+	}
+	fill := p.fill(at)
+	return &fill, nil
+}
+
+// fill is the request of the comparison by one of its cells.
+func (p *Page) fill(i int) Fill {
+	r := p.twin.Request
+	r.Zone, r.Via = p.twin.Cells[i].Zone, p.twin.Cells[i].Via
+	return Fill{Request: r, Profile: p.twin.Profile}
+}
+
+// foreign reports whether the comparison was made with another profile.
+func (p *Page) foreign() bool {
+	return p.twin.Profile != "" && p.session.ProfileName != "" && p.twin.Profile != p.session.ProfileName
+}
+
+// whyNotAgain returns the reason why the comparison on screen cannot be sent again, or "".
+func (p *Page) whyNotAgain() string {
+	switch {
+	case p.running() > 0:
+		return "cells are still running; c cancels one"
+	case p.foreign():
+		return "it was made with profile " + p.twin.Profile
+	}
+	for name, values := range p.twin.Request.Header {
+		if slices.Contains(values, model.Masked) {
+			return "the journal does not keep the value of " + name + ": type it in the form, and compare that"
+		}
+	}
+	if u, err := model.ParseTarget(p.twin.Request.URL); err != nil || u.User != nil {
+		return "the journal does not keep the login in the address"
+	}
+	return ""
+}
+
+// adopt fills the form with the request of the comparison, by the winner's zone and method.
+func (p *Page) adopt() tea.Cmd {
+	if p.winner < 0 {
+		return nil
+	}
+	c := p.twin.Cells[p.winner]
+	fill := p.fill(p.winner)
+	fill.Notice = fmt.Sprintf("The form has %s by %s now: %s. ctrl+j sends.", c.Zone.Name, c.Via, p.reason)
+	return kit.SendTo(kit.Sandbox, fill)
+}
+
+// openCell shows the newest run of the cell under the cursor. Nothing is sent.
+func (p *Page) openCell() tea.Cmd {
+	i, ok := p.cell()
+	if !ok || len(p.twin.Cells[i].Runs) == 0 {
+		return nil
+	}
+	runs := p.twin.Cells[i].Runs
+	return kit.SendTo(kit.Sandbox, kit.OpenFetch{ID: runs[len(runs)-1].Fetch, Profile: p.twin.Profile})
+}
+
+// mark marks the cell under the cursor, or takes the mark away. The older of two marks
+// gives way to a third.
+func (p *grid) mark() {
+	i, ok := p.cell()
+	if !ok {
+		return
+	}
+	if at := slices.Index(p.marks, i); at >= 0 {
+		p.marks = slices.Delete(p.marks, at, at+1)
+		return
+	}
+	p.marks = append(p.marks, i)
+	if len(p.marks) > 2 {
+		p.marks = p.marks[1:]
+	}
+}
+
+// chooseZones asks for zones, methods and runs.
+func (p *Page) chooseZones() tea.Cmd {
+	both := "both"
+	way := both
+	if len(p.ways) == 1 {
+		way = string(p.ways[0])
+	}
+	fields := []widget.Field{
+		{Name: "runs", Label: "Runs", Value: strconv.Itoa(max(p.twin.Repeat, 1)), Help: "How often each zone is tried by each method, one run after the other.", Check: checkRuns},
+		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: []widget.Option{
+			{Value: both, Label: "API and Native"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
+		}},
+	}
+	zones := p.session.Zones
+	for _, z := range zones {
+		on := ""
+		if slices.ContainsFunc(p.zones, func(o model.Zone) bool { return o.Name == z.Name }) {
+			on = "true"
+		}
+		fields = append(fields, widget.Field{Name: "zone " + string(z.Name), Label: string(z.Name), Kind: widget.FieldToggle, Value: on, Help: z.Product.Label()})
+	}
+	d := widget.NewFormDialog(p.deps.Theme, "What to compare", widget.NewForm(p.deps.Theme, fields...))
+	d.Submit = "send"
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		c := compareZones{request: p.twin.Request, ways: defaultWays()}
+		c.runs, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
+		if way := f.Value("ways"); way != both {
+			c.ways = []model.Via{model.Via(way)}
+		}
+		for _, z := range zones {
+			if f.On("zone " + string(z.Name)) {
+				c.zones = append(c.zones, z)
+			}
+		}
+		if len(c.zones) == 0 {
+			d.Problem = "choose at least one zone"
+			return nil
+		}
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, c))
+	}
+	return kit.OpenOverlay(d)
+}
+
+func checkRuns(s string) error {
+	if n, err := strconv.Atoi(strings.TrimSpace(s)); err != nil || n < 1 || n > model.MaxTwinRuns {
+		return fmt.Errorf("write a number from 1 to %d", model.MaxTwinRuns)
+	}
+	return nil
+}
