@@ -4,12 +4,16 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -336,5 +340,57 @@ func TestACallThatIsHeldBackSaysWhy(t *testing.T) {
 		if resp != nil || !tc.is(err) || tr.Sent() || tr.Timing().Connect != -1 || tr.Timing().Total != 0 {
 			t.Errorf("%s: %v, sent %v, %+v", name, err, tr.Sent(), tr.Timing())
 		}
+	}
+}
+
+func TestTheAnswerToConnectIsKeptAsItCame(t *testing.T) {
+	for _, tc := range []struct{ answer, head string }{
+		{"HTTP/1.1 200 Connection Established\r\nx-brd-ip: 192.0.2.1\r\n\r\nearly", "HTTP/1.1 200 Connection Established\r\nx-brd-ip: 192.0.2.1\r\n\r\n"},
+		{"HTTP/1.1 407 Not you\r\nB: 1\r\na: 2\r\ncontent-length: 4\r\n\r\nbody", "HTTP/1.1 407 Not you\r\nB: 1\r\na: 2\r\ncontent-length: 4\r\n\r\n"},
+	} {
+		near, far := net.Pipe()
+		go func() {
+			_, _ = http.ReadRequest(bufio.NewReader(far))
+			_, _ = io.WriteString(far, tc.answer)
+			far.Close()
+		}()
+		var box tunnelBox
+		conn, err := openTunnel(t.Context(), newTrace(time.Now), near, "lab.test:443", Login{}, &box)
+		if err == nil {
+			conn.Close()
+		}
+		if got := string(box.get().Head); got != tc.head {
+			t.Errorf("%q is kept as %q", tc.answer, got)
+		}
+	}
+}
+
+func TestTheChainIsKnownWhetherItIsTrustedOrNot(t *testing.T) {
+	server := httptest.NewTLSServer(http.NotFoundHandler())
+	defer server.Close()
+	leaf := server.Certificate()
+	pool := x509.NewCertPool()
+	pool.AddCert(leaf)
+	for name, roots := range map[string]*x509.CertPool{"trusted": pool, "not trusted": x509.NewCertPool()} {
+		conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", server.Listener.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := newTrace(time.Now)
+		secure, err := handshake(t.Context(), tr, conn, &tls.Config{ServerName: "example.com", RootCAs: roots}, PeerTarget)
+		if (err == nil) != (roots == pool) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil {
+			secure.Close()
+		}
+		chain := tr.Chain()
+		if len(chain) != 1 || !bytes.Equal(chain[0].DER, leaf.Raw) || len(chain[0].SHA256) != 64 || !chain[0].SelfSigned ||
+			!slices.Contains(chain[0].Names, "example.com") || !slices.Contains(chain[0].Names, "127.0.0.1") || chain[0].NotAfter != leaf.NotAfter {
+			t.Errorf("%s: the chain is %+v", name, chain)
+		}
+	}
+	if chain := newTrace(time.Now).Chain(); chain != nil {
+		t.Errorf("without a handshake there is a chain: %v", chain)
 	}
 }

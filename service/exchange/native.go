@@ -36,7 +36,9 @@ func (l Login) header() string {
 type Tunnel struct {
 	Status int
 	Header http.Header
-	Body   []byte // of a refusal, bounded
+	// Head is the status line and the header as they came, with their line ends.
+	Head []byte
+	Body []byte // of a refusal, bounded
 }
 
 // tunnelBox hands a tunnel from the goroutine that net/http dials on to the one
@@ -205,7 +207,8 @@ func openTunnel(ctx context.Context, tr *Trace, conn net.Conn, addr string, logi
 		return nil, tr.fault(model.BreakReset, PeerService, fmt.Errorf("CONNECT: %w", err))
 	}
 	limit := &io.LimitedReader{R: conn, N: headBytes}
-	br := bufio.NewReader(limit)
+	var read bytes.Buffer
+	br := bufio.NewReader(io.TeeReader(limit, &read))
 	resp, err := http.ReadResponse(br, &http.Request{Method: http.MethodConnect})
 	if err != nil {
 		if limit.N <= 0 {
@@ -214,7 +217,9 @@ func openTunnel(ctx context.Context, tr *Trace, conn net.Conn, addr string, logi
 		return nil, tr.fault(connectBreak(err, limit.N <= 0), PeerService, fmt.Errorf("CONNECT: %w", err))
 	}
 	tr.end("proxy", &tr.t.ProxyConnect)
-	tun := Tunnel{Status: resp.StatusCode, Header: resp.Header}
+	tun := Tunnel{
+		Status: resp.StatusCode, Header: resp.Header, Head: bytes.Clone(read.Bytes()[:read.Len()-br.Buffered()]),
+	}
 	if tun.Refused() {
 		limit.N = refusalBytes
 		conn.SetReadDeadline(time.Now().Add(refusalTime))                 //nolint:errcheck // the read below then fails at once

@@ -49,6 +49,7 @@ type Trace struct {
 	wrote time.Time // the last byte of the request was handed over
 	first time.Time // the answer's head was read
 	phase error     // *Error of a dial phase
+	chain []*x509.Certificate
 }
 
 func newTrace(now func() time.Time) *Trace {

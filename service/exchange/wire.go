@@ -140,12 +140,14 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	tc := tls.Client(conn, cfg)
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
+		tr.presented(refusedChain(err))
 		if errors.Is(context.Cause(ctx), errHandshake) {
 			return nil, tr.fault(model.BreakConnectTimeout, peer, errHandshake)
 		}
 		return nil, tr.tlsFault(err, peer)
 	}
 	tr.end("tls", &tr.t.TLS)
+	tr.presented(tc.ConnectionState().PeerCertificates)
 	return &countedConn{Conn: tc, tr: tr}, nil
 }
 
