@@ -55,4 +55,27 @@ CREATE TABLE twins (
 ) STRICT;
 CREATE INDEX twins_at ON twins (at);
 `,
+	// The triggers keep the index up to date whichever process writes; the lines that are
+	// here already are indexed by Index.
+	`
+CREATE INDEX activity_at ON activity (at);
+
+CREATE VIRTUAL TABLE activity_search USING fts5 (
+	words, kind, class, zone, key, profile, content='', contentless_delete=1, prefix='1 2 3'
+);
+CREATE TRIGGER activity_search_insert AFTER INSERT ON activity BEGIN
+	INSERT INTO activity_search (rowid, words, kind, class, zone, key, profile)
+	VALUES (new.id, new.words, new.kind, new.class, new.zone, new.key, new.profile);
+END;
+CREATE TRIGGER activity_search_update AFTER UPDATE OF words ON activity BEGIN
+	UPDATE activity_search SET words = new.words, kind = new.kind, class = new.class, zone = new.zone, key = new.key, profile = new.profile
+	WHERE rowid = new.id;
+END;
+CREATE TRIGGER activity_search_delete AFTER DELETE ON activity BEGIN
+	DELETE FROM activity_search WHERE rowid = old.id;
+END;
+
+CREATE TABLE activity_unindexed (below INTEGER NOT NULL) STRICT;
+INSERT INTO activity_unindexed SELECT coalesce(max(id), 0) + 1 FROM activity;
+`,
 }

@@ -43,6 +43,7 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 	}
 	s.quiet = true
 	ctx, cancel := context.WithCancel(ctx)
+	s.pruning.Go(func() { s.index(ctx) })
 	return &Console{session: s, ctx: ctx, cancel: cancel, began: make(chan follower, 1)}, nil
 }
 

@@ -68,7 +68,7 @@ type Session struct {
 	ledger   *ledger.Ledger
 	spoken   sync.Once
 	reasons  reasons
-	pruning  sync.WaitGroup
+	pruning  sync.WaitGroup // what tidies up beside the work
 }
 
 // MistakeError is a mistake in flags, environment or config file.
@@ -199,6 +199,16 @@ func (s *Session) prune(ctx context.Context) {
 	}
 	if freed > 0 {
 		s.o.Log.Info("old bodies were deleted", "bytes", freed)
+	}
+}
+
+// index makes the lines of the history that are older than its index quick to search.
+func (s *Session) index(ctx context.Context) {
+	if s.journal == nil {
+		return
+	}
+	if err := s.journal.Index(ctx); err != nil && ctx.Err() == nil {
+		s.o.Log.Warn("the history could not be indexed: a search in it takes longer", "error", err)
 	}
 }
 

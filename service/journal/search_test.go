@@ -1,0 +1,211 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// found are the numbers of the lines that a filter gives.
+func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
+	t.Helper()
+	list, err := j.Activity(t.Context(), f)
+	if err != nil {
+		t.Fatalf("%+v: %v", f, err)
+	}
+	ids := make([]int64, len(list))
+	for i, a := range list {
+		ids[i] = a.ID
+	}
+	return ids
+}
+
+// oldFile makes a file of the schema before there was an index, with n lines.
+func oldFile(t *testing.T, n int) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "journal.db")
+	db, _, err := database.Open(t.Context(), path, database.Options{Name: "journal", Migrations: migrations[:2], Now: time.Now, Busy: database.Busy})
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := &Journal{db: db, now: clock(), set: defaults()}
+	old.queue.init()
+	fillRows(t, old, n)
+	if err := old.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
+	const n = 3*indexStep + 10
+	j := openTest(t, oldFile(t, n))
+	if err := j.PutActivity(t.Context(), model.Activity{Text: "page 5 came back", Profile: "local"}); err != nil {
+		t.Fatal(err)
+	}
+	ask := []model.ActivityFilter{
+		{Words: []string{"page"}, Limit: maxPage},
+		{Words: []string{"page", "came"}, Profile: "local", Limit: 40},
+		{Words: []string{"page", "asked"}, Profile: "local", Limit: 40},
+		{Words: []string{"page=5"}, Class: model.ClassCaptcha, Limit: maxPage},
+		{Words: []string{"page"}, Before: 300, Limit: 50},
+		{Words: []string{"page"}, Since: testTime.Add(500 * time.Second), Zone: "serp_demo", Limit: maxPage},
+	}
+	before := make([][]int64, len(ask))
+	for i, f := range ask {
+		before[i] = found(t, j, f)
+	}
+	if len(before[0]) != n+1 || before[0][0] != n+1 || before[0][n] != 1 {
+		t.Errorf("before it is indexed: %d lines", len(before[0]))
+	}
+	if err := j.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for i, f := range ask {
+		if got := found(t, j, f); !slices.Equal(got, before[i]) || len(got) == 0 {
+			t.Errorf("%+v: %v, before the index %v", f, got, before[i])
+		}
+	}
+	if left, err := below(t.Context(), j.db); err != nil || left != 0 {
+		t.Errorf("lines below %d are left, %v", left, err)
+	}
+	if err := j.Index(t.Context()); err != nil {
+		t.Errorf("with nothing to do: %v", err)
+	}
+}
+
+func TestTheIndexFollowsTheLines(t *testing.T) {
+	path := oldFile(t, 20)
+	j := openTest(t, path)
+	twin := model.Twin{ID: "t1", Started: testTime, Request: model.FetchRequest{URL: "http://lab.test/first"}}
+	if err := j.PutTwin(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(t, j, model.ActivityFilter{Words: []string{"cells"}}); len(got) != 1 {
+		t.Errorf("a comparison: %v", got)
+	}
+	twin.Cells = []model.TwinCell{{Zone: model.Zone{Name: "winner_zone"}, Via: model.ViaAPI, Runs: []model.TwinRun{{Class: model.ClassOK}}}}
+	if err := j.PutTwin(t.Context(), twin); err != nil {
+		t.Fatal(err)
+	}
+	if got := found(t, j, model.ActivityFilter{Words: []string{"winner"}}); len(got) != 1 {
+		t.Errorf("a comparison that was replaced: %v", got)
+	}
+	if err := j.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Prune(t.Context(), Keep{Entries: 3, Fetches: 1, Twins: 1}); err != nil {
+		t.Fatal(err)
+	}
+	var rows int
+	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search_docsize").Scan(&rows); err != nil || rows != 3 {
+		t.Errorf("the index has %d lines after pruning to 3, %v", rows, err)
+	}
+	if got := found(t, j, model.ActivityFilter{Words: []string{"fetch"}}); len(got) != 2 {
+		t.Errorf("of the fetches that stay: %v", got)
+	}
+}
+
+func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>"} {
+		if err := j.PutActivity(t.Context(), model.Activity{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	many := []string{}
+	for range 3 * maxTerms {
+		many = append(many, "the")
+	}
+	for _, c := range []struct {
+		words []string
+		want  []int64
+	}{
+		{[]string{"shop"}, []int64{1}},
+		{[]string{"CAFE"}, []int64{1}},
+		{[]string{"at", "shop"}, []int64{1}},
+		{[]string{"店"}, []int64{3}},
+		{[]string{"50%"}, []int64{3}},
+		{[]string{"%"}, []int64{3}},
+		{[]string{`"quoted`}, []int64{4}},
+		{[]string{`near(word`}, []int64{4}},
+		{[]string{"OR"}, []int64{4}},
+		{[]string{"words:a"}, []int64{}},
+		{[]string{"sd_m3k1"}, []int64{5}},
+		{[]string{"<b>"}, []int64{5}},
+		{[]string{"the*"}, []int64{2}},
+		{[]string{"workshop\x00x"}, []int64{}},
+		{many, []int64{2}},
+		{append(many, "nowhere"), []int64{}},
+	} {
+		if got := found(t, j, model.ActivityFilter{Words: c.words}); !slices.Equal(got, c.want) {
+			t.Errorf("%q: %v, want %v", c.words, got, c.want)
+		}
+	}
+}
+
+// FuzzSearch: no text breaks the index's language, and a line is found by its own text.
+func FuzzSearch(f *testing.F) {
+	for _, s := range []string{"shop", `a"b`, "x AND (", "class : y", "-", "NEAR/2", "^a*", "\x00a", "\xff1", "İstanbul", "a\u0301", "{words}:a", "'); DROP"} {
+		f.Add(s, "unlocker_demo")
+	}
+	j := openTest(f, filepath.Join(f.TempDir(), "journal.db"))
+	f.Fuzz(func(t *testing.T, word, zone string) {
+		if len(word)+len(zone) > 1<<12 {
+			t.Skip("too long for a line")
+		}
+		if err := j.PutActivity(t.Context(), model.Activity{Text: clean(word), Zone: zone}); err != nil {
+			t.Fatal(err)
+		}
+		all, err := j.Activity(t.Context(), model.ActivityFilter{Words: []string{word}, Zone: zone, Limit: 1})
+		if err != nil {
+			t.Fatalf("%q %q: %v", word, zone, err)
+		}
+		newest, err := j.Activity(t.Context(), model.ActivityFilter{Limit: 1})
+		if err != nil || len(newest) != 1 {
+			t.Fatalf("%v, %v", newest, err)
+		}
+		if strings.ContainsRune(zone, 0) { // SQLite's texts are compared to their end, and the index sees a blank
+			return
+		}
+		if len(all) != 1 || all[0].ID != newest[0].ID {
+			t.Errorf("%q in zone %q gives %v, and not the line %v", word, zone, all, newest[0])
+		}
+	})
+}
+
+// BenchmarkSearch asks the 200,000 lines that are kept for words.
+func BenchmarkSearch(b *testing.B) {
+	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
+	n := defaultKeep().Entries
+	fillRows(b, j, n)
+	recent := testTime.Add(time.Duration(n-100) * time.Second)
+	for _, c := range []struct {
+		name string
+		f    model.ActivityFilter
+	}{
+		{"in every line", model.ActivityFilter{Words: []string{"http://lab.test/shop"}}},
+		{"in every line, and of a common class", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha}},
+		{"in every line, and since the newest", model.ActivityFilter{Words: []string{"answered"}, Since: recent}},
+		{"in every line, and since the oldest", model.ActivityFilter{Words: []string{"answered"}, Since: testTime}},
+		{"in every line, and of a zone that never was", model.ActivityFilter{Words: []string{"answered"}, Zone: "none"}},
+		{"in one line", model.ActivityFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
+		{"a beginning of many", model.ActivityFilter{Words: []string{"1"}}},
+		{"two that never meet", model.ActivityFilter{Words: []string{"captcha", "timeout"}}},
+		{"nowhere", model.ActivityFilter{Words: []string{"nowhere"}}},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			for range b.N {
+				if _, err := j.Activity(b.Context(), c.f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
