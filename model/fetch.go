@@ -137,6 +137,7 @@ type FetchResult struct {
 	Fields        []Field
 	Exit          string // exit address as the service reports it, or ""
 	Timing        Timing // of the last attempt
+	Chain         Chain  // of the last attempt's handshake
 	Attempts      []Attempt
 	Diagnosis     Diagnosis
 }

@@ -24,7 +24,7 @@ const progressStep = 256 << 10
 // The bounds on bodies unless Bodies says otherwise, in bytes.
 const (
 	DefaultMemory = 1 << 20
-	DefaultCap    = 256 << 20
+	DefaultCap    = 1 << 30
 )
 
 // Bodies says where bodies are kept. Memory is the size up to which a body stays

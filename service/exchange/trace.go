@@ -50,6 +50,8 @@ type Trace struct {
 	first time.Time // the answer's head was read
 	phase error     // *Error of a dial phase
 	chain []*x509.Certificate
+	tls   model.Chain         // what the chain was worth
+	file  []*x509.Certificate // the authorities of the profile's file
 }
 
 func newTrace(now func() time.Time) *Trace {

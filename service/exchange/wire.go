@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -141,6 +142,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	if err := tc.HandshakeContext(ctx); err != nil {
 		conn.Close()
 		tr.presented(refusedChain(err))
+		tr.judge(tc, cfg, peer, err)
 		if errors.Is(context.Cause(ctx), errHandshake) {
 			return nil, tr.fault(model.BreakConnectTimeout, peer, errHandshake)
 		}
@@ -148,6 +150,7 @@ func handshake(ctx context.Context, tr *Trace, conn net.Conn, cfg *tls.Config, p
 	}
 	tr.end("tls", &tr.t.TLS)
 	tr.presented(tc.ConnectionState().PeerCertificates)
+	tr.judge(tc, cfg, peer, nil)
 	return &countedConn{Conn: tc, tr: tr}, nil
 }
 
@@ -176,14 +179,36 @@ func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 		pool = x509.NewCertPool()
 	}
 	if file != "" {
-		pem, err := textfile.ReadBounded(file, maxCA)
-		if err == nil && !pool.AppendCertsFromPEM(pem) {
-			err = fmt.Errorf("%s: it holds no PEM certificate", file)
+		text, err := textfile.ReadBounded(file, maxCA)
+		if err == nil {
+			if tr.file = authorities(text); len(tr.file) == 0 {
+				err = fmt.Errorf("%s: it holds no PEM certificate", file)
+			}
 		}
 		if err != nil {
 			return nil, tr.fault(model.BreakTLS, PeerService, fmt.Errorf("CA certificate: %w", err))
 		}
 	}
+	for _, c := range tr.file {
+		pool.AddCert(c)
+	}
 	tr.restart()
 	return pool, nil
+}
+
+// authorities are the certificates of a PEM file; blocks that are none are passed over.
+func authorities(text []byte) []*x509.Certificate {
+	var out []*x509.Certificate
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			return out
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
+			out = append(out, c)
+		}
+	}
 }

@@ -104,7 +104,8 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
 		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: t.outcome.ContentType,
-		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Attempts: f.attempts, Diagnosis: d,
+		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Chain: t.chain,
+		Attempts: f.attempts, Diagnosis: d,
 	}
 	f.scrub(&res)
 	if ft.cfg.Journal != nil {

@@ -253,3 +253,45 @@ func TestProbeStopsAtTheFirstFailure(t *testing.T) {
 		t.Errorf("result %+v after %d calls", res, len(px.Lines()))
 	}
 }
+
+func TestTheChainIsWhatTheClientSaw(t *testing.T) {
+	dial, ca := servicetest.TLSTarget(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, servicetest.Page) })
+	p := servicetest.NativeProfile(t, &servicetest.Proxy{Target: dial, Plain: http.NotFoundHandler()})
+	change, j, _ := withJournal(t)
+	for _, c := range []struct {
+		name, ca, url string
+		verify        bool
+		trust         model.Trust
+		why           string
+	}{
+		{"nobody vouches", "", "https://example.com/", true, model.TrustNone, "unknown authority"},
+		{"the CA file does", ca, "https://example.com/", true, model.TrustFile, ""},
+		{"another name", ca, "https://other.test/", true, model.TrustNone, "other.test"},
+		{"unchecked, and nobody vouches", "", "https://other.test/", false, model.TrustNone, "other.test"},
+		{"unchecked, and the CA file vouches", ca, "https://example.com/", false, model.TrustFile, ""},
+	} {
+		p.CA, p.Verify = c.ca, c.verify
+		res, err := newFetcher(t, p, change).Fetch(t.Context(), native(p, c.url), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := res.Chain
+		if got.Trust != c.trust || got.Unchecked == c.verify || !strings.Contains(got.Why, c.why) || (c.why == "") != (got.Why == "") || got.Peer != "target" {
+			t.Errorf("%s: %+v", c.name, got)
+		}
+		if !got.Seen() || len(got.Certificates[0].SHA256) != 64 || got.Certificates[0].NotAfter.IsZero() || !strings.Contains(strings.Join(got.Certificates[0].Names, " "), "example.com") {
+			t.Errorf("%s: certificates %+v", c.name, got.Certificates)
+		}
+		if used := got.Version != ""; used != res.Diagnosis.OK() {
+			t.Errorf("%s: agreed on %q", c.name, got.Version)
+		}
+		kept, err := j.Fetch(t.Context(), res.ID)
+		if err != nil || kept.Chain.Trust != got.Trust || len(kept.Chain.Certificates) != len(got.Certificates) || !kept.Chain.Certificates[0].NotAfter.Equal(got.Certificates[0].NotAfter) {
+			t.Errorf("%s: the history has %+v: %v", c.name, kept.Chain, err)
+		}
+	}
+	plain, err := newFetcher(t, p).Fetch(t.Context(), native(p, "http://lab.test/"), nil)
+	if err != nil || plain.Chain.Seen() {
+		t.Errorf("plain http has certificates: %+v, %v", plain.Chain, err)
+	}
+}

@@ -24,6 +24,7 @@ type try struct {
 	fields      []model.Field
 	exit        string
 	timing      model.Timing
+	chain       model.Chain
 }
 
 // outcomeOf begins the outcome of an attempt.
@@ -107,7 +108,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
 		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
 	})
-	t.outcome.Unrepeatable = f.unrepeatable(tr)
+	t.outcome.Unrepeatable, t.chain = f.unrepeatable(tr), tr.Handshake()
 	if err != nil {
 		t.timing = tr.Timing()
 		return t, broken(&t.outcome, f.mask, tr, err)
@@ -220,7 +221,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t := try{outcome: f.outcomeOf()}
 	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.r)
 	o := &t.outcome
-	o.Unrepeatable = f.unrepeatable(tr)
+	o.Unrepeatable, t.chain = f.unrepeatable(tr), tr.Handshake()
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
 	f.mask.Bytes(tun.Body)
 	if tun.Status != 0 {
