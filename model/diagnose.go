@@ -36,36 +36,57 @@ func DiagnosisRules() []RuleNote {
 }
 
 // Diagnose gives an outcome exactly one class (service.md 7) with the evidence
-// it rests on and what to do next. It is total: any status and any bytes have a
+// it rests on and what to do next. The first rule that matches decides: of the
+// operator's, then of DiagnosisRules. It is total: any status and any bytes have a
 // class, and time is linear in the body. It is pure and safe for concurrent use.
-func Diagnose(o Outcome) Diagnosis {
+func Diagnose(o Outcome, added ...UserRule) Diagnosis {
 	f := newFacts(o)
+	d, again := f.decided()
+	for _, r := range added {
+		if seen, ok := r.decides(&f); ok {
+			return r.verdict(&f, seen, d)
+		}
+	}
+	return f.handled(d, retries(d.Class, d.Cause, &f, again))
+}
+
+// decided is the verdict of the console's own rules. again says, for a network cause,
+// that the same request may well succeed.
+func (f *facts) decided() (d Diagnosis, again bool) {
 	for _, r := range rules {
-		if !r.when(&f) {
+		if !r.when(f) {
 			continue
 		}
-		d := Diagnosis{Class: r.class, Cause: r.cause, Rule: r.name}
+		d = Diagnosis{Class: r.class, Cause: r.cause, Rule: r.name}
 		if r.class == "" {
 			d.Class, d.Cause = f.dialectVerdict()
 		}
-		d.Summary = r.say(&f)
-		d.Evidence = f.evidence(d.Class)
-		again := retries(d.Class, d.Cause, &f, r.again)
-		d.Retry = again && !o.Unrepeatable
-		if d.Retry {
-			d.RetryAfter = max(o.RetryAfter, 0)
-		}
-		d.Steps = steps(d, &f)
-		if again && !d.Retry && o.Job == "" {
-			d.Steps = append(d.Steps, Step{
-				Action: ActionRetry,
-				Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated by itself",
-			})
-		}
-		return d
+		d.Summary = r.say(f)
+		return d, r.again
 	}
 	// Not reached: the last rule matches everything, which a test holds.
-	return Diagnosis{Class: ClassOutside, Cause: CauseUnrecognised}
+	return Diagnosis{Class: ClassOutside, Cause: CauseUnrecognised}, false
+}
+
+// handled adds the evidence and the handling to a verdict. again says that the same
+// request may be sent once more.
+func (f *facts) handled(d Diagnosis, again bool) Diagnosis {
+	d.Evidence = append(d.Evidence, f.evidence(d.Class)...)
+	d.Retry = again && !f.Unrepeatable
+	if d.Retry {
+		d.RetryAfter = max(f.RetryAfter, 0)
+	}
+	if d.Class == ClassTooFast {
+		d.InARow = f.TooFastBefore + 1
+	}
+	d.Steps = steps(d, f)
+	if again && !d.Retry && f.Job == "" {
+		d.Steps = append(d.Steps, Step{
+			Action: ActionRetry,
+			Text:   "send it again by hand if that does no harm: it may have reached the target, so it is not repeated by itself",
+		})
+	}
+	return d
 }
 
 // facts is an outcome with what follows from it, made once for all rules.
@@ -285,6 +306,9 @@ func (f *facts) evidence(class Class) []Evidence {
 		add("body", fmt.Sprintf("the body ended after %d bytes, before it was complete", f.BodySize))
 	} else if isSuccess(f.answer) && f.empty() {
 		add("body", fmt.Sprintf("the body has %d bytes and nothing in it", f.BodySize))
+	}
+	if class == ClassTooFast && f.TooFastBefore > 0 {
+		add("timing", "the "+ordinal(f.TooFastBefore+1)+" answer in a row that says too fast, by this zone for this target")
 	}
 	if class == ClassTooFast && f.RetryAfter > 0 {
 		add("timing", fmt.Sprintf("the answer asks to wait %v", f.RetryAfter))

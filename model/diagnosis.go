@@ -184,6 +184,28 @@ type Diagnosis struct {
 	// is what the answer asked for, 0 when it did not.
 	Retry      bool
 	RetryAfter time.Duration
+	// InARow counts, for ClassTooFast, the answers of this kind that came from the same
+	// zone and target with no other between them, this one included.
+	InARow int
+}
+
+// The bounds of Pause.
+const (
+	firstPause   = 5 * time.Second // the longest of the example delays in service.md 8
+	longestPause = 5 * time.Minute
+)
+
+// Pause is how long "slow down" waits: as long as the answer asks for, else five seconds,
+// twice as long with every answer in a row that said too fast; at most five minutes.
+func (d Diagnosis) Pause() time.Duration {
+	if d.RetryAfter > 0 {
+		return min(d.RetryAfter, longestPause)
+	}
+	pause := firstPause
+	for n := 1; n < d.InARow && pause < longestPause; n++ {
+		pause *= 2
+	}
+	return min(pause, longestPause)
 }
 
 // OK reports success.

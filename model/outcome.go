@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Breakage is where an attempt broke before there was an answer. The zero value
 // is "it did not".
@@ -24,6 +27,10 @@ const (
 type Outcome struct {
 	Via  Via
 	Zone Zone
+	// URL is what was asked for, and Header what the answer's headers are, with nothing
+	// secret of the request in them. Only rules that the operator added look at them.
+	URL    string
+	Header http.Header
 	// Broke and BrokeText say where it broke and what the error said; Peer is the
 	// side where it broke: "service" (API address or proxy) or "target" (through a tunnel).
 	Broke     Breakage
@@ -76,8 +83,11 @@ type Outcome struct {
 	MissingFields  []string
 	// RetryAfter is what the answer asked for; Elapsed and Timeout are the client's.
 	RetryAfter time.Duration
-	Elapsed    time.Duration
-	Timeout    time.Duration
+	// TooFastBefore counts the answers of ClassTooFast that came from the same zone and
+	// target immediately before this one.
+	TooFastBefore int
+	Elapsed       time.Duration
+	Timeout       time.Duration
 }
 
 // PageStatus is the status of what came as the page: the target's or, where that is

@@ -73,7 +73,7 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 	case ClassAccessRestricted:
 		out = restrictedSteps(d.Cause, f)
 	case ClassTooFast:
-		out = []Step{{Action: ActionSlowDown, Text: "lower the concurrency and back off", Documented: true}}
+		out = []Step{{Action: ActionSlowDown, Text: "lower the concurrency and back off" + growing(d), Documented: true}}
 	case ClassCaptcha:
 		out = append(productSteps(f, "use a product made for protected pages"),
 			Step{Action: ActionSlowDown, Text: "slow down", Documented: true},
@@ -87,14 +87,44 @@ func fetchSteps(d Diagnosis, f *facts) []Step {
 			{Action: ActionMakeJob, Text: "move heavy work to an async job", Documented: true},
 		}
 	case ClassParsingDrift:
-		out = []Step{
-			{Action: ActionShowFields, Text: "look at the fields that are missing: " + fieldList(f.MissingFields), Documented: true},
-			{Action: ActionSaveSample, Text: "store this page as a sample to compare with", Documented: true},
+		if len(f.MissingFields) > 0 {
+			out = []Step{{Action: ActionShowFields, Text: "look at the fields that are missing: " + fieldList(f.MissingFields), Documented: true}}
 		}
+		out = append(out, Step{Action: ActionSaveSample, Text: "store this page as a sample to compare with", Documented: true})
 	default:
 		out = outsideSteps(d.Cause, f)
 	}
 	return out
+}
+
+// growing says why the pause that is offered has grown, if it has.
+func growing(d Diagnosis) string {
+	if d.InARow < 2 {
+		return ""
+	}
+	why := ": the " + ordinal(d.InARow) + " answer in a row that says too fast, so the pause "
+	if d.RetryAfter > 0 {
+		return why + "is " + d.Pause().String() + ", as the answer asks"
+	}
+	return why + "grows to " + d.Pause().String()
+}
+
+// ordinal is "second", or "12th".
+func ordinal(n int) string {
+	words := [...]string{"", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"}
+	if n < len(words) {
+		return words[n]
+	}
+	switch {
+	case n%100/10 == 1:
+	case n%10 == 1:
+		return fmt.Sprintf("%dst", n)
+	case n%10 == 2:
+		return fmt.Sprintf("%dnd", n)
+	case n%10 == 3:
+		return fmt.Sprintf("%drd", n)
+	}
+	return fmt.Sprintf("%dth", n)
 }
 
 // restrictedSteps orders "check zone, key permission and URL; consider the

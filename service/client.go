@@ -23,6 +23,9 @@ type Options struct {
 	Secret  func(ctx context.Context, ref string) (keystore.Secret, error)
 	Key     func(name string) (model.Key, bool)
 	Permit  func(ctx context.Context, k model.Key, take func() (keystore.Secret, error)) (keystore.Secret, error)
+	// Rules gives the rules that the operator added for a profile; nil for none. See
+	// fetch.Config.
+	Rules func(profile string) ([]model.UserRule, error)
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -51,7 +54,7 @@ func New(o Options) *Client {
 	access := exchange.Access{Profile: o.Profile, Secret: o.Secret, Key: o.Key, Permit: o.Permit}
 	wire := exchange.New(exchange.Config{Now: o.Now, Timer: o.Timer})
 	f := fetch.Config{
-		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Now: o.Now, Timer: o.Timer, Log: o.Log,
+		Access: access, Wire: wire, Bodies: exchange.Bodies{Dir: o.BodiesDir}, Rules: o.Rules, Now: o.Now, Timer: o.Timer, Log: o.Log,
 	}
 	j := jobs.Config{Access: access, Wire: wire, Ledger: o.Ledger, DownloadsDir: o.DownloadsDir, Now: o.Now, Log: o.Log}
 	if o.Journal != nil { // a nil pointer in an interface would not be nil

@@ -213,8 +213,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	case err != nil:
 		return try{}, model.Diagnosis{}, err
 	default:
-		d = model.Diagnose(t.outcome)
-		d.Evidence = append(d.Evidence, t.body.Notes...)
+		d = f.verdict(&t)
 	}
 	now.Class, now.Status, now.Total = d.Class, t.outcome.TargetStatus, t.timing.Total
 	f.attempts = append(f.attempts, now)

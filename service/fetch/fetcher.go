@@ -27,8 +27,13 @@ type Config struct {
 	Bodies exchange.Bodies
 	// Journal keeps what happened; nil keeps nothing.
 	Journal Journal
+	// Rules gives the rules that the operator added for a profile; its error says why they
+	// cannot be used, which every verdict then repeats. Nil means that there are none.
+	Rules func(profile string) ([]model.UserRule, error)
 	// Now is the clock, nil for time.Now. Timer measures durations, nil for Now.
 	Now, Timer func() time.Time
+	// url is what the rules see in place of the request's, for an answer that was saved.
+	url *string
 	// Rand gives random bits, from any goroutine; nil means the process's own.
 	Rand func() uint64
 	// Log takes errors that are reported nowhere else; nil discards them.
@@ -36,7 +41,10 @@ type Config struct {
 }
 
 // Fetcher sends the fetches of one profile.
-type Fetcher struct{ cfg Config }
+type Fetcher struct {
+	cfg  Config
+	fast streaks
+}
 
 // New makes a Fetcher. It does no I/O.
 func New(c Config) *Fetcher {
@@ -52,7 +60,7 @@ func New(c Config) *Fetcher {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: c}
+	return &Fetcher{cfg: c, fast: streaks{now: c.Now}}
 }
 
 // newID makes an identifier that sorts by time: the prefix, milliseconds in

@@ -203,8 +203,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 	case ctx.Err() != nil:
 		return "", d, context.Cause(ctx)
 	default:
-		d = model.Diagnose(t.outcome)
-		d.Evidence = append(d.Evidence, t.body.Notes...)
+		d = f.verdict(&t)
 	}
 	d = f.mask.Diagnosis(d)
 	if first := pr.res.Timing.Total < 0; first || !d.OK() {

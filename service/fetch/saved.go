@@ -30,6 +30,9 @@ type Saved struct {
 	// Dialect reads the service's headers in it; empty is as in a profile that names none.
 	Dialect  string
 	Required []string
+	// URL is what was asked for, and Rules what the operator added; both may be left out.
+	URL   string
+	Rules []model.UserRule
 	// Bodies takes a large body meanwhile.
 	Bodies exchange.Bodies
 	Now    func() time.Time
@@ -54,7 +57,8 @@ func Diagnose(ctx context.Context, s Saved) (model.FetchResult, error) {
 	wire := exchange.New(exchange.Config{Now: s.Now, Connect: func(context.Context, string, string) (net.Conn, error) {
 		return replay(answer), nil
 	}})
-	ft := New(Config{Wire: wire, Bodies: s.Bodies, Now: s.Now, Access: exchange.Access{
+	added := func(string) ([]model.UserRule, error) { return s.Rules, nil }
+	ft := New(Config{Wire: wire, Bodies: s.Bodies, Rules: added, url: &s.URL, Now: s.Now, Access: exchange.Access{
 		Profile: func(context.Context) (profile.Profile, error) { return p, nil },
 		Secret:  func(context.Context, string) (keystore.Secret, error) { return keystore.NewSecret("-"), nil },
 		Key:     func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:NONE"}, true },

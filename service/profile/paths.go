@@ -63,6 +63,9 @@ func findPaths(getenv func(string) string, home string, windows bool) Paths {
 // ConfigFile is the configuration with the profiles.
 func (p Paths) ConfigFile() string { return filepath.Join(p.Config, "config.toml") }
 
+// RulesFile is what the operator adds to the diagnosis.
+func (p Paths) RulesFile() string { return filepath.Join(p.Config, "rules.toml") }
+
 // KeysFile is the key inventory.
 func (p Paths) KeysFile() string { return filepath.Join(p.Data, "keys.toml") }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,10 +16,13 @@ import (
 	"zonedeck/service/exchange"
 	"zonedeck/service/fetch"
 	"zonedeck/service/fields"
+	"zonedeck/service/rules"
+	"zonedeck/ui/cli/session"
 )
 
 type diagnoseFlags struct {
 	via, dialect string
+	url, rules   string
 	required     []string
 	json         bool
 }
@@ -30,13 +34,16 @@ func (a *app) diagnoseCommand() *cobra.Command {
 		Short: "Say what class a saved answer has, and which rule decided",
 		Long: `Reads an answer that was saved (status line, headers, an empty line, the body, as
 'curl -i' prints it) and says which class a fetch would give it, by which rule, on
-what evidence. Nothing is sent. The exit code is the class, as of request.`,
+what evidence. Nothing is sent. The exit code is the class, as of request. Your own
+rules are tried first: those for all profiles, and those for the one of --profile.`,
 		Args: oneArg("the file of the answer, or - for standard input"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.diagnose(cmd.Context(), args[0], f) },
 	}
 	fl := cmd.Flags()
 	fl.StringVar(&f.via, "via", "native", "how the answer came: native (the target's own, or the proxy's) or api (the service's)")
 	fl.StringVar(&f.dialect, "dialect", "", "dialect of the service's headers: "+strings.Join(dialect.Names(), " or ")+" (default: whichever knows them)")
+	fl.StringVar(&f.url, "url", "", "what was asked for, for rules that look at it")
+	fl.StringVar(&f.rules, "rules", "", "file of rules to use in place of yours (default: see 'zonedeck paths')")
 	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	return cmd
@@ -53,6 +60,10 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	if err := f.check(); err != nil {
 		return usage("%w", err)
 	}
+	added, err := a.rules(f.rules)
+	if err != nil {
+		return err
+	}
 	in, err := a.openAnswer(ctx, name)
 	if err != nil {
 		return usage("%w", err)
@@ -64,7 +75,8 @@ func (a *app) diagnose(ctx context.Context, name string, f diagnoseFlags) error 
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // the system sweeps what stays
 	result, err := fetch.Diagnose(ctx, fetch.Saved{
-		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
+		Answer: in, Via: model.Via(f.via), Dialect: f.dialect, Required: f.required, URL: f.url,
+		Rules: rules.Select(added, cmp.Or(a.flags.profile, a.Getenv(session.EnvProfile))), Bodies: exchange.Bodies{Dir: dir}, Now: a.Now,
 	})
 	switch {
 	case errors.Is(err, fetch.ErrNotSaved):

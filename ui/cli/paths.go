@@ -23,6 +23,7 @@ func (a *app) pathsCommand() *cobra.Command {
 			}
 			rows := [][2]string{
 				{"config", config},
+				{"rules", p.RulesFile()},
 				{"keys", p.KeysFile()},
 				{"journal", p.JournalFile()},
 				{"ledger", p.LedgerFile()},

@@ -155,7 +155,7 @@ func (a *app) proxyTestCommand() *cobra.Command {
 		Short: "Test a zone's proxy login and explain what goes wrong",
 		Args:  usageArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
 				return t.proxyTest(cmd.Context(), f)
 			})
 		},

@@ -46,7 +46,7 @@ unless --raw is given), the verdict to stderr, and the exit code tells the failu
 class; with --json one object on stdout holds both.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
 				return t.request(cmd.Context(), args[0], f)
 			})
 		},

@@ -19,6 +19,7 @@ type needs struct {
 	key     string // --key, or ""
 	journal bool   // the history is read or written
 	jobs    bool   // the ledger of jobs is, and with it the history
+	rules   bool   // answers are held against the operator's rules
 	reason  string // --admin-reason, or ""
 }
 
@@ -27,7 +28,7 @@ func (a *app) options(n needs) session.Options {
 	return session.Options{
 		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
-		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs,
+		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules,
 	}
 }
 

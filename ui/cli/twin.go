@@ -35,7 +35,7 @@ says that there is none. Each run is billed like any other fetch; it is one atte
 unless --retries says otherwise.`,
 		Args: oneArg("the URL to fetch"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, reason: f.adminReason}, func(t *task) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
 				return t.twin(cmd.Context(), args[0], f)
 			})
 		},

@@ -1,10 +1,6 @@
 package kit
 
-import (
-	"time"
-
-	"zonedeck/model"
-)
+import "zonedeck/model"
 
 // StepKey is the key of a next step, the same in every tab.
 func StepKey(a model.Action) string {
@@ -34,15 +30,6 @@ func StepProduct(a model.Action) model.Product {
 	default:
 		return model.ProductUnknown
 	}
-}
-
-// Pause is how long "slow down" waits: as long as the answer asks for, up to five
-// minutes, or the longest of the example delays in service.md 8.
-func Pause(d model.Diagnosis) time.Duration {
-	if d.RetryAfter > 0 {
-		return min(d.RetryAfter, 5*time.Minute)
-	}
-	return 5 * time.Second
 }
 
 // ZoneOf finds the first zone of a product.

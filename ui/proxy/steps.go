@@ -44,7 +44,7 @@ func (m *Model) stepOf(a model.Action) step {
 	case model.ActionRetry:
 		s.label, s.disabled = "test again", m.whyNotTest()
 	case model.ActionSlowDown:
-		s.label, s.disabled = "wait "+text.Took(kit.Pause(m.test.result.Diagnosis))+", test again", m.whyNotTest()
+		s.label, s.disabled = "wait "+text.Took(m.test.result.Diagnosis.Pause())+", test again", m.whyNotTest()
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		p := kit.StepProduct(a)
 		if z, ok := kit.ZoneOf(m.profile.Zones, p); ok {
@@ -92,7 +92,7 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 	case model.ActionRetry:
 		return m.startTest(0)
 	case model.ActionSlowDown:
-		return m.startTest(kit.Pause(m.test.result.Diagnosis))
+		return m.startTest(m.test.result.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(a))
 	case model.ActionCheckLogin:

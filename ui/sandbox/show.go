@@ -154,7 +154,7 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 	case model.ActionRetry:
 		return m.trySend(false, 0)
 	case model.ActionSlowDown:
-		return m.trySend(false, kit.Pause(res.Diagnosis))
+		return m.trySend(false, res.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(s.Action))
 	case model.ActionCheckKey:

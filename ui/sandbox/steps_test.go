@@ -82,7 +82,7 @@ func TestANextStepKeepsWhatWasEditedSince(t *testing.T) {
 					b.Type("/edited")
 					b.Press("enter", key)
 					if c.sends {
-						b.After(kit.Pause(model.Diagnosis{}))
+						b.After(model.Diagnosis{}.Pause())
 					} else {
 						b.Press("ctrl+j")
 					}

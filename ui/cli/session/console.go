@@ -36,7 +36,7 @@ type Console struct {
 
 // OpenConsole opens a session for a console.
 func OpenConsole(ctx context.Context, o Options) (*Console, error) {
-	o.Journal, o.Ledger, o.Unattended = true, true, false
+	o.Journal, o.Ledger, o.Rules, o.Unattended = true, true, true, false
 	s, err := Open(ctx, o)
 	if err != nil {
 		return nil, err

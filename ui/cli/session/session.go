@@ -18,6 +18,7 @@ import (
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
+	"zonedeck/service/rules"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 )
@@ -41,8 +42,9 @@ type Options struct {
 	Unattended  bool
 	AdminReason string
 
-	// Journal is set if the history is read or written, Ledger if jobs are.
-	Journal, Ledger bool
+	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
+	// answers are held against the operator's rules.
+	Journal, Ledger, Rules bool
 }
 
 // Session holds what a command works with: the profile in use, its keys, the journal
@@ -92,6 +94,10 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))
 	}
+	added := rules.New(s.Paths.RulesFile())
+	if err := s.checkRules(added); err != nil {
+		return nil, err
+	}
 	inventory, err := keystore.OpenInventory(s.Paths.KeysFile())
 	if err != nil {
 		return nil, fmt.Errorf("read the key inventory: %w", err)
@@ -113,9 +119,27 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	})
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
-		BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+		Rules: added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
+}
+
+// checkRules looks at the operator's rules before anything is sent. A command fails if they
+// are wrong: its exit code would mean something else without them. A console says so.
+func (s *Session) checkRules(added *rules.File) error {
+	if !s.o.Rules {
+		return nil
+	}
+	_, err := added.Rules()
+	switch {
+	case err == nil:
+		return nil
+	case s.o.Unattended:
+		return mistake("%w", err)
+	default:
+		s.Notices = append(s.Notices, fmt.Sprintf("your rules are not used until this is corrected: %v", err))
+		return nil
+	}
 }
 
 // openJournal opens the history. If that fails, the program goes on without it and

@@ -1,0 +1,94 @@
+package fetch
+
+import (
+	"net/url"
+	"sync"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+)
+
+// verdict is the diagnosis of a try.
+func (f *flight) verdict(t *try) model.Diagnosis {
+	o := &t.outcome
+	o.URL, o.Header = f.r.URL, t.header
+	if f.ft.cfg.url != nil {
+		o.URL = *f.ft.cfg.url
+	}
+	if o.Header == nil {
+		o.Header = t.proxyHeader
+	}
+	var rules []model.UserRule
+	var fault error
+	if f.ft.cfg.Rules != nil {
+		rules, fault = f.ft.cfg.Rules(f.p.Name)
+	}
+	way := wayOf(f.p.Name, f.r)
+	o.TooFastBefore = f.ft.fast.before(way)
+	d := model.Diagnose(*o, rules...)
+	f.ft.fast.note(way, d.Class == model.ClassTooFast, o.ServiceStatus != 0 || o.TargetStatus != 0)
+	if fault != nil {
+		d.Evidence = append(d.Evidence, model.Evidence{Kind: "note", Text: "your rules are not used: " + fault.Error()})
+	}
+	d.Evidence = append(d.Evidence, t.body.Notes...)
+	return d
+}
+
+// way is what answers that say too fast are counted for.
+type way struct{ profile, zone, host string }
+
+func wayOf(profile string, r model.FetchRequest) way {
+	w := way{profile: profile, zone: string(r.Zone.Name)}
+	if u, err := url.Parse(r.URL); err == nil {
+		w.host = u.Host
+	}
+	return w
+}
+
+// maxWays bounds how many ways are remembered at once.
+const maxWays = 1000
+
+// streaks counts the answers in a row that said too fast. One after which nothing was
+// answered for as long as the breaker remembers is forgotten.
+type streaks struct {
+	now func() time.Time
+	mu  sync.Mutex
+	of  map[way]streak
+}
+
+type streak struct {
+	n    int
+	last time.Time
+}
+
+func (s *streaks) before(w way) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.fresh(w).n
+}
+
+func (s *streaks) fresh(w way) streak {
+	k, ok := s.of[w]
+	if ok && s.now().Sub(k.last) > exchange.BreakerWindow {
+		delete(s.of, w)
+		return streak{}
+	}
+	return k
+}
+
+// note counts an answer; what is no answer neither counts nor ends a streak.
+func (s *streaks) note(w way, tooFast, answered bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !tooFast {
+		if answered {
+			delete(s.of, w)
+		}
+		return
+	}
+	if s.of == nil || len(s.of) >= maxWays {
+		s.of = map[way]streak{}
+	}
+	s.of[w] = streak{n: s.fresh(w).n + 1, last: s.now()}
+}

@@ -1,0 +1,2 @@
+// Package rules reads the rules that an operator adds to the diagnosis, rules.toml.
+package rules

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"cmp"
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/rules"
+)
+
+func (a *app) rulesCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "rules [FILE]",
+		Short: "Check your own rules of diagnosis, and list them in the order in which they are tried",
+		Long: `Reads the file of rules (default: rules.toml, see 'zonedeck paths') and prints a line
+for each rule. What is wrong with the file is said with its line (exit 2).
+'zonedeck diagnose --rules FILE' tries a file on a saved answer.`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(_ *cobra.Command, args []string) error {
+			all, err := a.rules(strings.Join(args, ""))
+			if err != nil {
+				return err
+			}
+			if len(all) == 0 {
+				a.say("zonedeck: there are no rules of your own")
+				return nil
+			}
+			rows := [][]string{{"RULE", "PLACE", "CLASS", "PROFILES", "REASON"}}
+			for _, r := range all {
+				rows = append(rows, []string{r.Name, r.Place, model.ClassWord(r.Class, r.Cause), cmp.Or(strings.Join(r.Profiles, ","), "all"), r.Reason})
+			}
+			return printColumns(a.Stdout, rows)
+		},
+	}
+}
+
+// rules reads a file of rules; without a name the operator's, which need not exist.
+func (a *app) rules(name string) ([]rules.Rule, error) {
+	if name != "" {
+		if _, err := os.Stat(name); errors.Is(err, fs.ErrNotExist) {
+			return nil, usage("there is no file of rules %s", name)
+		}
+	}
+	all, err := rules.New(cmp.Or(name, profile.FindPaths(a.Getenv).RulesFile())).Rules()
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	return all, nil
+}
