@@ -47,23 +47,3 @@ type ActivityFilter struct {
 	Limit   int   // at most this many; 0 means 200
 	Before  int64 // only entries with a smaller ID, for paging; 0 means from the newest
 }
-
-// ProbeResult is what a test of a proxy login found.
-type ProbeResult struct {
-	Zone     Zone
-	Username string // without the password
-	Proxy    string // host:port that was used
-	Target   string
-	Started  time.Time
-	// ConnectStatus and ConnectHeader are the proxy's own answer.
-	ConnectStatus int
-	ConnectHeader map[string][]string
-	TargetStatus  int
-	// Exits are the exit addresses seen, one per round; Sticky says whether the
-	// rounds within one session kept theirs, when that was tried.
-	Exits     []string
-	Sticky    bool
-	StickyRun bool
-	Timing    Timing
-	Diagnosis Diagnosis
-}

@@ -103,3 +103,20 @@ func (c *Client) LoadFetch(ctx context.Context, id string) (model.FetchResult, e
 	}
 	return c.journal.Fetch(ctx, id)
 }
+
+// KeepBaseline keeps a matrix as the one that later ones of its profile are compared with.
+func (c *Client) KeepBaseline(ctx context.Context, m model.Matrix) error {
+	if c.journal == nil {
+		return ErrNoJournal
+	}
+	return c.journal.PutBaseline(ctx, m)
+}
+
+// LoadBaseline loads the matrix that is kept for a profile. Without one the error wraps
+// database.ErrNotFound.
+func (c *Client) LoadBaseline(ctx context.Context, profile string) (model.Matrix, error) {
+	if c.journal == nil {
+		return model.Matrix{}, ErrNoJournal
+	}
+	return c.journal.Baseline(ctx, profile)
+}

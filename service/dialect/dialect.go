@@ -34,6 +34,8 @@ type Dialect struct {
 	open bool
 	// testPage answers a test of a proxy login, "" where none is known.
 	testPage string
+	// placePage tells the country of its caller, "" where none is known.
+	placePage string
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -63,8 +65,9 @@ func all() []Dialect {
 			read:     readBrightData,
 			knows:    fromBrightData,
 			refuses:  brightDataRefuses,
-			testPage: "https://geo.brdtest.com/mygeo.json",
-			embedded: true,
+			testPage:  "https://geo.brdtest.com/mygeo.json",
+			placePage: "https://geo.brdtest.com/mygeo.json",
+			embedded:  true,
 		},
 	}
 }

@@ -94,3 +94,11 @@ func (d Dialect) TestPage(local bool) string {
 	}
 	return d.testPage
 }
+
+// PlacePage is a page that tells the country of its caller, or "" where none is known.
+func (d Dialect) PlacePage(local bool) string {
+	if local {
+		return "https://lab.test/mygeo.json"
+	}
+	return d.placePage
+}

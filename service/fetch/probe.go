@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -164,25 +165,31 @@ func (pr *probe) rounds(ctx context.Context, params []model.Param, n int, what s
 	var exits []string
 	for i := range n {
 		pr.on(fmt.Sprintf("%s %d of %d", what, i+1, n))
-		exit, d, err := pr.call(ctx, login)
+		c, err := pr.call(ctx, login)
 		if err != nil {
 			return exits, err
 		}
-		exits = append(exits, exit)
-		pr.res.Diagnosis = d
-		if !d.OK() {
+		exits = append(exits, c.seen.Exit)
+		pr.res.Diagnosis = c.diagnosis
+		if !c.diagnosis.OK() {
 			break
 		}
 	}
 	return exits, nil
 }
 
-// call is one call through the proxy.
-func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d model.Diagnosis, err error) {
+// probeCall is what one call of a probe showed.
+type probeCall struct {
+	seen      model.ExitCall
+	diagnosis model.Diagnosis
+}
+
+// call is one call through the proxy. The first one, and one that fails, fill the result.
+func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, error) {
 	limit := exchange.LimitOf(pr.q.Zone.Product)
 	leave, err := pr.ft.cfg.Wire.Enter(ctx, pr.q.Zone.Product)
 	if err != nil {
-		return "", d, err
+		return probeCall{}, err
 	}
 	defer leave()
 	actx, cancel := context.WithTimeoutCause(ctx, limit.Timeout, exchange.ErrTimeout)
@@ -194,48 +201,67 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (exit string, d
 	}
 	t, err := f.tryNative(actx, model.Attempt{N: 1})
 	t.body.Discard()
+	var d model.Diagnosis
 	var held *exchange.TooFastError
 	switch {
 	case errors.As(err, &held):
-		d, err = held.Diagnosis(), nil
+		d = held.Diagnosis()
 	case err != nil:
-		return "", d, err
+		return probeCall{}, err
 	case ctx.Err() != nil:
-		return "", d, context.Cause(ctx)
+		return probeCall{}, context.Cause(ctx)
 	default:
 		d = f.verdict(&t)
 	}
 	d = f.mask.Diagnosis(d)
+	page := whereInPage(t.header, t.body.Head)
+	seen := model.ExitCall{
+		Exit: cmp.Or(f.mask.Text(t.exit), page.exit), Country: page.country,
+		Class: d.Class, Cause: d.Cause, Total: t.timing.Total, Bytes: t.body.Ref.Size,
+	}
 	if first := pr.res.Timing.Total < 0; first || !d.OK() {
-		pr.res.ConnectStatus, pr.res.ConnectHeader = t.connect, t.proxyHeader
-		pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
+		pr.show(f, t)
+		pr.res.Country = page.country
 	}
-	if exit = f.mask.Text(t.exit); exit == "" {
-		exit = exitInPage(t.header, t.body.Head)
-	}
-	return exit, d, nil
+	return probeCall{seen, d}, nil
 }
 
-// exitInPage finds the exit in the answer of a page that reports the caller's
-// address: {"address":"…"} or {"ip":"…"}.
-func exitInPage(h http.Header, head []byte) string {
+// show fills the result with what one call showed on its way.
+func (pr *probe) show(f *flight, t try) {
+	pr.res.ConnectStatus, pr.res.ConnectHeader, pr.res.ConnectHead = t.connect, t.proxyHeader, t.connectHead
+	pr.res.Code, pr.res.Reason = f.mask.Text(t.outcome.ServiceCode), dialect.CodeWords(t.outcome.ServiceCode)
+	pr.res.Chain, pr.res.Unverified = t.chain, !pr.p.Verify && len(t.chain) > 0
+	pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
+}
+
+// where is what a page tells of its caller.
+type where struct{ exit, country string }
+
+// whereInPage finds the exit and its country in the answer of a page that reports its caller:
+// {"address":"…"} or {"ip":"…"}, and {"country":"…"}.
+func whereInPage(h http.Header, head []byte) where {
 	if !strings.Contains(h.Get("Content-Type"), "json") {
-		return ""
+		return where{}
 	}
 	var answer struct {
-		Address string `json:"address"`
-		IP      string `json:"ip"`
+		Address, IP, Country any
 	}
 	if json.Unmarshal(head, &answer) != nil {
-		return ""
+		return where{}
 	}
-	for _, s := range []string{answer.Address, answer.IP} {
+	var out where
+	if country, _ := answer.Country.(string); model.ValidCountry(strings.ToLower(country)) {
+		out.country = strings.ToUpper(country)
+	}
+	for _, value := range []any{answer.Address, answer.IP} {
+		s, _ := value.(string)
 		if host, _, err := net.SplitHostPort(s); err == nil {
 			s = host
 		}
 		if addr, err := netip.ParseAddr(s); err == nil {
-			return addr.WithZone("").String()
+			out.exit = addr.WithZone("").String()
+			return out
 		}
 	}
-	return ""
+	return out
 }

@@ -20,6 +20,8 @@ type try struct {
 	header      http.Header
 	proxyHeader http.Header
 	connect     int // the status of the proxy's answer to CONNECT, 0 without one
+	connectHead []string
+	chain       []model.Certificate // of a native attempt
 	body        exchange.Received
 	fields      []model.Field
 	exit        string
@@ -223,6 +225,7 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	o := &t.outcome
 	o.Unrepeatable, t.chain = f.unrepeatable(tr), tr.Handshake()
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
+	t.connectHead, t.chain = headLines(string(f.mask.Bytes(tun.Head))), f.maskedChain(tr.Chain())
 	f.mask.Bytes(tun.Body)
 	if tun.Status != 0 {
 		t.exit = f.readTunnel(o, tun)
@@ -268,6 +271,35 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	}
 	f.finish(&t)
 	return t, nil
+}
+
+// The bounds of an answer to CONNECT as it is shown: lines, and bytes of one.
+const (
+	headLineCount = 64
+	headLineText  = 1000
+)
+
+// headLines are the lines of an answer's head, each made printable.
+func headLines(head string) []string {
+	var out []string
+	for line := range strings.Lines(strings.TrimRight(head, "\r\n")) {
+		if len(out) == headLineCount {
+			return append(out, "…")
+		}
+		out = append(out, model.Line(line, headLineText))
+	}
+	return out
+}
+
+// maskedChain masks what a peer wrote into its certificates.
+func (f *flight) maskedChain(chain []model.Certificate) []model.Certificate {
+	for i, c := range chain {
+		chain[i].Subject, chain[i].Issuer = f.mask.Text(c.Subject), f.mask.Text(c.Issuer)
+		for n, name := range c.Names {
+			chain[i].Names[n] = f.mask.Text(name)
+		}
+	}
+	return chain
 }
 
 // endToEnd reports whether what came through the tunnel is the target's alone: the

@@ -78,4 +78,11 @@ END;
 CREATE TABLE activity_unindexed (below INTEGER NOT NULL) STRICT;
 INSERT INTO activity_unindexed SELECT coalesce(max(id), 0) + 1 FROM activity;
 `,
+	`
+CREATE TABLE baselines (
+	profile TEXT PRIMARY KEY,
+	at      INTEGER NOT NULL,
+	matrix  TEXT NOT NULL
+) STRICT;
+`,
 }

@@ -1,0 +1,236 @@
+package model
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MaxMatrixCalls bounds the calls of a matrix to one zone: each is billed.
+const MaxMatrixCalls = 20
+
+// Matrix is a test of the logins of several zones, so that two of them can be compared.
+type Matrix struct {
+	Profile string
+	Started time.Time
+	Target  string
+	// Calls is how many calls each zone was asked for.
+	Calls int
+	Rows  []MatrixRow
+}
+
+// TLSTrust says what became of the chain that a zone's target presented.
+type TLSTrust string
+
+// The verdicts on a chain. TrustUnknown: no handshake was reached, or the page is http.
+const (
+	TrustUnknown   TLSTrust = ""
+	TrustGood      TLSTrust = "trusted"
+	TrustBad       TLSTrust = "untrusted"
+	TrustUnchecked TLSTrust = "unchecked"
+)
+
+// MatrixRow is one zone of a matrix.
+type MatrixRow struct {
+	Zone    ZoneName
+	Product Product
+	// Problem says why nothing was sent, or is empty.
+	Problem string
+	// Connect is the time to connect to the proxy, Median that of a whole call; negative
+	// when not measured.
+	Connect, Median time.Duration
+	ConnectStatus   int
+	Code            string // the error that the proxy named
+	Class           Class  // of the last call
+	Cause           Cause
+	Summary         string
+	Trust           TLSTrust
+	Root            string   // who signed the chain
+	Countries       []string // of the exits, as far as they are known
+	Made, OK        int      // calls
+	Known, Unique   int      // exit addresses
+}
+
+// Ran reports whether the zone was called.
+func (r MatrixRow) Ran() bool { return r.Problem == "" && r.Made > 0 }
+
+// ChangeKind says what a change means for the operator.
+type ChangeKind string
+
+// The kinds of changes.
+const (
+	ChangeNew    ChangeKind = "new"
+	ChangeGone   ChangeKind = "gone"
+	ChangeWorse  ChangeKind = "worse"
+	ChangeBetter ChangeKind = "better"
+	ChangeOther  ChangeKind = "changed"
+)
+
+// MatrixChange is one difference between two matrices.
+type MatrixChange struct {
+	Zone ZoneName
+	Kind ChangeKind
+	Text string
+}
+
+// Worse reports whether any change is one for the worse; a zone that is gone is none.
+func Worse(changes []MatrixChange) bool {
+	return slices.ContainsFunc(changes, func(c MatrixChange) bool { return c.Kind == ChangeWorse })
+}
+
+// CompareMatrix says how now differs from a baseline, in the order of now's zones; zones that
+// are gone come last. Times differ when one is more than twice the other and by more than a
+// quarter of a second.
+func CompareMatrix(base, now Matrix) []MatrixChange {
+	var out []MatrixChange
+	find := func(rows []MatrixRow, name ZoneName) int {
+		return slices.IndexFunc(rows, func(r MatrixRow) bool { return r.Zone == name })
+	}
+	for _, r := range now.Rows {
+		i := find(base.Rows, r.Zone)
+		if i < 0 {
+			text := "not in the baseline: " + r.word()
+			out = append(out, MatrixChange{r.Zone, ChangeNew, text})
+			continue
+		}
+		for _, c := range compareRows(base.Rows[i], r, base.Target == now.Target) {
+			c.Zone = r.Zone
+			out = append(out, c)
+		}
+	}
+	for _, r := range base.Rows {
+		if find(now.Rows, r.Zone) < 0 {
+			out = append(out, MatrixChange{r.Zone, ChangeGone, "only in the baseline: " + r.word()})
+		}
+	}
+	return out
+}
+
+// word is the outcome of a row.
+func (r MatrixRow) word() string {
+	if !r.Ran() {
+		return "not called"
+	}
+	word := ClassWord(r.Class, r.Cause)
+	if r.Code != "" {
+		word += " (" + r.Code + ")"
+	}
+	return word
+}
+
+func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
+	var out []MatrixChange
+	add := func(k ChangeKind, format string, args ...any) {
+		out = append(out, MatrixChange{Kind: k, Text: fmt.Sprintf(format, args...)})
+	}
+	if was.Ran() != is.Ran() {
+		kind := ChangeOther
+		if was.Ran() && was.Class == ClassOK {
+			kind = ChangeWorse
+		}
+		add(kind, "%s, was %s", is.word(), was.word())
+		return out
+	}
+	if !is.Ran() {
+		return nil
+	}
+	switch wasOK, isOK := was.Class == ClassOK, is.Class == ClassOK; {
+	case wasOK && !isOK:
+		add(ChangeWorse, "%s, was ok", is.word())
+	case !wasOK && isOK:
+		add(ChangeBetter, "ok, was %s", was.word())
+	case was.word() != is.word():
+		add(ChangeOther, "%s, was %s", is.word(), was.word())
+	case was.Made == is.Made && was.OK > is.OK:
+		add(ChangeWorse, "%d of %d calls ok, was %d", is.OK, is.Made, was.OK)
+	case was.Made == is.Made && was.OK < is.OK:
+		add(ChangeBetter, "%d of %d calls ok, was %d", is.OK, is.Made, was.OK)
+	}
+	switch {
+	case was.Trust == is.Trust:
+		if was.Root != is.Root && was.Root != "" && is.Root != "" {
+			add(ChangeOther, "the chain is signed by %s, was %s", is.Root, was.Root)
+		}
+	case was.Trust == TrustGood && is.Trust == TrustBad:
+		add(ChangeWorse, "the certificate is not trusted any more: signed by %s", is.Root)
+	case was.Trust == TrustBad && is.Trust == TrustGood:
+		add(ChangeBetter, "the certificate is trusted now: signed by %s", is.Root)
+	case was.Trust == TrustGood && is.Trust == TrustUnchecked:
+		add(ChangeWorse, "the certificate is not checked any more (verify = false)")
+	}
+	if was, is := countries(was), countries(is); was != is && was != "" && is != "" {
+		add(ChangeOther, "exits in %s, was %s", is, was)
+	}
+	if samePage {
+		if c, ok := compareTimes(was.Median, is.Median); ok {
+			out = append(out, c)
+		}
+	}
+	return append(out, compareExits(was, is)...)
+}
+
+func countries(r MatrixRow) string {
+	return strings.Join(slices.Sorted(slices.Values(r.Countries)), ", ")
+}
+
+func compareTimes(was, is time.Duration) (MatrixChange, bool) {
+	const noise = 250 * time.Millisecond
+	ms := func(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+	switch {
+	case was < 0 || is < 0:
+	case is > 2*was && is-was > noise:
+		return MatrixChange{Kind: ChangeWorse, Text: fmt.Sprintf("slower: %s, was %s", ms(is), ms(was))}, true
+	case was > 2*is && was-is > noise:
+		return MatrixChange{Kind: ChangeBetter, Text: fmt.Sprintf("faster: %s, was %s", ms(is), ms(was))}, true
+	}
+	return MatrixChange{}, false
+}
+
+// compareExits tells whether the exit began to rotate, or stopped.
+func compareExits(was, is MatrixRow) []MatrixChange {
+	switch {
+	case was.Known < 2 || is.Known < 2:
+		return nil
+	case was.Unique > 1 && is.Unique == 1:
+		return []MatrixChange{{Kind: ChangeWorse, Text: fmt.Sprintf("the exit does not rotate any more: one address in %d calls, were %d in %d", is.Known, was.Unique, was.Known)}}
+	case was.Unique == 1 && is.Unique > 1:
+		return []MatrixChange{{Kind: ChangeOther, Text: fmt.Sprintf("the exit rotates now: %d addresses in %d calls", is.Unique, is.Known)}}
+	}
+	return nil
+}
+
+// Class is the worst that a zone's last call showed, or ok; empty where none was called.
+func (m Matrix) Class() Class {
+	worst := Class("")
+	for _, r := range m.Rows {
+		switch {
+		case !r.Ran():
+		case r.Class != ClassOK:
+			return r.Class
+		default:
+			worst = ClassOK
+		}
+	}
+	return worst
+}
+
+// Verdict is the matrix in one line.
+func (m Matrix) Verdict() string {
+	called, ok, skipped := 0, 0, 0
+	for _, r := range m.Rows {
+		switch {
+		case !r.Ran():
+			skipped++
+			continue
+		case r.Class == ClassOK:
+			ok++
+		}
+		called++
+	}
+	text := fmt.Sprintf("%d of %d zones ok", ok, called)
+	if skipped > 0 {
+		text += fmt.Sprintf(", %d not called", skipped)
+	}
+	return text
+}

@@ -1,0 +1,53 @@
+package journal
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+)
+
+// PutBaseline keeps a matrix as the one that later ones of its profile are compared with, in
+// place of the one before. When it returns, it is in the file.
+func (j *Journal) PutBaseline(ctx context.Context, m model.Matrix) error {
+	m.Target = maskURL(m.Target)
+	text, err := json.Marshal(m)
+	if err != nil {
+		return fmt.Errorf("keeping a baseline: %w", err)
+	}
+	err = j.put(ctx, entry{bytes: int64(len(text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO baselines (profile, at, matrix) VALUES (?,?,?) ON CONFLICT (profile) DO UPDATE SET at=excluded.at, matrix=excluded.matrix",
+			m.Profile, database.Micros(m.Started), string(text))
+		return err
+	}})
+	if err != nil {
+		return err
+	}
+	return j.flush(ctx)
+}
+
+// Baseline is the matrix that is kept for a profile. Without one the error wraps
+// database.ErrNotFound.
+func (j *Journal) Baseline(ctx context.Context, profile string) (model.Matrix, error) {
+	doing := "reading the baseline of profile " + profile
+	if err := j.flush(ctx); err != nil {
+		return model.Matrix{}, err
+	}
+	var text string
+	err := j.db.QueryRowContext(ctx, "SELECT matrix FROM baselines WHERE profile = ?", profile).Scan(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return model.Matrix{}, fmt.Errorf("baseline of profile %s: %w", profile, database.ErrNotFound)
+	}
+	if err != nil {
+		return model.Matrix{}, j.db.Fault(doing, err)
+	}
+	var m model.Matrix
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		return model.Matrix{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	return m, nil
+}
