@@ -1,0 +1,201 @@
+package clients
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"math/big"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+)
+
+var day = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+
+// issued is a chain of a host's certificate and its authority, and the authority as PEM.
+func issued(t *testing.T, root, host string) (chain []model.Certificate, ca []byte) {
+	t.Helper()
+	key := func() *ecdsa.PrivateKey {
+		k, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k
+	}
+	rootKey, leafKey := key(), key()
+	authority := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: root}, NotBefore: day.AddDate(-1, 0, 0), NotAfter: day.AddDate(1, 0, 0),
+		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+	}
+	leaf := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: host}, DNSNames: []string{host},
+		NotBefore: day.AddDate(0, -1, 0), NotAfter: day.AddDate(0, 1, 0), KeyUsage: x509.KeyUsageDigitalSignature,
+	}
+	rootDER, err := x509.CreateCertificate(rand.Reader, authority, authority, &rootKey.PublicKey, rootKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, &leafKey.PublicKey, rootKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return []model.Certificate{
+		{Subject: "CN=" + host, Issuer: "CN=" + root, DER: leafDER},
+		{Subject: "CN=" + root, Issuer: "CN=" + root, SHA256: strings.Repeat("ab", 32), Authority: true, SelfSigned: true, DER: rootDER},
+	}, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: rootDER})
+}
+
+// machine is a Linux machine with a system bundle and an environment.
+func machine(t *testing.T, bundle []byte, env map[string]string) Machine {
+	t.Helper()
+	return Machine{
+		OS: "linux", Getenv: func(name string) string { return env[name] },
+		Bundles: []string{filepath.Join(t.TempDir(), "none.crt"), write(t, "bundle.crt", bundle)}, Folders: []string{t.TempDir()},
+	}
+}
+
+func write(t *testing.T, name string, b []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func (r Report) of(c Client) Trust {
+	return r.Clients[slices.IndexFunc(r.Clients, func(t Trust) bool { return t.Client == c })]
+}
+
+func TestEachClientIsAskedWhereItLooks(t *testing.T) {
+	chain, ca := issued(t, "Lab root", "lab.test")
+	_, other := issued(t, "Other root", "lab.test")
+	mine, theirs := write(t, "ca.pem", ca), write(t, "other.pem", other)
+	folder := filepath.Dir(mine)
+	for name, tc := range map[string]struct {
+		system []byte
+		env    map[string]string
+		want   map[Client]Verdict
+	}{
+		"nothing is set":                 {other, nil, map[Client]Verdict{Curl: Untrusted, Requests: Unknown, Node: Unknown, Chromium: Unknown, Go: Untrusted}},
+		"the system trusts it":           {ca, nil, map[Client]Verdict{Curl: Trusted, Requests: Unknown, Node: Unknown, Chromium: Unknown, Go: Trusted}},
+		"curl's bundle":                  {other, map[string]string{"CURL_CA_BUNDLE": mine}, map[Client]Verdict{Curl: Trusted, Requests: Trusted, Node: Unknown, Go: Untrusted}},
+		"curl's bundle is another":       {ca, map[string]string{"CURL_CA_BUNDLE": theirs}, map[Client]Verdict{Curl: Untrusted, Requests: Untrusted, Go: Trusted}},
+		"requests' own comes first":      {other, map[string]string{"CURL_CA_BUNDLE": mine, "REQUESTS_CA_BUNDLE": theirs}, map[Client]Verdict{Curl: Trusted, Requests: Untrusted}},
+		"a file for OpenSSL":             {other, map[string]string{"SSL_CERT_FILE": mine}, map[Client]Verdict{Curl: Trusted, Requests: Unknown, Node: Unknown, Go: Trusted}},
+		"a file for OpenSSL is another":  {ca, map[string]string{"SSL_CERT_FILE": theirs}, map[Client]Verdict{Curl: Untrusted, Go: Untrusted}},
+		"a folder for OpenSSL":           {other, map[string]string{"SSL_CERT_DIR": folder}, map[Client]Verdict{Curl: Trusted, Go: Trusted}},
+		"Node's extra":                   {other, map[string]string{"NODE_EXTRA_CA_CERTS": mine}, map[Client]Verdict{Curl: Untrusted, Requests: Unknown, Node: Trusted, Go: Untrusted}},
+		"Node's extra is another":        {other, map[string]string{"NODE_EXTRA_CA_CERTS": theirs}, map[Client]Verdict{Node: Unknown}},
+		"Node by OpenSSL":                {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_FILE": mine}, map[Client]Verdict{Node: Trusted}},
+		"Node by OpenSSL, another":       {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca"}, map[Client]Verdict{Node: Untrusted}},
+		"Node by the system":             {ca, map[string]string{"NODE_USE_SYSTEM_CA": "1"}, map[Client]Verdict{Node: Trusted}},
+		"the file that is named is gone": {ca, map[string]string{"REQUESTS_CA_BUNDLE": mine + ".gone"}, map[Client]Verdict{Requests: Untrusted}},
+	} {
+		r, err := machine(t, tc.system, tc.env).Trust(chain, "lab.test", "", day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for client, want := range tc.want {
+			if got := r.of(client); got.Verdict != want {
+				t.Errorf("%s: %s is %s, want %s: %+v", name, client, got.Verdict, want, got.Stores)
+			}
+		}
+		if r.Root != "CN=Lab root" || r.RootSHA256 == "" || r.Host != "" || r.File.Name != "" {
+			t.Errorf("%s: %+v", name, r)
+		}
+	}
+}
+
+func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
+	chain, ca := issued(t, "Lab root", "lab.test")
+	_, other := issued(t, "Lab root", "lab.test") // the same name, another key
+	for name, tc := range map[string]struct {
+		file, system []byte
+		now          time.Time
+		host         string
+		onFile       Verdict
+		onSystem     Verdict
+		why          string // of the file
+	}{
+		"both":           {ca, ca, day, "lab.test", Trusted, Trusted, ""},
+		"the file alone": {ca, other, day, "lab.test", Trusted, Untrusted, ""},
+		"the same name":  {other, ca, day, "lab.test", Untrusted, Trusted, "no certificate in it signed this chain"},
+		"too late":       {ca, ca, day.AddDate(0, 2, 0), "lab.test", Untrusted, Untrusted, "expired"},
+		"not PEM":        {[]byte("no"), ca, day, "lab.test", Untrusted, Trusted, "no certificate in PEM form"},
+		"another host":   {ca, ca, day, "shop.test", Trusted, Trusted, ""},
+	} {
+		r, err := machine(t, tc.system, nil).Trust(chain, tc.host, write(t, "ca.pem", tc.file), tc.now)
+		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Why, tc.why) || (r.Host != "") != (tc.host != "lab.test") {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+	}
+	if _, err := machine(t, ca, nil).Trust(nil, "lab.test", "", day); err == nil {
+		t.Error("nothing was presented, and there is a report")
+	}
+	m := machine(t, ca, nil)
+	m.Bundles, m.Folders = []string{}, []string{}
+	if r, err := m.Trust(chain, "lab.test", "", day); err != nil || r.System.Verdict != Untrusted || !strings.Contains(r.System.Why, "this machine has none") {
+		t.Errorf("%+v, %v", r.System, err)
+	}
+	// A chain without its root names who signed it.
+	if r, err := machine(t, ca, nil).Trust(chain[:1], "lab.test", "", day); err != nil || r.Root != "CN=Lab root" || r.RootSHA256 != "" || r.System.Verdict != Trusted {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestTheWayToInstallIsQuoted(t *testing.T) {
+	chain, ca := issued(t, "Lab root", "lab.test")
+	r, err := machine(t, ca, nil).Trust(chain, "lab.test", "/home/o'hara/ca.pem", day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for client, want := range map[Client]string{
+		Curl: `export CURL_CA_BUNDLE='/home/o'\''hara/ca.pem'`, Requests: `verify="/home/o'hara/ca.pem"`, Node: "export NODE_EXTRA_CA_CERTS=",
+		Chromium: "certutil -d sql:", Go: "export SSL_CERT_FILE=",
+	} {
+		if got := strings.Join(r.of(client).Install, "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: %s", client, got)
+		}
+	}
+}
+
+func TestOuterProxiesAreToldWithoutTheirLogins(t *testing.T) {
+	env := map[string]string{
+		"HTTPS_PROXY": "http://user:secretword@10.0.0.1:3128", "http_proxy": "10.0.0.1:3128", "ALL_PROXY": "user:secretword@10.0.0.1:1080",
+		"NO_PROXY": "localhost,.example.com", "all_proxy": "http://user:secret%zz@h:1", "PATH": "/bin",
+	}
+	got := OuterProxies(func(name string) string { return env[name] })
+	want := []Setting{
+		{"HTTPS_PROXY", "http://••••@10.0.0.1:3128"}, {"http_proxy", "10.0.0.1:3128"}, {"ALL_PROXY", "••••@10.0.0.1:1080"},
+		{"all_proxy", "http://••••@h:1"}, {"NO_PROXY", "localhost,.example.com"},
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%q", got)
+	}
+	if got := OuterProxies(func(string) string { return "" }); got != nil {
+		t.Errorf("%q", got)
+	}
+}
+
+func FuzzOuterProxiesHoldNoLogin(f *testing.F) {
+	f.Add("http://", "@h:1")
+	f.Fuzz(func(t *testing.T, before, after string) {
+		const secret = "Xk93hcz7QpassW"
+		if !strings.Contains(after, "@") {
+			t.Skip() // the secret is then no login
+		}
+		if got := withoutLogin(before + "user:" + secret + after); strings.Contains(got, secret) {
+			t.Errorf("%q", got)
+		}
+	})
+}
