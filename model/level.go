@@ -128,6 +128,15 @@ func (l Level) Permission(c Capability) Permission {
 	return row[c]
 }
 
+// ChangesPasswords is whether the level may change a zone's proxy password: PermPartial of the
+// product settings includes it (service.md 5.3).
+func (l Level) ChangesPasswords() Permission {
+	if p := l.Permission(CapSettings); p != PermPartial {
+		return p
+	}
+	return PermYes
+}
+
 // IntendedUse is the last column of service.md 5.3.
 func (l Level) IntendedUse() string {
 	switch l {

@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/jobs"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
+	"zonedeck/service/password"
 	"zonedeck/service/profile"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	// Rules gives the rules that the operator added for a profile; nil for none. See
 	// fetch.Config.
 	Rules func(profile string) ([]model.UserRule, error)
+	// Store and Follows are those of password.Config; without them no password is renewed.
+	Store   func(ctx context.Context, ref string, value keystore.Secret) error
+	Follows func(ref string) bool
 	// Journal keeps what happened; nil keeps nothing.
 	Journal *journal.Journal
 	// Ledger accounts for jobs; without one none is started.
@@ -45,6 +49,7 @@ type Options struct {
 type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
+	passwords *password.Renewer
 	wire    *exchange.Wire
 	journal *journal.Journal
 }
@@ -60,12 +65,20 @@ func New(o Options) *Client {
 	if o.Journal != nil { // a nil pointer in an interface would not be nil
 		f.Journal, j.Journal = o.Journal, o.Journal
 	}
-	return &Client{
+	c := &Client{
 		Fetcher: fetch.New(f),
 		Runner:  jobs.New(j),
 		wire:    wire,
 		journal: o.Journal,
 	}
+	if o.Store != nil && o.Follows != nil {
+		conf := password.Config{Access: access, Wire: wire, Prove: c.ProvePassword, Store: o.Store, Follows: o.Follows, Now: o.Now, Log: o.Log}
+		if o.Journal != nil {
+			conf.Journal = o.Journal
+		}
+		c.passwords = password.New(conf)
+	}
+	return c
 }
 
 // Close waits until the calls under way have ended, each by its context, and their
@@ -119,4 +132,24 @@ func (c *Client) LoadBaseline(ctx context.Context, profile string) (model.Matrix
 		return model.Matrix{}, ErrNoJournal
 	}
 	return c.journal.Baseline(ctx, profile)
+}
+
+// ErrNoStore says that this run cannot keep another password.
+var ErrNoStore = errors.New("nothing can be stored in this run")
+
+// RenewPassword gives a zone another proxy password, by a key of the inventory or, without a
+// name, the profile's. See password.Renewer.
+func (c *Client) RenewPassword(ctx context.Context, z model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error) {
+	if c.passwords == nil {
+		return model.PasswordRenewal{}, ErrNoStore
+	}
+	return c.passwords.Renew(ctx, z, key, on)
+}
+
+// RefuseRenewal says why RenewPassword cannot be done, or is nil. It does no I/O.
+func (c *Client) RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) error {
+	if c.passwords == nil {
+		return ErrNoStore
+	}
+	return c.passwords.Refusal(p, z, k)
 }

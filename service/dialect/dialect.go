@@ -36,6 +36,8 @@ type Dialect struct {
 	testPage string
 	// placePage tells the country of its caller, "" where none is known.
 	placePage string
+	// passwords are where a zone gets another password; empty where that is not known.
+	passwords passwordPaths
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -67,6 +69,7 @@ func all() []Dialect {
 			refuses:  brightDataRefuses,
 			testPage:  "https://geo.brdtest.com/mygeo.json",
 			placePage: "https://geo.brdtest.com/mygeo.json",
+			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			embedded:  true,
 		},
 	}

@@ -48,3 +48,12 @@ func (ft *Fetcher) ProveKey(ctx context.Context, k model.Key, value keystore.Sec
 	r.Key = k.Name
 	return New(conf).Fetch(ctx, r, on)
 }
+
+// ProvePassword makes one call through the proxy with a password that need not be where the
+// zone's reference leads. The result and the errors are those of Probe; it stands in no history.
+func (ft *Fetcher) ProvePassword(ctx context.Context, z model.Zone, value keystore.Secret) (model.ProbeResult, error) {
+	conf := ft.cfg
+	conf.Journal = nil
+	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
+	return New(conf).Probe(ctx, ProbeRequest{Zone: z, Rounds: 1}, nil)
+}

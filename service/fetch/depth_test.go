@@ -1,0 +1,217 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// states are the states of a test's steps.
+func states(r model.ProbeResult) string {
+	var out []string
+	for _, s := range r.Steps() {
+		out = append(out, s.Name+" "+string(s.State))
+	}
+	return strings.Join(out, ", ")
+}
+
+func TestEachStepOfATestIsMeasured(t *testing.T) {
+	c, p := fetchOnEmulator(t)
+	z := servicetest.Zone(p, "residential_demo")
+	for name, tc := range map[string]struct {
+		target string
+		change func(*ProbeRequest, *Fetcher)
+		want   string
+		code   string
+		chain  int
+	}{
+		"all of it":        {"https://lab.test/mygeo.json", nil, "connect done, CONNECT done, TLS done, request done", "", 1},
+		"an http page":     {"http://lab.test/mygeo.json", nil, "connect done, CONNECT not_needed, TLS not_needed, request done", "", 0},
+		"a wrong password": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) { f.cfg.Access.Secret = wrongSecret }, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10000", 0},
+		"the same by http": {"http://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) { f.cfg.Access.Secret = wrongSecret }, "connect done, CONNECT not_needed, TLS not_needed, request failed", "client_10000", 0},
+		"no such zone":     {"https://lab.test/ok", func(q *ProbeRequest, _ *Fetcher) { q.Zone.Name = "nowhere" }, "connect done, CONNECT failed, TLS not_reached, request not_reached", "client_10002", 0},
+		"no trusted certificate": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
+			p := p
+			p.CA = ""
+			f.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+		}, "connect done, CONNECT done, TLS failed, request not_reached", "", 1},
+		"nobody listens": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
+			p := p
+			p.ProxyPort = 1
+			f.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+		}, "connect failed, CONNECT not_reached, TLS not_reached, request not_reached", "", 0},
+	} {
+		q := ProbeRequest{Zone: z, Target: tc.target}
+		f := New(c.cfg)
+		if tc.change != nil {
+			tc.change(&q, f)
+		}
+		r, err := f.Probe(t.Context(), q, nil)
+		if err != nil || states(r) != tc.want || r.Code != tc.code || (r.Reason != "") != (tc.code != "") || min(len(r.Chain), 1) != tc.chain {
+			t.Errorf("%s: %s, code %q (%s), %d certificates, %v", name, states(r), r.Code, r.Reason, len(r.Chain), err)
+		}
+		for _, s := range r.Steps() {
+			if (s.State == model.ProbeNotReached || s.State == model.ProbeNotNeeded) && s.Took >= 0 {
+				t.Errorf("%s: step %s was not made, and took %s", name, s.Name, s.Took)
+			}
+		}
+		if tc.code == "" && tc.want[len("connect done, "):][:len("CONNECT done")] == "CONNECT done" && (len(r.ConnectHead) < 2 || !strings.HasPrefix(r.ConnectHead[0], "HTTP/1.1 200")) {
+			t.Errorf("%s: the answer to CONNECT is %q", name, r.ConnectHead)
+		}
+	}
+}
+
+func wrongSecret(context.Context, string) (keystore.Secret, error) {
+	return keystore.NewSecret("not-the-password"), nil
+}
+
+func TestTheAnswerToConnectIsShownWithoutSecrets(t *testing.T) {
+	p := servicetest.NativeProfile(t, &servicetest.Proxy{Connect: func(req *http.Request, conn net.Conn) bool {
+		_, _ = io.WriteString(conn, "HTTP/1.1 407 No\x1b[2J\r\nx-echo: "+req.Header.Get("Proxy-Authorization")+"\r\nx-twice: "+servicetest.Password+"\r\nContent-Length: 0\r\n\r\n")
+		return false
+	}})
+	r, err := newFetcher(t, p).Probe(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "https://lab.test/"}, nil)
+	if err != nil || len(r.ConnectHead) != 4 || r.ConnectHead[0] != "HTTP/1.1 407 No [2J" || !strings.HasPrefix(r.ConnectHead[2], "x-twice: ***") {
+		t.Errorf("%q, %v", r.ConnectHead, err)
+	}
+	for _, line := range r.ConnectHead {
+		servicetest.NoSecret(t, "the answer to CONNECT", line)
+	}
+	if got := headLines("HTTP/1.1 200 OK\r\n" + strings.Repeat("a: b\r\n", 500)); len(got) != headLineCount+1 {
+		t.Errorf("%d lines are kept", len(got))
+	}
+}
+
+func TestTheRotationIsMeasuredCallByCall(t *testing.T) {
+	one, two := `{"ip":"203.0.113.1","country":"DE"}`, `{"ip":"203.0.113.2","country":"FR"}`
+	p, px := told(t, one, two, one, `{}`, two, two)
+	z := servicetest.Zone(p, "dc1")
+	change, j, _ := withJournal(t)
+	var seen []int
+	r, err := newFetcher(t, p, change).Rotate(t.Context(), ProbeRequest{Zone: z, Target: "http://lab.test/"}, 6, func(r model.ExitRotation) { seen = append(seen, len(r.Calls)) })
+	rate, ok := r.RepeatRate()
+	if err != nil || !slices.Equal(seen, []int{1, 2, 3, 4, 5, 6}) || r.Known() != 5 || rate != 0.75 || !ok || !slices.Equal(r.Changes(), []int{2, 3, 5}) || !slices.Equal(r.Countries(), []string{"DE", "FR"}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if got := r.Exits(); !slices.Equal(got, []model.ExitCount{{Address: "203.0.113.2", Calls: 3}, {Address: "203.0.113.1", Calls: 2}}) {
+		t.Errorf("%+v", got)
+	}
+	if lines, err := j.Activity(t.Context(), model.ActivityFilter{}); err != nil || len(lines) != 1 || lines[0].Text != "rotation over 6 of 6 calls: 2 addresses in 5 calls, repeat rate 75 %" || lines[0].Zone != "dc1" {
+		t.Errorf("%+v, %v", lines, err)
+	}
+	for _, line := range px.Lines() {
+		if strings.Contains(line, "session") {
+			t.Errorf("%s", line)
+		}
+	}
+}
+
+func TestAMeasurementWithinASessionNamesIt(t *testing.T) {
+	one, two := `{"ip":"203.0.113.1"}`, `{"ip":"203.0.113.2"}`
+	p, _ := told(t, one, one, two, two)
+	q := ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/", Params: []model.Param{{Name: "session", Value: "a1"}}}
+	r, err := newFetcher(t, p).Rotate(t.Context(), q, 4, nil)
+	if err != nil || r.Verdict() != "session a1 did not keep its address: it changed at call 3" || !strings.HasSuffix(r.Username, "-session-a1") {
+		t.Errorf("%q, %+v, %v", r.Verdict(), r, err)
+	}
+}
+
+func TestAMeasurementEndsWhereCallsOnlyRepeatAFailure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		status, calls int
+		ended         string
+	}{
+		"too fast":      {http.StatusTooManyRequests, 1, ""},
+		"target errors": {http.StatusInternalServerError, 3, "3 calls in a row failed: "},
+	} {
+		p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(tc.status) })})
+		r, err := newFetcher(t, p).Rotate(t.Context(), ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, nil)
+		if err != nil || len(r.Calls) != tc.calls || r.Ended == "" || !strings.HasPrefix(r.Ended, tc.ended) {
+			t.Errorf("%s: %d calls, ended %q, %v", name, len(r.Calls), r.Ended, err)
+		}
+	}
+}
+
+func TestAMeasurementThatIsStoppedKeepsWhatItHas(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p, _ := told(t, `{"ip":"203.0.113.1"}`)
+	r, err := newFetcher(t, p).Rotate(ctx, ProbeRequest{Zone: servicetest.Zone(p, "dc1"), Target: "http://lab.test/"}, 10, func(r model.ExitRotation) {
+		if len(r.Calls) == 2 {
+			cancel()
+		}
+	})
+	if !errors.Is(err, context.Canceled) || len(r.Calls) != 2 || r.Ended != "stopped" {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+func TestAMatrixOverTheEmulatorsZones(t *testing.T) {
+	change, j, _ := withJournal(t)
+	c, p := fetchOnEmulator(t, change)
+	told := map[string]int{}
+	m, err := c.Matrix(t.Context(), MatrixRequest{Calls: 2}, func(_ int, row model.MatrixRow) { told[string(row.Zone)]++ })
+	if err != nil || len(m.Rows) != len(p.Zones) || m.Target != "https://lab.test/mygeo.json" {
+		t.Fatalf("%+v, %v", m, err)
+	}
+	for i, row := range m.Rows {
+		z := p.Zones[i]
+		switch {
+		case row.Zone != z.Name:
+			t.Errorf("row %d is of %s", i, row.Zone)
+		case !z.Product.NativeAccess():
+			if row.Ran() || !strings.Contains(row.Problem, "no native access") || told[string(z.Name)] != 0 {
+				t.Errorf("%+v", row)
+			}
+		case row.Class == model.ClassOK:
+			if row.Made != 2 || row.OK != 2 || row.Trust != model.TrustGood || row.Root == "" || row.Connect < 0 || row.Median < 0 || row.ConnectStatus != 200 || row.Known != 2 || told[string(z.Name)] != 2 {
+				t.Errorf("%+v", row)
+			}
+		default:
+			t.Errorf("%+v", row)
+		}
+	}
+	if row := m.Rows[slices.IndexFunc(m.Rows, func(r model.MatrixRow) bool { return r.Zone == "residential_demo" })]; len(row.Countries) == 0 {
+		t.Errorf("no country is known: %+v", row)
+	}
+	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil || len(lines) != 1 || !strings.HasPrefix(lines[0].Text, "matrix: ") || lines[0].Class != model.ClassOK {
+		t.Errorf("%+v, %v", lines, err)
+	}
+	if changes := model.CompareMatrix(m, m); len(changes) != 0 {
+		t.Errorf("it differs from itself: %+v", changes)
+	}
+}
+
+func TestARowOfAZoneThatCannotBeCalledSaysSo(t *testing.T) {
+	p, px := told(t, `{"ip":"203.0.113.1"}`)
+	p.Zones = []model.Zone{{Name: "nopass", Product: model.ProductISP}, servicetest.Zone(p, "dc1")}
+	m, err := newFetcher(t, p).Matrix(t.Context(), MatrixRequest{Target: "http://lab.test/", Calls: 99}, nil)
+	if err != nil || m.Calls != model.MaxMatrixCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxMatrixCalls || m.Rows[1].Trust != model.TrustUnknown || len(px.Lines()) != model.MaxMatrixCalls {
+		t.Errorf("%+v, %v", m, err)
+	}
+	if m.Verdict() != "1 of 1 zones ok, 1 not called" {
+		t.Errorf("%q", m.Verdict())
+	}
+	p.Zones = nil
+	if _, err := newFetcher(t, p).Matrix(t.Context(), MatrixRequest{Target: "http://lab.test/"}, nil); !errors.Is(err, model.ErrRequest) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestAMatrixThatIsStoppedEnds(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	p := servicetest.NativeProfile(t, &servicetest.Proxy{Plain: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { cancel() })})
+	if _, err := newFetcher(t, p).Matrix(ctx, MatrixRequest{Target: "http://lab.test/", Zones: []model.Zone{servicetest.Zone(p, "dc1")}}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
