@@ -49,10 +49,12 @@ func TestTwoMatricesAreComparedInWords(t *testing.T) {
 		kind   model.ChangeKind
 		text   string
 	}{
-		"nothing":          {func(*model.MatrixRow) {}, "", ""},
-		"a little slower":  {func(r *model.MatrixRow) { r.Median = 400 * time.Millisecond }, "", ""},
-		"slower":           {func(r *model.MatrixRow) { r.Median = 900 * time.Millisecond }, model.ChangeWorse, "slower: 900 ms, was 200 ms"},
-		"rejected":         {func(r *model.MatrixRow) { r.Class, r.Cause, r.Code = model.ClassOutside, model.CauseLoginRejected, "client_10000" }, model.ChangeWorse, "login rejected (client_10000), was ok"},
+		"nothing":         {func(*model.MatrixRow) {}, "", ""},
+		"a little slower": {func(r *model.MatrixRow) { r.Median = 400 * time.Millisecond }, "", ""},
+		"slower":          {func(r *model.MatrixRow) { r.Median = 900 * time.Millisecond }, model.ChangeWorse, "slower: 900 ms, was 200 ms"},
+		"rejected": {func(r *model.MatrixRow) {
+			r.Class, r.Cause, r.Code = model.ClassOutside, model.CauseLoginRejected, "client_10000"
+		}, model.ChangeWorse, "login rejected (client_10000), was ok"},
 		"one call failed":  {func(r *model.MatrixRow) { r.OK = 2 }, model.ChangeWorse, "2 of 3 calls ok, was 3"},
 		"not trusted":      {func(r *model.MatrixRow) { r.Trust = model.TrustBad }, model.ChangeWorse, "the certificate is not trusted any more: signed by CN=Lab"},
 		"not checked":      {func(r *model.MatrixRow) { r.Trust = model.TrustUnchecked }, model.ChangeWorse, "the certificate is not checked any more (verify = false)"},

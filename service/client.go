@@ -50,8 +50,8 @@ type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
 	passwords *password.Renewer
-	wire    *exchange.Wire
-	journal *journal.Journal
+	wire      *exchange.Wire
+	journal   *journal.Journal
 }
 
 // New makes a Client. It does no I/O.

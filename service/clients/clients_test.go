@@ -176,8 +176,11 @@ func TestOuterProxiesAreToldWithoutTheirLogins(t *testing.T) {
 	}
 	got := OuterProxies(func(name string) string { return env[name] })
 	want := []Setting{
-		{"HTTPS_PROXY", "http://••••@10.0.0.1:3128"}, {"http_proxy", "10.0.0.1:3128"}, {"ALL_PROXY", "••••@10.0.0.1:1080"},
-		{"all_proxy", "http://••••@h:1"}, {"NO_PROXY", "localhost,.example.com"},
+		{"HTTPS_PROXY", "http://••••@10.0.0.1:3128"},
+		{"http_proxy", "10.0.0.1:3128"},
+		{"ALL_PROXY", "••••@10.0.0.1:1080"},
+		{"all_proxy", "http://••••@h:1"},
+		{"NO_PROXY", "localhost,.example.com"},
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%q", got)

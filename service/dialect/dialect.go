@@ -64,9 +64,9 @@ func all() []Dialect {
 					Cancel:   base + "/snapshot/" + id + "/cancel",
 				}
 			},
-			read:     readBrightData,
-			knows:    fromBrightData,
-			refuses:  brightDataRefuses,
+			read:      readBrightData,
+			knows:     fromBrightData,
+			refuses:   brightDataRefuses,
 			testPage:  "https://geo.brdtest.com/mygeo.json",
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},

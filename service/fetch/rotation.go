@@ -105,4 +105,3 @@ func (ft *Fetcher) keepLine(ctx context.Context, a model.Activity) {
 		ft.cfg.Log.Warn("a measurement was not kept", "error", err)
 	}
 }
-
