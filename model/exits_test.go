@@ -42,7 +42,7 @@ func TestAMeasurementSaysNoMoreThanItSaw(t *testing.T) {
 func TestTwoMatricesAreComparedInWords(t *testing.T) {
 	good := model.MatrixRow{
 		Zone: "isp1", Connect: 1, Median: 200 * time.Millisecond, ConnectStatus: 200, Class: model.ClassOK,
-		Trust: model.TrustGood, Root: "CN=Lab", Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 3,
+		Trust: model.ChainTrusted, Root: "CN=Lab", Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 3,
 	}
 	for name, tc := range map[string]struct {
 		change func(*model.MatrixRow)
@@ -56,8 +56,8 @@ func TestTwoMatricesAreComparedInWords(t *testing.T) {
 			r.Class, r.Cause, r.Code = model.ClassOutside, model.CauseLoginRejected, "client_10000"
 		}, model.ChangeWorse, "login rejected (client_10000), was ok"},
 		"one call failed":  {func(r *model.MatrixRow) { r.OK = 2 }, model.ChangeWorse, "2 of 3 calls ok, was 3"},
-		"not trusted":      {func(r *model.MatrixRow) { r.Trust = model.TrustBad }, model.ChangeWorse, "the certificate is not trusted any more: signed by CN=Lab"},
-		"not checked":      {func(r *model.MatrixRow) { r.Trust = model.TrustUnchecked }, model.ChangeWorse, "the certificate is not checked any more (verify = false)"},
+		"not trusted":      {func(r *model.MatrixRow) { r.Trust = model.ChainUntrusted }, model.ChangeWorse, "the certificate is not trusted any more: signed by CN=Lab"},
+		"not checked":      {func(r *model.MatrixRow) { r.Trust = model.ChainUnchecked }, model.ChangeWorse, "the certificate is not checked any more (verify = false)"},
 		"another root":     {func(r *model.MatrixRow) { r.Root = "CN=New" }, model.ChangeOther, "the chain is signed by CN=New, was CN=Lab"},
 		"another country":  {func(r *model.MatrixRow) { r.Countries = []string{"US", "FR"} }, model.ChangeOther, "exits in FR, US, was DE"},
 		"no rotation":      {func(r *model.MatrixRow) { r.Unique = 1 }, model.ChangeWorse, "the exit does not rotate any more: one address in 3 calls, were 3 in 3"},

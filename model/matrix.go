@@ -20,15 +20,15 @@ type Matrix struct {
 	Rows  []MatrixRow
 }
 
-// TLSTrust says what became of the chain that a zone's target presented.
-type TLSTrust string
+// ChainVerdict says what became of the chain that a zone's target presented.
+type ChainVerdict string
 
-// The verdicts on a chain. TrustUnknown: no handshake was reached, or the page is http.
+// The verdicts on a chain. ChainUnknown: no handshake was reached, or the page is http.
 const (
-	TrustUnknown   TLSTrust = ""
-	TrustGood      TLSTrust = "trusted"
-	TrustBad       TLSTrust = "untrusted"
-	TrustUnchecked TLSTrust = "unchecked"
+	ChainUnknown   ChainVerdict = ""
+	ChainTrusted   ChainVerdict = "trusted"
+	ChainUntrusted ChainVerdict = "untrusted"
+	ChainUnchecked ChainVerdict = "unchecked"
 )
 
 // MatrixRow is one zone of a matrix.
@@ -45,7 +45,7 @@ type MatrixRow struct {
 	Class           Class  // of the last call
 	Cause           Cause
 	Summary         string
-	Trust           TLSTrust
+	Trust           ChainVerdict
 	Root            string   // who signed the chain
 	Countries       []string // of the exits, as far as they are known
 	Made, OK        int      // calls
@@ -152,11 +152,11 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 		if was.Root != is.Root && was.Root != "" && is.Root != "" {
 			add(ChangeOther, "the chain is signed by %s, was %s", is.Root, was.Root)
 		}
-	case was.Trust == TrustGood && is.Trust == TrustBad:
+	case was.Trust == ChainTrusted && is.Trust == ChainUntrusted:
 		add(ChangeWorse, "the certificate is not trusted any more: signed by %s", is.Root)
-	case was.Trust == TrustBad && is.Trust == TrustGood:
+	case was.Trust == ChainUntrusted && is.Trust == ChainTrusted:
 		add(ChangeBetter, "the certificate is trusted now: signed by %s", is.Root)
-	case was.Trust == TrustGood && is.Trust == TrustUnchecked:
+	case was.Trust == ChainTrusted && is.Trust == ChainUnchecked:
 		add(ChangeWorse, "the certificate is not checked any more (verify = false)")
 	}
 	if was, is := countries(was), countries(is); was != is && was != "" && is != "" {

@@ -21,10 +21,8 @@ type ProbeResult struct {
 	// Code is the error that the proxy named, and Reason what it means in words, as far as
 	// a dialect knows it.
 	Code, Reason string
-	// Chain is what the target, or the proxy in its place, presented in the TLS handshake,
-	// trusted or not. Unverified says that the profile turned the check off.
-	Chain        []Certificate
-	Unverified   bool
+	// Chain is what the target, or the proxy in its place, presented in the TLS handshake.
+	Chain        Chain
 	TargetStatus int
 	// Exits are the exit addresses seen, one per round; Sticky says whether the
 	// rounds within one session kept theirs, when that was tried.
@@ -105,19 +103,24 @@ func reached(before, done bool) ProbeState {
 
 // chainText says what was presented and what became of it.
 func (r ProbeResult) chainText(s ProbeState) string {
+	certs := r.Chain.Certificates
 	switch {
 	case s == ProbeNotReached:
 		return ""
-	case len(r.Chain) == 0:
+	case len(certs) == 0:
 		return "no certificate was seen"
 	}
-	text := fmt.Sprintf("%d in the chain, signed by %s", len(r.Chain), r.Chain[len(r.Chain)-1].Issuer)
+	text := fmt.Sprintf("chain of %d, signed by %s", len(certs), certs[len(certs)-1].Issuer)
 	switch {
-	case r.Unverified:
+	case r.Chain.Unchecked:
 		return text + ", not checked (verify = false)"
-	case s == ProbeDone:
-		return text + ", trusted"
-	default:
+	case s != ProbeDone:
 		return text + ", not accepted"
+	case r.Chain.Trust == TrustFile:
+		return text + ", trusted by the profile's CA file"
+	case r.Chain.Trust == TrustSystem:
+		return text + ", trusted by the system"
+	default:
+		return text + ", accepted"
 	}
 }

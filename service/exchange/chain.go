@@ -18,14 +18,7 @@ const (
 	chainNames  = 20
 )
 
-// Chain is what the peer presented in the TLS handshake, its own certificate first, trusted
-// or not; nil where none was seen.
-func (tr *Trace) Chain() []model.Certificate {
-	tr.mu.Lock()
-	defer tr.mu.Unlock()
-	return certificates(tr.chain)
-}
-
+// presented notes the chain of a handshake, the peer's own certificate first.
 func (tr *Trace) presented(chain []*x509.Certificate) {
 	tr.mu.Lock()
 	defer tr.mu.Unlock()

@@ -384,13 +384,13 @@ func TestTheChainIsKnownWhetherItIsTrustedOrNot(t *testing.T) {
 		if err == nil {
 			secure.Close()
 		}
-		chain := tr.Chain()
+		chain := tr.Handshake().Certificates
 		if len(chain) != 1 || !bytes.Equal(chain[0].DER, leaf.Raw) || len(chain[0].SHA256) != 64 || !chain[0].SelfSigned ||
 			!slices.Contains(chain[0].Names, "example.com") || !slices.Contains(chain[0].Names, "127.0.0.1") || chain[0].NotAfter != leaf.NotAfter {
 			t.Errorf("%s: the chain is %+v", name, chain)
 		}
 	}
-	if chain := newTrace(time.Now).Chain(); chain != nil {
-		t.Errorf("without a handshake there is a chain: %v", chain)
+	if chain := newTrace(time.Now).Handshake(); chain.Seen() {
+		t.Errorf("without a handshake there is a chain: %+v", chain)
 	}
 }

@@ -57,8 +57,8 @@ func TestEachStepOfATestIsMeasured(t *testing.T) {
 			tc.change(&q, f)
 		}
 		r, err := f.Probe(t.Context(), q, nil)
-		if err != nil || states(r) != tc.want || r.Code != tc.code || (r.Reason != "") != (tc.code != "") || min(len(r.Chain), 1) != tc.chain {
-			t.Errorf("%s: %s, code %q (%s), %d certificates, %v", name, states(r), r.Code, r.Reason, len(r.Chain), err)
+		if err != nil || states(r) != tc.want || r.Code != tc.code || (r.Reason != "") != (tc.code != "") || min(len(r.Chain.Certificates), 1) != tc.chain {
+			t.Errorf("%s: %s, code %q (%s), %d certificates, %v", name, states(r), r.Code, r.Reason, len(r.Chain.Certificates), err)
 		}
 		for _, s := range r.Steps() {
 			if (s.State == model.ProbeNotReached || s.State == model.ProbeNotNeeded) && s.Took >= 0 {
@@ -173,7 +173,7 @@ func TestAMatrixOverTheEmulatorsZones(t *testing.T) {
 				t.Errorf("%+v", row)
 			}
 		case row.Class == model.ClassOK:
-			if row.Made != 2 || row.OK != 2 || row.Trust != model.TrustGood || row.Root == "" || row.Connect < 0 || row.Median < 0 || row.ConnectStatus != 200 || row.Known != 2 || told[string(z.Name)] != 2 {
+			if row.Made != 2 || row.OK != 2 || row.Trust != model.ChainTrusted || row.Root == "" || row.Connect < 0 || row.Median < 0 || row.ConnectStatus != 200 || row.Known != 2 || told[string(z.Name)] != 2 {
 				t.Errorf("%+v", row)
 			}
 		default:
@@ -196,7 +196,7 @@ func TestARowOfAZoneThatCannotBeCalledSaysSo(t *testing.T) {
 	p, px := told(t, `{"ip":"203.0.113.1"}`)
 	p.Zones = []model.Zone{{Name: "nopass", Product: model.ProductISP}, servicetest.Zone(p, "dc1")}
 	m, err := newFetcher(t, p).Matrix(t.Context(), MatrixRequest{Target: "http://lab.test/", Calls: 99}, nil)
-	if err != nil || m.Calls != model.MaxMatrixCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxMatrixCalls || m.Rows[1].Trust != model.TrustUnknown || len(px.Lines()) != model.MaxMatrixCalls {
+	if err != nil || m.Calls != model.MaxMatrixCalls || m.Rows[0].Problem == "" || m.Rows[1].OK != model.MaxMatrixCalls || m.Rows[1].Trust != model.ChainUnknown || len(px.Lines()) != model.MaxMatrixCalls {
 		t.Errorf("%+v, %v", m, err)
 	}
 	if m.Verdict() != "1 of 1 zones ok, 1 not called" {

@@ -146,15 +146,15 @@ func rowOf(row model.MatrixRow, res model.ProbeResult, r model.ExitRotation) mod
 	row.Class, row.Cause, row.Summary = res.Diagnosis.Class, res.Diagnosis.Cause, res.Diagnosis.Summary
 	row.Made, row.OK, row.Known, row.Unique = len(r.Calls), r.OK(), r.Known(), len(r.Exits())
 	row.Countries = r.Countries()
-	if n := len(res.Chain); n > 0 {
-		row.Root = res.Chain[n-1].Issuer
+	if chain := res.Chain.Certificates; len(chain) > 0 {
+		row.Root = chain[len(chain)-1].Issuer
 		switch {
-		case res.Unverified:
-			row.Trust = model.TrustUnchecked
+		case res.Chain.Unchecked:
+			row.Trust = model.ChainUnchecked
 		case res.Timing.TLS >= 0:
-			row.Trust = model.TrustGood
+			row.Trust = model.ChainTrusted
 		default:
-			row.Trust = model.TrustBad
+			row.Trust = model.ChainUntrusted
 		}
 	}
 	return row

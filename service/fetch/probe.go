@@ -230,7 +230,7 @@ func (pr *probe) call(ctx context.Context, login exchange.Login) (probeCall, err
 func (pr *probe) show(f *flight, t try) {
 	pr.res.ConnectStatus, pr.res.ConnectHeader, pr.res.ConnectHead = t.connect, t.proxyHeader, t.connectHead
 	pr.res.Code, pr.res.Reason = f.mask.Text(t.outcome.ServiceCode), dialect.CodeWords(t.outcome.ServiceCode)
-	pr.res.Chain, pr.res.Unverified = t.chain, !pr.p.Verify && len(t.chain) > 0
+	pr.res.Chain = t.chain
 	pr.res.TargetStatus, pr.res.Timing = t.outcome.TargetStatus, t.timing
 }
 

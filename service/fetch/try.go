@@ -21,7 +21,6 @@ type try struct {
 	proxyHeader http.Header
 	connect     int // the status of the proxy's answer to CONNECT, 0 without one
 	connectHead []string
-	chain       []model.Certificate // of a native attempt
 	body        exchange.Received
 	fields      []model.Field
 	exit        string
@@ -110,7 +109,7 @@ func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
 		Profile: f.p, KeyName: f.key.Name, Key: f.secret,
 		Method: http.MethodPost, Path: dialect.RequestPath, Body: body,
 	})
-	t.outcome.Unrepeatable, t.chain = f.unrepeatable(tr), tr.Handshake()
+	t.outcome.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
 	if err != nil {
 		t.timing = tr.Timing()
 		return t, broken(&t.outcome, f.mask, tr, err)
@@ -223,9 +222,9 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	t := try{outcome: f.outcomeOf()}
 	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.r)
 	o := &t.outcome
-	o.Unrepeatable, t.chain = f.unrepeatable(tr), tr.Handshake()
+	o.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status
-	t.connectHead, t.chain = headLines(string(f.mask.Bytes(tun.Head))), f.maskedChain(tr.Chain())
+	t.connectHead = headLines(string(f.mask.Bytes(tun.Head)))
 	f.mask.Bytes(tun.Body)
 	if tun.Status != 0 {
 		t.exit = f.readTunnel(o, tun)
@@ -292,13 +291,14 @@ func headLines(head string) []string {
 }
 
 // maskedChain masks what a peer wrote into its certificates.
-func (f *flight) maskedChain(chain []model.Certificate) []model.Certificate {
-	for i, c := range chain {
-		chain[i].Subject, chain[i].Issuer = f.mask.Text(c.Subject), f.mask.Text(c.Issuer)
+func (f *flight) maskedChain(chain model.Chain) model.Chain {
+	for i, c := range chain.Certificates {
+		chain.Certificates[i].Subject, chain.Certificates[i].Issuer = f.mask.Text(c.Subject), f.mask.Text(c.Issuer)
 		for n, name := range c.Names {
-			chain[i].Names[n] = f.mask.Text(name)
+			c.Names[n] = f.mask.Text(name)
 		}
 	}
+	chain.Why = f.mask.Text(chain.Why)
 	return chain
 }
 
