@@ -29,6 +29,10 @@ type Activity struct {
 	Status  int
 	Bytes   int64
 	Total   time.Duration
+	// Cost is an estimate in dollars by the rate of the zone, of a fetch; it counts only
+	// when Priced.
+	Cost   float64
+	Priced bool
 	// Ref is the identifier of what it is about: a fetch, a twin, a job, a key.
 	Ref string
 	// Text is one line that says what happened.

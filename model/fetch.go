@@ -107,6 +107,7 @@ type Attempt struct {
 	N      int
 	Class  Class
 	Status int           // the target's status, 0 when unknown
+	Bytes  int64         // of the body; 0 in histories from before it was counted
 	Wait   time.Duration // back-off taken before this attempt
 	Total  time.Duration
 }

@@ -1,6 +1,9 @@
 package model
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // Rate is what a zone costs, as its profile says; the contract shows no price. The zero
 // Rate is "unpriced".
@@ -24,4 +27,83 @@ func Dollars(amount float64) string {
 		return "<$0.01"
 	}
 	return fmt.Sprintf("$%.2f", amount)
+}
+
+// SmallDollars is the amount of a few requests for a screen: "$0", "$0.0015", "<$0.0001",
+// and "$1.50" from a dollar on.
+func SmallDollars(amount float64) string {
+	switch {
+	case amount == 0:
+		return "$0"
+	case amount < 0.0001:
+		return "<$0.0001"
+	case amount < 1:
+		return fmt.Sprintf("$%.4f", amount)
+	default:
+		return fmt.Sprintf("$%.2f", amount)
+	}
+}
+
+// CostWords are an amount as SmallDollars writes it, or "unpriced".
+func CostWords(dollars float64, priced bool) string {
+	if !priced {
+		return "unpriced"
+	}
+	return SmallDollars(dollars)
+}
+
+// answered reports whether the target has answered the attempt.
+func (a Attempt) answered() bool {
+	switch a.Class {
+	case ClassOK, ClassCaptcha, ClassParsingDrift:
+		return true
+	default:
+		return a.Status > 0
+	}
+}
+
+// Cost is an estimate of what the fetch cost, in dollars, by the rate that its zone had;
+// false when it is unpriced. Every attempt that the target has answered counts as a request,
+// with the bytes of its body. What the service bills may be less, when it asks nothing for
+// pages that were blocked, or more, when it counts headers.
+func (r FetchResult) Cost() (dollars float64, priced bool) {
+	requests, bytes := 0, r.Body.Size
+	for i, a := range r.Attempts {
+		if a.answered() {
+			requests++
+		}
+		if i < len(r.Attempts)-1 {
+			bytes += a.Bytes
+		}
+	}
+	return r.Request.Zone.Rate.Cost(float64(requests), float64(bytes))
+}
+
+// Spend is what several fetches cost, by the rates of their zones. The zero Spend is that of
+// none.
+type Spend struct {
+	Dollars          float64 // of those that have a rate
+	Priced, Unpriced int     // fetches with and without one
+}
+
+// Add counts a fetch.
+func (s *Spend) Add(dollars float64, priced bool) {
+	if !priced {
+		s.Unpriced++
+		return
+	}
+	s.Dollars += dollars
+	s.Priced++
+}
+
+// String is "$0.0031", "unpriced", or "$0.0031 + 2 unpriced"; "$0" of none.
+func (s Spend) String() string {
+	switch {
+	case s.Unpriced == 0:
+		return SmallDollars(s.Dollars)
+	case s.Priced == 0:
+		return "unpriced"
+	default:
+		return SmallDollars(s.Dollars) + " + " + strconv.Itoa(s.Unpriced) + " unpriced"
+	}
 }

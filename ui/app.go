@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/colorprofile"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
 
@@ -36,6 +37,9 @@ type Deps struct {
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
+	// Spent is what the fetches of this session cost by the rates of their zones; nil shows
+	// nothing. It must not block.
+	Spent func() model.Spend
 	// Multiplexer is what the terminal runs in.
 	Multiplexer Multiplexer
 	// FixedTheme keeps the theme instead of asking the terminal for its background

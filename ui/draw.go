@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -217,8 +218,8 @@ func (a *App) keyWords() []string {
 func (a *App) statusLine(message string) string {
 	t := a.theme
 	right := ""
-	if a.w >= roomy {
-		right = t.Muted.Render("unpriced · ")
+	if a.w >= roomy && a.deps.Spent != nil {
+		right = t.Muted.Render(a.spent() + " · ")
 	}
 	if n := a.running(); n > 0 {
 		right += t.Accent.Render("● " + strconv.Itoa(n) + " running")
@@ -239,6 +240,17 @@ func (a *App) statusLine(message string) string {
 		return text.Edge(message, right, a.w)
 	}
 	return text.Edge(a.hintText(a.w-text.Width(right)-1), right, a.w)
+}
+
+// spent is the session's cost as far as it is known. Before the first fetch it says whether
+// there is a rate at all.
+func (a *App) spent() string {
+	s := a.deps.Spent()
+	priced := slices.ContainsFunc(a.session.Zones, func(z model.Zone) bool { return z.Rate.Priced() })
+	if s == (model.Spend{}) && !priced {
+		return "unpriced"
+	}
+	return "session " + s.String()
 }
 
 // hintText is as many hints as fit. Help always keeps its place.

@@ -108,6 +108,7 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 		Attempts: f.attempts, Diagnosis: d,
 	}
 	f.scrub(&res)
+	ft.spent.add(res)
 	if ft.cfg.Journal != nil {
 		if err := ft.cfg.Journal.PutFetch(context.WithoutCancel(ctx), f.p.Name, res); err != nil {
 			ft.cfg.Log.Warn("a fetch was not kept", "id", res.ID, "error", err)
@@ -137,8 +138,11 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if r.Via == "" {
 		r.Via = model.ViaAPI
 	}
-	if known, ok := p.Zone(string(r.Zone.Name)); ok && r.Zone.Password == "" {
-		r.Zone.Password = known.Password
+	if known, ok := p.Zone(string(r.Zone.Name)); ok {
+		r.Zone.Rate = known.Rate // of today, whatever an earlier result says
+		if r.Zone.Password == "" {
+			r.Zone.Password = known.Password
+		}
 	}
 	if err := check(p, d, r); err != nil {
 		return nil, err
@@ -215,7 +219,7 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	default:
 		d = f.verdict(&t)
 	}
-	now.Class, now.Status, now.Total = d.Class, t.outcome.TargetStatus, t.timing.Total
+	now.Class, now.Status, now.Bytes, now.Total = d.Class, t.outcome.TargetStatus, t.body.Ref.Size, t.timing.Total
 	f.attempts = append(f.attempts, now)
 	return t, d, nil
 }

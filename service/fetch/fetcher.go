@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"strconv"
+	"sync"
 	"time"
 
 	"zonedeck/model"
@@ -42,8 +43,29 @@ type Config struct {
 
 // Fetcher sends the fetches of one profile.
 type Fetcher struct {
-	cfg  Config
-	fast streaks
+	cfg   Config
+	fast  streaks
+	spent meter
+}
+
+// meter adds up what fetches cost.
+type meter struct {
+	mu  sync.Mutex
+	sum model.Spend
+}
+
+func (m *meter) add(r model.FetchResult) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.sum.Add(r.Cost())
+}
+
+// Spent is an estimate of what the fetches since New have cost, by the rates of their
+// zones. Each fetch of a comparison counts.
+func (ft *Fetcher) Spent() model.Spend {
+	ft.spent.mu.Lock()
+	defer ft.spent.mu.Unlock()
+	return ft.spent.sum
 }
 
 // New makes a Fetcher. It does no I/O.

@@ -75,7 +75,9 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 }
 
 func fetchActivity(profile string, r model.FetchResult) model.Activity {
+	cost, priced := r.Cost()
 	return model.Activity{
+		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
 		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.URL), Via: r.Request.Via, Key: r.KeyName,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
@@ -211,11 +213,12 @@ func insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
 }
 
 func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+	cost := sql.NullFloat64{Float64: a.Cost, Valid: a.Priced}
 	_, err := tx.ExecContext(ctx,
-		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
-		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, cost, ref, text, words)
+		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
-		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+		a.Status, a.Bytes, int64(a.Total), cost, a.Ref, a.Text, words(a))
 	return err
 }
 

@@ -97,6 +97,16 @@ func TestAFetchComesBackAsItWasPut(t *testing.T) {
 	if a.Ref != "f1" || a.Class != model.ClassCaptcha || a.Bytes != 15 || a.Total != 412*time.Millisecond || !a.At.Equal(testTime) || a.ID != 1 {
 		t.Errorf("line of the timeline: %+v", a)
 	}
+	if a.Priced || a.Cost != 0 {
+		t.Errorf("without a rate it costs %v", a.Cost)
+	}
+	want.ID, want.Request.Zone.Rate = "f3", model.Rate{Per1000: 1.5}
+	if err := j.PutFetch(t.Context(), "local", want); err != nil {
+		t.Fatal(err)
+	}
+	if list, err = j.Activity(t.Context(), model.ActivityFilter{Limit: 1}); err != nil || !list[0].Priced || list[0].Cost != 0.0015 {
+		t.Errorf("with a rate: %+v, %v", list, err)
+	}
 	if err := j.PutFetch(t.Context(), "local", model.FetchResult{}); err == nil {
 		t.Error("a fetch without an id was taken")
 	}

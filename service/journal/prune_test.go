@@ -85,20 +85,23 @@ func TestTheJournalPrunesItself(t *testing.T) {
 // fillRows puts lines of many kinds into the timeline.
 func fillRows(t testing.TB, j *Journal, n int) {
 	t.Helper()
-	zones := []string{"unlocker_demo", "serp_demo", "browser_demo", "residential_demo"}
-	classes := model.Classes()
 	for i := range n {
-		a := model.Activity{
-			At: testTime.Add(time.Duration(i) * time.Second), Kind: model.ActivityFetch, Profile: "local",
-			Zone: zones[i%len(zones)], URL: fmt.Sprintf("http://lab.test/shop?page=%d", i), Via: model.ViaAPI, Key: "batch-user",
-			Class: classes[i%len(classes)], Status: 200, Bytes: 18_000, Total: 400 * time.Millisecond,
-			Ref: fmt.Sprintf("f%d", i), Text: "the target answered as asked",
-		}
-		if err := j.PutActivity(t.Context(), a); err != nil {
+		if err := j.PutActivity(t.Context(), sampleRow(i)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	if err := j.flush(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func sampleRow(i int) model.Activity {
+	zones := []string{"unlocker_demo", "serp_demo", "browser_demo", "residential_demo"}
+	classes := model.Classes()
+	return model.Activity{
+		At: testTime.Add(time.Duration(i) * time.Second), Kind: model.ActivityFetch, Profile: "local",
+		Zone: zones[i%len(zones)], URL: fmt.Sprintf("http://lab.test/shop?page=%d", i), Via: model.ViaAPI, Key: "batch-user",
+		Class: classes[i%len(classes)], Status: 200, Bytes: 18_000, Total: 400 * time.Millisecond,
+		Ref: fmt.Sprintf("f%d", i), Text: "the target answered as asked",
 	}
 }

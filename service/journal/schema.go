@@ -85,4 +85,8 @@ CREATE TABLE baselines (
 	matrix  TEXT NOT NULL
 ) STRICT;
 `,
+	// In dollars; NULL when it is not known.
+	`
+ALTER TABLE activity ADD COLUMN cost REAL;
+`,
 }

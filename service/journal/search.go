@@ -63,16 +63,17 @@ func (j *Journal) unread(err error) error {
 	return j.db.Fault("reading the timeline", err)
 }
 
-const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, ref, text FROM "
+const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, cost, ref, text FROM "
 
 // page appends the answer of a statement to list.
 func (j *Journal) page(ctx context.Context, s statement, list []model.Activity) ([]model.Activity, error) {
 	err := database.Each(ctx, j.db, columns+s.text, s.args, func(row database.Scanner) error {
 		var a model.Activity
 		var total int64
+		var cost sql.NullFloat64
 		err := row.Scan(&a.ID, database.Time(&a.At), &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
-			&a.Status, &a.Bytes, &total, &a.Ref, &a.Text)
-		a.Total = time.Duration(total)
+			&a.Status, &a.Bytes, &total, &cost, &a.Ref, &a.Text)
+		a.Total, a.Cost, a.Priced = time.Duration(total), cost.Float64, cost.Valid
 		list = append(list, a)
 		return err
 	})

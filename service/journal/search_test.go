@@ -1,6 +1,9 @@
 package journal
 
 import (
+	"context"
+	"database/sql"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -34,10 +37,21 @@ func oldFile(t *testing.T, n int) (path string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	old := &Journal{db: db, now: clock(), set: defaults()}
-	old.queue.init()
-	fillRows(t, old, n)
-	if err := old.Close(); err != nil {
+	err = db.Write(t.Context(), "filling an old file", func(ctx context.Context, tx *sql.Tx) error {
+		for i := range n {
+			a := sampleRow(i)
+			_, err := tx.ExecContext(ctx,
+				`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
+				 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+				database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
+				a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -60,6 +74,9 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 	before := make([][]int64, len(ask))
 	for i, f := range ask {
 		before[i] = found(t, j, f)
+	}
+	if list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage}); err != nil || list[n].Priced || list[n].Ref != "f0" {
+		t.Errorf("the oldest line: %+v, %v", list[n], err)
 	}
 	if len(before[0]) != n+1 || before[0][0] != n+1 || before[0][n] != 1 {
 		t.Errorf("before it is indexed: %d lines", len(before[0]))

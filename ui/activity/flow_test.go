@@ -271,10 +271,10 @@ func TestEveryOutcomeIsNamedAtEverySize(t *testing.T) {
 		}
 		j.all[0].Cause, j.all[0].Profile = model.CauseTargetError, "acme"
 		s := open(t, j, 80, 24)
-		s.Expect("✗ target error", "✗ outside 1")
+		s.Expect("✗ target error", "✗ other failures 1")
 		s.ExpectNot("%")
 		s.Resize(160, 24)
-		s.Expect("✗ outside 1 (13 %)", "· acme ·")
+		s.Expect("✗ other failures 1 (13 %)", "· acme ·")
 	})
 }
 

@@ -59,6 +59,7 @@ type filter struct {
 type strip struct {
 	counts map[model.Class]int
 	total  int
+	spend  model.Spend // of the fetches
 }
 
 // New makes the tab. Nothing is read before Init.
@@ -73,6 +74,7 @@ func New(d Deps) *Model {
 		{Title: "KEY", Width: 12, Priority: 7},
 		{Title: "STATUS", Width: 6, Right: true, Priority: 4},
 		{Title: "TOOK", Width: 8, Right: true, Priority: 3},
+		{Title: "COST", Width: 8, Right: true, Priority: 4},
 		{Title: "WHAT", Width: 26, Flex: true},
 	}
 	m.table.Empty = emptyJournal

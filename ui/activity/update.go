@@ -101,6 +101,7 @@ func (m *Model) tailFound(msg tailFound) tea.Cmd {
 func (m *Model) changed() {
 	m.table.SetRows(m.win.n, m.row)
 	m.strip.counts, m.strip.total = m.win.rates()
+	m.strip.spend = m.win.spend()
 }
 
 func (m *Model) last() tea.Cmd {

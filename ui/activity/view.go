@@ -72,8 +72,11 @@ func (m *Model) stripLine(w int) string {
 	if m.strip.total == 0 {
 		return th.Muted.Render(text.Fit(" no outcomes in view", w))
 	}
-	if line := m.rates(true); text.Width(line) <= w {
-		return text.Fit(line, w)
+	cost := "  " + th.Muted.Render("cost") + " " + m.strip.spend.String()
+	for _, line := range []string{m.rates(true) + cost, m.rates(true), m.rates(false) + cost} {
+		if text.Width(line) <= w {
+			return text.Fit(line, w)
+		}
 	}
 	return text.Fit(m.rates(false), w)
 }
@@ -91,7 +94,11 @@ func (m *Model) rates(shares bool) string {
 			continue
 		}
 		glyph, ink := th.ClassMark(c)
-		b.WriteString("  " + ink.Render(glyph+" "+model.ClassWord(c, "")) + " " + text.Count(n))
+		word := model.ClassWord(c, "")
+		if c == model.ClassOutside {
+			word = "other failures"
+		}
+		b.WriteString("  " + ink.Render(glyph+" "+word) + " " + text.Count(n))
 		if shares {
 			fmt.Fprintf(&b, " (%d %%)", (n*100+m.strip.total/2)/m.strip.total)
 		}
@@ -124,8 +131,18 @@ func (m *Model) row(i int) []widget.Cell {
 		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
 		widget.C(string(a.Kind)), class, widget.C(a.Zone), widget.C(via),
 		{Text: a.Key, Ink: th.Muted},
-		widget.C(status), widget.C(duration), widget.C(what(a)),
+		widget.C(status), widget.C(duration),
+		{Text: cost(a), Ink: th.Muted},
+		widget.C(what(a)),
 	}
+}
+
+// cost is a fetch's, by the rate of its zone; nothing else has one.
+func cost(a model.Activity) string {
+	if a.Kind != model.ActivityFetch {
+		return ""
+	}
+	return model.CostWords(a.Cost, a.Priced)
 }
 
 // what describes an entry in one line.
@@ -163,15 +180,16 @@ func (m *Model) lineText(a model.Activity) string { return m.facts(a) + " · " +
 // facts is everything known about an entry except its description.
 func (m *Model) facts(a model.Activity) string {
 	now := m.deps.Now()
-	at := a.At.In(now.Location())
-	parts := []string{at.Format("2006-01-02 15:04:05") + " (" + widget.Age(m.session, a.Profile, a.At, now) + ")", string(a.Kind)}
+	parts := []string{widget.When(m.session, a.Profile, a.At, now), string(a.Kind)}
 	add := func(s string) {
 		if s != "" {
 			parts = append(parts, s)
 		}
 	}
-	add(a.Class.Label())
-	if a.Cause != "" {
+	if a.Class != "" {
+		add(model.ClassWord(a.Class, a.Cause))
+	}
+	if a.Cause != "" && a.Class != model.ClassOutside {
 		add(strings.ReplaceAll(string(a.Cause), "_", " "))
 	}
 	if a.Status > 0 {
@@ -188,6 +206,9 @@ func (m *Model) facts(a model.Activity) string {
 	}
 	if a.Kind == model.ActivityFetch && a.Status > 0 {
 		add(text.Bytes(a.Bytes))
+	}
+	if c := cost(a); c != "" {
+		add(c)
 	}
 	return strings.Join(parts, " · ")
 }

@@ -119,3 +119,15 @@ func (w *window) rates() (byClass map[model.Class]int, total int) {
 	}
 	return byClass, total
 }
+
+// spend is what the fetches in memory cost.
+func (w *window) spend() (sum model.Spend) {
+	for _, rows := range w.pages {
+		for _, a := range rows {
+			if a.Kind == model.ActivityFetch {
+				sum.Add(a.Cost, a.Priced)
+			}
+		}
+	}
+	return sum
+}

@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"path/filepath"
 	"time"
 	"unicode/utf8"
@@ -91,6 +92,7 @@ type fetchJSON struct {
 	Exit        string        `json:"exit,omitempty"`
 	ContentType string        `json:"content_type"`
 	Bytes       int64         `json:"bytes"`
+	Cost        *float64      `json:"cost_estimate"`
 	SHA256      string        `json:"sha256"`
 	Cut         bool          `json:"cut"`
 	Incomplete  bool          `json:"incomplete"`
@@ -114,6 +116,10 @@ func newFetchJSON(r model.FetchResult) fetchJSON {
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
 		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
 		Attempts: make([]attemptJSON, 0, len(r.Attempts)), TimingMS: newTimingJSON(r.Timing),
+	}
+	if cost, priced := r.Cost(); priced {
+		cost = math.Round(cost*1e9) / 1e9
+		out.Cost = &cost
 	}
 	for _, f := range r.Fields {
 		out.Fields = append(out.Fields, fieldJSON{Path: f.Path, Found: f.Found, Value: f.Value})

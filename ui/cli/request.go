@@ -304,5 +304,9 @@ func verdict(r model.FetchResult) string {
 	case r.Status == 0:
 		status = "no answer"
 	}
-	return fmt.Sprintf("%s (%s, %s, %d ms, %d bytes, attempt %d)", line, status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts))
+	cost := model.CostWords(r.Cost())
+	if cost != "unpriced" {
+		cost += " by your rate"
+	}
+	return fmt.Sprintf("%s (%s, %s, %d ms, %d bytes, attempt %d, %s)", line, status, r.Request.Via, r.Timing.Total.Milliseconds(), r.Body.Size, len(r.Attempts), cost)
 }

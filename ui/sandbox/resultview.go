@@ -321,6 +321,7 @@ func (m *Model) statusLine() string {
 	if n := len(res.Attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", n))
 	}
+	parts = append(parts, model.CostWords(res.Cost()))
 	if res.Body.Cut {
 		parts = append(parts, "cut")
 	}

@@ -99,7 +99,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
-		Clipboard: nativeClipboard, Multiplexer: s.multiplexer(),
+		Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(),
 	})
 }
 
