@@ -52,6 +52,10 @@ type FetchRequest struct {
 	// Country is a two-letter code or empty; Session a sticky-exit name (Native).
 	Country string
 	Session string
+	// Secrets are the references of the variables ({{name}}) that are left in the URL, the
+	// headers and the body, by name: their values are put in when the request is written.
+	// Without any the texts are what is sent, whatever they look like.
+	Secrets map[string]string `json:",omitempty"`
 	// Key names the key of the inventory to use; empty means the profile's.
 	Key string
 	// Required names the fields that a good answer holds: a CSS selector for HTML, a

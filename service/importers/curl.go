@@ -1,0 +1,416 @@
+package importers
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// call is what the options of a curl command say.
+type call struct {
+	out  *Imported
+	cmd  command
+	urls []string
+
+	method               string
+	head, get, form, end bool
+	data                 []string
+	sent, json           bool // there is data; it is JSON
+	query                []string
+	headers, proxyHeader []string
+	proxy, proxyUser     string
+	insecure, globoff    bool
+	ca                   string
+	timeout              time.Duration
+	retries              int
+	depth                int // of --config
+}
+
+// IsCurl reports whether a pasted text begins like a curl command.
+func IsCurl(text string) bool {
+	text = strings.TrimSpace(text)
+	for strings.HasPrefix(text, "#") { // a comment above it
+		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimSpace(text)
+	}
+	text = strings.TrimPrefix(text, "$ ")
+	if strings.HasPrefix(text, "printf ") {
+		return strings.Contains(text, "| curl ")
+	}
+	return strings.HasPrefix(text, "curl ") || strings.HasPrefix(text, "curl\\\n") || strings.HasPrefix(text, "curl.exe ")
+}
+
+// Curl reads a curl command as bash reads it, with the options of curl 8. A call of the
+// service's API becomes its form, and so does one through its proxy: p says which is
+// which, and keys whose references are environment variables. Errors wrap ErrImport.
+func Curl(text string, p profile.Profile, keys []model.Key) (Imported, error) {
+	c, err := readCurl(text)
+	if err != nil {
+		return Imported{}, err
+	}
+	c.out.Source = "curl"
+	c.out.Request.Retries, c.out.Request.Timeout = c.retries, c.timeout
+	return *c.out, c.assemble(p, keys)
+}
+
+// Login is the login that a curl command gives to its proxy, as model.ParseLogin reads
+// one: host, port and username. Errors wrap ErrImport.
+func Login(text string) (model.Login, error) {
+	c, err := readCurl(text)
+	if err != nil {
+		return model.Login{}, err
+	}
+	l, ok := c.login()
+	switch {
+	case !ok && c.proxy == "":
+		return model.Login{}, refuse("the command names no proxy")
+	case !ok:
+		return model.Login{}, refuse("the command gives its proxy no login that can be read")
+	}
+	return l.Login, nil
+}
+
+func readCurl(text string) (*call, error) {
+	if len(text) > maxText {
+		return nil, refuse("it has %d bytes, more than %d", len(text), maxText)
+	}
+	out := &Imported{}
+	cmd, err := readShell(strings.ReplaceAll(text, "\r\n", "\n"), out)
+	if err != nil {
+		return nil, err
+	}
+	c := &call{out: out, cmd: cmd, retries: -1}
+	if err := c.options(cmd.args); err != nil {
+		return nil, err
+	}
+	if len(c.urls) == 0 {
+		return nil, refuse("the command names no URL")
+	}
+	return c, nil
+}
+
+// options reads the words after curl.
+func (c *call) options(args []string) error {
+	only := false // addresses follow
+	for len(args) > 0 && !c.end {
+		word := args[0]
+		args = args[1:]
+		switch {
+		case only || !strings.HasPrefix(word, "-") || word == "-":
+			c.urls = append(c.urls, word)
+		case word == "--":
+			only = true
+		case strings.HasPrefix(word, "--"):
+			name := word[2:]
+			if name, _, is := strings.Cut(name, "="); is {
+				return refuse("curl takes no --%s=VALUE: the value is the next word", clean(name))
+			}
+			o, off, ok := longOption(name)
+			if !ok {
+				return refuse("curl has no option --%s", clean(name))
+			}
+			value := ""
+			if o.value {
+				if len(args) == 0 {
+					return refuse("--%s needs a value", o.name)
+				}
+				value, args = args[0], args[1:]
+			}
+			if off {
+				continue // as without it
+			}
+			if err := c.option(o.name, "--"+o.name, value); err != nil {
+				return err
+			}
+		default:
+			var err error
+			if args, err = c.cluster(word[1:], args); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// cluster reads the letters of one word: the first that takes a value has the rest of it.
+func (c *call) cluster(letters string, args []string) ([]string, error) {
+	for i := range len(letters) {
+		o, ok := shortOption(letters[i])
+		if !ok {
+			return nil, refuse("curl has no option -%s", clean(letters[i:i+1]))
+		}
+		spelled := "-" + letters[i:i+1]
+		if !o.value {
+			if err := c.option(o.name, spelled, ""); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		value := letters[i+1:]
+		if value == "" {
+			if len(args) == 0 {
+				return nil, refuse("%s needs a value", spelled)
+			}
+			value, args = args[0], args[1:]
+		}
+		return args, c.option(o.name, spelled, value)
+	}
+	return args, nil
+}
+
+// clean is the name of an option that curl does not have, as far as it can be one: it may
+// be anything that was pasted.
+func clean(name string) string {
+	i := strings.IndexFunc(name, func(r rune) bool { return !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-", r) })
+	if i >= 0 || len(name) > 30 {
+		return "…"
+	}
+	return name
+}
+
+// option takes one option; spelled is how it was written.
+func (c *call) option(name, spelled, value string) error {
+	switch name {
+	case "url":
+		c.urls = append(c.urls, value)
+	case "next":
+		c.out.left("what follows %s, another transfer, was not read", spelled)
+		c.end = true
+	case "request":
+		c.method = value
+	case "globoff":
+		c.globoff = true
+	case "head":
+		c.head = true
+	case "get":
+		c.get = true
+	case "data", "data-ascii", "data-raw", "data-binary", "data-urlencode", "json", "url-query":
+		c.addData(name, spelled, value)
+	case "header", "proxy-header":
+		c.addHeader(name, spelled, value)
+	case "user-agent":
+		c.headers = append(c.headers, "User-Agent: "+value)
+	case "referer":
+		c.headers = append(c.headers, "Referer: "+strings.TrimSuffix(value, ";auto"))
+	case "range":
+		c.headers = append(c.headers, "Range: bytes="+value)
+	case "oauth2-bearer":
+		c.headers = append(c.headers, "Authorization: Bearer "+value)
+	case "cookie":
+		if !strings.Contains(value, "=") && !strings.Contains(value, markEnv) {
+			c.out.left("%s: the file of cookies was not read", spelled)
+			return nil
+		}
+		c.headers = append(c.headers, "Cookie: "+value)
+	case "proxy":
+		c.proxy = value
+	case "proxy-user":
+		c.proxyUser = value
+	case "user":
+		c.out.replaced("the login of the target (%s) was left behind: the form has no field for one", spelled)
+	case "insecure":
+		c.insecure = true
+	case "cacert":
+		c.ca = value
+	case "max-time":
+		s, err := strconv.ParseFloat(value, 64)
+		if err != nil || s <= 0 || s > 24*60*60 {
+			c.out.left("%s: its value is not a number of seconds", spelled)
+			return nil
+		}
+		c.timeout = time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+	case "retry":
+		n, err := strconv.Atoi(value)
+		if err != nil || n < 0 || n > 100 {
+			c.out.left("%s: its value is not a number of tries", spelled)
+			return nil
+		}
+		c.retries = n
+	case "config":
+		return c.config(spelled, value)
+	case "form", "form-string", "upload-file":
+		c.form = true
+		c.out.left("%s: the form sends no files and no multipart bodies", spelled)
+	case "location", "location-trusted", "follow":
+		c.out.left("%s: redirects are shown, not followed", spelled)
+	default:
+		if !strings.Contains(unsent, " "+name+" ") && !strings.Contains(unsent, "\n"+name+" ") && !strings.Contains(unsent, " "+name+"\n") {
+			c.out.left("%s: the form has no field for it", spelled)
+		}
+	}
+	return nil
+}
+
+// addData takes one of the options that make the body, or the query.
+func (c *call) addData(name, spelled, value string) {
+	text, known := value, true
+	switch {
+	case name == "data-raw":
+	case name == "data-urlencode" || name == "url-query" && !strings.HasPrefix(value, "+"):
+		text, known = urlEncoded(value)
+	case name == "url-query":
+		text = value[1:]
+	case value == "@-" && c.cmd.hasStdin:
+		text = c.cmd.stdin
+		if name == "data" || name == "data-ascii" { // as curl reads a file
+			text = strings.NewReplacer("\r", "", "\n", "").Replace(text)
+		}
+	case strings.HasPrefix(value, "@"):
+		known = false
+	}
+	if !known {
+		c.out.left("%s: the file was not read", spelled)
+		text = ""
+	}
+	if name == "url-query" {
+		if known {
+			c.query = append(c.query, text)
+		}
+		return
+	}
+	c.sent = true
+	if name == "json" {
+		c.json = true
+		if len(c.data) > 0 { // curl joins them without a "&"
+			c.data[len(c.data)-1] += text
+			return
+		}
+	}
+	if known {
+		c.data = append(c.data, text)
+	}
+}
+
+// urlEncoded is a value of --data-urlencode: content, =content, name=content. What names a
+// file is not known.
+func urlEncoded(value string) (string, bool) {
+	at := strings.IndexAny(value, "=@")
+	switch {
+	case at < 0:
+		return escape(value), true
+	case value[at] == '@':
+		return "", false
+	case at == 0:
+		return escape(value[1:]), true
+	}
+	return value[:at+1] + escape(value[at+1:]), true
+}
+
+// escape escapes a text for a query, but for the variables in it.
+func escape(text string) string {
+	parts := strings.Split(text, markEnv)
+	for i := range parts {
+		if i%2 == 0 {
+			parts[i] = url.QueryEscape(parts[i])
+		}
+	}
+	return strings.Join(parts, markEnv)
+}
+
+// addHeader takes a header, or those on standard input.
+func (c *call) addHeader(name, spelled, value string) {
+	lines := []string{value}
+	switch {
+	case value == "@-" && c.cmd.hasStdin:
+		lines = strings.Split(strings.TrimRight(c.cmd.stdin, "\n"), "\n")
+	case strings.HasPrefix(value, "@"):
+		c.out.left("%s: the file of headers was not read", spelled)
+		return
+	}
+	if name == "proxy-header" {
+		c.proxyHeader = append(c.proxyHeader, lines...)
+		return
+	}
+	c.headers = append(c.headers, lines...)
+}
+
+// maxConfig bounds how often --config may lead to itself.
+const maxConfig = 1
+
+// config reads options from standard input, as curl's own file has them.
+func (c *call) config(spelled, value string) error {
+	if value != "-" || !c.cmd.hasStdin || c.depth >= maxConfig {
+		c.out.left("%s: the file of options was not read", spelled)
+		return nil
+	}
+	c.depth++
+	for line := range strings.Lines(c.cmd.stdin) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		args, err := configLine(line)
+		if err != nil {
+			return err
+		}
+		if err := c.options(args); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// configLine is a line of curl's file of options as words of a command: name, then
+// "=", ":" or a space, then the value, which may be quoted.
+func configLine(line string) ([]string, error) {
+	end := strings.IndexAny(line, " \t=:")
+	if end < 0 {
+		end = len(line)
+	}
+	name := line[:end]
+	value := strings.TrimLeft(line[end:], " \t")
+	if v, is := strings.CutPrefix(value, "="); is {
+		value = strings.TrimLeft(v, " \t")
+	} else if v, is := strings.CutPrefix(value, ":"); is {
+		value = strings.TrimLeft(v, " \t")
+	}
+	if !strings.HasPrefix(name, "-") {
+		name = "--" + name
+	}
+	args := []string{name}
+	if quoted, is := strings.CutPrefix(value, `"`); is {
+		text, ok := configQuoted(quoted)
+		if !ok {
+			return nil, refuse("a quote in the file of options is not closed")
+		}
+		return append(args, text), nil
+	}
+	if value != "" {
+		if o, _, ok := longOption(strings.TrimPrefix(name, "--")); !ok || o.value || !strings.HasPrefix(name, "--") {
+			args = append(args, value)
+		}
+	}
+	return args, nil
+}
+
+// configQuoted reads up to the closing quote.
+func configQuoted(s string) (string, bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		switch {
+		case s[i] == '"':
+			return b.String(), true
+		case s[i] == '\\' && i+1 < len(s):
+			i++
+			switch s[i] {
+			case 't':
+				b.WriteByte('\t')
+			case 'n':
+				b.WriteByte('\n')
+			case 'r':
+				b.WriteByte('\r')
+			case 'v':
+				b.WriteByte('\v')
+			default:
+				b.WriteByte(s[i])
+			}
+		default:
+			b.WriteByte(s[i])
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,498 @@
+package importers
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// assemble makes the request of what the options said.
+func (c *call) assemble(p profile.Profile, keys []model.Key) error {
+	if len(c.urls) > 1 {
+		c.out.left("only the first URL was taken, of %d", len(c.urls))
+	}
+	address, err := c.address()
+	if err != nil {
+		return err
+	}
+	c.trust(p)
+	if !c.globoff && strings.ContainsAny(address, "[]{}") {
+		c.out.left("brackets and braces in the URL are ranges to curl (without -g): they were taken as they stand")
+	}
+	body := strings.Join(c.data, "&")
+	if c.get {
+		c.query, c.sent, body = append(c.query, c.data...), false, ""
+	}
+	address = withQuery(address, c.query)
+	if c.toAPI(address, body, p) {
+		return c.api(address, body, p, keys)
+	}
+	r := &c.out.Request
+	r.URL = address
+	r.Method = c.verb()
+	r.Body = body
+	r.Header = c.target(c.headers, true)
+	if c.sent && r.Header.Get("Content-Type") == "" && !c.dropped("Content-Type") {
+		kind := "application/x-www-form-urlencoded"
+		if c.json {
+			kind = "application/json"
+		}
+		r.Header = with(r.Header, "Content-Type", kind)
+	}
+	if c.json && r.Header.Get("Accept") == "" && !c.dropped("Accept") {
+		r.Header = with(r.Header, "Accept", "application/json")
+	}
+	c.throughProxy(p)
+	c.out.Request = form(c.out.Request, c.out)
+	return nil
+}
+
+func with(h http.Header, name, value string) http.Header {
+	if h == nil {
+		h = http.Header{}
+	}
+	h.Set(name, value)
+	return h
+}
+
+// verb is the method of the request to the target; empty means GET.
+func (c *call) verb() string {
+	switch {
+	case c.method != "":
+		if c.method == http.MethodGet {
+			return ""
+		}
+		return c.method
+	case c.head:
+		return http.MethodHead
+	case c.sent || c.form:
+		return http.MethodPost
+	}
+	return ""
+}
+
+// address is the URL, without the login that it may hold.
+func (c *call) address() (string, error) {
+	address := strings.TrimSpace(c.urls[0])
+	if scheme, _, ok := strings.Cut(address, "://"); !ok || strings.ContainsAny(scheme, "/?#@"+markEnv) {
+		if strings.HasPrefix(address, markEnv) { // the whole address is a variable
+			return address, nil
+		}
+		address = "http://" + address
+	} else if !strings.EqualFold(scheme, "http") && !strings.EqualFold(scheme, "https") {
+		return "", refuse("the URL is neither http nor https")
+	}
+	scheme, rest, _ := strings.Cut(address, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	if at := strings.LastIndex(rest[:end], "@"); at >= 0 {
+		c.out.replaced("the login in the URL was left behind: the form has no field for one")
+		rest = rest[at+1:]
+	}
+	return scheme + "://" + rest, nil
+}
+
+// withQuery adds to the query of an address, before its fragment.
+func withQuery(address string, query []string) string {
+	if len(query) == 0 {
+		return address
+	}
+	address, fragment, has := strings.Cut(address, "#")
+	sep := "?"
+	if strings.Contains(address, "?") {
+		sep = "&"
+	}
+	address += sep + strings.Join(query, "&")
+	if has {
+		address += "#" + fragment
+	}
+	return address
+}
+
+// trust says what the command does about certificates that the profile does otherwise.
+func (c *call) trust(p profile.Profile) {
+	if c.insecure && p.Verify {
+		c.out.left("-k: whether certificates are checked is the profile's setting (verify)")
+	}
+	if c.ca != "" && c.ca != p.CA {
+		c.out.left("--cacert: which authority is trusted is the profile's setting (ca)")
+	}
+}
+
+// toAPI reports whether the call is one of POST /request (contract 4.1).
+func (c *call) toAPI(address, body string, p profile.Profile) bool {
+	if p.BaseURL != "" && strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
+		return true
+	}
+	u, err := url.Parse(address)
+	if err != nil || !strings.HasSuffix(strings.TrimRight(u.Path, "/"), "/request") || c.proxy != "" {
+		return false
+	}
+	fields, err := object(body)
+	return err == nil && fields["zone"] != nil && fields["url"] != nil
+}
+
+// api takes the fields of the API's body.
+func (c *call) api(address, body string, p profile.Profile, keys []model.Key) error {
+	c.out.Source = "curl, API Access"
+	r := &c.out.Request
+	r.Via, r.Format = model.ViaAPI, model.FormatRaw
+	if !strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
+		c.out.left("the address of its API is not the profile's: the form sends to the profile's")
+	}
+	if verb := c.verb(); !strings.EqualFold(verb, http.MethodPost) {
+		c.out.left("its method %s: the form sends POST to the API", cmp.Or(verb, http.MethodGet))
+	}
+	if c.proxy != "" {
+		c.out.left("-x: a call of the API goes through no proxy")
+	}
+	for _, line := range c.headers {
+		name, value := header(line)
+		switch http.CanonicalHeaderKey(name) {
+		case "Authorization":
+			c.key(value, keys)
+		case "Content-Type", "Accept", "User-Agent":
+		default:
+			c.out.left("its header %s: the form's headers go to the target", headerName(name))
+		}
+	}
+	fields, err := object(body)
+	if err != nil {
+		return refuse("the body of the call is not a JSON object")
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		c.field(name, fields[name])
+	}
+	if r.URL == "" {
+		return refuse("the body of the call names no url")
+	}
+	*r = form(*r, c.out)
+	return nil
+}
+
+// object reads a JSON object whose texts may hold variables.
+func object(body string) (map[string]json.RawMessage, error) {
+	var fields map[string]json.RawMessage
+	err := json.Unmarshal([]byte(strings.ReplaceAll(body, markEnv, `\u0000`)), &fields)
+	if err == nil && fields == nil {
+		err = ErrImport
+	}
+	return fields, err
+}
+
+// field takes one field of the API's body.
+func (c *call) field(name string, value json.RawMessage) {
+	r := &c.out.Request
+	var text string
+	isText := json.Unmarshal(value, &text) == nil && string(value) != "null"
+	into := map[string]*string{
+		"zone": (*string)(&r.Zone.Name), "url": &r.URL, "format": (*string)(&r.Format), "method": &r.Method,
+		"body": &r.Body, "country": &r.Country, "session": &r.Session,
+	}[name]
+	switch {
+	case into != nil && isText:
+		*into = text
+		if name == "method" && strings.EqualFold(text, http.MethodGet) {
+			r.Method = ""
+		}
+	case name == "headers":
+		var single map[string]string
+		var many map[string][]string
+		var lines []string
+		if json.Unmarshal(value, &single) == nil {
+			for name, v := range single {
+				lines = append(lines, name+": "+v)
+			}
+		} else if json.Unmarshal(value, &many) == nil {
+			for name, vs := range many {
+				for _, v := range vs {
+					lines = append(lines, name+": "+v)
+				}
+			}
+		} else {
+			c.out.left("headers of its body are not texts")
+		}
+		slices.Sort(lines)
+		r.Header = c.target(lines, false)
+	case string(value) == "null":
+	default:
+		c.out.left("the field %q of its body: the form has none for it", model.Cut(model.Line(name, 40), 40))
+	}
+}
+
+// key finds which key a Bearer header uses. Its value is left behind.
+func (c *call) key(value string, keys []model.Key) {
+	scheme, token, _ := strings.Cut(strings.TrimSpace(value), " ")
+	if !strings.EqualFold(scheme, "Bearer") {
+		c.out.replaced("its Authorization is not a Bearer key and was left behind: the form uses the profile's key")
+		return
+	}
+	name, is := soleVariable(strings.TrimSpace(token))
+	if !is {
+		c.out.replaced("the key in it was left behind: the form uses the key it names, by reference")
+		return
+	}
+	i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Secret == "env:"+name })
+	if i >= 0 {
+		c.out.Request.Key = keys[i].Name
+	} else if name != "ZONEDECK_API_KEY" {
+		c.out.replaced("$%s is the reference of no key in the inventory: the form uses the key it names", name)
+	}
+}
+
+// soleVariable is the name of the variable that a text consists of.
+func soleVariable(text string) (string, bool) {
+	parts := strings.Split(text, markEnv)
+	if len(parts) != 3 || parts[0] != "" || parts[2] != "" {
+		return "", false
+	}
+	return parts[1], true
+}
+
+// header takes a line apart: "Name: value", or "Name;" for an empty value.
+func header(line string) (name, value string) {
+	name, value, ok := strings.Cut(line, ":")
+	if !ok {
+		name = strings.TrimSuffix(strings.TrimSpace(line), ";")
+	}
+	return strings.TrimSpace(name), strings.TrimSpace(value)
+}
+
+// dropped reports whether the command takes back a header that curl sends by itself.
+func (c *call) dropped(name string) bool {
+	return slices.ContainsFunc(c.headers, func(line string) bool {
+		n, v := header(line)
+		return strings.EqualFold(n, name) && v == "" && strings.Contains(line, ":")
+	})
+}
+
+// target gives the headers that go to the target. The value of one that is a secret by its
+// nature stays behind, with a variable in its place.
+func (c *call) target(lines []string, curl bool) http.Header {
+	var h http.Header
+	for _, line := range lines {
+		name, value := header(line)
+		canonical := http.CanonicalHeaderKey(name)
+		switch {
+		case curl && !strings.Contains(line, ":") && !strings.HasSuffix(strings.TrimSpace(line), ";"):
+			c.out.left("a header without a colon, which curl does not send")
+			continue
+		case !model.ValidToken(name) || !model.ValidHeaderValue(unmarked(value)):
+			c.out.left("a header that is none: its name or value cannot be sent")
+			continue
+		case canonical == "Proxy-Authorization":
+			if curl {
+				c.proxyHeader = append(c.proxyHeader, line)
+			}
+			continue
+		case curl && value == "" && !strings.HasSuffix(strings.TrimSpace(line), ";"):
+			if canonical != "Content-Type" {
+				c.out.left("header %s was taken back: the console sends its own", headerName(name))
+			}
+			continue
+		case canonical == "Content-Length", canonical == "Transfer-Encoding", canonical == "Connection", canonical == "Proxy-Connection", canonical == "Keep-Alive", canonical == "Te", canonical == "Upgrade", canonical == "Expect", canonical == "Trailer":
+			c.out.left("header %s is written by the console itself", canonical)
+			continue
+		case model.SecretHeader(name):
+			value = c.secret(canonical, value)
+		}
+		if h == nil {
+			h = http.Header{}
+		}
+		h[canonical] = append(h[canonical], value)
+	}
+	return h
+}
+
+// headerName is a header's name if it can be one: anything may have been pasted.
+func headerName(name string) string {
+	if !model.ValidToken(name) || len(name) > 60 {
+		return "…"
+	}
+	return http.CanonicalHeaderKey(name)
+}
+
+// secret is what stands for the value of a secret header: its variables, or one of its own.
+func (c *call) secret(name, value string) string {
+	scheme, token, two := strings.Cut(value, " ")
+	if !two || !slices.Contains([]string{"bearer", "basic", "token", "apikey"}, strings.ToLower(scheme)) {
+		scheme, token = "", value
+	}
+	prefix := ""
+	if scheme != "" {
+		prefix = scheme + " "
+	}
+	if _, is := soleVariable(strings.TrimSpace(token)); is {
+		return prefix + strings.TrimSpace(token)
+	}
+	variable := strings.ReplaceAll(strings.ToLower(name), "-", "_")
+	if !model.VariableName(variable) {
+		variable = "secret"
+	}
+	c.out.replaced("the value of header %s was left behind: {{%s}} stands for it", name, variable)
+	return prefix + markEnv + variable + markEnv
+}
+
+// unmarked is a text without the marks of its variables.
+func unmarked(s string) string {
+	return strings.ReplaceAll(s, markEnv, "")
+}
+
+// form writes the variables of a request as the form does, and what looks like one such
+// that it is none.
+func form(r model.FetchRequest, out *Imported) model.FetchRequest {
+	return r.MapTexts(func(_, text string) string {
+		if strings.Contains(text, markBase64) {
+			out.replaced("a text that is encoded with a variable in it was left behind")
+			return ""
+		}
+		parts := strings.Split(text, markEnv)
+		if len(parts)%2 == 0 { // a NUL that JSON wrote
+			return model.WithoutVariables(strings.ReplaceAll(text, markEnv, ""))
+		}
+		var b strings.Builder
+		for i, part := range parts {
+			switch {
+			case i%2 == 0:
+				b.WriteString(model.WithoutVariables(part))
+			case envName(part):
+				b.WriteString("{{" + part + "}}")
+			}
+		}
+		return b.String()
+	})
+}
+
+// proxyLogin is a login for a proxy.
+type proxyLogin struct {
+	model.Login
+	passwordEnv string // the variable that the password is, if it is one
+}
+
+// login takes the login of the proxy from where it stands: the address, -U, or a header.
+func (c *call) login() (proxyLogin, bool) {
+	var l proxyLogin
+	scheme, rest, ok := strings.Cut(c.proxy, "://")
+	if !ok {
+		scheme, rest = "http", c.proxy
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	user := ""
+	if at := strings.LastIndex(rest, "@"); at >= 0 {
+		user, rest = rest[:at], rest[at+1:]
+		if name, password, _ := strings.Cut(user, ":"); true {
+			name, password = unescaped(name), unescaped(password)
+			user = name + ":" + password
+		}
+	}
+	if c.proxyUser != "" {
+		user = c.proxyUser
+	}
+	for _, line := range c.proxyHeader {
+		name, value := header(line)
+		if kind, code, _ := strings.Cut(value, " "); strings.EqualFold(name, "Proxy-Authorization") && strings.EqualFold(kind, "Basic") {
+			if inner, is := strings.CutPrefix(strings.TrimSpace(code), markBase64); is {
+				user = strings.TrimSuffix(inner, markBase64)
+			} else if b, err := base64.StdEncoding.DecodeString(strings.TrimSpace(code)); err == nil {
+				user = string(b)
+			}
+		}
+	}
+	if host, port, ok := strings.Cut(rest, ":"); ok {
+		if n, err := strconv.Atoi(port); err == nil && n > 0 && n < 1<<16 {
+			l.Port = n
+		}
+		l.Host = host
+	} else {
+		l.Host = rest
+	}
+	name, password, has := strings.Cut(user, ":")
+	l.Username, l.HasPassword, l.Source = name, has, "curl"
+	l.passwordEnv, _ = soleVariable(password)
+	if l.passwordEnv == "" && has {
+		l.Password = unmarked(password)
+	}
+	readable := name != "" && !strings.Contains(name+l.Host, markEnv) && (scheme == "http" || scheme == "https")
+	return l, readable
+}
+
+func unescaped(s string) string {
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// throughProxy takes zone, country and session from the login of the proxy.
+func (c *call) throughProxy(p profile.Profile) {
+	if c.proxy == "" && c.proxyUser == "" && len(c.proxyHeader) == 0 {
+		return
+	}
+	l, ok := c.login()
+	if !ok {
+		c.out.left("-x: its login cannot be read, so that zone and access method stay as they are")
+		return
+	}
+	readings, err := model.ReadUsername(l.Username, p.ZoneNames())
+	if err != nil {
+		c.out.left("-x: its username is not one of this service (contract 5.2), so that zone and access method stay as they are")
+		return
+	}
+	c.out.Source = "curl, Native Access"
+	cred := readings[0].Credential
+	if n := len(readings); n > 1 {
+		c.out.left("its username can be read in %d ways; zone %q is the likeliest", n, cred.Zone)
+	}
+	r := &c.out.Request
+	r.Via, r.Zone.Name = model.ViaNative, cred.Zone
+	for _, param := range cred.Params {
+		switch param.Name {
+		case "country":
+			r.Country = param.Value
+		case "session":
+			r.Session = param.Value
+		default:
+			c.out.left("the parameter %s of its username: the form has no field for it", param.Name)
+		}
+	}
+	c.notOfProfile(l, cred, p)
+	c.password(l, cred.Zone, p)
+}
+
+// notOfProfile says what of a login is another than the profile's.
+func (c *call) notOfProfile(l proxyLogin, cred model.Credential, p profile.Profile) {
+	other := func(is bool, what, have, want string) {
+		if is {
+			c.out.left("its %s %s is not the profile's (%s), which is used", what, have, want)
+		}
+	}
+	other(l.Host != "" && !strings.EqualFold(l.Host, p.ProxyHost), "proxy", model.Cut(model.Line(l.Host, 80), 80), cmp.Or(p.ProxyHost, "none"))
+	other(l.Port != 0 && l.Port != p.ProxyPort, "port", strconv.Itoa(l.Port), strconv.Itoa(p.ProxyPort))
+	other(cred.Account != p.Account, "account", string(cred.Account), cmp.Or(string(p.Account), "none"))
+	other(cred.Prefix != p.UsernamePrefix, "prefix", cred.Prefix, cmp.Or(p.UsernamePrefix, "none"))
+}
+
+// password says what stands for the password that was left behind.
+func (c *call) password(l proxyLogin, zone model.ZoneName, p profile.Profile) {
+	z, known := p.Zone(string(zone))
+	switch {
+	case !l.HasPassword:
+	case l.passwordEnv != "" && known && z.Password == "env:"+l.passwordEnv, l.passwordEnv == "ZONEDECK_ZONE_PASSWORD":
+	case l.passwordEnv != "":
+		c.out.replaced("$%s is not the reference of the zone's password: the profile's reference is used", l.passwordEnv)
+	default:
+		c.out.replaced("the password in it was left behind: the profile's reference for zone %s is used", fmt.Sprintf("%q", zone))
+	}
+}
