@@ -183,8 +183,8 @@ func TestWhatCannotBeReadIsRefusedByName(t *testing.T) {
 		strings.Repeat("(", 5000) + "curl":                     "it is nested too deeply",
 		strings.Repeat("$(", 5000) + "curl":                    "it is nested too deeply",
 		"curl http://lab.test/" + strings.Repeat("x", 300<<10): "it has 307221 bytes, more than 131072",
-		`curl http://lab.test/{a,b}`:                                    "braces outside of quotes make several words",
-		"curl " + strings.Repeat("{1..9}", 20):                          "braces outside of quotes make several words",
+		`curl http://lab.test/{a,b}`:                           "braces outside of quotes make several words",
+		"curl " + strings.Repeat("{1..9}", 20):                 "braces outside of quotes make several words",
 		`curl <(hunter2) http://lab.test/`:                     "a process substitution is not run",
 		`curl "http://lab.test/$(echo a; echo hunter2)"`:       "a command substitution is not run",
 	} {

@@ -87,4 +87,4 @@ create-dirs include show-headers fail fail-early fail-with-body write-out progre
 no-buffer stderr trace trace-ascii trace-time trace-ids trace-config dump-header globoff disable xattr raw libcurl
 suppress-connect-headers parallel parallel-immediate parallel-max connect-timeout limit-rate path-as-is keepalive-time
 tcp-nodelay tcp-fastopen no-keepalive no-clobber remove-on-error basic proxy-basic proxy-anyauth proxytunnel out-null
-http1.1 create-file-mode skip-existing etag-save cookie-jar compressed `
+noproxy http1.1 create-file-mode skip-existing etag-save cookie-jar compressed `

@@ -146,7 +146,7 @@ func (c *call) toAPI(address, body string, p profile.Profile) bool {
 
 // api takes the fields of the API's body.
 func (c *call) api(address, body string, p profile.Profile, keys []model.Key) error {
-	c.out.Source = "curl, API Access"
+	c.out.Source = c.out.Source + ", API Access"
 	r := &c.out.Request
 	r.Via, r.Format = model.ViaAPI, model.FormatRaw
 	if !strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
@@ -305,6 +305,9 @@ func (c *call) target(lines []string, curl bool) http.Header {
 		case canonical == "Content-Length", canonical == "Transfer-Encoding", canonical == "Connection", canonical == "Proxy-Connection", canonical == "Keep-Alive", canonical == "Te", canonical == "Upgrade", canonical == "Expect", canonical == "Trailer":
 			c.out.left("header %s is written by the console itself", canonical)
 			continue
+		case canonical == "Accept-Encoding" && value != "gzip" && value != "identity":
+			c.out.left("header Accept-Encoding: the console asks for gzip, which it inflates")
+			continue
 		case model.SecretHeader(name):
 			value = c.secret(canonical, value)
 		}
@@ -450,7 +453,7 @@ func (c *call) throughProxy(p profile.Profile) {
 		c.out.left("-x: its username is not one of this service (contract 5.2), so that zone and access method stay as they are")
 		return
 	}
-	c.out.Source = "curl, Native Access"
+	c.out.Source = c.out.Source + ", Native Access"
 	cred := readings[0].Credential
 	if n := len(readings); n > 1 {
 		c.out.left("its username can be read in %d ways; zone %q is the likeliest", n, cred.Zone)

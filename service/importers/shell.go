@@ -216,7 +216,7 @@ func (r *reading) call(s *syntax.Stmt, x *syntax.CallExpr) (command, bool, error
 	r.assigned(x.Assigns)
 	var c command
 	for _, w := range x.Args[1:] {
-		if err := plain(w); err != nil {
+		if err := plain(w, nil); err != nil {
 			return command{}, false, err
 		}
 	}
@@ -238,7 +238,7 @@ func (r *reading) redirected(red *syntax.Redirect, c *command) error {
 	var err error
 	switch red.Op {
 	case syntax.WordHdoc:
-		if err = plain(red.Word); err != nil {
+		if err = plain(red.Word, red.Word); err != nil {
 			return err
 		}
 		c.stdin, err = expand.Literal(r.cfg, red.Word)
@@ -248,7 +248,7 @@ func (r *reading) redirected(red *syntax.Redirect, c *command) error {
 			c.hasStdin = true
 			return nil
 		}
-		if err = plain(red.Hdoc); err != nil {
+		if err = plain(red.Hdoc, red.Hdoc); err != nil {
 			return err
 		}
 		c.stdin, err = r.document(red)
@@ -278,13 +278,16 @@ func (r *reading) document(red *syntax.Redirect) (string, error) {
 	return expand.Document(r.cfg, red.Hdoc)
 }
 
-// plain refuses expansions whose value depends on more than the value of one variable.
-func plain(n syntax.Node) error {
+// plain refuses expansions whose value depends on more than the value of one variable. In a
+// document braces mean nothing.
+func plain(n, document syntax.Node) error {
 	var err error
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch x := n.(type) {
 		case *syntax.Word:
-			err = unbraced(x)
+			if x != document {
+				err = unbraced(x)
+			}
 		case *syntax.ParamExp:
 			name := ""
 			if x.Param != nil {
@@ -319,7 +322,12 @@ func unbraced(w *syntax.Word) error {
 	}
 	many := n > maxBraces
 	if n > 0 && !many {
-		many = syntax.SplitBraces(&syntax.Word{Parts: slices.Clone(w.Parts)})
+		split := &syntax.Word{Parts: slices.Clone(w.Parts)}
+		syntax.SplitBraces(split)
+		many = slices.ContainsFunc(split.Parts, func(part syntax.WordPart) bool {
+			_, is := part.(*syntax.BraceExp)
+			return is
+		})
 	}
 	if many {
 		return refuse("braces outside of quotes make several words: put them into quotes")
@@ -390,7 +398,7 @@ func (r *reading) words(s *syntax.Stmt) (string, []string, error) {
 		return "", nil, refuse("a command substitution is not run")
 	}
 	for _, w := range c.Args {
-		if err := plain(w); err != nil {
+		if err := plain(w, nil); err != nil {
 			return "", nil, err
 		}
 	}

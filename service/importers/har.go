@@ -1,0 +1,185 @@
+package importers
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/url"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+)
+
+// The bounds of a HAR file, in bytes and in entries.
+const (
+	MaxHAR     = 64 << 20
+	maxEntries = 10_000
+)
+
+// HAREntry is one request of a HAR file.
+type HAREntry struct {
+	Method, URL string
+	Status      int // 0 when there was no answer
+	Started     time.Time
+
+	headers []harPair
+	post    *harPost
+	own     harOwn
+}
+
+type (
+	harPair struct{ Name, Value string }
+	harPost struct {
+		MimeType string
+		Text     *string
+		Encoding string
+		Params   []struct {
+			Name, Value, FileName string
+		}
+	}
+	harOwn struct{ Zone, Via, Country, Session string }
+	harLog struct {
+		Log *struct {
+			Entries []struct {
+				StartedDateTime string
+				Request         *struct {
+					Method, URL string
+					Headers     []harPair
+					PostData    *harPost
+				}
+				Response struct{ Status int }
+				Own      harOwn `json:"_zonedeck"`
+			}
+		}
+	}
+)
+
+// IsHAR reports whether a pasted text begins like a HAR file, or an entry of one.
+func IsHAR(text string) bool {
+	text = strings.TrimSpace(text)
+	head := text[:min(len(text), 4096)]
+	return strings.HasPrefix(head, "{") && (strings.Contains(head, `"log"`) && strings.Contains(text, `"entries"`) ||
+		strings.Contains(text, `"request"`) && strings.Contains(head, `"startedDateTime"`) && strings.Contains(text, `"headers"`))
+}
+
+// HAR reads the requests of a HAR 1.2 file of at most MaxHAR bytes, or of one entry alone.
+// Errors wrap ErrImport, or are those of r.
+func HAR(r io.Reader) ([]HAREntry, error) {
+	b, err := io.ReadAll(io.LimitReader(r, MaxHAR+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(b) > MaxHAR:
+		return nil, refuse("it has more than %d MiB", MaxHAR>>20)
+	}
+	var f harLog
+	if err := json.Unmarshal(b, &f); err != nil {
+		return nil, refuse("%s", jsonFault(err))
+	}
+	if f.Log == nil { // one entry, as developer tools copy it
+		wrapped := append(append([]byte(`{"log":{"entries":[`), b...), `]}}`...)
+		if err := json.Unmarshal(wrapped, &f); err != nil {
+			return nil, refuse("%s", jsonFault(err))
+		}
+	}
+	if len(f.Log.Entries) > maxEntries {
+		return nil, refuse("it has %d entries, more than %d", len(f.Log.Entries), maxEntries)
+	}
+	var out []HAREntry
+	for i, e := range f.Log.Entries {
+		q := e.Request
+		if q == nil || q.URL == "" {
+			return nil, refuse("entry %d has no request with a url", i+1)
+		}
+		started, err := time.Parse(time.RFC3339Nano, e.StartedDateTime)
+		if err != nil {
+			started = time.Time{}
+		}
+		out = append(out, HAREntry{
+			Method: q.Method, URL: q.URL, Status: e.Response.Status, Started: started,
+			headers: q.Headers, post: q.PostData, own: e.Own,
+		})
+	}
+	if len(out) == 0 {
+		return nil, refuse("there is no request in it")
+	}
+	return out, nil
+}
+
+// jsonFault is why it is no HAR file, without its text.
+func jsonFault(err error) string {
+	if te, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return "it is not a HAR file: a " + te.Value + " stands where the format has none"
+	}
+	return "it is not JSON, or ends early"
+}
+
+// Import is the request as the form holds it; see Curl for the arguments.
+func (e HAREntry) Import(p profile.Profile, keys []model.Key) (Imported, error) {
+	c := &call{out: &Imported{Source: "HAR entry"}, retries: -1, globoff: true, method: cleared(e.Method)}
+	c.out.Request.Retries = -1
+	c.urls = []string{cleared(e.URL)}
+	host := ""
+	if u, err := url.Parse(c.urls[0]); err == nil {
+		host = u.Host
+	}
+	for _, h := range e.headers {
+		name, value := cleared(h.Name), cleared(h.Value)
+		if strings.HasPrefix(name, ":") || strings.EqualFold(name, "Host") && strings.EqualFold(value, host) {
+			continue // says again what the method and the URL say
+		}
+		line := name + ": " + value
+		if value == "" {
+			line = name + ";"
+		}
+		c.headers = append(c.headers, line)
+	}
+	if e.post != nil {
+		c.body(*e.post)
+	}
+	if err := c.assemble(p, keys); err != nil {
+		return Imported{}, err
+	}
+	r := &c.out.Request
+	if e.own.Zone != "" && r.Zone.Name == "" { // it was exported by this console
+		r.Zone.Name, r.Via = model.ZoneName(cleared(e.own.Zone)), model.ViaAPI
+		if e.own.Via == string(model.ViaNative) {
+			r.Via = model.ViaNative
+		}
+		r.Country, r.Session = cleared(e.own.Country), cleared(e.own.Session)
+	}
+	return *c.out, nil
+}
+
+// body takes the data of an entry.
+func (c *call) body(post harPost) {
+	switch {
+	case post.Text != nil && *post.Text != "":
+		text := *post.Text
+		if post.Encoding == "base64" {
+			b, err := base64.StdEncoding.DecodeString(text)
+			if err != nil {
+				c.out.left("its body is not the base64 that it says it is")
+				return
+			}
+			text = string(b)
+		}
+		c.data = []string{cleared(text)}
+	case len(post.Params) > 0:
+		var parts []string
+		for _, p := range post.Params {
+			if p.FileName != "" {
+				c.out.left("a file of its body: the form sends no files")
+				continue
+			}
+			parts = append(parts, url.QueryEscape(cleared(p.Name))+"="+url.QueryEscape(cleared(p.Value)))
+		}
+		c.data = []string{strings.Join(parts, "&")}
+	}
+}
+
+// cleared takes out the bytes that mark variables.
+func cleared(s string) string { return strings.ReplaceAll(s, markEnv, "") }

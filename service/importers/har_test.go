@@ -1,0 +1,140 @@
+package importers
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/export"
+)
+
+const chromeEntry = `{"startedDateTime":"2026-11-20T10:00:00.5Z","time":12,"request":{"method":"POST","url":"https://lab.test/search?q=1","httpVersion":"HTTP/2.0",
+"headers":[{"name":":authority","value":"lab.test"},{"name":"Host","value":"lab.test"},{"name":"accept","value":"*/*"},{"name":"cookie","value":"sid=hunter2"},{"name":"accept-encoding","value":"gzip, br"},
+{"name":"content-length","value":"3"},{"name":"x-empty","value":""},{"name":"Content-Type","value":"text/plain"}],
+"postData":{"mimeType":"text/plain","text":"a={{x}}"}},"response":{"status":201}}`
+
+func TestAnEntryOfAHARFileBecomesTheForm(t *testing.T) {
+	for _, in := range []string{chromeEntry, `{"log":{"version":"1.2","entries":[` + chromeEntry + `]}}`} {
+		list, err := HAR(strings.NewReader(in))
+		if err != nil || len(list) != 1 || list[0].Status != 201 || list[0].Started.IsZero() {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		got, err := list[0].Import(testProfile(), nil)
+		want := model.FetchRequest{
+			URL: "https://lab.test/search?q=1", Method: "POST", Body: "a={{{{x}}}}", Retries: -1,
+			Header: http.Header{"Accept": {"*/*"}, "Cookie": {"{{cookie}}"}, "X-Empty": {""}, "Content-Type": {"text/plain"}},
+		}
+		if err != nil || !reflect.DeepEqual(got.Request, want) {
+			t.Errorf("%v\ngot  %+v\nwant %+v", err, got.Request, want)
+		}
+		notes := slices.Concat(got.Replaced, got.Left)
+		if want := []string{
+			"the value of header Cookie was left behind: {{cookie}} stands for it",
+			"header Accept-Encoding: the console asks for gzip, which it inflates", "header Content-Length is written by the console itself",
+		}; !slices.Equal(notes, want) {
+			t.Errorf("notes %q", notes)
+		}
+	}
+}
+
+func TestTheBodyOfAnEntry(t *testing.T) {
+	for post, want := range map[string]string{
+		`{"mimeType":"a/b","params":[{"name":"a b","value":"1"},{"name":"f","fileName":"x"},{"name":"c","value":"&"}]}`: "a+b=1&c=%26",
+		`{"mimeType":"a/b","text":"aGk=","encoding":"base64"}`:                                                          "hi",
+		`{"mimeType":"a/b","text":"!","encoding":"base64"}`:                                                             "",
+		`{"mimeType":"a/b","text":""}`:                                                                                  "",
+	} {
+		list, err := HAR(strings.NewReader(`{"request":{"method":"POST","url":"http://lab.test/","postData":` + post + `}}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := list[0].Import(testProfile(), nil); err != nil || got.Request.Body != want {
+			t.Errorf("%s: %q, %v", post, got.Request.Body, err)
+		}
+	}
+}
+
+func TestWhatIsNoHARFileIsRefused(t *testing.T) {
+	for in, want := range map[string]string{
+		`[`: "it is not JSON, or ends early", `{"log":{"entries":[]}}`: "there is no request in it", `{}`: "entry 1 has no request with a url",
+		`{"log":{"entries":[{"request":{"method":1}}]}}`:                    "it is not a HAR file: a number stands where the format has none",
+		`{"log":{"entries":[` + strings.Repeat(`{},`, maxEntries) + `{}]}}`: "it has 10001 entries, more than 10000",
+	} {
+		if _, err := HAR(strings.NewReader(in)); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60s: %v", in, err)
+		}
+	}
+	if _, err := HAR(io.LimitReader(spaces{}, MaxHAR+10)); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
+		t.Errorf("a large one: %v", err)
+	}
+}
+
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// What the console exports it reads back.
+func TestAnExportedHARFileIsReadBack(t *testing.T) {
+	r := model.FetchResult{
+		Request: model.FetchRequest{
+			Zone: model.Zone{Name: "unlocker_demo"}, Via: model.ViaNative, URL: "http://lab.test/x?a=1", Method: "PUT", Body: "b{{y}}",
+			Header: http.Header{"X-A": {"1", "2"}}, Country: "de", Session: "s1",
+		},
+		Started: time.Unix(1, 0), Status: 200,
+	}
+	var b strings.Builder
+	n, err := export.HAR(&b, "1", func(yield func(model.FetchResult, error) bool) { _ = yield(r, nil) && yield(r, nil) }, nil)
+	if err != nil || n != 2 {
+		t.Fatal(n, err)
+	}
+	list, err := HAR(strings.NewReader(b.String()))
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	got, err := list[1].Import(testProfile(), nil)
+	want := r.Request.Template()
+	want.Retries = -1
+	if err != nil || !reflect.DeepEqual(got.Request, want) || len(got.Left)+len(got.Replaced) > 0 {
+		t.Errorf("%v\ngot  %+v %v\nwant %+v", err, got.Request, got.Left, want)
+	}
+}
+
+func FuzzHAR(f *testing.F) {
+	for _, s := range []string{chromeEntry, `{"log":{"entries":[` + chromeEntry + `]}}`, `{"request":{"url":"a","headers":null,"postData":{"params":[{}]}},"_zonedeck":{"zone":"a\u0000"}}`} {
+		f.Add(s)
+	}
+	p := testProfile()
+	f.Fuzz(func(t *testing.T, text string) {
+		IsHAR(text)
+		list, err := HAR(strings.NewReader(text))
+		if err != nil {
+			if !errors.Is(err, ErrImport) || len(err.Error()) > 200 {
+				t.Fatalf("%q: %v", text, err)
+			}
+			return
+		}
+		for _, e := range list {
+			got, err := e.Import(p, testKeys)
+			if err != nil {
+				if !errors.Is(err, ErrImport) || len(err.Error()) > 200 {
+					t.Fatalf("%q: %v", text, err)
+				}
+				continue
+			}
+			if strings.Contains(got.Summary()+got.Request.URL+got.Request.Body+string(got.Request.Zone.Name), markEnv) {
+				t.Fatalf("%q: a mark is left in %+v", text, got)
+			}
+		}
+	})
+}
