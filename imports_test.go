@@ -77,7 +77,7 @@ func TestImportRules(t *testing.T) {
 		{
 			"rows, dialects and exports import no client",
 			func(p string) bool {
-				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/dialect", "zonedeck/service/export"}, p)
+				return slices.Contains([]string{"zonedeck/service/rows", "zonedeck/service/dialect", "zonedeck/service/export", "zonedeck/service/importers"}, p)
 			},
 			func(i string) bool {
 				return i == "zonedeck/service" || within(i, "zonedeck/service/exchange") || within(i, "zonedeck/service/fetch") ||

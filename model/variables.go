@@ -1,6 +1,7 @@
 package model
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"regexp"
@@ -81,6 +82,8 @@ type Variable struct {
 	Value string
 	// Ref is a reference to a secret ("env:NAME", "keyring:…"); Value is empty then.
 	Ref string
+	// Refused says why it is not put in; it has neither Value nor Ref then.
+	Refused string
 }
 
 // Resolve puts the values of variables into a request whose texts may hold some. Secrets are
@@ -99,6 +102,8 @@ func (r FetchRequest) Resolve(find func(name string) (Variable, bool)) (FetchReq
 			case seen[key]:
 			case !ok:
 				ps.add(field, &UnknownVariableError{Name: name})
+			case v.Refused != "":
+				ps.add(field, fmt.Errorf("{{%s}}: %s", name, v.Refused))
 			case v.Ref != "" && !slices.Contains([]string{"url", "headers", "body"}, field):
 				ps.add(field, &SecretVariableError{Name: name})
 			case v.Ref != "":
@@ -118,7 +123,7 @@ func (r FetchRequest) Resolve(find func(name string) (Variable, bool)) (FetchReq
 		}
 		return ExpandVariables(text, func(name string) string {
 			v, ok := find(name)
-			if !ok || v.Ref != "" {
+			if !ok || v.Ref != "" || v.Refused != "" {
 				return "{{" + name + "}}"
 			}
 			return keep(v.Value)
@@ -150,6 +155,18 @@ func (r FetchRequest) Reveal(value func(name string) string) FetchRequest {
 	r = r.MapTexts(func(_, text string) string { return ExpandVariables(text, value) })
 	r.Secrets = nil
 	return r
+}
+
+// SecretField is the field that a variable of Secrets stands in, as FieldProblem names it.
+func (r FetchRequest) SecretField(name string) string {
+	found := "url"
+	r.MapTexts(func(field, text string) string {
+		if slices.Contains(Variables(text), name) {
+			found = field
+		}
+		return text
+	})
+	return found
 }
 
 // Template is the request as text with variables: one that holds none is written such that

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
@@ -79,6 +81,26 @@ func (a Access) Login(ctx context.Context, p profile.Profile, z model.Zone, para
 	}
 	password, err := a.resolve(ctx, "password", z.Password)
 	return Login{Username: name, Password: password}, err
+}
+
+// Variables are the values of the secrets in a request, by the names of their variables.
+func (a Access) Variables(ctx context.Context, r model.FetchRequest) (map[string]keystore.Secret, error) {
+	values := map[string]keystore.Secret{}
+	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
+		s, err := a.Secret(ctx, r.Secrets[name])
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case err != nil && errors.Is(err, context.Canceled):
+			return nil, err
+		case err != nil:
+			return nil, model.BadField(r.SecretField(name), "{{%s}}: %w", name, err)
+		case s.Empty():
+			return nil, model.BadField(r.SecretField(name), "{{%s}}: %s is empty", name, r.Secrets[name])
+		}
+		values[name] = s
+	}
+	return values, nil
 }
 
 // resolve gives a reference's value for a field of the form.

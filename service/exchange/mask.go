@@ -23,10 +23,13 @@ const minMasked = 8
 type Mask struct{ s *scrubber }
 
 // MaskOf masks a key's value or a proxy login, the latter as it is and as
-// Proxy-Authorization writes it.
-func MaskOf(key keystore.Secret, login Login) Mask {
+// Proxy-Authorization writes it, and further secrets of a request.
+func MaskOf(key keystore.Secret, login Login, more ...keystore.Secret) Mask {
 	var c compiler
 	c.secret(key.Reveal())
+	for _, s := range more {
+		c.secret(s.Reveal())
+	}
 	if password := login.Password.Reveal(); len(password) >= minMasked {
 		c.secret(password)
 		c.header(base64.StdEncoding.EncodeToString([]byte(login.Username+":"+password)), true)

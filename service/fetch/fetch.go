@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"zonedeck/keystore"
@@ -56,6 +58,7 @@ type flight struct {
 	p       profile.Profile
 	d       dialect.Dialect
 	r       model.FetchRequest
+	values  map[string]keystore.Secret // of the secrets among r's variables
 	id      string
 	key     model.Key
 	secret  keystore.Secret // the key's value, by API
@@ -156,8 +159,22 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	} else {
 		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
 	}
-	f.mask = exchange.MaskOf(f.secret, f.login)
+	if err != nil {
+		return f, err
+	}
+	if f.values, err = ft.cfg.Access.Variables(ctx, r); err != nil {
+		return nil, err
+	}
+	if ps := Problems(p, d, f.written()); len(ps) > 0 { // their errors may repeat a secret
+		return nil, model.BadField(ps[0].Field, "it cannot be sent with the values of its variables")
+	}
+	f.mask = exchange.MaskOf(f.secret, f.login, slices.Collect(maps.Values(f.values))...)
 	return f, err
+}
+
+// written is the request with its secrets.
+func (f *flight) written() model.FetchRequest {
+	return f.r.Reveal(func(name string) string { return f.values[name].Reveal() })
 }
 
 // run makes attempts until a diagnosis is final.

@@ -30,6 +30,7 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 		r.Via = model.ViaAPI
 	}
 	problem := check(p, d, r)
+	r = r.Reveal(func(string) string { return mask })
 	var lines []string
 	if r.Via == model.ViaNative {
 		lines, err = previewNative(p, r)

@@ -100,7 +100,7 @@ func read(o *model.Outcome, r dialect.Reading) {
 
 // tryAPI is one attempt by API Access (service.md 4.1).
 func (f *flight) tryAPI(ctx context.Context, now model.Attempt) (try, error) {
-	body, err := f.d.Request(f.r)
+	body, err := f.d.Request(f.written())
 	if err != nil {
 		return try{}, err
 	}
@@ -220,7 +220,7 @@ func (f *flight) unwrap(t *try) {
 // tryNative is one attempt by Native Access (service.md 5.2).
 func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) {
 	t := try{outcome: f.outcomeOf()}
-	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.r)
+	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.written())
 	o := &t.outcome
 	o.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status

@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"zonedeck/keystore/textfile"
@@ -96,6 +98,12 @@ func render(p Profile) []byte {
 		if z.Rate.PerGB > 0 {
 			fmt.Fprintf(&b, "rate_per_gb = %v\n", z.Rate.PerGB)
 		}
+	}
+	if len(p.Variables) > 0 {
+		fmt.Fprintf(&b, "\n[profiles.%s.variables]\n", p.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Variables)) {
+		fmt.Fprintf(&b, "%s = %s\n", name, textfile.Quote(p.Variables[name]))
 	}
 	return []byte(b.String())
 }

@@ -50,6 +50,8 @@ type profileEntry struct {
 	CA             string      `toml:"ca"`
 	Verify         *bool       `toml:"verify"`
 	Zones          []zoneEntry `toml:"zones"`
+
+	Variables map[string]string `toml:"variables"`
 }
 
 // maxRate is no price that anybody pays: it keeps sums finite.
@@ -120,7 +122,7 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	p := Profile{
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
-		CA: e.CA, Verify: e.Verify == nil || *e.Verify,
+		CA: e.CA, Verify: e.Verify == nil || *e.Verify, Variables: e.Variables,
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort
@@ -220,7 +222,7 @@ func (f File) Profile(name string) (Profile, error) {
 	}
 	switch p, ok := f.profiles[name]; {
 	case ok:
-		p.Zones = slices.Clone(p.Zones)
+		p.Zones, p.Variables = slices.Clone(p.Zones), maps.Clone(p.Variables)
 		return p, nil
 	case name == LocalName, name == "" && len(f.profiles) == 0:
 		return Profile{}, ErrNoProfiles

@@ -57,6 +57,8 @@ type Profile struct {
 	// Verify is false only where the operator turned certificate checks off.
 	Verify bool
 	Zones  []model.Zone
+	// Variables are what {{name}} stands for in requests: a value, or a reference to a secret.
+	Variables map[string]string
 	// Local says that this is the embedded emulator.
 	Local bool
 }
@@ -143,7 +145,7 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	for _, check := range []func(*Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones,
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
