@@ -98,6 +98,15 @@ func (c *Client) Activity(ctx context.Context, f model.ActivityFilter) ([]model.
 	return c.journal.Activity(ctx, f)
 }
 
+// URLs are the distinct URLs of a profile's fetches in the history, the most recently used
+// first, at most limit. It needs no network.
+func (c *Client) URLs(ctx context.Context, profile string, limit int) ([]string, error) {
+	if c.journal == nil {
+		return nil, ErrNoJournal
+	}
+	return c.journal.URLs(ctx, profile, limit)
+}
+
 // LoadTwin loads a comparison from the history, by the identifier in the timeline. Nothing
 // is sent. Its fetches may have been cleaned up since.
 func (c *Client) LoadTwin(ctx context.Context, id string) (model.Twin, error) {

@@ -30,6 +30,7 @@ type fakeService struct {
 	mu              sync.Mutex
 	sent            []model.FetchRequest
 	history         []model.Activity
+	urls            []string     // of earlier fetches
 	twins           []model.Twin // that were kept
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
@@ -90,6 +91,12 @@ func (f *fakeService) Activity(context.Context, model.ActivityFilter) ([]model.A
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]model.Activity(nil), f.history...), nil
+}
+
+func (f *fakeService) URLs(context.Context, string, int) ([]string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.urls), nil
 }
 
 func (f *fakeService) LoadFetch(_ context.Context, id string) (model.FetchResult, error) {

@@ -28,6 +28,7 @@ type formPane struct {
 	problems []problem
 	wire     model.WirePreview
 	rows     wireView
+	tall     wireTall
 	from     *outcome      // what request, problems and wire were derived from; nil at first
 	scroll   widget.Scroll // of the wire pane
 	// refused are the problems the service reported when asked to send; they stay until

@@ -49,11 +49,31 @@ type historyLoaded struct {
 
 func (m *Model) loadHistory() tea.Cmd {
 	history := m.deps.History
-	return kit.Do(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return tea.Batch(kit.Do(kit.Sandbox, &m.work.list, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		rows, err := history.Activity(ctx, model.ActivityFilter{Kind: model.ActivityFetch, Limit: historyRows})
 		return historyLoaded{rows: rows, err: err}
+	}), m.loadURLs())
+}
+
+// manyURLs is how many earlier URLs are offered.
+const manyURLs = 500
+
+// urlsLoaded are the URLs of a profile's earlier fetches, the newest first.
+type urlsLoaded struct{ urls []string }
+
+// loadURLs reads the URLs that are offered while one is typed.
+func (m *Model) loadURLs() tea.Cmd {
+	history, profile := m.deps.History, m.session.ProfileName
+	return kit.Do(kit.Sandbox, &m.work.urls, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		urls, err := history.URLs(ctx, profile, manyURLs)
+		if err != nil {
+			return urlsLoaded{} // the history pane says what is wrong with it
+		}
+		return urlsLoaded{urls: urls}
 	})
 }
+
+func (m *Model) urlsLoaded(msg urlsLoaded) { m.form.form.SetRecent(string(fieldURL), msg.urls) }
 
 func (m *Model) historyLoaded(msg historyLoaded) tea.Cmd {
 	p := &m.history

@@ -49,7 +49,7 @@ func TestHistoryReopensWithoutSending(t *testing.T) {
 		}}
 		b.Press("ctrl+j") // brings history up to date
 		b.Press("shift+tab", "enter")
-		b.Expect("Response · from history", "✗ CAPTCHA", "Native")
+		b.Expect("Response · datacenter_demo · Native · http://lab.test/shop", "from history", "✗ CAPTCHA")
 		b.Press("o")
 		b.Expect("The form holds this request again", "GET http://lab.test/shop HTTP/1.1")
 		if n := len(b.svc.requests()); n != 1 {
@@ -101,7 +101,7 @@ func TestARealAccountOpensWithItsOwnZoneAndItsLastURL(t *testing.T) {
 		b.Expect("datacenter_demo", "type the target's")
 		b.ExpectNot("lab.test", "embedded emulator", "✗")
 		b.Press("ctrl+j")
-		b.Expect("✗ type the target's")
+		b.Expect("✗ URL: type the target's")
 		if n := len(b.svc.requests()); n != 0 {
 			t.Fatalf("a request without an address was sent")
 		}
@@ -176,7 +176,7 @@ func TestAFetchOfAnotherProfileIsNotSentWithTheCurrentKey(t *testing.T) {
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
 		b.Press("s")
 		b.After(10 * time.Second)
-		b.Expect("✗ zone acme_unlocker")
+		b.Expect("✗ Zone: zone acme_unlocker")
 		if n := len(b.svc.requests()); n != 0 {
 			t.Errorf("%d requests were sent to a zone of another profile", n)
 		}
@@ -288,7 +288,7 @@ func TestTheCursorStaysAtTheNewestFetch(t *testing.T) {
 				b.svc.history = []model.Activity{newest, newer, older}
 				b.reload()
 				b.Press("enter")
-				b.Expect("Response · from history")
+				b.Expect("from history")
 				b.Press("o")
 				b.Expect(c.want)
 			})
@@ -314,7 +314,7 @@ func TestTheCursorIsOnTheFetchThatAnotherTabOpened(t *testing.T) {
 				}
 				b.reload()
 				b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_b", Profile: "local"}})
-				b.Expect("Response · from history")
+				b.Expect("from history")
 				b.svc.history = list
 				b.reload()
 				b.Press("tab")

@@ -14,8 +14,9 @@ type (
 	sendNow     struct{}
 	sendSure    struct{ pause time.Duration } // after the question
 	cancelSend  struct{}
-	goBack      struct{} // out of the zoom, or to the form
-	nextPage    struct{} // of the result
+	goBack      struct{}           // out of the zoom, or to the form
+	jump        struct{ to field } // to a field, or without one to the response
+	nextPage    struct{}           // of the result
 	prevPage    struct{}
 	showMark    struct{}
 	runStep     struct{ step model.Step }
@@ -68,6 +69,11 @@ func (m *Model) sendBindings() []kit.Binding {
 		out[0].Disabled = "a request is in progress; esc cancels it"
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
 	}
+	const group = "Panes"
+	out = append(out,
+		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump{fieldURL}, WhileTyping: true, Hidden: true},
+		kit.Binding{Keys: []string{"alt+z", "ctrl+t"}, Label: "zone", Help: "Choose the zone, from anywhere.", Group: group, Intent: jump{fieldZone}, WhileTyping: true, Hidden: true},
+		kit.Binding{Keys: []string{"alt+r", "ctrl+g"}, Label: "response", Help: "Go to the response, from anywhere.", Group: group, Intent: jump{}, WhileTyping: true, Hidden: true})
 	return append(out, m.panes.Bindings(true)...)
 }
 

@@ -30,6 +30,8 @@ type Fetcher interface {
 type History interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
+	// URLs are the distinct URLs of a profile's fetches, the most recently used first.
+	URLs(ctx context.Context, profile string, limit int) ([]string, error)
 }
 
 // Store keeps saved requests; *saved.Store is one.
@@ -91,7 +93,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, load, store, body, edit, copy, sample kit.Slot
+	send, list, urls, load, store, body, edit, copy, sample kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -149,6 +151,16 @@ func (m *Model) focus(pane int) {
 		m.endEditing()
 		m.panes.At = pane
 	}
+}
+
+// jump goes to a field and edits it, or without one to the response.
+func (m *Model) jump(to jump) tea.Cmd {
+	if to.to == "" {
+		m.focus(paneResult)
+		return nil
+	}
+	m.focus(paneForm)
+	return m.form.form.FocusOn(string(to.to), true)
 }
 
 // endEditing ends editing and keeps the typed text.

@@ -107,8 +107,14 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 		b.Expect("▌History")
 		b.Send(tea.MouseClickMsg{X: 80, Y: 10, Button: tea.MouseLeft})
 		b.Expect("▌Response")
-		b.Send(tea.MouseClickMsg{X: 10, Y: 30, Button: tea.MouseLeft})
+		b.Send(tea.MouseClickMsg{X: 10, Y: 15, Button: tea.MouseLeft})
 		b.Expect("▌Will be sent")
+		b.Send(tea.MouseClickMsg{X: 10, Y: 7, Button: tea.MouseLeft}) // the form, which has its focus in the bar
+		b.Expect("▌Request", "›Zone")
+		b.Send(tea.MouseClickMsg{X: 40, Y: 2, Button: tea.MouseLeft})
+		b.Expect("›URL")
+		b.Send(tea.MouseClickMsg{X: 10, Y: 6, Button: tea.MouseLeft})
+		b.Expect("▌Options", "›Key")
 	})
 }
 

@@ -185,6 +185,10 @@ func (m *Model) headLines(w, h int) []string {
 		notice := widget.Hung(" ", th.Warn, "! "+strings.TrimRight(m.result.trouble, ".")+". Below is the previous result.", w-1)
 		lines = notice[:min(len(notice), max(h-5, 1))] // the verdict, the pages' line, and three lines of the page
 	}
+	if m.result.origin == fromHistory {
+		when := widget.When(m.session, m.result.profile, m.result.res.Started, m.deps.Now())
+		lines = append(lines, " "+th.Muted.Render(text.Cut("from history, "+when+", nothing was sent", w-1)))
+	}
 	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page

@@ -126,13 +126,13 @@ func TestARequestThatCannotBeSentIsDistinguishedFromThePreviousResult(t *testing
 	}
 }
 
-func TestTheResponseNamesItsURLOnceTheFormHoldsAnother(t *testing.T) {
+func TestTheResponseNamesWhatWasSent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.Press("ctrl+j")
-		b.ExpectNot("Response ·")
-		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/other"}})
-		b.Expect("Response · http://lab.test/ok")
+		b.Expect("Response · unlocker_demo · API · http://lab.test/ok")
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "datacenter_demo", URL: "http://lab.test/other"}})
+		b.Expect("Response · unlocker_demo · API · http://lab.test/ok")
 	})
 }
 

@@ -18,6 +18,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case kit.Resized:
 		m.width = msg.W
+		m.layOut()
 		return nil
 	case kit.Tick:
 		if !m.form.form.CapturingText() {
@@ -25,11 +26,13 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		}
 		return nil
 	case kit.SessionChanged:
-		m.newSession(msg.Session)
-		return nil
+		return m.newSession(msg.Session)
 	case kit.OpenTwin:
 		m.work.load.Drop()
 		return m.twin.Load(msg.ID, msg.Profile)
+	case urlsLoaded:
+		m.urlsLoaded(msg)
+		return nil
 	case compareForm, twin.Sent, twin.Ended, twin.Fill, twin.Loaded:
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
@@ -52,10 +55,12 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
-		m.click(m.panes.Under(msg.Mouse()))
+		if hit, ok := m.panes.Under(msg.Mouse()); ok {
+			m.click(hit, msg.X-1) // the form is at the left edge
+		}
 		return nil
 	case tea.MouseWheelMsg:
-		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane != paneForm {
+		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane > paneForm && hit.Pane < panes {
 			return m.scroll(hit.Pane, msg)
 		}
 		return nil
@@ -68,7 +73,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 
 // newSession stores a session. If the form holds the old profile's key, it gets the new
 // one's.
-func (m *Model) newSession(s kit.Session) {
+func (m *Model) newSession(s kit.Session) tea.Cmd {
 	if key := m.form.form.Value(string(fieldKey)); key == "" || key == m.session.Key.Name {
 		m.form.form.SetValue(string(fieldKey), s.Key.Name)
 	}
@@ -83,9 +88,13 @@ func (m *Model) newSession(s kit.Session) {
 		}
 	}
 	m.options()
-	if other && m.history.loaded {
+	if !other {
+		return nil
+	}
+	if m.history.loaded {
 		m.listHistory()
 	}
+	return m.loadURLs()
 }
 
 // act carries out the intent of a key.
@@ -105,6 +114,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case cancelSend:
 		m.work.send.Cancel()
 		return nil, true
+	case jump:
+		return m.jump(msg), true
 	case goBack:
 		if m.panes.Zoomed {
 			m.panes.Zoomed = false
@@ -196,16 +207,32 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 
 // click focuses the pane under the pointer and selects a row or a field. The first click
 // on the form only focuses it.
-func (m *Model) click(hit kit.Hit, ok bool) {
-	if !ok {
+func (m *Model) click(hit kit.Hit, x int) {
+	inForm := m.panes.At == paneForm
+	switch hit.Pane {
+	case areaZones:
+	case areaBar, paneForm:
+		m.focus(paneForm)
+		if inForm {
+			m.clickField(hit, x)
+		}
+	default:
+		m.focus(hit.Pane)
+		if hit.Pane == paneHistory {
+			m.history.table.Click(hit.Line)
+		}
+	}
+}
+
+// clickField selects the field under the pointer; a zoomed form has its bar on top.
+func (m *Model) clickField(hit kit.Hit, x int) {
+	bar := 0
+	if m.wide() && m.panes.Zoomed {
+		bar = m.form.form.BarHeight(m.width - 2)
+	}
+	if hit.Pane == areaBar || hit.Line < bar {
+		m.form.form.ClickBar(x, hit.Line)
 		return
 	}
-	before := m.panes.At
-	m.focus(hit.Pane)
-	switch {
-	case hit.Pane == paneHistory:
-		m.history.table.Click(hit.Line)
-	case hit.Pane == paneForm && before == paneForm:
-		m.form.form.Click(hit.Line)
-	}
+	m.form.form.Click(hit.Line - bar)
 }

@@ -7,141 +7,9 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"zonedeck/model"
-	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
-
-// areas places the panes: side by side from kit.StackBelow cells on, otherwise stacked,
-// with the panes without focus folded if necessary.
-func (m *Model) areas(w, h int) []kit.Area {
-	if w < kit.StackBelow {
-		return m.stacked(w, h)
-	}
-	left := min(max(w*33/100, 38), 64)
-	formH := min(m.form.form.Height(left-2)+2, h*2/3)
-	historyH := min(max(h/4, 5), 14)
-	return []kit.Area{
-		{Pane: paneForm, W: left, H: formH},
-		{Pane: paneWire, Y: formH, W: left, H: h - formH},
-		{Pane: paneResult, X: left, W: w - left, H: h - historyH},
-		{Pane: paneHistory, X: left, Y: h - historyH, W: w - left, H: historyH},
-	}
-}
-
-func (m *Model) stacked(w, h int) []kit.Area {
-	heights := map[int]int{paneForm: 1, paneWire: 1, paneResult: 1, paneHistory: 1}
-	formH := min(m.form.form.Height(w-2)+2, h*2/3)
-	switch m.panes.At {
-	case paneForm:
-		heights[paneForm] = formH
-		if rest := h - formH; rest >= 10 {
-			heights[paneWire] = 5
-		}
-		heights[paneResult] = h - formH - heights[paneWire] - 1
-	case paneWire:
-		heights[paneWire] = h - 3
-	case paneResult:
-		heights[paneResult] = h - 3
-	case paneHistory:
-		heights[paneResult] = max((h-2)/3, 1)
-		heights[paneHistory] = h - 2 - heights[paneResult]
-	}
-	var out []kit.Area
-	y := 0
-	for _, p := range []int{paneForm, paneWire, paneResult, paneHistory} {
-		out = append(out, kit.Area{Pane: p, Y: y, W: w, H: heights[p]})
-		y += heights[p]
-	}
-	return out
-}
-
-// Render draws the tab; see kit.View.
-func (m *Model) Render(w, h int) string {
-	if m.twin.Open() {
-		return m.twin.Render(w, h)
-	}
-	return m.panes.Draw(w, h, m.areas, m.pane)
-}
-
-func (m *Model) pane(r kit.Area) string {
-	on := m.panes.At == r.Pane
-	title := m.paneTitle(r.Pane)
-	if r.H < 3 {
-		return m.foldedPane(r, title)
-	}
-	iw, ih := widget.Inner(r.W, r.H)
-	var body string
-	switch r.Pane {
-	case paneForm:
-		body = m.form.form.Render(on, iw, ih)
-	case paneWire:
-		body = m.renderWire(iw, ih)
-	case paneResult:
-		body = m.renderResult(on, iw, ih)
-	case paneHistory:
-		body = m.renderHistory(on, iw, ih)
-	}
-	return widget.Pane(m.deps.Theme, title, on, r.W, r.H, body)
-}
-
-// foldedPane is a pane in one line: its title and its gist.
-func (m *Model) foldedPane(r kit.Area, title string) string {
-	th := m.deps.Theme
-	words := ""
-	switch r.Pane {
-	case paneForm:
-		r := m.form.request
-		words = strings.Join(append([]string{string(r.Zone.Name), r.Via.String(), r.URL}, m.form.from.draft.extras()...), " · ")
-	case paneWire:
-		words = m.form.wire.Problem
-		if words == "" && len(m.form.wire.Lines) > 0 {
-			words = m.form.wire.Lines[0]
-		}
-	case paneResult:
-		if m.result.have() {
-			words = m.statusLine()
-		}
-		if m.result.trouble != "" {
-			words = "! " + m.result.trouble
-		}
-	case paneHistory:
-		words = m.historyGist()
-	}
-	head := th.Border.Render("╶ ") + th.Muted.Render(title) + "  "
-	line := head + text.Cut(text.Clean(words), max(r.W-text.Width(title)-5, 0))
-	return widget.Block(line, r.W, max(r.H, 0))
-}
-
-func (m *Model) paneTitle(pane int) string {
-	switch pane {
-	case paneForm:
-		return ofProfile("Request", m.form.profile)
-	case paneWire:
-		return "Will be sent"
-	case paneHistory:
-		return "History"
-	}
-	if m.work.send.Running() || !m.result.have() {
-		return "Response"
-	}
-	title := "Response"
-	if m.result.origin == fromHistory {
-		title = ofProfile(title, m.result.profile) + " · from history, " + widget.When(m.session, m.result.profile, m.result.res.Started, m.deps.Now()) + ", nothing was sent"
-	}
-	if url := m.result.res.Request.URL; url != m.form.request.URL {
-		title += " · " + url
-	}
-	return title
-}
-
-// ofProfile names the profile in a pane's title, if it is not the one in use.
-func ofProfile(title, profile string) string {
-	if profile == "" {
-		return title
-	}
-	return title + " of profile " + profile
-}
 
 // renderWire shows the exact request except for the secrets. Long lines wrap, so that
 // nothing is hidden.
@@ -179,6 +47,25 @@ func (m *Model) wireNotes(w int) []string {
 		lines = append(lines, " "+th.Warn.Render("! certificate checks are off"))
 	}
 	return lines
+}
+
+// wireHeight is how many lines the wire pane needs at width w to show the whole request; it is
+// an estimate where wide characters meet a line's end.
+func (m *Model) wireHeight(w int) int {
+	v := &m.form.tall
+	if v.from != m.form.from || v.w != w {
+		*v = wireTall{from: m.form.from, w: w}
+		for _, l := range m.form.wire.Lines[:min(len(m.form.wire.Lines), 200)] { // no screen is that high
+			v.lines += max((text.Width(l)+w-3)/max(w-2, 1), 1)
+		}
+	}
+	return len(m.wireNotes(w)) + v.lines
+}
+
+// wireTall caches how many lines a request has at a width.
+type wireTall struct {
+	from     *outcome
+	w, lines int
 }
 
 // wireView caches the wrapped rows of the request: a large body is not wrapped again for

@@ -67,6 +67,9 @@ type Form struct {
 	editing bool
 	top     int
 	drawn   []int // for each line drawn last, the index of its field
+	bar     []string
+	// barDrawn is where the fields of the bar were drawn last.
+	barDrawn []barPart
 	// Dialog makes tab and shift+tab move between fields, and enter continue with the
 	// next one while editing. It is for overlays, where tab has no other meaning. A text
 	// field that is reached by tab or an arrow is edited at once; j and k only move, so
@@ -76,10 +79,11 @@ type Form struct {
 
 type field struct {
 	Field
-	err   string
-	input textinput.Model // of a text
-	area  textarea.Model
-	list  picker // of a pick
+	err     string
+	input   textinput.Model // of a text
+	area    textarea.Model
+	list    picker // of a pick
+	earlier recent
 }
 
 // NewForm makes a form; the first field that can be edited has the focus.
@@ -315,6 +319,7 @@ func (f *Form) edit() tea.Cmd {
 	case FieldText:
 		f.editing = true
 		styleInput(&fd.input, f.theme)
+		fd.earlier.at = -1
 		fd.input.CursorEnd()
 		return fd.input.Focus()
 	case FieldArea:

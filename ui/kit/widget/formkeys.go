@@ -21,6 +21,8 @@ const (
 	formPrev
 	formDone   // accept the value
 	formEscape // end editing
+	formOlder  // recall an earlier value
+	formNewer
 )
 
 // Bindings are the form's keys that work now; a view appends them to its own.
@@ -68,7 +70,10 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	if fd.Kind != FieldArea {
 		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Accept the value.", Group: group, Intent: formDone, WhileTyping: true}, esc}
 	}
-	if fd.Kind == FieldText {
+	switch {
+	case fd.Kind == FieldText && len(fd.earlier.values) > 0:
+		out = append(out, recalls()...)
+	case fd.Kind == FieldText:
 		out = append(out, fieldKeys([]string{"down"}, []string{"up"}, true)...)
 	}
 	if f.Dialog {
@@ -96,9 +101,12 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	}
 	switch fd.Kind {
 	case FieldText:
+		if fd.complete(msg) {
+			return nil, true
+		}
 		cmd = UpdateInput(&fd.input, msg)
 		if fd.value() != before {
-			fd.err = ""
+			fd.err, fd.earlier.at = "", -1
 		}
 	case FieldArea:
 		if paste, ok := msg.(tea.PasteMsg); ok {
@@ -117,7 +125,11 @@ func (f *Form) Click(y int) {
 	if y < 0 || y >= len(f.drawn) {
 		return
 	}
-	if i := f.drawn[y]; i != f.at && f.fields[i].Kind != FieldNote {
+	f.clicked(f.drawn[y])
+}
+
+func (f *Form) clicked(i int) {
+	if i != f.at && f.fields[i].Kind != FieldNote {
 		f.stop()
 		f.at = i
 	}
@@ -137,10 +149,13 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 		f.move(1)
 	case formStepUp:
 		f.move(-1)
-	case formDown, formUp:
+	case formDown, formUp, formOlder, formNewer:
 		by := 1
-		if intent == formUp {
+		if intent == formUp || intent == formOlder {
 			by = -1
+		}
+		if (intent == formOlder || intent == formNewer) && (fd.recall(-by) || fd.earlier.at >= 0) {
+			return nil
 		}
 		typed := f.editing && fd.Kind == FieldText
 		f.stop()

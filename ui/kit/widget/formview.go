@@ -35,7 +35,7 @@ func (f *Form) Height(w int) int {
 func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to int) {
 	labels := f.labels(w)
 	for i, fd := range f.fields {
-		if fd.Hidden {
+		if fd.Hidden || f.barred(fd) {
 			continue
 		}
 		on := focused && i == f.at
@@ -57,7 +57,7 @@ func (f *Form) lines(focused bool, w int) (lines []string, of []int, from, to in
 func (f *Form) labels(w int) int {
 	widest := 0
 	for _, fd := range f.fields {
-		if !fd.Hidden && fd.Kind != FieldNote {
+		if !fd.Hidden && fd.Kind != FieldNote && !f.barred(fd) {
 			widest = max(widest, text.Width(fd.Label))
 		}
 	}
@@ -135,7 +135,10 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 	switch fd.Kind {
 	case FieldText:
 		if on && f.editing {
-			fd.input.SetWidth(width - 1)
+			if width-1 != fd.input.Width() {
+				fd.input.SetWidth(width - 1)
+				fd.input.SetCursor(fd.input.Position()) // shows what fits now
+			}
 			return fd.input.View()
 		}
 		v := fd.input.Value()

@@ -12,8 +12,8 @@ import (
 // Column is one column of a Table.
 type Column struct {
 	Title string
-	// Width is the column's width in cells. A Flex column also takes the cells that are
-	// left.
+	// Width is the column's width in cells. A column whose cells need more takes it from the
+	// cells that are left, and a Flex column the rest of them.
 	Width int
 	Flex  bool
 	Right bool
@@ -48,11 +48,12 @@ type Table struct {
 	top    int
 	page   int    // rows drawn last, for paging keys
 	on     string // key of the cursor's row
+	needs  []int  // the widest cell drawn in each column since SetRows
 }
 
 // SetRows replaces the rows; row(i) is called for visible rows only.
 func (t *Table) SetRows(n int, row func(i int) []Cell) {
-	t.n, t.row = n, row
+	t.n, t.row, t.needs = n, row, nil
 	t.clamp()
 }
 
@@ -60,7 +61,7 @@ func (t *Table) SetRows(n int, row func(i int) []Cell) {
 // it still exists.
 func (t *Table) SetRowsKeyed(n int, key func(i int) string, row func(i int) []Cell) {
 	old := t.on // recorded when the cursor moved: the rows may have changed since
-	t.Key, t.n, t.row = key, n, row
+	t.Key, t.n, t.row, t.needs = key, n, row, nil
 	if t.cursor >= n || key == nil || key(t.cursor) != old {
 		for i := range n {
 			if key != nil && key(i) == old {
@@ -205,15 +206,19 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 	if h <= 0 || w <= 0 {
 		return ""
 	}
-	widths := t.widths(w - 1)
-	var b strings.Builder
-	b.Grow(w * h * 2)
 	rows := h
 	if t.headed() {
-		b.WriteString(th.Muted.Render(text.Fit(" "+t.line(widths, nil, false), w)))
 		rows--
 	}
 	t.page = max(rows, 1)
+	t.scroll(t.page)
+	shown := t.visible(rows)
+	widths := t.widths(w - 1)
+	var b strings.Builder
+	b.Grow(w * h * 2)
+	if rows < h {
+		b.WriteString(th.Muted.Render(text.Fit(" "+t.line(widths, nil, false), w)))
+	}
 	if rows == 0 {
 		return b.String()
 	}
@@ -224,7 +229,6 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 		b.WriteString(Block(th.Muted.Render(" "+text.Cut(t.Empty, w-1)), w, rows))
 		return b.String()
 	}
-	t.scroll(t.page)
 	for y := range rows {
 		if b.Len() > 0 {
 			b.WriteByte('\n')
@@ -234,9 +238,29 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 			b.WriteString(text.Spaces(w))
 			continue
 		}
-		t.drawRow(&b, th, i, widths, w, focused)
+		t.drawRow(&b, th, i, shown[y], widths, w, focused)
 	}
 	return b.String()
+}
+
+// visible are the rows on screen, cleaned. It notes how wide their cells are.
+func (t *Table) visible(rows int) [][]Cell {
+	out := make([][]Cell, 0, max(rows, 0))
+	if len(t.needs) != len(t.Columns) {
+		t.needs = make([]int, len(t.Columns))
+	}
+	for i := t.top; i < min(t.top+rows, t.n); i++ {
+		cells := t.row(i)
+		clean := make([]Cell, len(cells))
+		for c, cell := range cells {
+			clean[c] = Cell{Text: text.Clean(cell.Text), Ink: cell.Ink}
+			if c < len(t.needs) {
+				t.needs[c] = max(t.needs[c], text.Width(clean[c].Text))
+			}
+		}
+		out = append(out, clean)
+	}
+	return out
 }
 
 // headed reports whether the table has a header: a column with a title.
@@ -249,8 +273,7 @@ func (t *Table) headed() bool {
 	return false
 }
 
-func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, widths []int, w int, focused bool) {
-	cells := t.row(i)
+func (t *Table) drawRow(b *strings.Builder, th *kit.Theme, i int, cells []Cell, widths []int, w int, focused bool) {
 	if i != t.cursor {
 		b.WriteString(" " + t.line(widths, cells, true) + text.Spaces(w-1-cellsOf(widths)))
 		return
@@ -288,7 +311,6 @@ func (t *Table) line(widths []int, cells []Cell, inked bool) string {
 }
 
 func (t *Table) cell(c, width int, words string) string {
-	words = text.Clean(words)
 	if t.Columns[c].Right {
 		return text.FitRight(words, width)
 	}
@@ -304,6 +326,17 @@ func cellsOf(widths []int) int {
 		}
 	}
 	return max(sum-1, 0)
+}
+
+// missing is how many cells more the Flex columns need than they have.
+func (t *Table) missing(widths []int) int {
+	n := 0
+	for i, c := range t.Columns {
+		if c.Flex && widths[i] > 0 && i < len(t.needs) {
+			n += max(t.needs[i]-widths[i], 0)
+		}
+	}
+	return n
 }
 
 // widths decides how wide the columns are; 0 drops one.
@@ -331,6 +364,18 @@ func (t *Table) widths(w int) []int {
 		}
 	}
 	left := w - cellsOf(out)
+	for i, c := range t.Columns { // what is cut comes first: half of the room, where a Flex column has a use for the rest
+		if out[i] == 0 || c.Flex || i >= len(t.needs) {
+			continue
+		}
+		room := left
+		if flex > 0 {
+			room = max(left/2, left-t.missing(out))
+		}
+		more := min(max(t.needs[i]-out[i], 0), max(room, 0))
+		out[i] += more
+		left -= more
+	}
 	for i, c := range t.Columns {
 		if left <= 0 || flex == 0 {
 			break

@@ -1,0 +1,34 @@
+package journal
+
+import (
+	"context"
+
+	"zonedeck/service/database"
+)
+
+// lookBack is how many of the newest entries are read for the URLs: the newest are wanted,
+// and how long it takes does not depend on how many entries are kept.
+const lookBack = 5000
+
+// URLs are the distinct URLs of a profile's fetches, the most recently used first, at most
+// limit. One with a login
+// is left out: what is kept of it cannot be sent. Only the newest 5,000 fetches are looked at.
+func (j *Journal) URLs(ctx context.Context, profile string, limit int) ([]string, error) {
+	if err := j.flush(ctx); err != nil {
+		return nil, err
+	}
+	var urls []string
+	err := database.Each(ctx, j.db, `SELECT url FROM (
+			SELECT id, url, profile FROM activity WHERE kind = 'fetch' ORDER BY id DESC LIMIT ?)
+		WHERE profile = ? AND url <> '' AND instr(url, ':xxxxx@') = 0 AND instr(url, '`+mask+`@') = 0 GROUP BY url ORDER BY max(id) DESC LIMIT ?`,
+		[]any{lookBack, profile, limit}, func(row database.Scanner) error {
+			var url string
+			err := row.Scan(&url)
+			urls = append(urls, url)
+			return err
+		})
+	if err != nil {
+		return nil, j.db.Fault("reading the URLs of earlier fetches", err)
+	}
+	return urls, nil
+}

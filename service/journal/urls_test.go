@@ -1,0 +1,42 @@
+package journal
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"zonedeck/model"
+)
+
+func TestURLsAreTheDistinctOnesOfAProfileNewestFirst(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	put := func(profile, url string, kind model.ActivityKind) {
+		t.Helper()
+		if err := j.PutActivity(t.Context(), model.Activity{Kind: kind, Profile: profile, URL: url}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("acme", "http://forgotten.test/", model.ActivityFetch)
+	for i := range lookBack - 6 {
+		put("acme", fmt.Sprintf("http://lab.test/%d", i%3), model.ActivityFetch)
+	}
+	put("acme", "http://lab.test/2", model.ActivityFetch)
+	put("other", "http://other.test/", model.ActivityFetch)
+	put("acme", "http://twin.test/", model.ActivityTwin)
+	put("acme", "", model.ActivityFetch)
+	put("acme", "http://u:xxxxx@lab.test/", model.ActivityFetch)
+	put("acme", mask+"@lab.test/%zz", model.ActivityFetch)
+	put("acme", "http://lab.test/@user", model.ActivityFetch)
+	got, err := j.URLs(t.Context(), "acme", 3)
+	last := fmt.Sprintf("http://lab.test/%d", (lookBack-7)%3)
+	if last == "http://lab.test/2" {
+		t.Fatal("the newest must not be the one that is used again")
+	}
+	if err != nil || len(got) != 3 || !slices.Equal(got[:3], []string{"http://lab.test/@user", "http://lab.test/2", last}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if all, err := j.URLs(t.Context(), "acme", 500); err != nil || slices.Contains(all, "http://forgotten.test/") || len(all) != 4 {
+		t.Errorf("%q, %v; the oldest entry is out of sight", all, err)
+	}
+}

@@ -1,0 +1,97 @@
+package widget
+
+import (
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+)
+
+// recent are the earlier values of a text field.
+type recent struct {
+	values []string // newest first
+	at     int      // the recalled one, -1 for none
+	typed  string   // what was typed before one was recalled
+}
+
+// SetRecent gives a text field its earlier values, the newest first: while it is edited up
+// and down recall those that contain what was typed, and the newest that begins with it is
+// shown after the cursor.
+func (f *Form) SetRecent(name string, values []string) {
+	fd := f.find(name)
+	if fd == nil || fd.Kind != FieldText {
+		return
+	}
+	fd.earlier.values = values
+	if fd.earlier.at >= 0 {
+		fd.earlier.at = slices.Index(values, fd.value()) // -1 when it is gone
+	}
+	fd.input.ShowSuggestions = len(values) > 0 && !f.theme.NoColor // without colours it would look typed
+	fd.input.SetSuggestions(values)
+}
+
+// recall puts an earlier value into the field, or with by < 0 a newer one, and at last what
+// was typed. It reports whether there was one.
+func (fd *field) recall(by int) bool {
+	r := &fd.earlier
+	if r.at < 0 {
+		r.typed = fd.value()
+	}
+	for i := r.at + by; i >= 0 && i < len(r.values); i += by {
+		if v := r.values[i]; v != fd.value() && containsFold(v, r.typed) {
+			fd.show(i, v)
+			return true
+		}
+	}
+	if by < 0 && r.at >= 0 {
+		fd.show(-1, r.typed)
+		return true
+	}
+	return false
+}
+
+func (fd *field) show(at int, value string) {
+	fd.earlier.at = at
+	fd.input.SetValue(value)
+	fd.input.CursorEnd()
+	fd.err = ""
+}
+
+func containsFold(s, part string) bool {
+	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+}
+
+// complete takes the value shown after the cursor, if msg is a key that does. It reports
+// whether it did.
+func (fd *field) complete(msg tea.Msg) bool {
+	key, ok := msg.(tea.KeyPressMsg)
+	if !ok || !fd.input.ShowSuggestions || !completes().Matches(key.String()) {
+		return false
+	}
+	value, whole := fd.value(), fd.input.CurrentSuggestion()
+	if fd.input.Position() < len([]rune(value)) || len(whole) <= len(value) || !strings.EqualFold(whole[:len(value)], value) {
+		return false
+	}
+	fd.show(-1, whole)
+	return true
+}
+
+// completes describes the keys that complete.
+func completes() kit.Binding {
+	return kit.Binding{
+		Keys: []string{"right", "end", "ctrl+e"}, Label: "complete", Help: "Take the earlier value that is shown after the cursor.",
+		Group: "Form", Hidden: true, WhileTyping: true,
+	}
+}
+
+// recalls are the keys that recall earlier values.
+func recalls() []kit.Binding {
+	const group = "Form"
+	return []kit.Binding{
+		{Keys: []string{"up"}, Label: "earlier", Help: "Recall an earlier value that contains what was typed.", Group: group, Intent: formOlder, WhileTyping: true},
+		{Keys: []string{"down"}, Label: "next field", Help: "Go back to a newer value, or to the next field.", Group: group, Intent: formNewer, Hidden: true, WhileTyping: true},
+		completes(),
+	}
+}

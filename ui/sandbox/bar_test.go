@@ -1,0 +1,64 @@
+package sandbox_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+)
+
+func TestURLsOfTheHistoryAreRecalledAndCompleted(t *testing.T) {
+	for _, size := range [][2]int{{120, 40}, {80, 24}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, size[0], size[1])
+			b.svc.urls = []string{"http://lab.test/shop?v=2", "http://lab.test/captcha", "http://lab.test/shop?v=1"}
+			b.reload()
+			b.Press("ctrl+l", "ctrl+u")
+			b.Type("SHOP")
+			b.Press("up")
+			b.Expect("http://lab.test/shop?v=2")
+			b.Press("up", "up") // past the oldest that has it
+			b.Expect("http://lab.test/shop?v=1")
+			b.Press("down", "down")
+			b.Expect("SHOP")
+			b.Press("ctrl+u")
+			b.Type("http://lab.test/c")
+			b.ExpectNot("captcha\"") // shown after the cursor, not sent
+			b.Press("right")
+			b.Type("?x=1")
+			b.Press("ctrl+j")
+			if sent := b.svc.requests(); len(sent) != 1 || sent[0].URL != "http://lab.test/captcha?x=1" {
+				t.Errorf("sent %+v", sent)
+			}
+		})
+	}
+}
+
+func TestJumpKeysReachZoneURLAndResponseFromAnywhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.Press("alt+u", "ctrl+u")
+		b.Type("http://lab.test/shop")
+		b.Press("alt+z") // what was typed stays
+		b.Expect("type to filter", "http://lab.test/shop")
+		b.Press("alt+r")
+		b.Expect("▌Response", "http://lab.test/shop")
+		b.Press("ctrl+t")
+		b.Type("brow")
+		b.Press("enter", "ctrl+g")
+		b.Expect("▌Response", "browser_demo  browser")
+	})
+}
+
+func TestALongURLHasTheFullWidth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("alt+u", "ctrl+u")
+		long := "http://lab.test/?q=" + strings.Repeat("x", 80)
+		b.Paste(long)
+		b.Expect(long)
+		b.Press("enter")
+		b.Expect(long)
+	})
+}
