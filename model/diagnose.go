@@ -169,7 +169,7 @@ func (f *facts) aboutPermission() bool {
 	if f.ServiceClass == ClassAccessRestricted && f.ServiceCause == CauseMissingPermission {
 		return true
 	}
-	if f.Via == ViaNative || f.ServiceStatus != http.StatusForbidden {
+	if f.Via.Login() || f.ServiceStatus != http.StatusForbidden {
 		return false
 	}
 	if looksLikeHTML(f.BodyHead) {

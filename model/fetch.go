@@ -1,7 +1,9 @@
 package model
 
 import (
+	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,19 +11,43 @@ import (
 // Via is the access method of a fetch (service.md 1).
 type Via string
 
-// The two access methods.
+// The two access methods of the contract; and two more entries, whose products the
+// contract names without saying how they are reached: the MCP endpoint of agent access,
+// and the remote browser's address for the Chrome DevTools Protocol.
 const (
-	ViaAPI    Via = "api"
-	ViaNative Via = "native"
+	ViaAPI     Via = "api"
+	ViaNative  Via = "native"
+	ViaAgent   Via = "agent"
+	ViaBrowser Via = "browser"
 )
 
-// String is the method's word on screens.
-func (v Via) String() string {
-	if v == ViaNative {
-		return "Native"
+// Vias lists the ways of a fetch, those of the contract first.
+func Vias() []Via { return []Via{ViaAPI, ViaNative, ViaAgent, ViaBrowser} }
+
+// ParseVia reads one of Vias.
+func ParseVia(s string) (Via, error) {
+	if v := Via(s); slices.Contains(Vias(), v) {
+		return v, nil
 	}
-	return "API"
+	return "", fmt.Errorf("%q is not one of api, native, agent, browser", Cut(s, 20))
 }
+
+// String is the way's word on screens.
+func (v Via) String() string {
+	switch v {
+	case ViaNative:
+		return "Native"
+	case ViaAgent:
+		return "Agent"
+	case ViaBrowser:
+		return "Browser"
+	default:
+		return "API"
+	}
+}
+
+// Login reports whether the way takes the zone's proxy login (service.md 5.2), not a key.
+func (v Via) Login() bool { return v == ViaNative || v == ViaBrowser }
 
 // Format is the "format" field of POST /request. The contract shows "raw" only
 // (service.md 4.1); other values belong to a dialect.
@@ -52,6 +78,12 @@ type FetchRequest struct {
 	// Country is a two-letter code or empty; Session a sticky-exit name (Native).
 	Country string
 	Session string
+	// Options are what the zone's product adds.
+	Options Options
+	// Tool is a tool of agent access and Args its arguments, a JSON object. Without a tool
+	// it is the one that fetches a page, with URL. By agent access the service chooses the
+	// zone, so that Zone has no name then.
+	Tool, Args string
 	// Secrets are the references of the variables ({{name}}) that are left in the URL, the
 	// headers and the body, by name: their values are put in when the request is written.
 	// Without any the texts are what is sent, whatever they look like.
@@ -90,6 +122,13 @@ func SecretHeader(name string) bool {
 // phase did not happen or cannot be seen (DNS for an address, TLS for http).
 type Timing struct {
 	DNS, Connect, ProxyConnect, TLS, FirstByte, Transfer, Total time.Duration
+}
+
+// Phase is a part of an attempt that Timing has no place for: a step of the remote
+// browser, or of a conversation with a tool. Phases follow each other.
+type Phase struct {
+	Name string
+	Took time.Duration
 }
 
 // BodyRef says where a body is. A body at or below the threshold is in Bytes,
@@ -140,12 +179,28 @@ type FetchResult struct {
 	ContentType   string
 	Body          BodyRef
 	Fields        []Field
-	Exit          string // exit address as the service reports it, or ""
-	Timing        Timing // of the last attempt
-	Chain         Chain  // of the last attempt's handshake
+	Exit          string  // exit address as the service reports it, or ""
+	Timing        Timing  // of the last attempt
+	Phases        []Phase // of the last attempt, by agent access and in the remote browser
+	Chain         Chain   // of the last attempt's handshake
 	Attempts      []Attempt
 	Diagnosis     Diagnosis
 }
+
+// What is what a fetch is about, in one line: its address, or the tool and its arguments.
+func (r FetchRequest) What() string {
+	switch {
+	case r.Via != ViaAgent || r.Tool == "":
+		return r.URL
+	case r.Args == "" || r.Args == "{}":
+		return r.Tool
+	default:
+		return Line(r.Tool+" "+r.Args, 300)
+	}
+}
+
+// AgentZone stands for the zone of a fetch by agent access, which the service chooses.
+func AgentZone() Zone { return Zone{Product: ProductAgent} }
 
 // WirePreview is the request as it will be written, byte for byte but for the
 // secrets, which are masked.

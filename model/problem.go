@@ -10,7 +10,7 @@ import (
 //
 // Field names the form's field: "zone", "url", "via", "key", "format", "method",
 // "headers", "body", "country", "session", "password", "required", "dataset",
-// "inputs", "dest" or "profile".
+// "inputs", "dest", "tool", "args", "profile", or an Option's name.
 type FieldProblem struct {
 	Field string
 	Err   error

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -21,6 +22,13 @@ type Sends struct {
 	// AnyNative addresses every product through the proxy, and leaves it to the
 	// service to refuse; else only those that the contract lists (service.md 5.2).
 	AnyNative bool
+	// Option says why an option of a product cannot be sent as the request asks, or nil;
+	// nil for a dialect that sends none.
+	Option func(o Option, r FetchRequest) error
+	// Browser opens the remote browser's address with the zone's login.
+	Browser bool
+	// PageTool is the tool by which agent access fetches a page, "" where none is known.
+	PageTool string
 	// Dataset names the dataset of a job, InputFields are fields of an input besides
 	// its url.
 	Dataset, InputFields bool
@@ -42,12 +50,13 @@ func (ps *problems) add(field string, err error) {
 // What depends on a profile or on a key is not among it.
 func (r FetchRequest) Problems(c Sends) []FieldProblem {
 	var ps problems
-	if _, err := ParseZoneName(string(r.Zone.Name)); err != nil {
+	if _, err := ParseZoneName(string(r.Zone.Name)); err != nil && r.Via != ViaAgent {
 		ps.add("zone", err)
 	}
-	if _, err := ParseTarget(r.URL); err != nil {
+	if _, err := ParseTarget(r.URL); err != nil && (r.Via != ViaAgent || r.Tool == "") {
 		ps.add("url", err)
 	}
+	ps = append(ps, r.optionProblems()...)
 	ps.add("method", checkMethod(r.Method))
 	ps.add("headers", checkHeader(r.Header))
 	switch r.Format {
@@ -59,20 +68,62 @@ func (r FetchRequest) Problems(c Sends) []FieldProblem {
 		ps.add("country", fmt.Errorf("%q: write two small letters, such as de", Cut(r.Country, 20)))
 	}
 	ps = append(ps, r.NotSent(c)...)
-	switch r.Via {
-	case "", ViaAPI:
-	case ViaNative:
-		if !c.AnyNative && !r.Zone.Product.NativeAccess() {
-			ps.add("via", fmt.Errorf("%s has no native access (contract 5.2): use API", r.Zone.Product.Label()))
-		}
-		if r.Zone.Password == "" {
-			ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))
-		}
-	default:
-		ps.add("via", fmt.Errorf("%q is not one of api, native", string(r.Via)))
+	ps.add("via", r.viaProblem(c))
+	if r.Via.Login() && r.Zone.Password == "" {
+		ps.add("password", fmt.Errorf("no password is configured for zone %s: add a reference to the profile (env:, keyring:, file:, cmd:)", r.Zone.Name))
 	}
 	return ps
 }
+
+// viaProblem says why the request cannot go the way it names, or nil.
+func (r FetchRequest) viaProblem(c Sends) error {
+	product := r.Zone.Product
+	switch r.Via {
+	case "", ViaAPI:
+		return nil
+	case ViaNative:
+		if !c.AnyNative && !product.NativeAccess() {
+			return fmt.Errorf("%s has no native access (contract 5.2): use API", product.Label())
+		}
+		return nil
+	case ViaAgent:
+		if r.Tool == "" && c.PageTool == "" {
+			return c.NotShown("the tool that fetches a page by agent access")
+		}
+		return nil
+	case ViaBrowser:
+		if product != ProductBrowser && product != ProductUnknown {
+			return fmt.Errorf("zone %s is of product %s: the remote browser needs a browser zone", r.Zone.Name, product)
+		}
+		if !c.Browser {
+			return c.NotShown("how the remote browser is opened")
+		}
+		return nil
+	default:
+		_, err := ParseVia(string(r.Via))
+		return err
+	}
+}
+
+// argsProblem says why the arguments of a tool cannot stand, or nil.
+func (r FetchRequest) argsProblem() error {
+	var args map[string]json.RawMessage
+	switch {
+	case r.Args == "":
+		return nil
+	case r.Tool == "":
+		return errors.New("name the tool that takes them")
+	case len(r.Args) > maxArgs:
+		return fmt.Errorf("%d bytes are too long; at most %d", len(r.Args), maxArgs)
+	case json.Unmarshal([]byte(r.Args), &args) != nil || args == nil:
+		return errors.New(`write a JSON object, such as {"url":"https://example.com/"}`)
+	default:
+		return nil
+	}
+}
+
+// maxArgs bounds the arguments of a tool, in bytes.
+const maxArgs = 1 << 20
 
 // NotSent is what the dialect does not send of a fetch. What goes to the target
 // through a proxy is the caller's own, so by native access only the parameters of
@@ -84,9 +135,16 @@ func (r FetchRequest) NotSent(c Sends) []FieldProblem {
 			ps.add(field, c.NotShown(what))
 		}
 	}
+	switch r.Via {
+	case ViaAgent:
+		return append(ps, r.notByTool()...)
+	case ViaBrowser:
+		ps = append(ps, r.notByBrowser()...)
+	}
 	refuse(c.Exit, r.Country != "", "country", "a country")
 	refuse(c.Exit, r.Session != "", "session", "a session")
-	if r.Via == ViaNative {
+	ps = append(ps, r.notAsOption(c)...)
+	if r.Via.Login() {
 		return ps
 	}
 	method := strings.ToUpper(r.Method)
@@ -94,6 +152,59 @@ func (r FetchRequest) NotSent(c Sends) []FieldProblem {
 	refuse(c.Target, method != "" && method != http.MethodGet, "method", "method "+method)
 	refuse(c.Target, len(r.Header) > 0, "headers", "a header for the target")
 	refuse(c.Target, r.Body != "", "body", "a body for the target")
+	return ps
+}
+
+// notAsOption is what the dialect does not send of the options.
+func (r FetchRequest) notAsOption(c Sends) problems {
+	var ps problems
+	for _, o := range options {
+		switch value := o.Of(r.Options); {
+		case value == "" || o.Choices != nil && value == o.Choices[0]:
+		case c.Option == nil:
+			ps.add(o.Name, c.NotShown("the option "+strings.ToLower(o.Label)))
+		default:
+			ps.add(o.Name, c.Option(o, r))
+		}
+	}
+	return ps
+}
+
+// notByTool is what a call of a tool has no place for.
+func (r FetchRequest) notByTool() problems {
+	ps := r.notBeside("a tool takes its arguments alone")
+	if r.Country != "" {
+		ps.add("country", errors.New("a tool takes its arguments alone"))
+	}
+	if r.Session != "" {
+		ps.add("session", errors.New("a tool takes its arguments alone"))
+	}
+	ps.add("args", r.argsProblem())
+	for _, o := range options {
+		if o.Of(r.Options) != "" && !o.Search() {
+			ps.add(o.Name, errors.New("a tool takes its arguments alone"))
+		}
+	}
+	return ps
+}
+
+// notByBrowser is what a navigation in the remote browser has no place for.
+func (r FetchRequest) notByBrowser() problems {
+	return r.notBeside("the remote browser only navigates to the URL")
+}
+
+// notBeside refuses what belongs to an HTTP request of the operator's own.
+func (r FetchRequest) notBeside(why string) problems {
+	var ps problems
+	for field, asked := range map[string]bool{
+		"format": r.Format != "" && r.Format != FormatRaw, "method": r.Method != "" && !strings.EqualFold(r.Method, http.MethodGet),
+		"headers": len(r.Header) > 0, "body": r.Body != "",
+	} {
+		if asked {
+			ps.add(field, errors.New(why))
+		}
+	}
+	slices.SortFunc(ps, func(a, b FieldProblem) int { return strings.Compare(a.Field, b.Field) })
 	return ps
 }
 
@@ -105,6 +216,9 @@ func (r FetchRequest) Params() []Param {
 	}
 	if r.Session != "" {
 		out = append(out, Param{Name: "session", Value: r.Session})
+	}
+	if r.Options.Render != "" {
+		out = append(out, Param{Name: "render"})
 	}
 	return out
 }

@@ -57,7 +57,7 @@ var refusalRules = []rule{
 		reason: "403 by which the proxy refused the target, or that a dialect or an error code inside the answer marks as policy",
 		when: func(f *facts) bool {
 			return f.refused == http.StatusForbidden &&
-				(f.Via == ViaNative || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
+				(f.Via.Login() || f.ServiceCause == CausePolicy || f.ServiceStatus != http.StatusForbidden)
 		},
 		say: always("The service does not let this zone reach this target (403)."),
 	},
@@ -95,7 +95,7 @@ var refusalRules = []rule{
 		name: "login_407", class: ClassOutside, cause: CauseLoginRejected,
 		reason: "407 means that the proxy did not accept the login (username or password of contract 5.2)",
 		when: func(f *facts) bool {
-			return f.refused == http.StatusProxyAuthRequired || f.Via == ViaNative && f.refused == http.StatusUnauthorized
+			return f.refused == http.StatusProxyAuthRequired || f.Via.Login() && f.refused == http.StatusUnauthorized
 		},
 		say: func(f *facts) string { return fmt.Sprintf("The proxy rejected the login (%d).", f.refused) },
 	},
@@ -103,7 +103,7 @@ var refusalRules = []rule{
 		name: "key_401", class: ClassOutside, cause: CauseKeyRejected,
 		reason: "401 from the API: the key is wrong, expired or was refreshed (the status is not shown by contract 7; 401 is what HTTP says)",
 		when: func(f *facts) bool {
-			return f.Via != ViaNative && f.refused == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
+			return !f.Via.Login() && f.refused == http.StatusUnauthorized && f.ServiceStatus == http.StatusUnauthorized
 		},
 		say: always("The service rejected the API key (401)."),
 	},

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -54,6 +55,17 @@ func NewTwinRun(r FetchResult) TwinRun {
 		}
 	}
 	return run
+}
+
+// ZoneWord is the cell's zone in a table; "-" by agent access, where the service chooses.
+func (c TwinCell) ZoneWord() string { return cmp.Or(string(c.Zone.Name), "-") }
+
+// Where is the cell in words: its zone and its way.
+func (c TwinCell) Where() string {
+	if c.Via == ViaAgent {
+		return "agent access"
+	}
+	return fmt.Sprintf("%s by %s", c.Zone.Name, c.Via)
 }
 
 // OK is how many runs were ok, required fields included.

@@ -62,6 +62,10 @@ func (r FetchRequest) MapTexts(f func(field, text string) string) FetchRequest {
 	r.Zone.Name = ZoneName(f("zone", string(r.Zone.Name)))
 	r.URL, r.Method, r.Body = f("url", r.URL), f("method", r.Method), f("body", r.Body)
 	r.Country, r.Session = f("country", r.Country), f("session", r.Session)
+	r.Tool, r.Args = f("tool", r.Tool), f("args", r.Args)
+	for _, o := range options {
+		*o.at(&r.Options) = f(o.Name, *o.at(&r.Options))
+	}
 	if r.Header == nil {
 		return r
 	}

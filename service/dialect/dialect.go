@@ -29,6 +29,13 @@ type Dialect struct {
 	// refuses reports whether a 4xx to a trigger has the shape of the service's own
 	// refusal; nil where no shape is known.
 	refuses func(status int, body []byte) bool
+	// engines are the search engines that a query can be sent to, by name; nil for none.
+	engines map[string]engine
+	// token is the parameter of the agent access's address that a key goes in; "" sends it
+	// as Bearer (service.md 5.1).
+	token string
+	// readsCodes says that the codes of codes.go are looked for in the text of a tool.
+	readsCodes bool
 	// open says that the profile names no dialect: an answer is read by the one that
 	// knows its headers.
 	open bool
@@ -54,7 +61,9 @@ func all() []Dialect {
 			name: "brightdata",
 			sends: model.Sends{
 				Target: true, Exit: true, AnyNative: true, Dataset: true, InputFields: true, NotShown: notShown,
+				Option: brightDataOption, Browser: true, PageTool: "scrape_as_markdown",
 			},
+			engines: brightDataEngines, token: "token", readsCodes: true,
 			dataset:   "dataset_id",
 			snapshots: []string{"snapshot_id"},
 			paths: func(base, id string) JobPaths {
@@ -120,6 +129,10 @@ func (d Dialect) Name() string { return d.name }
 
 // Sends is what the dialect sends of a request.
 func (d Dialect) Sends() model.Sends { return d.sends }
+
+// TokenParam is the parameter of the agent access's address that a key goes in, or "": the
+// key then goes as Bearer (service.md 5.1).
+func (d Dialect) TokenParam() string { return d.token }
 
 // AsksForJobs reports whether the dialect knows how to ask for a job's state and
 // results, and to cancel it.

@@ -44,6 +44,7 @@ type wireRequest struct {
 	Body    string            `json:"body,omitempty"`
 	Country string            `json:"country,omitempty"`
 	Session string            `json:"session,omitempty"`
+	Render  bool              `json:"render,omitempty"`
 }
 
 // Request makes the bytes of the body of POST /request, which are what a preview
@@ -53,6 +54,7 @@ func (d Dialect) Request(r model.FetchRequest) ([]byte, error) {
 	if refused := r.NotSent(d.sends); len(refused) > 0 {
 		return nil, &model.RequestError{Problems: refused}
 	}
+	r = d.Outgoing(r)
 	w := wireRequest{Zone: string(r.Zone.Name), URL: r.URL, Format: string(r.Format)}
 	if w.Format == "" {
 		w.Format = string(model.FormatRaw)
@@ -67,6 +69,7 @@ func (d Dialect) Request(r model.FetchRequest) ([]byte, error) {
 		w.Headers[http.CanonicalHeaderKey(name)] = strings.Join(values, ", ")
 	}
 	w.Body, w.Country, w.Session = r.Body, strings.ToLower(r.Country), r.Session
+	w.Render = r.Options.Render != ""
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false) // "&" in an address stays readable

@@ -118,7 +118,7 @@ func TwinVerdict(t model.Twin) string {
 	if i < 0 {
 		return "no winner: " + reason
 	}
-	return fmt.Sprintf("winner: %s by %s, %s", t.Cells[i].Zone.Name, t.Cells[i].Via, reason)
+	return fmt.Sprintf("winner: %s, %s", t.Cells[i].Where(), reason)
 }
 
 // TwinMarkdown is a comparison as a heading, a table and its verdict.
@@ -139,7 +139,7 @@ func TwinMarkdown(t model.Twin) string {
 	for _, c := range t.Cells {
 		typical, ran := c.Typical()
 		if !ran {
-			row(string(c.Zone.Name), c.Via.String(), "not sent: "+c.Problem, "", "", "", "", "", "", "", "", "")
+			row(c.ZoneWord(), c.Via.String(), "not sent: "+c.Problem, "", "", "", "", "", "", "", "", "")
 			continue
 		}
 		total, _ := c.Total()
@@ -147,7 +147,7 @@ func TwinMarkdown(t model.Twin) string {
 		bytes, _ := c.Bytes()
 		fastest, slowest, _ := c.Spread()
 		status, fields, cost := TwinWords(t, c)
-		row(string(c.Zone.Name), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
+		row(c.ZoneWord(), c.Via.String(), model.ClassWord(typical.Class, typical.Cause), fmt.Sprintf("%d of %d", c.OK(), len(c.Runs)),
 			status, millis(total), millis(fastest), millis(slowest), millis(first), fmt.Sprint(bytes), fields, cost)
 	}
 	fmt.Fprintf(&b, "\n%s\n", markdown.Replace(TwinVerdict(t)))

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,8 +107,8 @@ func (ft *Fetcher) Fetch(ctx context.Context, r model.FetchRequest, on func(Even
 	res := model.FetchResult{
 		ID: f.id, Request: f.r, KeyName: f.key.Name, Started: started,
 		Status: t.outcome.TargetStatus, ServiceStatus: t.outcome.ServiceStatus,
-		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: t.outcome.ContentType,
-		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Chain: t.chain,
+		Header: t.header, ProxyHeader: t.proxyHeader, ContentType: cmp.Or(t.kind, t.outcome.ContentType),
+		Body: t.body.Ref, Fields: t.fields, Exit: t.exit, Timing: t.timing, Phases: t.phases, Chain: t.chain,
 		Attempts: f.attempts, Diagnosis: d,
 	}
 	f.scrub(&res)
@@ -141,12 +142,16 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if r.Via == "" {
 		r.Via = model.ViaAPI
 	}
+	if r.Via == model.ViaAgent {
+		r.Zone = model.AgentZone()
+	}
 	if known, ok := p.Zone(string(r.Zone.Name)); ok {
 		r.Zone.Rate = known.Rate // of today, whatever an earlier result says
 		if r.Zone.Password == "" {
 			r.Zone.Password = known.Password
 		}
 	}
+	r = d.Locate(r)
 	if err := check(p, d, r); err != nil {
 		return nil, err
 	}
@@ -154,7 +159,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if f.timeout <= 0 {
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}
-	if r.Via == model.ViaNative {
+	if r.Via.Login() {
 		f.login, err = ft.cfg.Access.Login(ctx, p, r.Zone, r.Params())
 	} else {
 		f.key, f.secret, err = ft.cfg.Access.KeyFor(ctx, p, r.Key)
@@ -217,9 +222,14 @@ func (f *flight) attempt(ctx context.Context, n int, wait time.Duration) (try, m
 	actx, cancel := context.WithTimeoutCause(ctx, f.timeout, exchange.ErrTimeout)
 	defer cancel()
 	var t try
-	if f.r.Via == model.ViaNative {
+	switch f.r.Via {
+	case model.ViaNative:
 		t, err = f.tryNative(actx, now)
-	} else {
+	case model.ViaAgent:
+		t, err = f.tryAgent(actx, now)
+	case model.ViaBrowser:
+		t, err = f.tryBrowser(actx, now)
+	default:
 		t, err = f.tryAPI(actx, now)
 	}
 	if err == nil && ctx.Err() != nil { // the caller left while the body arrived
@@ -262,7 +272,7 @@ func (ft *Fetcher) keepCancelled(ctx context.Context, f *flight, started time.Ti
 		attempts = "1 attempt"
 	}
 	a := model.Activity{
-		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.URL,
+		At: started, Kind: model.ActivityFetch, Profile: f.p.Name, Zone: string(f.r.Zone.Name), URL: f.r.What(),
 		Via: f.r.Via, Key: f.key.Name, Total: elapsed,
 		Text: fmt.Sprintf("ended without a result after %s: %v", attempts, cause),
 	}

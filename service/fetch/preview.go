@@ -29,11 +29,12 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 	if r.Via == "" {
 		r.Via = model.ViaAPI
 	}
+	r = d.Locate(r)
 	problem := check(p, d, r)
 	r = r.Reveal(func(string) string { return mask })
 	var lines []string
 	if r.Via == model.ViaNative {
-		lines, err = previewNative(p, r)
+		lines, err = previewNative(p, d.Outgoing(r))
 	} else {
 		lines, err = previewAPI(p, d, r, last4)
 	}

@@ -26,6 +26,8 @@ type try struct {
 	exit        string
 	timing      model.Timing
 	chain       model.Chain
+	phases      []model.Phase
+	kind        string // the type of the body where it is not the outcome's
 }
 
 // outcomeOf begins the outcome of an attempt.
@@ -220,7 +222,7 @@ func (f *flight) unwrap(t *try) {
 // tryNative is one attempt by Native Access (service.md 5.2).
 func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) {
 	t := try{outcome: f.outcomeOf()}
-	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.written())
+	resp, tun, tr, err := f.ft.cfg.Wire.Native(ctx, f.p, f.login, f.d.Outgoing(f.written()))
 	o := &t.outcome
 	o.Unrepeatable, t.chain = f.unrepeatable(tr), f.maskedChain(tr.Handshake())
 	t.proxyHeader, t.connect = f.mask.Header(tun.Header), tun.Status

@@ -19,7 +19,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 			ps = append(ps, model.FieldProblem{Field: field, Err: err})
 		}
 	}
-	if u, err := model.ParseTarget(r.URL); err == nil {
+	if u, err := model.ParseTarget(r.URL); err == nil && r.Via != model.ViaAgent {
 		if _, err := exchange.ConnectAddr(u); err != nil {
 			add("url", err)
 		}
@@ -38,6 +38,12 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 		if p.ProxyPort < 1 || p.ProxyPort > 65535 {
 			add("profile", fmt.Errorf("proxy port %d", p.ProxyPort))
 		}
+	case model.ViaAgent:
+		add("profile", agentProblem(p))
+	case model.ViaBrowser:
+		if p.BrowserURL == "" {
+			add("profile", fmt.Errorf("%s has no browser_url, the remote browser's address", p.Name))
+		}
 	}
 	return ps
 }
@@ -46,6 +52,14 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 func check(p profile.Profile, d dialect.Dialect, r model.FetchRequest) error {
 	if ps := Problems(p, d, r); len(ps) > 0 {
 		return &model.RequestError{Problems: ps}
+	}
+	return nil
+}
+
+// agentProblem says why a profile has no agent access, or nil.
+func agentProblem(p profile.Profile) error {
+	if p.AgentURL == "" {
+		return fmt.Errorf("%s has no agent_url, the address of the MCP endpoint", p.Name)
 	}
 	return nil
 }

@@ -79,7 +79,7 @@ func fetchActivity(profile string, r model.FetchResult) model.Activity {
 	return model.Activity{
 		Cost: cost, Priced: priced,
 		At: r.Started, Kind: model.ActivityFetch, Profile: profile,
-		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.URL), Via: r.Request.Via, Key: r.KeyName,
+		Zone: string(r.Request.Zone.Name), URL: maskURL(r.Request.What()), Via: r.Request.Via, Key: r.KeyName,
 		Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status,
 		Bytes: r.Body.Size, Total: r.Timing.Total, Ref: r.ID, Text: r.Diagnosis.Summary,
 	}

@@ -73,6 +73,8 @@ func render(p Profile) []byte {
 		field("proxy_host", p.ProxyHost)
 		fmt.Fprintf(&b, "proxy_port = %d\n", p.ProxyPort)
 	}
+	field("agent_url", p.AgentURL)
+	field("browser_url", p.BrowserURL)
 	field("username_prefix", p.UsernamePrefix)
 	field("account", string(p.Account))
 	field("dialect", p.Dialect)

@@ -42,6 +42,8 @@ type profileEntry struct {
 	BaseURL        string      `toml:"base_url"`
 	ProxyHost      string      `toml:"proxy_host"`
 	ProxyPort      *int        `toml:"proxy_port"`
+	AgentURL       string      `toml:"agent_url"`
+	BrowserURL     string      `toml:"browser_url"`
 	UsernamePrefix string      `toml:"username_prefix"`
 	Account        string      `toml:"account"`
 	Dialect        string      `toml:"dialect"`
@@ -122,7 +124,7 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	p := Profile{
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
-		CA: e.CA, Verify: e.Verify == nil || *e.Verify, Variables: e.Variables,
+		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, Variables: e.Variables,
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort

@@ -13,6 +13,8 @@ import (
 type Override struct {
 	BaseURL, ProxyHost string
 	ProxyPort          int
+	AgentURL           string
+	BrowserURL         string
 	UsernamePrefix     string
 	Account            string
 	Dialect            string
@@ -29,6 +31,8 @@ func Variables() [][2]string {
 		{"ZONEDECK_BASE_URL", "base_url"},
 		{"ZONEDECK_PROXY_HOST", "proxy_host"},
 		{"ZONEDECK_PROXY_PORT", "proxy_port"},
+		{"ZONEDECK_AGENT_URL", "agent_url"},
+		{"ZONEDECK_BROWSER_URL", "browser_url"},
 		{"ZONEDECK_USERNAME_PREFIX", "username_prefix"},
 		{"ZONEDECK_ACCOUNT", "account"},
 		{"ZONEDECK_DIALECT", "dialect"},
@@ -44,6 +48,7 @@ func Variables() [][2]string {
 func EnvOverride(getenv func(string) string) (Override, error) {
 	o := Override{
 		BaseURL: getenv("ZONEDECK_BASE_URL"), ProxyHost: getenv("ZONEDECK_PROXY_HOST"),
+		AgentURL: getenv("ZONEDECK_AGENT_URL"), BrowserURL: getenv("ZONEDECK_BROWSER_URL"),
 		UsernamePrefix: getenv("ZONEDECK_USERNAME_PREFIX"), Account: getenv("ZONEDECK_ACCOUNT"),
 		Dialect: getenv("ZONEDECK_DIALECT"), Key: getenv("ZONEDECK_KEY"),
 		APIVersion: getenv("ZONEDECK_API_VERSION"), CA: getenv("ZONEDECK_CA"),
@@ -72,6 +77,8 @@ func (o Override) Or(weaker Override) Override {
 	pick(&o.BaseURL, weaker.BaseURL)
 	pick(&o.ProxyHost, weaker.ProxyHost)
 	pick(&o.ProxyPort, weaker.ProxyPort)
+	pick(&o.AgentURL, weaker.AgentURL)
+	pick(&o.BrowserURL, weaker.BrowserURL)
 	pick(&o.UsernamePrefix, weaker.UsernamePrefix)
 	pick(&o.Account, weaker.Account)
 	pick(&o.Dialect, weaker.Dialect)
@@ -95,12 +102,14 @@ func pick[T comparable](field *T, weaker T) {
 // local: it is another service, described by flags alone (FromFlags), so that
 // nothing of the demo account reaches it.
 func (p Profile) With(o Override) (Profile, error) {
-	if p.Local && (o.BaseURL != "" || o.ProxyHost != "") {
+	if p.Local && (o.BaseURL != "" || o.ProxyHost != "" || o.AgentURL != "" || o.BrowserURL != "") {
 		return FromFlags(o)
 	}
 	set(&p.BaseURL, o.BaseURL)
 	set(&p.ProxyHost, o.ProxyHost)
 	set(&p.ProxyPort, o.ProxyPort)
+	set(&p.AgentURL, o.AgentURL)
+	set(&p.BrowserURL, o.BrowserURL)
 	set(&p.UsernamePrefix, o.UsernamePrefix)
 	set(&p.Account, model.AccountID(o.Account))
 	set(&p.Dialect, o.Dialect)

@@ -40,6 +40,11 @@ type Profile struct {
 	// for API access alone (service.md 5.2).
 	ProxyHost string
 	ProxyPort int
+	// AgentURL is the address of the MCP endpoint of agent access (streamable HTTP), without
+	// a key, or empty. BrowserURL is the remote browser's address for the Chrome DevTools
+	// Protocol, ws or wss, without a login, or empty. The contract names both products and
+	// shows neither address.
+	AgentURL, BrowserURL string
 	// UsernamePrefix is the fixed word a username begins with (service.md 5.2).
 	UsernamePrefix string
 	Account        model.AccountID
@@ -99,8 +104,14 @@ func (p Profile) Notes() []string {
 	if !p.Verify {
 		notes = append(notes, "certificate checks are off for this profile (verify = false): anybody on the way can read along")
 	}
-	if u, err := url.Parse(p.BaseURL); err == nil && u.Scheme == "http" && !loopback(u.Hostname()) {
-		notes = append(notes, "base_url is http: the key travels unencrypted")
+	for _, clear := range []struct{ address, note string }{
+		{p.BaseURL, "base_url is http: the key travels unencrypted"},
+		{p.AgentURL, "agent_url is http: the key travels unencrypted"},
+		{p.BrowserURL, "browser_url is ws: the zone's password travels unencrypted"},
+	} {
+		if u, err := url.Parse(clear.address); err == nil && (u.Scheme == "http" || u.Scheme == "ws") && !loopback(u.Hostname()) {
+			notes = append(notes, clear.note)
+		}
 	}
 	return notes
 }
@@ -145,7 +156,7 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	for _, check := range []func(*Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkLogin, checkDialect, checkVersion, checkZones, checkVariables,
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -170,7 +181,7 @@ func isBare(r rune) bool {
 }
 
 func checkAddresses(p *Profile) *fieldError {
-	if p.BaseURL == "" && p.ProxyHost == "" {
+	if p.BaseURL == "" && p.ProxyHost == "" && p.AgentURL == "" && p.BrowserURL == "" {
 		return &fieldError{"base_url", "the profile has neither base_url nor proxy_host", "at least one of the two"}
 	}
 	return nil
@@ -227,6 +238,41 @@ func checkProxy(p *Profile) *fieldError {
 	return nil
 }
 
+// checkEntries checks the addresses of agent access and of the remote browser.
+func checkEntries(p *Profile) *fieldError {
+	for _, e := range []struct {
+		field, address, expected string
+		schemes                  []string
+		query                    bool
+	}{
+		{"agent_url", p.AgentURL, "an address like https://mcp.example.com/mcp", []string{"https", "http"}, true},
+		{"browser_url", p.BrowserURL, "an address like wss://browser.example.com:9222", []string{"wss", "ws"}, false},
+	} {
+		if e.address == "" {
+			continue
+		}
+		u, err := url.Parse(e.address)
+		switch {
+		case err != nil: // the error repeats the text, and a login may stand in it
+			return &fieldError{e.field, "this is not an address", e.expected}
+		case u.User != nil, strings.Contains(e.address, "@"):
+			return &fieldError{e.field, "a login cannot stand in the address", e.expected}
+		case !slices.Contains(e.schemes, u.Scheme), u.Hostname() == "", u.Fragment != "":
+			return &fieldError{e.field, "this is not an absolute address of " + strings.Join(e.schemes, " or "), e.expected}
+		case u.RawQuery != "" && !e.query:
+			return &fieldError{e.field, "a query cannot stand in the address", e.expected}
+		case u.Port() != "" && !validPort(u.Port()):
+			return &fieldError{e.field, fmt.Sprintf("the port %s does not exist", u.Port()), e.expected}
+		}
+		for name := range u.Query() {
+			if name == "key" || model.SecretHeader(name) {
+				return &fieldError{e.field, fmt.Sprintf("a secret cannot stand in the address: take %s out, the profile's key is used", name), e.expected}
+			}
+		}
+	}
+	return nil
+}
+
 func checkLogin(p *Profile) *fieldError {
 	if p.Account != "" {
 		if _, err := model.ParseAccountID(string(p.Account)); err != nil {
@@ -238,14 +284,20 @@ func checkLogin(p *Profile) *fieldError {
 	}) {
 		return &fieldError{"username_prefix", fmt.Sprintf("%q cannot begin a username", p.UsernamePrefix), "one word without - and :"}
 	}
-	if p.ProxyHost == "" {
+	var entry string
+	switch {
+	case p.ProxyHost != "":
+		entry = "proxy_host"
+	case p.BrowserURL != "":
+		entry = "browser_url"
+	default:
 		return nil
 	}
 	if p.Account == "" {
-		return &fieldError{"account", "a profile with proxy_host needs its account", "an identifier like hl_1234abcd"}
+		return &fieldError{"account", "a profile with " + entry + " needs its account", "an identifier like hl_1234abcd"}
 	}
 	if p.UsernamePrefix == "" {
-		return &fieldError{"username_prefix", "a profile with proxy_host needs the word its usernames begin with", "what stands before -customer- in the zone's access details"}
+		return &fieldError{"username_prefix", "a profile with " + entry + " needs the word its usernames begin with", "what stands before -customer- in the zone's access details"}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -31,6 +32,10 @@ type document struct {
 	Key     string `toml:"key,omitempty"`
 	Timeout string `toml:"timeout,omitempty"`
 	Retries *int   `toml:"retries,omitempty"`
+	Tool    string `toml:"tool,omitempty"`
+	Args    string `toml:"args,omitempty,multiline"`
+	// Options are what the product adds, by name.
+	Options map[string]string `toml:"options,omitempty"`
 	// Required are the fields a good answer holds.
 	Required []string            `toml:"required,omitempty"`
 	Body     string              `toml:"body,omitempty,multiline"`
@@ -46,7 +51,15 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 	doc := document{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(r.Via), Format: string(r.Format),
 		Method: r.Method, Country: r.Country, Session: r.Session, Key: r.Key, Body: r.Body,
-		Required: r.Required,
+		Required: r.Required, Tool: r.Tool, Args: r.Args,
+	}
+	for _, o := range model.AllOptions() {
+		if value := o.Of(r.Options); value != "" {
+			if doc.Options == nil {
+				doc.Options = make(map[string]string)
+			}
+			doc.Options[o.Name] = value
+		}
 	}
 	if r.Timeout > 0 {
 		doc.Timeout = r.Timeout.String()
@@ -93,14 +106,20 @@ func decode(file string, content io.Reader) (model.FetchRequest, error) {
 		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Via: model.Via(d.Via),
 		Format: model.Format(d.Format), Method: d.Method, Country: d.Country,
 		Session: d.Session, Key: d.Key, Body: d.Body, Retries: -1,
-		Required: d.Required, Header: d.Headers,
+		Required: d.Required, Header: d.Headers, Tool: d.Tool, Args: d.Args,
 	}
-	switch r.Via {
-	case "":
+	if r.Via == "" {
 		r.Via = model.ViaAPI
-	case model.ViaAPI, model.ViaNative:
-	default:
-		return model.FetchRequest{}, doc.Fault(textfile.At("via"), fmt.Sprintf("via is %q", d.Via), `"api" or "native"`)
+	}
+	if _, err := model.ParseVia(string(r.Via)); err != nil {
+		return model.FetchRequest{}, doc.Fault(textfile.At("via"), fmt.Sprintf("via is %q", d.Via), `"api", "native", "agent" or "browser"`)
+	}
+	for _, o := range model.AllOptions() {
+		o.Set(&r.Options, d.Options[o.Name])
+		delete(d.Options, o.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Options)) {
+		return model.FetchRequest{}, doc.Fault(textfile.At("options", name), fmt.Sprintf("unknown option %q", name), "one of "+strings.Join(optionNames(), ", "))
 	}
 	if r.Format == "" {
 		r.Format = model.FormatRaw
@@ -115,4 +134,12 @@ func decode(file string, content io.Reader) (model.FetchRequest, error) {
 		}
 	}
 	return r, nil
+}
+
+func optionNames() []string {
+	var names []string
+	for _, o := range model.AllOptions() {
+		names = append(names, o.Name)
+	}
+	return names
 }

@@ -24,6 +24,8 @@ func full() model.FetchRequest {
 		Format: model.FormatJSON, Method: "POST", Header: http.Header{"X-Trace": {"a", "b"}},
 		Body: "line one\nline \"two\"\n", Country: "de", Session: "a1", Key: "batch-user",
 		Timeout: 45 * time.Second, Retries: 0, Required: []string{".price, .cost", "items.0.name"},
+		Tool: "search_engine", Args: `{"query":"a\nb"}`,
+		Options: model.Options{Query: "red shoes", Engine: "bing", Page: "2", Parsed: "true", Render: "true", WaitFor: "text:In stock"},
 	}
 }
 
@@ -170,9 +172,10 @@ func TestAMissingFolderIsAnEmptyList(t *testing.T) {
 
 func TestFaultsInAFileAreReported(t *testing.T) {
 	for name, c := range map[string]struct{ file, want string }{
-		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `x.toml:2:1: unknown field "ulr"; expected one of body,`},
+		"unknown field": {"zone = \"z\"\nulr = \"x\"\n", `x.toml:2:1: unknown field "ulr"; expected one of args, body,`},
 		"wrong type":    {"zone = 3\n", `x.toml:1:8: "zone" is an integer; expected text in quotes`},
-		"wrong via":     {"via = \"carrier pigeon\"\n", `x.toml:1:1: via is "carrier pigeon"; expected "api" or "native"`},
+		"wrong via":     {"via = \"carrier pigeon\"\n", `x.toml:1:1: via is "carrier pigeon"; expected "api", "native", "agent" or "browser"`},
+		"wrong option":  {"zone = \"z\"\n[options]\nquerry = \"a\"\n", `x.toml:3:1: unknown option "querry"; expected one of query, engine, page, parsed, render, wait_for`},
 		"wrong timeout": {"\ntimeout = \"soon\"\n", `x.toml:2:1: timeout is "soon"; expected a time like 30s or 2m`},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -99,9 +99,17 @@ type fetchJSON struct {
 	Fields      []fieldJSON   `json:"fields,omitempty"`
 	Attempts    []attemptJSON `json:"attempts"`
 	TimingMS    timingJSON    `json:"timing_ms"`
+	Phases      []phaseJSON   `json:"phases,omitempty"`
+	Tool        string        `json:"tool,omitempty"`
 	Body        *string       `json:"body,omitempty"`
 	BodyBase64  []byte        `json:"body_base64,omitempty"`
 	BodyFile    string        `json:"body_file,omitempty"`
+}
+
+// phaseJSON is one step of an attempt.
+type phaseJSON struct {
+	Name string  `json:"name"`
+	MS   float64 `json:"ms"`
 }
 
 func newFetchJSON(r model.FetchResult) fetchJSON {
@@ -115,7 +123,10 @@ func newFetchJSON(r model.FetchResult) fetchJSON {
 		Via: string(r.Request.Via), Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName, Exit: r.Exit,
 		ContentType: r.ContentType, Bytes: r.Body.Size, SHA256: r.Body.SHA256,
 		Cut: r.Body.Cut, Incomplete: r.Body.Incomplete,
-		Attempts: make([]attemptJSON, 0, len(r.Attempts)), TimingMS: newTimingJSON(r.Timing),
+		Attempts: make([]attemptJSON, 0, len(r.Attempts)), TimingMS: newTimingJSON(r.Timing), Tool: r.Request.Tool,
+	}
+	for _, p := range r.Phases {
+		out.Phases = append(out.Phases, phaseJSON{Name: p.Name, MS: millis(p.Took)})
 	}
 	if cost, priced := r.Cost(); priced {
 		cost = math.Round(cost*1e9) / 1e9

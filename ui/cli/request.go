@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,8 +21,9 @@ import (
 
 type requestFlags struct {
 	askFlags
-	zone, via, output string
-	raw               bool
+	zone, via, output, tool string
+	args                    []string
+	raw                     bool
 }
 
 // askFlags say what is asked of the target, and how.
@@ -33,27 +35,35 @@ type askFlags struct {
 	timeout              durationFlag
 	retries              int
 	json                 bool
+	options              model.Options
 }
 
 func (a *app) requestCommand() *cobra.Command {
 	var f requestFlags
 	cmd := &cobra.Command{
-		Use:   "request URL",
+		Use:   "request [URL]",
 		Short: "Fetch one page through a zone and say how it went",
-		Long: `Fetches one page by API Access or through the proxy. The body goes to stdout (or
+		Long: `Fetches one page by API Access, through the proxy, by a tool of agent access, or in
+the remote browser, whose screenshot is then the body. The body goes to stdout (or
 to the file of -o; a terminal shows its control characters and does not obey them,
 unless --raw is given), the verdict to stderr, and the exit code tells the failure
-class; with --json one object on stdout holds both.`,
-		Args: oneArg("the URL to fetch"),
+class; with --json one object on stdout holds both.
+
+The URL may be left out where --query says what to search for, or --tool what to call.
+A value of --arg that is a JSON number, true, false, null, list or object is sent as
+that, any other as text; 'n="5"' is the text 5.`,
+		Args: oneArgUnless("the URL to fetch", "query", "tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.request(cmd.Context(), args[0], f)
+				return t.request(cmd.Context(), firstOf(args), f)
 			})
 		},
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
-	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required, but by agent access)")
+	fl.StringVar(&f.via, "via", "api", "how: api, native, agent (a tool of the MCP endpoint) or browser (a screenshot)")
+	fl.StringVar(&f.tool, "tool", "", "tool of agent access (default: the one that fetches a page)")
+	fl.StringArrayVar(&f.args, "arg", nil, "argument of the tool, as name=value (repeatable)")
 	f.add(cmd, -1)
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
 	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
@@ -73,7 +83,43 @@ func (f *askFlags) add(cmd *cobra.Command, retries int) {
 	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
 	fl.IntVar(&f.retries, "retries", retries, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
 	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	for _, o := range model.AllOptions() {
+		fl.VarPF(optionFlag{o, &f.options}, o.Flag(), "", optionUsage(o)).NoOptDefVal = o.Bare()
+	}
 	adminFlag(cmd, &f.adminReason)
+}
+
+// optionFlag is the flag of a product's option.
+type optionFlag struct {
+	option model.Option
+	all    *model.Options
+}
+
+func (o optionFlag) Set(s string) error {
+	o.option.Set(o.all, s)
+	return o.option.Check(*o.all)
+}
+
+func (o optionFlag) String() string {
+	if o.all == nil {
+		return ""
+	}
+	return o.option.Of(*o.all)
+}
+
+func (o optionFlag) Type() string {
+	if o.option.Switch {
+		return "bool"
+	}
+	return "string"
+}
+
+func optionUsage(o model.Option) string {
+	help := strings.ToLower(o.Help[:1]) + strings.TrimSuffix(o.Help[1:], ".")
+	if o.Choices != nil {
+		help += " (" + strings.Join(o.Choices, ", ") + ")"
+	}
+	return fmt.Sprintf("%s: %s", o.Product, help)
 }
 
 // request runs the command.
@@ -136,14 +182,16 @@ func adminFlag(cmd *cobra.Command, reason *string) {
 // wrong with them.
 func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) (model.FetchRequest, error) {
 	none := model.FetchRequest{}
-	var zone, via error
-	if f.zone == "" {
+	via, wrong := model.ParseVia(f.via)
+	if wrong != nil {
+		wrong = fmt.Errorf("--via %w", wrong)
+	}
+	var zone error
+	if f.zone == "" && via != model.ViaAgent {
 		zone = errors.New("--zone is missing: name the zone to fetch through")
 	}
-	if v := model.Via(f.via); v != model.ViaAPI && v != model.ViaNative {
-		via = fmt.Errorf("--via %q: write api or native", f.via)
-	}
-	header, err := f.check(target, zone, via)
+	args, badArgs := f.toolArgs(via)
+	header, err := f.check(target, f.tool != "", zone, wrong, badArgs)
 	if err != nil {
 		return none, usage("%w", err)
 	}
@@ -152,14 +200,44 @@ func (t *task) fetchRequest(ctx context.Context, target string, f requestFlags) 
 		return none, fail(exitState, "%w", err)
 	}
 	req := f.fetchRequest(target, header)
-	if req.Zone, err = t.Zone(p, f.zone); err != nil {
-		return none, err
+	req.Via, req.Tool, req.Args, req.Zone = via, f.tool, args, model.AgentZone()
+	if via != model.ViaAgent {
+		if req.Zone, err = t.Zone(p, f.zone); err != nil {
+			return none, err
+		}
 	}
-	req.Via = model.Via(f.via)
-	if req.Via == model.ViaAPI || f.key != "" {
+	if !via.Login() || f.key != "" {
 		err = t.haveKey(p, f.key)
 	}
 	return req, err
+}
+
+// toolArgs are the arguments of --arg as a JSON object, "" without a tool.
+func (f requestFlags) toolArgs(via model.Via) (string, error) {
+	switch {
+	case f.zone != "" && via == model.ViaAgent:
+		return "", errors.New("--zone: by agent access the service chooses the zone; leave it out")
+	case (f.tool != "" || len(f.args) > 0) && via != model.ViaAgent:
+		return "", errors.New("--tool and --arg need --via agent")
+	case len(f.args) > 0 && f.tool == "":
+		return "", errors.New("--arg needs --tool")
+	case f.tool == "":
+		return "", nil
+	}
+	args := map[string]any{}
+	for _, a := range f.args {
+		name, value, ok := strings.Cut(a, "=")
+		if !ok || name == "" {
+			return "", fmt.Errorf("--arg %q: write it as name=value", a)
+		}
+		if json.Unmarshal([]byte(value), new(any)) == nil {
+			args[name] = json.RawMessage(value)
+		} else {
+			args[name] = value
+		}
+	}
+	raw, err := json.Marshal(args)
+	return string(raw), err
 }
 
 // haveKey refuses a key that is not there: the one of --key, or the profile's.
@@ -180,15 +258,23 @@ func (f askFlags) fetchRequest(target string, header http.Header) model.FetchReq
 	return model.FetchRequest{
 		URL: target, Format: model.Format(f.format), Method: f.method, Header: header,
 		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
+		Options: f.options,
 	}
 }
 
 // check returns the headers, and an error that names everything that is wrong with
-// the flags themselves; more is what is wrong with those of one command, or nil.
-func (f askFlags) check(target string, more ...error) (http.Header, error) {
+// the flags themselves; more is what is wrong with those of one command, or nil. free says
+// that there need not be a URL.
+func (f askFlags) check(target string, free bool, more ...error) (http.Header, error) {
 	var wrong []error
 	bad := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	if _, err := model.ParseTarget(target); err != nil {
+	switch _, err := model.ParseTarget(target); {
+	case target == "" && (free || f.options.Query != ""):
+	case target == "":
+		bad("name the URL to fetch, or say with --query what to search for")
+	case target != "" && f.options.Query != "":
+		bad("--query: the URL follows from it; leave the URL out")
+	case err != nil:
 		bad("URL %q: %w", target, err)
 	}
 	wrong = append(wrong, more...)

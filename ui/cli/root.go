@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -113,6 +114,24 @@ func oneArg(what string) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// oneArgUnless requires one argument, or at most one where one of the flags is given.
+func oneArgUnless(what string, flags ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 && slices.ContainsFunc(flags, cmd.Flags().Changed) {
+			return nil
+		}
+		return oneArg(what)(cmd, args)
+	}
+}
+
+// firstOf is the argument, or "" without one.
+func firstOf(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
 }
 
 // group is a command with subcommands only.

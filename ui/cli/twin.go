@@ -26,23 +26,23 @@ type twinFlags struct {
 func (a *app) twinCommand() *cobra.Command {
 	var f twinFlags
 	cmd := &cobra.Command{
-		Use:   "twin URL",
+		Use:   "twin [URL]",
 		Short: "Fetch one page through several zones, by API and by proxy, and compare",
 		Long: `Fetches one page through each of the zones by each of the access methods, side by
 side, and prints a line for each: class, status, time, bytes, required fields, cost.
 The winner is the cheapest that was ok in every run, then the fastest; exit code 1
 says that there is none. Each run is billed like any other fetch; it is one attempt
 unless --retries says otherwise.`,
-		Args: oneArg("the URL to fetch"),
+		Args: oneArgUnless("the URL to fetch", "query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.twin(cmd.Context(), args[0], f)
+				return t.twin(cmd.Context(), firstOf(args), f)
 			})
 		},
 	}
 	fl := cmd.Flags()
 	fl.StringSliceVar(&f.zones, "zones", nil, "zones to compare, separated by commas (required)")
-	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "access methods: api, native, or both, as api,native")
+	fl.StringSliceVar(&f.via, "via", []string{string(model.ViaAPI), string(model.ViaNative)}, "how: api, native, agent and browser, separated by commas; agent is one row, since the service chooses its zone")
 	fl.IntVar(&f.repeat, "repeat", 1, "runs of each zone by each method, one after the other")
 	f.add(cmd, 0)
 	fl.BoolVar(&f.markdown, "markdown", false, "print a table in Markdown")
@@ -101,17 +101,17 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 		wrong = append(wrong, errors.New("--zones is missing: name the zones to compare, separated by commas"))
 	}
 	if len(f.via) == 0 {
-		wrong = append(wrong, errors.New("--via is empty: write api, native or api,native"))
+		wrong = append(wrong, errors.New("--via is empty: write api, native, agent or browser, or several with commas"))
 	}
 	for _, v := range f.via {
-		if via := model.Via(v); via != model.ViaAPI && via != model.ViaNative {
-			wrong = append(wrong, fmt.Errorf("--via %q: write api, native or api,native", v))
+		if _, err := model.ParseVia(v); err != nil {
+			wrong = append(wrong, fmt.Errorf("--via %w", err))
 		}
 	}
 	if f.repeat < 1 || f.repeat > model.MaxTwinRuns {
 		wrong = append(wrong, fmt.Errorf("--repeat %d: write a number from 1 to %d", f.repeat, model.MaxTwinRuns))
 	}
-	header, err := f.check(target, wrong...)
+	header, err := f.check(target, false, wrong...)
 	if err != nil {
 		return model.Twin{}, usage("%w", err)
 	}
@@ -127,10 +127,15 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 			return model.Twin{}, err
 		}
 		for _, via := range unique(f.via) {
-			plan.Cells = append(plan.Cells, model.TwinCell{Zone: zone, Via: model.Via(via)})
+			if via := model.Via(via); via != model.ViaAgent {
+				plan.Cells = append(plan.Cells, model.TwinCell{Zone: zone, Via: via})
+			}
 		}
 	}
-	if f.key != "" || slices.Contains(f.via, string(model.ViaAPI)) {
+	if slices.Contains(f.via, string(model.ViaAgent)) {
+		plan.Cells = append(plan.Cells, model.TwinCell{Zone: model.AgentZone(), Via: model.ViaAgent})
+	}
+	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
 		return plan, t.haveKey(p, f.key)
 	}
 	return plan, nil
@@ -151,7 +156,7 @@ func unique(names []string) []string {
 func twinRows(t model.Twin) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
-		row := []string{string(c.Zone.Name), string(c.Via)}
+		row := []string{c.ZoneWord(), string(c.Via)}
 		typical, ran := c.Typical()
 		if !ran {
 			rows = append(rows, append(row, "not sent: "+c.Problem))

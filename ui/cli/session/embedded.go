@@ -357,7 +357,7 @@ func demoProfile(r emulator.Ready) (profile.Profile, error) {
 		return profile.Profile{}, fmt.Errorf("account of the emulator: %w", err)
 	}
 	p := profile.Profile{
-		Name: profile.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port,
+		Name: profile.LocalName, BaseURL: r.API, ProxyHost: host, ProxyPort: port, AgentURL: r.API + "/mcp", BrowserURL: r.CDP,
 		UsernamePrefix: r.UsernamePrefix, Account: account, Dialect: dialect.Embedded().Name(),
 		Key: DemoKey, APIVersion: "v3", CA: r.CA, Verify: true, Local: true,
 	}

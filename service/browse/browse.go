@@ -1,0 +1,250 @@
+package browse
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/exchange"
+	"zonedeck/service/profile"
+)
+
+// Place is where the remote browser is, and the login for it.
+type Place struct {
+	Wire    *exchange.Wire
+	Profile profile.Profile
+	Login   exchange.Login
+	// Timer measures the steps.
+	Timer func() time.Time
+}
+
+// The steps of a visit, as Visit.Phases names them.
+const (
+	StepConnect    = "connect"
+	StepHandshake  = "CDP handshake"
+	StepNavigate   = "navigate"
+	StepScreenshot = "screenshot"
+)
+
+// Visit is what one visit to a page showed, as far as it got.
+type Visit struct {
+	// Refusal is the answer by which the browser was not opened, with the beginning of its
+	// body; 0 when it was.
+	Refusal     int
+	Header      http.Header // of the answer that opened the browser, or refused it
+	RefusalText []byte
+	RefusalType string
+	// Status and PageHeader are those of the page; ErrorText is the browser's reason why
+	// there is none, such as net::ERR_NAME_NOT_RESOLVED. HTML is the document after it was
+	// loaded, its beginning; Exit the target's address as the browser saw it.
+	Status     int
+	PageHeader http.Header
+	PageType   string
+	ErrorText  string
+	HTML       string
+	PNG        []byte
+	Phases     []model.Phase
+	Trace      *exchange.Trace // of the connection
+	Total      time.Duration
+}
+
+// maxRefusal bounds the body of a refusal, maxHTML the document, in bytes.
+const (
+	maxRefusal = 64 << 10
+	maxHTML    = 8 << 20
+)
+
+// Page visits a page. The visit is as complete as it got. Errors: an *exchange.Error, a
+// *exchange.TooFastError, a *RefusedError for a command that the browser refused, a
+// *ClosedError when it ended the session, or the context's cause.
+func Page(ctx context.Context, p Place, url string) (Visit, error) {
+	v := visit{timer: p.Timer, began: p.Timer()}
+	v.last = v.began
+	err := v.run(ctx, p, url)
+	if err != nil && len(v.Phases) < len(steps) {
+		v.step(steps[len(v.Phases)])
+	}
+	v.Total = v.last.Sub(v.began)
+	return v.Visit, err
+}
+
+// steps are in their order.
+var steps = []string{StepConnect, StepHandshake, StepNavigate, StepScreenshot}
+
+// visit is one under way.
+type visit struct {
+	Visit
+	timer       func() time.Time
+	began, last time.Time
+
+	s      *session
+	frame  string // of the page
+	loader string // of its document
+	loaded bool
+}
+
+// step notes that a step is over.
+func (v *visit) step(name string) {
+	now := v.timer()
+	v.Phases = append(v.Phases, model.Phase{Name: name, Took: now.Sub(v.last)})
+	v.last = now
+}
+
+func (v *visit) run(ctx context.Context, p Place, url string) error {
+	socket, resp, tr, err := p.Wire.Browser(ctx, p.Profile, p.Login)
+	v.Trace = tr
+	if resp != nil {
+		v.Header = resp.Header
+	}
+	switch {
+	case err != nil:
+		return err
+	case socket == nil:
+		v.refused(resp)
+		v.step(StepConnect)
+		return nil
+	}
+	defer socket.Close()
+	v.step(StepConnect)
+	v.s = newSession(socket)
+	v.s.on = v.event
+	if err := v.attach(ctx); err != nil {
+		return err
+	}
+	v.step(StepHandshake)
+	if err := v.navigate(ctx, url); err != nil {
+		return err
+	}
+	v.step(StepNavigate)
+	if v.ErrorText != "" {
+		return nil
+	}
+	if err := v.look(ctx); err != nil {
+		return err
+	}
+	v.step(StepScreenshot)
+	tr.Done()
+	return nil
+}
+
+func (v *visit) refused(resp *http.Response) {
+	defer resp.Body.Close()
+	v.Refusal, v.RefusalType = resp.StatusCode, resp.Header.Get("Content-Type")
+	v.RefusalText = make([]byte, 0, 512)
+	buf := make([]byte, 4<<10)
+	for len(v.RefusalText) < maxRefusal {
+		n, err := resp.Body.Read(buf)
+		v.RefusalText = append(v.RefusalText, buf[:n]...)
+		if err != nil {
+			return // a part of the reason is enough
+		}
+	}
+}
+
+// attach opens a page and gets its events.
+func (v *visit) attach(ctx context.Context) error {
+	var created struct {
+		TargetID string `json:"targetId"`
+	}
+	if err := v.s.call(ctx, "Target.createTarget", map[string]any{"url": "about:blank"}, &created); err != nil {
+		return err
+	}
+	var attached struct {
+		SessionID string `json:"sessionId"`
+	}
+	if err := v.s.call(ctx, "Target.attachToTarget", map[string]any{"targetId": created.TargetID, "flatten": true}, &attached); err != nil {
+		return err
+	}
+	v.s.target = attached.SessionID
+	for _, domain := range []string{"Page.enable", "Network.enable"} {
+		if err := v.s.call(ctx, domain, nil, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// navigate loads the page, until its load event.
+func (v *visit) navigate(ctx context.Context, url string) error {
+	v.loaded = false // of about:blank
+	var to struct {
+		FrameID   string `json:"frameId"`
+		LoaderID  string `json:"loaderId"`
+		ErrorText string `json:"errorText"`
+	}
+	if err := v.s.call(ctx, "Page.navigate", map[string]any{"url": url}, &to); err != nil {
+		return err
+	}
+	v.frame, v.loader = to.FrameID, to.LoaderID
+	if v.ErrorText = model.Line(to.ErrorText, 200); v.ErrorText != "" {
+		return nil
+	}
+	for !v.loaded {
+		if _, err := v.s.next(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// event follows what happens to the page.
+func (v *visit) event(method string, params json.RawMessage) error {
+	switch method {
+	case "Page.loadEventFired":
+		v.loaded = true
+	case "Page.javascriptDialogOpening": // it would hold the page
+		return v.s.post("Page.handleJavaScriptDialog", map[string]any{"accept": false})
+	case "Network.responseReceived":
+		v.response(params)
+	}
+	return nil
+}
+
+// response takes the answer to the page itself; of redirects it is the last.
+func (v *visit) response(params json.RawMessage) {
+	var e struct {
+		Type     string `json:"type"`
+		FrameID  string `json:"frameId"`
+		Response struct {
+			Status   int               `json:"status"`
+			MimeType string            `json:"mimeType"`
+			Headers  map[string]string `json:"headers"`
+		} `json:"response"`
+	}
+	if json.Unmarshal(params, &e) != nil || e.Type != "Document" || v.frame != "" && e.FrameID != v.frame {
+		return
+	}
+	if v.frame == "" && v.Status != 0 { // a frame within, before navigate was answered
+		return
+	}
+	v.Status, v.PageType, v.PageHeader = e.Response.Status, e.Response.MimeType, http.Header{}
+	for name, value := range e.Response.Headers {
+		v.PageHeader.Set(name, value)
+	}
+}
+
+// look takes the screenshot and the document.
+func (v *visit) look(ctx context.Context) error {
+	var shot struct {
+		Data []byte `json:"data"`
+	}
+	if err := v.s.call(ctx, "Page.captureScreenshot", map[string]any{"format": "png"}, &shot); err != nil {
+		return err
+	}
+	v.PNG = shot.Data
+	var document struct {
+		Result struct {
+			Value string `json:"value"`
+		} `json:"result"`
+	}
+	err := v.s.call(ctx, "Runtime.evaluate", map[string]any{"expression": "document.documentElement.outerHTML", "returnByValue": true}, &document)
+	var refused *RefusedError
+	if errors.As(err, &refused) { // the picture is what was asked for
+		return nil
+	}
+	v.HTML = model.Cut(document.Result.Value, maxHTML)
+	return err
+}

@@ -1,0 +1,196 @@
+package exchange
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httputil"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/service/profile"
+)
+
+// The bounds of an answer that a library reads, in bytes, and how long saying goodbye may
+// take.
+const (
+	RelayBytes  = 32 << 20
+	farewellFor = time.Second
+)
+
+// Relay sends the requests of a library that speaks a protocol over HTTP: each is one
+// exchange within the limits, with the key, and with secrets masked in its answer. It
+// belongs to one conversation; its requests end with the context that NewRelay got.
+type Relay struct {
+	wire  *Wire
+	p     profile.Profile
+	key   keystore.Secret
+	name  string // of the key
+	param string
+	mask  Mask
+	ctx   context.Context
+
+	mu   sync.Mutex
+	seen []*Relayed
+}
+
+// NewRelay makes a Relay. The key goes in the address, in the parameter of that name, or
+// with "" as Bearer (service.md 5.1); mask masks it.
+func (w *Wire) NewRelay(ctx context.Context, p profile.Profile, keyName string, key keystore.Secret, param string, mask Mask) *Relay {
+	return &Relay{wire: w, p: p, key: key, name: keyName, param: param, mask: mask, ctx: ctx}
+}
+
+// Relayed is one exchange of a Relay.
+type Relayed struct {
+	Method string
+	Status int // 0 without an answer
+	Header http.Header
+	Trace  *Trace
+	// Err is why there was no answer, or nil.
+	Err error
+
+	mu   sync.Mutex
+	head []byte
+}
+
+// Head is the beginning of the answer's body, as much of it as has been read.
+func (x *Relayed) Head() []byte {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return bytes.Clone(x.head)
+}
+
+// Seen are the exchanges so far, in their order.
+func (r *Relay) Seen() []*Relayed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return append([]*Relayed(nil), r.seen...)
+}
+
+// Client is an HTTP client that sends by the relay and follows no redirect.
+func (r *Relay) Client() *http.Client {
+	return &http.Client{Transport: r, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// RoundTrip is one exchange. Its error is an *Error, a *TooFastError or a context's cause.
+func (r *Relay) RoundTrip(req *http.Request) (*http.Response, error) {
+	x := &Relayed{Method: req.Method, Trace: newTrace(r.wire.timer)}
+	r.mu.Lock()
+	r.seen = append(r.seen, x)
+	r.mu.Unlock()
+	resp, err := r.send(req, x)
+	if x.Err = err; err != nil {
+		x.Trace.held()
+		return nil, err
+	}
+	return resp, nil
+}
+
+func (r *Relay) send(req *http.Request, x *Relayed) (*http.Response, error) {
+	ctx, cancel := r.bound(req)
+	resp, err := r.exchange(ctx, req, x)
+	if err != nil {
+		cancel(nil)
+		return nil, err
+	}
+	body := &relayedBody{Reader: io.LimitReader(r.mask.Reader(inflated(resp)), RelayBytes), Closer: resp.Body, x: x, cancel: cancel}
+	resp.Body = body
+	if resp.StatusCode >= http.StatusBadRequest { // the reason is wanted even where the library does not read it
+		reason, _ := io.ReadAll(io.LimitReader(body, refusalBytes)) // a part of it is enough
+		resp.Body = io.NopCloser(bytes.NewReader(reason))
+		return resp, body.Close()
+	}
+	return resp, nil
+}
+
+// bound is the request's context, which also ends with the conversation's.
+func (r *Relay) bound(req *http.Request) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(req.Context())
+	stop := context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })
+	end := func(cause error) { stop(); cancel(cause) }
+	if req.Method != http.MethodDelete {
+		return ctx, end
+	}
+	ctx, done := context.WithTimeoutCause(ctx, farewellFor, ErrTimeout)
+	return ctx, func(cause error) { done(); end(cause) }
+}
+
+func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*http.Response, error) {
+	address := r.p.AgentURL
+	if err := r.wire.breaker.allow(address); err != nil {
+		return nil, err
+	}
+	if !r.p.Local {
+		if err := r.wire.gates.rate(r.name).Wait(ctx); err != nil {
+			return nil, waitError(ctx, err)
+		}
+	}
+	out := r.dressed(req.Clone(ctx), r.key.Reveal())
+	x.Trace.restart()
+	resp, err := r.wire.transport(ctx, r.p, x.Trace).RoundTrip(out)
+	if err != nil {
+		return nil, x.Trace.broke(ctx, err, PeerService)
+	}
+	x.Trace.head()
+	r.wire.breaker.note(address, resp.StatusCode)
+	x.Status, x.Header = resp.StatusCode, r.mask.Header(resp.Header)
+	return resp, nil
+}
+
+// dressed adds what the console adds to every request, and the key.
+func (r *Relay) dressed(req *http.Request, key string) *http.Request {
+	req.Header.Set("User-Agent", userAgent)
+	req.Header.Set("Accept-Encoding", "gzip")
+	if r.param == "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+		return req
+	}
+	query := req.URL.Query()
+	query.Set(r.param, key)
+	u := *req.URL
+	u.RawQuery = query.Encode()
+	req.URL = &u
+	return req
+}
+
+// Preview writes a request as the relay would, with key in place of the key.
+func (r *Relay) Preview(req *http.Request, key string) (string, error) {
+	raw, err := httputil.DumpRequestOut(r.dressed(req, key), true)
+	return string(raw), err
+}
+
+// relayedBody keeps the head of an answer, and ends its exchange.
+type relayedBody struct {
+	io.Reader
+	io.Closer
+	x      *Relayed
+	cancel context.CancelCauseFunc
+	read   int64
+}
+
+func (b *relayedBody) Read(p []byte) (int, error) {
+	n, err := b.Reader.Read(p)
+	b.x.mu.Lock()
+	if room := headSize - len(b.x.head); room > 0 {
+		b.x.head = append(b.x.head, p[:min(room, n)]...)
+	}
+	b.x.mu.Unlock()
+	if b.read += int64(n); b.read >= RelayBytes {
+		return n, fmt.Errorf("the answer is larger than %d bytes", RelayBytes)
+	}
+	if errors.Is(err, io.EOF) {
+		b.x.Trace.Done()
+	}
+	return n, err
+}
+
+func (b *relayedBody) Close() error {
+	b.x.Trace.Done()
+	err := b.Closer.Close()
+	b.cancel(nil)
+	return err
+}
