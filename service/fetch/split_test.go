@@ -1,0 +1,183 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/emulator/scenario"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+// splitAccount has a zone that may not reach one site, and a site that refuses everybody.
+const splitAccount = `
+[[keys]]
+name = "reader"
+level = "USER"
+[[keys]]
+name = "billing"
+level = "FINANCE"
+[[keys]]
+name = "root"
+level = "ADMIN"
+[[zones]]
+name = "fenced"
+product = "datacenter"
+deny_domains = ["shop.example"]
+[[zones]]
+name = "plain"
+product = "isp"
+[[targets]]
+host = "shop.example"
+body = "<html><body><p>A lamp of brass, for the desk.</p></body></html>"
+[[targets]]
+host = "club.example"
+status = 403
+body = "<html><body><p>Members alone.</p></body></html>"
+`
+
+// recorder keeps the URLs of the fetches.
+type recorder struct {
+	Journal
+	urls *[]string
+}
+
+func (r recorder) PutFetch(_ context.Context, _ string, res model.FetchResult) error {
+	*r.urls = append(*r.urls, res.Request.URL)
+	return nil
+}
+
+func onSplitAccount(t *testing.T, change ...func(*Config)) (*Fetcher, profile.Profile, []model.Key) {
+	t.Helper()
+	account, err := scenario.Parse("account.toml", []byte(splitAccount))
+	if err != nil {
+		t.Fatal(err)
+	}
+	demo := servicetest.Emulator(t, emulator.Options{Scenario: account})
+	var keys []model.Key
+	for _, name := range []string{"reader", "billing", "root"} {
+		k, ok := demo.Key(name)
+		if !ok {
+			t.Fatalf("no key %s", name)
+		}
+		keys = append(keys, k)
+	}
+	all := append([]func(*Config){func(c *Config) { c.Access.Secret, c.Access.Key = demo.Secret, demo.Key }}, change...)
+	return newFetcher(t, demo.Profile, all...), demo.Profile, keys
+}
+
+func TestASplitTellsTheLevelTheZoneAndTheSiteApart(t *testing.T) {
+	var kept []string
+	ft, p, keys := onSplitAccount(t, func(c *Config) { c.Journal = recorder{urls: &kept} })
+	for name, c := range map[string]struct {
+		zone, url, key string
+		via            model.Via
+		want           model.Culprit
+		says           string
+		sent           int
+	}{
+		"a level that may not fetch": {"plain", "http://shop.example/", "billing", model.ViaAPI, model.CulpritKey, "The key's level: key billing is refused by zones plain and fenced and at a page known to be good, and the service speaks of a missing permission.", 2},
+		"a zone that may not":        {"fenced", "http://shop.example/", "reader", model.ViaAPI, model.CulpritZone, "The zone, at this site: with key reader zone fenced fetches a good page, and zone plain fetches this one; only fenced at this page is refused.", 2},
+		"the same by Native":         {"fenced", "http://shop.example/", "", model.ViaNative, model.CulpritZone, "The zone, at this site: with the proxy login zone fenced", 2},
+		"a site that refuses":        {"plain", "http://club.example/", "reader", model.ViaAPI, model.CulpritSite, "The site: with key reader zone plain fetches a good page, and this one is refused to zone fenced too (access restricted).", 2},
+		"the site by Native":         {"plain", "http://club.example/", "", model.ViaNative, model.CulpritSite, "The site: with the proxy login", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kept = nil
+			z, _ := p.Zone(c.zone)
+			subject, err := ft.Fetch(t.Context(), model.FetchRequest{Zone: z, URL: c.url, Via: c.via, Key: c.key}, nil)
+			if err != nil || subject.Diagnosis.Class != model.ClassAccessRestricted {
+				t.Fatalf("%+v, %v", subject.Diagnosis, err)
+			}
+			plan, err := ft.PlanSplit(t.Context(), subject, model.SplitChoice{Keys: keys})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var told []string
+			got, err := ft.Split(t.Context(), plan, func(i int, q model.SplitProbe, sending bool) {
+				if q.Kind != plan.Probes[i].Kind {
+					t.Errorf("probe %d is told as %s", i, q.Kind)
+				}
+				if sending {
+					told = append(told, string(q.Kind))
+				}
+			})
+			culprit, sentence := got.Verdict()
+			if err != nil || culprit != c.want || !strings.HasPrefix(sentence, c.says) {
+				t.Errorf("%q, %v: %s", culprit, err, sentence)
+			}
+			if len(told) != c.sent || len(kept) != c.sent+1 {
+				t.Errorf("%v were sent, and the history has %v; want %d", told, kept, c.sent)
+			}
+			for _, q := range got.Probes {
+				if (q.Result == nil) == (q.Problem == "") || q.Result != nil && len(q.Result.Attempts) != 1 {
+					t.Errorf("%+v", q)
+				}
+			}
+			if plan.Probes[0].Result != nil {
+				t.Error("the plan was changed")
+			}
+		})
+	}
+}
+
+func TestASplitUsesAKeyWhoseValueCanBeGotAndADMINOnlyIfChosen(t *testing.T) {
+	p := servicetest.API(t, func(http.ResponseWriter, *http.Request) { t.Error("a plan sends something") })
+	missing := errors.New("no such variable")
+	ft := newFetcher(t, p, func(c *Config) {
+		c.Access.Key = func(name string) (model.Key, bool) { return model.Key{Name: name, Secret: "env:" + name}, true }
+		c.Access.Secret = func(_ context.Context, ref string) (keystore.Secret, error) {
+			if ref == "env:gone" {
+				return keystore.Secret{}, missing
+			}
+			return keystore.NewSecret("value"), nil
+		}
+	})
+	subject := model.FetchResult{KeyName: "first", Request: servicetest.Ask(p, "unlocker1")}
+	keys := []model.Key{{Name: "gone", Level: model.LevelUser, Secret: "env:gone"}, {Name: "root", Level: model.LevelAdmin, Secret: "env:root"}, {Name: "there", Level: model.LevelUser, Secret: "env:there"}}
+	other := func(choice model.SplitChoice) model.SplitProbe {
+		t.Helper()
+		plan, err := ft.PlanSplit(t.Context(), subject, choice)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return plan.Probes[2]
+	}
+	if got := other(model.SplitChoice{Keys: keys}); got.Request.Key != "there" || got.Problem != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := other(model.SplitChoice{Keys: keys, Key: "root"}); got.Request.Key != "root" || got.Problem != "" {
+		t.Errorf("%+v", got)
+	}
+	if got := other(model.SplitChoice{Keys: keys, Key: "gone"}); !strings.Contains(got.Problem, "no such variable") {
+		t.Errorf("%+v", got)
+	}
+	if got := other(model.SplitChoice{Keys: keys[:2]}); !strings.Contains(got.Problem, "the value of key gone cannot be used") {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestASplitEndsWithItsCallersContext(t *testing.T) {
+	why := errors.New("the operator left")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	p := servicetest.API(t, func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		cancel(why)
+		<-r.Context().Done()
+	})
+	ft := newFetcher(t, p)
+	plan, err := ft.PlanSplit(t.Context(), model.FetchResult{KeyName: p.Key, Request: servicetest.Ask(p, "unlocker1")}, model.SplitChoice{GoodPage: "http://good.example/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ft.Split(ctx, plan, nil); !errors.Is(err, why) {
+		t.Errorf("%v", err)
+	}
+}
