@@ -37,7 +37,7 @@ func (ft *Fetcher) PlanSplit(ctx context.Context, subject model.FetchResult, cho
 	plan := model.PlanSplit(subject, choice)
 	i := slices.IndexFunc(plan.Probes, func(q model.SplitProbe) bool { return q.Kind == model.SplitOtherKey })
 	probe := &plan.Probes[i]
-	if probe.Problem != "" {
+	if probe.Problem != "" { // there is none to resolve
 		return plan, nil
 	}
 	for _, name := range choice.OtherKeys(subject.KeyName) {

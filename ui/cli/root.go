@@ -79,6 +79,7 @@ zonedeck keys check --within 14d`,
 	root.AddCommand(
 		a.requestCommand(),
 		a.twinCommand(),
+		a.splitCommand(),
 		a.diagnoseCommand(),
 		a.rulesCommand(),
 		a.jobsCommand(),

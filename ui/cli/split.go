@@ -1,0 +1,194 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model")
+
+type splitFlags struct {
+	requestFlags
+	otherZone, otherKey, goodPage string
+}
+
+func (a *app) splitCommand() *cobra.Command {
+	var f splitFlags
+	cmd := &cobra.Command{
+		Use:   "split URL",
+		Short: "Fetch one page and, if it is refused with 403, tell whether by the key's level, the zone or the site",
+		Long: `Fetches one page as request does, in one attempt. If it is refused (403, or a page
+that says so), at most three more fetches follow, each different in one thing: a page
+known to be good, another zone, another key. They are sent one after the other, each
+once, and none that can no longer change the answer; what they cost is said before.
+
+Exit code 0: the answer is found, or the page came; 1: it was refused, and what was seen
+does not tell by what; else the class of the first fetch, as of request.`,
+		Args: oneArg("the URL to fetch"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
+				return t.split(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
+	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	f.add(cmd, 0)
+	fl.StringVar(&f.otherZone, "other-zone", "", "zone to compare with (default: one of another product)")
+	fl.StringVar(&f.otherKey, "other-key", "", "key to compare with (default: one whose level allows fetches; an ADMIN key only if it is named here)")
+	fl.StringVar(&f.goodPage, "good-page", "", "page that is known to be good (default: the test page that the profile's dialect knows)")
+	return cmd
+}
+
+// splitJSON is the object that "split --json" prints (docs/schema/split.json).
+type splitJSON struct {
+	SchemaVersion int              `json:"schema_version"`
+	Culprit       string           `json:"culprit"`
+	Sentence      string           `json:"sentence"`
+	Subject       splitFetchJSON   `json:"subject"`
+	Probes        []splitProbeJSON `json:"probes"`
+}
+
+type splitFetchJSON struct {
+	Fetch   string `json:"fetch"`
+	Zone    string `json:"zone"`
+	URL     string `json:"url"`
+	Key     string `json:"key,omitempty"`
+	Class   string `json:"class"`
+	Cause   string `json:"cause"`
+	Summary string `json:"summary"`
+	Status  int    `json:"status"`
+}
+
+type splitProbeJSON struct {
+	Kind    string          `json:"kind"`
+	Differs string          `json:"differs"`
+	CostUSD *float64        `json:"cost_usd"`
+	Problem string          `json:"problem,omitempty"`
+	Result  *splitFetchJSON `json:"result"`
+}
+
+func newSplitFetchJSON(r model.FetchResult) splitFetchJSON {
+	d := r.Diagnosis
+	return splitFetchJSON{
+		Fetch: r.ID, Zone: string(r.Request.Zone.Name), URL: r.Request.URL, Key: r.KeyName,
+		Class: string(d.Class), Cause: string(d.Cause), Summary: d.Summary, Status: r.Status,
+	}
+}
+
+func newSplitJSON(s model.Split) splitJSON {
+	culprit, sentence := s.Verdict()
+	if s.Probes == nil {
+		sentence = "The page was not refused."
+	}
+	out := splitJSON{SchemaVersion: schemaVersion, Culprit: string(culprit), Sentence: sentence, Subject: newSplitFetchJSON(s.Subject), Probes: []splitProbeJSON{}}
+	for _, p := range s.Probes {
+		q := splitProbeJSON{Kind: string(p.Kind), Differs: p.Different(), Problem: p.Problem}
+		if cost, priced := s.Cost(p); priced {
+			q.CostUSD = &cost
+		}
+		if p.Result != nil {
+			r := newSplitFetchJSON(*p.Result)
+			q.Result = &r
+		}
+		out.Probes = append(out.Probes, q)
+	}
+	return out
+}
+
+// split runs the command.
+func (t *task) split(ctx context.Context, target string, f splitFlags) error {
+	req, err := t.fetchRequest(ctx, target, f.requestFlags)
+	if err != nil {
+		return err
+	}
+	if f.goodPage != "" {
+		if _, err := model.ParseTarget(f.goodPage); err != nil {
+			return usage("--good-page %q: %w", f.goodPage, err)
+		}
+	}
+	if req.Via != model.ViaAPI && req.Via != model.ViaNative {
+		return usage("--via %s: a zone and a site can be told apart by api and by native", req.Via)
+	}
+	line := t.app.wait(func(waited time.Duration) string {
+		return fmt.Sprintf("zonedeck: %.1f s  (ctrl+c cancels)", waited.Seconds())
+	})
+	result, err := t.sendSplit(ctx, req, f, line)
+	line.stop()
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	culprit, sentence := result.Verdict()
+	code := exitOK
+	switch {
+	case result.Probes == nil:
+		code, sentence = fetchExit(result.Subject), verdict(result.Subject)+"; it was not refused, so there is nothing to tell apart"
+	case culprit == model.CulpritUnknown:
+		code = exitChecksFailed
+	}
+	if f.json {
+		err = t.app.printJSON(newSplitJSON(result))
+	} else if err = printColumns(t.app.Stdout, splitRows(result)); err == nil {
+		t.app.verdict(code, sanitizeLine(sentence))
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+// sendSplit fetches the page and, if it was refused, sends the probes.
+func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFlags, line *waitLine) (model.Split, error) {
+	subject, err := t.Client.Fetch(ctx, req, nil)
+	if err != nil || subject.Diagnosis.Class != model.ClassAccessRestricted {
+		return model.Split{Subject: subject}, err
+	}
+	plan, err := t.Client.PlanSplit(ctx, subject, model.SplitChoice{Keys: t.Keys(), Zone: f.otherZone, Key: f.otherKey, GoodPage: f.goodPage})
+	if err != nil {
+		return plan, err
+	}
+	line.above(func() { t.sayPlan(plan) })
+	return t.Client.Split(ctx, plan, nil)
+}
+
+// sayPlan says what may be sent, and what it costs.
+func (t *task) sayPlan(s model.Split) {
+	t.app.say("zonedeck: refused: %s", sanitizeLine(s.Subject.Diagnosis.Summary))
+	for _, p := range s.Probes {
+		if p.Problem == "" {
+			t.app.say("  compare   %s: %s (%s)", p.Kind.Label(), sanitizeLine(p.Different()), splitPrice(s, p))
+		}
+	}
+}
+
+func splitPrice(s model.Split, p model.SplitProbe) string {
+	cost, priced := s.Cost(p)
+	if !priced {
+		return "unpriced"
+	}
+	return model.SmallDollars(cost)
+}
+
+// splitRows is a split as a table, the first row its heading.
+func splitRows(s model.Split) [][]string {
+	rows := [][]string{{"FETCH", "DIFFERENT", "CLASS", "STATUS", "COST", "EVIDENCE"}}
+	add := func(what, different, cost string, r model.FetchResult) {
+		status := "-"
+		if r.Status != 0 {
+			status = fmt.Sprint(r.Status)
+		}
+		rows = append(rows, []string{what, different, model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause), status, cost, r.Diagnosis.Summary})
+	}
+	add("refused", "-", "-", s.Subject)
+	for _, p := range s.Probes {
+		if p.Result == nil {
+			rows = append(rows, []string{p.Kind.Label(), p.Different(), "not sent", "-", "-", p.Problem})
+			continue
+		}
+		add(p.Kind.Label(), p.Different(), splitPrice(s, p), *p.Result)
+	}
+	return rows
+}
