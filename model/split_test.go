@@ -17,15 +17,19 @@ func refusedBy(via model.Via) model.FetchResult {
 }
 
 var splitZones = []model.Zone{
-	{Name: "dc1", Product: model.ProductDatacenter, Password: "env:P"}, {Name: "serp", Product: model.ProductSERP},
-	{Name: "dc2", Product: model.ProductDatacenter, Password: "env:P"}, {Name: "res", Product: model.ProductResidential},
+	{Name: "dc1", Product: model.ProductDatacenter, Password: "env:P"},
+	{Name: "serp", Product: model.ProductSERP},
+	{Name: "dc2", Product: model.ProductDatacenter, Password: "env:P"},
+	{Name: "res", Product: model.ProductResidential},
 	{Name: "unl", Product: model.ProductUnlocker, Rate: model.Rate{Per1000: 1.5, PerGB: 2}},
 }
 
 func splitKeys() []model.Key {
 	return []model.Key{
-		{Name: "k1", Level: model.LevelUser, Secret: "env:A"}, {Name: "root", Level: model.LevelAdmin, Secret: "env:B"},
-		{Name: "bill", Level: model.LevelFinance, Secret: "env:C"}, {Name: "seen", Secret: "env:D"},
+		{Name: "k1", Level: model.LevelUser, Secret: "env:A"},
+		{Name: "root", Level: model.LevelAdmin, Secret: "env:B"},
+		{Name: "bill", Level: model.LevelFinance, Secret: "env:C"},
+		{Name: "seen", Secret: "env:D"},
 		{Name: "tracked", Level: model.LevelOps},
 		{Name: "old", Level: model.LevelOps, Secret: "env:E", Expires: model.ExpiresAt(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))},
 		{Name: "ops", Level: model.LevelOps, Secret: "env:F"},
@@ -135,7 +139,8 @@ func TestOneSentenceSaysWhatRefused(t *testing.T) {
 		{nil, nil, nil, "", "Not decided: no probe"},
 	} {
 		s := model.Split{Subject: refusedBy(model.ViaAPI), Probes: []model.SplitProbe{
-			{Kind: model.SplitGoodPage, Result: c.good}, {Kind: model.SplitOtherZone, Result: c.zone, Request: model.FetchRequest{Zone: model.Zone{Name: "z2"}}},
+			{Kind: model.SplitGoodPage, Result: c.good},
+			{Kind: model.SplitOtherZone, Result: c.zone, Request: model.FetchRequest{Zone: model.Zone{Name: "z2"}}},
 			{Kind: model.SplitOtherKey, Result: c.key, Request: model.FetchRequest{Key: "k2"}},
 		}}
 		got, sentence := s.Verdict()
@@ -153,7 +158,8 @@ func TestOneSentenceSaysWhatRefused(t *testing.T) {
 func TestAServiceThatNamesThePermissionEachTimeIsBelieved(t *testing.T) {
 	lacks := model.Diagnosis{Class: model.ClassAccessRestricted, Cause: model.CauseMissingPermission}
 	s := model.Split{Subject: refusedBy(model.ViaAPI), Probes: []model.SplitProbe{
-		{Kind: model.SplitGoodPage, Result: &model.FetchResult{Diagnosis: lacks}}, {Kind: model.SplitOtherZone, Result: &model.FetchResult{Diagnosis: lacks}},
+		{Kind: model.SplitGoodPage, Result: &model.FetchResult{Diagnosis: lacks}},
+		{Kind: model.SplitOtherZone, Result: &model.FetchResult{Diagnosis: lacks}},
 		{Kind: model.SplitOtherKey, Problem: "none"},
 	}}
 	if culprit, _ := s.Verdict(); culprit != "" {

@@ -7,7 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"zonedeck/model")
+	"zonedeck/model"
+)
 
 type splitFlags struct {
 	requestFlags
