@@ -56,6 +56,17 @@ func VariableName(s string) bool {
 	return slices.Equal(Variables("{{"+s+"}}"), []string{s})
 }
 
+// OnlyVariable reports whether the value of a header is a variable, perhaps after the word
+// for its scheme: "Bearer {{token}}".
+func OnlyVariable(value string) bool {
+	if scheme, rest, ok := strings.Cut(value, " "); ok && len(scheme) <= 12 && ValidToken(scheme) {
+		value = rest
+	}
+	inner, begins := strings.CutPrefix(value, "{{")
+	inner, ends := strings.CutSuffix(inner, "}}")
+	return begins && ends && VariableName(inner)
+}
+
 // MapTexts is the request with f applied to each of its texts that may hold variables. The
 // first argument of f is the field as FieldProblem names it.
 func (r FetchRequest) MapTexts(f func(field, text string) string) FetchRequest {

@@ -19,7 +19,7 @@ func TestNothingStaysOpen(t *testing.T) {
 		"save":   func() error { _, err := s.Save(t.Context(), "a", full(), true); return err },
 		"list":   func() error { _, err := s.List(t.Context()); return err },
 		"load":   func() error { _, err := s.Load(t.Context(), "a"); return err },
-		"remove": func() error { return s.Remove(t.Context(), "b") },
+		"remove": func() error { return s.Delete(t.Context(), "b") },
 	} {
 		if err := do(); err != nil && !errors.Is(err, ErrNotFound) {
 			t.Errorf("%s: %v", name, err)

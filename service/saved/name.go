@@ -9,12 +9,33 @@ import (
 // ErrName is wrapped by every refusal of a name.
 var ErrName = errors.New("name of a saved request")
 
-// maxName bounds a name, in bytes: file systems stop at 255, screens earlier.
-const maxName = 64
+// The bounds of a name: of each of its parts in bytes, because file systems stop at 255 and
+// screens earlier, and how many folders it may lead through.
+const (
+	maxName    = 64
+	maxFolders = 4
+)
 
 // CheckName refuses what cannot be a file's name on every system the console
-// runs on: the name is the file's, so a request saved on Linux opens on Windows.
+// runs on: the name is the file's, so a request saved on Linux opens on Windows. Folders
+// stand before it, each with a "/" after it.
 func CheckName(name string) error {
+	parts := strings.Split(name, "/")
+	if len(parts)-1 > maxFolders {
+		return fmt.Errorf("%w is in more than %d folders", ErrName, maxFolders)
+	}
+	for _, part := range parts {
+		if part == "" && len(parts) > 1 {
+			return fmt.Errorf("%w: write folder/name, with both", ErrName)
+		}
+		if err := checkPart(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkPart(name string) error {
 	switch {
 	case name == "":
 		return fmt.Errorf("%w is empty", ErrName)

@@ -1,11 +1,13 @@
 package saved
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -54,25 +56,39 @@ func (s *Store) List(ctx context.Context) ([]Entry, error) {
 		return nil, fmt.Errorf("opening the saved requests: %w", err)
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
-	files, err := fs.ReadDir(root.FS(), ".")
+	out, err := list(ctx, root, "", nil)
+	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(order(a.Name), order(b.Name)) })
+	return out, err
+}
+
+// order sorts requests before the folders beside them, whatever the case.
+func order(name string) string {
+	dir, base := path.Split(strings.ToLower(name))
+	return strings.ReplaceAll(dir, "/", "\x02") + "\x01" + base
+}
+
+// list adds the requests of a folder ("" or ending with "/") to out.
+func list(ctx context.Context, root *os.Root, folder string, out []Entry) ([]Entry, error) {
+	files, err := fs.ReadDir(root.FS(), cmp.Or(strings.TrimSuffix(folder, "/"), "."))
 	if err != nil {
-		return nil, fmt.Errorf("listing the saved requests: %w", err)
+		return out, fmt.Errorf("listing the saved requests: %w", err)
 	}
-	var out []Entry
 	for _, f := range files {
-		name, ok := strings.CutSuffix(f.Name(), ext)
-		if !ok || f.IsDir() || CheckName(name) != nil {
-			continue
-		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if len(out) == maxList {
-			break
+		name, ok := strings.CutSuffix(f.Name(), ext)
+		switch {
+		case len(out) == maxList:
+			return out, nil
+		case f.IsDir() && CheckName(folder+f.Name()+"/a") == nil:
+			if out, err = list(ctx, root, folder+f.Name()+"/", out); err != nil {
+				return out, err
+			}
+		case ok && !f.IsDir() && CheckName(folder+name) == nil:
+			out = append(out, entry(root, f, folder+name))
 		}
-		out = append(out, entry(root, f, name))
 	}
-	slices.SortFunc(out, func(a, b Entry) int { return strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
 	return out, nil
 }
 
@@ -156,15 +172,46 @@ func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, repla
 			return nil, fmt.Errorf("%w: %s", ErrExists, name)
 		}
 	}
-	if err := textfile.WriteIn(root, name+ext, file); err != nil {
+	if err := makeFolder(root, name); err != nil {
+		return nil, err
+	}
+	dir, base := path.Split(name)
+	folder, err := root.OpenRoot(cmp.Or(strings.TrimSuffix(dir, "/"), "."))
+	if err != nil {
+		return nil, fmt.Errorf("saving %s: %w", name, err)
+	}
+	defer func() { _ = folder.Close() }() // what is written is synced
+	if err := textfile.WriteIn(folder, base+ext, file); err != nil {
 		return nil, fmt.Errorf("saving %s: %w", name, err)
 	}
 	return omitted, nil
 }
 
-// Remove deletes a saved request.
-func (s *Store) Remove(_ context.Context, name string) error {
-	if err := CheckName(name); err != nil {
+// makeFolder makes the folders that a name leads through.
+func makeFolder(root *os.Root, name string) error {
+	dir, _ := path.Split(name)
+	if dir == "" {
+		return nil
+	}
+	if err := root.MkdirAll(strings.TrimSuffix(dir, "/"), 0o700); err != nil {
+		return fmt.Errorf("making the folder %s: %w", dir, err)
+	}
+	return nil
+}
+
+// leaveFolder removes the folders of a name that are empty now.
+func leaveFolder(root *os.Root, name string) {
+	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
+		if root.Remove(dir) != nil { // something is in it
+			return
+		}
+	}
+}
+
+// Rename gives a saved request, or a folder of them, another name. ErrExists if there is
+// one of that name already, ErrNotFound if there is none of the old.
+func (s *Store) Rename(_ context.Context, from, to string) error {
+	if err := errors.Join(CheckName(from), CheckName(to)); err != nil {
 		return err
 	}
 	root, err := os.OpenRoot(s.dir)
@@ -172,11 +219,26 @@ func (s *Store) Remove(_ context.Context, name string) error {
 		return fmt.Errorf("opening the saved requests: %w", err)
 	}
 	defer func() { _ = root.Close() }() // nothing is written through it
-	if err := root.Remove(name + ext); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w: %s", ErrNotFound, name)
+	for _, suffix := range []string{ext, ""} {
+		old, err := root.Lstat(from + suffix)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && suffix == "" && !old.IsDir() {
+			continue
 		}
-		return fmt.Errorf("removing %s: %w", name, err)
+		if err != nil {
+			return fmt.Errorf("renaming %s: %w", from, err)
+		}
+		if there, err := root.Lstat(to + suffix); err == nil && !os.SameFile(old, there) {
+			return fmt.Errorf("%w: %s", ErrExists, to)
+		}
+		if err := makeFolder(root, to); err != nil {
+			return err
+		}
+		if err := root.Rename(from+suffix, to+suffix); err != nil {
+			leaveFolder(root, to)
+			return fmt.Errorf("renaming %s: %w", from, err)
+		}
+		leaveFolder(root, from)
+		return nil
 	}
-	return nil
+	return fmt.Errorf("%w: %s", ErrNotFound, from)
 }

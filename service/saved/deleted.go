@@ -1,0 +1,139 @@
+package saved
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+const (
+	// deletedDir is the folder beside the requests that has the deleted ones: no request
+	// can have its name.
+	deletedDir = ".deleted"
+	// MaxDeleted is how many deleted requests are kept.
+	MaxDeleted = 20
+)
+
+// DeletedDir is the folder that has the requests that were deleted last.
+func (s *Store) DeletedDir() string { return filepath.Join(s.dir, deletedDir) }
+
+// Delete takes a saved request out of the list. It is kept aside, until MaxDeleted more are
+// deleted: Restore brings it back.
+func (s *Store) Delete(_ context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if err != nil {
+		return fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	info, err := root.Lstat(name + ext)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	case err == nil && info.IsDir():
+		return fmt.Errorf("deleting %s: it is a folder", name)
+	}
+	if err := root.MkdirAll(deletedDir, 0o700); err != nil {
+		return fmt.Errorf("deleting %s: %w", name, err)
+	}
+	kept, err := deleted(root)
+	if err != nil {
+		return fmt.Errorf("deleting %s: %w", name, err)
+	}
+	n := 1
+	if len(kept) > 0 {
+		n = kept[len(kept)-1].n + 1
+	}
+	if err := root.Rename(name+ext, aside{n, name}.file()); err != nil {
+		return fmt.Errorf("deleting %s: %w", name, err)
+	}
+	leaveFolder(root, name)
+	for len(kept) >= MaxDeleted {
+		if err := root.Remove(kept[0].file()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("making room among the deleted requests: %w", err)
+		}
+		kept = kept[1:]
+	}
+	return nil
+}
+
+// Restore brings the request of a name back that was deleted last. ErrExists if another has
+// its name by now, ErrNotFound if none of it is kept.
+func (s *Store) Restore(_ context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %s", ErrNotFound, name)
+	}
+	if err != nil {
+		return fmt.Errorf("opening the saved requests: %w", err)
+	}
+	defer func() { _ = root.Close() }() // nothing is written through it
+	kept, err := deleted(root)
+	if err != nil {
+		return fmt.Errorf("restoring %s: %w", name, err)
+	}
+	for _, a := range slices.Backward(kept) {
+		if a.name != name {
+			continue
+		}
+		if _, err := root.Lstat(name + ext); err == nil {
+			return fmt.Errorf("%w: %s", ErrExists, name)
+		}
+		if err := makeFolder(root, name); err != nil {
+			return err
+		}
+		if err := root.Rename(a.file(), name+ext); err != nil {
+			return fmt.Errorf("restoring %s: %w", name, err)
+		}
+		return nil
+	}
+	return fmt.Errorf("%w: %s", ErrNotFound, name)
+}
+
+// aside is a request that was deleted as the n-th.
+type aside struct {
+	n    int
+	name string
+}
+
+// file is its place: no name holds a "~".
+func (a aside) file() string {
+	return deletedDir + "/" + strconv.Itoa(a.n) + "~" + strings.ReplaceAll(a.name, "/", "~") + ext
+}
+
+// deleted lists what is kept aside, the oldest first.
+func deleted(root *os.Root) ([]aside, error) {
+	files, err := fs.ReadDir(root.FS(), deletedDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var out []aside
+	for _, f := range files {
+		name, ok := strings.CutSuffix(f.Name(), ext)
+		number, name, is := strings.Cut(name, "~")
+		n, err := strconv.Atoi(number)
+		name = strings.ReplaceAll(name, "~", "/")
+		if ok && is && err == nil && n > 0 && CheckName(name) == nil {
+			out = append(out, aside{n, name})
+		}
+	}
+	slices.SortFunc(out, func(a, b aside) int { return a.n - b.n })
+	return out, nil
+}
