@@ -92,6 +92,20 @@ func (r FetchRequest) MapTexts(f func(field, text string) string) FetchRequest {
 	return r
 }
 
+// Variables are the names of the variables of a request whose texts may hold some.
+func (r FetchRequest) Variables() []string {
+	var all []string
+	r.MapTexts(func(_, text string) string {
+		for _, name := range Variables(text) {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+		return text
+	})
+	return all
+}
+
 // Variable is what a variable stands for: a value, or a reference to one that is a secret.
 type Variable struct {
 	Value string

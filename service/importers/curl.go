@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
 )
 
 // call is what the options of a curl command say.
@@ -45,16 +44,15 @@ func IsCurl(text string) bool {
 }
 
 // Curl reads a curl command as bash reads it, with the options of curl 8. A call of the
-// service's API becomes its form, and so does one through its proxy: p says which is
-// which, and keys whose references are environment variables. Errors wrap ErrImport.
-func Curl(text string, p profile.Profile, keys []model.Key) (Imported, error) {
+// service's API becomes its form, and so does one through its proxy. Errors wrap ErrImport.
+func Curl(text string, known Known) (Imported, error) {
 	c, err := readCurl(text)
 	if err != nil {
 		return Imported{}, err
 	}
 	c.out.Source = "curl"
 	c.out.Request.Retries, c.out.Request.Timeout = c.retries, c.timeout
-	return *c.out, c.assemble(p, keys)
+	return *c.out, c.assemble(known)
 }
 
 // Login is the login that a curl command gives to its proxy, as model.ParseLogin reads

@@ -130,7 +130,7 @@ EOF`,
 			}, "curl", "what follows --next, another transfer, was not read",
 		},
 	} {
-		got, err := Curl(c.in, testProfile(), testKeys)
+		got, err := Curl(c.in, Known{Profile: testProfile(), Keys: testKeys})
 		want := none
 		c.want(&want)
 		if err != nil || got.Source != c.source {
@@ -188,7 +188,7 @@ func TestWhatCannotBeReadIsRefusedByName(t *testing.T) {
 		`curl <(hunter2) http://lab.test/`:                     "a process substitution is not run",
 		`curl "http://lab.test/$(echo a; echo hunter2)"`:       "a command substitution is not run",
 	} {
-		_, err := Curl(in, testProfile(), nil)
+		_, err := Curl(in, Known{Profile: testProfile()})
 		if !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%.80q: %v\nwant %s", in, err, want)
 		}
@@ -264,7 +264,7 @@ func TestTheFormHoldsWhatCurlSends(t *testing.T) {
 			arrived <- arrival{req, string(body)}
 			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n") // curl may have left
 		}()
-		got, err := Curl(in, profile.Profile{Verify: true}, nil)
+		got, err := Curl(in, Known{Profile: profile.Profile{Verify: true}})
 		if err != nil {
 			t.Fatalf("%s: %v", in, err)
 		}
@@ -339,7 +339,7 @@ func FuzzCurl(f *testing.F) {
 	}
 	p := testProfile()
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := Curl(text, p, testKeys)
+		got, err := Curl(text, Known{Profile: p, Keys: testKeys})
 		if err != nil {
 			if !errors.Is(err, ErrImport) {
 				t.Fatalf("%q: %v", text, err)
@@ -370,7 +370,7 @@ func FuzzCurlSecret(f *testing.F) {
 			"curl " + q(address) + " -x h:1 -U " + q("brd-customer-hl_demo01-zone-z:"+secret),
 			"curl http://127.0.0.1:8000/request -H " + q("authorization: bearer "+secret) + ` -d '{"zone":"z","url":"http://b/"}'`,
 		} {
-			got, err := Curl(form, p, testKeys)
+			got, err := Curl(form, Known{Profile: p, Keys: testKeys})
 			all := got.Summary()
 			if err != nil {
 				all = err.Error()

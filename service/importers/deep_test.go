@@ -14,7 +14,7 @@ func TestDeepNestingEndsInARefusal(t *testing.T) {
 	} {
 		for _, begin := range []string{"curl ", "curl http://lab.test/ $((", "curl http://lab.test/; "} {
 			text := begin + strings.Repeat(piece, (maxText-len(begin))/len(piece))
-			if _, err := Curl(text, testProfile(), nil); err != nil && len(err.Error()) > 300 {
+			if _, err := Curl(text, Known{Profile: testProfile()}); err != nil && len(err.Error()) > 300 {
 				t.Errorf("%s: %v", name, err)
 			}
 		}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"zonedeck/model"
-	"zonedeck/service/profile"
 )
 
 // The bounds of a HAR file, in bytes and in entries.
@@ -117,8 +116,8 @@ func jsonFault(err error) string {
 	return "it is not JSON, or ends early"
 }
 
-// Import is the request as the form holds it; see Curl for the arguments.
-func (e HAREntry) Import(p profile.Profile, keys []model.Key) (Imported, error) {
+// Import is the request as the form holds it.
+func (e HAREntry) Import(known Known) (Imported, error) {
 	c := &call{out: &Imported{Source: "HAR entry"}, retries: -1, globoff: true, method: cleared(e.Method)}
 	c.out.Request.Retries = -1
 	c.urls = []string{cleared(e.URL)}
@@ -140,7 +139,7 @@ func (e HAREntry) Import(p profile.Profile, keys []model.Key) (Imported, error) 
 	if e.post != nil {
 		c.body(*e.post)
 	}
-	if err := c.assemble(p, keys); err != nil {
+	if err := c.assemble(known); err != nil {
 		return Imported{}, err
 	}
 	r := &c.out.Request

@@ -25,7 +25,7 @@ func TestAnEntryOfAHARFileBecomesTheForm(t *testing.T) {
 		if err != nil || len(list) != 1 || list[0].Status != 201 || list[0].Started.IsZero() {
 			t.Fatalf("%+v, %v", list, err)
 		}
-		got, err := list[0].Import(testProfile(), nil)
+		got, err := list[0].Import(Known{Profile: testProfile()})
 		want := model.FetchRequest{
 			URL: "https://lab.test/search?q=1", Method: "POST", Body: "a={{{{x}}}}", Retries: -1,
 			Header: http.Header{"Accept": {"*/*"}, "Cookie": {"{{cookie}}"}, "X-Empty": {""}, "Content-Type": {"text/plain"}},
@@ -54,7 +54,7 @@ func TestTheBodyOfAnEntry(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, err := list[0].Import(testProfile(), nil); err != nil || got.Request.Body != want {
+		if got, err := list[0].Import(Known{Profile: testProfile()}); err != nil || got.Request.Body != want {
 			t.Errorf("%s: %q, %v", post, got.Request.Body, err)
 		}
 	}
@@ -102,7 +102,7 @@ func TestAnExportedHARFileIsReadBack(t *testing.T) {
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
-	got, err := list[1].Import(testProfile(), nil)
+	got, err := list[1].Import(Known{Profile: testProfile()})
 	want := r.Request.Template()
 	want.Retries = -1
 	if err != nil || !reflect.DeepEqual(got.Request, want) || len(got.Left)+len(got.Replaced) > 0 {
@@ -125,7 +125,7 @@ func FuzzHAR(f *testing.F) {
 			return
 		}
 		for _, e := range list {
-			got, err := e.Import(p, testKeys)
+			got, err := e.Import(Known{Profile: p, Keys: testKeys})
 			if err != nil {
 				if !errors.Is(err, ErrImport) || len(err.Error()) > 200 {
 					t.Fatalf("%q: %v", text, err)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 )
 
 // Imported is a request that was read.
@@ -19,6 +20,12 @@ type Imported struct {
 	// Replaced are sentences about secrets that were left behind and what stands for them.
 	// Left are those about what the form cannot express.
 	Replaced, Left []string
+}
+
+// Known is what tells calls of the service from others, and keys by their references.
+type Known struct {
+	Profile profile.Profile
+	Keys    []model.Key
 }
 
 // ErrImport is wrapped by every refusal. Its texts never quote what was read.

@@ -14,7 +14,8 @@ import (
 )
 
 // assemble makes the request of what the options said.
-func (c *call) assemble(p profile.Profile, keys []model.Key) error {
+func (c *call) assemble(known Known) error {
+	p := known.Profile
 	if len(c.urls) > 1 {
 		c.out.left("only the first URL was taken, of %d", len(c.urls))
 	}
@@ -32,7 +33,7 @@ func (c *call) assemble(p profile.Profile, keys []model.Key) error {
 	}
 	address = withQuery(address, c.query)
 	if c.toAPI(address, body, p) {
-		return c.api(address, body, p, keys)
+		return c.api(address, body, known)
 	}
 	r := &c.out.Request
 	r.URL = address
@@ -142,11 +143,11 @@ func (c *call) toAPI(address, body string, p profile.Profile) bool {
 }
 
 // api takes the fields of the API's body.
-func (c *call) api(address, body string, p profile.Profile, keys []model.Key) error {
+func (c *call) api(address, body string, known Known) error {
 	c.out.Source = c.out.Source + ", API Access"
 	r := &c.out.Request
 	r.Via, r.Format = model.ViaAPI, model.FormatRaw
-	if !strings.EqualFold(strings.TrimRight(address, "/"), p.BaseURL+"/request") {
+	if !strings.EqualFold(strings.TrimRight(address, "/"), known.Profile.BaseURL+"/request") {
 		c.out.left("the address of its API is not the profile's: the form sends to the profile's")
 	}
 	if verb := c.verb(); !strings.EqualFold(verb, http.MethodPost) {
@@ -159,7 +160,7 @@ func (c *call) api(address, body string, p profile.Profile, keys []model.Key) er
 		name, value := header(line)
 		switch http.CanonicalHeaderKey(name) {
 		case "Authorization":
-			c.key(value, keys)
+			c.key(value, known.Keys)
 		case "Content-Type", "Accept", "User-Agent":
 		default:
 			c.out.left("its header %s: the form's headers go to the target", headerName(name))

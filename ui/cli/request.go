@@ -24,6 +24,8 @@ type requestFlags struct {
 	zone, via, output, tool string
 	args                    []string
 	raw                     bool
+	session                 string
+	source                  requestSource
 }
 
 // askFlags say what is asked of the target, and how.
@@ -51,11 +53,19 @@ class; with --json one object on stdout holds both.
 
 The URL may be left out where --query says what to search for, or --tool what to call.
 A value of --arg that is a JSON number, true, false, null, list or object is sent as
-that, any other as text; 'n="5"' is the text 5.`,
-		Args: oneArgUnless("the URL to fetch", "query", "tool"),
+that, any other as text; 'n="5"' is the text 5.
+
+--curl, --har and --saved fill in what their request says; flags given beside them win.
+{{name}} in a request is a variable: of --var, the profile, or the environment.`,
+		Args: oneArgUnless("the URL to fetch", "query", "tool", "curl", "har", "saved"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
-				return t.request(cmd.Context(), firstOf(args), f)
+				target := firstOf(args)
+				secrets, err := t.compose(cmd.Context(), cmd.Flags().Changed, &target, &f)
+				if err != nil {
+					return err
+				}
+				return t.request(cmd.Context(), target, secrets, f)
 			})
 		},
 	}
@@ -65,6 +75,8 @@ that, any other as text; 'n="5"' is the text 5.`,
 	fl.StringVar(&f.tool, "tool", "", "tool of agent access (default: the one that fetches a page)")
 	fl.StringArrayVar(&f.args, "arg", nil, "argument of the tool, as name=value (repeatable)")
 	f.add(cmd, -1)
+	fl.StringVar(&f.session, "session", "", "name of a sticky exit")
+	f.source.add(cmd)
 	fl.StringVarP(&f.output, "output", "o", "", "file for the body")
 	fl.BoolVar(&f.raw, "raw", false, "on a terminal, too, write the body as it came: control characters act on the terminal")
 	return cmd
@@ -123,11 +135,12 @@ func optionUsage(o model.Option) string {
 }
 
 // request runs the command.
-func (t *task) request(ctx context.Context, target string, f requestFlags) error {
+func (t *task) request(ctx context.Context, target string, secrets map[string]string, f requestFlags) error {
 	req, err := t.fetchRequest(ctx, target, f)
 	if err != nil {
 		return err
 	}
+	req.Session, req.Secrets = f.session, secrets
 	dest := t.app.stdout()
 	if f.output != "" {
 		if dest, err = t.app.destination(f.output); err != nil {

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/importers"
+	"zonedeck/service/saved"
+	"zonedeck/ui/kit/text"
+)
+
+// requestSource says where a request is taken from, besides the flags.
+type requestSource struct {
+	curl, har, saved string
+	entry            int
+	vars             []string
+}
+
+func (s *requestSource) add(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringVar(&s.curl, "curl", "", "file with a curl command to take the request from, or - for standard input")
+	fl.StringVar(&s.har, "har", "", "HAR file to take the request from, or -")
+	fl.IntVar(&s.entry, "entry", 0, "which entry of the HAR file, counted from 1")
+	fl.StringVar(&s.saved, "saved", "", "saved request to send")
+	fl.StringArrayVar(&s.vars, "var", nil, "value of a variable {{name}}, as name=value (repeatable)")
+}
+
+// compose fills the flags that are not given with what their source says, and puts in the
+// values of variables. secrets are the references of those that stay.
+func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) (secrets map[string]string, err error) {
+	values, err := f.source.values()
+	if err != nil {
+		return nil, usage("%w", err)
+	}
+	if s := f.source; s.curl != "" && s.har+s.saved != "" || s.har != "" && s.saved != "" {
+		return nil, usage("--curl, --har and --saved are each a whole request: give one of them")
+	}
+	if f.source.entry != 0 && f.source.har == "" {
+		return nil, usage("--entry needs --har")
+	}
+	r, is, err := t.sourced(ctx, f.source)
+	if err != nil {
+		return nil, err
+	}
+	if is {
+		f.fill(r, given, target)
+	}
+	whole := model.FetchRequest{
+		Zone: model.Zone{Name: model.ZoneName(f.zone)}, URL: *target, Method: f.method, Body: f.body, Country: f.country,
+		Session: f.session, Header: http.Header{"": f.headers},
+	}
+	whole, problems := whole.Resolve(func(name string) (model.Variable, bool) {
+		if v, ok := values[name]; ok {
+			return model.Variable{Value: v}, true
+		}
+		return t.Variable(name)
+	})
+	if len(problems) > 0 {
+		return nil, usage("%w", unresolved(problems))
+	}
+	f.zone, *target, f.method, f.body = string(whole.Zone.Name), whole.URL, whole.Method, whole.Body
+	f.country, f.session, f.headers = whole.Country, whole.Session, whole.Header[""]
+	return whole.Secrets, nil
+}
+
+// unresolved names the variables that cannot be put in, and says how to give them values.
+func unresolved(problems []model.FieldProblem) error {
+	var all []error
+	unknown := false
+	for _, p := range problems {
+		if _, is := errors.AsType[*model.UnknownVariableError](p.Err); is {
+			unknown = true
+		}
+		all = append(all, fmt.Errorf("%s: %w", p.Field, p.Err))
+	}
+	if unknown {
+		all = append(all, errors.New("give a value by --var name=value, in the profile's variables, or in the environment"))
+	}
+	return errors.Join(all...)
+}
+
+// values are the variables of --var.
+func (s requestSource) values() (map[string]string, error) {
+	out := map[string]string{}
+	for _, v := range s.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || !model.VariableName(name) {
+			return nil, errors.New("--var: write name=value, the name of letters, digits and underscores")
+		}
+		out[name] = value
+	}
+	return out, nil
+}
+
+// sourced is the request of the source, if one is named; what it lacks is said.
+func (t *task) sourced(ctx context.Context, s requestSource) (model.FetchRequest, bool, error) {
+	switch {
+	case s.saved != "":
+		r, err := saved.New(t.Paths.RequestsDir()).Load(ctx, s.saved)
+		if err != nil {
+			return r, false, usage("%w", err)
+		}
+		return r, true, nil
+	case s.curl == "" && s.har == "":
+		return model.FetchRequest{}, false, nil
+	}
+	name, flag := s.curl, "--curl"
+	if s.har != "" {
+		name, flag = s.har, "--har"
+	}
+	in, err := t.app.openAnswer(ctx, name)
+	if err != nil {
+		return model.FetchRequest{}, false, usage("%s: %w", flag, err)
+	}
+	defer in.Close()
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return model.FetchRequest{}, false, fail(exitState, "%w", err)
+	}
+	got, err := t.imported(in, s, importers.Known{Profile: p, Keys: t.Keys()})
+	if err != nil {
+		return model.FetchRequest{}, false, usage("%s %s: %w", flag, name, err)
+	}
+	for _, note := range slices.Concat(got.Replaced, got.Left) {
+		t.app.say("zonedeck: %s", sanitizeLine(note))
+	}
+	return got.Request, true, nil
+}
+
+// imported reads a curl command or an entry of a HAR file.
+func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (importers.Imported, error) {
+	if s.har == "" {
+		b, err := io.ReadAll(io.LimitReader(in, 1<<20))
+		if err != nil {
+			return importers.Imported{}, err
+		}
+		return importers.Curl(string(b), known)
+	}
+	entries, err := importers.HAR(in)
+	if err != nil {
+		return importers.Imported{}, err
+	}
+	switch at := s.entry; {
+	case at > len(entries) || at < 0:
+		return importers.Imported{}, fmt.Errorf("--entry %d: it has %s", at, text.Counted(len(entries), "request"))
+	case at > 0:
+		return entries[at-1].Import(known)
+	case len(entries) == 1:
+		return entries[0].Import(known)
+	}
+	const most = 20
+	var list strings.Builder
+	for i, e := range entries[:min(len(entries), most)] {
+		fmt.Fprintf(&list, "; %d %s %s", i+1, e.Method, model.Cut(model.Line(e.URL, 100), 100))
+	}
+	if len(entries) > most {
+		fmt.Fprintf(&list, "; and %d more", len(entries)-most)
+	}
+	return importers.Imported{}, fmt.Errorf("it has %d requests: choose one by --entry N%s", len(entries), list.String())
+}
+
+// fill takes from a request what the flags do not say.
+func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) {
+	set := func(flag string, into *string, value string) {
+		if !given(flag) && value != "" {
+			*into = value
+		}
+	}
+	if *target == "" {
+		*target = r.URL
+	}
+	set("zone", &f.zone, string(r.Zone.Name))
+	set("via", &f.via, string(r.Via))
+	set("format", &f.format, string(r.Format))
+	set("key", &f.key, r.Key)
+	set("method", &f.method, r.Method)
+	set("data", &f.body, r.Body)
+	set("country", &f.country, r.Country)
+	set("session", &f.session, r.Session)
+	set("tool", &f.tool, r.Tool)
+	for _, o := range model.AllOptions() {
+		if value := o.Of(r.Options); value != "" && !given(o.Flag()) {
+			o.Set(&f.options, value)
+		}
+	}
+	if !given("require") {
+		f.required = r.Required
+	}
+	if !given("timeout") {
+		f.timeout.d = r.Timeout
+	}
+	if !given("retries") {
+		f.retries = r.Retries
+	}
+	var own []string // names of headers that the flags have
+	for _, h := range f.headers {
+		name, _, _ := strings.Cut(h, ":")
+		own = append(own, http.CanonicalHeaderKey(strings.TrimSpace(name)))
+	}
+	for _, line := range text.HeaderLines(r.Header) {
+		name, _, _ := strings.Cut(line, ":")
+		if !slices.Contains(own, name) {
+			f.headers = append(f.headers, line)
+		}
+	}
+}

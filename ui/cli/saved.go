@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/saved"
+)
+
+func (a *app) savedCommand() *cobra.Command {
+	return group("saved", "The saved requests: one file each, in folders",
+		a.savedListCommand(),
+		a.savedCall("show NAME", "Print the file of a saved request", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+			if _, err := s.Load(ctx, args[0]); err != nil { // says what is wrong with the file
+				return err
+			}
+			b, err := os.ReadFile(filepath.Join(a.requestsDir(), filepath.FromSlash(args[0])+".toml"))
+			if err != nil {
+				return err
+			}
+			w := terminalWriter{w: a.Stdout}
+			if !a.StdoutTTY {
+				_, err = a.Stdout.Write(b)
+				return err
+			}
+			_, err = bytes.NewReader(b).WriteTo(&w)
+			return errors.Join(err, w.Flush())
+		}),
+		a.savedCall("rename NAME NEW", "Rename a saved request, or a folder of them", 2, func(ctx context.Context, s *saved.Store, args []string) error {
+			return s.Rename(ctx, args[0], args[1])
+		}),
+		a.savedCall("delete NAME", "Delete a saved request; restore brings it back", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+			if err := s.Delete(ctx, args[0]); err != nil {
+				return err
+			}
+			a.say("zonedeck: %s is kept in %s until %d more are deleted; 'zonedeck saved restore' brings it back", args[0], s.DeletedDir(), saved.MaxDeleted)
+			return nil
+		}),
+		a.savedCall("restore NAME", "Bring back a saved request that was deleted", 1, func(ctx context.Context, s *saved.Store, args []string) error {
+			return s.Restore(ctx, args[0])
+		}),
+	)
+}
+
+func (a *app) requestsDir() string { return profile.FindPaths(a.Getenv).RequestsDir() }
+
+// savedCall is a command on the store with n names.
+func (a *app) savedCall(use, short string, n int, do func(ctx context.Context, s *saved.Store, args []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: usageArgs(cobra.ExactArgs(n)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			err := do(cmd.Context(), saved.New(a.requestsDir()), args)
+			switch {
+			case errors.Is(err, saved.ErrName), errors.Is(err, saved.ErrNotFound), errors.Is(err, saved.ErrExists):
+				return usage("%w", err)
+			case err != nil:
+				return fail(exitState, "%w", err)
+			}
+			return nil
+		},
+	}
+}
+
+// savedJSON is one saved request in "saved list --json" (docs/schema/saved.json).
+type savedJSON struct {
+	Name      string   `json:"name"`
+	Changed   string   `json:"changed"`
+	Zone      string   `json:"zone"`
+	URL       string   `json:"url"`
+	Via       string   `json:"via"`
+	Variables []string `json:"variables"`
+	Problem   string   `json:"problem,omitempty"`
+}
+
+func (a *app) savedListCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "list", Short: "List the saved requests", Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			list, err := saved.New(a.requestsDir()).List(cmd.Context())
+			if err != nil {
+				return fail(exitState, "%w", err)
+			}
+			if asJSON {
+				out := struct {
+					Schema   int         `json:"schema_version"`
+					Requests []savedJSON `json:"requests"`
+				}{1, []savedJSON{}}
+				for _, e := range list {
+					out.Requests = append(out.Requests, savedJSON{
+						Name: e.Name, Changed: e.Changed.UTC().Format("2006-01-02T15:04:05Z"), Zone: string(e.Request.Zone.Name),
+						URL: e.Request.URL, Via: string(e.Request.Via), Variables: append([]string{}, e.Request.Variables()...), Problem: e.Problem,
+					})
+				}
+				return a.printJSON(out)
+			}
+			rows := [][]string{{"NAME", "ZONE", "VIA", "VARIABLES", "URL"}}
+			for _, e := range list {
+				row := []string{e.Name, string(e.Request.Zone.Name), string(e.Request.Via), strings.Join(e.Request.Variables(), " "), model.Cut(e.Request.URL, 120)}
+				if e.Problem != "" {
+					row = []string{e.Name, "", "", "", "! " + e.Problem}
+				}
+				rows = append(rows, row)
+			}
+			return printColumns(a.Stdout, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
