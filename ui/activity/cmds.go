@@ -27,6 +27,7 @@ type tailFound struct {
 // reload forgets the window and reads the newest page.
 func (m *Model) reload() tea.Cmd {
 	m.win = window{}
+	m.news.n, m.news.more = 0, false
 	m.walk.Drop()
 	return m.loadPage(0, 0)
 }

@@ -43,6 +43,7 @@ type Model struct {
 	drawn   kit.Regions
 	session kit.Session
 	seen    seen
+	news    news
 	focused bool // the tab is the active one
 }
 
@@ -95,7 +96,7 @@ func (m *Model) Focus() tea.Cmd {
 		return m.watch()
 	}
 	if m.loaded && m.table.Cursor() > 0 {
-		return nil
+		return m.peek()
 	}
 	return m.reload()
 }

@@ -18,7 +18,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		return m.sessionChanged(msg.Session)
 	case kit.Tick:
-		return m.retry()
+		return tea.Batch(m.retry(), m.peek())
 	case seenPage, seenNext, seenEnded:
 		m.updateSeen(msg)
 		return nil
@@ -30,6 +30,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.copySeen()
 	case pageLoaded:
 		return m.pageLoaded(msg)
+	case peeked:
+		m.peeked(msg)
+		return nil
 	case tailFound:
 		return m.tailFound(msg)
 	case refresh:
@@ -80,6 +83,9 @@ func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
 	}
 	m.loaded, m.problem = true, ""
 	m.win.put(msg.page, msg.rows)
+	if msg.page == 0 {
+		m.news.at = m.deps.Now()
+	}
 	m.changed()
 	return m.more()
 }

@@ -47,6 +47,9 @@ func (m *Model) heading() string {
 	default:
 		head += fmt.Sprintf("  %s of %s or more", text.Count(m.table.Cursor()+1), text.Count(m.win.n))
 	}
+	if m.table.Cursor() > 0 {
+		head += m.news.words()
+	}
 	if m.walk.Running() {
 		head += "  going to the oldest…"
 	}

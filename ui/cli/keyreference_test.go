@@ -244,6 +244,7 @@ func walk(t *testing.T, ref *reference) {
 	walkProxy(w)
 	walkKeys(w)
 	walkActivity(w)
+	walkFlight(w)
 	walkRehearsal(w)
 	w.Press("ctrl+p")
 	w.WaitFor("Commands")
@@ -454,6 +455,15 @@ func walkActivity(w *uitest.Whole) {
 	w.WaitFor("keys and passwords are masked")
 	w.Press("esc", "w")
 	w.WaitGone("What the emulator saw")
+}
+
+// walkFlight goes to the line of a request in flight, and cancels it.
+func walkFlight(w *uitest.Whole) {
+	w.Press("1", "ctrl+l", "ctrl+u")
+	w.Type("http://lab.test/slow?s=30")
+	w.Press("ctrl+j", "shift+tab", "g", "c")
+	w.WaitFor("Cancelled after", "0 running")
+	w.Press("2")
 }
 
 // walkRehearsal opens what the palette offers about the emulator.

@@ -45,6 +45,7 @@ func (m *Model) renderList(w, h int) string {
 	if older := m.ledger.total - maxListed; older > 0 {
 		title = fmt.Sprintf("Jobs (the %d newest; 'zonedeck jobs list' shows %d older)", n, older)
 	}
+	title += m.ledger.table.News()
 	if n > 0 && m.work.trigger.Running() {
 		title += " · " + sending
 	}

@@ -22,6 +22,7 @@ type historyPane struct {
 	table   widget.Table
 	all     []model.Activity          // of every profile
 	rows    []model.Activity          // of the profile in use
+	flying  int                       // rows of flights above them
 	last    map[string]model.Activity // the newest fetch of each zone
 	want    string                    // the fetch to put the cursor on once it is listed, by its Ref
 	loaded  bool
@@ -104,9 +105,22 @@ func (m *Model) listHistory() {
 		}
 	}
 	m.remember()
-	rows := p.rows
+	m.flights.listed(p.all)
+	rows, flying := p.rows, slices.Clone(m.flights.list)
 	top := p.table.Cursor() == 0
-	p.table.SetRowsKeyed(len(rows), func(i int) string { return rows[i].Ref }, m.historyRow)
+	key := func(i int) string {
+		if i < len(flying) {
+			return flying[i].key()
+		}
+		return rows[i-len(flying)].Ref
+	}
+	p.table.SetRowsKeyed(len(flying)+len(rows), key, func(i int) []widget.Cell {
+		if i < len(flying) {
+			return m.flightRow(flying[i])
+		}
+		return m.historyRow(rows[i-len(flying)])
+	})
+	p.flying = len(flying)
 	if top {
 		p.table.SetCursor(0) // stay at the newest
 	}
@@ -118,7 +132,7 @@ func (m *Model) listHistory() {
 func (p *historyPane) toWanted() {
 	i := slices.IndexFunc(p.rows, func(a model.Activity) bool { return a.Ref == p.want })
 	if p.want != "" && i >= 0 {
-		p.table.SetCursor(i)
+		p.table.SetCursor(p.flying + i)
 		p.want = ""
 	}
 }
@@ -138,11 +152,8 @@ func (m *Model) remember() {
 	}
 }
 
-func (m *Model) historyRow(i int) []widget.Cell {
-	if i >= len(m.history.rows) {
-		return nil
-	}
-	a, th := m.history.rows[i], m.deps.Theme
+func (m *Model) historyRow(a model.Activity) []widget.Cell {
+	th := m.deps.Theme
 	glyph, ink := th.ClassMark(a.Class)
 	return []widget.Cell{
 		{Text: text.ShortClock(a.At, m.deps.Now()), Ink: th.Muted},
@@ -153,9 +164,12 @@ func (m *Model) historyRow(i int) []widget.Cell {
 
 // historyGist is the history in one line: the number of fetches, and the newest.
 func (m *Model) historyGist() string {
-	rows := m.history.rows
+	rows, flying := m.history.rows, ""
+	if n := m.flights.running(); n > 0 {
+		flying = fmt.Sprintf("● %d in flight · ", n)
+	}
 	if len(rows) == 0 {
-		return "nothing yet"
+		return flying + "nothing yet"
 	}
 	a := rows[0]
 	outcome := model.ClassWord(a.Class, a.Cause)
@@ -163,14 +177,24 @@ func (m *Model) historyGist() string {
 		glyph, _ := m.deps.Theme.ClassMark(a.Class)
 		outcome = glyph + " " + outcome
 	}
-	return fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, a.Zone, a.URL)
+	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, a.Zone, a.URL)
 }
 
 // pickedFetch returns the fetch selected in the history.
 func (m *Model) pickedFetch() (model.Activity, bool) {
-	i := m.history.table.Cursor()
-	if i >= len(m.history.rows) {
+	i := m.history.table.Cursor() - m.history.flying
+	if i < 0 || i >= len(m.history.rows) {
 		return model.Activity{}, false
 	}
 	return m.history.rows[i], true
+}
+
+// pickedFlight returns the flight selected in the history, or nil.
+func (m *Model) pickedFlight() *flight {
+	key, _ := m.history.table.CursorKey()
+	i := slices.IndexFunc(m.flights.list, func(f *flight) bool { return f.key() == key })
+	if i < 0 {
+		return nil
+	}
+	return m.flights.list[i]
 }

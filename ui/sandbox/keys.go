@@ -11,25 +11,26 @@ import (
 
 // Intents of the tab's keys.
 type (
-	sendNow     struct{}
-	sendSure    struct{ pause time.Duration } // after the question
-	cancelSend  struct{}
-	goBack      struct{}           // out of the zoom, or to the form
-	jump        struct{ to field } // to a field, or without one to the response
-	nextPage    struct{}           // of the result
-	prevPage    struct{}
-	showMark    struct{}
-	runStep     struct{ step model.Step }
-	sendOther   struct{} // by the other access method
-	requestBack struct{}
-	undoForm    struct{}
-	openFetch   struct{}
-	compareForm struct{} // by several zones and methods
-	copyMenu    struct{}
-	saveRequest struct{}
-	openSaved   struct{}
-	editBody    struct{}
-	keepBody    struct{}
+	sendNow      struct{}
+	sendSure     struct{ pause time.Duration } // after the question
+	cancelSend   struct{}                      // the request that is shown
+	cancelPicked struct{}                      // the one under the cursor of the history
+	goBack       struct{}                      // out of the zoom, or to the form
+	jump         struct{ to field }            // to a field, or without one to the response
+	nextPage     struct{}                      // of the result
+	prevPage     struct{}
+	showMark     struct{}
+	runStep      struct{ step model.Step }
+	sendOther    struct{} // by the other access method
+	requestBack  struct{}
+	undoForm     struct{}
+	openFetch    struct{}
+	compareForm  struct{} // by several zones and methods
+	copyMenu     struct{}
+	saveRequest  struct{}
+	openSaved    struct{}
+	editBody     struct{}
+	keepBody     struct{}
 )
 
 // Bindings are the tab's keys, those of the focused pane first.
@@ -45,7 +46,9 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, v.Bindings()...)
 	case m.panes.At == paneHistory:
 		b := kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show this fetch again. Nothing is sent.", Group: "History", Intent: openFetch{}}
-		if a, ok := m.pickedFetch(); !ok {
+		if f := m.pickedFlight(); f != nil {
+			out = append(out, kit.Binding{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the request under the cursor; the others go on.", Group: "History", Intent: cancelPicked{}, Disabled: f.whyNotCancel()})
+		} else if a, ok := m.pickedFetch(); !ok {
 			b.Disabled = "no fetch is selected"
 		} else if a.Ref == "" {
 			b.Disabled = "it ended without a result"
@@ -65,9 +68,8 @@ func (m *Model) Bindings() []kit.Binding {
 func (m *Model) sendBindings() []kit.Binding {
 	send := kit.Binding{Keys: []string{"ctrl+j", "f5"}, Label: "send", Help: "Send the request as \"Will be sent\" shows it.", Group: "Request", Intent: sendNow{}, WhileTyping: true}
 	out := []kit.Binding{send}
-	if m.work.send.Running() {
-		out[0].Disabled = "a request is in progress; esc cancels it"
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
+	if m.result.flight != nil {
+		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
 	}
 	const group = "Panes"
 	out = append(out,
@@ -81,8 +83,8 @@ func (m *Model) sendBindings() []kit.Binding {
 func (m *Model) resultBindings() []kit.Binding {
 	none := ""
 	switch {
-	case m.work.send.Running():
-		none = "a request is in progress"
+	case m.result.flight != nil:
+		none = "this request is in progress"
 	case !m.result.have():
 		none = "no result yet"
 	}

@@ -179,10 +179,10 @@ func (m *Model) paneTitle(pane int) string {
 	case paneWire:
 		return "Will be sent"
 	case paneHistory:
-		return "History"
+		return "History" + m.history.table.News()
 	}
 	switch {
-	case m.work.send.Running():
+	case m.result.flight != nil:
 		return "Response · " + target(m.result.flight.request)
 	case m.result.have():
 		return ofProfile("Response", m.result.profile) + " · " + target(m.result.res.Request)

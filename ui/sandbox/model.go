@@ -85,6 +85,7 @@ type Model struct {
 	form    formPane
 	result  resultPane
 	history historyPane
+	flights flights
 	twin    *twin.Page
 	panes   widget.Panes
 	work    work
@@ -93,7 +94,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	send, list, urls, load, store, body, edit, copy, sample kit.Slot
+	list, urls, load, store, body, edit, copy, sample kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -142,7 +143,7 @@ func (m *Model) CapturingText() bool {
 }
 
 // Running counts the requests in flight.
-func (m *Model) Running() int { return kit.Running(&m.work.send) + m.twin.Running() }
+func (m *Model) Running() int { return m.flights.running() + m.twin.Running() }
 
 // focus moves the focus to a pane; a comparison gives way to it.
 func (m *Model) focus(pane int) {

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"slices"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/ui/kit/body"
@@ -51,7 +50,7 @@ const (
 	fromHistory
 )
 
-// resultPane is the result on screen, and the request in flight.
+// resultPane is the result on screen, or a request in flight.
 type resultPane struct {
 	res    model.FetchResult
 	origin origin
@@ -66,20 +65,8 @@ type resultPane struct {
 	mark int
 	// trouble says why a request has no result: cancelled, refused, not found.
 	trouble string
-	flight  flight
-}
-
-// flight is the state of the request in flight.
-type flight struct {
-	request  model.FetchRequest
-	draft    draft // the form at the time
-	started  time.Time
-	attempts []model.Attempt
-	n        int // the attempt that runs or is waited for
-	phase    string
-	bytes    int64
-	// until is the end of a wait, or zero.
-	until time.Time
+	// flight is the request in flight that is shown in place of the result, or nil.
+	flight *flight
 }
 
 // have reports whether a result is on screen.
@@ -94,7 +81,7 @@ func (m *Model) edited() bool {
 
 // viewer is the body viewer on screen, or nil.
 func (m *Model) viewer() *body.View {
-	if !m.result.have() || m.work.send.Running() || m.result.tab != tabBody {
+	if !m.result.have() || m.result.flight != nil || m.result.tab != tabBody {
 		return nil
 	}
 	return m.result.body

@@ -17,7 +17,7 @@ import (
 // renderResult draws the response pane: the request in flight, the result, or a hint.
 func (m *Model) renderResult(on bool, w, h int) string {
 	switch {
-	case m.work.send.Running():
+	case m.result.flight != nil:
 		return widget.Block(strings.Join(m.flightLines(w), "\n"), w, h)
 	case !m.result.have():
 		return widget.Block(strings.Join(m.firstLines(w), "\n"), w, h)
@@ -105,7 +105,7 @@ func (m *Model) firstLines(w int) []string {
 
 // flightLines show the progress of the request in flight.
 func (m *Model) flightLines(w int) []string {
-	th, f := m.deps.Theme, m.result.flight
+	th, f := m.deps.Theme, *m.result.flight
 	now := m.deps.Now()
 	line := th.Accent.Render("● "+phaseWord(f)) + "  " + text.Took(max(now.Sub(f.started), 0)) +
 		th.Muted.Render(fmt.Sprintf("  attempt %d", f.n))
@@ -117,7 +117,11 @@ func (m *Model) flightLines(w int) []string {
 		left := max(f.until.Sub(now), 0)
 		lines = append(lines, " "+th.Warn.Render("! "+fmt.Sprintf("waiting, %.1f s left before the next attempt", left.Seconds())))
 	}
-	lines = append(lines, " "+th.Muted.Render("esc cancels"))
+	words := "esc cancels"
+	if others := m.flights.running() - 1; others > 0 {
+		words += fmt.Sprintf(" · %d more in flight: see History", others)
+	}
+	lines = append(lines, " "+th.Muted.Render(text.Cut(words, w-2)))
 	if len(f.attempts) > 0 {
 		lines = append(lines, "")
 		lines = append(lines, m.attemptLines(f.attempts, w)...)

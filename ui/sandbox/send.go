@@ -1,8 +1,6 @@
 package sandbox
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -13,36 +11,13 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
-)
-
-// tickEvery is how often the clock of a request in flight is redrawn.
-const tickEvery = 100 * time.Millisecond
-
-// Messages of a request in flight.
-type (
-	// waiting says that nothing is sent before until, after "slow down".
-	waiting struct{ until time.Time }
-	// progressed is an event of the service.
-	progressed struct{ event fetch.Event }
-	// fetched is the result of a request.
-	fetched struct {
-		res model.FetchResult
-		err error
-	}
-	// ticked redraws the clock.
-	ticked struct{ started time.Time }
 )
 
 // trySend sends the form's request after a pause, or says at the field why not. With
 // sure it skips the question about a predictable failure.
 func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
-	if m.work.send.Running() {
-		return kit.Warn("A request is in progress: esc cancels it.")
-	}
 	m.endEditing()
 	m.form.refused = nil
 	m.form.tried = true
@@ -63,6 +38,9 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 	if spec, doubt := m.doubts(); doubt && !sure {
 		spec.Yes, spec.View, spec.Intent = "send it", kit.Sandbox, sendSure{pause: pause}
 		return widget.Confirm(m.deps.Theme, spec)
+	}
+	if m.flights.twice(m.form.request, m.deps.Now()) {
+		return kit.Warn("This request was sent a moment ago and is in flight; send it again in a second.")
 	}
 	m.form.profile = ""
 	return m.send(m.form.request, pause)
@@ -117,103 +95,6 @@ func (m *Model) toField(f field) tea.Cmd {
 	}
 	m.form.form.FocusOn(string(f), false)
 	return nil
-}
-
-// send starts a request after a pause.
-func (m *Model) send(r model.FetchRequest, pause time.Duration) tea.Cmd {
-	now := m.deps.Now()
-	m.result.trouble, m.history.want = "", ""
-	m.result.flight = flight{request: r, draft: m.form.draft(), started: now, n: 1}
-	if m.width < kit.StackBelow {
-		m.focus(paneResult)
-	}
-	send := m.deps.Fetcher.Fetch
-	clock := m.deps.Now
-	return tea.Batch(m.tick(), kit.Stream(kit.Sandbox, &m.work.send, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		if pause > 0 {
-			emit(waiting{until: clock().Add(pause)})
-			timer := time.NewTimer(pause)
-			defer timer.Stop()
-			select {
-			case <-timer.C:
-				emit(waiting{})
-			case <-ctx.Done():
-				return fetched{err: context.Cause(ctx)}
-			}
-		}
-		res, err := send(ctx, r, func(e fetch.Event) { emit(progressed{event: e}) })
-		return fetched{res: res, err: err}
-	}))
-}
-
-func (m *Model) tick() tea.Cmd {
-	started := m.result.flight.started
-	return kit.After(m.deps.Ctx, tickEvery, kit.Addressed{View: kit.Sandbox, Msg: ticked{started: started}})
-}
-
-// updateFlight handles the messages of a request in flight.
-func (m *Model) updateFlight(msg tea.Msg) tea.Cmd {
-	f := &m.result.flight
-	switch msg := msg.(type) {
-	case ticked:
-		if m.work.send.Running() && msg.started.Equal(f.started) {
-			return m.tick()
-		}
-	case waiting:
-		f.until = msg.until
-		f.phase = ""
-	case progressed:
-		m.progress(msg.event)
-	case fetched:
-		return m.fetched(msg)
-	}
-	return nil
-}
-
-// progress handles one event: the end of an attempt, a wait before the next one, or
-// the progress of the current one.
-func (m *Model) progress(e fetch.Event) {
-	f := &m.result.flight
-	if e.Attempt.N > 0 {
-		f.n = e.Attempt.N
-		if e.Attempt.Class != "" {
-			f.attempts = append(f.attempts, e.Attempt)
-			f.n++
-			f.bytes = 0
-		}
-	}
-	f.until = time.Time{}
-	if e.Waiting > 0 {
-		f.until = m.deps.Now().Add(e.Waiting)
-	}
-	f.phase = e.Phase
-	if e.Bytes > 0 {
-		f.bytes = e.Bytes
-	}
-}
-
-func (m *Model) fetched(msg fetched) tea.Cmd {
-	var refused *model.RequestError
-	elapsed := text.Took(m.deps.Now().Sub(m.result.flight.started))
-	switch {
-	case msg.err == nil:
-		show := m.show(msg.res, fromSending)
-		m.result.draft = m.result.flight.draft
-		return tea.Batch(show, m.loadHistory())
-	case errors.Is(msg.err, context.Canceled):
-		m.result.trouble = "Cancelled after " + elapsed + ". The service may still count what was already sent."
-		return m.loadHistory()
-	case errors.As(msg.err, &refused):
-		m.result.trouble = "Not sent: " + strings.ReplaceAll(refused.Error(), "\n", "; ")
-		m.form.refused = nil
-		for _, p := range refused.Problems {
-			m.form.refused = append(m.form.refused, problem{Field: refusedField(p.Field), Severity: note, Text: p.Err.Error()})
-		}
-		return nil
-	default:
-		m.result.trouble = "Not sent: " + msg.err.Error()
-		return kit.Fail(fmt.Sprintf("The request to %s was not sent: %v", m.result.flight.request.URL, msg.err))
-	}
 }
 
 // refusedField is the form's field for a refusal. A zone's password belongs to the zone;

@@ -32,7 +32,7 @@ func TestEscCancelsTheRequestInFlight(t *testing.T) {
 		b.Press("ctrl+j")
 		b.Expect("● sending", "esc cancels")
 		b.Press("ctrl+j")
-		b.Expect("a request is in progress")
+		b.Expect("was sent a moment ago")
 		b.After(1300 * time.Millisecond)
 		b.Press("esc")
 		b.Expect("Cancelled after 1.", "may still count what")

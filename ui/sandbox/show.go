@@ -36,6 +36,7 @@ type (
 // command, and the slot drops it if another result is shown meanwhile.
 func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
+	p.flight = nil
 	p.res, p.origin, p.profile, p.trouble, p.mark, p.page = res, from, "", "", -1, widget.Scroll{}
 	if p.tab == tabFields && len(res.Fields) == 0 {
 		p.tab = tabBody

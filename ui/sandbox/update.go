@@ -112,7 +112,14 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	case sendSure:
 		return m.trySend(true, msg.pause), true
 	case cancelSend:
-		m.work.send.Cancel()
+		if f := m.result.flight; f != nil {
+			f.slot.Cancel()
+		}
+		return nil, true
+	case cancelPicked:
+		if f := m.pickedFlight(); f != nil {
+			f.slot.Cancel()
+		}
 		return nil, true
 	case jump:
 		return m.jump(msg), true
@@ -143,6 +150,9 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		m.undo()
 		return nil, true
 	case openFetch:
+		if f := m.pickedFlight(); f != nil {
+			return m.openFlight(f), true
+		}
 		if a, ok := m.pickedFetch(); ok {
 			return m.reopen(a.Ref, a.Profile), true
 		}

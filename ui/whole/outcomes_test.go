@@ -52,6 +52,14 @@ func outcomeScreens(s scripted) []screen {
 			sending(p, "https://shop.example/never")
 			p.WaitFor("1 running", "esc cancel")
 		}},
+		screen{name: "sandbox/several-in-flight", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
+			sending(p, "https://shop.example/never")
+			p.WaitFor("1 running")
+			p.Press("alt+u")
+			p.Type("?again")
+			p.Press("ctrl+j")
+			p.WaitFor("2 running", "1 more in flight")
+		}},
 		screen{name: "sandbox/cancelled", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
 			p.WaitFor("1 running")

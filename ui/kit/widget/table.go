@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -49,6 +50,10 @@ type Table struct {
 	page   int    // rows drawn last, for paging keys
 	on     string // key of the cursor's row
 	needs  []int  // the widest cell drawn in each column since SetRows
+	// newest is the key of the first row when the cursor was last there, and news how many
+	// rows have come above it.
+	newest string
+	news   int
 }
 
 // SetRows replaces the rows; row(i) is called for visible rows only.
@@ -71,6 +76,30 @@ func (t *Table) SetRowsKeyed(n int, key func(i int) string, row func(i int) []Ce
 		}
 	}
 	t.clamp()
+	t.count()
+}
+
+// count counts the rows that are new above.
+func (t *Table) count() {
+	if t.cursor == 0 || t.Key == nil {
+		return // clamp has noted it
+	}
+	t.news = 0
+	for i := range t.n {
+		if t.Key(i) == t.newest {
+			t.news = i
+			return
+		}
+	}
+}
+
+// News says how many rows have come above since the cursor was at the top, as part of a
+// title; "" for none. It knows them by their keys.
+func (t *Table) News() string {
+	if t.news == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" · %d new", t.news)
 }
 
 // Len is the number of rows.
@@ -184,6 +213,9 @@ func (t *Table) clamp() {
 	t.on = ""
 	if k, ok := t.CursorKey(); ok {
 		t.on = k
+	}
+	if t.cursor == 0 {
+		t.newest, t.news = t.on, 0
 	}
 	if t.page > 0 {
 		t.scroll(t.page)

@@ -104,6 +104,51 @@ func TestTableFollowsARowThatMoves(t *testing.T) {
 	}
 }
 
+func TestTableCountsTheRowsThatAreNewAboveTheCursor(t *testing.T) {
+	names := []string{"a", "b", "c"}
+	tab := &Table{Columns: []Column{{Title: "N", Width: 4}}}
+	set := func(now ...string) {
+		names = now
+		tab.SetRowsKeyed(len(names), func(i int) string { return names[i] }, func(i int) []Cell { return []Cell{C(names[i])} })
+	}
+	set("a", "b", "c")
+	set("z", "a", "b", "c") // the cursor follows a
+	if got := tab.News(); got != " · 1 new" {
+		t.Errorf("%q", got)
+	}
+	tab.SetCursor(3)
+	set("x", "y", "z", "a", "b", "c")
+	if got := tab.News(); got != " · 3 new" || tab.Cursor() != 5 {
+		t.Errorf("%q, the cursor is at %d", got, tab.Cursor())
+	}
+	tab.SetCursor(0)
+	if got := tab.News(); got != "" {
+		t.Errorf("%q at the top", got)
+	}
+	tab.SetCursor(2)
+	set("other", "y", "z") // a list of other rows: nothing is known to be new
+	if got := tab.News(); got != "" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTableGivesRoomToWhatIsCut(t *testing.T) {
+	th := kit.NewTheme(true, false)
+	row := []Cell{C("datacenter_demo"), C("12 ms"), C("http://lab.test/shop")}
+	tab := &Table{Columns: []Column{{Title: "ZONE", Width: 8}, {Title: "TOOK", Width: 6, Right: true}, {Title: "URL", Width: 10, Flex: true}}}
+	tab.SetRows(1, func(int) []Cell { return row })
+	for w, want := range map[int]string{
+		80: "›datacenter_demo  12 ms http://lab.test/shop",
+		45: "›datacenter_demo  12 ms http://lab.test/shop",
+		40: "›datacenter_de…  12 ms http://lab.test/…",
+		27: "›datacen…  12 ms http://la…",
+	} {
+		if got := uitest.Plain(tab.Render(th, true, w, 2)); !strings.Contains(got, want) {
+			t.Errorf("at %d cells:\n%s\nwant %s", w, got, want)
+		}
+	}
+}
+
 func TestTableCleansItsCells(t *testing.T) {
 	tab := &Table{Columns: []Column{{Width: 20}}}
 	tab.SetRows(1, func(int) []Cell { return []Cell{C("a\x1b[2Jb")} })

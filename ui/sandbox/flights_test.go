@@ -1,0 +1,126 @@
+package sandbox_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
+)
+
+// gates answers each URL once its gate is opened.
+type gates map[string]chan struct{}
+
+func (g gates) answer(ctx context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+	select {
+	case <-g[r.URL]:
+		res := okResult(r)
+		res.ID = "f_" + r.URL
+		return res, nil
+	case <-ctx.Done():
+		return model.FetchResult{}, context.Cause(ctx)
+	}
+}
+
+// sendThree sends /a, /b and /c, which wait for their gates; the response pane shows /c.
+func sendThree(b *bench) gates {
+	g := gates{}
+	b.svc.answer = g.answer
+	for _, name := range []string{"a", "b", "c"} {
+		url := "http://lab.test/" + name
+		g[url] = make(chan struct{})
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: url}})
+		b.Press("ctrl+j")
+	}
+	b.Expect("3 running", "Response · unlocker_demo · API · http://lab.test/c", "2 more in flight",
+		"● sending           unlocker_demo  API", " http://lab.test/a")
+	return g
+}
+
+func TestSeveralRequestsAreInFlightAndTheShownOneStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		g := sendThree(b)
+		close(g["http://lab.test/a"])
+		b.Settle()
+		b.Expect("2 running", "Response · unlocker_demo · API · http://lab.test/c", "● sending", "✓ ok                unlocker_demo  API       41 ms http://lab.test/a")
+		b.Press("shift+tab", "G", "enter") // the line of /a
+		b.Expect("Response · unlocker_demo · API · http://lab.test/a", "<title>The lab</title>", "2 running")
+		b.ExpectNot("from history")
+		close(g["http://lab.test/c"]) // does not take the place of what is read
+		b.Settle()
+		b.Expect("1 running", "Response · unlocker_demo · API · http://lab.test/a")
+		if n := len(b.svc.requests()); n != 3 {
+			t.Errorf("%d requests were sent", n)
+		}
+	})
+}
+
+func TestEachRequestInFlightIsCancelledOnItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		g := sendThree(b)
+		b.Press("shift+tab", "g", "j", "c") // the line of /b
+		b.Expect("1 more in flight", "http://lab.test/b: Cancelled after", "Response · unlocker_demo · API · http://lab.test/c")
+		b.Press("ctrl+x", "esc") // the one that is shown
+		b.Expect("1 running", "Cancelled after ")
+		b.Press("enter")
+		b.Expect("Response · unlocker_demo · API · http://lab.test/a", "● sending")
+		close(g["http://lab.test/a"])
+		b.Settle()
+		b.Expect("0 running", "✓ ok")
+		b.ExpectNot("http://lab.test/b")
+	})
+}
+
+func TestQuittingAsksWhileARequestIsInFlightBehindAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		sendThree(b)
+		b.Press("esc", "ctrl+c")
+		b.Expect("2 pieces of work are in flight")
+	})
+}
+
+func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		g := sendThree(b)
+		close(g["http://lab.test/b"])
+		b.Settle()
+		b.Expect("2 running")
+		b.Press("shift+tab", "g", "j") // the line of /b, which has ended
+		b.Expect("›00:00:00 ✓ ok                unlocker_demo  API       41 ms http://lab.test/b")
+		b.Press("c")
+		b.Expect("it has ended")
+		b.svc.history = []model.Activity{{ID: 1, Ref: "f_http://lab.test/b", At: time.Now(), Kind: model.ActivityFetch, Zone: "kept_zone", URL: "http://lab.test/b", Class: model.ClassOK}}
+		b.reload()
+		b.Expect("kept_zone")
+		b.ExpectNot("41 ms")
+	})
+}
+
+func TestAFlightThatFailsBehindAnotherSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.AllowError("no such profile")
+		release := make(chan struct{})
+		b.svc.answer = func(context.Context, model.FetchRequest, func(fetch.Event)) (model.FetchResult, error) {
+			<-release
+			return model.FetchResult{}, errors.New("no such profile")
+		}
+		b.Press("ctrl+j")
+		b.svc.answer = never
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/other"}})
+		b.Press("ctrl+j")
+		close(release)
+		b.Settle()
+		b.Expect("The request to http://lab.test/ok was not sent: no such profile", "Response · unlocker_demo · API · http://lab.test/other", "● sending")
+		b.Press("esc")
+		b.Expect("Cancelled")
+	})
+}
