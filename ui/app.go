@@ -34,6 +34,8 @@ type Deps struct {
 	// Commands are palette entries that belong to no tab ("add account"). Their
 	// intents are messages to the root (kit.Goto, kit.Open, …) or a tea.Cmd.
 	Commands []kit.Binding
+	// Code makes the overlay that shows a fetch as code.
+	Code func(kit.ShowCode) kit.Overlay
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
@@ -190,6 +192,10 @@ func (a *App) serve(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 		return a.goTo(msg), true
 	case kit.Copy:
 		return a.copyOut(msg), true
+	case kit.Print:
+		return a.printOut(msg.Text), true
+	case kit.ShowCode:
+		return a.open(a.deps.Code(msg)), true
 	case kit.ShowProfile:
 		return a.open(a.profilePage()), true
 	case kit.Quit:

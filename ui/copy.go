@@ -115,12 +115,12 @@ func (a *App) whyNotShown() string {
 	}
 }
 
-// showCopied prints the text copied last below the shell's own output, where the
-// terminal's selection takes it, and waits for enter.
-func (a *App) showCopied() tea.Cmd {
-	return tea.Exec(&printed{ctx: a.deps.Ctx, text: text.CleanLines(a.lastCopy.Text)}, func(err error) tea.Msg {
+// printOut prints a text below the shell's own output, where the terminal's selection takes
+// it, and waits for enter.
+func (a *App) printOut(words string) tea.Cmd {
+	return tea.Exec(&printed{ctx: a.deps.Ctx, text: text.CleanLines(words)}, func(err error) tea.Msg {
 		if err != nil {
-			return kit.Toast{Kind: kit.ToastError, Text: "the copied text could not be shown: " + err.Error()}
+			return kit.Toast{Kind: kit.ToastError, Text: "the text could not be shown: " + err.Error()}
 		}
 		return nil
 	})

@@ -148,7 +148,7 @@ func (a *App) act(i intent) tea.Cmd {
 		}
 		return a.addToast(kit.Toast{Text: "the console has the mouse again"})
 	case intentCopied:
-		return a.showCopied()
+		return a.printOut(a.lastCopy.Text)
 	case intentDismiss:
 		a.toasts.dismiss()
 		return nil

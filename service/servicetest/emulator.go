@@ -19,8 +19,10 @@ import (
 // and the printed logins are shared.
 type Demo struct {
 	Profile profile.Profile
-	secrets map[string]string
-	keys    map[string]model.Key
+	// Control is the address of the emulator's control interface, Token its token.
+	Control, Token string
+	secrets        map[string]string
+	keys           map[string]model.Key
 }
 
 // Emulator starts an emulator on loopback, for as long as the test runs.
@@ -51,7 +53,7 @@ func Emulator(t *testing.T, o emulator.Options) Demo {
 	if err := os.WriteFile(p.CA, []byte(ready.CAPEM), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	d := Demo{secrets: map[string]string{}, keys: map[string]model.Key{}}
+	d := Demo{Control: ready.Control, Token: ready.ControlToken, secrets: map[string]string{}, keys: map[string]model.Key{}}
 	for _, z := range ready.Zones {
 		ref := "demo:zone/" + z.Name
 		d.secrets[ref] = z.Password
@@ -76,3 +78,6 @@ func (d Demo) Key(name string) (model.Key, bool) {
 	k, ok := d.keys[name]
 	return k, ok
 }
+
+// Password is the proxy password of a zone of the demo account.
+func (d Demo) Password(z model.Zone) string { return d.secrets[z.Password] }

@@ -360,6 +360,8 @@ func walkSandbox(w *uitest.Whole) {
 	w.Press("enter", "n", "]", "]", "]", "[", "tab", "z", "z")
 	w.Press("y")
 	w.WaitFor("Copy")
+	w.Press("esc", "x")
+	w.WaitFor("▸curl")
 	w.Press("esc", "ctrl+s")
 	w.WaitFor("Save")
 	w.Press("esc", "esc")

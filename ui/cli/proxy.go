@@ -116,9 +116,7 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 	}
 	text := "http://" + username + ":" + password + "@" + p.ProxyAddr()
 	if f.reveal {
-		l := export.LoginOf(p, zone, username)
-		l.Password = password
-		text = l.URL()
+		text = export.ProxyURL(p.ProxyAddr(), username, password)
 	}
 	for _, n := range c.Notes(p.ZoneNames()) {
 		t.app.say("zonedeck: %s", sanitizeLine(n))

@@ -84,6 +84,16 @@ that, any other as text; 'n="5"' is the text 5.
 
 // add adds the flags to a command, with its own usual number of retries.
 func (f *askFlags) add(cmd *cobra.Command, retries int) {
+	f.addForm(cmd)
+	fl := cmd.Flags()
+	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
+	fl.IntVar(&f.retries, "retries", retries, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	adminFlag(cmd, &f.adminReason)
+}
+
+// addForm adds the flags that say what is sent.
+func (f *askFlags) addForm(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.format, "format", "raw", "answer format: raw or json (json is not shown by the contract)")
 	fl.StringVar(&f.country, "country", "", "two-letter country code")
@@ -91,14 +101,10 @@ func (f *askFlags) add(cmd *cobra.Command, retries int) {
 	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
 	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
-	fl.StringArrayVar(&f.required, "require", nil, "field that must be present: a CSS selector, or a path into JSON (repeatable)")
 	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
-	fl.IntVar(&f.retries, "retries", retries, "how many retries to make if the failure class allows it; -1 is the usual number, 3")
-	fl.BoolVar(&f.json, "json", false, "print one JSON object")
 	for _, o := range model.AllOptions() {
 		fl.VarPF(optionFlag{o, &f.options}, o.Flag(), "", optionUsage(o)).NoOptDefVal = o.Bare()
 	}
-	adminFlag(cmd, &f.adminReason)
 }
 
 // optionFlag is the flag of a product's option.

@@ -135,6 +135,20 @@ func CopyText(what, text string) tea.Cmd { return Send(Copy{What: what, Text: te
 // CopySecret copies text that holds a secret; the toast says so.
 func CopySecret(what, text string) tea.Cmd { return Send(Copy{What: what, Text: text, Secret: true}) }
 
+// ShowCode asks the root to show a fetch as code for other programs.
+type ShowCode struct {
+	Request model.FetchRequest
+	// Username is a proxy's username in place of the one that the request makes, or empty.
+	Username string
+	// Twin is a comparison of the request, or nil; with Whole it is shown as a report, too.
+	Twin  *model.Twin
+	Whole bool
+}
+
+// Print asks the root to print text on the terminal's own screen, where its selection takes
+// it.
+type Print struct{ Text string }
+
 // ShowProfile asks the root to show where the profile in use sends to, and how it reads
 // what comes back.
 type ShowProfile struct{}

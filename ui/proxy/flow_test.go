@@ -16,6 +16,7 @@ import (
 	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/uitest"
 )
@@ -99,7 +100,10 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Proxy, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Tabs: []ui.Tab{{ID: kit.Proxy, View: view}, {ID: kit.Sandbox, View: &uitest.Elsewhere{}}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
+		Code: func(c kit.ShowCode) kit.Overlay {
+			return &widget.Page{Heading: "Code", Width: 100, Lines: func(int) []string { return []string{"code of " + c.Username + " to " + c.Request.URL} }}
+		},
 		Session: kit.Session{ProfileName: p.Name, Local: p.Local, Ready: p.ProxyHost != "", Zones: p.Zones},
 	}), w, h)
 }
@@ -250,25 +254,33 @@ func TestACopyWithThePasswordAsksFirst(t *testing.T) {
 	f := &fakeProber{}
 	flow(t, f, 120, 40, func(s *uitest.Screen) {
 		s.Press("y")
-		s.Expect("Copy the login", "password from $ZONEDECK_ZONE_PASSWORD")
+		s.Expect("Copy the login", "username  no secret in it", "password !")
 		t.Log("\n" + s.Screen())
-		s.Press("c")
-		s.Expect("curl")
+		s.Press("n")
+		s.Expect("sent username")
 		if f.revealed != 0 {
-			t.Fatal("a copy by reference fetched the password")
+			t.Fatal("a copy of the username fetched the password")
 		}
-		s.Press("y", "U")
-		s.Expect("goes to the clipboard with", "the password in clear")
+		s.Press("y", "P")
+		s.Expect("goes to the clipboard in", "clear. Other programs")
 		s.Press("n")
 		if f.revealed != 0 {
 			t.Fatal("the password was fetched after no")
 		}
-		s.Press("y", "U", "y")
+		s.Press("y", "P", "y")
 		if f.revealed != 1 {
 			t.Fatal("the password was not fetched after yes")
 		}
-		s.Expect("URL with the password of residential_demo")
+		s.Expect("sent password of residential_demo", "it holds a secret")
 		s.ExpectNot(password)
+	})
+}
+
+func TestTheLoginIsShownAsCode(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Expect("Use it in curl", `"$ZONEDECK_ZONE_PASSWORD"`, "--cacert '/home/op/ca.pem'")
+		s.Press("x")
+		s.Expect("code of brd-customer-hl_demo01-zone-residential_demo to https://lab.test/whoami")
 	})
 }
 

@@ -26,7 +26,8 @@ func (m *Model) Bindings() []kit.Binding {
 	out := []kit.Binding{
 		{Keys: []string{"t", "ctrl+j", "f5"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest()},
 		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
-		{Keys: []string{"y"}, Label: "copy", Help: "Copy the login for a client.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
+		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
 		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal()},
 		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this zone in the Sandbox; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
@@ -48,7 +49,7 @@ func (m *Model) Bindings() []kit.Binding {
 		out = append(out, m.form.Bindings()...)
 		return out
 	case paneUse:
-		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "copy this", Help: "Copy the line under the cursor, or use the reading.", Group: "Credential", Intent: intentUse})
+		out = append(out, kit.Binding{Keys: []string{"enter"}, Label: "open", Help: "Show the code in full, or use the reading.", Group: "Credential", Intent: intentUse})
 	}
 	return append(out, widget.MotionBindings()...)
 }

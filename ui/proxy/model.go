@@ -89,17 +89,19 @@ type Model struct {
 	test    test
 	reveal  reveal
 	pasted  pasted
-	uses    widget.Table
-	name    widget.Scroll // of the username pane
-	panes   widget.Panes
-	paste   *widget.FormDialog
+	// readings of a pasted login; example is the login as code while none was pasted.
+	readings widget.Table
+	example  widget.Scroll
+	name     widget.Scroll // of the username pane
+	panes    widget.Panes
+	paste    *widget.FormDialog
 }
 
 // New makes the tab.
 func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 4}, test: test{slot: new(kit.Slot)}}
 	m.form = newForm(d.Theme)
-	m.uses.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
+	m.readings.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
 	m.setProfile()
 	return m
 }
@@ -179,5 +181,4 @@ func (m *Model) compose() {
 		}
 	}
 	m.cred = c
-	m.fillUses()
 }

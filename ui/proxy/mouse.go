@@ -65,7 +65,7 @@ func (m *Model) click(c tea.MouseClickMsg) {
 	case hit.Pane != paneForm:
 		m.form.FocusOn(m.form.Focused(), false) // typed text is kept
 		if hit.Pane == paneUse {
-			m.uses.Click(hit.Line)
+			m.readings.Click(hit.Line)
 		}
 	case before == paneForm:
 		m.form.Click(hit.Line)

@@ -23,8 +23,8 @@ func TestAClickPicksTheFieldOrThePaneUnderIt(t *testing.T) {
 			if size[0] < kit.StackBelow {
 				return
 			}
-			s.Click("URL !")
-			s.Expect("›URL !")
+			s.Click("--proxy-header @-")
+			s.Expect("▌Use it in")
 		})
 	}
 }

@@ -92,13 +92,13 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentPaste:
 		return m.openPaste()
 	case intentReveal:
-		return m.resolve("")
+		return m.resolve(false)
 	case intentCopy:
 		return m.copyMenu()
 	case intentUse:
 		return m.use()
 	case intentSandbox:
-		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: m.login().Target})
+		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: m.target()})
 	case intentBack:
 		m.back()
 	}
@@ -111,7 +111,6 @@ func (m *Model) back() {
 		return
 	}
 	m.pasted = pasted{}
-	m.fillUses()
 	m.panes.At = paneForm
 }
 
@@ -119,7 +118,11 @@ func (m *Model) back() {
 func (m *Model) scroll(pane int, msg tea.Msg) {
 	switch pane {
 	case paneUse:
-		m.uses.Update(msg)
+		if m.pasted.open {
+			m.readings.Update(msg)
+		} else {
+			m.example.Update(msg)
+		}
 	case paneName:
 		m.name.Update(msg)
 	case paneTest:
@@ -141,9 +144,9 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 			m.hide()
 		}
 	case askSecretCopy:
-		return m.askSecretCopy(msg.form), true
+		return m.askSecretCopy(), true
 	case doSecretCopy:
-		return m.resolve(msg.form), true
+		return m.resolve(true), true
 	case doStep:
 		return m.takeStep(msg.action), true
 	default:
@@ -172,10 +175,8 @@ func (m *Model) revealed(msg revealed) tea.Cmd {
 	if msg.zone.Name != m.zone().Name {
 		return kit.Warn("the zone was changed meanwhile: nothing was copied or shown")
 	}
-	if msg.form != "" {
-		l := m.login()
-		l.Password = msg.secret.Reveal()
-		return kit.CopySecret(string(msg.form)+" with the password of "+string(msg.zone.Name), exportText(l, msg.form, msg.secret))
+	if msg.copies {
+		return kit.CopySecret("password of "+string(msg.zone.Name), msg.secret.Reveal())
 	}
 	m.reveal.gen++
 	m.reveal.zone, m.reveal.secret = msg.zone.Name, msg.secret

@@ -162,7 +162,7 @@ func (m *Model) renderUses(w, h int) string {
 	t, focused := m.deps.Theme, m.panes.At == paneUse
 	iw, ih := widget.Inner(w, h)
 	if !m.pasted.open {
-		return widget.Pane(t, "Use it in", focused, w, h, m.uses.Render(t, focused, iw, ih))
+		return m.example.Pane(t, "Use it in curl · x shows Python, Go, Node and more", focused, w, h, widget.Code(t, m.curl(), iw-1))
 	}
 	var notes []string
 	for _, n := range m.pasted.notes {
@@ -176,12 +176,12 @@ func (m *Model) renderUses(w, h int) string {
 	if n := len(m.pasted.readings); n > 1 {
 		title = fmt.Sprintf("Pasted: %d readings, likeliest first", n)
 	}
-	return widget.Pane(t, title, focused, w, h, widget.Stack(m.uses.Render(t, focused, iw, rows), strings.Join(widget.Indent(notes), "\n")))
+	return widget.Pane(t, title, focused, w, h, widget.Stack(m.readings.Render(t, focused, iw, rows), strings.Join(widget.Indent(notes), "\n")))
 }
 
 // current are the notes of the reading under the cursor.
 func (m *Model) current() []string {
-	if at := m.uses.Cursor(); at < len(m.pasted.readings) {
+	if at := m.readings.Cursor(); at < len(m.pasted.readings) {
 		return m.pasted.readings[at].Notes
 	}
 	return nil

@@ -10,7 +10,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/export"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/text"
@@ -23,7 +22,6 @@ const maxCopy = 1 << 20
 // Intents of the copy menu.
 type (
 	copyBody struct{}
-	copyCurl struct{}
 	copyWire struct{}
 )
 
@@ -33,8 +31,6 @@ func (m *Model) copy(msg tea.Msg) tea.Cmd {
 		return m.copyBody(m.result.res.Body)
 	case copyWire:
 		return m.copyRequest("request as shown", strings.Join(m.form.wire.Lines, "\n"))
-	case copyCurl:
-		return m.copyCurl()
 	default:
 		return m.openCopyMenu()
 	}
@@ -52,28 +48,11 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	case b.Size > maxCopy:
 		body.Disabled = text.Bytes(b.Size) + " is too large for a clipboard; it is kept as " + b.File
 	}
-	curl := widget.MenuItem{Key: "c", Label: "request as curl", Note: "secrets from the environment", Intent: copyCurl{}}
-	if m.form.wire.Problem != "" {
-		curl.Disabled = m.form.wire.Problem
-	} else if !m.session.Ready {
-		curl.Disabled = m.notReady()
-	}
 	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []widget.MenuItem{
 		body, headers,
 		{Key: "u", Label: "URL of the form", Intent: kit.Copy{What: "URL", Text: m.form.request.URL}},
-		curl,
 		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
 	})
-}
-
-// copyCurl copies the form's request as a command.
-func (m *Model) copyCurl() tea.Cmd {
-	key, _ := pickKey(m.session, m.form.request.Key)
-	text, err := export.RequestCurl(m.deps.Profile(), m.form.request, m.form.wire, key.Secret)
-	if err != nil {
-		return kit.Fail("The request could not be written as curl: " + err.Error())
-	}
-	return m.copyRequest("curl command", text)
 }
 
 // copyRequest copies the form's request in some format. It contains secret headers as
@@ -96,6 +75,12 @@ func (m *Model) copyBody(b model.BodyRef) tea.Cmd {
 		text, err := readBody(ctx, open, b)
 		return bodyRead{text: text, err: err}
 	})
+}
+
+// code is the form's request as code for other programs, with what a comparison of it
+// showed.
+func (m *Model) code() kit.ShowCode {
+	return kit.ShowCode{Request: m.form.request, Twin: m.twin.Of(m.form.request)}
 }
 
 // bodyRead is a body to be copied.

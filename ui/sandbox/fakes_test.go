@@ -215,6 +215,7 @@ func (f *fakeFiles) open(_ context.Context, b model.BodyRef) (body.Source, error
 
 // bench is one screen under test.
 type bench struct {
+	codes []kit.ShowCode // that were asked for
 	*uitest.Screen
 	svc   *fakeService
 	store *fakeStore
@@ -269,6 +270,10 @@ func open(t *testing.T, w, h int) *bench {
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
+		Code: func(c kit.ShowCode) kit.Overlay {
+			b.codes = append(b.codes, c)
+			return nil
+		},
 		Tabs: []ui.Tab{{ID: kit.Sandbox, View: b.view}, {ID: kit.Jobs, View: &uitest.Elsewhere{}}, {ID: kit.Proxy, View: &uitest.Elsewhere{}}, {ID: kit.Keys, View: &uitest.Elsewhere{}}},
 	})
 	b.Screen = uitest.Start(t, app, w, h)

@@ -113,8 +113,9 @@ func (m *Model) resultBindings() []kit.Binding {
 	}
 	return append(out, twin,
 		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}},
-		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as curl.", Group: "Result", Intent: copyMenu{}},
+		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
+		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.code()},
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},

@@ -260,9 +260,9 @@ func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.Press("y")
-		b.Expect("no result yet", "request as curl", "secrets from the environment")
-		b.Press("c")
-		b.Expect("curl command")
+		b.Expect("no result yet", "request as shown", "secrets masked")
+		b.Press("w")
+		b.Expect("request as shown")
 		b.Press("ctrl+j", "y", "b")
 		b.Expect("90 B")
 	})

@@ -302,15 +302,21 @@ func TestZonesMethodsAndRunsAreChosen(t *testing.T) {
 	})
 }
 
-func TestAComparisonIsExported(t *testing.T) {
+func TestAComparisonIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
 		b.svc.answer = mixed
-		b.Press("esc", "w", "x")
-		b.Expect("copy as Markdown", "copy as JSON")
-		b.Press("m")
-		b.Expect("comparison as Markdown", "(931 B)")
-		b.Press("x", "s")
-		b.Expect("comparison as JSON")
+		b.Press("x")
+		if c := b.codes[0]; c.Whole || c.Twin != nil || c.Request.URL != "http://lab.test/ok" || c.Request.Zone.Name != "unlocker_demo" {
+			t.Errorf("of the form: %+v", c)
+		}
+		b.Press("esc", "w", "down", "l", "x")
+		if c := b.codes[1]; !c.Whole || c.Request.Zone.Name != "unlocker_demo" || c.Request.Via != model.ViaNative || len(c.Twin.Cells) != 6 {
+			t.Errorf("of a cell: %+v", c)
+		}
+		b.Press("esc", "x")
+		if c := b.codes[2]; c.Whole || c.Twin == nil {
+			t.Errorf("of the form that was compared: %+v", c)
+		}
 	})
 }

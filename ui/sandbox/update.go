@@ -157,7 +157,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return m.reopen(a.Ref, a.Profile), true
 		}
 		return nil, true
-	case copyMenu, copyBody, copyCurl, copyWire:
+	case copyMenu, copyBody, copyWire:
 		return m.copy(msg), true
 	case saveRequest, openSaved, editBody, keepBody, loadSaved, replaceSaved:
 		return m.files(msg), true

@@ -200,12 +200,13 @@ func TestGoldenScreens(t *testing.T) {
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
 	"sandbox/captcha": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "activity/filter": true,
+	"sandbox/code": true,
 }
 
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service)} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service), codeScreens()} {
 		all = append(all, part...)
 	}
 	return all

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/rehearsal"
@@ -17,6 +19,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/account"
 	"zonedeck/ui/activity"
+	"zonedeck/ui/code"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -100,7 +103,21 @@ func (c *Console) Root() *ui.App {
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
 		Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(),
+		Code: code.New(c.codeDeps(theme)).Open,
 	})
+}
+
+// codeDeps are what the overlay with the code of a fetch works with.
+func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
+	s := c.session
+	return code.Deps{
+		Ctx: c.ctx, Theme: theme, Profile: s.CurrentProfile, Write: writeCode,
+		KeyRef: func(name string) string {
+			k, _ := s.Key(cmp.Or(name, s.CurrentProfile().Key))
+			return k.Secret
+		},
+		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
+	}
 }
 
 // requests is the emulator's journal; nil with a real account.

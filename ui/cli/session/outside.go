@@ -59,14 +59,21 @@ func unchanged(f *os.File, b model.BodyRef) error {
 
 // openInputs opens a file of job inputs. A leading ~ is the home folder.
 func openInputs(path string) (io.ReadCloser, error) {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return nil, err
-		}
-		path = filepath.Join(home, rest)
+	path, err := expandHome(path)
+	if err != nil {
+		return nil, err
 	}
 	return textfile.Open(path)
+}
+
+// expandHome puts the home folder in place of a leading ~.
+func expandHome(path string) (string, error) {
+	rest, ok := strings.CutPrefix(path, "~/")
+	if !ok {
+		return path, nil
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, rest), err
 }
 
 // editor runs the operator's editor on a copy of a body. Run and Close remove the copy.
@@ -117,6 +124,22 @@ func (s *Session) keepBody(ctx context.Context, res model.FetchResult) (string, 
 		return name, err
 	}
 	return name, textfile.WriteFunc(name, func(w io.Writer) error { return s.copyBody(ctx, w, res.Body) })
+}
+
+// writeCode writes a text to a file and names it. Without replace, a file that is there stays
+// as it is, and the error wraps fs.ErrExist.
+func writeCode(name, text string, replace bool) (string, error) {
+	file, err := expandHome(name)
+	if err != nil {
+		return "", err
+	}
+	if file, err = filepath.Abs(file); err != nil {
+		return "", err
+	}
+	if _, err := os.Lstat(file); err == nil && !replace {
+		return "", &fs.PathError{Op: "write", Path: name, Err: fs.ErrExist}
+	}
+	return file, textfile.Write(file, []byte(text))
 }
 
 // copyBody writes a body to w.

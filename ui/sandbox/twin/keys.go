@@ -1,13 +1,11 @@
 package twin
 
 import (
-	"encoding/json"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
-	"zonedeck/service/export"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -23,7 +21,6 @@ type (
 	addRun      struct{}
 	cancelCell  struct{}
 	chooseZones struct{}
-	exportTwin  struct{}
 	moveColumn  struct{ by int }
 	// compareZones starts a comparison of a request by these zones, or with more adds a run to
 	// the one on screen. from is the profile that the request was sent with, if it is another
@@ -73,7 +70,7 @@ func (p *Page) Bindings() []kit.Binding {
 		{Keys: []string{"ctrl+j", "f5"}, Label: "again", Help: "Send everything anew.", Group: group, Intent: runAgain{}, Disabled: again, Hidden: true},
 		{Keys: []string{"z"}, Label: "zones", Help: "Choose zones, methods and the number of runs, and send.", Group: group, Intent: chooseZones{}, Disabled: again},
 		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel the cell that is running.", Group: group, Intent: cancelCell{}, Disabled: idle, Hidden: idle != ""},
-		{Keys: []string{"x"}, Label: "export", Help: "Copy the comparison as Markdown or JSON.", Group: group, Intent: exportTwin{}, Disabled: busy},
+		{Keys: []string{"x"}, Label: "code", Help: "Show the comparison as Markdown and JSON, and the cell's fetch as code for other programs.", Group: group, Intent: p.code(), Disabled: busy},
 		{Keys: []string{"esc", "w"}, Label: "back", Help: "Go back to the form. What runs goes on, and w shows it again.", Group: group, Intent: closePage{}},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Move one column right.", Group: "Move", Intent: moveColumn{1}, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Move one column left.", Group: "Move", Intent: moveColumn{-1}, Hidden: true},
@@ -111,8 +108,6 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		}
 	case chooseZones:
 		return p.chooseZones(), true
-	case exportTwin:
-		return p.exportTwin(), true
 	case moveColumn:
 		p.col = min(max(p.col+msg.by, 0), len(p.ways)-1)
 	default:
@@ -121,14 +116,17 @@ func (p *Page) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 	return nil, true
 }
 
-func (p *Page) exportTwin() tea.Cmd {
-	t := p.twin
-	object, err := json.MarshalIndent(export.NewTwin(t), "", "  ")
-	if err != nil { // a float that is no number: rates are checked
-		return kit.Fail("The comparison could not be written as JSON: " + err.Error())
+// code is the comparison as a report, and the fetch of the cell under the cursor as code for
+// other programs, of the winner where the cursor is on none.
+func (p *Page) code() kit.ShowCode {
+	i, ok := p.cell()
+	if !ok {
+		i = p.winner
 	}
-	return widget.OpenMenu(p.deps.Theme, "Export", kit.Sandbox, []widget.MenuItem{
-		{Key: "m", Label: "copy as Markdown", Note: "a table for a report", Intent: kit.Copy{What: "comparison as Markdown", Text: export.TwinMarkdown(t)}},
-		{Key: "s", Label: "copy as JSON", Note: "as 'zonedeck twin --json' prints it", Intent: kit.Copy{What: "comparison as JSON", Text: string(object)}},
-	})
+	t := p.twin
+	c := kit.ShowCode{Request: t.Request, Twin: &t, Whole: true}
+	if i >= 0 && i < len(t.Cells) {
+		c.Request.Zone, c.Request.Via = t.Cells[i].Zone, t.Cells[i].Via
+	}
+	return c
 }

@@ -1,0 +1,220 @@
+package export
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+)
+
+// call is what a program has to send, whichever program it is.
+type call struct {
+	Source
+	method  string // in upper case
+	url     string // in the spelling of wireURL
+	header  []line // of the target by Native, of the service by API; without the secret
+	body    string
+	proxy   string // host:port; empty by API
+	user    string // of the proxy
+	ca      string // path of the CA to trust; empty when none is needed or known
+	trusts  bool   // the profile switched certificate checks off
+	timeout time.Duration
+}
+
+// line is one line of a header.
+type line struct{ name, value string }
+
+// patience is the time a program waits for its answer unless the request says otherwise:
+// what a slow zone is given here, too.
+const patience = 3 * time.Minute
+
+// newCall checks the fetch as sending it would. For a login the address may be missing.
+func newCall(s Source, login bool) (call, error) {
+	d, err := dialect.Find(s.Profile.Dialect)
+	if err != nil {
+		return call{}, err
+	}
+	r := s.Request
+	r.Via = cmp.Or(r.Via, model.ViaAPI)
+	r = d.Locate(r)
+	s.Request = r
+	for _, p := range r.Problems(d.Sends()) {
+		// The password is the environment's.
+		if p.Field != "password" && (!login || p.Field != "url" || r.URL != "") {
+			return call{}, fmt.Errorf("it cannot be sent as it stands: %s", p)
+		}
+	}
+	if err := writable(r); err != nil {
+		return call{}, err
+	}
+	c := call{Source: s, timeout: cmp.Or(r.Timeout, patience)}
+	if r.Via == model.ViaNative {
+		c.Request = d.Outgoing(r)
+		return c, c.native(login)
+	}
+	if s.Profile.BaseURL == "" {
+		return call{}, errors.New("the profile has no base URL")
+	}
+	body, err := d.Request(r)
+	if err != nil {
+		return call{}, err
+	}
+	c.method, c.url, c.body = http.MethodPost, strings.TrimRight(s.Profile.BaseURL, "/")+dialect.RequestPath, string(body)
+	c.header = []line{{"Content-Type", "application/json"}}
+	return c, nil
+}
+
+// writable refuses what only the console itself can send.
+func writable(r model.FetchRequest) error {
+	switch {
+	case r.Via == model.ViaAgent:
+		return errors.New("agent access is a conversation by MCP: choose API or Native")
+	case r.Via == model.ViaBrowser:
+		return errors.New("the remote browser is driven over CDP: choose API or Native")
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
+		return fmt.Errorf("the variable {{%s}} is a secret, and code takes the key or the password alone from the environment", name)
+	}
+	for name, values := range r.Header {
+		if slices.Contains(values, model.Masked) {
+			return fmt.Errorf("the journal does not keep the value of %s: type it in the form", name)
+		}
+	}
+	return nil
+}
+
+// native fills in a fetch through the proxy.
+func (c *call) native(login bool) error {
+	p, r := c.Profile, c.Request
+	if p.ProxyHost == "" {
+		return errors.New("the profile names no proxy_host")
+	}
+	if c.user = c.Username; c.user == "" {
+		user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+		if err != nil {
+			return fmt.Errorf("writing the proxy login: %w", err)
+		}
+		c.user = user
+	}
+	c.proxy = net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort))
+	// The CA is named where the zone's targets need it, and for the embedded emulator,
+	// whose authority signs for its own sites.
+	if c.trusts = !p.Verify; !c.trusts && (r.Zone.NeedsCA() || p.Local) {
+		c.ca = p.CA
+	}
+	c.method = cmp.Or(strings.ToUpper(r.Method), http.MethodGet)
+	c.body = r.Body
+	for _, name := range slices.Sorted(maps.Keys(r.Header)) {
+		for _, v := range r.Header[name] {
+			c.header = append(c.header, line{http.CanonicalHeaderKey(name), textproto.TrimString(v)})
+		}
+	}
+	if login && r.URL == "" {
+		return nil
+	}
+	var err error
+	if c.url, err = wireURL(r.URL); err != nil {
+		return fmt.Errorf("the address: %w", err)
+	}
+	if c.has("Host") && !c.secure() {
+		return errors.New("the header Host: a proxy is given the address alone; write the host into the address")
+	}
+	return nil
+}
+
+// byProxy reports whether the fetch goes through the proxy.
+func (c call) byProxy() bool { return c.proxy != "" }
+
+// secure reports whether the target is reached over TLS.
+func (c call) secure() bool { return strings.HasPrefix(c.url, "https:") }
+
+// has reports whether the form has a header of this name.
+func (c call) has(name string) bool {
+	return slices.ContainsFunc(c.header, func(l line) bool { return l.name == name })
+}
+
+// single is the header with one line for each name, which is all that most clients can
+// send. Lines of one name mean the same joined (RFC 9110 5.3), those of Cookie joined by
+// semicolons (RFC 6265 5.4).
+func (c call) single() []line {
+	var out []line
+	for _, l := range c.header {
+		if n := len(out); n > 0 && out[n-1].name == l.name {
+			sep := ", "
+			if l.name == "Cookie" {
+				sep = "; "
+			}
+			out[n-1].value += sep + l.value
+			continue
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// joined names the headers whose lines single joins.
+func (c call) joined() []string {
+	var out []string
+	for i, l := range c.header[:max(0, len(c.header)-1)] {
+		if l.name == c.header[i+1].name && !slices.Contains(out, l.name) {
+			out = append(out, l.name)
+		}
+	}
+	return out
+}
+
+// remarks are the lines of a program's opening comment: how it is run, what it needs, what
+// was seen, and what it sends in another spelling.
+func (c call) remarks(run string, joins bool) []string {
+	var out []string
+	if run != "" {
+		out = append(out, run)
+	}
+	if c.Secret == "" {
+		out = append(out, c.Needs())
+	} else {
+		out = append(out, "this holds a secret: keep it to yourself")
+	}
+	if c.Shown != "" {
+		out = append(out, c.Shown)
+	}
+	if joins {
+		for _, name := range c.joined() {
+			out = append(out, "the lines of "+name+" are sent as one")
+		}
+	}
+	for i, l := range out {
+		out[i] = model.Line(l, 400)
+	}
+	return out
+}
+
+// comment writes lines as comments.
+func comment(mark string, lines []string) string {
+	var b strings.Builder
+	for _, l := range lines {
+		b.WriteString(mark + " " + l + "\n")
+	}
+	return b.String()
+}
+
+// HeaderLines are "Name: value" lines, sorted by name.
+func HeaderLines(h http.Header) []string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(h)) {
+		for _, v := range h[name] {
+			lines = append(lines, name+": "+v)
+		}
+	}
+	return lines
+}

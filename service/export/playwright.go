@@ -1,0 +1,43 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// writePlaywright writes a program for Node that goes to the page with Playwright.
+func writePlaywright(c call) (string, error) {
+	if err := c.checkBrowser(); err != nil {
+		return "", err
+	}
+	if !utf8.ValidString(c.body) {
+		return "", errors.New("the body is not text")
+	}
+	var b strings.Builder
+	b.WriteString(comment("//", c.remarks("npm install playwright; node playwright.mjs", true)))
+	c.jsImports(&b)
+	b.WriteString("import { chromium } from \"playwright\";\n\n")
+	c.jsSecret(&b)
+	c.jsAuthority(&b)
+	b.WriteString("const browser = await chromium.launch({\n  executablePath: process.env.CHROMIUM, // unset, Playwright's own\n")
+	fmt.Fprintf(&b, "  proxy: { server: %s, username: %s, password: secret },\n", jsString("http://"+c.proxy), jsString(c.user))
+	if c.ca != "" {
+		b.WriteString("  args: [\"--ignore-certificate-errors-spki-list=\" + key],\n")
+	}
+	b.WriteString("});\ntry {\n")
+	if c.trusts {
+		b.WriteString("  const page = await browser.newPage({ ignoreHTTPSErrors: true });\n")
+	} else {
+		b.WriteString("  const page = await browser.newPage();\n")
+	}
+	if c.changes() {
+		b.WriteString("  await page.route(\"**/*\", (route) =>\n    route.continue({\n")
+		c.jsOverrides(&b, "route.request().headers()")
+		b.WriteString("    }), { times: 1 });\n")
+	}
+	fmt.Fprintf(&b, "  const answer = await page.goto(%s, { timeout: %d });\n", jsString(c.url), c.timeout.Milliseconds())
+	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n} finally {\n  await browser.close();\n}\n")
+	return b.String(), nil
+}

@@ -1,0 +1,82 @@
+package export
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// writePython writes a program for Python with the library requests.
+func writePython(c call) (string, error) {
+	switch {
+	case c.dots():
+		return "", errDots
+	case strings.HasPrefix(c.path(), "//"):
+		return "", errors.New("requests shortens the // that the path begins with")
+	}
+	if last := c.path()[strings.LastIndexByte(c.path(), '/')+1:]; strings.IndexByte(last, ';') == len(last)-1 && last != "" {
+		return "", errors.New("requests leaves out the ; that the path ends with")
+	}
+	var b strings.Builder
+	b.WriteString("#!/usr/bin/env python3\n")
+	b.WriteString(comment("#", c.remarks("pip install requests; python3 fetch.py", true)))
+	b.WriteString("import os\nimport sys\n")
+	if c.byProxy() {
+		b.WriteString("from urllib.parse import quote\n")
+	}
+	b.WriteString("\nimport requests\n\n")
+	c.pySecret(&b)
+	b.WriteString("session = requests.Session()\nsession.trust_env = False  # no proxy, login or authority of the environment\n")
+	b.WriteString("answer = session.request(\n")
+	fmt.Fprintf(&b, "    %s,\n    %s,\n", pyString(c.method), pyString(c.url))
+	var headers strings.Builder
+	if !c.byProxy() {
+		headers.WriteString("        \"Authorization\": \"Bearer \" + key,\n")
+	}
+	for _, l := range c.single() {
+		fmt.Fprintf(&headers, "        %s: %s,\n", pyString(l.name), pyText(l.value))
+	}
+	if headers.Len() > 0 {
+		b.WriteString("    headers={\n" + headers.String() + "    },\n")
+	}
+	if c.body != "" {
+		fmt.Fprintf(&b, "    data=%s,\n", pyBytes(c.body))
+	}
+	if c.byProxy() {
+		b.WriteString("    proxies={\"http\": proxy, \"https\": proxy},\n")
+	}
+	switch {
+	case c.trusts:
+		b.WriteString("    verify=False,\n")
+	case c.ca != "":
+		fmt.Fprintf(&b, "    verify=%s,\n", pyString(c.ca))
+	}
+	fmt.Fprintf(&b, "    allow_redirects=False,\n    timeout=%d,\n)\n", c.seconds())
+	b.WriteString("print(answer.status_code, file=sys.stderr)\nsys.stdout.buffer.write(answer.content)\n")
+	return b.String(), nil
+}
+
+// pyText is a header's value: as bytes where Python would not send it as UTF-8.
+func pyText(s string) string {
+	if ascii(s) {
+		return pyString(s)
+	}
+	return pyBytes(s)
+}
+
+// pySecret writes the statements that make the key, or the proxy's address with its login.
+func (c call) pySecret(b *strings.Builder) {
+	secret := "os.environ[" + pyString(c.Env()) + "]"
+	if c.Secret != "" {
+		secret = pyString(c.Secret)
+	}
+	if !c.byProxy() {
+		fmt.Fprintf(b, "key = %s\n", secret)
+		return
+	}
+	fmt.Fprintf(b, "username = %s\npassword = %s\n", pyString(c.user), secret)
+	fmt.Fprintf(b, "proxy = f\"http://{quote(username, safe='')}:{quote(password, safe='')}@%s\"\n", c.proxy)
+}
+
+// seconds is the timeout in whole seconds, at least one.
+func (c call) seconds() int64 { return max(1, int64(c.timeout.Seconds())) }

@@ -1,0 +1,89 @@
+package export
+
+import (
+	"fmt"
+	"strings"
+)
+
+// writeScrapy writes a spider, with the settings that keep the request as it is.
+func writeScrapy(c call) (string, error) {
+	if c.dots() {
+		return "", errDots
+	}
+	var b strings.Builder
+	b.WriteString("#!/usr/bin/env python3\n")
+	b.WriteString(comment("#", c.remarks("pip install scrapy; python3 spider.py", false)))
+	b.WriteString("import os\nimport sys\n")
+	if c.byProxy() {
+		b.WriteString("from urllib.parse import quote\n")
+	}
+	b.WriteString("\nimport scrapy\nfrom scrapy.crawler import CrawlerProcess\n\n")
+	c.pySecret(&b)
+	if c.ca != "" && c.secure() {
+		fmt.Fprintf(&b, "os.environ[\"SSL_CERT_FILE\"] = %s\n", pyString(c.ca))
+	}
+	b.WriteString("\n\nclass Fetch(scrapy.Spider):\n    name = \"fetch\"\n    custom_settings = {\n")
+	for _, s := range c.scrapySettings() {
+		fmt.Fprintf(&b, "        %s,\n", s)
+	}
+	b.WriteString("    }\n\n    def start_requests(self):\n        yield scrapy.Request(\n")
+	fmt.Fprintf(&b, "            %s,\n            method=%s,\n", pyString(c.url), pyString(c.method))
+	c.scrapyHeaders(&b)
+	if c.body != "" {
+		fmt.Fprintf(&b, "            body=%s,\n", pyBytes(c.body))
+	}
+	if c.byProxy() {
+		b.WriteString("            meta={\"proxy\": proxy},\n")
+	}
+	b.WriteString("            dont_filter=True,\n        )\n\n")
+	b.WriteString("    async def start(self):  # the name since Scrapy 2.13\n        for request in self.start_requests():\n            yield request\n\n")
+	b.WriteString("    def parse(self, response):\n        print(response.status, file=sys.stderr)\n        sys.stdout.buffer.write(response.body)\n        sys.stdout.buffer.flush()\n\n\n")
+	b.WriteString("if __name__ == \"__main__\":\n    process = CrawlerProcess()\n    process.crawl(Fetch)\n    process.start()\n")
+	return b.String(), nil
+}
+
+// scrapyHeaders writes the headers, of which Scrapy sends several lines of one name.
+func (c call) scrapyHeaders(b *strings.Builder) {
+	if c.byProxy() && len(c.header) == 0 {
+		return
+	}
+	b.WriteString("            headers={\n")
+	if !c.byProxy() {
+		b.WriteString("                \"Authorization\": \"Bearer \" + key,\n")
+	}
+	for i := 0; i < len(c.header); {
+		name := c.header[i].name
+		fmt.Fprintf(b, "                %s: [", pyString(name))
+		for sep := ""; i < len(c.header) && c.header[i].name == name; i++ {
+			b.WriteString(sep + pyText(c.header[i].value))
+			sep = ", "
+		}
+		b.WriteString("],\n")
+	}
+	b.WriteString("            },\n")
+}
+
+// scrapySettings are the lines of a spider's settings.
+func (c call) scrapySettings() []string {
+	out := []string{
+		`"CONCURRENT_REQUESTS": 1`, // raise it once more were seen to hold
+		`"DOWNLOAD_DELAY": 0`,
+		fmt.Sprintf(`"DOWNLOAD_TIMEOUT": %d`, c.seconds()),
+		`"ROBOTSTXT_OBEY": False`,
+		`"RETRY_ENABLED": False`,
+		`"REDIRECT_ENABLED": False`,
+		`"HTTPERROR_ALLOW_ALL": True`,
+		`"COOKIES_ENABLED": False`, // else a Cookie header is dropped
+		`"DEFAULT_REQUEST_HEADERS": {}`,
+		`"TELNETCONSOLE_ENABLED": False`,
+		`"LOG_LEVEL": "WARNING"`,
+		`"REQUEST_FINGERPRINTER_IMPLEMENTATION": "2.7"`,
+	}
+	if c.byProxy() {
+		out = append(out, `"HTTPPROXY_AUTH_ENCODING": "utf-8"`)
+	}
+	if c.secure() && !c.trusts { // by default Scrapy checks no certificate
+		out = append(out, `"DOWNLOADER_CLIENTCONTEXTFACTORY": "scrapy.core.downloader.contextfactory.BrowserLikeContextFactory"`)
+	}
+	return out
+}

@@ -1,0 +1,175 @@
+package export_test
+
+import (
+	"bufio"
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/export"
+)
+
+// secrets are what passwords and keys may be made of.
+var secrets = []string{`p"a\s's $w&rd%`, "`id`$(id)${HOME}", "a:b@c/d?e#f%41", "-n \\n%s\\", "[]{}*~!"}
+
+// proxy is a proxy that keeps the login of each request, and answers by itself.
+type proxy struct {
+	mu   sync.Mutex
+	seen []string
+}
+
+func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	p.mu.Lock()
+	for _, name := range []string{"Proxy-Authorization", "Authorization"} {
+		if v := r.Header.Get(name); v != "" {
+			p.seen = append(p.seen, v)
+		}
+	}
+	p.mu.Unlock()
+	if r.Method != http.MethodConnect {
+		_, _ = io.WriteString(w, "ok")
+		return
+	}
+	conn, both, err := w.(http.Hijacker).Hijack()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\n\r\n")
+	if _, err := http.ReadRequest(bufio.NewReader(both)); err == nil {
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok")
+	}
+}
+
+// Whatever a secret is made of, a program hands it on as it is, from the environment or
+// written into it.
+func TestASecretArrivesWhateverItIsMadeOf(t *testing.T) {
+	for _, c := range clients() {
+		for _, via := range []model.Via{model.ViaNative, model.ViaAPI} {
+			t.Run(c.target+" by "+via.String(), func(t *testing.T) {
+				t.Parallel()
+				dir, p := t.TempDir(), &proxy{}
+				srv := httptest.NewServer(p)
+				defer srv.Close()
+				s := source(via)
+				s.Profile.BaseURL, s.Profile.ProxyHost, s.Profile.Local, s.Profile.CA = srv.URL, "127.0.0.1", true, ""
+				_, _ = fmt.Sscanf(srv.URL, "http://127.0.0.1:%d", &s.Profile.ProxyPort)
+				s.Request = model.FetchRequest{Via: via, URL: "http://lab.test/", Zone: model.Zone{Name: "z1", Product: model.ProductDatacenter}}
+				as, _ := export.Find(c.target)
+				for i, secret := range secrets {
+					s.Key = fmt.Sprintf("env:SECRET_%d", i)
+					s.Request.Zone.Password = s.Key
+					one, err := as.Code(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.Secret = secret
+					two, err := as.Code(s)
+					if err != nil {
+						t.Fatal(err)
+					}
+					s.Secret = ""
+					write(t, dir, "one"+filepath.Ext(as.File), one)
+					write(t, dir, "two"+filepath.Ext(as.File), two)
+					want := "Bearer " + secret
+					if via == model.ViaNative {
+						want = "Basic " + base64.StdEncoding.EncodeToString([]byte("brd-customer-hl_demo01-zone-z1:"+secret))
+					}
+					if i > 0 && (c.target == "go" || c.target == "scrapy") {
+						break // one program for all takes its time to begin
+					}
+					p.seen = nil
+					c.run(t, dir, []string{"one" + filepath.Ext(as.File), "two" + filepath.Ext(as.File)}, []string{fmt.Sprintf("SECRET_%d=%s", i, secret)})
+					if len(p.seen) < 2 || slices.ContainsFunc(p.seen, func(seen string) bool { return seen != want }) {
+						t.Errorf("%q: %q, want %q", secret, p.seen, want)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The lines of a shell's environment send curl through the proxy, whatever the password is
+// made of.
+func TestAShellTakesTheEnvironmentFile(t *testing.T) {
+	need(t, "curl", "curl")
+	p := &proxy{}
+	srv := httptest.NewServer(p)
+	defer srv.Close()
+	s := source(model.ViaNative)
+	s.Profile.ProxyHost, s.Profile.CA = "127.0.0.1", "/tmp/it's.pem"
+	_, _ = fmt.Sscanf(srv.URL, "http://127.0.0.1:%d", &s.Profile.ProxyPort)
+	s.Username = "brd-customer-hl_demo01-zone-z$HOME"
+	as, _ := export.Find("env")
+	for _, secret := range secrets {
+		for _, inline := range []string{"", secret} {
+			s.Secret = inline
+			code, err := as.Code(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			dir := t.TempDir()
+			write(t, dir, "zonedeck.env", code)
+			p.seen = nil
+			out := start(t, dir, []string{export.PasswordEnv + "=" + secret}, "sh", "-c", `. ./zonedeck.env; curl -sS http://lab.test/; printf %s "$SSL_CERT_FILE"`)
+			want := "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Username+":"+secret))
+			if out != "ok/tmp/it's.pem" || !slices.Equal(p.seen, []string{want}) {
+				t.Errorf("%q: %q, %q, want %q\n%s", secret, out, p.seen, want, code)
+			}
+		}
+	}
+	s = source(model.ViaAPI)
+	code, err := as.Code(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	write(t, dir, "zonedeck.env", code)
+	if out := start(t, dir, []string{"ACME_KEY=k"}, "sh", "-c", `. ./zonedeck.env; printf '%s %s' "$ACME_KEY" "$ZONEDECK_API_URL"`); out != "k https://api.test/request" {
+		t.Error(out)
+	}
+}
+
+// argv keeps the arguments that curl gets.
+const argv = `#!/bin/sh
+printf '%s\n' "$@" > "$OUT"
+cat > /dev/null
+`
+
+func TestTheSecretIsInNoArgument(t *testing.T) {
+	const secret = "s3cret-value"
+	for _, via := range []model.Via{model.ViaNative, model.ViaAPI} {
+		for _, inline := range []string{"", secret} {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "curl"), []byte(argv), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			s := source(via)
+			s.Secret = inline
+			as, _ := export.Find("curl")
+			code, err := as.Code(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			write(t, dir, "fetch.sh", code)
+			out := filepath.Join(dir, "args")
+			start(t, dir, []string{"OUT=" + out, "ACME_KEY=" + secret, export.PasswordEnv + "=" + secret}, "sh", "-c", `PATH="$HOME:$PATH" sh fetch.sh`)
+			args, err := os.ReadFile(out)
+			if err != nil || len(args) == 0 {
+				t.Fatal(err)
+			}
+			if text := string(args); strings.Contains(text, secret) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(secret))) || strings.Contains(text, "Basic") {
+				t.Errorf("by %s:\n%s", via, text)
+			}
+		}
+	}
+}

@@ -1,0 +1,8 @@
+# sh fetch.sh
+# ACME_KEY is the API key
+# compared runs: 3 of 3 ok
+printf 'Authorization: Bearer %s\n' "$ACME_KEY" |
+  curl -sS -H @- \
+  -H 'Content-Type: application/json' \
+  --data-raw '{"zone":"unlocker_demo","url":"https://shop.test/find?q=it'\''s&x=\"é\"","format":"raw","method":"POST","headers":{"Content-Type":"application/json","X-It":"it'\''s 100%, two"},"body":"{\"name\":\"it'\''s é\"}","country":"de"}' \
+  'https://api.test/request'

@@ -1,0 +1,1 @@
+not exported: Playwright: a browser goes through the proxy, while the API returns the page by itself: choose Native

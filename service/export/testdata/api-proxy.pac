@@ -1,0 +1,1 @@
+not exported: PAC: the API needs no proxy: choose Native

@@ -1,0 +1,12 @@
+# sh fetch.sh
+# ZONEDECK_ZONE_PASSWORD is the password of zone unlocker_demo
+# compared runs: 3 of 3 ok
+printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' 'brd-customer-hl_demo01-zone-unlocker_demo-country-de' "$ZONEDECK_ZONE_PASSWORD" | base64 | tr -d '\n')" |
+  curl -sS --proxy-header @- \
+  --proxy 'http://proxy.test:33335' --noproxy '' \
+  --cacert '/etc/service ca.pem' \
+  -H 'Content-Type: application/json' \
+  -H 'X-It: it'\''s 100%' \
+  -H 'X-It: two' \
+  --data-raw '{"name":"it'\''s é"}' \
+  'https://shop.test/find?q=it%27s&x=%22%C3%A9%22'

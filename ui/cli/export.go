@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/export"
+	"zonedeck/service/profile"
+)
+
+type exportFlags struct {
+	askFlags
+	as, zone, via, session, output string
+	reveal                         bool
+}
+
+func (a *app) exportCommand() *cobra.Command {
+	var f exportFlags
+	cmd := &cobra.Command{
+		Use:   "export URL --as PROGRAM --zone Z",
+		Short: "Print a fetch as code for another program; nothing is sent",
+		Long: `Prints the fetch that "request" would make as code for another program:
+` + strings.Join(export.Names(), ", ") + `. The program takes the key or the
+password from its environment. What it cannot send as it stands is refused with the
+reason. env, url and pac describe the way through the proxy and need no URL.`,
+		Args: usageArgs(cobra.MaximumNArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{key: f.key}, func(t *task) error {
+				return t.export(cmd.Context(), strings.Join(args, ""), f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.as, "as", "", "program: "+strings.Join(export.Names(), ", ")+" (required)")
+	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
+	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	f.addForm(cmd)
+	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
+	fl.StringVarP(&f.output, "output", "o", "", "file for the code")
+	fl.BoolVar(&f.reveal, "reveal", false, "write the key or the password itself into the code")
+	return cmd
+}
+
+// export runs the command.
+func (t *task) export(ctx context.Context, target string, f exportFlags) error {
+	as, p, req, err := t.exported(ctx, target, f)
+	if err != nil {
+		return err
+	}
+	dest := t.app.stdout()
+	if f.output != "" {
+		if dest, err = t.app.destination(f.output); err != nil {
+			return err
+		}
+	}
+	key, _ := t.Key(cmp.Or(f.key, p.Key))
+	s := export.Source{Profile: p, Request: req, Key: key.Secret}
+	if f.reveal {
+		ref, what := s.SecretRef()
+		if ref == "" {
+			return usage("--reveal: there is no reference to %s", what)
+		}
+		secret, err := t.Resolver.Resolve(ctx, ref)
+		if err != nil {
+			return usage("%w", err)
+		}
+		s.Secret = secret.Reveal()
+	}
+	code, err := as.Code(s)
+	if err != nil {
+		return usage("%w", err)
+	}
+	if f.reveal {
+		_, what := s.SecretRef()
+		t.app.warn("the code holds %s in clear: whoever reads it can spend with it", what)
+	}
+	if t.EmulatorEnds() {
+		t.app.say("zonedeck: nothing listens at the emulator's addresses once this command has ended: keep it running with an open console ('zonedeck') and export again")
+	}
+	return dest.write(model.BodyRef{Bytes: []byte(code), Size: int64(len(code))})
+}
+
+// exported is what is exported, and for which program. Its error names everything that is
+// wrong with the flags.
+func (t *task) exported(ctx context.Context, target string, f exportFlags) (export.Target, profile.Profile, model.FetchRequest, error) {
+	var wrong []error
+	as, known := export.Find(f.as)
+	if !known {
+		wrong = append(wrong, fmt.Errorf("--as %q: write %s", f.as, strings.Join(export.Names(), ", ")))
+	}
+	if f.zone == "" {
+		wrong = append(wrong, errors.New("--zone is missing: name the zone to fetch through"))
+	}
+	if !slices.Contains([]string{string(model.ViaAPI), string(model.ViaNative)}, f.via) {
+		wrong = append(wrong, fmt.Errorf("--via %q: write api or native", f.via))
+	}
+	none := model.FetchRequest{}
+	header, err := f.check(target, as.Login, wrong...)
+	if err != nil {
+		return as, profile.Profile{}, none, usage("%w", err)
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return as, p, none, fail(exitState, "%w", err)
+	}
+	req := f.fetchRequest(target, header)
+	req.Via, req.Session = model.Via(f.via), f.session
+	if req.Zone, err = t.Zone(p, f.zone); err != nil {
+		return as, p, none, err
+	}
+	if f.key != "" {
+		err = t.haveKey(p, f.key)
+	}
+	return as, p, req, err
+}

@@ -1,0 +1,237 @@
+package code_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui"
+	"zonedeck/ui/code"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+const secret = "s3cret-value"
+
+// opener is a tab that asks for the code of a fetch.
+type opener struct {
+	uitest.Elsewhere
+	show kit.ShowCode
+}
+
+func (o *opener) Bindings() []kit.Binding {
+	return []kit.Binding{{Keys: []string{"x"}, Label: "code", Intent: o.show}}
+}
+
+func (*opener) Update(tea.Msg) tea.Cmd { return nil }
+
+// bench is the overlay over a tab that opens it.
+type bench struct {
+	*uitest.Screen
+	files    map[string]string
+	resolved []string // references
+	fault    error
+}
+
+func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
+	t.Helper()
+	b := &bench{files: map[string]string{}}
+	theme := kit.NewTheme(true, false)
+	p := profile.Profile{
+		BaseURL: "https://api.test", ProxyHost: "proxy.test", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01",
+		Dialect: "brightdata", Verify: true, Key: "etl",
+	}
+	pages := code.New(code.Deps{
+		Ctx: t.Context(), Theme: theme, Profile: func() profile.Profile { return p },
+		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
+		Secret: func(_ context.Context, ref string) (keystore.Secret, error) {
+			b.resolved = append(b.resolved, ref)
+			return keystore.NewSecret(secret), b.fault
+		},
+		Write: func(name, text string, replace bool) (string, error) {
+			if _, there := b.files[name]; there && !replace {
+				return "", fmt.Errorf("%s: %w", name, fs.ErrExist)
+			}
+			if b.fault != nil {
+				return "", b.fault
+			}
+			b.files[name] = text
+			return "/home/op/" + name, nil
+		},
+	})
+	b.Screen = uitest.Start(t, ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Code: pages.Open, Multiplexer: ui.Tmux,
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &opener{show: show}}}, Session: kit.Session{ProfileName: "acme", Ready: true},
+	}), w, h)
+	b.Press("x")
+	return b
+}
+
+func fetch() kit.ShowCode {
+	return kit.ShowCode{Request: model.FetchRequest{
+		Zone: model.Zone{Name: "unlocker_demo", Product: model.ProductUnlocker, Password: "env:ZONE_PASS"}, Via: model.ViaAPI, URL: "http://lab.test/shop", Key: "etl",
+	}}
+}
+
+// compared is a comparison of the fetch by API and by Native.
+func compared() *model.Twin {
+	t := &model.Twin{Profile: "acme", Request: fetch().Request, Repeat: 2}
+	for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+		c := model.TwinCell{Zone: t.Request.Zone, Via: via}
+		c.Zone.Rate.Per1000 = 1.5
+		for range 2 {
+			c.Runs = append(c.Runs, model.TwinRun{Class: model.ClassOK, Status: 200, Total: 40 * time.Millisecond, Bytes: 9})
+		}
+		if via == model.ViaNative {
+			c.Runs[1].Class = model.ClassTooFast
+		}
+		t.Cells = append(t.Cells, c)
+	}
+	return t
+}
+
+func TestThePagesAreTurnedAndTheLastOneIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 120, 40)
+		b.Expect("▸curl", `"$ZONEDECK_API_KEY" |`, "needs ZONEDECK_API_KEY", "not compared yet: safe concurrency, pause and cost are unknown")
+		b.Press("right")
+		b.Expect("▸Python", "import requests")
+		b.Press("left", "left")
+		b.Expect("▸PAC", "PAC: the API needs no proxy: choose Native.")
+		b.Press("y")
+		b.Expect("copy: PAC: the API needs no proxy")
+		b.Press("v")
+		b.Expect("▸PAC", `return "PROXY proxy.test:33335"`, "needs ZONE_PASS")
+		b.Press("esc", "x")
+		b.Expect("▸PAC")
+		b.Press("x") // closes it
+		b.ExpectNot("▸PAC")
+	})
+}
+
+func TestLongCodeScrollsAndNothingIsCutOff(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Request.URL = "http://lab.test/" + strings.Repeat("a", 200) + "/end"
+		b := open(t, show, 80, 24)
+		b.Expect("↪ ", "/end\"")
+		b.Press("right")
+		b.Expect("more below")
+		b.ExpectNot("sys.stdout.buffer")
+		b.Press("G")
+		b.Expect("sys.stdout.buffer.write(answer.content)")
+	})
+}
+
+func TestACopySaysWhereItWent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 120, 40)
+		b.Press("y")
+		b.Expect("sent code for curl (", "to the terminal's clipboard, which confirms nothing", "allow-passthrough on", "▸curl")
+		if len(b.resolved) > 0 {
+			t.Errorf("a copy by reference asked for %q", b.resolved)
+		}
+	})
+}
+
+func TestACopyWithTheSecretAsksFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 120, 40)
+		b.Press("!")
+		b.Expect("Copy with the secret?", "the API key in clear")
+		b.Press("n")
+		if len(b.resolved) > 0 {
+			t.Fatal("the key was fetched after no")
+		}
+		b.Press("!", "y")
+		b.Expect("sent code for curl with the API key", "it holds a secret")
+		b.ExpectNot(secret)
+		b.Press("v", "!", "y")
+		b.Expect("with the password of zone unlocker_demo")
+		if got := strings.Join(b.resolved, " "); got != "keyring:zonedeck/etl env:ZONE_PASS" {
+			t.Errorf("asked for %q", got)
+		}
+		b.fault = errors.New("the keyring is locked")
+		b.AllowError("the keyring is locked")
+		b.Press("!", "y")
+		b.Expect("the password of zone unlocker_demo: the keyring is locked")
+	})
+}
+
+func TestAHeaderThatIsASecretIsCopiedAsOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Request.Header = map[string][]string{"Cookie": {"a=b"}}
+		b := open(t, show, 120, 40)
+		b.Press("y")
+		b.Expect("code for curl with header Cookie", "it holds a secret")
+	})
+}
+
+func TestTheCodeIsSavedAsAFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, fetch(), 120, 40)
+		b.Press("right", "s")
+		b.Expect("Save the code as", "fetch.py")
+		b.Press("ctrl+s")
+		b.Expect("the code is in /home/op/fetch.py", "▸Python")
+		if got := b.files["fetch.py"]; !strings.Contains(got, "import requests") {
+			t.Errorf("%q", got)
+		}
+		b.files["fetch.py"] = "other"
+		b.Press("s", "ctrl+s")
+		b.Expect("Replace it?", "fetch.py is there already")
+		b.Press("n")
+		if b.files["fetch.py"] != "other" {
+			t.Error("it was replaced after no")
+		}
+		b.Press("s", "ctrl+s", "y")
+		if b.files["fetch.py"] == "other" {
+			t.Error("it was not replaced after yes")
+		}
+		b.fault = errors.New("no space left on device")
+		b.files = map[string]string{}
+		b.Press("s", "ctrl+s")
+		b.Expect("✗ no space left on device", "Save the code as")
+	})
+}
+
+func TestAComparisonIsAReportAndSaysWhatItsRunsShowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Twin, show.Whole = compared(), true
+		b := open(t, show, 200, 60)
+		b.Expect("▸Markdown", "| unlocker_demo | API | ok | 2 of 2 | 200 |", "winner: unlocker_demo by API")
+		b.Press("y")
+		b.Expect("sent comparison as Markdown")
+		b.Press("!")
+		b.Expect("a comparison holds no secret")
+		b.Press("right")
+		b.Expect("▸JSON", `"schema_version": 1`)
+		b.Press("right")
+		b.Expect("▸curl", "needs ZONEDECK_API_KEY · compared runs: 2 of 2 ok; 1 at once held, pause 0; more at once was not tried; $1.50 per 1000")
+		b.Press("v")
+		b.Expect("compared runs: 1 of 2 ok, 1 too fast; 1 at once without a pause did not hold, which pause does is unknown")
+	})
+}
+
+func TestALoginHasNoOtherWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		show := fetch()
+		show.Request.Via, show.Username = model.ViaNative, "brd-customer-hl_demo01-zone-unlocker_demo-city-x"
+		b := open(t, show, 120, 40)
+		b.Expect("unlocker_demo-city-x")
+		b.Press("v")
+		b.Expect("a proxy login is for the proxy")
+	})
+}

@@ -1,0 +1,331 @@
+package code
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/export"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Deps are the parts the overlay works with.
+type Deps struct {
+	Ctx   context.Context //nolint:containedctx // the overlay's commands live as long as the program
+	Theme *kit.Theme
+	// Profile is the profile in use.
+	Profile func() profile.Profile
+	// KeyRef is the reference of a key's value by the key's name, empty for the profile's
+	// own; "" where there is none.
+	KeyRef func(name string) string
+	// Secret resolves a reference; it is called in a command.
+	Secret func(ctx context.Context, ref string) (keystore.Secret, error)
+	// Write writes a file and names it. Without replace, a file that is there is an error
+	// that wraps fs.ErrExist.
+	Write func(name, text string, replace bool) (file string, err error)
+}
+
+// Pages opens the overlay, and remembers which page was looked at last.
+type Pages struct {
+	deps Deps
+	last string
+}
+
+// New makes Pages.
+func New(d Deps) *Pages { return &Pages{deps: d} }
+
+// page is one way to show the fetch.
+type page struct {
+	name, title, file string
+	text              string
+	err               error
+	target            export.Target
+}
+
+// pane is the overlay.
+type pane struct {
+	*Pages
+	code   kit.ShowCode
+	source export.Source
+	pages  []page
+	at     int
+	scroll widget.Scroll
+	slot   kit.Slot // the secret
+}
+
+// Open makes the overlay for a fetch.
+func (p *Pages) Open(code kit.ShowCode) kit.Overlay {
+	o := &pane{Pages: p, code: code}
+	o.write()
+	if i := slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == p.last }); i >= 0 {
+		o.at = i
+	}
+	if code.Whole {
+		o.at = slices.IndexFunc(o.pages, func(pg page) bool { return pg.name == "markdown" })
+	}
+	return o
+}
+
+// write makes the pages anew.
+func (p *pane) write() {
+	r := p.code.Request
+	r.Via = cmp.Or(r.Via, model.ViaAPI)
+	p.source = export.Source{Profile: p.deps.Profile(), Request: r, Key: p.deps.KeyRef(r.Key), Username: p.code.Username}
+	p.source.Shown, _ = p.shown()
+	p.pages = nil
+	for _, t := range export.Targets() {
+		text, err := t.Code(p.source)
+		p.pages = append(p.pages, page{name: t.Name, title: t.Title, file: t.File, text: text, err: err, target: t})
+	}
+	if p.code.Whole {
+		object, err := json.MarshalIndent(export.NewTwin(*p.code.Twin), "", "  ")
+		p.pages = append(
+			p.pages,
+			page{name: "markdown", title: "Markdown", file: "comparison.md", text: export.TwinMarkdown(*p.code.Twin)},
+			page{name: "json", title: "JSON", file: "comparison.json", text: string(object) + "\n", err: err},
+		)
+	}
+}
+
+// shown is what compared runs showed of the request's zone and method; false where there
+// are none.
+func (p *pane) shown() (string, bool) {
+	if p.code.Twin != nil {
+		if s, ok := p.code.Twin.Shown(p.source.Request.Zone.Name, p.source.Request.Via); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+func (p *pane) page() page { return p.pages[p.at] }
+
+// Init does nothing: the code is there.
+func (p *pane) Init() tea.Cmd { return nil }
+
+// Title is the word before the pages' titles.
+func (p *pane) Title() string { return "Code" + p.scroll.More() }
+
+// Size is that of the longest page, so that it stays while the pages are turned.
+func (p *pane) Size(w, h int) (int, int) {
+	w = min(w-4, 140)
+	longest := 0
+	for _, pg := range p.pages {
+		longest = max(longest, len(p.lines(pg, w)))
+	}
+	return w, min(longest+len(p.titles(w))+1+len(p.foot(w)), h-4)
+}
+
+// Messages of the overlay.
+type (
+	turn     struct{ by int }
+	otherWay struct{}
+	copyIt   struct{}
+	printIt  struct{}
+	saveIt   struct{}
+	inline   struct{} // ask whether to copy with the secret
+	sure     struct{}
+	resolved struct {
+		page   string
+		secret keystore.Secret
+		err    error
+	}
+)
+
+// Bindings are the keys of the overlay.
+func (p *pane) Bindings() []kit.Binding {
+	none := ""
+	if err := p.page().err; err != nil {
+		none = err.Error()
+	}
+	const group = "Code"
+	out := []kit.Binding{
+		{Keys: []string{"right", "tab", "l"}, Label: "next", Help: "Show the next program.", Group: group, Intent: turn{1}},
+		{Keys: []string{"left", "shift+tab", "h"}, Label: "previous", Help: "Show the previous program.", Group: group, Intent: turn{-1}, Hidden: true},
+		{Keys: []string{"y"}, Label: "copy", Help: "Copy the code; the message says where it went.", Group: group, Intent: copyIt{}, Disabled: none},
+		{Keys: []string{"s"}, Label: "save as…", Help: "Write the code to a file.", Group: group, Intent: saveIt{}, Disabled: none},
+		{Keys: []string{"p", "ctrl+y"}, Label: "print", Help: "Print the code on the terminal's own screen, to select it there.", Group: group, Intent: printIt{}, Disabled: none},
+		{Keys: []string{"v"}, Label: "by " + other(p.source.Request.Via).String(), Help: "Show the fetch by the other access method.", Group: group, Intent: otherWay{}, Disabled: p.whyNotOther()},
+		{Keys: []string{"!"}, Label: "copy with the secret", Help: "Copy the code with the key or the password in it, after a question.", Group: group, Intent: inline{}, Disabled: p.whyNotInline()},
+		{Keys: []string{"esc", "x"}, Label: "close", Help: "Close the code.", Group: group, Intent: kit.Close{}},
+	}
+	return append(out, widget.MotionBindings()...)
+}
+
+func other(v model.Via) model.Via {
+	if v == model.ViaNative {
+		return model.ViaAPI
+	}
+	return model.ViaNative
+}
+
+// whyNotOther returns the reason why there is no other access method, or "".
+func (p *pane) whyNotOther() string {
+	switch r := p.source.Request; {
+	case p.code.Username != "":
+		return "a proxy login is for the proxy"
+	case r.Via != model.ViaNative && !r.Zone.Product.NativeAccess():
+		return r.Zone.Product.Label() + " has no native access (contract 5.2)"
+	}
+	return ""
+}
+
+// whyNotInline returns the reason why the code cannot hold the secret, or "".
+func (p *pane) whyNotInline() string {
+	ref, what := p.source.SecretRef()
+	pg := p.page()
+	switch {
+	case pg.err != nil:
+		return pg.err.Error()
+	case pg.target.Name == "":
+		return "a comparison holds no secret"
+	case pg.target.Name == "pac":
+		return "a PAC file cannot hold a password"
+	case ref == "":
+		return "there is no reference to " + what
+	case p.slot.Running():
+		return what + " is being fetched"
+	}
+	return ""
+}
+
+// Update handles a key's message, the result of a command, and motion.
+func (p *pane) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case turn:
+		p.at = (p.at + msg.by + len(p.pages)) % len(p.pages)
+		p.last, p.scroll = p.page().name, widget.Scroll{}
+	case otherWay:
+		p.code.Request.Via = other(p.source.Request.Via)
+		p.write()
+	case copyIt:
+		return p.copies(p.page().text, "")
+	case printIt:
+		return kit.Send(kit.Print{Text: p.page().text})
+	case saveIt:
+		return p.save()
+	case inline:
+		return p.ask()
+	case sure:
+		return p.resolve()
+	case resolved:
+		return p.resolved(msg)
+	case replacing:
+		return func() tea.Msg {
+			then, err := msg()
+			if err != nil {
+				return kit.Toast{Kind: kit.ToastError, Text: err.Error()}
+			}
+			return then
+		}
+	default:
+		p.scroll.Update(msg)
+	}
+	return nil
+}
+
+// copies copies a text; with is what secret it holds.
+func (p *pane) copies(words, with string) tea.Cmd {
+	what := "code for " + p.page().title
+	switch {
+	case p.page().target.Name == "":
+		what = "comparison as " + p.page().title
+	case with != "":
+		return kit.CopySecret(what+" with "+with, words)
+	default:
+		for name := range p.source.Request.Header {
+			if model.SecretHeader(name) {
+				return kit.CopySecret(what+" with header "+name, words)
+			}
+		}
+	}
+	return kit.CopyText(what, words)
+}
+
+func (p *pane) ask() tea.Cmd {
+	_, what := p.source.SecretRef()
+	return widget.Confirm(p.deps.Theme, widget.ConfirmSpec{
+		Title: "Copy with the secret?",
+		Body: "The code goes to the clipboard with " + text.Clean(what) + " in clear. Other programs, and over SSH the terminal at the other end, can read the clipboard; " +
+			"whoever gets the code can spend with it.",
+		Yes: "copy with the secret", Intent: kit.ForOverlay{Overlay: p, Msg: sure{}},
+	})
+}
+
+// resolve asks for the secret of the page on screen.
+func (p *pane) resolve() tea.Cmd {
+	ref, _ := p.source.SecretRef()
+	get, name, o := p.deps.Secret, p.page().name, p
+	ctx, _ := p.slot.Start(p.deps.Ctx)
+	return func() tea.Msg {
+		s, err := get(ctx, ref)
+		return kit.ForOverlay{Overlay: o, Msg: resolved{name, s, err}}
+	}
+}
+
+func (p *pane) resolved(msg resolved) tea.Cmd {
+	p.slot.Drop()
+	_, what := p.source.SecretRef()
+	switch {
+	case msg.err != nil:
+		return kit.Fail(what + ": " + msg.err.Error())
+	case msg.page != p.page().name:
+		return kit.Warn("another program is shown now: nothing was copied")
+	}
+	s := p.source
+	s.Secret = msg.secret.Reveal()
+	words, err := p.page().target.Code(s)
+	if err != nil {
+		return kit.Fail(err.Error())
+	}
+	return p.copies(words, what)
+}
+
+// save asks for a file's name.
+func (p *pane) save() tea.Cmd {
+	pg, write := p.page(), p.deps.Write
+	form := widget.NewForm(p.deps.Theme, widget.Field{Name: "file", Label: "File", Value: pg.file, Help: "A relative name begins at the folder that zonedeck was started in.", Check: checkName})
+	d := widget.NewFormDialog(p.deps.Theme, "Save the code as", form)
+	d.Submit = "save"
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		name := strings.TrimSpace(f.Value("file"))
+		replaces := func() (tea.Msg, error) { return saved(write(name, pg.text, true)) }
+		return d.Run(func() (tea.Msg, error) {
+			then, err := saved(write(name, pg.text, false))
+			if errors.Is(err, fs.ErrExist) {
+				return kit.Open{Overlay: widget.NewConfirm(p.deps.Theme, widget.ConfirmSpec{
+					Title: "Replace it?", Body: name + " is there already.", Yes: "replace it",
+					Intent: kit.ForOverlay{Overlay: p, Msg: replacing(replaces)},
+				})}, nil
+			}
+			return then, err
+		})
+	}
+	return kit.OpenOverlay(d)
+}
+
+// replacing writes over a file.
+type replacing func() (tea.Msg, error)
+
+// saved is the message for a file that was written.
+func saved(file string, err error) (tea.Msg, error) {
+	return kit.Toast{Text: "the code is in " + file}, err
+}
+
+func checkName(s string) error {
+	if strings.TrimSpace(s) == "" {
+		return errors.New("write a file's name")
+	}
+	return nil
+}

@@ -1,0 +1,29 @@
+package widget
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Code is the text of a program in lines of at most w cells. A longer line goes on in the
+// next one, which is marked; comments are muted.
+func Code(t *kit.Theme, code string, w int) []string {
+	var out []string
+	for line := range strings.SplitSeq(strings.TrimSuffix(text.CleanLines(code), "\n"), "\n") {
+		ink := t.Text
+		if begin := strings.TrimLeft(line, " "); strings.HasPrefix(begin, "#") || strings.HasPrefix(begin, "//") {
+			ink = t.Muted
+		}
+		line = strings.ReplaceAll(line, "\t", "    ")
+		mark := ""
+		for part := range strings.SplitSeq(ansi.Hardwrap(line, max(w-2, 8), true), "\n") {
+			out = append(out, t.Muted.Render(mark)+ink.Render(part))
+			mark = "↪ "
+		}
+	}
+	return out
+}
