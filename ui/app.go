@@ -42,8 +42,10 @@ type Deps struct {
 	// Spent is what the fetches of this session cost by the rates of their zones; nil shows
 	// nothing. It must not block.
 	Spent func() model.Spend
-	// Multiplexer is what the terminal runs in.
+	// Multiplexer is what the terminal runs in. Passes asks it whether it hands the
+	// clipboard on; known is false where it does not say. It may be nil.
 	Multiplexer Multiplexer
+	Passes      func(ctx context.Context) (passes, known bool)
 	// FixedTheme keeps the theme instead of asking the terminal for its background
 	// colour.
 	FixedTheme bool

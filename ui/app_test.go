@@ -424,6 +424,21 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 	}
 }
 
+// What tmux says about itself is told with the copy.
+func TestACopyInTmuxSaysWhetherItIsPassedOn(t *testing.T) {
+	for want, passes := range map[string]bool{"but tmux keeps it: it has set-clipboard and allow-passthrough off": false, "tmux passes it on": true} {
+		flow(t, func(t *testing.T) {
+			s := startAt(t, ui.New(ui.Deps{
+				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+				Passes: func(context.Context) (bool, bool) { return passes, true },
+			}), 200, 24)
+			s.Send(kit.Copy{What: "code", Text: "12345"})
+			s.Expect("sent code (5 B) to the terminal's clipboard", want)
+			s.ExpectNot("only with set-clipboard")
+		})
+	}
+}
+
 func TestAnOverlayGetsItsOwnResultsWhileItIsOpen(t *testing.T) {
 	flow(t, func(t *testing.T) {
 		app, _, _ := newApp(t.Context())

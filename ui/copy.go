@@ -38,6 +38,8 @@ type copied struct {
 	secret bool
 	inside Multiplexer
 	native string // the clipboard that took it; empty if none did
+	// passes says whether the multiplexer hands it on, if that is known.
+	passes, known bool
 }
 
 // copyOut sends text to the terminal (OSC 52) and to the native clipboard. The text
@@ -47,9 +49,12 @@ func (a *App) copyOut(c kit.Copy) tea.Cmd {
 	if c.Secret {
 		a.lastCopy.Text = ""
 	}
-	native, ctx := a.deps.Clipboard, a.deps.Ctx
+	native, passes, ctx := a.deps.Clipboard, a.deps.Passes, a.deps.Ctx
 	done := copied{what: c.What, size: len(c.Text), secret: c.Secret, inside: a.deps.Multiplexer}
 	return tea.Sequence(a.toTerminal(c.Text), func() tea.Msg {
+		if passes != nil && done.inside != NoMultiplexer {
+			done.passes, done.known = passes(ctx)
+		}
 		if native != nil {
 			if where, err := native(ctx, c.Text); err == nil {
 				done.native = where
@@ -86,10 +91,14 @@ func (c copied) toast() kit.Toast {
 		return t
 	}
 	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
-	switch c.inside {
-	case Tmux:
+	switch {
+	case c.known && !c.passes:
+		t.Text += ", but tmux keeps it: it has set-clipboard and allow-passthrough off"
+	case c.known:
+		t.Text += "; tmux passes it on"
+	case c.inside == Tmux:
 		t.Text += "; tmux passes it on only with set-clipboard on or allow-passthrough on"
-	case GNUScreen:
+	case c.inside == GNUScreen:
 		t.Text += "; GNU screen may not pass it on"
 	}
 	if c.size > osc52Limit {

@@ -48,14 +48,14 @@ func newCall(s Source, login bool) (call, error) {
 	r.Via = cmp.Or(r.Via, model.ViaAPI)
 	r = d.Locate(r)
 	s.Request = r
+	if err := writable(r); err != nil {
+		return call{}, err
+	}
 	for _, p := range r.Problems(d.Sends()) {
 		// The password is the environment's.
 		if p.Field != "password" && (!login || p.Field != "url" || r.URL != "") {
 			return call{}, fmt.Errorf("it cannot be sent as it stands: %s", p)
 		}
-	}
-	if err := writable(r); err != nil {
-		return call{}, err
 	}
 	c := call{Source: s, timeout: cmp.Or(r.Timeout, patience)}
 	if r.Via == model.ViaNative {
@@ -76,10 +76,10 @@ func newCall(s Source, login bool) (call, error) {
 
 // writable refuses what only the console itself can send.
 func writable(r model.FetchRequest) error {
-	switch {
-	case r.Via == model.ViaAgent:
+	switch r.Via {
+	case model.ViaAgent:
 		return errors.New("agent access is a conversation by MCP: choose API or Native")
-	case r.Via == model.ViaBrowser:
+	case model.ViaBrowser:
 		return errors.New("the remote browser is driven over CDP: choose API or Native")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {

@@ -451,7 +451,7 @@ func TestAProgramTrustsTheAuthorityThatItNames(t *testing.T) {
 			if err := json.Unmarshal(out, &who); err != nil {
 				t.Fatalf("%v: %s", err, out)
 			}
-			if who.Method != "PUT" || who.Path != "/whoami?q=1" || who.Body != "é" || !who.TLS || who.Headers.Get("X-It") != "yes" {
+			if who.Method != http.MethodPut || who.Path != "/whoami?q=1" || who.Body != "é" || !who.TLS || who.Headers.Get("X-It") != "yes" {
 				t.Errorf("%+v", who)
 			}
 		})

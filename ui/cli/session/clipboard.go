@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"strings"
 	"time"
 
 	"github.com/atotto/clipboard"
@@ -27,6 +30,24 @@ func (s *Session) multiplexer() ui.Multiplexer {
 		return ui.GNUScreen
 	}
 	return ui.NoMultiplexer
+}
+
+// tmuxPasses asks tmux whether it hands the clipboard on to its own terminal; known is false
+// where that is not tmux, or it does not answer in time.
+func (s *Session) tmuxPasses(ctx context.Context) (passes, known bool) {
+	if s.multiplexer() != ui.Tmux {
+		return false, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, clipboardPatience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "tmux", "display-message", "-p", "-t", s.o.Getenv("TMUX_PANE"), "#{set-clipboard} #{allow-passthrough}")
+	cmd.Env = append(os.Environ(), "TMUX="+s.o.Getenv("TMUX"))
+	out, err := cmd.Output()
+	options := strings.Fields(string(out))
+	if err != nil || len(options) != 2 {
+		return false, false
+	}
+	return options[0] == "on" || options[1] != "0" && options[1] != "off", true
 }
 
 // nativeClipboard puts text on the operating system's clipboard and names it. It may

@@ -102,7 +102,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
-		Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(),
+		Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
 		Code: code.New(c.codeDeps(theme)).Open,
 	})
 }
