@@ -139,7 +139,7 @@ func (l *launch) changed(m *Model) {
 	file := l.form.Value(fieldSource) == sourceFile
 	l.form.SetHidden(fieldPaste, file)
 	l.form.SetHidden(fieldPath, !file)
-	l.ready, l.agreed = false, false
+	l.ready, l.agreed, l.dialog.Deliberate = false, false, false
 	l.dialog.Submit = "check the inputs"
 	l.dialog.Problem = ""
 	l.slot.Drop()
@@ -302,7 +302,7 @@ func (l *launch) inputsRead(m *Model, c checkedInputs) {
 		l.dialog.Problem = c.source + " holds no inputs; nothing was sent"
 		l.note()
 	default:
-		l.ready = true
+		l.ready, l.dialog.Deliberate = true, true
 		l.dialog.Submit = "launch " + text.Counted(len(c.inputs), "input")
 		k := m.keyNamed(l.form.Value(fieldKey))
 		l.note(fmt.Sprintf("✓ %s from %s · key %s %s · cost %s", text.Counted(len(c.inputs), "input"), c.source, cmp.Or(k.Name, "of the profile"), k.Level, cost),

@@ -155,8 +155,8 @@ func TestMotionKeysAreNotTypedIntoTheDialog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t)
 		s := r.start(t, kit.Session{ProfileName: "acme", Ready: true}, 100, 30)
-		s.Press("a", "esc") // ends editing the name
-		s.Press("j", "j", "j", "j", "j", "k", "k", "k", "k", "j", "j", "j")
+		s.Press("a", "down") // from the name to the level
+		s.Press("j", "j", "j", "j", "k", "k", "k", "k", "j", "j", "j")
 		s.Expect("Record a key", "›Made on")
 		for _, line := range strings.Split(s.Screen(), "\n") {
 			if strings.Contains(line, "Expires") && !strings.Contains(line, "e.g. 2027-01-31") || strings.Contains(line, "Made on") && !strings.Contains(line, "e.g. 2026-11-21") {

@@ -11,9 +11,9 @@ type Area struct {
 // a mouse position refers to what is on the screen.
 type Regions []Area
 
-// Hit is the pane under the pointer and the line of its content, counted from 0. The
-// line is -1 on a frame or a folded pane.
-type Hit struct{ Pane, Line int }
+// Hit is the pane under the pointer, and the line and the column of its content, counted
+// from 0. The line is -1 on a frame or a folded pane.
+type Hit struct{ Pane, Line, Col int }
 
 // At returns the hit at a cell; false if nothing was drawn there.
 func (r Regions) At(x, y int) (Hit, bool) {
@@ -21,8 +21,9 @@ func (r Regions) At(x, y int) (Hit, bool) {
 		if x < a.X || x >= a.X+a.W || y < a.Y || y >= a.Y+a.H {
 			continue
 		}
-		h := Hit{a.Pane, y - a.Y}
+		h := Hit{Pane: a.Pane, Line: y - a.Y, Col: x - a.X}
 		if !a.Bare {
+			h.Col--
 			if h.Line--; h.Line >= a.H-2 {
 				h.Line = -1
 			}

@@ -14,13 +14,13 @@ func TestThePointerHitsWhatWasDrawnThere(t *testing.T) {
 		want Hit
 		ok   bool
 	}{
-		{"the upper frame", 3, 0, Hit{0, -1}, true},
-		{"the first line", 0, 1, Hit{0, 0}, true},
-		{"the last line", 9, 3, Hit{0, 2}, true},
-		{"the lower frame", 9, 4, Hit{0, -1}, true},
-		{"a folded pane", 9, 5, Hit{1, -1}, true},
-		{"a pane without a frame", 10, 0, Hit{2, 0}, true},
-		{"its last line", 19, 5, Hit{2, 5}, true},
+		{"the upper frame", 3, 0, Hit{0, -1, 2}, true},
+		{"the first line", 0, 1, Hit{0, 0, -1}, true},
+		{"the last line", 9, 3, Hit{0, 2, 8}, true},
+		{"the lower frame", 9, 4, Hit{0, -1, 8}, true},
+		{"a folded pane", 9, 5, Hit{1, -1, 8}, true},
+		{"a pane without a frame", 10, 0, Hit{2, 0, 0}, true},
+		{"its last line", 19, 5, Hit{2, 5, 9}, true},
 		{"outside", 20, 0, Hit{}, false},
 		{"below", 0, 6, Hit{}, false},
 	} {

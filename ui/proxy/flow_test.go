@@ -120,7 +120,7 @@ func typeInto(s *uitest.Screen, by int, text string) {
 	}
 	s.Press("enter")
 	s.Type(text)
-	s.Press("enter")
+	s.Press("esc")
 }
 
 func TestTheUsernameFollowsTheForm(t *testing.T) {
@@ -243,7 +243,7 @@ func TestThePasswordIsShownForFiveSeconds(t *testing.T) {
 		for _, zone := range []string{"dc_demo", "residential_demo"} { // there and back, within the five seconds
 			s.Press("enter")
 			s.Type(zone)
-			s.Press("enter")
+			s.Press("enter", "up")
 			s.Expect("zone-" + zone)
 			s.ExpectNot(password)
 		}

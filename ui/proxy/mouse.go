@@ -54,10 +54,10 @@ func (m *Model) stacked(w, h int) []kit.Area {
 
 // click focuses the pane under the pointer and selects a field or a line. The first
 // click on the form only focuses it.
-func (m *Model) click(c tea.MouseClickMsg) {
+func (m *Model) click(c tea.MouseClickMsg) tea.Cmd {
 	hit, ok := m.panes.Under(c.Mouse())
 	if !ok {
-		return
+		return nil
 	}
 	before := m.panes.At
 	m.panes.At = hit.Pane
@@ -68,6 +68,8 @@ func (m *Model) click(c tea.MouseClickMsg) {
 			m.readings.Click(hit.Line)
 		}
 	case before == paneForm:
-		m.form.Click(hit.Line)
+		cmd, _ := m.form.Click(hit.Col, hit.Line)
+		return cmd
 	}
+	return nil
 }

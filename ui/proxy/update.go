@@ -26,9 +26,9 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.Tick, kit.Resized:
 		return nil
 	case tea.MouseClickMsg:
-		m.click(msg)
+		cmd := m.click(msg)
 		m.changed()
-		return nil
+		return cmd
 	case tea.MouseWheelMsg:
 		if hit, ok := m.panes.Under(msg.Mouse()); ok {
 			m.scroll(hit.Pane, msg)

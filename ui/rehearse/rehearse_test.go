@@ -178,7 +178,6 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 		s.Press("enter")
 		s.Expect("After bytes")
 		s.ExpectNot("Status", "Accepted")
-		s.Press("tab")
 		s.Type("lots")
 		s.Press("ctrl+s")
 		s.Expect("write a whole number")
@@ -188,7 +187,7 @@ func TestAFaultIsFilledInFieldByField(t *testing.T) {
 		s.Type("512")
 		s.Press("tab", "tab", "enter") // over the delay, to the zone
 		s.Type("isp")
-		s.Press("enter", "tab")
+		s.Press("enter")
 		s.Press("tab")
 		s.Type("/request")
 		s.Press("tab", "tab")
@@ -213,7 +212,7 @@ func TestFieldsThatAPointDoesNotKnowAreNotSent(t *testing.T) {
 	flow(t, e, 120, 40, "add a fault", func(s *uitest.Screen) {
 		s.Press("enter")
 		s.Type("reset connections") // the proxy's, with a probability
-		s.Press("enter", "tab", "right", "right")
+		s.Press("enter", "right", "right")
 		s.Expect("(•) webhook", "late  the webhook waits")
 		s.ExpectNot("Zone", "Dataset")
 		s.Press("ctrl+s")

@@ -73,7 +73,7 @@ func TestALongRequestScrollsToItsEndAndNoFurther(t *testing.T) {
 		b.Resize(80, 24)
 		b.Press("g")
 		b.Expect("POST /request HTTP/1.1")
-		b.Press("tab", "shift+tab", "esc", "enter", "ctrl+u")
+		b.Press("tab", "shift+tab", "esc", "up", "enter", "ctrl+u")
 		b.Type("http://lab.test/ok")
 		b.Press("enter", "tab", "G")
 		b.Expect("POST /request HTTP/1.1", `"format":"raw"}`)

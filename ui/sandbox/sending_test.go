@@ -173,7 +173,7 @@ func TestEveryChangeRedrawsWhatWillBeSent(t *testing.T) {
 		b.Press("down", "enter")
 		b.Type("?a=1")
 		b.Expect(`://lab.test/ok?a=1","format":"raw"}`)
-		b.Press("enter", "down", "space")
+		b.Press("enter", "space")
 		b.Expect("GET http://lab.test/ok?a=1 HTTP/1.1", "Proxy-Authorization: Basic")
 		b.ExpectNot("Bearer")
 	})

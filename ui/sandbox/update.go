@@ -55,10 +55,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	}
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
-		if hit, ok := m.panes.Under(msg.Mouse()); ok {
-			m.click(hit, msg.X-1) // the form is at the left edge
-		}
-		return nil
+		return m.click(m.panes.Under(msg.Mouse()))
 	case tea.MouseWheelMsg:
 		if hit, ok := m.panes.Under(msg.Mouse()); ok && hit.Pane > paneForm && hit.Pane < panes {
 			return m.scroll(hit.Pane, msg)
@@ -194,7 +191,11 @@ func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
-	cmd, changed := m.form.form.Update(msg)
+	return m.formChanged(m.form.form.Update(msg))
+}
+
+// formChanged follows a change of a value.
+func (m *Model) formChanged(cmd tea.Cmd, changed bool) tea.Cmd {
 	if changed {
 		m.form.refused = nil
 		m.form.fold()
@@ -217,14 +218,17 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 
 // click focuses the pane under the pointer and selects a row or a field. The first click
 // on the form only focuses it.
-func (m *Model) click(hit kit.Hit, x int) {
+func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
+	if !ok {
+		return nil
+	}
 	inForm := m.panes.At == paneForm
 	switch hit.Pane {
 	case areaZones:
 	case areaBar, paneForm:
 		m.focus(paneForm)
 		if inForm {
-			m.clickField(hit, x)
+			return m.formChanged(m.clickField(hit))
 		}
 	default:
 		m.focus(hit.Pane)
@@ -232,17 +236,17 @@ func (m *Model) click(hit kit.Hit, x int) {
 			m.history.table.Click(hit.Line)
 		}
 	}
+	return nil
 }
 
-// clickField selects the field under the pointer; a zoomed form has its bar on top.
-func (m *Model) clickField(hit kit.Hit, x int) {
+// clickField is a press on a field; a zoomed form has its bar on top.
+func (m *Model) clickField(hit kit.Hit) (cmd tea.Cmd, changed bool) {
 	bar := 0
 	if m.wide() && m.panes.Zoomed {
 		bar = m.form.form.BarHeight(m.width - 2)
 	}
 	if hit.Pane == areaBar || hit.Line < bar {
-		m.form.form.ClickBar(x, hit.Line)
-		return
+		return m.form.form.ClickBar(hit.Col, hit.Line)
 	}
-	m.form.form.Click(hit.Line - bar)
+	return m.form.form.Click(hit.Col, hit.Line-bar)
 }

@@ -13,11 +13,13 @@ type FormDialog struct {
 	// Form is the form; Intro stands above it.
 	Form  *Form
 	Intro string
-	// Submit is the label of the key that submits (ctrl+s). OnSubmit is then called if
-	// the form is valid. The dialog stays open until Close{Overlay: dialog}, so that it
-	// can show errors.
-	Submit   string
-	OnSubmit func(*Form) tea.Cmd
+	// Submit is the label of the key that submits (ctrl+s, and enter in the last field).
+	// OnSubmit is then called if the form is valid. The dialog stays open until
+	// Close{Overlay: dialog}, so that it can show errors.
+	Submit string
+	// Deliberate says that what is submitted costs: enter does not submit.
+	Deliberate bool
+	OnSubmit   func(*Form) tea.Cmd
 	// OnChange is called after every change of a value, to update other fields.
 	OnChange func(*Form)
 	// Width is the preferred inner width; 0 means 72.
@@ -29,15 +31,31 @@ type FormDialog struct {
 	Problem string
 	// Busy disables submit while one is in flight.
 	Busy bool
+
+	above int // lines above the form in the frame drawn last
 }
 
 // NewFormDialog makes a dialog; editing its first text field begins at once.
 func NewFormDialog(t *kit.Theme, title string, form *Form) *FormDialog {
 	form.Dialog = true
-	return &FormDialog{Form: form, title: title, theme: t, Submit: "ok"}
+	d := &FormDialog{Form: form, title: title, theme: t, Submit: "ok"}
+	form.end = d.ended
+	return d
 }
 
-type dialogSubmit struct{}
+// Intents of a dialog.
+type (
+	dialogSubmit struct{}
+	dialogLeave  struct{} // it was filled in: ask first
+)
+
+// ended submits after enter in the last field.
+func (d *FormDialog) ended() tea.Cmd {
+	if d.Deliberate || d.Busy {
+		return nil
+	}
+	return d.submit()
+}
 
 // Init begins editing if the first field is a line of text.
 func (d *FormDialog) Init() tea.Cmd {
@@ -85,10 +103,26 @@ func (d *FormDialog) Bindings() []kit.Binding {
 		busy = "already in progress"
 	}
 	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
-	if !d.Form.CapturingText() {
-		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting.", Intent: kit.Close{}})
+	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
+	switch fd := d.Form.current(); {
+	case d.Form.Touched():
+		esc.Intent = dialogLeave{}
+		if !d.Form.CapturingText() {
+			out = append(out, esc)
+		}
+	case fd == nil, !d.Form.CapturingText(), fd.Kind != FieldPick:
+		esc.WhileTyping = true
+		out = append(out, esc)
 	}
 	return append(out, d.Form.Bindings()...)
+}
+
+// leave asks whether what was filled in may be lost.
+func (d *FormDialog) leave() tea.Cmd {
+	return Confirm(d.theme, ConfirmSpec{
+		Title: "Discard what was filled in?", Body: d.title + ": what was typed and chosen is lost.",
+		Yes: "discard it", Intent: kit.Close{Overlay: d},
+	})
 }
 
 // dialogWork is work that the dialog begins, dialogDone its result.
@@ -129,34 +163,77 @@ func (d *FormDialog) Update(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(kit.CloseOverlay(d), kit.Send(msg.then))
 	case dialogSubmit:
-		d.Form.stop()
-		switch {
-		case !d.Form.Valid():
-			return d.Form.editText()
-		case d.OnSubmit == nil:
-			return nil
-		}
-		d.Problem = ""
-		return d.OnSubmit(d.Form)
+		return d.submit()
+	case dialogLeave:
+		return d.leave()
+	case tea.MouseClickMsg:
+		return d.follow(d.Form.Click(msg.X, msg.Y-d.above))
 	}
-	cmd, changed := d.Form.Update(msg)
+	return d.follow(d.Form.Update(msg))
+}
+
+// follow updates the other fields after a change, and then goes on to the next field, if
+// enter has taken a value.
+func (d *FormDialog) follow(cmd tea.Cmd, changed bool) tea.Cmd {
 	if changed && d.OnChange != nil {
 		d.OnChange(d.Form)
 	}
+	if fd := d.Form.current(); d.Form.leaving && fd != nil {
+		return tea.Batch(cmd, d.Form.advance(fd))
+	}
 	return cmd
+}
+
+// submit checks the fields, and passes them on if they are right.
+func (d *FormDialog) submit() tea.Cmd {
+	d.Form.stop()
+	switch {
+	case !d.Form.Valid():
+		return d.Form.editText()
+	case d.OnSubmit == nil:
+		return nil
+	}
+	d.Problem = ""
+	return d.OnSubmit(d.Form)
 }
 
 // Render draws intro, form, problem and the keys.
 func (d *FormDialog) Render(w, h int) string {
 	out, problem := d.intro(w), d.problem(w)
+	d.above = len(out)
 	out = append(out, d.Form.Render(true, w, max(h-len(out)-len(problem)-2, 1)))
 	out = append(out, problem...)
-	keys := d.theme.KeyHint.Render("ctrl+s") + " " + d.Submit + d.theme.Muted.Render(" · ")
-	if d.CapturingText() {
-		keys += d.theme.KeyHint.Render("esc") + " end editing"
-	} else {
-		keys += d.theme.KeyHint.Render("enter") + " edit" + d.theme.Muted.Render(" · ") + d.theme.KeyHint.Render("esc") + " close"
-	}
-	out = append(out, "", " "+keys)
+	out = append(out, "", " "+d.keys())
 	return Block(strings.Join(out, "\n"), w, h)
+}
+
+// keys are the keys that end the dialog or go on in it.
+func (d *FormDialog) keys() string {
+	fd, last, typing := d.Form.current(), d.Form.atEnd(), d.CapturingText()
+	ends := last && !d.Deliberate
+	hints := [][2]string{{"ctrl+s", d.Submit}}
+	switch {
+	case fd == nil:
+	case fd.Kind == FieldArea && typing:
+		hints = append(hints, [2]string{"tab", "next field"})
+	case fd.Kind == FieldPick && typing:
+		hints = append(hints, [2]string{"enter", "pick"})
+	case fd.Kind == FieldPick, fd.Kind == FieldArea, fd.Kind == FieldText && !typing:
+		hints = append(hints, [2]string{"enter", "edit"})
+	case ends:
+		hints[0][0] = "enter"
+	case !last:
+		hints = append(hints, [2]string{"enter", "next field"})
+	}
+	switch {
+	case typing && (d.Form.Touched() || fd.Kind == FieldPick):
+		hints = append(hints, [2]string{"esc", "end editing"})
+	default:
+		hints = append(hints, [2]string{"esc", "close"})
+	}
+	parts := make([]string, len(hints))
+	for i, h := range hints {
+		parts[i] = d.theme.KeyHint.Render(h[0]) + " " + h[1]
+	}
+	return strings.Join(parts, d.theme.Muted.Render(" · "))
 }

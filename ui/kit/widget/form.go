@@ -57,16 +57,17 @@ type Field struct {
 	Hidden bool
 }
 
-// Form is a column of fields. Up and down (or j and k) move between fields; enter
-// edits one. While a field is edited the form captures text; enter and esc end that.
-// Left, right and space change choices and toggles without editing.
+// Form is a column of fields. Up and down (or j and k) move between fields. Enter takes a
+// value and goes on to the next field; a text or a list it opens first. While a field is
+// edited the form captures text; enter and esc end that. Left, right and space change
+// choices and toggles.
 type Form struct {
 	theme   *kit.Theme
 	fields  []*field
 	at      int
 	editing bool
 	top     int
-	drawn   []int // for each line drawn last, the index of its field
+	drawn   drawnForm
 	bar     []string
 	// barDrawn is where the fields of the bar were drawn last.
 	barDrawn []barPart
@@ -75,11 +76,19 @@ type Form struct {
 	// field that is reached by tab or an arrow is edited at once; j and k only move, so
 	// that the next j is not typed.
 	Dialog bool
+	// end is called when enter has taken the value of the last field; it may be nil.
+	end func() tea.Cmd
+	// leaving says that enter has taken a value of a FormDialog, which goes on after it has
+	// updated the other fields.
+	leaving bool
 }
 
 type field struct {
 	Field
-	err     string
+	err string
+	// first is the value before the operator's first change, if there was one.
+	first   string
+	changed bool
 	input   textinput.Model // of a text
 	area    textarea.Model
 	list    picker // of a pick
@@ -276,6 +285,17 @@ func Required(ask string) func(string) error {
 	}
 }
 
+// Touched reports whether the operator has changed a value that still differs from what it
+// was.
+func (f *Form) Touched() bool {
+	for _, fd := range f.fields {
+		if fd.changed && fd.value() != fd.first {
+			return true
+		}
+	}
+	return false
+}
+
 func (fd *field) check() bool {
 	fd.err = ""
 	if fd.Hidden || fd.Check == nil {
@@ -307,6 +327,16 @@ func (f *Form) move(by int) bool {
 		}
 	}
 	return false
+}
+
+// atEnd reports whether no field comes after the current one.
+func (f *Form) atEnd() bool {
+	for _, fd := range f.fields[f.at+1:] {
+		if !fd.Hidden && fd.Kind != FieldNote {
+			return false
+		}
+	}
+	return true
 }
 
 // edit begins editing the current field; choices and toggles change instead.

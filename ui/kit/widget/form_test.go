@@ -35,17 +35,35 @@ func demoForm() *Form {
 // formKeys presses keys the way the root does: a binding first, then Update.
 func formKeys(f *Form, keys ...string) (changed bool) {
 	for _, k := range keys {
-		var msg tea.Msg = tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
-		if len(k) > 1 {
-			msg = tea.KeyPressMsg{Code: map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "left": tea.KeyLeft}[k]}
-		}
-		if b, ok := kit.Find(f.Bindings(), k, f.CapturingText()); ok {
-			msg = b.Intent
-		}
-		_, c := f.Update(msg)
+		_, c := f.Update(keyOr(f.Bindings(), k, f.CapturingText()))
 		changed = changed || c
 	}
 	return changed
+}
+
+// dialogKeys does the same with a dialog, and returns what the last key sends to the root.
+func dialogKeys(d *FormDialog, keys ...string) (sent tea.Msg) {
+	for _, k := range keys {
+		msg := keyOr(d.Bindings(), k, d.CapturingText())
+		if c, ok := msg.(kit.Close); ok {
+			return c
+		}
+		sent = nil
+		if cmd := d.Update(msg); cmd != nil {
+			sent = cmd()
+		}
+	}
+	return sent
+}
+
+func keyOr(bindings []kit.Binding, k string, typing bool) tea.Msg {
+	if b, ok := kit.Find(bindings, k, typing); ok {
+		return b.Intent
+	}
+	if len(k) > 1 {
+		return tea.KeyPressMsg{Code: map[string]rune{"enter": tea.KeyEnter, "esc": tea.KeyEscape, "down": tea.KeyDown, "up": tea.KeyUp, "space": tea.KeySpace, "backspace": tea.KeyBackspace, "left": tea.KeyLeft}[k]}
+	}
+	return tea.KeyPressMsg{Code: []rune(k)[0], Text: k}
 }
 
 func TestFormTextIsEditedAfterEnter(t *testing.T) {
@@ -77,7 +95,7 @@ func TestInADialogTypedTextGoesIntoTheFocusedField(t *testing.T) {
 	f.Dialog = true
 	d := NewFormDialog(f.theme, "Try", f)
 	d.Init()
-	formKeys(f, "f", "t", "p", "enter")
+	dialogKeys(d, "f", "t", "p", "enter")
 	if f.Focused() != "url" || !f.CapturingText() {
 		t.Fatalf("after a wrong value the focus is on %q, capturing %v: typing should go on", f.Focused(), f.CapturingText())
 	}
@@ -118,7 +136,10 @@ func TestFormPickFilters(t *testing.T) {
 	if !formKeys(f, "enter") || f.Value("zone") != "serp_demo" || f.CapturingText() {
 		t.Errorf("picked %q", f.Value("zone"))
 	}
-	formKeys(f, "enter", "o", "l", "d", "enter")
+	if f.Focused() != "via" {
+		t.Errorf("after a pick the focus is on %q", f.Focused())
+	}
+	formKeys(f, "up", "enter", "o", "l", "d", "enter")
 	if f.Value("zone") != "serp_demo" || !f.CapturingText() {
 		t.Errorf("a disabled option was taken: %q", f.Value("zone"))
 	}

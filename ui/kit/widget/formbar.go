@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/ui/kit/text"
 )
 
@@ -32,13 +34,15 @@ func (f *Form) RenderBar(focused bool, w, h int) string {
 // BarHeight is how many lines RenderBar needs at width w.
 func (f *Form) BarHeight(w int) int { return len(f.barLines(true, w)) }
 
-// ClickBar moves the focus to the field of the bar drawn at x, y; typed text is kept.
-func (f *Form) ClickBar(x, y int) {
+// ClickBar is a press of the mouse at x, y of the bar as it was drawn: see Click.
+func (f *Form) ClickBar(x, y int) (cmd tea.Cmd, changed bool) {
 	for _, p := range f.barDrawn {
 		if p.y == y && x >= p.x && x < p.x+p.w {
-			f.clicked(p.field)
+			label := text.Clean(f.fields[p.field].Label)
+			return f.press(p.field, 0, x-p.x-text.Width(label)-3, barValue(p.w, label))
 		}
 	}
+	return nil, false
 }
 
 // barLines are the lines of the bar. It records where the fields are.

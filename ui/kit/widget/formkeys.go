@@ -39,8 +39,9 @@ func (f *Form) Bindings() []kit.Binding {
 	switch fd.Kind {
 	case FieldChoice, FieldToggle:
 		out = append(out,
-			kit.Binding{Keys: []string{"space", "enter", "right", "l"}, Label: "change", Help: "Choose the next value of the field.", Group: group, Intent: formNext},
-			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Choose the previous value.", Group: group, Intent: formPrev, Hidden: true})
+			kit.Binding{Keys: []string{"space", "right", "l"}, Label: "change", Help: "Choose the next value of the field.", Group: group, Intent: formNext},
+			kit.Binding{Keys: []string{"left", "h"}, Label: "change back", Help: "Choose the previous value.", Group: group, Intent: formPrev, Hidden: true},
+			kit.Binding{Keys: []string{"enter"}, Label: "go on", Help: "Go on to the next field.", Group: group, Intent: formDone, Hidden: true})
 	case FieldPick:
 		out = append(out, kit.Binding{Keys: []string{"enter", "i", "space"}, Label: "pick", Help: "Choose from the list; typing filters it.", Group: group, Intent: formEdit})
 	default:
@@ -68,7 +69,7 @@ func (f *Form) typingBindings(fd *field) []kit.Binding {
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "done", Help: "End editing.", Group: group, Intent: formEscape, WhileTyping: true}
 	out := []kit.Binding{esc}
 	if fd.Kind != FieldArea {
-		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Accept the value.", Group: group, Intent: formDone, WhileTyping: true}, esc}
+		out = []kit.Binding{{Keys: []string{"enter"}, Label: "accept", Help: "Take the value and go on to the next field.", Group: group, Intent: formDone, WhileTyping: true}, esc}
 	}
 	switch {
 	case fd.Kind == FieldText && len(fd.earlier.values) > 0:
@@ -92,9 +93,13 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 		return nil, false
 	}
 	before := fd.value()
+	defer func() {
+		if changed = fd.value() != before; changed {
+			fd.touch(before)
+		}
+	}()
 	if intent, ok := msg.(formIntent); ok {
-		cmd = f.act(fd, intent)
-		return cmd, fd.value() != before
+		return f.act(fd, intent), false
 	}
 	if !f.editing {
 		return nil, false
@@ -117,21 +122,13 @@ func (f *Form) Update(msg tea.Msg) (cmd tea.Cmd, changed bool) {
 	case FieldPick:
 		cmd = fd.list.update(msg)
 	}
-	return cmd, fd.value() != before
+	return cmd, false
 }
 
-// Click moves the focus to the field drawn on line y of the form; typed text is kept.
-func (f *Form) Click(y int) {
-	if y < 0 || y >= len(f.drawn) {
-		return
-	}
-	f.clicked(f.drawn[y])
-}
-
-func (f *Form) clicked(i int) {
-	if i != f.at && f.fields[i].Kind != FieldNote {
-		f.stop()
-		f.at = i
+// touch remembers the value before the operator's first change.
+func (fd *field) touch(before string) {
+	if !fd.changed {
+		fd.changed, fd.first = true, before
 	}
 }
 
@@ -167,9 +164,30 @@ func (f *Form) act(fd *field, intent formIntent) tea.Cmd {
 			return f.takePick(fd)
 		}
 		f.stop()
-		if f.Dialog && (fd.err != "" || f.move(1)) { // a wrong value is edited further
-			return f.editText()
-		}
+		return f.goOn(fd)
+	}
+	return nil
+}
+
+// goOn leaves a field whose value was taken: for the next one, or for the end of the form.
+func (f *Form) goOn(fd *field) tea.Cmd {
+	f.leaving = f.end != nil
+	if f.leaving {
+		return nil
+	}
+	return f.advance(fd)
+}
+
+func (f *Form) advance(fd *field) tea.Cmd {
+	f.leaving = false
+	switch {
+	case fd.err != "": // a wrong value is edited further
+	case f.move(1):
+	case f.end != nil:
+		return f.end()
+	}
+	if f.Dialog {
+		return f.editText()
 	}
 	return nil
 }
@@ -201,5 +219,5 @@ func (f *Form) takePick(fd *field) tea.Cmd {
 	fd.err = ""
 	f.stop()
 	fd.check()
-	return nil
+	return f.goOn(fd)
 }

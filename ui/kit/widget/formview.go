@@ -20,7 +20,7 @@ func (f *Form) Render(focused bool, w, h int) string {
 		f.top = from
 	}
 	f.top = max(min(f.top, len(lines)-h), 0)
-	f.drawn = of[f.top:min(f.top+h, len(lines))]
+	f.drawn = drawnForm{w: w, of: of, top: f.top, h: min(h, len(lines)-f.top)}
 	return Block(strings.Join(lines[f.top:min(f.top+h, len(lines))], "\n"), w, h)
 }
 
@@ -75,7 +75,7 @@ func (f *Form) fieldLines(fd *field, on bool, labels, w int) []string {
 	}
 	head := mark + ink.Render(text.Fit(text.Clean(fd.Label), labels)) + "  "
 	indent := text.Spaces(labels + 3)
-	width := max(w-labels-4, 4)
+	width := f.valueWidth(w)
 	var out []string
 	if fd.Kind == FieldArea {
 		out = f.areaLines(fd, on, head, indent, width)
@@ -180,25 +180,52 @@ func (f *Form) valueText(fd *field, on bool, width int) string {
 // choiceText shows the options in a row. If they do not all fit, the first ones are
 // dropped, so that the chosen one is visible.
 func (f *Form) choiceText(fd *field, width int) string {
-	parts := make([]string, 0, len(fd.Options))
-	taken := 0
+	from, line := fd.firstOption(width)
+	for i, o := range fd.Options[from:] {
+		ink := f.theme.Muted
+		if o.Value == fd.Value && o.Disabled == "" {
+			ink = f.theme.Text
+		}
+		if i > 0 {
+			line += " "
+		}
+		line += ink.Render(optionText(o, o.Value == fd.Value))
+	}
+	return text.Cut(line, width)
+}
+
+func optionText(o Option, taken bool) string {
+	dot := "( ) "
+	switch {
+	case o.Disabled != "":
+		dot = "(-) "
+	case taken:
+		dot = "(•) "
+	}
+	return dot + text.Clean(o.label())
+}
+
+// firstOption is the first option that is drawn, and what stands before it.
+func (fd *field) firstOption(width int) (from int, head string) {
+	taken, used := 0, 0
 	for i, o := range fd.Options {
 		if o.Value == fd.Value {
 			taken = i
 		}
-		dot, ink := "( ) ", f.theme.Muted
-		if o.Value == fd.Value {
-			dot, ink = "(•) ", f.theme.Text
-		}
-		words := dot + text.Clean(o.label())
-		if o.Disabled != "" {
-			words = "(-) " + text.Clean(o.label())
-		}
-		parts = append(parts, ink.Render(words))
 	}
-	from, head := 0, ""
-	for from < taken && text.Width(head+strings.Join(parts[from:taken+1], " ")) > width-2 {
-		from, head = from+1, "… "
+	for i := taken; i >= 0; i-- { // back from the chosen one, as far as there is room
+		w := text.Width(optionText(fd.Options[i], false)) + 1
+		rest := 0
+		if i > 0 {
+			rest = text.Width("… ")
+		}
+		if i < taken && used+w-1+rest > width-2 {
+			return i + 1, "… "
+		}
+		used += w
 	}
-	return text.Cut(head+strings.Join(parts[from:], " "), width)
+	return 0, ""
 }
+
+// valueWidth is the room for a value in a form of w cells.
+func (f *Form) valueWidth(w int) int { return max(w-f.labels(w)-4, 4) }

@@ -75,7 +75,7 @@ func TestTilePutsColumnsSideBySideAndKeepsTheirRegions(t *testing.T) {
 	if want := "00222\n11222\n11222"; frame != want {
 		t.Errorf("drawn\n%s\nwant\n%s", frame, want)
 	}
-	if hit, ok := drawn.At(4, 1); !ok || hit != (kit.Hit{Pane: 2, Line: 0}) {
+	if hit, ok := drawn.At(4, 1); !ok || hit != (kit.Hit{Pane: 2, Line: 0, Col: 1}) {
 		t.Errorf("under the pointer is %v, %v", hit, ok)
 	}
 }

@@ -1,0 +1,162 @@
+package widget
+
+import (
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/uitest"
+)
+
+type saved struct{ name string }
+
+func oneField(check func(string) error) *FormDialog {
+	d := NewFormDialog(kit.NewTheme(true, false), "Save", NewForm(kit.NewTheme(true, false), Field{Name: "name", Label: "Name", Check: check}))
+	d.Submit = "save"
+	d.OnSubmit = func(f *Form) tea.Cmd { return kit.Send(saved{f.Value("name")}) }
+	d.Init()
+	return d
+}
+
+func TestEnterEndsADialogOfOneField(t *testing.T) {
+	d := oneField(Required("write a name"))
+	if got := dialogKeys(d, "enter"); got != nil || !d.CapturingText() {
+		t.Errorf("without a name: %v, capturing %v", got, d.CapturingText())
+	}
+	if got := uitest.Plain(d.Render(60, 8)); !strings.Contains(got, "write a name") || !strings.Contains(got, "enter save · esc close") {
+		t.Errorf("the dialog does not say what is wrong, or which key ends it:\n%s", got)
+	}
+	if got := dialogKeys(d, "s", "h", "o", "p", "enter"); got != (saved{"shop"}) {
+		t.Errorf("enter sent %v", got)
+	}
+}
+
+func TestEnterTakesAValueAndGoesOn(t *testing.T) {
+	f := demoForm()
+	d := NewFormDialog(f.theme, "Try", f)
+	submitted := 0
+	d.OnSubmit = func(*Form) tea.Cmd { submitted++; return nil }
+	var followed []string
+	d.OnChange = func(f *Form) {
+		followed = append(followed, f.Focused())
+		f.SetHidden("verify", f.Value("via") == "native")
+	}
+	d.Init()
+	at := func(want string) {
+		t.Helper()
+		if f.Focused() != want {
+			t.Fatalf("the focus is on %q, not on %q", f.Focused(), want)
+		}
+	}
+	for _, k := range "http://x" {
+		dialogKeys(d, string(k))
+	}
+	dialogKeys(d, "enter")
+	at("zone")
+	followed = nil
+	dialogKeys(d, "enter", "s", "e", "r", "enter")
+	at("via")
+	if len(followed) != 1 || followed[0] != "zone" {
+		t.Errorf("the other fields were updated after the focus had moved on: %q", followed)
+	}
+	dialogKeys(d, "space", "enter") // native, which hides the next field
+	at("body")
+	if dialogKeys(d, "x", "enter", "y"); f.Value("body") != "x\ny" || submitted != 0 {
+		t.Errorf("an area holds %q, submitted %d times", f.Value("body"), submitted)
+	}
+	f.SetHidden("body", true)
+	f.FocusOn("via", false)
+	d.Deliberate = true
+	dialogKeys(d, "enter")
+	if submitted != 0 {
+		t.Error("enter submitted what has to be submitted on purpose")
+	}
+	d.Deliberate = false
+	dialogKeys(d, "enter")
+	if submitted != 1 {
+		t.Errorf("enter in the last field submitted %d times", submitted)
+	}
+}
+
+func TestEscAsksBeforeItThrowsAwayWhatWasFilledIn(t *testing.T) {
+	d := oneField(nil)
+	if got := dialogKeys(d, "esc"); got != (kit.Close{}) {
+		t.Errorf("untouched: %v", got)
+	}
+	if got := dialogKeys(d, "a", "backspace", "esc"); got != (kit.Close{}) {
+		t.Errorf("as it was: %v", got)
+	}
+	if got := dialogKeys(d, "a", "esc"); got != nil || d.CapturingText() || d.Form.Value("name") != "a" {
+		t.Errorf("the first esc ends editing: %v, %q", got, d.Form.Value("name"))
+	}
+	open, ok := dialogKeys(d, "esc").(kit.Open)
+	if !ok || open.Overlay.Title() != "Discard what was filled in?" {
+		t.Fatalf("the second asks: %v", open)
+	}
+	yes, _ := kit.Find(open.Overlay.Bindings(), "y", false)
+	if c, ok := open.Overlay.(*confirm); !ok || c.spec.Intent != (kit.Close{Overlay: d}) || yes.Label != "discard it" {
+		t.Errorf("%+v", open.Overlay)
+	}
+	for _, key := range []string{"esc", "enter", "n"} {
+		if b, _ := kit.Find(open.Overlay.Bindings(), key, false); b.Intent != (kit.Close{}) {
+			t.Errorf("%s does not keep it: %v", key, b.Intent)
+		}
+	}
+	d.Form.SetValue("name", "set by the program")
+	d = oneField(nil)
+	d.Form.SetValue("name", "set by the program")
+	if got := dialogKeys(d, "esc"); got != (kit.Close{}) {
+		t.Errorf("what the program filled in is asked about: %v", got)
+	}
+}
+
+func TestAClickChoosesWhatIsDrawnThere(t *testing.T) {
+	f := demoForm()
+	d := NewFormDialog(f.theme, "Try", f)
+	d.Intro = "Some words above."
+	followed := 0
+	d.OnChange = func(*Form) { followed++ }
+	d.Init()
+	click := func(word string) {
+		t.Helper()
+		lines := strings.Split(uitest.Plain(d.Render(60, 20)), "\n")
+		for y, l := range lines {
+			if at := strings.Index(l, word); at >= 0 {
+				d.Update(tea.MouseClickMsg{X: text.Width(l[:at]) + 1, Y: y, Button: tea.MouseLeft})
+				return
+			}
+		}
+		t.Fatalf("%q is not drawn:\n%s", word, strings.Join(lines, "\n"))
+	}
+	click("( ) Native")
+	if f.Value("via") != "native" || followed != 1 || f.Focused() != "via" {
+		t.Errorf("via %q, followed %d times, focus %q", f.Value("via"), followed, f.Focused())
+	}
+	click("(-) x")
+	if f.Value("via") != "native" {
+		t.Error("a disabled option was chosen")
+	}
+	click("[ ]")
+	if !f.On("verify") {
+		t.Error("a toggle was not turned")
+	}
+	click("Zone")
+	if f.CapturingText() || f.Focused() != "zone" {
+		t.Errorf("a label: capturing %v, focus %q", f.CapturingText(), f.Focused())
+	}
+	f.FocusOn("zone", true)
+	click("serp_demo  search")
+	if f.Value("zone") != "serp_demo" || f.CapturingText() {
+		t.Errorf("a line of the list: %q", f.Value("zone"))
+	}
+	click("URL")
+	if !f.CapturingText() || f.Focused() != "url" {
+		t.Errorf("a text: capturing %v, focus %q", f.CapturingText(), f.Focused())
+	}
+	if cmd := d.Update(tea.MouseClickMsg{X: 1, Y: 0}); cmd != nil || f.Focused() != "url" {
+		t.Error("a click on the words above does something")
+	}
+}
