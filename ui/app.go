@@ -39,6 +39,10 @@ type Deps struct {
 	// Clipboard puts text on the native clipboard and names it. If it is nil, only
 	// OSC 52 is used.
 	Clipboard func(ctx context.Context, text string) (where string, err error)
+	// Saved lists the saved requests, and History searches the timeline: the palette finds
+	// both. They are called in commands; nil finds nothing.
+	Saved   func(ctx context.Context) ([]SavedRequest, error)
+	History func(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
 	// Spent is what the fetches of this session cost by the rates of their zones; nil shows
 	// nothing. It must not block.
 	Spent func() model.Spend
@@ -67,7 +71,8 @@ type App struct {
 	// quitAsked is the overlay of the quit question while it is open.
 	quitAsked kit.Overlay
 	frame     frame
-	beats     int // ticks since the start
+	beats     int      // ticks since the start
+	finding   kit.Slot // the palette's search
 }
 
 // layer is an overlay and when it appeared.

@@ -51,7 +51,7 @@ func (f *fakeView) Update(msg tea.Msg) tea.Cmd {
 	case hello:
 		f.got = append(f.got, fmt.Sprintf("hello %d", msg.n))
 	default:
-		f.got = append(f.got, fmt.Sprintf("%T", msg))
+		f.got = append(f.got, fmt.Sprintf("%T %v", msg, msg))
 	}
 	if f.work != nil {
 		return f.work(msg)
@@ -330,7 +330,7 @@ func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
 		s.Press("?")
 		s.ExpectNot("Send the request.")
 		s.Press("ctrl+p")
-		s.Expect("send  Send the request.", "add account")
+		s.Expect("› send ", "Send the request.", "add account")
 		s.Type("accou")
 		s.ExpectNot("Send the request.")
 		s.Press("enter")

@@ -26,6 +26,8 @@ type frame struct {
 	dirty bool
 	text  string
 	tabs  []span // where the tabs' names are in the title line
+	// overlay is where the lines of the top overlay are.
+	overlay kit.Area
 }
 
 type span struct{ from, to int }
@@ -71,7 +73,9 @@ func (a *App) drawOverlay(body string, o kit.Overlay, h int) string {
 	ow, oh = min(max(ow, 20), a.w-2), min(max(oh, 1), h-2)
 	inner := o.Render(ow, oh) // before the title, which may show the scroll position
 	box := widget.Pane(a.theme, o.Title(), true, ow+2, oh+2, inner)
-	return widget.Over(body, box, (a.w-ow-2)/2, max((h-oh-2)/3, 0))
+	x, y := (a.w-ow-2)/2, max((h-oh-2)/3, 0)
+	a.frame.overlay = kit.Area{X: x + 1, Y: y + 2, W: ow, H: oh} // below the title line and the frame
+	return widget.Over(body, box, x, y)
 }
 
 // messages are the toasts on screen, which cover nothing of the body. The newest, if it

@@ -28,12 +28,6 @@ const (
 // quitNow ends the program without asking.
 type quitNow struct{}
 
-// runBinding is a binding picked in the palette.
-type runBinding struct {
-	view    kit.ViewID // empty for the root's
-	binding kit.Binding
-}
-
 // Bindings are the root's own keys; they come before the active view's.
 func (a *App) Bindings() []kit.Binding {
 	out := make([]kit.Binding, 0, len(a.tabs)+6)
@@ -157,18 +151,6 @@ func (a *App) act(i intent) tea.Cmd {
 	}
 }
 
-func (a *App) run(r runBinding) tea.Cmd {
-	if r.view == "" {
-		return a.meant(nil, r.binding)
-	}
-	for _, t := range a.tabs {
-		if t.ID == r.view {
-			return a.meant(t.View, r.binding)
-		}
-	}
-	return nil
-}
-
 // quit ends the program; with work in flight it asks, once.
 func (a *App) quit() tea.Cmd {
 	n := a.running()
@@ -192,26 +174,6 @@ func inFlight(n int) string {
 	return strconv.Itoa(n) + " pieces of work are in flight. Quitting cancels them"
 }
 
-func (a *App) palette() kit.Overlay {
-	var choices []widget.Choice
-	add := func(view kit.ViewID, bs []kit.Binding) {
-		for _, b := range bs {
-			if b.Label == "" || b.Group == "Move" || b.Group == "Form" || b.Intent == intentPalette || b.Intent == (kit.Close{}) {
-				continue
-			}
-			choices = append(choices, widget.Choice{
-				Option: widget.Option{Value: b.Label, Note: b.Help, Hint: widget.KeyName(b.Key()), Disabled: b.Disabled},
-				Pick:   kit.Send(runBinding{view: view, binding: b}),
-			})
-		}
-	}
-	t := a.tabs[a.active]
-	add(t.ID, t.View.Bindings())
-	add("", a.deps.Commands)
-	add("", a.Bindings())
-	return widget.NewFinder(a.theme, "Commands", "type a command", choices)
-}
-
 func (a *App) helpSections() []widget.HelpSection {
 	v := a.view()
 	return []widget.HelpSection{
@@ -224,10 +186,7 @@ func (a *App) helpSections() []widget.HelpSection {
 // click on a tab's name goes to that tab.
 func (a *App) mouse(msg tea.Msg) tea.Cmd {
 	if len(a.stack) > 0 {
-		if wheel, ok := msg.(tea.MouseWheelMsg); ok {
-			return a.target().Update(wheel)
-		}
-		return nil
+		return a.mouseOver(msg)
 	}
 	switch m := msg.(type) {
 	case tea.MouseClickMsg:
@@ -246,4 +205,22 @@ func (a *App) mouse(msg tea.Msg) tea.Cmd {
 		return a.view().Update(m)
 	}
 	return nil
+}
+
+// mouseOver passes mouse messages on to the top overlay. A click has its coordinates relative
+// to the overlay's own lines; one beside them does nothing.
+func (a *App) mouseOver(msg tea.Msg) tea.Cmd {
+	click, ok := msg.(tea.MouseClickMsg)
+	if !ok {
+		return a.target().Update(msg)
+	}
+	if g, guarded := a.target().(kit.Guarded); guarded && g.Guarded() {
+		return nil
+	}
+	o := a.frame.overlay
+	click.X, click.Y = click.X-o.X, click.Y-o.Y
+	if click.X < 0 || click.X >= o.W || click.Y < 0 || click.Y >= o.H {
+		return nil
+	}
+	return a.target().Update(click)
 }

@@ -3,7 +3,6 @@ package activity
 import (
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -126,19 +125,7 @@ func (m *Model) open() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	switch a.Kind {
-	case model.ActivityFetch:
-		return kit.GotoTab(kit.Sandbox, kit.OpenFetch{ID: a.Ref, Profile: a.Profile})
-	case model.ActivityTwin:
-		return kit.GotoTab(kit.Sandbox, kit.OpenTwin{ID: a.Ref, Profile: a.Profile})
-	case model.ActivityJob:
-		return kit.GotoTab(kit.Jobs, kit.OpenJob{ID: a.Ref})
-	case model.ActivityKey:
-		return kit.GotoTab(kit.Keys, kit.OpenKey{Name: a.Ref})
-	case model.ActivityProbe:
-		return kit.GotoTab(kit.Proxy, kit.OpenLogin{Zone: a.Zone})
-	}
-	return nil
+	return kit.OpenEntry(a)
 }
 
 func (m *Model) copyMenu() tea.Cmd {

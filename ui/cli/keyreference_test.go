@@ -348,8 +348,8 @@ func walkSandbox(w *uitest.Whole) {
 	w.WaitFor("type to filter")
 	w.Press("esc", "enter")
 	w.WaitFor("type to filter")
-	w.Type("datacenter")                     // an unlocker zone would get past what is shown below
-	w.Press("enter", "j", "enter", "ctrl+u") // the URL
+	w.Type("datacenter")                // an unlocker zone would get past what is shown below
+	w.Press("enter", "enter", "ctrl+u") // on to the URL
 	w.Type("http://lab.test/captcha")
 	w.Press("enter")
 	w.Press("j", "j", "j", "j") // a choice, a picker, a toggle
@@ -364,7 +364,7 @@ func walkSandbox(w *uitest.Whole) {
 	w.WaitFor("▸curl")
 	w.Press("esc", "ctrl+s")
 	w.WaitFor("Save")
-	w.Press("esc", "esc")
+	w.Press("esc")
 	w.WaitGone("Save")
 	w.Press("ctrl+o")
 }
@@ -374,7 +374,7 @@ func walkJobs(w *uitest.Whole) {
 	w.WaitFor("[2 Jobs]", "gd_products")
 	w.Press("n")
 	w.WaitFor("New job")
-	w.Press("esc", "esc") // out of the field, out of the dialog
+	w.Press("esc")
 	w.WaitGone("New job")
 	w.Press("enter", "tab", "shift+tab", "esc", "z", "z", "p")
 	w.WaitFor("Brass desk lamp")
@@ -396,7 +396,7 @@ func walkProxy(w *uitest.Whole) {
 	w.WaitFor("addresses in")
 	w.Press("tab", "tab", "tab", "z", "z", "p")
 	w.WaitFor("Parse a login")
-	w.Press("esc", "esc")
+	w.Press("esc")
 	w.WaitGone("Parse a login")
 	w.Press("y")
 	w.WaitFor("Copy")
@@ -408,7 +408,7 @@ func walkKeys(w *uitest.Whole) {
 	w.WaitFor("[4 Keys]", "old-admin")
 	w.Press("tab", "esc", "z", "esc", "l", "v", "esc", "a")
 	w.WaitFor("Record a key")
-	w.Press("esc", "esc")
+	w.Press("esc")
 	w.WaitGone("Record a key")
 	w.Press("down", "R") // a key of the emulator, which a call can prove
 	w.WaitFor("delete the old")
@@ -486,6 +486,6 @@ func walkRehearsal(w *uitest.Whole) {
 	w.Press("esc")
 	w.WaitGone("Faults of the emulator")
 	fromPalette("move time", "Move the emulator's time")
-	w.Press("esc", "esc")
+	w.Press("esc")
 	w.WaitGone("Move the emulator's time")
 }

@@ -1,5 +1,11 @@
 package kit
 
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+)
+
 // Messages from one tab to another, sent with a Goto. They are here so that no tab
 // imports another. Each opens something; none sends a request.
 type (
@@ -8,6 +14,8 @@ type (
 	OpenFetch struct{ ID, Profile string }
 	// OpenTwin asks the Sandbox to show a comparison of the journal, made with Profile.
 	OpenTwin struct{ ID, Profile string }
+	// OpenSaved asks the Sandbox to fill its form with a saved request.
+	OpenSaved struct{ Name string }
 	// OpenURL asks the Sandbox to fill in its form; empty fields change nothing.
 	OpenURL struct{ Zone, URL string }
 	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.
@@ -19,3 +27,20 @@ type (
 	// OpenLogin asks Proxy to compose the login of a zone.
 	OpenLogin struct{ Zone, Country, Session string }
 )
+
+// OpenEntry goes to what an entry of the timeline is about; nil where that is nothing.
+func OpenEntry(a model.Activity) tea.Cmd {
+	switch a.Kind {
+	case model.ActivityFetch:
+		return GotoTab(Sandbox, OpenFetch{ID: a.Ref, Profile: a.Profile})
+	case model.ActivityTwin:
+		return GotoTab(Sandbox, OpenTwin{ID: a.Ref, Profile: a.Profile})
+	case model.ActivityJob:
+		return GotoTab(Jobs, OpenJob{ID: a.Ref})
+	case model.ActivityKey:
+		return GotoTab(Keys, OpenKey{Name: a.Ref})
+	case model.ActivityProbe:
+		return GotoTab(Proxy, OpenLogin{Zone: a.Zone})
+	}
+	return nil
+}

@@ -37,6 +37,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.updateTwin(msg)
 	case kit.OpenFetch:
 		return m.reopen(msg.ID, msg.Profile)
+	case kit.OpenSaved:
+		return m.loadSaved(msg.Name)
 	case kit.OpenURL:
 		return m.openURL(msg)
 	case historyLoaded:

@@ -102,7 +102,7 @@ func (c *Console) Root() *ui.App {
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
-		Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
+		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
 		Code: code.New(c.codeDeps(theme)).Open,
 	})
 }
@@ -212,4 +212,17 @@ func (c *Console) rehearsals(theme *kit.Theme) []kit.Binding {
 		d.Emulator = rehearsal.New(s.embedded.control)
 	}
 	return rehearse.Commands(d)
+}
+
+// savedRequests lists the saved requests for the palette.
+func (s *Session) savedRequests(ctx context.Context) ([]ui.SavedRequest, error) {
+	entries, err := saved.New(s.Paths.RequestsDir()).List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]ui.SavedRequest, len(entries))
+	for i, e := range entries {
+		out[i] = ui.SavedRequest{Name: e.Name, Zone: string(e.Request.Zone.Name), URL: e.Request.URL, Problem: e.Problem}
+	}
+	return out, nil
 }

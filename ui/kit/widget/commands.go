@@ -1,0 +1,303 @@
+package widget
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+	"github.com/sahilm/fuzzy"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+)
+
+// Command is one line of the palette.
+type Command struct {
+	Label string
+	Note  string // one sentence, beside it; it is searched, too
+	Key   string // at the right edge
+	// Disabled is the reason why it cannot be picked, or empty.
+	Disabled string
+	// Pick runs when it is picked, after the palette has closed.
+	Pick tea.Cmd
+}
+
+// CommandGroup is a heading of the palette with its lines.
+type CommandGroup struct {
+	Title    string
+	Commands []Command
+}
+
+// Commands is the palette: groups of lines in aligned columns, and a field whose words find
+// them. Without words it lists every group that is given to NewCommands; what Search gives
+// is added below.
+type Commands struct {
+	theme  *kit.Theme
+	input  textinput.Model
+	groups []CommandGroup
+	search func(words []string) tea.Cmd
+	found  []CommandGroup
+	rows   []commandRow
+	cursor int // an index of rows; -1 when nothing matches
+	top    int
+	drawn  int // rows that were drawn last
+	labels int // the width of the labels
+}
+
+// commandRow is a line: a heading, or a command.
+type commandRow struct {
+	title   string
+	command *Command
+}
+
+// FoundCommands brings what Search has found for the words that are typed now, for the
+// palette that it is sent to by kit.ForOverlay.
+type FoundCommands struct{ Groups []CommandGroup }
+
+type commandPick struct{}
+
+// NewCommands makes the palette. search is called when the words have changed; it may be nil.
+func NewCommands(t *kit.Theme, placeholder string, groups []CommandGroup, search func(words []string) tea.Cmd) *Commands {
+	c := &Commands{theme: t, input: NewInput(t), groups: groups, search: search}
+	c.input.Placeholder = placeholder
+	c.input.Focus()
+	c.list()
+	return c
+}
+
+// Init does nothing.
+func (c *Commands) Init() tea.Cmd { return nil }
+
+// Title is the palette's heading.
+func (c *Commands) Title() string { return "Commands" }
+
+// Size is the same for every number of lines, so that the frame stays while one types.
+func (c *Commands) Size(w, h int) (int, int) { return min(110, w-6), max(h*3/4, 8) }
+
+// CapturingText is always true: typed text searches.
+func (c *Commands) CapturingText() bool { return true }
+
+// Bindings are the palette's keys.
+func (c *Commands) Bindings() []kit.Binding {
+	return []kit.Binding{
+		{Keys: []string{"enter"}, Label: "pick", Help: "Pick the line under the cursor.", Intent: commandPick{}, WhileTyping: true},
+		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
+	}
+}
+
+// Update searches, moves and picks.
+func (c *Commands) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case commandPick:
+		return c.pick()
+	case FoundCommands:
+		c.found = msg.Groups
+		c.list()
+		return nil
+	case tea.MouseClickMsg:
+		at := c.top + msg.Y - 1
+		if msg.Y < 1 || msg.Y > c.drawn || at >= len(c.rows) || c.rows[at].command == nil {
+			return nil
+		}
+		c.cursor = at
+		return c.pick()
+	case tea.MouseWheelMsg:
+		by, _ := motionOf(msg, 1, len(c.rows))
+		c.move(by)
+		return nil
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "ctrl+p":
+			c.move(-1)
+			return nil
+		case "down", "ctrl+n":
+			c.move(1)
+			return nil
+		case "pgup":
+			c.move(-max(c.drawn-1, 1))
+			return nil
+		case "pgdown":
+			c.move(max(c.drawn-1, 1))
+			return nil
+		}
+	}
+	before := c.input.Value()
+	cmd := UpdateInput(&c.input, msg)
+	if c.input.Value() == before {
+		return cmd
+	}
+	c.found = nil
+	c.list()
+	if c.search != nil {
+		return tea.Batch(cmd, c.search(c.words()))
+	}
+	return cmd
+}
+
+func (c *Commands) words() []string { return strings.Fields(strings.ToLower(c.input.Value())) }
+
+func (c *Commands) pick() tea.Cmd {
+	if c.cursor < 0 {
+		return nil
+	}
+	picked := c.rows[c.cursor].command
+	if picked.Disabled != "" {
+		return kit.Warn(picked.Label + ": " + picked.Disabled)
+	}
+	return tea.Sequence(kit.CloseOverlay(c), picked.Pick)
+}
+
+// move goes by lines, over headings.
+func (c *Commands) move(by int) {
+	step := 1
+	if by < 0 {
+		step = -1
+	}
+	for at, left := c.cursor, by*step; left > 0; left-- {
+		at += step
+		for at >= 0 && at < len(c.rows) && c.rows[at].command == nil {
+			at += step
+		}
+		if at < 0 || at >= len(c.rows) {
+			return
+		}
+		c.cursor = at
+	}
+}
+
+// list fills the rows: every command without words, otherwise those that have them all, the
+// group with the best one first. The cursor goes to the first, unless lines were only added.
+func (c *Commands) list() {
+	words := c.words()
+	var picked *Command
+	if c.cursor >= 0 && c.cursor < len(c.rows) && c.found != nil {
+		picked = c.rows[c.cursor].command
+	}
+	type match struct {
+		title    string
+		commands []*Command
+		best     int
+	}
+	var matches []match
+	for _, g := range c.groups {
+		m := match{title: g.Title, best: nowhere}
+		ranks := make([]int, 0, len(g.Commands))
+		for i := range g.Commands {
+			r := rank(&g.Commands[i], g.Title, words)
+			if r == nowhere {
+				continue
+			}
+			at, _ := slices.BinarySearchFunc(ranks, r+1, cmp.Compare[int]) // after its equals
+			ranks = slices.Insert(ranks, at, r)
+			m.commands = slices.Insert(m.commands, at, &g.Commands[i])
+			m.best = min(m.best, r)
+		}
+		if len(m.commands) > 0 {
+			matches = append(matches, m)
+		}
+	}
+	slices.SortStableFunc(matches, func(a, b match) int { return cmp.Compare(a.best, b.best) })
+	c.rows, c.labels, c.cursor = c.rows[:0], 0, -1
+	add := func(title string, commands []*Command) {
+		c.rows = append(c.rows, commandRow{title: title})
+		for _, p := range commands {
+			c.rows = append(c.rows, commandRow{command: p})
+			c.labels = max(c.labels, text.Width(p.Label))
+			if c.cursor < 0 || p == picked {
+				c.cursor = len(c.rows) - 1
+			}
+		}
+	}
+	for _, m := range matches {
+		add(m.title, m.commands)
+	}
+	for _, g := range c.found {
+		commands := make([]*Command, len(g.Commands))
+		for i := range g.Commands {
+			commands[i] = &g.Commands[i]
+		}
+		if len(commands) > 0 {
+			add(g.Title, commands)
+		}
+	}
+}
+
+// nowhere is the rank of what does not match.
+const nowhere = 100
+
+// rank says how well a command fits the words, 0 the best: they begin its label or a word of
+// it, stand in it, stand in its note or heading, or are in the label with letters between.
+func rank(c *Command, title string, words []string) int {
+	if len(words) == 0 {
+		return 0
+	}
+	label := strings.ToLower(c.Label)
+	joined := strings.Join(words, " ")
+	switch {
+	case strings.HasPrefix(label, joined):
+		return 1
+	case strings.Contains(" "+label, " "+joined):
+		return 2
+	}
+	all := func(in string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(in, w) })
+	}
+	switch {
+	case all(label):
+		return 3
+	case all(label + " " + strings.ToLower(title)):
+		return 4
+	case all(label + " " + strings.ToLower(title+" "+c.Note)):
+		return 5
+	case len(joined) > 2 && len(fuzzy.Find(joined, []string{label})) > 0:
+		return 6
+	}
+	return nowhere
+}
+
+// labelCap is the widest that the column of labels gets.
+const labelCap = 34
+
+// Render draws the field and the lines.
+func (c *Commands) Render(w, h int) string {
+	t := c.theme
+	c.input.SetWidth(max(w-4, 1))
+	lines := make([]string, 0, h)
+	lines = append(lines, text.Fit(" "+t.KeyHint.Render("› ")+c.input.View(), w))
+	c.drawn = max(h-1, 0)
+	if c.cursor < 0 {
+		lines = append(lines, " "+t.Muted.Render("nothing matches"))
+		return Block(strings.Join(lines, "\n"), w, h)
+	}
+	first := c.cursor
+	if first > 0 && c.rows[first-1].command == nil {
+		first-- // with its heading
+	}
+	c.top = max(min(c.top, first), c.cursor-c.drawn+1, 0)
+	c.top = min(c.top, max(len(c.rows)-c.drawn, 0))
+	for i := c.top; i < min(c.top+c.drawn, len(c.rows)); i++ {
+		lines = append(lines, c.line(i, w))
+	}
+	return Block(strings.Join(lines, "\n"), w, h)
+}
+
+func (c *Commands) line(i, w int) string {
+	t, p := c.theme, c.rows[i].command
+	if p == nil {
+		return " " + t.Title.Render(text.Cut(text.Clean(c.rows[i].title), w-2))
+	}
+	key, labels := p.Key, min(c.labels, labelCap, max(w/2, 8))
+	room := w - labels - 6 - text.Width(key)
+	label, note := text.Fit(text.Clean(p.Label), labels), text.Clean(p.Note)
+	ink := t.Text
+	if p.Disabled != "" {
+		ink, note = t.Muted, "("+text.Clean(p.Disabled)+")"
+	}
+	if i == c.cursor {
+		plain := "› " + label + "  " + text.Fit(note, max(room, 0)) + " " + key + " "
+		return t.Selected.Render(text.Fit(plain, w))
+	}
+	return "  " + ink.Render(label) + "  " + t.Muted.Render(text.Fit(note, max(room, 0))) + " " + t.KeyHint.Render(key) + " "
+}

@@ -1,0 +1,197 @@
+package ui_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// paletteApp is a root whose palette has something of everything.
+func paletteApp(ctx context.Context, d ui.Deps) (app *ui.App, sandbox, jobs *fakeView) {
+	sandbox = &fakeView{title: "Sandbox", extra: append([]kit.Binding{
+		{Keys: []string{"ctrl+j"}, Label: "send", Help: "Send the request.", Group: "Request", Intent: hello{1}},
+	}, widget.MotionBindings()...)}
+	jobs = &fakeView{title: "Jobs", extra: []kit.Binding{
+		{Keys: []string{"n"}, Label: "new job", Help: "Launch a job.", Group: "Job", Intent: hello{2}},
+		{Keys: []string{"c"}, Label: "cancel", Help: "Cancel it.", Group: "Job", Intent: hello{3}, Disabled: "no job is selected"},
+	}}
+	d.Ctx, d.Now, d.Theme, d.FixedTheme = ctx, time.Now, kit.NewTheme(true, false), true
+	d.Tabs = []ui.Tab{{ID: kit.Sandbox, View: sandbox}, {ID: kit.Jobs, View: jobs}}
+	d.Session = kit.Session{ProfileName: "acme", Ready: true, Zones: []model.Zone{{Name: "unlocker_demo", Product: model.ProductUnlocker}}}
+	return ui.New(d), sandbox, jobs
+}
+
+func TestThePaletteFindsWhatOtherTabsDoAndGoesThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app, sandbox, jobs := paletteApp(t.Context(), ui.Deps{})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		s.Expect("Sandbox", "send", "Jobs", "new job", "(no job is selected)", "Everywhere", "Zones", "unlocker_demo")
+		s.ExpectNot("page down", "half a page")
+		lines := strings.Split(s.Screen(), "\n")
+		column := func(word string) int {
+			i := slices.IndexFunc(lines, func(l string) bool { return strings.Contains(l, word) })
+			return utf8.RuneCountInString(lines[i][:strings.Index(lines[i], word)])
+		}
+		if column("Send the request.") != column("Launch a job.") {
+			t.Errorf("the notes are not aligned:\n%s", s.Screen())
+		}
+		s.Type("job")
+		s.Expect("new job")
+		s.ExpectNot("Send the request.")
+		s.Press("enter")
+		s.Expect("[2 Jobs]")
+		if !jobs.has("hello 2") {
+			t.Errorf("the action did not reach its tab: %v", jobs.got)
+		}
+		s.Press("ctrl+p")
+		s.Type("cancel")
+		s.Press("enter")
+		s.Expect("no job is selected")
+		if jobs.has("hello 3") {
+			t.Error("a disabled action was done")
+		}
+		s.Press("esc", "ctrl+p")
+		s.Type("unlocker zone")
+		s.Press("enter")
+		s.Expect("[1 Sandbox]")
+		if !slices.ContainsFunc(sandbox.got, func(g string) bool { return strings.Contains(g, "unlocker_demo") }) {
+			t.Errorf("the zone did not reach the Sandbox: %v", sandbox.got)
+		}
+	})
+}
+
+func TestWhatAnActionIsIsAskedAgainInItsTab(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app, _, jobs := paletteApp(t.Context(), ui.Deps{})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		jobs.extra[0].Disabled = "the profile has just changed"
+		s.Type("new job")
+		s.Press("enter")
+		s.Expect("[2 Jobs]", "the profile has just changed")
+		jobs.extra[0].Disabled = ""
+		s.Press("1", "ctrl+p")
+		s.Type("new job")
+		jobs.extra = nil
+		s.Press("enter")
+		s.Expect("new job cannot be done there now")
+		if jobs.has("hello 2") {
+			t.Error("it was done all the same")
+		}
+	})
+}
+
+func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var asked []model.ActivityFilter
+		hits := []model.Activity{
+			{ID: 3, Kind: model.ActivityFetch, Ref: "f3", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
+			{ID: 2, Kind: model.ActivityFetch, Ref: "f2", Zone: "unlocker_demo", Via: model.ViaAPI, URL: "http://lab.test/shop", Class: model.ClassCaptcha, Profile: "acme", At: time.Now()},
+			{ID: 1, Kind: model.ActivityJob, Ref: "j1", Text: "shop job \x1b[31mready", At: time.Now()},
+		}
+		app, _, jobs := paletteApp(t.Context(), ui.Deps{
+			Saved: func(context.Context) ([]ui.SavedRequest, error) {
+				return []ui.SavedRequest{{Name: "shop v2", Zone: "serp_demo", URL: "http://lab.test/shop"}, {Name: "other"}, {Name: "old shop", Problem: "it cannot be read"}}, nil
+			},
+			History: func(_ context.Context, f model.ActivityFilter) ([]model.Activity, error) {
+				asked = append(asked, f)
+				return hits, nil
+			},
+		})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		s.Type("s")
+		if len(asked) != 0 {
+			t.Errorf("one letter is searched for: %v", asked)
+		}
+		s.Type("hop")
+		s.Expect("Saved requests", "shop v2", "(it cannot be read)", "History", "CAPTCHA", "job")
+		s.ExpectNot("other", "\x1b[31m")
+		if strings.Count(s.Screen(), "CAPTCHA") != 1 {
+			t.Errorf("what looks the same is listed twice:\n%s", s.Screen())
+		}
+		if last := asked[len(asked)-1]; !slices.Equal(last.Words, []string{"shop"}) {
+			t.Errorf("asked for %+v", last)
+		}
+		for !strings.Contains(s.Screen(), "› job") {
+			s.Press("down")
+		}
+		s.Press("enter")
+		s.Expect("[2 Jobs]")
+		if !slices.ContainsFunc(jobs.got, func(g string) bool { return strings.Contains(g, "j1") }) {
+			t.Errorf("Jobs was not asked: %v", jobs.got)
+		}
+		hits = nil
+		s.Press("1", "ctrl+p")
+		s.Type("nothing like it")
+		s.Expect("nothing matches")
+		s.Press("enter")
+		s.Expect("Commands")
+	})
+}
+
+func TestASearchOfThePaletteThatFailsSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app, _, _ := paletteApp(t.Context(), ui.Deps{
+			History: func(context.Context, model.ActivityFilter) ([]model.Activity, error) {
+				return nil, errors.New("the journal is on fire")
+			},
+		})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		s.Type("shop")
+		s.Expect("History", "cannot be searched", "the journal is on fire")
+	})
+}
+
+func TestAClickPicksALineOfThePalette(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		app, _, jobs := paletteApp(t.Context(), ui.Deps{})
+		s := start(t, app)
+		s.Press("ctrl+p")
+		click := func(word string) {
+			for y, l := range strings.Split(s.Screen(), "\n") {
+				if at := strings.Index(l, word); at >= 0 {
+					s.Send(tea.MouseClickMsg{X: len([]rune(l[:at])), Y: y, Button: tea.MouseLeft})
+					return
+				}
+			}
+			t.Fatalf("%q is not on the screen:\n%s", word, s.Screen())
+		}
+		click("Commands") // its frame
+		s.Expect("Commands")
+		click("Launch a job.")
+		s.Expect("[2 Jobs]")
+		if !jobs.has("hello 2") {
+			t.Errorf("%v", jobs.got)
+		}
+	})
+}
+
+// BenchmarkPaletteKey is a letter typed into a palette of 2,000 lines, and its frame.
+func BenchmarkPaletteKey(b *testing.B) {
+	group := widget.CommandGroup{Title: "Zones"}
+	for i := range 2000 {
+		group.Commands = append(group.Commands, widget.Command{Label: fmt.Sprintf("residential_zone_%d", i), Note: "Use this zone in the Sandbox."})
+	}
+	p := widget.NewCommands(kit.NewTheme(true, false), "", []widget.CommandGroup{group}, nil)
+	keys := []tea.KeyPressMsg{{Code: '1', Text: "1"}, {Code: tea.KeyBackspace}}
+	for i := 0; b.Loop(); i++ {
+		p.Update(keys[i%2])
+		p.Render(110, 36)
+	}
+}
