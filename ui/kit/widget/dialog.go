@@ -1,6 +1,7 @@
 package widget
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -104,17 +105,18 @@ func (d *FormDialog) Bindings() []kit.Binding {
 	}
 	out := []kit.Binding{{Keys: []string{"ctrl+s", "ctrl+j"}, Label: d.Submit, Help: "Check the fields and submit.", Intent: dialogSubmit{}, WhileTyping: true, Disabled: busy}}
 	esc := kit.Binding{Keys: []string{"esc"}, Label: "close", Help: "Close without submitting; asks first if something was filled in.", Intent: kit.Close{}}
+	fields := d.Form.Bindings()
 	switch fd := d.Form.current(); {
+	case d.Form.CapturingText() && fd != nil && (d.Form.Touched() || fd.Kind == FieldPick): // esc ends editing
+		return append(out, fields...)
 	case d.Form.Touched():
 		esc.Intent = dialogLeave{}
-		if !d.Form.CapturingText() {
-			out = append(out, esc)
-		}
-	case fd == nil, !d.Form.CapturingText(), fd.Kind != FieldPick:
+	default:
 		esc.WhileTyping = true
-		out = append(out, esc)
+		fields = slices.DeleteFunc(fields, func(b kit.Binding) bool { return b.Key() == "esc" })
 	}
-	return append(out, d.Form.Bindings()...)
+	i := min(1, len(fields)) // after the field's own key
+	return append(out, slices.Insert(fields, i, esc)...)
 }
 
 // leave asks whether what was filled in may be lost.
