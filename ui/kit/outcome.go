@@ -1,6 +1,10 @@
 package kit
 
-import "zonedeck/model"
+import (
+	"slices"
+
+	"zonedeck/model"
+)
 
 // StepKey is the key of a next step, the same in every tab.
 func StepKey(a model.Action) string {
@@ -40,4 +44,30 @@ func ZoneOf(zones []model.Zone, p model.Product) (model.Zone, bool) {
 		}
 	}
 	return model.Zone{}, false
+}
+
+// Weighed sorts the evidence, the most informative first: a place in the body, an
+// error, the time of a timeout, and statuses last.
+func Weighed(d model.Diagnosis) []model.Evidence {
+	weight := func(e model.Evidence) int {
+		switch {
+		case e.Length > 0:
+			return 0
+		case e.Kind == "error" || e.Note() != "":
+			return 1
+		case e.Kind == "timing" && d.Class == model.ClassTimeout:
+			return 2
+		case e.Kind == "body" && d.Class != model.ClassOK:
+			return 3
+		case e.Kind == "status":
+			return 4
+		case e.Kind == "service_status":
+			return 5
+		default:
+			return 6
+		}
+	}
+	out := slices.Clone(d.Evidence)
+	slices.SortStableFunc(out, func(a, b model.Evidence) int { return weight(a) - weight(b) })
+	return out
 }

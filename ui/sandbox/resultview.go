@@ -3,7 +3,6 @@ package sandbox
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -196,7 +195,7 @@ func (m *Model) headLines(w, h int) []string {
 	lines = append(lines, " "+m.statusInk())
 	steps := m.stepLines(w)
 	room := h - len(lines) - 1 - 3 // the pages' line, and three lines of the page
-	evidence, most := m.evidenceLines(weighed(d), w, h)
+	evidence, most := m.evidenceLines(kit.Weighed(d), w, h)
 	var summary []string
 	if d.Summary != "" && !d.OK() {
 		summary = widget.Hung(" ", th.Strong, d.Summary, w-1)
@@ -337,32 +336,6 @@ func (m *Model) statusLine() string {
 		parts = append(parts, "ended early")
 	}
 	return glyph + " " + model.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
-}
-
-// weighed sorts the evidence, the most informative first: a place in the body, an
-// error, the time of a timeout, and statuses last.
-func weighed(d model.Diagnosis) []model.Evidence {
-	weight := func(e model.Evidence) int {
-		switch {
-		case e.Length > 0:
-			return 0
-		case e.Kind == "error" || e.Note() != "":
-			return 1
-		case e.Kind == "timing" && d.Class == model.ClassTimeout:
-			return 2
-		case e.Kind == "body" && d.Class != model.ClassOK:
-			return 3
-		case e.Kind == "status":
-			return 4
-		case e.Kind == "service_status":
-			return 5
-		default:
-			return 6
-		}
-	}
-	out := slices.Clone(d.Evidence)
-	slices.SortStableFunc(out, func(a, b model.Evidence) int { return weight(a) - weight(b) })
-	return out
 }
 
 // evidenceText describes one piece of evidence, with its place in the body.

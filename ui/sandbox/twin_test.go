@@ -7,6 +7,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
@@ -33,7 +35,7 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.Expect("Twin · http://lab.test/ok · 1 run",
 			"datacenter_demo", "✗ CAPTCHA · 0 of 1 · 41 ms", "unlocker_demo", "✓ ok · 1 of 1 · 41 ms · 90 B", "✓ ok · 1 of 1 · 20 ms", "browser_demo", "unpriced",
 			"90 B · winner", "winner: unlocker_demo by Native, the fastest of 4 that were ok in every run (1 of 1 ok, median 20 ms; none has a",
-			"datacenter_demo by API", "median 41 ms · from 41 ms to 41 ms · first byte 38 ms · unpriced", "run 1   ✗ CAPTCHA · status 200 · 41 ms · 96 B")
+			"datacenter_demo by API", "median 41 ms · from 41 ms to 41 ms · first byte 38 ms", "run 1   ✗ CAPTCHA · status 200 · 41 ms · 96 B")
 		b.ExpectNot("serp_demo") // its product returns results, not the page
 		if n := len(b.svc.requests()); n != 6 {
 			t.Errorf("%d requests were sent, want 6", n)
@@ -65,6 +67,27 @@ func TestACellOfAComparisonIsOpenedWithoutSending(t *testing.T) {
 		if n := len(b.svc.requests()); n != 6 {
 			t.Errorf("%d requests were sent, want 6", n)
 		}
+	})
+}
+
+func TestACellShowsItsEvidenceAndHowItsPageBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		for _, via := range []model.Via{model.ViaAPI, model.ViaNative} {
+			res := captchaResult(model.FetchRequest{URL: "http://lab.test/ok", Zone: demoZones()[0], Via: via})
+			res.Body.Bytes = []byte("<h1>by " + via.String() + "\x1b[2J</h1>")
+			b.svc.kept["f_datacenter_demo_"+string(via)] = res
+		}
+		b.Press("esc", "w")
+		b.Expect("▌ ✗ CAPTCHA", "The target answered with a CAPTCHA", "evidence  body: match", "╶ the page begins", "<h1>by API", "Median times", "░", "█",
+			"datacenter_demo   API", "browser_demo      Native")
+		b.ExpectNot("<h1>by Native")
+		b.Send(tea.MouseClickMsg{X: 70, Y: 3, Button: tea.MouseLeft}) // the same row, by Native
+		b.Expect("datacenter_demo by Native", "<h1>by Native")
+		b.Send(tea.MouseClickMsg{X: 30, Y: 4, Button: tea.MouseLeft})
+		b.Expect("unlocker_demo by API", "! the newest fetch: the journal has no such fetch")
+		b.ExpectNot("<h1>by")
 	})
 }
 

@@ -11,7 +11,7 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.update(msg)
 	m.refresh()
-	return cmd
+	return tea.Batch(cmd, m.twin.Look())
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {

@@ -199,7 +199,7 @@ func TestGoldenScreens(t *testing.T) {
 
 // pictures are the screens that README and docs show as SVG.
 var pictures = map[string]bool{
-	"sandbox/captcha": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "activity/filter": true,
+	"sandbox/captcha": true, "sandbox/twin": true, "jobs/ready": true, "proxy/tested": true, "keys/list": true, "activity/filter": true,
 	"sandbox/code": true,
 }
 

@@ -49,6 +49,7 @@ type Table struct {
 	top    int
 	page   int    // rows drawn last, for paging keys
 	on     string // key of the cursor's row
+	drawn  []int  // widths of the columns drawn last
 	needs  []int  // the widest cell drawn in each column since SetRows
 	// newest is the key of the first row when the cursor was last there, and news how many
 	// rows have come above it.
@@ -146,6 +147,21 @@ func (t *Table) Click(y int) bool {
 	}
 	t.SetCursor(t.top + y)
 	return true
+}
+
+// ColumnAt is the column drawn at cell x of the table, by its index in Columns; false on a
+// gap or beside the columns.
+func (t *Table) ColumnAt(x int) (int, bool) {
+	from := 1 // the cursor's mark
+	for i, width := range t.drawn {
+		if width > 0 && x >= from && x < from+width {
+			return i, true
+		}
+		if width > 0 {
+			from += width + 1
+		}
+	}
+	return 0, false
 }
 
 // motionOf reads a vertical motion key or the mouse wheel.
@@ -246,6 +262,7 @@ func (t *Table) Render(th *kit.Theme, focused bool, w, h int) string {
 	t.scroll(t.page)
 	shown := t.visible(rows)
 	widths := t.widths(w - 1)
+	t.drawn = widths
 	var b strings.Builder
 	b.Grow(w * h * 2)
 	if rows < h {

@@ -31,8 +31,8 @@ func (p *Page) diffMarked() tea.Cmd {
 	}
 	read := p.readAnswer
 	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
-		a, errA := read(ctx, names[0], ids[0])
-		b, errB := read(ctx, names[1], ids[1])
+		a, errA := read(ctx, names[0], ids[0], compare.MaxText)
+		b, errB := read(ctx, names[1], ids[1], compare.MaxText)
 		if err := errors.Join(errA, errB); err != nil {
 			return diffed{err: err}
 		}
@@ -42,7 +42,7 @@ func (p *Page) diffMarked() tea.Cmd {
 }
 
 // readAnswer loads a fetch with the beginning of its body. It runs in commands.
-func (p *Page) readAnswer(ctx context.Context, name, id string) (compare.Answer, error) {
+func (p *Page) readAnswer(ctx context.Context, name, id string, most int64) (compare.Answer, error) {
 	res, err := p.deps.LoadFetch(ctx, id)
 	if err != nil {
 		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
@@ -54,7 +54,7 @@ func (p *Page) readAnswer(ctx context.Context, name, id string) (compare.Answer,
 	if src.Close != nil {
 		defer func() { _ = src.Close() }() // it was only read
 	}
-	begin, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, min(src.Size, compare.MaxText)))
+	begin, err := io.ReadAll(io.NewSectionReader(src.Reader, 0, min(src.Size, most)))
 	if err != nil {
 		return compare.Answer{}, fmt.Errorf("%s: %w", name, err)
 	}

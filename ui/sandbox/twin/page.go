@@ -72,7 +72,8 @@ type Page struct {
 
 	open bool
 	grid
-	load, keep kit.Slot
+	load, keep, look kit.Slot
+	seen             looked
 	// sure names the profiles whose zones the operator agreed to compare.
 	sure map[string]bool
 }
@@ -117,6 +118,16 @@ func (p *Page) Blur() {
 	}
 }
 
+// click goes to the cell under the pointer; the table is inside the frame.
+func (p *Page) click(msg tea.MouseClickMsg) {
+	if !p.table.Click(msg.Y - 1) {
+		return
+	}
+	if col, ok := p.table.ColumnAt(msg.X - 1); ok && col >= 1 && col <= len(p.ways) {
+		p.col = col - 1
+	}
+}
+
 // Update handles the messages of comparisons, the intents of Bindings and, while the page is
 // open, keys and the mouse. It reports whether it handled the message.
 func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
@@ -132,13 +143,16 @@ func (p *Page) Update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case diffed:
 		return p.diffed(msg), true
+	case looked:
+		p.seen = msg
+		return nil, true
 	}
 	if cmd, handled := p.act(msg); handled || !p.open {
 		return cmd, handled
 	}
 	switch msg := msg.(type) {
 	case tea.MouseClickMsg:
-		p.table.Click(msg.Y - 1) // below the frame
+		p.click(msg)
 	case tea.MouseWheelMsg, tea.KeyPressMsg, tea.PasteMsg:
 		p.table.Update(msg)
 	default:

@@ -91,9 +91,7 @@ func (p *Page) Render(w, h int) string {
 	if !ok || h-top < 3 {
 		return out
 	}
-	c := p.twin.Cells[i]
-	lines := p.cellLines(c, iw-2, h-top-2)
-	return widget.Stack(out, widget.Pane(th, fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), false, w, h-top, strings.Join(widget.Indent(lines), "\n")))
+	return widget.Stack(out, p.renderCell(i, w, h-top))
 }
 
 func (p *Page) title() string {
