@@ -31,7 +31,12 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 	}
 	r = d.Locate(r)
 	problem := check(p, d, r)
-	r = r.Reveal(func(string) string { return mask })
+	r = r.Reveal(func(name string) string {
+		if _, secret := r.Secrets[name]; !secret { // it has no value yet
+			return "{{" + name + "}}"
+		}
+		return mask
+	})
 	var lines []string
 	if r.Via == model.ViaNative {
 		lines, err = previewNative(p, d.Outgoing(r))

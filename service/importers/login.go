@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -89,7 +90,8 @@ func (c *call) throughProxy(p profile.Profile) {
 	}
 	c.out.Source = c.out.Source + ", Native Access"
 	cred := readings[0].Credential
-	if n := len(readings); n > 1 {
+	knows := func(i int) bool { return slices.Contains(p.ZoneNames(), readings[i].Credential.Zone) }
+	if n := len(readings); n > 1 && (!knows(0) || knows(1)) {
 		c.out.left("its username can be read in %d ways; zone %q is the likeliest", n, cred.Zone)
 	}
 	r := &c.out.Request

@@ -364,9 +364,15 @@ func walkSandbox(w *uitest.Whole) {
 	w.WaitFor("▸curl")
 	w.Press("esc", "ctrl+s")
 	w.WaitFor("Save")
-	w.Press("esc")
-	w.WaitGone("Save")
+	w.Type("walk")
+	w.Press("ctrl+s")
+	w.WaitFor("Saved as walk")
 	w.Press("ctrl+o")
+	w.WaitFor("Saved requests", "by API")
+	w.Press("ctrl+d")
+	w.WaitFor("Deleted walk")
+	w.Press("esc")
+	w.WaitGone("Saved requests")
 }
 
 func walkJobs(w *uitest.Whole) {

@@ -24,6 +24,9 @@ func (m *Model) compare() tea.Cmd {
 			return m.toField(pr.Field)
 		}
 	}
+	if ask := m.askVariables(compareForm{}); ask != nil {
+		return ask
+	}
 	return m.twin.Compare(m.form.request, m.form.profile)
 }
 
@@ -62,7 +65,7 @@ func (m *Model) showTwin(msg twin.Loaded) tea.Cmd {
 // fillFrom fills the form with the request of a comparison. The key of another profile is
 // left out, as in draftOfShown. It reports whether the form has changed.
 func (m *Model) fillFrom(f twin.Fill) bool {
-	d := draftOf(f.Request)
+	d := draftOf(f.Request.Template())
 	if m.foreign(f.Profile) {
 		d.Key, d.Profile = m.session.Key.Name, f.Profile
 	}

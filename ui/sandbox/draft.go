@@ -107,7 +107,7 @@ func draftOf(r model.FetchRequest) draft {
 // was used. The key of another profile is left out: its value must not reach this one's
 // service.
 func (m *Model) draftOfShown() draft {
-	d := draftOf(m.result.res.Request)
+	d := draftOf(m.result.res.Request.Template())
 	d.Key, d.Profile = cmp.Or(d.Key, m.result.res.KeyName), m.result.profile
 	if d.Profile != "" {
 		d.Key = m.session.Key.Name

@@ -5,12 +5,15 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
 	"zonedeck/service"
@@ -20,6 +23,7 @@ import (
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/sandbox"
 	"zonedeck/ui/uitest"
 )
@@ -119,14 +123,43 @@ func never(ctx context.Context, _ model.FetchRequest, _ func(fetch.Event)) (mode
 }
 
 // fakeStore keeps saved requests in memory.
-type fakeStore struct{ kept map[string]model.FetchRequest }
+type fakeStore struct {
+	kept    map[string]model.FetchRequest
+	renamed func(from, to string)
+}
 
-func (s *fakeStore) List(context.Context) ([]saved.Entry, error) {
-	var out []saved.Entry
-	for name, r := range s.kept {
-		out = append(out, saved.Entry{Name: name, Request: r, Changed: time.Now()})
+// overlay stands for the collection: a finder over the names.
+func (s *fakeStore) overlay(theme *kit.Theme) func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+	return func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+		s.renamed = renamed
+		var choices []widget.Choice
+		for _, name := range slices.Sorted(maps.Keys(s.kept)) {
+			choices = append(choices, widget.Choice{Option: widget.Option{Value: name}, Pick: open(name)})
+		}
+		return widget.NewFinder(theme, "Saved requests", "", choices)
 	}
-	return out, nil
+}
+
+// fakeVariables are values and answers in memory.
+type fakeVariables struct {
+	mu     sync.Mutex
+	values map[string]model.Variable
+}
+
+func (f *fakeVariables) Variable(name string) (model.Variable, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	v, ok := f.values[name]
+	return v, ok
+}
+
+func (f *fakeVariables) Answer(name, value string, secret bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.values[name] = model.Variable{Value: value}
+	if secret {
+		f.values[name] = model.Variable{Ref: "asked:" + name}
+	}
 }
 
 func (s *fakeStore) Load(_ context.Context, name string) (model.FetchRequest, error) {
@@ -219,6 +252,7 @@ type bench struct {
 	*uitest.Screen
 	svc   *fakeService
 	store *fakeStore
+	vars  *fakeVariables
 	files *fakeFiles
 	view  *sandbox.Model
 }
@@ -258,6 +292,7 @@ func open(t *testing.T, w, h int) *bench {
 	b := &bench{
 		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
 		store: &fakeStore{kept: map[string]model.FetchRequest{}},
+		vars:  &fakeVariables{values: map[string]model.Variable{}},
 		files: &fakeFiles{bodies: map[string]string{}, opens: map[string]int{}, closes: map[string]int{}, slow: map[string]time.Duration{}},
 	}
 	b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
@@ -267,6 +302,7 @@ func open(t *testing.T, w, h int) *bench {
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
 		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit,
+		Collection: b.store.overlay(theme), Variables: b.vars,
 	})
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),

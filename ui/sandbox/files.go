@@ -3,6 +3,7 @@ package sandbox
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,20 +11,21 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
-	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
 // Messages of saved requests and of the editor.
 type (
-	savedListed struct {
-		list []saved.Entry
-		err  error
-	}
 	savedLoaded struct {
 		name string
 		req  model.FetchRequest
 		err  error
+	}
+	// savedDiffers is what stands under a name that is to be saved again.
+	savedDiffers struct {
+		savedWritten
+		old model.FetchRequest
+		bad error
 	}
 	savedWritten struct {
 		name    string
@@ -62,7 +64,10 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 	case saveRequest:
 		return m.askName()
 	case openSaved:
-		return m.listSaved()
+		return kit.OpenOverlay(m.deps.Collection(
+			func(name string) tea.Cmd { return kit.SendTo(kit.Sandbox, loadSaved{name: name}) },
+			m.renamed,
+		))
 	case loadSaved:
 		return m.loadSaved(msg.name)
 	case replaceSaved:
@@ -77,16 +82,17 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 // updateFiles handles the results of commands about files.
 func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
-	case savedListed:
-		return m.savedListed(msg)
 	case savedLoaded:
 		if msg.err != nil {
 			return kit.Fail("The saved request " + msg.name + " could not be opened: " + msg.err.Error())
 		}
 		m.setForm(draftOf(msg.req))
+		m.form.opened = msg.name
 		return kit.Info("The form holds " + msg.name + ". Nothing was sent; U undoes this.")
 	case savedWritten:
 		return m.savedWritten(msg)
+	case savedDiffers:
+		return m.savedDiffers(msg)
 	case editReady:
 		if msg.err != nil {
 			return kit.Fail("The body could not be opened in an editor: " + msg.err.Error())
@@ -109,13 +115,13 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 
 func (m *Model) askName() tea.Cmd {
 	m.endEditing()
-	m.refresh()
-	req := m.form.request
+	req := m.template()
 	form := widget.NewForm(m.deps.Theme, widget.Field{
-		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop v2", Check: saved.CheckName,
+		Name: "name", Label: "Name", Kind: widget.FieldText, Placeholder: "e.g. shop/cart v2", Check: saved.CheckName,
+		Value: m.form.opened, Help: "Folders stand before it, as in shop/cart.",
 	})
 	d := widget.NewFormDialog(m.deps.Theme, "Save the request", form)
-	d.Intro = "It is saved as a plain TOML file with the key's name. Secret headers are left out."
+	d.Intro = "It is saved as a plain TOML file with the key's name. Secret headers are left out, unless they are variables: {{name}}."
 	d.Submit = "save"
 	d.Width = 60
 	d.OnSubmit = func(f *widget.Form) tea.Cmd { return m.store(f.Value("name"), req, false, d) }
@@ -139,10 +145,10 @@ func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 	}
 	switch {
 	case errors.Is(msg.err, saved.ErrExists):
-		return tea.Sequence(closeIt(), widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
-			Title: "Replace " + msg.name + "?",
-			Body:  "A request named " + msg.name + " already exists. It will be overwritten; this cannot be undone.",
-			Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: msg.name, req: msg.req},
+		store := m.deps.Saved
+		return tea.Sequence(closeIt(), kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+			old, err := store.Load(ctx, msg.name)
+			return savedDiffers{msg, old, err}
 		}))
 	case msg.err != nil && msg.dialog != nil:
 		msg.dialog.Form.SetError("name", msg.err.Error())
@@ -150,6 +156,7 @@ func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 	case msg.err != nil:
 		return kit.Fail("The request could not be saved: " + msg.err.Error())
 	}
+	m.form.opened = msg.name
 	text := "Saved as " + msg.name + "."
 	if len(msg.omitted) > 0 {
 		text += " Left out, because a secret does not belong in a file: " + strings.Join(msg.omitted, ", ") + "."
@@ -157,34 +164,53 @@ func (m *Model) savedWritten(msg savedWritten) tea.Cmd {
 	return tea.Sequence(closeIt(), kit.Info(text))
 }
 
-func (m *Model) listSaved() tea.Cmd {
-	store := m.deps.Saved
-	return kit.Do(kit.Sandbox, &m.work.store, m.deps.Ctx, func(ctx context.Context) tea.Msg {
-		list, err := store.List(ctx)
-		return savedListed{list: list, err: err}
+// template is the form's request as it is saved: with its variables.
+func (m *Model) template() model.FetchRequest {
+	r, _ := m.form.draft().request(m.session, m.deps.Now()) // its problems are shown at the fields
+	return r
+}
+
+// renamed keeps the name of the request in the form.
+func (m *Model) renamed(from, to string) {
+	if rest, ok := strings.CutPrefix(m.form.opened+"/", from+"/"); ok {
+		m.form.opened = strings.TrimSuffix(to+"/"+rest, "/")
+	}
+}
+
+// savedDiffers asks before a saved request is replaced, with what becomes different.
+func (m *Model) savedDiffers(msg savedDiffers) tea.Cmd {
+	changes := []string{"Its file cannot be read: " + fmt.Sprint(msg.bad)}
+	if msg.bad == nil {
+		changes = differences(draftOf(msg.old), draftOf(msg.req))
+	}
+	if len(changes) == 0 {
+		m.form.opened = msg.name
+		return kit.Info(msg.name + " holds this request already.")
+	}
+	return widget.Confirm(m.deps.Theme, widget.ConfirmSpec{
+		Title: "Replace " + msg.name + "?",
+		Body:  "The file is overwritten; this cannot be undone.\n\n" + strings.Join(changes, "\n"),
+		Yes:   "replace it", View: kit.Sandbox, Intent: replaceSaved{name: msg.name, req: msg.req},
 	})
 }
 
-func (m *Model) savedListed(msg savedListed) tea.Cmd {
-	switch {
-	case errors.Is(msg.err, context.Canceled):
-		return nil
-	case msg.err != nil:
-		return kit.Fail("The saved requests could not be listed: " + msg.err.Error())
-	case len(msg.list) == 0:
-		return kit.Info("No request is saved yet. ctrl+s saves the one in the form.")
+// differences are the fields in which b is another request than a, a line for each.
+func differences(a, b draft) []string {
+	const long = 60
+	short := func(s string) string {
+		if s == "" {
+			return "nothing"
+		}
+		return model.Cut(model.Line(s, long+4), long)
 	}
-	choices := make([]widget.Choice, 0, len(msg.list))
-	for _, e := range msg.list {
-		choices = append(choices, widget.Choice{
-			Option: widget.Option{
-				Value: e.Name, Note: string(e.Request.Zone.Name) + "  " + e.Request.URL,
-				Hint: text.Ago(e.Changed, m.deps.Now().Add(-m.session.Ahead)), Disabled: e.Problem,
-			},
-			Pick: kit.SendTo(kit.Sandbox, loadSaved{name: e.Name}),
-		})
+	var out []string
+	values, others := a.values(), b.values()
+	for _, f := range allFields() {
+		if values[f] != others[f] {
+			out = append(out, string(f)+": "+short(values[f])+" → "+short(others[f]))
+		}
 	}
-	return kit.OpenOverlay(widget.NewFinder(m.deps.Theme, "Saved requests", "type to filter", choices))
+	return out
 }
 
 func (m *Model) loadSaved(name string) tea.Cmd {

@@ -40,6 +40,11 @@ type formPane struct {
 	before []draft // earlier contents of the form, oldest first, for undo
 	// profile is draft.Profile.
 	profile string
+	// asked are the variables without a value; answers counts those that were given.
+	asked   []string
+	answers int
+	// opened is the saved request that the form was filled from, or "".
+	opened string
 }
 
 // maxUndo is how many earlier contents undo can restore.
@@ -100,14 +105,19 @@ func (p *formPane) untouched() bool {
 	return d == firstDraft()
 }
 
-// fill writes the form and unfolds it if a folded field is in use.
-func (p *formPane) fill(d draft) {
-	d.Key = cmp.Or(d.Key, p.form.Value(string(fieldKey))) // without one, keep the current key
-	for f, v := range map[field]string{
+// values are the texts of the fields.
+func (d draft) values() map[field]string {
+	return map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
 		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body, fieldRequired: d.Required,
 		fieldCountry: d.Country, fieldSession: d.Session, fieldTimeout: d.Timeout,
-	} {
+	}
+}
+
+// fill writes the form and unfolds it if a folded field is in use.
+func (p *formPane) fill(d draft) {
+	d.Key = cmp.Or(d.Key, p.form.Value(string(fieldKey))) // without one, keep the current key
+	for f, v := range d.values() {
 		p.form.SetValue(string(f), v)
 	}
 	p.profile = d.Profile
@@ -148,6 +158,7 @@ type outcome struct {
 	session kit.Session
 	profile profile.Profile
 	minute  time.Time // keys expire
+	answers int
 }
 
 // refresh derives the request, the problems of the fields, and the bytes to send.
@@ -156,12 +167,12 @@ type outcome struct {
 func (m *Model) refresh() {
 	p := &m.form
 	now := m.deps.Now()
-	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute)}
+	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute), p.answers}
 	if p.from != nil && reflect.DeepEqual(*p.from, from) {
 		return
 	}
 	p.from = &from
-	p.request, p.problems = from.draft.request(m.session, now)
+	p.request, p.asked, p.problems = from.draft.resolved(m.deps.Variables, m.session, now)
 	p.problems = append(p.problems, p.refused...)
 	native := p.request.Via == model.ViaNative
 	p.form.SetHidden(string(fieldFormat), native)

@@ -85,10 +85,20 @@ func TestARequestIsSavedAndOpenedAgain(t *testing.T) {
 		b.Expect("Saved requests", "shop")
 		b.Press("enter")
 		b.Expect(`://lab.test/json","format"`, "Nothing was sent")
+		b.Press("ctrl+s", "ctrl+s") // the name is kept; nothing has changed
+		b.Expect("shop holds this request already.")
+		r.Body, r.Method = "other", "POST"
+		b.store.kept["shop"] = r
+		b.Press("ctrl+s", "ctrl+s")
+		b.Expect("Replace shop?", "body: other → nothing", "method: POST → GET")
+		b.Press("y")
+		b.Expect("Saved as shop.")
+		if got := b.store.kept["shop"]; got.Body != "" {
+			t.Errorf("kept %+v", got)
+		}
+		b.store.renamed("shop", "a/shop")
 		b.Press("ctrl+s")
-		b.Type("shop")
-		b.Press("ctrl+s")
-		b.Expect("Replace shop?")
+		b.Expect("a/shop")
 	})
 }
 

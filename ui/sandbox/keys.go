@@ -115,7 +115,7 @@ func (m *Model) resultBindings() []kit.Binding {
 		kit.Binding{Keys: []string{"w"}, Label: "compare", Help: "Send the request by several zones and both methods at once, and name the winner.", Group: "Request", Intent: compareForm{}},
 		kit.Binding{Keys: []string{"y"}, Label: "copy", Help: "Copy body, address, headers or the request as shown.", Group: "Result", Intent: copyMenu{}},
 		page,
-		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.code()},
+		kit.Binding{Keys: []string{"x"}, Label: "code", Help: "Show the form's request as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer or a shell.", Group: "Request", Intent: m.code(), Disabled: m.unvalued()},
 		kit.Binding{Keys: []string{"["}, Label: "previous page", Help: "Show the previous page.", Group: "Result", Intent: prevPage{}, Disabled: none, Hidden: true},
 		mark,
 		kit.Binding{Keys: []string{"o"}, Label: "to form", Help: "Fill the form with the request of this result.", Group: "Result", Intent: requestBack{}, Disabled: none, Hidden: true},
@@ -133,8 +133,8 @@ func (m *Model) fileBindings() []kit.Binding {
 		undo.Disabled = "no step has filled the form"
 	}
 	return []kit.Binding{
-		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
-		{Keys: []string{"ctrl+o"}, Label: "open saved", Help: "Open a saved request. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
+		{Keys: []string{"ctrl+s"}, Label: "save", Help: "Save the request under a name; one that was opened keeps its own.", Group: "Request", Intent: saveRequest{}, WhileTyping: true, Hidden: true},
+		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
 		edit,
 		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
 		undo,

@@ -10,7 +10,6 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
-	"zonedeck/service/saved"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
 	"zonedeck/ui/kit/widget"
@@ -36,7 +35,6 @@ type History interface {
 
 // Store keeps saved requests; *saved.Store is one.
 type Store interface {
-	List(ctx context.Context) ([]saved.Entry, error)
 	Load(ctx context.Context, name string) (model.FetchRequest, error)
 	Save(ctx context.Context, name string, r model.FetchRequest, replace bool) (omitted []string, err error)
 }
@@ -50,6 +48,11 @@ type Deps struct {
 	Twins   twin.Twins
 	History History
 	Saved   Store
+	// Collection is the overlay of the saved requests; open gets the name that is picked, and
+	// renamed hears of another name.
+	Collection func(open func(name string) tea.Cmd, renamed func(from, to string)) kit.Overlay
+	// Variables may be nil: then {{name}} is a text like any other.
+	Variables Variables
 	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
 	// Open opens a body, in memory or on disk; it is called in commands.
@@ -94,7 +97,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	list, urls, load, store, body, edit, copy, sample kit.Slot
+	list, urls, load, store, body, edit, copy, sample, paste kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent

@@ -30,6 +30,13 @@ func (m *Model) trySend(sure bool, pause time.Duration) tea.Cmd {
 		m.focus(paneForm)
 		return m.toField(p.Field)
 	}
+	again := tea.Msg(sendNow{})
+	if sure {
+		again = sendSure{pause: pause}
+	}
+	if ask := m.askVariables(again); ask != nil {
+		return ask
+	}
 	if m.form.wire.Problem != "" {
 		m.result.trouble = "Not sent: " + m.form.wire.Problem
 		m.focus(paneForm)

@@ -122,6 +122,7 @@ func (m *Model) setForm(d draft) bool {
 	before := m.form.draft()
 	m.form.refused = nil
 	m.form.fill(d)
+	m.form.opened = ""
 	changed := m.form.draft() != before
 	if changed {
 		m.form.before = append(m.form.before, before)

@@ -49,7 +49,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.bodyOpened(msg)
 	case ticked, waiting, progressed, fetched:
 		return m.updateFlight(msg)
-	case savedListed, savedLoaded, savedWritten, editReady, edited, bodyRead, bodyKept:
+	case pasted, pastedHAR, takeEntry:
+		return m.updatePaste(msg)
+	case savedLoaded, savedWritten, savedDiffers, editReady, edited, bodyRead, bodyKept:
 		return m.updateFiles(msg)
 	}
 	if cmd, handled := m.twin.Update(msg); handled {
@@ -166,6 +168,11 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 
 // toPane passes the other messages (keys, pastes, messages of the parts) to the parts.
 func (m *Model) toPane(msg tea.Msg) tea.Cmd {
+	if paste, is := msg.(tea.PasteMsg); is {
+		if cmd := m.takePaste(paste); cmd != nil {
+			return cmd
+		}
+	}
 	switch msg.(type) {
 	case tea.KeyPressMsg, tea.PasteMsg:
 		if m.panes.At == paneForm {

@@ -20,6 +20,7 @@ import (
 	"zonedeck/ui/account"
 	"zonedeck/ui/activity"
 	"zonedeck/ui/code"
+	"zonedeck/ui/collection"
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
@@ -79,11 +80,14 @@ func (c *Console) Close() error {
 func (c *Console) Root() *ui.App {
 	s := c.session
 	theme := kit.NewTheme(true, s.o.Getenv("NO_COLOR") != "" || s.o.Getenv("TERM") == "dumb")
-	now, client := s.Now, s.Client
+	now, client, store := s.Now, s.Client, saved.New(s.Paths.RequestsDir())
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, Twins: client, History: client,
-			Saved: saved.New(s.Paths.RequestsDir()), Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(),
+			Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
+			},
+			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(),
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,

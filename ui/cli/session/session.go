@@ -14,6 +14,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/keystore/textfile"
+	"zonedeck/model"
 	"zonedeck/service"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
@@ -61,16 +62,17 @@ type Session struct {
 	Notices     []string // what the operator must be told about the files
 	Implied     bool     // nothing was configured, so the embedded emulator is used
 
-	o        Options
-	quiet    bool // stderr is the screen: notes are shown there, not printed
-	config   profile.File
-	current  atomic.Pointer[profile.Profile] // Base, with addresses once they are known
-	embedded *embedded                       // nil for a real account
-	journal  *journal.Journal
-	ledger   *ledger.Ledger
-	spoken   sync.Once
-	reasons  reasons
-	pruning  sync.WaitGroup // what tidies up beside the work
+	o         Options
+	variables *variables
+	quiet     bool // stderr is the screen: notes are shown there, not printed
+	config    profile.File
+	current   atomic.Pointer[profile.Profile] // Base, with addresses once they are known
+	embedded  *embedded                       // nil for a real account
+	journal   *journal.Journal
+	ledger    *ledger.Ledger
+	spoken    sync.Once
+	reasons   reasons
+	pruning   sync.WaitGroup // what tidies up beside the work
 }
 
 // MistakeError is a mistake in flags, environment or config file.
@@ -117,8 +119,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.Resolver = keystore.NewResolver(keystore.ResolverOptions{
 		Getenv: o.Getenv, Demo: s.demoSecret, SecretsDir: s.Paths.SecretsDir(),
 	})
+	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.Resolver.Resolve, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
+		Profile: s.Profile, Secret: s.variables.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
 		Rules: added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil

@@ -1,10 +1,27 @@
 package session
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"strings"
+	"sync"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 )
+
+// schemeAsked begins the reference of a secret that the operator typed: it is in memory
+// alone.
+const schemeAsked = "asked:"
+
+// variables are the values of a request's variables.
+type variables struct {
+	*Session
+	mu      sync.Mutex
+	answers map[string]model.Variable
+	secrets map[string]keystore.Secret
+}
 
 // Variable is what a variable of a request stands for: what the profile says, else the
 // environment.
@@ -13,4 +30,45 @@ func (s *Session) Variable(name string) (model.Variable, bool) {
 	return s.CurrentProfile().Variable(name, s.o.Getenv, func(ref string) bool {
 		return slices.ContainsFunc(keys, func(k model.Key) bool { return k.Secret == ref })
 	})
+}
+
+// Variable is the session's, else what the operator answered.
+func (v *variables) Variable(name string) (model.Variable, bool) {
+	if known, ok := v.Session.Variable(name); ok {
+		return known, true
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	known, ok := v.answers[name]
+	return known, ok
+}
+
+// Answer gives a variable a value until the console ends.
+func (v *variables) Answer(name, value string, secret bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !secret {
+		v.answers[name] = model.Variable{Value: value}
+		return
+	}
+	v.answers[name] = model.Variable{Ref: schemeAsked + name}
+	v.secrets[name] = keystore.NewSecret(value)
+}
+
+// errNotAnswered says that a secret was typed in another console.
+var errNotAnswered = errors.New("its value was typed in another console, and is asked for again")
+
+// secret gives the value of a reference, or of an answer.
+func (v *variables) secret(ctx context.Context, ref string) (keystore.Secret, error) {
+	name, is := strings.CutPrefix(ref, schemeAsked)
+	if !is {
+		return v.Resolver.Resolve(ctx, ref)
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	s, ok := v.secrets[name]
+	if !ok {
+		return s, errNotAnswered
+	}
+	return s, nil
 }

@@ -1,0 +1,372 @@
+package collection
+
+import (
+	"context"
+	"path"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/saved"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Store keeps saved requests; *saved.Store is one.
+type Store interface {
+	List(ctx context.Context) ([]saved.Entry, error)
+	Rename(ctx context.Context, from, to string) error
+	Delete(ctx context.Context, name string) error
+	Restore(ctx context.Context, name string) error
+	DeletedDir() string
+}
+
+// Deps are the parts the overlay works with.
+type Deps struct {
+	Ctx   context.Context
+	Now   func() time.Time // of the machine: files have its time
+	Theme *kit.Theme
+	Store Store
+	// Open is what happens to the request that is picked, after the overlay has closed.
+	Open func(name string) tea.Cmd
+	// Renamed hears of another name of a request, or of a folder; it may be nil.
+	Renamed func(from, to string)
+}
+
+// Collection is the overlay. See kit.Overlay.
+type Collection struct {
+	deps    Deps
+	input   textinput.Model
+	table   widget.Table
+	entries []saved.Entry
+	rows    []row
+	loaded  bool
+	problem string
+	busy    bool     // a change is in progress
+	want    string   // the request to select when the list has come
+	deleted []string // in this overlay, the last one at the end
+}
+
+// row is a line of the tree: a folder, or a request in it.
+type row struct {
+	name  string // with its folders
+	entry int    // in entries; -1 for a folder
+	depth int
+	count int // of a folder
+}
+
+// Intents, and the results of calls.
+type (
+	pick    struct{}
+	rename  struct{}
+	remove  struct{}
+	restore struct{}
+	listed  struct {
+		list []saved.Entry
+		err  error
+	}
+	changed struct {
+		err  error
+		text string // told when it worked
+		on   string // the request to select
+	}
+)
+
+// New makes the overlay; the list is read when it opens.
+func New(d Deps) *Collection {
+	c := &Collection{deps: d, input: widget.NewInput(d.Theme)}
+	c.input.Placeholder = "type to filter"
+	c.input.Focus()
+	c.table.Columns = []widget.Column{
+		{Title: "REQUEST", Width: 24, Flex: true},
+		{Title: "ZONE", Width: 16, Priority: 1},
+		{Title: "URL", Width: 20, Flex: true, Priority: 2},
+		{Title: "CHANGED", Width: 9, Right: true, Priority: 3},
+	}
+	c.table.Empty = "nothing matches"
+	return c
+}
+
+// Init reads the list.
+func (c *Collection) Init() tea.Cmd { return c.load() }
+
+// Title is the heading.
+func (c *Collection) Title() string { return "Saved requests" }
+
+// CapturingText is always true: typed text filters.
+func (c *Collection) CapturingText() bool { return true }
+
+// Size is most of the screen for many requests.
+func (c *Collection) Size(w, h int) (int, int) {
+	return min(110, w-6), min(max(h*2/3, 10), max(len(c.rows)+5, 8))
+}
+
+func (c *Collection) load() tea.Cmd {
+	d := c.deps
+	return func() tea.Msg {
+		list, err := d.Store.List(d.Ctx)
+		return kit.ForOverlay{Overlay: c, Msg: listed{list, err}}
+	}
+}
+
+// change runs a call that changes the store. on is selected afterwards.
+func (c *Collection) change(says, on string, call func(ctx context.Context) error) tea.Cmd {
+	c.busy = true
+	ctx := c.deps.Ctx
+	return func() tea.Msg {
+		return kit.ForOverlay{Overlay: c, Msg: changed{call(ctx), says, on}}
+	}
+}
+
+// current is the row under the cursor.
+func (c *Collection) current() (row, bool) {
+	if i := c.table.Cursor(); i < len(c.rows) {
+		return c.rows[i], true
+	}
+	return row{}, false
+}
+
+// Bindings are the overlay's keys.
+func (c *Collection) Bindings() []kit.Binding {
+	r, ok := c.current()
+	none, folder := "", ""
+	switch {
+	case !ok:
+		none, folder = "no request is selected", "no request is selected"
+	case c.busy:
+		none, folder = "a change is in progress", "a change is in progress"
+	case r.entry < 0:
+		folder = "this is a folder: choose a request in it"
+	}
+	open := folder
+	if open == "" {
+		open = c.entries[r.entry].Problem
+	}
+	undo := ""
+	if len(c.deleted) == 0 {
+		undo = "nothing was deleted here"
+	}
+	return []kit.Binding{
+		{Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
+		{Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
+		{Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
+		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: undo != ""},
+		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
+	}
+}
+
+// Update handles intents, results of calls, typing and motions.
+func (c *Collection) Update(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case listed:
+		c.problem, c.loaded = "", true
+		if msg.err != nil {
+			c.problem = msg.err.Error()
+			return nil
+		}
+		c.entries = msg.list
+		c.filter()
+		return nil
+	case changed:
+		c.busy = false
+		if msg.err != nil {
+			return tea.Batch(c.load(), kit.Fail(msg.err.Error()))
+		}
+		c.want = msg.on
+		return tea.Batch(c.load(), kit.Info(msg.text))
+	case pick:
+		r, ok := c.current()
+		if !ok || r.entry < 0 {
+			return nil
+		}
+		return tea.Sequence(kit.CloseOverlay(c), c.deps.Open(r.name))
+	case rename:
+		return c.rename()
+	case remove:
+		return c.remove()
+	case restore:
+		return c.restore()
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "up", "ctrl+p":
+			c.table.Move(-1)
+			return nil
+		case "down", "ctrl+n":
+			c.table.Move(1)
+			return nil
+		case "pgup", "pgdown":
+			c.table.Update(msg)
+			return nil
+		}
+	case tea.MouseWheelMsg:
+		c.table.Update(msg)
+		return nil
+	}
+	before := c.input.Value()
+	var cmd tea.Cmd
+	c.input, cmd = c.input.Update(msg)
+	if c.input.Value() != before {
+		c.filter()
+	}
+	return cmd
+}
+
+func (c *Collection) remove() tea.Cmd {
+	r, ok := c.current()
+	if !ok || r.entry < 0 {
+		return nil
+	}
+	c.deleted = append(c.deleted, r.name)
+	d := c.deps
+	says := "Deleted " + r.name + ". ctrl+u brings it back; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted."
+	return c.change(says, "", func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) })
+}
+
+func (c *Collection) restore() tea.Cmd {
+	n := len(c.deleted)
+	if n == 0 {
+		return nil
+	}
+	name := c.deleted[n-1]
+	c.deleted = c.deleted[:n-1]
+	d := c.deps
+	return c.change(name+" is back.", name, func(ctx context.Context) error { return d.Store.Restore(ctx, name) })
+}
+
+// rename asks for the other name.
+func (c *Collection) rename() tea.Cmd {
+	r, ok := c.current()
+	if !ok {
+		return nil
+	}
+	d := c.deps
+	form := widget.NewForm(d.Theme, widget.Field{
+		Name: "name", Label: "Name", Kind: widget.FieldText, Value: r.name, Check: saved.CheckName,
+		Help: "Folders stand before it: shop/de/cart.",
+	})
+	dialog := widget.NewFormDialog(d.Theme, "Rename "+r.name, form)
+	dialog.Submit, dialog.Width = "rename", 60
+	dialog.OnSubmit = func(f *widget.Form) tea.Cmd {
+		to := strings.TrimSpace(f.Value("name"))
+		if to == r.name {
+			return kit.CloseOverlay(dialog)
+		}
+		if d.Renamed != nil {
+			d.Renamed(r.name, to)
+		}
+		return tea.Sequence(kit.CloseOverlay(dialog),
+			c.change(r.name+" is "+to+" now.", to, func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) }))
+	}
+	return kit.OpenOverlay(dialog)
+}
+
+// filter lists the requests that have every typed word in name, zone or URL, below their
+// folders.
+func (c *Collection) filter() {
+	selected := c.want
+	if r, ok := c.current(); ok && c.want == "" {
+		selected = r.name
+	}
+	c.want = ""
+	words := strings.Fields(strings.ToLower(c.input.Value()))
+	c.rows = c.rows[:0]
+	folders := map[string]int{} // their rows
+	first := -1
+	for i, e := range c.entries {
+		if !has(e, words) {
+			continue
+		}
+		dirs := strings.Split(e.Name, "/")
+		for n := 1; n < len(dirs); n++ {
+			dir := strings.Join(dirs[:n], "/")
+			if _, seen := folders[dir]; !seen {
+				folders[dir] = len(c.rows)
+				c.rows = append(c.rows, row{name: dir, entry: -1, depth: n - 1})
+			}
+			c.rows[folders[dir]].count++
+		}
+		if first < 0 {
+			first = len(c.rows)
+		}
+		c.rows = append(c.rows, row{name: e.Name, entry: i, depth: len(dirs) - 1})
+	}
+	c.table.SetRows(len(c.rows), c.cells)
+	c.table.SetCursor(max(first, 0))
+	for i, r := range c.rows {
+		if r.name == selected && len(words) == 0 {
+			c.table.SetCursor(i)
+		}
+	}
+}
+
+func has(e saved.Entry, words []string) bool {
+	all := strings.ToLower(e.Name + " " + string(e.Request.Zone.Name) + " " + e.Request.URL)
+	for _, w := range words {
+		if !strings.Contains(all, w) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *Collection) cells(i int) []widget.Cell {
+	th, r := c.deps.Theme, c.rows[i]
+	indent := strings.Repeat("  ", r.depth)
+	if r.entry < 0 {
+		return []widget.Cell{{Text: indent + "▾ " + path.Base(r.name) + "/", Ink: th.Muted}, widget.C(""), {Text: text.Counted(r.count, "request"), Ink: th.Muted}, widget.C("")}
+	}
+	e := c.entries[r.entry]
+	name := widget.C(indent + path.Base(e.Name))
+	if e.Problem != "" {
+		return []widget.Cell{name, widget.C(""), {Text: "✗ " + e.Problem, Ink: th.Bad}, widget.C("")}
+	}
+	return []widget.Cell{name, widget.C(string(e.Request.Zone.Name)), widget.C(e.Request.URL), {Text: text.Ago(e.Changed, c.deps.Now()), Ink: th.Muted}}
+}
+
+// Render draws the input line, the tree, and what the selected request holds.
+func (c *Collection) Render(w, h int) string {
+	th := c.deps.Theme
+	switch {
+	case c.problem != "":
+		return widget.Block("\n "+th.Bad.Render("✗ ")+text.Cut(text.Clean(c.problem), w-4), w, h)
+	case !c.loaded:
+		return widget.Block("\n "+th.Muted.Render("reading…"), w, h)
+	case len(c.entries) == 0:
+		hint := " " + th.KeyHint.Render("esc") + ", then " + th.KeyHint.Render("ctrl+s") + " saves the one in the form."
+		if len(c.deleted) > 0 {
+			hint = " " + th.KeyHint.Render("ctrl+u") + " brings the last one back."
+		}
+		return widget.Block("\n "+th.Muted.Render("No request is saved.")+"\n\n"+hint, w, h)
+	}
+	c.input.SetWidth(max(w-4, 8))
+	detail := ""
+	if r, ok := c.current(); ok && r.entry >= 0 {
+		detail = strings.Join(widget.Foot(th, w, c.entries[r.entry].Name+" · "+describe(c.entries[r.entry]), ""), "\n")
+	}
+	return widget.Stack(" "+c.input.View(), c.table.Render(th, true, w, max(h-4, 1)), detail)
+}
+
+// describe is a request in one line.
+func describe(e saved.Entry) string {
+	r := e.Request
+	if e.Problem != "" {
+		return e.Problem
+	}
+	parts := []string{"by " + r.Via.String()}
+	if r.Method != "" {
+		parts = append(parts, r.Method)
+	}
+	if n := len(r.Header); n > 0 {
+		parts = append(parts, text.Counted(n, "header"))
+	}
+	if r.Body != "" {
+		parts = append(parts, "body "+text.Bytes(int64(len(r.Body))))
+	}
+	if names := r.Variables(); len(names) > 0 {
+		parts = append(parts, "variables "+strings.Join(names, ", "))
+	}
+	return strings.Join(parts, " · ")
+}

@@ -1,0 +1,131 @@
+package collection_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/saved"
+	"zonedeck/ui"
+	"zonedeck/ui/collection"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+// bench is the overlay over a store with three requests.
+type bench struct {
+	*uitest.Screen
+	store   *saved.Store
+	picked  string
+	renamed [2]string
+}
+
+func open(t *testing.T, names ...string) *bench {
+	t.Helper()
+	b := &bench{store: saved.New(t.TempDir())}
+	for _, name := range names {
+		r := model.FetchRequest{Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://lab.test/" + name + "?{{q}}", Via: model.ViaNative, Method: "POST", Body: "b", Retries: -1}
+		if _, err := b.store.Save(t.Context(), name, r, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	theme := kit.NewTheme(true, false)
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
+	})
+	b.Screen = uitest.Start(t, app, 100, 30)
+	b.Send(kit.Open{Overlay: collection.New(collection.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Store: b.store,
+		Open: func(name string) tea.Cmd {
+			b.picked = name
+			return kit.Info("picked " + name)
+		},
+		Renamed: func(from, to string) { b.renamed = [2]string{from, to} },
+	})})
+	return b
+}
+
+func (b *bench) names(t *testing.T) []string {
+	t.Helper()
+	list, err := b.store.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, e := range list {
+		out = append(out, e.Name)
+	}
+	return out
+}
+
+func TestARequestIsFoundByTypingAndPicked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "start", "shop/cart", "shop/de/list")
+		b.Expect("Saved requests", "start", "▾ shop/", "2 requests", "cart", "▾ de/", "by Native · POST · body 1 B · variables q")
+		b.Type("li shop")
+		b.Expect("▾ de/", "list")
+		b.ExpectNot("cart", "lab.test/start")
+		b.Press("enter")
+		b.Expect("picked shop/de/list")
+	})
+}
+
+func TestARequestIsRenamedAndDeletedAndComesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "shop/cart")
+		b.Press("ctrl+r")
+		b.Expect("Rename a")
+		b.Type("/new")
+		b.Press("ctrl+s")
+		b.Expect("a is a/new now.", "▾ a/")
+		if got := b.names(t); !slices.Equal(got, []string{"a/new", "shop/cart"}) || b.renamed != [2]string{"a", "a/new"} {
+			t.Errorf("%q, told %q", got, b.renamed)
+		}
+		b.Press("ctrl+d")
+		b.Expect("Deleted a/new.", ".deleted")
+		b.ExpectNot("▾ a/")
+		if got := b.names(t); !slices.Equal(got, []string{"shop/cart"}) {
+			t.Errorf("%q", got)
+		}
+		b.Press("ctrl+u")
+		b.Expect("a/new is back.", "▾ a/")
+		if got := b.names(t); !slices.Equal(got, []string{"a/new", "shop/cart"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestAFolderIsRenamedAndNotOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "shop/cart", "shop/list")
+		b.Press("up", "enter")
+		b.Expect("this is a folder")
+		b.Press("ctrl+r")
+		b.Expect("Rename shop")
+		b.Type("s")
+		b.Press("ctrl+s")
+		b.Expect("shop is shops now.", "▾ shops/")
+		if got := b.names(t); !slices.Equal(got, []string{"shops/cart", "shops/list"}) {
+			t.Errorf("%q", got)
+		}
+	})
+}
+
+func TestANameThatIsTakenIsToldAndAnEmptyListSaysWhatToDo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "b")
+		b.AllowError("a request of this name is already saved: b")
+		b.Press("ctrl+r")
+		b.Press("backspace")
+		b.Type("b")
+		b.Press("ctrl+s")
+		b.Expect("a request of this name is already saved: b")
+		b.Press("ctrl+d", "ctrl+d")
+		b.Expect("No request is saved.", "ctrl+u brings the last one back")
+	})
+}

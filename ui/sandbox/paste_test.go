@@ -1,0 +1,103 @@
+package sandbox_test
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"zonedeck/model"
+)
+
+func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Paste("curl -X PUT --data-raw 'a b' -H 'X-A: 1' http://lab.test/pasted\n")
+		b.Expect("curl: URL, method PUT, 2 headers, body of 3 bytes", "http://lab.test/pasted", "U undoes this")
+		b.Press("esc", "U")
+		b.ExpectNot("http://lab.test/pasted")
+		b.Expect("http://lab.test/ok")
+
+		// What the form cannot hold is listed, and a secret is not in it.
+		b.Paste(`curl -L -x http://127.0.0.1:33335 -U brd-customer-hl_demo01-zone-unlocker_demo-country-de:hunter2 -b 'sid=hunter2' http://lab.test/x`)
+		b.Expect("Pasted: curl, Native Access", "zone unlocker_demo, URL, via Native, 1 header, country de", "redirects are shown, not followed", "{{cookie}} stands for it")
+		b.ExpectNot("hunter2")
+		b.Press("enter")
+		b.Expect("Cookie: {{cookie}}")
+		b.ExpectNot("hunter2")
+
+		b.Paste("curl 'http://lab.test/")
+		b.Expect("did not fill the form", "a quote or a bracket is not closed")
+	})
+}
+
+func TestAPasteIntoAFieldOfLinesIsItsText(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("down", "down", "down", "down", "down", "space", "down", "down", "enter")
+		b.Paste("curl http://lab.test/not-taken")
+		b.ExpectNot("Pasted")
+		b.Expect("›Headers   curl", "http://lab.test/not-taken")
+	})
+}
+
+func TestAPastedHARFileFillsTheForm(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		entry := func(path string) string {
+			return `{"startedDateTime":"2026-11-20T10:00:00Z","request":{"method":"GET","url":"http://lab.test/` + path + `","headers":[]},"response":{"status":204}}`
+		}
+		b.Paste(`{"log":{"entries":[` + entry("one") + "]}}")
+		b.Expect("Pasted HAR entry: URL.", "http://lab.test/one")
+		b.Paste(`{"log":{"entries":[` + entry("two") + "," + entry("three") + "]}}")
+		b.Expect("Requests of the HAR file", "1  GET  http://lab.test/two", "204")
+		b.Press("down", "enter")
+		b.Expect("http://lab.test/three")
+		b.Paste(`{"log":{"entries":[{}]}}`)
+		b.Expect("entry 1 has no request with a url")
+	})
+}
+
+func TestAVariableOfTheFormIsResolvedOrAskedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.vars.values["page"] = model.Variable{Value: "shop"}
+		b.vars.values["key"] = model.Variable{Ref: "env:KEY"}
+		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/$page -H \"X-Api-Key: $key\" -H \"Authorization: Bearer $token\" -H \"X-Q: $q\"")
+		b.Press("enter") // the page about the other host
+		b.Expect("lab.test/{{page}}", "GET http://lab.test/shop HTTP", "✗ {{token}}, {{q}}")
+		b.Press("ctrl+j")
+		b.Expect("Values for this request", "token", "q")
+		b.Type("hunter2")
+		b.Press("enter")
+		b.Type("word")
+		b.ExpectNot("hunter2")
+		b.Press("ctrl+s")
+		reqs := b.svc.requests()
+		if len(reqs) != 1 || reqs[0].Secrets["key"] != "env:KEY" || reqs[0].Secrets["token"] != "asked:token" || reqs[0].Header.Get("X-Q") != "word" || reqs[0].URL != "http://lab.test/shop" {
+			t.Fatalf("%+v\n%s", reqs, b.Screen.Screen())
+		}
+		b.ExpectNot("without a value")
+
+		// What is saved has the variables.
+		b.Press("ctrl+s")
+		b.Type("v")
+		b.Press("ctrl+s")
+		if r := b.store.kept["v"]; r.URL != "http://lab.test/{{page}}" || r.Header.Get("X-Q") != "{{q}}" || len(r.Secrets) > 0 {
+			t.Errorf("saved %+v", r)
+		}
+		b.ExpectNot("Left out")
+	})
+}
+
+func TestAValueWithALineBreakMakesNoHeader(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.vars.values["a"] = model.Variable{Value: "1\nX-Evil: 2"}
+		b.Paste("curl -x http://x -U brd-customer-hl_demo01-zone-datacenter_demo:$ZONEDECK_ZONE_PASSWORD http://lab.test/ -H \"X-A: $a\"")
+		b.Press("enter")
+		b.Press("ctrl+j")
+		if n := len(b.svc.requests()); n != 0 || !strings.Contains(b.Screen.Screen(), "line break") {
+			t.Errorf("%d were sent\n%s", n, b.Screen.Screen())
+		}
+	})
+}

@@ -1,0 +1,120 @@
+package sandbox
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/widget"
+)
+
+// Variables are what {{name}} stands for in the form.
+type Variables interface {
+	// Variable gives a value, or the reference of one that is a secret.
+	Variable(name string) (model.Variable, bool)
+	// Answer gives a variable a value until the console ends, which is stored nowhere.
+	Answer(name, value string, secret bool)
+}
+
+// resolve puts the values of variables into a draft. asked are the variables without a
+// value; secrets are the references of those that stay.
+func (d draft) resolve(vars Variables) (out draft, secrets map[string]string, asked []string, problems []problem) {
+	if vars == nil || !strings.Contains(d.Zone+d.URL+d.Method+d.Body+d.Country+d.Session+d.Headers, "{{") {
+		return d, nil, nil, nil
+	}
+	r := model.FetchRequest{
+		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Method: d.Method, Body: d.Body,
+		Country: d.Country, Session: d.Session, Header: map[string][]string{"": {d.Headers}},
+	}
+	r, found := r.Resolve(vars.Variable)
+	missing := map[field][]string{}
+	for _, p := range found {
+		f := refusedField(p.Field)
+		unknown, is := errors.AsType[*model.UnknownVariableError](p.Err)
+		if !is {
+			problems = append(problems, problem{Field: f, Severity: stop, Text: p.Err.Error()})
+			continue
+		}
+		missing[f] = append(missing[f], "{{"+unknown.Name+"}}")
+		if !slices.Contains(asked, unknown.Name) {
+			asked = append(asked, unknown.Name)
+		}
+	}
+	for _, f := range slices.Sorted(maps.Keys(missing)) {
+		text := strings.Join(missing[f], ", ") + " without a value yet: sending asks for it"
+		problems = append(problems, problem{Field: f, Severity: ask, Text: text})
+	}
+	if lineCount(r.Header[""][0]) != lineCount(d.Headers) {
+		problems = append(problems, problem{Field: fieldHeaders, Severity: stop, Text: "the value of a variable holds a line break"})
+	}
+	d.Zone, d.URL, d.Method, d.Body = string(r.Zone.Name), r.URL, r.Method, r.Body
+	d.Country, d.Session, d.Headers = r.Country, r.Session, r.Header[""][0]
+	return d, r.Secrets, asked, problems
+}
+
+// resolved is the form's request with the values of its variables, and its problems. What
+// else is wrong with a field that waits for a value is not known yet.
+func (d draft) resolved(vars Variables, s kit.Session, now time.Time) (r model.FetchRequest, asked []string, problems []problem) {
+	d, secrets, asked, own := d.resolve(vars)
+	r, problems = d.request(s, now)
+	r.Secrets = secrets
+	problems = slices.DeleteFunc(problems, func(p problem) bool {
+		return slices.ContainsFunc(own, func(o problem) bool { return o.Field == p.Field })
+	})
+	return r, asked, append(own, problems...)
+}
+
+// unvalued names the variables of the form that have no value, or is "".
+func (m *Model) unvalued() string {
+	if len(m.form.asked) == 0 {
+		return ""
+	}
+	return "{{" + strings.Join(m.form.asked, "}}, {{") + "}} without a value: sending asks for it"
+}
+
+// askVariables asks for the values that the form's variables lack, and sends then. It
+// returns nil if nothing is to be asked.
+func (m *Model) askVariables(again tea.Msg) tea.Cmd {
+	names := m.form.asked
+	if len(names) == 0 {
+		return nil
+	}
+	secret := secretVariables(m.form.draft())
+	var fields []widget.Field
+	for _, name := range names {
+		fields = append(fields, widget.Field{Name: name, Label: name, Kind: widget.FieldText, Secret: secret[name], Check: widget.Required("type a value")})
+	}
+	d := widget.NewFormDialog(m.deps.Theme, "Values for this request", widget.NewForm(m.deps.Theme, fields...))
+	d.Intro = "Neither the profile nor the environment has them. They are kept until the console ends, and stored nowhere."
+	d.Submit, d.Width = "send", 64
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		for _, name := range names {
+			m.deps.Variables.Answer(name, f.Value(name), secret[name])
+		}
+		m.form.answers++
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Sandbox, again))
+	}
+	return kit.OpenOverlay(d)
+}
+
+// secretVariables are the variables that stand in headers which are secrets by their
+// nature, or are named like one.
+func secretVariables(d draft) map[string]bool {
+	out := map[string]bool{}
+	for _, line := range append(strings.Split(d.Headers, "\n"), "") {
+		name, value, _ := strings.Cut(line, ":")
+		for _, v := range model.Variables(value) {
+			out[v] = out[v] || model.SecretHeader(strings.TrimSpace(name))
+		}
+	}
+	for _, v := range slices.Concat(model.Variables(d.URL), model.Variables(d.Body), slices.Collect(maps.Keys(out))) {
+		out[v] = out[v] || model.SecretHeader(strings.ReplaceAll(v, "_", "-"))
+	}
+	return out
+}
