@@ -426,7 +426,7 @@ func TestACopySaysWhatWentWhere(t *testing.T) {
 
 // What tmux says about itself is told with the copy.
 func TestACopyInTmuxSaysWhetherItIsPassedOn(t *testing.T) {
-	for want, passes := range map[string]bool{"but tmux keeps it: it has set-clipboard and allow-passthrough off": false, "tmux passes it on": true} {
+	for want, passes := range map[string]bool{"but tmux keeps it: set-clipboard is not on, and allow-passthrough is off": false, "tmux passes it on": true} {
 		flow(t, func(t *testing.T) {
 			s := startAt(t, ui.New(ui.Deps{
 				Ctx: t.Context(), Now: time.Now, FixedTheme: true, Multiplexer: ui.Tmux, Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},

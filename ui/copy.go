@@ -93,7 +93,7 @@ func (c copied) toast() kit.Toast {
 	t := kit.Toast{Kind: kit.ToastWarn, Text: fmt.Sprintf("sent %s (%s) to the terminal's clipboard, which confirms nothing", c.what, size)}
 	switch {
 	case c.known && !c.passes:
-		t.Text += ", but tmux keeps it: it has set-clipboard and allow-passthrough off"
+		t.Text += ", but tmux keeps it: set-clipboard is not on, and allow-passthrough is off"
 	case c.known:
 		t.Text += "; tmux passes it on"
 	case c.inside == Tmux:

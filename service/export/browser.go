@@ -67,3 +67,15 @@ func (c call) jsImports(b *strings.Builder) {
 		b.WriteString("import { createHash, X509Certificate } from \"node:crypto\";\nimport { readFileSync } from \"node:fs\";\n")
 	}
 }
+
+// jsRemote writes the statements that make address, the remote browser's with its login.
+func (c call) jsRemote(b *strings.Builder) {
+	c.jsSecret(b)
+	fmt.Fprintf(b, "const address = new URL(%s);\naddress.username = %s;\naddress.password = encodeURIComponent(secret);\n", jsString(c.remote), jsString(c.user))
+}
+
+// jsVisit writes the end of a program that goes to the page of a browser.
+func (c call) jsVisit(b *strings.Builder) {
+	fmt.Fprintf(b, "  const answer = await page.goto(%s, { timeout: %d });\n", jsString(c.url), c.timeout.Milliseconds())
+	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n} finally {\n  await browser.close();\n}\n")
+}

@@ -77,7 +77,7 @@ func TestWhatABrowserSendsIsTheForm(t *testing.T) {
 				}
 			}
 			runNode(t, dir, files, append(env, export.PasswordEnv+"="+demo.Password(zone)))
-			users := strings.Join(logins(t, demo), "\n")
+			var users []string
 			for i, req := range requests {
 				page, err := os.ReadFile(filepath.Join(dir, files[i]+".out"))
 				if err != nil {
@@ -93,11 +93,55 @@ func TestWhatABrowserSendsIsTheForm(t *testing.T) {
 				for _, d := range differences(req, got) {
 					t.Errorf("%d: %s\n%+v", i, d, req)
 				}
-				if !strings.Contains(users, "-session-"+req.Session) {
-					t.Errorf("%d: nobody logged in with session %s", i, req.Session)
-				}
+				users = append(users, userOf(req))
 			}
+			wantLogins(t, demo, users)
 		})
+	}
+}
+
+// The remote browser goes to the page, with the exit that the login asks for.
+func TestTheRemoteBrowserGoesToThePage(t *testing.T) {
+	dir := t.TempDir()
+	modules(t, dir, "playwright")
+	need(t, "chromium", "chromium")
+	demo := servicetest.Emulator(t, emulator.Options{})
+	zone := servicetest.Zone(demo.Profile, "browser_demo")
+	for i, target := range []string{"playwright", "puppeteer"} {
+		as, _ := export.Find(target)
+		req := model.FetchRequest{Zone: zone, Via: model.ViaBrowser, URL: "https://lab.test/whoami?a='b'&é", Country: "de", Session: fmt.Sprintf("r%d", i)}
+		s := export.Source{Profile: demo.Profile, Request: req}
+		if i == 1 {
+			s.Secret = demo.Password(zone)
+		}
+		code, err := as.Code(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := target + ".mjs"
+		write(t, dir, file, code)
+		got := whoami(t, start(t, dir, []string{export.PasswordEnv + "=" + demo.Password(zone)}, "node", file))
+		got.target = "/" + got.target
+		req.URL = strings.Replace(req.URL, "/whoami", "", 1)
+		for _, d := range differences(req, got) {
+			t.Errorf("%s: %s", target, d)
+		}
+		wantLogins(t, demo, []string{userOf(req)})
+	}
+	for _, target := range export.Targets() {
+		s := export.Source{Profile: demo.Profile, Request: model.FetchRequest{Zone: zone, Via: model.ViaBrowser, URL: "https://lab.test/"}}
+		code, err := target.Code(s)
+		switch target.Name {
+		case "playwright", "puppeteer":
+		case "url":
+			if want := strings.Replace(demo.Profile.BrowserURL, "://", "://brd-customer-hl_demo01-zone-browser_demo:${ZONEDECK_ZONE_PASSWORD}@", 1) + "\n"; code != want {
+				t.Errorf("%q, %v; want %q", code, err, want)
+			}
+		default:
+			if err == nil || !strings.Contains(err.Error(), "Playwright and Puppeteer can do it") {
+				t.Errorf("%s: %q, %v", target.Name, code, err)
+			}
+		}
 	}
 }
 
@@ -133,7 +177,5 @@ try {
 	if got := whoami(t, out); got.target != "?by=pac" {
 		t.Errorf("%+v", got)
 	}
-	if !strings.Contains(strings.Join(logins(t, demo), "\n"), user) {
-		t.Error("nobody logged in with the name that the file says")
-	}
+	wantLogins(t, demo, []string{user})
 }

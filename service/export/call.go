@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"zonedeck/model"
 	"zonedeck/service/dialect"
@@ -25,7 +26,8 @@ type call struct {
 	header  []line // of the target by Native, of the service by API; without the secret
 	body    string
 	proxy   string // host:port; empty by API
-	user    string // of the proxy
+	remote  string // the remote browser's address, or empty
+	user    string // of the proxy or the remote browser
 	ca      string // path of the CA to trust; empty when none is needed or known
 	trusts  bool   // the profile switched certificate checks off
 	timeout time.Duration
@@ -51,6 +53,9 @@ func newCall(s Source, login bool) (call, error) {
 	if err := writable(r); err != nil {
 		return call{}, err
 	}
+	if !utf8.ValidString(s.Secret) {
+		return call{}, errors.New("the secret is not text")
+	}
 	for _, p := range r.Problems(d.Sends()) {
 		// The password is the environment's.
 		if p.Field != "password" && (!login || p.Field != "url" || r.URL != "") {
@@ -58,9 +63,12 @@ func newCall(s Source, login bool) (call, error) {
 		}
 	}
 	c := call{Source: s, timeout: cmp.Or(r.Timeout, patience)}
-	if r.Via == model.ViaNative {
+	switch r.Via {
+	case model.ViaNative:
 		c.Request = d.Outgoing(r)
 		return c, c.native(login)
+	case model.ViaBrowser:
+		return c, c.browser(login)
 	}
 	if s.Profile.BaseURL == "" {
 		return call{}, errors.New("the profile has no base URL")
@@ -76,11 +84,8 @@ func newCall(s Source, login bool) (call, error) {
 
 // writable refuses what only the console itself can send.
 func writable(r model.FetchRequest) error {
-	switch r.Via {
-	case model.ViaAgent:
+	if r.Via == model.ViaAgent {
 		return errors.New("agent access is a conversation by MCP: choose API or Native")
-	case model.ViaBrowser:
-		return errors.New("the remote browser is driven over CDP: choose API or Native")
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
 		return fmt.Errorf("the variable {{%s}} is a secret, and code takes the key or the password alone from the environment", name)
@@ -99,12 +104,8 @@ func (c *call) native(login bool) error {
 	if p.ProxyHost == "" {
 		return errors.New("the profile names no proxy_host")
 	}
-	if c.user = c.Username; c.user == "" {
-		user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
-		if err != nil {
-			return fmt.Errorf("writing the proxy login: %w", err)
-		}
-		c.user = user
+	if err := c.login(); err != nil {
+		return err
 	}
 	c.proxy = net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort))
 	// The CA is named where the zone's targets need it, and for the embedded emulator,
@@ -119,15 +120,48 @@ func (c *call) native(login bool) error {
 			c.header = append(c.header, line{http.CanonicalHeaderKey(name), textproto.TrimString(v)})
 		}
 	}
-	if login && r.URL == "" {
+	if err := c.address(login); err != nil {
+		return err
+	}
+	if c.has("Host") && c.url != "" && !c.secure() {
+		return errors.New("the header Host: a proxy is given the address alone; write the host into the address")
+	}
+	return nil
+}
+
+// browser fills in a page of the remote browser.
+func (c *call) browser(login bool) error {
+	if c.remote = c.Profile.BrowserURL; c.remote == "" {
+		return errors.New("the profile names no browser_url")
+	}
+	if err := c.login(); err != nil {
+		return err
+	}
+	return c.address(login)
+}
+
+// login makes the username.
+func (c *call) login() error {
+	p, r := c.Profile, c.Request
+	if c.user = c.Username; c.user != "" {
+		return nil
+	}
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+	if err != nil {
+		return fmt.Errorf("writing the proxy login: %w", err)
+	}
+	c.user = user
+	return nil
+}
+
+// address makes the target's address, which a login may lack.
+func (c *call) address(login bool) error {
+	if login && c.Request.URL == "" {
 		return nil
 	}
 	var err error
-	if c.url, err = wireURL(r.URL); err != nil {
+	if c.url, err = wireURL(c.Request.URL); err != nil {
 		return fmt.Errorf("the address: %w", err)
-	}
-	if c.has("Host") && !c.secure() {
-		return errors.New("the header Host: a proxy is given the address alone; write the host into the address")
 	}
 	return nil
 }

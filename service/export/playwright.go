@@ -37,7 +37,18 @@ func writePlaywright(c call) (string, error) {
 		c.jsOverrides(&b, "route.request().headers()")
 		b.WriteString("    }), { times: 1 });\n")
 	}
-	fmt.Fprintf(&b, "  const answer = await page.goto(%s, { timeout: %d });\n", jsString(c.url), c.timeout.Milliseconds())
-	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n} finally {\n  await browser.close();\n}\n")
+	c.jsVisit(&b)
+	return b.String(), nil
+}
+
+// remotePlaywright writes a program for Node that goes to the page with the remote browser.
+func remotePlaywright(c call) (string, error) {
+	var b strings.Builder
+	b.WriteString(comment("//", c.remarks("npm install playwright; node playwright.mjs", false)))
+	b.WriteString("import { chromium } from \"playwright\";\n\n")
+	c.jsRemote(&b)
+	b.WriteString("const browser = await chromium.connectOverCDP(address.href);\ntry {\n")
+	b.WriteString("  const page = await browser.contexts()[0].newPage();\n")
+	c.jsVisit(&b)
 	return b.String(), nil
 }

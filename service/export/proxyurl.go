@@ -20,13 +20,30 @@ func ProxyURL(addr, username, password string) string {
 	return u.String()
 }
 
-// proxyURL is the proxy's address with its login. With the variable in the
-// password's place it is text for a shell's double quotes, so a "$" of the
-// username, which URLs allow as it is, is escaped.
+// remoteURL writes the remote browser's address with its login.
+func remoteURL(c call) (string, error) {
+	u, err := url.Parse(c.remote)
+	if err != nil {
+		return "", errors.New("the profile's browser_url is no address")
+	}
+	u.User = url.UserPassword(c.user, c.Secret)
+	if c.Secret == "" {
+		u.User = url.User(c.user)
+		return c.withVariable(u) + "\n", nil
+	}
+	return u.String() + "\n", nil
+}
+
+// proxyURL is the proxy's address with its login.
 func (c call) proxyURL() string {
 	if c.Secret != "" {
 		return ProxyURL(c.proxy, c.user, c.Secret)
 	}
-	u := url.URL{Scheme: "http", Host: c.proxy, User: url.User(c.user)}
+	return c.withVariable(&url.URL{Scheme: "http", Host: c.proxy, User: url.User(c.user)})
+}
+
+// withVariable is an address with the variable in the password's place: a text for a shell's
+// double quotes, so that a "$" of the username, which URLs allow as it is, is escaped.
+func (c call) withVariable(u *url.URL) string {
 	return strings.Replace(strings.ReplaceAll(u.String(), "$", "%24"), "@", ":${"+c.Env()+"}@", 1)
 }

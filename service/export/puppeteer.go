@@ -37,7 +37,18 @@ func writePuppeteer(c call) (string, error) {
 		c.jsOverrides(&b, "request.headers()")
 		b.WriteString("    });\n  });\n")
 	}
-	fmt.Fprintf(&b, "  const answer = await page.goto(%s, { timeout: %d });\n", jsString(c.url), c.timeout.Milliseconds())
-	b.WriteString("  console.error(answer.status());\n  process.stdout.write(await page.content());\n} finally {\n  await browser.close();\n}\n")
+	c.jsVisit(&b)
+	return b.String(), nil
+}
+
+// remotePuppeteer writes a program for Node that goes to the page with the remote browser.
+func remotePuppeteer(c call) (string, error) {
+	var b strings.Builder
+	b.WriteString(comment("//", c.remarks("npm install puppeteer; node puppeteer.mjs", false)))
+	b.WriteString("import puppeteer from \"puppeteer\";\n\n")
+	c.jsRemote(&b)
+	b.WriteString("const browser = await puppeteer.connect({ browserWSEndpoint: address.href });\ntry {\n")
+	b.WriteString("  const page = await browser.newPage();\n")
+	c.jsVisit(&b)
 	return b.String(), nil
 }

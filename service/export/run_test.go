@@ -249,7 +249,7 @@ func TestWhatArrivesThroughTheProxyIsTheForm(t *testing.T) {
 				files, requests[n] = append(files, name), req
 			}
 			c.run(t, dir, files, []string{export.PasswordEnv + "=" + demo.Password(zone)})
-			logins := logins(t, demo)
+			var users []string
 			for n, req := range requests {
 				got, ok := target.of(n)
 				if !ok {
@@ -260,14 +260,9 @@ func TestWhatArrivesThroughTheProxyIsTheForm(t *testing.T) {
 				for _, d := range differences(req, got) {
 					t.Errorf("%d: %s\n%+v", n, d, req)
 				}
-				user := "brd-customer-hl_demo01-zone-datacenter_demo"
-				if req.Country != "" {
-					user += "-country-" + req.Country
-				}
-				if user += "-session-" + req.Session; !slices.Contains(logins, user) {
-					t.Errorf("%d: nobody logged in as %s", n, user)
-				}
+				users = append(users, userOf(req))
 			}
+			wantLogins(t, demo, users)
 		})
 	}
 }
@@ -298,20 +293,37 @@ func refusable(target string, r model.FetchRequest) bool {
 	}
 }
 
-// logins are the usernames that the emulator's journal has.
-func logins(t *testing.T, demo servicetest.Demo) []string {
+// wantLogins waits until the emulator's journal has a login with each of the usernames: the
+// entry of a tunnel is written when it ends, which may be after its program.
+func wantLogins(t *testing.T, demo servicetest.Demo, users []string) {
 	t.Helper()
-	page, err := rehearsal.New(func(context.Context) (rehearsal.Place, error) {
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	missing := map[string]bool{}
+	for _, user := range users {
+		missing[user] = true
+	}
+	seen := errors.New("all were seen")
+	err := rehearsal.New(func(context.Context) (rehearsal.Place, error) {
 		return rehearsal.Place{URL: demo.Control, Token: keystore.NewSecret(demo.Token)}, nil
-	}).Newest(t.Context(), 1000)
-	if err != nil {
-		t.Fatal(err)
+	}).Follow(ctx, 0, func(r rehearsal.Request, _ uint64) error {
+		if delete(missing, r.User); len(missing) == 0 {
+			return seen
+		}
+		return nil
+	})
+	if !errors.Is(err, seen) {
+		t.Errorf("nobody logged in as %v: %v", slices.Sorted(maps.Keys(missing)), err)
 	}
-	var out []string
-	for _, r := range page.Requests {
-		out = append(out, r.User)
+}
+
+// userOf is the username that the documentation gives for a fetch.
+func userOf(r model.FetchRequest) string {
+	user := "brd-customer-hl_demo01-zone-" + string(r.Zone.Name)
+	if r.Country != "" {
+		user += "-country-" + r.Country
 	}
-	return out
+	return user + "-session-" + r.Session
 }
 
 // By API the body of POST /request has every field of the form, and the key stands in the

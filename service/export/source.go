@@ -33,7 +33,7 @@ type Source struct {
 
 // SecretRef is the reference of the secret that the fetch needs, and what it is in words.
 func (s Source) SecretRef() (ref, what string) {
-	if s.Request.Via == model.ViaNative {
+	if s.Request.Via.Login() {
 		return s.Request.Zone.Password, "the password of zone " + string(s.Request.Zone.Name)
 	}
 	return s.Key, "the API key"
@@ -45,7 +45,7 @@ func (s Source) Env() string {
 	if name, ok := strings.CutPrefix(ref, "env:"); ok && name != "" {
 		return name
 	}
-	if s.Request.Via == model.ViaNative {
+	if s.Request.Via.Login() {
 		return PasswordEnv
 	}
 	return KeyEnv
@@ -69,6 +69,8 @@ type Target struct {
 	// Login says that it needs no address: it describes the way through the proxy alone.
 	Login bool
 	write func(call) (string, error)
+	// remote writes a page of the remote browser; nil where the target cannot open it.
+	remote func(call) (string, error)
 }
 
 // Targets are all targets, in the order in which they are offered.
@@ -79,10 +81,10 @@ func Targets() []Target {
 		{Name: "go", Title: "Go", File: "fetch.go", write: writeGo},
 		{Name: "node", Title: "Node", File: "fetch.mjs", write: writeNode},
 		{Name: "scrapy", Title: "Scrapy", File: "spider.py", write: writeScrapy},
-		{Name: "playwright", Title: "Playwright", File: "playwright.mjs", write: writePlaywright},
-		{Name: "puppeteer", Title: "Puppeteer", File: "puppeteer.mjs", write: writePuppeteer},
+		{Name: "playwright", Title: "Playwright", File: "playwright.mjs", write: writePlaywright, remote: remotePlaywright},
+		{Name: "puppeteer", Title: "Puppeteer", File: "puppeteer.mjs", write: writePuppeteer, remote: remotePuppeteer},
 		{Name: "env", Title: "env", File: "zonedeck.env", Login: true, write: writeEnv},
-		{Name: "url", Title: "URL", File: "proxy.txt", Login: true, write: writeURL},
+		{Name: "url", Title: "URL", File: "proxy.txt", Login: true, write: writeURL, remote: remoteURL},
 		{Name: "pac", Title: "PAC", File: "proxy.pac", Login: true, write: writePAC},
 	}
 }
@@ -113,7 +115,14 @@ func (t Target) Code(s Source) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := t.write(c)
+	write := t.write
+	if c.remote != "" {
+		write = t.remote
+	}
+	if write == nil {
+		return "", fmt.Errorf("%s: the remote browser is opened over CDP: Playwright and Puppeteer can do it", t.Title)
+	}
+	text, err := write(c)
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", t.Title, err)
 	}

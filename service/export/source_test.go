@@ -170,7 +170,9 @@ func TestAClientThatCannotSendTheFormSaysSo(t *testing.T) {
 		{model.ViaAPI, "go", func(s *export.Source) { s.Profile.Dialect = "documented" }, "it cannot be sent as it stands: country: "},
 		{model.ViaAPI, "go", func(s *export.Source) { s.Profile.Dialect = "klingon" }, `dialect "klingon" is not known`},
 		{model.ViaAgent, "go", func(*export.Source) {}, "agent access is a conversation by MCP: choose API or Native"},
-		{model.ViaBrowser, "go", func(*export.Source) {}, "the remote browser is driven over CDP: choose API or Native"},
+		{model.ViaBrowser, "playwright", func(s *export.Source) {
+			s.Request = model.FetchRequest{Via: model.ViaBrowser, URL: "http://a.test/", Zone: model.Zone{Name: "b", Product: model.ProductBrowser}}
+		}, "the profile names no browser_url"},
 		{model.ViaAPI, "go", func(s *export.Source) { s.Request.Secrets = map[string]string{"x": "env:X"} }, "the variable {{x}} is a secret"},
 		{model.ViaAPI, "go", func(s *export.Source) { s.Request.Header = http.Header{"Cookie": {model.Masked}} }, "the journal does not keep the value of Cookie: type it in the form"},
 	} {

@@ -48,7 +48,7 @@ func Emulator(t *testing.T, o emulator.Options) Demo {
 	p := Profile(ready.API)
 	p.Account, p.UsernamePrefix, p.ProxyHost = model.AccountID(ready.Account), ready.UsernamePrefix, host
 	p.ProxyPort, _ = strconv.Atoi(port)
-	p.Local, p.Zones = true, nil
+	p.Local, p.Zones, p.BrowserURL = true, nil, ready.CDP
 	p.CA = filepath.Join(t.TempDir(), "ca.pem")
 	if err := os.WriteFile(p.CA, []byte(ready.CAPEM), 0o600); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -40,7 +39,7 @@ reason. env, url and pac describe the way through the proxy and need no URL.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.as, "as", "", "program: "+strings.Join(export.Names(), ", ")+" (required)")
 	fl.StringVar(&f.zone, "zone", "", "zone to use (required)")
-	fl.StringVar(&f.via, "via", "api", "access method: api or native")
+	fl.StringVar(&f.via, "via", "api", "access method: api, native or browser")
 	f.addForm(cmd)
 	fl.StringVar(&f.session, "session", "", "session that keeps an exit (not shown by the contract)")
 	fl.StringVarP(&f.output, "output", "o", "", "file for the code")
@@ -98,8 +97,9 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 	if f.zone == "" {
 		wrong = append(wrong, errors.New("--zone is missing: name the zone to fetch through"))
 	}
-	if !slices.Contains([]string{string(model.ViaAPI), string(model.ViaNative)}, f.via) {
-		wrong = append(wrong, fmt.Errorf("--via %q: write api or native", f.via))
+	via, err := model.ParseVia(f.via)
+	if err != nil {
+		wrong = append(wrong, fmt.Errorf("--via: %w", err))
 	}
 	none := model.FetchRequest{}
 	header, err := f.check(target, as.Login, wrong...)
@@ -111,7 +111,7 @@ func (t *task) exported(ctx context.Context, target string, f exportFlags) (expo
 		return as, p, none, fail(exitState, "%w", err)
 	}
 	req := f.fetchRequest(target, header)
-	req.Via, req.Session = model.Via(f.via), f.session
+	req.Via, req.Session = via, f.session
 	if req.Zone, err = t.Zone(p, f.zone); err != nil {
 		return as, p, none, err
 	}

@@ -3,7 +3,9 @@ package session
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -49,5 +51,53 @@ func TestABodyOfTheHistoryIsShownOnlyAsItCame(t *testing.T) {
 	}
 	if _, err := s.openBody(t.Context(), b); err == nil || !strings.Contains(err.Error(), "no longer exists") {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestCodeIsWrittenToTheFileThatIsNamed(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	want := filepath.Join(home, "fetch.py")
+	for _, c := range []struct {
+		name, text string
+		replace    bool
+		refused    error
+	}{
+		{"~/fetch.py", "one", false, nil},
+		{want, "two", false, fs.ErrExist},
+		{"~/fetch.py", "three", true, nil},
+	} {
+		file, err := writeCode(c.name, c.text, c.replace)
+		if !errors.Is(err, c.refused) {
+			t.Errorf("%s: %v, want %v", c.name, err, c.refused)
+		}
+		if c.refused != nil {
+			continue
+		}
+		got, err := os.ReadFile(want)
+		if err != nil || file != want || string(got) != c.text {
+			t.Errorf("%s: %q in %s, %v", c.name, got, file, err)
+		}
+	}
+}
+
+func TestTmuxIsAskedWhetherItPassesACopyOn(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	for answer, want := range map[string][2]bool{
+		"echo on 0": {true, true}, "echo external 1": {true, true}, "echo external 2": {true, true}, "echo off all": {true, true},
+		"echo external 0": {false, true}, "echo off off": {false, true}, "echo": {}, "exit 1": {}, "echo '%1'": {},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\n"+answer+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		s := &Session{o: Options{Getenv: func(name string) string { return map[string]string{"TMUX": "/tmp/t,1,0", "TMUX_PANE": "%0"}[name] }}}
+		if passes, known := s.tmuxPasses(t.Context()); passes != want[0] || known != want[1] {
+			t.Errorf("%s: %v, %v", answer, passes, known)
+		}
+	}
+	s := &Session{o: Options{Getenv: func(string) string { return "" }}}
+	if _, known := s.tmuxPasses(t.Context()); known {
+		t.Error("it is known without tmux")
 	}
 }
