@@ -34,6 +34,27 @@ func TestBothSizesShowEveryPane(t *testing.T) {
 	}
 }
 
+func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 200, 60)
+		b.Expect("alt+u ctrl+l     Edit the URL, from anywhere.")
+		b.Press("ctrl+j")
+		b.Expect("<title>The lab</title>", "line 1 of 3 · 100 %", "wait         38 ms", "X-Brd-Ip: 127.0.3.17")
+		b.ExpectNot("Edit the URL, from anywhere.")
+		b.Press("]")
+		b.Expect("X-Brd-Ip: 127.0.3.17")
+		b.ExpectNot("wait         38 ms")
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			res := okResult(r)
+			res.Body = model.BodyRef{Bytes: []byte(strings.Repeat("line\n", 40)), Size: 200}
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("line 1 of 40")
+		b.ExpectNot("wait         38 ms", "X-Brd-Ip")
+	})
+}
+
 func TestRowsAndBodiesMoveByKeys(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 80, 24)

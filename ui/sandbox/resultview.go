@@ -19,7 +19,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 	case m.result.flight != nil:
 		return widget.Block(strings.Join(m.flightLines(w), "\n"), w, h)
 	case !m.result.have():
-		return widget.Block(strings.Join(m.firstLines(w), "\n"), w, h)
+		return widget.Block(strings.Join(append(m.firstLines(w), m.keyLines(w, h)...), "\n"), w, h)
 	}
 	head := m.headLines(w, h)
 	rest := h - len(head)
@@ -37,7 +37,7 @@ func (m *Model) page(on bool, w, h int) string {
 	if why := noBody(m.result.res); why != "" {
 		return widget.Block(" "+m.deps.Theme.Muted.Render(text.Cut(why, w-2)), w, h)
 	}
-	return m.result.body.Render(on, w, h)
+	return m.fillBelow(m.result.body.Render(on, w, h), w, h)
 }
 
 // pageLines are the lines of a page that is not the body.
@@ -50,13 +50,7 @@ func (m *Model) pageLines(w int) []string {
 	case tabFields:
 		return m.fieldLines(m.result.res.Fields, w)
 	case tabHeaders:
-		var out []string
-		for _, l := range strings.Split(text.CleanLines(headerPage(m.result.res)), "\n") {
-			for _, part := range hardWrap(l, w-2) {
-				out = append(out, " "+part)
-			}
-		}
-		return out
+		return m.headerLines(w)
 	default:
 		return nil
 	}
