@@ -214,20 +214,8 @@ func (c *call) option(name, spelled, value string) error {
 		c.insecure = true
 	case "cacert":
 		c.ca = value
-	case "max-time":
-		s, err := strconv.ParseFloat(value, 64)
-		if err != nil || s <= 0 || s > 24*60*60 {
-			c.out.left("%s: its value is not a number of seconds", spelled)
-			return nil
-		}
-		c.timeout = time.Duration(s * float64(time.Second)).Round(time.Millisecond)
-	case "retry":
-		n, err := strconv.Atoi(value)
-		if err != nil || n < 0 || n > 100 {
-			c.out.left("%s: its value is not a number of tries", spelled)
-			return nil
-		}
-		c.retries = n
+	case "max-time", "retry":
+		c.limit(name, spelled, value)
 	case "config":
 		return c.config(spelled, value)
 	case "form", "form-string", "upload-file":
@@ -241,6 +229,23 @@ func (c *call) option(name, spelled, value string) error {
 		}
 	}
 	return nil
+}
+
+// limit takes how long, and how often.
+func (c *call) limit(name, spelled, value string) {
+	if name == "retry" {
+		if n, err := strconv.Atoi(value); err == nil && n >= 0 && n <= 100 {
+			c.retries = n
+			return
+		}
+		c.out.left("%s: its value is not a number of tries", spelled)
+		return
+	}
+	if s, err := strconv.ParseFloat(value, 64); err == nil && s > 0 && s <= 24*60*60 {
+		c.timeout = time.Duration(s * float64(time.Second)).Round(time.Millisecond)
+		return
+	}
+	c.out.left("%s: its value is not a number of seconds", spelled)
 }
 
 // addData takes one of the options that make the body, or the query.

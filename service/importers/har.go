@@ -180,5 +180,5 @@ func (c *call) body(post harPost) {
 	}
 }
 
-// cleared takes out the bytes that mark variables.
+// cleared takes out the characters that mark variables.
 func cleared(s string) string { return strings.ReplaceAll(s, markEnv, "") }

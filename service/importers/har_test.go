@@ -94,7 +94,13 @@ func TestAnExportedHARFileIsReadBack(t *testing.T) {
 		Started: time.Unix(1, 0), Status: 200,
 	}
 	var b strings.Builder
-	n, err := export.HAR(&b, "1", func(yield func(model.FetchResult, error) bool) { _ = yield(r, nil) && yield(r, nil) }, nil)
+	n, err := export.HAR(&b, "1", func(yield func(model.FetchResult, error) bool) {
+		for range 2 {
+			if !yield(r, nil) {
+				return
+			}
+		}
+	}, nil)
 	if err != nil || n != 2 {
 		t.Fatal(n, err)
 	}

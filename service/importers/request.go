@@ -183,7 +183,7 @@ func (c *call) api(address, body string, known Known) error {
 // object reads a JSON object whose texts may hold variables.
 func object(body string) (map[string]json.RawMessage, error) {
 	var fields map[string]json.RawMessage
-	err := json.Unmarshal([]byte(strings.ReplaceAll(body, markEnv, `\u0000`)), &fields)
+	err := json.Unmarshal([]byte(body), &fields)
 	if err == nil && fields == nil {
 		err = ErrImport
 	}
@@ -360,7 +360,7 @@ func form(r model.FetchRequest, out *Imported) model.FetchRequest {
 			return ""
 		}
 		parts := strings.Split(text, markEnv)
-		if len(parts)%2 == 0 { // a NUL that JSON wrote
+		if len(parts)%2 == 0 { // a noncharacter that JSON or a quote wrote
 			return model.WithoutVariables(strings.ReplaceAll(text, markEnv, ""))
 		}
 		var b strings.Builder

@@ -13,10 +13,10 @@ import (
 )
 
 // In a text that the shell reading gives, an environment variable is its name between two
-// NUL bytes, which no word of a shell can hold. What stands between two variables of the name
+// noncharacters of Unicode, which no text has. What stands between two variables of the name
 // "base64 " is written in base64: that is how a login stands in a header.
 const (
-	markEnv    = "\x00"
+	markEnv    = "\uFDD0"
 	markBase64 = markEnv + "base64 " + markEnv
 )
 
@@ -29,26 +29,11 @@ type command struct {
 }
 
 // reading is a script while it is read.
-type reading struct {
-	out *Imported
-	cfg *expand.Config
-}
+type reading struct{ out *Imported }
 
-// readShell finds the curl command of a script. Nothing is run: variables stay names, and
-// command substitutions are refused, but for those that only print and encode.
-func readShell(text string, out *Imported) (command, error) {
-	if strings.Contains(text, markEnv) {
-		return command{}, refuse("it holds control characters")
-	}
-	if deep(text) {
-		return command{}, refuse("it is nested too deeply")
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
-	if err != nil {
-		return command{}, refuse("%s", shellFault(err))
-	}
-	r := reading{out: out}
-	r.cfg = &expand.Config{
+// config is how words are expanded; one that is in use cannot be used for what stands in it.
+func (r *reading) config() *expand.Config {
+	return &expand.Config{
 		Env: expand.FuncEnviron(func(name string) string {
 			if name == "IFS" {
 				return ""
@@ -67,6 +52,22 @@ func readShell(text string, out *Imported) (command, error) {
 		},
 		ProcSubst: func(*syntax.ProcSubst) (string, error) { return "", refuse("a process substitution is not run") },
 	}
+}
+
+// readShell finds the curl command of a script. Nothing is run: variables stay names, and
+// command substitutions are refused, but for those that only print and encode.
+func readShell(text string, out *Imported) (command, error) {
+	if strings.ContainsAny(text, "\x00"+markEnv) {
+		return command{}, refuse("it holds control characters")
+	}
+	if deep(text) {
+		return command{}, refuse("it is nested too deeply")
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return command{}, refuse("%s", shellFault(err))
+	}
+	r := reading{out: out}
 	var found *command
 	for _, stmt := range file.Stmts {
 		c, is, err := r.statement(stmt)
@@ -170,12 +171,10 @@ func (r *reading) binary(x *syntax.BinaryCmd) (command, bool, error) {
 		return command{}, false, err
 	}
 	if is && pipe && !right.hasStdin {
-		text, err := r.printed(x.X)
-		if err != nil {
+		if right.stdin, err = r.printed(x.X); err != nil {
 			r.out.left("what the pipe gives curl is not known: %s is not run", program(x.X))
-			return right, true, nil
 		}
-		right.stdin, right.hasStdin = text, true
+		right.hasStdin = err == nil
 		return right, true, nil
 	}
 	left, isLeft, err := r.statement(x.X)
@@ -220,7 +219,7 @@ func (r *reading) call(s *syntax.Stmt, x *syntax.CallExpr) (command, bool, error
 			return command{}, false, err
 		}
 	}
-	args, err := expand.Fields(r.cfg, x.Args[1:]...)
+	args, err := expand.Fields(r.config(), x.Args[1:]...)
 	if err != nil {
 		return command{}, false, expansion(err)
 	}
@@ -241,7 +240,7 @@ func (r *reading) redirected(red *syntax.Redirect, c *command) error {
 		if err = plain(red.Word, red.Word); err != nil {
 			return err
 		}
-		c.stdin, err = expand.Literal(r.cfg, red.Word)
+		c.stdin, err = expand.Literal(r.config(), red.Word)
 		c.stdin, c.hasStdin = c.stdin+"\n", true
 	case syntax.Hdoc, syntax.DashHdoc:
 		if red.Hdoc == nil {
@@ -275,7 +274,7 @@ func (r *reading) document(red *syntax.Redirect) (string, error) {
 	if quoted {
 		return red.Hdoc.Lit(), nil
 	}
-	return expand.Document(r.cfg, red.Hdoc)
+	return expand.Document(r.config(), red.Hdoc)
 }
 
 // plain refuses expansions whose value depends on more than the value of one variable. In a
@@ -402,7 +401,7 @@ func (r *reading) words(s *syntax.Stmt) (string, []string, error) {
 			return "", nil, err
 		}
 	}
-	all, err := expand.Fields(r.cfg, c.Args...)
+	all, err := expand.Fields(r.config(), c.Args...)
 	if err != nil {
 		return "", nil, expansion(err)
 	}
