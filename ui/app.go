@@ -50,6 +50,8 @@ type Deps struct {
 	// clipboard on; known is false where it does not say. It may be nil.
 	Multiplexer Multiplexer
 	Passes      func(ctx context.Context) (passes, known bool)
+	// Suspend stops the program and goes back to the shell; nil where none waits.
+	Suspend tea.Cmd
 	// FixedTheme keeps the theme instead of asking the terminal for its background
 	// colour.
 	FixedTheme bool

@@ -47,10 +47,19 @@ func (a *App) Bindings() []kit.Binding {
 		kit.Binding{Keys: []string{"m"}, Label: "mouse", Help: "Release the mouse for the terminal's own selection, or take it back.", Intent: intentMouse, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+x"}, Label: "dismiss", Help: "Dismiss the newest message.", Intent: intentDismiss, Hidden: true, WhileTyping: true, Disabled: none},
 		kit.Binding{Keys: []string{"ctrl+y"}, Label: "copied text", Help: "Print the text copied last on the terminal's own screen, to select it there.", Intent: intentCopied, Hidden: true, Disabled: a.whyNotShown()},
+		kit.Binding{Keys: []string{"ctrl+z"}, Label: "suspend", Help: "Go back to the shell, from anywhere; fg continues. Calls in flight, and the emulator if this console runs it, wait meanwhile.", Intent: a.deps.Suspend, Hidden: true, WhileTyping: true, Disabled: a.whyNotSuspended()},
 		kit.Binding{Label: "profile", Help: "Show where the profile in use sends to, and its dialect.", Intent: kit.ShowProfile{}},
 		kit.Binding{Keys: []string{"q"}, Label: "quit", Help: "Leave the console.", Intent: kit.Quit{}, Hidden: true},
 		kit.Binding{Keys: []string{"ctrl+c"}, Label: "quit", Help: "Leave the console from anywhere; asks once while work is in flight.", Intent: kit.Quit{}, Hidden: true, WhileTyping: true},
 	)
+}
+
+// whyNotSuspended returns the reason why the console cannot be suspended, or "".
+func (a *App) whyNotSuspended() string {
+	if a.deps.Suspend == nil {
+		return "no shell waits for the console"
+	}
+	return ""
 }
 
 // key routes a key press. The order is fixed: quit guard, top overlay, text
@@ -59,6 +68,10 @@ func (a *App) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	if name == "ctrl+c" {
 		return a.quit()
+	}
+	if name == "ctrl+z" {
+		b, _ := kit.Find(a.Bindings(), name, true)
+		return a.meant(nil, b)
 	}
 	if a.tooSmall() {
 		if name == "q" {

@@ -100,8 +100,14 @@ type terminal struct {
 // openTerminal starts the program in a pty of w×h cells.
 func openTerminal(tb testing.TB, w, h int, env []string, args ...string) *terminal {
 	tb.Helper()
+	return openProgram(tb, w, h, program(tb), env, args...)
+}
+
+// openProgram does the same with any program.
+func openProgram(tb testing.TB, w, h int, path string, env []string, args ...string) *terminal {
+	tb.Helper()
 	t := &terminal{tb: tb, emu: vt.NewEmulator(w, h), changed: make(chan struct{}, 1), exited: make(chan error, 1)}
-	t.cmd = exec.CommandContext(context.WithoutCancel(tb.Context()), program(tb), args...)
+	t.cmd = exec.CommandContext(context.WithoutCancel(tb.Context()), path, args...)
 	t.cmd.Env = env
 	t.started = time.Now()
 	file, err := pty.StartWithSize(t.cmd, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)})

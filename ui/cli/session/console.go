@@ -36,6 +36,7 @@ type Console struct {
 	cancel  context.CancelFunc
 	began   chan follower // the state that start found; follow continues from it
 	next    string        // profile to switch to; written on the program's goroutine
+	suspend tea.Cmd       // back to the shell, nil where none waits
 }
 
 // OpenConsole opens a session for a console.
@@ -54,6 +55,7 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 // Run shows the console on a terminal until the operator leaves it. next is the
 // profile to switch to; it is empty when the operator quit.
 func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
+	c.suspend = suspend()
 	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
 		tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var following sync.WaitGroup
@@ -107,7 +109,7 @@ func (c *Console) Root() *ui.App {
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),
 		Start: tea.Batch(c.start, c.tellNotices()), Commands: c.commands(theme),
 		Saved: s.savedRequests, History: client.Activity, Spent: client.Spent, Clipboard: nativeClipboard, Multiplexer: s.multiplexer(), Passes: s.tmuxPasses,
-		Code: code.New(c.codeDeps(theme)).Open,
+		Suspend: c.suspend, Code: code.New(c.codeDeps(theme)).Open,
 	})
 }
 

@@ -1,0 +1,47 @@
+//go:build !windows
+
+package whole
+
+import (
+	"os/exec"
+	"testing"
+)
+
+func TestTheConsoleIsSuspendedAndContinued(t *testing.T) {
+	path := program(t)
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := openProgram(t, 80, 24, sh, environment(t.TempDir(), "PS1=ready> "), "-i")
+	term.waitFor("ready>")
+	term.press(path + "\n")
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("2")
+	term.waitFor("[2 Jobs]")
+	term.press("\x1a")
+	term.waitFor("topped") // in the words of the shell
+	term.press("echo the $((6*7)) of the shell\n")
+	term.waitFor("the 42 of the shell")
+	term.press("fg\n")
+	term.waitFor("[2 Jobs]", "LOCAL EMULATOR")
+	term.press("p1") // a key whose echo the shell would show
+	term.waitFor("[1 Sandbox]")
+	term.press("q")
+	term.waitFor("ready>")
+	term.press("exit\n")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
+func TestWithoutAShellTheConsoleSaysThatItCannotBeSuspended(t *testing.T) {
+	term := openTerminal(t, 80, 24, environment(t.TempDir()))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("\x1a")
+	term.waitFor("no shell waits for the console")
+	term.press("q")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
