@@ -11,9 +11,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
-	"zonedeck/model"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
@@ -80,31 +78,6 @@ func newApp(ctx context.Context, extra ...kit.Binding) (*ui.App, *fakeView, *fak
 		},
 	})
 	return app, a, b
-}
-
-func TestTheStatusLineSaysWhatTheSessionCosts(t *testing.T) {
-	spent := model.Spend{}
-	zones := []model.Zone{{Name: "z"}}
-	app := ui.New(ui.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
-		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}, Session: kit.Session{Ready: true, Zones: zones},
-		Spent: func() model.Spend { return spent },
-	})
-	app.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
-	say := func(want string) {
-		t.Helper()
-		app.Update(kit.SessionChanged{Session: kit.Session{Ready: true, Zones: zones}})
-		if lines := strings.Split(ansi.Strip(app.View().Content), "\n"); !strings.HasSuffix(strings.TrimRight(lines[len(lines)-1], " "), want+" · 0 running") {
-			t.Errorf("%q does not end with %q", lines[len(lines)-1], want)
-		}
-	}
-	say(" unpriced")
-	zones[0].Rate.Per1000 = 1
-	say(" session $0")
-	spent.Add(0.0015, true)
-	say(" session $0.0015")
-	spent.Add(0, false)
-	say(" session $0.0015 + 1 unpriced")
 }
 
 // box is an overlay that records the keys it gets.

@@ -189,6 +189,13 @@ func (a *App) profileWords() []string {
 		}
 		name, short = t.Banner.Render("LOCAL EMULATOR"+moved), t.Banner.Render("LOCAL"+moved)
 	}
+	if ink, ok := t.ProfileInk(s.Profile.Color); ok {
+		name, short = ink.Render(" "+text.Clean(s.ProfileName)+" "), ink.Render(" "+text.Clean(s.ProfileName)+" ")
+	}
+	if s.Profile.ReadOnly {
+		name += t.Warn.Render(" · read-only")
+		short += t.Warn.Render(" r/o")
+	}
 	if s.Unverified {
 		name += t.Bad.Render(" · TLS not verified")
 		short += t.Bad.Render(" !TLS")

@@ -3,6 +3,7 @@ package ui
 import (
 	"cmp"
 
+	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -34,6 +35,7 @@ func (a *App) profileLines(w int) []string {
 		{"proxy", cmp.Or(p.ProxyAddr(), none)},
 		{"TLS", "certificates are " + trust},
 		{"dialect", p.DialectName()},
+		{"changes", changes(p)},
 	} {
 		out = append(out, widget.Fact(a.theme, f.name, f.value, w-2)...)
 	}
@@ -41,4 +43,12 @@ func (a *App) profileLines(w int) []string {
 		out = append(out, widget.Wrapped(a.theme.Warn, "! "+n, w-2)...)
 	}
 	return widget.Indent(append(append(out, ""), widget.Wrapped(a.theme.Muted, origin, w-2)...))
+}
+
+// changes says what a profile lets one do.
+func changes(p profile.Profile) string {
+	if p.ReadOnly {
+		return "read-only: no job is launched or cancelled, no key or password changed, and only GET, HEAD and OPTIONS are sent"
+	}
+	return "allowed"
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"zonedeck/model"
+	"zonedeck/service/profile"
 )
 
 // Twin sends a request by every cell of t as often as t says, and returns t with what
@@ -65,6 +66,8 @@ func (ft *Fetcher) RunCell(ctx context.Context, r model.FetchRequest, c model.Tw
 	for range runs {
 		result, err := ft.Fetch(ctx, r, nil)
 		switch {
+		case errors.Is(err, profile.ErrReadOnly): // of the whole comparison
+			return c, err
 		case errors.Is(err, model.ErrRequest):
 			c.Problem = strings.ReplaceAll(err.Error(), "\n", "; ")
 			on(c)

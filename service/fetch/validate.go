@@ -24,6 +24,7 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 			add("url", err)
 		}
 	}
+	add("method", p.RefuseMethod(r.Method))
 	for _, path := range r.Required {
 		add("required", fields.Validate(path))
 	}

@@ -178,6 +178,9 @@ func (rn *Runner) prepareLaunch(ctx context.Context, r model.TriggerRequest) (la
 		return launch{}, err
 	}
 	p, d, err := rn.cfg.Access.Current(ctx)
+	if err == nil {
+		err = p.Refuse("launch jobs")
+	}
 	if err != nil {
 		return launch{}, err
 	}
@@ -338,6 +341,9 @@ const cancelTimeout = 30 * time.Second
 func (rn *Runner) CancelJob(ctx context.Context, jobID string) (model.Job, error) {
 	defer rn.cfg.Wire.Begin()()
 	call, err := rn.callFor(ctx, jobID)
+	if err == nil {
+		err = call.p.Refuse("cancel jobs")
+	}
 	if err != nil {
 		return call.job, err
 	}

@@ -69,7 +69,9 @@ func (rn *Renewer) Refusal(p profile.Profile, z model.Zone, k model.Key) error {
 		return err
 	}
 	ref, parseErr := keystore.ParseRef(z.Password)
-	switch {
+	switch readOnly := p.Refuse("change passwords"); {
+	case readOnly != nil:
+		return readOnly
 	case !d.ChangesPasswords():
 		return fmt.Errorf("the contract shows no call that changes a password; the dialect %s knows one", dialect.WithPasswords())
 	case p.BaseURL == "":

@@ -139,6 +139,7 @@ func TestWhatCannotBeKeptIsNotBegun(t *testing.T) {
 		"a command":        {func(_ *profile.Profile, z *model.Zone) { z.Password = "cmd:pass show zone" }, "etl-main", "cannot write there"},
 		"no reference":     {func(p *profile.Profile, z *model.Zone) { z.Password, p.Zones = "", nil }, "etl-main", "no password reference"},
 		"another dialect":  {func(p *profile.Profile, _ *model.Zone) { p.Dialect = "documented" }, "etl-main", `the dialect "brightdata" knows one`},
+		"a read-only one":  {func(p *profile.Profile, _ *model.Zone) { p.ReadOnly = true }, "etl-main", "is read-only: it does not change passwords"},
 		"no API":           {func(p *profile.Profile, _ *model.Zone) { p.BaseURL = "" }, "etl-main", "no base_url"},
 		"a level too low":  {func(*profile.Profile, *model.Zone) {}, "batch-user", "USER, which may not change"},
 		"a key of nowhere": {func(*profile.Profile, *model.Zone) {}, "nobody", "not in the key inventory"},

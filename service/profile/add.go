@@ -84,6 +84,10 @@ func render(p Profile) []byte {
 	if !p.Verify {
 		b.WriteString("verify = false\n")
 	}
+	if p.ReadOnly {
+		b.WriteString("read_only = true\n")
+	}
+	field("color", p.Color)
 	for _, z := range p.Zones {
 		fmt.Fprintf(&b, "\n[[profiles.%s.zones]]\n", p.Name)
 		field("name", string(z.Name))

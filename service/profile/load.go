@@ -51,6 +51,8 @@ type profileEntry struct {
 	APIVersion     string      `toml:"api_version"`
 	CA             string      `toml:"ca"`
 	Verify         *bool       `toml:"verify"`
+	ReadOnly       bool        `toml:"read_only"`
+	Color          string      `toml:"color"`
 	Zones          []zoneEntry `toml:"zones"`
 
 	Variables map[string]string `toml:"variables"`
@@ -124,7 +126,7 @@ func (e profileEntry) profile(name, dir string, doc textfile.Doc) (Profile, erro
 	p := Profile{
 		Name: name, BaseURL: e.BaseURL, ProxyHost: e.ProxyHost, UsernamePrefix: e.UsernamePrefix,
 		Account: model.AccountID(e.Account), Dialect: e.Dialect, Key: e.Key, APIVersion: e.APIVersion,
-		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, Variables: e.Variables,
+		AgentURL: e.AgentURL, BrowserURL: e.BrowserURL, CA: e.CA, Verify: e.Verify == nil || *e.Verify, ReadOnly: e.ReadOnly, Color: e.Color, Variables: e.Variables,
 	}
 	if e.ProxyPort != nil {
 		p.ProxyPort = *e.ProxyPort

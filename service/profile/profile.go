@@ -64,6 +64,11 @@ type Profile struct {
 	Zones  []model.Zone
 	// Variables are what {{name}} stands for in requests: a value, or a reference to a secret.
 	Variables map[string]string
+	// ReadOnly refuses what changes something at the service, at a target, or in the
+	// configuration (see Refuse).
+	ReadOnly bool
+	// Color is one of Colors, for the profile's name on the screen; empty for none.
+	Color string
 	// Local says that this is the embedded emulator.
 	Local bool
 }
@@ -156,7 +161,7 @@ func (p Profile) checked() (Profile, error) {
 		p.APIVersion = DefaultAPIVersion
 	}
 	for _, check := range []func(*Profile) *fieldError{
-		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkZones, checkVariables,
+		checkName, checkAddresses, checkBaseURL, checkProxy, checkEntries, checkLogin, checkDialect, checkVersion, checkColor, checkZones, checkVariables,
 	} {
 		if fe := check(&p); fe != nil {
 			return p, fe
@@ -305,6 +310,13 @@ func checkLogin(p *Profile) *fieldError {
 func checkDialect(p *Profile) *fieldError {
 	if p.Dialect != "" && !slices.Contains(dialect.Names(), p.Dialect) {
 		return &fieldError{"dialect", fmt.Sprintf("unknown dialect %q", p.Dialect), "one of " + strings.Join(dialect.Names(), ", ")}
+	}
+	return nil
+}
+
+func checkColor(p *Profile) *fieldError {
+	if p.Color != "" && !slices.Contains(Colors(), p.Color) {
+		return &fieldError{"color", fmt.Sprintf("unknown color %q", p.Color), "one of " + strings.Join(Colors(), ", ")}
 	}
 	return nil
 }

@@ -28,6 +28,8 @@ type Deps struct {
 	Current  string
 	// Keys returns the current keys of the inventory; it does no I/O.
 	Keys func() []model.Key
+	// Refused is why no account can be added, or empty.
+	Refused string
 	// Switch changes to another profile.
 	Switch func(name string) tea.Cmd
 }
@@ -38,7 +40,7 @@ const group = "Account"
 func Commands(d Deps) []kit.Binding {
 	out := []kit.Binding{{
 		Label: "add account", Group: group, Help: "Add a real account: base URL, proxy host, account id, a key reference.",
-		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: newForm(d).FormDialog} }),
+		Intent: tea.Cmd(func() tea.Msg { return kit.Open{Overlay: newForm(d).FormDialog} }), Disabled: d.Refused,
 	}}
 	for _, name := range d.Profiles {
 		b := kit.Binding{

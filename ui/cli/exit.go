@@ -13,6 +13,7 @@ import (
 	"zonedeck/service/database"
 	"zonedeck/service/dialect"
 	"zonedeck/service/jobs"
+	"zonedeck/service/profile"
 	"zonedeck/ui/cli/session"
 )
 
@@ -82,6 +83,8 @@ func exitCode(ctx context.Context, err error) int {
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.Is(err, profile.ErrReadOnly):
+		return exitLint
 	case errors.As(err, &e):
 		return e.code
 	case errors.As(err, &mistake):

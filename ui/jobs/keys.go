@@ -1,6 +1,8 @@
 package jobs
 
 import (
+	"cmp"
+
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
@@ -85,6 +87,8 @@ func (m *Model) whyNot(i intent) string {
 	switch { // cancel and follow
 	case j.State.Final():
 		return "the job " + j.State.Predicate()
+	case i == intentCancel && m.session.Profile.ReadOnly:
+		return m.session.Refused("cancel jobs")
 	case i == intentCancel && m.work.cancel.Running():
 		return "it is already being cancelled"
 	case i == intentFollow && m.work.watches[j.ID].on:
@@ -94,7 +98,7 @@ func (m *Model) whyNot(i intent) string {
 }
 
 func (m *Model) whyNotLaunch() string {
-	if why := m.session.NotReady(); why != "" || !m.work.trigger.Running() {
+	if why := cmp.Or(m.session.Refused("launch jobs"), m.session.NotReady()); why != "" || !m.work.trigger.Running() {
 		return why
 	}
 	return "a job is being launched"

@@ -23,11 +23,14 @@ const (
 	intentBack
 )
 
+// changeKeys is what a read-only profile refuses of the inventory.
+const changeKeys = "change the key inventory"
+
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
 	none := m.whyNoKey()
 	out := m.list.find.With(append([]kit.Binding{
-		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd},
+		{Keys: []string{"a"}, Label: "add", Help: "Record a key: its clocks and where its value is, never the value.", Group: "Keys", Intent: intentAdd, Disabled: m.session.Refused(changeKeys)},
 		{Keys: []string{"R"}, Label: m.rotateLabel(), Help: "Rotate by a new key, step by step: nothing stops working. Continues an unfinished rotation.", Group: "Keys", Intent: intentRotate, Disabled: m.whyNotRotate()},
 		{Keys: []string{"r"}, Label: "refresh", Help: "The checklist for a refresh, which ends the old value at once.", Group: "Keys", Intent: intentRefresh, Disabled: m.whyNotRefresh(), Dangerous: true},
 		{Keys: []string{"l"}, Label: "lint (" + text.Count(len(m.list.findings)) + ")", Help: "Show what the rules find wrong with the keys, and the fix.", Group: "Look", Intent: intentLint},
@@ -69,6 +72,8 @@ func (m *Model) whyNotChange() string {
 	switch {
 	case !ok:
 		return "no key is selected"
+	case m.session.Profile.ReadOnly:
+		return m.session.Refused(changeKeys)
 	case !m.list.recorded[k.Name]:
 		return k.Name + " is not in the inventory: it comes with the profile"
 	case m.change.Running():
@@ -83,6 +88,9 @@ func (m *Model) whyNotRotate() string {
 	k, ok := m.selected()
 	if !ok {
 		return "no key is selected"
+	}
+	if why := m.session.Refused("rotate keys"); why != "" {
+		return why
 	}
 	if m.beginning.Running() {
 		return "a rotation is being begun"

@@ -46,6 +46,14 @@ func (s Session) NotReady() string {
 	return s.Problem
 }
 
+// Refused says why the profile does not do something ("launch jobs"), or returns "".
+func (s Session) Refused(what string) string {
+	if err := s.Profile.Refuse(what); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // MissingKey says why there is no key to use: name is the one that was chosen, empty
 // for the profile's.
 func (s Session) MissingKey(name string) string {

@@ -57,6 +57,8 @@ type Theme struct {
 	FieldOn, Placeholder, Cursor      Ink
 	Match, MatchNow, Invisible, LineN Ink
 	Syntax                            SyntaxInks
+
+	profiles map[string]Ink
 }
 
 // SyntaxInks colour the body viewer's tokens.
@@ -112,8 +114,13 @@ func (t *Theme) Set(dark, noColor bool) {
 		selectedBlur = lipgloss.NewStyle().Foreground(p.accent)
 	}
 	reverse := lipgloss.NewStyle().Reverse(true)
+	profiles := map[string]Ink{}
+	for name, c := range map[string]color.Color{"red": p.bad, "yellow": p.warn, "green": p.good, "blue": p.accent, "magenta": p.note} {
+		profiles[name] = NewInk(fg(c).Bold(true).Reverse(true))
+	}
 	*t = Theme{
-		Version: t.Version + 1, Dark: dark, NoColor: noColor,
+		profiles: profiles,
+		Version:  t.Version + 1, Dark: dark, NoColor: noColor,
 		Text: NewInk(fg(p.text)), Muted: NewInk(fg(p.muted)), Strong: NewInk(fg(p.text).Bold(true)), Accent: NewInk(fg(p.accent)),
 		Good: NewInk(fg(p.good)), Warn: NewInk(fg(p.warn)), Bad: NewInk(fg(p.bad).Bold(true)), Note: NewInk(fg(p.note)),
 		Border: NewInk(fg(p.line)), BorderFocus: NewInk(fg(p.accent)), Title: NewInk(fg(p.accent).Bold(true)),
@@ -128,6 +135,12 @@ func (t *Theme) Set(dark, noColor bool) {
 			Punct: NewInk(fg(p.muted)), Tag: NewInk(fg(p.keyword)), Attr: NewInk(fg(p.note)), Comment: NewInk(fg(p.muted)),
 		},
 	}
+}
+
+// ProfileInk is the ink of a profile's name in one of profile.Colors; false for another word.
+func (t *Theme) ProfileInk(name string) (Ink, bool) {
+	ink, ok := t.profiles[name]
+	return ink, ok
 }
 
 // ClassMark is the glyph and the ink of a failure class: colour is never the

@@ -175,8 +175,12 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	return append(account.Commands(account.Deps{
 		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.Base.Name,
-		Keys: s.Inventory.List,
+		Keys:    s.Inventory.List,
+		Refused: s.refusal(),
 		Add: func(ctx context.Context, a account.Account) error {
+			if err := s.Base.Refuse(changeConfig); err != nil {
+				return err
+			}
 			if _, known := s.Inventory.Get(a.Key.Name); !known {
 				if err := s.stored(ctx, a.Key.Secret); err != nil {
 					return err

@@ -21,6 +21,21 @@ func (s *Session) putKeyEvent(ctx context.Context, key, event, text string) {
 	}
 }
 
+// What a read-only profile refuses of this machine's files.
+const (
+	changeConfig = "change the configuration"
+	changeKeys   = "change the key inventory"
+	rotateKeys   = "rotate keys"
+)
+
+// refusal is why a read-only profile adds no account, or empty.
+func (s *Session) refusal() string {
+	if err := s.Base.Refuse(changeConfig); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
 // keyHistory is the inventory; its changes are written into the timeline.
 type keyHistory struct {
 	*keystore.Inventory
@@ -29,7 +44,10 @@ type keyHistory struct {
 
 // Add records a key.
 func (h keyHistory) Add(ctx context.Context, k model.Key) error {
-	err := h.Inventory.Add(ctx, k)
+	err := h.session.Base.Refuse(changeKeys)
+	if err == nil {
+		err = h.Inventory.Add(ctx, k)
+	}
 	if err == nil {
 		h.session.putKeyEvent(ctx, k.Name, "recorded", "in the inventory, level "+k.Level.String())
 	}
@@ -38,6 +56,9 @@ func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 
 // Update changes a key.
 func (h keyHistory) Update(ctx context.Context, name string, change func(model.Key) (model.Key, error)) error {
+	if err := h.session.Base.Refuse(changeKeys); err != nil {
+		return err
+	}
 	var before, after model.Key
 	err := h.Inventory.Update(ctx, name, func(k model.Key) (model.Key, error) {
 		var err error
@@ -76,7 +97,10 @@ func madeOn(k model.Key) string {
 
 // Remove drops a key.
 func (h keyHistory) Remove(ctx context.Context, seen model.Key) error {
-	err := h.Inventory.Remove(ctx, seen)
+	err := h.session.Base.Refuse(changeKeys)
+	if err == nil {
+		err = h.Inventory.Remove(ctx, seen)
+	}
 	if err == nil {
 		h.session.putKeyEvent(ctx, seen.Name, "removed", "from the inventory; it is still valid at the service")
 	}
@@ -91,7 +115,10 @@ type rotationHistory struct {
 
 // Start keeps a new plan.
 func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) error {
-	err := h.Rotations.Start(ctx, p)
+	err := h.session.Base.Refuse(rotateKeys)
+	if err == nil {
+		err = h.Rotations.Start(ctx, p)
+	}
 	if err == nil {
 		h.session.putKeyEvent(ctx, p.Key, "rotation", "began, by "+string(p.Method))
 	}
@@ -100,6 +127,9 @@ func (h rotationHistory) Start(ctx context.Context, p keystore.RotationPlan) err
 
 // Update changes a plan.
 func (h rotationHistory) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
+	if err := h.session.Base.Refuse(rotateKeys); err != nil {
+		return keystore.RotationPlan{}, err
+	}
 	var before keystore.RotationPlan
 	after, err := h.Rotations.Update(ctx, id, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
 		before = p

@@ -1,0 +1,39 @@
+package fetch
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/servicetest"
+)
+
+func TestAReadOnlyProfileSendsNoMethodThatChangesSomething(t *testing.T) {
+	p := servicetest.Profile("http://api.test")
+	p.ReadOnly, p.Dialect = true, "brightdata"
+	calls := 0
+	inBubble(t, func(w http.ResponseWriter, _ *http.Request) {
+		calls++
+		_, _ = w.Write([]byte("<p>a page</p>"))
+	}, func(t *testing.T, c *Fetcher) {
+		ft := newFetcher(t, p, func(conf *Config) { conf.Wire = c.cfg.Wire })
+		r := servicetest.Ask(p, string(p.Zones[0].Name))
+		r.Method = "POST"
+		if _, err := ft.Fetch(t.Context(), r, nil); !errors.Is(err, profile.ErrReadOnly) || !errors.Is(err, model.ErrRequest) {
+			t.Errorf("a fetch: %v", err)
+		}
+		twin := model.Twin{Request: r, Cells: []model.TwinCell{{Zone: p.Zones[0], Via: model.ViaAPI}}}
+		if _, err := ft.Twin(t.Context(), twin, nil); !errors.Is(err, profile.ErrReadOnly) {
+			t.Errorf("a comparison: %v", err)
+		}
+		if calls != 0 {
+			t.Errorf("%d calls were made", calls)
+		}
+		r.Method = "HEAD"
+		if _, err := ft.Fetch(t.Context(), r, nil); err != nil || calls != 1 {
+			t.Errorf("HEAD: %v, %d calls", err, calls)
+		}
+	})
+}

@@ -1,0 +1,33 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"zonedeck/service/profile"
+)
+
+func TestAReadOnlyProfileLaunchesAndCancelsNothing(t *testing.T) {
+	cl, asked := script(t, text(200, "[]"))
+	accepted(t, cl)
+	p, err := cl.cfg.Access.Profile(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.ReadOnly = true
+	cl.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	before := asked.Load()
+	if _, err := cl.Trigger(t.Context(), trigger("http://lab.test/1")); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("a trigger: %v", err)
+	}
+	if _, err := cl.CancelJob(t.Context(), "job-1"); !errors.Is(err, profile.ErrReadOnly) {
+		t.Errorf("a cancel: %v", err)
+	}
+	if _, total, err := cl.Jobs(t.Context(), 0); err != nil || total != 1 {
+		t.Errorf("the ledger has %d jobs, %v", total, err)
+	}
+	if n := asked.Load() - before; n != 0 {
+		t.Errorf("%d calls were made", n)
+	}
+}

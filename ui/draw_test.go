@@ -1,0 +1,62 @@
+package ui_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/ui"
+	"zonedeck/ui/kit"
+)
+
+func TestTheStatusLineSaysWhatTheSessionCosts(t *testing.T) {
+	spent := model.Spend{}
+	zones := []model.Zone{{Name: "z"}}
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: kit.NewTheme(true, false), FixedTheme: true,
+		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}}, Session: kit.Session{Ready: true, Zones: zones},
+		Spent: func() model.Spend { return spent },
+	})
+	app.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	say := func(want string) {
+		t.Helper()
+		app.Update(kit.SessionChanged{Session: kit.Session{Ready: true, Zones: zones}})
+		if lines := strings.Split(ansi.Strip(app.View().Content), "\n"); !strings.HasSuffix(strings.TrimRight(lines[len(lines)-1], " "), want+" · 0 running") {
+			t.Errorf("%q does not end with %q", lines[len(lines)-1], want)
+		}
+	}
+	say(" unpriced")
+	zones[0].Rate.Per1000 = 1
+	say(" session $0")
+	spent.Add(0.0015, true)
+	say(" session $0.0015")
+	spent.Add(0, false)
+	say(" session $0.0015 + 1 unpriced")
+}
+
+func TestTheTitleShowsAColorAndThatNothingIsChanged(t *testing.T) {
+	theme := kit.NewTheme(true, false)
+	app := ui.New(ui.Deps{
+		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
+		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &fakeView{title: "Sandbox"}}},
+		Session: kit.Session{ProfileName: "prod", Ready: true, Profile: profile.Profile{Name: "prod", ReadOnly: true, Color: "red"}},
+	})
+	for _, w := range []int{60, 80, 120} {
+		app.Update(tea.WindowSizeMsg{Width: w, Height: 30})
+		title, _, _ := strings.Cut(app.View().Content, "\n")
+		red, ok := theme.ProfileInk("red")
+		if !ok || !strings.Contains(title, red.Render(" prod ")) || !strings.Contains(ansi.Strip(title), "prod  · read-only") && !strings.Contains(ansi.Strip(title), "prod  r/o") {
+			t.Errorf("at %d: %q", w, title)
+		}
+	}
+	for _, name := range profile.Colors() {
+		if ink, ok := theme.ProfileInk(name); !ok || ink.Plain() {
+			t.Errorf("%s has no ink", name)
+		}
+	}
+}
