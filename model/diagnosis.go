@@ -149,6 +149,7 @@ const (
 	ActionTryUnlocker  Action = "try_unlocker"  // same URL with an unlocker zone
 	ActionTryBrowser   Action = "try_browser"   // same URL with a browser zone
 	ActionTwin         Action = "twin"          // compare API and Native
+	ActionSplit        Action = "split"         // tell the key's level, the zone and the site apart
 	ActionCheckKey     Action = "check_key"     // open the key in Keys
 	ActionCheckZone    Action = "check_zone"    // check zone and URL in the form
 	ActionCheckLogin   Action = "check_login"   // open the credential in Proxy

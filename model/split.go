@@ -246,35 +246,38 @@ func unsafeMethod(method string) bool {
 	return !slices.Contains([]string{"", "GET", "HEAD", "OPTIONS"}, strings.ToUpper(method))
 }
 
-// otherZone prefers a product made for protected pages, then another product than the
-// subject's, whose exits are of another kind.
+// otherZone is the zone that was chosen, or the best of OtherZones.
 func (c SplitChoice) otherZone(r FetchRequest) (Zone, string) {
-	var best Zone
-	rank := func(z Zone) int {
-		switch {
-		case z.Product == ProductUnlocker:
-			return 3
-		case z.Product != r.Zone.Product && z.Product != ProductBrowser:
-			return 2
-		default:
-			return 1
-		}
-	}
-	for _, z := range c.Zones {
-		switch {
-		case z.Name == r.Zone.Name, c.Zone != "" && string(z.Name) != c.Zone, !canFetch(z, r.Via):
-		case best.Name == "", rank(z) > rank(best):
-			best = z
-		}
+	zones := c.OtherZones(r)
+	if c.Zone != "" {
+		zones = slices.DeleteFunc(zones, func(z Zone) bool { return string(z.Name) != c.Zone })
 	}
 	switch {
-	case best.Name != "":
-		return best, ""
+	case len(zones) > 0:
+		return zones[0], ""
 	case c.Zone != "":
 		return Zone{}, fmt.Sprintf("zone %q is the same zone, is not in the profile, or cannot fetch a page this way", c.Zone)
 	default:
 		return Zone{}, "the profile has no other zone that fetches a page this way"
 	}
+}
+
+// OtherZones are the zones that can stand in for a request's, the best first: products made
+// for protected pages, then other products than the request's, whose exits are of another kind.
+func (c SplitChoice) OtherZones(r FetchRequest) []Zone {
+	rank := func(z Zone) int {
+		switch {
+		case z.Product == ProductUnlocker:
+			return 1
+		case z.Product != r.Zone.Product && z.Product != ProductBrowser:
+			return 2
+		default:
+			return 3
+		}
+	}
+	zones := slices.DeleteFunc(slices.Clone(c.Zones), func(z Zone) bool { return z.Name == r.Zone.Name || !canFetch(z, r.Via) })
+	slices.SortStableFunc(zones, func(a, b Zone) int { return rank(a) - rank(b) })
+	return zones
 }
 
 // canFetch reports whether a zone fetches any page by the access method.

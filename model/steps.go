@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -137,15 +138,19 @@ func restrictedSteps(cause Cause, f *facts) []Step {
 	}
 	products := productSteps(f, "consider a product made for protected pages")
 	twin := Step{Action: ActionTwin, Text: "compare API and Native for this URL"}
+	var split []Step
+	if f.Via != ViaAgent && f.Via != ViaBrowser {
+		split = []Step{{Action: ActionSplit, Text: "find out what refuses: the key's level, the zone or the site"}}
+	}
 	switch cause {
 	case CauseMissingPermission:
-		return []Step{key, zone}
+		return slices.Concat([]Step{key, zone}, split)
 	case CausePolicy:
-		return append(append([]Step{zone}, products...), key)
+		return slices.Concat([]Step{zone}, products, []Step{key}, split)
 	case CauseSiteBlock:
-		return append(append([]Step{}, products...), zone, twin)
+		return slices.Concat(products, []Step{zone}, split, []Step{twin})
 	default:
-		return append(append([]Step{zone, key}, products...), twin)
+		return slices.Concat(split, []Step{zone, key}, products, []Step{twin})
 	}
 }
 

@@ -166,11 +166,7 @@ func (t *task) sayPlan(s model.Split) {
 }
 
 func splitPrice(s model.Split, p model.SplitProbe) string {
-	cost, priced := s.Cost(p)
-	if !priced {
-		return "unpriced"
-	}
-	return model.SmallDollars(cost)
+	return model.CostWords(s.Cost(p))
 }
 
 // splitRows is a split as a table, the first row its heading.

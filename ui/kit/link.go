@@ -12,6 +12,8 @@ type (
 	// OpenFetch asks the Sandbox to show a fetch of the journal. Profile is the one that
 	// it was sent with.
 	OpenFetch struct{ ID, Profile string }
+	// HistoryGrew tells the Sandbox that fetches were added to the history elsewhere.
+	HistoryGrew struct{}
 	// OpenTwin asks the Sandbox to show a comparison of the journal, made with Profile.
 	OpenTwin struct{ ID, Profile string }
 	// OpenSaved asks the Sandbox to fill its form with a saved request.

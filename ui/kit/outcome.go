@@ -13,6 +13,7 @@ func StepKey(a model.Action) string {
 		model.ActionCheckKey: "K", model.ActionCheckLogin: "L", model.ActionTrustCA: "L", model.ActionRaiseTimeout: "T",
 		model.ActionCheckZone: "f", model.ActionFixRequest: "f", model.ActionMakeJob: "J", model.ActionTwin: "t",
 		model.ActionShowFields: "F", model.ActionSaveSample: "S", model.ActionCheckNetwork: "P", model.ActionDialect: "P",
+		model.ActionSplit: "D",
 	}[a]
 }
 

@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/fetch"
@@ -97,6 +99,7 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	view := proxy.New(proxy.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, ProxyEnv: true,
 		Profile: func() profile.Profile { return p },
+		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },
 	})
 	return uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,

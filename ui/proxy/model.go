@@ -34,6 +34,8 @@ type Deps struct {
 	// Reveal returns a zone's password. It is called in a command, and only if the
 	// operator asks to see or to copy the password.
 	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
+	// Split opens what tells whether the login, the zone or the site refused a fetch.
+	Split func(res model.FetchResult) tea.Cmd
 	// ProxyEnv says that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is set in the
 	// console's environment. It is not used, and the screen says so.
 	ProxyEnv bool

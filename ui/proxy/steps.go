@@ -54,6 +54,8 @@ func (m *Model) stepOf(a model.Action) step {
 		}
 	case model.ActionTwin, model.ActionRaiseTimeout: // the Sandbox has API and Native, and a timeout
 		s.key, s.label = "o", "the page in the Sandbox"
+	case model.ActionSplit:
+		s.label = "what refuses?"
 	case model.ActionCheckKey:
 		s.label = "check the key"
 	case model.ActionCheckNetwork, model.ActionDialect:
@@ -95,6 +97,11 @@ func (m *Model) takeStep(a model.Action) tea.Cmd {
 		return m.startTest(m.test.result.Diagnosis.Pause())
 	case model.ActionTryUnlocker, model.ActionTryBrowser:
 		return m.tryProduct(kit.StepProduct(a))
+	case model.ActionSplit:
+		r := m.test.result
+		return m.deps.Split(model.FetchResult{
+			Request: model.FetchRequest{Zone: r.Zone, URL: r.Target, Via: model.ViaNative}, Status: r.TargetStatus, ServiceStatus: r.ConnectStatus, Diagnosis: r.Diagnosis,
+		})
 	case model.ActionCheckLogin:
 		m.panes.At, m.name = paneName, widget.Scroll{}
 	case model.ActionTrustCA:

@@ -301,7 +301,7 @@ func open(t *testing.T, w, h int) *bench {
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
-		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit,
+		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit, Split: b.split,
 		Collection: b.store.overlay(theme), Variables: b.vars,
 	})
 	app := ui.New(ui.Deps{
@@ -317,6 +317,11 @@ func open(t *testing.T, w, h int) *bench {
 }
 
 // reload does what coming back to the tab does.
+// split says what the tab asks to tell apart.
+func (b *bench) split(res model.FetchResult) tea.Cmd {
+	return kit.Info("what refuses " + res.Request.URL + "?")
+}
+
 func (b *bench) reload() { b.Send(b.view.Focus()) }
 
 func okResult(r model.FetchRequest) model.FetchResult {

@@ -160,6 +160,8 @@ func (m *Model) stepLabel(s model.Step) string {
 		return "try the " + p.Label()
 	case model.ActionTwin:
 		return m.otherLabel()
+	case model.ActionSplit:
+		return "what refuses?"
 	case model.ActionCheckKey:
 		return "check the key"
 	case model.ActionCheckLogin:
@@ -195,6 +197,10 @@ func (m *Model) stepDisabled(s model.Step) string {
 		}
 	case model.ActionTwin:
 		return m.whyNotOther()
+	case model.ActionSplit:
+		if m.result.profile != "" {
+			return "it was sent with another profile, " + m.result.profile
+		}
 	case model.ActionShowFields:
 		if len(m.result.res.Fields) == 0 {
 			return "the history does not hold the fields"

@@ -53,6 +53,8 @@ type Deps struct {
 	Collection func(open func(name string) tea.Cmd, renamed func(from, to string)) kit.Overlay
 	// Variables may be nil: then {{name}} is a text like any other.
 	Variables Variables
+	// Split opens what tells whether the key's level, the zone or the site refused a fetch.
+	Split func(res model.FetchResult) tea.Cmd
 	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
 	// Open opens a body, in memory or on disk; it is called in commands.

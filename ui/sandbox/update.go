@@ -39,6 +39,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.reopen(msg.ID, msg.Profile)
 	case kit.OpenSaved:
 		return m.loadSaved(msg.Name)
+	case kit.HistoryGrew:
+		return m.loadHistory()
 	case kit.OpenURL:
 		return m.openURL(msg)
 	case historyLoaded:

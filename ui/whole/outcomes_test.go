@@ -48,6 +48,14 @@ func outcomeScreens(s scripted) []screen {
 			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
 			delete(h.env, "ZONEDECK_BASE_URL")
 		}, steps: opened("network")},
+		screen{name: "sandbox/what-refuses-asked", before: func(h *home) {
+			s.acme(h, "brightdata")
+			h.run("request", "https://shop.example/nobody-says", "--zone", "unlocker1", "--retries", "0")
+		}, steps: func(p *uitest.Whole) {
+			opened("access restricted")(p)
+			p.Press("D")
+			p.WaitFor("sends at most")
+		}},
 		screen{name: "sandbox/in-flight", before: func(h *home) { s.acme(h, "brightdata") }, steps: func(p *uitest.Whole) {
 			sending(p, "https://shop.example/never")
 			p.WaitFor("1 running", "esc cancel")

@@ -27,6 +27,7 @@ import (
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
+	"zonedeck/ui/split"
 )
 
 // Console wires one run of the console: it gives the views their functions.
@@ -89,14 +90,14 @@ func (c *Console) Root() *ui.App {
 			Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
-			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(),
+			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(), Split: c.split(theme),
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,
 			ReadInputs: rows.ReadInputs, OpenFile: openInputs,
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
-			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile,
+			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),
 			Reveal: s.ZonePassword, ProxyEnv: s.proxyInEnvironment(),
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
@@ -124,6 +125,16 @@ func (c *Console) codeDeps(theme *kit.Theme) code.Deps {
 		},
 		Secret: func(ctx context.Context, ref string) (keystore.Secret, error) { return s.Resolver.Resolve(ctx, ref) },
 	}
+}
+
+// split opens what tells whether the key's level, the zone or the site refused a fetch.
+func (c *Console) split(theme *kit.Theme) func(res model.FetchResult) tea.Cmd {
+	s := c.session
+	d := split.Deps{
+		Ctx: c.ctx, Theme: theme, Splitter: s.Client, Keys: s.Keys, Local: s.embedded != nil,
+		Zones: func() []model.Zone { return s.CurrentProfile().Zones },
+	}
+	return func(res model.FetchResult) tea.Cmd { return split.Open(d, res) }
 }
 
 // requests is the emulator's journal; nil with a real account.
