@@ -250,6 +250,10 @@ var wordings = []wording{
 		},
 	},
 	{
+		sign:   sign{of: "it asks what a picture shows", strength: picture},
+		begins: []string{"what code is in the image", "enter the code in the image", "enter the code shown in the image", "enter the characters shown in the image"},
+	},
+	{
 		sign: sign{of: "it asks for a browser", strength: words},
 		begins: []string{
 			"enable javascript and cookies to continue", "please enable cookies", "please enable js and disable any ad blocker",

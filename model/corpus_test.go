@@ -17,9 +17,6 @@ const corpusDir = "../testdata/diagnosis"
 
 func TestCorpusIsClassified(t *testing.T) {
 	cases := modeltest.Corpus(t, corpusDir)
-	if len(cases) < 60 {
-		t.Errorf("%d cases, fewer than 60", len(cases))
-	}
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			d := model.Diagnose(c.Outcome)

@@ -19,14 +19,20 @@ const diagnosisPage = "../docs/diagnosis.md"
 // TestDiagnosisPage compares the tables of the page with the rules and the signs:
 // what is in one and not in the other fails.
 func TestDiagnosisPage(t *testing.T) {
+	PageParts(t, map[string]string{
+		"bounds": boundsText(), "deciding": signTable(true), "supporting": signTable(false), "addresses": addressTable(), "rules": ruleTable(),
+	})
+}
+
+// PageParts compares parts of the page with what they should be; with -update it writes them.
+func PageParts(t *testing.T, parts map[string]string) {
+	t.Helper()
 	text, err := os.ReadFile(diagnosisPage)
 	if err != nil {
 		t.Fatal(err)
 	}
 	page := string(text)
-	for name, want := range map[string]string{
-		"bounds": boundsText(), "deciding": signTable(true), "supporting": signTable(false), "addresses": addressTable(), "rules": ruleTable(),
-	} {
+	for name, want := range parts {
 		before, rest, ok := strings.Cut(page, "<!-- "+name+" -->\n")
 		got, after, ok2 := strings.Cut(rest, "<!-- end -->")
 		if !ok || !ok2 {

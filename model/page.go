@@ -23,6 +23,7 @@ type page struct {
 	answer bool // there is a field that is named as a CAPTCHA's
 	cut    bool // the body goes on beyond what was scanned
 
+	read bool   // the texts have been looked at
 	runs []span // the texts, as long as there is little of it
 
 	verdict verdict // by weigh

@@ -47,6 +47,9 @@ func (p *page) weigh(body []byte, cookies []string) {
 	if !p.html || p.cut || p.text >= littleTextMax || len(trimStart(body)) == 0 {
 		return
 	}
+	if p.typed == 1 && p.fields == 1 { // it may be for what a picture shows, whatever the picture's address is
+		p.words()
+	}
 	picture := p.seen.has(picture) && (p.answer || p.typed > 0)
 	fields := p.fields
 	if picture && !p.answer {
@@ -134,6 +137,10 @@ func plain(b []byte) string {
 // words looks for texts that read as those of challenge pages do. A heading that
 // repeats the title is no second sign.
 func (p *page) words() {
+	if p.read {
+		return
+	}
+	p.read = true
 	for _, run := range p.runs {
 		text := plain(run.value)
 		if text == p.title {

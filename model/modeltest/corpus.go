@@ -20,6 +20,11 @@ type Case struct {
 	Name    string // of the file, without its ending
 	Outcome model.Outcome
 	Want    Want
+	// Truth is what the answer really is. It is another class than the wanted one where the
+	// rules are known to be wrong.
+	Truth model.Class
+	// Shows is what the case shows, in a sentence.
+	Shows string
 
 	file, before, after string // what stands before and behind want.json
 }
@@ -51,6 +56,7 @@ type outcome struct {
 	RetryAfter    duration       `json:"retry_after"`
 	Elapsed       duration       `json:"elapsed"`
 	Timeout       duration       `json:"timeout"`
+	Truth         model.Class    `json:"truth"`
 }
 
 // duration is like "1.5s".
@@ -147,15 +153,18 @@ func read(file string) (Case, error) {
 	if err := strict(want, &c.Want); err != nil {
 		return Case{}, err
 	}
-	c.Outcome, err = readOutcome(said, strings.ReplaceAll(body, "{{prose}}", prose()))
-	return c, err
-}
-
-func readOutcome(said, body string) (model.Outcome, error) {
 	var in outcome
 	if err := strict(said, &in); err != nil {
-		return model.Outcome{}, err
+		return Case{}, err
 	}
+	c.Outcome, c.Shows = in.outcome(strings.ReplaceAll(body, "{{prose}}", prose())), strings.TrimSpace(shows)
+	if c.Truth = c.Want.Class; in.Truth != "" {
+		c.Truth = in.Truth
+	}
+	return c, nil
+}
+
+func (in outcome) outcome(body string) model.Outcome {
 	return model.Outcome{
 		Via: in.Via, Zone: model.Zone{Name: "z", Product: in.Product, IdentityVerified: in.Verified},
 		Broke: in.Broke, BrokeText: in.BrokeText, Peer: in.Peer,
@@ -166,7 +175,7 @@ func readOutcome(said, body string) (model.Outcome, error) {
 		BodyHead: []byte(body), BodySize: int64(len(body)),
 		Incomplete: in.Incomplete, HeadMethod: in.Head, RequiredFields: in.Required, MissingFields: in.Missing,
 		RetryAfter: time.Duration(in.RetryAfter), Elapsed: time.Duration(in.Elapsed), Timeout: time.Duration(in.Timeout),
-	}, nil
+	}
 }
 
 func strict(text string, to any) error {
