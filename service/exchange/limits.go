@@ -59,7 +59,7 @@ func LimitOf(p model.Product) Limit {
 // for accounts that have not paid yet. The contract shows no figure.
 const (
 	KeyRate  = 16
-	KeyBurst = 16
+	KeyBurst = 40
 )
 
 // gates hold fetches back: by product how many at once, by key how many a second.

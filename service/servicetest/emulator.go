@@ -26,7 +26,7 @@ type Demo struct {
 }
 
 // Emulator starts an emulator on loopback, for as long as the test runs.
-func Emulator(t *testing.T, o emulator.Options) Demo {
+func Emulator(t testing.TB, o emulator.Options) Demo {
 	t.Helper()
 	o.ProxyAddr = "127.0.0.1:0"
 	s, err := emulator.Start(t.Context(), o)
