@@ -93,7 +93,7 @@ func (o *overlay) head(w int) []string {
 	case o.stage == planning:
 		lines = []string{th.Muted.Render("looking for another zone and another key…")}
 	case o.stage == asking:
-		lines = widget.Hung(th.KeyHint.Render("[y] "), th.Text, "sends at most "+o.bill()+", one after the other, as far as they are needed. What differs is one thing each.", w-2)
+		lines = widget.Hung(th.KeyHint.Render("[y] "), th.Text, "sends at most "+o.bill()+", one after the other, and none that is no longer needed. Each differs in one thing.", w-2)
 	case o.stage == sending:
 		lines = []string{th.Warn.Render("● ") + th.Text.Render("sending, one after the other; esc cancels")}
 	default:
