@@ -48,6 +48,14 @@ func outcomeScreens(s scripted) []screen {
 			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
 			delete(h.env, "ZONEDECK_BASE_URL")
 		}, steps: opened("network")},
+		screen{name: "sandbox/what-refuses", before: func(h *home) {
+			h.run("request", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--retries", "0")
+		}, steps: func(p *uitest.Whole) {
+			fromHistory(p, "access restricted", "403")
+			p.Press("D")
+			p.WaitFor("The zone, at this site")
+			p.WaitGone("The form holds this request now") // the toast
+		}},
 		screen{name: "sandbox/what-refuses-asked", before: func(h *home) {
 			s.acme(h, "brightdata")
 			h.run("request", "https://shop.example/nobody-says", "--zone", "unlocker1", "--retries", "0")

@@ -258,12 +258,6 @@ func sandboxScreens() []screen {
 		{name: "sandbox/timing", steps: page(2, "transfer")},
 		{name: "sandbox/attempts", steps: page(3, "WAITED")},
 		{name: "sandbox/forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
-		{name: "sandbox/what-refuses", before: fetch("/forbidden"), steps: func(p *uitest.Whole) {
-			fromHistory(p, "access restricted", "403")
-			p.Press("D")
-			p.WaitFor("The zone, at this site")
-			p.WaitGone("The form holds this request now") // the toast
-		}},
 		{name: "sandbox/too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
 		{name: "sandbox/captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "CAPTCHA", "g-recaptcha")
