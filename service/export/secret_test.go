@@ -139,6 +139,36 @@ func TestAShellTakesTheEnvironmentFile(t *testing.T) {
 	}
 }
 
+// A client takes the proxy's address as it is, and a shell puts the password in.
+func TestAClientTakesTheProxysAddress(t *testing.T) {
+	need(t, "curl", "curl")
+	p := &proxy{}
+	srv := httptest.NewServer(p)
+	defer srv.Close()
+	s := source(model.ViaNative)
+	s.Profile.ProxyHost = "127.0.0.1"
+	_, _ = fmt.Sscanf(srv.URL, "http://127.0.0.1:%d", &s.Profile.ProxyPort)
+	s.Username = "brd-customer-hl_demo01-zone-z$HOME"
+	as, _ := export.Find("url")
+	for inline, password := range map[string]string{"": "plain1", secrets[0]: secrets[0]} {
+		s.Secret = inline
+		address, err := as.Code(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		word := `"` + strings.TrimSpace(address) + `"`
+		if inline != "" {
+			word = export.ShellQuote(strings.TrimSpace(address))
+		}
+		p.seen = nil
+		out := start(t, t.TempDir(), []string{export.PasswordEnv + "=" + password}, "sh", "-c", "curl -sS --noproxy '' -x "+word+" http://lab.test/")
+		want := "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Username+":"+password))
+		if out != "ok" || !slices.Equal(p.seen, []string{want}) {
+			t.Errorf("%s: %q, %q, want %q", word, out, p.seen, want)
+		}
+	}
+}
+
 // argv keeps the arguments that curl gets.
 const argv = `#!/bin/sh
 printf '%s\n' "$@" > "$OUT"

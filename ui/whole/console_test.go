@@ -167,6 +167,24 @@ func TestACopyInAMultiplexerIsSentBothWaysAndNotCalledCopied(t *testing.T) {
 	}
 }
 
+func TestCodeIsPrintedForTheTerminalsOwnSelection(t *testing.T) {
+	term := openTerminal(t, 80, 24, environment(t.TempDir()))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("x")
+	term.waitFor("▸curl")
+	term.press("p")
+	shown := term.waitFor("enter goes back to zonedeck", `"$ZONEDECK_API_KEY"`)
+	if strings.Contains(shown, "│") || strings.Contains(shown, "↪") {
+		t.Errorf("there is more than the code:\n%s", shown)
+	}
+	term.press("\r")
+	term.waitFor("LOCAL EMULATOR", "▸curl")
+	term.press("\x03")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d, want 0", code)
+	}
+}
+
 func TestASignalEndsTheConsoleWhileACopiedTextIsShown(t *testing.T) {
 	term := openTerminal(t, 120, 40, environment(t.TempDir()))
 	term.waitFor("LOCAL EMULATOR", "batch-user")
