@@ -209,5 +209,14 @@ func (d Diagnosis) Pause() time.Duration {
 	return min(pause, longestPause)
 }
 
+// Repeated says in a few words that the pause has grown because an answer said too fast
+// again, as " (second too fast in a row)"; empty for the first.
+func (d Diagnosis) Repeated() string {
+	if d.InARow < 2 || d.RetryAfter > 0 {
+		return ""
+	}
+	return " (" + ordinal(d.InARow) + " too fast in a row)"
+}
+
 // OK reports success.
 func (d Diagnosis) OK() bool { return d.Class == ClassOK }

@@ -267,3 +267,28 @@ func TestTheCopyMenuSaysWhatWentWhere(t *testing.T) {
 		b.Expect("90 B")
 	})
 }
+
+// The service counts the answers in a row; the step says how long the pause is, and why.
+func TestTheOfferedPauseSaysThatItHasGrown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		before := 0
+		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+			res := okResult(r)
+			res.Diagnosis = model.Diagnose(model.Outcome{Via: model.ViaAPI, ServiceStatus: 429, TooFastBefore: before})
+			before++
+			return res, nil
+		}
+		b.Press("ctrl+j")
+		b.Expect("[s] wait 5.0 s, send again")
+		b.Press("s")
+		b.After(5 * time.Second)
+		b.Expect("[s] wait 10.0 s (second too fast in a row), send again", "the second answer in a row that says too fast")
+		b.Press("s")
+		b.After(10 * time.Second)
+		b.Expect("[s] wait 20.0 s (third too fast in a row), send again")
+		if n := len(b.svc.requests()); n != 3 {
+			t.Errorf("%d requests, want 3", n)
+		}
+	})
+}
