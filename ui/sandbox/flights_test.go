@@ -104,6 +104,31 @@ func TestAResultThatIsNotShownWaitsUntilTheHistoryHasIt(t *testing.T) {
 	})
 }
 
+func TestFetchesThatComeAboveTheCursorAreCounted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		list := func(refs ...string) {
+			b.svc.history = nil
+			for i, ref := range refs {
+				b.svc.history = append(b.svc.history, model.Activity{ID: int64(len(refs) - i), Ref: ref, At: time.Now(), Kind: model.ActivityFetch, Zone: ref})
+			}
+			b.reload()
+		}
+		list("f_2", "f_1")
+		g := sendThree(b)
+		b.Press("shift+tab", "G") // f_1
+		close(g["http://lab.test/a"])
+		b.Settle()
+		b.ExpectNot("new") // its line is one of those in flight
+		list("f_http://lab.test/a", "f_3", "f_2", "f_1")
+		b.Expect("History · 2 new")
+		b.Press("k", "k", "k")
+		b.ExpectNot("new")
+		b.Press("j")
+		b.ExpectNot("new")
+	})
+}
+
 func TestAFlightThatFailsBehindAnotherSaysSo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

@@ -23,6 +23,8 @@ type historyPane struct {
 	all     []model.Activity          // of every profile
 	rows    []model.Activity          // of the profile in use
 	flying  int                       // rows of flights above them
+	newest  string                    // Ref of the first of rows when the cursor was last there or above
+	news    int                       // how many have come since
 	last    map[string]model.Activity // the newest fetch of each zone
 	want    string                    // the fetch to put the cursor on once it is listed, by its Ref
 	loaded  bool
@@ -125,7 +127,28 @@ func (m *Model) listHistory() {
 		p.table.SetCursor(0) // stay at the newest
 	}
 	p.toWanted()
+	p.countNews()
 	m.options()
+}
+
+// countNews counts the fetches that came above the cursor since it was last at the newest or
+// at a flight. A flight's row turns into that of its fetch, so their keys do not tell.
+func (p *historyPane) countNews() {
+	p.news = max(slices.IndexFunc(p.rows, func(a model.Activity) bool { return a.Ref == p.newest }), 0)
+	if p.table.Cursor() <= p.flying {
+		p.newest, p.news = "", 0
+		if len(p.rows) > 0 {
+			p.newest = p.rows[0].Ref
+		}
+	}
+}
+
+// title names the pane, and how many fetches are new.
+func (p *historyPane) title() string {
+	if p.news == 0 {
+		return "History"
+	}
+	return fmt.Sprintf("History · %d new", p.news)
 }
 
 // toWanted puts the cursor on the wanted fetch, if the list has it.

@@ -179,7 +179,7 @@ func (m *Model) paneTitle(pane int) string {
 	case paneWire:
 		return "Will be sent"
 	case paneHistory:
-		return "History" + m.history.table.News()
+		return m.history.title()
 	}
 	switch {
 	case m.result.flight != nil:

@@ -191,6 +191,7 @@ func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
 	switch v := m.viewer(); {
 	case pane == paneHistory:
 		m.history.table.Update(msg)
+		m.history.countNews()
 	case pane == paneResult && v != nil:
 		return v.Update(msg)
 	case pane == paneResult && m.result.have():
@@ -245,6 +246,7 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 		m.focus(hit.Pane)
 		if hit.Pane == paneHistory {
 			m.history.table.Click(hit.Line)
+			m.history.countNews()
 		}
 	}
 	return nil
