@@ -109,7 +109,12 @@ func (s *stub) Bindings() []kit.Binding { return nil }
 func open(t *testing.T, j *fakeJournal, w, h int) *uitest.Screen {
 	t.Helper()
 	theme := kit.NewTheme(true, false)
-	view := activity.New(activity.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: j})
+	view := activity.New(activity.Deps{Ctx: t.Context(), Now: time.Now, Theme: theme, Journal: j, HAR: func(_ context.Context, f model.ActivityFilter) (string, int, error) {
+		if f.Class == model.ClassCaptcha {
+			return "", 0, nil
+		}
+		return "/downloads/fetches.har", 3, nil
+	}})
 	other := &stub{}
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: kit.Session{Local: true, Ready: true},

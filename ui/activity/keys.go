@@ -49,6 +49,7 @@ func (m *Model) Bindings() []kit.Binding {
 		{Keys: []string{"/"}, Label: "filter", Help: "Filter by words and class:, zone:, key:, kind:, profile:, since:2h.", Group: "Filter", Intent: openFilter{}},
 		{Keys: []string{"w"}, Label: "what the emulator saw", Help: "Show every request as the local emulator saw it: headers, body, answer, fault.", Group: "Activity", Intent: toggleSeen{}, Disabled: m.whyNotSeen()},
 		clr, cpy,
+		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetches that the filter lets pass as a HAR file, credentials redacted.", Group: "Activity", Intent: writeHAR{}, Hidden: true},
 		{Keys: []string{"ctrl+r"}, Label: "refresh", Help: "Read the newest entries again.", Group: "Activity", Intent: refresh{}},
 		{Keys: []string{"end", "G"}, Label: "oldest", Help: "Go to the oldest entry.", Group: "Move", Intent: lastRow{}, Hidden: true},
 	}

@@ -25,6 +25,9 @@ type Deps struct {
 	Journal Journal
 	// Requests is the local emulator's journal; nil with a real account.
 	Requests Requests
+	// HAR writes the newest fetches that a filter lets pass to a file, and names it; it is
+	// called in commands. n is how many there were: without one there is no file.
+	HAR func(ctx context.Context, f model.ActivityFilter) (file string, n int, err error)
 }
 
 // Model is the tab. See kit.View.
@@ -34,6 +37,7 @@ type Model struct {
 	table  widget.Table
 	load   kit.Slot
 	walk   kit.Slot
+	har    kit.Slot
 	filter filter
 	strip  strip
 	// loaded is set once the first page has arrived; problem says why it has not.

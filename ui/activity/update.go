@@ -43,6 +43,10 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 		return m.last()
 	case copyMenu:
 		return m.copyMenu()
+	case writeHAR:
+		return m.writeHAR()
+	case harWritten:
+		return m.harWritten(msg)
 	case openFilter, applyFilter, closeFilter, clearFilter:
 		return m.updateFilter(msg)
 	case tea.KeyPressMsg, tea.PasteMsg:

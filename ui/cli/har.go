@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"io"
-	"iter"
 	"slices"
 	"time"
 
@@ -80,7 +79,7 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 	}
 	n := 0
 	write := func(w io.Writer) (err error) {
-		n, err = export.HAR(w, version, t.fetches(ctx, ids), exchange.OpenBody)
+		n, err = export.HAR(w, version, t.Fetches(ctx, ids), exchange.OpenBody)
 		return err
 	}
 	if dest.stream != nil {
@@ -95,16 +94,4 @@ func (t *task) har(ctx context.Context, ids []string, f harFlags) error {
 		t.app.say("zonedeck: %s holds %d fetches, as of %s", dest.name, n, t.Now().Format(time.DateTime))
 	}
 	return nil
-}
-
-// fetches loads fetches of the history one after the other.
-func (t *task) fetches(ctx context.Context, ids []string) iter.Seq2[model.FetchResult, error] {
-	return func(yield func(model.FetchResult, error) bool) {
-		for _, id := range ids {
-			r, err := t.Client.LoadFetch(ctx, id)
-			if !yield(r, err) || err != nil {
-				return
-			}
-		}
-	}
 }

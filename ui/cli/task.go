@@ -26,7 +26,7 @@ type needs struct {
 // options are the session options of this run.
 func (a *app) options(n needs) session.Options {
 	return session.Options{
-		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say,
+		Getenv: a.Getenv, Now: a.Now, Log: a.log, Say: a.say, Version: version,
 		Profile: a.flags.profile, Config: a.flags.config, BaseURL: a.flags.baseURL, ProxyHost: a.flags.proxyHost,
 		Key: n.key, AdminReason: n.reason, Unattended: true, Journal: n.journal || n.jobs, Ledger: n.jobs, Rules: n.rules,
 	}

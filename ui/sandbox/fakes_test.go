@@ -302,6 +302,7 @@ func open(t *testing.T, w, h int) *bench {
 	b.view = sandbox.New(sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
 		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit, Split: b.split,
+		HAR:        func(_ context.Context, id string) (string, error) { return "/downloads/" + id + ".har", nil },
 		Collection: b.store.overlay(theme), Variables: b.vars,
 	})
 	app := ui.New(ui.Deps{

@@ -43,7 +43,11 @@ type (
 		cmd Editor // nil after an error
 		err error
 	}
-	edited   struct{ err error }
+	edited     struct{ err error }
+	harWritten struct {
+		file string
+		err  error
+	}
 	bodyKept struct {
 		file string
 		err  error
@@ -74,6 +78,12 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 		return m.store(msg.name, msg.req, true, nil)
 	case keepBody:
 		return m.keep()
+	case writeHAR:
+		write, id := m.deps.HAR, m.result.res.ID
+		return kit.Do(kit.Sandbox, &m.work.sample, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+			file, err := write(ctx, id)
+			return harWritten{file, err}
+		})
 	default:
 		return m.edit()
 	}
@@ -104,6 +114,11 @@ func (m *Model) updateFiles(msg tea.Msg) tea.Cmd {
 		}
 	case bodyRead:
 		return m.bodyRead(msg)
+	case harWritten:
+		if msg.err != nil {
+			return kit.Fail("The HAR file could not be written: " + msg.err.Error())
+		}
+		return kit.Info("Written as " + msg.file + "; credentials are redacted.")
 	case bodyKept:
 		if msg.err != nil {
 			return kit.Fail("The body could not be kept: " + msg.err.Error())

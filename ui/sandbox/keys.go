@@ -31,6 +31,7 @@ type (
 	openSaved    struct{}
 	editBody     struct{}
 	keepBody     struct{}
+	writeHAR     struct{}
 )
 
 // Bindings are the tab's keys, those of the focused pane first.
@@ -137,6 +138,7 @@ func (m *Model) fileBindings() []kit.Binding {
 		{Keys: []string{"ctrl+o"}, Label: "saved requests", Help: "The saved requests: open, rename, delete. Nothing is sent.", Group: "Request", Intent: openSaved{}, WhileTyping: true, Hidden: true},
 		edit,
 		{Keys: []string{kit.StepKey(model.ActionSaveSample)}, Label: "keep", Help: "Copy the body to a file that stays.", Group: "Result", Intent: keepBody{}, Disabled: m.whyNotKeep(), Hidden: true},
+		{Keys: []string{"E"}, Label: "HAR", Help: "Write the fetch on screen as a HAR file, credentials redacted.", Group: "Result", Intent: writeHAR{}, Disabled: m.whyNotHAR(), Hidden: true},
 		undo,
 	}
 }
@@ -215,6 +217,14 @@ func (m *Model) stepDisabled(s model.Step) string {
 func (m *Model) whyNotEdit() string {
 	if !m.result.have() || m.result.res.Body.Size == 0 {
 		return "there is no body"
+	}
+	return ""
+}
+
+// whyNotHAR returns the reason why there is no fetch to write, or "".
+func (m *Model) whyNotHAR() string {
+	if !m.result.have() || m.result.res.ID == "" {
+		return "no result yet"
 	}
 	return ""
 }

@@ -62,6 +62,8 @@ type Deps struct {
 	// Keep copies a result's body to a file that is not pruned, and names it; it is called
 	// in commands.
 	Keep func(ctx context.Context, res model.FetchResult) (file string, err error)
+	// HAR writes a fetch of the history to a file, and names it; it is called in commands.
+	HAR func(ctx context.Context, id string) (file string, err error)
 	// Edit returns the command that shows a body in the operator's editor; it is called
 	// in commands. It is nil if no editor is set.
 	Edit func(ctx context.Context, b model.BodyRef, contentType string) (Editor, error)

@@ -101,3 +101,15 @@ func TestAValueWithALineBreakMakesNoHeader(t *testing.T) {
 		}
 	})
 }
+
+func TestTheFetchOnScreenIsWrittenAsHAR(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.Press("E")
+		b.Expect("HAR: no result yet")
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.Press("E")
+		b.Expect("Written as /downloads/f", ".har; credentials are redacted.")
+	})
+}

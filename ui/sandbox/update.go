@@ -53,7 +53,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.updateFlight(msg)
 	case pasted, pastedHAR, takeEntry:
 		return m.updatePaste(msg)
-	case savedLoaded, savedWritten, savedDiffers, editReady, edited, bodyRead, bodyKept:
+	case savedLoaded, savedWritten, savedDiffers, editReady, edited, bodyRead, bodyKept, harWritten:
 		return m.updateFiles(msg)
 	}
 	if cmd, handled := m.twin.Update(msg); handled {
@@ -162,7 +162,7 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		return nil, true
 	case copyMenu, copyBody, copyWire:
 		return m.copy(msg), true
-	case saveRequest, openSaved, editBody, keepBody, loadSaved, replaceSaved:
+	case saveRequest, openSaved, editBody, keepBody, writeHAR, loadSaved, replaceSaved:
 		return m.files(msg), true
 	}
 	return nil, false

@@ -87,7 +87,7 @@ func (c *Console) Root() *ui.App {
 	tabs := []ui.Tab{
 		{ID: kit.Sandbox, View: sandbox.New(sandbox.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Fetcher: client, Twins: client, History: client,
-			Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
+			HAR: s.oneHAR, Saved: store, Variables: s.variables, Collection: func(open func(string) tea.Cmd, renamed func(from, to string)) kit.Overlay {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
 			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(), Split: c.split(theme),
@@ -104,7 +104,7 @@ func (c *Console) Root() *ui.App {
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},
 			Rotations: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, Prover: client, Uses: s.keyUses, Changed: c.sessionChanged,
 		})},
-		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests()})},
+		{ID: kit.Activity, View: activity.New(activity.Deps{Ctx: c.ctx, Now: now, Theme: theme, Journal: client, Requests: c.requests(), HAR: s.filteredHAR})},
 	}
 	return ui.New(ui.Deps{
 		Ctx: c.ctx, Now: now, Theme: theme, Tabs: tabs, Session: s.describe(),

@@ -32,6 +32,8 @@ type Options struct {
 	Getenv func(string) string
 	Now    func() time.Time
 	Log    *slog.Logger
+	// Version is the program's, as files name their creator.
+	Version string
 	// Say prints one line for the operator.
 	Say func(format string, args ...any)
 
