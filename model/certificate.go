@@ -1,6 +1,9 @@
 package model
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // Certificate is one certificate of the chain that a peer presented in its TLS handshake.
 // Its texts are remote and bounded.
@@ -18,4 +21,14 @@ type Certificate struct {
 	SelfSigned bool
 	// DER is the certificate itself.
 	DER []byte `json:"-"`
+}
+
+// IssuerName is the common name of the issuer, or all of it without one.
+func (c Certificate) IssuerName() string {
+	for part := range strings.SplitSeq(strings.ReplaceAll(c.Issuer, `\,`, "\x00"), ",") {
+		if name, ok := strings.CutPrefix(part, "CN="); ok {
+			return strings.ReplaceAll(name, "\x00", ",")
+		}
+	}
+	return c.Issuer
 }

@@ -90,7 +90,7 @@ func CompareMatrix(base, now Matrix) []MatrixChange {
 	for _, r := range now.Rows {
 		i := find(base.Rows, r.Zone)
 		if i < 0 {
-			text := "not in the baseline: " + r.word()
+			text := "not in the baseline: " + r.Word()
 			out = append(out, MatrixChange{r.Zone, ChangeNew, text})
 			continue
 		}
@@ -100,15 +100,15 @@ func CompareMatrix(base, now Matrix) []MatrixChange {
 		}
 	}
 	for _, r := range base.Rows {
-		if find(now.Rows, r.Zone) < 0 {
-			out = append(out, MatrixChange{r.Zone, ChangeGone, "only in the baseline: " + r.word()})
+		if r.Ran() && find(now.Rows, r.Zone) < 0 {
+			out = append(out, MatrixChange{r.Zone, ChangeGone, "only in the baseline: " + r.Word()})
 		}
 	}
 	return out
 }
 
-// word is the outcome of a row.
-func (r MatrixRow) word() string {
+// Word is the outcome of a row.
+func (r MatrixRow) Word() string {
 	if !r.Ran() {
 		return "not called"
 	}
@@ -129,7 +129,7 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 		if was.Ran() && was.Class == ClassOK {
 			kind = ChangeWorse
 		}
-		add(kind, "%s, was %s", is.word(), was.word())
+		add(kind, "%s, was %s", is.Word(), was.Word())
 		return out
 	}
 	if !is.Ran() {
@@ -137,11 +137,11 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 	}
 	switch wasOK, isOK := was.Class == ClassOK, is.Class == ClassOK; {
 	case wasOK && !isOK:
-		add(ChangeWorse, "%s, was ok", is.word())
+		add(ChangeWorse, "%s, was ok", is.Word())
 	case !wasOK && isOK:
-		add(ChangeBetter, "ok, was %s", was.word())
-	case was.word() != is.word():
-		add(ChangeOther, "%s, was %s", is.word(), was.word())
+		add(ChangeBetter, "ok, was %s", was.Word())
+	case was.Word() != is.Word():
+		add(ChangeOther, "%s, was %s", is.Word(), was.Word())
 	case was.Made == is.Made && was.OK > is.OK:
 		add(ChangeWorse, "%d of %d calls ok, was %d", is.OK, is.Made, was.OK)
 	case was.Made == is.Made && was.OK < is.OK:

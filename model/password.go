@@ -18,3 +18,9 @@ type PasswordStep struct {
 	OK   bool
 	Text string
 }
+
+// PasswordUses are what uses a zone's password, one phrase each.
+type PasswordUses struct {
+	Stops []string // what stops as soon as it is replaced
+	GoOn  []string // what reads the new one by its reference
+}

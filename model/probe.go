@@ -110,7 +110,7 @@ func (r ProbeResult) chainText(s ProbeState) string {
 	case len(certs) == 0:
 		return "no certificate was seen"
 	}
-	text := fmt.Sprintf("chain of %d, signed by %s", len(certs), certs[len(certs)-1].Issuer)
+	text := fmt.Sprintf("chain of %d, signed by %s", len(certs), certs[len(certs)-1].IssuerName())
 	switch {
 	case r.Chain.Unchecked:
 		return text + ", not checked (verify = false)"

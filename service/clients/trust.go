@@ -235,12 +235,12 @@ func (m Machine) install(client Client, ca string) []string {
 		return []string{"export NODE_EXTRA_CA_CERTS=" + ca}
 	case Chromium:
 		if m.os() != "linux" {
-			return m.InstallSystem(ca)
+			return m.installSystem(ca)
 		}
 		return []string{`certutil -d sql:"$HOME/.pki/nssdb" -A -t "C,," -n zonedeck-ca -i ` + ca}
 	default:
 		if !m.unix() {
-			return m.InstallSystem(ca)
+			return m.installSystem(ca)
 		}
 		return []string{"export SSL_CERT_FILE=" + ca}
 	}
@@ -251,8 +251,10 @@ func pythonQuote(shell string) string {
 	return fmt.Sprintf("%q", strings.ReplaceAll(strings.Trim(shell, "'"), `'\''`, "'"))
 }
 
-// InstallSystem are the lines that put a file, quoted for a shell, into the system's store.
-func (m Machine) InstallSystem(ca string) []string {
+// InstallSystem are the lines of a shell that put a file into the system's store.
+func (m Machine) InstallSystem(file string) []string { return m.installSystem(export.ShellQuote(file)) }
+
+func (m Machine) installSystem(ca string) []string {
 	switch m.os() {
 	case "darwin":
 		return []string{"sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain " + ca}

@@ -3,6 +3,7 @@ package fetch
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"sync"
 
@@ -14,8 +15,8 @@ import (
 
 // MatrixRequest asks for a test of the logins of several zones.
 type MatrixRequest struct {
-	// Zones are those to test; nil means every zone of the profile. Zones without native
-	// access get a row that says so.
+	// Zones are those to test; nil means every zone of the profile that has native access. One
+	// without it gets a row that says so.
 	Zones []model.Zone
 	// Target is the page to fetch; empty means the profile's page that tells the caller's
 	// country, then its test page.
@@ -36,7 +37,7 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 	if err != nil {
 		return model.Matrix{}, err
 	}
-	m, zones, err := ft.NewMatrix(p, d, q)
+	m, zones, err := ft.newMatrix(p, d, q)
 	if err != nil {
 		return m, err
 	}
@@ -78,11 +79,11 @@ func (ft *Fetcher) Matrix(ctx context.Context, q MatrixRequest, on func(i int, r
 	return m, nil
 }
 
-// NewMatrix is a matrix before its first call, and the zone of each row.
-func (ft *Fetcher) NewMatrix(p profile.Profile, d dialect.Dialect, q MatrixRequest) (model.Matrix, []model.Zone, error) {
+// newMatrix is a matrix before its first call, and the zone of each row.
+func (ft *Fetcher) newMatrix(p profile.Profile, d dialect.Dialect, q MatrixRequest) (model.Matrix, []model.Zone, error) {
 	zones := q.Zones
 	if zones == nil {
-		zones = p.Zones
+		zones = slices.DeleteFunc(slices.Clone(p.Zones), func(z model.Zone) bool { return !z.Product.NativeAccess() })
 	}
 	target := q.Target
 	for _, page := range []string{d.PlacePage(p.Local), d.TestPage(p.Local)} {
@@ -95,7 +96,7 @@ func (ft *Fetcher) NewMatrix(p profile.Profile, d dialect.Dialect, q MatrixReque
 	case target == "":
 		return m, nil, model.BadField("url", "name a page to fetch through the proxy; the contract shows no test page")
 	case len(zones) == 0:
-		return m, nil, model.BadField("zone", "profile %s names no zone", p.Name)
+		return m, nil, model.BadField("zone", "profile %s names no zone with native access", p.Name)
 	}
 	for _, z := range zones {
 		row := model.MatrixRow{Zone: z.Name, Product: z.Product, Connect: -1, Median: -1}
@@ -147,7 +148,7 @@ func rowOf(row model.MatrixRow, res model.ProbeResult, r model.ExitRotation) mod
 	row.Made, row.OK, row.Known, row.Unique = len(r.Calls), r.OK(), r.Known(), len(r.Exits())
 	row.Countries = r.Countries()
 	if chain := res.Chain.Certificates; len(chain) > 0 {
-		row.Root = chain[len(chain)-1].Issuer
+		row.Root = chain[len(chain)-1].IssuerName()
 		switch {
 		case res.Chain.Unchecked:
 			row.Trust = model.ChainUnchecked

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 
@@ -10,13 +9,11 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/dialect"
 	"zonedeck/service/export"
-	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
-	"zonedeck/ui/cli/session"
 )
 
 func (a *app) proxyCommand() *cobra.Command {
-	return group("proxy", "Make and test the credentials of native access", a.proxyURLCommand(), a.proxyTestCommand())
+	return group("proxy", "Make and test the credentials of native access", a.proxyURLCommand(), a.proxyTestCommand(), a.proxyMatrixCommand(), a.proxyPasswordCommand())
 }
 
 type proxyFlags struct {
@@ -144,121 +141,4 @@ func (t *task) proxyURL(ctx context.Context, f proxyFlags) error {
 		return fail(exitState, "write the URL: %w", err)
 	}
 	return nil
-}
-
-func (a *app) proxyTestCommand() *cobra.Command {
-	var f proxyFlags
-	cmd := &cobra.Command{
-		Use:   "test --zone Z",
-		Short: "Test a zone's proxy login and explain what goes wrong",
-		Args:  usageArgs(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
-				return t.proxyTest(cmd.Context(), f)
-			})
-		},
-	}
-	f.register(cmd)
-	cmd.Flags().StringVar(&f.target, "target", "", "page to fetch through the proxy (default on the emulator: https://lab.test/whoami)")
-	cmd.Flags().IntVar(&f.rounds, "rounds", 1, "how many calls to make, to see the exits rotate")
-	return cmd
-}
-
-// probeJSON is what "proxy test --json" prints (docs/schema/proxy-test.json).
-type probeJSON struct {
-	SchemaVersion  int                 `json:"schema_version"`
-	OK             bool                `json:"ok"`
-	Class          string              `json:"class"`
-	Cause          string              `json:"cause"`
-	Summary        string              `json:"summary"`
-	Evidence       []evidenceJSON      `json:"evidence"`
-	Zone           string              `json:"zone"`
-	Proxy          string              `json:"proxy"`
-	Username       string              `json:"username"`
-	Target         string              `json:"target"`
-	ConnectStatus  int                 `json:"connect_status"`
-	ConnectHeaders map[string][]string `json:"connect_headers"`
-	Status         int                 `json:"status"`
-	Exits          []string            `json:"exits"`
-	Sticky         *bool               `json:"sticky"`
-	TimingMS       timingJSON          `json:"timing_ms"`
-}
-
-func (t *task) proxyTest(ctx context.Context, f proxyFlags) error {
-	p, zone, c, err := t.credential(ctx, f)
-	if err != nil {
-		return err
-	}
-	if zone.Password == "" {
-		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
-	}
-	if f.rounds < 1 || f.rounds > fetch.MaxRounds {
-		return usage("--rounds %d: write a number from 1 to %d", f.rounds, fetch.MaxRounds)
-	}
-	target := f.target
-	if target == "" {
-		if !p.Local {
-			return usage("--target is missing: name a page to fetch through the proxy")
-		}
-		target = "https://lab.test/whoami"
-	}
-	r, err := t.Client.Probe(ctx, fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}, nil)
-	if err != nil {
-		return fetchError(ctx, err)
-	}
-	if f.json {
-		if err := t.app.printJSON(newProbeJSON(r)); err != nil {
-			return err
-		}
-	} else if err := t.printProbe(r); err != nil {
-		return err
-	}
-	return exit(diagnosisExit(r.Diagnosis))
-}
-
-func newProbeJSON(r model.ProbeResult) probeJSON {
-	out := probeJSON{
-		SchemaVersion: schemaVersion, OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
-		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
-		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
-		ConnectStatus: r.ConnectStatus, ConnectHeaders: r.ConnectHeader, Status: r.TargetStatus,
-		Exits: append([]string{}, r.Exits...), TimingMS: newTimingJSON(r.Timing),
-	}
-	if out.ConnectHeaders == nil {
-		out.ConnectHeaders = map[string][]string{}
-	}
-	if r.StickyRun {
-		out.Sticky = &r.Sticky
-	}
-	return out
-}
-
-func (t *task) printProbe(r model.ProbeResult) error {
-	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
-	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
-		line += ": " + r.Diagnosis.Summary
-	}
-	rows := [][]string{
-		{"result", line},
-		{"proxy", r.Proxy},
-		{"username", r.Username},
-		{"target", fmt.Sprintf("%s  status %d", r.Target, r.TargetStatus)},
-		{"CONNECT", fmt.Sprint(r.ConnectStatus)},
-		{"time", fmt.Sprintf("%d ms", r.Timing.Total.Milliseconds())},
-	}
-	for i, e := range r.Exits {
-		rows = append(rows, []string{fmt.Sprintf("exit %d", i+1), cmp.Or(e, "-")})
-	}
-	if r.StickyRun {
-		rows = append(rows, []string{"sticky", fmt.Sprint(r.Sticky)})
-	}
-	for _, e := range r.Diagnosis.Evidence {
-		rows = append(rows, []string{"evidence", e.Text})
-	}
-	if !r.Diagnosis.OK() {
-		for _, st := range r.Diagnosis.Steps {
-			rows = append(rows, []string{"do next", st.Text})
-		}
-	}
-	return printColumns(t.app.Stdout, rows)
 }

@@ -18,8 +18,12 @@ type (
 	OpenTwin struct{ ID, Profile string }
 	// OpenSaved asks the Sandbox to fill its form with a saved request.
 	OpenSaved struct{ Name string }
-	// OpenURL asks the Sandbox to fill in its form; empty fields change nothing.
-	OpenURL struct{ Zone, URL string }
+	// OpenURL asks the Sandbox to fill in its form; an empty Zone, URL or Via changes nothing.
+	// With a Via, country and session are what they say, empty ones too.
+	OpenURL struct {
+		Zone, URL, Country, Session string
+		Via                         model.Via
+	}
 	// OpenJob asks Jobs to show a job of the ledger, by the console's identifier.
 	OpenJob struct{ ID string }
 	// NewJob asks Jobs for its dialog, with these inputs filled in.

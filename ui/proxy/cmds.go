@@ -11,6 +11,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/clients"
 	"zonedeck/service/export"
 	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
@@ -28,6 +29,9 @@ type (
 		zone   model.ZoneName
 		result model.ProbeResult
 		err    error
+		// trust says who trusts the chain that was presented; trusted is false without one.
+		trust   clients.Report
+		trusted bool
 	}
 	revealed struct {
 		zone   model.Zone
@@ -55,16 +59,20 @@ func (m *Model) startTest(pause time.Duration) tea.Cmd {
 		return kit.Warn(err.Error())
 	}
 	m.test = test{slot: m.test.slot, username: username, started: m.deps.Now(), line: "connecting to " + m.profile.ProxyAddr()}
-	p := m.deps.Prober
+	m.renewal.have, m.rotation.have, m.trust.known = false, false, false
+	d, file := m.deps, m.profile.CA
 	return kit.Stream(kit.Proxy, m.test.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		var res model.ProbeResult
-		err := wait(ctx, pause, func(left time.Duration) {
-			emit(testLine{text: "waiting " + text.Took(left) + " before the next call"})
-		})
-		if err == nil {
-			res, err = p.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
-		}
-		return tested{z.Name, res, err}
+		out := d.probe(ctx, func(ctx context.Context) (res model.ProbeResult, err error) {
+			err = wait(ctx, pause, func(left time.Duration) {
+				emit(testLine{text: "waiting " + text.Took(left) + " before the next call"})
+			})
+			if err == nil {
+				res, err = d.Prober.Probe(ctx, q, func(s string) { emit(testLine{text: s}) })
+			}
+			return res, err
+		}, file)
+		out.zone = z.Name
+		return out
 	})
 }
 

@@ -14,6 +14,8 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/clients"
+	"zonedeck/service/database"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui"
@@ -33,6 +35,89 @@ type fakeProber struct {
 	result   model.ProbeResult
 	err      error
 	revealed int
+
+	env      map[string]string // of the machine
+	rotation model.ExitRotation
+	matrix   model.Matrix
+	base     *model.Matrix
+	refusal  error
+	renewal  model.PasswordRenewal
+	renewed  []string // the keys that passwords were renewed by
+}
+
+// second waits for a second of fake time.
+func second(ctx context.Context) error {
+	timer := time.NewTimer(time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+func (f *fakeProber) Rotate(ctx context.Context, q fetch.ProbeRequest, n int, on func(model.ExitRotation)) (model.ExitRotation, error) {
+	r := model.ExitRotation{Zone: q.Zone, Session: q.Session, Asked: n}
+	for i := range n {
+		if err := second(ctx); err != nil {
+			r.Ended = "stopped"
+			return r, err
+		}
+		r.Calls = append(r.Calls, f.rotation.Calls[i%len(f.rotation.Calls)])
+		on(r)
+	}
+	return r, nil
+}
+
+func (f *fakeProber) Matrix(ctx context.Context, _ fetch.MatrixRequest, on func(int, model.MatrixRow)) (model.Matrix, error) {
+	for i, row := range f.matrix.Rows {
+		if err := second(ctx); err != nil {
+			return model.Matrix{}, err
+		}
+		on(i, row)
+	}
+	return f.matrix, nil
+}
+
+func (f *fakeProber) KeepBaseline(_ context.Context, m model.Matrix) error {
+	f.base = &m
+	return nil
+}
+
+func (f *fakeProber) LoadBaseline(context.Context, string) (model.Matrix, error) {
+	if f.base == nil {
+		return model.Matrix{}, database.ErrNotFound
+	}
+	return *f.base, nil
+}
+
+func (f *fakeProber) RefuseRenewal(_ profile.Profile, _ model.Zone, k model.Key) error {
+	if k.Level == model.LevelUser {
+		return errors.New("USER may not")
+	}
+	return f.refusal
+}
+
+func (f *fakeProber) RenewPassword(ctx context.Context, _ model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error) {
+	f.renewed = append(f.renewed, key)
+	r := f.renewal
+	r.Steps = nil
+	for _, s := range f.renewal.Steps {
+		if err := second(ctx); err != nil {
+			return r, err
+		}
+		r.Steps = append(r.Steps, s)
+		on(r)
+		if !s.OK {
+			return r, errors.New(s.Text)
+		}
+	}
+	return r, nil
+}
+
+func (f *fakeProber) uses(context.Context, profile.Profile, model.Zone) (model.PasswordUses, error) {
+	return model.PasswordUses{Stops: []string{"copied logins"}, GoOn: []string{"profile local"}}, nil
 }
 
 func (f *fakeProber) Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error) {
@@ -97,7 +182,8 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	t.Helper()
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, ProxyEnv: true,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Renewer: f, Uses: f.uses,
+		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, OS: "linux", Bundles: []string{}, Folders: []string{}},
 		Profile: func() profile.Profile { return p },
 		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },
 	})
@@ -143,7 +229,7 @@ func TestTheUsernameFollowsTheForm(t *testing.T) {
 
 func TestTheProxyAndItsSettingsAreOnTheScreen(t *testing.T) {
 	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
-		s.Expect("127.0.0.1:33335", "HTTPS_PROXY is set, not used",
+		s.Expect("127.0.0.1:33335",
 			"needed (residential, no identity check) · /home/op/ca.pem", "•••••••• · demo:zone/residential_demo")
 		s.ExpectNot(password)
 	})

@@ -19,17 +19,31 @@ const (
 	intentUse
 	intentSandbox
 	intentBack
+	intentRotation
+	intentTrust
+	intentMatrix
+	intentRenew
 )
 
 // Bindings are the keys that work now.
 func (m *Model) Bindings() []kit.Binding {
+	switch m.page {
+	case pageTrust:
+		return m.trustBindings()
+	case pageMatrix:
+		return m.matrixBindings()
+	}
 	out := []kit.Binding{
 		{Keys: []string{"t", "ctrl+j", "f5"}, Label: "test", Help: "Log in to the proxy and fetch the test page, several times.", Group: "Credential", Intent: intentTest, Disabled: m.whyNotTest()},
+		{Keys: []string{"n"}, Label: "rotation", Help: "Make many calls and count the exit addresses; with a session, see whether it keeps its own.", Group: "Credential", Intent: intentRotation, Disabled: m.whyNotTest()},
+		{Keys: []string{"M"}, Label: "matrix", Help: "Test every zone's login, and compare with the baseline.", Group: "Credential", Intent: intentMatrix},
 		{Keys: []string{"p"}, Label: "paste", Help: "Parse a login: a URL, host:port:user:password, user:password@host:port, or a username.", Group: "Credential", Intent: intentPaste},
 		{Keys: []string{"x"}, Label: "code", Help: "Show the login as code for curl, Python, Go, Node, Scrapy, Playwright, Puppeteer, a shell or a browser.", Group: "Credential", Intent: m.code(), Disabled: m.whyNotCopy()},
 		{Keys: []string{"y"}, Label: "copy", Help: "Copy the username or the password.", Group: "Credential", Intent: intentCopy, Disabled: m.whyNotCopy()},
-		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal()},
-		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this zone in the Sandbox; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
+		{Keys: []string{"v"}, Label: "password", Help: "Show the password for five seconds.", Group: "Credential", Intent: intentReveal, Disabled: m.whyNotReveal(), Hidden: true},
+		{Keys: []string{"c"}, Label: "CA trust", Help: "Show the chain of the last test, and which stores and clients trust it.", Group: "Credential", Intent: intentTrust, Disabled: m.whyNotTrust(), Hidden: true},
+		{Keys: []string{"R"}, Label: "new password", Help: "Replace the zone's password: what stops is named first.", Group: "Credential", Intent: intentRenew, Disabled: m.whyNotRenew(), Dangerous: true, Hidden: true},
+		{Keys: []string{"o"}, Label: "to the Sandbox", Help: "Fetch the test page with this login in the Sandbox, by Native; nothing is sent yet.", Group: "Credential", Intent: intentSandbox, Hidden: true},
 	}
 	out = append(out, m.stepBindings()...)
 	if m.form.CapturingText() {
@@ -39,8 +53,8 @@ func (m *Model) Bindings() []kit.Binding {
 	}
 	out = append(out, m.panes.Bindings(false)...)
 	switch {
-	case m.test.slot.Running():
-		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test.", Group: "Credential", Intent: intentStop}}, out...)
+	case m.test.slot.Running(), m.rotation.slot.Running():
+		out = append([]kit.Binding{{Keys: []string{"esc"}, Label: "stop", Help: "Stop the test, or the measurement.", Group: "Credential", Intent: intentStop}}, out...)
 	case m.pasted.open || m.panes.Zoomed || m.panes.At != paneForm:
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "back", Help: "Go back to the form.", Group: "Panes", Intent: intentBack})
 	}
@@ -59,6 +73,10 @@ func (m *Model) whyNotTest() string {
 	switch why := m.session.NotReady(); {
 	case m.test.slot.Running():
 		return "a test is running: esc stops it"
+	case m.rotation.slot.Running():
+		return "the rotation is being measured: esc stops it"
+	case m.renewal.slot.Running():
+		return "the password is being replaced"
 	case why != "":
 		return why
 	case m.testPage() == "" && strings.TrimSpace(m.form.Value(fieldTarget)) == "":

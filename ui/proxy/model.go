@@ -10,15 +10,26 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/clients"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
 
-// Prober is the part of the service the tab uses.
+// Prober is the part of the service the tab measures with.
 type Prober interface {
 	Probe(ctx context.Context, q fetch.ProbeRequest, on func(string)) (model.ProbeResult, error)
+	Rotate(ctx context.Context, q fetch.ProbeRequest, n int, on func(model.ExitRotation)) (model.ExitRotation, error)
+	Matrix(ctx context.Context, q fetch.MatrixRequest, on func(i int, row model.MatrixRow)) (model.Matrix, error)
+	KeepBaseline(ctx context.Context, m model.Matrix) error
+	LoadBaseline(ctx context.Context, profile string) (model.Matrix, error)
+}
+
+// Renewer gives zones other passwords. RefuseRenewal does no I/O.
+type Renewer interface {
+	RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) error
+	RenewPassword(ctx context.Context, z model.Zone, key string, on func(model.PasswordRenewal)) (model.PasswordRenewal, error)
 }
 
 // Deps are the parts the tab works with; all are required.
@@ -36,9 +47,11 @@ type Deps struct {
 	Reveal func(ctx context.Context, z model.Zone) (keystore.Secret, error)
 	// Split opens what tells whether the login, the zone or the site refused a fetch.
 	Split func(res model.FetchResult) tea.Cmd
-	// ProxyEnv says that HTTPS_PROXY, HTTP_PROXY or ALL_PROXY is set in the
-	// console's environment. It is not used, and the screen says so.
-	ProxyEnv bool
+	// Machine is where other clients look for CAs, and the environment with the outer proxies.
+	Machine clients.Machine
+	Renewer Renewer
+	// Uses names what uses a zone's password. It is called in a command.
+	Uses func(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error)
 }
 
 // Panes of the tab, in the order of tab.
@@ -47,6 +60,15 @@ const (
 	paneName
 	paneTest
 	paneUse
+)
+
+// Pages of the tab.
+type page int
+
+const (
+	pageLogin page = iota
+	pageTrust
+	pageMatrix
 )
 
 // rounds is how many calls a test makes to see the exits rotate.
@@ -97,6 +119,12 @@ type Model struct {
 	name     widget.Scroll // of the username pane
 	panes    widget.Panes
 	paste    *widget.FormDialog
+
+	page     page
+	trust    trustPage
+	rotation rotation
+	matrix   matrixPage
+	renewal  renewal
 }
 
 // New makes the tab.
@@ -104,6 +132,7 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: 4}, test: test{slot: new(kit.Slot)}}
 	m.form = newForm(d.Theme)
 	m.readings.Columns = []widget.Column{{Width: 10}, {Width: 20, Flex: true}}
+	m.trust.outer = clients.OuterProxies(d.Machine.Getenv)
 	m.setProfile()
 	return m
 }
@@ -117,13 +146,20 @@ func (m *Model) Title() string { return "Proxy" }
 // CapturingText reports whether a field is being edited.
 func (m *Model) CapturingText() bool { return m.form.CapturingText() }
 
-// Running is 1 while a test runs.
-func (m *Model) Running() int { return kit.Running(m.test.slot) }
+// Running is how many tests and measurements run.
+func (m *Model) Running() int {
+	return kit.Running(m.test.slot, &m.rotation.slot, &m.matrix.slot, &m.renewal.slot)
+}
 
-// Status says that a test runs.
+// Status says what runs.
 func (m *Model) Status() string {
-	if m.test.slot.Running() {
+	switch {
+	case m.test.slot.Running(), m.matrix.slot.Running():
 		return "testing"
+	case m.rotation.slot.Running():
+		return "measuring"
+	case m.renewal.slot.Running():
+		return "new password"
 	}
 	return ""
 }

@@ -1,16 +1,33 @@
 package proxy
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
+// testLines are what was tested or measured last.
 func (m *Model) testLines(w int) []string {
+	if m.renewal.have {
+		return m.renewalLines(w)
+	}
+	out := m.rotationLines(w)
+	if len(out) > 0 && (m.test.done || m.test.problem != "") {
+		out = append(out, "")
+	} else if len(out) > 0 {
+		return out
+	}
+	return append(out, m.loginLines(w)...)
+}
+
+// loginLines are the test of the login.
+func (m *Model) loginLines(w int) []string {
 	t := m.deps.Theme
 	switch {
 	case m.test.slot.Running():
@@ -29,8 +46,8 @@ func (m *Model) testLines(w int) []string {
 	return widget.Wrapped(t.Muted, fmt.Sprintf("t logs in and makes %d calls, to see the login work and the exit rotate", rounds), w)
 }
 
-// resultLines are the verdict, the proxy's answer, the exits, the evidence and the next
-// steps.
+// resultLines are the verdict, the exits, the next steps, what each step showed, the evidence and
+// the proxy's answer: on a short screen one scrolls to what comes last.
 func (m *Model) resultLines(w int) []string {
 	t, r := m.deps.Theme, m.test.result
 	glyph, ink := t.ClassMark(r.Diagnosis.Class)
@@ -56,7 +73,14 @@ func (m *Model) resultLines(w int) []string {
 	}
 	out = append(out, m.exitLines(w)...)
 	if !r.Diagnosis.OK() {
-		out = append(out, m.failureLines(w)...)
+		out = append(out, widget.Wrapped(t.Text, r.Diagnosis.Summary, w)...)
+		out = append(out, m.nextLines(w)...)
+	}
+	out = append(out, m.stepLines(w)...)
+	for _, e := range r.Diagnosis.Evidence {
+		if !r.Diagnosis.OK() {
+			out = append(out, widget.Wrapped(t.Muted, "evidence  "+e.Text, w)...)
+		}
 	}
 	out = append(out, widget.Wrapped(t.Muted, "via "+r.Proxy+" to "+r.Target+" · "+text.When(r.Started, m.deps.Now()), w)...)
 	return append(out, m.headerLines(w)...)
@@ -117,29 +141,49 @@ func (m *Model) exitLines(w int) []string {
 	return out
 }
 
-// failureLines are the cause, the next steps and the evidence, which comes last: on a
-// short screen one scrolls to it.
-func (m *Model) failureLines(w int) []string {
-	t, d := m.deps.Theme, m.test.result.Diagnosis
-	out := widget.Wrapped(t.Text, d.Summary, w)
-	out = append(out, m.nextLines(w)...)
-	for _, e := range d.Evidence {
-		out = append(out, widget.Wrapped(t.Muted, "evidence  "+e.Text, w)...)
+// stepLines are the steps of the test, as far as each was measured.
+func (m *Model) stepLines(w int) []string {
+	t := m.deps.Theme
+	var out []string
+	for _, s := range m.test.result.Steps() {
+		mark, ink, words := "✓", t.Good, s.Text
+		switch s.State {
+		case model.ProbeFailed:
+			mark, ink = "✗", t.Bad
+		case model.ProbeNotReached:
+			mark, ink, words = "·", t.Muted, "not reached"
+		case model.ProbeNotNeeded:
+			mark, ink = "-", t.Muted
+		}
+		took := ""
+		if s.Took >= 0 {
+			took = text.Took(s.Took)
+		}
+		head := ink.Render(mark+" "+text.Fit(s.Name, 8)) + text.FitRight(took, 7) + " "
+		out = append(out, widget.Hung(head, t.Text, words, w)...)
+	}
+	if r := m.test.result; r.Code != "" {
+		out = append(out, widget.Hung(t.Muted.Render("  reason  "), t.Warn, reasonWords(r.Code, r.Reason), w)...)
 	}
 	return out
 }
 
-// shownHeaders bounds the headers of the CONNECT answer on the screen.
-const shownHeaders = 12
+// reasonWords are a code of the service with what a dialect knows of it.
+func reasonWords(code, words string) string {
+	if words = cmp.Or(words, dialect.CodeWords(code)); words == "" {
+		return code + ": no dialect knows what it means"
+	}
+	return code + ": " + words + " (dialect)"
+}
 
+// headerLines are the answer to CONNECT as it came.
 func (m *Model) headerLines(w int) []string {
-	t, h := m.deps.Theme, text.HeaderLines(m.test.result.ConnectHeader)
+	t, h := m.deps.Theme, m.test.result.ConnectHead
+	if len(h) == 0 {
+		h = text.HeaderLines(m.test.result.ConnectHeader)
+	}
 	var out []string
-	for i, l := range h {
-		if i == shownHeaders {
-			out = append(out, t.Muted.Render(fmt.Sprintf("… %d headers more", len(h)-i)))
-			break
-		}
+	for _, l := range h {
 		out = append(out, widget.Wrapped(t.Muted, l, w)...)
 	}
 	return out

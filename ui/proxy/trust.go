@@ -17,6 +17,9 @@ const (
 	caSkipped // the profile disables certificate checks
 )
 
+// notChecked ends a verdict before a test.
+const notChecked = " · system store not checked"
+
 // trust is the verdict on the service's CA for one zone.
 type trust struct {
 	state caState
@@ -51,7 +54,7 @@ func trustOf(z model.Zone, caPath string, verify bool) trust {
 	case caPath == "":
 		return trust{
 			state: caMissing,
-			text:  fmt.Sprintf("needed (%s, no identity check) · the profile names none · system store not checked", z.Product),
+			text:  fmt.Sprintf("needed (%s, no identity check) · the profile names none", z.Product) + notChecked,
 			next:  "set ca = \"path/to/root.pem\" in the profile, or install the certificate; t tests it",
 		}
 	default:

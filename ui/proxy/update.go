@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -14,6 +15,9 @@ import (
 
 // Update handles intents, results, typed and pasted text.
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
+	if cmd, ok := m.updatePage(msg); ok {
+		return cmd
+	}
 	if m.panes.Update(msg) {
 		return nil
 	}
@@ -59,16 +63,38 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	return cmd
 }
 
+// updatePage passes a message to the page that covers the login; false for one that is not the
+// page's.
+func (m *Model) updatePage(msg tea.Msg) (tea.Cmd, bool) {
+	switch m.page {
+	case pageTrust:
+		return m.updateTrust(msg)
+	case pageMatrix:
+		return m.updateMatrix(msg)
+	default:
+		return nil, false
+	}
+}
+
 func (m *Model) setSession(s kit.Session) tea.Cmd {
 	if s.ProfileName != m.session.ProfileName {
 		m.hide()
 		m.test.slot.Drop()
 		m.test = test{slot: m.test.slot}
 		m.pasted = pasted{}
+		m.forget()
 	}
 	m.session = s
 	m.setProfile()
 	return nil
+}
+
+// forget drops what was measured with another profile.
+func (m *Model) forget() {
+	m.rotation.slot.Drop()
+	m.matrix.slot.Drop()
+	m.matrix.load.Drop()
+	m.page, m.rotation.have, m.matrix.have, m.matrix.based, m.renewal.have, m.trust.known = pageLogin, false, false, false, false, false
 }
 
 func (m *Model) openLogin(o kit.OpenLogin) {
@@ -79,7 +105,7 @@ func (m *Model) openLogin(o kit.OpenLogin) {
 		}
 	}
 	m.pasted = pasted{}
-	m.panes.At, m.panes.Zoomed = paneForm, false
+	m.page, m.panes.At, m.panes.Zoomed = pageLogin, paneForm, false
 	m.take(c)
 }
 
@@ -89,6 +115,15 @@ func (m *Model) act(i intent) tea.Cmd {
 		return m.startTest(0)
 	case intentStop:
 		m.test.slot.Cancel()
+		m.rotation.slot.Cancel()
+	case intentRotation:
+		return m.askRotation()
+	case intentTrust:
+		m.openTrust()
+	case intentMatrix:
+		return m.openMatrix()
+	case intentRenew:
+		return m.findUses()
 	case intentPaste:
 		return m.openPaste()
 	case intentReveal:
@@ -98,7 +133,10 @@ func (m *Model) act(i intent) tea.Cmd {
 	case intentUse:
 		return m.use()
 	case intentSandbox:
-		return kit.GotoTab(kit.Sandbox, kit.OpenURL{Zone: string(m.zone().Name), URL: m.target()})
+		return kit.GotoTab(kit.Sandbox, kit.OpenURL{
+			Zone: string(m.zone().Name), URL: m.target(), Via: model.ViaNative,
+			Country: strings.TrimSpace(m.form.Value("country")), Session: strings.TrimSpace(m.form.Value("session")),
+		})
 	case intentBack:
 		m.back()
 	}
@@ -106,6 +144,10 @@ func (m *Model) act(i intent) tea.Cmd {
 }
 
 func (m *Model) back() {
+	if m.page != pageLogin {
+		m.page = pageLogin
+		return
+	}
 	if m.panes.Zoomed {
 		m.panes.Zoomed = false
 		return
@@ -150,12 +192,36 @@ func (m *Model) result(msg tea.Msg) (cmd tea.Cmd, ok bool) {
 	case doStep:
 		return m.takeStep(msg.action), true
 	default:
-		return nil, false
+		return m.measured(msg)
 	}
 	return nil, true
 }
 
+// measured handles the results of measurements and of the renewal of a password; ok is false
+// for other messages.
+func (m *Model) measured(msg tea.Msg) (cmd tea.Cmd, ok bool) {
+	switch msg := msg.(type) {
+	case beginRotation:
+		return m.startRotation(msg.calls), true
+	case rotated:
+		return m.rotated(msg), true
+	case usesFound:
+		return m.chooseKey(msg), true
+	case askRenewal:
+		return m.askRenewal(msg), true
+	case beginRenewal:
+		return m.startRenewal(msg), true
+	case renewed:
+		return m.renewed(msg), true
+	case matrixIntent:
+		return m.matrixAct(msg), true
+	default:
+		return m.matrixResult(msg)
+	}
+}
+
 func (m *Model) tested(msg tested) tea.Cmd {
+	m.trust.report, m.trust.known = msg.trust, msg.trusted
 	m.test.text, m.test.result, m.test.done = widget.Scroll{}, msg.result, msg.err == nil
 	switch {
 	case errors.Is(msg.err, context.Canceled):

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/clients"
 	"zonedeck/service/dialect"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -13,6 +14,12 @@ import (
 
 // Render draws the panes; see areas.
 func (m *Model) Render(w, h int) string {
+	switch m.page {
+	case pageTrust:
+		return m.renderTrust(w, h)
+	case pageMatrix:
+		return m.renderMatrix(w, h)
+	}
 	return m.panes.Draw(w, h, m.areas, func(a kit.Area) string {
 		switch a.Pane {
 		case paneName:
@@ -64,10 +71,10 @@ func (m *Model) usernameLines(w int) []string {
 	for _, note := range m.session.Notes {
 		proxy += " · " + note
 	}
-	if m.deps.ProxyEnv {
-		proxy += " · HTTPS_PROXY is set, not used"
-	}
 	out = append(out, widget.Fact(t, "proxy", proxy, w)...)
+	if len(m.trust.outer) > 0 {
+		out = append(out, m.outerLines(w)...)
+	}
 	v := trustOf(m.zone(), m.profile.CA, m.profile.Verify)
 	ink := t.Text
 	switch v.state {
@@ -76,13 +83,44 @@ func (m *Model) usernameLines(w int) []string {
 	case caUnknown:
 		ink = t.Note
 	}
+	if m.trust.known {
+		v.text = strings.TrimSuffix(v.text, notChecked)
+	}
 	lines := widget.Fact(t, "CA trust", v.text, w)
 	for i := range lines {
 		lines[i] = ink.Render(lines[i])
 	}
 	out = append(out, lines...)
+	if m.trust.known {
+		return append(out, m.measuredTrust(w)...)
+	}
 	if v.next != "" {
 		out = append(out, widget.Fact(t, "", v.next, w)...)
+	}
+	return out
+}
+
+// measuredTrust is who trusts the chain of the last test.
+func (m *Model) measuredTrust(w int) []string {
+	t, r := m.deps.Theme, m.trust.report
+	say := func(name string, v clients.Verdict) string {
+		mark, _ := verdictMark(t, v)
+		return mark + " " + name
+	}
+	parts := []string{say("system store", r.System.Verdict)}
+	if r.File.Name != "" {
+		parts = append(parts, say("CA file", r.File.Verdict))
+	}
+	for _, c := range r.Clients {
+		parts = append(parts, say(string(c.Client), c.Verdict))
+	}
+	out := flowed(append(parts, "c shows why"), w-10)
+	for i, l := range out {
+		name := ""
+		if i == 0 {
+			name = "checked"
+		}
+		out[i] = t.Muted.Render(text.Fit(name, 10)) + strings.TrimSpace(l)
 	}
 	return out
 }

@@ -224,6 +224,9 @@ func (m *Model) openURL(msg kit.OpenURL) tea.Cmd {
 	if msg.URL != "" {
 		d.URL = msg.URL
 	}
+	if msg.Via != "" {
+		d.Via, d.Country, d.Session = string(msg.Via), msg.Country, msg.Session
+	}
 	m.setForm(d)
 	return nil
 }

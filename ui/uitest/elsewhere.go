@@ -25,6 +25,6 @@ func (e *Elsewhere) Render(int, int) string { return e.got }
 
 // Update keeps what came.
 func (e *Elsewhere) Update(msg tea.Msg) tea.Cmd {
-	e.got = fmt.Sprintf("%T", msg)
+	e.got = fmt.Sprintf("%T %+v", msg, msg)
 	return nil
 }

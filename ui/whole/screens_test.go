@@ -115,6 +115,7 @@ func (h *home) mask(screen string) string {
 	screen = requests.ReplaceAllStringFunc(screen, func(s string) string {
 		return "req_id=" + strings.Repeat("*", len(s)-len("req_id="))
 	})
+	screen = certificates.ReplaceAllStringFunc(screen, func(s string) string { return strings.Repeat("*", len(s)) })
 	screen = maskElapsed(screen)
 	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
 	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
@@ -321,27 +322,6 @@ func jobScreens(silent string) []screen {
 			list("ready")(p)
 			p.Press("p")
 			p.WaitFor("Brass desk lamp")
-		}},
-	}
-}
-
-func proxyScreens() []screen {
-	compose := func(p *uitest.Whole) {
-		ready(p)
-		p.Press("3")
-		p.WaitFor("brd-customer-hl_demo01-zone-")
-	}
-	return []screen{
-		{name: "proxy/compose", steps: compose},
-		{name: "proxy/tested", steps: func(p *uitest.Whole) {
-			compose(p)
-			p.Press("t")
-			p.WaitFor("CONNECT", "addresses in")
-		}},
-		{name: "proxy/paste", steps: func(p *uitest.Whole) {
-			compose(p)
-			p.Press("p")
-			p.WaitFor("Parse a login")
 		}},
 	}
 }

@@ -98,7 +98,7 @@ func (c *Console) Root() *ui.App {
 		})},
 		{ID: kit.Proxy, View: proxy.New(proxy.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Prober: client, Profile: s.CurrentProfile, Split: c.split(theme),
-			Reveal: s.ZonePassword, ProxyEnv: s.proxyInEnvironment(),
+			Reveal: s.ZonePassword, Machine: s.Machine(), Renewer: client, Uses: s.PasswordUses,
 		})},
 		{ID: kit.Keys, View: keys.New(keys.Deps{
 			Ctx: c.ctx, Now: now, Recorded: s.o.Now, Theme: theme, Inventory: keyHistory{s.Inventory, s},

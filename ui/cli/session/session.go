@@ -16,6 +16,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/clients"
 	"zonedeck/service/journal"
 	"zonedeck/service/ledger"
 	"zonedeck/service/profile"
@@ -124,6 +125,7 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
 		Profile: s.Profile, Secret: s.variables.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
+		Store: s.Resolver.Store, Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
 		Rules: added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
@@ -306,16 +308,8 @@ func (s *Session) describe() kit.Session {
 	}
 }
 
-// proxyInEnvironment reports whether the environment names a proxy. The console does
-// not use it, and says so.
-func (s *Session) proxyInEnvironment() bool {
-	for _, name := range []string{"HTTPS_PROXY", "HTTP_PROXY", "ALL_PROXY", "https_proxy", "http_proxy", "all_proxy"} {
-		if s.o.Getenv(name) != "" {
-			return true
-		}
-	}
-	return false
-}
+// Machine is this machine as other clients see it.
+func (s *Session) Machine() clients.Machine { return clients.Machine{Getenv: s.o.Getenv} }
 
 // closePatience bounds each part of Close.
 const closePatience = 5 * time.Second

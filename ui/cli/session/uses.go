@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/saved"
@@ -43,6 +44,45 @@ func (s *Session) keyUses(ctx context.Context) (map[string][]string, error) {
 		errs = append(errs, err)
 		for _, j := range jobs {
 			add(j.KeyName, j.ID+" ("+j.State.Label()+")")
+		}
+	}
+	return uses, errors.Join(errs...)
+}
+
+// PasswordUses names what uses a zone's password: what stops when it is replaced, and what goes
+// on because it reads the reference anew. What could not be looked through is the error; the
+// rest is returned with it.
+func (s *Session) PasswordUses(ctx context.Context, p profile.Profile, z model.Zone) (model.PasswordUses, error) {
+	uses := model.PasswordUses{Stops: []string{
+		"programs, files and browsers that hold the present password itself: copied logins, exported code with the secret in it, other machines",
+	}}
+	if s.o.Getenv(EnvPassword) != "" && z.Password != "env:"+EnvPassword {
+		uses.Stops = append(uses.Stops, "what takes it from "+EnvPassword+", if that holds this password")
+	}
+	add := func(what, ref string) {
+		if ref == z.Password {
+			uses.GoOn = append(uses.GoOn, what)
+		} else if ref != "" {
+			uses.Stops = append(uses.Stops, what+", which takes it from "+keystore.Ref(ref).Label())
+		}
+	}
+	add("profile "+p.Name, z.Password)
+	file, err := profile.Load(s.configFile())
+	errs := []error{err}
+	for _, name := range file.Names() {
+		other, err := file.Profile(name)
+		if err != nil || name == p.Name || other.Account != p.Account {
+			continue
+		}
+		if known, ok := other.Zone(string(z.Name)); ok {
+			add("profile "+name, known.Password)
+		}
+	}
+	entries, err := saved.New(s.Paths.RequestsDir()).List(ctx)
+	errs = append(errs, err)
+	for _, e := range entries {
+		if e.Problem == "" && e.Request.Via == model.ViaNative && e.Request.Zone.Name == z.Name {
+			add("saved request "+e.Name, z.Password)
 		}
 	}
 	return uses, errors.Join(errs...)

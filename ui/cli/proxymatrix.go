@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/database"
+	"zonedeck/service/fetch"
+	"zonedeck/ui/kit/text"
+)
+
+type matrixFlags struct {
+	zones            []string
+	target, baseline string
+	calls            int
+	json             bool
+}
+
+// The values of --baseline.
+const (
+	baselineSave    = "save"
+	baselineCompare = "compare"
+)
+
+func (a *app) proxyMatrixCommand() *cobra.Command {
+	var f matrixFlags
+	cmd := &cobra.Command{
+		Use:   "matrix",
+		Short: "Test the proxy logins of several zones and compare them with a baseline",
+		Long: `Tests the login of every zone of the profile, or of those of --zones, all at once: connection,
+CONNECT, certificate, class, country and rotation of the exits, time. Each call is billed.
+
+--baseline save keeps the result as the baseline of the profile; --baseline compare says what is
+new, better or worse than the one that is kept. Exit code 1: with compare, something is worse;
+without it, a zone was not ok.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
+				return t.proxyMatrix(cmd.Context(), f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.zones, "zones", nil, "zones to test, separated by commas (default: every zone of the profile)")
+	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the dialect's page that tells the country)")
+	fl.IntVar(&f.calls, "calls", 3, "calls to each zone, one after the other")
+	fl.StringVar(&f.baseline, "baseline", "", "save: keep the result; compare: compare it with the one that is kept")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	return cmd
+}
+
+func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
+	switch {
+	case f.calls < 1 || f.calls > model.MaxMatrixCalls:
+		return usage("--calls %d: write a number from 1 to %d", f.calls, model.MaxMatrixCalls)
+	case f.baseline != "" && f.baseline != baselineSave && f.baseline != baselineCompare:
+		return usage("--baseline %q: write save or compare", f.baseline)
+	}
+	p, err := t.Profile(ctx)
+	if err != nil {
+		return fail(exitState, "%w", err)
+	}
+	q := fetch.MatrixRequest{Target: f.target, Calls: f.calls}
+	for _, name := range unique(f.zones) {
+		z, err := t.Zone(p, name)
+		if err != nil {
+			return err
+		}
+		q.Zones = append(q.Zones, z)
+	}
+	var base *model.Matrix
+	if f.baseline == baselineCompare { // before anything is spent
+		kept, err := t.Client.LoadBaseline(ctx, p.Name)
+		switch {
+		case errors.Is(err, database.ErrNotFound):
+			return usage("profile %s has no baseline: 'zonedeck proxy matrix --baseline save' keeps one", p.Name)
+		case err != nil:
+			return fail(exitState, "%w", err)
+		}
+		base = &kept
+	}
+	m, err := t.runMatrix(ctx, q)
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	var changes []model.MatrixChange
+	code := exitOK
+	switch {
+	case base != nil:
+		if changes = model.CompareMatrix(*base, m); model.Worse(changes) {
+			code = exitChecksFailed
+		}
+	case m.Class() != model.ClassOK:
+		code = exitChecksFailed
+	}
+	if f.baseline == baselineSave {
+		if err := t.Client.KeepBaseline(ctx, m); err != nil {
+			return fail(exitState, "the baseline was not kept: %w", err)
+		}
+		code = exitOK
+	}
+	if f.json {
+		err = t.app.printJSON(newMatrixJSON(m, base, changes))
+	} else {
+		err = t.printMatrix(m, base, changes)
+	}
+	if err != nil {
+		return err
+	}
+	return exit(code)
+}
+
+func (t *task) runMatrix(ctx context.Context, q fetch.MatrixRequest) (model.Matrix, error) {
+	var done atomic.Int64
+	line := t.app.wait(func(waited time.Duration) string {
+		return fmt.Sprintf("zonedeck: %.1f s  %s made  (ctrl+c cancels)", waited.Seconds(), text.Counted(int(done.Load()), "call"))
+	})
+	defer line.stop()
+	return t.Client.Matrix(ctx, q, func(int, model.MatrixRow) { done.Add(1) })
+}
+
+func (t *task) printMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) error {
+	rows := [][]string{{"ZONE", "RESULT", "OK", "CONNECT", "STATUS", "TLS", "MEDIAN", "EXITS", "COUNTRY"}}
+	var notCalled [][]string
+	for _, r := range m.Rows {
+		if !r.Ran() {
+			notCalled = append(notCalled, []string{string(r.Zone), "not called: " + r.Problem})
+			continue
+		}
+		rows = append(rows, []string{
+			string(r.Zone), r.Word(), fmt.Sprintf("%d of %d", r.OK, r.Made), took(r.Connect), fmt.Sprint(r.ConnectStatus),
+			cmp.Or(string(r.Trust), "-"), took(r.Median), fmt.Sprintf("%d of %d", r.Unique, r.Known), cmp.Or(strings.Join(r.Countries, " "), "-"),
+		})
+	}
+	for _, table := range [][][]string{rows, notCalled} {
+		if err := printColumns(t.app.Stdout, table); err != nil {
+			return err
+		}
+	}
+	if base == nil {
+		return nil
+	}
+	lines := [][]string{{}, {"compared with the baseline of " + base.Started.UTC().Format(time.RFC3339)}}
+	for _, c := range changes {
+		lines = append(lines, []string{string(c.Kind), string(c.Zone), c.Text})
+	}
+	if len(changes) == 0 {
+		lines = append(lines, []string{"nothing differs"})
+	}
+	return printColumns(t.app.Stdout, lines)
+}
+
+func took(d time.Duration) string {
+	if d < 0 {
+		return "-"
+	}
+	return text.Took(d)
+}
+
+// matrixJSON is what "proxy matrix --json" prints (docs/schema/proxy-matrix.json).
+type matrixJSON struct {
+	SchemaVersion int             `json:"schema_version"`
+	Profile       string          `json:"profile"`
+	Started       string          `json:"started"`
+	Target        string          `json:"target"`
+	Calls         int             `json:"calls"`
+	Zones         []matrixRowJSON `json:"zones"`
+	Baseline      *string         `json:"baseline"`
+	Changes       []changeJSON    `json:"changes"`
+	Worse         bool            `json:"worse"`
+}
+
+type matrixRowJSON struct {
+	Zone          string   `json:"zone"`
+	Product       string   `json:"product"`
+	Problem       string   `json:"problem"`
+	Class         string   `json:"class"`
+	Cause         string   `json:"cause"`
+	Code          string   `json:"code"`
+	Summary       string   `json:"summary"`
+	ConnectStatus int      `json:"connect_status"`
+	ConnectMS     *float64 `json:"connect_ms"`
+	MedianMS      *float64 `json:"median_ms"`
+	TLS           string   `json:"tls"`
+	Root          string   `json:"root"`
+	Countries     []string `json:"countries"`
+	Made          int      `json:"made"`
+	OK            int      `json:"ok"`
+	Known         int      `json:"known_exits"`
+	Unique        int      `json:"unique_exits"`
+}
+
+type changeJSON struct {
+	Zone string `json:"zone"`
+	Kind string `json:"kind"`
+	Text string `json:"text"`
+}
+
+func newMatrixJSON(m model.Matrix, base *model.Matrix, changes []model.MatrixChange) matrixJSON {
+	out := matrixJSON{
+		SchemaVersion: schemaVersion, Profile: m.Profile, Started: m.Started.UTC().Format(time.RFC3339), Target: m.Target, Calls: m.Calls,
+		Zones: []matrixRowJSON{}, Changes: []changeJSON{}, Worse: model.Worse(changes),
+	}
+	for _, r := range m.Rows {
+		out.Zones = append(out.Zones, matrixRowJSON{
+			Zone: string(r.Zone), Product: string(r.Product), Problem: r.Problem, Class: string(r.Class), Cause: string(r.Cause), Code: r.Code,
+			Summary: r.Summary, ConnectStatus: r.ConnectStatus, ConnectMS: phase(r.Connect), MedianMS: phase(r.Median), TLS: string(r.Trust),
+			Root: r.Root, Countries: append([]string{}, r.Countries...), Made: r.Made, OK: r.OK, Known: r.Known, Unique: r.Unique,
+		})
+	}
+	if base != nil {
+		started := base.Started.UTC().Format(time.RFC3339)
+		out.Baseline = &started
+	}
+	for _, c := range changes {
+		out.Changes = append(out.Changes, changeJSON{string(c.Zone), string(c.Kind), c.Text})
+	}
+	return out
+}

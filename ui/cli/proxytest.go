@@ -1,0 +1,431 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/clients"
+	"zonedeck/service/dialect"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+	"zonedeck/ui/cli/session"
+	"zonedeck/ui/kit/text"
+)
+
+type proxyTestFlags struct {
+	proxyFlags
+	rotation int
+	client   string
+}
+
+func (a *app) proxyTestCommand() *cobra.Command {
+	var f proxyTestFlags
+	cmd := &cobra.Command{
+		Use:   "test --zone Z",
+		Short: "Test a zone's proxy login and explain what goes wrong",
+		Long: `Logs in to the proxy and fetches a page: the connection, CONNECT, the TLS handshake and the
+request, each with its time. The chain of certificates is checked against the system's store,
+the profile's CA file, and the places where other clients look for theirs. Outer proxies of
+the environment are named; the console uses none of them.
+
+With --rotation N it then makes N more calls, one after the other, and counts the exit addresses;
+with --session all of them are made in that session. Each call is billed.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{journal: true, rules: true}, func(t *task) error {
+				return t.proxyTest(cmd.Context(), f)
+			})
+		},
+	}
+	f.register(cmd)
+	fl := cmd.Flags()
+	fl.StringVar(&f.target, "target", "", "page to fetch through the proxy (default: the test page of the profile's dialect)")
+	fl.IntVar(&f.rounds, "rounds", 1, "how many calls the test itself makes")
+	fl.IntVar(&f.rotation, "rotation", 0, "then measure the rotation of the exits over this many calls")
+	fl.StringVar(&f.client, "client", "", "say in full where this client looks for CAs, and how one is installed: curl, requests, node, chromium or go")
+	return cmd
+}
+
+// probeJSON is what "proxy test --json" prints (docs/schema/proxy-test.json).
+type probeJSON struct {
+	SchemaVersion  int                 `json:"schema_version"`
+	OK             bool                `json:"ok"`
+	Class          string              `json:"class"`
+	Cause          string              `json:"cause"`
+	Summary        string              `json:"summary"`
+	Evidence       []evidenceJSON      `json:"evidence"`
+	Zone           string              `json:"zone"`
+	Proxy          string              `json:"proxy"`
+	Username       string              `json:"username"`
+	Target         string              `json:"target"`
+	Steps          []probeStepJSON     `json:"steps"`
+	ConnectStatus  int                 `json:"connect_status"`
+	ConnectHead    []string            `json:"connect_head"`
+	ConnectHeaders map[string][]string `json:"connect_headers"`
+	Code           string              `json:"code"`
+	Reason         string              `json:"reason"`
+	Chain          []certificateJSON   `json:"chain"`
+	Trust          *trustJSON          `json:"trust"`
+	OuterProxies   []settingJSON       `json:"outer_proxies"`
+	Status         int                 `json:"status"`
+	Exits          []string            `json:"exits"`
+	Sticky         *bool               `json:"sticky"`
+	Country        string              `json:"country"`
+	Rotation       *rotationJSON       `json:"rotation"`
+	TimingMS       timingJSON          `json:"timing_ms"`
+}
+
+type probeStepJSON struct {
+	Name   string   `json:"name"`
+	State  string   `json:"state"`
+	TookMS *float64 `json:"took_ms"`
+	Text   string   `json:"text"`
+}
+
+type certificateJSON struct {
+	Subject    string   `json:"subject"`
+	Issuer     string   `json:"issuer"`
+	Names      []string `json:"names"`
+	NotBefore  string   `json:"not_before"`
+	NotAfter   string   `json:"not_after"`
+	SHA256     string   `json:"sha256"`
+	SelfSigned bool     `json:"self_signed"`
+}
+
+type settingJSON struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type storeJSON struct {
+	Name    string `json:"name"`
+	Path    string `json:"path"`
+	Verdict string `json:"verdict"`
+	Why     string `json:"why"`
+}
+
+type clientJSON struct {
+	Client   string        `json:"client"`
+	Verdict  string        `json:"verdict"`
+	Stores   []storeJSON   `json:"stores"`
+	Settings []settingJSON `json:"settings"`
+	Note     string        `json:"note"`
+	Install  []string      `json:"install"`
+}
+
+type trustJSON struct {
+	Root       string       `json:"root"`
+	RootSHA256 string       `json:"root_sha256"`
+	Host       string       `json:"host_mismatch"`
+	System     storeJSON    `json:"system"`
+	File       *storeJSON   `json:"file"`
+	Clients    []clientJSON `json:"clients"`
+}
+
+type rotationJSON struct {
+	Session    string         `json:"session"`
+	Asked      int            `json:"asked"`
+	Calls      []exitCallJSON `json:"calls"`
+	Known      int            `json:"known"`
+	Unique     int            `json:"unique"`
+	RepeatRate *float64       `json:"repeat_rate"`
+	Changes    []int          `json:"changes"`
+	Verdict    string         `json:"verdict"`
+	Ended      string         `json:"ended"`
+}
+
+type exitCallJSON struct {
+	Exit    string   `json:"exit"`
+	Country string   `json:"country"`
+	Class   string   `json:"class"`
+	Cause   string   `json:"cause"`
+	TotalMS *float64 `json:"total_ms"`
+}
+
+// clientNames are the values of --client.
+var clientNames = map[string]clients.Client{
+	"curl": clients.Curl, "requests": clients.Requests, "node": clients.Node, "chromium": clients.Chromium, "go": clients.Go,
+}
+
+func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
+	client, known := clientNames[f.client]
+	if f.client != "" && !known {
+		return usage("--client %q: write curl, requests, node, chromium or go", f.client)
+	}
+	p, zone, c, err := t.credential(ctx, f.proxyFlags)
+	if err != nil {
+		return err
+	}
+	target, err := t.probeTarget(p, f.target)
+	switch {
+	case zone.Password == "":
+		return usage("zone %q has no password reference: set password in the config file, or %s", zone.Name, session.EnvPassword)
+	case f.rounds < 1 || f.rounds > fetch.MaxRounds:
+		return usage("--rounds %d: write a number from 1 to %d", f.rounds, fetch.MaxRounds)
+	case f.rotation < 0 || f.rotation > model.MaxExitCalls:
+		return usage("--rotation %d: write a number from 1 to %d", f.rotation, model.MaxExitCalls)
+	case err != nil:
+		return err
+	}
+	q := fetch.ProbeRequest{Zone: zone, Params: c.Params, Target: target, Rounds: f.rounds, Session: f.session}
+	r, err := t.Client.Probe(ctx, q, nil)
+	if err != nil {
+		return fetchError(ctx, err)
+	}
+	var rotation *model.ExitRotation
+	if f.rotation > 0 && r.Diagnosis.OK() {
+		got, err := t.rotate(ctx, q, f.rotation)
+		if err != nil {
+			return fetchError(ctx, err)
+		}
+		rotation = &got
+	}
+	var trust *clients.Report
+	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA, t.app.Now()); err == nil {
+		trust = &report
+	}
+	outer := clients.OuterProxies(t.app.Getenv)
+	if f.json {
+		err = t.app.printJSON(newProbeJSON(r, trust, outer, rotation))
+	} else {
+		err = t.printProbe(r, trust, client, outer, rotation)
+	}
+	if err != nil {
+		return err
+	}
+	if rotation != nil && rotation.Ended != "" && len(rotation.Calls) > 0 {
+		last := rotation.Calls[len(rotation.Calls)-1]
+		return exit(diagnosisExit(model.Diagnosis{Class: last.Class, Cause: last.Cause}))
+	}
+	return exit(diagnosisExit(r.Diagnosis))
+}
+
+// probeTarget is the page to fetch.
+func (t *task) probeTarget(p profile.Profile, target string) (string, error) {
+	if target != "" {
+		return target, nil
+	}
+	d, err := dialect.Find(p.Dialect)
+	if err != nil {
+		return "", usage("%w", err)
+	}
+	if target = d.TestPage(p.Local); target == "" {
+		return "", usage("--target is missing: name a page to fetch through the proxy")
+	}
+	return target, nil
+}
+
+func hostOf(target string) string {
+	u, err := url.Parse(target)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+// rotate measures the exits and shows how far it is.
+func (t *task) rotate(ctx context.Context, q fetch.ProbeRequest, n int) (model.ExitRotation, error) {
+	var done, unique atomic.Int64
+	line := t.app.wait(func(waited time.Duration) string {
+		return fmt.Sprintf("zonedeck: %.1f s  %d of %s, %d addresses  (ctrl+c cancels)", waited.Seconds(), done.Load(), text.Counted(n, "call"), unique.Load())
+	})
+	defer line.stop()
+	return t.Client.Rotate(ctx, q, n, func(r model.ExitRotation) {
+		done.Store(int64(len(r.Calls)))
+		unique.Store(int64(len(r.Exits())))
+	})
+}
+
+func newProbeJSON(r model.ProbeResult, trust *clients.Report, outer []clients.Setting, rotation *model.ExitRotation) probeJSON {
+	out := probeJSON{
+		SchemaVersion: schemaVersion, OK: r.Diagnosis.OK(), Class: string(r.Diagnosis.Class),
+		Cause: string(r.Diagnosis.Cause), Summary: r.Diagnosis.Summary, Evidence: evidence(r.Diagnosis),
+		Zone: string(r.Zone.Name), Proxy: r.Proxy, Username: r.Username, Target: r.Target,
+		ConnectStatus: r.ConnectStatus, ConnectHead: append([]string{}, r.ConnectHead...), ConnectHeaders: r.ConnectHeader,
+		Code: r.Code, Reason: r.Reason, Chain: []certificateJSON{}, OuterProxies: settingsJSON(outer), Status: r.TargetStatus,
+		Exits: append([]string{}, r.Exits...), Country: r.Country, TimingMS: newTimingJSON(r.Timing),
+	}
+	if out.ConnectHeaders == nil {
+		out.ConnectHeaders = map[string][]string{}
+	}
+	if r.StickyRun {
+		out.Sticky = &r.Sticky
+	}
+	for _, s := range r.Steps() {
+		out.Steps = append(out.Steps, probeStepJSON{s.Name, string(s.State), phase(s.Took), s.Text})
+	}
+	for _, c := range r.Chain.Certificates {
+		out.Chain = append(out.Chain, certificateJSON{
+			c.Subject, c.Issuer, append([]string{}, c.Names...), c.NotBefore.UTC().Format(time.RFC3339), c.NotAfter.UTC().Format(time.RFC3339), c.SHA256, c.SelfSigned,
+		})
+	}
+	if trust != nil {
+		out.Trust = newTrustJSON(*trust)
+	}
+	if rotation != nil {
+		out.Rotation = newRotationJSON(*rotation)
+	}
+	return out
+}
+
+func settingsJSON(list []clients.Setting) []settingJSON {
+	out := []settingJSON{}
+	for _, s := range list {
+		out = append(out, settingJSON(s))
+	}
+	return out
+}
+
+func newStoreJSON(s clients.Store) storeJSON {
+	return storeJSON{s.Name, s.Path, string(s.Verdict), s.Why}
+}
+
+func newTrustJSON(r clients.Report) *trustJSON {
+	out := &trustJSON{Root: r.Root, RootSHA256: r.RootSHA256, Host: r.Host, System: newStoreJSON(r.System)}
+	if r.File.Name != "" {
+		file := newStoreJSON(r.File)
+		out.File = &file
+	}
+	for _, c := range r.Clients {
+		j := clientJSON{Client: string(c.Client), Verdict: string(c.Verdict), Stores: []storeJSON{}, Settings: settingsJSON(c.Settings), Note: c.Note, Install: c.Install}
+		for _, s := range c.Stores {
+			j.Stores = append(j.Stores, newStoreJSON(s))
+		}
+		out.Clients = append(out.Clients, j)
+	}
+	return out
+}
+
+func newRotationJSON(r model.ExitRotation) *rotationJSON {
+	out := &rotationJSON{
+		Session: r.Session, Asked: r.Asked, Calls: []exitCallJSON{}, Known: r.Known(), Unique: len(r.Exits()),
+		Changes: append([]int{}, r.Changes()...), Verdict: r.Verdict(), Ended: r.Ended,
+	}
+	if rate, ok := r.RepeatRate(); ok {
+		out.RepeatRate = &rate
+	}
+	for _, c := range r.Calls {
+		out.Calls = append(out.Calls, exitCallJSON{c.Exit, c.Country, string(c.Class), string(c.Cause), phase(c.Total)})
+	}
+	return out
+}
+
+func (t *task) printProbe(r model.ProbeResult, trust *clients.Report, client clients.Client, outer []clients.Setting, rotation *model.ExitRotation) error {
+	line := model.ClassWord(r.Diagnosis.Class, r.Diagnosis.Cause)
+	if r.Diagnosis.Summary != "" && !r.Diagnosis.OK() {
+		line += ": " + r.Diagnosis.Summary
+	}
+	rows := [][]string{
+		{"result", line},
+		{"proxy", r.Proxy},
+		{"username", r.Username},
+		{"target", fmt.Sprintf("%s  status %d", r.Target, r.TargetStatus)},
+	}
+	add := func(name, format string, args ...any) {
+		rows = append(rows, []string{name, fmt.Sprintf(format, args...)})
+	}
+	for _, s := range r.Steps() {
+		add(s.Name, "%s", stepText(s))
+	}
+	if r.Code != "" {
+		add("reason", "%s: %s", r.Code, cmp.Or(r.Reason, "no meaning of it is known"))
+	}
+	add("time", "%d ms", r.Timing.Total.Milliseconds())
+	for i, e := range r.Exits {
+		add(fmt.Sprintf("exit %d", i+1), "%s", cmp.Or(e, "-"))
+	}
+	if r.StickyRun {
+		add("sticky", "%t", r.Sticky)
+	}
+	if rotation != nil {
+		add("rotation", "%s", rotation.Verdict())
+		if rotation.Ended != "" {
+			add("", "ended after %d of %d calls: %s", len(rotation.Calls), rotation.Asked, rotation.Ended)
+		}
+	}
+	rows = append(rows, trustRows(r, trust, client)...)
+	for _, s := range outer {
+		add("environment", "%s=%s  not used by zonedeck; other programs may use it", s.Name, s.Value)
+	}
+	for _, e := range r.Diagnosis.Evidence {
+		add("evidence", "%s", e.Text)
+	}
+	if !r.Diagnosis.OK() {
+		for _, st := range r.Diagnosis.Steps {
+			add("do next", "%s", st.Text)
+		}
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+// stepText is a step of a test: its state, its time if it was measured, and what it showed.
+func stepText(s model.ProbeStep) string {
+	parts := []string{strings.ReplaceAll(string(s.State), "_", " ")}
+	if s.Took >= 0 {
+		parts = append(parts, text.Took(s.Took))
+	}
+	if s.Text != "" {
+		parts = append(parts, s.Text)
+	}
+	return strings.Join(parts, "  ")
+}
+
+// trustRows say who trusts the chain, and in full what one client does.
+func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client) [][]string {
+	var rows [][]string
+	for _, c := range r.Chain.Certificates {
+		rows = append(rows, []string{"certificate", fmt.Sprintf("%s  by %s  until %s  sha256 %s", c.Subject, c.Issuer, c.NotAfter.UTC().Format(time.DateOnly), c.SHA256)})
+	}
+	if trust == nil {
+		if client != "" {
+			rows = append(rows, []string{string(client), "no certificate was presented: nothing to check"})
+		}
+		return rows
+	}
+	rows = append(rows, []string{"CA needed", trust.Root})
+	if trust.Host != "" {
+		rows = append(rows, []string{"host", trust.Host + "; no CA mends that"})
+	}
+	rows = append(rows, []string{trust.System.Name, storeText(trust.System)})
+	if trust.File.Name != "" {
+		rows = append(rows, []string{trust.File.Name, storeText(trust.File)})
+	}
+	for _, c := range trust.Clients {
+		rows = append(rows, []string{string(c.Client), string(c.Verdict)})
+		if c.Client != client {
+			continue
+		}
+		for _, s := range c.Stores {
+			rows = append(rows, []string{"  looks in", s.Name + ": " + storeText(s)})
+		}
+		for _, s := range c.Settings {
+			rows = append(rows, []string{"  set", s.Name + "=" + s.Value})
+		}
+		if c.Note != "" {
+			rows = append(rows, []string{"  note", c.Note})
+		}
+		for _, line := range c.Install {
+			rows = append(rows, []string{"  install", line})
+		}
+	}
+	return rows
+}
+
+func storeText(s clients.Store) string {
+	out := string(s.Verdict)
+	if s.Path != "" {
+		out += "  " + s.Path
+	}
+	if s.Why != "" {
+		out += "  " + s.Why
+	}
+	return out
+}

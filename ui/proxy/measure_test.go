@@ -1,0 +1,242 @@
+package proxy_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"zonedeck/model"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/uitest"
+)
+
+func deepResult() model.ProbeResult {
+	r := okResult()
+	r.ConnectHead = []string{"HTTP/1.1 200 Tunnel\x1b[2J open", "x-brd-ip: 127.0.3.1"}
+	r.Timing = model.Timing{Connect: 2 * time.Millisecond, ProxyConnect: 38 * time.Millisecond, TLS: 12 * time.Millisecond, FirstByte: 20 * time.Millisecond, Total: 120 * time.Millisecond}
+	r.Chain = model.Chain{Trust: model.TrustFile, Certificates: []model.Certificate{{Subject: "CN=lab.test", Issuer: "CN=Lab root,O=Lab"}}}
+	return r
+}
+
+func TestATestTicksOnlyWhatWasMeasured(t *testing.T) {
+	f := &fakeProber{result: deepResult()}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(7 * time.Second)
+		s.Expect("✓ connect", "2 ms TCP to 127.0.0.1:33335", "✓ CONNECT   38 ms HTTP/1.1 200 Tunnel", "␛[2J open", "✓ TLS       12 ms chain of 1, signed by Lab", "✓ request   20 ms 200 from the target")
+	})
+	r := deepResult()
+	r.ConnectStatus, r.TargetStatus, r.Code, r.Reason, r.Chain = 407, 0, "client_10000", "username or password is wrong", model.Chain{}
+	r.ConnectHead = []string{"HTTP/1.1 407 Auth failed"}
+	r.Timing.TLS, r.Timing.FirstByte = -1, -1
+	r.Diagnosis = model.Diagnosis{Class: model.ClassOutside, Cause: model.CauseLoginRejected, Summary: "The proxy refused the login."}
+	f = &fakeProber{result: r}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("t")
+		s.After(7 * time.Second)
+		s.Expect("✗ CONNECT   38 ms HTTP/1.1 407 Auth failed", "· TLS             not reached", "· request         not reached", "client_10000: username or password", "(dialect)")
+		s.Press("c")
+		s.Expect("the last test was presented no certificate")
+	})
+}
+
+func TestTheRotationIsMeasuredAndStopped(t *testing.T) {
+	f := &fakeProber{rotation: model.ExitRotation{Calls: []model.ExitCall{
+		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
+		{Exit: "127.0.3.2", Country: "FR", Class: model.ClassOK, Total: time.Second},
+		{Exit: "127.0.3.1", Country: "DE", Class: model.ClassOK, Total: time.Second},
+	}}}
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		flow(t, f, size[0], size[1], func(s *uitest.Screen) {
+			s.Press("n")
+			s.Expect("Measure the rotation", "20 calls without a session", "The emulator charges nothing")
+			s.Press("ctrl+u")
+			s.Type("501")
+			s.Press("ctrl+s")
+			s.Expect("write a number from 1 to 500")
+			s.Press("ctrl+u")
+			s.Type("6")
+			s.Press("ctrl+s")
+			s.After(2500 * time.Millisecond)
+			s.Expect("rotation: call 3 of 6", "esc stops it", "1 running")
+			s.After(5 * time.Second)
+			s.Expect("6 of 6 calls", "2 addresses in 6 calls, repeat rate 80 %", "in DE FR", "127.0.3.1 ×4")
+		})
+	}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		typeInto(s, 2, "a1")
+		s.Press("n")
+		s.Expect("20 calls all in session a1")
+		s.Press("ctrl+s")
+		s.After(2500 * time.Millisecond)
+		s.Press("esc")
+		s.After(time.Second)
+		s.Expect("2 of 20 calls", "session a1 did not keep its address", "! ended early: stopped")
+	})
+}
+
+func TestARealAccountIsToldThePrice(t *testing.T) {
+	p := demoProfile()
+	p.Name, p.Local = "acme", false
+	p.Zones[1].Rate = model.Rate{Per1000: 1.5}
+	f := &fakeProber{rotation: model.ExitRotation{Calls: []model.ExitCall{{Exit: "127.0.3.1", Class: model.ClassOK}}}, matrix: matrixOf(model.ClassOK)}
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, f, p, 120, 40)
+		s.Press("n")
+		s.Expect("About $0.0300 on this account.")
+		s.Press("esc", "esc", "M", "t")
+		s.Expect("Test every zone?", "3 calls to each of 3 zones", "About $0.0045", "2 of the zones have no rate")
+		s.After(time.Second) // a question does not react to a key at once
+		s.Press("n")
+		s.ExpectNot("calling")
+	})
+}
+
+func matrixOf(class model.Class) model.Matrix {
+	row := model.MatrixRow{
+		Zone: "dc_demo", Product: model.ProductDatacenter, Connect: time.Millisecond, Median: 9 * time.Millisecond, ConnectStatus: 200,
+		Class: class, Trust: model.ChainTrusted, Root: "Lab root", Countries: []string{"DE"}, Made: 3, OK: 3, Known: 3, Unique: 2,
+	}
+	other := row
+	other.Zone, other.Product, other.Class = "residential_demo", model.ProductResidential, model.ClassOK
+	if class != model.ClassOK {
+		row.Cause, row.OK, row.Code, row.Summary = model.CauseLoginRejected, 0, "client_10000", "The proxy refused the login."
+	}
+	return model.Matrix{Profile: "local", Started: time.Now(), Target: "https://lab.test/mygeo.json", Calls: 3, Rows: []model.MatrixRow{row, other}}
+}
+
+func TestTheMatrixIsComparedWithItsBaseline(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		f := &fakeProber{matrix: matrixOf(model.ClassOK)}
+		flow(t, f, size[0], size[1], func(s *uitest.Screen) {
+			s.Press("M")
+			s.Expect("3 zones with native access", "not tested", "has no baseline yet")
+			s.Press("b")
+			s.Expect("test the zones first")
+			s.After(10 * time.Second)
+			s.Press("t")
+			s.After(1500 * time.Millisecond)
+			s.Expect("● calling", "✓ ok", "esc stops it")
+			s.After(2 * time.Second)
+			s.Expect("2 of 2 zones ok", "trusted", "2/3")
+			s.Press("b")
+			s.After(10 * time.Second)
+			s.Expect("✓ nothing differs from the baseline")
+			f.matrix = matrixOf(model.ClassOutside)
+			s.Press("t")
+			s.After(3 * time.Second)
+			s.Expect("1 of 2 zones ok", "worse", "login rejected (client_10000), was ok", "The proxy refused the login.", "username or password is wrong")
+			s.Press("j", "enter")
+			s.Expect("-zone-residential_demo")
+		})
+	}
+}
+
+func TestAMatrixIsStopped(t *testing.T) {
+	f := &fakeProber{matrix: matrixOf(model.ClassOK)}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("M", "t")
+		s.After(500 * time.Millisecond)
+		s.Press("esc")
+		s.After(time.Second)
+		s.Expect("! stopped: not every call was made")
+		s.Press("b")
+		s.Expect("test the zones first")
+		s.Press("esc")
+		s.Expect("Credential")
+	})
+}
+
+func keysOf(names map[string]model.Level) (out []model.Key) {
+	for _, name := range []string{"batch-user", "etl-main", "limit-lists"} {
+		out = append(out, model.Key{Name: name, Level: names[name]})
+	}
+	return out
+}
+
+func TestAPasswordIsReplacedAfterTwoQuestions(t *testing.T) {
+	f := &fakeProber{renewal: model.PasswordRenewal{
+		Zone: model.Zone{Name: "residential_demo"}, KeyName: "limit-lists", Renewed: true, OldRefused: true,
+		Steps: []model.PasswordStep{{Name: "add", OK: true, Text: "add a new password"}, {Name: "prove", OK: true, Text: "log in with the new password"}, {Name: "refused", OK: true, Text: "see the old password refused"}},
+	}}
+	for _, size := range [][2]int{{80, 24}, {120, 40}} {
+		f.renewed = nil
+		synctest.Test(t, func(t *testing.T) {
+			s := start(t, f, demoProfile(), size[0], size[1])
+			p := demoProfile()
+			s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{
+				"batch-user": model.LevelUser, "etl-main": model.LevelOps, "limit-lists": model.LevelLimit,
+			})}})
+			s.Press("R")
+			s.Expect("New password of residential_demo", "Stops first: copied logins.", "profile local", "limit-lists")
+			s.Press("ctrl+s")
+			s.After(time.Second)
+			s.Expect("Replace the password?", "A new password is added", "copied logins")
+			s.Press("n")
+			if len(f.renewed) != 0 {
+				t.Fatal("it was replaced")
+			}
+			s.Press("R", "ctrl+s")
+			s.After(time.Second)
+			s.Press("y")
+			s.After(1500 * time.Millisecond)
+			s.Expect("✓ add a new password", "● working")
+			s.After(3 * time.Second)
+			s.Expect("✓ see the old password refused", "the new password is in use")
+			if len(f.renewed) != 1 || f.renewed[0] != "limit-lists" {
+				t.Errorf("renewed by %q", f.renewed)
+			}
+		})
+	}
+}
+
+func TestARenewalThatFailsSaysWhichPasswordCounts(t *testing.T) {
+	f := &fakeProber{renewal: model.PasswordRenewal{
+		Zone: model.Zone{Name: "residential_demo"}, Steps: []model.PasswordStep{{Name: "add", Text: "add a new password: 403"}},
+	}}
+	synctest.Test(t, func(t *testing.T) {
+		s := start(t, f, demoProfile(), 120, 40)
+		p := demoProfile()
+		s.Send(kit.SessionChanged{Session: kit.Session{ProfileName: p.Name, Local: true, Ready: true, Zones: p.Zones, Keys: keysOf(map[string]model.Level{"etl-main": model.LevelOps})}})
+		s.AllowError("new password of zone")
+		s.Press("R", "ctrl+s")
+		s.After(time.Second)
+		s.Press("y")
+		s.After(2 * time.Second)
+		s.Expect("✗ add a new password: 403", "! the old password stays")
+	})
+	f = &fakeProber{refusal: errors.New("the console cannot write there")}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("R")
+		s.Expect("the console cannot write there")
+	})
+}
+
+func TestOuterProxiesAreNamedWithoutTheirLogins(t *testing.T) {
+	f := &fakeProber{env: map[string]string{"HTTPS_PROXY": "http://u:topsecret1@10.0.0.1:3128"}}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Expect("HTTPS_PROXY=http://••••@10.0.0.1:3128", "not used by this console")
+		s.ExpectNot("topsecret1")
+	})
+}
+
+func TestTheMouseChoosesAZoneOfTheMatrix(t *testing.T) {
+	f := &fakeProber{matrix: matrixOf(model.ClassOutside)}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("M", "t")
+		s.After(3 * time.Second)
+		s.Expect("dc_demo · datacenter network")
+		s.Click("residential_demo")
+		s.Expect("residential_demo · residential network")
+	})
+}
+
+func TestTheSandboxGetsTheWholeLogin(t *testing.T) {
+	flow(t, &fakeProber{}, 200, 40, func(s *uitest.Screen) {
+		typeInto(s, 1, "de")
+		typeInto(s, 1, "a1")
+		s.Press("o")
+		s.Expect("kit.OpenURL {Zone:residential_demo URL:https://lab.test/whoami Country:de Session:a1 Via:Native}")
+	})
+}

@@ -1,0 +1,205 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/fetch"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// rotation is the measurement under way, or the last one.
+type rotation struct {
+	slot   kit.Slot
+	result model.ExitRotation
+	have   bool
+}
+
+// usualCalls is how many calls are offered.
+const usualCalls = 20
+
+// Messages of a measurement.
+type (
+	rotated struct {
+		result model.ExitRotation
+		err    error
+		over   bool
+	}
+	beginRotation struct{ calls int }
+)
+
+// askRotation asks for how many calls, and says what they cost.
+func (m *Model) askRotation() tea.Cmd {
+	form := widget.NewForm(m.deps.Theme, widget.Field{
+		Name: "calls", Label: "Calls", Value: strconv.Itoa(usualCalls), Help: fmt.Sprintf("One after the other, at most %d.", model.MaxExitCalls),
+		Check: func(s string) error { _, err := callsOf(s, model.MaxExitCalls); return err },
+	})
+	d := widget.NewFormDialog(m.deps.Theme, "Measure the rotation", form)
+	intro := func() {
+		n, _ := callsOf(form.Value("calls"), model.MaxExitCalls)
+		d.Intro = m.rotationWords(n)
+	}
+	intro()
+	d.Submit = "measure"
+	d.OnChange = func(*widget.Form) { intro() }
+	d.OnSubmit = func(f *widget.Form) tea.Cmd {
+		n, _ := callsOf(f.Value("calls"), model.MaxExitCalls)
+		return tea.Sequence(kit.CloseOverlay(d), kit.SendTo(kit.Proxy, beginRotation{n}))
+	}
+	return kit.OpenOverlay(d)
+}
+
+// callsOf reads a number of calls.
+func callsOf(s string, most int) (int, error) {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil || n < 1 || n > most {
+		return 0, fmt.Errorf("write a number from 1 to %d", most)
+	}
+	return n, nil
+}
+
+// rotationWords say what is about to be done, and its price.
+func (m *Model) rotationWords(n int) string {
+	how := "without a session, each on its own connection"
+	if s := strings.TrimSpace(m.form.Value("session")); s != "" {
+		how = "all in session " + s
+	}
+	return fmt.Sprintf("Zone %s: %s %s. %s", text.Clean(string(m.zone().Name)), text.Counted(n, "call"), how, m.priceWords(n, m.zone()))
+}
+
+// priceWords say what n calls to zones cost, as far as the profile says it: a real account pays
+// for each.
+func (m *Model) priceWords(n int, zones ...model.Zone) string {
+	if m.session.Local {
+		return "The emulator charges nothing."
+	}
+	var dollars float64
+	unpriced, perGB := 0, false
+	for _, z := range zones {
+		if !z.Rate.Priced() {
+			unpriced++
+		}
+		perGB = perGB || z.Rate.PerGB > 0
+		cost, _ := z.Rate.Cost(float64(n), float64(n)*float64(m.pageBytes()))
+		dollars += cost
+	}
+	var parts []string
+	if unpriced < len(zones) {
+		words := "About " + model.SmallDollars(dollars)
+		if perGB {
+			words += " with " + text.Bytes(m.pageBytes()) + " a call"
+		}
+		parts = append(parts, words+" on this account.")
+	}
+	if unpriced > 0 {
+		who := "The zone has"
+		if len(zones) > 1 {
+			who = fmt.Sprintf("%d of the zones have", unpriced)
+		}
+		parts = append(parts, who+" no rate in the profile: what it costs is not known.")
+	}
+	return strings.Join(parts, " ")
+}
+
+// pageBytes is the size of the test page as it was last seen, or what such a page has.
+func (m *Model) pageBytes() int64 {
+	const usual = 1024
+	for _, c := range m.rotation.result.Calls {
+		if c.Bytes > 0 {
+			return c.Bytes
+		}
+	}
+	return usual
+}
+
+// startRotation makes the calls.
+func (m *Model) startRotation(n int) tea.Cmd {
+	if why := m.whyNotTest(); why != "" {
+		return kit.Warn("measure: " + why)
+	}
+	m.form.FocusOn(m.form.Focused(), false)
+	q := fetch.ProbeRequest{Zone: m.zone(), Params: m.cred.Params, Target: strings.TrimSpace(m.form.Value(fieldTarget)), Session: strings.TrimSpace(m.form.Value("session"))}
+	m.rotation.result, m.rotation.have = model.ExitRotation{Zone: m.zone(), Session: q.Session, Asked: n, Started: m.deps.Now()}, true
+	m.renewal.have = false
+	p := m.deps.Prober
+	return kit.Stream(kit.Proxy, &m.rotation.slot, m.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		r, err := p.Rotate(ctx, q, n, func(r model.ExitRotation) { emit(rotated{result: r}) })
+		return rotated{result: r, err: err, over: true}
+	})
+}
+
+func (m *Model) rotated(msg rotated) tea.Cmd {
+	if len(msg.result.Calls) > 0 || msg.over && msg.err == nil {
+		m.rotation.result = msg.result
+	}
+	switch {
+	case !msg.over:
+		return nil
+	case errors.Is(msg.err, context.Canceled):
+		m.rotation.result.Ended = "stopped"
+		return kit.Info("the measurement was stopped; what it has stays")
+	case msg.err != nil:
+		m.rotation.result.Ended = msg.err.Error()
+		return kit.Fail("rotation: " + msg.err.Error())
+	}
+	return nil
+}
+
+// rotationLines are the measurement as far as it is.
+func (m *Model) rotationLines(w int) []string {
+	if !m.rotation.have {
+		return nil
+	}
+	t, r := m.deps.Theme, m.rotation.result
+	var out []string
+	if m.rotation.slot.Running() {
+		out = append(out, t.Accent.Render("● ")+text.Cut(fmt.Sprintf("rotation: call %d of %d", min(len(r.Calls)+1, r.Asked), r.Asked), w-2),
+			t.Muted.Render(text.Cut(text.Took(m.deps.Now().Sub(r.Started))+" · esc stops it", w)))
+	} else {
+		out = append(out, widget.Wrapped(t.Strong, fmt.Sprintf("rotation of %s · %d of %s", text.Clean(string(r.Zone.Name)), len(r.Calls), text.Counted(r.Asked, "call")), w)...)
+	}
+	if len(r.Calls) == 0 {
+		if r.Ended != "" {
+			out = append(out, widget.Wrapped(t.Warn, "! "+r.Ended, w)...)
+		}
+		return out
+	}
+	out = append(out, widget.Wrapped(t.Text, r.Verdict(), w)...)
+	facts := []string{fmt.Sprintf("%d ok", r.OK())}
+	if median := r.Median(); median >= 0 {
+		facts = append(facts, "median "+text.Took(median))
+	}
+	if c := r.Countries(); len(c) > 0 {
+		facts = append(facts, "in "+strings.Join(c, " "))
+	}
+	for _, l := range flowed(facts, w) {
+		out = append(out, t.Muted.Render(l))
+	}
+	if r.Ended != "" {
+		out = append(out, widget.Wrapped(t.Warn, "! ended early: "+r.Ended, w)...)
+	}
+	var list []string
+	for _, e := range r.Exits() {
+		list = append(list, fmt.Sprintf("%s ×%d", text.Clean(e.Address), e.Calls))
+	}
+	const most = 12
+	if more := len(list) - most; more > 0 {
+		list = append(list[:most], fmt.Sprintf("and %d more", more))
+	}
+	return append(out, widget.Wrapped(t.Muted, strings.Join(list, "  "), w)...)
+}
+
+// measuring reports whether a measurement runs, for a test that must not begin meanwhile.
+func (m *Model) measuring() bool { return m.rotation.slot.Running() || m.renewal.slot.Running() }
+
+// elapsed is how long something has been running.
+func (m *Model) elapsed(since time.Time) string { return text.Took(m.deps.Now().Sub(since)) }
