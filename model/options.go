@@ -99,6 +99,14 @@ func (o Option) Flag() string { return strings.ReplaceAll(o.Name, "_", "-") }
 // Of is the option's value in all, without spaces around it.
 func (o Option) Of(all Options) string { return strings.TrimSpace(*o.at(&all)) }
 
+// Or is the option's value in all or, for a choice without one, its default.
+func (o Option) Or(all Options) string {
+	if v := o.Of(all); v != "" || o.Choices == nil {
+		return v
+	}
+	return o.Choices[0]
+}
+
 // Set puts a value into all.
 func (o Option) Set(all *Options, value string) { *o.at(all) = strings.TrimSpace(value) }
 

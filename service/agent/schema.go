@@ -227,6 +227,10 @@ func (in Input) Value(text string) (json.RawMessage, error) {
 	}
 }
 
+// PageArgs are the arguments of a tool that fetches a page.
+func PageArgs(url string) (json.RawMessage, error) { return encoded(map[string]string{"url": url}) }
+
+// encoded is v as JSON, with "&" and "<" as they are.
 func encoded(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

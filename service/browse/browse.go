@@ -74,6 +74,35 @@ func Page(ctx context.Context, p Place, url string) (Visit, error) {
 // steps are in their order.
 var steps = []string{StepConnect, StepHandshake, StepNavigate, StepScreenshot}
 
+// Steps are the commands that a visit sends, one a line as JSON, in their order: the
+// identifiers that the browser gives are left out.
+func Steps(url string) []string {
+	var lines []string
+	for _, c := range []command{
+		{Method: "Target.createTarget", Params: blankPage},
+		{Method: "Target.attachToTarget", Params: map[string]any{"flatten": true}},
+		{Method: "Page.enable"},
+		{Method: "Network.enable"},
+		{Method: "Page.navigate", Params: to(url)},
+		{Method: "Page.captureScreenshot", Params: asPNG},
+		{Method: "Runtime.evaluate", Params: wholeDocument},
+	} {
+		c.ID = len(lines) + 1
+		raw, _ := json.Marshal(c) // maps of texts always encode
+		lines = append(lines, string(raw))
+	}
+	return lines
+}
+
+// The parameters of the commands.
+var (
+	blankPage     = map[string]any{"url": "about:blank"}
+	asPNG         = map[string]any{"format": "png"}
+	wholeDocument = map[string]any{"expression": "document.documentElement.outerHTML", "returnByValue": true}
+)
+
+func to(url string) map[string]any { return map[string]any{"url": url} }
+
 // visit is one under way.
 type visit struct {
 	Visit
@@ -82,7 +111,6 @@ type visit struct {
 
 	s      *session
 	frame  string // of the page
-	loader string // of its document
 	loaded bool
 }
 
@@ -149,7 +177,7 @@ func (v *visit) attach(ctx context.Context) error {
 	var created struct {
 		TargetID string `json:"targetId"`
 	}
-	if err := v.s.call(ctx, "Target.createTarget", map[string]any{"url": "about:blank"}, &created); err != nil {
+	if err := v.s.call(ctx, "Target.createTarget", blankPage, &created); err != nil {
 		return err
 	}
 	var attached struct {
@@ -170,16 +198,15 @@ func (v *visit) attach(ctx context.Context) error {
 // navigate loads the page, until its load event.
 func (v *visit) navigate(ctx context.Context, url string) error {
 	v.loaded = false // of about:blank
-	var to struct {
+	var answer struct {
 		FrameID   string `json:"frameId"`
-		LoaderID  string `json:"loaderId"`
 		ErrorText string `json:"errorText"`
 	}
-	if err := v.s.call(ctx, "Page.navigate", map[string]any{"url": url}, &to); err != nil {
+	if err := v.s.call(ctx, "Page.navigate", to(url), &answer); err != nil {
 		return err
 	}
-	v.frame, v.loader = to.FrameID, to.LoaderID
-	if v.ErrorText = model.Line(to.ErrorText, 200); v.ErrorText != "" {
+	v.frame = answer.FrameID
+	if v.ErrorText = model.Line(answer.ErrorText, 200); v.ErrorText != "" {
 		return nil
 	}
 	for !v.loaded {
@@ -231,7 +258,7 @@ func (v *visit) look(ctx context.Context) error {
 	var shot struct {
 		Data []byte `json:"data"`
 	}
-	if err := v.s.call(ctx, "Page.captureScreenshot", map[string]any{"format": "png"}, &shot); err != nil {
+	if err := v.s.call(ctx, "Page.captureScreenshot", asPNG, &shot); err != nil {
 		return err
 	}
 	v.PNG = shot.Data
@@ -240,7 +267,7 @@ func (v *visit) look(ctx context.Context) error {
 			Value string `json:"value"`
 		} `json:"result"`
 	}
-	err := v.s.call(ctx, "Runtime.evaluate", map[string]any{"expression": "document.documentElement.outerHTML", "returnByValue": true}, &document)
+	err := v.s.call(ctx, "Runtime.evaluate", wholeDocument, &document)
 	var refused *RefusedError
 	if errors.As(err, &refused) { // the picture is what was asked for
 		return nil

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httputil"
 	"sync"
 	"time"
 
@@ -129,7 +128,7 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 			return nil, waitError(ctx, err)
 		}
 	}
-	out := r.dressed(req.Clone(ctx), r.key.Reveal())
+	out := WithKey(req.Clone(ctx), r.param, r.key.Reveal())
 	x.Trace.restart()
 	resp, err := r.wire.transport(ctx, r.p, x.Trace).RoundTrip(out)
 	if err != nil {
@@ -141,26 +140,21 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 	return resp, nil
 }
 
-// dressed adds what the console adds to every request, and the key.
-func (r *Relay) dressed(req *http.Request, key string) *http.Request {
+// WithKey adds to a request what the console adds to each of a relay, and the key as
+// NewRelay says. For a preview key is a mask: nothing else differs.
+func WithKey(req *http.Request, param, key string) *http.Request {
 	req.Header.Set("User-Agent", userAgent)
 	req.Header.Set("Accept-Encoding", "gzip")
-	if r.param == "" {
+	if param == "" {
 		req.Header.Set("Authorization", "Bearer "+key)
 		return req
 	}
 	query := req.URL.Query()
-	query.Set(r.param, key)
+	query.Set(param, key)
 	u := *req.URL
 	u.RawQuery = query.Encode()
 	req.URL = &u
 	return req
-}
-
-// Preview writes a request as the relay would, with key in place of the key.
-func (r *Relay) Preview(req *http.Request, key string) (string, error) {
-	raw, err := httputil.DumpRequestOut(r.dressed(req, key), true)
-	return string(raw), err
 }
 
 // relayedBody keeps the head of an answer, and ends its exchange.

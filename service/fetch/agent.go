@@ -21,7 +21,7 @@ func tool(d dialect.Dialect, r model.FetchRequest) (name string, args json.RawMe
 	if r.Tool != "" {
 		return r.Tool, json.RawMessage(r.Args)
 	}
-	args, _ = json.Marshal(map[string]string{"url": r.URL}) // a map of strings always encodes
+	args, _ = agent.PageArgs(r.URL) // a text always encodes
 	return d.Sends().PageTool, args
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
 	"slices"
 	"strings"
 	"sync"
@@ -244,4 +245,45 @@ func TestAToolThatDoesNotAnswerIsATimeout(t *testing.T) {
 			t.Errorf("cancelled: %v", err)
 		}
 	})
+}
+
+func TestThePreviewIsWhatAToolIsSent(t *testing.T) {
+	for _, dialect := range []string{"brightdata", "documented"} {
+		var got []string
+		h := tools(func(string) (*mcp.CallToolResult, error) { return said("x"), nil })
+		p, _ := agentProfile(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			raw, err := httputil.DumpRequest(r, true)
+			if err != nil {
+				t.Error(err)
+			}
+			if strings.Contains(string(raw), "tools/call") {
+				got = strings.Split(strings.ReplaceAll(string(raw), "\r\n", "\n"), "\n")
+			}
+			h.ServeHTTP(w, r)
+		}))
+		p.Dialect = dialect
+		q := model.FetchRequest{Via: model.ViaAgent, Tool: "scrape_as_markdown", Args: `{"url":"http://lab.test/?a=1&b=<2>"}`}
+		ft := newFetcher(t, p)
+		if _, err := ft.Fetch(t.Context(), q, nil); err != nil {
+			t.Fatal(err)
+		}
+		w := ft.Preview(p, q, "")
+		if w.Problem != "" {
+			t.Fatal(w.Problem)
+		}
+		lines := func(all []string) string {
+			for i, line := range all {
+				if strings.HasPrefix(line, "Mcp-Session-Id: ") {
+					all[i] = "Mcp-Session-Id: S"
+				}
+				all[i] = strings.ReplaceAll(all[i], servicetest.KeyValue, mask)
+			}
+			head := slices.Index(all, "")
+			slices.Sort(all[1:head]) // the dump has its own order
+			return strings.Join(all, "\n")
+		}
+		if sent, shown := lines(got), lines(w.Lines); sent != shown {
+			t.Errorf("dialect %s: shown\n%s\nsent\n%s", dialect, shown, sent)
+		}
+	}
 }

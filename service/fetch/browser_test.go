@@ -268,3 +268,29 @@ func TestWithoutItsAddressTheRemoteBrowserIsRefused(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 }
+
+func TestThePreviewOfAVisitHasTheCommandsThatAreSent(t *testing.T) {
+	d := &devtools{html: "<p>a page</p>", status: 200}
+	p := browserProfile(t, d)
+	ft := newFetcher(t, p)
+	if _, err := ft.Fetch(t.Context(), visit(p), nil); err != nil {
+		t.Fatal(err)
+	}
+	w := ft.Preview(p, visit(p), "")
+	var shown []string
+	for _, line := range w.Lines {
+		var c struct{ Method string }
+		if json.Unmarshal([]byte(line), &c) == nil && c.Method != "" {
+			shown = append(shown, c.Method)
+		}
+	}
+	if w.Problem != "" || strings.Join(shown, " ") != strings.Join(d.seen, " ") {
+		t.Errorf("problem %q; shown %v, sent %v", w.Problem, shown, d.seen)
+	}
+	if got, want := w.Lines[0], "GET / HTTP/1.1"; got != want {
+		t.Errorf("it begins with %q", got)
+	}
+	if all := strings.Join(w.Lines, "\n"); !strings.Contains(all, "Authorization: Basic base64(brd-customer-hl_test01-zone-browser1:••••)") {
+		t.Errorf("shown\n%s", all)
+	}
+}

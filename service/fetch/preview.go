@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"zonedeck/model"
+	"zonedeck/service/agent"
+	"zonedeck/service/browse"
 	"zonedeck/service/dialect"
 	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
@@ -38,9 +41,14 @@ func (ft *Fetcher) Preview(p profile.Profile, r model.FetchRequest, last4 string
 		return mask
 	})
 	var lines []string
-	if r.Via == model.ViaNative {
+	switch {
+	case r.Via == model.ViaNative:
 		lines, err = previewNative(p, d.Outgoing(r))
-	} else {
+	case r.Via == model.ViaAgent && p.AgentURL != "":
+		lines, err = previewAgent(p, d, r, mask+last4)
+	case r.Via == model.ViaBrowser && p.BrowserURL != "":
+		lines, err = previewBrowser(p, r)
+	case r.Via == model.ViaAPI:
 		lines, err = previewAPI(p, d, r, last4)
 	}
 	w := model.WirePreview{Lines: lines}
@@ -88,6 +96,34 @@ func previewNative(p profile.Profile, r model.FetchRequest) ([]string, error) {
 		return nil, err
 	}
 	return append(append(exchange.ConnectLines(addr, authorization), ""), inner...), nil
+}
+
+// previewAgent is the call of a tool; a session was begun before it.
+func previewAgent(p profile.Profile, d dialect.Dialect, r model.FetchRequest, key string) ([]string, error) {
+	name, args := tool(d, r)
+	req, err := agent.Request(context.Background(), p.AgentURL, "(given by initialize)", name, args)
+	if err != nil {
+		return nil, err
+	}
+	lines, err := wireLines(exchange.WithKey(req, d.TokenParam(), key), (*http.Request).Write)
+	for i := range lines {
+		lines[i] = strings.ReplaceAll(lines[i], url.QueryEscape(key), key)
+	}
+	return lines, err
+}
+
+// previewBrowser is the request that opens the remote browser, and the navigation.
+func previewBrowser(p profile.Profile, r model.FetchRequest) ([]string, error) {
+	name, err := exchange.Username(p, r.Zone.Name, r.Params())
+	if err != nil {
+		return nil, err
+	}
+	req, err := exchange.SocketRequest(context.Background(), p, fmt.Sprintf("Basic base64(%s:%s)", name, mask), "(random)")
+	if err != nil {
+		return nil, err
+	}
+	lines, err := wireLines(req, (*http.Request).Write)
+	return append(lines, browse.Steps(r.URL)...), err
 }
 
 // wireLines gives the lines that net/http writes for a request.

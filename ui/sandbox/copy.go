@@ -48,11 +48,15 @@ func (m *Model) openCopyMenu() tea.Cmd {
 	case b.Size > maxCopy:
 		body.Disabled = text.Bytes(b.Size) + " is too large for a clipboard; it is kept as " + b.File
 	}
-	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, []widget.MenuItem{
+	items := []widget.MenuItem{
 		body, headers,
 		{Key: "u", Label: "URL of the form", Intent: kit.Copy{What: "URL", Text: m.form.request.URL}},
 		{Key: "w", Label: "request as shown", Note: "secrets masked", Intent: copyWire{}},
-	})
+	}
+	if cdp := cdpAddress(m.deps.Profile(), m.form.request); cdp != "" {
+		items = append(items, widget.MenuItem{Key: "d", Label: "CDP address with login", Note: "for Playwright and Puppeteer; the password is a variable", Intent: kit.Copy{What: "CDP address", Text: cdp}})
+	}
+	return widget.OpenMenu(m.deps.Theme, "Copy", kit.Sandbox, items)
 }
 
 // copyRequest copies the form's request in some format. It contains secret headers as

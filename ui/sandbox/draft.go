@@ -33,6 +33,8 @@ const (
 	fieldCountry  field = "country"
 	fieldSession  field = "session"
 	fieldTimeout  field = "timeout"
+	fieldTool     field = "tool"
+	fieldArgs     field = "args"
 )
 
 // The methods with a special meaning.
@@ -67,6 +69,8 @@ type draft struct {
 	Method, Headers, Body       string
 	Required                    string // one selector or path per line
 	Country, Session, Timeout   string
+	Options                     model.Options
+	Tool, Args                  string // of agent access
 	// Profile is the one that the request was sent with, if it is not the one in use.
 	// It is no field: the operator is asked before the request is sent with another.
 	Profile string
@@ -95,7 +99,7 @@ func draftOf(r model.FetchRequest) draft {
 	d := draft{
 		Zone: string(r.Zone.Name), URL: r.URL, Via: string(cmp.Or(r.Via, model.ViaAPI)), Format: string(cmp.Or(r.Format, model.FormatRaw)),
 		Key: r.Key, Method: cmp.Or(r.Method, methodGet), Body: r.Body, Country: r.Country, Session: r.Session, Headers: strings.Join(text.HeaderLines(r.Header), "\n"),
-		Required: strings.Join(r.Required, "\n"),
+		Required: strings.Join(r.Required, "\n"), Options: r.Options, Tool: r.Tool, Args: r.Args,
 	}
 	if r.Timeout > 0 {
 		d.Timeout = r.Timeout.String()
@@ -161,11 +165,19 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 	add := func(f field, sev severity, text string) {
 		probs = append(probs, problem{Field: f, Severity: sev, Text: text})
 	}
-	zone, err := findZone(s, d.Zone)
-	if err != nil {
+	var err error
+	if r.Via == model.ViaAgent {
+		r.Zone, r.Tool, r.Args, r.Format = model.AgentZone(), strings.TrimSpace(d.Tool), strings.TrimSpace(d.Args), model.FormatRaw
+	} else if r.Zone, err = findZone(s, d.Zone); err != nil {
 		add(fieldZone, stop, err.Error())
 	}
-	r.Zone = zone
+	r.Options = d.Options.Only(r.Zone.Product)
+	if r.Via == model.ViaBrowser {
+		r.Format = model.FormatRaw
+	}
+	if r.Tool != "" {
+		r.URL = ""
+	}
 	if m := strings.TrimSpace(d.Method); m != methodGet {
 		r.Method = m
 	}
@@ -183,11 +195,14 @@ func (d draft) request(s kit.Session, now time.Time) (model.FetchRequest, []prob
 			add(fieldTimeout, stop, "write it like 30s or 2m")
 		}
 	}
-	if r.Via == model.ViaNative && zone.Name != "" && !zone.Product.NativeAccess() {
-		add(fieldVia, stop, zone.Product.Label()+" has no native access (contract 5.2): use API")
+	if r.Via == model.ViaNative && r.Zone.Name != "" && !r.Zone.Product.NativeAccess() {
+		add(fieldVia, stop, r.Zone.Product.Label()+" has no native access (contract 5.2): use API")
+	}
+	if d, err := dialect.Find(s.Profile.Dialect); err == nil {
+		r = d.Locate(r)
 	}
 	probs = append(probs, ruleProblems(s, r, probs)...)
-	if r.Via == model.ViaNative {
+	if r.Via.Login() {
 		return r, probs
 	}
 	return r, append(probs, keyProblems(s, r.Key, now)...)

@@ -17,6 +17,7 @@ import (
 
 	"zonedeck/model"
 	"zonedeck/service"
+	"zonedeck/service/agent"
 	"zonedeck/service/fetch"
 	"zonedeck/service/profile"
 	"zonedeck/service/saved"
@@ -38,6 +39,9 @@ type fakeService struct {
 	twins           []model.Twin // that were kept
 	kept            map[string]model.FetchResult
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
+	tools           []agent.Tool
+	toolsVerdict    model.Diagnosis
+	listed          int // how often the tools were listed
 	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
 
@@ -47,6 +51,14 @@ func (f *fakeService) Fetch(ctx context.Context, r model.FetchRequest, on func(f
 	answer := f.answer
 	f.mu.Unlock()
 	return answer(ctx, r, on)
+}
+
+// Tools gives the tools that the test has, or why there are none.
+func (f *fakeService) Tools(context.Context, string) ([]agent.Tool, model.Diagnosis, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.listed++
+	return f.tools, f.toolsVerdict, nil
 }
 
 // RunCell answers each run as Fetch does.
@@ -261,6 +273,7 @@ func demoProfile() profile.Profile {
 	return profile.Profile{
 		Name: "local", Local: true, BaseURL: "http://127.0.0.1:8080", ProxyHost: "127.0.0.1", ProxyPort: 33335,
 		UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Key: "batch-user", Verify: true, Zones: demoZones(),
+		AgentURL: "http://127.0.0.1:8080/mcp", BrowserURL: "ws://127.0.0.1:9222",
 	}
 }
 
@@ -300,7 +313,7 @@ func open(t *testing.T, w, h int) *bench {
 	}
 	theme := kit.NewTheme(true, false)
 	b.view = sandbox.New(sandbox.Deps{
-		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
+		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, Tools: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
 		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit, Split: b.split,
 		HAR:        func(_ context.Context, id string) (string, error) { return "/downloads/" + id + ".har", nil },
 		Collection: b.store.overlay(theme), Variables: b.vars,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/agent"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
@@ -45,6 +46,8 @@ type formPane struct {
 	answers int
 	// opened is the saved request that the form was filled from, or "".
 	opened string
+	tools  toolList
+	tool   *agent.Tool // of the form, whose arguments have fields; nil for none
 }
 
 // maxUndo is how many earlier contents undo can restore.
@@ -52,26 +55,28 @@ const maxUndo = 20
 
 func newFormPane(th *kit.Theme) formPane {
 	d := firstDraft()
-	return formPane{form: widget.NewForm(th,
-		widget.Field{Name: string(fieldZone), Label: "Zone", Kind: widget.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
-		widget.Field{Name: string(fieldURL), Label: "URL", Kind: widget.FieldText, Value: d.URL, Placeholder: "http://…"},
-		widget.Field{Name: string(fieldVia), Label: "Via", Kind: widget.FieldChoice, Value: d.Via, Options: []widget.Option{
+	fields := []widget.Field{
+		{Name: string(fieldZone), Label: "Zone", Kind: widget.FieldPick, Value: d.Zone, Placeholder: "choose a zone", Free: true},
+		{Name: string(fieldURL), Label: "URL", Kind: widget.FieldText, Value: d.URL, Placeholder: "http://…"},
+		{Name: string(fieldVia), Label: "Via", Kind: widget.FieldChoice, Value: d.Via, Options: []widget.Option{
 			{Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
 		}},
-		widget.Field{Name: string(fieldFormat), Label: "Format", Kind: widget.FieldChoice, Value: d.Format, Options: []widget.Option{
+		{Name: string(fieldTool), Label: "Tool", Kind: widget.FieldPick, Placeholder: "fetch the URL", Free: true, Hidden: true},
+		{Name: string(fieldArgs), Label: "Args", Kind: widget.FieldArea, Rows: 3, Placeholder: "arguments as a JSON object", Hidden: true},
+		{Name: string(fieldFormat), Label: "Format", Kind: widget.FieldChoice, Value: d.Format, Options: []widget.Option{
 			{Value: string(model.FormatRaw)}, {Value: string(model.FormatJSON)},
 		}},
-		widget.Field{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
-		widget.Field{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
-		widget.Field{Name: string(fieldFolded), Kind: widget.FieldNote, Hidden: true},
-		widget.Field{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
-		widget.Field{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header per line. esc ends editing.", Hidden: true},
-		widget.Field{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
-		widget.Field{Name: string(fieldRequired), Label: "Required", Kind: widget.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
-		widget.Field{Name: string(fieldCountry), Label: "Country", Kind: widget.FieldText, Placeholder: "any; two letters, as in de", Hidden: true},
-		widget.Field{Name: string(fieldSession), Label: "Session", Kind: widget.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
-		widget.Field{Name: string(fieldTimeout), Label: "Timeout", Kind: widget.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
-	)}
+		{Name: string(fieldKey), Label: "Key", Kind: widget.FieldPick, Placeholder: "choose a key"},
+		{Name: string(fieldMore), Label: "More", Kind: widget.FieldToggle, Placeholder: "method, body, fields …"},
+		{Name: string(fieldFolded), Kind: widget.FieldNote, Hidden: true},
+		{Name: string(fieldMethod), Label: "Method", Kind: widget.FieldPick, Value: d.Method, Options: methods(), Free: true, Hidden: true},
+		{Name: string(fieldHeaders), Label: "Headers", Kind: widget.FieldArea, Rows: 3, Placeholder: "Name: value", Help: "One header per line. esc ends editing.", Hidden: true},
+		{Name: string(fieldBody), Label: "Body", Kind: widget.FieldArea, Rows: 4, Placeholder: "what is sent to the target", Help: "esc ends editing.", Hidden: true},
+		{Name: string(fieldRequired), Label: "Required", Kind: widget.FieldArea, Rows: 3, Placeholder: "what a good answer holds", Hidden: true},
+		{Name: string(fieldSession), Label: "Session", Kind: widget.FieldText, Placeholder: "none; a name keeps the exit", Hidden: true},
+		{Name: string(fieldTimeout), Label: "Timeout", Kind: widget.FieldText, Placeholder: "the product's; as in 90s", Hidden: true},
+	}
+	return formPane{form: widget.NewForm(th, slices.Insert(fields, 3, productFields()...)...)}
 }
 
 func methods() []widget.Option {
@@ -94,6 +99,7 @@ func (p *formPane) draft() draft {
 		Zone: v(fieldZone), URL: v(fieldURL), Via: v(fieldVia), Format: v(fieldFormat), Key: v(fieldKey),
 		Method: v(fieldMethod), Headers: v(fieldHeaders), Body: v(fieldBody), Required: v(fieldRequired),
 		Country: v(fieldCountry), Session: v(fieldSession), Timeout: v(fieldTimeout),
+		Options: p.options(), Tool: v(fieldTool), Args: v(fieldArgs),
 		Profile: p.profile,
 	}
 }
@@ -107,11 +113,16 @@ func (p *formPane) untouched() bool {
 
 // values are the texts of the fields.
 func (d draft) values() map[field]string {
-	return map[field]string{
+	out := map[field]string{
 		fieldZone: d.Zone, fieldURL: d.URL, fieldVia: d.Via, fieldFormat: d.Format, fieldKey: d.Key,
 		fieldMethod: d.Method, fieldHeaders: d.Headers, fieldBody: d.Body, fieldRequired: d.Required,
 		fieldCountry: d.Country, fieldSession: d.Session, fieldTimeout: d.Timeout,
+		fieldTool: d.Tool, fieldArgs: d.Args,
 	}
+	for _, o := range model.AllOptions() {
+		out[field(o.Name)] = o.Or(d.Options)
+	}
+	return out
 }
 
 // fill writes the form and unfolds it if a folded field is in use.
@@ -120,7 +131,11 @@ func (p *formPane) fill(d draft) {
 	for f, v := range d.values() {
 		p.form.SetValue(string(f), v)
 	}
+	p.shapeTool()
 	p.profile = d.Profile
+	if d.Options != (model.Options{}) {
+		d.Country = "" // it stands beside them
+	}
 	if len(d.extras()) > 0 {
 		p.unfold()
 	}
@@ -134,7 +149,9 @@ func (p *formPane) unfold() {
 // fold shows or hides the folded fields, depending on the toggle.
 func (p *formPane) fold() {
 	for _, f := range folded() {
-		p.form.SetHidden(string(f), p.folded())
+		if f != fieldCountry { // whose place the product decides, too
+			p.form.SetHidden(string(f), p.folded())
+		}
 	}
 }
 
@@ -146,7 +163,11 @@ func (p *formPane) hidden() string {
 	if !p.folded() {
 		return ""
 	}
-	return strings.Join(p.from.draft.extras(), ", ")
+	d := p.from.draft
+	if p.shaped() {
+		d.Country = ""
+	}
+	return strings.Join(d.extras(), ", ")
 }
 
 // outcome is everything the form's display depends on.
@@ -159,6 +180,7 @@ type outcome struct {
 	profile profile.Profile
 	minute  time.Time // keys expire
 	answers int
+	args    []string // the texts of a tool's fields
 }
 
 // refresh derives the request, the problems of the fields, and the bytes to send.
@@ -167,24 +189,22 @@ type outcome struct {
 func (m *Model) refresh() {
 	p := &m.form
 	now := m.deps.Now()
-	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute), p.answers}
+	from := outcome{p.draft(), p.folded(), p.refused, p.tried, m.session, m.deps.Profile(), now.Truncate(time.Minute), p.answers, p.arguments()}
 	if p.from != nil && reflect.DeepEqual(*p.from, from) {
 		return
 	}
 	p.from = &from
 	p.request, p.asked, p.problems = from.draft.resolved(m.deps.Variables, m.session, now)
-	p.problems = append(p.problems, p.refused...)
-	native := p.request.Via == model.ViaNative
-	p.form.SetHidden(string(fieldFormat), native)
-	p.form.SetHidden(string(fieldKey), native)
-	for _, f := range allFields() {
+	p.problems = append(append(p.problems, p.toolProblems()...), p.refused...)
+	m.shape()
+	for _, f := range append(allFields(), p.argFields()...) {
 		p.form.SetError(string(f), "")
-		p.form.SetHelp(string(f), fieldHelp(f))
+		p.form.SetHelp(string(f), p.fieldHelp(f))
 	}
 	p.form.SetHidden(string(fieldFolded), p.hidden() == "")
 	p.form.SetValue(string(fieldFolded), "folded and in use: "+p.hidden())
 	for _, pr := range p.problems {
-		if p.folded() && slices.Contains(folded(), pr.Field) {
+		if p.folded() && slices.Contains(folded(), pr.Field) && (pr.Field != fieldCountry || !p.shaped()) {
 			pr.Field, pr.Text = fieldMore, string(pr.Field)+": "+pr.Text
 		}
 		if pr.Severity == note || pr.Field == fieldURL && m.untyped() {
@@ -204,13 +224,12 @@ func (m *Model) refresh() {
 func (m *Model) untyped() bool { return m.form.request.URL == "" && !m.form.tried }
 
 func allFields() []field {
-	return []field{
-		fieldZone, fieldURL, fieldVia, fieldFormat, fieldKey, fieldMethod, fieldHeaders, fieldBody,
-		fieldRequired, fieldCountry, fieldSession, fieldTimeout,
-	}
+	return append(optionFields(),
+		fieldTool, fieldArgs, fieldZone, fieldURL, fieldVia, fieldFormat, fieldKey, fieldMethod, fieldHeaders, fieldBody,
+		fieldRequired, fieldCountry, fieldSession, fieldTimeout)
 }
 
-func fieldHelp(f field) string {
+func (p *formPane) fieldHelp(f field) string {
 	switch f {
 	case fieldHeaders:
 		return "One header per line. esc ends editing."
@@ -219,7 +238,7 @@ func fieldHelp(f field) string {
 	case fieldRequired:
 		return "One CSS selector or JSON path per line; a missing one is parsing drift. esc ends editing."
 	default:
-		return ""
+		return cmp.Or(optionHelp(f), p.toolHelp(f))
 	}
 }
 

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -167,7 +168,7 @@ func (m *Model) remember() {
 		return
 	}
 	for _, a := range m.history.rows {
-		if a.Profile == m.session.ProfileName && a.URL != "" {
+		if a.Profile == m.session.ProfileName && a.URL != "" && a.Via != model.ViaAgent {
 			d.Zone, d.URL, d.Via = a.Zone, a.URL, string(a.Via)
 			m.form.fill(d)
 			return
@@ -200,7 +201,7 @@ func (m *Model) historyGist() string {
 		glyph, _ := m.deps.Theme.ClassMark(a.Class)
 		outcome = glyph + " " + outcome
 	}
-	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, a.Zone, a.URL)
+	return flying + fmt.Sprintf("%d · %s · %s · %s · %s", len(rows), text.Ago(a.At, m.deps.Now()), outcome, cmp.Or(a.Zone, a.Via.String()), a.URL)
 }
 
 // pickedFetch returns the fetch selected in the history.

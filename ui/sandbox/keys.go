@@ -72,6 +72,18 @@ func (m *Model) sendBindings() []kit.Binding {
 	if m.result.flight != nil {
 		out = append(out, kit.Binding{Keys: []string{"esc"}, Label: "cancel", Help: "Cancel the request that the response pane shows.", Group: "Request", Intent: cancelSend{}, WhileTyping: true})
 	}
+	if m.form.request.Via == model.ViaAgent {
+		list := kit.Binding{Keys: []string{"A"}, Label: "list tools", Help: "Ask the MCP endpoint for its tools again.", Group: "Request", Intent: listTools{}, Hidden: true}
+		switch {
+		case m.deps.Tools == nil || m.deps.Profile().AgentURL == "":
+			list.Disabled = "the profile has no agent_url"
+		case !m.session.Ready:
+			list.Disabled = "the profile is still being read"
+		case m.work.tools.Running():
+			list.Disabled = "the tools are being listed"
+		}
+		out = append(out, list)
+	}
 	const group = "Panes"
 	out = append(out,
 		kit.Binding{Keys: []string{"alt+u", "ctrl+l"}, Label: "URL", Help: "Edit the URL, from anywhere.", Group: group, Intent: jump{fieldURL}, WhileTyping: true, Hidden: true},

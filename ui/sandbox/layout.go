@@ -193,9 +193,15 @@ func (m *Model) paneTitle(pane int) string {
 
 // target names zone, access method and URL of a request.
 func target(r model.FetchRequest) string {
-	url := r.URL
+	url := r.What()
 	if r.Method != "" {
 		url = r.Method + " " + url
+	}
+	if r.Via == model.ViaAgent {
+		if r.Tool != "" {
+			return url
+		}
+		return r.Via.String() + " · " + url
 	}
 	return fmt.Sprintf("%s · %s · %s", r.Zone.Name, r.Via, url)
 }

@@ -55,6 +55,8 @@ type Deps struct {
 	Variables Variables
 	// Split opens what tells whether the key's level, the zone or the site refused a fetch.
 	Split func(res model.FetchResult) tea.Cmd
+	// Tools lists the tools of agent access; nil where there is none.
+	Tools Tools
 	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
 	// Open opens a body, in memory or on disk; it is called in commands.
@@ -101,7 +103,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	list, urls, load, store, body, edit, copy, sample, paste kit.Slot
+	list, urls, load, store, body, edit, copy, sample, paste, tools kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent

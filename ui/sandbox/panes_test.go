@@ -134,7 +134,7 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 		b.Expect("▌Request", "›Zone")
 		b.Send(tea.MouseClickMsg{X: 40, Y: 2, Button: tea.MouseLeft})
 		b.Expect("›URL")
-		b.Send(tea.MouseClickMsg{X: 10, Y: 6, Button: tea.MouseLeft})
+		b.Send(tea.MouseClickMsg{X: 10, Y: 9, Button: tea.MouseLeft})
 		b.Expect("▌Options", "›Key")
 	})
 }
@@ -258,7 +258,7 @@ func TestFoldedFieldsSayWhatTheyHold(t *testing.T) {
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
 		b.Press("esc") // to the form
 		b.ExpectNot("folded")
-		b.Press("j", "j", "j", "space") // folds More
+		b.Press("j", "j", "j", "j", "space") // folds More
 		b.Expect("folded and in use: POST, 2", "headers, body 3 B, 1 required", "field, timeout 1m30s")
 		b.Expect("! folded under More: POST, 2")
 		b.Press("space")
@@ -278,7 +278,7 @@ func TestAMistakeInAFoldedFieldIsShownAtTheFold(t *testing.T) {
 			Zone: demoZones()[0], URL: "http://lab.test/shop", Via: model.ViaNative, Header: http.Header{"Cookie": {"••••"}}, Retries: -1,
 		})
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_2"}})
-		b.Press("esc", "j", "j", "j", "space")
+		b.Press("esc", "j", "j", "j", "j", "space")
 		b.Expect("✗ headers: line 1")
 	})
 }

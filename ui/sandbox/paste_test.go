@@ -33,7 +33,7 @@ func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
 func TestAPasteIntoAFieldOfLinesIsItsText(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.Press("down", "down", "down", "down", "down", "space", "down", "down", "enter")
+		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space", "down", "down", "enter")
 		b.Paste("curl http://lab.test/not-taken")
 		b.ExpectNot("Pasted")
 		b.Expect("›Headers   curl", "http://lab.test/not-taken")

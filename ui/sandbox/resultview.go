@@ -44,6 +44,9 @@ func (m *Model) page(on bool, w, h int) string {
 func (m *Model) pageLines(w int) []string {
 	switch m.result.tab {
 	case tabTiming:
+		if len(m.result.res.Phases) > 0 {
+			return stepfall(m.deps.Theme, m.result.res, w)
+		}
 		return waterfall(m.deps.Theme, m.result.res.Timing, m.result.res.Request, w)
 	case tabAttempts:
 		return m.attemptLines(m.result.res.Attempts, w)

@@ -76,7 +76,13 @@ func (m *Model) doubts() (widget.ConfirmSpec, bool) {
 // way says which credential the form's request uses, and where.
 func (m *Model) way() string {
 	p, r := m.deps.Profile(), m.form.request
-	if r.Via == model.ViaNative {
+	switch r.Via {
+	case model.ViaBrowser:
+		return fmt.Sprintf("the password of zone %s.\nIt is sent to %s", r.Zone.Name, p.BrowserURL)
+	case model.ViaAgent:
+		key, _ := pickKey(m.session, r.Key)
+		return fmt.Sprintf("key %s.\nIt is sent to %s", key.Name, p.AgentURL)
+	case model.ViaNative:
 		return fmt.Sprintf("the password of zone %s.\nIt is sent to %s", r.Zone.Name, net.JoinHostPort(p.ProxyHost, strconv.Itoa(p.ProxyPort)))
 	}
 	key, _ := pickKey(m.session, r.Key)
@@ -107,9 +113,11 @@ func (m *Model) toField(f field) tea.Cmd {
 // refusedField is the form's field for a refusal. A zone's password belongs to the zone;
 // other refusals without a field are shown at the URL.
 func refusedField(name string) field {
-	switch f := field(name); f {
-	case fieldZone, fieldURL, fieldVia, fieldKey, fieldFormat, fieldMethod, fieldHeaders, fieldBody, fieldRequired, fieldCountry, fieldSession:
+	f := field(name)
+	if slices.Contains(allFields(), f) {
 		return f
+	}
+	switch name {
 	case "password", "profile":
 		return fieldZone
 	default:

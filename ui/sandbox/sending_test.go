@@ -139,10 +139,10 @@ func TestTheResponseNamesWhatWasSent(t *testing.T) {
 func TestAKeyWithoutThePermissionAsksFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)
-		b.Press("down", "down", "down", "down", "enter")
+		b.Press("down", "down", "down", "down", "down", "down", "down", "enter")
 		b.Type("finance")
 		b.Press("enter")
-		b.Expect("FINANCE has no proxy and")
+		b.Expect("FINANCE has no proxy")
 		b.Press("ctrl+j")
 		b.Expect("Send it anyway?")
 		b.Press("n")
@@ -214,8 +214,8 @@ func TestRequiredFieldsAreSentForAndShown(t *testing.T) {
 			res.Fields = []model.Field{{Path: "h1", Found: true, Value: "ok"}, {Path: ".price"}}
 			return res, nil
 		}
-		b.Press("down", "down", "down", "down", "down", "space") // More
-		b.Press("down", "down", "down", "down", "enter")         // Required
+		b.Press("down", "down", "down", "down", "down", "down", "down", "down", "space") // More
+		b.Press("down", "down", "down", "down", "enter")                                 // Required
 		b.Type("h1")
 		b.Press("enter")
 		b.Type("<.price")

@@ -11,7 +11,7 @@ import (
 func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	cmd := m.update(msg)
 	m.refresh()
-	return tea.Batch(cmd, m.twin.Look())
+	return tea.Batch(cmd, m.twin.Look(), m.wantTools())
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -43,6 +43,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.loadHistory()
 	case kit.OpenURL:
 		return m.openURL(msg)
+	case toolsListed:
+		m.toolsListed(msg)
+		return nil
 	case historyLoaded:
 		return m.historyLoaded(msg)
 	case fetchLoaded:
@@ -160,6 +163,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 			return m.reopen(a.Ref, a.Profile), true
 		}
 		return nil, true
+	case listTools:
+		return m.listTools(), true
 	case copyMenu, copyBody, copyWire:
 		return m.copy(msg), true
 	case saveRequest, openSaved, editBody, keepBody, writeHAR, loadSaved, replaceSaved:
@@ -203,7 +208,12 @@ func (m *Model) scroll(pane int, msg tea.Msg) tea.Cmd {
 }
 
 func (m *Model) updateForm(msg tea.Msg) tea.Cmd {
-	return m.formChanged(m.form.form.Update(msg))
+	before := m.form.draft()
+	cmd, changed := m.form.form.Update(msg)
+	if changed {
+		m.form.edited(before)
+	}
+	return m.formChanged(cmd, changed)
 }
 
 // formChanged follows a change of a value.

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -25,12 +26,13 @@ type Variables interface {
 // resolve puts the values of variables into a draft. asked are the variables without a
 // value; secrets are the references of those that stay.
 func (d draft) resolve(vars Variables) (out draft, secrets map[string]string, asked []string, problems []problem) {
-	if vars == nil || !strings.Contains(d.Zone+d.URL+d.Method+d.Body+d.Country+d.Session+d.Headers, "{{") {
+	if vars == nil || !strings.Contains(d.Zone+d.URL+d.Method+d.Body+d.Country+d.Session+d.Headers+d.Tool+d.Args+fmt.Sprint(d.Options), "{{") {
 		return d, nil, nil, nil
 	}
 	r := model.FetchRequest{
 		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Method: d.Method, Body: d.Body,
 		Country: d.Country, Session: d.Session, Header: map[string][]string{"": {d.Headers}},
+		Options: d.Options, Tool: d.Tool, Args: d.Args,
 	}
 	r, found := r.Resolve(vars.Variable)
 	missing := map[field][]string{}
@@ -55,6 +57,7 @@ func (d draft) resolve(vars Variables) (out draft, secrets map[string]string, as
 	}
 	d.Zone, d.URL, d.Method, d.Body = string(r.Zone.Name), r.URL, r.Method, r.Body
 	d.Country, d.Session, d.Headers = r.Country, r.Session, r.Header[""][0]
+	d.Options, d.Tool, d.Args = r.Options, r.Tool, r.Args
 	return d, r.Secrets, asked, problems
 }
 

@@ -52,11 +52,41 @@ func phases(t model.Timing, r model.FetchRequest) []phase {
 	return list
 }
 
+// steps lists the steps of an attempt by agent access or in the remote browser.
+func steps(all []model.Phase) []phase {
+	var list []phase
+	var at time.Duration
+	for _, p := range all {
+		list = append(list, phase{Name: p.Name, Start: at, Length: p.Took})
+		at += p.Took
+	}
+	return list
+}
+
+// connection says in one line what the first step of several was spent on.
+func connection(t model.Timing) string {
+	var parts []string
+	for _, p := range []phase{{Name: "DNS", Length: t.DNS}, {Name: "connect", Length: t.Connect}, {Name: "TLS", Length: t.TLS}, {Name: "wait", Length: t.FirstByte}} {
+		if p.Length >= 0 {
+			parts = append(parts, p.Name+" "+duration(p.Length))
+		}
+	}
+	return "the connection: " + strings.Join(parts, ", ")
+}
+
+// stepfall draws the steps of a result that has some, and what the connection took.
+func stepfall(th *kit.Theme, res model.FetchResult, w int) []string {
+	return append(fall(th, steps(res.Phases), res.Timing.Total, 14, w), th.Muted.Render(text.Cut(" "+connection(res.Timing), w)))
+}
+
 // waterfall draws the phases in lines of at most w cells: name, duration, bar.
 func waterfall(th *kit.Theme, t model.Timing, r model.FetchRequest, w int) []string {
-	const nameW, lengthW = 9, 9
+	return fall(th, phases(t, r), t.Total, 9, w)
+}
+
+func fall(th *kit.Theme, list []phase, all time.Duration, nameW, w int) []string {
+	const lengthW = 9
 	barW := max(w-nameW-lengthW-3, 0)
-	list := phases(t, r)
 	var total time.Duration
 	for _, p := range list {
 		if !p.Loose {
@@ -72,7 +102,7 @@ func waterfall(th *kit.Theme, t model.Timing, r model.FetchRequest, w int) []str
 		}
 		lines = append(lines, head+bar(th, p, total, barW))
 	}
-	return append(lines, th.Strong.Render(" "+text.Fit("total", nameW)+text.FitRight(duration(t.Total), lengthW)))
+	return append(lines, th.Strong.Render(" "+text.Fit("total", nameW)+text.FitRight(duration(all), lengthW)))
 }
 
 // duration formats a duration, with a decimal below 10 ms.

@@ -207,7 +207,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service), codeScreens(), collectionScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service), codeScreens(), collectionScreens(), productScreens()} {
 		all = append(all, part...)
 	}
 	return all
@@ -271,7 +271,7 @@ func sandboxScreens() []screen {
 		}},
 		{name: "sandbox/folded", before: fetch("/shop?v=2", "--require", ".price"), steps: func(p *uitest.Whole) {
 			fromHistory(p, "parsing drift")
-			p.Press("esc", "j", "j", "j", "j", "j", "space")
+			p.Press("esc", "j", "j", "j", "j", "j", "j", "space")
 			p.WaitFor("folded and in use")
 			p.WaitGone("The form holds this request now") // the toast
 		}},

@@ -2,6 +2,7 @@ package widget
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/key"
@@ -137,6 +138,34 @@ func newArea(spec Field) textarea.Model {
 	a.SetHeight(max(spec.Rows, 2))
 	a.SetValue(spec.Value)
 	return a
+}
+
+// Splice replaces the fields that old names by others, which stand behind the field after.
+// The focus, and what is being typed, stay with their field, or the focus goes to after.
+// Nothing happens for an unknown after.
+func (f *Form) Splice(after string, old func(name string) bool, fields ...Field) {
+	behind := f.find(after)
+	if behind == nil {
+		return
+	}
+	focus := f.current()
+	var all []*field
+	for _, fd := range f.fields {
+		if old(fd.Name) {
+			continue
+		}
+		all = append(all, fd)
+		if fd != behind {
+			continue
+		}
+		for _, spec := range fields {
+			all = append(all, newField(f.theme, spec))
+		}
+	}
+	f.fields = all
+	if f.at = slices.Index(all, focus); f.at < 0 {
+		f.editing, f.at = false, slices.Index(all, behind)
+	}
 }
 
 func (f *Form) find(name string) *field {
@@ -379,12 +408,19 @@ func (f *Form) stop() {
 	switch fd.Kind {
 	case FieldText:
 		fd.input.Blur()
-		fd.check()
+		fd.recheck()
 	case FieldArea:
 		fd.area.Blur()
-		fd.check()
+		fd.recheck()
 	case FieldPick:
 		fd.list.input.Blur()
+	}
+}
+
+// recheck runs the field's check, if it has one: what SetError said of it stays otherwise.
+func (fd *field) recheck() {
+	if fd.Check != nil {
+		fd.check()
 	}
 }
 

@@ -374,3 +374,33 @@ func TestTypedTextFollowsTheTheme(t *testing.T) {
 		t.Errorf("a line of an area is typed in %v on %v", line.GetForeground(), line.GetBackground())
 	}
 }
+
+func TestFieldsAreSplicedAndTypingGoesOn(t *testing.T) {
+	f := demoForm()
+	mine := func(name string) bool { return strings.HasPrefix(name, "arg:") }
+	f.FocusOn("body", true)
+	f.Splice("zone", mine, Field{Name: "arg:a", Label: "A", Kind: FieldText, Value: "1"}, Field{Name: "arg:b", Label: "B", Kind: FieldText})
+	f.Update(tea.PasteMsg{Content: "typed"})
+	if f.Focused() != "body" || !f.CapturingText() || f.Value("body") != "typed" || f.Value("arg:a") != "1" {
+		t.Errorf("the focus is on %s (typing %v), body %q, a %q", f.Focused(), f.CapturingText(), f.Value("body"), f.Value("arg:a"))
+	}
+	f.FocusOn("arg:b", true)
+	f.Splice("zone", mine, Field{Name: "arg:c", Label: "C", Kind: FieldText})
+	if f.Focused() != "zone" || f.CapturingText() || f.find("arg:a") != nil || f.find("arg:c") == nil {
+		t.Errorf("the focus is on %s (typing %v)", f.Focused(), f.CapturingText())
+	}
+	f.Splice("nowhere", mine)
+	if f.find("arg:c") == nil {
+		t.Error("a field went although there is no such place")
+	}
+}
+
+func TestAnErrorThatWasSetStaysWhenEditingEnds(t *testing.T) {
+	f := demoForm()
+	f.FocusOn("body", true)
+	f.SetError("body", "it is wrong")
+	f.FocusOn("zone", false)
+	if got := f.find("body").err; got != "it is wrong" {
+		t.Errorf("the error is %q", got)
+	}
+}

@@ -99,7 +99,11 @@ func (f *Form) placeBar(focused bool, w int) []barPart {
 		if fd.Kind == FieldText {
 			texts++
 		} else {
-			p.w = min(text.Width(fd.Label)+3+f.naturalWidth(fd, focused && i == f.at), max(w*3/10, 24))
+			most := max(w*3/10, 24)
+			if fd.Kind == FieldChoice { // all of its options are wanted
+				most = max(w/2, 24)
+			}
+			p.w = min(text.Width(fd.Label)+3+f.naturalWidth(fd, focused && i == f.at), most)
 			left -= p.w
 		}
 		left -= gap

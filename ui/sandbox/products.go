@@ -1,0 +1,143 @@
+package sandbox
+
+import (
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/profile"
+	"zonedeck/ui/kit/widget"
+)
+
+// productFields are the fields of the options of all products, and the country's, which
+// they share. shape shows those of the zone's product.
+func productFields() []widget.Field {
+	var out []widget.Field
+	for _, o := range model.AllOptions() {
+		f := widget.Field{Name: o.Name, Label: o.Label, Placeholder: o.Placeholder, Kind: widget.FieldText, Hidden: true}
+		switch {
+		case o.Switch:
+			f.Kind = widget.FieldToggle
+		case o.Choices != nil:
+			f.Kind, f.Value = widget.FieldPick, o.Choices[0]
+			for _, c := range o.Choices {
+				f.Options = append(f.Options, widget.Option{Value: c})
+			}
+		}
+		out = append(out, f)
+	}
+	return append(out, widget.Field{Name: string(fieldCountry), Label: "Country", Kind: widget.FieldText, Placeholder: "any; two letters, as in de", Hidden: true})
+}
+
+// optionFields are the options' fields in the order of the form.
+func optionFields() []field {
+	var out []field
+	for _, o := range model.AllOptions() {
+		out = append(out, field(o.Name))
+	}
+	return out
+}
+
+// optionHelp is the help of an option's field, or "".
+func optionHelp(f field) string {
+	for _, o := range model.AllOptions() {
+		if o.Name == string(f) {
+			return o.Help
+		}
+	}
+	return ""
+}
+
+// options reads the options' fields. A choice that stands at its default is not set.
+func (p *formPane) options() model.Options {
+	var out model.Options
+	for _, o := range model.AllOptions() {
+		if v := p.form.Value(o.Name); o.Choices == nil || v != o.Choices[0] {
+			o.Set(&out, v)
+		}
+	}
+	return out
+}
+
+// shaped reports whether the product of the form's zone has fields of its own, beside
+// which the country stands.
+func (p *formPane) shaped() bool {
+	return len(p.request.Zone.Product.Options()) > 0 || p.request.Via == model.ViaBrowser
+}
+
+// shape shows the fields that the way and the zone's product have, and hides the others.
+func (m *Model) shape() {
+	p := &m.form
+	r := p.request
+	byTool := r.Via == model.ViaAgent
+	hide := func(f field, hidden bool) { p.form.SetHidden(string(f), hidden) }
+	p.form.SetOptions(string(fieldVia), m.ways())
+	hide(fieldZone, byTool)
+	hide(fieldURL, byTool && r.Tool != "")
+	hide(fieldTool, !byTool)
+	hide(fieldArgs, !byTool || r.Tool == "" || p.tool != nil)
+	hide(fieldFormat, r.Via != model.ViaAPI)
+	hide(fieldKey, r.Via.Login())
+	for _, o := range model.AllOptions() {
+		hide(field(o.Name), byTool || r.Via == model.ViaBrowser || o.Product != r.Zone.Product)
+	}
+	hide(fieldCountry, !p.shaped() && p.folded())
+	if r.Options.Query != "" {
+		p.form.SetValue(string(fieldURL), r.URL)
+	}
+}
+
+// ways are the ways that the profile and the zone's product have; the one in the form is
+// among them, so that the form can say why it cannot be used.
+func (m *Model) ways() []widget.Option {
+	p, r := m.deps.Profile(), m.form.request
+	zone, _ := findZone(m.session, m.form.form.Value(string(fieldZone))) // by agent access the request has none
+	var out []widget.Option
+	for _, v := range model.Vias() {
+		switch {
+		case v == r.Via:
+		case v == model.ViaAgent && p.AgentURL == "":
+			continue
+		case v == model.ViaBrowser && (p.BrowserURL == "" || zone.Product != model.ProductBrowser):
+			continue
+		}
+		out = append(out, widget.Option{Value: string(v), Label: v.String()})
+	}
+	return out
+}
+
+// follow keeps the URL and the query it follows from together after an edit: a URL that is
+// typed ends the query, and a query that is cleared takes its URL along.
+func (p *formPane) follow(before draft) {
+	now := p.draft()
+	switch {
+	case before.Options.Query == "":
+	case now.URL != before.URL:
+		p.form.SetValue(model.OptionQuery, "")
+	case strings.TrimSpace(now.Options.Query) == "":
+		p.form.SetValue(string(fieldURL), "")
+	}
+}
+
+// cdpAddress is the remote browser's address with the login of a request's zone, for CDP
+// clients; the password is a variable of the environment. "" where there is none.
+func cdpAddress(p profile.Profile, r model.FetchRequest) string {
+	d, err := dialect.Find(p.Dialect)
+	if err != nil || !d.Sends().Browser || p.BrowserURL == "" || r.Zone.Product != model.ProductBrowser {
+		return ""
+	}
+	user, err := model.Credential{Prefix: p.UsernamePrefix, Account: p.Account, Zone: r.Zone.Name, Params: r.Params()}.Username()
+	if err != nil {
+		return ""
+	}
+	scheme, rest, _ := strings.Cut(p.BrowserURL, "://")
+	return scheme + "://" + user + ":$" + passwordVariable(r.Zone.Password) + "@" + rest
+}
+
+// passwordVariable is the environment variable of a reference, or the usual one.
+func passwordVariable(ref string) string {
+	if name, ok := strings.CutPrefix(ref, "env:"); ok && name != "" {
+		return name
+	}
+	return "ZONEDECK_ZONE_PASSWORD"
+}

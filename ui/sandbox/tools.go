@@ -1,0 +1,231 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/model"
+	"zonedeck/service/agent"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+// Tools lists the tools of agent access with a key of the inventory, "" for the
+// profile's; service.Client is one. The diagnosis says how it went.
+type Tools interface {
+	Tools(ctx context.Context, key string) ([]agent.Tool, model.Diagnosis, error)
+}
+
+// toolList is what is known of the tools of agent access.
+type toolList struct {
+	address string // of the endpoint that was asked; "" before
+	tools   []agent.Tool
+	problem string // why there are none, or ""
+}
+
+// Messages and intents of the tools.
+type (
+	toolsListed struct {
+		address string
+		tools   []agent.Tool
+		d       model.Diagnosis
+		err     error
+	}
+	listTools struct{} // again
+)
+
+// argField begins the names of the fields of a tool's arguments.
+const argField = "arg:"
+
+// wantTools lists the tools when the form goes by agent access and they are not known.
+func (m *Model) wantTools() tea.Cmd {
+	address := m.deps.Profile().AgentURL
+	if m.form.request.Via != model.ViaAgent || !m.session.Ready || address == "" || address == m.form.tools.address || m.deps.Tools == nil {
+		return nil
+	}
+	return m.listTools()
+}
+
+func (m *Model) listTools() tea.Cmd {
+	address, key, list := m.deps.Profile().AgentURL, m.form.request.Key, m.deps.Tools.Tools
+	m.form.tools = toolList{address: address}
+	return kit.Do(kit.Sandbox, &m.work.tools, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		tools, d, err := list(ctx, key)
+		return toolsListed{address, tools, d, err}
+	})
+}
+
+func (m *Model) toolsListed(msg toolsListed) {
+	l := toolList{address: msg.address, tools: msg.tools}
+	switch {
+	case errors.Is(msg.err, context.Canceled):
+		l.address = ""
+	case msg.err != nil:
+		l.problem = msg.err.Error()
+	case !msg.d.OK():
+		l.problem = msg.d.Summary
+		for _, e := range msg.d.Evidence {
+			if e.Kind == "error" {
+				l.problem += " " + e.Text
+			}
+		}
+	}
+	m.form.tools = l
+	options := []widget.Option{{Value: "", Label: "fetch the URL", Note: "by the tool that fetches a page"}}
+	for _, t := range l.tools {
+		options = append(options, widget.Option{Value: t.Name, Note: text.Clean(cmpTitle(t))})
+	}
+	m.form.form.SetOptions(string(fieldTool), options)
+	m.form.shapeTool()
+	m.form.from = nil // the fields are others
+}
+
+// cmpTitle is what a tool says of itself, in a few words.
+func cmpTitle(t agent.Tool) string {
+	if t.Title != "" && t.Title != t.Name {
+		return t.Title
+	}
+	first, _, _ := strings.Cut(t.Description, ". ")
+	return first
+}
+
+// shapeTool shows a field for each argument of the form's tool, with the arguments that the
+// form holds. Arguments that its schema does not have stay as JSON.
+func (p *formPane) shapeTool() {
+	name := strings.TrimSpace(p.form.Value(string(fieldTool)))
+	p.tool = nil
+	if i := slices.IndexFunc(p.tools.tools, func(t agent.Tool) bool { return t.Name == name }); i >= 0 && name != "" {
+		t := p.tools.tools[i]
+		if texts, left := t.Texts(p.form.Value(string(fieldArgs))); !left {
+			p.tool = &t
+			p.spliceArgs(texts)
+			return
+		}
+	}
+	p.spliceArgs(nil)
+}
+
+func (p *formPane) spliceArgs(texts map[string]string) {
+	var fields []widget.Field
+	if p.tool != nil {
+		for _, in := range p.tool.Inputs {
+			fields = append(fields, argumentField(in, texts[in.Name]))
+		}
+	}
+	p.form.Splice(string(fieldArgs), func(name string) bool { return strings.HasPrefix(name, argField) }, fields...)
+}
+
+// argumentField is the field of one argument.
+func argumentField(in agent.Input, value string) widget.Field {
+	f := widget.Field{Name: argField + in.Name, Label: text.Cut(text.Clean(in.Name), 16), Value: value, Help: text.Clean(in.Description)}
+	if in.Required {
+		f.Label += " *"
+	}
+	standard := "not sent"
+	if in.Default != "" {
+		standard = "default: " + text.Cut(text.Clean(strings.ReplaceAll(in.Default, "\n", ", ")), 40)
+	}
+	f.Placeholder = standard
+	switch in.Kind {
+	case agent.KindChoice:
+		f.Kind = widget.FieldPick
+		f.Options = append(f.Options, widget.Option{Value: "", Label: standard})
+		for _, c := range in.Choices {
+			f.Options = append(f.Options, widget.Option{Value: c, Label: text.Clean(c)})
+		}
+	case agent.KindSwitch:
+		f.Kind = widget.FieldChoice
+		f.Options = []widget.Option{{Value: "", Label: standard}, {Value: "true", Label: "yes"}, {Value: "false", Label: "no"}}
+	case agent.KindLines:
+		f.Kind, f.Rows, f.Placeholder = widget.FieldArea, 3, "one a line; "+standard
+	case agent.KindJSON:
+		f.Kind, f.Rows, f.Placeholder = widget.FieldArea, 3, "JSON; "+standard
+	default:
+		f.Kind = widget.FieldText
+	}
+	return f
+}
+
+// edited keeps fields that follow from each other together after an edit.
+func (p *formPane) edited(before draft) {
+	p.follow(before)
+	if now := p.draft(); now.Tool != before.Tool {
+		p.form.SetValue(string(fieldArgs), "")
+		p.shapeTool()
+	}
+	p.takeArgs()
+}
+
+// takeArgs writes the arguments from their fields.
+func (p *formPane) takeArgs() {
+	if p.tool == nil {
+		return
+	}
+	args, _ := p.tool.Args(p.argument)
+	p.form.SetValue(string(fieldArgs), args)
+}
+
+func (p *formPane) argument(name string) string { return p.form.Value(argField + name) }
+
+// toolProblems are the problems of the arguments' fields, and of the list of tools.
+func (p *formPane) toolProblems() []problem {
+	if p.request.Via != model.ViaAgent {
+		return nil
+	}
+	var out []problem
+	if p.tools.problem != "" {
+		out = append(out, problem{fieldTool, note, "the tools could not be listed: " + text.Clean(p.tools.problem)})
+	}
+	if p.tool == nil {
+		return out
+	}
+	_, wrong := p.tool.Args(p.argument)
+	for _, in := range p.tool.Inputs {
+		if err := wrong[in.Name]; err != nil {
+			out = append(out, problem{field(argField + in.Name), stop, text.Clean(err.Error())})
+		}
+	}
+	return out
+}
+
+// argFields are the fields of the tool's arguments.
+func (p *formPane) argFields() []field {
+	if p.tool == nil {
+		return nil
+	}
+	var out []field
+	for _, in := range p.tool.Inputs {
+		out = append(out, field(argField+in.Name))
+	}
+	return out
+}
+
+// arguments are the texts of those fields.
+func (p *formPane) arguments() []string {
+	var out []string
+	for _, f := range p.argFields() {
+		out = append(out, p.form.Value(string(f)))
+	}
+	return out
+}
+
+// toolHelp is what the endpoint says of the tool, or of one of its arguments.
+func (p *formPane) toolHelp(f field) string {
+	if p.tool == nil {
+		return ""
+	}
+	if f == fieldTool {
+		return text.Cut(text.Clean(p.tool.Description), 160)
+	}
+	for _, in := range p.tool.Inputs {
+		if string(f) == argField+in.Name {
+			return text.Clean(in.Description)
+		}
+	}
+	return ""
+}
