@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/importers"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/widget"
 )
@@ -33,15 +34,16 @@ func (m *Model) openPaste() tea.Cmd {
 }
 
 // forms lists what readLogin accepts.
-const forms = "a URL, host:port:user:password, user:password@host:port, user:password, or a username"
+const forms = "a URL, host:port:user:password, user:password@host:port, user:password, a username, or a curl command"
 
 // readLogin parses a pasted login that contains a username. Its errors list the
 // accepted forms and do not repeat the pasted text.
 func readLogin(s string) (model.Login, error) {
-	if words := strings.Fields(s); len(words) > 1 && words[0] == "curl" {
-		return model.Login{}, errors.New("a curl command is not accepted: paste the value of its --proxy or --proxy-user; accepted are " + forms)
+	parse := model.ParseLogin
+	if importers.IsCurl(s) {
+		parse = importers.Login
 	}
-	l, err := model.ParseLogin(s)
+	l, err := parse(s)
 	if err == nil && l.Username == "" {
 		err = errors.New("it names a host but no user")
 	}

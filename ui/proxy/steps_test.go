@@ -121,7 +121,7 @@ func TestATestFromAFieldEndsTheTyping(t *testing.T) {
 
 func TestAnUnreadableLoginListsTheAcceptedForms(t *testing.T) {
 	for pasted, want := range map[string]string{
-		"curl -x http://u:p@h:33335 https://x.test": "a curl command is not accepted: paste the value of its --proxy or --proxy-user",
+		"curl -x http://u:p@h:33335 https://x.test": "it must begin with <prefix>-customer-",
 		"not a login at all":                        "accepted are a URL, host:port:user:password",
 		"example.com:33335":                         "accepted are a URL, host:port:user:password",
 	} {
@@ -169,5 +169,13 @@ func TestATargetErrorLeadsToThePage(t *testing.T) {
 		s.After(6 * time.Second)
 		s.Press("f")
 		s.Expect("›Test page")
+	})
+}
+
+func TestTheLoginOfAPastedCurlCommandFillsTheForm(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Paste("curl -x http://127.0.0.1:33335 -U 'brd-customer-hl_demo01-zone-residential_demo-country-fr:hunter2' https://x.test")
+		s.Expect("the form holds", "residential_demo", "country-fr", "read as curl")
+		s.ExpectNot("hunter2")
 	})
 }
