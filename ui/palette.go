@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -88,7 +89,7 @@ func (a *App) commandsOf(view kit.ViewID, title string, bindings []kit.Binding) 
 		switch {
 		case b.Label == "", b.Intent == nil && b.Disabled == "", b.Intent == intentPalette, b.Intent == (kit.Close{}):
 		case slices.Contains([]string{"Move", "Form", "Panes"}, b.Group):
-		case slices.ContainsFunc(g.Commands, func(c widget.Command) bool { return c.Label == b.Label }): // as quit, by two keys
+		case slices.ContainsFunc(g.Commands, func(c widget.Command) bool { return c.Label == cmp.Or(b.Command, b.Label) }): // as quit, by two keys
 		default:
 			c := command(view, b)
 			if i, ok := b.Intent.(intent); ok && i >= intentTab {
@@ -102,7 +103,7 @@ func (a *App) commandsOf(view kit.ViewID, title string, bindings []kit.Binding) 
 
 func command(view kit.ViewID, b kit.Binding) widget.Command {
 	return widget.Command{
-		Label: b.Label, Note: b.Help, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
+		Label: cmp.Or(b.Command, b.Label), Note: b.Help, Key: widget.KeyName(b.Key()), Disabled: b.Disabled,
 		Pick: kit.Send(runBinding{view: view, binding: b}),
 	}
 }

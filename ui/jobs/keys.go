@@ -39,7 +39,7 @@ func (m *Model) Bindings() []kit.Binding {
 		}, widget.MotionBindings()...)
 	}
 	out := m.ledger.find.With(append([]kit.Binding{
-		{Keys: []string{"n"}, Label: "new", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
+		{Keys: []string{"n"}, Label: "new", Command: "new job", Help: "Launch a job: its inputs are checked before anything is sent.", Group: "Job", Intent: intentNew, Disabled: m.whyNot(intentNew)},
 		{Keys: []string{"enter"}, Label: "open", Help: "Show the job's history.", Group: "Job", Intent: intentOpen, Disabled: m.whyNot(intentOpen)},
 		{Keys: []string{"d"}, Label: "download", Help: "Download the result to a file.", Group: "Job", Intent: intentDownload, Disabled: m.whyNot(intentDownload)},
 		{Keys: []string{"p"}, Label: "preview", Help: "Show the first records as a table.", Group: "Job", Intent: intentPreview, Disabled: m.whyNot(intentPreview)},

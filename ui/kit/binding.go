@@ -16,8 +16,11 @@ type Binding struct {
 	// Label is the word or two of the footer; Help one sentence; Group a heading
 	// of the help page and the palette ("Request", "Result", "Move").
 	Label string
-	Help  string
-	Group string
+	// Command is its name in the palette, where the label says too little without its tab
+	// ("new job"); empty for the label.
+	Command string
+	Help    string
+	Group   string
 	// Intent is passed to the view's Update when the key is pressed; messages to the
 	// root (Close, Goto, Copy, …) go there instead. Without an intent the binding only
 	// describes the key, which reaches Update as a key press.

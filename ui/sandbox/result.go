@@ -61,6 +61,7 @@ type resultPane struct {
 	tab   resultTab
 	body  *body.View
 	page  widget.Scroll // of a page that is not the body
+	head  []string      // the lines above the page, as drawn last
 	// mark is the index of the evidence shown last.
 	mark int
 	// trouble says why a request has no result: cancelled, refused, not found.

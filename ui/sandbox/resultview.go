@@ -15,6 +15,7 @@ import (
 
 // renderResult draws the response pane: the request in flight, the result, or a hint.
 func (m *Model) renderResult(on bool, w, h int) string {
+	m.result.head = nil
 	switch {
 	case m.result.flight != nil:
 		return widget.Block(strings.Join(m.flightLines(w), "\n"), w, h)
@@ -22,6 +23,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 		return widget.Block(strings.Join(append(m.firstLines(w), m.keyLines(w, h)...), "\n"), w, h)
 	}
 	head := m.headLines(w, h)
+	m.result.head = head
 	rest := h - len(head)
 	if rest <= 0 {
 		return widget.Block(strings.Join(head, "\n"), w, h)

@@ -257,9 +257,12 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 		}
 	default:
 		m.focus(hit.Pane)
-		if hit.Pane == paneHistory {
+		switch hit.Pane {
+		case paneHistory:
 			m.history.table.Click(hit.Line)
 			m.history.countNews()
+		case paneResult:
+			return m.clickResult(hit)
 		}
 	}
 	return nil
