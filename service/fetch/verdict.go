@@ -1,10 +1,13 @@
 package fetch
 
 import (
+	"errors"
 	"net/url"
+	"path/filepath"
 	"sync"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 )
@@ -29,6 +32,11 @@ func (f *flight) verdict(t *try) model.Diagnosis {
 	d := model.Diagnose(*o, rules...)
 	f.ft.fast.note(way, d.Class == model.ClassTooFast, o.ServiceStatus != 0 || o.TargetStatus != 0)
 	if fault != nil {
+		if in, ok := errors.AsType[*textfile.Error](fault); ok { // the place in the file matters more than its folder
+			short := *in
+			short.File = filepath.Base(in.File)
+			fault = &short
+		}
 		d.Evidence = append(d.Evidence, model.Evidence{Kind: "note", Text: "your rules are not used: " + fault.Error()})
 	}
 	d.Evidence = append(d.Evidence, t.body.Notes...)

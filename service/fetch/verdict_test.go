@@ -2,7 +2,6 @@ package fetch
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/exchange"
 	"zonedeck/service/servicetest"
@@ -42,7 +42,7 @@ func TestTheOperatorsRulesJudgeAFetchAndAFaultInThemIsTold(t *testing.T) {
 	if err != nil || res.Diagnosis.Rule != "closed" || asked != p.Name {
 		t.Fatalf("%+v, %v, asked for profile %q", res.Diagnosis, err, asked)
 	}
-	fault = errors.New("rules.toml:3:1: no")
+	fault = &textfile.Error{File: "/home/x/rules.toml", Line: 3, Column: 1, Msg: "no"}
 	res, err = ft.Fetch(t.Context(), servicetest.Ask(p, "unlocker1"), nil)
 	said := slices.ContainsFunc(res.Diagnosis.Evidence, func(e model.Evidence) bool { return e.Note() == "your rules are not used: rules.toml:3:1: no" })
 	if err != nil || res.Diagnosis.Rule != "ok" || !said {

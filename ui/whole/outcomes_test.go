@@ -48,6 +48,18 @@ func outcomeScreens(s scripted) []screen {
 			h.run("request", "https://shop.example/ok", "--zone", "unlocker1", "--retries", "0")
 			delete(h.env, "ZONEDECK_BASE_URL")
 		}, steps: opened("network")},
+		screen{name: "sandbox/your-rule", before: func(h *home) {
+			h.write("config/zonedeck/rules.toml", `[[rules]]
+name = "members-page"
+class = "outside"
+reason = "The shop shows the page for its members."
+match = { domain = ["lab.test"], body = '<h1>[^<]+' }
+`)
+			h.run("request", "http://lab.test/ok", "--zone", "datacenter_demo", "--retries", "0")
+		}, steps: func(p *uitest.Whole) {
+			fromHistory(p, "The shop shows the page for its members.", "members-page")
+			p.WaitGone("The form holds this request now") // the toast
+		}},
 		screen{name: "sandbox/what-refuses", before: func(h *home) {
 			h.run("request", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--retries", "0")
 		}, steps: func(p *uitest.Whole) {
