@@ -393,22 +393,6 @@ func walkJobs(w *uitest.Whole) {
 	w.Press("esc")
 }
 
-func walkProxy(w *uitest.Whole) {
-	w.Press("3")
-	w.WaitFor("[3 Proxy]", "brd-customer-")
-	w.Press("j", "enter") // a text field
-	w.Type("de")
-	w.Press("enter", "t")
-	w.WaitFor("addresses in")
-	w.Press("tab", "tab", "tab", "z", "z", "p")
-	w.WaitFor("Parse a login")
-	w.Press("esc")
-	w.WaitGone("Parse a login")
-	w.Press("y")
-	w.WaitFor("Copy")
-	w.Press("esc")
-}
-
 func walkKeys(w *uitest.Whole) {
 	w.Press("4")
 	w.WaitFor("[4 Keys]", "old-admin")
