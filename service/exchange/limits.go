@@ -56,7 +56,8 @@ func LimitOf(p model.Product) Limit {
 
 // KeyRate is how many calls a second one key may make, and KeyBurst how many at
 // once: public documentation of a service of this kind speaks of 1,000 a minute
-// for accounts that have not paid yet. The contract shows no figure.
+// for accounts that have not paid yet, which both together do not exceed. The contract shows
+// no figure.
 const (
 	KeyRate  = 16
 	KeyBurst = 40
