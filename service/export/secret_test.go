@@ -27,6 +27,15 @@ type proxy struct {
 	seen []string
 }
 
+// logins are those seen since the last call.
+func (p *proxy) logins() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	seen := p.seen
+	p.seen = nil
+	return seen
+}
+
 func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	for _, name := range []string{"Proxy-Authorization", "Authorization"} {
@@ -87,10 +96,9 @@ func TestASecretArrivesWhateverItIsMadeOf(t *testing.T) {
 					if i > 0 && (c.target == "go" || c.target == "scrapy") {
 						break // one program for all takes its time to begin
 					}
-					p.seen = nil
 					c.run(t, dir, []string{"one" + filepath.Ext(as.File), "two" + filepath.Ext(as.File)}, []string{fmt.Sprintf("SECRET_%d=%s", i, secret)})
-					if len(p.seen) < 2 || slices.ContainsFunc(p.seen, func(seen string) bool { return seen != want }) {
-						t.Errorf("%q: %q, want %q", secret, p.seen, want)
+					if seen := p.logins(); len(seen) < 2 || slices.ContainsFunc(seen, func(seen string) bool { return seen != want }) {
+						t.Errorf("%q: %q, want %q", secret, seen, want)
 					}
 				}
 			})
@@ -119,11 +127,10 @@ func TestAShellTakesTheEnvironmentFile(t *testing.T) {
 			}
 			dir := t.TempDir()
 			write(t, dir, "zonedeck.env", code)
-			p.seen = nil
 			out := start(t, dir, []string{export.PasswordEnv + "=" + secret}, "sh", "-c", `. ./zonedeck.env; curl -sS http://lab.test/; printf %s "$SSL_CERT_FILE"`)
 			want := "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Username+":"+secret))
-			if out != "ok/tmp/it's.pem" || !slices.Equal(p.seen, []string{want}) {
-				t.Errorf("%q: %q, %q, want %q\n%s", secret, out, p.seen, want, code)
+			if seen := p.logins(); out != "ok/tmp/it's.pem" || !slices.Equal(seen, []string{want}) {
+				t.Errorf("%q: %q, %q, want %q\n%s", secret, out, seen, want, code)
 			}
 		}
 	}
@@ -160,11 +167,10 @@ func TestAClientTakesTheProxysAddress(t *testing.T) {
 		if inline != "" {
 			word = export.ShellQuote(strings.TrimSpace(address))
 		}
-		p.seen = nil
 		out := start(t, t.TempDir(), []string{export.PasswordEnv + "=" + password}, "sh", "-c", "curl -sS --noproxy '' -x "+word+" http://lab.test/")
 		want := "Basic " + base64.StdEncoding.EncodeToString([]byte(s.Username+":"+password))
-		if out != "ok" || !slices.Equal(p.seen, []string{want}) {
-			t.Errorf("%s: %q, %q, want %q", word, out, p.seen, want)
+		if seen := p.logins(); out != "ok" || !slices.Equal(seen, []string{want}) {
+			t.Errorf("%s: %q, %q, want %q", word, out, seen, want)
 		}
 	}
 }
