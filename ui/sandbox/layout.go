@@ -11,8 +11,8 @@ import (
 )
 
 // Areas that are no panes of their own. The bar is the part of the form that a wide screen
-// shows over its full width; it has the focus when a field of it does. The zones are only
-// shown.
+// shows over its full width; it has the focus when a field of it does. The zones have no
+// keys; a click puts one into the form.
 const (
 	areaBar = panes + iota
 	areaZones

@@ -136,6 +136,8 @@ func TestAClickFocusesThePaneUnderIt(t *testing.T) {
 		b.Expect("›URL")
 		b.Send(tea.MouseClickMsg{X: 10, Y: 9, Button: tea.MouseLeft})
 		b.Expect("▌Options", "›Key")
+		b.Send(tea.MouseClickMsg{X: 10, Y: rowOf(t, b, "serp_demo"), Button: tea.MouseLeft}) // in the list of zones
+		b.Expect("Zone  serp_demo")
 	})
 }
 

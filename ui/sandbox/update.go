@@ -250,6 +250,11 @@ func (m *Model) click(hit kit.Hit, ok bool) tea.Cmd {
 	inForm := m.panes.At == paneForm
 	switch hit.Pane {
 	case areaZones:
+		if hit.Line >= 0 && hit.Line < len(m.session.Zones) {
+			d := m.form.draft()
+			d.Zone = string(m.session.Zones[hit.Line].Name)
+			m.setForm(d)
+		}
 	case areaBar, paneForm:
 		m.focus(paneForm)
 		if inForm {
