@@ -1,0 +1,83 @@
+package readable
+
+import (
+	"strings"
+	"testing"
+)
+
+func markdown(t *testing.T, page, contentType, url string) Text {
+	t.Helper()
+	got, err := Markdown(strings.NewReader(page), int64(len(page)), contentType, url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+func TestAPageIsRead(t *testing.T) {
+	got := markdown(t, `<html><head><title>x</title><style>p{}</style><script>no()</script></head><body>
+<h1>Shop</h1><p>Two <b>shoes</b>, <a href="/shoe?a=1">one</a>.</p><ul><li>red<li>blue</ul>
+<table><tr><th>Name</th><th>Price</th></tr><tr><td>Shoe</td><td>5</td></tr></table></body>`, "text/html", "http://lab.test/shop/")
+	for _, want := range []string{"# Shop", "Two **shoes**, [one](http://lab.test/shoe?a=1).", "- red", "| Shoe | 5     |"} {
+		if !strings.Contains(got.Markdown, want) {
+			t.Errorf("no %q in\n%s", want, got.Markdown)
+		}
+	}
+	if strings.Contains(got.Markdown, "no()") || strings.Contains(got.Markdown, "p{}") || got.Cut || got.Tables {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTheCharsetIsTheAnswers(t *testing.T) {
+	if got := markdown(t, "<p>Gr\xfc\xdfe</p>", "text/html; charset=ISO-8859-1", ""); got.Markdown != "Grüße" {
+		t.Errorf("%q", got.Markdown)
+	}
+	if got := markdown(t, "<meta charset=windows-1251><p>\xcf\xf0\xe8\xe2\xe5\xf2</p>", "text/html", ""); got.Markdown != "Привет" {
+		t.Errorf("%q", got.Markdown)
+	}
+}
+
+// Pages that would take minutes or gigabytes without bounds: this test then runs into the
+// deadline of all tests.
+func TestCraftedPagesStayWithinBounds(t *testing.T) {
+	for name, page := range map[string]string{
+		"siblings": strings.Repeat("<p>a", 300_000),
+		"items":    "<ol>" + strings.Repeat("<li>a", 200_000) + "</ol>",
+		"rows":     "<table>" + strings.Repeat("<tr><td>a", 150_000) + "<tr>" + strings.Repeat("<td>b", 10_000) + "</table>",
+		"spans":    "<table><tr><td colspan=99999999 rowspan=99999999>a</table>",
+		"nested":   strings.Repeat("<div>", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got, err := Markdown(strings.NewReader(page), int64(len(page)), "text/html", "")
+			if name == "nested" {
+				if err == nil {
+					t.Error("a page of 100,000 nested elements was read")
+				}
+				return
+			}
+			if err != nil || !strings.Contains(got.Markdown, "a") || got.Tables != (name == "rows") {
+				t.Errorf("%d bytes, tables %v: %v", len(got.Markdown), got.Tables, err)
+			}
+		})
+	}
+}
+
+func TestOfALargePageTheBeginning(t *testing.T) {
+	page := "<p>begin</p>" + strings.Repeat("<p>filler filler filler</p>", MaxInput/26) + "<p>THE END</p>"
+	got := markdown(t, page, "text/html", "")
+	if !got.Cut || !strings.HasPrefix(got.Markdown, "begin") || strings.Contains(got.Markdown, "THE END") {
+		t.Errorf("cut %v, %d bytes", got.Cut, len(got.Markdown))
+	}
+}
+
+func FuzzMarkdown(f *testing.F) {
+	f.Add("<h1>a</h1><p>b", "text/html; charset=utf-8", "http://lab.test/")
+	f.Add("<table><tr><td>\x00<a href='javascript:x'>", "text/html", ":")
+	f.Fuzz(func(t *testing.T, page, contentType, url string) {
+		if len(page) > 1<<16 {
+			t.Skip()
+		}
+		_, _ = Markdown(strings.NewReader(page), int64(len(page)), contentType, url)
+	})
+}
