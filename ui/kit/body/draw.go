@@ -1,6 +1,7 @@
 package body
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 	"strings"
@@ -98,7 +99,7 @@ func (b *View) rowLines(r bodyRow) []string {
 	g := b.gutter()
 	head := b.theme.LineN.Render(text.FitRight(number, g-1)) + " "
 	width := b.textWidth()
-	p := painter{inks: b.theme, row: r, marks: b.inks(r), width: width}
+	p := painter{inks: b.theme, row: r, marks: b.inks(r), width: width, words: b.words}
 	var lines []string
 	if b.wrap {
 		for _, l := range p.wrapped() {
@@ -182,7 +183,8 @@ type painter struct {
 	row   bodyRow
 	marks []inkRange
 	width int
-	span  int // the token span reached
+	words bool // lines are broken between words
+	span  int  // the token span reached
 }
 
 // piece is drawn as a unit: a grapheme, or a token for an invisible character.
@@ -274,14 +276,32 @@ func (p *painter) cut(x int) string {
 // wrapped draws the whole row as lines of exactly width cells.
 func (p *painter) wrapped() []string {
 	var out []string
+	whole := p.row.text
 	for i := 0; ; {
+		span := p.span
 		line, used, next := p.line(i, p.width)
+		if at := wordStart(p.row.text, i, next); p.words && at < next {
+			p.row.text, p.span = p.row.text[:at], span
+			line, used, _ = p.line(i, p.width)
+			p.row.text, next = whole, at
+		}
 		out = append(out, line+text.Spaces(p.width-used))
 		if next >= len(p.row.text) || next == i {
 			return out
 		}
 		i = next
 	}
+}
+
+// wordStart is where the word begins that a line from byte i to byte next would cut, or next.
+func wordStart(b []byte, i, next int) int {
+	if next >= len(b) || b[next] == ' ' {
+		return next
+	}
+	if at := bytes.LastIndexByte(b[i:next], ' '); at >= 0 {
+		return i + at + 1
+	}
+	return next
 }
 
 // line draws from byte i as much as fits into room cells. It returns the text, the

@@ -9,6 +9,7 @@ import (
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
+	"zonedeck/ui/uitest"
 )
 
 // FuzzBodyRow draws any bytes: nothing that could act on a terminal, and lines
@@ -75,5 +76,22 @@ func TestPieceWidthsAddUpToTheLine(t *testing.T) {
 		if got, want := cellsOf(clean), ansi.StringWidth(clean); got != want {
 			t.Errorf("%q: %d cells by pieces, %d by the terminal's measure", clean, got, want)
 		}
+	}
+}
+
+func TestProseIsBrokenBetweenWords(t *testing.T) {
+	b := newBody(t, 25, 6)
+	b.SetProse()
+	openText(t, b, "the quick brown fox jumps over antidisestablishmentarianism\n", "text/markdown")
+	want := []string{"   1 the quick brown fox", "     jumps over", "     antidisestablishment", "     arianism"}
+	for i, got := range strings.Split(uitest.Plain(b.Render(true, 25, 6)), "\n")[:len(want)] {
+		if strings.TrimRight(got, " ") != want[i] {
+			t.Errorf("line %d is %q, want %q", i, got, want[i])
+		}
+	}
+	b.SetWrap(true)
+	uitest.Settle(t, b.Search("fox"), b.Update)
+	if got := uitest.Plain(b.Render(true, 25, 6)); !strings.Contains(got, "1 of 1") {
+		t.Errorf("a search in it:\n%s", got)
 	}
 }

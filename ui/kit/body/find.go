@@ -22,11 +22,11 @@ func (b *View) Search(query string) tea.Cmd {
 	reader, size := b.src.Reader, b.src.Size
 	return kit.Stream(b.view, &b.slots.search, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
 		more, err := searchBytes(reader, size, query, func() bool { return ctx.Err() != nil },
-			func(offs []int64) { emit(bodyFound(offs)) })
+			func(offs []int64) { emit(b.mine(bodyFound(offs))) })
 		if err != nil {
-			return bodyFailed{err}
+			return b.mine(bodyFailed{err})
 		}
-		return bodySearched{more}
+		return b.mine(bodySearched{more})
 	})
 }
 

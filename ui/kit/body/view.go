@@ -26,6 +26,7 @@ type Source struct {
 	Reader io.ReaderAt
 	Size   int64  // bytes
 	Type   string // content type, for the colours
+	Head   []byte // the first bytes, up to 512, as far as they are known
 	// Close releases the reader; it may be nil.
 	Close func() error
 }
@@ -49,6 +50,7 @@ type View struct {
 	find   finder
 	drawn  drawnRows
 	wrap   bool
+	words  bool
 }
 
 // bodyPos is the position of the view.
@@ -115,9 +117,9 @@ func (b *View) Open(src Source) tea.Cmd {
 	}
 	reader, size := src.Reader, src.Size
 	build := kit.Stream(b.view, &b.slots.index, b.ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
-		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(part rowIndex) { emit(part) })
+		err := scanRows(reader, size, func() bool { return ctx.Err() != nil }, func(part rowIndex) { emit(b.mine(part)) })
 		if err != nil {
-			return bodyFailed{err}
+			return b.mine(bodyFailed{err})
 		}
 		return nil
 	})
@@ -141,6 +143,12 @@ func (b *View) SetWrap(wrap bool) {
 	b.wrap = wrap
 	b.pos.sub, b.pos.x = 0, 0
 	b.drawn = drawnRows{}
+}
+
+// SetProse wraps lines between words.
+func (b *View) SetProse() {
+	b.SetWrap(true)
+	b.words = true
 }
 
 // CapturingText reports whether the search line is being typed.
@@ -177,7 +185,7 @@ func (b *View) Bindings() []kit.Binding {
 		{Keys: []string{"/"}, Label: "search", Help: "Search the body (ignores case).", Group: group, Intent: bodySearch, Disabled: empty},
 		{Keys: []string{"n"}, Label: "next hit", Help: "Go to the next hit.", Group: group, Intent: bodyNext, Disabled: none, Hidden: b.find.query == ""},
 		{Keys: []string{"N"}, Label: "previous hit", Help: "Go to the previous hit.", Group: group, Intent: bodyPrev, Disabled: none, Hidden: true},
-		{Keys: []string{"W"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap},
+		{Keys: []string{"W"}, Label: "wrap", Help: "Wrap long lines, or cut them.", Group: group, Intent: bodyWrap, Hidden: true},
 		{Keys: []string{"left", "h"}, Label: "left", Help: "Scroll to the left.", Group: group, Intent: bodyLeft, Hidden: true},
 		{Keys: []string{"right", "l"}, Label: "right", Help: "Scroll to the right.", Group: group, Intent: bodyRight, Hidden: true},
 	}
@@ -190,6 +198,12 @@ func (b *View) Bindings() []kit.Binding {
 // Update handles the viewer's messages and intents, and the keys and wheel messages
 // that the owning view passes on.
 func (b *View) Update(msg tea.Msg) tea.Cmd {
+	if own, ok := msg.(own); ok {
+		if own.to != b {
+			return nil
+		}
+		msg = own.msg
+	}
 	switch msg := msg.(type) {
 	case rowIndex:
 		b.index.add(msg)
@@ -281,9 +295,9 @@ func (b *View) load(from rowMark, row int, off int64) tea.Cmd {
 	return kit.Do(b.view, &b.slots.load, b.ctx, func(ctx context.Context) tea.Msg {
 		w, jump, err := loadRows(ctx, src, from, row, off, lex)
 		if err != nil {
-			return bodyFailed{err}
+			return b.mine(bodyFailed{err})
 		}
-		return bodyLoaded{window: w, jump: jump, off: off}
+		return b.mine(bodyLoaded{window: w, jump: jump, off: off})
 	})
 }
 

@@ -1,0 +1,276 @@
+package picture
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"hash/crc32"
+	"image"
+	"image/color"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi/kitty"
+
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
+	"zonedeck/ui/uitest"
+)
+
+// two is an image of w×h pixels, red above and blue below.
+func two(w, h int) *image.Paletted {
+	img := image.NewPaletted(image.Rect(0, 0, w, h), color.Palette{color.RGBA{255, 0, 0, 255}, color.RGBA{0, 0, 255, 255}})
+	for i := range img.Pix {
+		if i/w >= h/2 {
+			img.Pix[i] = 1
+		}
+	}
+	return img
+}
+
+func pngOf(t testing.TB, img image.Image) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// claims is a PNG whose header claims a size.
+func claims(w, h uint32) []byte {
+	b := []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR")
+	b = binary.BigEndian.AppendUint32(b, w)
+	b = binary.BigEndian.AppendUint32(b, h)
+	b = append(b, 8, 6, 0, 0, 0)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[12:]))
+}
+
+func open(t *testing.T, by Protocol, b []byte) (*View, *[]string) {
+	t.Helper()
+	v := New(t.Context(), "test", kit.NewTheme(true, false), by)
+	var raw []string
+	v.Render(true, 20, 6)
+	settle(t, v, &raw, v.Open(body.Source{Reader: bytes.NewReader(b), Size: int64(len(b))}))
+	return v, &raw
+}
+
+// settle runs commands and keeps what is written to the terminal.
+func settle(t *testing.T, v *View, raw *[]string, cmd tea.Cmd) {
+	t.Helper()
+	if cmd == nil {
+		return
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		for _, c := range msg {
+			settle(t, v, raw, c)
+		}
+	case tea.RawMsg:
+		*raw = append(*raw, msg.Msg.(string))
+	case kit.Addressed:
+		msgs, more := msg.Deliver()
+		for _, m := range msgs {
+			settle(t, v, raw, v.Update(m))
+		}
+		settle(t, v, raw, more)
+	}
+}
+
+func TestHalfBlocks(t *testing.T) {
+	var jpg, anim bytes.Buffer
+	img := two(40, 40)
+	if err := errors.Join(jpeg.Encode(&jpg, img, nil), gif.EncodeAll(&anim, &gif.GIF{Image: []*image.Paletted{img, two(40, 20)}, Delay: []int{0, 0}})); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{"PNG": pngOf(t, img), "JPEG": jpg.Bytes(), "GIF": anim.Bytes()} {
+		v, raw := open(t, HalfBlocks, b)
+		lines := strings.Split(v.Render(true, 60, 6), "\n")
+		if len(lines) != 6 || strings.Count(lines[0], "▀") != 10 || len(*raw) != 0 {
+			t.Errorf("%s: %d lines, the first is %q; written: %q", name, len(lines), lines[0], *raw)
+		}
+		if plain := uitest.Plain(lines[5]); !strings.Contains(plain, name+", 40 × 40 pixels · drawn as half blocks") {
+			t.Errorf("%s: %q", name, plain)
+		}
+		if name != "JPEG" && (!strings.Contains(lines[0], "38;2;255;0;0;48;2;255;0;0") || !strings.Contains(lines[2], "38;2;255;0;0;48;2;0;0;255") || !strings.Contains(lines[4], "48;2;0;0;255")) {
+			t.Errorf("%s: the colours are\n%q", name, lines)
+		}
+	}
+	v, _ := open(t, HalfBlocks, pngOf(t, img))
+	v.theme.Set(true, true)
+	if lines := strings.Split(v.Render(true, 60, 6), "\n"); strings.Contains(lines[0], "\x1b[") || !strings.Contains(lines[0], "::") || !strings.Contains(lines[4], "..") {
+		t.Errorf("without colours:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+// counting fails the test if more is read than a header needs.
+type counting struct {
+	r *bytes.Reader
+	n int
+}
+
+func (c *counting) ReadAt(p []byte, off int64) (int, error) {
+	n, err := c.r.ReadAt(p, off)
+	c.n += n
+	return n, err
+}
+
+func TestWhatIsTooLargeIsNotDecoded(t *testing.T) {
+	for name, c := range map[string]struct {
+		head []byte
+		size int64
+		want string
+	}{
+		"pixels":      {claims(100_000, 100_000), 0, "million pixels are drawn; this one has 100000 × 100000"},
+		"one side":    {claims(1<<31-1, 1), 0, "million pixels"},
+		"bytes":       {claims(10, 10), maxBytes + 1, "up to 64 MiB"},
+		"format":      {[]byte("RIFF\x00\x00\x00\x00WEBPVP8 "), 0, "PNG, JPEG and GIF"},
+		"a cut image": {pngOf(t, two(10, 10))[:50], 0, "read the image"},
+	} {
+		r := &counting{r: bytes.NewReader(append(c.head, make([]byte, 1<<20)...))}
+		size := c.size
+		if size == 0 {
+			size = int64(len(c.head)) + 1<<20
+		}
+		_, err := decode(r, size)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if r.n > 64<<10 {
+			t.Errorf("%s: %d bytes were read", name, r.n)
+		}
+	}
+	v, _ := open(t, HalfBlocks, claims(100_000, 100_000))
+	if got := uitest.Plain(v.Render(true, 120, 6)); !strings.Contains(got, "! images of up to") || !strings.Contains(got, "] shows the bytes") {
+		t.Errorf("it is not said:\n%s", got)
+	}
+}
+
+func TestKittyIsHandedTheImageAndForgetsIt(t *testing.T) {
+	v, raw := open(t, Kitty, pngOf(t, two(40, 40)))
+	if len(*raw) != 0 {
+		t.Fatalf("before its size is known: %q", *raw)
+	}
+	if got := v.Render(true, 60, 6); !strings.Contains(got, "▀") {
+		t.Errorf("until the terminal has it, half blocks:\n%q", got)
+	}
+	tick := func() { settle(t, v, raw, v.Update(kit.Tick{})) }
+	tick()
+	if len(*raw) != 1 {
+		t.Fatalf("written: %q", *raw)
+	}
+	for _, part := range []string{"\x1b_G", "a=T", "U=1", "i=187", "c=10", "r=5", "q=2", "f=100", "\x1b\\"} {
+		if !strings.Contains((*raw)[0], part) {
+			t.Errorf("no %q in %.80q", part, (*raw)[0])
+		}
+	}
+	got := v.Render(true, 60, 6)
+	if strings.Count(got, string(kitty.Placeholder)) != 50 || strings.Contains(got, "▀") || !strings.Contains(got, "\x1b[38;5;187m") || !strings.Contains(uitest.Plain(got), "kitty graphics") {
+		t.Errorf("the screen is\n%q", got)
+	}
+	tick()
+	if len(*raw) != 1 {
+		t.Errorf("it was handed over again: %q", (*raw)[1:])
+	}
+	if v.Render(true, 60, 12); !strings.Contains(v.Render(true, 60, 12), "▀") {
+		t.Error("another size is not drawn as half blocks until it is placed")
+	}
+	tick()
+	if len(*raw) != 2 || !strings.Contains((*raw)[1], "c=22") {
+		t.Errorf("another size was not placed: %.100q", *raw)
+	}
+	settle(t, v, raw, v.Leave())
+	if last := (*raw)[len(*raw)-1]; !strings.Contains(last, "a=d") || !strings.Contains(last, "d=I") || !strings.Contains(last, "i=187") {
+		t.Errorf("the image stays in the terminal: %q", last)
+	}
+	n := len(*raw)
+	settle(t, v, raw, v.Close())
+	if len(*raw) != n {
+		t.Error("it was removed twice")
+	}
+}
+
+func TestDetect(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want Protocol
+	}{
+		{map[string]string{"TERM": "xterm-kitty"}, Kitty},
+		{map[string]string{"TERM": "xterm-ghostty"}, Kitty},
+		{map[string]string{"TERM": "xterm-256color", "KITTY_WINDOW_ID": "1"}, Kitty},
+		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "ghostty"}, Kitty},
+		{map[string]string{"TERM": "xterm-256color", "TERM_PROGRAM": "WezTerm"}, HalfBlocks}, // it has no placeholders
+		{map[string]string{"TERM": "xterm-kitty", "TMUX": "x"}, HalfBlocks},
+		{map[string]string{"TERM": "tmux-256color", "KITTY_WINDOW_ID": "1"}, HalfBlocks},
+		{map[string]string{"TERM": "xterm-kitty", "ZELLIJ": "0"}, HalfBlocks},
+		{nil, HalfBlocks},
+	} {
+		if got := Detect(func(name string) string { return c.env[name] }); got != c.want {
+			t.Errorf("%v: %v", c.env, got)
+		}
+	}
+}
+
+// terminal answers as it is told and then presses a key.
+type terminal struct{ answers []string }
+
+func (c *terminal) Read(p []byte) (int, error) {
+	if len(c.answers) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, c.answers[0])
+	c.answers = c.answers[1:]
+	return n, nil
+}
+
+func TestThePictureInPixels(t *testing.T) {
+	for name, c := range map[string]struct {
+		answers []string
+		want    string // what draws it; "" if nothing does
+	}{
+		"sixel":          {[]string{"\x1b[4;480;640t\x1b[?62;4;22c", "q"}, "\x1bP0;1q\"1;1;40;40"},
+		"sixel in parts": {[]string{"\x1b[4;480", ";640t\x1b[?62;", "4c", "q"}, "\x1bP0;1q"},
+		"kitty":          {[]string{"\x1b_Gi=31;OK\x1b\\\x1b[?62;4c", "q"}, "\x1b_Gf=100,q=2,i=187"},
+		"neither":        {[]string{"\x1b_Gi=31;ENOENT\x1b\\\x1b[?62;22c"}, ""},
+		"no answer":      {[]string{"q"}, ""},
+	} {
+		var out bytes.Buffer
+		f := &full{img: two(40, 40)}
+		f.SetStdin(&terminal{c.answers})
+		f.SetStdout(&out)
+		err := f.Run()
+		if c.want == "" {
+			if !errors.Is(err, ErrNoPixels) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil || !strings.Contains(out.String(), c.want) || !strings.HasPrefix(out.String(), "\x1b[14t\x1b_Gi=31") {
+			t.Errorf("%s: %v, %q", name, err, out.String())
+		}
+		if strings.Contains(c.want, "_G") != strings.Contains(out.String(), "a=d") || !strings.HasSuffix(out.String(), "\x1b[2J\x1b[H") {
+			t.Errorf("%s: it is not taken off the screen: %q", name, out.String()[max(out.Len()-60, 0):])
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add(pngOf(f, two(8, 8)))
+	f.Add(claims(5000, 5000))
+	f.Add([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00"))
+	f.Add([]byte("\xff\xd8\xff\xe0"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if cfg, _, err := image.DecodeConfig(bytes.NewReader(b)); err == nil && cfg.Width*cfg.Height > 1<<20 && cfg.Width*cfg.Height < maxPixels {
+			t.Skip() // allowed, but slow to fuzz
+		}
+		pic, err := decode(bytes.NewReader(b), int64(len(b)))
+		if err == nil && (pic.img.Bounds().Dx() > thumb || pic.img.Bounds().Dy() > thumb || pic.img.Bounds().Empty()) {
+			t.Errorf("%v", pic.img.Bounds())
+		}
+	})
+}
