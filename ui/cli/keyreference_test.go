@@ -143,7 +143,7 @@ func inGroup(entries []*entry, group string) []*entry {
 func (e *entry) cell() string {
 	names := make([]string, len(e.keys))
 	for i, k := range e.keys {
-		names[i] = "`" + widget.KeyName(k) + "`"
+		names[i] = "`" + strings.ReplaceAll(widget.KeyName(k), "|", `\|`) + "`" // in a table
 		if e.typing[k] {
 			names[i] += "⌨"
 		}
@@ -264,6 +264,7 @@ var seeds = []struct {
 	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
 	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
 	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
+	{[]string{"http://lab.test/json"}, "application/json"},
 	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", profile.LocalName}, "401 Unauthorized from the service"},
 }
 
@@ -357,7 +358,11 @@ func walkSandbox(w *uitest.Whole) {
 	w.WaitFor("CAPTCHA", "are you a robot")
 	w.Press("tab", "tab", "/") // the wire, the result
 	w.Type("robot")
-	w.Press("enter", "n", "]", "]", "]", "[", "tab", "z", "z")
+	w.Press("enter", "n", "|")
+	w.WaitFor("CSS ›")
+	w.Type("p")
+	w.WaitFor("result")
+	w.Press("enter", "esc", "]", "]", "]", "[", "tab", "z", "z")
 	w.Press("y")
 	w.WaitFor("Copy")
 	w.Press("esc", "x")
@@ -414,39 +419,6 @@ func walkKeys(w *uitest.Whole) {
 	w.Press("esc", "up", "X")
 	w.WaitFor("no")
 	w.Press("n")
-}
-
-// walkActivity opens every fetch of the history, and with it the next steps of
-// its failure.
-func walkActivity(w *uitest.Whole) {
-	w.Press("5", "/")
-	w.Type("kind:fetch")
-	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+5)) // the two after the seeds, that of the walk, two of the comparison
-	shows := []string{"No connection to", "407 Proxy Authentication Required"}
-	for _, s := range slices.Backward(seeds) {
-		shows = append(shows, s.shows)
-	}
-	for i, text := range shows {
-		w.Press("5", "home")
-		for range i + 1 {
-			w.Press("down")
-		}
-		w.Press("enter")
-		w.WaitFor("[1 Sandbox]", text)
-	}
-	w.Press("5", "/", "ctrl+u")
-	w.Type("kind:twin")
-	w.Press("enter")
-	w.WaitFor("cells compared")
-	w.Press("enter")
-	w.WaitFor("Twin · http://lab.test/ok")
-	w.Press("esc", "5", "esc", "w")
-	w.WaitFor("What the emulator saw", "/request")
-	w.Press("enter")
-	w.WaitFor("keys and passwords are masked")
-	w.Press("esc", "w")
-	w.WaitGone("What the emulator saw")
 }
 
 // walkFlight goes to the line of a request in flight, and cancels it.

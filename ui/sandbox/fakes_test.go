@@ -300,7 +300,7 @@ func demoSession() kit.Session {
 }
 
 // open runs the console with the Sandbox as its only tab.
-func open(t *testing.T, w, h int) *bench {
+func open(t *testing.T, w, h int, change ...func(*sandbox.Deps)) *bench {
 	t.Helper()
 	b := &bench{
 		svc:   &fakeService{Client: service.New(service.Options{}), kept: map[string]model.FetchResult{}},
@@ -312,12 +312,16 @@ func open(t *testing.T, w, h int) *bench {
 		return okResult(r), nil
 	}
 	theme := kit.NewTheme(true, false)
-	b.view = sandbox.New(sandbox.Deps{
+	deps := sandbox.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Fetcher: b.svc, Twins: b.svc, Tools: b.svc, History: b.svc, Saved: b.store, Profile: demoProfile,
 		Open: b.files.open, Keep: b.files.keep, Edit: b.files.edit, Split: b.split,
 		HAR:        func(_ context.Context, id string) (string, error) { return "/downloads/" + id + ".har", nil },
 		Collection: b.store.overlay(theme), Variables: b.vars,
-	})
+	}
+	for _, c := range change {
+		c(&deps)
+	}
+	b.view = sandbox.New(deps)
 	app := ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Session: demoSession(),
 		Code: func(c kit.ShowCode) kit.Overlay {

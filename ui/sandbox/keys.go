@@ -119,7 +119,7 @@ func (m *Model) resultBindings() []kit.Binding {
 	if none == "" {
 		twin.Disabled = m.whyNotOther()
 	}
-	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: Body, Headers, Timing, Attempts, Fields.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
+	page := kit.Binding{Keys: []string{"]"}, Label: "page", Help: "Show the next page of the result: the body as it came, as text, as a tree, as a picture or as bytes; Headers, Timing, Attempts, Fields, TLS.", Group: "Result", Intent: nextPage{}, Disabled: none, Hidden: none != ""}
 	mark := kit.Binding{Keys: []string{"v"}, Label: "evidence", Help: "Show the next evidence in the body.", Group: "Result", Intent: showMark{}, Disabled: none, Hidden: none != ""}
 	if none == "" && len(m.result.marks()) == 0 {
 		mark.Disabled, mark.Hidden = "there is no evidence in the body", true

@@ -12,6 +12,8 @@ import (
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/body/picture"
+	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/widget"
 	"zonedeck/ui/sandbox/twin"
 )
@@ -59,6 +61,8 @@ type Deps struct {
 	Tools Tools
 	// Profile returns the profile in use as known now; it must not block.
 	Profile func() profile.Profile
+	// Pictures is what the terminal is known to draw.
+	Pictures picture.Protocol
 	// Open opens a body, in memory or on disk; it is called in commands.
 	Open func(ctx context.Context, b model.BodyRef) (body.Source, error)
 	// Keep copies a result's body to a file that is not pruned, and names it; it is called
@@ -112,7 +116,8 @@ func New(d Deps) *Model {
 	m := &Model{deps: d, panes: widget.Panes{N: panes}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()
-	m.result.body = body.New(d.Ctx, kit.Sandbox, d.Theme)
+	m.result.body = inspect.New(d.Ctx, kit.Sandbox, d.Theme, d.Pictures)
+	m.result.tab = resultTab(inspect.Body)
 	m.twin = twin.New(twin.Deps{
 		Ctx: d.Ctx, Theme: d.Theme, Twins: d.Twins, Open: d.Open, NotReady: m.notReady, Doubt: m.keyDoubt,
 		LoadFetch: func(ctx context.Context, id string) (model.FetchResult, error) { return d.History.LoadFetch(ctx, id) },

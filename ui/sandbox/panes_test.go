@@ -41,7 +41,7 @@ func TestAHighTerminalShowsKeysFirstAndTimingAndHeadersBelowAShortBody(t *testin
 		b.Press("ctrl+j")
 		b.Expect("<title>The lab</title>", "line 1 of 3 · 100 %", "wait         38 ms", "X-Brd-Ip: 127.0.3.17")
 		b.ExpectNot("Edit the URL, from anywhere.")
-		b.Press("]")
+		b.Press("]", "]")
 		b.Expect("X-Brd-Ip: 127.0.3.17")
 		b.ExpectNot("wait         38 ms")
 		b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
@@ -111,7 +111,7 @@ func TestLongHeadersScrollToTheirEndAndNoFurther(t *testing.T) {
 		}
 		b.Press("ctrl+j")
 		b.Expect("✓ ok")
-		b.Press("]")
+		b.Press("]", "]")
 		b.ExpectNot("xend")
 		b.Press("G", "down")
 		b.Expect("xend", strings.Repeat("x", 70))

@@ -270,7 +270,7 @@ func TestTheStepsOfAVisitAreItsTiming(t *testing.T) {
 		res.Timing.Total = 405 * time.Millisecond
 		b.svc.kept["f_9"] = res
 		b.Send(kit.Addressed{View: kit.Sandbox, Msg: kit.OpenFetch{ID: "f_9"}})
-		b.Press("]", "]")
+		b.Press("]", "]", "]")
 		b.Expect("CDP handshake    5.0 ms", "navigate         300 ms  ", "screenshot        80 ms", "total            405 ms", "the connection: connect 1.0 ms, wait 38 ms")
 	})
 }

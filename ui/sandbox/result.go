@@ -3,42 +3,63 @@ package sandbox
 import (
 	"slices"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
-	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/widget"
 )
 
-// resultTab is a page of the result.
-type resultTab int
+// resultTab is a page of the result: one of inspect's, or one of those below.
+type resultTab string
 
-// The pages, in order.
+// The pages that are not of the body.
 const (
-	tabBody resultTab = iota
-	tabHeaders
-	tabTiming
-	tabAttempts
-	tabFields
+	tabHeaders  resultTab = "Headers"
+	tabTiming   resultTab = "Timing"
+	tabAttempts resultTab = "Attempts"
+	tabFields   resultTab = "Fields"
+	tabTLS      resultTab = "TLS"
 )
 
-// String is the page's name.
-func (t resultTab) String() string {
-	return [...]string{"Body", "Headers", "Timing", "Attempts", "Fields"}[t]
-}
-
-// pages are the pages of the result on screen, with Fields only if there are any.
+// pages are the pages of the result on screen: those of its body, and Fields and TLS only
+// if there is something on them.
 func (p *resultPane) pages() []resultTab {
-	list := []resultTab{tabBody, tabHeaders, tabTiming, tabAttempts}
+	var list []resultTab
+	for _, page := range p.body.Pages() {
+		list = append(list, resultTab(page))
+	}
+	list = append(list, tabHeaders, tabTiming, tabAttempts)
 	if len(p.res.Fields) > 0 {
 		list = append(list, tabFields)
+	}
+	if p.res.Chain.Seen() {
+		list = append(list, tabTLS)
 	}
 	return list
 }
 
+// ofBody reports whether the open page is one of the body's.
+func (p *resultPane) ofBody() bool { return slices.Contains(p.body.Pages(), inspect.Page(p.tab)) }
+
 // turn goes to another page and wraps around.
-func (p *resultPane) turn(by int) {
+func (p *resultPane) turn(by int) tea.Cmd {
 	list := p.pages()
 	i := max(slices.Index(list, p.tab), 0)
-	p.tab, p.page = list[(i+by+len(list))%len(list)], widget.Scroll{}
+	return p.open(list[(i+by+len(list))%len(list)])
+}
+
+// open goes to a page, or to the first one if there is no such page.
+func (p *resultPane) open(t resultTab) tea.Cmd {
+	list := p.pages()
+	if !slices.Contains(list, t) {
+		t = list[0]
+	}
+	p.tab, p.page = t, widget.Scroll{}
+	if !p.ofBody() {
+		return p.body.Leave()
+	}
+	return p.body.Show(inspect.Page(t))
 }
 
 // origin says where the result on screen comes from.
@@ -59,7 +80,7 @@ type resultPane struct {
 	// draft is the form that the result belongs to.
 	draft draft
 	tab   resultTab
-	body  *body.View
+	body  *inspect.View
 	page  widget.Scroll // of a page that is not the body
 	head  []string      // the lines above the page, as drawn last
 	// mark is the index of the evidence shown last.
@@ -80,9 +101,9 @@ func (m *Model) edited() bool {
 	return now != m.result.draft
 }
 
-// viewer is the body viewer on screen, or nil.
-func (m *Model) viewer() *body.View {
-	if !m.result.have() || m.result.flight != nil || m.result.tab != tabBody {
+// viewer is the view of the body on screen, or nil.
+func (m *Model) viewer() *inspect.View {
+	if !m.result.have() || m.result.flight != nil || !m.result.ofBody() {
 		return nil
 	}
 	return m.result.body

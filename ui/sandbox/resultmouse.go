@@ -9,7 +9,6 @@ import (
 
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
-	"zonedeck/ui/kit/widget"
 )
 
 // clickResult opens the page, or takes the next step, whose name was drawn under the pointer.
@@ -21,8 +20,8 @@ func (m *Model) clickResult(hit kit.Hit) tea.Cmd {
 	line := ansi.Strip(head[hit.Line])
 	if hit.Line == len(head)-1 {
 		for _, t := range m.result.pages() {
-			if at := text.Width(before(line, " "+t.String()+" ")); strings.Contains(line, " "+t.String()+" ") && hit.Col >= at && hit.Col < at+text.Width(t.String())+2 {
-				m.result.tab, m.result.page = t, widget.Scroll{}
+			if at := text.Width(before(line, " "+string(t)+" ")); strings.Contains(line, " "+string(t)+" ") && hit.Col >= at && hit.Col < at+text.Width(string(t))+2 {
+				return m.result.open(t)
 			}
 		}
 		return nil

@@ -9,6 +9,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/service/fields"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -33,7 +34,7 @@ func (m *Model) renderResult(on bool, w, h int) string {
 
 // page draws the open page of the result.
 func (m *Model) page(on bool, w, h int) string {
-	if m.result.tab != tabBody {
+	if !m.result.ofBody() {
 		return widget.Block(strings.Join(m.result.page.Visible(m.pageLines(w), h), "\n"), w, h)
 	}
 	if why := noBody(m.result.res); why != "" {
@@ -54,6 +55,8 @@ func (m *Model) pageLines(w int) []string {
 		return m.attemptLines(m.result.res.Attempts, w)
 	case tabFields:
 		return m.fieldLines(m.result.res.Fields, w)
+	case tabTLS:
+		return inspect.ChainLines(m.deps.Theme, m.result.res.Chain, m.deps.Now(), w)
 	case tabHeaders:
 		return m.headerLines(w)
 	default:
@@ -281,9 +284,9 @@ func (m *Model) pagesLine(w int) string {
 	b.WriteByte(' ')
 	for _, t := range m.result.pages() {
 		if t == m.result.tab {
-			b.WriteString(th.TabOn.Render("╶ "+t.String()+" ╴") + " ")
+			b.WriteString(th.TabOn.Render("╶ "+string(t)+" ╴") + " ")
 		} else {
-			b.WriteString(th.TabOff.Render(" "+t.String()+" ") + "  ")
+			b.WriteString(th.TabOff.Render(" "+string(t)+" ") + "  ")
 		}
 	}
 	hint := th.KeyHint.Render("]") + th.Muted.Render(" next page ")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -19,7 +20,7 @@ const (
 // fillBelow puts timing and headers below a body of h lines of w cells that leaves room for
 // them. The last line of the page, which says where it is, stays below its rows.
 func (m *Model) fillBelow(page string, w, h int) string {
-	if h < tallPane || m.result.tab != tabBody {
+	if h < tallPane || m.result.tab != resultTab(inspect.Body) {
 		return page
 	}
 	lines := strings.Split(page, "\n")

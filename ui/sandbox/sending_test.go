@@ -84,7 +84,7 @@ func TestRetriesAreSeenWhileTheyHappen(t *testing.T) {
 		b.Expect("s left before the next attempt")
 		b.After(3 * time.Second)
 		b.Expect("✓ ok", "attempt 2")
-		b.Press("]", "]", "]")
+		b.Press("]", "]", "]", "]")
 		b.Expect("! too fast", "429", "3.0 s")
 	})
 }

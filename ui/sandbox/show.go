@@ -13,6 +13,7 @@ import (
 	"zonedeck/model"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/inspect"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
@@ -38,25 +39,41 @@ func (m *Model) show(res model.FetchResult, from origin) tea.Cmd {
 	p := &m.result
 	p.flight = nil
 	p.res, p.origin, p.profile, p.trouble, p.mark, p.page = res, from, "", "", -1, widget.Scroll{}
-	if p.tab == tabFields && len(res.Fields) == 0 {
-		p.tab = tabBody
-	}
-	if p.tab == tabBody && res.Body.Size == 0 && len(res.Attempts) > 1 {
-		p.tab = tabAttempts // there is no body, but there are attempts
-	} else if p.tab == tabAttempts || from == fromSending {
-		p.tab = tabBody
+	page := p.tab
+	if page == tabAttempts || from == fromSending {
+		page = resultTab(inspect.Body)
 	}
 	b := res.Body
 	m.work.body.Drop()
 	if b.File == "" {
-		return p.body.Open(body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType})
+		head := b.Bytes[:min(len(b.Bytes), sniffed)]
+		src := body.Source{Reader: bytes.NewReader(b.Bytes), Size: int64(len(b.Bytes)), Type: res.ContentType, Head: head}
+		return tea.Batch(p.body.Open(src, res.Request.URL), m.firstPage(page))
 	}
-	p.body.Close()
+	closed := p.body.Close()
+	p.tab = page
 	open, id := m.deps.Open, res.ID
-	return kit.Do(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+	return tea.Batch(closed, kit.Do(kit.Sandbox, &m.work.body, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 		src, err := open(ctx, b)
 		return bodyOpened{id: id, src: src, err: err}
-	})
+	}))
+}
+
+// sniffed is how many bytes of a body tell what it is.
+const sniffed = 512
+
+// firstPage opens a page of a result whose body is open: page if there is one. The body
+// means its first page, or the attempts if there is no body.
+func (m *Model) firstPage(page resultTab) tea.Cmd {
+	p := &m.result
+	switch {
+	case page != resultTab(inspect.Body):
+	case p.res.Body.Size == 0 && len(p.res.Attempts) > 1:
+		page = tabAttempts
+	default:
+		page = resultTab(p.body.Pages()[0])
+	}
+	return p.open(page)
 }
 
 // Close releases a body that is not shown, because another result came meanwhile.
@@ -75,7 +92,7 @@ func (m *Model) bodyOpened(msg bodyOpened) tea.Cmd {
 		return kit.Fail("The body of " + msg.id + " could not be opened: " + msg.err.Error())
 	}
 	msg.src.Type = m.result.res.ContentType
-	return m.result.body.Open(msg.src)
+	return tea.Batch(m.result.body.Open(msg.src, m.result.res.Request.URL), m.firstPage(m.result.tab))
 }
 
 // reopen loads a fetch from the journal. Nothing is sent.
@@ -179,8 +196,8 @@ func (m *Model) runStep(s model.Step) tea.Cmd {
 		m.focus(paneForm)
 		return m.toField(fieldURL)
 	case model.ActionShowFields:
-		m.result.tab, m.result.page = tabFields, widget.Scroll{}
 		m.focus(paneResult)
+		return m.result.open(tabFields)
 	case model.ActionCheckNetwork, model.ActionDialect:
 		return kit.Send(kit.ShowProfile{})
 	}
@@ -223,10 +240,11 @@ func (m *Model) nextMark() tea.Cmd {
 		return nil
 	}
 	m.result.mark = (m.result.mark + 1) % len(marks)
-	m.result.tab = tabBody
 	m.focus(paneResult)
 	e := marks[m.result.mark]
-	return m.result.body.JumpTo(e.Offset, e.Length)
+	jump := m.result.body.JumpTo(e.Offset, e.Length)
+	m.result.tab = resultTab(m.result.body.At())
+	return jump
 }
 
 // headerPage is the page of headers: those of the answer and, with Native, those of the

@@ -24,6 +24,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		if !m.form.form.CapturingText() {
 			m.options() // updates how long ago the zones were used
 		}
+		if v := m.viewer(); v != nil {
+			return v.Update(msg)
+		}
 		return nil
 	case kit.SessionChanged:
 		return m.newSession(msg.Session)
@@ -141,9 +144,8 @@ func (m *Model) act(msg tea.Msg) (cmd tea.Cmd, handled bool) {
 		if _, back := msg.(prevPage); back {
 			by = -1
 		}
-		m.result.turn(by)
 		m.focus(paneResult)
-		return nil, true
+		return m.result.turn(by), true
 	case showMark:
 		return m.nextMark(), true
 	case runStep:

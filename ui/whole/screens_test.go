@@ -207,7 +207,7 @@ var pictures = map[string]bool{
 func screens(t *testing.T) []screen {
 	service := startScripted(t)
 	var all []screen
-	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service), codeScreens(), collectionScreens(), productScreens()} {
+	for _, part := range [][]screen{sandboxScreens(), jobScreens(silentService(t)), proxyScreens(), keyScreens(), activityScreens(), rehearsalScreens(), frameScreens(silentService(t)), outcomeScreens(service), jobStateScreens(service), jobDialogScreens(service), proxyFailureScreens(service), keyDialogScreens(service), toastScreens(service), otherProfileScreens(service), twinScreens(service), bodyScreens(service), codeScreens(), collectionScreens(), productScreens()} {
 		all = append(all, part...)
 	}
 	return all
@@ -255,9 +255,9 @@ func sandboxScreens() []screen {
 	return []screen{
 		{name: "sandbox/first-run", steps: func(p *uitest.Whole) { ready(p) }},
 		{name: "sandbox/ok", steps: page(0, "It works")},
-		{name: "sandbox/headers", steps: page(1, "X-Brd-Status-Code")},
-		{name: "sandbox/timing", steps: page(2, "transfer")},
-		{name: "sandbox/attempts", steps: page(3, "WAITED")},
+		{name: "sandbox/headers", steps: page(2, "X-Brd-Status-Code")},
+		{name: "sandbox/timing", steps: page(3, "transfer")},
+		{name: "sandbox/attempts", steps: page(4, "WAITED")},
 		{name: "sandbox/forbidden", before: fetch("/forbidden"), steps: opened("access restricted", "403")},
 		{name: "sandbox/too-fast", before: fetch("/too-fast"), steps: opened("too fast", "429")},
 		{name: "sandbox/captcha", before: fetch("/captcha"), steps: func(p *uitest.Whole) {

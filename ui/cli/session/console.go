@@ -24,6 +24,7 @@ import (
 	"zonedeck/ui/jobs"
 	"zonedeck/ui/keys"
 	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body/picture"
 	"zonedeck/ui/proxy"
 	"zonedeck/ui/rehearse"
 	"zonedeck/ui/sandbox"
@@ -91,6 +92,7 @@ func (c *Console) Root() *ui.App {
 				return collection.New(collection.Deps{Ctx: c.ctx, Now: s.o.Now, Theme: theme, Store: store, Open: open, Renamed: renamed})
 			},
 			Profile: s.CurrentProfile, Open: s.openBody, Keep: s.keepBody, Edit: s.editBody(), Split: c.split(theme),
+			Pictures: picture.Detect(s.o.Getenv),
 		})},
 		{ID: kit.Jobs, View: jobs.New(jobs.Deps{
 			Ctx: c.ctx, Now: now, Theme: theme, Profile: s.CurrentProfile, Ledger: client,

@@ -1,0 +1,46 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+
+	"zonedeck/ui/uitest"
+)
+
+// walkActivity opens every fetch of the history, and with it the next steps of
+// its failure.
+func walkActivity(w *uitest.Whole) {
+	w.Press("5", "/")
+	w.Type("kind:fetch")
+	w.Press("enter")
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+5)) // the two after the seeds, that of the walk, two of the comparison
+	shows := []string{"No connection to", "407 Proxy Authentication Required"}
+	for _, s := range slices.Backward(seeds) {
+		shows = append(shows, s.shows)
+	}
+	for i, text := range shows {
+		w.Press("5", "home")
+		for range i + 1 {
+			w.Press("down")
+		}
+		w.Press("enter")
+		w.WaitFor("[1 Sandbox]", text)
+		if text == "application/json" {
+			w.Press("[") // from the headers, where the walk left off
+			w.WaitFor("▾ {} 2 keys")
+			w.Press("]")
+		}
+	}
+	w.Press("5", "/", "ctrl+u")
+	w.Type("kind:twin")
+	w.Press("enter")
+	w.WaitFor("cells compared")
+	w.Press("enter")
+	w.WaitFor("Twin · http://lab.test/ok")
+	w.Press("esc", "5", "esc", "w")
+	w.WaitFor("What the emulator saw", "/request")
+	w.Press("enter")
+	w.WaitFor("keys and passwords are masked")
+	w.Press("esc", "w")
+	w.WaitGone("What the emulator saw")
+}

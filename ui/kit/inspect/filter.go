@@ -1,0 +1,315 @@
+package inspect
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"charm.land/bubbles/v2/textinput"
+	tea "charm.land/bubbletea/v2"
+
+	"zonedeck/service/filter"
+	"zonedeck/ui/kit"
+	"zonedeck/ui/kit/body"
+	"zonedeck/ui/kit/text"
+	"zonedeck/ui/kit/widget"
+)
+
+const (
+	// typingPause is how long one has to stop typing before a filter runs.
+	typingPause = 150 * time.Millisecond
+	// maxHistory bounds the filters that are remembered for each language.
+	maxHistory = 100
+)
+
+// filterLine is the filter that is typed, with its result.
+type filterLine struct {
+	view  kit.ViewID
+	ctx   context.Context // of the owning view; every run ends with it
+	theme *kit.Theme
+	kind  filter.Kind // "" for a body without filters
+	src   body.Source
+	on    bool // the filter is on the screen
+
+	prompt  textinput.Model
+	typing  bool
+	history map[filter.Kind][]string // for the session, the newest last
+	at      int                      // place in the history; its length for what is being typed
+	draft   string                   // what was being typed before going back
+
+	doc  *filter.Document
+	run  kit.Slot
+	ran  string // the filter that the result is of
+	res  filter.Result
+	err  error
+	have bool
+	out  *body.View
+}
+
+// Messages and intents of the filter.
+type (
+	openFilter struct{}
+	filtered   struct {
+		expr string
+		doc  *filter.Document
+		res  filter.Result
+		err  error
+	}
+	filterIntent int
+)
+
+const (
+	filterKeep filterIntent = iota
+	filterEdit
+	filterEnd
+	filterOlder
+	filterNewer
+	filterCopy
+)
+
+func newFilterLine(ctx context.Context, view kit.ViewID, theme *kit.Theme) filterLine {
+	return filterLine{
+		view: view, ctx: ctx, theme: theme, out: body.New(ctx, view, theme),
+		prompt: widget.NewInput(theme), history: map[filter.Kind][]string{},
+	}
+}
+
+// open begins typing a filter of the body.
+func (f *filterLine) open(src body.Source) tea.Cmd {
+	if f.kind == "" || src.Reader == nil {
+		return nil
+	}
+	f.src, f.on = src, true
+	return f.edit()
+}
+
+func (f *filterLine) edit() tea.Cmd {
+	value := f.prompt.Value()
+	f.prompt = widget.NewInput(f.theme) // the theme may have changed
+	f.prompt.SetValue(value)
+	f.prompt.CursorEnd()
+	f.typing, f.at = true, len(f.history[f.kind])
+	return tea.Batch(f.prompt.Focus(), f.start())
+}
+
+// close ends the filter and forgets the body.
+func (f *filterLine) close() {
+	f.end()
+	f.doc, f.src = nil, body.Source{}
+	f.prompt.SetValue("")
+}
+
+// end takes the filter off the screen.
+func (f *filterLine) end() {
+	f.run.Drop()
+	f.out.Close()
+	f.on, f.typing, f.ran, f.err, f.have, f.res = false, false, "", nil, false, filter.Result{}
+}
+
+func (f *filterLine) bindings() []kit.Binding {
+	const group = "Filter"
+	if f.typing {
+		return []kit.Binding{
+			{Keys: []string{"enter"}, Label: "keep", Help: "Stop typing and move in the result.", Group: group, Intent: filterKeep, WhileTyping: true},
+			{Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd, WhileTyping: true},
+			{Keys: []string{"up"}, Label: "older", Help: "Take the filter before from the history.", Group: group, Intent: filterOlder, WhileTyping: true},
+			{Keys: []string{"down"}, Label: "newer", Help: "Take the filter after it from the history.", Group: group, Intent: filterNewer, WhileTyping: true},
+		}
+	}
+	if f.out.CapturingText() {
+		return f.out.Bindings()
+	}
+	out := []kit.Binding{
+		{Keys: []string{"|"}, Label: "edit the filter", Help: "Change the filter.", Group: group, Intent: filterEdit},
+		{Keys: []string{"Y"}, Label: "copy result", Help: "Copy the result of the filter.", Group: group, Intent: filterCopy},
+	}
+	if f.res.Matches == 0 {
+		out[1].Disabled = "the filter has no result"
+	}
+	out = append(out, f.out.Bindings()...) // esc ends a search first
+	return append(out, kit.Binding{Keys: []string{"esc"}, Label: "end the filter", Help: "Show the whole body again.", Group: group, Intent: filterEnd})
+}
+
+// update handles the filter's own messages.
+func (f *filterLine) update(msg tea.Msg) (cmd tea.Cmd, handled bool) {
+	switch msg := msg.(type) {
+	case filtered:
+		return f.filtered(msg), true
+	case filterIntent:
+		return f.act(msg), true
+	}
+	return nil, false
+}
+
+func (f *filterLine) act(i filterIntent) tea.Cmd {
+	switch i {
+	case filterKeep:
+		f.typing = false
+		f.prompt.Blur()
+		f.remember(f.prompt.Value())
+		if strings.TrimSpace(f.prompt.Value()) == "" {
+			f.end()
+		}
+	case filterEdit:
+		return f.edit()
+	case filterEnd:
+		f.remember(f.ran)
+		f.end()
+	case filterOlder:
+		return f.recall(-1)
+	case filterNewer:
+		return f.recall(1)
+	case filterCopy:
+		return kit.CopyText("result of the filter", string(f.res.Text))
+	}
+	return nil
+}
+
+// remember puts a filter that ran without an error at the end of the history.
+func (f *filterLine) remember(expr string) {
+	expr = strings.TrimSpace(expr)
+	if expr == "" || expr != f.ran || f.err != nil {
+		return
+	}
+	list := slices.DeleteFunc(f.history[f.kind], func(old string) bool { return old == expr })
+	list = append(list, expr)
+	f.history[f.kind] = list[max(len(list)-maxHistory, 0):]
+}
+
+// recall goes through the history.
+func (f *filterLine) recall(by int) tea.Cmd {
+	list := f.history[f.kind]
+	to := f.at + by
+	if to < 0 || to > len(list) {
+		return nil
+	}
+	if f.at == len(list) {
+		f.draft = f.prompt.Value()
+	}
+	f.at = to
+	value := f.draft
+	if to < len(list) {
+		value = list[to]
+	}
+	f.prompt.SetValue(value)
+	f.prompt.CursorEnd()
+	return f.start()
+}
+
+// input takes keys and pastes while a filter is typed, and passes on others.
+func (f *filterLine) input(msg tea.Msg) tea.Cmd {
+	if !f.typing {
+		return f.out.Update(msg)
+	}
+	if _, wheel := msg.(tea.MouseWheelMsg); wheel {
+		return f.out.Update(msg)
+	}
+	before := f.prompt.Value()
+	cmd := widget.UpdateInput(&f.prompt, msg)
+	if f.prompt.Value() == before {
+		return cmd
+	}
+	f.at = len(f.history[f.kind])
+	return tea.Batch(cmd, f.start())
+}
+
+// start runs the filter once typing has paused; a run before is cancelled.
+func (f *filterLine) start() tea.Cmd {
+	expr := strings.TrimSpace(f.prompt.Value())
+	if expr == "" {
+		f.run.Drop()
+		f.out.Close()
+		f.ran, f.err, f.have, f.res = "", nil, false, filter.Result{}
+		return nil
+	}
+	kind, src, doc := f.kind, f.src, f.doc
+	return kit.Do(f.view, &f.run, f.ctx, func(ctx context.Context) tea.Msg {
+		pause := time.NewTimer(typingPause)
+		defer pause.Stop()
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return filtered{expr: expr, err: ctx.Err()}
+		}
+		if err := filter.Check(kind, expr); err != nil {
+			return filtered{expr: expr, doc: doc, err: err}
+		}
+		if doc == nil {
+			var err error
+			if doc, err = filter.Read(kind, src.Reader, src.Size); err != nil {
+				return filtered{expr: expr, err: err}
+			}
+		}
+		res, err := doc.Run(ctx, expr)
+		return filtered{expr: expr, doc: doc, res: res, err: err}
+	})
+}
+
+// filtered shows a result. An error leaves the result before it on the screen.
+func (f *filterLine) filtered(msg filtered) tea.Cmd {
+	if errors.Is(msg.err, context.Canceled) {
+		return nil
+	}
+	if msg.doc != nil {
+		f.doc = msg.doc
+	}
+	if f.err = msg.err; msg.err != nil {
+		return nil
+	}
+	f.ran, f.res, f.have = msg.expr, msg.res, true
+	return f.out.Open(body.Source{Reader: bytes.NewReader(msg.res.Text), Size: int64(len(msg.res.Text)), Type: msg.res.Type})
+}
+
+// render draws the result, and below it the line that is typed.
+func (f *filterLine) render(focused bool, w, h int) string {
+	if h < 2 {
+		return f.line(focused, w)
+	}
+	var top string
+	switch {
+	case f.have && f.res.Matches == 0:
+		top = f.theme.Muted.Render(text.Fit(" nothing matches", w)) + blank(w, h-2)
+	case f.have:
+		top = f.out.Render(focused, w, h-1)
+	default:
+		top = f.theme.Muted.Render(text.Fit(f.hint(), w)) + blank(w, h-2)
+	}
+	return top + "\n" + f.line(focused, w)
+}
+
+func (f *filterLine) hint() string {
+	if f.kind == filter.CSS {
+		return " a CSS selector, such as  a[href], .price, table tr:nth-child(2)"
+	}
+	return " a jq filter, such as  .items[0], .items[].name, keys"
+}
+
+// line is the filter, and what came of it.
+func (f *filterLine) line(focused bool, w int) string {
+	t := f.theme
+	right := ""
+	switch {
+	case f.err != nil:
+		right = t.Bad.Render("✗ " + text.Cut(text.Clean(f.err.Error()), w*2/3))
+	case f.run.Running():
+		right = t.Muted.Render("…")
+	case f.have:
+		words := text.Counted(f.res.Matches, "result")
+		if f.res.Note != "" {
+			words += "; " + f.res.Note
+		}
+		right = t.Muted.Render(text.Cut(words, w*2/3))
+	}
+	left := " " + t.KeyHint.Render(string(f.kind)+" ›") + " "
+	room := max(w-text.Width(left)-text.Width(right)-3, 8)
+	if f.typing && focused {
+		f.prompt.SetWidth(room)
+		left += f.prompt.View()
+	} else {
+		left += t.Accent.Render(text.Cut(text.Clean(f.prompt.Value()), room))
+	}
+	return text.Edge(left, right+" ", w)
+}
