@@ -303,7 +303,7 @@ func TestHelpAndPaletteComeFromTheBindings(t *testing.T) {
 		s.Press("?")
 		s.ExpectNot("Send the request.")
 		s.Press("ctrl+p")
-		s.Expect("› send ", "Send the request.", "add account")
+		s.Expect("›send ", "Send the request.", "add account")
 		s.Type("accou")
 		s.ExpectNot("Send the request.")
 		s.Press("enter")

@@ -131,7 +131,7 @@ func TestThePaletteFindsSavedRequestsAndHistory(t *testing.T) {
 		if !asked["shop"] || asked["s"] {
 			t.Errorf("asked for %v", asked)
 		}
-		for !strings.Contains(s.Screen(), "› job") {
+		for !strings.Contains(s.Screen(), "›job") {
 			s.Press("down")
 		}
 		s.Press("enter")

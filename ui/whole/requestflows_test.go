@@ -32,7 +32,7 @@ func TestMotionKeysMoveInMenusAndDialogs(t *testing.T) {
 	p.WaitFor("[4 Keys]")
 	p.Press("a")
 	p.WaitFor("Record a key")
-	p.Press("esc", "j", "j")
+	p.Press("down", "j") // from the name to the level, and on
 	p.WaitFor("›Duty", "e.g. etl-main")
 	p.Press("k")
 	p.WaitFor("›Level", "e.g. etl-main")

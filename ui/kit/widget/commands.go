@@ -296,7 +296,7 @@ func (c *Commands) line(i, w int) string {
 		ink, note = t.Muted, "("+text.Clean(p.Disabled)+")"
 	}
 	if i == c.cursor {
-		plain := "› " + label + "  " + text.Fit(note, max(room, 0)) + " " + key + " "
+		plain := " ›" + label + "  " + text.Fit(note, max(room, 0)) + " " + key + " "
 		return t.Selected.Render(text.Fit(plain, w))
 	}
 	return "  " + ink.Render(label) + "  " + t.Muted.Render(text.Fit(note, max(room, 0))) + " " + t.KeyHint.Render(key) + " "
