@@ -2,6 +2,7 @@ package importers
 
 import (
 	"net/url"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -29,18 +30,21 @@ type call struct {
 	depth                int // of --config
 }
 
-// IsCurl reports whether a pasted text begins like a curl command.
+// The first line of a pasted command, and where curl stands in it.
+var (
+	curlBegins = regexp.MustCompile(`^(\$ )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|[A-Za-z_][A-Za-z0-9_]*=)`)
+	curlStands = regexp.MustCompile(`(^|[\n|;&(])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
+)
+
+// IsCurl reports whether a pasted text begins like a curl command, or like a script around
+// one.
 func IsCurl(text string) bool {
 	text = strings.TrimSpace(text)
 	for strings.HasPrefix(text, "#") { // a comment above it
 		_, text, _ = strings.Cut(text, "\n")
 		text = strings.TrimSpace(text)
 	}
-	text = strings.TrimPrefix(text, "$ ")
-	if strings.HasPrefix(text, "printf ") {
-		return strings.Contains(text, "| curl ")
-	}
-	return strings.HasPrefix(text, "curl ") || strings.HasPrefix(text, "curl\\\n") || strings.HasPrefix(text, "curl.exe ")
+	return curlBegins.MatchString(text) && curlStands.MatchString(text)
 }
 
 // Curl reads a curl command as bash reads it, with the options of curl 8. A call of the

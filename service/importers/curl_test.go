@@ -335,6 +335,18 @@ func TestWordsAreReadAsBashReadsThem(t *testing.T) {
 	}
 }
 
+func TestACurlCommandIsKnownByItsBeginning(t *testing.T) {
+	for text, want := range map[string]bool{
+		"curl http://a": true, " $ curl -s http://a\n": true, "curl\\\n http://a": true, "# why\n# more\ncurl http://a": true,
+		"export A=b\ncurl http://a": true, "A=b curl http://a": true, "printf x |\n  curl http://a": true, "curl.exe http://a": true,
+		"": false, "http://lab.test/curl x": false, "curly http://a": false, "echo curl": false, "printf x": false, "text\ncurl http://a": false, "curl": false,
+	} {
+		if IsCurl(text) != want {
+			t.Errorf("%q: %t", text, !want)
+		}
+	}
+}
+
 func FuzzCurl(f *testing.F) {
 	for _, s := range []string{
 		`curl http://lab.test/ -H 'A: b'`, "curl -K - <<< 'url = \"http://a\"'", `printf '%s' "$X" | curl -H @- http://a`,

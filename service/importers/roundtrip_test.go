@@ -46,6 +46,9 @@ func TestAnExportedCurlCommandIsReadBack(t *testing.T) {
 			t.Skip(err) // what the exporter refuses
 		}
 		read++
+		if !IsCurl(code) {
+			t.Fatalf("it is not known as a curl command:\n%s", code)
+		}
 		got, err := Curl(code, Known{Profile: p, Keys: testKeys})
 		if err != nil {
 			t.Fatalf("%v\n%s", err, code)
