@@ -107,7 +107,8 @@ func (h *home) open(w, hgt int) *uitest.Whole {
 // mask hides what differs from run to run: the home's path and the ports.
 func (h *home) mask(screen string) string {
 	screen = ports.ReplaceAllStringFunc(screen, func(s string) string {
-		return s[:len(s)-5] + "*****"
+		address, port, _ := strings.Cut(s, ":")
+		return address + ":" + digits.ReplaceAllString(port, "*")
 	})
 	screen = snapshots.ReplaceAllStringFunc(screen, func(s string) string {
 		return "sd_" + strings.Repeat("*", utf8.RuneCountInString(s)-3)
@@ -130,7 +131,10 @@ var requests = regexp.MustCompile(`req_id=[0-9a-f]{8}_[0-9a-f]+`)
 // dates are the HTTP dates that net/http writes by its own clock.
 var dates = regexp.MustCompile(`Date: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT`)
 
-var ports = regexp.MustCompile(`127\.0\.0\.1:\d{5}\b`)
+// ports are those of this machine, also where a dialog covers their end.
+var ports = regexp.MustCompile(`127\.0\.0\.1:(\d{5}\b|\d{1,4}│)`)
+
+var digits = regexp.MustCompile(`\d`)
 
 // screen is one golden: what happened before, what is pressed, what to wait for.
 type screen struct {
