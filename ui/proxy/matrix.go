@@ -84,6 +84,7 @@ func (m *Model) openMatrix() tea.Cmd {
 		{Title: "MEDIAN", Width: 6},
 		{Title: "EXITS", Width: 6},
 		{Title: "IN", Width: 8, Priority: 1},
+		{Title: "SIGNED BY", Width: 16, Flex: true, Priority: 3},
 	}
 	m.fillMatrix()
 	load, name := m.deps.Prober.LoadBaseline, m.profile.Name
@@ -129,6 +130,7 @@ func (m *Model) matrixCells(r model.MatrixRow) []widget.Cell {
 		widget.C(tookOr(r.Connect)), widget.C(fmt.Sprint(r.ConnectStatus)),
 		{Text: cmp.Or(string(r.Trust), "-"), Ink: trust},
 		widget.C(tookOr(r.Median)), widget.C(fmt.Sprintf("%d/%d", r.Unique, r.Known)), widget.C(cmp.Or(strings.Join(r.Countries, " "), "-")),
+		{Text: cmp.Or(r.Root, "-"), Ink: t.Muted},
 	}
 }
 
