@@ -41,6 +41,7 @@ type (
 		ID       string `json:"id,omitempty"`
 		Zone     string `json:"zone"`
 		Via      string `json:"via"`
+		Tool     string `json:"tool,omitempty"`
 		Country  string `json:"country,omitempty"`
 		Session  string `json:"session,omitempty"`
 		Class    string `json:"class"`
@@ -143,11 +144,14 @@ func entryOf(r model.FetchResult, open func(model.BodyRef) (io.ReadCloser, error
 			Content: harContentOf(r, open),
 		},
 		Zonedeck: harOwn{
-			ID: r.ID, Zone: string(q.Zone.Name), Via: string(cmp.Or(q.Via, model.ViaAPI)), Country: q.Country, Session: q.Session,
+			ID: r.ID, Zone: string(q.Zone.Name), Via: string(cmp.Or(q.Via, model.ViaAPI)), Tool: q.Tool, Country: q.Country, Session: q.Session,
 			Class: string(r.Diagnosis.Class), Cause: string(r.Diagnosis.Cause), Attempts: len(r.Attempts),
 		},
 	}
 	e.Request.URL = harURL(q.URL)
+	if q.URL == "" { // a tool of agent access needs none, and the format wants one
+		e.Request.URL = "mcp:" + q.Tool
+	}
 	e.Request.Query = harQuery(q.URL)
 	if q.Body != "" {
 		e.Request.Post = &harPost{Type: q.Header.Get("Content-Type"), Params: []harPair{}, Text: q.Body}

@@ -156,3 +156,12 @@ func TestEveryBodyStandsInAHARFile(t *testing.T) {
 		}
 	})
 }
+
+func TestACallOfAToolHasAnAddressInAHARFile(t *testing.T) {
+	r := harResult([]byte("{}"), "application/json")
+	r.Request = model.FetchRequest{Via: model.ViaAgent, Tool: "scrape", Args: "{}"}
+	_, entries := harOf(t, r)
+	if e := entries[0]; e.Request.URL != "mcp:scrape" || e.Zonedeck.Tool != "scrape" || e.Zonedeck.Via != "agent" {
+		t.Errorf("%+v", e)
+	}
+}

@@ -144,9 +144,9 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 	}
 	r := &c.out.Request
 	if e.own.Zone != "" && r.Zone.Name == "" { // it was exported by this console
-		r.Zone.Name, r.Via = model.ZoneName(cleared(e.own.Zone)), model.ViaAPI
-		if e.own.Via == string(model.ViaNative) {
-			r.Via = model.ViaNative
+		r.Zone.Name = model.ZoneName(cleared(e.own.Zone))
+		if via, err := model.ParseVia(e.own.Via); err == nil {
+			r.Via = via
 		}
 		r.Country, r.Session = cleared(e.own.Country), cleared(e.own.Session)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -233,15 +234,23 @@ func words(a model.Activity) string {
 
 // masked is the request without the credentials it carries to its target, in the
 // headers that model.SecretHeader knows; what it carries in other places is the
-// operator's own content and is kept. A command that gives the zone's password
-// goes, too: it may hold a token among its arguments, and the profile has it.
+// operator's own content and is kept. A variable is none. A command that gives the zone's
+// password, or a variable's value, goes, too: it may hold a token among its arguments, and
+// the profile has it.
 func masked(r model.FetchRequest) model.FetchRequest {
 	r.URL = maskURL(r.URL)
 	r.Zone = maskedZone(r.Zone)
 	r.Header = r.Header.Clone()
-	for name := range r.Header {
-		if model.SecretHeader(name) {
+	for name, values := range r.Header {
+		value := func(v string) bool { return len(r.Secrets) == 0 || !model.OnlyVariable(v) }
+		if model.SecretHeader(name) && slices.ContainsFunc(values, value) {
 			r.Header[name] = []string{mask}
+		}
+	}
+	r.Secrets = maps.Clone(r.Secrets)
+	for name, ref := range r.Secrets {
+		if strings.HasPrefix(ref, "cmd:") {
+			r.Secrets[name] = ""
 		}
 	}
 	return r

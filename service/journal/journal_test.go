@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -388,5 +389,29 @@ func TestARejectedKeyIsToldOnceAnHour(t *testing.T) {
 	}
 	if events, err := j.KeyEvents(t.Context(), "k2", 10); err != nil || len(events) != 3 {
 		t.Errorf("%v, %v", events, err)
+	}
+}
+
+func TestAVariableIsKeptAndTheCommandBehindItIsNot(t *testing.T) {
+	j, _, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"), time.Now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	r := model.FetchResult{ID: "f_1", Started: time.Now(), Request: model.FetchRequest{
+		URL:     "http://lab.test/{{a}}",
+		Header:  http.Header{"Authorization": {"Bearer {{b}}"}, "Cookie": {"sid=hunter2; b={{b}}"}},
+		Secrets: map[string]string{"a": "cmd:vault --token=hunter2 read a", "b": "env:B"},
+	}}
+	if err := j.PutFetch(t.Context(), "p", r); err != nil {
+		t.Fatal(err)
+	}
+	got, err := j.Fetch(t.Context(), "f_1")
+	if err != nil || got.Request.Header.Get("Authorization") != "Bearer {{b}}" || got.Request.Header.Get("Cookie") != mask ||
+		!maps.Equal(got.Request.Secrets, map[string]string{"a": "", "b": "env:B"}) || got.Request.URL != r.Request.URL {
+		t.Errorf("%+v, %v", got.Request, err)
+	}
+	if r.Request.Secrets["a"] == "" {
+		t.Error("the request that was given has changed")
 	}
 }
