@@ -57,6 +57,34 @@ func NewTwinRun(r FetchResult) TwinRun {
 	return run
 }
 
+// TwinCells are the cells of a comparison: every zone by every way, zone by zone. By agent
+// access the service chooses the zone, so that it has a row of its own; the cells that
+// Misplaced names are there for the grid alone.
+func TwinCells(zones []Zone, ways []Via) []TwinCell {
+	if slices.Contains(ways, ViaAgent) {
+		zones = append(slices.Clip(zones), AgentZone())
+	}
+	var cells []TwinCell
+	for _, z := range zones {
+		for _, via := range ways {
+			cells = append(cells, TwinCell{Zone: z, Via: via})
+		}
+	}
+	return cells
+}
+
+// Misplaced says why nothing is sent for a cell, or "".
+func (c TwinCell) Misplaced() string {
+	switch byAgent, row := c.Via == ViaAgent, c.Zone.Name == "" && c.Zone.Product == ProductAgent; {
+	case byAgent && !row:
+		return "in a row of its own"
+	case row && !byAgent:
+		return "agent access alone"
+	default:
+		return ""
+	}
+}
+
 // ZoneWord is the cell's zone in a table; "-" by agent access, where the service chooses.
 func (c TwinCell) ZoneWord() string { return cmp.Or(string(c.Zone.Name), "-") }
 

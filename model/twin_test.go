@@ -1,6 +1,7 @@
 package model
 
 import (
+	"slices"
 	"testing"
 	"time"
 )
@@ -94,5 +95,20 @@ func TestARunKeepsWhatIsComparedOfAFetch(t *testing.T) {
 	want := TwinRun{Fetch: "f_1", Class: ClassParsingDrift, Cause: CauseMissingFields, Status: 200, Bytes: 7, FirstByte: 2, Total: 3, Found: 2}
 	if got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+func TestAgentAccessHasARowOfItsOwn(t *testing.T) {
+	cells := TwinCells([]Zone{{Name: "a"}, {Name: "b"}}, []Via{ViaAPI, ViaAgent})
+	var got []string
+	for _, c := range cells {
+		got = append(got, c.Where()+": "+c.Misplaced())
+	}
+	want := []string{"a by API: ", "agent access: in a row of its own", "b by API: ", "agent access: in a row of its own", " by API: agent access alone", "agent access: "}
+	if !slices.Equal(got, want) {
+		t.Errorf("cells %q, want %q", got, want)
+	}
+	if got := TwinCells([]Zone{{Name: "a"}}, []Via{ViaAPI, ViaNative}); len(got) != 2 || got[0].ZoneWord() != "a" || got[1].Misplaced() != "" {
+		t.Errorf("without agent access: %+v", got)
 	}
 }

@@ -121,20 +121,19 @@ func (t *task) twinPlan(ctx context.Context, target string, f twinFlags) (model.
 	}
 	req := f.fetchRequest(target, header)
 	plan := model.Twin{Profile: p.Name, Request: req, Repeat: f.repeat}
+	var zones []model.Zone
 	for _, name := range unique(f.zones) {
 		zone, err := t.Zone(p, name)
 		if err != nil {
 			return model.Twin{}, err
 		}
-		for _, via := range unique(f.via) {
-			if via := model.Via(via); via != model.ViaAgent {
-				plan.Cells = append(plan.Cells, model.TwinCell{Zone: zone, Via: via})
-			}
-		}
+		zones = append(zones, zone)
 	}
-	if slices.Contains(f.via, string(model.ViaAgent)) {
-		plan.Cells = append(plan.Cells, model.TwinCell{Zone: model.AgentZone(), Via: model.ViaAgent})
+	var ways []model.Via
+	for _, via := range unique(f.via) {
+		ways = append(ways, model.Via(via))
 	}
+	plan.Cells = model.TwinCells(zones, ways)
 	if f.key != "" || slices.ContainsFunc(f.via, func(v string) bool { return !model.Via(v).Login() }) {
 		return plan, t.haveKey(p, f.key)
 	}
@@ -156,6 +155,9 @@ func unique(names []string) []string {
 func twinRows(t model.Twin) [][]string {
 	rows := [][]string{{"ZONE", "VIA", "CLASS", "OK", "STATUS", "MEDIAN", "FROM", "TO", "FIRST BYTE", "BYTES", "FIELDS", "COST/1000"}}
 	for _, c := range t.Cells {
+		if c.Misplaced() != "" {
+			continue
+		}
 		row := []string{c.ZoneWord(), string(c.Via)}
 		typical, ran := c.Typical()
 		if !ran {

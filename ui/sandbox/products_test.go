@@ -274,3 +274,27 @@ func TestTheStepsOfAVisitAreItsTiming(t *testing.T) {
 		b.Expect("CDP handshake    5.0 ms", "navigate         300 ms  ", "screenshot        80 ms", "total            405 ms", "the connection: connect 1.0 ms, wait 38 ms")
 	})
 }
+
+func TestAgentAccessIsARowOfAComparison(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openProducts(t, "datacenter_demo")
+		b.Press("w")
+		b.Expect("Twin · http://lab.test/shop")
+		b.Press("z")
+		b.Expect("What to compare", "( ) and Agent")
+		b.field("Methods")
+		b.Press("left")
+		b.Expect("(•) and Agent")
+		b.Press("ctrl+s")
+		b.Expect("AGENT", "agent access", "- in a row of its own")
+		agents := 0
+		for _, r := range b.svc.requests() {
+			if r.Via == model.ViaAgent {
+				agents++
+			}
+		}
+		if agents != 1 {
+			t.Errorf("%d requests went by agent access, want 1", agents)
+		}
+	})
+}

@@ -27,7 +27,7 @@ func (p *Page) diffMarked() tea.Cmd {
 	var names, ids [2]string
 	for i, at := range p.marks {
 		c := p.twin.Cells[at]
-		names[i], ids[i] = fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), c.Runs[len(c.Runs)-1].Fetch
+		names[i], ids[i] = c.Where(), c.Runs[len(c.Runs)-1].Fetch
 	}
 	read := p.readAnswer
 	return kit.Do(kit.Sandbox, &p.load, p.deps.Ctx, func(ctx context.Context) tea.Msg {
@@ -146,7 +146,7 @@ func (p *grid) whyNotDiff() string {
 	}
 	for _, at := range p.marks {
 		if c := p.twin.Cells[at]; len(c.Runs) == 0 {
-			return "no run of " + string(c.Zone.Name) + " by " + c.Via.String() + " has ended"
+			return "no run of " + c.Where() + " has ended"
 		}
 	}
 	return ""

@@ -3,7 +3,6 @@ package twin
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -134,7 +133,7 @@ func (p *Page) renderCell(i, w, h int) string {
 	pane := func(title string, w int, lines []string) string {
 		return widget.Pane(th, title, false, w, h, strings.Join(widget.Indent(lines), "\n"))
 	}
-	cell := pane(fmt.Sprintf("%s by %s", c.Zone.Name, c.Via), left, p.detailLines(c, left-4, h-2))
+	cell := pane(c.Where(), left, p.detailLines(c, left-4, h-2))
 	if left == w {
 		return cell
 	}

@@ -127,10 +127,21 @@ func (p *Page) doubts(c compareZones) string {
 	if doubt := p.deps.Doubt(c.request.Key); doubt != "" && slices.Contains(c.ways, model.ViaAPI) {
 		body = append(body, doubt)
 	}
-	if n := len(c.zones) * len(c.ways) * c.runs; !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
+	if n := c.fetches(); !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
 		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, names(c.zones)))
 	}
 	return strings.Join(body, "\n\n")
+}
+
+// fetches is how many are sent.
+func (c compareZones) fetches() int {
+	n := 0
+	for _, cell := range model.TwinCells(c.zones, c.ways) {
+		if cell.Misplaced() == "" {
+			n += c.runs
+		}
+	}
+	return n
 }
 
 // manyFetches is how many fetches of one comparison are asked about each time.
@@ -148,11 +159,7 @@ func names(zones []model.Zone) string {
 func (p *Page) start(c compareZones) {
 	t := model.Twin{Profile: p.session.ProfileName, Request: c.request, Repeat: c.runs}
 	t.Request.Zone, t.Request.Via, t.Request.Retries = model.Zone{}, "", 0
-	for _, z := range c.zones {
-		for _, via := range c.ways {
-			t.Cells = append(t.Cells, model.TwinCell{Zone: z, Via: via})
-		}
-	}
+	t.Cells = model.TwinCells(c.zones, c.ways)
 	p.show(t)
 }
 
@@ -241,7 +248,7 @@ func (p *Page) cellEnded(msg cellEnded) tea.Cmd {
 			break // the cells say the rest
 		}
 		p.failed = true
-		fault = kit.Fail(fmt.Sprintf("%s by %s was not sent: %v", msg.cell.Zone.Name, msg.cell.Via, msg.err))
+		fault = kit.Fail(fmt.Sprintf("%s was not sent: %v", msg.cell.Where(), msg.err))
 	}
 	p.twin.Cells[msg.i] = msg.cell
 	p.judge()
@@ -325,7 +332,7 @@ func (p *Page) adopt() tea.Cmd {
 	}
 	c := p.twin.Cells[p.winner]
 	fill := p.fill(p.winner)
-	fill.Notice = fmt.Sprintf("The form has %s by %s now: %s. ctrl+j sends.", c.Zone.Name, c.Via, p.reason)
+	fill.Notice = fmt.Sprintf("The form has %s now: %s. ctrl+j sends.", c.Where(), p.reason)
 	return kit.SendTo(kit.Sandbox, fill)
 }
 
@@ -360,14 +367,19 @@ func (p *grid) mark() {
 func (p *Page) chooseZones() tea.Cmd {
 	both := "both"
 	way := both
-	if len(p.ways) == 1 {
+	switch {
+	case slices.Contains(p.ways, model.ViaAgent):
+		way = string(model.ViaAgent)
+	case len(p.ways) == 1:
 		way = string(p.ways[0])
+	}
+	ways := []widget.Option{{Value: both, Label: "API and Native"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"}}
+	if p.session.Profile.AgentURL != "" {
+		ways = append(ways, widget.Option{Value: string(model.ViaAgent), Label: "and Agent"})
 	}
 	fields := []widget.Field{
 		{Name: "runs", Label: "Runs", Value: strconv.Itoa(max(p.twin.Repeat, 1)), Help: "How often each zone is tried by each method, one run after the other.", Check: checkRuns},
-		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: []widget.Option{
-			{Value: both, Label: "API and Native"}, {Value: string(model.ViaAPI), Label: "API"}, {Value: string(model.ViaNative), Label: "Native"},
-		}},
+		{Name: "ways", Label: "Methods", Kind: widget.FieldChoice, Value: way, Options: ways},
 	}
 	zones := p.session.Zones
 	for _, z := range zones {
@@ -382,7 +394,11 @@ func (p *Page) chooseZones() tea.Cmd {
 	d.OnSubmit = func(f *widget.Form) tea.Cmd {
 		c := compareZones{request: p.twin.Request, ways: defaultWays()}
 		c.runs, _ = strconv.Atoi(strings.TrimSpace(f.Value("runs"))) // Check has read it
-		if way := f.Value("ways"); way != both {
+		switch way := f.Value("ways"); way {
+		case both:
+		case string(model.ViaAgent):
+			c.ways = append(c.ways, model.ViaAgent)
+		default:
 			c.ways = []model.Via{model.Via(way)}
 		}
 		for _, z := range zones {

@@ -1,6 +1,7 @@
 package twin
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,7 +24,7 @@ func columns(ways []model.Via) []widget.Column {
 
 // row is a zone: its cells, and the highest cost of them.
 func (p *Page) row(n int) []widget.Cell {
-	out := []widget.Cell{widget.C(string(p.zones[n].Name))}
+	out := []widget.Cell{widget.C(cmp.Or(string(p.zones[n].Name), "agent access"))}
 	cost, priced := 0.0, false
 	for col := range p.ways {
 		i := n*len(p.ways) + col
