@@ -80,7 +80,7 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 	chain, ca := issued(t, "Lab root", "lab.test")
 	_, other := issued(t, "Other root", "lab.test")
 	mine, theirs := write(t, "ca.pem", ca), write(t, "other.pem", other)
-	folder := filepath.Dir(mine)
+	folder, rehashed := filepath.Dir(mine), filepath.Dir(write(t, "0a1b2c3d.0", ca))
 	for name, tc := range map[string]struct {
 		system []byte
 		env    map[string]string
@@ -93,7 +93,8 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 		"requests' own comes first":      {other, map[string]string{"CURL_CA_BUNDLE": mine, "REQUESTS_CA_BUNDLE": theirs}, map[Client]Verdict{Curl: Trusted, Requests: Untrusted}},
 		"a file for OpenSSL":             {other, map[string]string{"SSL_CERT_FILE": mine}, map[Client]Verdict{Curl: Trusted, Requests: Unknown, Node: Unknown, Go: Trusted}},
 		"a file for OpenSSL is another":  {ca, map[string]string{"SSL_CERT_FILE": theirs}, map[Client]Verdict{Curl: Untrusted, Go: Untrusted}},
-		"a folder for OpenSSL":           {other, map[string]string{"SSL_CERT_DIR": folder}, map[Client]Verdict{Curl: Trusted, Go: Trusted}},
+		"a folder, as Go reads it":       {other, map[string]string{"SSL_CERT_DIR": folder}, map[Client]Verdict{Curl: Untrusted, Go: Trusted}},
+		"a folder with a hashed name":    {other, map[string]string{"SSL_CERT_DIR": rehashed, "REQUESTS_CA_BUNDLE": rehashed}, map[Client]Verdict{Curl: Trusted, Requests: Trusted, Go: Trusted}},
 		"Node's extra":                   {other, map[string]string{"NODE_EXTRA_CA_CERTS": mine}, map[Client]Verdict{Curl: Untrusted, Requests: Unknown, Node: Trusted, Go: Untrusted}},
 		"Node's extra is another":        {other, map[string]string{"NODE_EXTRA_CA_CERTS": theirs}, map[Client]Verdict{Node: Unknown}},
 		"Node by OpenSSL":                {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_FILE": mine}, map[Client]Verdict{Node: Trusted}},

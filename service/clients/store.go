@@ -141,7 +141,7 @@ func (c chain) check(name, path string) Store {
 	case err != nil:
 		s.Verdict, s.Why = Unknown, "it cannot be read: "+model.Line(err.Error(), settingText)
 	case n == 0:
-		s.Verdict, s.Why = Untrusted, "it holds no certificate in PEM form"
+		s.Verdict, s.Why = Untrusted, "it holds no certificate in PEM form; in a folder OpenSSL looks for hashed names, which openssl rehash makes"
 	default:
 		s.Verdict, s.Why = c.by(pool)
 	}
@@ -185,7 +185,7 @@ func (m Machine) systemPool(file string, folders []string) (pool *x509.CertPool,
 		break
 	}
 	for _, dir := range folders {
-		added, _ := addFolder(pool, dir) // a folder that cannot be read is one that clients cannot read either
+		added, _ := addFolder(pool, dir, func(string) bool { return true }) // a folder that cannot be read is one that clients cannot read either
 		if path == "" && added > 0 {
 			path = dir
 		}
@@ -194,7 +194,13 @@ func (m Machine) systemPool(file string, folders []string) (pool *x509.CertPool,
 	return pool, path, n
 }
 
-// poolOf reads a file or a folder. n counts its certificates.
+// hashed reports whether OpenSSL finds a file of a folder: by the hash of its subject.
+func hashed(name string) bool {
+	hash, number, ok := strings.Cut(name, ".")
+	return ok && len(hash) == 8 && strings.Trim(hash, "0123456789abcdef") == "" && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// poolOf reads a file, or a folder as OpenSSL does. n counts its certificates.
 func poolOf(path string) (pool *x509.CertPool, n int, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -202,7 +208,7 @@ func poolOf(path string) (pool *x509.CertPool, n int, err error) {
 	}
 	pool = x509.NewCertPool()
 	if info.IsDir() {
-		n, err = addFolder(pool, path)
+		n, err = addFolder(pool, path, hashed)
 		return pool, n, err
 	}
 	b, err := textfile.ReadBounded(path, maxBundle)
@@ -212,10 +218,13 @@ func poolOf(path string) (pool *x509.CertPool, n int, err error) {
 	return pool, addPEM(pool, b), nil
 }
 
-func addFolder(pool *x509.CertPool, dir string) (n int, err error) {
+// addFolder adds the certificates of the files of a folder that counts says.
+func addFolder(pool *x509.CertPool, dir string, counts func(name string) bool) (n int, err error) {
 	list, err := os.ReadDir(dir)
 	for _, e := range list[:min(len(list), maxFolder)] {
-		n += addFile(pool, filepath.Join(dir, e.Name()))
+		if counts(e.Name()) {
+			n += addFile(pool, filepath.Join(dir, e.Name()))
+		}
 	}
 	return n, err
 }
