@@ -353,6 +353,10 @@ func walkSandbox(w *uitest.Whole) {
 	w.Press("enter", "enter", "ctrl+u") // on to the URL
 	w.Type("http://lab.test/captcha")
 	w.Press("enter")
+	w.Press("right", "right") // agent access, and back
+	w.WaitFor("fetch the URL")
+	w.Press("right")
+	w.WaitFor("datacenter_demo")
 	w.Press("j", "j", "j", "j") // a choice, a picker, a toggle
 	w.Press("ctrl+j")
 	w.WaitFor("CAPTCHA", "are you a robot")
