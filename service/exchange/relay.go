@@ -63,11 +63,16 @@ func (x *Relayed) Head() []byte {
 	return bytes.Clone(x.head)
 }
 
-// Seen are the exchanges so far, in their order.
+// Seen are the exchanges so far, in their order, as they are now: the library may still
+// have one under way.
 func (r *Relay) Seen() []*Relayed {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return append([]*Relayed(nil), r.seen...)
+	out := make([]*Relayed, len(r.seen))
+	for i, x := range r.seen {
+		out[i] = &Relayed{Method: x.Method, Status: x.Status, Header: x.Header, Trace: x.Trace, Err: x.Err, head: x.Head()}
+	}
+	return out
 }
 
 // Client is an HTTP client that sends by the relay and follows no redirect.
@@ -82,8 +87,11 @@ func (r *Relay) RoundTrip(req *http.Request) (*http.Response, error) {
 	r.seen = append(r.seen, x)
 	r.mu.Unlock()
 	resp, err := r.send(req, x)
-	if x.Err = err; err != nil {
+	if err != nil {
 		x.Trace.held()
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		x.Err = err
 		return nil, err
 	}
 	return resp, nil
@@ -136,7 +144,9 @@ func (r *Relay) exchange(ctx context.Context, req *http.Request, x *Relayed) (*h
 	}
 	x.Trace.head()
 	r.wire.breaker.note(address, resp.StatusCode)
-	x.Status, x.Header = resp.StatusCode, r.mask.Header(resp.Header)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	x.Status, x.Header = resp.StatusCode, r.mask.Header(resp.Header).Clone() // the library reads the other
 	return resp, nil
 }
 
