@@ -214,12 +214,19 @@ func insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
 }
 
 func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
-	cost := sql.NullFloat64{Float64: a.Cost, Valid: a.Priced}
-	_, err := tx.ExecContext(ctx,
-		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, cost, ref, text, words)
-		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
+	done, err := tx.ExecContext(ctx,
+		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
+		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
-		a.Status, a.Bytes, int64(a.Total), cost, a.Ref, a.Text, words(a))
+		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+	if err != nil || !a.Priced {
+		return err
+	}
+	id, err := done.LastInsertId()
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, "INSERT INTO activity_costs (id, cost) VALUES (?,?)", id, a.Cost)
 	return err
 }
 

@@ -17,6 +17,7 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 		r := sampleFetch(fmt.Sprint(i))
 		r.Started = testTime.Add(time.Duration(i) * time.Second)
 		r.Body = model.BodyRef{Bytes: make([]byte, 100), Size: 100}
+		r.Request.Zone.Rate = model.Rate{Per1000: 1.5}
 		if err := errors.Join(
 			j.PutTwin(t.Context(), model.Twin{ID: "t" + r.ID, Started: r.Started}), // a line, too; the fetch's is the newer
 			j.PutFetch(t.Context(), "p", r),
@@ -33,6 +34,10 @@ func TestPruneForgetsTheOldest(t *testing.T) {
 	lines, err := j.Activity(t.Context(), model.ActivityFilter{})
 	if err != nil || len(lines) != 14 || lines[12].Ref != "3" {
 		t.Errorf("%d lines, %v", len(lines), err)
+	}
+	var costs int
+	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_costs").Scan(&costs); err != nil || costs != 7 {
+		t.Errorf("%d costs of the 7 fetches among them, %v", costs, err)
 	}
 	for i := range 10 {
 		if _, err := j.Twin(t.Context(), fmt.Sprintf("t%d", i)); (i < 8) != errors.Is(err, database.ErrNotFound) {

@@ -56,10 +56,8 @@ CREATE TABLE twins (
 CREATE INDEX twins_at ON twins (at);
 `,
 	// The triggers keep the index up to date whichever process writes; the lines that are
-	// here already are indexed by Index.
+	// here already are indexed by Index. Nothing here may read all lines: Open waits for it.
 	`
-CREATE INDEX activity_at ON activity (at);
-
 CREATE VIRTUAL TABLE activity_search USING fts5 (
 	words, kind, class, zone, key, profile, content='', contentless_delete=1, prefix='1 2 3'
 );
@@ -85,8 +83,13 @@ CREATE TABLE baselines (
 	matrix  TEXT NOT NULL
 ) STRICT;
 `,
-	// In dollars; NULL when it is not known.
+	// A column for the cost was added here; SQLite reads a whole STRICT table for that.
+	"SELECT 1",
+	// In dollars, for the lines whose cost is known.
 	`
-ALTER TABLE activity ADD COLUMN cost REAL;
+CREATE TABLE activity_costs (
+	id   INTEGER PRIMARY KEY,
+	cost REAL NOT NULL
+) STRICT;
 `,
 }

@@ -37,6 +37,11 @@ func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model
 	f.Limit = min(f.Limit, maxPage)
 	list := make([]model.Activity, 0, min(f.Limit, defaultPage))
 	q := narrow(f)
+	if q.since != 0 {
+		if err := j.db.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM sqlite_schema WHERE name = 'activity_at')").Scan(&q.dated); err != nil {
+			return nil, j.unread(err)
+		}
+	}
 	if q.match == "" {
 		list, err := j.page(ctx, q.plain(), list)
 		return list, j.unread(err)
@@ -63,7 +68,7 @@ func (j *Journal) unread(err error) error {
 	return j.db.Fault("reading the timeline", err)
 }
 
-const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, cost, ref, text FROM "
+const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, (SELECT cost FROM activity_costs WHERE activity_costs.id = activity.id), ref, text FROM "
 
 // page appends the answer of a statement to list.
 func (j *Journal) page(ctx context.Context, s statement, list []model.Activity) ([]model.Activity, error) {
@@ -96,6 +101,7 @@ type query struct {
 	words []string // those of the index, as they stand
 	match string   // the same in the index's own language; empty without any
 	since int64    // in microseconds, 0 for any time
+	dated bool     // there is an index of times
 	limit int
 }
 
@@ -112,7 +118,7 @@ func narrow(f model.ActivityFilter) *query {
 	}
 	if !f.Since.IsZero() {
 		// Times do not always rise with the numbers, because the emulator's clock can be
-		// moved: the oldest line says only where to end.
+		// moved: the oldest line says only where to end, where an index finds it.
 		q.since = database.Micros(f.Since)
 		q.add("+at >= ?", q.since)
 	}
@@ -166,7 +172,7 @@ func (q *query) plain() statement {
 	for _, w := range q.words {
 		terms, args = append(terms[:len(terms):len(terms)], "instr(activity.words, ?) > 0"), append(args[:len(args):len(args)], w)
 	}
-	if q.since != 0 {
+	if q.since != 0 && q.dated {
 		terms, args = append(terms[:len(terms):len(terms)], "id >= "+oldest), append(args[:len(args):len(args)], q.since)
 	}
 	return q.statement("activity", "id", terms, args)
@@ -180,7 +186,7 @@ const oldest = "(SELECT min(id) FROM activity INDEXED BY activity_at WHERE at >=
 func (q *query) indexed(below int64) statement {
 	const row = "activity_search.rowid"
 	terms, args := []string{"activity_search MATCH ?", row + " >= ?"}, []any{q.match, below}
-	if q.since != 0 {
+	if q.since != 0 && q.dated {
 		terms[1], args = row+" >= max(?, "+oldest+")", append(args, q.since)
 	}
 	for _, t := range q.terms {
@@ -203,10 +209,18 @@ func (q *query) statement(from, order string, terms []string, args []any) statem
 // in between.
 const indexStep = 256
 
-// Index adds to the index for Activity the lines that were in the file before it had one,
-// newest first, until none is left or ctx ends. It takes seconds for 200,000 lines, once
-// in the life of a file; several processes may do it at once.
+// Index makes the index of times, in one transaction, and adds to the index of words for
+// Activity the lines that were in the file before it had one, newest first, until none is
+// left or ctx ends. It takes seconds for 200,000 lines, once in the life of a file; several
+// processes may do it at once.
 func (j *Journal) Index(ctx context.Context) error {
+	err := j.db.Write(ctx, "indexing the times of the history", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "CREATE INDEX IF NOT EXISTS activity_at ON activity (at)")
+		return err
+	})
+	if err != nil {
+		return err
+	}
 	for left := int64(1); left > 0; {
 		err := j.db.Write(ctx, "indexing the history", func(ctx context.Context, tx *sql.Tx) (err error) {
 			if left, err = below(ctx, tx); err != nil || left == 0 {

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -70,6 +71,7 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 		{Words: []string{"page=5"}, Class: model.ClassCaptcha, Limit: maxPage},
 		{Words: []string{"page"}, Before: 300, Limit: 50},
 		{Words: []string{"page"}, Since: testTime.Add(500 * time.Second), Zone: "serp_demo", Limit: maxPage},
+		{Since: testTime.Add(500 * time.Second), Class: model.ClassCaptcha, Limit: maxPage},
 	}
 	before := make([][]int64, len(ask))
 	for i, f := range ask {
@@ -94,6 +96,32 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 	}
 	if err := j.Index(t.Context()); err != nil {
 		t.Errorf("with nothing to do: %v", err)
+	}
+}
+
+// TestOpeningAnOldFileReadsNoLines: the pages in the middle of the file, which only lines
+// and their indexes fill, cannot be read, so that whatever reads all of them fails.
+func TestOpeningAnOldFileReadsNoLines(t *testing.T) {
+	path := oldFile(t, 4000)
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	_, err = f.WriteAt(make([]byte, 40*page), info.Size()/page/2*page)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	j := openTest(t, path)
+	if got := found(t, j, model.ActivityFilter{Limit: 3}); !slices.Equal(got, []int64{4000, 3999, 3998}) {
+		t.Errorf("the newest lines: %v", got)
+	}
+	if _, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage}); !errors.Is(err, database.ErrCorrupt) {
+		t.Errorf("all lines were read: %v", err)
 	}
 }
 
