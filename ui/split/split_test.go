@@ -3,6 +3,7 @@ package split_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -29,6 +30,7 @@ func (f *fakeSplitter) PlanSplit(_ context.Context, subject model.FetchResult, c
 }
 
 func (f *fakeSplitter) Split(ctx context.Context, s model.Split, on func(i int, p model.SplitProbe, sending bool)) (model.Split, error) {
+	s.Probes = slices.Clone(s.Probes) // as the service does: the plan is the overlay's
 	for i := range s.Probes {
 		p := &s.Probes[i]
 		if !s.Needs(p.Kind) {
