@@ -41,6 +41,8 @@ type bench struct {
 	files    map[string]string
 	resolved []string // references
 	fault    error
+	slow     time.Duration // a secret takes it
+	copied   []string
 }
 
 func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
@@ -56,6 +58,7 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
 		Secret: func(_ context.Context, ref string) (keystore.Secret, error) {
 			b.resolved = append(b.resolved, ref)
+			time.Sleep(b.slow)
 			return keystore.NewSecret(secret), b.fault
 		},
 		Write: func(name, text string, replace bool) (string, error) {
@@ -71,6 +74,10 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 	})
 	b.Screen = uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true, Code: pages.Open, Multiplexer: ui.Tmux,
+		Clipboard: func(_ context.Context, text string) (string, error) {
+			b.copied = append(b.copied, text)
+			return "", errors.New("there is no clipboard")
+		},
 		Tabs: []ui.Tab{{ID: kit.Sandbox, View: &opener{show: show}}}, Session: kit.Session{ProfileName: "acme", Ready: true},
 	}), w, h)
 	b.Press("x")
@@ -169,6 +176,27 @@ func TestACopyWithTheSecretAsksFirst(t *testing.T) {
 	})
 }
 
+func TestASecretThatComesLateIsNotPutIntoOtherCode(t *testing.T) {
+	for _, turns := range [][]string{{"v"}, {"v", "v"}, {"right"}, {"right", "left"}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, fetch(), 120, 40)
+			b.slow = 2 * time.Second
+			b.Press("!", "y")
+			b.Press(turns...)
+			b.Expect("other code is shown now: nothing was copied")
+			b.After(time.Minute)
+			if len(b.copied) > 0 {
+				t.Errorf("after %q %q was copied", turns, b.copied)
+			}
+			b.Press("!", "y")
+			b.After(time.Minute)
+			if len(b.copied) != 1 || !strings.Contains(b.copied[0], secret) {
+				t.Errorf("after %q and once more %q was copied", turns, b.copied)
+			}
+		})
+	}
+}
+
 func TestAHeaderThatIsASecretIsCopiedAsOne(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		show := fetch()
@@ -197,8 +225,8 @@ func TestTheCodeIsSavedAsAFile(t *testing.T) {
 			t.Error("it was replaced after no")
 		}
 		b.Press("s", "ctrl+s", "y")
-		if b.files["fetch.py"] == "other" {
-			t.Error("it was not replaced after yes")
+		if got := b.files["fetch.py"]; !strings.Contains(got, "import requests") {
+			t.Errorf("after yes the file holds %q", got)
 		}
 		b.fault = errors.New("no space left on device")
 		b.files = map[string]string{}

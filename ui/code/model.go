@@ -137,7 +137,6 @@ type (
 	inline   struct{} // ask whether to copy with the secret
 	sure     struct{}
 	resolved struct {
-		page   string
 		secret keystore.Secret
 		err    error
 	}
@@ -206,9 +205,11 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 	case turn:
 		p.at = (p.at + msg.by + len(p.pages)) % len(p.pages)
 		p.last, p.scroll = p.page().name, widget.Scroll{}
+		return p.drop()
 	case otherWay:
 		p.code.Request.Via = other(p.source.Request.Via)
 		p.write()
+		return p.drop()
 	case copyIt:
 		return p.copies(p.page().text, "")
 	case printIt:
@@ -263,25 +264,29 @@ func (p *pane) ask() tea.Cmd {
 	})
 }
 
-// resolve asks for the secret of the page on screen.
+// resolve asks for the secret of what is on screen.
 func (p *pane) resolve() tea.Cmd {
 	ref, _ := p.source.SecretRef()
-	get, name, o := p.deps.Secret, p.page().name, p
-	ctx, _ := p.slot.Start(p.deps.Ctx)
-	return func() tea.Msg {
+	get := p.deps.Secret
+	return kit.Do("", &p.slot, p.deps.Ctx, func(ctx context.Context) tea.Msg {
 		s, err := get(ctx, ref)
-		return kit.ForOverlay{Overlay: o, Msg: resolved{name, s, err}}
+		return kit.ForOverlay{Overlay: p, Msg: resolved{s, err}}
+	})
+}
+
+// drop gives up a secret that is being fetched: what it was for is not on screen any more.
+func (p *pane) drop() tea.Cmd {
+	if !p.slot.Running() {
+		return nil
 	}
+	p.slot.Drop()
+	return kit.Warn("other code is shown now: nothing was copied")
 }
 
 func (p *pane) resolved(msg resolved) tea.Cmd {
-	p.slot.Drop()
 	_, what := p.source.SecretRef()
-	switch {
-	case msg.err != nil:
+	if msg.err != nil {
 		return kit.Fail(what + ": " + msg.err.Error())
-	case msg.page != p.page().name:
-		return kit.Warn("another program is shown now: nothing was copied")
 	}
 	s := p.source
 	s.Secret = msg.secret.Reveal()
