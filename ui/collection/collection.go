@@ -45,7 +45,7 @@ type Collection struct {
 	rows    []row
 	loaded  bool
 	problem string
-	busy    bool     // a change is in progress
+	work    kit.Slot // a change, or the list
 	want    string   // the request to select when the list has come
 	deleted []string // in this overlay, the last one at the end
 }
@@ -69,11 +69,18 @@ type (
 		err  error
 	}
 	changed struct {
-		err  error
-		text string // told when it worked
-		on   string // the request to select
+		change
+		err error
 	}
 )
+
+// change is a call that changes the store, and what follows when it worked.
+type change struct {
+	call func(ctx context.Context) error
+	says string
+	on   string // the request to select
+	done func()
+}
 
 // New makes the overlay; the list is read when it opens.
 func New(d Deps) *Collection {
@@ -105,20 +112,17 @@ func (c *Collection) Size(w, h int) (int, int) {
 }
 
 func (c *Collection) load() tea.Cmd {
-	d := c.deps
-	return func() tea.Msg {
-		list, err := d.Store.List(d.Ctx)
-		return kit.ForOverlay{Overlay: c, Msg: listed{list, err}}
-	}
+	list := c.deps.Store.List
+	return kit.Do("", &c.work, c.deps.Ctx, func(ctx context.Context) tea.Msg {
+		entries, err := list(ctx)
+		return kit.ForOverlay{Overlay: c, Msg: listed{entries, err}}
+	})
 }
 
-// change runs a call that changes the store. on is selected afterwards.
-func (c *Collection) change(says, on string, call func(ctx context.Context) error) tea.Cmd {
-	c.busy = true
-	ctx := c.deps.Ctx
-	return func() tea.Msg {
-		return kit.ForOverlay{Overlay: c, Msg: changed{call(ctx), says, on}}
-	}
+func (c *Collection) change(ch change) tea.Cmd {
+	return kit.Do("", &c.work, c.deps.Ctx, func(ctx context.Context) tea.Msg {
+		return kit.ForOverlay{Overlay: c, Msg: changed{ch, ch.call(ctx)}}
+	})
 }
 
 // current is the row under the cursor.
@@ -132,20 +136,22 @@ func (c *Collection) current() (row, bool) {
 // Bindings are the overlay's keys.
 func (c *Collection) Bindings() []kit.Binding {
 	r, ok := c.current()
-	none, folder := "", ""
+	busy := ""
+	if c.loaded && c.work.Running() {
+		busy = "a change is in progress"
+	}
+	none, folder := busy, busy
 	switch {
+	case busy != "":
 	case !ok:
 		none, folder = "no request is selected", "no request is selected"
-	case c.busy:
-		none, folder = "a change is in progress", "a change is in progress"
 	case r.entry < 0:
 		folder = "this is a folder: choose a request in it"
 	}
-	open := folder
+	open, undo := folder, busy
 	if open == "" {
 		open = c.entries[r.entry].Problem
 	}
-	undo := ""
 	if len(c.deleted) == 0 {
 		undo = "nothing was deleted here"
 	}
@@ -153,8 +159,8 @@ func (c *Collection) Bindings() []kit.Binding {
 		{Keys: []string{"enter"}, Label: "open", Help: "Fill the form with the request. Nothing is sent.", Group: "Saved requests", Intent: pick{}, WhileTyping: true, Disabled: open},
 		{Keys: []string{"ctrl+r"}, Label: "rename", Help: "Give the request, or the folder, another name or place.", Group: "Saved requests", Intent: rename{}, WhileTyping: true, Disabled: none},
 		{Keys: []string{"ctrl+d"}, Label: "delete", Help: "Delete the request; ctrl+u brings it back.", Group: "Saved requests", Intent: remove{}, WhileTyping: true, Disabled: folder},
-		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: undo != ""},
-		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true},
+		{Keys: []string{"ctrl+u"}, Label: "undo", Help: "Bring back the request that was deleted last.", Group: "Saved requests", Intent: restore{}, WhileTyping: true, Disabled: undo, Hidden: len(c.deleted) == 0},
+		{Keys: []string{"esc"}, Label: "close", Help: "Close without picking.", Intent: kit.Close{}, WhileTyping: true, Disabled: busy},
 	}
 }
 
@@ -171,12 +177,12 @@ func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 		c.filter()
 		return nil
 	case changed:
-		c.busy = false
 		if msg.err != nil {
 			return tea.Batch(c.load(), kit.Fail(msg.err.Error()))
 		}
+		msg.done()
 		c.want = msg.on
-		return tea.Batch(c.load(), kit.Info(msg.text))
+		return tea.Batch(c.load(), kit.Info(msg.says))
 	case pick:
 		r, ok := c.current()
 		if !ok || r.entry < 0 {
@@ -204,10 +210,12 @@ func (c *Collection) Update(msg tea.Msg) tea.Cmd {
 	case tea.MouseWheelMsg:
 		c.table.Update(msg)
 		return nil
+	case tea.MouseClickMsg:
+		c.table.Click(msg.Y - aboveTable)
+		return nil
 	}
 	before := c.input.Value()
-	var cmd tea.Cmd
-	c.input, cmd = c.input.Update(msg)
+	cmd := widget.UpdateInput(&c.input, msg)
 	if c.input.Value() != before {
 		c.filter()
 	}
@@ -219,10 +227,12 @@ func (c *Collection) remove() tea.Cmd {
 	if !ok || r.entry < 0 {
 		return nil
 	}
-	c.deleted = append(c.deleted, r.name)
 	d := c.deps
-	says := "Deleted " + r.name + ". ctrl+u brings it back; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted."
-	return c.change(says, "", func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) })
+	return c.change(change{
+		call: func(ctx context.Context) error { return d.Store.Delete(ctx, r.name) },
+		says: "Deleted " + r.name + ". ctrl+u brings it back; it is kept in " + d.Store.DeletedDir() + " until " + text.Count(saved.MaxDeleted) + " more are deleted.",
+		done: func() { c.deleted = append(c.deleted, r.name) },
+	})
 }
 
 func (c *Collection) restore() tea.Cmd {
@@ -230,10 +240,12 @@ func (c *Collection) restore() tea.Cmd {
 	if n == 0 {
 		return nil
 	}
-	name := c.deleted[n-1]
-	c.deleted = c.deleted[:n-1]
-	d := c.deps
-	return c.change(name+" is back.", name, func(ctx context.Context) error { return d.Store.Restore(ctx, name) })
+	name, d := c.deleted[n-1], c.deps
+	return c.change(change{
+		call: func(ctx context.Context) error { return d.Store.Restore(ctx, name) },
+		says: name + " is back.", on: name,
+		done: func() { c.deleted = c.deleted[:n-1] },
+	})
 }
 
 // rename asks for the other name.
@@ -254,11 +266,15 @@ func (c *Collection) rename() tea.Cmd {
 		if to == r.name {
 			return kit.CloseOverlay(dialog)
 		}
-		if d.Renamed != nil {
-			d.Renamed(r.name, to)
-		}
-		return tea.Sequence(kit.CloseOverlay(dialog),
-			c.change(r.name+" is "+to+" now.", to, func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) }))
+		return tea.Sequence(kit.CloseOverlay(dialog), c.change(change{
+			call: func(ctx context.Context) error { return d.Store.Rename(ctx, r.name, to) },
+			says: r.name + " is " + to + " now.", on: to,
+			done: func() {
+				if d.Renamed != nil {
+					d.Renamed(r.name, to)
+				}
+			},
+		}))
 	}
 	return kit.OpenOverlay(dialog)
 }
@@ -325,6 +341,9 @@ func (c *Collection) cells(i int) []widget.Cell {
 	}
 	return []widget.Cell{name, widget.C(string(e.Request.Zone.Name)), widget.C(e.Request.URL), {Text: text.Ago(e.Changed, c.deps.Now()), Ink: th.Muted}}
 }
+
+// aboveTable is how many lines are above the table: that of the input.
+const aboveTable = 1
 
 // Render draws the input line, the tree, and what the selected request holds.
 func (c *Collection) Render(w, h int) string {

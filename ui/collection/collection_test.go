@@ -1,6 +1,7 @@
 package collection_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,17 +17,34 @@ import (
 	"zonedeck/ui/uitest"
 )
 
+// slowStore takes its time for a change.
+type slowStore struct {
+	*saved.Store
+	slow     time.Duration
+	restored []string
+}
+
+func (s *slowStore) Delete(ctx context.Context, name string) error {
+	time.Sleep(s.slow)
+	return s.Store.Delete(ctx, name)
+}
+
+func (s *slowStore) Restore(ctx context.Context, name string) error {
+	s.restored = append(s.restored, name)
+	return s.Store.Restore(ctx, name)
+}
+
 // bench is the overlay over a store with three requests.
 type bench struct {
 	*uitest.Screen
-	store   *saved.Store
+	store   *slowStore
 	picked  string
 	renamed [2]string
 }
 
 func open(t *testing.T, names ...string) *bench {
 	t.Helper()
-	b := &bench{store: saved.New(t.TempDir())}
+	b := &bench{store: &slowStore{Store: saved.New(t.TempDir())}}
 	for _, name := range names {
 		r := model.FetchRequest{Zone: model.Zone{Name: "unlocker_demo"}, URL: "http://lab.test/" + name + "?{{q}}", Via: model.ViaNative, Method: "POST", Body: "b", Retries: -1}
 		if _, err := b.store.Save(t.Context(), name, r, false); err != nil {
@@ -125,7 +143,58 @@ func TestANameThatIsTakenIsToldAndAnEmptyListSaysWhatToDo(t *testing.T) {
 		b.Type("b")
 		b.Press("ctrl+s")
 		b.Expect("a request of this name is already saved: b")
+		if b.renamed != [2]string{} {
+			t.Errorf("it was told of the rename %q, which failed", b.renamed)
+		}
 		b.Press("ctrl+d", "ctrl+d")
 		b.Expect("No request is saved.", "ctrl+u brings the last one back")
+	})
+}
+
+func TestADeletionCanBeUndoneOnlyWhenItIsDone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "b", "c")
+		b.Press("ctrl+d")
+		b.Expect("Deleted a.")
+		b.store.slow = 2 * time.Second
+		b.Press("ctrl+d", "ctrl+u")
+		b.Expect("a change is in progress")
+		b.Press("esc")
+		b.Expect("Saved requests")
+		if len(b.store.restored) > 0 {
+			t.Fatalf("while b was being deleted, %q was brought back", b.store.restored)
+		}
+		b.After(time.Minute)
+		b.Press("ctrl+u", "ctrl+u")
+		if got := b.store.restored; !slices.Equal(got, []string{"b", "a"}) {
+			t.Errorf("%q was brought back", got)
+		}
+	})
+}
+
+func TestADeletionThatFailedIsNotUndone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "b")
+		if err := b.store.Store.Delete(t.Context(), "a"); err != nil {
+			t.Fatal(err)
+		}
+		b.AllowError("no request is saved under this name: a")
+		b.Press("ctrl+d", "ctrl+u")
+		if len(b.store.restored) > 0 {
+			t.Errorf("%q was brought back, whose deletion had failed", b.store.restored)
+		}
+	})
+}
+
+func TestAClickSelectsARowAndAPasteHasNoInvisibleCharacters(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, "a", "b", "c")
+		b.Click(" c ")
+		b.Press("enter")
+		b.Expect("picked c")
+		b = open(t, "a", "shop")
+		b.Paste("s\u200bh\u202eop")
+		b.Press("enter")
+		b.Expect("picked shop")
 	})
 }
