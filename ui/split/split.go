@@ -48,15 +48,15 @@ const (
 // overlay is the question, and then the answer.
 type overlay struct {
 	deps    Deps
-	ctx     context.Context //nolint:containedctx // what esc ends
-	cancel  context.CancelFunc
 	choice  model.SplitChoice
 	plan    model.Split
 	stage   stage
 	at      int // the probe that is being sent, -1 for none
 	trouble string
 	table   widget.Table
-	updates chan tea.Msg
+	above   int      // lines drawn above the table
+	work    kit.Slot // the plan, then the fetches
+	leaving bool     // the fetches were cancelled: the overlay closes when they have ended
 }
 
 // Intents of the keys.
@@ -87,7 +87,6 @@ type (
 
 func newOverlay(d Deps, subject model.FetchResult) *overlay {
 	o := &overlay{deps: d, at: -1, plan: model.Split{Subject: subject}, choice: model.SplitChoice{Keys: d.Keys(), Zones: d.Zones()}}
-	o.ctx, o.cancel = context.WithCancel(d.Ctx)
 	o.table.Columns = []widget.Column{
 		{Title: "FETCH", Width: 23},
 		{Title: "DIFFERENT", Width: 16, Flex: true},
@@ -110,42 +109,23 @@ func (o *overlay) Size(w, h int) (int, int) { return min(112, w-4), min(13, h-4)
 // replan plans with the choices made so far.
 func (o *overlay) replan() tea.Cmd {
 	o.stage, o.trouble = planning, ""
-	ctx, plan, subject, choice := o.ctx, o.deps.Splitter.PlanSplit, o.plan.Subject, o.choice
-	return func() tea.Msg {
+	plan, subject, choice := o.deps.Splitter.PlanSplit, o.plan.Subject, o.choice
+	return kit.Do("", &o.work, o.deps.Ctx, func(ctx context.Context) tea.Msg {
 		s, err := plan(ctx, subject, choice)
 		return kit.ForOverlay{Overlay: o, Msg: planned{s, err}}
-	}
+	})
 }
 
-// send sends the probes. What is told of each arrives one after the other.
+// send sends the probes.
 func (o *overlay) send() tea.Cmd {
 	o.stage, o.at = sending, -1
-	o.updates = make(chan tea.Msg)
-	ctx, split, plan, updates := o.ctx, o.deps.Splitter.Split, o.plan, o.updates
-	tell := func(msg tea.Msg) {
-		select {
-		case updates <- msg:
-		case <-ctx.Done():
-		}
-	}
-	go func() {
-		defer close(updates)
-		result, err := split(ctx, plan, func(i int, p model.SplitProbe, sending bool) { tell(probed{i, p, sending}) })
-		tell(ended{result, err})
-	}()
-	return o.next()
-}
-
-// next waits for the next update.
-func (o *overlay) next() tea.Cmd {
-	updates := o.updates
-	return func() tea.Msg {
-		msg, ok := <-updates
-		if !ok {
-			return nil
-		}
-		return kit.ForOverlay{Overlay: o, Msg: msg}
-	}
+	split, plan := o.deps.Splitter.Split, o.plan
+	return kit.Stream("", &o.work, o.deps.Ctx, func(ctx context.Context, emit func(tea.Msg)) tea.Msg {
+		result, err := split(ctx, plan, func(i int, p model.SplitProbe, sending bool) {
+			emit(kit.ForOverlay{Overlay: o, Msg: probed{i, p, sending}})
+		})
+		return kit.ForOverlay{Overlay: o, Msg: ended{result, err}}
+	})
 }
 
 // Bindings are the keys of the stage.
@@ -204,14 +184,18 @@ func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 			o.at = msg.i
 		}
 		o.rows()
-		return o.next()
+		return nil
 	case ended:
 		o.stage, o.at, o.plan = done, -1, msg.plan
 		if msg.err != nil && !errors.Is(msg.err, context.Canceled) {
 			o.trouble = msg.err.Error()
 		}
 		o.rows()
-		return kit.SendTo(kit.Sandbox, kit.HistoryGrew{})
+		grew := kit.SendTo(kit.Sandbox, kit.HistoryGrew{})
+		if o.leaving {
+			return tea.Batch(grew, kit.CloseOverlay(o))
+		}
+		return grew
 	case sendProbes:
 		return o.send()
 	case otherZone:
@@ -227,15 +211,29 @@ func (o *overlay) Update(msg tea.Msg) tea.Cmd {
 		return nil
 	case leave:
 		return o.leave()
+	case tea.MouseClickMsg:
+		o.table.Click(msg.Y - o.above)
+		return nil
 	default:
 		o.table.Update(msg)
 		return nil
 	}
 }
 
+// leave closes the overlay. What is being sent is cancelled, and waited for until it is in
+// the history, or until one leaves once more.
 func (o *overlay) leave() tea.Cmd {
-	o.cancel()
-	return kit.CloseOverlay(o)
+	if o.stage != sending {
+		o.work.Drop()
+		return kit.CloseOverlay(o)
+	}
+	if o.leaving {
+		o.work.Drop()
+		return tea.Batch(kit.SendTo(kit.Sandbox, kit.HistoryGrew{}), kit.CloseOverlay(o))
+	}
+	o.leaving = true
+	o.work.Cancel()
+	return nil
 }
 
 func (o *overlay) planned(msg planned) tea.Cmd {

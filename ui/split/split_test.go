@@ -9,6 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	tea "charm.land/bubbletea/v2"
+
 	"zonedeck/model"
 	"zonedeck/ui"
 	"zonedeck/ui/kit"
@@ -21,7 +23,22 @@ type fakeSplitter struct {
 	planErr, err error
 	sent         []string
 	slow         time.Duration
+	stuck        time.Duration // how long a cancellation takes
 	ended        error
+	grew         int // how often the Sandbox heard that the history grew
+}
+
+// tab is the Sandbox.
+type tab struct {
+	uitest.Elsewhere
+	f *fakeSplitter
+}
+
+func (o *tab) Update(msg tea.Msg) tea.Cmd {
+	if _, ok := msg.(kit.HistoryGrew); ok {
+		o.f.grew++
+	}
+	return o.Elsewhere.Update(msg)
 }
 
 func (f *fakeSplitter) PlanSplit(_ context.Context, subject model.FetchResult, c model.SplitChoice) (model.Split, error) {
@@ -42,6 +59,7 @@ func (f *fakeSplitter) Split(ctx context.Context, s model.Split, on func(i int, 
 			case <-time.After(f.slow):
 			case <-ctx.Done():
 				f.ended = ctx.Err()
+				time.Sleep(f.stuck)
 				return s, ctx.Err()
 			}
 			f.sent = append(f.sent, p.Different())
@@ -75,7 +93,7 @@ func open(t *testing.T, w, h int, f *fakeSplitter, local bool, via model.Via) *u
 	}
 	s := uitest.Start(t, ui.New(ui.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, FixedTheme: true,
-		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &uitest.Elsewhere{}}},
+		Tabs:    []ui.Tab{{ID: kit.Sandbox, View: &tab{f: f}}},
 		Session: kit.Session{ProfileName: "acme", Ready: true},
 	}), w, h)
 	s.Send(split.Open(d, subject)())
@@ -148,6 +166,38 @@ func TestEscapeCancelsWhatIsUnderWay(t *testing.T) {
 		if !errors.Is(f.ended, context.Canceled) || len(f.sent) > 0 {
 			t.Errorf("it ended with %v; %v were sent", f.ended, f.sent)
 		}
+	})
+}
+
+func TestWhatWasSentBeforeTheEndIsInTheHistory(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeSplitter{slow: time.Second, stuck: 2 * time.Second}
+		s := open(t, 120, 40, f, true, model.ViaAPI)
+		s.After(1500 * time.Millisecond)
+		s.Press("esc")
+		s.Expect("cancelling")
+		s.After(3 * time.Second)
+		s.ExpectNot("What refuses")
+		if len(f.sent) == 0 || f.grew != 1 {
+			t.Errorf("%v were sent; the Sandbox heard of it %d times", f.sent, f.grew)
+		}
+		f.stuck = 10 * time.Second
+		s = open(t, 120, 40, f, true, model.ViaAPI)
+		s.Press("esc", "esc")
+		s.ExpectNot("What refuses")
+		if f.grew != 2 {
+			t.Errorf("when it was left at once, the Sandbox heard of it %d times", f.grew-1)
+		}
+		s.After(20 * time.Second)
+	})
+}
+
+func TestAClickSelectsARow(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, 120, 40, &fakeSplitter{}, true, model.ViaNative)
+		s.Click("good.example")
+		s.Press("enter")
+		s.Expect("OpenFetch {ID:f_http://good.example/")
 	})
 }
 

@@ -78,6 +78,7 @@ func (o *overlay) state(i int) widget.Cell {
 func (o *overlay) Render(w, h int) string {
 	th := o.deps.Theme
 	head := o.head(w)
+	o.above = len(head)
 	foot := widget.Foot(th, w, o.detail()...)
 	table := o.table.Render(th, true, w, max(h-len(head)-len(foot), 2))
 	return widget.Block(widget.Stack(strings.Join(head, "\n"), table, strings.Join(foot, "\n")), w, h)
@@ -94,6 +95,8 @@ func (o *overlay) head(w int) []string {
 		lines = []string{th.Muted.Render("looking for another zone and another key…")}
 	case o.stage == asking:
 		lines = widget.Hung(th.KeyHint.Render("[y] "), th.Text, "sends at most "+o.bill()+", one after the other, and none that is no longer needed. Each differs in one thing.", w-2)
+	case o.leaving:
+		lines = []string{th.Warn.Render("● ") + th.Text.Render("cancelling; esc closes at once")}
 	case o.stage == sending:
 		lines = []string{th.Warn.Render("● ") + th.Text.Render("sending, one after the other; esc cancels")}
 	default:
