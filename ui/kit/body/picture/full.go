@@ -1,6 +1,7 @@
 package picture
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"image"
@@ -26,10 +27,11 @@ const (
 // ErrNoPixels says that the terminal draws no pixels.
 var ErrNoPixels = errors.New("the terminal answers that it draws neither sixel nor kitty graphics")
 
-// full shows a picture over the whole terminal until a key is pressed. It runs while the
+// full shows a picture over the whole terminal until a key is pressed or ctx ends. It runs while the
 // program has let go of the terminal (tea.Exec), so it can ask the terminal what it draws,
 // and nothing of the program's own drawing is in the way.
 type full struct {
+	ctx context.Context //nolint:containedctx // tea.ExecCommand's Run takes none
 	img image.Image
 	in  io.Reader
 	out io.Writer
@@ -56,7 +58,7 @@ func (f *full) Run() (err error) {
 	if err != nil {
 		return err
 	}
-	by, w, h := read(answer)
+	by, w, h := parse(answer)
 	if by == byNothing {
 		return ErrNoPixels
 	}
@@ -69,13 +71,33 @@ func (f *full) Run() (err error) {
 	if _, err := io.WriteString(f.out, ansi.EraseEntireScreen+ansi.CursorHomePosition+seq); err != nil {
 		return err
 	}
-	_, err = f.in.Read(make([]byte, 64)) // any key
+	_, err = f.read(64) // any key
 	end := ansi.EraseEntireScreen + ansi.CursorHomePosition
 	if by == byKitty {
 		end = remove() + end
 	}
 	_, werr := io.WriteString(f.out, end)
 	return errors.Join(err, werr)
+}
+
+// read reads at most size bytes from the terminal, none if ctx ends first.
+func (f *full) read(size int) ([]byte, error) {
+	type bytesRead struct {
+		b   []byte
+		err error
+	}
+	in, got := f.in, make(chan bytesRead, 1)
+	go func() { // outlives a cancelled Run, and ends with the process
+		b := make([]byte, size)
+		n, err := in.Read(b)
+		got <- bytesRead{b[:n], err}
+	}()
+	select {
+	case r := <-got:
+		return r.b, r.err
+	case <-f.ctx.Done():
+		return nil, f.ctx.Err()
+	}
 }
 
 // da1 is the answer that every terminal gives, and that comes last.
@@ -87,10 +109,9 @@ var (
 // answer reads what the terminal answers, at most 4 KiB. A key that is no answer ends it.
 func (f *full) answer() (string, error) {
 	var got strings.Builder
-	buf := make([]byte, 256)
 	for got.Len() < 4<<10 {
-		n, err := f.in.Read(buf)
-		got.Write(buf[:n])
+		b, err := f.read(256)
+		got.Write(b)
 		if s := got.String(); da1.MatchString(s) || s != "" && s[0] != '\x1b' {
 			return s, nil
 		}
@@ -101,9 +122,9 @@ func (f *full) answer() (string, error) {
 	return got.String(), nil
 }
 
-// read takes from an answer what the terminal draws, and the pixels that there is room for:
+// parse takes from an answer what the terminal draws, and the pixels that there is room for:
 // 800×400 if it does not say.
-func read(answer string) (by graphics, w, h int) {
+func parse(answer string) (by graphics, w, h int) {
 	w, h = 800, 400
 	if m := pixels.FindStringSubmatch(answer); m != nil {
 		h, _ = strconv.Atoi(m[1])

@@ -2,6 +2,7 @@ package picture
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -13,6 +14,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi/kitty"
@@ -240,7 +242,7 @@ func TestThePictureInPixels(t *testing.T) {
 		"no answer":      {[]string{"q"}, ""},
 	} {
 		var out bytes.Buffer
-		f := &full{img: two(40, 40)}
+		f := &full{ctx: t.Context(), img: two(40, 40)}
 		f.SetStdin(&terminal{c.answers})
 		f.SetStdout(&out)
 		err := f.Run()
@@ -256,6 +258,39 @@ func TestThePictureInPixels(t *testing.T) {
 		if strings.Contains(c.want, "_G") != strings.Contains(out.String(), "a=d") || !strings.HasSuffix(out.String(), "\x1b[2J\x1b[H") {
 			t.Errorf("%s: it is not taken off the screen: %q", name, out.String()[max(out.Len()-60, 0):])
 		}
+	}
+}
+
+func TestThePictureInPixelsDoesNotOutliveTheProgram(t *testing.T) {
+	for name, answers := range map[string]string{"before the answer": "", "before a key": "\x1b[?62;4;22c"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			in, terminal := io.Pipe()
+			var out bytes.Buffer
+			f := &full{ctx: ctx, img: two(40, 40)}
+			f.SetStdin(in)
+			f.SetStdout(&out)
+			ended := make(chan error, 1)
+			go func() { ended <- f.Run() }()
+			if answers != "" {
+				_, _ = io.WriteString(terminal, answers)
+			}
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v", name, err)
+				}
+			default:
+				t.Errorf("%s: it waits for a key when the program has ended", name)
+			}
+			if answers != "" && !strings.HasSuffix(out.String(), "\x1b[2J\x1b[H") {
+				t.Errorf("%s: it is not taken off the screen", name)
+			}
+			_ = terminal.Close()
+		})
 	}
 }
 

@@ -120,7 +120,7 @@ func (v *View) Update(msg tea.Msg) tea.Cmd {
 	case kit.Tick:
 		return v.place()
 	case wholeView:
-		return tea.Exec(&full{img: v.pic.img}, func(err error) tea.Msg {
+		return tea.Exec(&full{ctx: v.ctx, img: v.pic.img}, func(err error) tea.Msg {
 			return kit.Addressed{View: v.view, Msg: shown{err}}
 		})
 	case shown:
