@@ -15,6 +15,7 @@ import (
 	"zonedeck/service/ledger"
 	"zonedeck/service/password"
 	"zonedeck/service/profile"
+	"zonedeck/service/rates"
 )
 
 // Options is what a Client is made of. Profile, Secret and Key must be set.
@@ -50,6 +51,7 @@ type Client struct {
 	*fetch.Fetcher
 	*jobs.Runner
 	passwords *password.Renewer
+	access    exchange.Access
 	wire      *exchange.Wire
 	journal   *journal.Journal
 }
@@ -68,6 +70,7 @@ func New(o Options) *Client {
 	c := &Client{
 		Fetcher: fetch.New(f),
 		Runner:  jobs.New(j),
+		access:  access,
 		wire:    wire,
 		journal: o.Journal,
 	}
@@ -161,4 +164,10 @@ func (c *Client) RefuseRenewal(p profile.Profile, z model.Zone, k model.Key) err
 		return ErrNoStore
 	}
 	return c.passwords.Refusal(p, z, k)
+}
+
+// MeasureRates asks the account what the zones of the profile cost, by a key of the inventory
+// or, without a name, the profile's. See rates.Measure.
+func (c *Client) MeasureRates(ctx context.Context, key string) ([]model.ZoneCost, error) {
+	return rates.Measure(ctx, rates.Config{Access: c.access, Wire: c.wire}, key)
 }

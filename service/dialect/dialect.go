@@ -45,6 +45,8 @@ type Dialect struct {
 	placePage string
 	// passwords are where a zone gets another password; empty where that is not known.
 	passwords passwordPaths
+	// costs is where an account shows what a zone cost, "" where that is not known.
+	costs string
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -79,6 +81,7 @@ func all() []Dialect {
 			testPage:  "https://geo.brdtest.com/mygeo.json",
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
+			costs:     "/zone/cost",
 			embedded:  true,
 		},
 	}

@@ -98,12 +98,7 @@ func render(p Profile) []byte {
 			b.WriteString("identity_verified = true\n")
 		}
 		field("password", z.Password)
-		if z.Rate.Per1000 > 0 {
-			fmt.Fprintf(&b, "rate_per_1000 = %v\n", z.Rate.Per1000)
-		}
-		if z.Rate.PerGB > 0 {
-			fmt.Fprintf(&b, "rate_per_gb = %v\n", z.Rate.PerGB)
-		}
+		writeRate(&b, z.Rate)
 	}
 	if len(p.Variables) > 0 {
 		fmt.Fprintf(&b, "\n[profiles.%s.variables]\n", p.Name)

@@ -1,0 +1,148 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/model"
+	"zonedeck/service/rates"
+)
+
+func (a *app) zonesCommand() *cobra.Command {
+	return group("zones", "Show what the zones of a profile cost", a.zonesRatesCommand())
+}
+
+type ratesFlags struct {
+	key, adminReason string
+	save, json       bool
+}
+
+func (a *app) zonesRatesCommand() *cobra.Command {
+	var f ratesFlags
+	cmd := &cobra.Command{
+		Use:   "rates",
+		Short: "Measure the rate of each zone by the account's cost, and write it into the profile with --save",
+		Long: `Asks the account what each zone of the profile cost, one call for each, and divides it by the
+requests (SERP, unlocker) or bytes (the others) that it shows for the same days. That is a
+measured rate and no price list. The profile's dialect has to know the call, and the key has to
+have access to billing: FINANCE or ADMIN.
+
+With --save the rates are written into config.toml, as rate_per_1000 and rate_per_gb of the zones.`,
+		Args: usageArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withSession(cmd.Context(), needs{key: f.key, journal: f.adminReason != "", reason: f.adminReason}, func(t *task) error {
+				return t.zonesRates(cmd.Context(), f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.key, "key", "", "key of the inventory to ask by (default: the profile's); its level has to be FINANCE or ADMIN")
+	fl.BoolVar(&f.save, "save", false, "write the rates into the profile")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	adminFlag(cmd, &f.adminReason)
+	return cmd
+}
+
+// ratesJSON is what "zones rates --json" prints (docs/schema/zones-rates.json).
+type ratesJSON struct {
+	SchemaVersion int            `json:"schema_version"`
+	Profile       string         `json:"profile"`
+	Saved         bool           `json:"saved"`
+	Zones         []zoneRateJSON `json:"zones"`
+}
+
+type zoneRateJSON struct {
+	Zone        string   `json:"zone"`
+	Product     string   `json:"product"`
+	From        string   `json:"from"`
+	To          string   `json:"to"`
+	Dollars     float64  `json:"dollars"`
+	Requests    float64  `json:"requests"`
+	Bytes       float64  `json:"bytes"`
+	RatePer1000 *float64 `json:"rate_per_1000"`
+	RatePerGB   *float64 `json:"rate_per_gb"`
+	Problem     string   `json:"problem"`
+}
+
+func (t *task) zonesRates(ctx context.Context, f ratesFlags) error {
+	if f.save && t.Base.Local {
+		return usage("the embedded emulator announces the rates of its zones: there is nothing to save")
+	}
+	if err := t.Base.Refuse("write rates"); f.save && err != nil {
+		return err
+	}
+	costs, err := t.Client.MeasureRates(ctx, f.key)
+	switch {
+	case errors.Is(err, rates.ErrRefused):
+		return fail(exitRefused, "%w", err)
+	case ctx.Err() == nil && errors.Is(err, rates.ErrNoAnswer):
+		return fail(exitNetwork, "%w", err)
+	case err != nil:
+		return fetchError(ctx, err)
+	}
+	out := ratesJSON{SchemaVersion: schemaVersion, Profile: t.Base.Name, Zones: []zoneRateJSON{}}
+	found := map[model.ZoneName]model.Rate{}
+	for _, c := range costs {
+		if c.Rate.Priced() {
+			found[c.Zone.Name] = c.Rate
+		}
+		out.Zones = append(out.Zones, zoneRate(c))
+	}
+	if f.save && len(found) > 0 {
+		if err = t.SaveRates(ctx, found); err != nil {
+			err = fail(exitState, "%w", err)
+		}
+		out.Saved = err == nil
+	}
+	return errors.Join(t.printRates(f, out, costs), err)
+}
+
+func zoneRate(c model.ZoneCost) zoneRateJSON {
+	one := zoneRateJSON{Zone: string(c.Zone.Name), Product: string(c.Zone.Product), Dollars: c.Dollars, Requests: c.Requests, Bytes: c.Bytes, Problem: c.Problem}
+	if !c.From.IsZero() {
+		one.From, one.To = c.From.Format(time.DateOnly), c.To.Format(time.DateOnly)
+	}
+	if c.Rate.Per1000 > 0 {
+		one.RatePer1000 = &c.Rate.Per1000
+	}
+	if c.Rate.PerGB > 0 {
+		one.RatePerGB = &c.Rate.PerGB
+	}
+	return one
+}
+
+func (t *task) printRates(f ratesFlags, out ratesJSON, costs []model.ZoneCost) error {
+	if f.json {
+		return t.app.printJSON(out)
+	}
+	rows := [][]string{{"ZONE", "RATE", "MEASURED FROM"}}
+	for _, c := range costs {
+		rate, basis := "unpriced", c.Problem
+		switch {
+		case c.Rate.Per1000 > 0:
+			rate = fmt.Sprintf("$%v per 1000", c.Rate.Per1000)
+			basis = fmt.Sprintf("%s for requests: %.0f", model.SmallDollars(c.Dollars), c.Requests)
+		case c.Rate.PerGB > 0:
+			rate = fmt.Sprintf("$%v per GB", c.Rate.PerGB)
+			basis = fmt.Sprintf("%s for bytes: %.0f", model.SmallDollars(c.Dollars), c.Bytes)
+		}
+		if c.Rate.Priced() {
+			basis += fmt.Sprintf(", the account's cost of %s to %s", c.From.Format(time.DateOnly), c.To.AddDate(0, 0, -1).Format(time.DateOnly))
+		}
+		rows = append(rows, []string{string(c.Zone.Name), rate, basis})
+	}
+	if err := printColumns(t.app.Stdout, rows); err != nil {
+		return err
+	}
+	switch {
+	case out.Saved:
+		t.app.say("zonedeck: the rates stand in profile %s", out.Profile)
+	case f.save:
+		t.app.say("zonedeck: no rate was saved")
+	}
+	return nil
+}
