@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -100,22 +99,6 @@ type FetchRequest struct {
 	// BodyFile is the absolute name of the file that a body on disk is kept in, and that
 	// it replaces; empty means a file in the cache.
 	BodyFile string
-}
-
-// SecretHeader reports whether a header's value is a secret by its nature, so
-// that it belongs neither in a file nor in the history nor on the clipboard.
-func SecretHeader(name string) bool {
-	n := strings.ToLower(name)
-	switch n {
-	case "authorization", "proxy-authorization", "cookie", "set-cookie":
-		return true
-	}
-	for _, word := range []string{"token", "secret", "password", "api-key", "apikey", "session-id"} {
-		if strings.Contains(n, word) {
-			return true
-		}
-	}
-	return false
 }
 
 // Timing is where the time of one attempt went. A negative duration means the

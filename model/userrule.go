@@ -101,7 +101,7 @@ func (m Match) holds(f *facts) (seen []Evidence, ok bool) {
 			return nil, false
 		}
 		text := Line(values[i], maxQuote)
-		if SecretHeader(h.Name) {
+		if SecretName(h.Name) {
 			text = "(its value matches, and is not repeated)"
 		}
 		seen = append(seen, Evidence{Kind: "header", Text: quote(h.Name + ": " + text)})

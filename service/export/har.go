@@ -99,8 +99,8 @@ type (
 )
 
 // HAR writes fetches as a HAR 1.2 file, one entry each: the request to the target and what
-// came back. Credentials are redacted in headers, cookies and the URL's query; the results
-// themselves hold no secret of the console. open gives a body; one that cannot be read is
+// came back. Credentials are redacted in headers, cookies, addresses and forms, by their names;
+// the results themselves hold no secret of the console. open gives a body; one that cannot be read is
 // said to be missing, and one of more than HARBody bytes is cut, which its comment says. It
 // gives the number of entries; an error of results ends it.
 func HAR(w io.Writer, version string, results iter.Seq2[model.FetchResult, error], open func(model.BodyRef) (io.ReadCloser, error)) (n int, err error) {
@@ -154,7 +154,8 @@ func entryOf(r model.FetchResult, open func(model.BodyRef) (io.ReadCloser, error
 	}
 	e.Request.Query = harQuery(q.URL)
 	if q.Body != "" {
-		e.Request.Post = &harPost{Type: q.Header.Get("Content-Type"), Params: []harPair{}, Text: q.Body}
+		kind := q.Header.Get("Content-Type")
+		e.Request.Post = &harPost{Type: kind, Params: []harPair{}, Text: harBody(kind, q.Body)}
 	}
 	for _, part := range []float64{e.Timings.DNS, e.Timings.Connect, e.Timings.Send, e.Timings.Wait, e.Timings.Receive} {
 		e.Time += max(part, 0)
@@ -193,7 +194,7 @@ func harHeaders(h http.Header) []harPair {
 	for _, line := range HeaderLines(h) {
 		name, value, _ := strings.Cut(line, ": ")
 		switch {
-		case model.SecretHeader(name):
+		case model.SecretName(name):
 			value = harMasked
 		case http.CanonicalHeaderKey(name) == "Location", http.CanonicalHeaderKey(name) == "Referer":
 			value = harURL(value)
@@ -217,7 +218,7 @@ func harCookies(h http.Header) []harPair {
 func harURL(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		if strings.ContainsAny(address, "@?") {
+		if strings.ContainsAny(address, "@?#") {
 			return harMasked
 		}
 		return address
@@ -226,29 +227,41 @@ func harURL(address string) string {
 		u.User = url.User(harMasked)
 		address = u.String()
 	}
-	begin, query, has := strings.Cut(address, "?")
-	if !has {
-		return address
+	address, fragment, hasFragment := strings.Cut(address, "#")
+	if begin, query, has := strings.Cut(address, "?"); has {
+		address = begin + "?" + harForm(query)
 	}
-	query, fragment, hasFragment := strings.Cut(query, "#")
-	parts := strings.Split(query, "&")
+	if hasFragment {
+		address += "#" + harForm(fragment)
+	}
+	return address
+}
+
+// harForm is a query, a fragment or a form without the values of its secrets.
+func harForm(text string) string {
+	parts := strings.Split(text, "&")
 	for i, part := range parts {
-		if name, _, ok := strings.Cut(part, "="); ok && secretParameter(name) {
+		name, _, ok := strings.Cut(part, "=")
+		if ok && secretParameter(name[strings.LastIndexByte(name, '?')+1:]) { // a fragment may have a path
 			parts[i] = name + "=" + harMasked
 		}
 	}
-	address = begin + "?" + strings.Join(parts, "&")
-	if hasFragment {
-		address += "#" + fragment
+	return strings.Join(parts, "&")
+}
+
+// harBody is a body that was sent. One that is no form has no names that tell of secrets.
+func harBody(contentType, body string) string {
+	if kind, _, err := mime.ParseMediaType(contentType); err == nil && kind == "application/x-www-form-urlencoded" {
+		return harForm(body)
 	}
-	return address
+	return body
 }
 
 func secretParameter(name string) bool {
 	if plain, err := url.QueryUnescape(name); err == nil {
 		name = plain
 	}
-	return model.SecretHeader(strings.ReplaceAll(name, "_", "-"))
+	return model.SecretName(name)
 }
 
 func harQuery(address string) []harPair {

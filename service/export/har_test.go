@@ -72,19 +72,24 @@ func harResult(body []byte, contentType string) model.FetchResult {
 
 func TestAHARFileHoldsNoCredential(t *testing.T) {
 	r := harResult([]byte("ok"), "text/plain")
-	r.Request.URL = "http://me:hunter2@lab.test/x?a=1&api_key=hunter2&access%5Ftoken=hunter2#f"
+	r.Request.URL = "http://me:hunter2@lab.test/x?a=1&api_key=hunter2&access%5Ftoken=hunter2&key=hunter2&sig=hunter2&auth=hunter2&pwd=hunter2#f"
 	r.Request.Header = http.Header{"Authorization": {"Bearer hunter2"}, "Proxy-Authorization": {"Basic hunter2"}, "Cookie": {"sid=hunter2"}, "X-Api-Key": {"hunter2"}, "Referer": {"http://a:hunter2@b/"}, "X-A": {"1"}}
-	r.Header = http.Header{"Set-Cookie": {"sid=hunter2; Path=/", "b=hunter2"}, "Location": {"http://x/?token=hunter2"}}
+	r.Header = http.Header{"Set-Cookie": {"sid=hunter2; Path=/", "b=hunter2"}, "Location": {"http://x/?token=hunter2#/a?access_token=hunter2&b=1"}}
+	r.Request.Header.Set("Content-Type", "application/x-www-form-urlencoded; charset=utf-8")
+	r.Request.Body = "user=me&pass=hunter2"
 	text, entries := harOf(t, r)
 	if strings.Contains(text, "hunter2") {
 		t.Errorf("the file is %s", text)
 	}
 	e := entries[0]
-	if e.Request.URL != "http://REDACTED@lab.test/x?a=1&api_key=REDACTED&access%5Ftoken=REDACTED#f" || len(e.Request.Query) != 3 || e.Request.Query[0].Value != "1" {
+	if e.Request.URL != "http://REDACTED@lab.test/x?a=1&api_key=REDACTED&access%5Ftoken=REDACTED&key=REDACTED&sig=REDACTED&auth=REDACTED&pwd=REDACTED#f" || len(e.Request.Query) != 7 || e.Request.Query[0].Value != "1" {
 		t.Errorf("URL %s, query %v", e.Request.URL, e.Request.Query)
 	}
-	if len(e.Response.Cookies) != 2 || e.Response.Cookies[0] != (harPair{"sid", harMasked}) || e.Response.Redirect != "http://x/?token=REDACTED" {
+	if len(e.Response.Cookies) != 2 || e.Response.Cookies[0] != (harPair{"sid", harMasked}) || e.Response.Redirect != "http://x/?token=REDACTED#/a?access_token=REDACTED&b=1" {
 		t.Errorf("cookies %v, to %s", e.Response.Cookies, e.Response.Redirect)
+	}
+	if e.Request.Post.Text != "user=me&pass=REDACTED" {
+		t.Errorf("body %s", e.Request.Post.Text)
 	}
 }
 

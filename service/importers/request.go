@@ -306,7 +306,7 @@ func (c *call) target(lines []string, curl bool) http.Header {
 		case canonical == "Accept-Encoding" && value != "gzip" && value != "identity":
 			c.out.left("header Accept-Encoding: the console asks for gzip, which it inflates")
 			continue
-		case model.SecretHeader(name):
+		case model.SecretName(name):
 			value = c.secret(canonical, value)
 		}
 		if h == nil {

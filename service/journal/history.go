@@ -240,7 +240,7 @@ func words(a model.Activity) string {
 }
 
 // masked is the request without the credentials it carries to its target, in the
-// headers that model.SecretHeader knows; what it carries in other places is the
+// headers that model.SecretName knows; what it carries in other places is the
 // operator's own content and is kept. A variable is none. A command that gives the zone's
 // password, or a variable's value, goes, too: it may hold a token among its arguments, and
 // the profile has it.
@@ -250,7 +250,7 @@ func masked(r model.FetchRequest) model.FetchRequest {
 	r.Header = r.Header.Clone()
 	for name, values := range r.Header {
 		value := func(v string) bool { return len(r.Secrets) == 0 || !model.OnlyVariable(v) }
-		if model.SecretHeader(name) && slices.ContainsFunc(values, value) {
+		if model.SecretName(name) && slices.ContainsFunc(values, value) {
 			r.Header[name] = []string{mask}
 		}
 	}

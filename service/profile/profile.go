@@ -187,7 +187,7 @@ func isBare(r rune) bool {
 
 func checkAddresses(p *Profile) *fieldError {
 	if p.BaseURL == "" && p.ProxyHost == "" && p.AgentURL == "" && p.BrowserURL == "" {
-		return &fieldError{"base_url", "the profile has neither base_url nor proxy_host", "at least one of the two"}
+		return &fieldError{"base_url", "the profile has no address", "at least one of base_url, proxy_host, agent_url and browser_url"}
 	}
 	return nil
 }
@@ -270,7 +270,7 @@ func checkEntries(p *Profile) *fieldError {
 			return &fieldError{e.field, fmt.Sprintf("the port %s does not exist", u.Port()), e.expected}
 		}
 		for name := range u.Query() {
-			if name == "key" || model.SecretHeader(name) {
+			if model.SecretName(name) {
 				return &fieldError{e.field, fmt.Sprintf("a secret cannot stand in the address: take %s out, the profile's key is used", name), e.expected}
 			}
 		}

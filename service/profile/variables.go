@@ -34,7 +34,7 @@ func isRef(value string) bool {
 
 // Variable is what a variable of a request stands for: what the profile says, else the
 // environment. A reference of the profile is a secret, and so is a variable of the environment
-// whose name says that it is one. What is a key's or a zone's password goes to no target: own
+// whose name says that it is one, or whose value holds a login. What is a key's or a zone's password goes to no target: own
 // tells by its reference.
 func (p Profile) Variable(name string, getenv func(string) string, own func(ref string) bool) (model.Variable, bool) {
 	value, ok := p.Variables[name]
@@ -54,16 +54,14 @@ func (p Profile) Variable(name string, getenv func(string) string, own func(ref 
 	switch {
 	case password || own(v.Ref) || strings.HasPrefix(name, "ZONEDECK_"):
 		return model.Variable{Refused: "it is a key or a password of the console, which goes to no target"}, true
-	case ok || secretName(name):
+	case ok || model.SecretName(name) || hasLogin(value):
 		return v, true
 	}
 	return model.Variable{Value: value}, true
 }
 
-// secretName reports whether a variable of the environment with this name is a secret.
-func secretName(name string) bool {
-	name = strings.ToLower(strings.ReplaceAll(name, "_", "-"))
-	return model.SecretHeader(name) || slices.ContainsFunc(strings.Split(name, "-"), func(word string) bool {
-		return slices.Contains([]string{"key", "pass", "passwd", "pwd", "credential", "credentials", "auth", "cookie"}, word)
-	})
+// hasLogin reports whether a login stands in a value, as in an address (user:password@host).
+func hasLogin(value string) bool {
+	before, _, ok := strings.Cut(value, "@")
+	return ok && strings.Contains(before, ":")
 }

@@ -26,10 +26,11 @@ func TestTheVariablesOfAProfile(t *testing.T) {
 	if p, err = f.Profile("a"); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"market": "fr", "LANGUAGE": "en", "SHOP_API_KEY": "s", "PW_OF_Z": "s", "ZONEDECK_KEY": "s", "MY_PASS": "s"}
+	env := map[string]string{"market": "fr", "LANGUAGE": "en", "SHOP_API_KEY": "s", "PW_OF_Z": "s", "ZONEDECK_KEY": "s", "MY_PASS": "s", "DATABASE_URL": "postgres://me:s@db.test/x", "PROXY": "me:s@proxy.test:3128"}
 	for name, want := range map[string]model.Variable{
 		"market": {Value: "de"}, "token": {Ref: "env:SHOP"}, "url": {Value: "http://lab.test/"}, "LANGUAGE": {Value: "en"},
 		"SHOP_API_KEY": {Ref: "env:SHOP_API_KEY"}, "MY_PASS": {Ref: "env:MY_PASS"},
+		"DATABASE_URL": {Ref: "env:DATABASE_URL"}, "PROXY": {Ref: "env:PROXY"},
 	} {
 		v, ok := p.Variable(name, func(n string) string { return env[n] }, func(ref string) bool { return ref == "keyring:zonedeck/k" })
 		if !ok || v != want {
@@ -59,6 +60,19 @@ func TestAVariableThatCannotBeIsRefusedAtItsPlace(t *testing.T) {
 		var fault *ConfigError
 		if !errors.As(err, &fault) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", line, err)
+		}
+	}
+}
+
+func TestASecretInTheAddressOfAgentAccessIsRefused(t *testing.T) {
+	for query, refused := range map[string]bool{"auth=s": true, "pwd=s": true, "Key=s": true, "token=s": true, "groups=advanced": false} {
+		path := filepath.Join(t.TempDir(), "config.toml")
+		if err := os.WriteFile(path, []byte("[profiles.a]\nagent_url = \"https://mcp.example.com/mcp?"+query+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(path)
+		if got := err != nil && strings.Contains(err.Error(), "a secret cannot stand in the address"); got != refused || err != nil && !refused {
+			t.Errorf("%s: %v", query, err)
 		}
 	}
 }

@@ -68,7 +68,7 @@ func encode(r model.FetchRequest) (file []byte, omitted []string, err error) {
 		doc.Retries = &r.Retries
 	}
 	for name, values := range r.Header {
-		if model.SecretHeader(name) && slices.ContainsFunc(values, func(v string) bool { return !model.OnlyVariable(v) }) {
+		if model.SecretName(name) && slices.ContainsFunc(values, func(v string) bool { return !model.OnlyVariable(v) }) {
 			omitted = append(omitted, name)
 			continue
 		}

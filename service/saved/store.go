@@ -147,7 +147,7 @@ func read(root *os.Root, name string) (model.FetchRequest, error) {
 
 // Save writes a request under a name, as one step: a reader sees the old file or
 // the new one. Without replace an existing name is ErrExists. omitted names the
-// headers that were left out because they are secrets (see SecretHeader).
+// headers that were left out because they are secrets (see model.SecretName).
 func (s *Store) Save(_ context.Context, name string, r model.FetchRequest, replace bool) (omitted []string, err error) {
 	if err := CheckName(name); err != nil {
 		return nil, err

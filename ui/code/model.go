@@ -246,7 +246,7 @@ func (p *pane) copies(words, with string) tea.Cmd {
 		return kit.CopySecret(what+" with "+with, words)
 	default:
 		for name := range p.source.Request.Header {
-			if model.SecretHeader(name) {
+			if model.SecretName(name) {
 				return kit.CopySecret(what+" with header "+name, words)
 			}
 		}

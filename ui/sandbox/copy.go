@@ -63,7 +63,7 @@ func (m *Model) openCopyMenu() tea.Cmd {
 // typed, and the toast says so.
 func (m *Model) copyRequest(what, text string) tea.Cmd {
 	for name := range m.form.request.Header {
-		if model.SecretHeader(name) {
+		if model.SecretName(name) {
 			return kit.CopySecret(what+" with header "+name, text)
 		}
 	}

@@ -113,11 +113,11 @@ func secretVariables(d draft) map[string]bool {
 	for _, line := range append(strings.Split(d.Headers, "\n"), "") {
 		name, value, _ := strings.Cut(line, ":")
 		for _, v := range model.Variables(value) {
-			out[v] = out[v] || model.SecretHeader(strings.TrimSpace(name))
+			out[v] = out[v] || model.SecretName(strings.TrimSpace(name))
 		}
 	}
 	for _, v := range slices.Concat(model.Variables(d.URL), model.Variables(d.Body), slices.Collect(maps.Keys(out))) {
-		out[v] = out[v] || model.SecretHeader(strings.ReplaceAll(v, "_", "-"))
+		out[v] = out[v] || model.SecretName(v)
 	}
 	return out
 }
