@@ -89,15 +89,24 @@ func scale(img image.Image, w, h int) *image.RGBA {
 	const samples = 8
 	out := image.NewRGBA(image.Rect(0, 0, w, h))
 	b := img.Bounds()
+	kept, _ := img.(*image.RGBA) // drawn anew for each size: read without a conversion
 	for y := range h {
 		y0, y1 := b.Min.Y+y*b.Dy()/h, b.Min.Y+(y+1)*b.Dy()/h
+		stepY := max((y1-y0+samples-1)/samples, 1)
 		for x := range w {
 			x0, x1 := b.Min.X+x*b.Dx()/w, b.Min.X+(x+1)*b.Dx()/w
+			stepX := max((x1-x0+samples-1)/samples, 1)
 			var r, g, bl, n uint32
-			for sy := y0; sy < max(y1, y0+1); sy += max((y1-y0)/samples, 1) {
-				for sx := x0; sx < max(x1, x0+1); sx += max((x1-x0)/samples, 1) {
+			for sy := y0; sy < max(y1, y0+1); sy += stepY {
+				for sx := x0; sx < max(x1, x0+1); sx += stepX {
+					n++
+					if kept != nil {
+						c := kept.RGBAAt(sx, sy)
+						r, g, bl = r+uint32(c.R), g+uint32(c.G), bl+uint32(c.B)
+						continue
+					}
 					cr, cg, cb, _ := img.At(sx, sy).RGBA()
-					r, g, bl, n = r+cr>>8, g+cg>>8, bl+cb>>8, n+1
+					r, g, bl = r+cr>>8, g+cg>>8, bl+cb>>8
 				}
 			}
 			out.SetRGBA(x, y, color.RGBA{byte(r / n), byte(g / n), byte(bl / n), 0xff}) //nolint:gosec // averages of bytes

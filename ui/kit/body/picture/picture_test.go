@@ -294,6 +294,16 @@ func TestThePictureInPixelsDoesNotOutliveTheProgram(t *testing.T) {
 	}
 }
 
+// BenchmarkFirstFrame draws the largest picture that is kept, before its cells are known.
+func BenchmarkFirstFrame(b *testing.B) {
+	v := New(b.Context(), "test", kit.NewTheme(true, false), HalfBlocks)
+	v.pic = decoded{img: scale(two(thumb, 1200), thumb, 1200), format: "png", w: thumb, h: 1200}
+	for b.Loop() {
+		v.drawn.lines = nil
+		v.Render(true, 132, 50)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add(pngOf(f, two(8, 8)))
 	f.Add(claims(5000, 5000))
