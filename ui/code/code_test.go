@@ -127,6 +127,30 @@ func TestThePagesAreTurnedAndTheLastOneIsRemembered(t *testing.T) {
 	})
 }
 
+func TestAClickOnATitleTurnsToItsPage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, w := range []int{120, 60} { // in one line, and in several
+			b := open(t, fetch(), w, 40)
+			for _, title := range []string{"Go ", "Playwright", "curl"} {
+				b.Click(title)
+				b.Expect("▸" + title)
+			}
+		}
+	})
+}
+
+func BenchmarkFrame(b *testing.B) {
+	show := fetch()
+	show.Request.Body = strings.Repeat("a line of a body\n", 5000)
+	p := code.New(code.Deps{
+		Ctx: b.Context(), Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return profile.Profile{BaseURL: "https://api.test"} },
+		KeyRef: func(string) string { return "" },
+	}).Open(show)
+	for b.Loop() {
+		p.Render(p.Size(200, 60))
+	}
+}
+
 func TestLongCodeScrollsAndNothingIsCutOff(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		show := fetch()

@@ -62,6 +62,14 @@ type pane struct {
 	at     int
 	scroll widget.Scroll
 	slot   kit.Slot // the secret
+	titled kit.Regions
+	drawn  wrapped
+}
+
+// wrapped are the pages in lines, as they are drawn.
+type wrapped struct {
+	width, version int
+	lines          [][]string // by page; nil for one that was not drawn
 }
 
 // Open makes the overlay for a fetch.
@@ -83,7 +91,7 @@ func (p *pane) write() {
 	r.Via = cmp.Or(r.Via, model.ViaAPI)
 	p.source = export.Source{Profile: p.deps.Profile(), Request: r, Key: p.deps.KeyRef(r.Key), Username: p.code.Username}
 	p.source.Shown, _ = p.shown()
-	p.pages = nil
+	p.pages, p.drawn = nil, wrapped{}
 	for _, t := range export.Targets() {
 		text, err := t.Code(p.source)
 		p.pages = append(p.pages, page{name: t.Name, title: t.Title, file: t.File, text: text, err: err, target: t})
@@ -121,10 +129,11 @@ func (p *pane) Title() string { return "Code" + p.scroll.More() }
 func (p *pane) Size(w, h int) (int, int) {
 	w = min(w-4, 140)
 	longest := 0
-	for _, pg := range p.pages {
-		longest = max(longest, len(p.lines(pg, w)))
+	for i := range p.pages {
+		longest = max(longest, len(p.lines(i, w)))
 	}
-	return w, min(longest+len(p.titles(w))+1+len(p.foot(w)), h-4)
+	titles, _ := p.titles(w)
+	return w, min(longest+len(titles)+1+len(p.foot(w)), h-4)
 }
 
 // Messages of the overlay.
@@ -203,9 +212,11 @@ func (p *pane) whyNotInline() string {
 func (p *pane) Update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case turn:
-		p.at = (p.at + msg.by + len(p.pages)) % len(p.pages)
-		p.last, p.scroll = p.page().name, widget.Scroll{}
-		return p.drop()
+		return p.turn(msg.by)
+	case tea.MouseClickMsg:
+		if hit, ok := p.titled.At(msg.X, msg.Y); ok && hit.Pane != p.at {
+			return p.turn(hit.Pane - p.at)
+		}
 	case otherWay:
 		p.code.Request.Via = other(p.source.Request.Via)
 		p.write()
@@ -234,6 +245,13 @@ func (p *pane) Update(msg tea.Msg) tea.Cmd {
 		p.scroll.Update(msg)
 	}
 	return nil
+}
+
+// turn shows the page that is by pages after this one.
+func (p *pane) turn(by int) tea.Cmd {
+	p.at = (p.at + by + len(p.pages)) % len(p.pages)
+	p.last, p.scroll = p.page().name, widget.Scroll{}
+	return p.drop()
 }
 
 // copies copies a text; with is what secret it holds.

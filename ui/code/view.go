@@ -3,15 +3,17 @@ package code
 import (
 	"strings"
 
+	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
 )
 
 // Render draws the titles of the pages, the code, and what is known of its use.
 func (p *pane) Render(w, h int) string {
-	head := append(p.titles(w), "")
-	foot := p.foot(w)
-	lines := p.lines(p.page(), w)
+	titles, at := p.titles(w)
+	head, foot := append(titles, ""), p.foot(w)
+	p.titled = at
+	lines := p.lines(p.at, w)
 	room := max(h-len(head)-len(foot), 1)
 	shown := p.scroll.Visible(lines, room)
 	for len(shown) < room {
@@ -21,18 +23,30 @@ func (p *pane) Render(w, h int) string {
 	return widget.Block(strings.Join(out, "\n"), w, h)
 }
 
-// lines are the code of a page, or why there is none.
-func (p *pane) lines(pg page, w int) []string {
-	if pg.err != nil {
-		return widget.Wrapped(p.deps.Theme.Warn, pg.err.Error()+".", w-2)
+// lines are the code of a page, or why there is none. They are kept until the width or the
+// theme changes.
+func (p *pane) lines(page, w int) []string {
+	t, pg := p.deps.Theme, p.pages[page]
+	if d := p.drawn; d.lines == nil || d.width != w || d.version != t.Version {
+		p.drawn = wrapped{w, t.Version, make([][]string, len(p.pages))}
 	}
-	return widget.Code(p.deps.Theme, pg.text, w-2)
+	kept := &p.drawn.lines[page]
+	switch {
+	case *kept != nil:
+	case pg.err != nil:
+		*kept = widget.Wrapped(t.Warn, pg.err.Error()+".", w-2)
+	default:
+		*kept = widget.Code(t, pg.text, w-2)
+	}
+	return *kept
 }
 
-// titles are the pages' titles, the one on screen marked, in as many lines as they need.
-func (p *pane) titles(w int) []string {
+// titles are the pages' titles, the one on screen marked, in as many lines as they need, and
+// where each page's is.
+func (p *pane) titles(w int) ([]string, kit.Regions) {
 	t := p.deps.Theme
 	lines, width := []string{""}, 0
+	var at kit.Regions
 	for i, pg := range p.pages {
 		word := "  " + pg.title + " "
 		ink := t.Text
@@ -42,13 +56,15 @@ func (p *pane) titles(w int) []string {
 		case pg.err != nil:
 			ink = t.Muted
 		}
-		if n := text.Width(word); width+n > w {
+		n := text.Width(word)
+		if width+n > w {
 			lines, width = append(lines, ""), 0
 		}
-		width += text.Width(word)
+		at = append(at, kit.Area{Pane: i, X: width, Y: len(lines) - 1, W: n, H: 1, Bare: true})
+		width += n
 		lines[len(lines)-1] += ink.Render(word)
 	}
-	return lines
+	return lines, at
 }
 
 // foot says what the program needs, and what compared runs showed.
