@@ -71,6 +71,7 @@ type Document struct {
 	mu     sync.Mutex // gojq writes into its input while it reads numbers
 	values []any
 	page   *goquery.Document
+	shape  shape // of page
 	note   string
 }
 
@@ -105,7 +106,7 @@ func Read(kind Kind, r io.ReaderAt, size int64) (*Document, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the page: %w", err)
 		}
-		d.page = page
+		d.page, d.shape = page, shapeOf(page)
 		return d, nil
 	}
 	dec := json.NewDecoder(withoutMark(in))
@@ -176,28 +177,9 @@ func (d *Document) Run(ctx context.Context, expr string) (Result, error) {
 		return Result{}, err
 	}
 	if d.kind == CSS {
-		return d.css(c.selector)
+		return d.css(ctx, expr, c.selector)
 	}
 	return d.jq(ctx, c.code)
-}
-
-func (d *Document) css(selector cascadia.Selector) (Result, error) {
-	res := Result{Type: "text/html", Note: d.note}
-	var out bytes.Buffer
-	for i, n := range d.page.FindMatcher(selector).EachIter() {
-		text, err := goquery.OuterHtml(n)
-		if err != nil {
-			return Result{}, err
-		}
-		if i == MaxMatches || out.Len()+len(text) >= MaxOutput {
-			res.Note = d.more(i)
-			break
-		}
-		out.WriteString(strings.TrimSpace(text) + "\n")
-		res.Matches++
-	}
-	res.Text = out.Bytes()
-	return res, nil
 }
 
 // more is the note of a result that was cut after n matches.

@@ -74,10 +74,38 @@ func TestFiltersThatDoNotEndAreStopped(t *testing.T) {
 	if err != nil || got.Matches != MaxMatches || got.Note != "the first 10000 results alone" {
 		t.Errorf("%d results, %q: %v", got.Matches, got.Note, err)
 	}
+	crowd := read(t, CSS, strings.Repeat("<b>x</b>", 80_000))
+	if _, err := crowd.Run(t.Context(), "i ~ b"); !errors.Is(err, ErrTime) {
+		t.Errorf("a selector of siblings ended with %v", err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := d.Run(ctx, "def f: f; f"); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled filter ended with %v", err)
+	}
+}
+
+func TestSelectorsThatCannotBeStoppedAreRefused(t *testing.T) {
+	crowd := read(t, CSS, strings.Repeat("<b>x</b>", 80_000))
+	nest := read(t, CSS, strings.Repeat("<b>", 400))
+	plain := read(t, CSS, strings.Repeat("<ul><li>a<li><b title='~ ~ ~'>b</b></ul>", 1000))
+	for _, c := range []struct {
+		d    *Document
+		expr string
+		want error
+	}{
+		{crowd, "i ~ b ~ b", ErrSteps},
+		{crowd, "i:has(u) ~ b", ErrSteps},
+		{crowd, "body:has(b:has(i))", ErrSteps},
+		{crowd, "b[title='a ~ b ~ c']", nil},
+		{nest, "i b b b b", ErrSteps},
+		{nest, "i > b > b > b > b", nil},
+		{plain, "html body ul li b, html body ul > li + li b, ul li", nil},
+		{plain, "li ~ li:has(b), ul:not(:has(i)) > li", nil},
+	} {
+		if _, err := c.d.Run(t.Context(), c.expr); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", c.expr, err, c.want)
+		}
 	}
 }
 
