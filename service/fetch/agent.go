@@ -34,7 +34,7 @@ func (f *flight) place() agent.Place {
 func (f *flight) tryAgent(ctx context.Context, now model.Attempt) (try, error) {
 	name, args := tool(f.d, f.written())
 	answer, err := agent.Call(ctx, f.place(), name, args)
-	t := try{outcome: f.outcomeOf(), phases: answer.Phases, timing: timingOf(answer)}
+	t := try{outcome: f.outcomeOf(), phases: answer.Phases, timing: timingOf(answer, err)}
 	o := &t.outcome
 	if err := f.readTalk(&t, answer, err); err != nil {
 		return t, err
@@ -67,12 +67,7 @@ func (f *flight) tryAgent(ctx context.Context, now model.Attempt) (try, error) {
 // ended. It returns an error that is no outcome.
 func (f *flight) readTalk(t *try, answer agent.Answer, err error) error {
 	o := &t.outcome
-	var last *exchange.Relayed
-	for _, x := range answer.Exchanges {
-		if last = x; x.Err != nil || x.Status >= http.StatusBadRequest {
-			break
-		}
-	}
+	last := decisive(answer, err)
 	if last == nil {
 		return err
 	}
@@ -105,18 +100,31 @@ func (f *flight) readTalk(t *try, answer agent.Answer, err error) error {
 	return nil
 }
 
+// decisive is the exchange that says how a conversation went, or nil: of one that broke off
+// the first that failed, of an answered one that of the answer. Replies to the endpoint's own
+// requests, which are accepted by 202, may come after it, still be under way, or fail.
+func decisive(answer agent.Answer, err error) *exchange.Relayed {
+	var last *exchange.Relayed
+	for _, x := range answer.Exchanges {
+		failed := x.Err != nil || x.Status >= http.StatusBadRequest
+		switch {
+		case failed && (err != nil || answer.Refused != nil):
+			return x
+		case failed, err == nil && x.Status == 0:
+		case last == nil || x.Status != http.StatusAccepted || last.Status == http.StatusAccepted:
+			last = x
+		}
+	}
+	return last
+}
+
 // timingOf is where the time of a conversation went: connecting, which each exchange does
-// anew, as the first did; waiting and transfer those of the last but the farewell.
-func timingOf(a agent.Answer) model.Timing {
+// anew, as the first did; waiting and transfer those of the decisive exchange.
+func timingOf(a agent.Answer, err error) model.Timing {
 	out := exchange.NoTiming()
-	for i, x := range a.Exchanges {
-		if x.Method == http.MethodDelete {
-			continue
-		}
-		t := x.Trace.Timing()
-		if i == 0 {
-			out.DNS, out.Connect, out.TLS = t.DNS, t.Connect, t.TLS
-		}
+	if x := decisive(a, err); x != nil {
+		first, t := a.Exchanges[0].Trace.Timing(), x.Trace.Timing()
+		out.DNS, out.Connect, out.TLS = first.DNS, first.Connect, first.TLS
 		out.FirstByte, out.Transfer = t.FirstByte, t.Transfer
 	}
 	out.Total = a.Total
@@ -139,7 +147,7 @@ func (ft *Fetcher) Tools(ctx context.Context, key string) ([]agent.Tool, model.D
 	actx, cancel := context.WithTimeoutCause(ctx, toolsTimeout, exchange.ErrTimeout)
 	defer cancel()
 	tools, answer, err := agent.Tools(actx, f.place())
-	t := try{outcome: f.outcomeOf(), timing: timingOf(answer)}
+	t := try{outcome: f.outcomeOf(), timing: timingOf(answer, err)}
 	err = f.readTalk(&t, answer, err)
 	t.body.Discard()
 	var held *exchange.TooFastError

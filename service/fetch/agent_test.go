@@ -18,6 +18,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"zonedeck/model"
+	"zonedeck/service/agent"
 	"zonedeck/service/exchange"
 	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
@@ -174,6 +175,39 @@ func TestEveryWayThatAToolFailsHasItsClass(t *testing.T) {
 				t.Errorf("it says %q, want %q", got, c.says)
 			}
 		})
+	}
+}
+
+func TestWhichExchangeOfAConversationDecides(t *testing.T) {
+	answer := func(codes ...int) agent.Answer {
+		var a agent.Answer
+		for _, code := range codes {
+			a.Exchanges = append(a.Exchanges, &exchange.Relayed{Status: code})
+		}
+		return a
+	}
+	for _, c := range []struct {
+		codes []int
+		err   error
+		want  int // its place
+	}{
+		{[]int{200, 202, 200}, nil, 2},
+		{[]int{200, 202, 200, 202}, nil, 2},
+		{[]int{200, 202, 200, 400}, nil, 2},
+		{[]int{200, 202, 200, 0}, nil, 2},
+		{[]int{200, 202, 403}, io.EOF, 2},
+		{[]int{200, 403, 0}, io.EOF, 1},
+		{[]int{200, 202, 0}, exchange.ErrTimeout, 2},
+		{nil, io.EOF, -1},
+	} {
+		a := answer(c.codes...)
+		got := -1
+		if x := decisive(a, c.err); x != nil {
+			got = slices.Index(a.Exchanges, x)
+		}
+		if got != c.want {
+			t.Errorf("%v, %v: number %d, want %d", c.codes, c.err, got, c.want)
+		}
 	}
 }
 
