@@ -43,8 +43,6 @@ type Place struct {
 // Tool is one tool of an endpoint. All of it is remote text.
 type Tool struct {
 	Name, Title, Description string
-	// ReadOnly is what the endpoint says of it: it changes nothing.
-	ReadOnly bool
 	// Inputs are the fields of its arguments, in the order of the schema.
 	Inputs []Input
 }

@@ -50,11 +50,8 @@ const (
 // newTool reads a tool as the endpoint describes it.
 func newTool(t *mcp.Tool) Tool {
 	out := Tool{Name: t.Name, Title: model.Line(t.Title, maxWords), Description: model.Line(t.Description, 4*maxWords)}
-	if a := t.Annotations; a != nil {
-		out.ReadOnly = a.ReadOnlyHint
-		if out.Title == "" {
-			out.Title = model.Line(a.Title, maxWords)
-		}
+	if a := t.Annotations; a != nil && out.Title == "" {
+		out.Title = model.Line(a.Title, maxWords)
 	}
 	raw, err := json.Marshal(t.InputSchema)
 	if err != nil {

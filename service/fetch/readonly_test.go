@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
 	"zonedeck/model"
 	"zonedeck/service/profile"
 	"zonedeck/service/servicetest"
@@ -36,4 +38,19 @@ func TestAReadOnlyProfileSendsNoMethodThatChangesSomething(t *testing.T) {
 			t.Errorf("HEAD: %v, %d calls", err, calls)
 		}
 	})
+}
+
+func TestAReadOnlyProfileCallsNoTool(t *testing.T) {
+	p, seen := agentProfile(t, tools(func(string) (*mcp.CallToolResult, error) { return said("x"), nil }))
+	p.ReadOnly = true
+	q := page()
+	q.Tool, q.Args = "delete_everything", "{}"
+	_, err := newFetcher(t, p).Fetch(t.Context(), q, nil)
+	if !errors.Is(err, profile.ErrReadOnly) || !errors.Is(err, model.ErrRequest) || len(seen()) != 0 {
+		t.Errorf("a tool: %v after %v", err, seen())
+	}
+	r, err := newFetcher(t, p).Fetch(t.Context(), page(), nil)
+	if err != nil || !r.Diagnosis.OK() {
+		t.Errorf("a page: %+v, %v", r.Diagnosis, err)
+	}
 }

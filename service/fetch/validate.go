@@ -25,6 +25,9 @@ func Problems(p profile.Profile, d dialect.Dialect, r model.FetchRequest) []mode
 		}
 	}
 	add("method", p.RefuseMethod(r.Method))
+	if r.Via == model.ViaAgent && r.Tool != "" && r.Tool != d.Sends().PageTool {
+		add("tool", p.Refuse("call tools: any may change something, whatever the endpoint says of it"))
+	}
 	for _, path := range r.Required {
 		add("required", fields.Validate(path))
 	}
