@@ -89,7 +89,7 @@ func (rn *Renewer) Refusal(p profile.Profile, z model.Zone, k model.Key) error {
 }
 
 // errAsked marks an error after which it is not known whether the service did what it was asked.
-var errAsked = errors.New("the answer was lost")
+var errAsked = errors.New("it is not known whether it was done")
 
 // Renew gives a zone of the profile in use another password, by a key. on receives the account
 // after each step on the calling goroutine; it may be nil. The account is returned with an error
@@ -334,11 +334,13 @@ func (r *renewal) call(ctx context.Context, c dialect.PasswordCall) error {
 		return nil
 	}
 	text := dialect.ErrorText(resp.Header.Get("Content-Type"), body)
-	switch resp.StatusCode {
-	case http.StatusUnauthorized:
+	switch {
+	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("key %s is not accepted (401) %s", r.key.Name, text)
-	case http.StatusForbidden:
+	case resp.StatusCode == http.StatusForbidden:
 		return fmt.Errorf("key %s may not do that (403) %s", r.key.Name, text)
+	case resp.StatusCode >= 500: // a gateway on the way may have passed the call on
+		return fmt.Errorf("%w: %s %s", errAsked, resp.Status, text)
 	default:
 		return fmt.Errorf("%s %s", resp.Status, text)
 	}

@@ -242,3 +242,22 @@ func TestAnOldPasswordThatCannotBeRemovedIsTold(t *testing.T) {
 		t.Errorf("%+v, %v", res, err)
 	}
 }
+
+// A gateway that ends a call may have passed it on: the new password is taken back.
+func TestAPasswordThatMayHaveBeenAddedIsUndone(t *testing.T) {
+	var asked []string
+	gateway := servicetest.API(t, func(w http.ResponseWriter, req *http.Request) {
+		asked = append(asked, req.URL.Path[strings.LastIndexByte(req.URL.Path, '/')+1:])
+		if strings.HasSuffix(req.URL.Path, "add_password") {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	r := newRig(t)
+	p := r.p
+	p.BaseURL = gateway.BaseURL
+	r.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
+	res, err := r.renew(t, "isp_demo", "etl-main")
+	if err == nil || res.Renewed || !slices.Equal(r.calls, []string{"store true", "add false", "undo true"}) || !slices.Equal(asked, []string{"add_password", "remove_password"}) {
+		t.Errorf("%v, %v, %+v, %v", asked, r.calls, res, err)
+	}
+}
