@@ -1,11 +1,13 @@
 package importers
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"io"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 
@@ -40,21 +42,41 @@ type (
 		}
 	}
 	harOwn struct{ Zone, Via, Country, Session string }
-	harLog struct {
-		Log *struct {
-			Entries []struct {
-				StartedDateTime string
-				Request         *struct {
-					Method, URL string
-					Headers     []harPair
-					PostData    *harPost
-				}
-				Response struct{ Status int }
-				Own      harOwn `json:"_zonedeck"`
-			}
+	harRaw struct {
+		StartedDateTime string
+		Request         *struct {
+			Method, URL string
+			Headers     []harPair
+			PostData    *harPost
 		}
+		Response struct{ Status int }
+		Own      harOwn `json:"_zonedeck"`
 	}
+	harLog struct {
+		Log *struct{ Entries harEntries }
+	}
+	// harEntries are at most maxEntries and one more: the rest is not decoded.
+	harEntries []harRaw
 )
+
+// UnmarshalJSON reads no more entries than are taken.
+func (es *harEntries) UnmarshalJSON(b []byte) error {
+	d := json.NewDecoder(bytes.NewReader(b))
+	if t, err := d.Token(); err != nil || t == nil {
+		return err
+	} else if t != json.Delim('[') {
+		return &json.UnmarshalTypeError{Value: "value", Type: reflect.TypeFor[harEntries]()}
+	}
+	*es = nil // the last of two counts
+	for len(*es) <= maxEntries && d.More() {
+		var e harRaw
+		if err := d.Decode(&e); err != nil {
+			return err
+		}
+		*es = append(*es, e)
+	}
+	return nil
+}
 
 // IsHAR reports whether a pasted text begins like a HAR file, or an entry of one.
 func IsHAR(text string) bool {
@@ -85,7 +107,7 @@ func HAR(r io.Reader) ([]HAREntry, error) {
 		}
 	}
 	if len(f.Log.Entries) > maxEntries {
-		return nil, refuse("it has %d entries, more than %d", len(f.Log.Entries), maxEntries)
+		return nil, refuse("it has more than %d entries", maxEntries)
 	}
 	var out []HAREntry
 	for i, e := range f.Log.Entries {

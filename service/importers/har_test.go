@@ -1,6 +1,7 @@
 package importers
 
 import (
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -64,7 +65,7 @@ func TestWhatIsNoHARFileIsRefused(t *testing.T) {
 	for in, want := range map[string]string{
 		`[`: "it is not JSON, or ends early", `{"log":{"entries":[]}}`: "there is no request in it", `{}`: "entry 1 has no request with a url",
 		`{"log":{"entries":[{"request":{"method":1}}]}}`:                    "it is not a HAR file: a number stands where the format has none",
-		`{"log":{"entries":[` + strings.Repeat(`{},`, maxEntries) + `{}]}}`: "it has 10001 entries, more than 10000",
+		`{"log":{"entries":[` + strings.Repeat(`{},`, maxEntries) + `{}]}}`: "it has more than 10000 entries",
 	} {
 		if _, err := HAR(strings.NewReader(in)); !errors.Is(err, ErrImport) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v", in, err)
@@ -72,6 +73,15 @@ func TestWhatIsNoHARFileIsRefused(t *testing.T) {
 	}
 	if _, err := HAR(io.LimitReader(spaces{}, MaxHAR+10)); err == nil || !strings.Contains(err.Error(), "more than 64 MiB") {
 		t.Errorf("a large one: %v", err)
+	}
+}
+
+// Of the entries above the bound nothing is decoded: a small file must not take much memory.
+func TestEntriesAboveTheBoundAreNotDecoded(t *testing.T) {
+	var log harLog
+	text := `{"log":{"entries":[` + strings.Repeat(`{},`, 10*maxEntries) + `{}]}}`
+	if err := json.Unmarshal([]byte(text), &log); err != nil || len(log.Log.Entries) != maxEntries+1 {
+		t.Errorf("%d entries, %v", len(log.Log.Entries), err)
 	}
 }
 
