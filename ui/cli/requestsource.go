@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -33,6 +35,10 @@ func (s *requestSource) add(cmd *cobra.Command) {
 	fl.StringArrayVar(&s.vars, "var", nil, "value of a variable {{name}}, as name=value (repeatable)")
 }
 
+// argBreak stands between the arguments of a tool while variables are put in; neither an argument
+// of a command nor the environment can hold it.
+const argBreak = "\x00"
+
 // compose fills the flags that are not given with what their source says, and puts in the
 // values of variables. secrets are the references of those that stay.
 func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) (secrets map[string]string, err error) {
@@ -51,11 +57,14 @@ func (t *task) compose(ctx context.Context, given func(flag string) bool, target
 		return nil, err
 	}
 	if is {
-		f.fill(r, given, target)
+		if err := f.fill(r, given, target); err != nil {
+			return nil, usage("%w", err)
+		}
 	}
 	whole := model.FetchRequest{
 		Zone: model.Zone{Name: model.ZoneName(f.zone)}, URL: *target, Method: f.method, Body: f.body, Country: f.country,
-		Session: f.session, Header: http.Header{"": f.headers},
+		Session: f.session, Header: http.Header{"": f.headers}, Options: f.options,
+		Tool: f.tool, Args: strings.Join(f.args, argBreak),
 	}
 	whole, problems := whole.Resolve(func(name string) (model.Variable, bool) {
 		if v, ok := values[name]; ok {
@@ -68,6 +77,10 @@ func (t *task) compose(ctx context.Context, given func(flag string) bool, target
 	}
 	f.zone, *target, f.method, f.body = string(whole.Zone.Name), whole.URL, whole.Method, whole.Body
 	f.country, f.session, f.headers = whole.Country, whole.Session, whole.Header[""]
+	f.options, f.tool = whole.Options, whole.Tool
+	if len(f.args) > 0 {
+		f.args = strings.Split(whole.Args, argBreak)
+	}
 	return whole.Secrets, nil
 }
 
@@ -168,7 +181,7 @@ func (t *task) imported(in io.Reader, s requestSource, known importers.Known) (i
 }
 
 // fill takes from a request what the flags do not say.
-func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) {
+func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, target *string) error {
 	set := func(flag string, into *string, value string) {
 		if !given(flag) && value != "" {
 			*into = value
@@ -211,4 +224,31 @@ func (f *requestFlags) fill(r model.FetchRequest, given func(flag string) bool, 
 			f.headers = append(f.headers, line)
 		}
 	}
+	if given("tool") || given("arg") {
+		return nil
+	}
+	var err error
+	f.args, err = argFlags(r.Args)
+	return err
+}
+
+// argFlags are the arguments of a tool, a JSON object or nothing, as --arg takes them.
+func argFlags(object string) ([]string, error) {
+	if strings.TrimSpace(object) == "" {
+		return nil, nil
+	}
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(object), &args); err != nil {
+		return nil, fmt.Errorf("its arguments are not a JSON object: %w", err)
+	}
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		value := string(args[name])
+		var plain string
+		if json.Unmarshal(args[name], &plain) == nil && !json.Valid([]byte(plain)) {
+			value = plain
+		}
+		out = append(out, name+"="+value)
+	}
+	return out, nil
 }
