@@ -43,6 +43,7 @@ type fakeProber struct {
 	refusal  error
 	renewal  model.PasswordRenewal
 	renewed  []string // the keys that passwords were renewed by
+	usesTake time.Duration
 }
 
 // second waits for a second of fake time.
@@ -117,6 +118,7 @@ func (f *fakeProber) RenewPassword(ctx context.Context, _ model.Zone, key string
 }
 
 func (f *fakeProber) uses(context.Context, profile.Profile, model.Zone) (model.PasswordUses, error) {
+	<-time.After(f.usesTake)
 	return model.PasswordUses{Stops: []string{"copied logins"}, GoOn: []string{"profile local"}}, nil
 }
 

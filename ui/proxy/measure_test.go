@@ -182,6 +182,8 @@ func TestAPasswordIsReplacedAfterTwoQuestions(t *testing.T) {
 			s.Press("y")
 			s.After(1500 * time.Millisecond)
 			s.Expect("✓ add a new password", "● working")
+			s.Press("R")
+			s.Expect("the password is being replaced")
 			s.After(3 * time.Second)
 			s.Expect("✓ see the old password refused", "the new password is in use")
 			if len(f.renewed) != 1 || f.renewed[0] != "limit-lists" {
@@ -189,6 +191,25 @@ func TestAPasswordIsReplacedAfterTwoQuestions(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestAnotherTabGetsNoDialogOfTheProxy(t *testing.T) {
+	f := &fakeProber{usesTake: time.Second}
+	flow(t, f, 120, 40, func(s *uitest.Screen) {
+		s.Press("R", "2")
+		s.After(2 * time.Second)
+		s.ExpectNot("New password of")
+	})
+}
+
+func TestALoginPastedOnAPageIsShown(t *testing.T) {
+	flow(t, &fakeProber{}, 120, 40, func(s *uitest.Screen) {
+		s.Press("M")
+		s.Expect("zones with native access")
+		s.Paste("brd-customer-hl_demo01-zone-dc_demo-country-us:s3cr3tpw")
+		s.Expect("-zone-dc_demo-country-us", "its password was dropped", "Credential")
+		s.ExpectNot("zones with native access")
+	})
 }
 
 func TestARenewalThatFailsSaysWhichPasswordCounts(t *testing.T) {

@@ -164,8 +164,11 @@ func (m *Model) Status() string {
 	return ""
 }
 
-// Blur hides the password.
-func (m *Model) Blur() { m.hide() }
+// Blur hides the password, and drops what would open a dialog over another tab.
+func (m *Model) Blur() {
+	m.hide()
+	m.renewal.asking.Drop()
+}
 
 func (m *Model) hide() {
 	m.reveal.gen++

@@ -50,7 +50,10 @@ type (
 
 // whyNotRenew says why the zone's password cannot be renewed, or is empty.
 func (m *Model) whyNotRenew() string {
-	if m.measuring() || m.test.slot.Running() {
+	if m.renewal.slot.Running() {
+		return "the password is being replaced"
+	}
+	if m.rotation.slot.Running() || m.test.slot.Running() {
 		return "a call is on its way: esc stops it"
 	}
 	if why := m.session.NotReady(); why != "" {

@@ -198,8 +198,5 @@ func (m *Model) rotationLines(w int) []string {
 	return append(out, widget.Wrapped(t.Muted, strings.Join(list, "  "), w)...)
 }
 
-// measuring reports whether a measurement runs, for a test that must not begin meanwhile.
-func (m *Model) measuring() bool { return m.rotation.slot.Running() || m.renewal.slot.Running() }
-
 // elapsed is how long something has been running.
 func (m *Model) elapsed(since time.Time) string { return text.Took(m.deps.Now().Sub(since)) }

@@ -41,6 +41,7 @@ type fakeService struct {
 	slow            map[string]time.Duration // how long LoadFetch takes, whoever still waits
 	tools           []agent.Tool
 	toolsVerdict    model.Diagnosis
+	toolsErr        error
 	listed          int // how often the tools were listed
 	answer          func(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
 }
@@ -58,7 +59,7 @@ func (f *fakeService) Tools(context.Context, string) ([]agent.Tool, model.Diagno
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.listed++
-	return f.tools, f.toolsVerdict, nil
+	return f.tools, f.toolsVerdict, f.toolsErr
 }
 
 // RunCell answers each run as Fetch does.

@@ -80,7 +80,7 @@ func (m *Model) files(msg tea.Msg) tea.Cmd {
 		return m.keep()
 	case writeHAR:
 		write, id := m.deps.HAR, m.result.res.ID
-		return kit.Do(kit.Sandbox, &m.work.sample, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		return kit.Do(kit.Sandbox, &m.work.har, m.deps.Ctx, func(ctx context.Context) tea.Msg {
 			file, err := write(ctx, id)
 			return harWritten{file, err}
 		})

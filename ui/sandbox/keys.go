@@ -238,6 +238,9 @@ func (m *Model) whyNotHAR() string {
 	if !m.result.have() || m.result.res.ID == "" {
 		return "no result yet"
 	}
+	if m.work.har.Running() {
+		return "a HAR file is being written"
+	}
 	return ""
 }
 

@@ -107,7 +107,7 @@ type Model struct {
 
 // work holds the loads, at most one of each kind in flight.
 type work struct {
-	list, urls, load, store, body, edit, copy, sample, paste, tools kit.Slot
+	list, urls, load, store, body, edit, copy, sample, har, paste, tools kit.Slot
 }
 
 // New makes the tab with the first request filled in. Nothing is read or sent
@@ -135,9 +135,10 @@ func (m *Model) Init() tea.Cmd { return m.loadHistory() }
 // Focus reloads the history: other tabs and other processes fetch too.
 func (m *Model) Focus() tea.Cmd { return m.loadHistory() }
 
-// Blur tells an open comparison that its tab is left.
+// Blur tells an open comparison that its tab is left, and drops a paste: it may open a finder.
 func (m *Model) Blur() {
 	m.twin.Blur()
+	m.work.paste.Drop()
 }
 
 // CapturingText reports whether a field or a search is being typed.

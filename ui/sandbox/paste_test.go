@@ -1,11 +1,16 @@
 package sandbox_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/ui/sandbox"
 )
 
 func TestAPastedCurlCommandFillsTheForm(t *testing.T) {
@@ -111,5 +116,68 @@ func TestTheFetchOnScreenIsWrittenAsHAR(t *testing.T) {
 		b.Expect("✓ ok")
 		b.Press("E")
 		b.Expect("Written as /downloads/f", ".har; credentials are redacted.")
+	})
+}
+
+func TestABodyIsKeptWhileAHARFileIsWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.files.slow["kept"] = 2 * time.Second
+		b.Press("ctrl+j")
+		b.Expect("✓ ok")
+		b.Press("S", "E")
+		b.Expect("Written as /downloads/f")
+		b.After(3 * time.Second)
+		b.Expect("The body is kept as /kept/f")
+	})
+}
+
+func TestAHARFileIsWrittenOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		written := 0
+		b := open(t, 120, 40, func(d *sandbox.Deps) {
+			d.HAR = func(context.Context, string) (string, error) {
+				written++
+				<-time.After(time.Second)
+				return "/downloads/f.har", nil
+			}
+		})
+		b.Press("ctrl+j")
+		b.Press("E", "E")
+		b.Expect("a HAR file is being written")
+		b.After(2 * time.Second)
+		if b.Expect("Written as /downloads/f.har"); written != 1 {
+			t.Errorf("written %d times", written)
+		}
+	})
+}
+
+func TestAnotherTabGetsNoFinderOfAPaste(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		entry := `{"request":{"method":"GET","url":"http://lab.test/","headers":[]}}`
+		read := b.view.Update(tea.PasteMsg{Content: `{"log":{"entries":[` + entry + "," + entry + "]}}"})
+		b.view.Blur()
+		b.Send(read())
+		b.ExpectNot("Requests of the HAR file")
+	})
+}
+
+// A secret's name is enough, wherever its variable stands; what then cannot hold one says so.
+func TestASecretIsMaskedInAnOption(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := openProducts(t, "serp_demo")
+		b.store.kept["search"] = model.FetchRequest{Zone: model.Zone{Name: "serp_demo"}, Via: model.ViaAPI, Options: model.Options{Query: "{{api_key}}"}}
+		b.Press("ctrl+o", "enter")
+		b.Press("ctrl+j")
+		b.Expect("Values for this request", "api_key")
+		b.Type("hunter2")
+		b.ExpectNot("hunter2")
+		b.Press("ctrl+s")
+		b.Expect("{{api_key}} holds a secret")
+		b.ExpectNot("hunter2")
+		if n := len(b.svc.requests()); n != 0 {
+			t.Errorf("%d were sent", n)
+		}
 	})
 }

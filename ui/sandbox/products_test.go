@@ -1,6 +1,8 @@
 package sandbox_test
 
 import (
+	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -295,6 +297,20 @@ func TestAgentAccessIsARowOfAComparison(t *testing.T) {
 		}
 		if agents != 1 {
 			t.Errorf("%d requests went by agent access, want 1", agents)
+		}
+	})
+}
+
+func TestToolsThatCannotBeListedAreAskedForOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.toolsErr = fmt.Errorf("listing the tools: %w", context.Canceled)
+		b.store.kept["agent"] = model.FetchRequest{Via: model.ViaAgent, Tool: "search_engine"}
+		b.Press("ctrl+o", "enter")
+		b.field("Tool")
+		b.Expect("! the tools could not be", "context canceled")
+		if b.svc.listed != 1 {
+			t.Errorf("the tools were listed %d times", b.svc.listed)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 
@@ -63,8 +62,6 @@ func (m *Model) listTools() tea.Cmd {
 func (m *Model) toolsListed(msg toolsListed) {
 	l := toolList{address: msg.address, tools: msg.tools}
 	switch {
-	case errors.Is(msg.err, context.Canceled):
-		l.address = ""
 	case msg.err != nil:
 		l.problem = msg.err.Error()
 	case !msg.d.OK():
@@ -78,15 +75,15 @@ func (m *Model) toolsListed(msg toolsListed) {
 	m.form.tools = l
 	options := []widget.Option{{Value: "", Label: "fetch the URL", Note: "by the tool that fetches a page"}}
 	for _, t := range l.tools {
-		options = append(options, widget.Option{Value: t.Name, Note: text.Clean(cmpTitle(t))})
+		options = append(options, widget.Option{Value: t.Name, Note: text.Clean(toolTitle(t))})
 	}
 	m.form.form.SetOptions(string(fieldTool), options)
 	m.form.shapeTool()
 	m.form.from = nil // the fields are others
 }
 
-// cmpTitle is what a tool says of itself, in a few words.
-func cmpTitle(t agent.Tool) string {
+// toolTitle is what a tool says of itself, in a few words.
+func toolTitle(t agent.Tool) string {
 	if t.Title != "" && t.Title != t.Name {
 		return t.Title
 	}

@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,16 +22,26 @@ type Variables interface {
 	Answer(name, value string, secret bool)
 }
 
-// resolve puts the values of variables into a draft. asked are the variables without a
-// value; secrets are the references of those that stay.
-func (d draft) resolve(vars Variables) (out draft, secrets map[string]string, asked []string, problems []problem) {
-	if vars == nil || !strings.Contains(d.Zone+d.URL+d.Method+d.Body+d.Country+d.Session+d.Headers+d.Tool+d.Args+fmt.Sprint(d.Options), "{{") {
-		return d, nil, nil, nil
-	}
-	r := model.FetchRequest{
+// texts is a request of the form's texts that may hold variables, its headers as one text.
+func (d draft) texts() model.FetchRequest {
+	return model.FetchRequest{
 		Zone: model.Zone{Name: model.ZoneName(d.Zone)}, URL: d.URL, Method: d.Method, Body: d.Body,
 		Country: d.Country, Session: d.Session, Header: map[string][]string{"": {d.Headers}},
 		Options: d.Options, Tool: d.Tool, Args: d.Args,
+	}
+}
+
+// resolve puts the values of variables into a draft. asked are the variables without a
+// value; secrets are the references of those that stay.
+func (d draft) resolve(vars Variables) (out draft, secrets map[string]string, asked []string, problems []problem) {
+	r := d.texts()
+	braces := false
+	r.MapTexts(func(_, text string) string {
+		braces = braces || strings.Contains(text, "{{")
+		return text
+	})
+	if vars == nil || !braces {
+		return d, nil, nil, nil
 	}
 	r, found := r.Resolve(vars.Variable)
 	missing := map[field][]string{}
@@ -107,16 +116,16 @@ func (m *Model) askVariables(again tea.Msg) tea.Cmd {
 }
 
 // secretVariables are the variables that stand in headers which are secrets by their
-// nature, or are named like one.
+// nature, and those that are named like one, wherever they stand.
 func secretVariables(d draft) map[string]bool {
 	out := map[string]bool{}
-	for _, line := range append(strings.Split(d.Headers, "\n"), "") {
+	for line := range strings.Lines(d.Headers) {
 		name, value, _ := strings.Cut(line, ":")
 		for _, v := range model.Variables(value) {
 			out[v] = out[v] || model.SecretName(strings.TrimSpace(name))
 		}
 	}
-	for _, v := range slices.Concat(model.Variables(d.URL), model.Variables(d.Body), slices.Collect(maps.Keys(out))) {
+	for _, v := range d.texts().Variables() {
 		out[v] = out[v] || model.SecretName(v)
 	}
 	return out
