@@ -3,18 +3,15 @@ package cli
 import (
 	"flag"
 	"fmt"
-	"io"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
 
-	"zonedeck/service/emulator"
-	"zonedeck/service/profile"
 	"zonedeck/ui"
 	"zonedeck/ui/cli/session"
 	"zonedeck/ui/kit"
@@ -114,7 +111,7 @@ func (r *reference) markdown(titles []string) string {
 		}
 		for _, group := range groups {
 			if group != "" {
-				fmt.Fprintf(&out, "\n### %s: %s\n", title, strings.ToLower(group))
+				fmt.Fprintf(&out, "\n### %s: %s\n", title, heading(group))
 			}
 			out.WriteString("\n| key | what it does |\n| --- | --- |\n")
 			for _, e := range inGroup(entries, group) {
@@ -125,19 +122,66 @@ func (r *reference) markdown(titles []string) string {
 	return out.String()
 }
 
-// inGroup are the entries of a group. The next steps of a failure are in the
-// order of their keys.
+// heading is a group's name in a heading, where an abbreviation keeps its capitals.
+func heading(group string) string {
+	words := strings.Fields(group)
+	for i, word := range words {
+		if word != strings.ToUpper(word) {
+			words[i] = strings.ToLower(word)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// inGroup are the entries of a group. The next steps of a failure are in the order of
+// their keys, one entry for each key.
 func inGroup(entries []*entry, group string) []*entry {
 	var out []*entry
 	for _, e := range entries {
-		if e.group == group {
+		if e.group != group {
+			continue
+		}
+		if group != nextSteps {
 			out = append(out, e)
+			continue
+		}
+		help := stepHelp(e.help)
+		at := slices.IndexFunc(out, func(o *entry) bool { return slices.Equal(o.keys, e.keys) })
+		switch {
+		case at < 0:
+			step := *e
+			step.help = help
+			out = append(out, &step)
+		case !slices.Contains(strings.Split(out[at].help, "; "), help):
+			out[at].help += "; " + help
 		}
 	}
-	if group == "Next steps" {
+	if group == nextSteps {
 		slices.SortStableFunc(out, func(a, b *entry) int { return strings.Compare(a.keys[0], b.keys[0]) })
 	}
 	return out
+}
+
+// nextSteps is the group of the keys that a failure has.
+const nextSteps = "Next steps"
+
+// What a step says of the one failure that the walk saw: the section of the contract, the
+// time that its answer asked to wait, the fields that its page lacked.
+var ofOneFailure = regexp.MustCompile(` \(contract [0-9.]+\)$| after \S+, as the answer asks|: \.price`)
+
+// stepHelp is what a step says of every failure that has it. "Consider" is the weaker advice
+// where the signs are weak; the key does the same.
+func stepHelp(help string) string {
+	help = strings.Replace(help, "consider a product", "use a product", 1)
+	for ofOneFailure.MatchString(help) {
+		help = ofOneFailure.ReplaceAllStringFunc(help, func(found string) string {
+			if strings.HasPrefix(found, " after ") {
+				return " when the answer says so"
+			}
+			return ""
+		})
+	}
+	return help
 }
 
 func (e *entry) cell() string {
@@ -179,6 +223,7 @@ func TestKeyReference(t *testing.T) {
 	tabs := []string{"Sandbox", "Jobs", "Proxy", "Keys", "Activity"}
 	ref := &reference{}
 	t.Run("walk", func(t *testing.T) { walk(t, ref) })
+	t.Run("paid split", func(t *testing.T) { walkPaidSplit(t, ref) })
 	if t.Failed() {
 		return
 	}
@@ -251,97 +296,6 @@ func walk(t *testing.T, ref *reference) {
 	w.Press("esc", "?")
 	w.WaitFor("Everywhere")
 	w.Press("esc")
-}
-
-// seeds are fetches whose next steps differ, and what the screen of each shows
-// that no other one shows. A wrong proxy login and an address where nothing answers come
-// after them.
-var seeds = []struct {
-	args  []string
-	shows string
-}{
-	{[]string{"http://lab.test/forbidden"}, "403 Forbidden from the target"},
-	{[]string{"http://lab.test/too-fast", "--retries", "0"}, "429 Too Many Requests from the target"},
-	{[]string{"http://lab.test/slow?s=20", "--timeout", "200ms", "--retries", "0"}, "deadline"},
-	{[]string{"http://lab.test/shop?v=2", "--require", ".price"}, "required field"},
-	{[]string{"http://lab.test/json"}, "application/json"},
-	{[]string{"http://lab.test/ok", "--key", "expired-user", "--profile", profile.LocalName}, "401 Unauthorized from the service"},
-}
-
-// seed makes a history with a comparison, a finished job, and a key in the inventory.
-func seed(t *testing.T, p Process) {
-	t.Helper()
-	keys := filepath.Join(p.Getenv("XDG_DATA_HOME"), "zonedeck", "keys.toml")
-	if err := os.MkdirAll(filepath.Dir(keys), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(keys, []byte("[[keys]]\nname = \"aaa\"\nexpires = \"2020-01-01\"\nrotated = \"2019-01-01\"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run := func(p Process, args ...string) {
-		p.Args = args
-		Main(t.Context(), p)
-	}
-	run(p, "twin", "http://lab.test/ok", "--zones", "datacenter_demo")
-	for _, s := range seeds {
-		run(p, append([]string{"request", "--zone", "datacenter_demo"}, s.args...)...)
-	}
-	wrongLogin(t, p)
-	nowhere := p
-	nowhere.Getenv = func(name string) string {
-		switch name {
-		case session.EnvKey:
-			return "a-key-that-nobody-has"
-		case "ZONEDECK_DIALECT":
-			return "brightdata"
-		}
-		return p.Getenv(name)
-	}
-	run(nowhere, "--base-url", closed(t), "request", "http://lab.test/ok", "--zone", "z", "--retries", "0")
-	trigger := func(p Process, args ...string) {
-		p.Stdin = strings.NewReader("http://lab.test/product/1\n")
-		run(p, append([]string{"jobs", "trigger", "gd_products", "--input", "-"}, args...)...)
-	}
-	trigger(nowhere, "--base-url", closed(t))
-	trigger(p, "--key", "expired-user", "--profile", profile.LocalName)
-	trigger(p, "--wait")
-}
-
-// closed is the URL of a server that was closed.
-func closed(t *testing.T) string {
-	t.Helper()
-	s := httptest.NewServer(nil)
-	defer s.Close()
-	return s.URL
-}
-
-// wrongLogin fetches through a proxy with a password that is not the zone's.
-func wrongLogin(t *testing.T, p Process) {
-	t.Helper()
-	server, err := emulator.Start(t.Context(), emulator.Options{ProxyAddr: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ready, home := server.Ready(), p.Getenv
-	p.Getenv = func(name string) string {
-		switch name {
-		case session.EnvPassword:
-			return "not-the-password"
-		case "ZONEDECK_ACCOUNT":
-			return ready.Account
-		case "ZONEDECK_USERNAME_PREFIX":
-			return ready.UsernamePrefix
-		}
-		return home(name)
-	}
-	p.Stdout, p.Stderr = io.Discard, io.Discard
-	p.Args = []string{"--proxy-host", ready.Proxy, "request", "http://lab.test/ok", "--zone", "isp_demo", "--via", "native"}
-	if code := Main(t.Context(), p); code != exitRejected {
-		t.Errorf("a wrong password: exit code %d", code)
-	}
-	if err := server.Shutdown(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 func walkSandbox(w *uitest.Whole) {

@@ -19,6 +19,8 @@ func walkProxy(w *uitest.Whole) {
 	w.WaitFor("Clients on this machine")
 	w.Press("esc", "M")
 	w.WaitFor("has no baseline yet")
+	w.Press("t")
+	w.WaitGone("esc stops it")
 	w.Press("esc", "esc")
 	// Pages whose next steps differ.
 	for _, page := range []struct{ name, shows string }{

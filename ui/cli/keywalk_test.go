@@ -13,8 +13,8 @@ func walkActivity(w *uitest.Whole) {
 	w.Press("5", "/")
 	w.Type("kind:fetch")
 	w.Press("enter")
-	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+5)) // the two after the seeds, that of the walk, two of the comparison
-	shows := []string{"No connection to", "407 Proxy Authentication Required"}
+	w.WaitFor(fmt.Sprintf("1 of %d", len(seeds)+6)) // the three after the seeds, that of the walk, two of the comparison
+	shows := []string{"image/png", "No connection to", "407 Proxy Authentication Required"}
 	for _, s := range slices.Backward(seeds) {
 		shows = append(shows, s.shows)
 	}
@@ -30,7 +30,16 @@ func walkActivity(w *uitest.Whole) {
 			w.WaitFor("▾ {} 2 keys")
 			w.Press("]")
 		}
+		if text == "image/png" {
+			w.Press("[", "[", "[")
+			w.WaitFor("╶ Picture ╴")
+			w.Press("]", "]", "]")
+		}
 	}
+	w.Press("D") // of the last one, a refusal
+	w.WaitFor("What refuses", "enter open")
+	w.Press("esc")
+	w.WaitGone("What refuses")
 	w.Press("5", "/", "ctrl+u")
 	w.Type("kind:twin")
 	w.Press("enter")
