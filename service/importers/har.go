@@ -166,11 +166,12 @@ func (e HAREntry) Import(known Known) (Imported, error) {
 	}
 	r := &c.out.Request
 	if e.own.Zone != "" && r.Zone.Name == "" { // it was exported by this console
-		r.Zone.Name = model.ZoneName(cleared(e.own.Zone))
+		plain := func(s string) string { return model.WithoutVariables(cleared(s)) }
+		r.Zone.Name = model.ZoneName(plain(e.own.Zone))
 		if via, err := model.ParseVia(e.own.Via); err == nil {
 			r.Via = via
 		}
-		r.Country, r.Session = cleared(e.own.Country), cleared(e.own.Session)
+		r.Country, r.Session = plain(e.own.Country), plain(e.own.Session)
 	}
 	return *c.out, nil
 }

@@ -126,6 +126,18 @@ func TestAnExportedHARFileIsReadBack(t *testing.T) {
 	}
 }
 
+// A file that another one made puts no value of this machine into a request.
+func TestNoPartOfAnEntryBecomesAVariable(t *testing.T) {
+	list, err := HAR(strings.NewReader(`{"request":{"method":"GET","url":"http://lab.test/{{A}}"},"_zonedeck":{"zone":"{{B}}","via":"native","country":"{{C}}","session":"{{D}}"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := list[0].Import(Known{Profile: testProfile()})
+	if err != nil || len(got.Request.Variables()) > 0 || got.Request.Session != "{{{{D}}}}" {
+		t.Errorf("%v in %+v, %v", got.Request.Variables(), got.Request, err)
+	}
+}
+
 func FuzzHAR(f *testing.F) {
 	for _, s := range []string{chromeEntry, `{"log":{"entries":[` + chromeEntry + `]}}`, `{"request":{"url":"a","headers":null,"postData":{"params":[{}]}},"_zonedeck":{"zone":"a\u0000"}}`} {
 		f.Add(s)
@@ -150,6 +162,11 @@ func FuzzHAR(f *testing.F) {
 			}
 			if strings.Contains(got.Summary()+got.Request.URL+got.Request.Body+string(got.Request.Zone.Name), markEnv) {
 				t.Fatalf("%q: a mark is left in %+v", text, got)
+			}
+			r := got.Request
+			r.Header = nil // holds those of what was left behind
+			if names := r.Variables(); len(names) > 0 {
+				t.Fatalf("%q: the variables %q", text, names)
 			}
 		}
 	})
