@@ -45,7 +45,7 @@ type Config struct {
 type Fetcher struct {
 	cfg   Config
 	fast  streaks
-	spent meter
+	spent *meter // of this and of its provers of keys
 }
 
 // meter adds up what fetches cost.
@@ -82,7 +82,7 @@ func New(c Config) *Fetcher {
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Fetcher{cfg: c, fast: streaks{now: c.Now}}
+	return &Fetcher{cfg: c, fast: streaks{now: c.Now}, spent: &meter{}}
 }
 
 // newID makes an identifier that sorts by time: the prefix, milliseconds in

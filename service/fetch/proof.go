@@ -46,7 +46,9 @@ func (ft *Fetcher) ProveKey(ctx context.Context, k model.Key, value keystore.Sec
 	conf.Access.Key = func(string) (model.Key, bool) { return k, true }
 	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
 	r.Key = k.Name
-	return New(conf).Fetch(ctx, r, on)
+	prover := New(conf)
+	prover.spent = ft.spent // it is billed like any other
+	return prover.Fetch(ctx, r, on)
 }
 
 // ProvePassword makes one call through the proxy with a password that need not be where the

@@ -19,6 +19,7 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 	ft := New(Config{Access: exchange.Access{
 		Profile: func(context.Context) (profile.Profile, error) { return demo.Profile, nil }, Secret: demo.Secret, Key: demo.Key,
 	}, Wire: exchange.New(exchange.Config{})})
+	before := ft.Spent()
 	right, err := demo.Secret(t.Context(), "demo:key/ci-fetch")
 	if err != nil {
 		t.Fatal(err)
@@ -27,6 +28,9 @@ func TestAKeyIsProvedByOneCall(t *testing.T) {
 	res, err := ft.ProveKey(t.Context(), k, right, nil)
 	if err != nil || !res.Diagnosis.OK() || res.ServiceStatus != http.StatusOK || len(res.Attempts) != 1 || res.KeyName != "not-recorded" {
 		t.Errorf("the right value: %+v, %v", res.Diagnosis, err)
+	}
+	if now := ft.Spent(); now.Priced+now.Unpriced != before.Priced+before.Unpriced+1 {
+		t.Errorf("the call that proved it is not counted: %+v, then %+v", before, now)
 	}
 	res, err = ft.ProveKey(t.Context(), k, keystore.NewSecret("another-value"), nil)
 	if err != nil || res.Diagnosis.Cause != model.CauseKeyRejected || res.ServiceStatus != http.StatusUnauthorized {
