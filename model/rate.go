@@ -62,20 +62,27 @@ func (a Attempt) answered() bool {
 	}
 }
 
+// billed is how many attempts the target has answered, and the bytes of their bodies.
+func (r FetchResult) billed() (requests int, bytes int64) {
+	for i, a := range r.Attempts {
+		if !a.answered() {
+			continue
+		}
+		requests++
+		if i == len(r.Attempts)-1 {
+			a.Bytes = r.Body.Size
+		}
+		bytes += a.Bytes
+	}
+	return requests, bytes
+}
+
 // Cost is an estimate of what the fetch cost, in dollars, by the rate that its zone had;
 // false when it is unpriced. Every attempt that the target has answered counts as a request,
 // with the bytes of its body. What the service bills may be less, when it asks nothing for
 // pages that were blocked, or more, when it counts headers.
 func (r FetchResult) Cost() (dollars float64, priced bool) {
-	requests, bytes := 0, r.Body.Size
-	for i, a := range r.Attempts {
-		if a.answered() {
-			requests++
-		}
-		if i < len(r.Attempts)-1 {
-			bytes += a.Bytes
-		}
-	}
+	requests, bytes := r.billed()
 	return r.Request.Zone.Rate.Cost(float64(requests), float64(bytes))
 }
 

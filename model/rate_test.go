@@ -23,6 +23,8 @@ func TestAFetchCostsWhatTheTargetAnswered(t *testing.T) {
 		"every attempt that was answered":      {model.Rate{Per1000: 1.5}, []model.Attempt{blocked, refused, blocked, ok}, 3e8, "$0.0045"},
 		"the bytes of every attempt":           {model.Rate{PerGB: 1}, []model.Attempt{blocked, ok}, 3e8, "$0.4000"},
 		"nothing was answered":                 {model.Rate{Per1000: 1.5}, []model.Attempt{refused}, 0, "$0"},
+		"the bytes of no answer":               {model.Rate{PerGB: 8}, []model.Attempt{refused}, 3e8, "$0"},
+		"the bytes of the answers alone":       {model.Rate{PerGB: 1}, []model.Attempt{{Class: model.ClassOutside, Bytes: 2e8}, ok}, 3e8, "$0.3000"},
 		"the bytes of the last are the body's": {model.Rate{PerGB: 1}, []model.Attempt{{Class: model.ClassOK}}, 3e8, "$0.3000"},
 	} {
 		r := model.FetchResult{Attempts: c.attempts, Body: model.BodyRef{Size: c.size}}

@@ -34,20 +34,32 @@ type TwinCell struct {
 
 // TwinRun is one fetch of a cell.
 type TwinRun struct {
-	Fetch            string // its identifier in the history
-	Class            Class
-	Cause            Cause
-	Status           int   // the target's, 0 when unknown
-	Bytes            int64 // of the body
-	FirstByte, Total time.Duration
-	Found            int // how many of the required fields
+	Fetch     string // its identifier in the history
+	Class     Class
+	Cause     Cause
+	Status    int           // the target's, 0 when unknown
+	Bytes     int64         // of the body
+	FirstByte time.Duration // of the last attempt
+	Total     time.Duration // of all attempts, with the pauses between them
+	Found     int           // how many of the required fields
+	// Attempts is how many there were, 0 in histories from before they were counted.
+	// Requests is how many of them the target has answered, Traffic the bytes of their bodies.
+	Attempts, Requests int
+	Traffic            int64
 }
 
 // NewTwinRun is what a Twin keeps of a fetch.
 func NewTwinRun(r FetchResult) TwinRun {
 	run := TwinRun{
 		Fetch: r.ID, Class: r.Diagnosis.Class, Cause: r.Diagnosis.Cause, Status: r.Status, Bytes: r.Body.Size,
-		FirstByte: r.Timing.FirstByte, Total: r.Timing.Total,
+		FirstByte: r.Timing.FirstByte, Total: r.Timing.Total, Attempts: len(r.Attempts),
+	}
+	run.Requests, run.Traffic = r.billed()
+	for i, a := range r.Attempts {
+		run.Total += a.Wait
+		if i < len(r.Attempts)-1 {
+			run.Total += a.Total
+		}
 	}
 	for _, f := range r.Fields {
 		if f.Found {
@@ -55,6 +67,19 @@ func NewTwinRun(r FetchResult) TwinRun {
 		}
 	}
 	return run
+}
+
+// billed is what the run counts as: of one whose attempts were not counted, one request with
+// the last body, if the target has answered.
+func (r TwinRun) billed() (requests int, bytes int64) {
+	switch last := (Attempt{Class: r.Class, Status: r.Status}); {
+	case r.Attempts > 0:
+		return r.Requests, r.Traffic
+	case last.answered():
+		return 1, r.Bytes
+	default:
+		return 0, 0
+	}
 }
 
 // TwinCells are the cells of a comparison: every zone by every way, zone by zone. By agent
@@ -189,17 +214,20 @@ func (c TwinCell) Found() int {
 	return slices.MinFunc(c.Runs, func(a, b TwinRun) int { return a.Found - b.Found }).Found
 }
 
-// Cost is what 1,000 runs like these cost, in dollars; false when the zone is unpriced or
-// nothing was fetched.
+// Cost is what 1,000 runs like these cost, in dollars, with all their attempts that the
+// target has answered; false when the zone is unpriced or nothing was fetched.
 func (c TwinCell) Cost() (float64, bool) {
 	if len(c.Runs) == 0 {
 		return 0, false
 	}
+	var requests int
 	var bytes int64
 	for _, r := range c.Runs {
-		bytes += r.Bytes
+		n, size := r.billed()
+		requests, bytes = requests+n, bytes+size
 	}
-	return c.Zone.Rate.Cost(1000, float64(bytes)/float64(len(c.Runs))*1000)
+	runs := float64(len(c.Runs))
+	return c.Zone.Rate.Cost(float64(requests)/runs*1000, float64(bytes)/runs*1000)
 }
 
 // Winner is the cell to use, and why: the cheapest of those that were ok in every run, of

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 	"testing"
 	"time"
@@ -63,8 +64,9 @@ func TestACellSaysWhatItsRunsHaveInCommon(t *testing.T) {
 	if c.OK() != 1 || total != 30 || first != 2 || bytes != 1000 || fastest != 10 || slowest != 90 || c.Found() != 0 {
 		t.Errorf("ok %d, total %d, first byte %d, bytes %d, from %d to %d, found %d", c.OK(), total, first, bytes, fastest, slowest, c.Found())
 	}
-	// 1,000 requests at $1, and 1,000 times the mean of 1,250.25 bytes at $10 a GB.
-	if cost, ok := c.Cost(); !ok || cost != 1.0125025 {
+	// 750 requests at $1, since the target did not answer one of the four, and 1,000 times the
+	// mean of 1,250.25 bytes at $10 a GB.
+	if cost, ok := c.Cost(); !ok || cost != 0.7625025 {
 		t.Errorf("cost %v, %v", cost, ok)
 	}
 	c.Runs = c.Runs[1:3]
@@ -95,6 +97,50 @@ func TestARunKeepsWhatIsComparedOfAFetch(t *testing.T) {
 	want := TwinRun{Fetch: "f_1", Class: ClassParsingDrift, Cause: CauseMissingFields, Status: 200, Bytes: 7, FirstByte: 2, Total: 3, Found: 2}
 	if got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
+	}
+}
+
+func TestARunCountsAllItsAttempts(t *testing.T) {
+	ms := time.Millisecond
+	fast := Attempt{Class: ClassTooFast, Status: 429, Bytes: 100, Total: 5 * ms}
+	again := fast
+	again.Wait = time.Second
+	refused := Attempt{Class: ClassOutside, Bytes: 50, Total: 2 * ms} // by the service
+	for name, c := range map[string]struct {
+		attempts []Attempt
+		size     int64
+		want     TwinRun
+		cost     float64
+	}{
+		"three that were answered": {[]Attempt{fast, again, again}, 100, TwinRun{Total: 2015 * ms, Attempts: 3, Requests: 3, Traffic: 300}, 3 + 0.0003},
+		"one that was not":         {[]Attempt{refused}, 50, TwinRun{Total: 5 * ms, Attempts: 1}, 0},
+		"none":                     {nil, 0, TwinRun{Total: 5 * ms}, 0},
+	} {
+		run := NewTwinRun(FetchResult{Attempts: c.attempts, Body: BodyRef{Size: c.size}, Timing: Timing{Total: 5 * ms}})
+		c.want.Bytes = c.size
+		if run != c.want {
+			t.Errorf("%s: %+v\nwant %+v", name, run, c.want)
+		}
+		cost, ok := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 1}}, Runs: []TwinRun{run}}.Cost()
+		if !ok || math.Abs(cost-c.cost) > 1e-9 {
+			t.Errorf("%s: costs %v, %v, want %v", name, cost, ok, c.cost)
+		}
+	}
+}
+
+func TestARunWithoutACountOfItsAttemptsIsOneRequestIfItWasAnswered(t *testing.T) {
+	for _, c := range []struct {
+		run  TwinRun
+		want float64
+	}{
+		{TwinRun{Class: ClassTooFast, Status: 429, Bytes: 1e6}, 1.001},
+		{TwinRun{Class: ClassCaptcha, Bytes: 1e6}, 1.001},
+		{TwinRun{Class: ClassOutside, Cause: CauseNetwork, Bytes: 1e6}, 0},
+	} {
+		cost, ok := TwinCell{Zone: Zone{Rate: Rate{Per1000: 1, PerGB: 0.001}}, Runs: []TwinRun{c.run}}.Cost()
+		if !ok || math.Abs(cost-c.want) > 1e-9 {
+			t.Errorf("%+v costs %v, %v, want %v", c.run, cost, ok, c.want)
+		}
 	}
 }
 

@@ -33,9 +33,9 @@ func TestOneKeyComparesAndOneTakesTheWinner(t *testing.T) {
 		b.svc.answer = mixed
 		b.Press("esc", "w")
 		b.Expect("Twin · http://lab.test/ok · 1 run",
-			"datacenter_demo", "✗ CAPTCHA · 0 of 1 · 41 ms", "unlocker_demo", "✓ ok · 1 of 1 · 41 ms · 90 B", "✓ ok · 1 of 1 · 20 ms", "browser_demo", "unpriced",
+			"datacenter_demo", "✗ CAPTCHA · 0 of 1 · 1.1 s", "unlocker_demo", "✓ ok · 1 of 1 · 41 ms · 90 B", "✓ ok · 1 of 1 · 20 ms", "browser_demo", "unpriced",
 			"90 B · winner", "winner: unlocker_demo by Native, the fastest of 4 that were ok in every run (1 of 1 ok, median 20 ms; none has a",
-			"datacenter_demo by API", "median 41 ms · from 41 ms to 41 ms · first byte 38 ms", "run 1   ✗ CAPTCHA · status 200 · 41 ms · 96 B")
+			"datacenter_demo by API", "median 1.1 s · from 1.1 s to 1.1 s · first byte 38 ms", "run 1   ✗ CAPTCHA · status 200 · 1.1 s · 96 B")
 		b.ExpectNot("serp_demo") // its product returns results, not the page
 		if n := len(b.svc.requests()); n != 6 {
 			t.Errorf("%d requests were sent, want 6", n)
