@@ -7,8 +7,9 @@ import (
 )
 
 // certificates are the validity and the fingerprint, on one line or two, of the emulator's
-// certificates, which are made by the machine's clock.
-var certificates = regexp.MustCompile(`from \d{4}-\d\d-\d\d until \d{4}-\d\d-\d\d|\b[0-9a-f]{11,64}\b`)
+// certificates, which are made by the machine's clock; the fingerprint of a key, which is
+// always the same, is matched with its label.
+var certificates = regexp.MustCompile(`from \d{4}-\d\d-\d\d until \d{4}-\d\d-\d\d|(Print +)?\b[0-9a-f]{11,64}\b`)
 
 func proxyScreens() []screen {
 	compose := func(p *uitest.Whole) {

@@ -116,7 +116,12 @@ func (h *home) mask(screen string) string {
 	screen = requests.ReplaceAllStringFunc(screen, func(s string) string {
 		return "req_id=" + strings.Repeat("*", len(s)-len("req_id="))
 	})
-	screen = certificates.ReplaceAllStringFunc(screen, func(s string) string { return strings.Repeat("*", len(s)) })
+	screen = certificates.ReplaceAllStringFunc(screen, func(s string) string {
+		if strings.HasPrefix(s, "Print") {
+			return s
+		}
+		return strings.Repeat("*", len(s))
+	})
 	screen = maskElapsed(screen)
 	screen = strings.ReplaceAll(screen, filepath.Base(h.dir), "operator")
 	return dates.ReplaceAllString(screen, "Date: ***, ** *** **** **:**:** GMT")
