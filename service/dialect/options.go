@@ -130,11 +130,18 @@ func withJSON(address string) string {
 	if err != nil || u.Query().Has(paramJSON) {
 		return address
 	}
-	if u.RawQuery != "" {
-		u.RawQuery += "&"
+	address, fragment, has := strings.Cut(address, "#")
+	switch {
+	case u.RawQuery != "":
+		address += "&"
+	case !u.ForceQuery:
+		address += "?"
 	}
-	u.RawQuery += paramJSON + "=1"
-	return u.String()
+	address += paramJSON + "=1"
+	if has {
+		address += "#" + fragment
+	}
+	return address
 }
 
 // expectation is {"element":"a selector"} or {"text":"words"}.

@@ -189,6 +189,32 @@ func TestNothingIsAddedToTheRequestThroughTheProxy(t *testing.T) {
 	}
 }
 
+func TestTheAddressGoesAsItIsSpelt(t *testing.T) {
+	for _, c := range []struct{ url, want string }{
+		{"http://shop.test/a%2Fb|c?q=a|b", "GET http://shop.test/a%2Fb%7Cc?q=a%7Cb HTTP/1.1"},
+		{"http://shop.test:8080//a?", "GET http://shop.test:8080//a HTTP/1.1"},
+		{"http://shop.test", "GET http://shop.test/ HTTP/1.1"},
+		{"https://shop.test/a%2Fb|c#d", "GET /a%2Fb%7Cc HTTP/1.1"},
+		{"https://shop.test//a", "GET //a HTTP/1.1"},
+	} {
+		req, err := NativeRequest(t.Context(), model.FetchRequest{URL: c.url, Header: http.Header{"Host": {"other.test"}}}, "Basic x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := req.Write
+		if req.URL.Scheme == "http" {
+			write = req.WriteProxy
+		}
+		var b bytes.Buffer
+		if err := write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if lines := strings.Split(b.String(), "\r\n"); lines[0] != c.want || lines[1] != "Host: other.test" {
+			t.Errorf("%s: %q, want %q", c.url, lines[:2], c.want)
+		}
+	}
+}
+
 func TestAnUnusableAddressMakesNoRequest(t *testing.T) {
 	for _, r := range []model.FetchRequest{
 		{URL: ""},

@@ -18,6 +18,7 @@ import (
 
 	"zonedeck/keystore"
 	"zonedeck/model"
+	"zonedeck/service/address"
 	"zonedeck/service/profile"
 )
 
@@ -80,10 +81,11 @@ func ConnectLines(addr, authorization string) []string {
 	}
 }
 
-// NativeRequest makes the request that goes through the proxy. A plain http
-// target carries the login itself; for https it went with CONNECT.
+// NativeRequest makes the request that goes through the proxy, for the address in the
+// spelling of address.Wire, which exported programs have too. A plain http target carries
+// the login itself; for https it went with CONNECT.
 func NativeRequest(ctx context.Context, r model.FetchRequest, authorization string) (*http.Request, error) {
-	u, err := model.ParseTarget(r.URL)
+	target, err := address.Wire(r.URL)
 	if err != nil {
 		return nil, model.BadField("url", "%w", err)
 	}
@@ -95,7 +97,7 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 	if r.Body != "" {
 		body = strings.NewReader(r.Body)
 	}
-	req, err := http.NewRequestWithContext(ctx, method, u.String(), body)
+	req, err := http.NewRequestWithContext(ctx, method, target, body)
 	if err != nil {
 		return nil, model.BadField("url", "%w", err)
 	}
@@ -110,7 +112,8 @@ func NativeRequest(ctx context.Context, r model.FetchRequest, authorization stri
 		}
 		req.Header[name] = values
 	}
-	if u.Scheme == "http" {
+	if u := req.URL; u.Scheme == "http" {
+		u.Opaque = "//" + u.Host + u.EscapedPath() // else a header Host would stand in the address
 		req.Header.Set("Proxy-Authorization", authorization)
 	}
 	return req, nil

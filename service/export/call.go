@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"zonedeck/model"
+	"zonedeck/service/address"
 	"zonedeck/service/dialect"
 )
 
@@ -22,7 +23,7 @@ import (
 type call struct {
 	Source
 	method  string // in upper case
-	url     string // in the spelling of wireURL
+	url     string // in the spelling of address.Wire
 	header  []line // of the target by Native, of the service by API; without the secret
 	body    string
 	proxy   string // host:port; empty by API
@@ -160,7 +161,7 @@ func (c *call) address(login bool) error {
 		return nil
 	}
 	var err error
-	if c.url, err = wireURL(c.Request.URL); err != nil {
+	if c.url, err = address.Wire(c.Request.URL); err != nil {
 		return fmt.Errorf("the address: %w", err)
 	}
 	return nil

@@ -164,6 +164,14 @@ func TestPlainTargetsGoInAbsoluteForm(t *testing.T) {
 			t.Errorf("%s: status %d, service %d", path, res.Status, res.ServiceStatus)
 		}
 	}
+	named := native(p, "http://lab.test/a%2Fb|c")
+	named.Header = http.Header{"Host": {"other.test"}}
+	if _, err := c.Fetch(t.Context(), named, nil); err != nil {
+		t.Fatal(err)
+	}
+	if l := px.Lines(); !strings.HasPrefix(l[len(l)-1], "GET http://lab.test/a%2Fb%7Cc") {
+		t.Errorf("the proxy saw %q", l[len(l)-1])
+	}
 	for _, l := range px.Lines() {
 		if !strings.HasPrefix(l, "GET http://lab.test/") {
 			t.Errorf("the proxy saw %q", l)
