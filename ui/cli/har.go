@@ -36,7 +36,7 @@ sent.`,
 	fl := cmd.Flags()
 	fl.StringVar(&f.zone, "zone", "", "only fetches by this zone")
 	fl.StringVar(&f.class, "class", "", "only fetches of this class, such as captcha")
-	fl.Var(&f.since, "since", "only fetches of this long, such as 2h")
+	fl.Var(&f.since, "since", "only fetches of the last while, such as 2h")
 	fl.IntVar(&f.limit, "limit", 100, "at most this many, the newest")
 	fl.StringVarP(&f.output, "output", "o", "", "file to write")
 	return cmd

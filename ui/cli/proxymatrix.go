@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -88,7 +89,10 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 		base = &kept
 	}
 	m, err := t.runMatrix(ctx, q)
-	if err != nil {
+	if err != nil { // the calls that were made are billed: they are printed, and neither compared nor kept
+		if slices.ContainsFunc(m.Rows, model.MatrixRow.Ran) {
+			err = errors.Join(err, t.reportMatrix(m, nil, nil, f.json))
+		}
 		return fetchError(ctx, err)
 	}
 	var changes []model.MatrixChange
@@ -107,15 +111,17 @@ func (t *task) proxyMatrix(ctx context.Context, f matrixFlags) error {
 		}
 		code = exitOK
 	}
-	if f.json {
-		err = t.app.printJSON(newMatrixJSON(m, base, changes))
-	} else {
-		err = t.printMatrix(m, base, changes)
-	}
-	if err != nil {
+	if err := t.reportMatrix(m, base, changes, f.json); err != nil {
 		return err
 	}
 	return exit(code)
+}
+
+func (t *task) reportMatrix(m model.Matrix, base *model.Matrix, changes []model.MatrixChange, asJSON bool) error {
+	if asJSON {
+		return t.app.printJSON(newMatrixJSON(m, base, changes))
+	}
+	return t.printMatrix(m, base, changes)
 }
 
 func (t *task) runMatrix(ctx context.Context, q fetch.MatrixRequest) (model.Matrix, error) {

@@ -181,12 +181,12 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 		return fetchError(ctx, err)
 	}
 	var rotation *model.ExitRotation
+	var ended error // what is measured by then is printed: it is billed
 	if f.rotation > 0 && r.Diagnosis.OK() {
-		got, err := t.rotate(ctx, q, f.rotation)
-		if err != nil {
-			return fetchError(ctx, err)
+		var got model.ExitRotation
+		if got, ended = t.rotate(ctx, q, f.rotation); ended == nil || len(got.Calls) > 0 {
+			rotation = &got
 		}
-		rotation = &got
 	}
 	var trust *clients.Report
 	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA, t.app.Now()); err == nil {
@@ -198,8 +198,11 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 	} else {
 		err = t.printProbe(r, trust, client, outer, rotation)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case ended != nil:
+		return fetchError(ctx, ended)
 	}
 	if rotation != nil && rotation.Ended != "" && len(rotation.Calls) > 0 {
 		last := rotation.Calls[len(rotation.Calls)-1]
@@ -392,7 +395,7 @@ func trustRows(r model.ProbeResult, trust *clients.Report, client clients.Client
 	}
 	rows = append(rows, []string{"CA needed", trust.Root})
 	if trust.Host != "" {
-		rows = append(rows, []string{"host", trust.Host + "; no CA mends that"})
+		rows = append(rows, []string{"host", trust.Host + "; no CA fixes that"})
 	}
 	rows = append(rows, []string{trust.System.Name, storeText(trust.System)})
 	if trust.File.Name != "" {

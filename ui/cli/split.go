@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -19,7 +20,7 @@ func (a *app) splitCommand() *cobra.Command {
 	var f splitFlags
 	cmd := &cobra.Command{
 		Use:   "split URL",
-		Short: "Fetch one page and, if it is refused with 403, tell whether by the key's level, the zone or the site",
+		Short: "Fetch one page and, if it is refused with 403, say what refused it: the key, the zone or the site",
 		Long: `Fetches one page as request does, in one attempt. If it is refused (403, or a page
 that says so), at most three more fetches follow, each different in one thing: a page
 known to be good, another zone, another key. They are sent one after the other, each
@@ -119,7 +120,10 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	})
 	result, err := t.sendSplit(ctx, req, f, line)
 	line.stop()
-	if err != nil {
+	if err != nil { // the fetches that were made are billed: they are printed
+		if result.Subject.ID != "" {
+			err = errors.Join(err, t.reportSplit(result, f.json))
+		}
 		return fetchError(ctx, err)
 	}
 	culprit, sentence := result.Verdict()
@@ -130,15 +134,20 @@ func (t *task) split(ctx context.Context, target string, f splitFlags) error {
 	case culprit == model.CulpritUnknown:
 		code = exitChecksFailed
 	}
-	if f.json {
-		err = t.app.printJSON(newSplitJSON(result))
-	} else if err = printColumns(t.app.Stdout, splitRows(result)); err == nil {
-		t.app.verdict(code, sanitizeLine(sentence))
-	}
-	if err != nil {
+	if err := t.reportSplit(result, f.json); err != nil {
 		return err
 	}
+	if !f.json {
+		t.app.verdict(code, sanitizeLine(sentence))
+	}
 	return exit(code)
+}
+
+func (t *task) reportSplit(s model.Split, asJSON bool) error {
+	if asJSON {
+		return t.app.printJSON(newSplitJSON(s))
+	}
+	return printColumns(t.app.Stdout, splitRows(s))
 }
 
 // sendSplit fetches the page and, if it was refused, sends the probes.
@@ -149,7 +158,7 @@ func (t *task) sendSplit(ctx context.Context, req model.FetchRequest, f splitFla
 	}
 	plan, err := t.Client.PlanSplit(ctx, subject, model.SplitChoice{Keys: t.Keys(), Zone: f.otherZone, Key: f.otherKey, GoodPage: f.goodPage})
 	if err != nil {
-		return plan, err
+		return model.Split{Subject: subject, Probes: []model.SplitProbe{}}, err
 	}
 	line.above(func() { t.sayPlan(plan) })
 	return t.Client.Split(ctx, plan, nil)
@@ -182,7 +191,11 @@ func splitRows(s model.Split) [][]string {
 	add("refused", "-", "-", s.Subject)
 	for _, p := range s.Probes {
 		if p.Result == nil {
-			rows = append(rows, []string{p.Kind.Label(), p.Different(), "not sent", "-", "-", p.Problem})
+			state := "not sent"
+			if p.Problem == "" {
+				state = "no result"
+			}
+			rows = append(rows, []string{p.Kind.Label(), p.Different(), state, "-", "-", p.Problem})
 			continue
 		}
 		add(p.Kind.Label(), p.Different(), splitPrice(s, p), *p.Result)

@@ -28,11 +28,13 @@ func (f *Form) barred(fd *field) bool { return slices.Contains(f.bar, fd.Name) }
 // long for its place has a line of its own. Below them are the list of the field that is
 // edited, and what is wrong.
 func (f *Form) RenderBar(focused bool, w, h int) string {
-	return Block(strings.Join(f.barLines(focused, w), "\n"), w, h)
+	parts := f.placeBar(focused, w)
+	f.barDrawn = parts
+	return Block(strings.Join(f.barLines(parts, focused, w), "\n"), w, h)
 }
 
 // BarHeight is how many lines RenderBar needs at width w.
-func (f *Form) BarHeight(w int) int { return len(f.barLines(true, w)) }
+func (f *Form) BarHeight(w int) int { return len(f.barLines(f.placeBar(true, w), true, w)) }
 
 // ClickBar is a press of the mouse at x, y of the bar as it was drawn: see Click.
 func (f *Form) ClickBar(x, y int) (cmd tea.Cmd, changed bool) {
@@ -45,10 +47,8 @@ func (f *Form) ClickBar(x, y int) (cmd tea.Cmd, changed bool) {
 	return nil, false
 }
 
-// barLines are the lines of the bar. It records where the fields are.
-func (f *Form) barLines(focused bool, w int) []string {
-	parts := f.placeBar(focused, w)
-	f.barDrawn = parts
+// barLines are the lines of the bar.
+func (f *Form) barLines(parts []barPart, focused bool, w int) []string {
 	var lines, below []string
 	for _, p := range parts {
 		fd := f.fields[p.field]

@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"context"
+	"regexp"
+	"testing"
+)
+
+// whenWritten calls a function when what is written matches.
+type whenWritten struct {
+	watched
+	match *regexp.Regexp
+	call  func()
+}
+
+func (w *whenWritten) Write(p []byte) (int, error) {
+	n, err := w.watched.Write(p)
+	if w.match.Match(p) {
+		w.call()
+	}
+	return n, err
+}
+
+func TestWhatWasPaidForIsPrintedWhenACommandIsInterrupted(t *testing.T) {
+	for name, c := range map[string]struct {
+		args       []string
+		when, want string
+	}{
+		"rotation": {[]string{"proxy", "test", "--zone", "residential_demo", "--rotation", "500"}, `[1-9]\d* of 500 calls`, `(?s)CONNECT +done.*ended after \d+ of 500 calls: stopped`},
+		"matrix":   {[]string{"proxy", "matrix", "--calls", "20", "--target", "https://lab.test/slow?s=1"}, `[1-9]\d* calls? made`, `residential_demo +ok +\d+ of \d+`},
+		"split":    {[]string{"split", "http://lab.test/forbidden", "--zone", "datacenter_demo"}, `compare +`, `refused +- +access restricted +403`},
+		"split as JSON": {
+			[]string{"split", "http://lab.test/forbidden", "--zone", "datacenter_demo", "--json"},
+			`compare +`,
+			`"culprit":"".*"subject":\{"fetch":"f_`,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			ctx, cancel := context.WithCancel(t.Context())
+			p, stdout, _ := process(t, nil, c.args...)
+			stderr := &whenWritten{match: regexp.MustCompile(c.when), call: cancel}
+			p.Stderr, p.StderrTTY = stderr, true
+			if code := Main(ctx, p); code != exitInterrupted || !regexp.MustCompile(c.want).MatchString(stdout.String()) {
+				t.Errorf("exit code %d, want %d; stdout %q, stderr %q", code, exitInterrupted, stdout, stderr.String())
+			}
+		})
+	}
+}
