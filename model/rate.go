@@ -80,7 +80,8 @@ func (r FetchResult) billed() (requests int, bytes int64) {
 // Cost is an estimate of what the fetch cost, in dollars, by the rate that its zone had;
 // false when it is unpriced. Every attempt that the target has answered counts as a request,
 // with the bytes of its body. What the service bills may be less, when it asks nothing for
-// pages that were blocked, or more, when it counts headers.
+// pages that were blocked, or more, when it counts headers. By the remote browser the body is
+// the page's picture or its document, whose size is not that of the traffic.
 func (r FetchResult) Cost() (dollars float64, priced bool) {
 	requests, bytes := r.billed()
 	return r.Request.Zone.Rate.Cost(float64(requests), float64(bytes))
