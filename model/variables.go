@@ -16,7 +16,7 @@ var variable = regexp.MustCompile(`(\{{2,})([A-Za-z_][A-Za-z0-9_]*)(\}{2,})`)
 // Variables are the names of the variables of a text, in their order, each once.
 func Variables(text string) []string {
 	var names []string
-	expand(text, func(name string) string {
+	ExpandVariables(text, func(name string) string {
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
@@ -27,16 +27,6 @@ func Variables(text string) []string {
 
 // ExpandVariables puts value(name) in the place of each variable of a text.
 func ExpandVariables(text string, value func(name string) string) string {
-	return expand(text, value)
-}
-
-// WithoutVariables is the text that ExpandVariables makes the given text of, whatever the
-// values: what looks like a variable in it is none.
-func WithoutVariables(text string) string {
-	return variable.ReplaceAllString(text, "{{${1}${2}${3}}}")
-}
-
-func expand(text string, value func(name string) string) string {
 	if !strings.Contains(text, "{{") {
 		return text
 	}
@@ -49,6 +39,12 @@ func expand(text string, value func(name string) string) string {
 		}
 		return open[2:] + value(name) + closing[2:]
 	})
+}
+
+// WithoutVariables is the text that ExpandVariables makes the given text of, whatever the
+// values: what looks like a variable in it is none.
+func WithoutVariables(text string) string {
+	return variable.ReplaceAllString(text, "{{${1}${2}${3}}}")
 }
 
 // VariableName reports whether a variable can have this name.

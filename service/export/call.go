@@ -88,8 +88,8 @@ func writable(r model.FetchRequest) error {
 	if r.Via == model.ViaAgent {
 		return errors.New("agent access is a conversation by MCP: choose API or Native")
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.Secrets)) {
-		return fmt.Errorf("the variable {{%s}} is a secret, and code takes the key or the password alone from the environment", name)
+	if names := slices.Sorted(maps.Keys(r.Secrets)); len(names) > 0 {
+		return fmt.Errorf("the variable {{%s}} is a secret, and code takes the key or the password alone from the environment", names[0])
 	}
 	for name, values := range r.Header {
 		if slices.Contains(values, model.Masked) {

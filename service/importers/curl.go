@@ -3,6 +3,7 @@ package importers
 import (
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -228,7 +229,7 @@ func (c *call) option(name, spelled, value string) error {
 	case "location", "location-trusted", "follow":
 		c.out.left("%s: redirects are shown, not followed", spelled)
 	default:
-		if !strings.Contains(unsent, " "+name+" ") && !strings.Contains(unsent, "\n"+name+" ") && !strings.Contains(unsent, " "+name+"\n") {
+		if !slices.Contains(strings.Fields(unsent), name) {
 			c.out.left("%s: the form has no field for it", spelled)
 		}
 	}

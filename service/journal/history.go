@@ -17,9 +17,6 @@ import (
 	"zonedeck/service/database"
 )
 
-// mask stands for a credential of the target's that a request carried.
-const mask = "••••"
-
 // KeyEvent is something that happened to a key: created, refreshed, deleted,
 // found rejected, a step of a rotation. It never holds the key's value.
 type KeyEvent struct {
@@ -251,7 +248,7 @@ func masked(r model.FetchRequest) model.FetchRequest {
 	for name, values := range r.Header {
 		value := func(v string) bool { return len(r.Secrets) == 0 || !model.OnlyVariable(v) }
 		if model.SecretName(name) && slices.ContainsFunc(values, value) {
-			r.Header[name] = []string{mask}
+			r.Header[name] = []string{model.Masked}
 		}
 	}
 	r.Secrets = maps.Clone(r.Secrets)
@@ -278,7 +275,7 @@ func maskURL(s string) string {
 	}
 	u, err := url.Parse(s)
 	if err != nil {
-		return mask + s[strings.LastIndex(s, "@"):]
+		return model.Masked + s[strings.LastIndex(s, "@"):]
 	}
 	if _, has := u.User.Password(); !has {
 		return s

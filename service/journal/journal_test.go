@@ -188,7 +188,7 @@ func TestCredentialsOfARequestAreMasked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Request.Header.Get("X-Mine") != "kept" || got.Request.Header.Get("Authorization") != mask {
+	if got.Request.Header.Get("X-Mine") != "kept" || got.Request.Header.Get("Authorization") != model.Masked {
 		t.Errorf("headers: %v", got.Request.Header)
 	}
 	if r.Request.Header.Get("Cookie") != "sid=hunter2-secret" {
@@ -407,7 +407,7 @@ func TestAVariableIsKeptAndTheCommandBehindItIsNot(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := j.Fetch(t.Context(), "f_1")
-	if err != nil || got.Request.Header.Get("Authorization") != "Bearer {{b}}" || got.Request.Header.Get("Cookie") != mask ||
+	if err != nil || got.Request.Header.Get("Authorization") != "Bearer {{b}}" || got.Request.Header.Get("Cookie") != model.Masked ||
 		!maps.Equal(got.Request.Secrets, map[string]string{"a": "", "b": "env:B"}) || got.Request.URL != r.Request.URL {
 		t.Errorf("%+v, %v", got.Request, err)
 	}

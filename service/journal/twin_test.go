@@ -35,7 +35,7 @@ func TestAComparisonIsKeptAndReplacedOnItsOwnLine(t *testing.T) {
 	}
 	got, err := j.Twin(t.Context(), "t_1")
 	want := twin
-	want.Request.URL, want.Request.Header = "http://u:xxxxx@lab.test/shop", http.Header{"Cookie": {mask}}
+	want.Request.URL, want.Request.Header = "http://u:xxxxx@lab.test/shop", http.Header{"Cookie": {model.Masked}}
 	want.Cells = []model.TwinCell{twin.Cells[0], {Zone: model.Zone{Name: "z"}, Via: model.ViaNative, Problem: "none"}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v\nwant %+v", got, err, want)

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 
+	"zonedeck/model"
 	"zonedeck/service/database"
 )
 
@@ -20,7 +21,7 @@ func (j *Journal) URLs(ctx context.Context, profile string, limit int) ([]string
 	var urls []string
 	err := database.Each(ctx, j.db, `SELECT url FROM (
 			SELECT id, url, profile FROM activity WHERE kind = 'fetch' ORDER BY id DESC LIMIT ?)
-		WHERE profile = ? AND url <> '' AND instr(url, ':xxxxx@') = 0 AND instr(url, '`+mask+`@') = 0 GROUP BY url ORDER BY max(id) DESC LIMIT ?`,
+		WHERE profile = ? AND url <> '' AND instr(url, ':xxxxx@') = 0 AND instr(url, '`+model.Masked+`@') = 0 GROUP BY url ORDER BY max(id) DESC LIMIT ?`,
 		[]any{lookBack, profile, limit}, func(row database.Scanner) error {
 			var url string
 			err := row.Scan(&url)

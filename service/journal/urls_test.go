@@ -26,7 +26,7 @@ func TestURLsAreTheDistinctOnesOfAProfileNewestFirst(t *testing.T) {
 	put("acme", "http://twin.test/", model.ActivityTwin)
 	put("acme", "", model.ActivityFetch)
 	put("acme", "http://u:xxxxx@lab.test/", model.ActivityFetch)
-	put("acme", mask+"@lab.test/%zz", model.ActivityFetch)
+	put("acme", model.Masked+"@lab.test/%zz", model.ActivityFetch)
 	put("acme", "http://lab.test/@user", model.ActivityFetch)
 	got, err := j.URLs(t.Context(), "acme", 3)
 	last := fmt.Sprintf("http://lab.test/%d", (lookBack-7)%3)

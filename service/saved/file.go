@@ -118,8 +118,8 @@ func decode(file string, content io.Reader) (model.FetchRequest, error) {
 		o.Set(&r.Options, d.Options[o.Name])
 		delete(d.Options, o.Name)
 	}
-	for _, name := range slices.Sorted(maps.Keys(d.Options)) {
-		return model.FetchRequest{}, doc.Fault(textfile.At("options", name), fmt.Sprintf("unknown option %q", name), "one of "+strings.Join(optionNames(), ", "))
+	if names := slices.Sorted(maps.Keys(d.Options)); len(names) > 0 {
+		return model.FetchRequest{}, doc.Fault(textfile.At("options", names[0]), fmt.Sprintf("unknown option %q", names[0]), "one of "+strings.Join(optionNames(), ", "))
 	}
 	if r.Format == "" {
 		r.Format = model.FormatRaw
