@@ -45,6 +45,7 @@ func TestEachStepOfATestIsMeasured(t *testing.T) {
 			p.CA = ""
 			f.cfg.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
 		}, "connect done, CONNECT done, TLS failed, request not_reached", "", 1},
+		"a name that is nobody's": {"https://no-such-name.invalid/", nil, "connect done, CONNECT done, TLS done, request failed", "target_40001", 1},
 		"nobody listens": {"https://lab.test/ok", func(_ *ProbeRequest, f *Fetcher) {
 			p := p
 			p.ProxyPort = 1

@@ -258,7 +258,9 @@ func (f *flight) tryNative(ctx context.Context, now model.Attempt) (try, error) 
 	byProxy := !direct && (resp.StatusCode == http.StatusProxyAuthRequired || reading.Failed())
 	switch {
 	case byProxy:
-		o.ServiceStatus, t.connect, t.proxyHeader = resp.StatusCode, resp.StatusCode, resp.Header
+		if o.ServiceStatus = resp.StatusCode; tun.Status == 0 { // otherwise CONNECT had its own answer
+			t.connect, t.proxyHeader = resp.StatusCode, t.header
+		}
 	case o.TargetStatus == 0:
 		o.TargetStatus = resp.StatusCode
 	}

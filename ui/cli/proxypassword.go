@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -174,7 +173,7 @@ func (t *task) printPassword(out passwordJSON) error {
 		rows = append(rows, []string{"goes on", s})
 	}
 	if out.Refusal == "" {
-		rows = append(rows, []string{"can be", fmt.Sprintf("replaced: zonedeck proxy password --zone %s --renew", out.Zone)})
+		rows = append(rows, []string{"can be", "replaced: the same command with --renew"})
 	}
 	return printColumns(t.app.Stdout, rows)
 }
