@@ -122,15 +122,25 @@ func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
 // class, because its fetches count by themselves.
 func twinActivity(t model.Twin) model.Activity {
 	a := model.Activity{At: t.Started, Kind: model.ActivityTwin, Profile: t.Profile, URL: maskURL(t.Request.URL), Key: t.Request.Key, Ref: t.ID}
+	ran := 0
+	for _, c := range t.Cells {
+		if len(c.Runs) > 0 {
+			ran++
+		}
+	}
+	compared := fmt.Sprintf("%d cells compared", ran)
+	if ran == 1 {
+		compared = "1 cell compared"
+	}
 	winner, reason := t.Winner()
 	if winner < 0 {
-		a.Text = fmt.Sprintf("%d cells compared: %s", len(t.Cells), reason)
+		a.Text = compared + ": " + reason
 		return a
 	}
 	c := t.Cells[winner]
 	a.Zone, a.Via = string(c.Zone.Name), c.Via
 	a.Total, _ = c.Total()
-	a.Text = fmt.Sprintf("%d cells compared; this is %s", len(t.Cells), reason)
+	a.Text = compared + "; this is " + reason
 	return a
 }
 

@@ -220,7 +220,7 @@ func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
 			b := open(t, 120, 40)
 			b.svc.answer = mixed
 			s := demoSession()
-			s.Local, s.ProfileName = false, "acme"
+			s.Local, s.ProfileName, s.Profile = false, "acme", demoProfile()
 			b.Send(kit.SessionChanged{Session: s})
 			b.history(func(t *model.Twin) { t.Profile = "acme" })
 			b.Press(key)
@@ -238,6 +238,24 @@ func TestARealAccountIsAskedAboutBeforeAComparisonIsSent(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestTheQuestionCountsTheRequestsThatCanBeSent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40)
+		b.svc.answer = mixed
+		s := demoSession()
+		s.Local, s.ProfileName, s.Profile = false, "acme", demoProfile()
+		for i := range s.Zones {
+			if s.Zones[i].Product != model.ProductUnlocker {
+				s.Zones[i].Password = "" // so that it cannot be sent Native
+			}
+		}
+		b.Send(kit.SessionChanged{Session: s})
+		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{URL: "http://lab.test/json"}})
+		b.Press("esc", "w")
+		b.Expect("Compare 3 zones?", "4 requests to profile acme at once")
+	})
 }
 
 func TestACostThatIsNotKnownYetIsNotCalledUnpriced(t *testing.T) {

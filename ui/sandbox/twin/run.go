@@ -14,6 +14,8 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 	"zonedeck/ui/kit/text"
 	"zonedeck/ui/kit/widget"
@@ -127,17 +129,23 @@ func (p *Page) doubts(c compareZones) string {
 	if doubt := p.deps.Doubt(c.request.Key); doubt != "" && slices.Contains(c.ways, model.ViaAPI) {
 		body = append(body, doubt)
 	}
-	if n := c.fetches(); !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
+	if n := p.fetches(c); n > 0 && !p.session.Local && (!p.sure[p.session.ProfileName] || n > manyFetches) {
 		body = append(body, fmt.Sprintf("%s to profile %s at once, each billed like any other, by these zones: %s.", text.Counted(n, "request"), p.session.ProfileName, names(c.zones)))
 	}
 	return strings.Join(body, "\n\n")
 }
 
-// fetches is how many are sent.
-func (c compareZones) fetches() int {
+// fetches is how many are sent: cells that the service would refuse are left out.
+func (p *Page) fetches(c compareZones) int {
+	d, err := dialect.Find(p.session.Profile.Dialect)
+	if err != nil {
+		return 0 // nothing is
+	}
 	n := 0
 	for _, cell := range model.TwinCells(c.zones, c.ways) {
-		if cell.Misplaced() == "" {
+		r := c.request
+		r.Zone, r.Via = cell.Zone, cell.Via
+		if cell.Misplaced() == "" && len(fetch.Problems(p.session.Profile, d, d.Locate(r))) == 0 {
 			n += c.runs
 		}
 	}
