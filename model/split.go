@@ -221,6 +221,7 @@ func PlanSplit(subject FetchResult, c SplitChoice) Split {
 	}
 	good := SplitProbe{Kind: SplitGoodPage, Request: base}
 	good.Request.URL, good.Request.Method, good.Request.Body, good.Request.Header = c.GoodPage, "", "", nil
+	good.Request.Secrets = nil // the page holds none of the variables
 	if c.GoodPage == "" {
 		good.Problem = "no page is known to be good: the profile's dialect names none"
 	}

@@ -39,7 +39,11 @@ func splitKeys() []model.Key {
 func TestAPlanChangesOneThingAtATime(t *testing.T) {
 	choice := model.SplitChoice{Profile: "acme", Zones: splitZones, Keys: splitKeys(), GoodPage: "http://good.example/", Now: time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)}
 	subject := refusedBy(model.ViaAPI)
+	subject.Request.Secrets = map[string]string{"t": "env:TOKEN"}
 	plan := model.PlanSplit(subject, choice)
+	if s := plan.Probes[0].Request.Secrets; len(s) != 0 {
+		t.Errorf("the good page is asked for with the secrets %v", s)
+	}
 	want := subject.Request
 	want.Key, want.Retries, want.Required, want.BodyFile = "k1", 0, nil, ""
 	for i, different := range []string{"http://good.example/", "unl", "ops"} {
