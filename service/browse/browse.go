@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"zonedeck/model"
@@ -39,7 +41,7 @@ type Visit struct {
 	RefusalType string
 	// Status and PageHeader are those of the page; ErrorText is the browser's reason why
 	// there is none, such as net::ERR_NAME_NOT_RESOLVED. HTML is the document after it was
-	// loaded, its beginning; Exit the target's address as the browser saw it.
+	// loaded, its beginning.
 	Status     int
 	PageHeader http.Header
 	PageType   string
@@ -98,7 +100,7 @@ func Steps(url string) []string {
 var (
 	blankPage     = map[string]any{"url": "about:blank"}
 	asPNG         = map[string]any{"format": "png"}
-	wholeDocument = map[string]any{"expression": "document.documentElement.outerHTML", "returnByValue": true}
+	wholeDocument = map[string]any{"expression": fmt.Sprintf("document.documentElement.outerHTML.slice(0, %d)", maxHTML), "returnByValue": true}
 )
 
 func to(url string) map[string]any { return map[string]any{"url": url} }
@@ -249,7 +251,9 @@ func (v *visit) response(params json.RawMessage) {
 	}
 	v.Status, v.PageType, v.PageHeader = e.Response.Status, e.Response.MimeType, http.Header{}
 	for name, value := range e.Response.Headers {
-		v.PageHeader.Set(name, value)
+		for one := range strings.SplitSeq(value, "\n") { // lines of one name come joined
+			v.PageHeader.Add(name, one)
+		}
 	}
 }
 

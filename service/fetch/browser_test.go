@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -83,7 +84,7 @@ func (d *devtools) usual(method string, id int) []string {
 	case "Page.navigate":
 		result = `{"frameId":"F","loaderId":"L"}`
 		more = []string{
-			fmt.Sprintf(`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"F","response":{"status":%d,"mimeType":"text/html","headers":{"X-From":"page"}}}}`, d.status),
+			fmt.Sprintf(`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"F","response":{"status":%d,"mimeType":"text/html","headers":{"X-From":"page","Set-Cookie":"a=1\\n_abck=2"}}}}`, d.status),
 			`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"INNER","response":{"status":418}}}`,
 			`{"method":"Page.loadEventFired","sessionId":"OTHER","params":{}}`,
 			`{"method":"Page.loadEventFired","sessionId":"S","params":{}}`,
@@ -127,7 +128,8 @@ func TestTheRemoteBrowserShowsAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	servicetest.WantVerdict(t, r, model.ClassParsingDrift, model.CauseMissingFields)
-	if string(r.Body.Bytes) != png || r.ContentType != "image/png" || r.Status != 200 || r.ServiceStatus != 101 || r.Header.Get("X-From") != "page" {
+	if string(r.Body.Bytes) != png || r.ContentType != "image/png" || r.Status != 200 || r.ServiceStatus != 101 || r.Header.Get("X-From") != "page" ||
+		!slices.Equal(r.Header.Values("Set-Cookie"), []string{"a=1", "_abck=2"}) {
 		t.Errorf("body %q of type %s, statuses %d and %d, header %v", r.Body.Bytes, r.ContentType, r.Status, r.ServiceStatus, r.Header)
 	}
 	if got, want := servicetest.LoginOf(d.login), "brd-customer-hl_test01-zone-browser1-country-de:"+servicetest.Password; got != want {
