@@ -206,6 +206,9 @@ func TestTheLoginOfACurlCommand(t *testing.T) {
 	if err != nil || l.Host != "proxy.test" || l.Port != 33335 || l.Username != "brd-customer-hl_1-zone-a" || !l.HasPassword {
 		t.Errorf("%+v, %v", l, err)
 	}
+	if l, err := Login(`curl -x http://brd-customer-hl_1-zone-a@[::1]:33335 https://lab.test/`); err != nil || l.Host != "::1" || l.Port != 33335 || l.HasPassword {
+		t.Errorf("%+v, %v", l, err)
+	}
 	for in, want := range map[string]string{
 		`curl https://lab.test/`:                        "the command names no proxy",
 		`curl -x "$PROXY" https://lab.test/`:            "the command gives its proxy no login that can be read",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"net"
 	"net/url"
 	"slices"
 	"strconv"
@@ -30,9 +31,9 @@ func (c *call) login() (proxyLogin, bool) {
 	user := ""
 	if at := strings.LastIndex(rest, "@"); at >= 0 {
 		user, rest = rest[:at], rest[at+1:]
-		if name, password, _ := strings.Cut(user, ":"); true {
-			name, password = unescaped(name), unescaped(password)
-			user = name + ":" + password
+		name, password, has := strings.Cut(user, ":")
+		if user = unescaped(name); has {
+			user += ":" + unescaped(password)
 		}
 	}
 	if c.proxyUser != "" {
@@ -48,13 +49,13 @@ func (c *call) login() (proxyLogin, bool) {
 			}
 		}
 	}
-	if host, port, ok := strings.Cut(rest, ":"); ok {
+	if host, port, err := net.SplitHostPort(rest); err == nil {
 		if n, err := strconv.Atoi(port); err == nil && n > 0 && n < 1<<16 {
 			l.Port = n
 		}
 		l.Host = host
 	} else {
-		l.Host = rest
+		l.Host = strings.TrimSuffix(strings.TrimPrefix(rest, "["), "]")
 	}
 	name, password, has := strings.Cut(user, ":")
 	l.Username, l.HasPassword, l.Source = name, has, "curl"
