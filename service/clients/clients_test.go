@@ -99,6 +99,8 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 		"Node's extra is another":        {other, map[string]string{"NODE_EXTRA_CA_CERTS": theirs}, map[Client]Verdict{Node: Unknown}},
 		"Node by OpenSSL":                {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_FILE": mine}, map[Client]Verdict{Node: Trusted}},
 		"Node by OpenSSL, another":       {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca"}, map[Client]Verdict{Node: Untrusted}},
+		"one folder of two":              {other, map[string]string{"SSL_CERT_DIR": folder + ":" + rehashed}, map[Client]Verdict{Curl: Trusted, Go: Trusted}},
+		"Node by OpenSSL, a folder":      {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_DIR": folder + ":" + rehashed}, map[Client]Verdict{Node: Trusted}},
 		"Node by the system":             {ca, map[string]string{"NODE_USE_SYSTEM_CA": "1"}, map[Client]Verdict{Node: Trusted}},
 		"the file that is named is gone": {ca, map[string]string{"REQUESTS_CA_BUNDLE": mine + ".gone"}, map[Client]Verdict{Requests: Untrusted}},
 	} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -146,9 +147,10 @@ func (m Machine) curl(t *Trust, c chain, system Store) {
 		if file != "" {
 			t.Stores = append(t.Stores, c.check("SSL_CERT_FILE", file))
 		}
-		if dir != "" {
-			t.Stores = append(t.Stores, c.check("SSL_CERT_DIR", dir))
-		} else {
+		for _, one := range filepath.SplitList(dir) {
+			t.Stores = append(t.Stores, c.check("SSL_CERT_DIR", one))
+		}
+		if dir == "" {
 			builtIn()
 		}
 	default:
@@ -188,6 +190,9 @@ func (m Machine) node(t *Trust, c chain, system Store) {
 			s = c.check("SSL_CERT_FILE, by --use-openssl-ca", file)
 		}
 		t.Stores = append(t.Stores, s)
+		for _, dir := range filepath.SplitList(m.Getenv("SSL_CERT_DIR")) {
+			t.Stores = append(t.Stores, c.check("SSL_CERT_DIR, by --use-openssl-ca", dir))
+		}
 	} else {
 		t.Stores = append(t.Stores, Store{Name: "Node's own list", Verdict: Unknown, Why: "it is part of the program and holds public authorities"})
 	}
