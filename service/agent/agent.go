@@ -142,7 +142,7 @@ func Tools(ctx context.Context, p Place) ([]Tool, Answer, error) {
 			return nil, answer, err
 		}
 		for _, tool := range page.Tools {
-			if len(tools) < maxTools {
+			if len(tools) < maxTools && len(tool.Name) <= maxName {
 				tools = append(tools, newTool(tool))
 			}
 		}

@@ -45,6 +45,7 @@ const (
 	maxChoices = 200
 	maxWords   = 300 // bytes of a description
 	maxName    = 200
+	maxDefault = 4 << 10 // bytes of a default
 )
 
 // newTool reads a tool as the endpoint describes it.
@@ -92,7 +93,7 @@ func Inputs(schema []byte) []Input {
 		_ = json.Unmarshal(raw, &p) // true, or what cannot be read: a field for JSON
 		in := Input{Name: name, Required: slices.Contains(object.Required, name), Description: model.Line(p.Description, maxWords)}
 		in.Kind, in.Choices = p.kind()
-		in.Default = in.Text(p.Default)
+		in.Default = model.Cut(in.Text(p.Default), maxDefault)
 		out = append(out, in)
 	}
 	slices.SortFunc(out, func(a, b Input) int {
@@ -104,7 +105,7 @@ func Inputs(schema []byte) []Input {
 		}
 		return strings.Compare(a.Name, b.Name)
 	})
-	return out[:min(len(out), maxInputs)]
+	return slices.Clone(out[:min(len(out), maxInputs)])
 }
 
 // kind is how the field is filled in, with its choices.

@@ -109,7 +109,8 @@ func (r *Relay) send(req *http.Request, x *Relayed) (*http.Response, error) {
 	if resp.StatusCode >= http.StatusBadRequest { // the reason is wanted even where the library does not read it
 		reason, _ := io.ReadAll(io.LimitReader(body, refusalBytes)) // a part of it is enough
 		resp.Body = io.NopCloser(bytes.NewReader(reason))
-		return resp, body.Close()
+		_ = body.Close() // the answer was read
+		return resp, nil
 	}
 	return resp, nil
 }

@@ -93,7 +93,7 @@ func (f *flight) readTalk(t *try, answer agent.Answer, err error) error {
 		}
 		return nil
 	}
-	o.Broke, o.Peer, o.BrokeText = model.BreakMalformed, exchange.PeerService, f.mask.Text(fmt.Sprintf("not an answer of MCP: %v", err))
+	o.Broke, o.Peer, o.BrokeText = model.BreakMalformed, exchange.PeerService, model.Line(f.mask.Text(fmt.Sprintf("not an answer of MCP: %v", err)), 500)
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, exchange.ErrTimeout) {
 		o.Broke, o.BrokeText = model.BreakTimeout, exchange.ErrTimeout.Error()
 	}
