@@ -84,7 +84,7 @@ func (d *devtools) usual(method string, id int) []string {
 	case "Page.navigate":
 		result = `{"frameId":"F","loaderId":"L"}`
 		more = []string{
-			fmt.Sprintf(`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"F","response":{"status":%d,"mimeType":"text/html","headers":{"X-From":"page","Set-Cookie":"a=1\\n_abck=2"}}}}`, d.status),
+			fmt.Sprintf(`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"F","response":{"status":%d,"mimeType":"text/html","headers":{"X-From":"page","Set-Cookie":"a=1\n_abck=2"}}}}`, d.status),
 			`{"method":"Network.responseReceived","sessionId":"S","params":{"type":"Document","frameId":"INNER","response":{"status":418}}}`,
 			`{"method":"Page.loadEventFired","sessionId":"OTHER","params":{}}`,
 			`{"method":"Page.loadEventFired","sessionId":"S","params":{}}`,
