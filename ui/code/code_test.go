@@ -58,7 +58,7 @@ func open(t *testing.T, show kit.ShowCode, w, h int) *bench {
 		KeyRef: func(name string) string { return "keyring:zonedeck/" + name },
 		Secret: func(_ context.Context, ref string) (keystore.Secret, error) {
 			b.resolved = append(b.resolved, ref)
-			time.Sleep(b.slow)
+			<-time.After(b.slow)
 			return keystore.NewSecret(secret), b.fault
 		},
 		Write: func(name, text string, replace bool) (string, error) {

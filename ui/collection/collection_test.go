@@ -25,7 +25,7 @@ type slowStore struct {
 }
 
 func (s *slowStore) Delete(ctx context.Context, name string) error {
-	time.Sleep(s.slow)
+	<-time.After(s.slow)
 	return s.Store.Delete(ctx, name)
 }
 

@@ -59,7 +59,7 @@ func (f *fakeSplitter) Split(ctx context.Context, s model.Split, on func(i int, 
 			case <-time.After(f.slow):
 			case <-ctx.Done():
 				f.ended = ctx.Err()
-				time.Sleep(f.stuck)
+				<-time.After(f.stuck)
 				return s, ctx.Err()
 			}
 			f.sent = append(f.sent, p.Different())
