@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"zonedeck/model"
@@ -33,21 +32,7 @@ func (j *Journal) PutBaseline(ctx context.Context, m model.Matrix) error {
 // Baseline is the matrix that is kept for a profile. Without one the error wraps
 // database.ErrNotFound.
 func (j *Journal) Baseline(ctx context.Context, profile string) (model.Matrix, error) {
-	doing := "reading the baseline of profile " + profile
-	if err := j.flush(ctx); err != nil {
-		return model.Matrix{}, err
-	}
-	var text string
-	err := j.db.QueryRowContext(ctx, "SELECT matrix FROM baselines WHERE profile = ?", profile).Scan(&text)
-	if errors.Is(err, sql.ErrNoRows) {
-		return model.Matrix{}, fmt.Errorf("baseline of profile %s: %w", profile, database.ErrNotFound)
-	}
-	if err != nil {
-		return model.Matrix{}, j.db.Fault(doing, err)
-	}
 	var m model.Matrix
-	if err := json.Unmarshal([]byte(text), &m); err != nil {
-		return model.Matrix{}, fmt.Errorf("%s: %w", doing, err)
-	}
-	return m, nil
+	err := j.kept(ctx, "the baseline of profile "+profile, "SELECT matrix FROM baselines WHERE profile = ?", profile, &m)
+	return m, err
 }

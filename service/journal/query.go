@@ -41,23 +41,28 @@ func (j *Journal) Fetch(ctx context.Context, id string) (model.FetchResult, erro
 // Twin is a comparison as it was put, with the request's credentials masked. Its fetches
 // may be gone by now.
 func (j *Journal) Twin(ctx context.Context, id string) (model.Twin, error) {
-	doing := "reading comparison " + id
+	var t model.Twin
+	err := j.kept(ctx, "comparison "+id, "SELECT twin FROM twins WHERE id = ?", id, &t)
+	return t, err
+}
+
+// kept reads the JSON that a query finds for an identifier; what names it in errors.
+func (j *Journal) kept(ctx context.Context, what, query, id string, into any) error {
 	if err := j.flush(ctx); err != nil {
-		return model.Twin{}, err
+		return err
 	}
 	var text string
-	err := j.db.QueryRowContext(ctx, "SELECT twin FROM twins WHERE id = ?", id).Scan(&text)
+	err := j.db.QueryRowContext(ctx, query, id).Scan(&text)
 	if errors.Is(err, sql.ErrNoRows) {
-		return model.Twin{}, fmt.Errorf("comparison %s: %w", id, database.ErrNotFound)
+		return fmt.Errorf("%s: %w", what, database.ErrNotFound)
 	}
 	if err != nil {
-		return model.Twin{}, j.db.Fault(doing, err)
+		return j.db.Fault("reading "+what, err)
 	}
-	var t model.Twin
-	if err := json.Unmarshal([]byte(text), &t); err != nil {
-		return model.Twin{}, fmt.Errorf("%s: %w", doing, err)
+	if err := json.Unmarshal([]byte(text), into); err != nil {
+		return fmt.Errorf("reading %s: %w", what, err)
 	}
-	return t, nil
+	return nil
 }
 
 // KeyEvents is what happened to a key, newest first, at most limit events.
