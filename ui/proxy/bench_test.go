@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/clients"
 	"zonedeck/service/profile"
 	"zonedeck/ui/kit"
 )
@@ -15,7 +16,10 @@ func BenchmarkDraw(b *testing.B) {
 		Name: "local", ProxyHost: "127.0.0.1", ProxyPort: 33335, UsernamePrefix: "brd", Account: "hl_demo01", Dialect: "brightdata", Verify: true,
 		Zones: []model.Zone{{Name: "residential-demo-eu", Product: model.ProductResidential}},
 	}
-	m := New(Deps{Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p }})
+	m := New(Deps{
+		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p },
+		Machine: clients.Machine{Getenv: func(string) string { return "" }},
+	})
 	for name, value := range map[string]string{"country": "de", "city": "berlin", "zip": "10115", "session": "a1"} {
 		m.form.SetValue(name, value)
 	}
