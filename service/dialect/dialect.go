@@ -47,6 +47,8 @@ type Dialect struct {
 	passwords passwordPaths
 	// costs is where an account shows what a zone cost, "" where that is not known.
 	costs string
+	// account is where an account shows itself; empty where that is not known.
+	account accountFacts
 	// embedded marks the dialect of the embedded emulator.
 	embedded bool
 }
@@ -82,6 +84,7 @@ func all() []Dialect {
 			placePage: "https://geo.brdtest.com/mygeo.json",
 			passwords: passwordPaths{add: "/zone/add_password", remove: "/zone/remove_password"},
 			costs:     "/zone/cost",
+			account:   brightDataAccount,
 			embedded:  true,
 		},
 	}
