@@ -39,6 +39,22 @@ func TestTheConsoleStartsAnswersResizesAndLeavesTheTerminalAsItWas(t *testing.T)
 	}
 }
 
+func TestKeysActAfterAPasteThatHoldsABeginningOfAString(t *testing.T) {
+	term := openTerminal(t, 120, 40, environment(t.TempDir()))
+	term.waitFor("LOCAL EMULATOR", "batch-user")
+	term.press("\x1bu") // alt+u edits the URL
+	term.press("\x1b[200~?a\x1bPb\x90c\x1b_d–e\x1b[201~")
+	term.waitFor("?aPbc_d–e")
+	term.press("f\r")
+	term.waitFor("?aPbc_d–ef")
+	term.press("2")
+	term.waitFor("[2 Jobs]")
+	term.press("q")
+	if code := term.wait(); code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+}
+
 func TestAKilledConsoleLeavesAJobThatIsFoundAgain(t *testing.T) {
 	dir := t.TempDir()
 	env := environment(dir)

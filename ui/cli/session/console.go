@@ -59,7 +59,7 @@ func OpenConsole(ctx context.Context, o Options) (*Console, error) {
 func (c *Console) Run(in io.Reader, out io.Writer) (next string, err error) {
 	c.suspend = suspend()
 	program := tea.NewProgram(c.Root(), append(ui.Options(c.ctx),
-		tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())...)
+		tea.WithInput(newKeyboard(in)), tea.WithOutput(out), tea.WithoutSignalHandler())...)
 	var following sync.WaitGroup
 	following.Go(func() { c.follow(program.Send) })
 	stop := dumpAfter(program)

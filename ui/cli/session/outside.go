@@ -87,7 +87,13 @@ type editor struct {
 	file string
 }
 
-func (e *editor) SetStdin(r io.Reader)  { e.Stdin = r }
+func (e *editor) SetStdin(r io.Reader) {
+	if k, ok := r.(*keyboard); ok {
+		r = k.terminalFile
+	}
+	e.Stdin = r
+}
+
 func (e *editor) SetStdout(w io.Writer) { e.Stdout = w }
 func (e *editor) SetStderr(w io.Writer) { e.Stderr = w }
 

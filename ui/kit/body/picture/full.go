@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"image"
 	"io"
-	"os"
 	"regexp"
 	"strconv"
 	"strings"
@@ -43,7 +42,7 @@ func (f *full) SetStderr(io.Writer)   {}
 
 // Run shows the picture.
 func (f *full) Run() (err error) {
-	if tty, ok := f.in.(*os.File); ok && term.IsTerminal(tty.Fd()) {
+	if tty, ok := f.in.(term.File); ok && term.IsTerminal(tty.Fd()) {
 		state, err := term.MakeRaw(tty.Fd())
 		if err != nil {
 			return fmt.Errorf("set up the terminal: %w", err)
