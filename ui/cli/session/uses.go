@@ -3,50 +3,62 @@ package session
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/service/radius"
 	"zonedeck/service/saved"
 )
 
-// keyUses names what uses each key, by the key's name: the profile in use, every profile of
-// the config file, the saved requests that name one, and the jobs in flight. What could not
-// be looked through is the error; the rest is returned with it.
-func (s *Session) keyUses(ctx context.Context) (map[string][]string, error) {
-	uses := map[string][]string{}
-	add := func(key, what string) {
-		if key != "" {
-			uses[key] = append(uses[key], what)
-		}
-	}
-	current := s.CurrentProfile()
-	add(current.Key, "profile "+current.Name)
+// Radius finds what uses the subjects: in every profile, the saved requests, the jobs in flight,
+// the inventory's records, and in folders, if some are given. The error is that of ctx; the
+// report says what else could not be looked through.
+func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
 	file, err := profile.Load(s.configFile())
-	errs := []error{err}
-	for _, name := range file.Names() {
-		if p, err := file.Profile(name); err == nil && name != current.Name {
-			add(p.Key, "profile "+name)
-		}
-	}
-	entries, err := saved.New(s.Paths.RequestsDir()).List(ctx)
-	errs = append(errs, err)
-	for _, e := range entries {
-		if e.Problem != "" {
-			errs = append(errs, fmt.Errorf("saved request %s: %s", e.Name, e.Problem))
-		} else if e.Request.Via == model.ViaAPI {
-			add(e.Request.Key, "saved request "+e.Name)
-		}
+	recorded := s.Inventory.List()
+	from := radius.Sources{
+		Current: s.CurrentProfile(), Config: file, Given: s.given(recorded), Inventory: recorded,
+		Requests: saved.New(s.Paths.RequestsDir()), Folders: folders, Progress: progress, Now: s.o.Now,
 	}
 	if s.ledger != nil {
-		jobs, err := s.ledger.InFlight(ctx)
-		errs = append(errs, err)
-		for _, j := range jobs {
-			add(j.KeyName, j.ID+" ("+j.State.Label()+")")
+		from.InFlight = s.ledger.InFlight
+	}
+	report, ended := radius.Find(ctx, from, subjects)
+	if err != nil {
+		report.Problems = append(report.Problems, err.Error())
+	}
+	return report, ended
+}
+
+// KeySubjects are the keys that come with the profile, then those of the inventory, as subjects.
+func (s *Session) KeySubjects() []radius.Subject {
+	recorded := s.Inventory.List()
+	var out []radius.Subject
+	for _, k := range s.given(recorded) {
+		out = append(out, radius.KeySubject(k, s.Base.Name))
+	}
+	for _, k := range recorded {
+		out = append(out, radius.KeySubject(k, ""))
+	}
+	return out
+}
+
+// keyUses names what uses each key, by the key's name. What could not be looked through is the
+// error; the rest is returned with it.
+func (s *Session) keyUses(ctx context.Context) (map[string][]string, error) {
+	subjects := s.KeySubjects()
+	report, err := s.Radius(ctx, subjects, nil, nil)
+	uses := map[string][]string{}
+	for i, subject := range subjects {
+		for _, u := range report.Uses[i] {
+			uses[subject.Key] = append(uses[subject.Key], u.String())
 		}
 	}
-	return uses, errors.Join(errs...)
+	for _, p := range report.Problems {
+		err = errors.Join(err, errors.New(p))
+	}
+	return uses, err
 }
 
 // PasswordUses names what uses a zone's password: what stops when it is replaced, and what goes

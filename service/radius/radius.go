@@ -1,0 +1,297 @@
+package radius
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/saved"
+)
+
+// Kind is the sort of a use.
+type Kind string
+
+// The kinds, in the order in which uses are listed.
+const (
+	Profile      Kind = "profile"
+	SavedRequest Kind = "saved request"
+	RunningJob   Kind = "running job"
+	Recorded     Kind = "recorded"
+	EnvFile      Kind = "env file"
+	TrackedFile  Kind = "git-tracked file"
+)
+
+// Use is one thing that uses a key or a password.
+type Use struct {
+	Kind Kind
+	// Name is the profile's, the saved request's, the job's, what the inventory records, or
+	// the file's path.
+	Name string
+	// Where is path:line for what stands in a file, the profile of a job, else empty.
+	Where string
+	// Ref is the reference by which it gets the value; empty where it holds the value itself,
+	// or where that is not known.
+	Ref string
+	// Fingerprint and Last4 are those of the value that it has, as far as known. In a file
+	// that sets the variable of the reference they may be those of another value.
+	Fingerprint, Last4 string
+	// Seen is when it was last seen to use it; zero where it was only recorded.
+	Seen time.Time
+	// Unmeasured is why the console cannot prove by itself that it works with another value;
+	// empty where it can.
+	Unmeasured string
+}
+
+// Measurable says that the console can prove by itself, by a call or by reading the file
+// again, that the use works with another value.
+func (u Use) Measurable() bool { return u.Unmeasured == "" }
+
+// String names the use in a list: "profile acme", "job-3 (running)", "deploy/.env:4".
+func (u Use) String() string {
+	switch u.Kind {
+	case Profile, SavedRequest:
+		return string(u.Kind) + " " + u.Name
+	case EnvFile, TrackedFile:
+		return u.Where
+	default:
+		return u.Name
+	}
+}
+
+// Subject is what is looked for: a key, or a zone's password.
+type Subject struct {
+	Key  string // the key's name, or empty
+	Zone string // the zone's name, or empty
+	// Account is the zone's account; a zone of the same name in another account is another
+	// one.
+	Account model.AccountID
+	// Profile is the profile that the key comes with; empty for a key of the inventory.
+	Profile string
+
+	Ref, Fingerprint, Last4 string
+	Recorded                []string // what the inventory says uses it
+}
+
+// KeySubject is a key as a subject; profile is the one that it comes with, or empty for a key
+// of the inventory.
+func KeySubject(k model.Key, profile string) Subject {
+	return Subject{
+		Key: k.Name, Profile: profile, Ref: k.Secret, Fingerprint: k.Fingerprint, Last4: k.Last4, Recorded: slices.Clone(k.UsedBy),
+	}
+}
+
+// ZoneSubject is a zone's password as a subject.
+func ZoneSubject(p profile.Profile, z model.Zone) Subject {
+	return Subject{Zone: string(z.Name), Account: p.Account, Ref: z.Password}
+}
+
+// Sources are where uses are looked for.
+type Sources struct {
+	// Current is the profile in use; Config has the others.
+	Current profile.Profile
+	Config  profile.File
+	// Keys are all keys that may be named: those that come with the profile in use (Given),
+	// then the inventory's.
+	Given, Inventory []model.Key
+	Requests         *saved.Store
+	// InFlight are the jobs in flight; nil where there is no ledger.
+	InFlight func(ctx context.Context) ([]model.Job, error)
+	// Folders are scanned, within Limits (zero: DefaultLimits). Progress hears of it, on the
+	// caller's goroutine; it may be nil.
+	Folders  []string
+	Limits   Limits
+	Progress func(Progress)
+	Now      func() time.Time
+}
+
+// Report is what was found.
+type Report struct {
+	// Uses are those of each subject, in the order of the subjects.
+	Uses [][]Use
+	// Problems are what could not be looked through, and what was left out by a limit: the
+	// report is not the whole truth then.
+	Problems []string
+	Files    int   // files that were read
+	Bytes    int64 // their size
+}
+
+// finder is one run of Find.
+type finder struct {
+	Sources
+	subjects []Subject
+	report   Report
+}
+
+// Find looks for what uses the subjects. The error is that of ctx; everything else that went
+// wrong is among the report's problems.
+func Find(ctx context.Context, s Sources, subjects []Subject) (Report, error) {
+	f := &finder{Sources: s, subjects: subjects, report: Report{Uses: make([][]Use, len(subjects))}}
+	f.profiles()
+	f.requests(ctx)
+	f.jobs(ctx)
+	for i, s := range subjects {
+		for _, name := range s.Recorded {
+			f.add(i, recorded(name))
+		}
+	}
+	f.scan(ctx)
+	return f.report, ctx.Err()
+}
+
+func (f *finder) add(subject int, u Use) {
+	uses := &f.report.Uses[subject]
+	if !slices.ContainsFunc(*uses, func(o Use) bool { return o.Kind == u.Kind && o.Name == u.Name && o.Where == u.Where }) {
+		*uses = append(*uses, u)
+	}
+}
+
+func (f *finder) problem(format string, args ...any) {
+	f.report.Problems = append(f.report.Problems, fmt.Sprintf(format, args...))
+}
+
+// key is the key that a name stands for in a profile, and the profile that it comes with.
+func (f *finder) key(name, inProfile string) (k model.Key, from string) {
+	if inProfile == f.Current.Name {
+		if i := slices.IndexFunc(f.Given, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+			return f.Given[i], inProfile
+		}
+	}
+	if i := slices.IndexFunc(f.Inventory, func(k model.Key) bool { return k.Name == name }); i >= 0 {
+		return f.Inventory[i], ""
+	}
+	return model.Key{Name: name}, ""
+}
+
+// isKey reports whether a key's name, as a profile uses it, leads to the subject: to the same
+// record, to the same reference, or to the same value under another name.
+func (f *finder) isKey(s Subject, name, inProfile string) (model.Key, bool) {
+	if name == "" {
+		return model.Key{}, false
+	}
+	k, from := f.key(name, inProfile)
+	same := s.Key != "" && k.Name == s.Key && from == s.Profile ||
+		s.Ref != "" && k.Secret == s.Ref || s.Fingerprint != "" && k.Fingerprint == s.Fingerprint
+	return k, same
+}
+
+// profiles looks through the profile in use and every other one.
+func (f *finder) profiles() {
+	all := []profile.Profile{f.Current}
+	for _, name := range f.Config.Names() {
+		if p, err := f.Config.Profile(name); err == nil && name != f.Current.Name {
+			all = append(all, p)
+		}
+	}
+	for _, p := range all {
+		for i, s := range f.subjects {
+			if u, ok := f.ofProfile(s, p); ok {
+				f.add(i, u)
+			}
+		}
+	}
+}
+
+func (f *finder) ofProfile(s Subject, p profile.Profile) (Use, bool) {
+	u := Use{Kind: Profile, Name: p.Name, Seen: f.Now()}
+	if k, ok := f.isKey(s, p.Key, p.Name); ok {
+		u.Ref, u.Fingerprint, u.Last4 = k.Secret, k.Fingerprint, k.Last4
+		u.Unmeasured = unresolved(k.Secret)
+		if p.BaseURL == "" && !p.Local {
+			u.Unmeasured = "the profile has no base_url to make a call to"
+		}
+		return u, true
+	}
+	for _, z := range p.Zones {
+		if s.Zone == string(z.Name) && s.Account == p.Account || s.Ref != "" && z.Password == s.Ref {
+			u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
+			return u, true
+		}
+	}
+	for _, value := range p.Variables {
+		if s.Ref != "" && value == s.Ref {
+			u.Ref, u.Unmeasured = value, "a variable of the profile stands for it: only the requests with that variable use it"
+			return u, true
+		}
+	}
+	return Use{}, false
+}
+
+// unresolved is why a reference leads to no value, or empty.
+func unresolved(ref string) string {
+	if ref == "" {
+		return "the console has no reference to the value"
+	}
+	return ""
+}
+
+func (f *finder) requests(ctx context.Context) {
+	if f.Requests == nil {
+		return
+	}
+	entries, err := f.Requests.List(ctx)
+	if err != nil {
+		f.problem("%v", err)
+	}
+	for _, e := range entries {
+		if e.Problem != "" {
+			f.problem("saved request %s: %s", e.Name, e.Problem)
+			continue
+		}
+		for i, s := range f.subjects {
+			if u, ok := f.ofRequest(s, e); ok {
+				f.add(i, u)
+			}
+		}
+	}
+}
+
+func (f *finder) ofRequest(s Subject, e saved.Entry) (Use, bool) {
+	u := Use{Kind: SavedRequest, Name: e.Name, Seen: f.Now()}
+	switch r := e.Request; r.Via {
+	case model.ViaAPI, model.ViaAgent:
+		k, ok := f.isKey(s, r.Key, f.Current.Name)
+		u.Ref, u.Fingerprint, u.Last4, u.Unmeasured = k.Secret, k.Fingerprint, k.Last4, unresolved(k.Secret)
+		return u, ok
+	default:
+		z, ok := f.Current.Zone(string(r.Zone.Name))
+		u.Ref, u.Unmeasured = z.Password, unresolved(z.Password)
+		return u, ok && (s.Zone == string(z.Name) && s.Account == f.Current.Account || s.Ref != "" && z.Password == s.Ref)
+	}
+}
+
+func (f *finder) jobs(ctx context.Context) {
+	if f.InFlight == nil {
+		return
+	}
+	jobs, err := f.InFlight(ctx)
+	if err != nil && !errors.Is(err, ctx.Err()) {
+		f.problem("%v", err)
+	}
+	for _, j := range jobs {
+		for i, s := range f.subjects {
+			if k, ok := f.isKey(s, j.KeyName, j.Profile); ok {
+				f.add(i, Use{
+					Kind: RunningJob, Name: j.ID + " (" + j.State.Label() + ")", Where: j.Profile, Ref: k.Secret,
+					Fingerprint: k.Fingerprint, Last4: k.Last4, Seen: j.Updated,
+					Unmeasured: "it runs with the value that it was begun with: wait for its end",
+				})
+			}
+		}
+	}
+}
+
+// recorded is a use that a person recorded by name or as a reference.
+func recorded(name string) Use {
+	u := Use{Kind: Recorded, Name: name}
+	if ref, err := keystore.ParseRef(name); err == nil {
+		u.Ref = string(ref)
+	} else {
+		u.Unmeasured = "the inventory records it by name only: whoever runs it can see a call of it"
+	}
+	return u
+}
