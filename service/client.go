@@ -101,6 +101,15 @@ func (c *Client) Activity(ctx context.Context, f model.ActivityFilter) ([]model.
 	return c.journal.Activity(ctx, f)
 }
 
+// Unindexed is how many lines of the timeline a search has to read one by one, because
+// their index is still being made.
+func (c *Client) Unindexed(ctx context.Context) (int64, error) {
+	if c.journal == nil {
+		return 0, ErrNoJournal
+	}
+	return c.journal.Unindexed(ctx)
+}
+
 // URLs are the distinct URLs of a profile's fetches in the history, the most recently used
 // first, at most limit. It needs no network.
 func (c *Client) URLs(ctx context.Context, profile string, limit int) ([]string, error) {

@@ -240,10 +240,10 @@ func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
 // words is what a search by words looks through: every text of the line, in
 // lower case.
 func words(a model.Activity) string {
-	return strings.ToLower(strings.Join([]string{
+	return spelled(strings.ToLower(strings.Join([]string{
 		string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key,
 		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text,
-	}, "\n"))
+	}, "\n")))
 }
 
 // masked is the request without the credentials it carries to its target, in the

@@ -92,4 +92,9 @@ CREATE TABLE activity_costs (
 	cost REAL NOT NULL
 ) STRICT;
 `,
+	// The lines are indexed again, because their words are spelled out now (spell).
+	`
+INSERT INTO activity_search (activity_search) VALUES ('delete-all');
+UPDATE activity_unindexed SET below = (SELECT coalesce(max(id), 0) + 1 FROM activity);
+`,
 }

@@ -3,8 +3,10 @@ package journal
 import (
 	"context"
 	"database/sql"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"zonedeck/model"
 	"zonedeck/service/database"
@@ -22,9 +24,10 @@ const maxTerms = 16
 
 // Activity is one page of the timeline, newest first, narrowed by f. All of the words must
 // occur, in any text of a line. A word finds every word that begins with it ("shop" finds
-// "/shopping"), without regard to case and accents; punctuation counts as a blank. One
-// without an ASCII letter or digit is looked for as it stands. What was put before the call
-// is in the answer.
+// "/shopping"), without regard to case and accents. One of other scripts or signs alone is
+// looked for as it stands, in the middle of others, too ("店" finds "商店街"). ASCII
+// punctuation counts as a blank, and alone narrows nothing. What was put before the call is
+// in the answer.
 //
 // A line that Index has not reached yet is found by a word in the middle of another one, too.
 func (j *Journal) Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error) {
@@ -122,13 +125,21 @@ func narrow(f model.ActivityFilter) *query {
 		q.since = database.Micros(f.Since)
 		q.add("+at >= ?", q.since)
 	}
+	looked := 0
 	for _, w := range f.Words {
-		switch w = clean(w); {
-		case w == "":
-		case hasASCIIWord(w) && len(q.words) < maxTerms:
+		w = clean(w)
+		match := lookup(w)
+		if match == "" {
+			continue
+		}
+		indexed := looked < maxTerms
+		if indexed {
+			looked++
+			q.match += match
+		}
+		if indexed && hasASCIIWord(w) {
 			q.words = append(q.words, w)
-			q.match += quoted(w) + "* "
-		default:
+		} else {
 			q.add("instr(activity.words, ?) > 0", w)
 		}
 	}
@@ -143,8 +154,11 @@ func narrow(f model.ActivityFilter) *query {
 			continue
 		}
 		q.add("activity."+c.column+" = ?", c.value)
-		if q.match != "" && hasASCIIWord(c.value) { // only the lines of both are read
-			q.match += c.column + " : " + quoted(clean(c.value)) + " "
+		switch value := clean(c.value); { // only the lines of both are read
+		case hasASCIIWord(value):
+			q.match += c.column + " : " + quoted(value) + " "
+		default:
+			q.match += lookup(value)
 		}
 	}
 	return q
@@ -166,6 +180,67 @@ func hasASCIIWord(text string) bool {
 	})
 }
 
+// lookup is a word in the index's language, or empty when the index has nothing of it.
+func lookup(word string) string {
+	if hasASCIIWord(word) {
+		return quoted(word) + "* "
+	}
+	run := strings.TrimFunc(word, isASCII)
+	if i := strings.IndexFunc(run, isASCII); i >= 0 {
+		run = run[:i] // the line itself is compared with the rest
+	}
+	switch pairs := spell(run); len(pairs) {
+	case 0:
+		return ""
+	case 1: // of one sign, with which a pair begins
+		return quoted(pairs[0]) + "* "
+	default:
+		return quoted(strings.Join(pairs[:len(pairs)-1], " ")) + " "
+	}
+}
+
+func isASCII(r rune) bool { return r < utf8.RuneSelf }
+
+// mark stands before each sign that is spelled out: a letter to the index, and nothing that
+// is typed.
+const mark = "\ue000"
+
+// spell spells out each pair of signs beyond ASCII that follow one another, and the last sign
+// of each run, for the index: it takes a whole run of Chinese for one word, and signs newer
+// than its tables for blanks.
+func spell(text string) []string {
+	var pairs []string
+	last := rune(0)
+	end := func() {
+		if last != 0 {
+			pairs = append(pairs, sign(last))
+		}
+	}
+	for _, r := range text {
+		if isASCII(r) {
+			end()
+			last = 0
+			continue
+		}
+		if last != 0 {
+			pairs = append(pairs, sign(last)+sign(r))
+		}
+		last = r
+	}
+	end()
+	return pairs
+}
+
+// spelled is the text of a line with its signs beyond ASCII spelled out behind it.
+func spelled(text string) string {
+	if pairs := spell(text); len(pairs) > 0 {
+		return text + "\n" + strings.Join(pairs, " ")
+	}
+	return text
+}
+
+func sign(r rune) string { return mark + strconv.FormatInt(int64(r), 16) + mark }
+
 // plain looks through the lines themselves.
 func (q *query) plain() statement {
 	terms, args := q.terms, q.args
@@ -178,8 +253,10 @@ func (q *query) plain() statement {
 	return q.statement("activity", "id", terms, args)
 }
 
-// oldest is the smallest number of a line since a time.
-const oldest = "(SELECT min(id) FROM activity INDEXED BY activity_at WHERE at >= ?)"
+// oldest is the smallest number of a line since a time, and 0 where more than 20,000 lines
+// have come since: finding it would take longer than it saves.
+const oldest = `(SELECT CASE WHEN count(*) > 20000 THEN 0 ELSE min(id) END FROM (
+	SELECT id FROM activity INDEXED BY activity_at WHERE at >= ? LIMIT 20001))`
 
 // indexed looks up the words in the index, which has the lines from below on. It takes one
 // bound of its rows from each side; whatever else there is, it has to read.
@@ -236,6 +313,12 @@ func (j *Journal) Index(ctx context.Context) error {
 	return nil
 }
 
+// Unindexed is how many lines Index has not reached yet.
+func (j *Journal) Unindexed(ctx context.Context) (n int64, err error) {
+	err = j.db.QueryRowContext(ctx, "SELECT count(*) FROM activity WHERE id < (SELECT below FROM activity_unindexed)").Scan(&n)
+	return n, j.unread(err)
+}
+
 // below is the number from which on every line is in the index; 0 when all are.
 func below(ctx context.Context, q interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
@@ -257,6 +340,32 @@ func indexSome(ctx context.Context, tx *sql.Tx, below int64) (left int64, err er
 	if err != nil {
 		return 0, err
 	}
+	if err := spellSome(ctx, tx, left, below); err != nil {
+		return 0, err
+	}
 	_, err = tx.ExecContext(ctx, "UPDATE activity_unindexed SET below = ?", left)
 	return left, err
+}
+
+// spellSome spells out the signs beyond ASCII in the lines from one number to before another
+// that were written before that was done.
+func spellSome(ctx context.Context, tx *sql.Tx, from, below int64) error {
+	lines := map[int64]string{}
+	err := database.Each(ctx, tx, "SELECT id, words FROM activity WHERE id >= ? AND id < ? AND words GLOB '*[^\x01-\x7f]*' AND instr(words, ?) = 0",
+		[]any{from, below, mark}, func(row database.Scanner) error {
+			var id int64
+			var text string
+			err := row.Scan(&id, &text)
+			lines[id] = text
+			return err
+		})
+	if err != nil {
+		return err
+	}
+	for id, text := range lines {
+		if _, err := tx.ExecContext(ctx, "UPDATE activity SET words = ? WHERE id = ?", spelled(text), id); err != nil {
+			return err
+		}
+	}
+	return nil
 }

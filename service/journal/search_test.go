@@ -30,22 +30,32 @@ func found(t testing.TB, j *Journal, f model.ActivityFilter) []int64 {
 	return ids
 }
 
-// oldFile makes a file of the schema before there was an index, with n lines.
-func oldFile(t *testing.T, n int) (path string) {
+// The versions of the schema before there was an index, and before words were spelled out.
+const (
+	unindexed = 2
+	unspelled = 6
+)
+
+// oldFile makes a file of an earlier version of the schema, with n lines.
+func oldFile(t *testing.T, version, n int) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "journal.db")
-	db, _, err := database.Open(t.Context(), path, database.Options{Name: "journal", Migrations: migrations[:2], Now: time.Now, Busy: database.Busy})
+	db, _, err := database.Open(t.Context(), path, database.Options{Name: "journal", Migrations: migrations[:version], Now: time.Now, Busy: database.Busy})
 	if err != nil {
 		t.Fatal(err)
 	}
 	err = db.Write(t.Context(), "filling an old file", func(ctx context.Context, tx *sql.Tx) error {
 		for i := range n {
 			a := sampleRow(i)
+			if i%7 == 0 {
+				a.Text += " in the 商店街"
+			}
+			before, _, _ := strings.Cut(words(a), "\n"+mark)
 			_, err := tx.ExecContext(ctx,
 				`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
 				 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 				database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
-				a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
+				a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, before)
 			if err != nil {
 				return err
 			}
@@ -59,8 +69,14 @@ func oldFile(t *testing.T, n int) (path string) {
 }
 
 func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
+	for name, version := range map[string]int{"before the index": unindexed, "before words were spelled out": unspelled} {
+		t.Run(name, func(t *testing.T) { linesAreFound(t, version) })
+	}
+}
+
+func linesAreFound(t *testing.T, version int) {
 	const n = 3*indexStep + 10
-	j := openTest(t, oldFile(t, n))
+	j := openTest(t, oldFile(t, version, n))
 	if err := j.PutActivity(t.Context(), model.Activity{Text: "page 5 came back", Profile: "local"}); err != nil {
 		t.Fatal(err)
 	}
@@ -72,10 +88,15 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 		{Words: []string{"page"}, Before: 300, Limit: 50},
 		{Words: []string{"page"}, Since: testTime.Add(500 * time.Second), Zone: "serp_demo", Limit: maxPage},
 		{Since: testTime.Add(500 * time.Second), Class: model.ClassCaptcha, Limit: maxPage},
+		{Words: []string{"商店"}, Limit: maxPage},
+		{Words: []string{"page", "街"}, Zone: "serp_demo", Limit: maxPage},
 	}
 	before := make([][]int64, len(ask))
 	for i, f := range ask {
 		before[i] = found(t, j, f)
+	}
+	if left, err := j.Unindexed(t.Context()); err != nil || left != n {
+		t.Errorf("%d lines are said to be left, %v; there are %d", left, err, n)
 	}
 	if list, err := j.Activity(t.Context(), model.ActivityFilter{Limit: maxPage}); err != nil || list[n].Priced || list[n].Ref != "f0" {
 		t.Errorf("the oldest line: %+v, %v", list[n], err)
@@ -91,8 +112,12 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 			t.Errorf("%+v: %v, before the index %v", f, got, before[i])
 		}
 	}
-	if left, err := below(t.Context(), j.db); err != nil || left != 0 {
-		t.Errorf("lines below %d are left, %v", left, err)
+	if left, err := j.Unindexed(t.Context()); err != nil || left != 0 {
+		t.Errorf("%d lines are left, %v", left, err)
+	}
+	var indexed int
+	if err := j.db.QueryRowContext(t.Context(), "SELECT count(*) FROM activity_search WHERE activity_search MATCH ?", lookup("商店街")).Scan(&indexed); err != nil || indexed != len(before[7]) {
+		t.Errorf("%d lines of %d are in the index by their Chinese words, %v", indexed, len(before[7]), err)
 	}
 	if err := j.Index(t.Context()); err != nil {
 		t.Errorf("with nothing to do: %v", err)
@@ -102,7 +127,7 @@ func TestLinesFromBeforeTheIndexAreFound(t *testing.T) {
 // TestOpeningAnOldFileReadsNoLines: the pages in the middle of the file, which only lines
 // and their indexes fill, cannot be read, so that whatever reads all of them fails.
 func TestOpeningAnOldFileReadsNoLines(t *testing.T) {
-	path := oldFile(t, 4000)
+	path := oldFile(t, unindexed, 4000)
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -126,7 +151,7 @@ func TestOpeningAnOldFileReadsNoLines(t *testing.T) {
 }
 
 func TestTheIndexFollowsTheLines(t *testing.T) {
-	path := oldFile(t, 20)
+	path := oldFile(t, unindexed, 20)
 	j := openTest(t, path)
 	twin := model.Twin{ID: "t1", Started: testTime, Request: model.FetchRequest{URL: "http://lab.test/first"}}
 	if err := j.PutTwin(t.Context(), twin); err != nil {
@@ -157,9 +182,36 @@ func TestTheIndexFollowsTheLines(t *testing.T) {
 	}
 }
 
+// Above 20,000 lines the first since a time is not looked for. The clock went backwards here.
+func TestEveryLineOfManySinceATimeIsFound(t *testing.T) {
+	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
+	if err := j.Index(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	const n = 20_010
+	err := j.db.Write(t.Context(), "filling", func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+			INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
+			SELECT ? + 1 - i, 'fetch', '', '', '', '', '', '', '', 0, 0, 0, '', '', iif(i = 1, 'first', iif(i % 1000 = 0, 'round', 'plain')) FROM n`, n, n)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		since int64
+		words []string
+		want  int
+	}{{2, []string{"round"}, 20}, {2001, []string{"round"}, 18}, {2, []string{"first"}, 1}, {n - 9, []string{"plain"}, 9}, {n + 1, []string{"plain"}, 0}, {20_000, nil, 11}, {2, nil, maxPage}} {
+		if got := found(t, j, model.ActivityFilter{Words: c.words, Since: time.UnixMicro(c.since), Limit: maxPage}); len(got) != c.want {
+			t.Errorf("since %d %q: %d lines, want %d", c.since, c.words, len(got), c.want)
+		}
+	}
+}
+
 func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 	j := openTest(t, filepath.Join(t.TempDir(), "journal.db"))
-	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>"} {
+	for _, text := range []string{"shopping at Café", "the workshop", "50% of 商店街", "a \"quoted\" OR NEAR(word)", "sd_m3k1 <b>", "Магазин 🛒/€"} {
 		if err := j.PutActivity(t.Context(), model.Activity{Text: text}); err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +229,25 @@ func TestAWordFindsWhatBeginsWithIt(t *testing.T) {
 		{[]string{"at", "shop"}, []int64{1}},
 		{[]string{"店"}, []int64{3}},
 		{[]string{"50%"}, []int64{3}},
-		{[]string{"%"}, []int64{3}},
+		{[]string{"%"}, []int64{6, 5, 4, 3, 2, 1}},
+		{[]string{"of", "商店"}, []int64{3}},
+		{[]string{"店街"}, []int64{3}},
+		{[]string{"商街"}, []int64{}},
+		{[]string{"街商"}, []int64{}},
+		{[]string{"商店街道"}, []int64{}},
+		{[]string{"商店", "店街"}, []int64{3}},
+		{[]string{"「商店"}, []int64{}},
+		{[]string{"、商店街"}, []int64{}},
+		{[]string{"é"}, []int64{1}},
+		{[]string{"магазин"}, []int64{6}},
+		{[]string{"ГАЗ"}, []int64{6}},
+		{[]string{"€"}, []int64{6}},
+		{[]string{"🛒"}, []int64{6}},
+		{[]string{"%🛒!€"}, []int64{}},
+		{[]string{"🛒/€"}, []int64{6}},
+		{[]string{"x"}, []int64{}},
+		{[]string{"5546"}, []int64{}},
+		{[]string{"\ue000"}, []int64{}},
 		{[]string{`"quoted`}, []int64{4}},
 		{[]string{`near(word`}, []int64{4}},
 		{[]string{"OR"}, []int64{4}},
@@ -203,7 +273,7 @@ func FuzzSearch(f *testing.F) {
 	j := openTest(f, filepath.Join(f.TempDir(), "journal.db"))
 	f.Fuzz(func(t *testing.T, word, zone string) {
 		if len(word)+len(zone) > 1<<12 {
-			t.Skip("too long for a line")
+			return
 		}
 		if err := j.PutActivity(t.Context(), model.Activity{Text: clean(word), Zone: zone}); err != nil {
 			t.Fatal(err)
@@ -225,11 +295,15 @@ func FuzzSearch(f *testing.F) {
 	})
 }
 
-// BenchmarkSearch asks the 200,000 lines that are kept for words.
+// BenchmarkSearch asks the 200,000 lines that are kept what the console asks them, as it
+// does once Index is done.
 func BenchmarkSearch(b *testing.B) {
 	j := openTest(b, filepath.Join(b.TempDir(), "journal.db"))
 	n := defaultKeep().Entries
-	fillRows(b, j, n)
+	fillSpoken(b, j, n)
+	if err := j.Index(b.Context()); err != nil {
+		b.Fatal(err)
+	}
 	recent := testTime.Add(time.Duration(n-100) * time.Second)
 	for _, c := range []struct {
 		name string
@@ -239,12 +313,30 @@ func BenchmarkSearch(b *testing.B) {
 		{"in every line, and of a common class", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha}},
 		{"in every line, and since the newest", model.ActivityFilter{Words: []string{"answered"}, Since: recent}},
 		{"in every line, and since the oldest", model.ActivityFilter{Words: []string{"answered"}, Since: testTime}},
+		{"in every line, and before the middle", model.ActivityFilter{Words: []string{"answered"}, Before: int64(n / 2)}},
 		{"in every line, and of a zone that never was", model.ActivityFilter{Words: []string{"answered"}, Zone: "none"}},
+		{"in every line, and of a zone that never was, in Chinese", model.ActivityFilter{Words: []string{"answered"}, Zone: "東京"}},
+		{"in every line, and of a profile that never was", model.ActivityFilter{Words: []string{"answered"}, Profile: "none"}},
+		{"in every line, and of a class and kind that never meet", model.ActivityFilter{Words: []string{"answered"}, Class: model.ClassCaptcha, Kind: model.ActivityTwin}},
 		{"in one line", model.ActivityFilter{Words: []string{fmt.Sprintf("page=%d", n/2)}}},
 		{"a beginning of many", model.ActivityFilter{Words: []string{"1"}}},
 		{"two that never meet", model.ActivityFilter{Words: []string{"captcha", "timeout"}}},
 		{"nowhere", model.ActivityFilter{Words: []string{"nowhere"}}},
+		{"in every line, in Chinese", model.ActivityFilter{Words: []string{"商店"}}},
+		{"in one line, in Chinese", model.ActivityFilter{Words: []string{"限定版"}}},
+		{"nowhere, of signs in every line, in Chinese", model.ActivityFilter{Words: []string{"店商"}}},
+		{"nowhere, in Japanese", model.ActivityFilter{Words: []string{"ショッピング"}}},
+		{"nowhere, in Russian", model.ActivityFilter{Words: []string{"магазин"}}},
+		{"one sign that is nowhere", model.ActivityFilter{Words: []string{"€"}}},
+		{"punctuation that is nowhere", model.ActivityFilter{Words: []string{"%"}}},
+		{"no words, since the newest", model.ActivityFilter{Since: recent}},
+		{"no words, of a zone that never was", model.ActivityFilter{Zone: "none"}},
+		{"no words, of a profile that never was", model.ActivityFilter{Profile: "none"}},
+		{"no words, of a common class in a zone that never has it", model.ActivityFilter{Class: model.ClassOK, Zone: "serp_demo"}},
+		{"no words, of a class and kind that never meet", model.ActivityFilter{Class: model.ClassCaptcha, Kind: model.ActivityTwin}},
+		{"no words, of a common class, before the middle", model.ActivityFilter{Class: model.ClassCaptcha, Before: int64(n / 2)}},
 	} {
+		c.f.Limit = defaultPage
 		b.Run(c.name, func(b *testing.B) {
 			for range b.N {
 				if _, err := j.Activity(b.Context(), c.f); err != nil {
@@ -252,5 +344,23 @@ func BenchmarkSearch(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// fillSpoken fills the file with n lines that have Chinese words, too.
+func fillSpoken(t testing.TB, j *Journal, n int) {
+	t.Helper()
+	for i := range n {
+		a := sampleRow(i)
+		a.Text += ": 商店街の案内"
+		if i == n/2 {
+			a.Text += " 限定版"
+		}
+		if err := j.PutActivity(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.flush(t.Context()); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -12,9 +12,10 @@ import (
 
 // pageLoaded is the answer for one page.
 type pageLoaded struct {
-	page int
-	rows []model.Activity
-	err  error
+	page      int
+	rows      []model.Activity
+	unindexed int64
+	err       error
 }
 
 // tailFound ends a walk to the oldest entry.
@@ -35,10 +36,14 @@ func (m *Model) reload() tea.Cmd {
 func (m *Model) loadPage(page int, before int64) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
-	journal := m.deps.Journal
+	journal, filtered := m.deps.Journal, m.filter.text != ""
 	return kit.Do(kit.Activity, &m.load, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		var unindexed int64
 		rows, err := journal.Activity(ctx, f)
-		return pageLoaded{page: page, rows: rows, err: err}
+		if err == nil && filtered {
+			unindexed, err = journal.Unindexed(ctx)
+		}
+		return pageLoaded{page: page, rows: rows, unindexed: unindexed, err: err}
 	})
 }
 

@@ -15,6 +15,9 @@ import (
 // Journal is the source of the timeline. Entries come newest first.
 type Journal interface {
 	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	// Unindexed is how many lines a search has to read one by one, because their index is
+	// still being made.
+	Unindexed(ctx context.Context) (int64, error)
 }
 
 // Deps are the parts the tab works with.
@@ -43,12 +46,14 @@ type Model struct {
 	// loaded is set once the first page has arrived; problem says why it has not.
 	loaded  bool
 	problem string
-	width   int // of the tab
-	drawn   kit.Regions
-	session kit.Session
-	seen    seen
-	news    news
-	focused bool // the tab is the active one
+	// unindexed is Journal.Unindexed as of the page that arrived last.
+	unindexed int64
+	width     int // of the tab
+	drawn     kit.Regions
+	session   kit.Session
+	seen      seen
+	news      news
+	focused   bool // the tab is the active one
 }
 
 // filter narrows the timeline; input is the field it is typed into.

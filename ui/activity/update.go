@@ -84,7 +84,7 @@ func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
 		}
 		return kit.Fail(m.problem)
 	}
-	m.loaded, m.problem = true, ""
+	m.loaded, m.problem, m.unindexed = true, "", msg.unindexed
 	m.win.put(msg.page, msg.rows)
 	if msg.page == 0 {
 		m.news.at = m.deps.Now()
