@@ -28,7 +28,8 @@ func (a *app) exportCommand() *cobra.Command {
 		Long: `Prints the fetch that "request" would make as code for another program:
 ` + strings.Join(export.Names(), ", ") + `. The program takes the key or the
 password from its environment. What it cannot send as it stands is refused with the
-reason. env, url and pac describe the way through the proxy and need no URL.`,
+reason. env, url and pac describe the way through the proxy and need no URL.
+{{name}} is a variable: of --var, the profile, or the environment.`,
 		Args: usageArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key}, func(t *task) error {
@@ -49,6 +50,11 @@ reason. env, url and pac describe the way through the proxy and need no URL.`,
 
 // export runs the command.
 func (t *task) export(ctx context.Context, target string, f exportFlags) error {
+	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(f.zone)}, Session: f.session}
+	if err := t.fillIn(&f.askFlags, &target, &rest); err != nil {
+		return err
+	}
+	f.zone, f.session = string(rest.Zone.Name), rest.Session
 	as, p, req, err := t.exported(ctx, target, f)
 	if err != nil {
 		return err

@@ -38,6 +38,8 @@ type askFlags struct {
 	retries              int
 	json                 bool
 	options              model.Options
+	vars                 []string
+	secrets              map[string]string // references of the variables that stay, see model.FetchRequest
 }
 
 func (a *app) requestCommand() *cobra.Command {
@@ -61,11 +63,10 @@ that, any other as text; 'n="5"' is the text 5.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
 				target := firstOf(args)
-				secrets, err := t.compose(cmd.Context(), cmd.Flags().Changed, &target, &f)
-				if err != nil {
+				if err := t.compose(cmd.Context(), cmd.Flags().Changed, &target, &f); err != nil {
 					return err
 				}
-				return t.request(cmd.Context(), target, secrets, f)
+				return t.request(cmd.Context(), target, f)
 			})
 		},
 	}
@@ -101,6 +102,7 @@ func (f *askFlags) addForm(cmd *cobra.Command) {
 	fl.StringVarP(&f.method, "method", "X", "", "method of the request to the target")
 	fl.StringArrayVarP(&f.headers, "header", "H", nil, "header for the target, as 'Name: value' (repeatable)")
 	fl.StringVarP(&f.body, "data", "d", "", "body for the target")
+	fl.StringArrayVar(&f.vars, "var", nil, "value of a variable {{name}}, as name=value (repeatable)")
 	fl.Var(&f.timeout, "timeout", "longest time for one attempt (default: the product's)")
 	for _, o := range model.AllOptions() {
 		fl.VarPF(optionFlag{o, &f.options}, o.Flag(), "", optionUsage(o)).NoOptDefVal = o.Bare()
@@ -141,12 +143,12 @@ func optionUsage(o model.Option) string {
 }
 
 // request runs the command.
-func (t *task) request(ctx context.Context, target string, secrets map[string]string, f requestFlags) error {
+func (t *task) request(ctx context.Context, target string, f requestFlags) error {
 	req, err := t.fetchRequest(ctx, target, f)
 	if err != nil {
 		return err
 	}
-	req.Session, req.Secrets = f.session, secrets
+	req.Session = f.session
 	dest := t.app.stdout()
 	if f.output != "" {
 		if dest, err = t.app.destination(f.output); err != nil {
@@ -277,7 +279,7 @@ func (f askFlags) fetchRequest(target string, header http.Header) model.FetchReq
 	return model.FetchRequest{
 		URL: target, Format: model.Format(f.format), Method: f.method, Header: header,
 		Body: f.body, Country: f.country, Key: f.key, Required: f.required, Timeout: f.timeout.d, Retries: f.retries,
-		Options: f.options,
+		Options: f.options, Secrets: f.secrets,
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -23,7 +22,6 @@ import (
 type requestSource struct {
 	curl, har, saved string
 	entry            int
-	vars             []string
 }
 
 func (s *requestSource) add(cmd *cobra.Command) {
@@ -32,85 +30,42 @@ func (s *requestSource) add(cmd *cobra.Command) {
 	fl.StringVar(&s.har, "har", "", "HAR file to take the request from, or -")
 	fl.IntVar(&s.entry, "entry", 0, "which entry of the HAR file, counted from 1")
 	fl.StringVar(&s.saved, "saved", "", "saved request to send")
-	fl.StringArrayVar(&s.vars, "var", nil, "value of a variable {{name}}, as name=value (repeatable)")
 }
 
-// argBreak stands between the arguments of a tool while variables are put in; neither an argument
-// of a command nor the environment can hold it.
-const argBreak = "\x00"
-
 // compose fills the flags that are not given with what their source says, and puts in the
-// values of variables. secrets are the references of those that stay.
-func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) (secrets map[string]string, err error) {
-	values, err := f.source.values()
-	if err != nil {
-		return nil, usage("%w", err)
-	}
+// values of variables.
+func (t *task) compose(ctx context.Context, given func(flag string) bool, target *string, f *requestFlags) error {
 	if s := f.source; s.curl != "" && s.har+s.saved != "" || s.har != "" && s.saved != "" {
-		return nil, usage("--curl, --har and --saved are each a whole request: give one of them")
+		return usage("--curl, --har and --saved are each a whole request: give one of them")
 	}
 	if f.source.entry != 0 && f.source.har == "" {
-		return nil, usage("--entry needs --har")
+		return usage("--entry needs --har")
 	}
 	r, is, err := t.sourced(ctx, f.source)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if is {
 		if err := f.fill(r, given, target); err != nil {
-			return nil, usage("%w", err)
+			return usage("%w", err)
 		}
 	}
-	whole := model.FetchRequest{
-		Zone: model.Zone{Name: model.ZoneName(f.zone)}, URL: *target, Method: f.method, Body: f.body, Country: f.country,
-		Session: f.session, Header: http.Header{"": f.headers}, Options: f.options,
-		Tool: f.tool, Args: strings.Join(f.args, argBreak),
+	return t.fillInRequest(f, target)
+}
+
+// fillInRequest puts in the values of variables.
+func (t *task) fillInRequest(f *requestFlags, target *string) error {
+	rest := model.FetchRequest{
+		Zone: model.Zone{Name: model.ZoneName(f.zone)}, Session: f.session, Tool: f.tool, Args: strings.Join(f.args, textBreak),
 	}
-	whole, problems := whole.Resolve(func(name string) (model.Variable, bool) {
-		if v, ok := values[name]; ok {
-			return model.Variable{Value: v}, true
-		}
-		return t.Variable(name)
-	})
-	if len(problems) > 0 {
-		return nil, usage("%w", unresolved(problems))
+	if err := t.fillIn(&f.askFlags, target, &rest); err != nil {
+		return err
 	}
-	f.zone, *target, f.method, f.body = string(whole.Zone.Name), whole.URL, whole.Method, whole.Body
-	f.country, f.session, f.headers = whole.Country, whole.Session, whole.Header[""]
-	f.options, f.tool = whole.Options, whole.Tool
+	f.zone, f.session, f.tool = string(rest.Zone.Name), rest.Session, rest.Tool
 	if len(f.args) > 0 {
-		f.args = strings.Split(whole.Args, argBreak)
+		f.args = strings.Split(rest.Args, textBreak)
 	}
-	return whole.Secrets, nil
-}
-
-// unresolved names the variables that cannot be put in, and says how to give them values.
-func unresolved(problems []model.FieldProblem) error {
-	var all []error
-	unknown := false
-	for _, p := range problems {
-		if _, is := errors.AsType[*model.UnknownVariableError](p.Err); is {
-			unknown = true
-		}
-		all = append(all, fmt.Errorf("%s: %w", p.Field, p.Err))
-	}
-	if unknown {
-		all = append(all, errors.New("give a value by --var name=value, in the profile's variables, or in the environment"))
-	}
-	return errors.Join(all...)
-}
-
-// values are the variables of --var.
-func (s requestSource) values() (map[string]string, error) {
-	out := map[string]string{}
-	for _, v := range s.vars {
-		name, value, ok := strings.Cut(v, "=")
-		if !ok || !model.VariableName(name) {
-			return nil, errors.New("--var: write name=value, the name of letters, digits and underscores")
-		}
-		out[name] = value
-	}
-	return out, nil
+	return nil
 }
 
 // sourced is the request of the source, if one is named; what it lacks is said.

@@ -25,6 +25,7 @@ func (a *app) splitCommand() *cobra.Command {
 that says so), at most three more fetches follow, each different in one thing: a page
 known to be good, another zone, another key. They are sent one after the other, each
 once, and none that can no longer change the answer; what they cost is said before.
+{{name}} is a variable: of --var, the profile, or the environment.
 
 Exit code 0: the answer is found, or the page came; 1: it was refused, and what was seen
 does not tell by what; else the class of the first fetch, as of request.`,
@@ -103,6 +104,9 @@ func newSplitJSON(s model.Split) splitJSON {
 
 // split runs the command.
 func (t *task) split(ctx context.Context, target string, f splitFlags) error {
+	if err := t.fillInRequest(&f.requestFlags, &target); err != nil {
+		return err
+	}
 	req, err := t.fetchRequest(ctx, target, f.requestFlags)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -32,7 +33,8 @@ func (a *app) twinCommand() *cobra.Command {
 side, and prints a line for each: class, status, time, bytes, required fields, cost.
 The winner is the cheapest that was ok in every run, then the fastest; exit code 1
 says that there is none. Each run is billed like any other fetch; it is one attempt
-unless --retries says otherwise.`,
+unless --retries says otherwise. {{name}} is a variable: of --var, the profile, or
+the environment.`,
 		Args: oneArgUnless("the URL to fetch", "query"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withSession(cmd.Context(), needs{key: f.key, journal: true, rules: true, reason: f.adminReason}, func(t *task) error {
@@ -52,6 +54,13 @@ unless --retries says otherwise.`,
 
 // twin runs the command.
 func (t *task) twin(ctx context.Context, target string, f twinFlags) error {
+	rest := model.FetchRequest{Zone: model.Zone{Name: model.ZoneName(strings.Join(f.zones, textBreak))}}
+	if err := t.fillIn(&f.askFlags, &target, &rest); err != nil {
+		return err
+	}
+	if len(f.zones) > 0 {
+		f.zones = strings.Split(string(rest.Zone.Name), textBreak)
+	}
 	plan, err := t.twinPlan(ctx, target, f)
 	if err != nil {
 		return err

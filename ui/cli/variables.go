@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"zonedeck/model"
+)
+
+// textBreak stands between texts of one field while variables are put in, such as the arguments of
+// a tool; neither an argument of a command nor the environment can hold it.
+const textBreak = "\x00"
+
+// fillIn puts the values of variables into the flags, the target and the rest of the request:
+// zone, session, tool and arguments, which not every command has.
+func (t *task) fillIn(f *askFlags, target *string, rest *model.FetchRequest) error {
+	values, err := f.values()
+	if err != nil {
+		return usage("%w", err)
+	}
+	whole := *rest
+	whole.URL, whole.Method, whole.Body, whole.Country = *target, f.method, f.body, f.country
+	whole.Header, whole.Options = http.Header{"": f.headers}, f.options
+	whole, problems := whole.Resolve(func(name string) (model.Variable, bool) {
+		if v, ok := values[name]; ok {
+			return model.Variable{Value: v}, true
+		}
+		return t.Variable(name)
+	})
+	if len(problems) > 0 {
+		return usage("%w", unresolved(problems))
+	}
+	*target, f.method, f.body, f.country = whole.URL, whole.Method, whole.Body, whole.Country
+	f.headers, f.options, f.secrets = whole.Header[""], whole.Options, whole.Secrets
+	*rest = whole
+	return nil
+}
+
+// unresolved names the variables that cannot be put in, and says how to give them values.
+func unresolved(problems []model.FieldProblem) error {
+	var all []error
+	unknown := false
+	for _, p := range problems {
+		if _, is := errors.AsType[*model.UnknownVariableError](p.Err); is {
+			unknown = true
+		}
+		all = append(all, fmt.Errorf("%s: %w", p.Field, p.Err))
+	}
+	if unknown {
+		all = append(all, errors.New("give a value by --var name=value, in the profile's variables, or in the environment"))
+	}
+	return errors.Join(all...)
+}
+
+// values are the variables of --var.
+func (f askFlags) values() (map[string]string, error) {
+	out := map[string]string{}
+	for _, v := range f.vars {
+		name, value, ok := strings.Cut(v, "=")
+		if !ok || !model.VariableName(name) {
+			return nil, errors.New("--var: write name=value, the name of letters, digits and underscores")
+		}
+		out[name] = value
+	}
+	return out, nil
+}
