@@ -133,7 +133,7 @@ func open(t *testing.T, j *fakeJournal, w, h int) *uitest.Screen {
 }
 
 func TestTheTimelineIsShownNewestFirstWithItsRates(t *testing.T) {
-	for _, size := range [][2]int{{80, 24}, {120, 40}, {60, 16}} {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {64, 16}} {
 		synctest.Test(t, func(t *testing.T) {
 			s := open(t, &fakeJournal{all: entries(40)}, size[0], size[1])
 			s.Expect("1 of 40", "last 40:", "✓ ok 30 (75 %)", "✗ CAPTCHA 10 (25 %)", "/page/40")
@@ -141,6 +141,19 @@ func TestTheTimelineIsShownNewestFirstWithItsRates(t *testing.T) {
 			if strings.Index(screen, "/page/40") > strings.Index(screen, "/page/39") {
 				t.Errorf("the older entry is shown first:\n%s", screen)
 			}
+		})
+	}
+}
+
+func TestTheSumOfTheCostsIsShownAtEverySize(t *testing.T) {
+	for _, w := range []int{60, 80, 120, 160} {
+		synctest.Test(t, func(t *testing.T) {
+			j := &fakeJournal{all: entries(40)}
+			for i := range j.all {
+				j.all[i].Class = model.Classes()[i%len(model.Classes())]
+				j.all[i].Cost, j.all[i].Priced = 0.0015, i > 2
+			}
+			open(t, j, w, 24).Expect("cost $0.0555 + 3 unpriced", "✓ ok 6")
 		})
 	}
 }
@@ -296,7 +309,7 @@ func TestEveryOutcomeIsNamedAtEverySize(t *testing.T) {
 		}
 		j.all[0].Cause, j.all[0].Profile = model.CauseTargetError, "acme"
 		s := open(t, j, 80, 24)
-		s.Expect("✗ target error", "✗ other failures 1")
+		s.Expect("✗ target error", "✗ other failures 1", "cost unpriced")
 		s.ExpectNot("%")
 		s.Resize(160, 24)
 		s.Expect("✗ other failures 1 (13 %)", "· acme ·")

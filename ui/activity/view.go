@@ -25,7 +25,7 @@ func (m *Model) Render(w, h int) string {
 			lines = append(lines, th.Bad.Render(" ✗ "+text.Cut(text.Clean(m.filter.problem), iw-4)))
 		}
 	}
-	lines = append(lines, m.stripLine(iw))
+	lines = append(lines, m.stripLines(iw)...)
 	detail := m.detail(iw)
 	m.drawn = nil
 	if m.loaded && !m.filter.open {
@@ -72,19 +72,20 @@ func (m *Model) list(w, h int) string {
 	return m.table.Render(th, !m.filter.open, w, h)
 }
 
-// stripLine is the share of each class among the entries in memory.
-func (m *Model) stripLine(w int) string {
+// stripLines are the share of each class among the entries in memory, and what they cost:
+// in one line, if need be without the percentages, else in two.
+func (m *Model) stripLines(w int) []string {
 	th := m.deps.Theme
 	if m.strip.total == 0 {
-		return th.Muted.Render(text.Fit(" no outcomes in view", w))
+		return []string{th.Muted.Render(text.Fit(" no outcomes in view", w))}
 	}
 	cost := "  " + th.Muted.Render("cost") + " " + m.strip.spend.String()
-	for _, line := range []string{m.rates(true) + cost, m.rates(true), m.rates(false) + cost} {
+	for _, line := range []string{m.rates(true) + cost, m.rates(false) + cost} {
 		if text.Width(line) <= w {
-			return text.Fit(line, w)
+			return []string{text.Fit(line, w)}
 		}
 	}
-	return text.Fit(m.rates(false), w)
+	return []string{text.Fit(m.rates(false), w), text.Fit(cost, w)}
 }
 
 // rates lists the classes with their counts, and with shares also as percentages.

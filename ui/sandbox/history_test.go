@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/fetch"
 	"zonedeck/ui/kit"
 )
 
@@ -356,4 +358,22 @@ func TestAnotherTabFillsInWhatItNamesAndLeavesTheRest(t *testing.T) {
 		b.Send(kit.Goto{View: kit.Sandbox, Msg: kit.OpenURL{Zone: "unlocker_demo"}})
 		b.Expect(`"zone":"unlocker_demo"`, `"url":"http://lab.test/json"`)
 	})
+}
+
+func TestAResultSaysItsCostAtEveryWidth(t *testing.T) {
+	for _, size := range [][2]int{{80, 24}, {120, 40}, {200, 60}} {
+		synctest.Test(t, func(t *testing.T) {
+			b := open(t, size[0], size[1])
+			b.svc.answer = func(_ context.Context, r model.FetchRequest, _ func(fetch.Event)) (model.FetchResult, error) {
+				r.Zone.Rate = model.Rate{Per1000: 1.5}
+				res := captchaResult(r)
+				res.Exit, res.Timing.Total, res.Body.Size = "2001:db8:1234:5678:9abc:def0:1234:5678", 12345*time.Millisecond, 1_234_567
+				res.Fields = []model.Field{{Path: ".price"}, {Path: ".name", Found: true}}
+				res.Diagnosis.Class = model.ClassParsingDrift
+				return res, nil
+			}
+			b.Press("ctrl+j")
+			b.Expect("! parsing drift   200 · API · 12.3 s · 1.2 MB · $0.0030 · 1 of 2")
+		})
+	}
 }

@@ -303,39 +303,37 @@ func (m *Model) statusInk() string {
 	return ink.Render(head) + strings.TrimPrefix(m.statusLine(), head)
 }
 
-// statusLine is the verdict in one line: class, status, method, time, size, type,
-// attempt.
+// statusLine is the verdict in one line: class, status, method, time, size, cost; then what a
+// narrow screen may cut off, the type and the exit last.
 func (m *Model) statusLine() string {
 	res := m.result.res
 	glyph, _ := m.deps.Theme.ClassMark(res.Diagnosis.Class)
-	parts := []string{res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size)}
+	status := "no answer"
 	switch {
 	case res.Status > 0:
-		parts = append([]string{fmt.Sprint(res.Status)}, parts...)
+		status = fmt.Sprint(res.Status)
 	case res.ServiceStatus > 0:
-		parts = append([]string{fmt.Sprintf("service %d", res.ServiceStatus)}, parts...)
-	default:
-		parts = append([]string{"no answer"}, parts...)
+		status = fmt.Sprintf("service %d", res.ServiceStatus)
 	}
-	if res.ContentType != "" {
-		kind, _, _ := strings.Cut(res.ContentType, ";")
-		parts = append(parts, text.Clean(strings.TrimSpace(kind)))
-	}
+	parts := []string{status, res.Request.Via.String(), text.Took(res.Timing.Total), text.Bytes(res.Body.Size), model.CostWords(res.Cost())}
 	if n := len(res.Fields); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d fields", n-len(fields.Missing(res.Fields)), n))
-	}
-	if res.Exit != "" {
-		parts = append(parts, "exit "+text.Clean(res.Exit))
+		parts = append(parts, fmt.Sprintf("%d of %s", n-len(fields.Missing(res.Fields)), text.Counted(n, "field")))
 	}
 	if n := len(res.Attempts); n > 1 {
 		parts = append(parts, fmt.Sprintf("attempt %d", n))
 	}
-	parts = append(parts, model.CostWords(res.Cost()))
 	if res.Body.Cut {
 		parts = append(parts, "cut")
 	}
 	if res.Body.Incomplete {
 		parts = append(parts, "ended early")
+	}
+	if res.ContentType != "" {
+		kind, _, _ := strings.Cut(res.ContentType, ";")
+		parts = append(parts, text.Clean(strings.TrimSpace(kind)))
+	}
+	if res.Exit != "" {
+		parts = append(parts, "exit "+text.Clean(res.Exit))
 	}
 	return glyph + " " + model.ClassWord(res.Diagnosis.Class, res.Diagnosis.Cause) + "   " + strings.Join(parts, " · ")
 }

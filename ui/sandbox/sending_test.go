@@ -18,7 +18,7 @@ func TestTheFirstKeyPressSendsTheFirstRequest(t *testing.T) {
 		b.Expect("This is the embedded emulator. ctrl+j sends.", "Will be sent", "POST /request HTTP/1.1",
 			"Authorization: Bearer ••••f2a1", `{"zone":"unlocker_demo"`)
 		b.Press("ctrl+j")
-		b.Expect("✓ ok", "200 · API · 41 ms · 90 B · text/html", "<title>The lab</title>")
+		b.Expect("✓ ok", "200 · API · 41 ms · 90 B · unpriced · text/html", "<title>The lab</title>")
 		if n := len(b.svc.requests()); n != 1 {
 			t.Errorf("%d requests were sent, want 1", n)
 		}
