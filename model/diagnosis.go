@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -197,22 +198,20 @@ const (
 )
 
 // Pause is how long "slow down" waits: as long as the answer asks for, else five seconds,
-// twice as long with every answer in a row that said too fast; at most five minutes.
+// twice as long with every answer in a row that said too fast; at most five minutes, and never
+// shorter than the answer asks for.
 func (d Diagnosis) Pause() time.Duration {
-	if d.RetryAfter > 0 {
-		return min(d.RetryAfter, longestPause)
-	}
-	pause := firstPause
+	pause := cmp.Or(d.RetryAfter, firstPause)
 	for n := 1; n < d.InARow && pause < longestPause; n++ {
 		pause *= 2
 	}
-	return min(pause, longestPause)
+	return max(min(pause, longestPause), d.RetryAfter)
 }
 
 // Repeated says in a few words that the pause has grown because an answer said too fast
 // again, as " (second too fast in a row)"; empty for the first.
 func (d Diagnosis) Repeated() string {
-	if d.InARow < 2 || d.RetryAfter > 0 {
+	if d.InARow < 2 {
 		return ""
 	}
 	return " (" + ordinal(d.InARow) + " too fast in a row)"

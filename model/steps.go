@@ -104,10 +104,14 @@ func growing(d Diagnosis) string {
 		return ""
 	}
 	why := ": the " + ordinal(d.InARow) + " answer in a row that says too fast, so the pause "
-	if d.RetryAfter > 0 {
-		return why + "is " + d.Pause().String() + ", as the answer asks"
+	switch pause := d.Pause(); d.RetryAfter {
+	case 0:
+		return why + "grows to " + pause.String()
+	case pause:
+		return why + "is " + pause.String() + ", as the answer asks"
+	default:
+		return why + "grows to " + pause.String() + "; the answer asks for " + d.RetryAfter.String()
 	}
-	return why + "grows to " + d.Pause().String()
 }
 
 // ordinal is "second", or "12th".

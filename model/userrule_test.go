@@ -177,10 +177,24 @@ func TestTheOfferedPauseGrowsWithEveryAnswerThatSaysTooFast(t *testing.T) {
 		if problem := wellFormed(d, o); problem != "" {
 			t.Errorf("after %d: %s", before, problem)
 		}
-		o.RetryAfter = 7 * time.Second
-		d = model.Diagnose(o)
-		if d.Pause() != 7*time.Second || before > 0 && !strings.Contains(slow(d), "so the pause is 7s, as the answer asks") {
-			t.Errorf("asked for 7 s: %v, %q", d.Pause(), slow(d))
+	}
+}
+
+func TestWhatTheAnswerAsksForIsTheLeastOfTheOfferedPause(t *testing.T) {
+	for _, c := range []struct {
+		before       int
+		asked, pause time.Duration
+		says         string
+	}{
+		{0, 7 * time.Second, 7 * time.Second, ""},
+		{0, time.Hour, time.Hour, ""},
+		{1, 7 * time.Second, 14 * time.Second, "the second answer in a row that says too fast, so the pause grows to 14s; the answer asks for 7s"},
+		{3, time.Minute, 5 * time.Minute, "so the pause grows to 5m0s; the answer asks for 1m0s"},
+		{3, time.Hour, time.Hour, "so the pause is 1h0m0s, as the answer asks"},
+	} {
+		d := model.Diagnose(model.Outcome{Via: model.ViaAPI, ServiceStatus: 429, TooFastBefore: c.before, RetryAfter: c.asked})
+		if d.Pause() != c.pause || !strings.Contains(d.Steps[0].Text, c.says) || (d.Repeated() == "") != (c.before == 0) {
+			t.Errorf("%v after %d: %v, %q, %q", c.asked, c.before, d.Pause(), d.Steps[0].Text, d.Repeated())
 		}
 	}
 }
