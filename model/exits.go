@@ -83,13 +83,14 @@ func (r ExitRotation) OK() int {
 }
 
 // RepeatRate is the share of calls that left from an address which an earlier call had: from 0,
-// every call had its own, to 1, all had the same. False with fewer than two known addresses.
+// every call had its own, to nearly 1, all of many had the same. False with fewer than two known
+// addresses.
 func (r ExitRotation) RepeatRate() (float64, bool) {
 	known := r.Known()
 	if known < 2 {
 		return 0, false
 	}
-	return float64(known-len(r.Exits())) / float64(known-1), true
+	return float64(known-len(r.Exits())) / float64(known), true
 }
 
 // Changes are the numbers of the calls, from 1, that left from another address than the call

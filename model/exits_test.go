@@ -20,7 +20,7 @@ func TestAMeasurementSaysNoMoreThanItSaw(t *testing.T) {
 		"one exit address is known: nothing is known of the rotation":                           {Calls: calls("a", "")},
 		"the exit does not rotate: one address in 3 calls":                                      {Calls: calls("a", "a", "a")},
 		"every call had an address of its own: 3 in 3 calls":                                    {Calls: calls("a", "b", "c")},
-		"2 addresses in 4 calls, repeat rate 67 %":                                              {Calls: calls("a", "b", "", "a", "b")},
+		"2 addresses in 4 calls, repeat rate 50 %":                                              {Calls: calls("a", "b", "", "a", "b")},
 		"session s kept one address over 2 calls":                                               {Session: "s", Calls: calls("a", "", "a")},
 		"session s did not keep its address: it changed at call 2, 4":                           {Session: "s", Calls: calls("a", "b", "", "a")},
 		"session s did not keep its address: it changed at call 2, 3, 4, 5, 6, 7, 8, 9 and 1 more": {
@@ -55,6 +55,8 @@ func TestTwoMatricesAreComparedInWords(t *testing.T) {
 		"rejected": {func(r *model.MatrixRow) {
 			r.Class, r.Cause, r.Code = model.ClassOutside, model.CauseLoginRejected, "client_10000"
 		}, model.ChangeWorse, "login rejected (client_10000), was ok"},
+		"one of more":      {func(r *model.MatrixRow) { r.Made, r.OK = 5, 4 }, model.ChangeWorse, "4 of 5 calls ok, was 3 of 3"},
+		"a code of an ok":  {func(r *model.MatrixRow) { r.Code, r.OK = "target_40020", 2 }, model.ChangeWorse, "2 of 3 calls ok, was 3"},
 		"one call failed":  {func(r *model.MatrixRow) { r.OK = 2 }, model.ChangeWorse, "2 of 3 calls ok, was 3"},
 		"not trusted":      {func(r *model.MatrixRow) { r.Trust = model.ChainUntrusted }, model.ChangeWorse, "the certificate is not trusted any more: signed by CN=Lab"},
 		"not checked":      {func(r *model.MatrixRow) { r.Trust = model.ChainUnchecked }, model.ChangeWorse, "the certificate is not checked any more (verify = false)"},
@@ -86,6 +88,15 @@ func TestTwoMatricesAreComparedInWords(t *testing.T) {
 	got := model.CompareMatrix(was, model.Matrix{Target: "p", Rows: []model.MatrixRow{fresh}})
 	if len(got) != 2 || got[0].Kind != model.ChangeNew || got[0].Zone != "isp2" || got[1].Kind != model.ChangeGone || got[1].Zone != "isp1" || model.Worse(got) {
 		t.Errorf("%+v", got)
+	}
+	anywhere := good
+	anywhere.Countries = []string{"US", "FR"}
+	once := good
+	once.Made, once.OK, once.Known, once.Unique, once.Countries = 1, 1, 1, 1, []string{"BR"}
+	for _, base := range []model.MatrixRow{anywhere, once} {
+		if got := model.CompareMatrix(model.Matrix{Rows: []model.MatrixRow{base}}, was); len(got) != 0 {
+			t.Errorf("exits anywhere are other ones in each matrix: %+v", got)
+		}
 	}
 	slow := good
 	slow.Median = time.Minute

@@ -41,7 +41,7 @@ type MatrixRow struct {
 	// when not measured.
 	Connect, Median time.Duration
 	ConnectStatus   int
-	Code            string // the error that the proxy named
+	Code            string // the error that the proxy named to the last call
 	Class           Class  // of the last call
 	Cause           Cause
 	Summary         string
@@ -113,7 +113,7 @@ func (r MatrixRow) Word() string {
 		return "not called"
 	}
 	word := ClassWord(r.Class, r.Cause)
-	if r.Code != "" {
+	if r.Code != "" && r.Class != ClassOK {
 		word += " (" + r.Code + ")"
 	}
 	return word
@@ -146,6 +146,10 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 		add(ChangeWorse, "%d of %d calls ok, was %d", is.OK, is.Made, was.OK)
 	case was.Made == is.Made && was.OK < is.OK:
 		add(ChangeBetter, "%d of %d calls ok, was %d", is.OK, is.Made, was.OK)
+	case was.OK == was.Made && is.OK < is.Made:
+		add(ChangeWorse, "%d of %d calls ok, was %d of %d", is.OK, is.Made, was.OK, was.Made)
+	case was.OK < was.Made && is.OK == is.Made:
+		add(ChangeBetter, "%d of %d calls ok, was %d of %d", is.OK, is.Made, was.OK, was.Made)
 	}
 	switch {
 	case was.Trust == is.Trust:
@@ -159,8 +163,8 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 	case was.Trust == ChainTrusted && is.Trust == ChainUnchecked:
 		add(ChangeWorse, "the certificate is not checked any more (verify = false)")
 	}
-	if was, is := countries(was), countries(is); was != is && was != "" && is != "" {
-		add(ChangeOther, "exits in %s, was %s", is, was)
+	if was.settled() && is.Known > 0 && len(is.Countries) > 0 && countries(was) != countries(is) {
+		add(ChangeOther, "exits in %s, was %s", countries(is), countries(was))
 	}
 	if samePage {
 		if c, ok := compareTimes(was.Median, is.Median); ok {
@@ -169,6 +173,10 @@ func compareRows(was, is MatrixRow, samePage bool) []MatrixChange {
 	}
 	return append(out, compareExits(was, is)...)
 }
+
+// settled reports whether the exits of a row show that the zone is in one country: from fewer
+// than three calls, a zone whose exits are anywhere would look the same.
+func (r MatrixRow) settled() bool { return len(r.Countries) == 1 && r.Known >= 3 }
 
 func countries(r MatrixRow) string {
 	return strings.Join(slices.Sorted(slices.Values(r.Countries)), ", ")

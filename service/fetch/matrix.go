@@ -125,6 +125,7 @@ func (ft *Fetcher) matrixRow(ctx context.Context, p profile.Profile, d dialect.D
 	}
 	r := model.ExitRotation{Asked: m.Calls}
 	for len(r.Calls) < m.Calls {
+		pr.res.Timing = exchange.NoTiming() // so that what is shown is this call's
 		c, err := pr.call(ctx, login)
 		if err != nil {
 			return err
@@ -140,7 +141,7 @@ func (ft *Fetcher) matrixRow(ctx context.Context, p profile.Profile, d dialect.D
 	return nil
 }
 
-// rowOf is a row after the calls of r, of which res has the first or the last that failed.
+// rowOf is a row after the calls of r, of which res has the last.
 func rowOf(row model.MatrixRow, res model.ProbeResult, r model.ExitRotation) model.MatrixRow {
 	row.Connect, row.Median = res.Timing.Connect, r.Median()
 	row.ConnectStatus, row.Code = res.ConnectStatus, res.Code
