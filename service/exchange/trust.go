@@ -5,8 +5,10 @@ import (
 	"crypto/x509"
 	"errors"
 	"slices"
+	"time"
 
 	"zonedeck/model"
+	"zonedeck/service/roots"
 )
 
 // Handshake is what the client saw in the TLS handshake, and what vouches for it; its zero
@@ -34,7 +36,7 @@ func (tr *Trace) judge(tc *tls.Conn, cfg *tls.Config, peer string, err error) {
 		c.Version, c.Cipher = tls.VersionName(state.Version), tls.CipherSuiteName(state.CipherSuite)
 		verified := state.VerifiedChains
 		if cfg.InsecureSkipVerify {
-			if verified, err = verify(state.PeerCertificates, cfg.RootCAs, cfg.ServerName); err != nil {
+			if verified, err = roots.Verify(state.PeerCertificates, cfg.RootCAs, cfg.ServerName, time.Time{}); err != nil {
 				c.Why = err.Error()
 			}
 		}
@@ -61,20 +63,8 @@ func (tr *Trace) trust(verified [][]*x509.Certificate, presented []*x509.Certifi
 	if err != nil {
 		return model.TrustFile
 	}
-	if _, err := verify(presented, system, name); err == nil {
+	if _, err := roots.Verify(presented, system, name, time.Time{}); err == nil {
 		return model.TrustSystem
 	}
 	return model.TrustFile
-}
-
-// verify checks a chain as a TLS client does.
-func verify(certs []*x509.Certificate, roots *x509.CertPool, name string) ([][]*x509.Certificate, error) {
-	if len(certs) == 0 {
-		return nil, errors.New("no certificate came")
-	}
-	between := x509.NewCertPool()
-	for _, c := range certs[1:] {
-		between.AddCert(c)
-	}
-	return certs[0].Verify(x509.VerifyOptions{DNSName: name, Roots: roots, Intermediates: between})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -15,6 +14,7 @@ import (
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/service/roots"
 )
 
 // The bounds of the wire. Connecting has deadlines apart from the attempt's own, so
@@ -181,7 +181,7 @@ func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 	if file != "" {
 		text, err := textfile.ReadBounded(file, maxCA)
 		if err == nil {
-			if tr.file = authorities(text); len(tr.file) == 0 {
+			if tr.file = roots.Parse(text); len(tr.file) == 0 {
 				err = fmt.Errorf("%s: it holds no PEM certificate", file)
 			}
 		}
@@ -194,21 +194,4 @@ func (tr *Trace) trusted(file string) (*x509.CertPool, error) {
 	}
 	tr.restart()
 	return pool, nil
-}
-
-// authorities are the certificates of a PEM file; blocks that are none are passed over.
-func authorities(text []byte) []*x509.Certificate {
-	var out []*x509.Certificate
-	for {
-		var block *pem.Block
-		if block, text = pem.Decode(text); block == nil {
-			return out
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		if c, err := x509.ParseCertificate(block.Bytes); err == nil {
-			out = append(out, c)
-		}
-	}
 }
