@@ -58,7 +58,7 @@ func issued(t *testing.T, root, host string) (chain []model.Certificate, ca []by
 func machine(t *testing.T, bundle []byte, env map[string]string) Machine {
 	t.Helper()
 	return Machine{
-		OS: "linux", Getenv: func(name string) string { return env[name] },
+		OS: "linux", Getenv: func(name string) string { return env[name] }, Now: func() time.Time { return day },
 		Bundles: []string{filepath.Join(t.TempDir(), "none.crt"), write(t, "bundle.crt", bundle)}, Folders: []string{t.TempDir()},
 	}
 }
@@ -72,6 +72,34 @@ func write(t *testing.T, name string, b []byte) string {
 	return path
 }
 
+// hashedName is the name under which OpenSSL looks for the root of a chain.
+func hashedName(t *testing.T, chain []model.Certificate) string {
+	t.Helper()
+	c, err := parseChain(chain, day)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return subjectHash(c.presented[len(chain)-1].RawSubject) + ".0"
+}
+
+func TestAFileThatIsGoneIsUntrustedWhateverTheFolderHolds(t *testing.T) {
+	chain, ca := issued(t, "Lab root", "lab.test")
+	m := machine(t, ca, map[string]string{"CURL_CA_BUNDLE": filepath.Join(t.TempDir(), "gone.pem")})
+	m.Folders = []string{filepath.Dir(write(t, hashedName(t, chain), ca))}
+	gone, err := m.Trust(chain, "lab.test", "")
+	if err != nil || gone.of(Curl).Verdict != Untrusted {
+		t.Errorf("gone: %+v, %v", gone.of(Curl), err)
+	}
+	_, other := issued(t, "Other root", "lab.test")
+	theirs := write(t, "other.pem", other)
+	m.Getenv = func(name string) string { return map[string]string{"CURL_CA_BUNDLE": theirs}[name] }
+	// Some builds look into the folder as well.
+	beside, err := m.Trust(chain, "lab.test", "")
+	if err != nil || beside.of(Curl).Verdict != Unknown {
+		t.Errorf("beside: %+v, %v", beside.of(Curl), err)
+	}
+}
+
 func (r Report) of(c Client) Trust {
 	return r.Clients[slices.IndexFunc(r.Clients, func(t Trust) bool { return t.Client == c })]
 }
@@ -80,7 +108,8 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 	chain, ca := issued(t, "Lab root", "lab.test")
 	_, other := issued(t, "Other root", "lab.test")
 	mine, theirs := write(t, "ca.pem", ca), write(t, "other.pem", other)
-	folder, rehashed := filepath.Dir(mine), filepath.Dir(write(t, "0a1b2c3d.0", ca))
+	folder, rehashed := filepath.Dir(mine), filepath.Dir(write(t, hashedName(t, chain), ca))
+	misnamed := filepath.Dir(write(t, "0a1b2c3d.0", ca))
 	for name, tc := range map[string]struct {
 		system []byte
 		env    map[string]string
@@ -97,14 +126,17 @@ func TestEachClientIsAskedWhereItLooks(t *testing.T) {
 		"a folder with a hashed name":    {other, map[string]string{"SSL_CERT_DIR": rehashed, "REQUESTS_CA_BUNDLE": rehashed}, map[Client]Verdict{Curl: Trusted, Requests: Trusted, Go: Trusted}},
 		"Node's extra":                   {other, map[string]string{"NODE_EXTRA_CA_CERTS": mine}, map[Client]Verdict{Curl: Untrusted, Requests: Unknown, Node: Trusted, Go: Untrusted}},
 		"Node's extra is another":        {other, map[string]string{"NODE_EXTRA_CA_CERTS": theirs}, map[Client]Verdict{Node: Unknown}},
-		"Node by OpenSSL":                {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_FILE": mine}, map[Client]Verdict{Node: Trusted}},
-		"Node by OpenSSL, another":       {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca"}, map[Client]Verdict{Node: Untrusted}},
+		"Node by OpenSSL":                {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_FILE": mine}, map[Client]Verdict{Node: Unknown}},
+		"Node by OpenSSL, another":       {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca"}, map[Client]Verdict{Node: Unknown}},
+		"Node by the system":             {ca, map[string]string{"NODE_USE_SYSTEM_CA": "1"}, map[Client]Verdict{Node: Unknown}},
+		"Node's extra is a folder":       {other, map[string]string{"NODE_EXTRA_CA_CERTS": rehashed}, map[Client]Verdict{Node: Unknown}},
 		"one folder of two":              {other, map[string]string{"SSL_CERT_DIR": folder + ":" + rehashed}, map[Client]Verdict{Curl: Trusted, Go: Trusted}},
-		"Node by OpenSSL, a folder":      {other, map[string]string{"NODE_OPTIONS": "--use-openssl-ca", "SSL_CERT_DIR": folder + ":" + rehashed}, map[Client]Verdict{Node: Trusted}},
-		"Node by the system":             {ca, map[string]string{"NODE_USE_SYSTEM_CA": "1"}, map[Client]Verdict{Node: Trusted}},
+		"a name that is no hash of it":   {other, map[string]string{"SSL_CERT_DIR": misnamed, "REQUESTS_CA_BUNDLE": misnamed}, map[Client]Verdict{Curl: Untrusted, Requests: Untrusted, Go: Trusted}},
+		"a folder keeps curl's bundle":   {ca, map[string]string{"SSL_CERT_DIR": t.TempDir()}, map[Client]Verdict{Curl: Trusted, Go: Trusted}},
+		"a folder instead of a file":     {ca, map[string]string{"CURL_CA_BUNDLE": rehashed, "SSL_CERT_FILE": rehashed}, map[Client]Verdict{Curl: Untrusted, Requests: Trusted, Go: Untrusted}},
 		"the file that is named is gone": {ca, map[string]string{"REQUESTS_CA_BUNDLE": mine + ".gone"}, map[Client]Verdict{Requests: Untrusted}},
 	} {
-		r, err := machine(t, tc.system, tc.env).Trust(chain, "lab.test", "", day)
+		r, err := machine(t, tc.system, tc.env).Trust(chain, "lab.test", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -137,34 +169,44 @@ func TestTheFileAndTheSystemAreReallyChecked(t *testing.T) {
 		"not PEM":        {[]byte("no"), ca, day, "lab.test", Untrusted, Trusted, "no certificate in PEM form"},
 		"another host":   {ca, ca, day, "shop.test", Trusted, Trusted, ""},
 	} {
-		r, err := machine(t, tc.system, nil).Trust(chain, tc.host, write(t, "ca.pem", tc.file), tc.now)
+		m := machine(t, tc.system, nil)
+		m.Now = func() time.Time { return tc.now }
+		r, err := m.Trust(chain, tc.host, write(t, "ca.pem", tc.file))
 		if err != nil || r.File.Verdict != tc.onFile || r.System.Verdict != tc.onSystem || !strings.Contains(r.File.Why, tc.why) || (r.Host != "") != (tc.host != "lab.test") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
-	if _, err := machine(t, ca, nil).Trust(nil, "lab.test", "", day); err == nil {
+	if _, err := machine(t, ca, nil).Trust(nil, "lab.test", ""); err == nil {
 		t.Error("nothing was presented, and there is a report")
 	}
 	m := machine(t, ca, nil)
 	m.Bundles, m.Folders = []string{}, []string{}
-	if r, err := m.Trust(chain, "lab.test", "", day); err != nil || r.System.Verdict != Untrusted || !strings.Contains(r.System.Why, "this machine has none") {
+	if r, err := m.Trust(chain, "lab.test", ""); err != nil || r.System.Verdict != Untrusted || !strings.Contains(r.System.Why, "this machine has none") {
 		t.Errorf("%+v, %v", r.System, err)
 	}
 	// A chain without its root names who signed it.
-	if r, err := machine(t, ca, nil).Trust(chain[:1], "lab.test", "", day); err != nil || r.Root != "CN=Lab root" || r.RootSHA256 != "" || r.System.Verdict != Trusted {
+	if r, err := machine(t, ca, nil).Trust(chain[:1], "lab.test", ""); err != nil || r.Root != "CN=Lab root" || r.RootSHA256 != "" || r.System.Verdict != Trusted {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 func TestTheWayToInstallIsQuoted(t *testing.T) {
 	chain, ca := issued(t, "Lab root", "lab.test")
-	r, err := machine(t, ca, nil).Trust(chain, "lab.test", "/home/o'hara/ca.pem", day)
+	r, err := machine(t, ca, nil).Trust(chain, "lab.test", "/home/o'hara/ca.pem")
 	if err != nil {
 		t.Fatal(err)
 	}
+	m := machine(t, ca, nil)
+	m.OS = "windows"
+	if got := strings.Join(append(m.install(Curl, `C:\o'hara\ca.pem`), m.InstallSystem("ca.pem")...), "\n"); got != "$env:CURL_CA_BUNDLE = 'C:\\o''hara\\ca.pem'\n# or for one call: curl --cacert 'C:\\o''hara\\ca.pem'\ncertutil -addstore -f ROOT 'ca.pem'" {
+		t.Errorf("PowerShell: %s", got)
+	}
+	if got := m.install(Requests, `'C:\new'`)[1]; !strings.HasSuffix(got, `verify="'C:\\new'")`) {
+		t.Errorf("Python: %s", got)
+	}
 	for client, want := range map[Client]string{
 		Curl: `export CURL_CA_BUNDLE='/home/o'\''hara/ca.pem'`, Requests: `verify="/home/o'hara/ca.pem"`, Node: "export NODE_EXTRA_CA_CERTS=",
-		Chromium: "certutil -d sql:", Go: "export SSL_CERT_FILE=",
+		Chromium: `mkdir -p "$d"`, Go: "export SSL_CERT_FILE=",
 	} {
 		if got := strings.Join(r.of(client).Install, "\n"); !strings.Contains(got, want) {
 			t.Errorf("%s: %s", client, got)

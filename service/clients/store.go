@@ -1,19 +1,21 @@
 package clients
 
 import (
+	"bytes"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
 	"zonedeck/keystore/textfile"
 	"zonedeck/model"
+	"zonedeck/service/roots"
 )
 
 // Verdict says whether something vouches for a chain.
@@ -34,6 +36,8 @@ type Store struct {
 	Verdict Verdict
 	// Why says why the verdict is not Trusted, or what it rests on; it may be empty.
 	Why string
+
+	empty bool // it holds no certificate
 }
 
 // The bounds of what is read as certificates.
@@ -42,9 +46,11 @@ const (
 	maxFolder = 2000    // files of a folder
 )
 
-// Machine is where stores and variables are looked for. Getenv must be set.
+// Machine is where stores and variables are looked for. Getenv and Now must be set.
 type Machine struct {
 	Getenv func(name string) string
+	// Now is the clock by which certificates are valid: the machine's, as for crypto/tls.
+	Now func() time.Time
 	// OS is GOOS; empty means the one that this program runs on.
 	OS string
 	// Bundles and Folders are the system store of a Unix, the first bundle that is there and
@@ -94,58 +100,94 @@ func (m Machine) unix() bool {
 
 // chain is what was presented, parsed.
 type chain struct {
-	leaf  *x509.Certificate
-	above *x509.CertPool
-	now   time.Time
+	presented []*x509.Certificate
+	now       time.Time
 }
 
 func parseChain(list []model.Certificate, now time.Time) (chain, error) {
-	c := chain{above: x509.NewCertPool(), now: now}
+	c := chain{now: now}
 	for i, kept := range list {
 		cert, err := x509.ParseCertificate(kept.DER)
 		if err != nil {
 			return c, fmt.Errorf("certificate %d of the chain: %w", i+1, err)
 		}
-		if i == 0 {
-			c.leaf = cert
-		} else {
-			c.above.AddCert(cert)
-		}
+		c.presented = append(c.presented, cert)
 	}
-	if c.leaf == nil {
+	if len(c.presented) == 0 {
 		return c, errors.New("no certificate was presented")
 	}
 	return c, nil
 }
 
-// by checks the chain against roots; the host's name is checked apart.
-func (c chain) by(roots *x509.CertPool) (Verdict, string) {
-	_, err := c.leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: c.above, CurrentTime: c.now})
+// by checks the chain against authorities; the host's name is checked apart.
+func (c chain) by(pool *x509.CertPool) (v Verdict, why string, toRoot bool) {
+	chains, err := roots.Verify(c.presented, pool, "", c.now)
 	if err == nil {
-		return Trusted, ""
+		return Trusted, "", slices.ContainsFunc(chains, func(one []*x509.Certificate) bool {
+			end := one[len(one)-1]
+			return bytes.Equal(end.RawSubject, end.RawIssuer)
+		})
 	}
 	var unknown x509.UnknownAuthorityError
 	if errors.As(err, &unknown) {
-		return Untrusted, "no certificate in it signed this chain"
+		return Untrusted, "no certificate in it signed this chain", false
 	}
-	return Untrusted, model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText)
+	return Untrusted, model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText), false
 }
 
-// check checks the chain against a file or a folder of certificates.
-func (c chain) check(name, path string) Store {
+// reads says what a client makes of the path that it is given.
+type reads struct {
+	file, folder bool // it takes a file, a folder as OpenSSL reads one, or either
+	// toRoot means that a chain has to end at a root: an authority in the middle, which curl
+	// and Go accept, is accepted by some versions only.
+	toRoot bool
+}
+
+// check checks the chain against what a client reads at path.
+func (c chain) check(name, path string, how reads) Store {
 	s := Store{Name: name, Path: path}
-	pool, n, err := poolOf(path)
+	info, err := os.Stat(path)
+	var list []*x509.Certificate
+	none := "it holds no certificate in PEM form"
+	switch {
+	case err != nil:
+	case info.IsDir() && !how.folder:
+		s.Verdict, s.Why, s.empty = Untrusted, "it is a folder, and a file is wanted", true
+		return s
+	case !info.IsDir() && !how.file:
+		s.Verdict, s.Why, s.empty = Untrusted, "it is a file, and a folder is wanted", true
+		return s
+	case !info.IsDir():
+		var b []byte
+		b, err = textfile.ReadBounded(path, maxBundle)
+		list = roots.Parse(b)
+	default:
+		list, err = folder(path)
+		none = "OpenSSL finds no certificate in it: it looks for hashed names, which openssl rehash makes"
+	}
+	s.empty = len(list) == 0
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.Verdict, s.Why = Untrusted, "there is no such file"
 	case err != nil:
 		s.Verdict, s.Why = Unknown, "it cannot be read: "+model.Line(err.Error(), settingText)
-	case n == 0:
-		s.Verdict, s.Why = Untrusted, "it holds no certificate in PEM form; in a folder OpenSSL looks for hashed names, which openssl rehash makes"
+	case len(list) == 0:
+		s.Verdict, s.Why = Untrusted, none
 	default:
-		s.Verdict, s.Why = c.by(pool)
+		var toRoot bool
+		if s.Verdict, s.Why, toRoot = c.by(poolOf(list)); s.Verdict == Trusted && how.toRoot && !toRoot {
+			s.Verdict, s.Why = Unknown, "it vouches for the chain without its root, which some versions accept"
+		}
 	}
 	return s
+}
+
+func poolOf(list []*x509.Certificate) *x509.CertPool {
+	pool := x509.NewCertPool()
+	for _, c := range list {
+		pool.AddCert(c)
+	}
+	return pool
 }
 
 // system checks the chain against the system store, whatever the environment says.
@@ -157,7 +199,7 @@ func (m Machine) system(c chain) Store {
 			s.Verdict, s.Why = Unknown, model.Line(err.Error(), settingText)
 			return s
 		}
-		s.Verdict, s.Why = c.by(pool)
+		s.Verdict, s.Why, _ = c.by(pool)
 		return s
 	}
 	pool, path, n := m.systemPool("", m.folders())
@@ -166,90 +208,42 @@ func (m Machine) system(c chain) Store {
 		s.Verdict, s.Why = Untrusted, "this machine has none: the usual files and folders hold no certificate"
 		return s
 	}
-	s.Verdict, s.Why = c.by(pool)
+	s.Verdict, s.Why, _ = c.by(pool)
 	return s
 }
 
-// systemPool reads file, or without one the first bundle that is there, and the folders.
+// systemPool reads file, or without one the first bundle that can be read, and all files of the
+// folders, as crypto/x509 does.
 func (m Machine) systemPool(file string, folders []string) (pool *x509.CertPool, path string, n int) {
 	files := m.bundles()
 	if file != "" {
 		files = []string{file}
 	}
 	pool = x509.NewCertPool()
-	for _, f := range files {
-		if _, err := os.Stat(f); err != nil {
-			continue
+	add := func(path string) (added int, ok bool) {
+		b, err := textfile.ReadBounded(path, maxBundle)
+		list := roots.Parse(b)
+		for _, c := range list {
+			pool.AddCert(c)
 		}
-		path, n = f, addFile(pool, f)
-		break
+		return len(list), err == nil
+	}
+	for _, f := range files {
+		if added, ok := add(f); ok {
+			path, n = f, added
+			break
+		}
 	}
 	for _, dir := range folders {
-		added, _ := addFolder(pool, dir, func(string) bool { return true }) // a folder that cannot be read is one that clients cannot read either
-		if path == "" && added > 0 {
+		list, _ := os.ReadDir(dir) // a folder that cannot be read is one that clients cannot read either
+		before := n
+		for _, e := range list[:min(len(list), maxFolder)] {
+			added, _ := add(filepath.Join(dir, e.Name()))
+			n += added
+		}
+		if path == "" && n > before {
 			path = dir
 		}
-		n += added
 	}
 	return pool, path, n
-}
-
-// hashed reports whether OpenSSL finds a file of a folder: by the hash of its subject.
-func hashed(name string) bool {
-	hash, number, ok := strings.Cut(name, ".")
-	return ok && len(hash) == 8 && strings.Trim(hash, "0123456789abcdef") == "" && number != "" && strings.Trim(number, "0123456789") == ""
-}
-
-// poolOf reads a file, or a folder as OpenSSL does. n counts its certificates.
-func poolOf(path string) (pool *x509.CertPool, n int, err error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, 0, err
-	}
-	pool = x509.NewCertPool()
-	if info.IsDir() {
-		n, err = addFolder(pool, path, hashed)
-		return pool, n, err
-	}
-	b, err := textfile.ReadBounded(path, maxBundle)
-	if err != nil {
-		return nil, 0, err
-	}
-	return pool, addPEM(pool, b), nil
-}
-
-// addFolder adds the certificates of the files of a folder that counts says.
-func addFolder(pool *x509.CertPool, dir string, counts func(name string) bool) (n int, err error) {
-	list, err := os.ReadDir(dir)
-	for _, e := range list[:min(len(list), maxFolder)] {
-		if counts(e.Name()) {
-			n += addFile(pool, filepath.Join(dir, e.Name()))
-		}
-	}
-	return n, err
-}
-
-func addFile(pool *x509.CertPool, path string) int {
-	b, err := textfile.ReadBounded(path, maxBundle)
-	if err != nil {
-		return 0
-	}
-	return addPEM(pool, b)
-}
-
-func addPEM(pool *x509.CertPool, b []byte) (n int) {
-	for len(b) > 0 {
-		var block *pem.Block
-		if block, b = pem.Decode(b); block == nil {
-			return n
-		}
-		if block.Type != "CERTIFICATE" {
-			continue
-		}
-		if cert, err := x509.ParseCertificate(block.Bytes); err == nil {
-			pool.AddCert(cert)
-			n++
-		}
-	}
-	return n
 }

@@ -2,12 +2,9 @@ package clients
 
 import (
 	"cmp"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"zonedeck/model"
 	"zonedeck/service/export"
@@ -62,8 +59,8 @@ const CAPlace = "CA.pem"
 // Trust checks a chain, as a handshake with host presented it, against the system's store, the
 // profile's file (empty without one) and every client's own places. The error says why there
 // is nothing to check.
-func (m Machine) Trust(list []model.Certificate, host, file string, now time.Time) (Report, error) {
-	c, err := parseChain(list, now)
+func (m Machine) Trust(list []model.Certificate, host, file string) (Report, error) {
+	c, err := parseChain(list, m.Now())
 	if err != nil {
 		return Report{}, err
 	}
@@ -72,17 +69,16 @@ func (m Machine) Trust(list []model.Certificate, host, file string, now time.Tim
 	if last.SelfSigned {
 		r.Root, r.RootSHA256 = last.Subject, last.SHA256
 	}
-	if err := c.leaf.VerifyHostname(host); err != nil {
+	if err := c.presented[0].VerifyHostname(host); err != nil {
 		r.Host = model.Line(strings.TrimPrefix(err.Error(), "x509: "), settingText)
 	}
 	r.System = m.system(c)
 	if file != "" {
-		r.File = c.check("profile's CA file", file)
+		r.File = c.check("profile's CA file", file, reads{file: true})
 	}
-	ca := export.ShellQuote(cmp.Or(file, CAPlace))
 	for _, client := range Clients() {
 		t := m.client(client, c, r.System)
-		t.Install = m.install(client, ca)
+		t.Install = m.install(client, cmp.Or(file, CAPlace))
 		r.Clients = append(r.Clients, t)
 	}
 	return r, nil
@@ -97,11 +93,11 @@ func (m Machine) client(client Client, c chain, system Store) Trust {
 	case Requests:
 		m.requests(&t, c)
 	case Node:
-		m.node(&t, c, system)
+		m.node(&t, c)
 	case Chromium:
 		t.Stores = []Store{{Name: "Chromium's own list", Verdict: Unknown, Why: "it is part of the program"}}
 		if m.os() == "linux" {
-			t.Stores = append(t.Stores, Store{Name: "NSS database", Path: "~/.pki/nssdb", Verdict: Unknown, Why: "the console cannot read it; certutil -d sql:$HOME/.pki/nssdb -L lists it"})
+			t.Stores = append(t.Stores, Store{Name: "NSS database", Path: "~/.pki/nssdb", Verdict: Unknown, Why: "the console cannot read it; certutil -d sql:$HOME/.pki/nssdb -L lists it, of the package libnss3-tools"})
 		}
 		t.Note = "it heeds no variable of the environment"
 	case Go:
@@ -126,45 +122,48 @@ func together(stores []Store) Verdict {
 	}
 }
 
-// curl heeds CURL_CA_BUNDLE or else SSL_CERT_FILE and SSL_CERT_DIR; what it was built with counts
-// where they are silent. A build for OpenSSL keeps its folder beside a bundle that is set.
+// curl heeds CURL_CA_BUNDLE or else SSL_CERT_DIR and SSL_CERT_FILE. A file replaces the bundle that it
+// was built with, and one that holds no certificate ends every call; a folder is looked at beside the
+// bundle. The folder that it was built with, which only some builds have, counts where none is set.
 func (m Machine) curl(t *Trust, c chain, system Store) {
 	t.Settings = settings(m.Getenv, []string{"CURL_CA_BUNDLE", "SSL_CERT_FILE", "SSL_CERT_DIR"})
-	builtIn := func() {
-		for _, dir := range m.folders() {
-			if _, err := os.Stat(dir); err == nil {
-				t.Stores = append(t.Stores, c.check("the folder it was built with, usually", dir))
-				return
-			}
-		}
-	}
-	bundle, file, dir := m.Getenv("CURL_CA_BUNDLE"), m.Getenv("SSL_CERT_FILE"), m.Getenv("SSL_CERT_DIR")
-	switch {
-	case bundle != "":
-		t.Stores = append(t.Stores, c.check("CURL_CA_BUNDLE", bundle))
-		builtIn()
-	case file != "" || dir != "":
-		if file != "" {
-			t.Stores = append(t.Stores, c.check("SSL_CERT_FILE", file))
-		}
-		for _, one := range filepath.SplitList(dir) {
-			t.Stores = append(t.Stores, c.check("SSL_CERT_DIR", one))
-		}
-		if dir == "" {
-			builtIn()
-		}
-	default:
-		system.Name = "the bundle it was built with, usually the system store"
-		t.Stores = append(t.Stores, system)
-	}
 	t.Note = "as curl with OpenSSL is built by the distributions; curl -v says what a build uses"
+	name, file, dirs := "CURL_CA_BUNDLE", m.Getenv("CURL_CA_BUNDLE"), ""
+	if file == "" {
+		name, file, dirs = "SSL_CERT_FILE", m.Getenv("SSL_CERT_FILE"), m.Getenv("SSL_CERT_DIR")
+	}
+	system.Name = "the bundle it was built with, usually the system store"
+	bundle := system
+	if file != "" {
+		bundle = c.check(name, file, reads{file: true})
+		if dirs != "" && (bundle.Verdict != system.Verdict || bundle.empty) {
+			bundle.Verdict, bundle.Why = Unknown, "beside SSL_CERT_DIR some versions ignore SSL_CERT_FILE, and keep the bundle they were built with"
+		}
+	}
+	t.Stores = []Store{bundle}
+	if bundle.empty {
+		return
+	}
+	for _, dir := range filepath.SplitList(dirs) {
+		t.Stores = append(t.Stores, c.check("SSL_CERT_DIR", dir, reads{folder: true}))
+	}
+	if file == "" || dirs != "" {
+		return
+	}
+	for _, dir := range m.folders() {
+		if s := c.check("the folder it was built with, if it has one", dir, reads{folder: true}); s.Verdict == Trusted {
+			s.Verdict, s.Why = Unknown, "it vouches for the chain; Debian's curl looks there, others do not"
+			t.Stores = append(t.Stores, s)
+			return
+		}
+	}
 }
 
 func (m Machine) requests(t *Trust, c chain) {
 	t.Settings = settings(m.Getenv, []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"})
 	for _, name := range []string{"REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE"} {
 		if path := m.Getenv(name); path != "" {
-			t.Stores = []Store{c.check(name, path)}
+			t.Stores = []Store{c.check(name, path, reads{file: true, folder: true, toRoot: true})}
 			t.Note = "it is used alone, instead of the list of certifi"
 			return
 		}
@@ -173,26 +172,19 @@ func (m Machine) requests(t *Trust, c chain) {
 	t.Note = "the list holds public authorities; SSL_CERT_FILE is not heeded"
 }
 
-func (m Machine) node(t *Trust, c chain, system Store) {
-	t.Settings = settings(m.Getenv, []string{"NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NODE_USE_SYSTEM_CA", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_FILE"})
-	options := strings.Fields(m.Getenv("NODE_OPTIONS"))
+// node heeds NODE_EXTRA_CA_CERTS beside its own list; whether it knows the system's store, and
+// where its OpenSSL looks, depends on its version and build.
+func (m Machine) node(t *Trust, c chain) {
+	t.Settings = settings(m.Getenv, []string{"NODE_EXTRA_CA_CERTS", "NODE_OPTIONS", "NODE_USE_SYSTEM_CA", "NODE_TLS_REJECT_UNAUTHORIZED", "SSL_CERT_FILE", "SSL_CERT_DIR"})
 	if extra := m.Getenv("NODE_EXTRA_CA_CERTS"); extra != "" {
-		t.Stores = append(t.Stores, c.check("NODE_EXTRA_CA_CERTS", extra))
+		t.Stores = append(t.Stores, c.check("NODE_EXTRA_CA_CERTS", extra, reads{file: true, toRoot: true}))
 	}
+	options := strings.Fields(m.Getenv("NODE_OPTIONS"))
 	if m.Getenv("NODE_USE_SYSTEM_CA") == "1" || slices.Contains(options, "--use-system-ca") {
-		system.Name = "the system store, by --use-system-ca"
-		t.Stores = append(t.Stores, system)
+		t.Stores = append(t.Stores, Store{Name: "the system store, by --use-system-ca", Verdict: Unknown, Why: "which store that is, and whether there is one, depends on Node's version"})
 	}
 	if slices.Contains(options, "--use-openssl-ca") {
-		s := system
-		s.Name = "the system store, by --use-openssl-ca"
-		if file := m.Getenv("SSL_CERT_FILE"); file != "" {
-			s = c.check("SSL_CERT_FILE, by --use-openssl-ca", file)
-		}
-		t.Stores = append(t.Stores, s)
-		for _, dir := range filepath.SplitList(m.Getenv("SSL_CERT_DIR")) {
-			t.Stores = append(t.Stores, c.check("SSL_CERT_DIR, by --use-openssl-ca", dir))
-		}
+		t.Stores = append(t.Stores, Store{Name: "OpenSSL's store, by --use-openssl-ca", Verdict: Unknown, Why: "where it is depends on how Node was built; SSL_CERT_FILE and SSL_CERT_DIR replace it"})
 	} else {
 		t.Stores = append(t.Stores, Store{Name: "Node's own list", Verdict: Unknown, Why: "it is part of the program and holds public authorities"})
 	}
@@ -222,44 +214,57 @@ func (m Machine) goProgram(t *Trust, c chain, system Store) {
 	case dir != "":
 		s.Name = "SSL_CERT_FILE and SSL_CERT_DIR"
 	}
-	if s.Verdict, s.Why = c.by(pool); n == 0 {
+	if s.Verdict, s.Why, _ = c.by(pool); n == 0 {
 		s.Why = "they hold no certificate"
 	}
 	t.Stores = []Store{s}
 	t.Note = "a program may bring its own roots"
 }
 
-// install are the lines that make a client trust a file, quoted for a shell.
-func (m Machine) install(client Client, ca string) []string {
+// install are the lines that make a client trust a file: of a POSIX shell, on Windows of PowerShell.
+func (m Machine) install(client Client, file string) []string {
+	ca := m.quote(file)
+	set := func(name string) string {
+		if m.os() == "windows" {
+			return "$env:" + name + " = " + ca
+		}
+		return "export " + name + "=" + ca
+	}
 	switch client {
 	case Curl:
-		return []string{"export CURL_CA_BUNDLE=" + ca, "# or for one call: curl --cacert " + ca}
+		return []string{set("CURL_CA_BUNDLE"), "# or for one call: curl --cacert " + ca}
 	case Requests:
-		return []string{"export REQUESTS_CA_BUNDLE=" + ca, "# or for one call: requests.get(url, verify=" + pythonQuote(ca) + ")"}
+		return []string{set("REQUESTS_CA_BUNDLE"), "# or for one call: requests.get(url, verify=" + export.PythonQuote(file) + ")"}
 	case Node:
-		return []string{"export NODE_EXTRA_CA_CERTS=" + ca}
+		return []string{set("NODE_EXTRA_CA_CERTS")}
 	case Chromium:
 		if m.os() != "linux" {
-			return m.installSystem(ca)
+			return m.InstallSystem(file)
 		}
-		return []string{`certutil -d sql:"$HOME/.pki/nssdb" -A -t "C,," -n zonedeck-ca -i ` + ca}
+		return []string{
+			"# certutil is in libnss3-tools (Debian) or nss-tools (Fedora)",
+			`d="$HOME/.pki/nssdb"; [ -d "$d" ] || d="${XDG_DATA_HOME:-$HOME/.local/share}/pki/nssdb"; mkdir -p "$d"`,
+			`certutil -d sql:"$d" -A -t "C,," -n zonedeck-ca -i ` + ca,
+		}
 	default:
 		if !m.unix() {
-			return m.installSystem(ca)
+			return m.InstallSystem(file)
 		}
-		return []string{"export SSL_CERT_FILE=" + ca}
+		return []string{set("SSL_CERT_FILE")}
 	}
 }
 
-// pythonQuote turns a word that is quoted for a shell into a literal of Python.
-func pythonQuote(shell string) string {
-	return fmt.Sprintf("%q", strings.ReplaceAll(strings.Trim(shell, "'"), `'\''`, "'"))
+// quote makes one word of the machine's shell.
+func (m Machine) quote(s string) string {
+	if m.os() == "windows" {
+		return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+	}
+	return export.ShellQuote(s)
 }
 
 // InstallSystem are the lines of a shell that put a file into the system's store.
-func (m Machine) InstallSystem(file string) []string { return m.installSystem(export.ShellQuote(file)) }
-
-func (m Machine) installSystem(ca string) []string {
+func (m Machine) InstallSystem(file string) []string {
+	ca := m.quote(file)
 	switch m.os() {
 	case "darwin":
 		return []string{"sudo security add-trusted-cert -d -r trustRoot -k /Library/Keychains/System.keychain " + ca}

@@ -29,16 +29,16 @@ func apostrophes(quoted string) string {
 	return "'" + strings.NewReplacer(`\\`, `\\`, `\"`, `"`, "'", `\'`).Replace(quoted[1:len(quoted)-1]) + "'"
 }
 
-// pyString is a string of Python. s is UTF-8: Go's escapes mean the same there.
-func pyString(s string) string { return apostrophes(strconv.Quote(s)) }
+// PythonQuote is a string of Python. s is UTF-8: Go's escapes mean the same there.
+func PythonQuote(s string) string { return apostrophes(strconv.Quote(s)) }
 
 // pyBytes is an expression of Python that gives the bytes of s.
 func pyBytes(s string) string {
 	switch {
 	case ascii(s):
-		return "b" + pyString(s)
+		return "b" + PythonQuote(s)
 	case utf8.ValidString(s):
-		return pyString(s) + ".encode()"
+		return PythonQuote(s) + ".encode()"
 	}
 	var b strings.Builder
 	for i := range len(s) {

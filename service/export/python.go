@@ -28,13 +28,13 @@ func writePython(c call) (string, error) {
 	c.pySecret(&b)
 	b.WriteString("session = requests.Session()\nsession.trust_env = False  # no proxy, login or authority of the environment\n")
 	b.WriteString("answer = session.request(\n")
-	fmt.Fprintf(&b, "    %s,\n    %s,\n", pyString(c.method), pyString(c.url))
+	fmt.Fprintf(&b, "    %s,\n    %s,\n", PythonQuote(c.method), PythonQuote(c.url))
 	var headers strings.Builder
 	if !c.byProxy() {
 		headers.WriteString("        \"Authorization\": \"Bearer \" + key,\n")
 	}
 	for _, l := range c.single() {
-		fmt.Fprintf(&headers, "        %s: %s,\n", pyString(l.name), pyText(l.value))
+		fmt.Fprintf(&headers, "        %s: %s,\n", PythonQuote(l.name), pyText(l.value))
 	}
 	if headers.Len() > 0 {
 		b.WriteString("    headers={\n" + headers.String() + "    },\n")
@@ -49,7 +49,7 @@ func writePython(c call) (string, error) {
 	case c.trusts:
 		b.WriteString("    verify=False,\n")
 	case c.ca != "":
-		fmt.Fprintf(&b, "    verify=%s,\n", pyString(c.ca))
+		fmt.Fprintf(&b, "    verify=%s,\n", PythonQuote(c.ca))
 	}
 	fmt.Fprintf(&b, "    allow_redirects=False,\n    timeout=%d,\n)\n", c.seconds())
 	b.WriteString("print(answer.status_code, file=sys.stderr)\nsys.stdout.buffer.write(answer.content)\n")
@@ -59,22 +59,22 @@ func writePython(c call) (string, error) {
 // pyText is a header's value: as bytes where Python would not send it as UTF-8.
 func pyText(s string) string {
 	if ascii(s) {
-		return pyString(s)
+		return PythonQuote(s)
 	}
 	return pyBytes(s)
 }
 
 // pySecret writes the statements that make the key, or the proxy's address with its login.
 func (c call) pySecret(b *strings.Builder) {
-	secret := "os.environ[" + pyString(c.Env()) + "]"
+	secret := "os.environ[" + PythonQuote(c.Env()) + "]"
 	if c.Secret != "" {
-		secret = pyString(c.Secret)
+		secret = PythonQuote(c.Secret)
 	}
 	if !c.byProxy() {
 		fmt.Fprintf(b, "key = %s\n", secret)
 		return
 	}
-	fmt.Fprintf(b, "username = %s\npassword = %s\n", pyString(c.user), secret)
+	fmt.Fprintf(b, "username = %s\npassword = %s\n", PythonQuote(c.user), secret)
 	fmt.Fprintf(b, "proxy = f\"http://{quote(username, safe='')}:{quote(password, safe='')}@%s\"\n", c.proxy)
 }
 

@@ -20,14 +20,14 @@ func writeScrapy(c call) (string, error) {
 	b.WriteString("\nimport scrapy\nfrom scrapy.crawler import CrawlerProcess\n\n")
 	c.pySecret(&b)
 	if c.ca != "" && c.secure() {
-		fmt.Fprintf(&b, "os.environ[\"SSL_CERT_FILE\"] = %s\n", pyString(c.ca))
+		fmt.Fprintf(&b, "os.environ[\"SSL_CERT_FILE\"] = %s\n", PythonQuote(c.ca))
 	}
 	b.WriteString("\n\nclass Fetch(scrapy.Spider):\n    name = \"fetch\"\n    custom_settings = {\n")
 	for _, s := range c.scrapySettings() {
 		fmt.Fprintf(&b, "        %s,\n", s)
 	}
 	b.WriteString("    }\n\n    def start_requests(self):\n        yield scrapy.Request(\n")
-	fmt.Fprintf(&b, "            %s,\n            method=%s,\n", pyString(c.url), pyString(c.method))
+	fmt.Fprintf(&b, "            %s,\n            method=%s,\n", PythonQuote(c.url), PythonQuote(c.method))
 	c.scrapyHeaders(&b)
 	if c.body != "" {
 		fmt.Fprintf(&b, "            body=%s,\n", pyBytes(c.body))
@@ -53,7 +53,7 @@ func (c call) scrapyHeaders(b *strings.Builder) {
 	}
 	for i := 0; i < len(c.header); {
 		name := c.header[i].name
-		fmt.Fprintf(b, "                %s: [", pyString(name))
+		fmt.Fprintf(b, "                %s: [", PythonQuote(name))
 		for sep := ""; i < len(c.header) && c.header[i].name == name; i++ {
 			b.WriteString(sep + pyText(c.header[i].value))
 			sep = ", "

@@ -189,7 +189,7 @@ func (t *task) proxyTest(ctx context.Context, f proxyTestFlags) error {
 		}
 	}
 	var trust *clients.Report
-	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA, t.app.Now()); err == nil {
+	if report, err := t.Machine().Trust(r.Chain.Certificates, hostOf(r.Target), p.CA); err == nil {
 		trust = &report
 	}
 	outer := clients.OuterProxies(t.app.Getenv)

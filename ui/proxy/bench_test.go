@@ -18,7 +18,7 @@ func BenchmarkDraw(b *testing.B) {
 	}
 	m := New(Deps{
 		Now: time.Now, Theme: kit.NewTheme(true, false), Profile: func() profile.Profile { return p },
-		Machine: clients.Machine{Getenv: func(string) string { return "" }},
+		Machine: clients.Machine{Getenv: func(string) string { return "" }, Now: time.Now},
 	})
 	for name, value := range map[string]string{"country": "de", "city": "berlin", "zip": "10115", "session": "a1"} {
 		m.form.SetValue(name, value)

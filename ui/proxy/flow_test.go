@@ -185,7 +185,7 @@ func start(t *testing.T, f *fakeProber, p profile.Profile, w, h int) *uitest.Scr
 	theme := kit.NewTheme(true, false)
 	view := proxy.New(proxy.Deps{
 		Ctx: t.Context(), Now: time.Now, Theme: theme, Prober: f, Reveal: f.reveal, Renewer: f, Uses: f.uses,
-		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, OS: "linux", Bundles: []string{}, Folders: []string{}},
+		Machine: clients.Machine{Getenv: func(name string) string { return f.env[name] }, Now: time.Now, OS: "linux", Bundles: []string{}, Folders: []string{}},
 		Profile: func() profile.Profile { return p },
 		Split:   func(res model.FetchResult) tea.Cmd { return kit.Info("what refuses " + res.Request.URL + "?") },
 	})

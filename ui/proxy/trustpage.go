@@ -41,7 +41,7 @@ func (d Deps) trustOfChain(r model.ProbeResult, file string) (clients.Report, bo
 	if err != nil {
 		return clients.Report{}, false
 	}
-	report, err := d.Machine.Trust(r.Chain.Certificates, u.Hostname(), file, time.Now()) // certificates go by the machine's clock
+	report, err := d.Machine.Trust(r.Chain.Certificates, u.Hostname(), file)
 	return report, err == nil
 }
 

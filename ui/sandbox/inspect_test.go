@@ -61,6 +61,22 @@ func TestTheFirstPageIsTheOneThatFitsTheBody(t *testing.T) {
 	})
 }
 
+// The emulator's clock may be ahead; the handshake was verified by the machine's.
+func TestACertificateIsValidByTheMachinesClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := open(t, 120, 40, func(d *sandbox.Deps) {
+			d.Now, d.CertClock = func() time.Time { return time.Now().Add(2 * time.Hour) }, time.Now
+		})
+		b.answer("application/json", "[]", model.Chain{
+			Peer: "service", ServerName: "api.example", Trust: model.TrustSystem,
+			Certificates: []model.Certificate{{Subject: "CN=api.example", NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}},
+		})
+		b.Press("ctrl+j", "[")
+		b.Expect("╶ TLS ╴", "left)")
+		b.ExpectNot("(over)")
+	})
+}
+
 func TestABodyOnDiskHasThePagesOfItsBeginning(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := open(t, 120, 40)

@@ -43,13 +43,16 @@ type Store interface {
 
 // Deps are the parts the tab works with.
 type Deps struct {
-	Ctx     context.Context
-	Now     func() time.Time
-	Theme   *kit.Theme
-	Fetcher Fetcher
-	Twins   twin.Twins
-	History History
-	Saved   Store
+	Ctx context.Context
+	Now func() time.Time
+	// CertClock is the clock by which chains of certificates are verified: Now may be the
+	// emulator's. Nil means Now.
+	CertClock func() time.Time
+	Theme     *kit.Theme
+	Fetcher   Fetcher
+	Twins     twin.Twins
+	History   History
+	Saved     Store
 	// Collection is the overlay of the saved requests; open gets the name that is picked, and
 	// renamed hears of another name.
 	Collection func(open func(name string) tea.Cmd, renamed func(from, to string)) kit.Overlay
@@ -113,6 +116,9 @@ type work struct {
 // New makes the tab with the first request filled in. Nothing is read or sent
 // before Init.
 func New(d Deps) *Model {
+	if d.CertClock == nil {
+		d.CertClock = d.Now
+	}
 	m := &Model{deps: d, panes: widget.Panes{N: panes}}
 	m.form = newFormPane(d.Theme)
 	m.history = newHistoryPane()

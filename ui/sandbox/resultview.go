@@ -56,7 +56,7 @@ func (m *Model) pageLines(w int) []string {
 	case tabFields:
 		return m.fieldLines(m.result.res.Fields, w)
 	case tabTLS:
-		return inspect.ChainLines(m.deps.Theme, m.result.res.Chain, m.deps.Now(), w)
+		return inspect.ChainLines(m.deps.Theme, m.result.res.Chain, m.deps.CertClock(), w)
 	case tabHeaders:
 		return m.headerLines(w)
 	default:

@@ -308,8 +308,11 @@ func (s *Session) describe() kit.Session {
 	}
 }
 
-// Machine is this machine as other clients see it.
-func (s *Session) Machine() clients.Machine { return clients.Machine{Getenv: s.o.Getenv} }
+// Machine is this machine as other clients see it. Its clock is the one that crypto/tls verifies
+// chains by, so that no page contradicts a handshake.
+func (s *Session) Machine() clients.Machine {
+	return clients.Machine{Getenv: s.o.Getenv, Now: time.Now}
+}
 
 // closePatience bounds each part of Close.
 const closePatience = 5 * time.Second
