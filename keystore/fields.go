@@ -23,6 +23,7 @@ func keyFields() []keyField {
 		{"level", func(k model.Key) string { return k.Level.String() }, func(to *model.Key, from model.Key) { to.Level = from.Level }},
 		{"duty", func(k model.Key) string { return string(k.Duty) }, func(to *model.Key, from model.Key) { to.Duty = from.Duty }},
 		{"expiry", func(k model.Key) string { return k.Expires.String() }, func(to *model.Key, from model.Key) { to.Expires = from.Expires }},
+		{"created", func(k model.Key) string { return formatMoment(k.Created.Truncate(time.Second)) }, func(to *model.Key, from model.Key) { to.Created = from.Created }},
 		{"made on", func(k model.Key) string { return formatMoment(k.Rotation.Last.Truncate(time.Second)) }, func(to *model.Key, from model.Key) { to.Rotation = from.Rotation }},
 		{"value's place", func(k model.Key) string { return k.Secret }, func(to *model.Key, from model.Key) { to.Secret = from.Secret }},
 		{"used by", func(k model.Key) string { return strings.Join(k.UsedBy, ", ") }, func(to *model.Key, from model.Key) { to.UsedBy = slices.Clone(from.UsedBy) }},

@@ -15,6 +15,7 @@ func TestEditsOfSeveralMeetFieldByField(t *testing.T) {
 	edits := map[string]func(k *model.Key, n int){
 		"name": func(k *model.Key, n int) { k.Name += strings.Repeat("x", n) }, "level": func(k *model.Key, n int) { k.Level = model.Levels()[2*n-1] },
 		"duty": func(k *model.Key, n int) { k.Duty = model.Duty(strings.Repeat("d", n)) }, "expiry": func(k *model.Key, n int) { k.Expires = model.ExpiresAt(today.AddDate(0, 0, n)) },
+		"created": func(k *model.Key, n int) { k.Created = today.AddDate(-n, 0, 0) },
 		"made on": func(k *model.Key, n int) { k.Rotation.Last = today.AddDate(0, 0, -n) }, "value's place": func(k *model.Key, n int) { k.Secret = "env:" + strings.Repeat("E", n) },
 		"used by": func(k *model.Key, n int) { k.UsedBy = []string{strings.Repeat("u", n)} }, "note": func(k *model.Key, n int) { k.Note = strings.Repeat("n", n) },
 		"value": func(k *model.Key, n int) { k.Fingerprint = strings.Repeat("f", n) },

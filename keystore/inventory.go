@@ -219,6 +219,10 @@ func normalise(k model.Key) (model.Key, error) {
 	if k.Expires.Kind == model.ExpiryDate {
 		k.Expires = model.ExpiresAt(k.Expires.At.Truncate(time.Second))
 	}
+	k.Rotation.Interval = 0 // it is the configuration's
+	if !k.Created.IsZero() {
+		k.Created = k.Created.UTC().Truncate(time.Second)
+	}
 	if !k.Rotation.Last.IsZero() {
 		k.Rotation.Last = k.Rotation.Last.UTC().Truncate(time.Second)
 	}

@@ -24,6 +24,7 @@ type keyEntry struct {
 	Level       string   `toml:"level"`
 	Duty        string   `toml:"duty"`
 	Expires     any      `toml:"expires"` // see momentText
+	Created     any      `toml:"created"`
 	Rotated     any      `toml:"rotated"`
 	Secret      string   `toml:"secret"`
 	Fingerprint string   `toml:"fingerprint"`
@@ -60,6 +61,7 @@ const inventoryHeader = `# zonedeck: the key inventory. It holds no secret; "sec
 # level        ADMIN, FINANCE, OPS, LIMIT or USER; leave it out when you do not know it
 # duty         "human", "batch job", "CI" or "service"
 # expires      a date (2027-01-31), a moment (2027-01-31T12:00:00Z) or "Unlimited"
+# created      when the key was made, however often its value was made anew since
 # rotated      when its value was made: creation or last refresh; leave it out when unknown
 # secret       env:NAME, keyring:service/name, file:NAME, cmd:program arguments
 # fingerprint  first 16 hex digits of the value's SHA-256, filled in by zonedeck
@@ -107,6 +109,10 @@ func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
 	if err != nil {
 		return model.Key{}, fault("rotated", err.Error(), "a date like 2026-08-01, or no line when it is not known")
 	}
+	created, err := parseMoment(momentText(e.Created))
+	if err != nil {
+		return model.Key{}, fault("created", err.Error(), "a date like 2026-08-01, or no line when it is not known")
+	}
 	if e.Secret != "" {
 		if _, err := ParseRef(e.Secret); err != nil {
 			return model.Key{}, fault("secret", "secret is "+err.Error(), "")
@@ -121,7 +127,7 @@ func (e keyEntry) key(doc textfile.Doc, i int) (model.Key, error) {
 	return model.Key{
 		Name: e.Name, Level: level, Duty: model.Duty(e.Duty),
 		Fingerprint: e.Fingerprint, Last4: e.Last4,
-		Expires: expires, Rotation: model.Rotation{Last: rotated},
+		Expires: expires, Rotation: model.Rotation{Last: rotated}, Created: created,
 		Secret: e.Secret, UsedBy: e.UsedBy, Note: e.Note,
 	}, nil
 }
@@ -142,6 +148,7 @@ func renderInventory(keys []model.Key) []byte {
 		if k.Expires.Kind != model.ExpiryUnknown {
 			line("expires", k.Expires.String())
 		}
+		line("created", formatMoment(k.Created))
 		line("rotated", formatMoment(k.Rotation.Last))
 		line("secret", k.Secret)
 		line("fingerprint", k.Fingerprint)

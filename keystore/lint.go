@@ -27,6 +27,7 @@ const (
 	AreaRotation   Area = "rotation"
 	AreaPermission Area = "permission"
 	AreaSharing    Area = "sharing"
+	AreaSecret     Area = "secret"
 )
 
 // The rules, as findings name them.
@@ -49,6 +50,9 @@ const (
 	RuleSharedReference = "shared-reference"
 	RuleDutyUnknown     = "duty-unknown"
 	RuleLevelPartial    = "level-partial"
+	RuleFinanceFetches  = "finance-fetches"
+	RuleLimitBeyondPart = "limit-beyond-part"
+	RuleValueInGit      = "value-in-git"
 )
 
 // Finding is one thing a rule found wrong with a key.
@@ -58,6 +62,7 @@ type Finding struct {
 	Severity string
 	Area     Area
 	Text     string // what is wrong
+	Evidence string // what it was seen by: the record's fields, the other names, the places
 	Fix      string // what to do
 	Source   string // where service.md says so
 }
@@ -72,10 +77,30 @@ type LintRule struct {
 	check    func(c lintCase) (text, fix string, hit bool)
 }
 
+// Seen is what is known of a key's uses beyond its record.
+type Seen struct {
+	// Fetches name what fetches or launches jobs with it: "profile acme", "saved request daily".
+	Fetches []string
+	// Automated name what uses it where no person decides: "job-3 (running)", "deploy/.env:4".
+	Automated []string
+	// Tracked are the places, path:line, in files that git tracks where its value stands.
+	Tracked []string
+}
+
+// Checks is what Lint works with besides the keys. The zero value of a field is no statement.
+type Checks struct {
+	// Now is the time by which a key's clocks run; required.
+	Now func(model.Key) time.Time
+	// Within is how long before a clock runs out it counts as soon; 0 is model.SoonDays.
+	Within time.Duration
+	Seen   func(model.Key) Seen
+}
+
 // lintCase is what a rule looks at: one key among all.
 type lintCase struct {
 	key    model.Key
-	all    []model.Key
+	names  map[string][]string // the names of the keys by a mark of theirs
+	seen   Seen
 	now    time.Time
 	within time.Duration
 }
@@ -85,16 +110,23 @@ const soon = model.SoonDays * 24 * time.Hour
 // Lint checks an inventory against the rules of service.md 2.1, 5.3 and 5.4 at a
 // moment. A date within model.SoonDays counts as soon. Findings come in the order
 // of the keys, the worst of a key first.
-func Lint(keys []model.Key, now time.Time) []Finding { return LintWithin(keys, now, soon) }
+func Lint(keys []model.Key, now time.Time) []Finding {
+	return Checks{Now: func(model.Key) time.Time { return now }}.Lint(keys)
+}
 
-// LintWithin is Lint with another meaning of soon.
-func LintWithin(keys []model.Key, now time.Time, within time.Duration) []Finding {
+// Lint is the function Lint with everything else that is known.
+func (c Checks) Lint(keys []model.Key) []Finding {
 	var out []Finding
+	rules, names := LintRules(), marked(keys)
 	for _, k := range keys {
+		at := lintCase{key: k, names: names, now: c.Now(k), within: cmp.Or(c.Within, soon)}
+		if c.Seen != nil {
+			at.seen = c.Seen(k)
+		}
 		var findings []Finding
-		for _, r := range LintRules() {
-			if text, fix, hit := r.check(lintCase{k, keys, now, within}); hit {
-				findings = append(findings, r.finding(k, text, fix))
+		for _, r := range rules {
+			if text, fix, hit := r.check(at); hit {
+				findings = append(findings, r.finding(at, text, fix))
 			}
 		}
 		slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
@@ -103,8 +135,62 @@ func LintWithin(keys []model.Key, now time.Time, within time.Duration) []Finding
 	return out
 }
 
-func (r LintRule) finding(k model.Key, text, fix string) Finding {
-	return Finding{Rule: r.Name, Key: k.Name, Severity: r.Severity, Area: r.Area, Text: text, Fix: fix, Source: r.Source}
+// marked are the names of the keys by their fingerprint and by their reference.
+func marked(keys []model.Key) map[string][]string {
+	names := map[string][]string{}
+	for _, k := range keys {
+		for _, mark := range []string{k.Fingerprint, k.Secret} {
+			if mark != "" {
+				names[mark] = append(names[mark], k.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (r LintRule) finding(c lintCase, text, fix string) Finding {
+	return Finding{
+		Rule: r.Name, Key: c.key.Name, Severity: r.Severity, Area: r.Area, Text: text, Evidence: c.evidence(r), Fix: fix, Source: r.Source,
+	}
+}
+
+// evidence is what a rule went by.
+func (c lintCase) evidence(r LintRule) string {
+	k := c.key
+	switch r.Area {
+	case AreaExpiry:
+		return "expires " + k.Expires.String()
+	case AreaRotation:
+		return fmt.Sprintf("made %s, interval %d days", cmp.Or(formatMoment(k.Rotation.Last), "unknown"), k.Rotation.Every())
+	case AreaSecret:
+		return places(c.seen.Tracked)
+	case AreaPermission:
+		said := "level " + k.Level.String() + ", duty " + cmp.Or(string(k.Duty), "unknown")
+		switch used := c.seen.Fetches; {
+		case r.Name == RuleAdminAutomated && len(c.seen.Automated) > 0:
+			return said + ", used by " + places(c.seen.Automated)
+		case (r.Name == RuleFinanceFetches || r.Name == RuleLimitBeyondPart) && len(used) > 0:
+			return said + ", used by " + places(used)
+		}
+		return said
+	default:
+		switch r.Name {
+		case RuleSharedValue:
+			return "fingerprint " + k.Fingerprint
+		case RuleSharedReference:
+			return "reference " + Ref(k.Secret).Label()
+		}
+		return "used by " + places(distinct(k.UsedBy))
+	}
+}
+
+// places names up to three of what was found.
+func places(list []string) string {
+	const most = 3
+	if len(list) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+	}
+	return strings.Join(list, ", ")
 }
 
 func rank(severity string) int {
@@ -113,7 +199,7 @@ func rank(severity string) int {
 
 // LintRules lists the rules in the order in which they are checked.
 func LintRules() []LintRule {
-	return slices.Concat(permissionRules(), expiryRules(), rotationRules(), sharingRules())
+	return slices.Concat(permissionRules(), secretRules(), expiryRules(), rotationRules(), sharingRules())
 }
 
 func permissionRules() []LintRule {
@@ -122,8 +208,13 @@ func permissionRules() []LintRule {
 			RuleAdminAutomated, SeverityError, AreaPermission,
 			"an ADMIN key is for people; in an automated job it puts billing and settings at stake", "contract 5.4",
 			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("ADMIN is used for %s", c.key.Duty),
-					"issue a USER key for it (OPS where it changes settings), switch, then delete this use", c.key.Level == model.LevelAdmin && c.key.Duty.Automated()
+				what := string(c.key.Duty)
+				if !c.key.Duty.Automated() {
+					what = "automation: " + places(c.seen.Automated)
+				}
+				return "ADMIN is used for " + what,
+					"issue a USER key for it (OPS where it changes settings), switch, then delete this use",
+					c.key.Level == model.LevelAdmin && (c.key.Duty.Automated() || len(c.seen.Automated) > 0)
 			},
 		},
 		{
@@ -143,6 +234,21 @@ func permissionRules() []LintRule {
 			},
 		},
 		{
+			RuleFinanceFetches, SeverityError, AreaPermission,
+			"FINANCE is for billing review; its fetches are refused", "contract 5.3",
+			func(c lintCase) (string, string, bool) {
+				return "FINANCE is used to fetch: " + places(c.seen.Fetches), "give it a USER key", c.key.Level == model.LevelFinance && len(c.seen.Fetches) > 0
+			},
+		},
+		{
+			RuleLimitBeyondPart, SeverityWarn, AreaPermission,
+			"LIMIT is meant for proxy passwords and IP allow/deny lists only", "contract 5.3",
+			func(c lintCase) (string, string, bool) {
+				return "LIMIT is used beyond its part, to fetch: " + places(c.seen.Fetches), "give it a USER key, and keep this one for passwords and lists",
+					c.key.Level == model.LevelLimit && len(c.seen.Fetches) > 0
+			},
+		},
+		{
 			RuleLevelUnknown, SeverityWarn, AreaPermission,
 			"what is not known cannot be checked against the matrix", "contract 5.3",
 			func(c lintCase) (string, string, bool) {
@@ -157,6 +263,24 @@ func permissionRules() []LintRule {
 			},
 		},
 	}
+}
+
+func secretRules() []LintRule {
+	return []LintRule{{
+		RuleValueInGit, SeverityError, AreaSecret,
+		"keys are kept outside source code: whoever has the repository has the key", "contract 5.1",
+		func(c lintCase) (string, string, bool) {
+			return "its value stands in " + fmt.Sprint(len(c.seen.Tracked)) + " place" + plural(len(c.seen.Tracked)) + " of files that git tracks",
+				"rotate it: the value stays in the history; then take it from the environment or a secret manager", len(c.seen.Tracked) > 0
+		},
+	}}
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
 }
 
 func expiryRules() []LintRule {
@@ -202,22 +326,22 @@ func rotationRules() []LintRule {
 	return []LintRule{
 		{
 			RuleRotationOverdue, SeverityWarn, AreaRotation,
-			"rotation every 90 days is recommended", source,
+			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) (string, string, bool) {
-				return fmt.Sprintf("the value is %d days old, %d past the recommended rotation", age(c), age(c)-model.RotationDays),
+				return fmt.Sprintf("the value is %d days old, %d past the recommended rotation", age(c), age(c)-c.key.Rotation.Every()),
 					"rotate it: issue new, store, prove, switch, prove, delete old", state(c, model.RotationOverdue)
 			},
 		},
 		{
 			RuleRotationDue, SeverityWarn, AreaRotation,
-			"rotation every 90 days is recommended", source,
+			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) (string, string, bool) {
 				return fmt.Sprintf("the value is %d days old: rotation is due today", age(c)), "rotate it today", state(c, model.RotationDue)
 			},
 		},
 		{
 			RuleRotationSoon, SeverityNote, AreaRotation,
-			"rotation every 90 days is recommended", source,
+			"rotation every 90 days is recommended, or as often as the configuration says", source,
 			func(c lintCase) (string, string, bool) {
 				return "rotation is due" + inDays(c.key.Rotation.DaysLeft(c.now)), "plan the rotation", state(c, model.RotationSoon)
 			},
@@ -242,7 +366,7 @@ func sharingRules() []LintRule {
 		{
 			RuleSharedValue, SeverityError, AreaSharing, reason, source,
 			func(c lintCase) (string, string, bool) {
-				others := twins(c, func(k model.Key) string { return k.Fingerprint })
+				others := c.others(c.key.Fingerprint)
 				return "the same value is recorded as " + strings.Join(others, ", "),
 					"keep one entry, or issue a key for each duty", len(others) > 0
 			},
@@ -250,7 +374,7 @@ func sharingRules() []LintRule {
 		{
 			RuleSharedReference, SeverityWarn, AreaSharing, reason, source,
 			func(c lintCase) (string, string, bool) {
-				others := twins(c, func(k model.Key) string { return k.Secret })
+				others := c.others(c.key.Secret)
 				return "the same secret reference stands in " + strings.Join(others, ", "),
 					"give every key a reference of its own", len(others) > 0
 			},
@@ -266,18 +390,13 @@ func sharingRules() []LintRule {
 	}
 }
 
-// twins names the other keys that have the same mark, when it has one.
-func twins(c lintCase, mark func(model.Key) string) []string {
-	if mark(c.key) == "" {
+// others names the other keys with a mark.
+func (c lintCase) others(mark string) []string {
+	all := c.names[mark]
+	if mark == "" || len(all) < 2 {
 		return nil
 	}
-	var out []string
-	for _, k := range c.all {
-		if k.Name != c.key.Name && mark(k) == mark(c.key) {
-			out = append(out, k.Name)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == c.key.Name })
 }
 
 func distinct(s []string) []string { return slices.Compact(slices.Sorted(slices.Values(s))) }

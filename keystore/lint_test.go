@@ -2,6 +2,7 @@ package keystore
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,7 @@ func TestLintFindsExactlyWhatTheRulesSay(t *testing.T) {
 				t.Errorf("got %q, want %q", found(got), c.want)
 			}
 			for _, f := range got {
-				if f.Key != k.Name || f.Text == "" || f.Fix == "" || !strings.HasPrefix(f.Source, "contract ") || f.Area == "" {
+				if f.Key != k.Name || f.Text == "" || f.Evidence == "" || f.Fix == "" || !strings.HasPrefix(f.Source, "contract ") || f.Area == "" {
 					t.Errorf("a finding is not complete: %+v", f)
 				}
 			}
@@ -101,7 +102,7 @@ func TestLintFindsOneValueUnderTwoNames(t *testing.T) {
 
 func TestLintWithinChangesTheMeaningOfSoon(t *testing.T) {
 	k := goodKey() // expires in 60 days, due in 70
-	if got := found(LintWithin([]model.Key{k}, today, 65*24*time.Hour)); !slices.Equal(got, []string{"warn expires-soon"}) {
+	if got := found(Checks{Now: func(model.Key) time.Time { return today }, Within: 65 * 24 * time.Hour}.Lint([]model.Key{k})); !slices.Equal(got, []string{"warn expires-soon"}) {
 		t.Errorf("got %q", got)
 	}
 }
@@ -254,5 +255,65 @@ func TestADayIsCountedAsOne(t *testing.T) {
 		if len(fs) != 1 || !strings.HasSuffix(fs[0].Text, want) {
 			t.Errorf("%s before the expiry: %+v, want %q", left, fs, want)
 		}
+	}
+}
+
+func TestWhatWasSeenOfAKeyIsLinted(t *testing.T) {
+	fetches := Seen{Fetches: []string{"profile acme", "saved request daily"}}
+	for name, c := range map[string]struct {
+		level    model.Level
+		duty     model.Duty
+		seen     Seen
+		want     []string
+		evidence string
+	}{
+		"FINANCE that fetches":      {model.LevelFinance, model.DutyHuman, fetches, []string{"error finance-fetches"}, "level FINANCE, duty human, used by profile acme, saved request daily"},
+		"LIMIT that fetches":        {model.LevelLimit, model.DutyHuman, fetches, []string{"warn limit-beyond-part"}, "level LIMIT, duty human, used by profile acme, saved request daily"},
+		"USER that fetches":         {model.LevelUser, model.DutyHuman, fetches, nil, ""},
+		"a person's ADMIN in a job": {model.LevelAdmin, model.DutyHuman, Seen{Automated: []string{"job-3 (running)"}}, []string{"error admin-automated"}, "level ADMIN, duty human, used by job-3 (running)"},
+		"a person's ADMIN":          {model.LevelAdmin, model.DutyHuman, fetches, nil, ""},
+		"a value in git":            {model.LevelUser, model.DutyHuman, Seen{Tracked: []string{"a:1", "b:2", "c:3", "d:4", "e:5"}}, []string{"error value-in-git"}, "a:1, b:2, c:3 and 2 more"},
+	} {
+		k := goodKey()
+		k.Level, k.Duty = c.level, c.duty
+		got := Checks{Now: func(model.Key) time.Time { return today }, Seen: func(model.Key) Seen { return c.seen }}.Lint([]model.Key{k})
+		if !slices.Equal(found(got), c.want) || len(got) > 0 && got[0].Evidence != c.evidence {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+func TestEachFindingShowsWhatItWentBy(t *testing.T) {
+	k := goodKey()
+	k.Rotation, k.Expires, k.UsedBy, k.Fingerprint = daysAgo(100), model.Unlimited(), []string{"a", "b"}, "0123456789abcdef"
+	k.Rotation.Interval = 60
+	other := goodKey()
+	other.Name, other.Fingerprint, other.Secret = "other", k.Fingerprint, k.Secret
+	evidence := map[string]string{}
+	for _, f := range Lint([]model.Key{k, other}, today) {
+		if f.Key == k.Name {
+			evidence[f.Rule] = f.Evidence
+		}
+	}
+	want := map[string]string{
+		RuleRotationOverdue: "made 2026-08-13T12:00:00Z, interval 60 days", RuleExpiryUnlimited: "expires Unlimited",
+		RuleSharedDuties: "used by a, b", RuleSharedValue: "fingerprint 0123456789abcdef", RuleSharedReference: "reference env:A",
+	}
+	if !maps.Equal(evidence, want) {
+		t.Errorf("%v", evidence)
+	}
+}
+
+func TestEveryKeyIsHeldAgainstItsOwnClock(t *testing.T) {
+	a, b := goodKey(), goodKey()
+	b.Name, b.Secret = "b", "env:B"
+	got := Checks{Now: func(k model.Key) time.Time {
+		if k.Name == "b" {
+			return today.AddDate(0, 0, 61)
+		}
+		return today
+	}}.Lint([]model.Key{a, b})
+	if !slices.Equal(found(got), []string{"error expired", "note rotation-soon"}) || got[0].Key != "b" {
+		t.Errorf("%+v", got)
 	}
 }

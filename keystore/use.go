@@ -29,14 +29,15 @@ func CheckUse(k model.Key, c model.Capability, automated bool, now time.Time) []
 	names := []string{RuleAdminAutomated, RuleLevelNotForJobs, RuleLevelUnknown, RuleExpired, RuleExpiresSoon, RuleRotationOverdue}
 	for _, name := range names {
 		r := rules[name]
-		if text, fix, hit := r.check(lintCase{k, []model.Key{k}, now, soon}); hit {
-			out = append(out, r.finding(k, text, fix))
+		at := lintCase{key: k, now: now, within: soon}
+		if text, fix, hit := r.check(at); hit {
+			out = append(out, r.finding(at, text, fix))
 		}
 	}
 	if !automated && k.Level == model.LevelAdmin && c == model.CapUse {
 		out = append(out, Finding{
 			Rule: RuleMoreThanNeeded, Key: k.Name, Severity: SeverityNote, Area: AreaPermission,
-			Text: "ADMIN may do more than this needs", Fix: "a USER key is enough for proxies and the API", Source: "contract 5.4",
+			Text: "ADMIN may do more than this needs", Evidence: "level ADMIN", Fix: "a USER key is enough for proxies and the API", Source: "contract 5.4",
 		})
 	}
 	return out
@@ -58,7 +59,7 @@ func HoldsValue(text string, value Secret) bool { return holdsValue(text, value.
 
 // permissionFinding reads the matrix for a capability.
 func permissionFinding(k model.Key, c model.Capability) (Finding, bool) {
-	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Source: "contract 5.3"}
+	f := Finding{Rule: RuleLevelCannotUse, Key: k.Name, Severity: SeverityError, Area: AreaPermission, Evidence: "level " + k.Level.String(), Source: "contract 5.3"}
 	switch k.Level.Permission(c) {
 	case model.PermNo:
 		f.Text = fmt.Sprintf("%s has no %s", k.Level, capability(c))

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// RotationDays is the recommended rotation of a key (service.md 5.4, 8).
+// RotationDays is the recommended rotation of a key (service.md 5.4, 8), unless the operator
+// has set another interval for its level.
 const RotationDays = 90
 
 // SoonDays is how many days before a clock runs out the console calls it soon,
@@ -119,10 +120,10 @@ func (e Expiry) DaysLeft(now time.Time) (days int, ok bool) {
 	return int(e.At.Sub(now) / day), true
 }
 
-// RotationState is the state of the 90-day clock.
+// RotationState is the state of the rotation clock.
 type RotationState int
 
-// The states of the rotation clock. Due is the 90th day itself; overdue is past it.
+// The states of the rotation clock. Due is the last day itself, the 90th; overdue is past it.
 const (
 	RotationFresh RotationState = iota
 	RotationUnknown
@@ -141,6 +142,18 @@ func (s RotationState) String() string {
 type Rotation struct {
 	// Last is when the key's value was made: its creation or its last refresh (UTC).
 	Last time.Time
+	// Interval is how many days a value is used; 0 means RotationDays. It comes from the
+	// configuration and is not part of a key's record.
+	Interval int
+}
+
+// Every is the interval in days.
+func (r Rotation) Every() int { return cmp.Or(r.Interval, RotationDays) }
+
+// Due is the moment from which the value is older than the interval; ok is false when its age
+// is not known.
+func (r Rotation) Due() (at time.Time, ok bool) {
+	return r.Last.Add(time.Duration(r.Every()) * day), !r.Last.IsZero()
 }
 
 // AgeDays is the age of the key's value in whole days; ok is false when unknown.
@@ -156,11 +169,11 @@ func (r Rotation) AgeDays(now time.Time) (days int, ok bool) {
 // DaysLeft is the number of days until the rotation is due; negative once past.
 func (r Rotation) DaysLeft(now time.Time) (days int, ok bool) {
 	age, ok := r.AgeDays(now)
-	return RotationDays - age, ok
+	return r.Every() - age, ok
 }
 
 // State tells where the rotation clock stands; within is how long before the
-// 90th day it counts as soon.
+// last day it counts as soon.
 func (r Rotation) State(now time.Time, within time.Duration) RotationState {
 	left, ok := r.DaysLeft(now)
 	switch {
@@ -212,6 +225,9 @@ type Key struct {
 	Last4       string
 	Expires     Expiry
 	Rotation    Rotation
+	// Created is when the key was made (UTC), however often its value was made anew since;
+	// zero where that is not known.
+	Created time.Time
 	// Secret is a reference to the value ("env:NAME", "keyring:…", "cmd:…",
 	// "file:…", "demo:…"), or empty when the console only tracks the key.
 	Secret string

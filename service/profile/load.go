@@ -31,11 +31,13 @@ type File struct {
 	path     string
 	fallback string // default_profile
 	profiles map[string]Profile
+	keys     Keys
 }
 
 type configFile struct {
 	DefaultProfile string                  `toml:"default_profile"`
 	Profiles       map[string]profileEntry `toml:"profiles"`
+	Keys           keysEntry               `toml:"keys"`
 }
 
 type profileEntry struct {
@@ -105,7 +107,11 @@ func parse(path string, b []byte) (File, error) {
 }
 
 func (c configFile) file(path string, doc textfile.Doc) (File, error) {
-	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}}
+	keys, err := c.Keys.keys(filepath.Dir(path), doc)
+	if err != nil {
+		return File{}, err
+	}
+	f := File{path: path, fallback: c.DefaultProfile, profiles: map[string]Profile{}, keys: keys}
 	// In the order of names, so that the same file always gives the same error.
 	for _, name := range slices.Sorted(maps.Keys(c.Profiles)) {
 		p, err := c.Profiles[name].profile(name, filepath.Dir(path), doc)

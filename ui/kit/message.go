@@ -2,6 +2,7 @@ package kit
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -36,6 +37,18 @@ type Session struct {
 	Key model.Key
 	// Profile is the profile itself.
 	Profile profile.Profile
+}
+
+// KeyNow is the time by which a key's clocks run, at a moment of the console's clock: the
+// service's time for the keys that come with the profile, the machine's for the inventory's,
+// which serve every profile.
+func (s Session) KeyNow(k model.Key, now time.Time) time.Time {
+	if s.Ahead == 0 || slices.ContainsFunc(s.Given, func(g model.Key) bool {
+		return g.Secret == k.Secret && g.Fingerprint == k.Fingerprint && g.Expires == k.Expires && g.Rotation == k.Rotation
+	}) {
+		return now
+	}
+	return now.Add(-s.Ahead)
 }
 
 // NotReady says why no request can be sent yet, or returns "".

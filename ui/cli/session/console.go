@@ -188,7 +188,7 @@ func (c *Console) commands(theme *kit.Theme) []kit.Binding {
 	s := c.session
 	return append(account.Commands(account.Deps{
 		Ctx: c.ctx, Theme: theme, Profiles: s.profileNames(), Current: s.Base.Name,
-		Keys:    s.Inventory.List,
+		Keys:    s.recorded,
 		Refused: s.refusal(),
 		Add: func(ctx context.Context, a account.Account) error {
 			if err := s.Base.Refuse(changeConfig); err != nil {

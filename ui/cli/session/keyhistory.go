@@ -42,6 +42,9 @@ type keyHistory struct {
 	session *Session
 }
 
+// List is every key of the inventory, with the intervals of the configuration.
+func (h keyHistory) List() []model.Key { return h.session.recorded() }
+
 // Add records a key.
 func (h keyHistory) Add(ctx context.Context, k model.Key) error {
 	err := h.session.Base.Refuse(changeKeys)

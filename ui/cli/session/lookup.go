@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"zonedeck/keystore"
 	"zonedeck/model"
 	"zonedeck/service/profile"
+	"zonedeck/ui/kit"
 )
 
 // Lookups by name: keys, zones, and their secrets.
@@ -37,8 +39,24 @@ func (s *Session) stored(ctx context.Context, ref string) error {
 // inventory. Where the value of a demo key is not known, the key that the inventory records
 // under its name takes its place.
 func (s *Session) Keys() []model.Key {
-	recorded := s.Inventory.List()
+	recorded := s.recorded()
 	return append(s.given(recorded), recorded...)
+}
+
+// recorded are the keys of the inventory, with the intervals of the configuration.
+func (s *Session) recorded() []model.Key {
+	keys, set := s.Inventory.List(), s.config.Keys()
+	for i, k := range keys {
+		keys[i] = set.Apply(k)
+	}
+	return keys
+}
+
+// KeyClock gives the time by which a key's clocks run: the service's for the keys that come with
+// the profile, the machine's for the inventory's, which serve every profile.
+func (s *Session) KeyClock() func(model.Key) time.Time {
+	now, described := s.Now(), kit.Session{Ahead: s.ahead(), Given: s.given(s.Inventory.List())}
+	return func(k model.Key) time.Time { return described.KeyNow(k, now) }
 }
 
 // given are the keys that come with the profile.
@@ -53,6 +71,9 @@ func (s *Session) given(recorded []model.Key) (keys []model.Key) {
 		}
 	} else if s.o.Getenv(EnvKey) != "" {
 		keys = append(keys, s.environmentKey(recorded))
+	}
+	for i, k := range keys {
+		keys[i] = s.config.Keys().Apply(k)
 	}
 	return slices.DeleteFunc(keys, func(k model.Key) bool {
 		return k.Secret == "" && slices.ContainsFunc(recorded, func(r model.Key) bool { return r.Name == k.Name })

@@ -295,7 +295,7 @@ func (s *Session) CurrentProfile() profile.Profile {
 // describe is the session as the views see it.
 func (s *Session) describe() kit.Session {
 	p := s.CurrentProfile()
-	recorded := s.Inventory.List()
+	recorded := s.recorded()
 	given := s.given(recorded)
 	keys := slices.Concat(given, recorded)
 	var notes []string

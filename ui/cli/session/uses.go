@@ -16,7 +16,7 @@ import (
 // report says what else could not be looked through.
 func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders []string, progress func(radius.Progress)) (radius.Report, error) {
 	file, err := profile.Load(s.configFile())
-	recorded := s.Inventory.List()
+	recorded := s.recorded()
 	from := radius.Sources{
 		Current: s.CurrentProfile(), Config: file, Given: s.given(recorded), Inventory: recorded,
 		Requests: saved.New(s.Paths.RequestsDir()), Folders: folders, Progress: progress, Now: s.o.Now,
@@ -33,7 +33,7 @@ func (s *Session) Radius(ctx context.Context, subjects []radius.Subject, folders
 
 // KeySubjects are the keys that come with the profile, then those of the inventory, as subjects.
 func (s *Session) KeySubjects() []radius.Subject {
-	recorded := s.Inventory.List()
+	recorded := s.recorded()
 	var out []radius.Subject
 	for _, k := range s.given(recorded) {
 		out = append(out, radius.KeySubject(k, s.Base.Name))
