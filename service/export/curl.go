@@ -52,18 +52,22 @@ func writeCurl(c call) (string, error) {
 	return comment("#", c.remarks("sh fetch.sh", false)) + strings.Join(append(lines, ShellQuote(c.url)), " \\\n  ") + "\n", nil
 }
 
+// shellCheck is a command that ends a shell's program without the secret. A bash in which
+// someone types goes on with the next command.
+func (c call) shellCheck() string { return `: "${` + c.Env() + `:?is not set}"` }
+
 // curlLogin is the beginning of the command. As base64 the proxy's login needs no escapes,
 // whatever the password is made of.
 func (c call) curlLogin() []string {
-	secret := `"$` + c.Env() + `"`
+	secret, check := `"$`+c.Env()+`"`, c.shellCheck()+" &&\n"
 	if c.Secret != "" {
-		secret = ShellQuote(c.Secret)
+		secret, check = ShellQuote(c.Secret), ""
 	}
 	if !c.byProxy() {
-		return []string{`printf 'Authorization: Bearer %s\n' ` + secret + " |\n  curl -sS -H @-"}
+		return []string{check + `printf 'Authorization: Bearer %s\n' ` + secret + " |\n  curl -sS -H @-"}
 	}
 	lines := []string{
-		`printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' ` + ShellQuote(c.user) + " " + secret + ` | base64 | tr -d '\n')" |` + "\n  curl -sS --proxy-header @-",
+		check + `printf 'Proxy-Authorization: Basic %s\n' "$(printf '%s:%s' ` + ShellQuote(c.user) + " " + secret + ` | base64 | tr -d '\n')" |` + "\n  curl -sS --proxy-header @-",
 		"--proxy " + ShellQuote("http://"+c.proxy) + " --noproxy ''",
 	}
 	if c.trusts {

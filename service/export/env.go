@@ -11,18 +11,21 @@ import (
 func writeEnv(c call) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# . ./zonedeck.env\n%s", comment("#", c.remarks("", false)))
+	if c.Secret == "" {
+		fmt.Fprintf(&b, "%s\n[ -n \"$%s\" ] || return 1\n", c.shellCheck(), c.Env())
+	}
 	if !c.byProxy() {
 		if c.Secret != "" {
 			fmt.Fprintf(&b, "export %s=%s\n", c.Env(), ShellQuote(c.Secret))
 		} else {
-			fmt.Fprintf(&b, "export %s=\"${%s:?is not set}\"\n", c.Env(), c.Env())
+			fmt.Fprintf(&b, "export %s\n", c.Env())
 		}
 		fmt.Fprintf(&b, "export ZONEDECK_API_URL=%s\n", ShellQuote(c.url))
 		return b.String(), nil
 	}
 	value := ShellQuote(c.proxyURL())
 	if c.Secret == "" {
-		fmt.Fprintf(&b, "zonedeck_password=$(printf %%s \"${%s:?is not set}\" | od -An -v -tx1 | tr -d ' \\n' | sed 's/../%%&/g')\n", c.Env())
+		fmt.Fprintf(&b, "zonedeck_password=$(printf %%s \"$%s\" | od -An -v -tx1 | tr -d ' \\n' | sed 's/../%%&/g')\n", c.Env())
 		value = `"` + strings.Replace(c.proxyURL(), "${"+c.Env()+"}", "${zonedeck_password}", 1) + `"`
 	}
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"} {

@@ -66,15 +66,19 @@ func pyText(s string) string {
 
 // pySecret writes the statements that make the key, or the proxy's address with its login.
 func (c call) pySecret(b *strings.Builder) {
-	secret := "os.environ[" + PythonQuote(c.Env()) + "]"
+	name := "password"
+	if !c.byProxy() {
+		name = "key"
+	}
 	if c.Secret != "" {
-		secret = PythonQuote(c.Secret)
+		fmt.Fprintf(b, "%s = %s\n", name, PythonQuote(c.Secret))
+	} else {
+		fmt.Fprintf(b, "%s = os.environ.get(%s)\nif not %s:\n    sys.exit(%s)\n", name, PythonQuote(c.Env()), name, PythonQuote(c.Env()+" is not set"))
 	}
 	if !c.byProxy() {
-		fmt.Fprintf(b, "key = %s\n", secret)
 		return
 	}
-	fmt.Fprintf(b, "username = %s\npassword = %s\n", PythonQuote(c.user), secret)
+	fmt.Fprintf(b, "username = %s\n", PythonQuote(c.user))
 	fmt.Fprintf(b, "proxy = f\"http://{quote(username, safe='')}:{quote(password, safe='')}@%s\"\n", c.proxy)
 }
 

@@ -92,10 +92,7 @@ func modules(t *testing.T, dir, want string) {
 // start runs a program in dir to its end.
 func start(t *testing.T, dir string, env []string, name string, args ...string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(slices.Clone(env), "PATH="+os.Getenv("PATH"), "HOME="+dir), 5*time.Second
+	cmd := program(t, dir, env, name, args...)
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -105,6 +102,26 @@ func start(t *testing.T, dir string, env []string, name string, args ...string) 
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// end runs a program in dir to its end, and gives all that it printed with the error of its
+// exit code.
+func end(t *testing.T, dir string, env []string, name string, args ...string) (string, error) {
+	t.Helper()
+	out, err := program(t, dir, env, name, args...).CombinedOutput()
+	if exit := new(exec.ExitError); err != nil && !errors.As(err, &exit) {
+		t.Fatal(err)
+	}
+	return string(out), err
+}
+
+func program(t *testing.T, dir string, env []string, name string, args ...string) *exec.Cmd {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
+	t.Cleanup(cancel)
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = dir, append(slices.Clone(env), "PATH="+os.Getenv("PATH"), "HOME="+dir), 5*time.Second
+	return cmd
 }
 
 func write(t *testing.T, dir, name, text string) {

@@ -175,6 +175,79 @@ func TestAClientTakesTheProxysAddress(t *testing.T) {
 	}
 }
 
+// Without its secret a program ends with an error that names the variable, before it calls
+// anything.
+func TestAProgramEndsWithoutItsSecret(t *testing.T) {
+	for _, target := range export.Targets() {
+		for _, via := range []model.Via{model.ViaNative, model.ViaAPI, model.ViaBrowser} {
+			s := source(via)
+			s.Key, s.Request.Zone.Password = "env:SHOP_SECRET", "env:SHOP_SECRET"
+			s.Profile.CA, s.Profile.Local, s.Profile.BrowserURL = "", true, "ws://127.0.0.1:1"
+			if via == model.ViaBrowser {
+				s.Request = model.FetchRequest{Via: via, URL: "http://lab.test/", Zone: model.Zone{Name: "z1", Product: model.ProductBrowser, Password: s.Key}}
+			}
+			if _, err := target.Code(s); err != nil || target.Name == "url" || target.Name == "pac" { // no programs
+				continue
+			}
+			t.Run(target.Name+" by "+via.String(), func(t *testing.T) {
+				t.Parallel()
+				calls := make(chan string, 100)
+				srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { calls <- r.Method + " " + r.RequestURI }))
+				defer srv.Close()
+				s.Profile.BaseURL, s.Profile.ProxyHost, s.Profile.BrowserURL = srv.URL, "127.0.0.1", strings.Replace(srv.URL, "http", "ws", 1)
+				_, _ = fmt.Sscanf(srv.URL, "http://127.0.0.1:%d", &s.Profile.ProxyPort)
+				s.Request.URL = srv.URL + "/target"
+				code, err := target.Code(s)
+				if err != nil {
+					t.Fatal(err)
+				}
+				dir := t.TempDir()
+				write(t, dir, target.File, code)
+				for _, env := range [][]string{nil, {"SHOP_SECRET="}} {
+					for _, name := range programs(t, dir, target, srv.URL, code) {
+						out, err := end(t, dir, append(goEnv(t), env...), name[0], name[1:]...)
+						if err == nil || !strings.Contains(out, "SHOP_SECRET: is not set") && !strings.Contains(out, "SHOP_SECRET is not set") {
+							t.Errorf("%q with %q: %v\n%s", name, env, err, out)
+						}
+					}
+				}
+				srv.Close()
+				close(calls)
+				for c := range calls {
+					t.Errorf("it called %s", c)
+				}
+			})
+		}
+	}
+}
+
+// programs are the ways in which operators run what is exported for a target.
+func programs(t *testing.T, dir string, target export.Target, url, code string) [][]string {
+	t.Helper()
+	switch target.Name {
+	case "curl":
+		need(t, "curl", "curl")
+		return [][]string{{"sh", target.File}, {"bash", target.File}, {"bash", "--norc", "-ic", code}}
+	case "env":
+		need(t, "curl", "curl")
+		use := ". ./" + target.File + "; curl -sS " + url + "/by-env"
+		interactive := ". ./" + target.File + " && curl -sS " + url + "/by-env"
+		return [][]string{{"sh", "-c", use}, {"bash", "-c", use}, {"bash", "--norc", "-ic", interactive}}
+	case "go":
+		need(t, "go", "go")
+		return [][]string{{"go", "run", target.File}}
+	case "python":
+		return [][]string{{python(t, "requests"), target.File}}
+	case "scrapy":
+		return [][]string{{python(t, "scrapy"), target.File}}
+	case "playwright", "puppeteer":
+		modules(t, dir, target.Name)
+	default:
+		modules(t, dir, "undici")
+	}
+	return [][]string{{"node", target.File}}
+}
+
 // argv keeps the arguments that curl gets.
 const argv = `#!/bin/sh
 printf '%s\n' "$@" > "$OUT"

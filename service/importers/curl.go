@@ -33,7 +33,7 @@ type call struct {
 
 // The first line of a pasted command, and where curl stands in it.
 var (
-	curlBegins = regexp.MustCompile(`^(\$ )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|[A-Za-z_][A-Za-z0-9_]*=)`)
+	curlBegins = regexp.MustCompile(`^(\$ )?(curl(\.exe)?[\s\\]|printf\s|echo\s|export\s|:\s|[A-Za-z_][A-Za-z0-9_]*=)`)
 	curlStands = regexp.MustCompile(`(^|[\n|;&(])\s*(\$ )?([A-Za-z_][A-Za-z0-9_]*=\S*\s+)*curl(\.exe)?[\s\\]`)
 )
 

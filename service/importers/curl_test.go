@@ -342,6 +342,7 @@ func TestACurlCommandIsKnownByItsBeginning(t *testing.T) {
 	for text, want := range map[string]bool{
 		"curl http://a": true, " $ curl -s http://a\n": true, "curl\\\n http://a": true, "# why\n# more\ncurl http://a": true,
 		"export A=b\ncurl http://a": true, "A=b curl http://a": true, "printf x |\n  curl http://a": true, "curl.exe http://a": true,
+		": \"${A:?}\" &&\ncurl http://a": true, ":curl http://a": false, ": x": false,
 		"": false, "http://lab.test/curl x": false, "curly http://a": false, "echo curl": false, "printf x": false, "text\ncurl http://a": false, "curl": false,
 	} {
 		if IsCurl(text) != want {

@@ -208,6 +208,9 @@ func (r *reading) call(s *syntax.Stmt, x *syntax.CallExpr) (command, bool, error
 		x = &syntax.CallExpr{Assigns: x.Assigns, Args: x.Args[1:]}
 		name = path.Base(x.Args[0].Lit())
 	}
+	if name == ":" { // it does nothing
+		return command{}, false, nil
+	}
 	if name != "curl" && name != "curl.exe" {
 		r.out.left("%s was not read", program(s))
 		return command{}, false, nil

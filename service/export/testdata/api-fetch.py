@@ -7,7 +7,9 @@ import sys
 
 import requests
 
-key = os.environ["ACME_KEY"]
+key = os.environ.get("ACME_KEY")
+if not key:
+    sys.exit("ACME_KEY is not set")
 session = requests.Session()
 session.trust_env = False  # no proxy, login or authority of the environment
 answer = session.request(

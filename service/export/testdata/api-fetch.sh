@@ -1,6 +1,7 @@
 # sh fetch.sh
 # ACME_KEY is the API key
 # compared runs: 3 of 3 ok
+: "${ACME_KEY:?is not set}" &&
 printf 'Authorization: Bearer %s\n' "$ACME_KEY" |
   curl -sS -H @- \
   -H 'Content-Type: application/json' \

@@ -8,7 +8,9 @@ import sys
 import scrapy
 from scrapy.crawler import CrawlerProcess
 
-key = os.environ["ACME_KEY"]
+key = os.environ.get("ACME_KEY")
+if not key:
+    sys.exit("ACME_KEY is not set")
 
 
 class Fetch(scrapy.Spider):

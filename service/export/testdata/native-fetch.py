@@ -9,8 +9,10 @@ from urllib.parse import quote
 
 import requests
 
+password = os.environ.get("ZONEDECK_ZONE_PASSWORD")
+if not password:
+    sys.exit("ZONEDECK_ZONE_PASSWORD is not set")
 username = "brd-customer-hl_demo01-zone-unlocker_demo-country-de"
-password = os.environ["ZONEDECK_ZONE_PASSWORD"]
 proxy = f"http://{quote(username, safe='')}:{quote(password, safe='')}@proxy.test:33335"
 session = requests.Session()
 session.trust_env = False  # no proxy, login or authority of the environment

@@ -9,8 +9,10 @@ from urllib.parse import quote
 import scrapy
 from scrapy.crawler import CrawlerProcess
 
+password = os.environ.get("ZONEDECK_ZONE_PASSWORD")
+if not password:
+    sys.exit("ZONEDECK_ZONE_PASSWORD is not set")
 username = "brd-customer-hl_demo01-zone-unlocker_demo-country-de"
-password = os.environ["ZONEDECK_ZONE_PASSWORD"]
 proxy = f"http://{quote(username, safe='')}:{quote(password, safe='')}@proxy.test:33335"
 os.environ["SSL_CERT_FILE"] = "/etc/service ca.pem"
 
