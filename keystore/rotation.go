@@ -66,18 +66,34 @@ func (b By) Words() string {
 // RotationStep is one step of a rotation and what became of it.
 type RotationStep struct {
 	Kind RotationStepKind `json:"kind"`
-	Text string           `json:"text"` // what to do
-	Done bool             `json:"done"`
-	By   By               `json:"by,omitempty"` // empty in old records: Vouched
-	At   time.Time        `json:"at,omitzero"`  // when it was ticked (UTC)
-	Note string           `json:"note,omitempty"`
+	// Subject is what it is about: a job, a reference, a user; empty for the key itself.
+	Subject string    `json:"subject,omitempty"`
+	Text    string    `json:"text"` // what to do
+	Done    bool      `json:"done"`
+	By      By        `json:"by,omitempty"` // empty in old records: Vouched
+	At      time.Time `json:"at,omitzero"`  // when it was ticked (UTC)
+	Note    string    `json:"note,omitempty"`
+	// Status and Took are those of the call that proved it, if there was one.
+	Status int           `json:"status,omitempty"`
+	Took   time.Duration `json:"took_ns,omitempty"`
 }
 
 // RotationUser is somebody or something that uses the key, from the blast radius.
 type RotationUser struct {
-	Name   string    `json:"name"`
-	Proved bool      `json:"proved"`       // a call of its own with the new value worked
-	By     By        `json:"by,omitempty"` // empty in old records: Vouched
+	Name string `json:"name"` // such as "profile acme"
+	// Ref is the reference that it takes the value from, File the file that holds the value
+	// itself; neither where the console does not know.
+	Ref  string `json:"ref,omitempty"`
+	File string `json:"file,omitempty"`
+	// Profile and Zone are what its calls are made with; empty for those of the profile in use.
+	Profile string `json:"profile,omitempty"`
+	Zone    string `json:"zone,omitempty"`
+	// InFlight marks a job that was begun with the old key and had not ended.
+	InFlight bool `json:"in_flight,omitempty"`
+
+	// What lists that were ticked by hand say.
+	Proved bool      `json:"proved,omitempty"` // a call of its own with the new value worked
+	By     By        `json:"by,omitempty"`     // empty in old records: Vouched
 	At     time.Time `json:"at,omitzero"`
 }
 
@@ -85,8 +101,10 @@ type RotationUser struct {
 // values, so that it can be left, kept on disk and resumed. Its methods return a
 // changed copy.
 type RotationPlan struct {
-	ID  string `json:"id"`
-	Key string `json:"key"`
+	// Version is 2; records without it are lists that were ticked by hand.
+	Version int    `json:"version,omitempty"`
+	ID      string `json:"id"`
+	Key     string `json:"key"`
 	// Profile is the profile that the key comes with; empty for a key of the inventory.
 	Profile string         `json:"profile,omitempty"`
 	Method  RotationMethod `json:"method"`
@@ -102,6 +120,28 @@ type RotationPlan struct {
 	NewFingerprint string `json:"new_fingerprint,omitempty"`
 	NewLast4       string `json:"new_last4,omitempty"`
 	NewRef         string `json:"new_ref,omitempty"`
+
+	// Ref is the key's own reference when it began. OldName and NewName are the keys' names at
+	// the service. OldHeld and NewHeld are references to what the rotation holds of the values
+	// until it is over; of the new one for longer, where nothing else can be written.
+	Ref        string `json:"ref,omitempty"`
+	OldLast4   string `json:"old_last4,omitempty"`
+	Level      string `json:"level,omitempty"` // of the key, and of its successor
+	OldName    string `json:"old_name,omitempty"`
+	NewName    string `json:"new_name,omitempty"`
+	OldHeld    string `json:"old_held,omitempty"`
+	NewHeld    string `json:"new_held,omitempty"`
+	NewExpires string `json:"new_expires,omitempty"` // as model.ParseExpiry reads it
+	// LastOld is when a call with the old value last worked, FirstNew when one with the new
+	// value first did: the outage of a refresh, as it was measured.
+	LastOld  time.Time `json:"last_old,omitzero"`
+	FirstNew time.Time `json:"first_new,omitzero"`
+	// SetSeq and DeletedSeq are where the service's own journal stood when the references were
+	// set and when the old key was deleted, where there is one; OwnRefused counts the
+	// rotation's own calls with the old value since.
+	SetSeq     uint64 `json:"set_seq,omitempty"`
+	DeletedSeq uint64 `json:"deleted_seq,omitempty"`
+	OwnRefused int    `json:"own_refused,omitempty"`
 }
 
 // NewRotationPlan begins the rotation of a key at a moment. Its blast radius is
@@ -259,6 +299,9 @@ func (p RotationPlan) step(kind RotationStepKind) (int, error) {
 // HasTakenOver reports whether calls are made with the new value: after storing a refreshed
 // one, or after switching to a new key.
 func (p RotationPlan) HasTakenOver() bool {
+	if p.Proven() {
+		return p.tookOver()
+	}
 	step := StepSwitch
 	if p.Method == RotateByRefresh {
 		step = StepStore
@@ -270,12 +313,12 @@ func (p RotationPlan) HasTakenOver() bool {
 // the value; the expiry of a new key is not known.
 func (p RotationPlan) Renewed(k model.Key) model.Key {
 	for _, s := range p.Steps {
-		if s.Kind == StepIssue || s.Kind == StepRefresh {
-			k.Rotation.Last = s.At
+		if s.Kind == StepIssue || s.Kind == StepRefresh || s.Kind == StepCreate {
+			k.Rotation.Last = s.At.Truncate(time.Second)
 		}
 	}
 	if p.Method == RotateByNewKey {
-		k.Expires = model.Expiry{}
+		k.Expires, _ = model.ParseExpiry(p.NewExpires) // what is not known is the zero value
 	}
 	k.Fingerprint, k.Last4 = p.NewFingerprint, p.NewLast4
 	if p.NewRef != "" {

@@ -65,7 +65,7 @@ func (r *Rotations) List() ([]RotationPlan, error) {
 	return out, errors.Join(errs...)
 }
 
-// Running finds the rotation of a key that is not over. profile is the one that the key
+// Running finds the rotation of a key, with proofs or not, that is not over. profile is the one that the key
 // comes with, empty for a key of the inventory.
 func (r *Rotations) Running(profile, key string) (RotationPlan, bool, error) {
 	plans, err := r.List()
@@ -116,7 +116,13 @@ func decodeRotation(b []byte) (RotationPlan, error) {
 	if p.Method != RotateByNewKey && p.Method != RotateByRefresh {
 		return RotationPlan{}, fmt.Errorf("unknown method %q", p.Method)
 	}
-	if !slices.EqualFunc(p.Steps, steps(p.Method), func(a, b RotationStep) bool { return a.Kind == b.Kind }) {
+	if p.Proven() {
+		if err := checkProven(p); err != nil {
+			return RotationPlan{}, err
+		}
+	} else if p.Version != 0 {
+		return RotationPlan{}, fmt.Errorf("it is of version %d, which this console does not know", p.Version)
+	} else if !slices.EqualFunc(p.Steps, steps(p.Method), func(a, b RotationStep) bool { return a.Kind == b.Kind }) {
 		return RotationPlan{}, fmt.Errorf("its steps are not those of a rotation by %s", p.Method)
 	}
 	for _, by := range bys(p) {

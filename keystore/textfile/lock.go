@@ -42,3 +42,16 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	// about an error here.
 	return func() { _ = l.Close() }, nil
 }
+
+// TryLock is Lock without waiting. ok is false where another holds it.
+func TryLock(path string) (unlock func(), ok bool, err error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, false, fmt.Errorf("locking %s: %w", path, err)
+	}
+	l := flock.New(path+".lock", flock.SetPermissions(0o600))
+	ok, err = l.TryLock()
+	if err != nil {
+		return nil, false, fmt.Errorf("locking %s: %w", path, err)
+	}
+	return func() { _ = l.Close() }, ok, nil
+}

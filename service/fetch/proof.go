@@ -38,11 +38,21 @@ func (ft *Fetcher) ProveKey(ctx context.Context, k model.Key, value keystore.Sec
 	if err != nil {
 		return model.FetchResult{}, err
 	}
+	return ft.ProveKeyAs(ctx, p, "", k, value, on)
+}
+
+// ProveKeyAs is ProveKey with the settings of a profile, which need not be the one in use, and
+// through the zone that is named, if any page can be fetched through it.
+func (ft *Fetcher) ProveKeyAs(ctx context.Context, p profile.Profile, zone string, k model.Key, value keystore.Secret, on func(Event)) (model.FetchResult, error) {
 	r, err := ProofCall(p)
+	if z, known := p.Zone(zone); known && err == nil && (z.Product.Network() || z.Product == model.ProductUnlocker) {
+		r.Zone = z
+	}
 	if err != nil {
 		return model.FetchResult{}, err
 	}
 	conf := ft.cfg
+	conf.Access.Profile = func(context.Context) (profile.Profile, error) { return p, nil }
 	conf.Access.Key = func(string) (model.Key, bool) { return k, true }
 	conf.Access.Secret = func(context.Context, string) (keystore.Secret, error) { return value, nil }
 	r.Key = k.Name

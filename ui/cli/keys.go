@@ -14,7 +14,7 @@ import (
 )
 
 func (a *app) keysCommand() *cobra.Command {
-	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand())
+	return group("keys", "Show the keys, their two clocks, and what to do", a.keysListCommand(), a.keysCheckCommand(), a.keysRotateCommand())
 }
 
 // keyJSON is one key (docs/schema/keys.json). Days are null where unknown.

@@ -2,6 +2,7 @@ package session
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -153,6 +154,12 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 		switch was := before.Steps[i].Done; {
 		case s.Done && !was:
 			text := "step done, " + s.By.Words() + ": " + s.Text
+			if after.Proven() {
+				text = s.Name() + ", " + s.By.Words()
+				if s.Status != 0 {
+					text += fmt.Sprintf(", status %d", s.Status)
+				}
+			}
 			if s.Note != "" {
 				text += "; " + s.Note
 			}
@@ -162,7 +169,7 @@ func rotationChanges(before, after keystore.RotationPlan) []string {
 		}
 	}
 	for i, u := range after.Users {
-		if u.Proved && !before.Users[i].Proved {
+		if i < len(before.Users) && u.Proved && !before.Users[i].Proved {
 			text := "a call of " + u.Name + " with the new value is vouched for"
 			if u.By == keystore.Measured {
 				text = "a call of " + u.Name + " worked with the new value"

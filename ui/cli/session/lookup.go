@@ -113,11 +113,23 @@ func (s *Session) renewed(keys []model.Key) []model.Key {
 		if p.Profile != s.Base.Name || !p.HasTakenOver() {
 			continue
 		}
-		i := slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == p.Key })
+		at := func(name string) int {
+			return slices.IndexFunc(keys, func(k model.Key) bool { return k.Name == name })
+		}
+		i := at(p.Key)
+		if made := at(p.NewName); made >= 0 && made != i { // the successor goes by the key's name
+			if i < 0 {
+				i, keys[made].Name = made, p.Key
+			} else {
+				keys = slices.Delete(keys, made, made+1)
+				i = at(p.Key)
+			}
+		}
 		if i < 0 {
 			i, keys = len(keys), append(keys, model.Key{Name: p.Key})
 		}
 		keys[i] = p.Renewed(keys[i])
+		keys[i].Note = ""
 	}
 	return keys
 }

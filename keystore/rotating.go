@@ -1,0 +1,251 @@
+package keystore
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"zonedeck/model"
+)
+
+// RotationWord is one of the four words of a rotation: create, set, test, finish.
+type RotationWord string
+
+// The four words, in their order.
+const (
+	WordCreate RotationWord = "create"
+	WordSet    RotationWord = "set"
+	WordTest   RotationWord = "test"
+	WordFinish RotationWord = "finish"
+)
+
+// RotationWords lists the four words in their order.
+func RotationWords() []RotationWord {
+	return []RotationWord{WordCreate, WordSet, WordTest, WordFinish}
+}
+
+// The steps of a rotation with proof. StepDelete is left out of a refresh, which has StepRefresh
+// in place of StepCreate.
+const (
+	StepDrain   RotationStepKind = "drain"   // a job in flight has ended, or was released
+	StepCreate  RotationStepKind = "create"  // there is a new key, and it is accepted
+	StepSet     RotationStepKind = "set"     // a reference gives the new value
+	StepTest    RotationStepKind = "test"    // a call of one user with the new value
+	StepRefused RotationStepKind = "refused" // a call with the old value is refused
+	StepWatch   RotationStepKind = "watch"   // nothing else was refused since
+)
+
+// proofVersion is the Version of records whose steps carry proofs. Records without a version
+// are lists that were ticked by hand.
+const proofVersion = 2
+
+// Word is the word that a step belongs to.
+func (k RotationStepKind) Word() RotationWord {
+	switch k {
+	case StepSet:
+		return WordSet
+	case StepTest:
+		return WordTest
+	case StepDelete, StepRefused, StepWatch:
+		return WordFinish
+	default:
+		return WordCreate
+	}
+}
+
+// Name is a step in a few words, such as "test profile acme".
+func (s RotationStep) Name() string {
+	if s.Subject == "" {
+		return string(s.Kind)
+	}
+	subject := s.Subject
+	if ref, err := ParseRef(subject); err == nil {
+		subject = ref.Label()
+	}
+	return string(s.Kind) + " " + subject
+}
+
+// Place is what has to give the new value for a user: its file, its reference or, where the
+// console knows neither, the user itself.
+func (u RotationUser) Place() string { return cmp.Or(u.File, u.Ref, u.Name) }
+
+// Alone reports whether a person has to switch and try a user: nothing says where it takes the
+// value from.
+func (u RotationUser) Alone() bool { return u.Ref == "" && u.File == "" }
+
+// PlanRotation begins the rotation of a key at a moment. users are the key's blast radius;
+// those in flight have to end first.
+func PlanRotation(k model.Key, method RotationMethod, users []RotationUser, now time.Time) RotationPlan {
+	now = now.UTC().Truncate(time.Second)
+	sum := sha256.Sum256([]byte(k.Name))
+	p := RotationPlan{
+		Version: proofVersion,
+		ID:      now.Format("20060102t150405z") + "-" + hex.EncodeToString(sum[:4]),
+		Key:     k.Name, Method: method, Started: now, Ref: k.Secret, OldName: k.Name,
+		OldFingerprint: k.Fingerprint, OldLast4: k.Last4, Users: users,
+	}
+	for _, u := range users {
+		if u.InFlight {
+			p.add(StepDrain, u.Name, "see it end, or release it: it may still be collected with the old key")
+		}
+	}
+	if method == RotateByRefresh {
+		p.add(StepRefresh, "", "refresh the key: the old value is invalid at once")
+	} else {
+		p.add(StepCreate, "", "create a key of the same level, with an expiry, and make a call with it")
+	}
+	rest := slices.DeleteFunc(slices.Clone(users), func(u RotationUser) bool { return u.InFlight })
+	// What the console can write comes first: of a refresh the users stand still meanwhile.
+	slices.SortStableFunc(rest, func(a, b RotationUser) int { return cmp.Compare(a.effort(), b.effort()) })
+	if k.Secret != "" { // the console itself reads it there
+		p.add(StepSet, k.Secret, "put the new value there, and read it back")
+	}
+	for _, u := range rest {
+		if p.find(StepSet, u.Place()) < 0 {
+			p.add(StepSet, u.Place(), "put the new value there, and read it back")
+		}
+	}
+	for _, u := range rest {
+		p.add(StepTest, u.Name, "make a call as it does")
+	}
+	if method == RotateByNewKey {
+		p.add(StepDelete, "", "delete the old key")
+	}
+	p.add(StepRefused, "", "see the old value refused")
+	p.add(StepWatch, "", "see that nothing else is refused")
+	return p
+}
+
+// effort orders users by who can switch them: the console, then a person with its proof, then a
+// person's word.
+func (u RotationUser) effort() int {
+	switch ref := Ref(u.Ref); {
+	case u.Alone():
+		return 2
+	case u.File != "" || ref.Scheme() == SchemeEnv || ref.Scheme() == SchemeCmd:
+		return 1
+	}
+	return 0
+}
+
+func (p *RotationPlan) add(kind RotationStepKind, subject, text string) {
+	p.Steps = append(p.Steps, RotationStep{Kind: kind, Subject: subject, Text: text})
+}
+
+func (p RotationPlan) find(kind RotationStepKind, subject string) int {
+	return slices.IndexFunc(p.Steps, func(s RotationStep) bool { return s.Kind == kind && s.Subject == subject })
+}
+
+// Step finds a step by its kind and subject.
+func (p RotationPlan) Step(kind RotationStepKind, subject string) (s RotationStep, ok bool) {
+	if i := p.find(kind, subject); i >= 0 {
+		return p.Steps[i], true
+	}
+	return RotationStep{}, false
+}
+
+// User finds a user by its name.
+func (p RotationPlan) User(name string) (u RotationUser, ok bool) {
+	if i := slices.IndexFunc(p.Users, func(u RotationUser) bool { return u.Name == name }); i >= 0 {
+		return p.Users[i], true
+	}
+	return RotationUser{}, false
+}
+
+// Proven reports whether the record is one with proofs, not a list that was ticked by hand.
+func (p RotationPlan) Proven() bool { return p.Version == proofVersion }
+
+// Now is the index of the first step that is not done, or -1.
+func (p RotationPlan) Now() int {
+	return slices.IndexFunc(p.Steps, func(s RotationStep) bool { return !s.Done })
+}
+
+// Proof is what is known of a step: who says so, and what was measured.
+type Proof struct {
+	By     By
+	Status int           // the service's answer, 0 where no call was made
+	Took   time.Duration // of that call
+	Note   string
+}
+
+// Record ticks the first open step, which has to be i. The last one ends the rotation. Errors wrap
+// ErrStepOrder, ErrRotationOver or ErrHoldsSecret.
+func (p RotationPlan) Record(i int, proof Proof, now time.Time) (RotationPlan, error) {
+	switch {
+	case p.Over():
+		return p, ErrRotationOver
+	case i < 0 || i != p.Now():
+		return p, fmt.Errorf("step %d: %w", i+1, ErrStepOrder)
+	case holdsValue(proof.Note, p.OldFingerprint), holdsValue(proof.Note, p.NewFingerprint):
+		return p, fmt.Errorf("noting step %s: %w", p.Steps[i].Name(), ErrHoldsSecret)
+	}
+	p = p.copied()
+	s := &p.Steps[i]
+	s.Done, s.By, s.At, s.Note = true, proof.By, now.UTC().Truncate(time.Millisecond), proof.Note
+	s.Status, s.Took = proof.Status, proof.Took
+	if p.Now() < 0 {
+		p.Ended = s.At
+	}
+	return p, nil
+}
+
+// Made notes the new value, its name at the service and where it is held.
+func (p RotationPlan) Made(value Secret, held string) (RotationPlan, error) {
+	switch {
+	case p.Over():
+		return p, ErrRotationOver
+	case value.Fingerprint() == p.OldFingerprint:
+		return p, fmt.Errorf("noting the new value: %w: it is the old one", ErrSecretUnusable)
+	}
+	if _, err := ParseRef(held); err != nil {
+		return p, fmt.Errorf("noting where the new value is: %w", err)
+	}
+	p = p.copied()
+	p.NewFingerprint, p.NewLast4, p.NewHeld = value.Fingerprint(), value.Last4(), held
+	return p, nil
+}
+
+// tookOver is HasTakenOver of a record with proofs.
+func (p RotationPlan) tookOver() bool {
+	if s, ok := p.Step(StepSet, p.Ref); ok {
+		return s.Done
+	}
+	n := p.Now()
+	return n < 0 || p.Steps[n].Kind.Word() != WordCreate && p.Steps[n].Kind.Word() != WordSet
+}
+
+// checkProven refuses a record with proofs that the console cannot have written.
+func checkProven(p RotationPlan) error {
+	kinds := []RotationStepKind{StepDrain, StepCreate, StepRefresh, StepSet, StepTest, StepDelete, StepRefused, StepWatch}
+	last := -1
+	for _, s := range p.Steps {
+		i := slices.Index(kinds, s.Kind)
+		if i < last || i < 0 {
+			return fmt.Errorf("step %q is not where it belongs", s.Kind)
+		}
+		last = i
+	}
+	if last < 0 {
+		return errors.New("it has no steps")
+	}
+	if n := p.Now(); n >= 0 && slices.ContainsFunc(p.Steps[n:], func(s RotationStep) bool { return s.Done }) {
+		return errors.New("a step is done before an earlier one")
+	}
+	return nil
+}
+
+// Proof is what was measured at a step, in one line: "status 200 in 41ms, accepted".
+func (s RotationStep) Proof() string {
+	if s.Status == 0 {
+		return s.Note
+	}
+	out := fmt.Sprintf("status %d in %s", s.Status, s.Took.Round(time.Millisecond))
+	if s.Note != "" {
+		out += ", " + s.Note
+	}
+	return out
+}

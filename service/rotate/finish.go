@@ -1,0 +1,221 @@
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+)
+
+// journalled is how many requests of the service's own journal are looked through: all it keeps.
+const journalled = 5000
+
+// markSet notes where the service's journal stood when the references were set.
+func (r *run) markSet(ctx context.Context) error {
+	settings := r.c.Settings(r.plan)
+	if settings == nil || r.plan.SetSeq != 0 {
+		return nil
+	}
+	page, err := settings.Newest(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.SetSeq = page.Last
+		return p, nil
+	})
+}
+
+// delete deletes the old key. Before that, the service's journal must show no use of it since the
+// references were set.
+func (r *run) delete(ctx context.Context, n int) (keystore.Proof, error) {
+	settings := r.c.Settings(r.plan)
+	if settings == nil {
+		return r.deleted(ctx, n)
+	}
+	keys, err := settings.Keys(ctx)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	if _, there := keyNamed(keys, r.plan.OldName); there {
+		if err := r.quiet(ctx, settings); err != nil {
+			return keystore.Proof{}, err
+		}
+		if r.plan.DeletedSeq == 0 {
+			if err := r.markDeleted(ctx, settings); err != nil {
+				return keystore.Proof{}, err
+			}
+		}
+		if err := settings.DeleteKey(ctx, r.plan.OldName); err != nil {
+			return keystore.Proof{}, fmt.Errorf("deleting %s: %w", r.plan.OldName, err)
+		}
+		if keys, err = settings.Keys(ctx); err != nil {
+			return keystore.Proof{}, err
+		}
+		if _, there = keyNamed(keys, r.plan.OldName); there {
+			return keystore.Proof{}, fmt.Errorf("%s was deleted, and is still listed", r.plan.OldName)
+		}
+	}
+	return keystore.Proof{Note: r.plan.OldName + " is gone from the account"}, nil
+}
+
+func (r *run) markDeleted(ctx context.Context, settings Settings) error {
+	page, err := settings.Newest(ctx, 1)
+	if err != nil {
+		return err
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.DeletedSeq = max(page.Last, 1)
+		return p, nil
+	})
+}
+
+// deleted sees whether a person has deleted the old key: a call with it tells.
+func (r *run) deleted(ctx context.Context, n int) (keystore.Proof, error) {
+	words := "in the account settings, delete the old key of " + r.plan.Key + " (••••" + r.plan.OldLast4 + ")"
+	if r.plan.OldHeld == "" {
+		return keystore.Proof{}, r.stop(n, "%s, and vouch for it: its value is not at hand", words)
+	}
+	proof, accepted, err := r.tryOld(ctx)
+	switch {
+	case err != nil:
+		return proof, err
+	case accepted:
+		return proof, r.stop(n, "%s; it is still accepted", words)
+	}
+	proof.Note = "it is refused"
+	return proof, nil
+}
+
+// tryOld makes a call with the old value.
+func (r *run) tryOld(ctx context.Context) (proof keystore.Proof, accepted bool, err error) {
+	old, err := r.oldValue(ctx)
+	if err != nil {
+		return proof, false, err
+	}
+	if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.OwnRefused++
+		return p, nil
+	}); err != nil {
+		return proof, false, err
+	}
+	k := r.key()
+	k.Name += " (old value)"
+	res, err := r.c.Prove(ctx, keystore.RotationUser{}, k, old)
+	if err != nil {
+		return proof, false, fmt.Errorf("the call with the old value: %w", err)
+	}
+	proof = keystore.Proof{Status: res.ServiceStatus, Took: res.Timing.Total}
+	switch {
+	case res.Diagnosis.Cause == model.CauseKeyRejected:
+		return proof, false, nil
+	case res.Diagnosis.OK(), res.Diagnosis.Cause == model.CauseTargetError, res.ServiceStatus == http.StatusForbidden:
+		return proof, true, nil
+	}
+	return proof, false, errors.New("the call with the old value failed for another reason than the key: " + res.Diagnosis.Summary)
+}
+
+// refused sees the old value refused: the last proof.
+func (r *run) refused(ctx context.Context, n int) (keystore.Proof, error) {
+	if r.plan.OldHeld == "" {
+		return keystore.Proof{}, r.stop(n, "the old value is not at hand: see a call with it refused, and vouch for it")
+	}
+	proof, accepted, err := r.tryOld(ctx)
+	switch {
+	case err != nil:
+		return proof, err
+	case accepted:
+		return proof, fmt.Errorf("the old value is still accepted (status %d)", proof.Status)
+	}
+	proof.Note = "the old value is refused"
+	if p := r.plan; p.Method == keystore.RotateByRefresh && !p.LastOld.IsZero() && !p.FirstNew.IsZero() {
+		proof.Note += fmt.Sprintf("; no value worked for %s at most (last call with the old one %s, first with the new one %s)",
+			p.FirstNew.Sub(p.LastOld), p.LastOld.Format(clock), p.FirstNew.Format(clock))
+	}
+	return proof, nil
+}
+
+const clock = "15:04:05.000Z07:00"
+
+// looks is how often the service's journal is asked before a use of the old key counts: calls that
+// were under way when the references were set end meanwhile.
+const looks = 4
+
+// quiet sees that the old key has not been used since the references were set.
+func (r *run) quiet(ctx context.Context, settings Settings) error {
+	for n := 0; ; n++ {
+		page, err := settings.Newest(ctx, journalled)
+		if err != nil {
+			return err
+		}
+		used, last := since(page, r.plan.SetSeq, func(q rehearsal.Request) bool { return q.Key == r.plan.OldName })
+		if used == 0 {
+			return nil
+		}
+		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p.SetSeq = page.Last // the next look begins here
+			return p, nil
+		}); err != nil {
+			return err
+		}
+		if n == looks-1 {
+			return fmt.Errorf("%s is still in use: %s. Find what sends it, give it the new value, and go on: the old key is deleted when nothing uses it", r.plan.OldName, lastOf(used, last))
+		}
+		if err := pause(ctx, time.Second); err != nil {
+			return err
+		}
+	}
+}
+
+// since counts the requests after a number that fit, and gives the last one. A journal that ends
+// before the number is that of an emulator which was started anew.
+func since(page rehearsal.Page, seq uint64, fits func(rehearsal.Request) bool) (n int, last rehearsal.Request) {
+	if page.Last < seq {
+		seq = 0
+	}
+	for _, q := range page.Requests {
+		if q.Seq > seq && fits(q) {
+			n, last = n+1, q
+		}
+	}
+	return n, last
+}
+
+func lastOf(n int, q rehearsal.Request) string {
+	return fmt.Sprintf("%d calls, the last at %s from %s (%s %s, %s)", n, q.Time.UTC().Format("15:04:05Z07:00"), q.Remote, q.Method, q.URL, q.Header["User-Agent"])
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// watch looks for calls that were refused since the old value is: something may still send it.
+func (r *run) watch(ctx context.Context, n int) (keystore.Proof, error) {
+	settings := r.c.Settings(r.plan)
+	if settings == nil {
+		return keystore.Proof{Note: "the service shows no journal; this console's next calls tell"}, nil
+	}
+	page, err := settings.Newest(ctx, journalled)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	refused, last := since(page, max(r.plan.DeletedSeq, r.plan.SetSeq), func(q rehearsal.Request) bool {
+		return q.Point == "api" && q.Status == http.StatusUnauthorized
+	})
+	if others := refused - r.plan.OwnRefused; others > 0 {
+		return keystore.Proof{}, r.stop(n, "%s, besides the proof's own: something may still send the old value. Find it and go on, or vouch for it", lastOf(others, last))
+	}
+	return keystore.Proof{Note: "the service's journal shows no refused call but the proof's own"}, nil
+}

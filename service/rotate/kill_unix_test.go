@@ -1,0 +1,274 @@
+//go:build unix
+
+package rotate_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// childPlace is the variable with a place, as JSON: the test binary is then a console that
+// rotates. childKill says after how many halves of actions it kills itself, childWait that it
+// waits for a line before its first call with a key.
+const (
+	childPlace = "ROTATE_TEST_PLACE"
+	childKill  = "ROTATE_TEST_KILL"
+	childWait  = "ROTATE_TEST_WAIT"
+)
+
+func TestMain(m *testing.M) {
+	if raw := os.Getenv(childPlace); raw != "" {
+		os.Exit(rotateAsChild(raw))
+	}
+	os.Exit(m.Run())
+}
+
+// childTold is what a child prints when it ends.
+type childTold struct {
+	Created, Deleted int
+	Elsewhere        bool
+	Err              string
+}
+
+func rotateAsChild(raw string) int {
+	var p place
+	if err := json.Unmarshal([]byte(raw), &p); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	c := p.config()
+	f := &fatal{points: -1}
+	if n, err := strconv.Atoi(os.Getenv(childKill)); err == nil {
+		f.points = n
+	}
+	settings := &mortalSettings{p.settings(), f, childTold{}}
+	c.Settings = func(keystore.RotationPlan) rotate.Settings { return settings }
+	c.Records, c.Secrets = mortalRecords{p.records(), f}, mortalSecrets{p.secrets(), f}
+	prove, waiting := c.Prove, os.Getenv(childWait) != ""
+	c.Prove = func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+		if waiting {
+			waiting = false
+			fmt.Println("waiting")
+			_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+		}
+		f.point()
+		defer f.point()
+		return prove(ctx, u, k, value)
+	}
+	e := rotate.New(c)
+	told := &settings.told
+	plans, err := p.records().List()
+	if err == nil && len(plans) == 0 {
+		plans = make([]keystore.RotationPlan, 1)
+		plans[0], err = e.Begin(context.Background(), p.Key, "", keystore.RotateByNewKey)
+	}
+	if err == nil {
+		_, err = e.Run(context.Background(), plans[0].ID, "", nil)
+	}
+	if err != nil {
+		told.Err, told.Elsewhere = err.Error(), errors.Is(err, rotate.ErrElsewhere)
+	}
+	out, _ := json.Marshal(told)
+	fmt.Println(string(out))
+	return 0
+}
+
+// fatal kills the process at one of its points.
+type fatal struct{ points int }
+
+func (f *fatal) point() {
+	if f.points == 0 {
+		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {} // the signal is on its way
+	}
+	f.points--
+}
+
+type mortalRecords struct {
+	*keystore.Rotations
+	f *fatal
+}
+
+func (r mortalRecords) Start(ctx context.Context, p keystore.RotationPlan) error {
+	r.f.point()
+	defer r.f.point()
+	return r.Rotations.Start(ctx, p)
+}
+
+func (r mortalRecords) Update(ctx context.Context, id string, change func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error) {
+	r.f.point()
+	defer r.f.point()
+	return r.Rotations.Update(ctx, id, change)
+}
+
+type mortalSecrets struct {
+	*keystore.Resolver
+	f *fatal
+}
+
+func (s mortalSecrets) Store(ctx context.Context, ref string, v keystore.Secret) error {
+	s.f.point()
+	defer s.f.point()
+	return s.Resolver.Store(ctx, ref, v)
+}
+
+func (s mortalSecrets) Remove(ctx context.Context, ref string) error {
+	s.f.point()
+	defer s.f.point()
+	return s.Resolver.Remove(ctx, ref)
+}
+
+type mortalSettings struct {
+	*rehearsal.Client
+	f    *fatal
+	told childTold
+}
+
+func (s *mortalSettings) CreateKey(ctx context.Context, k rehearsal.Key) (rehearsal.Key, error) {
+	s.f.point()
+	defer s.f.point()
+	s.told.Created++
+	return s.Client.CreateKey(ctx, k)
+}
+
+func (s *mortalSettings) RefreshKey(ctx context.Context, name string) (rehearsal.Key, error) {
+	s.f.point()
+	defer s.f.point()
+	return s.Client.RefreshKey(ctx, name)
+}
+
+func (s *mortalSettings) DeleteKey(ctx context.Context, name string) error {
+	s.f.point()
+	defer s.f.point()
+	s.told.Deleted++
+	return s.Client.DeleteKey(ctx, name)
+}
+
+// child prepares a process that rotates.
+func (p place) child(t *testing.T, env ...string) *exec.Cmd {
+	t.Helper()
+	raw, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), exe)
+	cmd.Env = append(append(os.Environ(), childPlace+"="+string(raw)), env...)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+func toldBy(t *testing.T, out []byte) (told childTold) {
+	t.Helper()
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	if err := json.Unmarshal(lines[len(lines)-1], &told); err != nil {
+		t.Fatalf("%s: %v", out, err)
+	}
+	return told
+}
+
+// TestKilledAtEveryActionItGoesOnToTheEnd kills a process before and after each action of a
+// rotation: writes of the record, writes of secrets, calls. Another process then goes on to the
+// end, and there is one new key.
+func TestKilledAtEveryActionItGoesOnToTheEnd(t *testing.T) {
+	demo := start(t)
+	kills := 0
+	for n := 0; ; n++ {
+		p := newPlace(t, demo, fmt.Sprintf("victim%d", n))
+		out, err := p.child(t, fmt.Sprintf("%s=%d", childKill, n)).Output()
+		if err == nil { // it has fewer actions
+			if told := toldBy(t, out); told.Err != "" {
+				t.Fatal(told.Err)
+			}
+			break
+		}
+		ended := (*exec.ExitError)(nil)
+		if !errors.As(err, &ended) || ended.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL {
+			t.Fatalf("kill %d: %v", n, err)
+		}
+		kills++
+		out, err = p.child(t).Output()
+		if err != nil {
+			t.Fatalf("after kill %d: %v", n, err)
+		}
+		if told := toldBy(t, out); told.Err != "" {
+			t.Errorf("after kill %d: %s", n, told.Err)
+		}
+		plans, err := p.records().List()
+		if err != nil || len(plans) != 1 {
+			t.Fatalf("after kill %d: %d records, %v", n, len(plans), err)
+		}
+		t.Run(fmt.Sprint("kill ", n), func(t *testing.T) { p.wantDone(t, plans[0]) })
+	}
+	if kills < 40 {
+		t.Errorf("%d kills: a rotation has more actions", kills)
+	}
+	t.Logf("%d kills, each gone on from to the end", kills)
+}
+
+// TestTwoProcessesDoNotFinishOneRotationTwice holds one process in the middle of a rotation while
+// another one tries to go on with it.
+func TestTwoProcessesDoNotFinishOneRotationTwice(t *testing.T) {
+	p := newPlace(t, start(t), "shared")
+	first := p.child(t, childWait+"=1")
+	in, err := first.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := first.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := first.Start(); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(out)
+	if line, err := reader.ReadString('\n'); err != nil || line != "waiting\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	second, err := p.child(t).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if told := toldBy(t, second); !told.Elsewhere || told.Created+told.Deleted > 0 {
+		t.Errorf("the second process: %+v, want that it is told that another one is at work", told)
+	}
+	if _, err := io.WriteString(in, "go\n"); err != nil {
+		t.Fatal(err)
+	}
+	rest, err := io.ReadAll(reader)
+	if err := errors.Join(err, first.Wait()); err != nil {
+		t.Fatal(err)
+	}
+	if told := toldBy(t, rest); told.Err != "" || told.Created != 1 || told.Deleted != 1 {
+		t.Errorf("the first process: %+v, want one key made and one deleted", told)
+	}
+	plans, err := p.records().List()
+	if err != nil || len(plans) != 1 {
+		t.Fatalf("%d records, %v", len(plans), err)
+	}
+	p.wantDone(t, plans[0])
+	again, err := rotate.New(p.config()).Run(t.Context(), plans[0].ID, "", func(keystore.RotationPlan) { t.Error("a step was taken again") })
+	if err != nil || !slices.Equal(again.Steps, plans[0].Steps) {
+		t.Errorf("%v, the record has changed: %+v", err, again.Steps)
+	}
+}

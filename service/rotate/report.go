@@ -1,0 +1,48 @@
+package rotate
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+)
+
+// Report is a rotation as Markdown: what was done, how that is known and when. It holds no value.
+func Report(p keystore.RotationPlan) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Rotation of %s\n\n", cell(p.Key))
+	fmt.Fprintf(&b, "By %s, begun %s", p.Method, stamp(p.Started))
+	measured, vouched := p.Count()
+	open := len(p.Steps) - measured - vouched
+	switch {
+	case p.Abandoned:
+		fmt.Fprintf(&b, ", abandoned %s", stamp(p.Ended))
+	case p.Over():
+		fmt.Fprintf(&b, ", ended %s", stamp(p.Ended))
+	}
+	fmt.Fprintf(&b, ". Steps measured: %d, vouched for: %d, open: %d.\n\n", measured, vouched, open)
+	b.WriteString("| | name at the service | fingerprint | ends in |\n| --- | --- | --- | --- |\n")
+	fmt.Fprintf(&b, "| old key | %s | %s | %s |\n", cell(p.OldName), cell(p.OldFingerprint), cell(p.OldLast4))
+	fmt.Fprintf(&b, "| new key | %s | %s | %s |\n\n", cell(p.NewName), cell(p.NewFingerprint), cell(p.NewLast4))
+	b.WriteString("| word | step | known | at | proof |\n| --- | --- | --- | --- | --- |\n")
+	for _, s := range p.Steps {
+		known, at := "open", ""
+		if s.Done {
+			known, at = s.By.Words(), stamp(s.At)
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", s.Kind.Word(), cell(s.Name()), known, at, cell(s.Proof()))
+	}
+	return b.String()
+}
+
+func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
+
+// cell is a text in a cell of a table.
+func cell(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if s == "" {
+		return "-"
+	}
+	return strings.NewReplacer("|", `\|`, "<", "&lt;", "`", "'").Replace(s)
+}

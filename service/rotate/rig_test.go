@@ -1,0 +1,147 @@
+package rotate_test
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/emulator"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+	"zonedeck/service/servicetest"
+)
+
+// place is an account and a folder with the files of a console.
+type place struct {
+	Profile        profile.Profile
+	Control, Token string
+	Dir            string
+	Key            model.Key
+	Users          []keystore.RotationUser
+}
+
+// newPlace makes a key on an emulator, whose value is behind two references, with a user each.
+func newPlace(t *testing.T, demo servicetest.Demo, name string) place {
+	t.Helper()
+	p := place{Profile: demo.Profile, Control: demo.Control, Token: demo.Token, Dir: t.TempDir()}
+	made, err := p.settings().CreateKey(t.Context(), rehearsal.Key{Name: name, Level: "OPS", Duty: "batch job", Expires: "Unlimited"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	value := keystore.NewSecret(made.Value)
+	p.Key = model.Key{Name: name, Level: model.LevelOps, Secret: "file:" + name, Fingerprint: value.Fingerprint(), Last4: value.Last4()}
+	p.Users = []keystore.RotationUser{
+		{Name: "profile acme", Ref: p.Key.Secret},
+		{Name: "saved request shop", Ref: "file:" + name + "-copy"},
+	}
+	for _, u := range p.Users {
+		if err := p.secrets().Store(t.Context(), u.Ref, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func start(t *testing.T) servicetest.Demo {
+	return servicetest.Emulator(t, emulator.Options{StateDir: t.TempDir()})
+}
+
+func (p place) settings() *rehearsal.Client {
+	return rehearsal.New(func(context.Context) (rehearsal.Place, error) {
+		return rehearsal.Place{URL: p.Control, Token: keystore.NewSecret(p.Token)}, nil
+	})
+}
+
+func (p place) secrets() *keystore.Resolver {
+	return keystore.NewResolver(keystore.ResolverOptions{SecretsDir: filepath.Join(p.Dir, "secrets")})
+}
+
+func (p place) records() *keystore.Rotations {
+	return keystore.OpenRotations(filepath.Join(p.Dir, "rotations"))
+}
+
+// config is an engine's, with calls over sockets.
+func (p place) config() rotate.Config {
+	f := fetch.New(fetch.Config{
+		Access: exchange.Access{
+			Profile: func(context.Context) (profile.Profile, error) { return p.Profile, nil },
+			Secret: func(context.Context, string) (keystore.Secret, error) {
+				return keystore.Secret{}, errors.New("not asked for")
+			},
+			Key: func(string) (model.Key, bool) { return model.Key{}, false },
+		},
+		Wire: exchange.New(exchange.Config{}), Bodies: exchange.Bodies{Dir: filepath.Join(p.Dir, "bodies")},
+	})
+	return rotate.Config{
+		Records: p.records(), Secrets: p.secrets(), LockDir: filepath.Join(p.Dir, "rotations"),
+		Settings: func(keystore.RotationPlan) rotate.Settings { return p.settings() },
+		Users: func(context.Context, model.Key) ([]keystore.RotationUser, error) {
+			return slices.Clone(p.Users), nil
+		},
+		Prove: func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+			return f.ProveKeyAs(ctx, p.Profile, u.Zone, k, value, nil)
+		},
+		Now: func(keystore.RotationPlan) time.Time { return time.Now() },
+	}
+}
+
+// begin begins a rotation.
+func (p place) begin(t *testing.T, c rotate.Config, method keystore.RotationMethod) (*rotate.Engine, keystore.RotationPlan) {
+	t.Helper()
+	e := rotate.New(c)
+	plan, err := e.Begin(t.Context(), p.Key, "", method)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e, plan
+}
+
+// wantDone checks a rotation that is over: every step measured, the old key gone and refused, one
+// new key, which every reference gives, and nothing held.
+func (p place) wantDone(t *testing.T, plan keystore.RotationPlan) {
+	t.Helper()
+	if !plan.Over() || plan.Abandoned {
+		t.Fatalf("it is not over: %+v", plan.Steps)
+	}
+	for _, s := range plan.Steps {
+		if !s.Done || s.By != keystore.Measured || s.At.IsZero() {
+			t.Errorf("%s: done %v, %q at %s", s.Name(), s.Done, s.By, s.At)
+		}
+	}
+	keys, err := p.settings().Keys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var named []string
+	for _, k := range keys {
+		if len(k.Name) >= len(p.Key.Name) && k.Name[:len(p.Key.Name)] == p.Key.Name {
+			named = append(named, k.Name)
+		}
+	}
+	want := []string{p.Key.Name + "-2"}
+	if plan.Method == keystore.RotateByRefresh {
+		want = []string{p.Key.Name}
+	}
+	if !slices.Equal(named, want) {
+		t.Errorf("the account has the keys %q, want %q", named, want)
+	}
+	for _, u := range p.Users {
+		got, err := p.secrets().Resolve(t.Context(), u.Ref)
+		if err != nil || got.Fingerprint() != plan.NewFingerprint || got.Fingerprint() == p.Key.Fingerprint {
+			t.Errorf("%s gives %s, %v, want the new value", u.Ref, got.Fingerprint(), err)
+		}
+	}
+	for _, held := range []string{plan.OldHeld, plan.NewHeld} {
+		if _, err := p.secrets().Resolve(t.Context(), held); !errors.Is(err, keystore.ErrSecretMissing) {
+			t.Errorf("%s is still held: %v", held, err)
+		}
+	}
+}

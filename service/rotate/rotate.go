@@ -1,0 +1,351 @@
+// Package rotate drives the rotation of a key in four words: create, set, test, finish. Every
+// action is written down before it is begun and after it has ended, so that a rotation that was
+// killed goes on where it was; what is ticked was measured, or a person vouched for it, and the
+// record says which.
+//
+// It knows keys, references and calls through the interfaces of Config alone. What it cannot do
+// itself ends a run with a *StopError, which says what to do in words.
+package rotate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/radius"
+	"zonedeck/service/rehearsal"
+)
+
+// Records keeps the rotations on disk; *keystore.Rotations does.
+type Records interface {
+	List() ([]keystore.RotationPlan, error)
+	Get(id string) (keystore.RotationPlan, error)
+	Start(ctx context.Context, p keystore.RotationPlan) error
+	Update(ctx context.Context, id string, f func(keystore.RotationPlan) (keystore.RotationPlan, error)) (keystore.RotationPlan, error)
+}
+
+// Secrets are the stores behind references; *keystore.Resolver is.
+type Secrets interface {
+	Resolve(ctx context.Context, ref string) (keystore.Secret, error)
+	Store(ctx context.Context, ref string, s keystore.Secret) error
+	// Remove takes a held value away; one that is not there is no error.
+	Remove(ctx context.Context, ref string) error
+}
+
+// Settings are the account settings, where a program can work them; *rehearsal.Client does for
+// the emulator. The contract shows no endpoint for them.
+type Settings interface {
+	Keys(ctx context.Context) ([]rehearsal.Key, error)
+	CreateKey(ctx context.Context, k rehearsal.Key) (rehearsal.Key, error)
+	RefreshKey(ctx context.Context, name string) (rehearsal.Key, error)
+	DeleteKey(ctx context.Context, name string) error
+	// Newest is the service's own journal of requests.
+	Newest(ctx context.Context, limit int) (rehearsal.Page, error)
+}
+
+// Config is what an Engine works with. All but Settings, Holds, TookOver and Interval must be set.
+type Config struct {
+	Records Records
+	Secrets Secrets
+	// LockDir is the folder of the locks that keep two processes from working on one rotation.
+	LockDir string
+	// Settings are the account settings of a rotation's key; nil where a person works them.
+	Settings func(p keystore.RotationPlan) Settings
+	// Users are what uses a key: the blast radius. Not finding out is an error.
+	Users func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error)
+	// Prove makes one real, cheap call as a user does, with a value. The zero user stands for
+	// the profile in use.
+	Prove func(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error)
+	// Holds reports whether a file holds the value of a fingerprint; nil means radius.Holds.
+	Holds func(file, fingerprint string) (bool, error)
+	// TookOver is called when the key's own reference gives the new value.
+	TookOver func(ctx context.Context, p keystore.RotationPlan) error
+	// Now dates a step of a key's rotation.
+	Now func(p keystore.RotationPlan) time.Time
+	// Interval is how long a new key lives; zero means 90 days (service.md 5.4).
+	Interval time.Duration
+}
+
+// Engine drives rotations. Make it with New.
+type Engine struct{ c Config }
+
+// New makes an Engine. It does no I/O.
+func New(c Config) *Engine {
+	if c.Interval <= 0 {
+		c.Interval = 90 * 24 * time.Hour
+	}
+	if c.Holds == nil {
+		c.Holds = radius.Holds
+	}
+	if c.Settings == nil {
+		c.Settings = func(keystore.RotationPlan) Settings { return nil }
+	}
+	if c.TookOver == nil {
+		c.TookOver = func(context.Context, keystore.RotationPlan) error { return nil }
+	}
+	return &Engine{c}
+}
+
+// StopError is why a rotation does not go on by itself.
+type StopError struct {
+	Step keystore.RotationStep
+	// Words say what a person has to do.
+	Words string
+	// Value asks for the new value, Vouch that a person may vouch for the step.
+	Value, Vouch bool
+}
+
+func (s *StopError) Error() string { return s.Step.Name() + ": " + s.Words }
+
+// ErrElsewhere says that another process works on the rotation.
+var ErrElsewhere = errors.New("another zonedeck is working on this rotation")
+
+// Begin writes the record of a new rotation. Nothing else is done yet. profile is the one that the
+// key comes with, empty for a key of the inventory.
+func (e *Engine) Begin(ctx context.Context, k model.Key, profile string, method keystore.RotationMethod) (keystore.RotationPlan, error) {
+	users, err := e.c.Users(ctx, k)
+	if err != nil {
+		return keystore.RotationPlan{}, fmt.Errorf("finding out what uses %s: %w", k.Name, err)
+	}
+	at := keystore.RotationPlan{Key: k.Name, Profile: profile}
+	p := keystore.PlanRotation(k, method, users, e.c.Now(at))
+	p.Profile = profile
+	p.OldName, p.Level = e.nameOf(k, profile), k.Level.String()
+	return p, e.c.Records.Start(ctx, p)
+}
+
+// nameOf is a key's name at the service: that of the rotation that made its value, or its own.
+func (e *Engine) nameOf(k model.Key, profile string) string {
+	plans, _ := e.c.Records.List() // what cannot be read is told by Start
+	for _, p := range plans {
+		if p.Profile == profile && p.Key == k.Name && p.NewName != "" && p.NewFingerprint == k.Fingerprint {
+			return p.NewName
+		}
+	}
+	return k.Name
+}
+
+// Run takes the open steps in their order, up to the last one of a word ("" means all of them),
+// and tells on after each. It ends with a *StopError before a step that needs a person, and with
+// ErrElsewhere while another process runs the same rotation. The plan is returned with an error
+// too.
+func (e *Engine) Run(ctx context.Context, id string, until keystore.RotationWord, on func(keystore.RotationPlan)) (keystore.RotationPlan, error) {
+	words := keystore.RotationWords()
+	last := len(words)
+	if until != "" {
+		last = slices.Index(words, until)
+	}
+	return e.work(id, func(r *run) error {
+		for n := r.plan.Now(); n >= 0 && !r.plan.Over(); n = r.plan.Now() {
+			if slices.Index(words, r.plan.Steps[n].Kind.Word()) > last {
+				return nil
+			}
+			if err := r.step(ctx, n); err != nil {
+				return err
+			}
+			if on != nil {
+				on(r.plan)
+			}
+		}
+		return nil
+	})
+}
+
+// Give takes the new value, which a person made in the account settings. It is held behind the
+// rotation's own reference; the next Run proves it.
+func (e *Engine) Give(ctx context.Context, id string, value keystore.Secret) (keystore.RotationPlan, error) {
+	return e.work(id, func(r *run) error {
+		if n := r.plan.Now(); n < 0 || !r.makes(n) {
+			return fmt.Errorf("the new value is not asked for: %w", keystore.ErrStepOrder)
+		}
+		if err := r.holdOld(ctx); err != nil {
+			return err
+		}
+		return r.hold(ctx, value)
+	})
+}
+
+// Vouch ticks the open step on a person's word, with a reason that may be empty.
+func (e *Engine) Vouch(ctx context.Context, id string, step keystore.RotationStep, reason string) (keystore.RotationPlan, error) {
+	return e.work(id, func(r *run) error {
+		n := r.plan.Now()
+		if n < 0 || r.plan.Steps[n].Kind != step.Kind || r.plan.Steps[n].Subject != step.Subject {
+			return fmt.Errorf("%s: %w", step.Name(), keystore.ErrStepOrder)
+		}
+		if !r.mayVouch(n) {
+			return fmt.Errorf("%s is measured, never vouched for", step.Name())
+		}
+		if err := r.record(ctx, n, keystore.Proof{By: keystore.Vouched, Note: reason}); err != nil {
+			return err
+		}
+		return r.after(ctx, n)
+	})
+}
+
+// Abandon ends a rotation as it is. Keys and references stay as they are; what the rotation held
+// of the old value goes.
+func (e *Engine) Abandon(ctx context.Context, id string) (keystore.RotationPlan, error) {
+	return e.work(id, func(r *run) error {
+		if err := r.release(ctx, true); err != nil {
+			return err
+		}
+		return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Abandon(e.c.Now(p)) })
+	})
+}
+
+// work runs f under the rotation's lock, on its record as it is on disk now.
+func (e *Engine) work(id string, f func(*run) error) (keystore.RotationPlan, error) {
+	unlock, ok, err := textfile.TryLock(filepath.Join(e.c.LockDir, "run-"+id))
+	if err != nil {
+		return keystore.RotationPlan{}, err
+	}
+	if !ok {
+		p, _ := e.c.Records.Get(id) // what is known of it
+		return p, ErrElsewhere
+	}
+	defer unlock()
+	p, err := e.c.Records.Get(id)
+	if err != nil {
+		return p, err
+	}
+	if !p.Proven() {
+		return p, errors.New("this rotation is a list that an earlier version ticked by hand: begin a new one")
+	}
+	if p.Over() {
+		return p, nil
+	}
+	r := &run{e: e, c: e.c, plan: p}
+	err = f(r)
+	return r.plan, r.masked(err)
+}
+
+// run is one process at work on a rotation.
+type run struct {
+	e    *Engine
+	c    Config
+	plan keystore.RotationPlan
+	seen []keystore.Secret // values that no text may repeat
+}
+
+// masked takes the values out of an error: a text of the other side may repeat what it was sent.
+func (r *run) masked(err error) error {
+	if err == nil {
+		return nil
+	}
+	text := err.Error()
+	for _, s := range r.seen {
+		if !s.Empty() && strings.Contains(text, s.Reveal()) {
+			return errors.New(strings.ReplaceAll(text, s.Reveal(), "••••"+s.Last4()))
+		}
+	}
+	return err
+}
+
+func (r *run) update(ctx context.Context, f func(keystore.RotationPlan) (keystore.RotationPlan, error)) error {
+	p, err := r.c.Records.Update(ctx, r.plan.ID, f)
+	if err == nil {
+		r.plan = p
+	}
+	return err
+}
+
+// record ticks a step. Before the last one, which ends the rotation, what was held goes.
+func (r *run) record(ctx context.Context, n int, proof keystore.Proof) error {
+	if n == len(r.plan.Steps)-1 {
+		if err := r.release(ctx, false); err != nil {
+			return err
+		}
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Record(n, proof, r.c.Now(p)) })
+}
+
+// stop ends the run before a step.
+func (r *run) stop(n int, format string, args ...any) *StopError {
+	return &StopError{Step: r.plan.Steps[n], Words: fmt.Sprintf(format, args...), Vouch: r.mayVouch(n)}
+}
+
+// mayVouch reports whether a person's word can stand in for a measurement: where the console has
+// no way to look.
+func (r *run) mayVouch(n int) bool {
+	s := r.plan.Steps[n]
+	switch s.Kind {
+	case keystore.StepDrain, keystore.StepWatch:
+		return true
+	case keystore.StepSet, keystore.StepTest:
+		return slices.ContainsFunc(r.plan.Users, func(u keystore.RotationUser) bool {
+			return u.Alone() && (u.Name == s.Subject)
+		})
+	case keystore.StepRefused, keystore.StepDelete:
+		return r.plan.OldHeld == ""
+	}
+	return false
+}
+
+// makes reports whether a step makes the new value.
+func (r *run) makes(n int) bool {
+	k := r.plan.Steps[n].Kind
+	return k == keystore.StepCreate || k == keystore.StepRefresh
+}
+
+// step takes one step: it measures, and records what was measured.
+func (r *run) step(ctx context.Context, n int) error {
+	var proof keystore.Proof
+	var err error
+	switch r.plan.Steps[n].Kind {
+	case keystore.StepDrain:
+		proof, err = r.drain(ctx, n)
+	case keystore.StepCreate, keystore.StepRefresh:
+		proof, err = r.create(ctx, n)
+	case keystore.StepSet:
+		proof, err = r.set(ctx, n)
+	case keystore.StepTest:
+		proof, err = r.test(ctx, n)
+	case keystore.StepDelete:
+		proof, err = r.delete(ctx, n)
+	case keystore.StepRefused:
+		proof, err = r.refused(ctx, n)
+	case keystore.StepWatch:
+		proof, err = r.watch(ctx, n)
+	}
+	if err != nil {
+		return err
+	}
+	proof.By = keystore.Measured
+	if err := r.record(ctx, n, proof); err != nil {
+		return err
+	}
+	return r.after(ctx, n)
+}
+
+// after is what follows from a step that was ticked.
+func (r *run) after(ctx context.Context, n int) error {
+	s := r.plan.Steps[n]
+	if s.Kind == keystore.StepSet && s.Subject == r.plan.Ref {
+		if err := r.c.TookOver(ctx, r.plan); err != nil {
+			return fmt.Errorf("the reference is set, but the inventory could not be changed: %w", err)
+		}
+	}
+	return nil
+}
+
+// release removes what was held of the values; of an abandoned rotation the new one stays.
+func (r *run) release(ctx context.Context, abandoned bool) error {
+	var errs []error
+	if r.plan.OldHeld != "" {
+		errs = append(errs, r.c.Secrets.Remove(ctx, r.plan.OldHeld))
+	}
+	if held := r.plan.NewHeld; held != "" && held != r.plan.NewRef && !abandoned {
+		errs = append(errs, r.c.Secrets.Remove(ctx, held))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("removing what the rotation holds of the values: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,290 @@
+package rotate_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// client is curl in a loop. It reads its header from a file before each call, so that no secret
+// is among its arguments.
+type client struct {
+	config string
+	codes  chan string
+	stop   context.CancelFunc
+	ended  chan struct{}
+}
+
+func startClient(t *testing.T, p place, value keystore.Secret) *client {
+	t.Helper()
+	curl, err := exec.LookPath("curl")
+	if err != nil {
+		t.Skip("no curl is installed")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	c := &client{config: filepath.Join(p.Dir, "client.conf"), codes: make(chan string, 1<<16), stop: stop, ended: make(chan struct{})}
+	c.write(t, value)
+	go func() {
+		defer close(c.ended)
+		for ctx.Err() == nil {
+			out, err := exec.Command(curl, "--silent", "--show-error", "--config", c.config, "--output", os.DevNull, "--write-out", "%{http_code}",
+				"--header", "Content-Type: application/json", "--data", `{"zone":"unlocker_demo","url":"http://lab.test/ok","format":"raw"}`,
+				p.Profile.BaseURL+"/request").CombinedOutput()
+			if err != nil {
+				c.codes <- fmt.Sprintf("%v: %s", err, out)
+				return
+			}
+			c.codes <- string(out)
+		}
+	}()
+	t.Cleanup(func() { stop(); <-c.ended })
+	return c
+}
+
+// write is what a person does: the file gets another value in one step.
+func (c *client) write(t *testing.T, value keystore.Secret) {
+	t.Helper()
+	if err := textfile.Write(c.config, []byte("header = \"Authorization: Bearer "+value.Reveal()+"\"\n")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// calls waits until the client has made so many more calls, all of which are answered with 200.
+func (c *client) calls(t *testing.T, n int) {
+	t.Helper()
+	for range n {
+		select {
+		case code := <-c.codes:
+			if code != "200" {
+				t.Fatalf("the client was answered %s", code)
+			}
+		case <-time.After(time.Minute):
+			t.Fatal("the client makes no calls")
+		}
+	}
+}
+
+// TestAClientSeesNoRefusedCall rotates a key under a client that goes on calling. The emulator's
+// journal has every call of it, and one that was refused: the proof's.
+func TestAClientSeesNoRefusedCall(t *testing.T) {
+	p := newPlace(t, start(t), "live")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startClient(t, p, old)
+	p.Users = append(p.Users, keystore.RotationUser{Name: "client.conf:1", File: c.config})
+	c.calls(t, 3)
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	var stop *rotate.StopError
+	plan, err = e.Run(t.Context(), plan.ID, "", nil)
+	if !errors.As(err, &stop) || stop.Step.Kind != keystore.StepSet || stop.Step.Subject != c.config || stop.Vouch {
+		t.Fatalf("%v, want that a person writes %s, and no vouching", err, c.config)
+	}
+	c.calls(t, 3)
+	value, err := p.secrets().Resolve(t.Context(), plan.NewHeld)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.write(t, value)
+	c.calls(t, 3)
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	c.calls(t, 3)
+	c.stop()
+	<-c.ended
+	c.calls(t, len(c.codes))
+	p.Users = p.Users[:2] // the file is no reference
+	p.wantDone(t, plan)
+
+	page, err := p.settings().Newest(t.Context(), 5000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	refused, byName := 0, map[string]int{}
+	for _, q := range page.Requests {
+		byName[q.Key]++
+		if q.Status != http.StatusOK {
+			refused++
+			if q.Status != http.StatusUnauthorized || strings.HasPrefix(q.Header["User-Agent"], "curl") {
+				t.Errorf("%s %s: %d from %s", q.Method, q.URL, q.Status, q.Header["User-Agent"])
+			}
+		}
+	}
+	if refused != 1 || byName["live"] < 6 || byName["live-2"] < 6 {
+		t.Errorf("%d calls were refused, want the proof's alone; calls by key: %v", refused, byName)
+	}
+}
+
+// TestAKeyInUseIsNotDeleted lets a client send the old value after every reference was set.
+func TestAKeyInUseIsNotDeleted(t *testing.T) {
+	p := newPlace(t, start(t), "busy")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := startClient(t, p, old)
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	plan, err = e.Run(t.Context(), plan.ID, "", nil)
+	if err == nil || !strings.Contains(err.Error(), "busy is still in use") || !strings.Contains(err.Error(), "curl") {
+		t.Fatalf("%v, want that the old key is still in use, and by what", err)
+	}
+	if s := plan.Steps[plan.Now()]; s.Kind != keystore.StepDelete {
+		t.Errorf("it stands before %s", s.Name())
+	}
+	c.calls(t, 1)
+	c.stop()
+	<-c.ended
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	p.wantDone(t, plan)
+}
+
+func TestARefreshMeasuresItsOutage(t *testing.T) {
+	p := newPlace(t, start(t), "fresh")
+	c := p.config()
+	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
+	c.Now = func(keystore.RotationPlan) time.Time { at = at.Add(time.Second); return at }
+	e, plan := p.begin(t, c, keystore.RotateByRefresh)
+	plan, err := e.Run(t.Context(), plan.ID, "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.wantDone(t, plan)
+	window := plan.FirstNew.Sub(plan.LastOld)
+	s, _ := plan.Step(keystore.StepRefused, "")
+	if window <= 0 || !strings.Contains(s.Note, "no value worked for "+window.String()) {
+		t.Errorf("from %s to %s, %q", plan.LastOld, plan.FirstNew, s.Note)
+	}
+	if plan.Steps[0].Kind != keystore.StepRefresh || slices.ContainsFunc(plan.Steps, func(s keystore.RotationStep) bool { return s.Kind == keystore.StepDelete }) {
+		t.Errorf("its steps are %+v", plan.Steps)
+	}
+}
+
+// TestAJobInFlightStopsIt sees that nothing is created before a job of the old key has ended, or a
+// person has released it.
+func TestAJobInFlightStopsIt(t *testing.T) {
+	for _, release := range []bool{false, true} {
+		p := newPlace(t, start(t), "drained")
+		p.Users = append(p.Users, keystore.RotationUser{Name: "job-7", InFlight: true})
+		c := p.config()
+		users := slices.Clone(p.Users)
+		c.Users = func(context.Context, model.Key) ([]keystore.RotationUser, error) { return users, nil }
+		e, plan := p.begin(t, c, keystore.RotateByNewKey)
+		var stop *rotate.StopError
+		plan, err := e.Run(t.Context(), plan.ID, "", nil)
+		if !errors.As(err, &stop) || stop.Step.Name() != "drain job-7" || !stop.Vouch {
+			t.Fatalf("%v, want a stop before the job", err)
+		}
+		if keys, err := p.settings().Keys(t.Context()); err != nil || slices.ContainsFunc(keys, func(k rehearsal.Key) bool { return k.Name == "drained-2" }) {
+			t.Fatalf("a key was created under a job in flight: %v", err)
+		}
+		want := keystore.Measured
+		if release {
+			want = keystore.Vouched
+			if plan, err = e.Vouch(t.Context(), plan.ID, stop.Step, "it is collected elsewhere"); err != nil {
+				t.Fatal(err)
+			}
+		} else {
+			users = users[:2]
+		}
+		if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+			t.Fatal(err)
+		}
+		if plan.Steps[0].By != want || !plan.Over() {
+			t.Errorf("released %v: %+v", release, plan.Steps)
+		}
+	}
+}
+
+// TestWhatIsMeasuredIsNotVouchedFor asks to vouch for each step that the console can measure.
+func TestWhatIsMeasuredIsNotVouchedFor(t *testing.T) {
+	p := newPlace(t, start(t), "strict")
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	for plan.Now() >= 0 {
+		s := plan.Steps[plan.Now()]
+		if s.Kind != keystore.StepWatch {
+			if _, err := e.Vouch(t.Context(), plan.ID, s, ""); err == nil {
+				t.Errorf("%s was ticked on a person's word", s.Name())
+			}
+		}
+		steps := 0
+		ctx, stop := context.WithCancel(t.Context())
+		next, err := e.Run(ctx, plan.ID, "", func(keystore.RotationPlan) { steps++; stop() }) // one step
+		if err != nil && !errors.Is(err, context.Canceled) || steps != 1 {
+			t.Fatalf("%d steps, %v", steps, err)
+		}
+		plan = next
+	}
+	p.wantDone(t, plan)
+}
+
+// TestAReferenceWithAThirdValueIsLeftAlone puts another value behind a reference meanwhile.
+func TestAReferenceWithAThirdValueIsLeftAlone(t *testing.T) {
+	p := newPlace(t, start(t), "third")
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	if _, err := e.Run(t.Context(), plan.ID, keystore.WordCreate, nil); err != nil {
+		t.Fatal(err)
+	}
+	other := keystore.NewSecret("another-value-of-somebody")
+	if err := p.secrets().Store(t.Context(), p.Users[1].Ref, other); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := e.Run(t.Context(), plan.ID, "", nil); err == nil || !strings.Contains(err.Error(), "neither the old value nor the new one") {
+		t.Errorf("%v, want that it is left as it is", err)
+	}
+	if got, err := p.secrets().Resolve(t.Context(), p.Users[1].Ref); err != nil || !got.Equal(other) {
+		t.Errorf("it was overwritten: %v", err)
+	}
+}
+
+// TestNoValueIsInTheRecord searches everything that a rotation leaves behind.
+func TestNoValueIsInTheRecord(t *testing.T) {
+	p := newPlace(t, start(t), "secretive")
+	old, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, plan := p.begin(t, p.config(), keystore.RotateByNewKey)
+	if plan, err = e.Run(t.Context(), plan.ID, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := p.secrets().Resolve(t.Context(), p.Key.Secret)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := os.ReadFile(filepath.Join(p.Dir, "rotations", plan.ID+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := rotate.Report(plan)
+	for _, value := range []keystore.Secret{old, fresh} {
+		if strings.Contains(string(record), value.Reveal()) || strings.Contains(report, value.Reveal()) {
+			t.Errorf("the value %s is written down", value.Last4())
+		}
+		if !strings.Contains(report, value.Fingerprint()) {
+			t.Errorf("the report does not name the value %s", value.Fingerprint())
+		}
+	}
+	for _, s := range plan.Steps {
+		if !strings.Contains(report, "| "+s.Name()+" | measured |") {
+			t.Errorf("the report says nothing of %s", s.Name())
+		}
+	}
+}

@@ -1,0 +1,416 @@
+package rotate
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/rehearsal"
+)
+
+// drain sees that a job begun with the old key has ended.
+func (r *run) drain(ctx context.Context, n int) (keystore.Proof, error) {
+	job := r.plan.Steps[n].Subject
+	users, err := r.c.Users(ctx, r.key())
+	if err != nil {
+		return keystore.Proof{}, fmt.Errorf("looking at %s: %w", job, err)
+	}
+	if slices.ContainsFunc(users, func(u keystore.RotationUser) bool { return u.Name == job && u.InFlight }) {
+		return keystore.Proof{}, r.stop(n, "it is in flight with the old key: wait until it has ended, or release it")
+	}
+	return keystore.Proof{Note: "it has ended"}, nil
+}
+
+// key is the key under rotation as the rotation knows it.
+func (r *run) key() model.Key {
+	level, _ := model.ParseLevel(r.plan.Level) // what is not known is no level
+	return model.Key{Name: r.plan.Key, Level: level, Secret: r.plan.Ref, Fingerprint: r.plan.OldFingerprint, Last4: r.plan.OldLast4}
+}
+
+// create makes the new value, holds it and makes a call with it.
+func (r *run) create(ctx context.Context, n int) (keystore.Proof, error) {
+	if err := r.holdOld(ctx); err != nil {
+		return keystore.Proof{}, err
+	}
+	if r.plan.NewFingerprint == "" {
+		if err := r.make(ctx, n); err != nil {
+			return keystore.Proof{}, err
+		}
+	}
+	value, err := r.newValue(ctx)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	proof, err := r.accepted(ctx, keystore.RotationUser{}, value)
+	if err != nil {
+		return proof, fmt.Errorf("the call with the new value: %w", err)
+	}
+	proof.Note += ", ••••" + value.Last4()
+	if r.plan.NewName != "" {
+		proof.Note += ", named " + r.plan.NewName
+	}
+	if r.plan.NewExpires != "" {
+		proof.Note += ", expires " + r.plan.NewExpires
+	}
+	return proof, r.firstNew(ctx)
+}
+
+// firstNew notes when the new value first worked.
+func (r *run) firstNew(ctx context.Context) error {
+	if r.plan.Method != keystore.RotateByRefresh || !r.plan.FirstNew.IsZero() {
+		return nil
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.FirstNew = r.c.Now(p).UTC().Truncate(time.Millisecond)
+		return p, nil
+	})
+}
+
+// holdOld keeps the old value until it was seen refused: its reference will give the new one.
+func (r *run) holdOld(ctx context.Context) error {
+	if r.plan.OldHeld != "" || r.plan.Ref == "" {
+		return nil
+	}
+	old, err := r.c.Secrets.Resolve(ctx, r.plan.Ref)
+	if err != nil {
+		return fmt.Errorf("taking the old value, to see it refused later: %w", err)
+	}
+	r.seen = append(r.seen, old)
+	if fp := r.plan.OldFingerprint; fp != "" && fp != old.Fingerprint() {
+		return fmt.Errorf("%s gives another value than the one that is recorded of %s (••••%s): correct the record first", label(r.plan.Ref), r.plan.Key, r.plan.OldLast4)
+	}
+	held := "file:rotation-" + r.plan.ID + "-old"
+	if err := r.c.Secrets.Store(ctx, held, old); err != nil {
+		return fmt.Errorf("holding the old value until it is refused: %w", err)
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.OldHeld, p.OldFingerprint, p.OldLast4 = held, old.Fingerprint(), old.Last4()
+		return p, nil
+	})
+}
+
+// hold stores the new value behind the rotation's own reference and records it.
+func (r *run) hold(ctx context.Context, value keystore.Secret) error {
+	r.seen = append(r.seen, value)
+	if value.Fingerprint() == r.plan.OldFingerprint {
+		return errors.New("this is the old value: a new one is needed")
+	}
+	if err := r.c.Secrets.Store(ctx, r.heldNew(), value); err != nil {
+		return fmt.Errorf("holding the new value: %w", err)
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) { return p.Made(value, r.heldNew()) })
+}
+
+func (r *run) heldNew() string { return "file:rotation-" + r.plan.ID + "-new" }
+
+// newValue reads the new value back from where it is held.
+func (r *run) newValue(ctx context.Context) (keystore.Secret, error) {
+	value, err := r.c.Secrets.Resolve(ctx, r.plan.NewHeld)
+	if err != nil {
+		return value, fmt.Errorf("taking the new value: %w", err)
+	}
+	if value.Fingerprint() != r.plan.NewFingerprint {
+		return value, fmt.Errorf("%s gives another value than the one that was made", label(r.plan.NewHeld))
+	}
+	r.seen = append(r.seen, value)
+	return value, nil
+}
+
+// make lets the account settings make the new value. What a killed process had begun is looked
+// for first: a value that is held but not recorded, and a key of the name that was to be made.
+func (r *run) make(ctx context.Context, n int) error {
+	held, err := r.c.Secrets.Resolve(ctx, r.heldNew())
+	if err == nil {
+		return r.hold(ctx, held)
+	}
+	if !errors.Is(err, keystore.ErrSecretMissing) {
+		return fmt.Errorf("looking for a new value that is held already: %w", err)
+	}
+	settings := r.c.Settings(r.plan)
+	if settings == nil {
+		return r.askForValue(n)
+	}
+	if r.plan.Method == keystore.RotateByRefresh {
+		return r.refresh(ctx, settings)
+	}
+	keys, err := settings.Keys(ctx)
+	if err != nil {
+		return err
+	}
+	old, ok := keyNamed(keys, r.plan.OldName)
+	if !ok {
+		return fmt.Errorf("the account has no key %s any more", r.plan.OldName)
+	}
+	if r.plan.NewName == "" { // the intent is on disk before the key is made
+		expires := r.c.Now(r.plan).UTC().Add(r.e.c.Interval).Truncate(time.Second).Format(time.RFC3339)
+		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p.NewName, p.NewExpires = freeName(keys, p.OldName), expires
+			return p, nil
+		}); err != nil {
+			return err
+		}
+	}
+	var made rehearsal.Key
+	if _, there := keyNamed(keys, r.plan.NewName); there {
+		// The name was free when it was chosen: a killed run made the key. Its value was
+		// shown once and is lost, so nobody uses it, and a refresh stops nothing.
+		made, err = settings.RefreshKey(ctx, r.plan.NewName)
+	} else {
+		made, err = settings.CreateKey(ctx, rehearsal.Key{Name: r.plan.NewName, Level: old.Level, Duty: old.Duty, Expires: r.plan.NewExpires})
+	}
+	if err != nil {
+		return fmt.Errorf("creating %s: %w", r.plan.NewName, err)
+	}
+	// The value is shown once: what comes now is not cancelled.
+	return r.hold(context.WithoutCancel(ctx), keystore.NewSecret(made.Value))
+}
+
+// askForValue says what a person does in the account settings.
+func (r *run) askForValue(n int) error {
+	words := fmt.Sprintf("in the account settings, create a key of the same level as %s, with an expiry, and give its value here", r.plan.Key)
+	if r.plan.Method == keystore.RotateByRefresh {
+		words = fmt.Sprintf("in the account settings, refresh %s and give the new value here at once: the old one is invalid from that moment", r.plan.Key)
+	}
+	s := r.stop(n, "%s", words)
+	s.Value = true
+	return s
+}
+
+// refresh has the settings give the key another value. The last call with the old one is measured
+// before it.
+func (r *run) refresh(ctx context.Context, settings Settings) error {
+	old, err := r.oldValue(ctx)
+	if err != nil {
+		return err
+	}
+	if proof, err := r.accepted(ctx, keystore.RotationUser{}, old); err == nil {
+		at := r.c.Now(r.plan).UTC().Truncate(time.Millisecond)
+		if err := r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+			p.LastOld, p.NewName = at, p.OldName
+			return p, nil
+		}); err != nil {
+			return err
+		}
+	} else if r.plan.LastOld.IsZero() { // after a kill it may be refused: the value was made, and is lost
+		return fmt.Errorf("the call with the old value, before the refresh (status %d): %w", proof.Status, err)
+	}
+	made, err := settings.RefreshKey(ctx, r.plan.OldName)
+	if err != nil {
+		return fmt.Errorf("refreshing %s: %w", r.plan.OldName, err)
+	}
+	return r.hold(context.WithoutCancel(ctx), keystore.NewSecret(made.Value))
+}
+
+func (r *run) oldValue(ctx context.Context) (keystore.Secret, error) {
+	old, err := r.c.Secrets.Resolve(ctx, r.plan.OldHeld)
+	if err != nil {
+		return old, fmt.Errorf("taking the old value: %w", err)
+	}
+	r.seen = append(r.seen, old)
+	return old, nil
+}
+
+// set sees that a place gives the new value, and puts it there where the console can write.
+func (r *run) set(ctx context.Context, n int) (keystore.Proof, error) {
+	place := r.plan.Steps[n].Subject
+	value, err := r.newValue(ctx)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	i := slices.IndexFunc(r.plan.Users, func(u keystore.RotationUser) bool { return u.Place() == place })
+	switch ref := keystore.Ref(place); {
+	case i >= 0 && r.plan.Users[i].File != "":
+		return r.file(n)
+	case i >= 0 && r.plan.Users[i].Alone():
+		return keystore.Proof{}, r.stop(n, "the console does not know where it takes the value from: give it the new value, and vouch for it")
+	case ref.Scheme() == keystore.SchemeDemo:
+		return r.follow(ctx, place)
+	case ref.Storable():
+		return r.put(ctx, place, value)
+	default:
+		return r.readBack(ctx, n, value, "let "+ref.Label()+" give the new value", func(ctx context.Context) (keystore.Secret, error) {
+			return r.c.Secrets.Resolve(ctx, place)
+		})
+	}
+}
+
+// file sees whether a person has put the new value into a file.
+func (r *run) file(n int) (keystore.Proof, error) {
+	name := r.plan.Steps[n].Subject
+	old, err := r.c.Holds(name, r.plan.OldFingerprint)
+	if err != nil {
+		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it cannot be read now: %v", label(r.plan.NewHeld), err)
+	}
+	fresh, err := r.c.Holds(name, r.plan.NewFingerprint)
+	switch {
+	case err != nil:
+		return keystore.Proof{}, err
+	case old:
+		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it holds the old one (••••%s)", label(r.plan.NewHeld), r.plan.OldLast4)
+	case !fresh:
+		return keystore.Proof{}, r.stop(n, "put the new value (%s) into it; it holds neither", label(r.plan.NewHeld))
+	}
+	return keystore.Proof{Note: "read back"}, nil
+}
+
+// follow lets the console read the new value where the rotation holds it: a reference to the
+// scenario's own key cannot be written.
+func (r *run) follow(ctx context.Context, place string) (keystore.Proof, error) {
+	held := r.plan.NewHeld
+	return keystore.Proof{Note: label(held) + " takes its place, and gives the new value"}, r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		users := slices.Clone(p.Users)
+		for i := range users {
+			if users[i].Ref == place {
+				users[i].Ref = held
+			}
+		}
+		p.Users = users
+		if p.Ref == place {
+			p.NewRef = held
+		}
+		return p, nil
+	})
+}
+
+// put writes the new value behind a reference and reads it back.
+func (r *run) put(ctx context.Context, place string, value keystore.Secret) (keystore.Proof, error) {
+	now, err := r.c.Secrets.Resolve(ctx, place)
+	switch {
+	case err != nil && !errors.Is(err, keystore.ErrSecretMissing):
+		return keystore.Proof{}, err
+	case err == nil && r.plan.OldFingerprint != "" && now.Fingerprint() != r.plan.OldFingerprint && now.Fingerprint() != value.Fingerprint():
+		return keystore.Proof{}, fmt.Errorf("%s gives neither the old value nor the new one: it is left as it is", label(place))
+	}
+	if now.Fingerprint() != value.Fingerprint() {
+		if err := r.c.Secrets.Store(ctx, place, value); err != nil {
+			return keystore.Proof{}, err
+		}
+		if now, err = r.c.Secrets.Resolve(ctx, place); err != nil {
+			return keystore.Proof{}, err
+		}
+	}
+	if now.Fingerprint() != value.Fingerprint() {
+		return keystore.Proof{}, fmt.Errorf("%s was written, and gives another value", label(place))
+	}
+	return keystore.Proof{Note: "written and read back"}, r.newRef(ctx, place)
+}
+
+// newRef notes where the key's own reference leads from now on.
+func (r *run) newRef(ctx context.Context, place string) error {
+	if place != r.plan.Ref || r.plan.NewRef == place {
+		return nil
+	}
+	return r.update(ctx, func(p keystore.RotationPlan) (keystore.RotationPlan, error) {
+		p.NewRef = place
+		return p, nil
+	})
+}
+
+// readBack sees whether a person has put the new value somewhere.
+func (r *run) readBack(ctx context.Context, n int, value keystore.Secret, words string, read func(context.Context) (keystore.Secret, error)) (keystore.Proof, error) {
+	now, err := read(ctx)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return keystore.Proof{}, context.Cause(ctx)
+	case err != nil:
+		return keystore.Proof{}, r.stop(n, "%s; it cannot be read now: %v", words, err)
+	case now.Fingerprint() == value.Fingerprint():
+		return keystore.Proof{Note: "read back"}, r.newRef(ctx, r.plan.Steps[n].Subject)
+	case now.Fingerprint() == r.plan.OldFingerprint:
+		return keystore.Proof{}, r.stop(n, "%s; it gives the old one (••••%s)", words, now.Last4())
+	default:
+		return keystore.Proof{}, r.stop(n, "%s; it gives another one (••••%s)", words, now.Last4())
+	}
+}
+
+// test makes a call as a user does, with what the user reads.
+func (r *run) test(ctx context.Context, n int) (keystore.Proof, error) {
+	u, ok := r.plan.User(r.plan.Steps[n].Subject)
+	if !ok {
+		return keystore.Proof{}, fmt.Errorf("%s is not in the record", r.plan.Steps[n].Subject)
+	}
+	if u.Alone() {
+		return keystore.Proof{}, r.stop(n, "the console cannot make its call: see one of it work with the new value, and vouch for it")
+	}
+	if err := r.markSet(ctx); err != nil {
+		return keystore.Proof{}, err
+	}
+	from := u.Ref
+	if u.File != "" { // what it holds was read back; the call is made with the same value
+		from = r.plan.NewHeld
+		if fresh, err := r.c.Holds(u.File, r.plan.NewFingerprint); err != nil || !fresh {
+			return keystore.Proof{}, errors.Join(fmt.Errorf("%s does not hold the new value any more", u.Name), err)
+		}
+	}
+	value, err := r.c.Secrets.Resolve(ctx, from)
+	if err != nil {
+		return keystore.Proof{}, fmt.Errorf("%s: %w", u.Name, err)
+	}
+	r.seen = append(r.seen, value)
+	if value.Fingerprint() != r.plan.NewFingerprint {
+		return keystore.Proof{}, fmt.Errorf("%s reads another value than the new one (••••%s)", u.Name, value.Last4())
+	}
+	proof, err := r.accepted(ctx, u, value)
+	if err != nil {
+		return proof, fmt.Errorf("the call of %s: %w", u.Name, err)
+	}
+	return proof, nil
+}
+
+// accepted makes a call, which has to be accepted. A key whose level may not fetch is known to the
+// service if the call is not permitted (service.md 5.3).
+func (r *run) accepted(ctx context.Context, u keystore.RotationUser, value keystore.Secret) (keystore.Proof, error) {
+	k := r.key()
+	k.Secret = cmp.Or(r.plan.NewHeld, r.plan.OldHeld)
+	r.seen = append(r.seen, value)
+	res, err := r.c.Prove(ctx, u, k, value)
+	if err != nil {
+		return keystore.Proof{}, err
+	}
+	proof := keystore.Proof{Status: res.ServiceStatus, Took: res.Timing.Total, Note: "accepted"}
+	switch {
+	case res.Diagnosis.OK():
+		return proof, nil
+	case res.Diagnosis.Cause == model.CauseTargetError: // the key was taken, and the page asked for
+		proof.Note = "accepted; the test page itself failed"
+		return proof, nil
+	case res.ServiceStatus == http.StatusForbidden && res.Diagnosis.Cause != model.CauseKeyRejected && !r.fetches():
+		proof.Note = "known to the service, which permits no fetch to its level (contract 5.3)"
+		return proof, nil
+	}
+	return proof, errors.New(res.Diagnosis.Summary)
+}
+
+// fetches reports whether the level of the key may fetch.
+func (r *run) fetches() bool { return r.key().Level.Permission(model.CapUse) != model.PermNo }
+
+func keyNamed(keys []rehearsal.Key, name string) (rehearsal.Key, bool) {
+	if i := slices.IndexFunc(keys, func(k rehearsal.Key) bool { return k.Name == name }); i >= 0 {
+		return keys[i], true
+	}
+	return rehearsal.Key{}, false
+}
+
+// freeName is a name for the successor of a key: etl-main-2 after etl-main.
+func freeName(keys []rehearsal.Key, old string) string {
+	base := old
+	if i := strings.LastIndexByte(old, '-'); i > 0 && i < len(old)-1 && len(old)-i <= 4 && strings.Trim(old[i+1:], "0123456789") == "" {
+		base = old[:i]
+	}
+	base = base[:min(len(base), 58)]
+	for n := 2; ; n++ {
+		name := fmt.Sprintf("%s-%d", base, n)
+		if _, taken := keyNamed(keys, name); !taken && name != old {
+			return name
+		}
+	}
+}
+
+func label(ref string) string { return keystore.Ref(ref).Label() }

@@ -1,0 +1,247 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/rotate"
+)
+
+type rotateFlags struct {
+	yes, refresh, report, abandon, json bool
+	value, adminReason                  string
+	vouch, scan                         []string
+}
+
+func (a *app) keysRotateCommand() *cobra.Command {
+	var f rotateFlags
+	cmd := &cobra.Command{
+		Use:   "rotate NAME",
+		Short: "Rotate a key with proof: create, set, test, finish",
+		Long: `Rotates a key by a new one: creates it, puts it at each reference, makes one real call as each
+user of the key, deletes the old key and sees it refused. Every step is on disk before and after
+it is taken, so the same command goes on with a rotation that was left or killed.
+
+On the emulator the console works the account settings itself. On a real account, whose contract
+shows no endpoint for them, it says what to do there and takes the new value by --value. What it
+can measure it measures; before a step that needs a person it ends with exit code 1 and says what
+to do. --vouch records a person's word for such a step, and a job that is not waited for.
+
+With --refresh the key itself gets a new value, and the old one is invalid at once: everything
+that uses it stands still until its reference gives the new one.`,
+		Args: usageArgs(cobra.ExactArgs(1)),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withSession(cmd.Context(), needs{jobs: true, reason: f.adminReason}, func(t *task) error {
+				return t.rotateKey(cmd.Context(), args[0], f)
+			})
+		},
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.yes, "yes", false, "do not ask before the rotation begins")
+	fl.BoolVar(&f.refresh, "refresh", false, "give the key itself a new value; the old one stops at once (asks for --yes)")
+	fl.StringVar(&f.value, "value", "", "reference to the new value that the account settings showed (env:, cmd:, keyring:, file:)")
+	fl.StringArrayVar(&f.vouch, "vouch", nil, "vouch for the step of this name, or release this job (can be repeated)")
+	fl.StringArrayVar(&f.scan, "scan", nil, "look through this folder for files that hold the key (can be repeated)")
+	fl.BoolVar(&f.report, "report", false, "print the record of the key's newest rotation as Markdown, and do nothing")
+	fl.BoolVar(&f.abandon, "abandon", false, "end the rotation as it is; keys and references stay as they are")
+	fl.BoolVar(&f.json, "json", false, "print one JSON object")
+	adminFlag(cmd, &f.adminReason)
+	return cmd
+}
+
+// keyRotationJSON is what "keys rotate --json" prints (docs/schema/keys-rotate.json).
+type keyRotationJSON struct {
+	SchemaVersion int                   `json:"schema_version"`
+	Key           string                `json:"key"`
+	NewKey        string                `json:"new_key"`
+	ID            string                `json:"id"`
+	Method        string                `json:"method"`
+	Over          bool                  `json:"over"`
+	Abandoned     bool                  `json:"abandoned"`
+	Steps         []keyRotationStepJSON `json:"steps"`
+	// Next says what a person has to do; empty where nothing is.
+	Next string `json:"next"`
+}
+
+type keyRotationStepJSON struct {
+	Name   string `json:"name"`
+	Word   string `json:"word"`
+	State  string `json:"state"` // done or open
+	By     string `json:"by"`    // measured, vouched, or empty while it is open
+	Proof  string `json:"proof"`
+	Status int    `json:"status"`
+	At     string `json:"at"`
+}
+
+func newKeyRotationJSON(p keystore.RotationPlan, err error) keyRotationJSON {
+	out := keyRotationJSON{
+		SchemaVersion: schemaVersion, Key: p.Key, NewKey: p.NewName, ID: p.ID, Method: string(p.Method),
+		Over: p.Over(), Abandoned: p.Abandoned, Steps: []keyRotationStepJSON{},
+	}
+	for _, s := range p.Steps {
+		step := keyRotationStepJSON{Name: s.Name(), Word: string(s.Kind.Word()), State: "open", By: string(s.By), Proof: s.Proof(), Status: s.Status}
+		if s.Done {
+			step.State, step.At = "done", s.At.UTC().Format(stampFormat)
+		}
+		out.Steps = append(out.Steps, step)
+	}
+	if stop := (*rotate.StopError)(nil); errors.As(err, &stop) {
+		out.Next = stop.Error()
+	}
+	return out
+}
+
+// stampFormat is RFC 3339 with milliseconds.
+const stampFormat = "2006-01-02T15:04:05.000Z07:00"
+
+func (t *task) rotateKey(ctx context.Context, name string, f rotateFlags) error {
+	if _, err := t.Profile(ctx); err != nil { // the emulator knows the demo keys
+		return fail(exitState, "%w", err)
+	}
+	k, ok := t.Key(name)
+	if !ok {
+		return usage("%q is not in the key inventory", name)
+	}
+	p, found, err := t.Rotation(k)
+	if err != nil && !found {
+		return fail(exitState, "%w", err)
+	}
+	if f.report {
+		if !found {
+			return usage("there is no record of a rotation of %s", name)
+		}
+		if _, err := fmt.Fprint(t.app.Stdout, rotate.Report(p)); err != nil {
+			return fail(exitState, "write the report: %w", err)
+		}
+		return nil
+	}
+	if err := t.PermitRotation(k); err != nil {
+		return fetchError(ctx, err)
+	}
+	engine := t.Rotator(f.scan)
+	if !found || p.Over() {
+		if p, err = t.beginRotation(ctx, engine, k, f); err != nil {
+			return err
+		}
+	} else if f.refresh != (p.Method == keystore.RotateByRefresh) {
+		return usage("a rotation of %s by %s is under way: go on with it, or end it with --abandon", name, p.Method)
+	}
+	if f.abandon {
+		p, err = engine.Abandon(ctx, p.ID)
+	} else {
+		p, err = t.advance(ctx, engine, p, f)
+	}
+	if err := t.printRotation(p, err, f.json); err != nil {
+		return err
+	}
+	return rotationError(ctx, err)
+}
+
+func (t *task) beginRotation(ctx context.Context, engine *rotate.Engine, k model.Key, f rotateFlags) (p keystore.RotationPlan, err error) {
+	method := keystore.RotateByNewKey
+	switch {
+	case f.abandon:
+		return p, usage("no rotation of %s is under way", k.Name)
+	case f.refresh && !f.yes:
+		return p, usage("a refresh ends the old value at once (contract 3): everything that uses %s stands still until its reference gives the new one. Say --yes, or leave out --refresh to rotate without an outage", k.Name)
+	case f.refresh:
+		method = keystore.RotateByRefresh
+	}
+	p, err = engine.Begin(ctx, k, t.Origin(k), method)
+	switch {
+	case errors.Is(err, profile.ErrReadOnly):
+		return p, err
+	case err != nil:
+		return p, fail(exitState, "%w", err)
+	}
+	t.app.say("zonedeck: rotation %s of %s by %s: %d users, %d steps", p.ID, sanitizeLine(p.Key), p.Method, len(p.Users), len(p.Steps))
+	return p, nil
+}
+
+// advance goes on until a person is needed, and past the steps that one vouches for.
+func (t *task) advance(ctx context.Context, engine *rotate.Engine, p keystore.RotationPlan, f rotateFlags) (keystore.RotationPlan, error) {
+	told := 0
+	for told < len(p.Steps) && p.Steps[told].Done {
+		told++
+	}
+	on := func(now keystore.RotationPlan) {
+		for ; told < len(now.Steps) && now.Steps[told].Done; told++ {
+			s := now.Steps[told]
+			t.app.say("zonedeck: %s: %s", sanitizeLine(s.Name()), sanitizeLine(s.Proof()))
+		}
+	}
+	id, given := p.ID, false
+	for {
+		p, err := engine.Run(ctx, id, "", on)
+		var stop *rotate.StopError
+		if !errors.As(err, &stop) {
+			return p, err
+		}
+		switch {
+		case stop.Value && f.value != "" && !given:
+			given = true
+			value, err := t.Resolver.Resolve(ctx, f.value)
+			if err != nil {
+				return p, usage("--value: %w", err)
+			}
+			if p, err := engine.Give(ctx, id, value); err != nil {
+				return p, err
+			}
+		case stop.Vouch && slices.ContainsFunc(f.vouch, func(name string) bool { return name == stop.Step.Name() || name == stop.Step.Subject }):
+			p, err := engine.Vouch(ctx, id, stop.Step, "by --vouch")
+			if err != nil {
+				return p, err
+			}
+			on(p)
+		default:
+			return p, err
+		}
+	}
+}
+
+func (t *task) printRotation(p keystore.RotationPlan, stopped error, asJSON bool) error {
+	if asJSON {
+		return t.app.printJSON(newKeyRotationJSON(p, stopped))
+	}
+	rows := [][]string{{"STEP", "STATE", "BY", "PROOF"}}
+	for _, s := range p.Steps {
+		state, by := "open", "-"
+		if s.Done {
+			state, by = "done", s.By.Words()
+		}
+		rows = append(rows, []string{s.Name(), state, by, strings.TrimSpace(s.Proof())})
+	}
+	return printColumns(t.app.Stdout, rows)
+}
+
+// rotationError gives a rotation that did not come to its end an exit code.
+func rotationError(ctx context.Context, err error) error {
+	var stop *rotate.StopError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &stop):
+		words := fmt.Sprintf("%s. The same command goes on afterwards", strings.TrimRight(stop.Error(), "."))
+		if stop.Vouch {
+			words += fmt.Sprintf("; --vouch %q records a person's word", stop.Step.Name())
+		}
+		return fail(exitChecksFailed, "%s", words)
+	case errors.Is(err, rotate.ErrElsewhere):
+		return fail(exitState, "%w", err)
+	}
+	if coded := (*exitError)(nil); errors.As(err, &coded) {
+		return err
+	}
+	if lint := fetchError(ctx, err); !errors.Is(lint, err) || ctx.Err() != nil {
+		return lint
+	}
+	return fail(exitChecksFailed, "%w", err)
+}

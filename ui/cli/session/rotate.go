@@ -1,0 +1,140 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/profile"
+	"zonedeck/service/radius"
+	"zonedeck/service/rehearsal"
+	"zonedeck/service/rotate"
+)
+
+// Rotator drives the rotations of keys. folders are looked through for files that hold a key.
+func (s *Session) Rotator(folders []string) *rotate.Engine {
+	return rotate.New(rotate.Config{
+		Records: rotationHistory{s.rotations(), s}, Secrets: s.Resolver, LockDir: s.Paths.RotationsDir(),
+		Settings: s.accountSettings,
+		Users: func(ctx context.Context, k model.Key) ([]keystore.RotationUser, error) {
+			return s.rotationUsers(ctx, k, folders)
+		},
+		Prove: s.proveAs, TookOver: s.tookOver, Now: s.rotationClock,
+	})
+}
+
+// Origin is the profile that a key comes with; empty for one of the inventory.
+func (s *Session) Origin(k model.Key) string {
+	if recorded, ok := s.Inventory.Get(k.Name); ok && recorded.Secret == k.Secret {
+		return ""
+	}
+	return s.Base.Name
+}
+
+// Rotation is the newest record of a key's rotations: the one that is under way, if there is one.
+func (s *Session) Rotation(k model.Key) (p keystore.RotationPlan, ok bool, err error) {
+	plans, err := s.rotations().List()
+	for _, p := range plans {
+		if p.Key == k.Name && p.Profile == s.Origin(k) && p.Proven() {
+			return p, true, err
+		}
+	}
+	return p, false, err
+}
+
+// PermitRotation refuses to rotate an ADMIN key where no person decides, unless a reason was given.
+func (s *Session) PermitRotation(k model.Key) error {
+	f, bad := keystore.CheckUnattended(k, s.Now())
+	if bad && s.o.Unattended && strings.TrimSpace(s.o.AdminReason) == "" {
+		return &AdminError{f}
+	}
+	return nil
+}
+
+// accountSettings are those of the embedded emulator, for the keys that come with it.
+func (s *Session) accountSettings(p keystore.RotationPlan) rotate.Settings {
+	if s.embedded == nil || p.Profile != s.Base.Name {
+		return nil
+	}
+	return rehearsal.New(s.embedded.control)
+}
+
+// rotationClock dates the steps: by the machine's clock for keys of the inventory, by the
+// profile's for those that come with it.
+func (s *Session) rotationClock(p keystore.RotationPlan) time.Time {
+	if p.Profile == "" {
+		return s.o.Now()
+	}
+	return s.Now()
+}
+
+// rotationUsers is a key's blast radius as a rotation records it.
+func (s *Session) rotationUsers(ctx context.Context, k model.Key, folders []string) ([]keystore.RotationUser, error) {
+	report, err := s.Radius(ctx, []radius.Subject{radius.KeySubject(k, s.Origin(k))}, folders, nil)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range report.Problems {
+		err = errors.Join(err, errors.New(p))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("not everything could be looked through, and a use that is not known would stop: %w", err)
+	}
+	var out []keystore.RotationUser
+	read := false
+	for _, u := range report.Uses[0] {
+		user := rotationUser(u, k)
+		read = read || user.Ref != "" && user.Ref == k.Secret && !user.InFlight
+		out = append(out, user)
+	}
+	if !read && k.Secret != "" {
+		out = append(out, keystore.RotationUser{Name: "this console", Ref: k.Secret})
+	}
+	return out, nil
+}
+
+func rotationUser(u radius.Use, k model.Key) keystore.RotationUser {
+	user := keystore.RotationUser{Name: u.String(), Ref: u.Ref}
+	switch u.Kind {
+	case radius.Profile:
+		user.Profile = u.Name
+	case radius.RunningJob:
+		user.Name, _, _ = strings.Cut(u.Name, " ") // its state changes
+		user.Ref, user.InFlight = "", true
+	case radius.EnvFile, radius.TrackedFile:
+		if u.Fingerprint != "" && u.Fingerprint == k.Fingerprint {
+			user.Ref, user.File = "", u.Name
+		}
+	}
+	return user
+}
+
+// proveAs makes one call as a user of a key does.
+func (s *Session) proveAs(ctx context.Context, u keystore.RotationUser, k model.Key, value keystore.Secret) (model.FetchResult, error) {
+	p, err := s.Profile(ctx)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	if u.Profile != "" && u.Profile != p.Name {
+		file, err := profile.Load(s.configFile())
+		if err != nil {
+			return model.FetchResult{}, err
+		}
+		if p, err = file.Profile(u.Profile); err != nil {
+			return model.FetchResult{}, err
+		}
+	}
+	return s.Client.ProveKeyAs(ctx, p, u.Zone, k, value, nil)
+}
+
+// tookOver gives a key of the inventory its new value and clocks.
+func (s *Session) tookOver(ctx context.Context, p keystore.RotationPlan) error {
+	if p.Profile != "" { // the record of the rotation stands in for it
+		return nil
+	}
+	return keyHistory{s.Inventory, s}.Update(ctx, p.Key, func(k model.Key) (model.Key, error) { return p.Renewed(k), nil })
+}
