@@ -12,7 +12,11 @@ const (
 	ActivityProbe ActivityKind = "probe"
 	ActivityJob   ActivityKind = "job"
 	ActivityKey   ActivityKind = "key"
+	ActivityAgent ActivityKind = "agent" // a call of an agent: what it asked for and what came of it
 )
+
+// SourceAgent marks what an agent did, by the console's MCP server.
+const SourceAgent = "agent"
 
 // Activity is one entry of the timeline. It holds no secret.
 type Activity struct {
@@ -37,6 +41,8 @@ type Activity struct {
 	Ref string
 	// Text is one line that says what happened.
 	Text string
+	// Source is who did it: "" for the operator, or SourceAgent.
+	Source string
 }
 
 // ActivityFilter narrows the timeline. The zero value is everything.
@@ -47,6 +53,7 @@ type ActivityFilter struct {
 	Zone    string
 	Key     string
 	Profile string
+	Source  string
 	Since   time.Time
 	Limit   int   // at most this many; 0 means 200
 	Before  int64 // only entries with a smaller ID, for paging; 0 means from the newest

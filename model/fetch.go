@@ -96,6 +96,8 @@ type FetchRequest struct {
 	// first. Zero Timeout means the product's own; Retries < 0 means the default.
 	Timeout time.Duration
 	Retries int
+	// BodyLimit is where the body of an attempt is cut, in bytes; 0 is the client's own cap.
+	BodyLimit int64 `json:",omitempty"`
 	// BodyFile is the absolute name of the file that a body on disk is kept in, and that
 	// it replaces; empty means a file in the cache.
 	BodyFile string

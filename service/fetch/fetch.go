@@ -155,7 +155,7 @@ func (ft *Fetcher) prepare(ctx context.Context, r model.FetchRequest, on func(Ev
 	if err := check(p, d, r); err != nil {
 		return nil, err
 	}
-	f := &flight{ft: ft, p: p, d: d, r: r, id: ft.newID("f"), timeout: r.Timeout, on: on}
+	f := &flight{ft: ft, p: p, d: d, r: r, id: ft.newID("f"), timeout: r.Timeout, on: on, bodyCap: r.BodyLimit}
 	if f.timeout <= 0 {
 		f.timeout = exchange.LimitOf(r.Zone.Product).Timeout
 	}

@@ -64,11 +64,11 @@ func (j *Journal) PutFetch(ctx context.Context, profile string, r model.FetchRes
 		}
 		if a.Cause == model.CauseKeyRejected && a.Key != "" {
 			// Before the fetch, which stays the newest line: it is what was done.
-			if err := insertRejection(ctx, tx, rejection(at, profile, a.Key)); err != nil {
+			if err := j.insertRejection(ctx, tx, rejection(at, profile, a.Key)); err != nil {
 				return err
 			}
 		}
-		return insertActivity(ctx, tx, a)
+		return j.insertActivity(ctx, tx, a)
 	}})
 }
 
@@ -106,16 +106,37 @@ func (j *Journal) PutTwin(ctx context.Context, t model.Twin) error {
 		if err != nil {
 			return err
 		}
-		done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
-			a.Zone, string(a.Via), int64(a.Total), a.Text, words(a), string(a.Kind), a.Ref)
-		if err != nil {
-			return err
-		}
-		if n, err := done.RowsAffected(); err != nil || n > 0 {
-			return err
-		}
-		return insertActivity(ctx, tx, a)
+		return j.replaceActivity(ctx, tx, a)
 	}})
+}
+
+// PutCall queues the line of a call that may still be under way; one of the same kind and Ref
+// is replaced, and stays where it is.
+func (j *Journal) PutCall(ctx context.Context, a model.Activity) error {
+	if a.Ref == "" {
+		return errors.New("keeping a call: it has no identifier")
+	}
+	if a.At.IsZero() {
+		a.At = j.now()
+	}
+	a.URL = maskURL(a.URL)
+	return j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
+		return j.replaceActivity(ctx, tx, a)
+	}})
+}
+
+// replaceActivity replaces the line of the same kind and Ref, or writes a new one.
+func (j *Journal) replaceActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+	a.Source = j.source
+	done, err := tx.ExecContext(ctx, "UPDATE activity SET zone=?, via=?, class=?, cause=?, total=?, text=?, words=? WHERE kind=? AND ref=?",
+		a.Zone, string(a.Via), string(a.Class), string(a.Cause), int64(a.Total), a.Text, words(a), string(a.Kind), a.Ref)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return j.insertActivity(ctx, tx, a)
 }
 
 // twinActivity is a comparison in one line: its winner, or that it has none. It has no
@@ -161,7 +182,7 @@ func (j *Journal) PutActivity(ctx context.Context, a model.Activity) error {
 		a.At = j.now()
 	}
 	return j.put(ctx, entry{bytes: int64(len(a.URL) + len(a.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		return insertActivity(ctx, tx, a)
+		return j.insertActivity(ctx, tx, a)
 	}})
 }
 
@@ -171,7 +192,7 @@ func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
 		e.At = j.now()
 	}
 	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		return insertKeyEvent(ctx, tx, e)
+		return j.insertKeyEvent(ctx, tx, e)
 	}})
 }
 
@@ -180,7 +201,7 @@ func (j *Journal) PutKeyEvent(ctx context.Context, e KeyEvent) error {
 func (j *Journal) PutKeyRejected(ctx context.Context, profile, key string) error {
 	e := rejection(j.now(), profile, key)
 	return j.put(ctx, entry{bytes: int64(len(e.Text)), write: func(ctx context.Context, tx *sql.Tx) error {
-		return insertRejection(ctx, tx, e)
+		return j.insertRejection(ctx, tx, e)
 	}})
 }
 
@@ -194,7 +215,7 @@ func rejection(at time.Time, profile, key string) KeyEvent {
 	return KeyEvent{At: at, Profile: profile, Key: key, Event: eventRejected, Text: "by the service: its value, its expiry, or a refresh elsewhere"}
 }
 
-func insertRejection(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
+func (j *Journal) insertRejection(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
 	var last string
 	var at int64
 	err := tx.QueryRowContext(ctx, "SELECT event, at FROM key_events WHERE key = ? AND profile = ? ORDER BY id DESC LIMIT 1", e.Key, e.Profile).Scan(&last, &at)
@@ -205,35 +226,38 @@ func insertRejection(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
 	case last == eventRejected && database.Micros(e.At)-at < rejectionsEvery.Microseconds():
 		return nil
 	}
-	return insertKeyEvent(ctx, tx, e)
+	return j.insertKeyEvent(ctx, tx, e)
 }
 
-func insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
+func (j *Journal) insertKeyEvent(ctx context.Context, tx *sql.Tx, e KeyEvent) error {
 	_, err := tx.ExecContext(ctx, "INSERT INTO key_events (at, profile, key, event, text) VALUES (?,?,?,?,?)",
 		database.Micros(e.At), e.Profile, e.Key, e.Event, e.Text)
 	if err != nil {
 		return err
 	}
-	return insertActivity(ctx, tx, model.Activity{
+	return j.insertActivity(ctx, tx, model.Activity{
 		At: e.At, Kind: model.ActivityKey, Profile: e.Profile, Key: e.Key, Ref: e.Key,
 		Text: strings.TrimSpace(e.Event + " " + e.Text),
 	})
 }
 
-func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+func (j *Journal) insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
+	a.Source = j.source
 	done, err := tx.ExecContext(ctx,
 		`INSERT INTO activity (at, kind, profile, zone, url, via, key, class, cause, status, bytes, total, ref, text, words)
 		 VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)`,
 		database.Micros(a.At), string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key, string(a.Class), string(a.Cause),
 		a.Status, a.Bytes, int64(a.Total), a.Ref, a.Text, words(a))
-	if err != nil || !a.Priced {
+	if err != nil || !a.Priced && a.Source == "" {
 		return err
 	}
 	id, err := done.LastInsertId()
-	if err != nil {
-		return err
+	if err == nil && a.Priced {
+		_, err = tx.ExecContext(ctx, "INSERT INTO activity_costs (id, cost) VALUES (?,?)", id, a.Cost)
 	}
-	_, err = tx.ExecContext(ctx, "INSERT INTO activity_costs (id, cost) VALUES (?,?)", id, a.Cost)
+	if err == nil && a.Source != "" {
+		_, err = tx.ExecContext(ctx, "INSERT INTO activity_sources (id, source) VALUES (?,?)", id, a.Source)
+	}
 	return err
 }
 
@@ -242,7 +266,7 @@ func insertActivity(ctx context.Context, tx *sql.Tx, a model.Activity) error {
 func words(a model.Activity) string {
 	return spelled(strings.ToLower(strings.Join([]string{
 		string(a.Kind), a.Profile, a.Zone, a.URL, string(a.Via), a.Key,
-		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text,
+		string(a.Class), a.Class.Label(), string(a.Cause), strconv.Itoa(a.Status), a.Ref, a.Text, a.Source,
 	}, "\n")))
 }
 

@@ -57,10 +57,11 @@ func defaults() settings {
 // Journal is an open journal file. Close ends its goroutine and writes what is
 // queued.
 type Journal struct {
-	db    *database.DB
-	now   func() time.Time
-	set   settings
-	queue queue
+	db     *database.DB
+	now    func() time.Time
+	set    settings
+	queue  queue
+	source string // of the lines that it writes
 }
 
 // Open opens the journal at path, or makes it with mode 0600. now is the clock
@@ -73,7 +74,7 @@ func Open(ctx context.Context, path string, now func() time.Time) (*Journal, Not
 
 func open(ctx context.Context, path string, now func() time.Time, set settings) (*Journal, Notice, error) {
 	db, damage, err := database.Open(ctx, path, database.Options{
-		Name: "journal", Migrations: migrations[:], Tables: []string{"activity", "activity_costs", "activity_search", "activity_unindexed", "fetches", "key_events", "twins"}, Now: now, Busy: set.busy,
+		Name: "journal", Migrations: migrations[:], Tables: []string{"activity", "activity_costs", "activity_search", "activity_sources", "activity_unindexed", "fetches", "key_events", "twins"}, Now: now, Busy: set.busy,
 	})
 	if err != nil {
 		return nil, Notice{}, err
@@ -86,6 +87,10 @@ func open(ctx context.Context, path string, now func() time.Time, set settings) 
 	return j, Notice{Kept: damage.Kept, Text: fmt.Sprintf("The journal %s was damaged (%v). It is kept as %s and a new one was begun.",
 		db.Path(), damage.Err, damage.Kept)}, nil
 }
+
+// Attribute makes source the one of every line that is put from now on. It is called before
+// the first.
+func (j *Journal) Attribute(source string) { j.source = source }
 
 // Path is the journal's file.
 func (j *Journal) Path() string { return j.db.Path() }

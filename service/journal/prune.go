@@ -38,6 +38,7 @@ func prune(ctx context.Context, tx *sql.Tx, keep Keep) error {
 	}{
 		{"DELETE FROM activity WHERE id <= (SELECT max(id) FROM activity) - ?", keep.Entries},
 		{"DELETE FROM activity_costs WHERE id <= (SELECT max(id) FROM activity) - ?", keep.Entries},
+		{"DELETE FROM activity_sources WHERE id <= (SELECT max(id) FROM activity) - ?", keep.Entries},
 		{"DELETE FROM fetches WHERE at < (SELECT at FROM fetches ORDER BY at DESC LIMIT 1 OFFSET ?)", max(keep.Fetches-1, 0)},
 		{"DELETE FROM twins WHERE at < (SELECT at FROM twins ORDER BY at DESC LIMIT 1 OFFSET ?)", max(keep.Twins-1, 0)},
 		{`UPDATE fetches SET body = NULL WHERE body IS NOT NULL AND at < (

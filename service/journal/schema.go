@@ -97,4 +97,11 @@ CREATE TABLE activity_costs (
 INSERT INTO activity_search (activity_search) VALUES ('delete-all');
 UPDATE activity_unindexed SET below = (SELECT coalesce(max(id), 0) + 1 FROM activity);
 `,
+	// Who did it, for the lines of others than the operator.
+	`
+CREATE TABLE activity_sources (
+	id     INTEGER PRIMARY KEY,
+	source TEXT NOT NULL
+) STRICT;
+`,
 }

@@ -71,7 +71,7 @@ func (j *Journal) unread(err error) error {
 	return j.db.Fault("reading the timeline", err)
 }
 
-const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, (SELECT cost FROM activity_costs WHERE activity_costs.id = activity.id), ref, text FROM "
+const columns = "SELECT id, at, activity.kind, activity.profile, activity.zone, url, via, activity.key, activity.class, cause, status, bytes, total, (SELECT cost FROM activity_costs WHERE activity_costs.id = activity.id), coalesce((SELECT source FROM activity_sources WHERE activity_sources.id = activity.id), ''), ref, text FROM "
 
 // page appends the answer of a statement to list.
 func (j *Journal) page(ctx context.Context, s statement, list []model.Activity) ([]model.Activity, error) {
@@ -80,7 +80,7 @@ func (j *Journal) page(ctx context.Context, s statement, list []model.Activity) 
 		var total int64
 		var cost sql.NullFloat64
 		err := row.Scan(&a.ID, database.Time(&a.At), &a.Kind, &a.Profile, &a.Zone, &a.URL, &a.Via, &a.Key, &a.Class, &a.Cause,
-			&a.Status, &a.Bytes, &total, &cost, &a.Ref, &a.Text)
+			&a.Status, &a.Bytes, &total, &cost, &a.Source, &a.Ref, &a.Text)
 		a.Total, a.Cost, a.Priced = time.Duration(total), cost.Float64, cost.Valid
 		list = append(list, a)
 		return err
@@ -160,6 +160,9 @@ func narrow(f model.ActivityFilter) *query {
 		default:
 			q.match += lookup(value)
 		}
+	}
+	if f.Source != "" {
+		q.add("EXISTS (SELECT 1 FROM activity_sources WHERE activity_sources.id = activity.id AND source = ?)", f.Source)
 	}
 	return q
 }

@@ -12,7 +12,9 @@ import (
 
 // pageLoaded is the answer for one page.
 type pageLoaded struct {
-	page      int
+	page int
+	// anew says that it replaces the whole window.
+	anew      bool
 	rows      []model.Activity
 	unindexed int64
 	err       error
@@ -30,10 +32,10 @@ func (m *Model) reload() tea.Cmd {
 	m.win = window{}
 	m.news.n, m.news.more = 0, false
 	m.walk.Drop()
-	return m.loadPage(0, 0)
+	return m.loadPage(0, 0, true)
 }
 
-func (m *Model) loadPage(page int, before int64) tea.Cmd {
+func (m *Model) loadPage(page int, before int64, anew bool) tea.Cmd {
 	f := m.filter.parsed
 	f.Before, f.Limit = before, pageSize
 	journal, filtered := m.deps.Journal, m.filter.text != ""
@@ -43,7 +45,7 @@ func (m *Model) loadPage(page int, before int64) tea.Cmd {
 		if err == nil && filtered {
 			unindexed, err = journal.Unindexed(ctx)
 		}
-		return pageLoaded{page: page, rows: rows, unindexed: unindexed, err: err}
+		return pageLoaded{page: page, anew: anew, rows: rows, unindexed: unindexed, err: err}
 	})
 }
 
@@ -56,7 +58,7 @@ func (m *Model) more() tea.Cmd {
 	if !ok {
 		return nil
 	}
-	return m.loadPage(page, before)
+	return m.loadPage(page, before, false)
 }
 
 // toEnd walks from the last known page to the oldest entry and keeps only the

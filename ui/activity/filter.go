@@ -12,7 +12,7 @@ import (
 )
 
 // ParseFilter parses what is typed after "/": words that must all occur, and the
-// terms class:, zone:, key:, kind:, profile: and since:. since takes a duration before now
+// terms class:, zone:, key:, kind:, profile:, by: and since:. since takes a duration before now
 // ("90m", "2h", "3d", "1w") or a date ("2026-11-20", in now's location). The
 // empty string matches everything.
 func ParseFilter(s string, now time.Time) (model.ActivityFilter, error) {
@@ -53,6 +53,11 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		f.Key = value
 	case "profile":
 		f.Profile = value
+	case "by":
+		if value != model.SourceAgent {
+			return fmt.Errorf("by %q: only %s is marked", value, model.SourceAgent)
+		}
+		f.Source = value
 	case "since":
 		t, err := parseSince(value, now)
 		if err != nil {
@@ -60,13 +65,13 @@ func apply(f *model.ActivityFilter, name, value string, now time.Time) error {
 		}
 		f.Since = t
 	default:
-		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, profile:, or since: with a time", name)
+		return fmt.Errorf("unknown term %q: use class:, zone:, key:, kind:, profile:, by:agent, or since: with a time", name)
 	}
 	return nil
 }
 
 func kinds() []model.ActivityKind {
-	return []model.ActivityKind{model.ActivityFetch, model.ActivityTwin, model.ActivityProbe, model.ActivityJob, model.ActivityKey}
+	return []model.ActivityKind{model.ActivityFetch, model.ActivityTwin, model.ActivityProbe, model.ActivityJob, model.ActivityKey, model.ActivityAgent}
 }
 
 // parseClass parses a class as JSON spells it, with "-" or "_". An unambiguous
@@ -103,7 +108,7 @@ func parseSince(s string, now time.Time) (time.Time, error) {
 }
 
 func example(name string) string {
-	values := map[string]string{"class": "captcha", "zone": "unlocker_demo", "key": "batch-user", "kind": "fetch", "profile": "local", "since": "2h"}
+	values := map[string]string{"class": "captcha", "zone": "unlocker_demo", "key": "batch-user", "kind": "fetch", "profile": "local", "by": model.SourceAgent, "since": "2h"}
 	return name + ":" + cmp.Or(values[name], "value")
 }
 

@@ -3,10 +3,12 @@ package activity
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
+	"zonedeck/model"
 	"zonedeck/ui/kit"
 )
 
@@ -27,6 +29,41 @@ type peeked struct {
 	n    int
 	more bool
 	err  error
+}
+
+// headSize is how many of the newest entries are compared with those that are listed.
+const headSize = 20
+
+// headRead is the beginning of the timeline.
+type headRead struct {
+	rows []model.Activity
+	err  error
+}
+
+// watchHead reads the newest entries while the cursor is on the newest: another process may
+// have written some, or have ended one that was under way.
+func (m *Model) watchHead() tea.Cmd {
+	if !m.focused || !m.loaded || m.table.Cursor() > 0 || m.seen.shown || m.filter.open || m.load.Running() || m.walk.Running() || m.news.slot.Running() {
+		return nil
+	}
+	filter, journal := m.filter.parsed, m.deps.Journal
+	filter.Limit = headSize
+	return kit.Do(kit.Activity, &m.news.slot, m.deps.Ctx, func(ctx context.Context) tea.Msg {
+		rows, err := journal.Activity(ctx, filter)
+		return headRead{rows: rows, err: err}
+	})
+}
+
+// headRead reads the newest page again when the entries at its head are others.
+func (m *Model) headRead(msg headRead) tea.Cmd {
+	if msg.err != nil || m.table.Cursor() > 0 || m.load.Running() { // a journal that cannot be read is told by what reads it next
+		return nil
+	}
+	listed := m.win.pages[0]
+	if slices.Equal(msg.rows, listed[:min(len(listed), headSize)]) {
+		return nil
+	}
+	return m.loadPage(0, 0, true)
 }
 
 // peek counts the new entries, unless it has done so lately.

@@ -17,7 +17,7 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case kit.SessionChanged:
 		return m.sessionChanged(msg.Session)
 	case kit.Tick:
-		return tea.Batch(m.retry(), m.peek())
+		return tea.Batch(m.retry(), m.peek(), m.watchHead())
 	case seenPage, seenNext, seenEnded:
 		m.updateSeen(msg)
 		return nil
@@ -32,6 +32,8 @@ func (m *Model) Update(msg tea.Msg) tea.Cmd {
 	case peeked:
 		m.peeked(msg)
 		return nil
+	case headRead:
+		return m.headRead(msg)
 	case tailFound:
 		return m.tailFound(msg)
 	case refresh:
@@ -85,6 +87,9 @@ func (m *Model) pageLoaded(msg pageLoaded) tea.Cmd {
 		return kit.Fail(m.problem)
 	}
 	m.loaded, m.problem, m.unindexed = true, "", msg.unindexed
+	if msg.anew {
+		m.win = window{}
+	}
 	m.win.put(msg.page, msg.rows)
 	if msg.page == 0 {
 		m.news.at = m.deps.Now()

@@ -154,6 +154,13 @@ func cost(a model.Activity) string {
 
 // what describes an entry in one line.
 func what(a model.Activity) string {
+	if a.Source == "" || a.Kind == model.ActivityAgent {
+		return happened(a)
+	}
+	return "[" + a.Source + "] " + happened(a)
+}
+
+func happened(a model.Activity) string {
 	switch {
 	case a.Text != "" && a.URL != "" && !strings.Contains(a.Text, a.URL):
 		return a.URL + "  " + a.Text
@@ -201,6 +208,9 @@ func (m *Model) facts(a model.Activity) string {
 	}
 	if a.Status > 0 {
 		add(strconv.Itoa(a.Status))
+	}
+	if a.Source != "" {
+		add("by an " + a.Source)
 	}
 	add(a.Profile)
 	add(a.Zone)

@@ -58,8 +58,9 @@ func (a *app) withSession(ctx context.Context, n needs, f func(*task) error) err
 // sessionError gives an error of the session its exit code.
 func sessionError(err error) error {
 	var m *session.MistakeError
+	var e *exitError
 	switch {
-	case err == nil, errors.Is(err, context.Canceled), errors.As(err, &m):
+	case err == nil, errors.Is(err, context.Canceled), errors.As(err, &m), errors.As(err, &e):
 		return err
 	default:
 		return fail(exitState, "%w", err)

@@ -45,6 +45,8 @@ type Options struct {
 	// it may use an ADMIN key all the same; empty means that it may not.
 	Unattended  bool
 	AdminReason string
+	// Agent says that an agent decides: the history has its mark at what is done.
+	Agent bool
 
 	// Journal is set if the history is read or written, Ledger if jobs are, and Rules if
 	// answers are held against the operator's rules.
@@ -67,6 +69,8 @@ type Session struct {
 
 	o         Options
 	variables *variables
+	used      used
+	added     *rules.File
 	quiet     bool // stderr is the screen: notes are shown there, not printed
 	config    profile.File
 	current   atomic.Pointer[profile.Profile] // Base, with addresses once they are known
@@ -99,8 +103,8 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	if err := s.Paths.Ensure(); err != nil {
 		s.Notices = append(s.Notices, notKept(err))
 	}
-	added := rules.New(s.Paths.RulesFile())
-	if err := s.checkRules(added); err != nil {
+	s.added = rules.New(s.Paths.RulesFile())
+	if err := s.checkRules(s.added); err != nil {
 		return nil, err
 	}
 	inventory, err := keystore.OpenInventory(s.Paths.KeysFile())
@@ -124,9 +128,9 @@ func Open(ctx context.Context, o Options) (*Session, error) {
 	})
 	s.variables = &variables{Session: s, answers: map[string]model.Variable{}, secrets: map[string]keystore.Secret{}}
 	s.Client = service.New(service.Options{
-		Profile: s.Profile, Secret: s.variables.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
+		Profile: s.Profile, Secret: s.secret, Key: s.Key, Permit: s.permit, Journal: s.journal, Ledger: s.ledger,
 		Store: s.Resolver.Store, Follows: func(ref string) bool { return keystore.Ref(ref).Scheme() == keystore.SchemeDemo },
-		Rules: added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
+		Rules: s.added.For, BodiesDir: s.Paths.BodiesDir(), DownloadsDir: s.Paths.DownloadsDir(), Now: s.Now, Timer: o.Now, Log: o.Log,
 	})
 	return s, nil
 }
@@ -160,6 +164,9 @@ func (s *Session) openJournal(ctx context.Context) error {
 		s.Notices = append(s.Notices, fmt.Sprintf("no history is kept: %v", fault))
 	}
 	s.journal = j
+	if j != nil && s.o.Agent {
+		j.Attribute(model.SourceAgent)
+	}
 	return err
 }
 

@@ -1,0 +1,223 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/model"
+	"zonedeck/ui/cli/session"
+)
+
+// served is "zonedeck mcp" with the official Go client on its pipes. end closes its standard
+// input and gives the exit code.
+type served struct {
+	*sdk.ClientSession
+
+	process Process
+	stdout  *bytes.Buffer // all of it
+	stderr  *bytes.Buffer // to be read after end
+	end     func() int
+}
+
+func serve(t *testing.T, env map[string]string, args ...string) *served {
+	t.Helper()
+	p, stdout, stderr := process(t, env, append([]string{"mcp"}, args...)...)
+	in, toServer := io.Pipe()
+	fromServer, out := io.Pipe()
+	p.Stdin, p.Stdout = in, io.MultiWriter(stdout, out)
+	code := make(chan int, 1)
+	go func() {
+		code <- Main(t.Context(), p)
+		out.Close()
+	}()
+	ended := -1
+	s := &served{process: p, stdout: stdout, stderr: stderr, end: func() int {
+		if ended < 0 {
+			toServer.Close()
+			ended = <-code
+		}
+		return ended
+	}}
+	t.Cleanup(func() { s.end() })
+	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	var err error
+	s.ClientSession, err = client.Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
+	if err != nil {
+		t.Fatalf("connect: %v; exit %d; stderr %s", err, s.end(), stderr)
+	}
+	return s
+}
+
+// call calls a tool and gives the text of its result.
+func (s *served) call(t *testing.T, tool, args string) (text string, failed bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	r, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tool, Arguments: json.RawMessage(args)})
+	if err != nil {
+		t.Fatalf("%s %s: %v", tool, args, err)
+	}
+	if len(r.Content) != 1 {
+		t.Fatalf("%s: %d contents", tool, len(r.Content))
+	}
+	return r.Content[0].(*sdk.TextContent).Text, r.IsError
+}
+
+// history is what the console's history has, newest first.
+func (s *served) history(t *testing.T) []model.Activity {
+	t.Helper()
+	opened, err := session.Open(t.Context(), session.Options{Getenv: s.process.Getenv, Now: time.Now, Journal: true, Say: t.Logf})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer opened.Close(t.Context())
+	list, err := opened.Client.Activity(t.Context(), model.ActivityFilter{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func TestAnAgentFetchesUnderTheRules(t *testing.T) {
+	s := serve(t, nil, "--domains", "lab.test", "--zones", "unlocker_demo,residential_demo", "--max-cost", "0.003")
+	if text := s.InitializeResult().Instructions; !strings.Contains(text, "at most $0.0030") || !strings.Contains(text, "lab.test") {
+		t.Errorf("the rules are not told: %s", text)
+	}
+	text, failed := s.call(t, "fetch", `{"url":"http://lab.test/ok","zone":"unlocker_demo"}`)
+	if failed || !strings.Contains(text, "It works") || !strings.Contains(text, `"cost_left":0.0015`) || !strings.Contains(text, `"untrusted":{`) {
+		t.Fatalf("failed %v: %s", failed, text)
+	}
+	for args, want := range map[string]string{
+		`{"url":"http://other.test/","zone":"unlocker_demo"}`:                                 `host "other.test" is not allowed`,
+		`{"url":"http://lab.test.evil.example/","zone":"unlocker_demo"}`:                      `is not allowed`,
+		`{"url":"http://evillab.test/","zone":"unlocker_demo"}`:                               `is not allowed`,
+		`{"url":"http://lab.test/ok","zone":"datacenter_demo"}`:                               `zone "datacenter_demo" is not allowed`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","profile":"acme"}`:                `profile "acme" is not allowed`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","retries":1}`:                     `it may cost up to $0.0030`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","headers":{"HOST":"other.test"}}`: `header Host`,
+		`{"url":"http://lab.test/ok","zone":"residential_demo","via":"native"}`:               `it may cost up to`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","via":"agent"}`:                   `write api, native or browser`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","max_bytes":60000000}`:            `max_bytes`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","max_chars":-1}`:                  `max_chars`,
+		`{"zone":"unlocker_demo"}`:                                                            `url is missing`,
+		`{"url":"http://lab.test/ok","zone":"unlocker_demo","unheard":1}`:                     `unheard`,
+		`{"url":"http://lab.test/ok"}`:                                                        `zone`,
+		`{"url":"http://u:pw@lab.test/ok","zone":"unlocker_demo"}`:                            `login in the address`,
+		`{"url":"file:///etc/passwd","zone":"unlocker_demo"}`:                                 `use http or https`,
+		`{"query":"lentils","zone":"unlocker_demo"}`:                                          `host "www.google.com" is not allowed`,
+	} {
+		if text, failed := s.call(t, "fetch", args); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s: failed %v, %s; want %q", args, failed, text, want)
+		}
+	}
+	if code := s.end(); code != exitOK {
+		t.Errorf("exit code %d", code)
+	}
+	fetches, refused := 0, 0
+	for _, a := range s.history(t) {
+		if a.Source != model.SourceAgent {
+			t.Errorf("not marked: %+v", a)
+		}
+		switch {
+		case a.Kind == model.ActivityFetch:
+			fetches++
+		case strings.Contains(a.Text, "refused by the operator's rules"):
+			refused++
+		case strings.Contains(a.Text, "under way"):
+			t.Errorf("it has not ended: %+v", a)
+		}
+	}
+	if fetches != 1 || refused < 8 {
+		t.Errorf("the history has %d fetches, %d refusals", fetches, refused)
+	}
+	for line := range strings.Lines(s.stdout.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("stdout has a line that is not of the protocol: %s", line)
+		}
+	}
+}
+
+func TestAnAgentUsesEveryTool(t *testing.T) {
+	s := serve(t, nil, "--domains", "lab.test", "--job-inputs", "2")
+	tools, err := s.ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	left := map[string]bool{}
+	for _, tool := range tools.Tools {
+		left[tool.Name] = true
+	}
+	// try calls a tool, and gives its result as an object.
+	try := func(tool, args string, want ...string) map[string]any {
+		t.Helper()
+		text, failed := s.call(t, tool, args)
+		for _, w := range want {
+			if failed || !strings.Contains(text, w) {
+				t.Fatalf("%s %s: failed %v: %s; want %s", tool, args, failed, text, w)
+			}
+		}
+		delete(left, tool)
+		out := map[string]any{}
+		if err := json.Unmarshal([]byte(text), &out); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		return out
+	}
+	refused := func(tool, args, want string) {
+		t.Helper()
+		if text, failed := s.call(t, tool, args); !failed || !strings.Contains(text, want) {
+			t.Errorf("%s %s: failed %v: %s; want %q", tool, args, failed, text, want)
+		}
+	}
+	fetched := try("fetch", `{"url":"http://lab.test/shop","zone":"unlocker_demo","markdown":true,"max_chars":60,"require":[".price"]}`, `"class":"ok"`, `"body_file"`, `# `)
+	if body := fetched["untrusted"].(map[string]any)["body"].(string); len([]rune(body)) != 60 {
+		t.Errorf("the body is not cut at 60: %q", body)
+	}
+	try("history_fetch", `{"id":"`+fetched["id"].(string)+`"}`, `class=\"price\"`)
+	try("twin", `{"url":"http://lab.test/captcha","zones":["datacenter_demo","unlocker_demo"]}`, `"verdict":`, `"zone":"unlocker_demo"`, `"class":"captcha"`)
+	try("diagnose", `{"answer":"HTTP/1.1 429 Too Many Requests\r\n\r\nslow down"}`, `"class":"too_fast"`)
+	try("keys_check", `{}`, `"name":"etl-main"`, `"findings"`)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"},{"url":"http://other.test/"}]}`, `input 2: refused by the operator's rules: host "other.test"`)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"keyword":"lamp"}]}`, `it has no url`)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop","more":[{"seed":"https://other.test/"}]}]}`, `host "other.test"`)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"},{"url":"http://lab.test/3"}]}`, `the job has 3 inputs, and 2 of the 2`)
+	job := try("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/shop"}]}`, `"state":"accepted"`)["id"].(string)
+	try("jobs_watch", `{"id":"`+job+`","wait_seconds":60}`, `"state":"ready"`)
+	try("jobs_download", `{"id":"`+job+`","format":"ndjson"}`, `"results":"{`)
+	try("jobs_list", `{}`, job)
+	refused("jobs_trigger", `{"dataset":"gd_products","inputs":[{"url":"http://lab.test/1"},{"url":"http://lab.test/2"}]}`, `1 of the 2`)
+	refused("jobs_watch", `{"id":"job-99"}`, "no such job")
+	try("history", `{"words":"shop","kind":"fetch"}`, `"by":"agent"`, `"url":"http://lab.test/shop"`)
+	for tool := range left {
+		t.Errorf("%s was not used", tool)
+	}
+	if code := s.end(); code != exitOK {
+		t.Errorf("exit code %d, stderr %s", code, s.stderr)
+	}
+	calls := 0
+	for _, a := range s.history(t) {
+		if a.Source != model.SourceAgent || strings.Contains(a.Text, "under way") {
+			t.Errorf("the history has %+v", a)
+		}
+		if a.Kind == model.ActivityAgent {
+			calls++
+		}
+	}
+	if calls != 16 {
+		t.Errorf("%d calls stand in the history", calls)
+	}
+}
+
+func TestWithoutABudgetAnAgentCannotLaunchJobs(t *testing.T) {
+	s := serve(t, nil)
+	if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "jobs_trigger", Arguments: json.RawMessage(`{}`)}); err == nil || !strings.Contains(err.Error(), "jobs_trigger") {
+		t.Errorf("it is answered: %v", err)
+	}
+}

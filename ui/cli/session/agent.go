@@ -1,0 +1,134 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/keystore/textfile"
+	"zonedeck/model"
+	"zonedeck/service"
+	"zonedeck/service/exchange"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+	"zonedeck/ui/mcp"
+)
+
+// What a session does for an agent, besides what it does for a command.
+
+// used are the secrets that were used in a run for an agent.
+type used struct {
+	mu      sync.Mutex
+	secrets []keystore.Secret
+	mask    exchange.Mask
+}
+
+// secret gives the value of a reference, and remembers it for Scrub.
+func (s *Session) secret(ctx context.Context, ref string) (keystore.Secret, error) {
+	value, err := s.variables.secret(ctx, ref)
+	if err == nil && s.o.Agent {
+		s.used.add(value)
+	}
+	return value, err
+}
+
+func (u *used) add(value keystore.Secret) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	for _, known := range u.secrets {
+		if known.Fingerprint() == value.Fingerprint() {
+			return
+		}
+	}
+	u.secrets = append(u.secrets, value)
+	u.mask = exchange.MaskOf(keystore.Secret{}, exchange.Login{}, u.secrets...)
+}
+
+// Scrub masks every secret that was used in this run, in place.
+func (s *Session) Scrub(b []byte) []byte {
+	s.used.mu.Lock()
+	mask := s.used.mask
+	s.used.mu.Unlock()
+	return mask.Bytes(b)
+}
+
+// errNoHistory says that a line cannot be kept.
+var errNoHistory = errors.New("no history is kept in this run")
+
+// PutCall keeps the line of an agent's call; one of the same Ref is replaced.
+func (s *Session) PutCall(ctx context.Context, a model.Activity) error {
+	if s.journal == nil {
+		return errNoHistory
+	}
+	return s.journal.PutCall(ctx, a)
+}
+
+// KeepBody gives the file of a body, and makes one among the bodies of a body in memory.
+func (s *Session) KeepBody(b model.BodyRef) (string, error) {
+	if b.File != "" {
+		return b.File, nil
+	}
+	name := filepath.Join(s.Paths.BodiesDir(), b.SHA256)
+	if err := textfile.Write(name, b.Bytes); err != nil {
+		return "", fmt.Errorf("keep the body: %w", err)
+	}
+	return name, nil
+}
+
+// agent is a session as the tools of an agent see it.
+type agent struct {
+	*Session
+	*service.Client
+}
+
+// OpenAgent opens a session for an agent: an ADMIN key is refused as for a command.
+func OpenAgent(ctx context.Context, o Options) (mcp.Console, []string, error) {
+	o.Journal, o.Ledger, o.Rules, o.Unattended, o.Agent, o.AdminReason = true, true, true, true, true, ""
+	s, err := Open(ctx, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return agent{s, s.Client}, s.Notices, nil
+}
+
+// Base is the profile as it is configured.
+func (a agent) Base() profile.Profile { return a.Session.Base }
+
+// Close ends the session.
+func (a agent) Close(ctx context.Context) error { return a.Session.Close(ctx) }
+
+// Diagnose is fetch.Diagnose with the operator's rules.
+func (a agent) Diagnose(ctx context.Context, saved fetch.Saved) (model.FetchResult, error) {
+	added, err := a.added.For(a.Session.Base.Name)
+	if err != nil {
+		return model.FetchResult{}, err
+	}
+	saved.Rules, saved.Bodies, saved.Now = added, exchange.Bodies{Dir: a.Paths.BodiesDir()}, a.o.Now
+	return fetch.Diagnose(ctx, saved)
+}
+
+// CheckKeys gives the keys in use, the worst first, and what the lint finds.
+func (a agent) CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error) {
+	if _, err := a.Profile(ctx); err != nil { // the emulator knows the demo keys
+		return nil, nil, err
+	}
+	keys, now := a.Keys(), a.Now()
+	model.SortKeys(keys, now, within)
+	return keys, keystore.Lint(keys, now), nil
+}
+
+// OpenBody opens a body, in memory or on disk.
+func (a agent) OpenBody(b model.BodyRef) (mcp.Body, error) {
+	src, err := a.openBody(context.Background(), b)
+	if err != nil {
+		return mcp.Body{}, err
+	}
+	if src.Close == nil {
+		src.Close = func() error { return nil }
+	}
+	return mcp.Body{ReaderAt: src.Reader, Size: src.Size, Close: src.Close}, nil
+}

@@ -1,0 +1,56 @@
+package mcp
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"zonedeck/keystore"
+	"zonedeck/model"
+	"zonedeck/service/fetch"
+	"zonedeck/service/profile"
+)
+
+// Console is what the tools work with: one profile of the console, opened as for a command
+// that nobody watches.
+type Console interface {
+	// Base is the profile as it is configured.
+	Base() profile.Profile
+	Profile(ctx context.Context) (profile.Profile, error)
+	// Zone is a zone of the profile.
+	Zone(p profile.Profile, name string) (model.Zone, error)
+	Now() time.Time
+	Fetch(ctx context.Context, r model.FetchRequest, on func(fetch.Event)) (model.FetchResult, error)
+	Twin(ctx context.Context, t model.Twin, on func(i int, cell model.TwinCell)) (model.Twin, error)
+	// Diagnose says what class a saved answer has, by the operator's rules, too.
+	Diagnose(ctx context.Context, s fetch.Saved) (model.FetchResult, error)
+
+	Jobs(ctx context.Context, limit int) (list []model.Job, total int, err error)
+	Job(ctx context.Context, id string) (model.Job, error)
+	Recover(ctx context.Context) ([]model.Job, error)
+	Trigger(ctx context.Context, r model.TriggerRequest) (model.Job, error)
+	Watch(ctx context.Context, id string, on func(model.Job)) (model.Job, error)
+	Download(ctx context.Context, id, format, dest string, on func(done int64)) (model.Job, error)
+
+	// CheckKeys gives the keys, the worst first, and what the lint finds; within is when one counts as due soon.
+	CheckKeys(ctx context.Context, within time.Duration) ([]model.Key, []keystore.Finding, error)
+	Activity(ctx context.Context, f model.ActivityFilter) ([]model.Activity, error)
+	LoadFetch(ctx context.Context, id string) (model.FetchResult, error)
+
+	// OpenBody opens a body, in memory or on disk.
+	OpenBody(b model.BodyRef) (Body, error)
+	// KeepBody gives the file of a body, and makes one of a body in memory.
+	KeepBody(b model.BodyRef) (file string, err error)
+	// PutCall keeps the line of a call in the history; one of the same Ref is replaced.
+	PutCall(ctx context.Context, a model.Activity) error
+	// Scrub masks every secret that was used in this run.
+	Scrub(b []byte) []byte
+	Close(ctx context.Context) error
+}
+
+// Body is an open body.
+type Body struct {
+	io.ReaderAt
+	Size  int64
+	Close func() error
+}

@@ -1,0 +1,297 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/model"
+)
+
+// jobOut is a job as an agent sees it.
+type jobOut struct {
+	ID        string  `json:"id"`
+	Profile   string  `json:"profile"`
+	Dataset   string  `json:"dataset"`
+	State     string  `json:"state"`
+	Inputs    int     `json:"inputs"`
+	Done      *int    `json:"done,omitempty"`
+	Records   *int    `json:"records,omitempty"`
+	Bytes     int64   `json:"bytes"`
+	File      string  `json:"file,omitempty"`
+	Created   string  `json:"created"`
+	Fault     string  `json:"fault,omitempty" jsonschema:"class of the last call about it that did not succeed"`
+	Untrusted jobSaid `json:"untrusted"`
+}
+
+// jobSaid is what the service says of a job.
+type jobSaid struct {
+	Note         string `json:"note"`
+	Snapshot     string `json:"snapshot"`
+	ServiceState string `json:"service_state"`
+	Detail       string `json:"detail"`
+	Summary      string `json:"summary,omitempty"`
+	Results      string `json:"results,omitempty" jsonschema:"the results or their beginning"`
+}
+
+func newJobOut(j model.Job) jobOut {
+	out := jobOut{
+		ID: j.ID, Profile: j.Profile, Dataset: j.Dataset, State: string(j.State), Inputs: j.Inputs, Bytes: j.Bytes, File: j.File,
+		Created: j.Created.UTC().Format(time.RFC3339), Fault: string(j.Fault.Diagnosis.Class),
+		Untrusted: jobSaid{Note: untrusted, Snapshot: j.Snapshot, ServiceState: j.Wire, Detail: j.Detail, Summary: j.Fault.Diagnosis.Summary},
+	}
+	if j.Done >= 0 {
+		out.Done = &j.Done
+	}
+	if j.Records >= 0 {
+		out.Records = &j.Records
+	}
+	return out
+}
+
+type jobsListIn struct {
+	Where
+
+	Limit int `json:"limit,omitempty" jsonschema:"how many of the newest; 20 when left out, at most 200"`
+}
+
+type jobsListOut struct {
+	Jobs []jobOut `json:"jobs"`
+}
+
+type jobsWatchIn struct {
+	Where
+
+	ID          string `json:"id" jsonschema:"the job, as jobs_list names it"`
+	WaitSeconds int    `json:"wait_seconds,omitempty" jsonschema:"how long to wait for its end; 20 when left out, at most 300"`
+}
+
+type jobsDownloadIn struct {
+	Where
+
+	ID       string `json:"id" jsonschema:"the job, as jobs_list names it"`
+	Format   string `json:"format,omitempty" jsonschema:"json (when left out), ndjson or csv"`
+	MaxChars int    `json:"max_chars,omitempty" jsonschema:"how much of the results the answer holds; 20000 when left out, at most 100000; the file holds all"`
+}
+
+type jobsTriggerIn struct {
+	Where
+
+	Dataset string           `json:"dataset" jsonschema:"the data set to collect"`
+	Inputs  []map[string]any `json:"inputs" jsonschema:"one object for each input, mostly with a url"`
+}
+
+// The bounds of the tools about jobs.
+const (
+	usualJobs, maxJobs = 20, 200
+	usualWait, maxWait = 20, 300
+	maxInputs          = 10_000
+)
+
+func (s *Server) addJobs(srv *sdk.Server) {
+	add(s, srv, tool[jobsListIn, jobsListOut]{
+		name: "jobs_list", help: "List the dataset jobs of the ledger, newest first.", reads: true,
+		asks: func(jobsListIn) model.Activity { return model.Activity{} }, does: s.listJobs,
+	})
+	add(s, srv, tool[jobsWatchIn, jobOut]{
+		name: "jobs_watch", help: "Wait until a job is ready or has failed, and say how it stands.", reads: true,
+		asks: func(in jobsWatchIn) model.Activity { return model.Activity{Text: in.ID} }, does: s.watchJob,
+	})
+	add(s, srv, tool[jobsDownloadIn, jobOut]{
+		name: "jobs_download", help: "Download a job's results into a file among the console's downloads, and give their beginning.",
+		asks: func(in jobsDownloadIn) model.Activity { return model.Activity{Text: in.ID} }, does: s.download,
+	})
+	if s.c.Rules.Inputs > 0 {
+		add(s, srv, tool[jobsTriggerIn, jobOut]{
+			name: "jobs_trigger", help: "Launch a dataset job. It is billed by the service, and never sent twice by itself.",
+			asks: func(in jobsTriggerIn) model.Activity {
+				return model.Activity{Text: fmt.Sprintf("%s with %d inputs", model.Line(in.Dataset, 60), len(in.Inputs))}
+			},
+			does: s.trigger,
+		})
+	}
+}
+
+func (s *Server) listJobs(ctx context.Context, c *call, in jobsListIn) (jobsListOut, string, error) {
+	if in.Limit < 0 || in.Limit > maxJobs {
+		return jobsListOut{}, "", fmt.Errorf("limit %d: write at most %d", in.Limit, maxJobs)
+	}
+	if in.Limit == 0 {
+		in.Limit = usualJobs
+	}
+	if _, err := c.Recover(ctx); err != nil {
+		return jobsListOut{}, "", err
+	}
+	jobs, _, err := c.Jobs(ctx, 0)
+	if err != nil {
+		return jobsListOut{}, "", err
+	}
+	out := jobsListOut{Jobs: []jobOut{}}
+	for _, j := range jobs {
+		if j.Profile == c.line.Profile && len(out.Jobs) < in.Limit {
+			out.Jobs = append(out.Jobs, newJobOut(j))
+		}
+	}
+	return out, fmt.Sprintf("listed: %d", len(out.Jobs)), nil
+}
+
+// job is a job of the profile in use.
+func (c *call) job(ctx context.Context, id string) (model.Job, error) {
+	if id == "" {
+		return model.Job{}, errors.New("id is missing: name a job of jobs_list")
+	}
+	j, err := c.Job(ctx, id)
+	if err == nil && j.Profile != c.line.Profile {
+		err = refuse("job %s is not of profile %q", j.ID, c.line.Profile)
+	}
+	return j, err
+}
+
+func (s *Server) watchJob(ctx context.Context, c *call, in jobsWatchIn) (jobOut, string, error) {
+	if in.WaitSeconds < 0 || in.WaitSeconds > maxWait {
+		return jobOut{}, "", fmt.Errorf("wait_seconds %d: write at most %d", in.WaitSeconds, maxWait)
+	}
+	if in.WaitSeconds == 0 {
+		in.WaitSeconds = usualWait
+	}
+	j, err := c.job(ctx, in.ID)
+	if err != nil {
+		return jobOut{}, "", err
+	}
+	if j.Snapshot != "" && !j.State.Final() {
+		waiting, cancel := context.WithTimeout(ctx, time.Duration(in.WaitSeconds)*time.Second)
+		defer cancel()
+		if _, err = c.Watch(waiting, j.ID, nil); errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			err = nil // it still runs
+		}
+	}
+	if err == nil {
+		j, err = c.Job(ctx, j.ID)
+	}
+	return newJobOut(j), j.State.Label(), err
+}
+
+func (s *Server) download(ctx context.Context, c *call, in jobsDownloadIn) (jobOut, string, error) {
+	chars, err := charsOf(in.MaxChars)
+	if err != nil {
+		return jobOut{}, "", err
+	}
+	j, err := c.job(ctx, in.ID)
+	if err == nil {
+		if in.Format == "" {
+			in.Format = "json"
+		}
+		j, err = c.Download(ctx, j.ID, in.Format, "", nil)
+	}
+	if err != nil {
+		return jobOut{}, "", err
+	}
+	out := newJobOut(j)
+	if out.Untrusted.Results, err = beginning(j.File, chars); err != nil {
+		return jobOut{}, "", err
+	}
+	return out, fmt.Sprintf("%d bytes in %s", j.Bytes, j.File), nil
+}
+
+// beginning are the first characters of a file.
+func beginning(file string, chars int) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", fmt.Errorf("read the results: %w", err)
+	}
+	defer f.Close()
+	head, err := io.ReadAll(io.LimitReader(f, int64(chars)*4))
+	if err != nil {
+		return "", fmt.Errorf("read the results: %w", err)
+	}
+	return firstRunes(string(wholeRunes(head)), chars), nil
+}
+
+func (s *Server) trigger(ctx context.Context, c *call, in jobsTriggerIn) (jobOut, string, error) {
+	if len(in.Inputs) == 0 || len(in.Inputs) > maxInputs {
+		return jobOut{}, "", fmt.Errorf("inputs: give 1 to %d", maxInputs)
+	}
+	r := model.TriggerRequest{Dataset: in.Dataset}
+	for i, row := range in.Inputs {
+		input, err := s.input(i+1, row)
+		if err != nil {
+			return jobOut{}, "", fmt.Errorf("input %d: %w", i+1, err)
+		}
+		r.Inputs = append(r.Inputs, input)
+	}
+	giveBack, err := s.budget.takeInputs(len(r.Inputs))
+	if err != nil {
+		return jobOut{}, "", err
+	}
+	if _, err = c.Recover(ctx); err != nil {
+		giveBack()
+		return jobOut{}, "", err
+	}
+	j, err := c.Trigger(ctx, r)
+	switch {
+	case j.ID == "", j.State == model.JobNotSent, j.State == model.JobRefused:
+		giveBack() // certainly not started
+	}
+	if err != nil {
+		return jobOut{}, "", err
+	}
+	return newJobOut(j), j.ID + " " + j.State.Label(), nil
+}
+
+// input is one input of a job. Every address in it has to be allowed, and where hosts are
+// limited it has to have one.
+func (s *Server) input(n int, row map[string]any) (model.JobInput, error) {
+	in := model.JobInput{Row: n}
+	for _, name := range slices.Sorted(maps.Keys(row)) {
+		if err := s.addresses(row[name]); err != nil {
+			return in, err
+		}
+		if text, ok := row[name].(string); ok && name == "url" {
+			in.URL = text
+			continue
+		}
+		value, err := json.Marshal(row[name])
+		if err != nil {
+			return in, fmt.Errorf("%s: %w", model.Line(name, 60), err)
+		}
+		if in.Extra == nil {
+			in.Extra = map[string]string{}
+		}
+		in.Extra[name] = string(value)
+	}
+	if len(s.c.Rules.Domains) > 0 {
+		if in.URL == "" {
+			return in, refuse("it has no url, so it cannot be told which host it collects from")
+		}
+		return in, s.c.Rules.target(in.URL)
+	}
+	return in, nil
+}
+
+// addresses refuses a value that holds an address whose host is not allowed.
+func (s *Server) addresses(value any) error {
+	var err error
+	switch v := value.(type) {
+	case string:
+		if _, bad := model.ParseTarget(v); bad == nil {
+			err = s.c.Rules.target(v)
+		}
+	case []any:
+		for _, each := range v {
+			err = errors.Join(err, s.addresses(each))
+		}
+	case map[string]any:
+		for _, each := range v {
+			err = errors.Join(err, s.addresses(each))
+		}
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package mcp
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+
+	"zonedeck/model"
+	"zonedeck/service/address"
+)
+
+// Rules are what an agent may do, as the operator said at start. An empty list allows all.
+type Rules struct {
+	// Profiles are those it may use, the usual one first; there is at least one.
+	Profiles []string
+	Zones    []string
+	// Domains are hosts with all that is below them, as ParseDomain gives them.
+	Domains []string
+	// Cost is what its calls may cost in dollars by the rates of zones, when Capped.
+	Cost   float64
+	Capped bool
+	// Unpriced allows calls under a cap although nobody knows what they cost.
+	Unpriced bool
+	// Inputs is how many inputs its jobs may have in all; 0 means that it starts none.
+	Inputs int
+}
+
+// RefusedError says which rule does not allow a call. Nothing was sent.
+type RefusedError struct{ Why string }
+
+func (e *RefusedError) Error() string { return "refused by the operator's rules: " + e.Why }
+
+func refuse(format string, args ...any) error {
+	return &RefusedError{Why: fmt.Sprintf(format, args...)}
+}
+
+// ParseDomain is a domain for Rules: a host, in ASCII and lower case.
+func ParseDomain(s string) (string, error) {
+	host, err := hostOf("http://" + strings.TrimPrefix(s, "*.") + "/")
+	if err != nil || strings.ContainsAny(s, "/:@?#") {
+		return "", fmt.Errorf("%q: write a host, like shop.example; it stands for what is below it, too", model.Line(s, 100))
+	}
+	return host, nil
+}
+
+// hostOf is the host of an address, in ASCII and lower case, without a dot at its end.
+func hostOf(target string) (string, error) {
+	wire, err := address.Wire(target)
+	if err != nil {
+		return "", err //nolint:wrapcheck // the caller names the address
+	}
+	u, err := url.Parse(wire)
+	if err != nil {
+		return "", err //nolint:wrapcheck // the caller names the address
+	}
+	if host := strings.TrimRight(u.Hostname(), "."); host != "" {
+		return host, nil
+	}
+	return "", errors.New("the host is missing")
+}
+
+// profile is the profile of a call: the usual one when it names none.
+func (r Rules) profile(name string) (string, error) {
+	if name == "" {
+		return r.Profiles[0], nil
+	}
+	if !slices.Contains(r.Profiles, name) {
+		return "", refuse("profile %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Profiles, ", "))
+	}
+	return name, nil
+}
+
+// zone refuses a zone that is not allowed.
+func (r Rules) zone(name string) error {
+	if len(r.Zones) == 0 || slices.Contains(r.Zones, name) {
+		return nil
+	}
+	return refuse("zone %q is not allowed; allowed: %s", model.Line(name, 60), strings.Join(r.Zones, ", "))
+}
+
+// target refuses an address whose host is not allowed.
+func (r Rules) target(address string) error {
+	host, err := hostOf(address)
+	if err != nil {
+		return &model.RequestError{Problems: []model.FieldProblem{{Field: "url", Err: err}}}
+	}
+	for _, d := range r.Domains {
+		if host == d || strings.HasSuffix(host, "."+d) {
+			return nil
+		}
+	}
+	if len(r.Domains) == 0 {
+		return nil
+	}
+	return refuse("host %q is not allowed; allowed, with what is below them: %s", model.Line(host, 100), strings.Join(r.Domains, ", "))
+}
+
+// Words are the rules as an agent and the operator read them.
+func (r Rules) Words() string {
+	var b strings.Builder
+	list := func(what string, names []string) {
+		if len(names) == 0 {
+			names = []string{"all"}
+		}
+		fmt.Fprintf(&b, "%s: %s. ", what, strings.Join(names, ", "))
+	}
+	list("Profiles", r.Profiles)
+	list("Zones", r.Zones)
+	list("Domains, each with what is below it", r.Domains)
+	switch {
+	case !r.Capped:
+		b.WriteString("No cap on cost. ")
+	case r.Unpriced:
+		fmt.Fprintf(&b, "Cost: at most %s by the zones' rates; calls without a known price are allowed and do not count. ", model.SmallDollars(r.Cost))
+	default:
+		fmt.Fprintf(&b, "Cost: at most %s by the zones' rates; calls without a known price are refused. ", model.SmallDollars(r.Cost))
+	}
+	if r.Inputs > 0 {
+		fmt.Fprintf(&b, "Jobs: at most %d inputs in all; their price is not known and not part of the cap. ", r.Inputs)
+	} else {
+		b.WriteString("Jobs cannot be started. ")
+	}
+	return strings.TrimSpace(b.String())
+}

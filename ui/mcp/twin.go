@@ -1,0 +1,124 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"zonedeck/model"
+	"zonedeck/service/dialect"
+	"zonedeck/service/export"
+	"zonedeck/service/profile"
+)
+
+// twinIn are the arguments of twin.
+type twinIn struct {
+	Where
+	Ask
+
+	Zones  []string `json:"zones" jsonschema:"zones to compare, at most 20"`
+	Via    []string `json:"via,omitempty" jsonschema:"access methods to compare: api, native, browser; api and native when left out"`
+	Repeat int      `json:"repeat,omitempty" jsonschema:"runs of each zone by each method; 1 when left out"`
+}
+
+// twinOut is a comparison as an agent sees it.
+type twinOut struct {
+	CostLeft *float64    `json:"cost_left,omitempty" jsonschema:"dollars that are left of the cap"`
+	Verdict  string      `json:"verdict"`
+	Twin     export.Twin `json:"twin"`
+}
+
+// maxZones bounds the zones of a comparison.
+const maxZones = 20
+
+func (s *Server) addTwin(srv *sdk.Server) {
+	add(s, srv, tool[twinIn, twinOut]{
+		name: "twin",
+		help: "Fetch one page through several zones by several access methods and compare them. Each run may cost money, like a fetch.",
+		asks: func(in twinIn) model.Activity { return asked(in.Ask, strings.Join(in.Zones, ","), "") },
+		does: s.twin,
+	})
+}
+
+func (s *Server) twin(ctx context.Context, c *call, in twinIn) (twinOut, string, error) {
+	p, d, r, err := c.request(ctx, in.Ask)
+	if err != nil {
+		return twinOut{}, "", err
+	}
+	t := model.Twin{Profile: p.Name, Request: r, Repeat: max(in.Repeat, 1)}
+	if t.Cells, err = s.cells(c, p, d, r, in); err != nil {
+		return twinOut{}, "", err
+	}
+	var dollars float64
+	priced := true
+	for _, cell := range t.Cells {
+		r.Zone, r.Via = cell.Zone, cell.Via
+		one, known := most(r)
+		dollars, priced = dollars+one*float64(t.Repeat), priced && known
+	}
+	settle, err := s.budget.take(dollars, priced)
+	if err != nil {
+		return twinOut{}, "", err
+	}
+	t, err = c.Twin(ctx, t, nil)
+	if err != nil {
+		if errors.Is(err, profile.ErrReadOnly) {
+			dollars = 0
+		}
+		settle(dollars) // what was under way is not known
+		return twinOut{}, "", err
+	}
+	spent := 0.0
+	for _, cell := range t.Cells {
+		for _, run := range cell.Runs {
+			cost, _ := cell.Zone.Rate.Cost(float64(run.Requests), float64(run.Traffic))
+			spent += cost
+		}
+	}
+	settle(spent)
+	verdict := export.TwinVerdict(t)
+	return twinOut{CostLeft: s.budget.left(), Verdict: verdict, Twin: export.NewTwin(t)}, verdict, nil
+}
+
+// cells are the cells of a comparison, each of them allowed.
+func (s *Server) cells(c *call, p profile.Profile, d dialect.Dialect, r model.FetchRequest, in twinIn) ([]model.TwinCell, error) {
+	switch {
+	case len(in.Zones) == 0 || len(in.Zones) > maxZones:
+		return nil, fmt.Errorf("zones: name 1 to %d", maxZones)
+	case in.Repeat < 0 || in.Repeat > model.MaxTwinRuns:
+		return nil, fmt.Errorf("repeat %d: write 1 to %d", in.Repeat, model.MaxTwinRuns)
+	}
+	if len(in.Via) == 0 {
+		in.Via = []string{string(model.ViaAPI), string(model.ViaNative)}
+	}
+	if len(in.Via) > maxWays {
+		return nil, fmt.Errorf("via: name at most %d", maxWays)
+	}
+	var zones []model.Zone
+	var ways []model.Via
+	for _, v := range in.Via {
+		via, err := way(v)
+		if err != nil {
+			return nil, err
+		}
+		ways = append(ways, via)
+	}
+	for _, name := range in.Zones {
+		z, err := c.zone(p, name)
+		if err != nil {
+			return nil, err
+		}
+		r.Zone = z
+		if err := s.allowed(d, r); err != nil {
+			return nil, err
+		}
+		zones = append(zones, z)
+	}
+	return model.TwinCells(zones, ways), nil
+}
+
+// maxWays is how many access methods there are.
+const maxWays = 3
